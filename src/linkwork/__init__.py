@@ -1,0 +1,1 @@
+"""linkwork: multibody dynamics for mechanisms."""

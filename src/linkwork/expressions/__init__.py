@@ -1,0 +1,1 @@
+"""The expression graph: building, differentiating, evaluating, reading and printing scalar expressions."""

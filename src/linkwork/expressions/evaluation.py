@@ -1,0 +1,168 @@
+"""Ordering a graph, evaluating it over any kind of number, and putting expressions in the place of symbols."""
+
+from __future__ import annotations
+
+import math
+import operator
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from linkwork.expressions import graph
+from linkwork.expressions.graph import FUNCTIONS, Expr
+
+Arithmetic = Mapping[str, Callable[..., Any]]
+
+RING: dict[str, Callable[..., Any]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "neg": operator.neg,
+}
+
+
+def ordered(outputs: Iterable[Expr]) -> list[Expr]:
+    """Every node the outputs need, arguments before their users, each once. Depth is limited by memory only."""
+    seen: set[Expr] = set()
+    sequence: list[Expr] = []
+    for output in outputs:
+        stack = [(output, False)]
+        while stack:
+            node, ready = stack.pop()
+            if ready:
+                sequence.append(node)
+            elif node not in seen:
+                seen.add(node)
+                stack.append((node, True))
+                stack.extend((a, False) for a in reversed(node.args) if a not in seen)
+    return sequence
+
+
+def float_arithmetic() -> Arithmetic:
+    """Python floats; an undefined operation gives NaN, as machine code does."""
+
+    def total(f: Callable[..., float]) -> Callable[..., float]:
+        def value(*args: float) -> float:
+            try:
+                return f(*args)
+            except (ValueError, ZeroDivisionError, OverflowError):
+                return math.nan
+
+        return value
+
+    def cubic(x: float, data: Any) -> float:
+        knots, coefficients, order = data
+        i = min(max(bisect_right(knots, x) - 1, 0), len(coefficients) - 1)
+        d = x - knots[i]
+        c0, c1, c2, c3 = coefficients[i]
+        return float(((c0 + d * (c1 + d * (c2 + d * c3))), (c1 + d * (2 * c2 + d * 3 * c3)), 2 * c2 + 6 * d * c3, 6 * c3)[order])
+
+    functions = {name: total(getattr(math, name)) for name in FUNCTIONS if name not in ("abs", "sign")}
+    return {
+        **RING,
+        **functions,
+        "div": total(operator.truediv),
+        "pow": total(math.pow),
+        "abs": abs,
+        "sign": lambda x: float((x > 0) - (x < 0)),
+        "atan2": math.atan2,
+        "min": min,
+        "max": max,
+        "lt": lambda a, b: float(a < b),
+        "le": lambda a, b: float(a <= b),
+        "select": lambda c, a, b: a if c != 0 else b,
+        "spline": cubic,
+    }
+
+
+def numpy_arithmetic() -> Arithmetic:
+    """NumPy arrays, real or complex."""
+    import numpy as np
+
+    def cubic(x: Any, data: Any) -> Any:
+        knots, coefficients, order = data
+        c = np.array(coefficients)
+        i = np.clip(np.searchsorted(knots, np.real(x), side="right") - 1, 0, len(c) - 1)
+        d = x - np.array(knots)[i]
+        c0, c1, c2, c3 = np.moveaxis(c[i], -1, 0)
+        return ((c0 + d * (c1 + d * (c2 + d * c3))), (c1 + d * (2 * c2 + d * 3 * c3)), 2 * c2 + 6 * d * c3, 6 * c3)[order]
+
+    return {
+        **RING,
+        "pow": np.power,
+        **{name: getattr(np, name) for name in ("sin", "cos", "tan", "sqrt", "exp", "log", "tanh", "abs", "sign")},
+        **{name: getattr(np, name.replace("a", "arc", 1)) for name in ("asin", "acos", "atan")},
+        "atan2": np.arctan2,
+        "min": np.minimum,
+        "max": np.maximum,
+        "lt": lambda a, b: np.less(a, b) * 1.0,
+        "le": lambda a, b: np.less_equal(a, b) * 1.0,
+        "select": lambda c, a, b: np.where(np.not_equal(c, 0), a, b),
+        "spline": cubic,
+    }
+
+
+def evaluate(
+    outputs: Iterable[Expr],
+    values: Mapping[Expr, Any],
+    arithmetic: Arithmetic | None = None,
+    constant: Callable[[float], Any] = float,
+) -> list[Any]:
+    """The outputs at the given values of their symbols.
+
+    `arithmetic` maps operations to functions (Python floats unless given) and `constant` makes a number of that kind
+    from a float; so intervals, residues modulo a prime or anything with + - * / can be used.
+    """
+    outputs = list(outputs)
+    table = float_arithmetic() if arithmetic is None else arithmetic
+    result: dict[Expr, Any] = dict(values)
+    for node in ordered(outputs):
+        if node in result:
+            continue
+        if node.op == "constant":
+            result[node] = constant(node.number)
+        elif node.op == "symbol":
+            raise KeyError(f"no value for '{node.value}'")
+        elif node.op == "spline":
+            result[node] = table["spline"](result[node.args[0]], node.value)
+        else:
+            result[node] = table[node.op](*[result[a] for a in node.args])
+    return [result[y] for y in outputs]
+
+
+def _rebuild(op: str) -> Callable[..., Expr]:
+    if op in FUNCTIONS:
+        return lambda x: graph.function(op, x)
+    named = {
+        "add": graph.add,
+        "sub": graph.sub,
+        "mul": graph.mul,
+        "div": graph.div,
+        "neg": graph.neg,
+        "pow": graph.power,
+        "atan2": graph.atan2,
+        "min": graph.minimum,
+        "max": graph.maximum,
+        "lt": graph.less,
+        "le": graph.less_equal,
+        "select": graph.select,
+        "spline": lambda x, data: graph.spline(x, *data),
+    }
+    return named[op]
+
+
+GRAPH: Arithmetic = {
+    op: _rebuild(op)
+    for op in (
+        *FUNCTIONS,
+        *("add", "sub", "mul", "div", "neg", "pow", "atan2", "min", "max", "lt", "le", "select", "spline"),
+    )
+}
+
+
+def substitute(outputs: Iterable[Expr], replacements: Mapping[Expr, Expr]) -> list[Expr]:
+    """The outputs with expressions in the place of nodes; what is not replaced stays shared."""
+    outputs = list(outputs)
+    symbols = {n: n for n in ordered(outputs) if n.op == "symbol"}
+    return evaluate(outputs, {**symbols, **replacements}, GRAPH, graph.constant)

@@ -1,0 +1,386 @@
+"""Scalar expressions as a shared graph.
+
+Every node exists once: building the same operation on the same arguments twice gives the same object (hash consing), so
+equality is identity and common subexpressions are shared from the start. Constants are folded and the identities of
+zero, one and the minus sign are applied while building; nothing else is simplified.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TypeAlias
+from weakref import WeakValueDictionary
+
+Number: TypeAlias = "Expr | float"
+
+COMMUTATIVE = frozenset({"add", "mul", "min", "max"})
+FUNCTIONS = ("sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "exp", "log", "tanh", "abs", "sign")
+MAX_UNROLLED_POWER = 64
+
+_nodes: WeakValueDictionary[tuple[object, ...], Expr] = WeakValueDictionary()
+_serial = 0
+
+
+class Expr:
+    """One node: an operation `op` on `args`; constants and symbols carry their number or name in `value`.
+
+    `serial` counts nodes in the order of their making. It orders the arguments of commutative operations, so that the
+    same program builds the same graph in every process.
+    """
+
+    __slots__ = ("__weakref__", "args", "op", "serial", "value")
+    op: str
+    args: tuple[Expr, ...]
+    value: object
+    serial: int
+
+    def __add__(self, other: Number) -> Expr:
+        return add(self, as_expr(other))
+
+    def __radd__(self, other: Number) -> Expr:
+        return add(as_expr(other), self)
+
+    def __sub__(self, other: Number) -> Expr:
+        return sub(self, as_expr(other))
+
+    def __rsub__(self, other: Number) -> Expr:
+        return sub(as_expr(other), self)
+
+    def __mul__(self, other: Number) -> Expr:
+        return mul(self, as_expr(other))
+
+    def __rmul__(self, other: Number) -> Expr:
+        return mul(as_expr(other), self)
+
+    def __truediv__(self, other: Number) -> Expr:
+        return div(self, as_expr(other))
+
+    def __rtruediv__(self, other: Number) -> Expr:
+        return div(as_expr(other), self)
+
+    def __pow__(self, other: Number) -> Expr:
+        return power(self, as_expr(other))
+
+    def __neg__(self) -> Expr:
+        return neg(self)
+
+    def __bool__(self) -> bool:
+        raise TypeError("the truth of an expression is not known; use select(condition, a, b)")
+
+    def __repr__(self) -> str:
+        from linkwork.expressions.printers import text
+
+        return text(self)
+
+    @property
+    def is_constant(self) -> bool:
+        return self.op == "constant"
+
+    @property
+    def number(self) -> float:
+        """The value of a constant."""
+        assert isinstance(self.value, float)
+        return self.value
+
+
+def node(op: str, args: tuple[Expr, ...] = (), value: object = None) -> Expr:
+    """The one node with this operation, arguments and value."""
+    global _serial
+    key = (op, value, *[a.serial for a in args])
+    found = _nodes.get(key)
+    if found is not None:
+        return found
+    made = Expr.__new__(Expr)
+    made.op = op
+    made.args = args
+    made.value = value
+    made.serial = _serial
+    _serial += 1
+    _nodes[key] = made
+    return made
+
+
+def constant(value: float) -> Expr:
+    value = float(value)
+    if not math.isfinite(value):
+        raise ValueError(f"{value} cannot be a constant of an expression")
+    return node("constant", (), value + 0.0)
+
+
+def symbol(name: str) -> Expr:
+    """The symbol of this name; the same name is the same symbol."""
+    return node("symbol", (), name)
+
+
+def as_expr(x: Number) -> Expr:
+    return x if isinstance(x, Expr) else constant(x)
+
+
+ZERO = constant(0.0)
+ONE = constant(1.0)
+_kept = (ZERO, ONE)
+
+
+def _folded(f: Callable[..., float], *args: float) -> Expr | None:
+    """f of constants as a constant, or None where it has no finite value (the node then stays and says so at run time)."""
+    try:
+        value = f(*args)
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return None
+    return constant(value) if isinstance(value, float) and math.isfinite(value) else None
+
+
+def add(a: Expr, b: Expr) -> Expr:
+    if a is ZERO:
+        return b
+    if b is ZERO:
+        return a
+    if a.op == "constant" and b.op == "constant":
+        folded = _folded(float.__add__, a.number, b.number)
+        if folded is not None:
+            return folded
+    if b.op == "neg":
+        return sub(a, b.args[0])
+    if a.op == "neg":
+        return sub(b, a.args[0])
+    return node("add", (a, b) if a.serial <= b.serial else (b, a))
+
+
+def sub(a: Expr, b: Expr) -> Expr:
+    if b is ZERO:
+        return a
+    if a is ZERO:
+        return neg(b)
+    if a is b:
+        return ZERO
+    if a.op == "constant" and b.op == "constant":
+        folded = _folded(float.__sub__, a.number, b.number)
+        if folded is not None:
+            return folded
+    if b.op == "neg":
+        return add(a, b.args[0])
+    if a.op == "neg":
+        return neg(add(a.args[0], b))
+    return node("sub", (a, b))
+
+
+def mul(a: Expr, b: Expr) -> Expr:
+    if a.op == "constant":
+        a, b = b, a
+    if b.op == "constant":
+        c = b.number
+        if c == 0.0:
+            return ZERO
+        if c == 1.0:
+            return a
+        if c == -1.0:
+            return neg(a)
+        if a.op == "constant":
+            folded = _folded(float.__mul__, a.number, c)
+            if folded is not None:
+                return folded
+        if a.op == "neg":
+            return mul(a.args[0], constant(-c))
+        if a.op == "mul" and a.args[0].op == "constant":
+            return mul(constant(c * a.args[0].number), a.args[1])
+        return node("mul", (b, a))
+    if a.op == "neg":
+        return mul(a.args[0], b.args[0]) if b.op == "neg" else neg(mul(a.args[0], b))
+    if b.op == "neg":
+        return neg(mul(a, b.args[0]))
+    return node("mul", (a, b) if a.serial <= b.serial else (b, a))
+
+
+def div(a: Expr, b: Expr) -> Expr:
+    if a is ZERO and b is not ZERO:
+        return ZERO
+    if b.op == "constant" and b.number != 0.0:
+        if a.op == "constant":
+            folded = _folded(float.__truediv__, a.number, b.number)
+            if folded is not None:
+                return folded
+        if abs(math.frexp(b.number)[0]) == 0.5:  # the reciprocal of a power of two is exact
+            return mul(a, constant(1.0 / b.number))
+    if a is b and b is not ZERO:
+        return ONE
+    if a.op == "neg":
+        return neg(div(a.args[0], b))
+    if b.op == "neg":
+        return neg(div(a, b.args[0]))
+    return node("div", (a, b))
+
+
+def neg(a: Expr) -> Expr:
+    if a.op == "constant":
+        return constant(-a.number)
+    if a.op == "neg":
+        return a.args[0]
+    if a.op == "sub":
+        return sub(a.args[1], a.args[0])
+    if a.op == "mul" and a.args[0].op == "constant":
+        return mul(constant(-a.args[0].number), a.args[1])
+    return node("neg", (a,))
+
+
+def power(a: Expr, b: Expr) -> Expr:
+    """a^b; small whole exponents become products, which hold for every kind of number."""
+    if b.op == "constant":
+        n = b.number
+        if n == 0.5:
+            return sqrt(a)
+        if n == int(n) and abs(n) <= MAX_UNROLLED_POWER:
+            return _whole_power(a, int(n))
+        if a.op == "constant":
+            folded = _folded(math.pow, a.number, n)
+            if folded is not None:
+                return folded
+    return node("pow", (a, b))
+
+
+def _whole_power(a: Expr, n: int) -> Expr:
+    if n < 0:
+        return div(ONE, _whole_power(a, -n))
+    result, square = ONE, a
+    while n:
+        if n & 1:
+            result = mul(result, square)
+        n >>= 1
+        if n:
+            square = mul(square, square)
+    return result
+
+
+def _sign(x: float) -> float:
+    return float((x > 0.0) - (x < 0.0))
+
+
+_FOLD: dict[str, Callable[[float], float]] = {
+    "sin": math.sin,
+    "cos": math.cos,
+    "tan": math.tan,
+    "asin": math.asin,
+    "acos": math.acos,
+    "atan": math.atan,
+    "sqrt": math.sqrt,
+    "exp": math.exp,
+    "log": math.log,
+    "tanh": math.tanh,
+    "abs": abs,
+    "sign": _sign,
+}
+_ODD = frozenset({"sin", "tan", "asin", "atan", "tanh", "sign"})
+_EVEN = frozenset({"cos", "abs"})
+
+
+def function(op: str, x: Number) -> Expr:
+    """One of FUNCTIONS applied to x."""
+    x = as_expr(x)
+    if x.op == "constant":
+        folded = _folded(_FOLD[op], x.number)
+        if folded is not None:
+            return folded
+    if x.op == "neg":
+        if op in _ODD:
+            return neg(function(op, x.args[0]))
+        if op in _EVEN:
+            x = x.args[0]
+    return node(op, (x,))
+
+
+def sin(x: Number) -> Expr:
+    return function("sin", x)
+
+
+def cos(x: Number) -> Expr:
+    return function("cos", x)
+
+
+def tan(x: Number) -> Expr:
+    return function("tan", x)
+
+
+def asin(x: Number) -> Expr:
+    return function("asin", x)
+
+
+def acos(x: Number) -> Expr:
+    return function("acos", x)
+
+
+def atan(x: Number) -> Expr:
+    return function("atan", x)
+
+
+def sqrt(x: Number) -> Expr:
+    return function("sqrt", x)
+
+
+def exp(x: Number) -> Expr:
+    return function("exp", x)
+
+
+def log(x: Number) -> Expr:
+    return function("log", x)
+
+
+def tanh(x: Number) -> Expr:
+    return function("tanh", x)
+
+
+def absolute(x: Number) -> Expr:
+    return function("abs", x)
+
+
+def sign(x: Number) -> Expr:
+    return function("sign", x)
+
+
+def _binary(op: str, f: Callable[[float, float], float], a: Number, b: Number) -> Expr:
+    a, b = as_expr(a), as_expr(b)
+    if a.op == "constant" and b.op == "constant":
+        folded = _folded(f, a.number, b.number)
+        if folded is not None:
+            return folded
+    if op in COMMUTATIVE and a.serial > b.serial:
+        a, b = b, a
+    return node(op, (a, b))
+
+
+def atan2(y: Number, x: Number) -> Expr:
+    return _binary("atan2", math.atan2, y, x)
+
+
+def minimum(a: Number, b: Number) -> Expr:
+    return _binary("min", min, a, b)
+
+
+def maximum(a: Number, b: Number) -> Expr:
+    return _binary("max", max, a, b)
+
+
+def less(a: Number, b: Number) -> Expr:
+    """1 where a < b, else 0."""
+    return _binary("lt", lambda x, y: float(x < y), a, b)
+
+
+def less_equal(a: Number, b: Number) -> Expr:
+    """1 where a <= b, else 0."""
+    return _binary("le", lambda x, y: float(x <= y), a, b)
+
+
+def select(condition: Number, a: Number, b: Number) -> Expr:
+    """a where the condition is not zero, else b."""
+    condition, a, b = as_expr(condition), as_expr(a), as_expr(b)
+    if condition.op == "constant":
+        return a if condition.number != 0.0 else b
+    return a if a is b else node("select", (condition, a, b))
+
+
+def spline(x: Number, knots: tuple[float, ...], coefficients: tuple[tuple[float, ...], ...], order: int = 0) -> Expr:
+    """Derivative number `order` of a piecewise cubic at x.
+
+    On knots[i] <= x < knots[i+1] the value is sum_k coefficients[i][k] (x - knots[i])^k; the first and the last piece
+    continue beyond the ends.
+    """
+    return ZERO if order > 3 else node("spline", (as_expr(x),), (knots, coefficients, order))
