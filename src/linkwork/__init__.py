@@ -1,1 +1,3 @@
 """linkwork: multibody dynamics for mechanisms."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,37 @@
+# Each target makes its own virtual environment in .venv first; only python3 and make are needed.
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+# A .venv whose interpreter has gone is made again, like one older than pyproject.toml.
+ifneq ($(shell $(BIN)/python -c 'print("works")' 2>/dev/null),works)
+$(shell rm -f .venv/installed)
+endif
+
+.PHONY: demo test test-all bench lint
+
+demo: .venv/installed
+	mkdir -p demo
+	$(BIN)/linkwork run slider_crank -o demo/slider_crank.nc
+	$(BIN)/linkwork plot demo/slider_crank.nc -o demo/slider_crank.png
+
+test: lint
+	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+
+test-all: lint
+	$(BIN)/python -m pytest -q -n 2
+
+lint: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/installed
+	$(BIN)/python -m benchmarks
+
+.venv/installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "linkwork needs Python 3.11 or later; choose one with: make PYTHON=python3.12 ..." >&2; exit 1; }
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	@touch $@
