@@ -1,0 +1,111 @@
+"""The errors users see: each has a stable code, each kind an exit code of the command line."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+
+class LinkworkError(Exception):
+    """Anything linkwork refuses; `code` is short, in kebab-case, and does not change between versions."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+
+    def __str__(self) -> str:
+        return f"{self.message} [{self.code}]"
+
+
+class UsageError(LinkworkError):
+    """A command or a call that asks for something that cannot be done."""
+
+    exit_code = 2
+
+
+class ModelError(LinkworkError):
+    """A fault of the model.
+
+    `message` says what is wrong and with which value; `rule` what would be right in general; `suggestion` what to
+    write instead. `file`, `line` and `path` ("joints.B.j") say where, as far as it is known where the error is raised.
+
+        crank.yaml:14: joints.B.j: no body 'rood'; did you mean 'rod'? [unknown-body]
+    """
+
+    exit_code = 3
+
+    def __init__(
+        self,
+        message: str,
+        code: str,
+        *,
+        rule: str | None = None,
+        suggestion: str | None = None,
+        value: object = None,
+        path: str | None = None,
+        line: int | None = None,
+        file: str | None = None,
+    ) -> None:
+        super().__init__(message, code)
+        self.rule = rule
+        self.suggestion = suggestion
+        self.value = value
+        self.path = path
+        self.line = line
+        self.file = file
+        self.errors: Sequence[ModelError] = (self,)
+
+    def at(self, *, file: str | None = None, line: int | None = None, path: str | None = None) -> ModelError:
+        """The same error with the places filled in that were not yet known where it was raised."""
+        return ModelError(
+            self.message,
+            self.code,
+            rule=self.rule,
+            suggestion=self.suggestion,
+            value=self.value,
+            path=self.path or path,
+            line=self.line or line,
+            file=self.file or file,
+        )
+
+    @staticmethod
+    def together(errors: Sequence[ModelError]) -> ModelError:
+        """All errors of one file as one to be raised, in the order of their lines; `code` is that of the first."""
+        ordered = sorted((e for group in errors for e in group.errors), key=lambda e: e.line or 0)
+        first = ordered[0].at()
+        first.errors = tuple(ordered)
+        return first
+
+    def __str__(self) -> str:
+        if len(self.errors) > 1:
+            return "\n".join(str(error) for error in self.errors)
+        place = f"{self.file}:{self.line}" if self.file and self.line else self.file
+        where = "".join(f"{part}: " for part in (place, self.path) if part)
+        what = "; ".join(part for part in (self.message, self.rule, self.suggestion) if part)
+        return f"{where}{what} [{self.code}]"
+
+
+class NumericalStop(LinkworkError):
+    """A computation that cannot go on; what was reached until then is attached by name."""
+
+    exit_code = 4
+
+    def __init__(self, message: str, code: str, **attached: object) -> None:
+        super().__init__(message, code)
+        self.attached = attached
+
+
+def did_you_mean(name: str, choices: Iterable[str]) -> str | None:
+    """The suggestion for a misspelt name: "did you mean 'rod'?", or the choices if they are few and none is near."""
+    known = list(choices)
+    by_lower = {choice.lower(): choice for choice in known}
+    near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    if near:
+        return f"did you mean '{by_lower[near[0]]}'?"
+    if 0 < len(known) <= 12:
+        return "choose from " + ", ".join(known)
+    return None
