@@ -1,0 +1,1 @@
+"""Time integration of first-order systems."""

@@ -1,0 +1,1 @@
+"""Computation sequences and kernels as machine code."""

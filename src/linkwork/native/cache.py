@@ -1,0 +1,100 @@
+"""Object code on disk, so that a mechanism is compiled once per machine and not once per process.
+
+An entry is a file named by the hash of its key, holding
+
+    magic (16 bytes) | key (32 bytes) | checksum of the code (32 bytes) | code
+
+Whatever does not match is treated as absent and written anew. Entries are machine code that will be executed, so the
+directory belongs to the user alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+
+MAGIC = b"linkwork object1"
+DIGEST = 32
+SUFFIX = ".linkwork"
+LIMIT = 256 * 2**20  # bytes kept on disk; the entries unused for longest go first
+
+
+def directory() -> Path:
+    """$LINKWORK_CACHE_DIR, or the user's cache directory of the platform."""
+    if chosen := os.environ.get("LINKWORK_CACHE_DIR"):
+        return Path(chosen)
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "linkwork"
+
+
+def cached(key_parts: Iterable[str | bytes], build: Callable[[], bytes]) -> bytes:
+    """The object code stored under `key_parts`, made by `build` and stored if there is none."""
+    key = _key(key_parts)
+    try:
+        path = directory() / (key.hex() + SUFFIX)
+    except RuntimeError:  # a user without a home directory
+        return build()
+    code = _read(path, key)
+    if code is None:
+        code = build()
+        _write(path, key, code)
+    return code
+
+
+def _key(parts: Iterable[str | bytes]) -> bytes:
+    hasher = blake2b(digest_size=DIGEST)
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        hasher.update(len(data).to_bytes(8, "little"))  # else ("ab", "c") and ("a", "bc") would be one key
+        hasher.update(data)
+    return hasher.digest()
+
+
+def _checksum(code: bytes) -> bytes:
+    return blake2b(code, digest_size=DIGEST).digest()
+
+
+def _read(path: Path, key: bytes) -> bytes | None:
+    try:
+        entry = path.read_bytes()
+    except OSError:
+        return None
+    head = MAGIC + key
+    code = entry[len(head) + DIGEST :]
+    if entry[: len(head) + DIGEST] != head + _checksum(code):
+        return None
+    with suppress(OSError):  # a cache that may only be read still serves
+        os.utime(path)
+    return code
+
+
+def _write(path: Path, key: bytes, code: bytes) -> None:
+    temporary = path.with_name(f"{path.stem}.{os.getpid()}.{os.urandom(4).hex()}{SUFFIX}")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            temporary.write_bytes(MAGIC + key + _checksum(code) + code)
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        _trim(path.parent)
+    except OSError:  # nowhere to write: the code is compiled again next time
+        pass
+
+
+def _trim(folder: Path) -> None:
+    files = sorted(((f, f.stat()) for f in folder.glob("*" + SUFFIX)), key=lambda item: item[1].st_mtime, reverse=True)
+    total = 0
+    for file, status in files:
+        total += status.st_size
+        if total > LIMIT:
+            file.unlink(missing_ok=True)
