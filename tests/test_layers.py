@@ -1,0 +1,97 @@
+"""Rooms import only from rooms above them, and heavy packages only when they are used."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import linkwork
+
+SOURCE = Path(linkwork.__file__).parent
+ROOMS = (
+    "errors",
+    "files",
+    "units",
+    "document",
+    "expressions",
+    "sequences",
+    "native",
+    "elements",
+    "model",
+    "modelfile",
+    "equations",
+    "system",
+    "formulations",
+    "integrators",
+    "trajectory",
+    "analysis",
+    "mechanisms",
+    "formats",
+    "view",
+    "cli",
+)
+# `motion.plot()` is how users reach the view of a trajectory; it is the only import that points downwards.
+DOWNWARDS = {("trajectory", "view")}
+HEAVY = ("numba", "llvmlite", "scipy", "matplotlib", "xarray", "h5py", "h5netcdf", "pydantic")
+
+MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.stem != "__init__")
+
+
+def room(path: Path) -> str:
+    return path.relative_to(SOURCE).with_suffix("").parts[0]
+
+
+def imported_rooms(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and room of every import of linkwork in a file, those inside functions included."""
+    package = ("linkwork", *path.relative_to(SOURCE).parts[:-1])
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join((*base, *((node.module,) if node.module else ())))
+            names = [f"{module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "linkwork" and len(parts) > 1 and not parts[1].startswith("__"):
+                yield node.lineno, parts[1]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_room_imports_only_from_rooms_above_it(path: Path) -> None:
+    """Every import of linkwork in the file leads to its own room or to one earlier in ROOMS."""
+    own = room(path)
+    assert own in ROOMS, f"{own} has no place in the order of rooms"
+    above = ROOMS[: ROOMS.index(own) + 1]
+    allowed = {*above, *(lower for upper, lower in DOWNWARDS if upper == own)}
+    wrong = [f"line {line}: {name}" for line, name in imported_rooms(path) if name not in allowed]
+    assert not wrong
+
+
+def loaded_by(*arguments: str) -> set[str]:
+    """The heavy packages in memory after Python ran with these arguments."""
+    report = subprocess.run(
+        [sys.executable, "-X", "importtime", *arguments], capture_output=True, text=True, check=True, timeout=60
+    ).stderr
+    modules = {line.rsplit("|", 1)[-1].strip().split(".")[0] for line in report.splitlines() if "|" in line}
+    assert "linkwork" in modules
+    return modules & set(HEAVY)
+
+
+def test_importing_linkwork_loads_nothing_heavy() -> None:
+    """`import linkwork` is quick because it leaves the large packages alone."""
+    assert loaded_by("-c", "import linkwork") == set()
+
+
+@pytest.mark.skipif(find_spec("linkwork.cli") is None, reason="no command line yet")
+def test_help_loads_nothing_heavy() -> None:
+    """`linkwork --help` is quick for the same reason."""
+    assert (
+        loaded_by("-c", "import sys; sys.argv = ['linkwork', '--help']; from linkwork.cli import main; main()") == set()
+    )
