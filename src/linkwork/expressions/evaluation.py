@@ -6,6 +6,7 @@ import math
 import operator
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from linkwork.expressions import graph
@@ -22,9 +23,12 @@ RING: dict[str, Callable[..., Any]] = {
 }
 
 
-def ordered(outputs: Iterable[Expr]) -> list[Expr]:
-    """Every node the outputs need, arguments before their users, each once. Depth is limited by memory only."""
-    seen: set[Expr] = set()
+def ordered(outputs: Iterable[Expr], given: Iterable[Expr] = ()) -> list[Expr]:
+    """Every node the outputs need beyond the given ones, arguments before their users, each once.
+
+    Depth is limited by memory only.
+    """
+    seen: set[Expr] = set(given)
     sequence: list[Expr] = []
     for output in outputs:
         stack = [(output, False)]
@@ -40,7 +44,7 @@ def ordered(outputs: Iterable[Expr]) -> list[Expr]:
 
 
 def float_arithmetic() -> Arithmetic:
-    """Python floats; an undefined operation gives NaN, as machine code does."""
+    """Python floats; an operation without a finite value gives NaN."""
 
     def total(f: Callable[..., float]) -> Callable[..., float]:
         def value(*args: float) -> float:
@@ -56,7 +60,9 @@ def float_arithmetic() -> Arithmetic:
         i = min(max(bisect_right(knots, x) - 1, 0), len(coefficients) - 1)
         d = x - knots[i]
         c0, c1, c2, c3 = coefficients[i]
-        return float(((c0 + d * (c1 + d * (c2 + d * c3))), (c1 + d * (2 * c2 + d * 3 * c3)), 2 * c2 + 6 * d * c3, 6 * c3)[order])
+        return float(
+            ((c0 + d * (c1 + d * (c2 + d * c3))), (c1 + d * (2 * c2 + d * 3 * c3)), 2 * c2 + 6 * d * c3, 6 * c3)[order]
+        )
 
     functions = {name: total(getattr(math, name)) for name in FUNCTIONS if name not in ("abs", "sign")}
     return {
@@ -77,7 +83,7 @@ def float_arithmetic() -> Arithmetic:
 
 
 def numpy_arithmetic() -> Arithmetic:
-    """NumPy arrays, real or complex."""
+    """NumPy arrays; of complex arguments only the real part decides signs and comparisons, as complex steps need."""
     import numpy as np
 
     def cubic(x: Any, data: Any) -> Any:
@@ -86,18 +92,23 @@ def numpy_arithmetic() -> Arithmetic:
         i = np.clip(np.searchsorted(knots, np.real(x), side="right") - 1, 0, len(c) - 1)
         d = x - np.array(knots)[i]
         c0, c1, c2, c3 = np.moveaxis(c[i], -1, 0)
-        return ((c0 + d * (c1 + d * (c2 + d * c3))), (c1 + d * (2 * c2 + d * 3 * c3)), 2 * c2 + 6 * d * c3, 6 * c3)[order]
+        return ((c0 + d * (c1 + d * (c2 + d * c3))), (c1 + d * (2 * c2 + d * 3 * c3)), 2 * c2 + 6 * d * c3, 6 * c3)[
+            order
+        ]
 
     return {
         **RING,
+        "div": np.divide,
         "pow": np.power,
-        **{name: getattr(np, name) for name in ("sin", "cos", "tan", "sqrt", "exp", "log", "tanh", "abs", "sign")},
+        **{name: getattr(np, name) for name in ("sin", "cos", "tan", "sqrt", "exp", "log", "tanh")},
+        "abs": lambda x: np.where(np.real(x) < 0, -x, x),
+        "sign": lambda x: np.sign(np.real(x)),
         **{name: getattr(np, name.replace("a", "arc", 1)) for name in ("asin", "acos", "atan")},
         "atan2": np.arctan2,
         "min": np.minimum,
         "max": np.maximum,
-        "lt": lambda a, b: np.less(a, b) * 1.0,
-        "le": lambda a, b: np.less_equal(a, b) * 1.0,
+        "lt": lambda a, b: np.less(np.real(a), np.real(b)) * 1.0,
+        "le": lambda a, b: np.less_equal(np.real(a), np.real(b)) * 1.0,
         "select": lambda c, a, b: np.where(np.not_equal(c, 0), a, b),
         "spline": cubic,
     }
@@ -117,47 +128,33 @@ def evaluate(
     outputs = list(outputs)
     table = float_arithmetic() if arithmetic is None else arithmetic
     result: dict[Expr, Any] = dict(values)
-    for node in ordered(outputs):
-        if node in result:
-            continue
+    for node in ordered(outputs, result):
         if node.op == "constant":
             result[node] = constant(node.number)
         elif node.op == "symbol":
             raise KeyError(f"no value for '{node.value}'")
         elif node.op == "spline":
-            result[node] = table["spline"](result[node.args[0]], node.value)
+            result[node] = table["spline"](result[node.args[0]], node.table)
         else:
             result[node] = table[node.op](*[result[a] for a in node.args])
     return [result[y] for y in outputs]
 
 
-def _rebuild(op: str) -> Callable[..., Expr]:
-    if op in FUNCTIONS:
-        return lambda x: graph.function(op, x)
-    named = {
-        "add": graph.add,
-        "sub": graph.sub,
-        "mul": graph.mul,
-        "div": graph.div,
-        "neg": graph.neg,
-        "pow": graph.power,
-        "atan2": graph.atan2,
-        "min": graph.minimum,
-        "max": graph.maximum,
-        "lt": graph.less,
-        "le": graph.less_equal,
-        "select": graph.select,
-        "spline": lambda x, data: graph.spline(x, *data),
-    }
-    return named[op]
-
-
 GRAPH: Arithmetic = {
-    op: _rebuild(op)
-    for op in (
-        *FUNCTIONS,
-        *("add", "sub", "mul", "div", "neg", "pow", "atan2", "min", "max", "lt", "le", "select", "spline"),
-    )
+    **{name: partial(graph.function, name) for name in FUNCTIONS},
+    "add": graph.add,
+    "sub": graph.sub,
+    "mul": graph.mul,
+    "div": graph.div,
+    "neg": graph.neg,
+    "pow": graph.power,
+    "atan2": graph.atan2,
+    "min": graph.minimum,
+    "max": graph.maximum,
+    "lt": graph.less,
+    "le": graph.less_equal,
+    "select": graph.select,
+    "spline": lambda x, table: graph.spline(x, *table),
 }
 
 

@@ -1,0 +1,1 @@
+"""Bodies, joints, drivers, forces and motions: data and law side by side."""

@@ -1,0 +1,153 @@
+"""Rigid bodies: their coordinates, velocities, inertia and start values.
+
+Every body answers the same questions, so that the equations are written once:
+coordinates q, velocities v with qd = N(q) v, the frame they describe, the mass matrix with respect to v, the force of
+gyration, and how a small change dx of the kind v dt moves q (`retract`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, TypeAlias
+
+from linkwork.elements.frames import PLANAR_GROUND, SPATIAL_GROUND, PlanarFrame, SpatialFrame
+from linkwork.elements.vectors import Components, Scalar, Vector, norm
+from linkwork.expressions.graph import ZERO, Expr, as_expr
+
+Matrix: TypeAlias = dict[tuple[int, int], Expr]
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What does not move; its frame is the frame of the model."""
+
+    name: str = "ground"
+    points: Mapping[str, Components] = field(default_factory=dict)
+    directions: Mapping[str, Components] = field(default_factory=dict)
+
+    PLANAR: ClassVar[PlanarFrame] = PLANAR_GROUND
+    SPATIAL: ClassVar[SpatialFrame] = SPATIAL_GROUND
+
+
+@dataclass(frozen=True, eq=False)
+class PlanarBody:
+    """A body in the plane, q = (x, y, phi) of its mass centre, v = qd, M = diag(m, m, J)."""
+
+    name: str
+    mass: Scalar
+    inertia: Scalar
+    position: tuple[Scalar, Scalar] = (0.0, 0.0)
+    angle: Scalar = 0.0
+    velocity: tuple[Scalar, Scalar] = (0.0, 0.0)
+    angular_velocity: Scalar = 0.0
+    points: Mapping[str, Components] = field(default_factory=dict)
+    directions: Mapping[str, Components] = field(default_factory=dict)
+
+    q_names: ClassVar[tuple[str, ...]] = ("x", "y", "phi")
+    v_names: ClassVar[tuple[str, ...]] = ("x", "y", "phi")
+    v_symbols: ClassVar[tuple[str, ...]] = ("vx", "vy", "omega")
+
+    @property
+    def start_q(self) -> Components:
+        return (*self.position, self.angle)
+
+    @property
+    def start_v(self) -> Components:
+        return (*self.velocity, self.angular_velocity)
+
+    def frame(self, q: Sequence[Expr], v: Sequence[Expr]) -> PlanarFrame:
+        return PlanarFrame(Vector(q[:2]), q[2], Vector(v[:2]), v[2])
+
+    def qd(self, q: Sequence[Expr], v: Sequence[Expr]) -> list[Expr]:
+        return list(v)
+
+    def retract(self, q: Sequence[Expr], dx: Sequence[Expr]) -> list[Expr]:
+        return [a + b for a, b in zip(q, dx, strict=True)]
+
+    def M(self) -> Matrix:
+        m, J = as_expr(self.mass), as_expr(self.inertia)
+        return {(0, 0): m, (1, 1): m, (2, 2): J}
+
+    def gyration(self, v: Sequence[Expr]) -> list[Expr]:
+        return [ZERO, ZERO, ZERO]
+
+    def weight(self, gravity: Vector) -> Vector:
+        """The generalized force of gravity at the mass centre."""
+        return Vector((*(gravity * self.mass), ZERO))
+
+
+@dataclass(frozen=True, eq=False)
+class SpatialBody:
+    """A body in space, q = (r, e) with Euler parameters e, v = (r_dot, omega) with omega in the body frame.
+
+    r_dot = v_r,    e_dot = E^T omega / 2,    M = diag(m, m, m, J) constant,    gyration -omega x J omega
+                                                                         [haug1989, chapters 9 and 11]
+    J is given by its six entries (xx, yy, zz, xy, yz, zx) as matrix elements about the mass centre.
+    """
+
+    name: str
+    mass: Scalar
+    inertia: tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
+    position: tuple[Scalar, Scalar, Scalar] = (0.0, 0.0, 0.0)
+    orientation: tuple[Scalar, Scalar, Scalar, Scalar] = (1.0, 0.0, 0.0, 0.0)
+    velocity: tuple[Scalar, Scalar, Scalar] = (0.0, 0.0, 0.0)
+    angular_velocity: tuple[Scalar, Scalar, Scalar] = (0.0, 0.0, 0.0)
+    points: Mapping[str, Components] = field(default_factory=dict)
+    directions: Mapping[str, Components] = field(default_factory=dict)
+
+    q_names: ClassVar[tuple[str, ...]] = ("x", "y", "z", "e0", "e1", "e2", "e3")
+    v_names: ClassVar[tuple[str, ...]] = ("x", "y", "z", "wx", "wy", "wz")
+    v_symbols: ClassVar[tuple[str, ...]] = ("vx", "vy", "vz", "wx", "wy", "wz")
+
+    @property
+    def start_q(self) -> Components:
+        return (*self.position, *self.orientation)
+
+    @property
+    def start_v(self) -> Components:
+        return (*self.velocity, *self.angular_velocity)
+
+    def frame(self, q: Sequence[Expr], v: Sequence[Expr]) -> SpatialFrame:
+        return SpatialFrame(Vector(q[:3]), Vector(q[3:]), Vector(v[:3]), Vector(v[3:]))
+
+    def qd(self, q: Sequence[Expr], v: Sequence[Expr]) -> list[Expr]:
+        e0, e1, e2, e3 = q[3:]
+        wx, wy, wz = v[3:]
+        return [
+            *v[:3],
+            0.5 * (-e1 * wx - e2 * wy - e3 * wz),
+            0.5 * (e0 * wx - e3 * wy + e2 * wz),
+            0.5 * (e3 * wx + e0 * wy - e1 * wz),
+            0.5 * (-e2 * wx + e1 * wy + e0 * wz),
+        ]
+
+    def retract(self, q: Sequence[Expr], dx: Sequence[Expr]) -> list[Expr]:
+        """r + dr and (e + E^T dtheta / 2) / |.|, so that |e| = 1 again."""
+        r = [a + b for a, b in zip(q[:3], dx[:3], strict=True)]
+        e = Vector(a + b for a, b in zip(q[3:], self.qd(q, dx)[3:], strict=True))
+        return [*r, *(e / norm(e))]
+
+    def J(self) -> tuple[Vector, Vector, Vector]:
+        xx, yy, zz, xy, yz, zx = self.inertia
+        return Vector((xx, xy, zx)), Vector((xy, yy, yz)), Vector((zx, yz, zz))
+
+    def M(self) -> Matrix:
+        m = as_expr(self.mass)
+        entries: Matrix = {(k, k): m for k in range(3)}
+        for i, row in enumerate(self.J()):
+            for j, entry in enumerate(row):
+                if entry is not ZERO:
+                    entries[3 + i, 3 + j] = entry
+        return entries
+
+    def gyration(self, v: Sequence[Expr]) -> list[Expr]:
+        omega = Vector(v[3:])
+        momentum = Vector(row.dot(omega) for row in self.J())
+        return [ZERO, ZERO, ZERO, *(-omega.cross(momentum))]
+
+    def weight(self, gravity: Vector) -> Vector:
+        return Vector((*(gravity * self.mass), ZERO, ZERO, ZERO))
+
+
+Body: TypeAlias = Ground | PlanarBody | SpatialBody

@@ -1,0 +1,281 @@
+"""Joints: each is its constraint equations Psi and names the freedoms it leaves.
+
+Differences run from i to j: d = P_j - P_i. Constants that are None are taken from the start position of the bodies.
+`axis` is a direction fixed in body i; the reaction is the force and torque on body j at its joint point, given along
+and across the axis where the joint has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, TypeAlias
+
+from linkwork.elements.bodies import Body, Ground, PlanarBody
+from linkwork.elements.frames import PLANAR_GROUND, PlanarFrame, SpatialFrame
+from linkwork.elements.vectors import Components, Scalar, Vector, norm
+from linkwork.expressions.graph import ZERO, Expr, as_expr, sign
+
+
+def start_frame(body: Body) -> PlanarFrame:
+    """The body where its start values put it."""
+    if isinstance(body, PlanarBody):
+        return PlanarFrame(Vector(body.position), as_expr(body.angle), Vector((0.0, 0.0)), ZERO)
+    return PLANAR_GROUND
+
+
+def unit(axis: Components) -> Components:
+    """The axis with length one; along x or y it is exact."""
+    x, y = Vector(axis)
+    if x is ZERO or y is ZERO:
+        return sign(x), sign(y)
+    return (Vector(axis) / norm(Vector(axis))).components
+
+
+def relative_angle(joint: Rigid | Prismatic | AngleLock) -> Expr:
+    """The angle the joint keeps: as given, else as the bodies start."""
+    if joint.angle is not None:
+        return as_expr(joint.angle)
+    return start_frame(joint.body_j).phi - start_frame(joint.body_i).phi
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """What concerns two bodies."""
+
+    name: str
+    body_i: Body
+    body_j: Body
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        return self.body_i, self.body_j
+
+
+@dataclass(frozen=True, eq=False)
+class PointPair(Pair):
+    """A point on each of the two bodies; `d` runs from i to j."""
+
+    s_i: Components
+    s_j: Components
+
+    def d(self, i: PlanarFrame, j: PlanarFrame) -> Vector:
+        return j.point(self.s_j) - i.point(self.s_i)
+
+
+@dataclass(frozen=True, eq=False)
+class AxisPair(PointPair):
+    """Two points and an axis of body i through s_i; `u` is its unit vector seen from the ground."""
+
+    axis: Components
+
+    def u(self, i: PlanarFrame) -> Vector:
+        return i.direction(unit(self.axis))
+
+
+@dataclass(frozen=True, eq=False)
+class Revolute(PointPair):
+    """Point s_i of body i stays on point s_j of body j.
+
+    Psi = P_j - P_i                                                                    [haug1989, chapter 3]
+    """
+
+    rows: ClassVar[tuple[str, ...]] = ("x", "y")
+
+    def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Vector:
+        return self.d(i, j)
+
+    def freedoms(self, i: PlanarFrame, j: PlanarFrame) -> Mapping[str, Expr]:
+        return {"angle": j.phi - i.phi}
+
+
+@dataclass(frozen=True, eq=False)
+class Prismatic(AxisPair):
+    """Point s_j of body j slides along the axis through s_i on body i; the bodies do not turn against each other.
+
+    Psi = (n . d, phi_j - phi_i - angle),    n = perp(A_i axis)                        [haug1989, chapter 3]
+    """
+
+    angle: Scalar | None = None
+    rows: ClassVar[tuple[str, ...]] = ("normal", "angle")
+
+    def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Vector:
+        return Vector((self.u(i).perp().dot(self.d(i, j)), j.phi - i.phi - relative_angle(self)))
+
+    def freedoms(self, i: PlanarFrame, j: PlanarFrame) -> Mapping[str, Expr]:
+        return {"displacement": self.u(i).dot(self.d(i, j))}
+
+
+@dataclass(frozen=True, eq=False)
+class Rigid(PointPair):
+    """Bodies i and j are fastened to each other at points s_i and s_j.
+
+    Psi = (P_j - P_i, phi_j - phi_i - angle)
+    """
+
+    angle: Scalar | None = None
+    rows: ClassVar[tuple[str, ...]] = ("x", "y", "angle")
+
+    def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Vector:
+        return Vector((*self.d(i, j), j.phi - i.phi - relative_angle(self)))
+
+    def freedoms(self, i: PlanarFrame, j: PlanarFrame) -> Mapping[str, Expr]:
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class Distance(PointPair):
+    """A massless rod with two pins keeps points s_i and s_j at the distance `length`; lam > 0 is tension.
+
+    Psi = (d . d - length^2) / (2 length)                                              [haug1989, chapter 3]
+    """
+
+    length: Scalar | None = None
+    rows: ClassVar[tuple[str, ...]] = ("length",)
+
+    @property
+    def rod_length(self) -> Expr:
+        if self.length is not None:
+            return as_expr(self.length)
+        return norm(start_frame(self.body_j).point(self.s_j) - start_frame(self.body_i).point(self.s_i))
+
+    def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Vector:
+        d, length = self.d(i, j), self.rod_length
+        return Vector(((d.dot(d) - length * length) / (2 * length),))
+
+    def freedoms(self, i: PlanarFrame, j: PlanarFrame) -> Mapping[str, Expr]:
+        return {"angle": j.phi - i.phi}
+
+
+@dataclass(frozen=True, eq=False)
+class PointOnLine(AxisPair):
+    """A pin at s_j of body j runs in a slot of body i along the axis through s_i.
+
+    Psi = n . d,    n = perp(A_i axis)
+    """
+
+    rows: ClassVar[tuple[str, ...]] = ("normal",)
+
+    def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Vector:
+        return Vector((self.u(i).perp().dot(self.d(i, j)),))
+
+    def freedoms(self, i: PlanarFrame, j: PlanarFrame) -> Mapping[str, Expr]:
+        return {"displacement": self.u(i).dot(self.d(i, j)), "angle": j.phi - i.phi}
+
+
+@dataclass(frozen=True, eq=False)
+class Rolling(AxisPair):
+    """A disc of body j with centre s_j rolls without slip on the line of body i along the axis through s_i.
+
+    Psi = (n . d - R, u . d + R (phi_j - phi_i) - c),    u = A_i axis, n = perp(u)
+    The disc is on the side of n; c is the value at the start. In the plane rolling is integrable.
+    """
+
+    radius: Scalar
+    rows: ClassVar[tuple[str, ...]] = ("normal", "rolling")
+
+    def path(self, i: PlanarFrame, j: PlanarFrame) -> Expr:
+        return self.u(i).dot(self.d(i, j)) + self.radius * (j.phi - i.phi)
+
+    def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Vector:
+        start = self.path(start_frame(self.body_i), start_frame(self.body_j))
+        return Vector((self.u(i).perp().dot(self.d(i, j)) - self.radius, self.path(i, j) - start))
+
+    def freedoms(self, i: PlanarFrame, j: PlanarFrame) -> Mapping[str, Expr]:
+        return {"displacement": self.u(i).dot(self.d(i, j)), "angle": j.phi - i.phi}
+
+
+@dataclass(frozen=True, eq=False)
+class Gear(Pair):
+    """Two gears on a carrier; the carrier holds their centres, this joint makes the pitch circles roll.
+
+    Psi = R_i (phi_i - phi_c) + R_j (phi_j - phi_c) - c, with -R_j for an internal gear; c is the value at the start.
+    Psi is an arc length, so lam is the tangential force between the teeth.
+    """
+
+    radius_i: Scalar
+    radius_j: Scalar
+    carrier: Body = field(default_factory=Ground)
+    internal: bool = False
+    rows: ClassVar[tuple[str, ...]] = ("mesh",)
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        return self.body_i, self.body_j, self.carrier
+
+    def arc(self, i: PlanarFrame, j: PlanarFrame, carrier: PlanarFrame) -> Expr:
+        other = self.radius_j * (j.phi - carrier.phi)
+        return self.radius_i * (i.phi - carrier.phi) + (-other if self.internal else other)
+
+    def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame, carrier: PlanarFrame) -> Vector:
+        start = self.arc(*(start_frame(body) for body in self.bodies))
+        return Vector((self.arc(i, j, carrier) - start,))
+
+    def freedoms(self, i: PlanarFrame, j: PlanarFrame, carrier: PlanarFrame) -> Mapping[str, Expr]:
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class AngleLock(Pair):
+    """Bodies i and j keep their relative angle and may shift against each other.
+
+    Psi = phi_j - phi_i - angle
+    """
+
+    angle: Scalar | None = None
+    rows: ClassVar[tuple[str, ...]] = ("angle",)
+
+    def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Vector:
+        return Vector((j.phi - i.phi - relative_angle(self),))
+
+    def freedoms(self, i: PlanarFrame, j: PlanarFrame) -> Mapping[str, Expr]:
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class Measure(PointPair):
+    """No joint at all: what can be measured, and so driven, between point s_i of body i and s_j of body j."""
+
+    rows: ClassVar[tuple[str, ...]] = ()
+
+    def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Vector:
+        return Vector(())
+
+    def freedoms(self, i: PlanarFrame, j: PlanarFrame) -> Mapping[str, Expr]:
+        d = self.d(i, j)
+        return {"distance": norm(d), "angle": j.phi - i.phi, "x": d[0], "y": d[1]}
+
+
+@dataclass(frozen=True, eq=False)
+class Spherical(Pair):
+    """Point s_i of spatial body i stays on point s_j of spatial body j.
+
+    Psi = P_j - P_i                                                                    [haug1989, chapter 9]
+    """
+
+    s_i: Components
+    s_j: Components
+    rows: ClassVar[tuple[str, ...]] = ("x", "y", "z")
+
+    def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
+        return j.point(self.s_j) - i.point(self.s_i)
+
+    def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
+        return {}
+
+
+Joint: TypeAlias = (
+    Revolute | Prismatic | Rigid | Distance | PointOnLine | Rolling | Gear | AngleLock | Measure | Spherical
+)
+
+# the names under which model files know the planar joints
+JOINTS: dict[str, type[Joint]] = {
+    "revolute": Revolute,
+    "prismatic": Prismatic,
+    "rigid": Rigid,
+    "distance": Distance,
+    "point-on-line": PointOnLine,
+    "rolling": Rolling,
+    "gear": Gear,
+    "angle-lock": AngleLock,
+}

@@ -1,0 +1,95 @@
+"""Prescribed motions f(t) for drivers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from linkwork.elements.vectors import Scalar
+from linkwork.expressions.graph import Expr, as_expr, less, maximum, minimum, select, spline
+
+
+@dataclass(frozen=True)
+class Law:
+    """f(t) as an expression of t."""
+
+    expression: Expr
+
+    def f(self, t: Expr) -> Expr:
+        return self.expression
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """f = value + rate t + acceleration t^2 / 2."""
+
+    value: Scalar = 0.0
+    rate: Scalar = 0.0
+    acceleration: Scalar = 0.0
+
+    def f(self, t: Expr) -> Expr:
+        return as_expr(self.value) + t * (self.rate + 0.5 * t * self.acceleration)
+
+
+@dataclass(frozen=True)
+class SmoothStep:
+    """From `start` to `end` between t_start and t_end with zero speed and acceleration at both ends (3-4-5).
+
+    f = start + (end - start) s^3 (10 - 15 s + 6 s^2),    s = (t - t_start)/(t_end - t_start) within [0, 1]
+                                                                                   [nikravesh2018, function type b]
+    """
+
+    start: Scalar
+    end: Scalar
+    t_start: Scalar
+    t_end: Scalar
+
+    def f(self, t: Expr) -> Expr:
+        s = minimum(1.0, maximum(0.0, (t - self.t_start) / (as_expr(self.t_end) - self.t_start)))
+        return self.start + (as_expr(self.end) - self.start) * s**3 * (10 - s * (15 - 6 * s))
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """From rest at `start` to a constant rate, reached smoothly at t_end; from there on the value grows linearly.
+
+    f = start + rate T s^4 (5/2 - 3 s + s^2),    s = (t - t_start)/T,    T = t_end - t_start;    after t_end
+    f = start + rate (T/2 + t - t_end)                                             [nikravesh2018, function type c]
+    """
+
+    start: Scalar
+    rate: Scalar
+    t_start: Scalar
+    t_end: Scalar
+
+    def f(self, t: Expr) -> Expr:
+        T = as_expr(self.t_end) - self.t_start
+        s = maximum(0.0, (t - self.t_start) / T)
+        rising = T * s**4 * (2.5 - s * (3 - s))
+        return self.start + self.rate * select(less(s, 1.0), rising, 0.5 * T + (t - self.t_end))
+
+
+@dataclass(frozen=True)
+class Table:
+    """The not-a-knot cubic spline through (times, values)."""
+
+    times: tuple[float, ...]
+    values: tuple[float, ...]
+
+    def f(self, t: Expr) -> Expr:
+        from scipy.interpolate import CubicSpline
+
+        curve = CubicSpline(self.times, self.values)
+        pieces = tuple(tuple(float(c) for c in piece[::-1]) for piece in curve.c.T)
+        return spline(t, self.times, pieces)
+
+
+Motion: TypeAlias = Law | Polynomial | SmoothStep | Ramp | Table
+
+# the names under which model files know them; an expression needs no name
+MOTIONS: dict[str, type[Motion]] = {
+    "polynomial": Polynomial,
+    "smooth-step": SmoothStep,
+    "ramp": Ramp,
+    "table": Table,
+}
