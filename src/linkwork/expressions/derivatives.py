@@ -22,7 +22,7 @@ from linkwork.expressions.graph import (
 
 
 def _spline_slope(node: Expr) -> Expr:
-    knots, coefficients, order = node.value  # type: ignore[misc]
+    knots, coefficients, order = node.table
     return spline(node.args[0], knots, coefficients, order + 1)
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import TypeAlias, cast
 from weakref import WeakValueDictionary
 
 Number: TypeAlias = "Expr | float"
+Table: TypeAlias = tuple[tuple[float, ...], tuple[tuple[float, ...], ...], int]
 
 COMMUTATIVE = frozenset({"add", "mul", "min", "max"})
 FUNCTIONS = ("sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "exp", "log", "tanh", "abs", "sign")
@@ -62,6 +63,9 @@ class Expr:
     def __pow__(self, other: Number) -> Expr:
         return power(self, as_expr(other))
 
+    def __rpow__(self, other: Number) -> Expr:
+        return power(as_expr(other), self)
+
     def __neg__(self) -> Expr:
         return neg(self)
 
@@ -82,6 +86,12 @@ class Expr:
         """The value of a constant."""
         assert isinstance(self.value, float)
         return self.value
+
+    @property
+    def table(self) -> Table:
+        """Knots, coefficients and order of a spline."""
+        assert self.op == "spline"
+        return cast(Table, self.value)
 
 
 def node(op: str, args: tuple[Expr, ...] = (), value: object = None) -> Expr:
@@ -123,12 +133,23 @@ _kept = (ZERO, ONE)
 
 
 def _folded(f: Callable[..., float], *args: float) -> Expr | None:
-    """f of constants as a constant, or None where it has no finite value (the node then stays and says so at run time)."""
+    """f of constants as a constant, or None if that is not finite: the node then stays and says so at run time."""
     try:
         value = f(*args)
     except (ValueError, ZeroDivisionError, OverflowError):
         return None
     return constant(value) if isinstance(value, float) and math.isfinite(value) else None
+
+
+def _without_minus(a: Expr) -> Expr | None:
+    """-a where a is written with a leading minus sign (-x, -3, -3*x), else None."""
+    if a.op == "neg":
+        return a.args[0]
+    if (a.op == "constant" and a.number < 0.0) or (
+        a.op == "mul" and a.args[0].op == "constant" and a.args[0].number < 0.0
+    ):
+        return neg(a)
+    return None
 
 
 def add(a: Expr, b: Expr) -> Expr:
@@ -140,11 +161,14 @@ def add(a: Expr, b: Expr) -> Expr:
         folded = _folded(float.__add__, a.number, b.number)
         if folded is not None:
             return folded
-    if b.op == "neg":
-        return sub(a, b.args[0])
-    if a.op == "neg":
-        return sub(b, a.args[0])
-    return node("add", (a, b) if a.serial <= b.serial else (b, a))
+    if a.serial > b.serial:
+        a, b = b, a
+    plus_a, plus_b = _without_minus(a), _without_minus(b)
+    if plus_a is not None and (plus_b is None or a.op == "neg"):
+        return sub(b, plus_a)
+    if plus_b is not None:
+        return sub(a, plus_b)
+    return node("add", (a, b))
 
 
 def sub(a: Expr, b: Expr) -> Expr:
@@ -158,8 +182,9 @@ def sub(a: Expr, b: Expr) -> Expr:
         folded = _folded(float.__sub__, a.number, b.number)
         if folded is not None:
             return folded
-    if b.op == "neg":
-        return add(a, b.args[0])
+    plus_b = _without_minus(b)
+    if plus_b is not None:
+        return add(a, plus_b)
     if a.op == "neg":
         return neg(add(a.args[0], b))
     return node("sub", (a, b))
@@ -183,12 +208,15 @@ def mul(a: Expr, b: Expr) -> Expr:
         if a.op == "neg":
             return mul(a.args[0], constant(-c))
         if a.op == "mul" and a.args[0].op == "constant":
-            return mul(constant(c * a.args[0].number), a.args[1])
+            product = _folded(float.__mul__, a.args[0].number, c)
+            if product is not None and product is not ZERO:  # neither overflow nor underflow
+                return mul(product, a.args[1])
         return node("mul", (b, a))
-    if a.op == "neg":
-        return mul(a.args[0], b.args[0]) if b.op == "neg" else neg(mul(a.args[0], b))
-    if b.op == "neg":
-        return neg(mul(a, b.args[0]))
+    plus_a, plus_b = _without_minus(a), _without_minus(b)
+    if plus_a is not None:
+        return mul(plus_a, plus_b) if plus_b is not None else neg(mul(plus_a, b))
+    if plus_b is not None:
+        return neg(mul(a, plus_b))
     return node("mul", (a, b) if a.serial <= b.serial else (b, a))
 
 
@@ -200,14 +228,15 @@ def div(a: Expr, b: Expr) -> Expr:
             folded = _folded(float.__truediv__, a.number, b.number)
             if folded is not None:
                 return folded
-        if abs(math.frexp(b.number)[0]) == 0.5:  # the reciprocal of a power of two is exact
-            return mul(a, constant(1.0 / b.number))
+        if abs(math.frexp(b.number)[0]) == 0.5 and math.isfinite(1.0 / b.number):
+            return mul(a, constant(1.0 / b.number))  # the reciprocal of a power of two is exact
     if a is b and b is not ZERO:
         return ONE
-    if a.op == "neg":
-        return neg(div(a.args[0], b))
-    if b.op == "neg":
-        return neg(div(a, b.args[0]))
+    plus_a, plus_b = _without_minus(a), _without_minus(b)
+    if plus_a is not None:
+        return neg(div(plus_a, b))
+    if plus_b is not None:
+        return neg(div(a, plus_b))
     return node("div", (a, b))
 
 
@@ -280,11 +309,8 @@ def function(op: str, x: Number) -> Expr:
         folded = _folded(_FOLD[op], x.number)
         if folded is not None:
             return folded
-    if x.op == "neg":
-        if op in _ODD:
-            return neg(function(op, x.args[0]))
-        if op in _EVEN:
-            x = x.args[0]
+    if (op in _ODD or op in _EVEN) and (plus := _without_minus(x)) is not None:
+        return neg(function(op, plus)) if op in _ODD else function(op, plus)
     return node(op, (x,))
 
 
