@@ -102,7 +102,7 @@ class NumericalStop(LinkworkError):
 def did_you_mean(name: str, choices: Iterable[str]) -> str | None:
     """The suggestion for a misspelt name: "did you mean 'rod'?", or the choices if they are few and none is near."""
     known = list(choices)
-    by_lower = {choice.lower(): choice for choice in known}
+    by_lower = {choice.lower(): choice for choice in reversed(known)}
     near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
     if near:
         return f"did you mean '{by_lower[near[0]]}'?"

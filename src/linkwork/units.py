@@ -1,0 +1,323 @@
+"""Quantities at the boundary: "12 mm", "30 deg", "3 N*s/m" to SI numbers, checked against the field's dimension.
+
+    quantity = number unit
+    unit     = factor (("*" | "/") factor)*           a "*" after a "/" needs parentheses: N/(m*s), not N/m*s
+    factor   = (name | "1" | "(" unit ")") ["^" integer]
+    name     = [prefix] symbol                        prefixes n u m c d k M G where they are usual
+
+A text that is neither a number nor begins like a quantity is a formula over parameters, which is not read here.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from linkwork.errors import ModelError, did_you_mean
+
+# Possessive, so that "1e5*x" is never taken for the number 1 followed by "e5".
+NUMBER = r"(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+"
+LONGEST_QUANTITY = 80
+SPELLINGS = str.maketrans(
+    {
+        "\N{MICRO SIGN}": "u",
+        "\N{GREEK SMALL LETTER MU}": "u",
+        "\N{DEGREE SIGN}": "deg",
+        "\N{MIDDLE DOT}": "*",
+        "\N{SUPERSCRIPT TWO}": "^2",
+        "\N{SUPERSCRIPT THREE}": "^3",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A factor to SI, and exponents of kg, m, s and rad."""
+
+    factor: Fraction
+    mass: int = 0
+    length: int = 0
+    time: int = 0
+    angle: int = 0
+
+    @property
+    def exponents(self) -> tuple[int, int, int, int]:
+        return self.mass, self.length, self.time, self.angle
+
+    def __mul__(self, other: Unit) -> Unit:
+        exponents = (x + y for x, y in zip(self.exponents, other.exponents, strict=True))
+        return Unit(self.factor * other.factor, *exponents)
+
+    def __pow__(self, n: int) -> Unit:
+        return Unit(self.factor**n, *(n * x for x in self.exponents))
+
+
+ONE = Unit(Fraction(1))
+METRE = Unit(Fraction(1), length=1)
+GRAM = Unit(Fraction(1, 1000), mass=1)
+SECOND = Unit(Fraction(1), time=1)
+RADIAN = Unit(Fraction(1), angle=1)
+NEWTON = Unit(Fraction(1), mass=1, length=1, time=-2)
+POUND = Unit(Fraction("0.45359237"), mass=1)
+TURN = replace(RADIAN, factor=2 * Fraction(math.pi))
+
+WITH_PREFIX = {
+    "m": METRE,
+    "g": GRAM,
+    "s": SECOND,
+    "rad": RADIAN,
+    "N": NEWTON,
+    "J": NEWTON * METRE,
+    "W": NEWTON * METRE * SECOND**-1,
+    "Pa": NEWTON * METRE**-2,
+}
+WITHOUT_PREFIX = {
+    "t": replace(GRAM, factor=Fraction(1000)),
+    "min": replace(SECOND, factor=Fraction(60)),
+    "h": replace(SECOND, factor=Fraction(3600)),
+    "deg": replace(RADIAN, factor=Fraction(math.pi) / 180),
+    "rev": TURN,
+    "rpm": TURN * replace(SECOND, factor=Fraction(60)) ** -1,
+    "in": replace(METRE, factor=Fraction("0.0254")),
+    "ft": replace(METRE, factor=Fraction("0.3048")),
+    "lb": POUND,
+    "lbf": POUND * replace(NEWTON, mass=0, factor=Fraction("9.80665")),
+}
+PREFIXES = {"n": -9, "u": -6, "m": -3, "c": -2, "d": -1, "k": 3, "M": 6, "G": 9}
+
+UNITS = {
+    **{
+        prefix + name: replace(unit, factor=unit.factor * Fraction(10) ** power)
+        for prefix, power in PREFIXES.items()
+        for name, unit in WITH_PREFIX.items()
+    },
+    **WITH_PREFIX,
+    **WITHOUT_PREFIX,
+}
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = re.findall(r"\*\*|[^\W\d]\w*|\d+|\S", text.translate(SPELLINGS))
+        self.position = 0
+
+    def peek(self) -> str | None:
+        return self.tokens[self.position] if self.position < len(self.tokens) else None
+
+    def take(self) -> str | None:
+        token = self.peek()
+        self.position += 1
+        return token
+
+    def unit(self) -> Unit:
+        result = self.factor()
+        divided = False
+        while (sign := self.peek()) in ("*", "/"):
+            self.take()
+            if sign == "*" and divided:
+                raise ModelError(
+                    f"unit '{self.text}' can be read in two ways",
+                    "ambiguous-unit",
+                    value=self.text,
+                    suggestion="write N*s/m or N/(m*s)",
+                )
+            divided = divided or sign == "/"
+            result *= self.factor() ** (-1 if sign == "/" else 1)
+        return result
+
+    def factor(self) -> Unit:
+        token = self.take()
+        if token == "(":
+            result = self.unit()
+            if self.take() != ")":
+                raise self.error("')' is missing")
+        elif token == "1":
+            result = ONE
+        elif token is not None and re.match(r"[^\W\d]", token):
+            result = named(token)
+        else:
+            raise self.error(f"'{token}' stands where a unit should" if token else "a unit is missing at its end")
+        if self.peek() in ("^", "**"):
+            self.take()
+            sign = -1 if self.peek() == "-" else 1
+            if sign < 0:
+                self.take()
+            power = self.take()
+            if power is None or not re.fullmatch("[0-9]", power):
+                raise self.error("an exponent is an integer of one digit")
+            result **= sign * int(power)
+        return result
+
+    def error(self, reason: str) -> ModelError:
+        return ModelError(
+            f"cannot read unit '{self.text}': {reason}",
+            "bad-unit",
+            value=self.text,
+            suggestion="units are written like N*s/m or kg*m^2",
+        )
+
+
+def named(name: str) -> Unit:
+    """The unit of this name, prefix included."""
+    if name in UNITS:
+        return UNITS[name]
+    split = next((f"{name[:k]}*{name[k:]}" for k in range(1, len(name)) if {name[:k], name[k:]} <= UNITS.keys()), None)
+    if name == "Hz":  # as a rate of rotation it is read as rad/s by some and as turns by others
+        suggestion: str | None = "write rev/s or rad/s"
+    elif split:
+        suggestion = f"did you mean '{split}'?"
+    elif re.search(r"[\d_]", name):
+        suggestion = f"a product with a parameter is written with '*': 2*{name}"
+    else:
+        suggestion = did_you_mean(name, UNITS) or "known are " + ", ".join([*WITH_PREFIX, *WITHOUT_PREFIX])
+    raise ModelError(f"no unit '{name}'", "unknown-unit", value=name, suggestion=suggestion)
+
+
+def parse_unit(text: str) -> Unit:
+    """A unit such as "N*s/m"."""
+    parser = _Parser(text)
+    result = parser.unit()
+    if (rest := parser.peek()) is not None:
+        formula = rest in "+-"
+        raise parser.error("a quantity is not part of a sum" if formula else f"'*' or '/' is missing before '{rest}'")
+    return result
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a field holds: its name, its SI unit, a quantity as an example."""
+
+    name: str
+    unit: str
+    example: str
+
+
+NUMBER_KIND = Kind("number without unit", "1", "0.5")
+LENGTH = Kind("length", "m", "12 mm")
+MASS = Kind("mass", "kg", "250 g")
+TIME = Kind("time", "s", "20 ms")
+ANGLE = Kind("angle", "rad", "30 deg")
+SPEED = Kind("speed", "m/s", "3 m/s")
+ACCELERATION = Kind("acceleration", "m/s^2", "9.81 m/s^2")
+ANGULAR_SPEED = Kind("angular speed", "rad/s", "120 rpm")
+ANGULAR_ACCELERATION = Kind("angular acceleration", "rad/s^2", "5 rad/s^2")
+FORCE = Kind("force", "N", "2 kN")
+TORQUE = Kind("torque", "N*m", "3 N*m")
+INERTIA = Kind("moment of inertia", "kg*m^2", "0.02 kg*m^2")
+STIFFNESS = Kind("stiffness", "N/m", "2 kN/m")
+DAMPING = Kind("damping", "N*s/m", "3 N*s/m")
+ROTATIONAL_STIFFNESS = Kind("rotational stiffness", "N*m/rad", "2 N*m/rad")
+ROTATIONAL_DAMPING = Kind("rotational damping", "N*m*s/rad", "0.1 N*m*s/rad")
+
+KINDS = (
+    NUMBER_KIND,
+    LENGTH,
+    MASS,
+    TIME,
+    ANGLE,
+    SPEED,
+    ACCELERATION,
+    ANGULAR_SPEED,
+    ANGULAR_ACCELERATION,
+    FORCE,
+    TORQUE,
+    INERTIA,
+    STIFFNESS,
+    DAMPING,
+    ROTATIONAL_STIFFNESS,
+    ROTATIONAL_DAMPING,
+)
+
+
+def _check_kind(text: str, unit: Unit, kind: Kind) -> None:
+    expected = parse_unit(kind.unit).exponents
+    # A radian may be left out (N*m for N*m/rad, 1/s for rad/s) but not added.
+    if unit.exponents in (expected, (*expected[:3], 0)):
+        return
+    found = next((other.name for other in KINDS if parse_unit(other.unit).exponents == unit.exponents), None)
+    raise ModelError(
+        f"'{text}' is {'a quantity of another kind' if found is None else 'of kind ' + found}, not {kind.name}",
+        "unit-mismatch",
+        value=text,
+        suggestion=f"write for example '{kind.example}'",
+    )
+
+
+def shown(text: str) -> str:
+    """A text as far as a message quotes it."""
+    return text if len(text) <= LONGEST_QUANTITY else text[: LONGEST_QUANTITY - 3] + "..."
+
+
+def finite(text: str) -> float:
+    """The number a decimal text stands for, which neither overflows nor vanishes by rounding."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ModelError(
+            f"{shown(text)} is not a finite number", "not-finite", value=text, rule="the largest is about 1.8e308"
+        )
+    if value == 0 and re.search("[1-9]", re.split("[eE]", text)[0]):
+        raise ModelError(
+            f"{shown(text)} is too small to be told from 0", "number-underflow", value=text, suggestion="write 0"
+        )
+    return value
+
+
+def quantity(text: str, kind: Kind | None) -> float | None:
+    """The SI value of a number or a quantity; None if the text is a formula.
+
+    `kind` is what the field holds, None where any kind will do (parameters). A number without unit counts as SI.
+    """
+    text = text.strip()
+    if re.fullmatch(r"[+-]?\.?(inf|infinity|nan)", text, re.IGNORECASE):
+        raise ModelError(f"'{shown(text)}' is not a finite number", "not-finite", value=text)
+    if comma := re.match(r"([+-]?[0-9]+),([0-9]+)", text):
+        raise ModelError(
+            f"'{shown(text)}' has a decimal comma",
+            "decimal-comma",
+            value=text,
+            rule="decimals follow a point",
+            suggestion=f"write {shown(comma[1] + '.' + comma[2])}",
+        )
+    if re.fullmatch(rf"[+-]?{NUMBER}", text):
+        return finite(text)
+    if re.match(rf"[+-]?{NUMBER}\s+(?!1\s*/)[0-9]", text):
+        raise ModelError(
+            f"'{shown(text)}' has a blank between digits",
+            "bad-number",
+            value=text,
+            suggestion="write the digits together",
+        )
+    if match := re.match(rf"([+-]?{NUMBER})\s*(?=1\s*/|[^\s+\-*/^<>=!,.()])", text):
+        return _scaled(text, match[1], text[match.end() :], kind)
+    if inner := re.search(rf"(?<![\w.]){NUMBER}\s*[^\W\d]\w*", text):
+        raise ModelError(
+            f"'{shown(inner[0])}' stands inside the formula '{shown(text)}'",
+            "quantity-in-formula",
+            value=text,
+            rule="a formula holds parameters and plain numbers, and products need '*'",
+            suggestion="give a parameter the unit and use its name here",
+        )
+    return None
+
+
+def _scaled(text: str, number: str, unit_text: str, kind: Kind | None) -> float:
+    if len(text) > LONGEST_QUANTITY:
+        raise ModelError(
+            f"'{shown(text)}' is longer than any quantity ({len(text)} characters)", "bad-unit", value=text
+        )
+    value = finite(number)
+    unit = parse_unit(unit_text)
+    if kind is not None:
+        _check_kind(text, unit, kind)
+    # Exact until the one rounding at the end, so that "12 mm" is the same double as 0.012. A zero goes by itself:
+    # "0e999999999" has no use for its power of ten.
+    try:
+        result = float(Fraction(number) * unit.factor) if value else 0.0
+    except OverflowError:
+        result = math.inf
+    if value and (math.isinf(result) or result == 0):
+        raise ModelError(f"'{shown(text)}' is outside the range of numbers", "not-finite", value=text)
+    return result

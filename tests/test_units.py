@@ -1,0 +1,147 @@
+"""Quantities at the boundary of the program."""
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linkwork import units
+from linkwork.errors import ModelError
+from linkwork.units import Kind, quantity
+
+FACTORS_BY_DEFINITION = [
+    ("12 mm", units.LENGTH, 0.012),
+    ("12mm", units.LENGTH, 0.012),
+    ("-2.5e-1 km", units.LENGTH, -250.0),
+    (".5 cm", units.LENGTH, 0.005),
+    ("3 \u00b5m", units.LENGTH, 3e-6),
+    ("1 in", units.LENGTH, 0.0254),
+    ("2 ft", units.LENGTH, 0.6096),
+    ("5 kg", units.MASS, 5.0),
+    ("250 g", units.MASS, 0.25),
+    ("1.5 t", units.MASS, 1500.0),
+    ("1 lb", units.MASS, 0.45359237),
+    ("20 ms", units.TIME, 0.02),
+    ("2 min", units.TIME, 120.0),
+    ("30 deg", units.ANGLE, math.pi / 6),
+    ("30\u00b0", units.ANGLE, math.pi / 6),
+    ("180 deg", units.ANGLE, math.pi),
+    ("1 rev", units.ANGLE, 2 * math.pi),
+    ("120 rpm", units.ANGULAR_SPEED, 4 * math.pi),
+    ("90 deg/s", units.ANGULAR_SPEED, math.pi / 2),
+    ("2 1/s", units.ANGULAR_SPEED, 2.0),
+    ("36 km/h", units.SPEED, 10.0),
+    ("9.81 m/s^2", units.ACCELERATION, 9.81),
+    ("9.81 m/s**2", units.ACCELERATION, 9.81),
+    ("9.81 m*s^-2", units.ACCELERATION, 9.81),
+    ("9.81 m/s/s", units.ACCELERATION, 9.81),
+    ("9.81 m/s\u00b2", units.ACCELERATION, 9.81),
+    ("1 lbf", units.FORCE, 4.4482216152605),
+    ("2 kN/m", units.STIFFNESS, 2000.0),
+    ("0.2 N/mm", units.STIFFNESS, 200.0),
+    ("3 N*s/m", units.DAMPING, 3.0),
+    ("3 N/(m/s)", units.DAMPING, 3.0),
+    ("3 kN\u00b7s/m", units.DAMPING, 3000.0),
+    ("7 J", units.TORQUE, 7.0),
+    ("2 kg*m^2", units.INERTIA, 2.0),
+    ("500 g*cm^2", units.INERTIA, 5e-5),
+    ("2 N*m", units.ROTATIONAL_STIFFNESS, 2.0),
+    ("1 N*m/deg", units.ROTATIONAL_STIFFNESS, 180 / math.pi),
+    ("0.1 N*m*s/rad", units.ROTATIONAL_DAMPING, 0.1),
+    ("1e9", units.STIFFNESS, 1e9),
+    (" -0.5 ", units.LENGTH, -0.5),
+    ("0e999999999 mm", units.LENGTH, 0.0),
+    ("3 Mg/ms", None, 3e6),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"), FACTORS_BY_DEFINITION, ids=lambda x: x if isinstance(x, str) else ""
+)
+def test_quantity_has_the_value_of_its_units_definition(text: str, kind: Kind | None, value: float) -> None:
+    """Units convert by their defined factors; one rounding of pi is the only other source of error."""
+    assert quantity(text, kind) == pytest.approx(value, rel=4e-16, abs=0)
+
+
+@given(st.floats(min_value=1e-200, max_value=1e200))
+def test_conversion_rounds_once(x: float) -> None:
+    """A decimal number of millimetres is the double nearest to its thousandth."""
+    assert quantity(f"{x!r} mm", units.LENGTH) == float(Fraction(repr(x)) / 1000)
+
+
+@pytest.mark.parametrize("kind", units.KINDS, ids=lambda kind: kind.name)
+def test_examples_are_of_their_own_kind(kind: Kind) -> None:
+    """The example shown in an error is accepted, and its SI unit has the factor 1."""
+    assert quantity(kind.example, kind) is not None
+    assert units.parse_unit(kind.unit).factor == 1
+
+
+FORMULAS = ["l1/2", "-l1", "2*pi*t", "1e5*x", "2/s", "atan2(1,2)", "lbf", "(3)", "2^3", "1.5e-3*k + x2", "a1 b", ""]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_formulas_are_left_to_the_expression_parser(text: str) -> None:
+    """A text that is neither a number nor begins like a quantity is a formula."""
+    assert quantity(text, units.LENGTH) is None
+
+
+REFUSED = [
+    ("12 mm", units.MASS, "unit-mismatch", "'12 mm' is of kind length, not mass; write for example '250 g'"),
+    ("30 deg", units.LENGTH, "unit-mismatch", "'30 deg' is of kind angle, not length"),
+    ("2 N*m/rad", units.TORQUE, "unit-mismatch", "rotational stiffness, not torque"),
+    ("2 m^3", units.LENGTH, "unit-mismatch", "'2 m^3' is a quantity of another kind, not length"),
+    ("30 deg", units.NUMBER_KIND, "unit-mismatch", "not number without unit"),
+    ("5 furlongs", units.LENGTH, "unknown-unit", "no unit 'furlongs'; known are m, g, s,"),
+    ("5 MM", units.LENGTH, "unknown-unit", "did you mean 'mm'?"),
+    ("5 Kg", units.MASS, "unknown-unit", "did you mean 'kg'?"),
+    ("5 Nm", units.TORQUE, "unknown-unit", "did you mean 'N*m'?"),
+    ("5 Hz", units.ANGULAR_SPEED, "unknown-unit", "write rev/s or rad/s"),
+    ("2 l1", units.LENGTH, "unknown-unit", "a product with a parameter is written with '*': 2*l1"),
+    ("3 N/m*s", units.DAMPING, "ambiguous-unit", "unit 'N/m*s' can be read in two ways; write N*s/m or N/(m*s)"),
+    ("3 m s", units.LENGTH, "bad-unit", "'*' or '/' is missing before 's'"),
+    ("3 m^x", units.LENGTH, "bad-unit", "an exponent is an integer of one digit"),
+    ("3 m^99", units.LENGTH, "bad-unit", "an exponent is an integer of one digit"),
+    ("3 N/", units.FORCE, "bad-unit", "a unit is missing at its end"),
+    ("3 N/(m*s", units.FORCE, "bad-unit", "')' is missing"),
+    ("3 %", units.LENGTH, "bad-unit", "'%' stands where a unit should"),
+    ("3 mm + 2", units.LENGTH, "bad-unit", "a quantity is not part of a sum"),
+    ("3 m*" + "(" * 100_000 + "m", units.LENGTH, "bad-unit", "longer than any quantity"),
+    ("3 m" + "*m" * 100_000, units.LENGTH, "bad-unit", "longer than any quantity"),
+    ("l1/2 + 3 mm", units.LENGTH, "quantity-in-formula", "'3 mm' stands inside the formula 'l1/2 + 3 mm'"),
+    ("12,5", units.LENGTH, "decimal-comma", "'12,5' has a decimal comma; decimals follow a point; write 12.5"),
+    ("1,5" + "0" * 100_000, units.LENGTH, "decimal-comma", "'1,5000"),
+    ("x + 3 mm" + " + x" * 100_000, units.LENGTH, "quantity-in-formula", "'3 mm' stands inside"),
+    ("9" * 100_000, units.LENGTH, "not-finite", "is not a finite number"),
+    ("-12,5 mm", units.LENGTH, "decimal-comma", "write -12.5"),
+    ("1 000 mm", units.LENGTH, "bad-number", "a blank between digits"),
+    ("1e999", units.LENGTH, "not-finite", "1e999 is not a finite number"),
+    ("1e999999999 mm", units.LENGTH, "not-finite", "is not a finite number"),
+    ("1e308 GN", units.FORCE, "not-finite", "outside the range of numbers"),
+    ("1e-320 nm", units.LENGTH, "not-finite", "outside the range of numbers"),
+    ("1e-999", units.LENGTH, "number-underflow", "too small to be told from 0; write 0"),
+    ("inf", units.LENGTH, "not-finite", "'inf' is not a finite number"),
+    ("-.INF", units.LENGTH, "not-finite", "is not a finite number"),
+    ("NaN", units.LENGTH, "not-finite", "is not a finite number"),
+]
+
+
+@pytest.mark.parametrize(("text", "kind", "code", "words"), REFUSED, ids=lambda x: x[:20] if isinstance(x, str) else "")
+def test_bad_quantity_is_refused_with_its_reason(text: str, kind: Kind, code: str, words: str) -> None:
+    """Numbers as text (row 31 of the bad inputs): a wrong quantity is an error that says what to write instead."""
+    with pytest.raises(ModelError) as caught:
+        quantity(text, kind)
+    assert caught.value.code == code
+    assert words in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
+@given(st.text(max_size=30) | st.from_regex(r"[0-9.,eE+-]{1,6} ?[a-zA-Z*/^()0-9 -]{0,12}", fullmatch=True))
+def test_any_text_is_a_number_a_formula_or_an_error(text: str) -> None:
+    """No text whatever ends in a traceback or in a number that is not finite."""
+    try:
+        value = quantity(text, None)
+    except ModelError:
+        return
+    assert value is None or math.isfinite(value)
