@@ -53,14 +53,14 @@ Names = Mapping[str, Expr] | Callable[[str], Expr | None]
 class ExpressionError(ValueError):
     """Text that is not an expression: `reason` in one line, and the place in `text` at `position`, counted from 0."""
 
-    def __init__(self, reason: str, code: str, text: str, position: int) -> None:
-        self.reason = f"{reason} at column {position + 1}"
+    def __init__(self, reason: str, code: str, text: str, position: int, hint: str | None = None) -> None:
+        self.reason = f"{reason} at column {position + 1}" + (f"; {hint}" if hint else "")
         self.code = code
         self.text = text
         self.position = position
         start = max(0, position - 50)
         line = "".join(c if c.isprintable() else " " for c in text[start : start + 80])
-        super().__init__(f"{self.reason}\n    {line}\n    {' ' * (position - start)}^" if text else reason)
+        super().__init__(f"{self.reason}\n    {line}\n    {' ' * (position - start)}^")
 
 
 def _cosh(x: Expr) -> Expr:
@@ -141,8 +141,8 @@ def _tokens(text: str) -> list[_Token]:
 
 def _stray(text: str, at: int) -> ExpressionError:
     shown = f"'{text[at]}'" if text[at].isprintable() else f"U+{ord(text[at]):04X}"
-    hint = f"; write {_LOOKALIKES[text[at]]}" if text[at] in _LOOKALIKES else ""
-    return ExpressionError(f"{shown} cannot stand in an expression{hint}", "expression-character", text, at)
+    hint = f"write {_LOOKALIKES[text[at]]}" if text[at] in _LOOKALIKES else None
+    return ExpressionError(f"{shown} cannot stand in an expression", "expression-character", text, at, hint)
 
 
 class _Operator(NamedTuple):
@@ -183,17 +183,18 @@ def parse(text: str, names: Names) -> Expr:
     stack. Raises ExpressionError.
     """
     if len(text) > MAX_LENGTH:
-        reason = f"the expression has {len(text)} characters and is cut off, as beyond {MAX_LENGTH},"
-        raise ExpressionError(reason, "expression-too-long", text, MAX_LENGTH)
+        hint = f"at most {MAX_LENGTH} are allowed"
+        raise ExpressionError(f"{len(text)} characters, too many", "expression-too-long", text, MAX_LENGTH, hint)
     text = unicodedata.normalize("NFC", text)
     lookup = names if callable(names) else names.get
     operands: list[Expr] = []
     pending: list[_Pending] = []
     depth = 0
     value_expected = True
+    comma = "the decimal sign is a point"
 
-    def wrong(reason: str, code: str, token: _Token) -> ExpressionError:
-        return ExpressionError(reason, f"expression-{code}", text, token.position)
+    def wrong(reason: str, code: str, token: _Token, hint: str | None = None) -> ExpressionError:
+        return ExpressionError(reason, f"expression-{code}", text, token.position, hint)
 
     def apply(build: Callable[..., Expr], count: int, token: _Token) -> None:
         """Put build(*args) in the place of the last `count` operands."""
@@ -221,7 +222,7 @@ def parse(text: str, names: Names) -> Expr:
         if token.text == "pi":
             return constant(math.pi)
         if token.text in CALLS:
-            raise wrong(f"'{token.text}' is a function and needs its argument in parentheses", "syntax", token)
+            raise wrong(f"function '{token.text}' without parentheses", "syntax", token)
         found = lookup(token.text)
         if found is None:
             raise unknown("name", token, [] if callable(names) else ["pi", *names])
@@ -230,11 +231,11 @@ def parse(text: str, names: Names) -> Expr:
     def unknown(what: str, token: _Token, choices: list[str]) -> ExpressionError:
         elsewhere = _ELSEWHERE.get(token.text)
         hint = f"write '{elsewhere}'" if elsewhere else did_you_mean(token.text, choices)
-        return wrong(f"unknown {what} '{token.text}'" + (f" ({hint})" if hint else ""), what, token)
+        return wrong(f"unknown {what} '{token.text}'", what, token, hint)
 
     tokens = _tokens(text)
     if len(tokens) == 1:
-        raise ExpressionError("the expression is empty", "expression-empty", text, 0)
+        raise ExpressionError("empty expression", "expression-empty", text, 0)
     for token in tokens:
         word = token.text
         if value_expected:
@@ -244,9 +245,7 @@ def parse(text: str, names: Names) -> Expr:
             elif token.kind == "call" or word == "(":
                 if token.kind == "call" and word not in CALLS:
                     if lookup(word) is not None:
-                        raise wrong(
-                            f"'{word}' is not a function; a product is written {word}*(...),", "function", token
-                        )
+                        raise wrong(f"'{word}' is not a function", "function", token, f"a product is {word}*(...)")
                     raise unknown("function", token, list(CALLS))
                 depth += 1
                 if depth > MAX_DEPTH:
@@ -261,7 +260,7 @@ def parse(text: str, names: Names) -> Expr:
             if operator.precedence == _COMPARISON:
                 apply_from(_SUM)
                 if pending and pending[-1].operator.precedence == _COMPARISON:
-                    raise wrong("comparisons cannot be chained;", "syntax", token)
+                    raise wrong("chained comparison", "syntax", token, "use parentheses")
             elif operator.precedence < _POWER:  # powers wait: they apply from the right
                 apply_from(operator.precedence)
             pending.append(_Pending(operator, token))
@@ -270,13 +269,13 @@ def parse(text: str, names: Names) -> Expr:
             apply_from(_COMPARISON)
             if token.kind == "end":
                 if pending:
-                    raise wrong("the parenthesis is not closed that opens", "syntax", pending[-1].token)
+                    raise wrong("parenthesis never closed", "syntax", pending[-1].token)
             elif not pending:
-                hint = " (the decimal sign is a point)" if word == "," else ""
-                raise wrong(f"{token.shown} without an open parenthesis{hint}", "syntax", token)
+                reason = f"{token.shown} without an open parenthesis"
+                raise wrong(reason, "syntax", token, comma if word == "," else None)
             elif word == ",":
                 if pending[-1].token.kind != "call":
-                    raise wrong("a comma in plain parentheses (the decimal sign is a point)", "syntax", token)
+                    raise wrong("comma in plain parentheses", "syntax", token, comma)
                 value_expected = True
             else:
                 depth -= 1
