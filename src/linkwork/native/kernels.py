@@ -177,6 +177,7 @@ def _compile(entry: Kernel) -> bytes:
     njit: Any = import_module("numba").njit
     types: Any = import_module("numba.types")
     options = {"error_model": "numpy", "boundscheck": False, "fastmath": {"contract"}}
+    options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     kinds = {int: types.int64, float: types.float64, Pointer: types.CPointer(types.float64), type(None): types.void}
     signature = kinds[entry.result](*[kinds[kind] for kind in entry.arguments])
     native = _intrinsics()

@@ -54,6 +54,8 @@ def optimize(module: Any, opt: int) -> None:
     import llvmlite.binding as llvm
 
     tuning = llvm.create_pipeline_tuning_options(speed_level=opt)
+    tuning.slp_vectorization = opt >= 3
+    tuning.loop_vectorization = opt >= 2
     builder = llvm.create_pass_builder(_compiler(opt), tuning)
     builder.getModulePassManager().run(module, builder)
 
@@ -62,6 +64,15 @@ def emit(module: Any, opt: int) -> bytes:
     """Object code of a parsed module."""
     code: bytes = _compiler(opt).emit_object(module)
     return code
+
+
+def assemble(text: str, opt: int) -> bytes:
+    """Object code of LLVM IR text as it stands; `opt` is the effort of the code generator."""
+    import llvmlite.binding as llvm
+
+    module = llvm.parse_assembly(text)
+    module.verify()
+    return emit(module, opt)
 
 
 def compile_ir(text: str, opt: int) -> bytes:
