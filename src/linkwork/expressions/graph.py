@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 from weakref import WeakValueDictionary
 
 Number: TypeAlias = "Expr | float"
@@ -33,7 +33,7 @@ class Expr:
     __slots__ = ("__weakref__", "args", "op", "serial", "value")
     op: str
     args: tuple[Expr, ...]
-    value: object
+    value: Any
     serial: int
 
     def __add__(self, other: Number) -> Expr:
@@ -49,6 +49,8 @@ class Expr:
         return sub(as_expr(other), self)
 
     def __mul__(self, other: Number) -> Expr:
+        if not isinstance(other, (Expr, int, float)):
+            return NotImplemented  # a vector knows how to take a factor
         return mul(self, as_expr(other))
 
     def __rmul__(self, other: Number) -> Expr:

@@ -1,0 +1,114 @@
+"""The equations of motion of a mechanism as expressions.
+
+qd = N(q) v        M(q) a + Psi_q^T lam = Q(t, q, v)        Psi(t, q) = 0
+Psi_dot = Psi_q v + Psi_t        Psi_ddot = Psi_q a - gamma
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.expressions.derivatives import directional, jacobian
+from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
+
+TIME = symbol("t")
+ALPHA, BETA = symbol("baumgarte.alpha"), symbol("baumgarte.beta")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One scalar constraint: the joint or driver it belongs to and which of its rows it is."""
+
+    element: str
+    part: str
+
+    def __str__(self) -> str:
+        return f"{self.element}.{self.part}"
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """Everything a mechanism needs, in the letters of the docstring above.
+
+    q, v, a and lam are symbols; `qd`, `M`, `Q` and `Psi` are stated and the rest is differentiated from them. `retract`
+    is q moved by a small `dx` of the kind v dt. `outputs` are named quantities of t, q, v, a and lam,
+    by kind: points (places, velocities, accelerations), reactions of joints, driving forces.
+    """
+
+    q: tuple[Expr, ...]
+    v: tuple[Expr, ...]
+    a: tuple[Expr, ...]
+    lam: tuple[Expr, ...]
+    dx: tuple[Expr, ...]
+    q_names: tuple[str, ...]
+    v_names: tuple[str, ...]
+    rows: tuple[Row, ...]
+    qd: tuple[Expr, ...]
+    retract: tuple[Expr, ...]
+    M: Mapping[tuple[int, int], Expr]
+    Q: tuple[Expr, ...]
+    Psi: tuple[Expr, ...]
+    kinetic: Expr
+    potential: Expr
+    dissipation: Expr
+    applied_power: Expr
+    outputs: Mapping[str, Mapping[str, Expr]]
+    parameters: Mapping[Expr, float]
+    start_q: tuple[Expr, ...]
+    start_v: tuple[Expr, ...]
+    baumgarte: bool = False
+
+    @cached_property
+    def motion(self) -> dict[Expr, Expr]:
+        """The direction in which time carries (t, q) at velocity v."""
+        return {TIME: ONE, **dict(zip(self.q, self.qd, strict=True))}
+
+    @cached_property
+    def Psi_dot(self) -> list[Expr]:
+        return directional(self.Psi, self.motion)
+
+    @cached_property
+    def Psi_q(self) -> dict[tuple[int, int], Expr]:
+        """d Psi_dot / d v: the Jacobian with respect to v, which is Psi_q N for general coordinates."""
+        return jacobian(self.Psi_dot, self.v)
+
+    @cached_property
+    def Psi_t(self) -> list[Expr]:
+        return directional(self.Psi, {TIME: ONE})
+
+    @cached_property
+    def gamma(self) -> list[Expr]:
+        """-Psi_ddot at a = 0; with stabilization -2 alpha Psi_dot - beta^2 Psi is added [baumgarte1972]."""
+        gamma = [-rate for rate in directional(self.Psi_dot, self.motion)]
+        if self.baumgarte:
+            pull = zip(gamma, self.Psi_dot, self.Psi, strict=True)
+            gamma = [g - 2 * ALPHA * rate - BETA * BETA * gap for g, rate, gap in pull]
+        return gamma
+
+    @cached_property
+    def supplied_power(self) -> Expr:
+        """Power of applied forces and of drivers: the constraint forces -Psi_q^T lam do work lam . Psi_t."""
+        return sum((x * y for x, y in zip(self.lam, self.Psi_t, strict=True)), self.applied_power)
+
+    def with_baumgarte(self) -> Equations:
+        return replace(self, baumgarte=True)
+
+    def parameter_values(self) -> NDArray[np.float64]:
+        return np.array(list(self.parameters.values()))
+
+
+def constraint_forces(
+    Psi_q: Mapping[tuple[int, int], Expr], lam: tuple[Expr, ...], rows: range, columns: range
+) -> list[Expr]:
+    """-(Psi_q^T lam) of some rows on some velocities: what these constraints do to a body."""
+    force = [ZERO] * len(columns)
+    for row in rows:
+        for place, column in enumerate(columns):
+            if (entry := Psi_q.get((row, column))) is not None:
+                force[place] = force[place] - entry * lam[row]
+    return force

@@ -1,0 +1,296 @@
+"""Computation sequences as LLVM code.
+
+A function reads x and p, writes y and may keep numbers in the scratch w. A long sequence is cut into parts that hand
+values on through w, because the time LLVM takes for one function grows faster than its length.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.expressions.evaluation import ordered
+from linkwork.expressions.graph import Expr
+from linkwork.native import cache, machine
+
+Array = NDArray[np.float64]
+
+PART = 500  # operations per LLVM function
+OPT = 1  # of the code generator; a sequence gains nothing from LLVM's passes over the code
+
+INTRINSICS = {"sin": 1, "cos": 1, "sqrt": 1, "exp": 1, "log": 1, "fabs": 1, "pow": 2}
+LIBRARY = {"tan": 1, "asin": 1, "acos": 1, "atan": 1, "tanh": 1, "atan2": 2}
+BINARY = {"add": "fadd contract", "sub": "fsub contract", "mul": "fmul contract", "div": "fdiv"}
+
+# sum_k c[i][k] (x - knots[i])^k and its derivatives, with the piece i found by bisection
+SPLINE = """
+define internal double @spline(double %x, ptr %knots, ptr %c, i64 %n, i64 %order) {
+  br label %loop
+loop:
+  %low = phi i64 [ 0, %0 ], [ %low1, %loop ]
+  %high = phi i64 [ %n, %0 ], [ %high1, %loop ]
+  %sum = add i64 %low, %high
+  %middle = lshr i64 %sum, 1
+  %at = getelementptr double, ptr %knots, i64 %middle
+  %knot = load double, ptr %at
+  %right = fcmp oge double %x, %knot
+  %low1 = select i1 %right, i64 %middle, i64 %low
+  %high1 = select i1 %right, i64 %high, i64 %middle
+  %gap = sub i64 %high1, %low1
+  %more = icmp sgt i64 %gap, 1
+  br i1 %more, label %loop, label %found
+found:
+  %start = getelementptr double, ptr %knots, i64 %low1
+  %left = load double, ptr %start
+  %d = fsub double %x, %left
+  %c0p = getelementptr [4 x double], ptr %c, i64 %low1
+  %c1p = getelementptr double, ptr %c0p, i64 1
+  %c2p = getelementptr double, ptr %c0p, i64 2
+  %c3p = getelementptr double, ptr %c0p, i64 3
+  %c0 = load double, ptr %c0p
+  %c1 = load double, ptr %c1p
+  %c2 = load double, ptr %c2p
+  %c3 = load double, ptr %c3p
+  switch i64 %order, label %value [ i64 1, label %slope  i64 2, label %bend  i64 3, label %jerk ]
+value:
+  %v3 = fmul double %d, %c3
+  %v2 = fadd double %c2, %v3
+  %v2d = fmul double %d, %v2
+  %v1 = fadd double %c1, %v2d
+  %v1d = fmul double %d, %v1
+  %v0 = fadd double %c0, %v1d
+  ret double %v0
+slope:
+  %s3 = fmul double %d, %c3
+  %s3t = fmul double %s3, 3.0
+  %s2t = fmul double %c2, 2.0
+  %s2 = fadd double %s2t, %s3t
+  %s2d = fmul double %d, %s2
+  %s1 = fadd double %c1, %s2d
+  ret double %s1
+bend:
+  %b3 = fmul double %d, %c3
+  %b3t = fmul double %b3, 6.0
+  %b2t = fmul double %c2, 2.0
+  %b2 = fadd double %b2t, %b3t
+  ret double %b2
+jerk:
+  %j3 = fmul double %c3, 6.0
+  ret double %j3
+}
+"""
+
+
+@dataclass(frozen=True)
+class NativeFunction:
+    """Machine code of the one signature void f(const double *x, const double *p, double *y, double *w)."""
+
+    name: str
+    address: int
+    inputs: int
+    outputs: int
+    work: int
+
+    def __call__(self, x: Array, p: Array) -> Array:
+        x, p = np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(p, dtype=float)
+        if x.shape != (self.inputs,):
+            raise ValueError(f"{self.name} takes {self.inputs} numbers, not {x.shape}")
+        y, w = np.empty(self.outputs), np.empty(self.work)
+        entry = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(self.address)
+        entry(x.ctypes.data, p.ctypes.data, y.ctypes.data, w.ctypes.data)
+        return y
+
+
+@dataclass(frozen=True)
+class Program:
+    """A function to be compiled: the outputs as expressions of the inputs (which may be any nodes).
+
+    Under the name `head`, if given, there is a second function that returns the first `head_outputs` outputs only.
+    """
+
+    name: str
+    inputs: Sequence[Expr]
+    outputs: Sequence[Expr]
+    head: str = ""
+    head_outputs: int = 0
+
+
+def compile_programs(programs: Sequence[Program], parameters: Sequence[Expr]) -> dict[str, NativeFunction]:
+    """Machine code of the programs; `parameters` are the nodes whose values the argument p carries."""
+    tables: dict[object, str] = {}
+    texts, sizes = [], {}
+    for program in programs:
+        work, text = _lowered(program, parameters, tables)
+        texts.append(text)
+        inputs, outputs = len(program.inputs), len(program.outputs)
+        sizes[program.name] = (inputs, outputs, work)
+        if program.head:
+            texts.append(_head(program))
+            sizes[program.head] = (inputs, program.head_outputs, outputs + work)
+    text = "\n".join([*texts, _declarations(tables)])
+    code = cache.cached([text, machine.host(), str(OPT)], lambda: machine.assemble(text, OPT))
+    addresses = machine.load(code, sizes)
+    return {name: NativeFunction(name, addresses[name], *size) for name, size in sizes.items()}
+
+
+ARGUMENTS = "ptr noalias readonly %x, ptr noalias readonly %p, ptr noalias %y, ptr noalias %w"
+
+
+def _head(program: Program) -> str:
+    """All outputs go into the scratch, the first of them on into y."""
+    return f"""define void @{program.head}({ARGUMENTS}) nounwind {{
+  %rest = getelementptr double, ptr %w, i64 {len(program.outputs)}
+  call void @{program.name}(ptr %x, ptr %p, ptr %w, ptr %rest)
+  call void @llvm.memcpy.p0.p0.i64(ptr %y, ptr %w, i64 {8 * program.head_outputs}, i1 false)
+  ret void
+}}"""
+
+
+def _hex(value: float) -> str:
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+def _declarations(tables: dict[object, str]) -> str:
+    lines = ["declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"]
+    lines += [f"declare double @llvm.{f}.f64({', '.join(['double'] * n)})" for f, n in INTRINSICS.items()]
+    lines += [f"declare double @{f}({', '.join(['double'] * n)}) memory(none) nounwind" for f, n in LIBRARY.items()]
+    return "\n".join(lines) + (SPLINE + "\n".join(tables.values()) if tables else "")
+
+
+def _lowered(program: Program, parameters: Sequence[Expr], tables: dict[object, str]) -> tuple[int, str]:
+    """The size of the scratch, and the LLVM code of the program."""
+    given: dict[Expr, tuple[str, int]] = {node: ("p", k) for k, node in enumerate(parameters)}
+    given.update((node, ("x", k)) for k, node in enumerate(program.inputs))
+    sequence = [n for n in ordered(program.outputs, given) if n.op != "constant"]
+    for node in sequence:
+        if node.op == "symbol":
+            raise KeyError(f"{program.name} needs '{node.value}', which is neither input nor parameter")
+    part_of = {node: k // PART for k, node in enumerate(sequence)}
+    handed_on: dict[Expr, int] = {}  # values used in a later part, with their places in w
+    for node in sequence:
+        for a in node.args:
+            if a in part_of and part_of[a] != part_of[node]:
+                handed_on.setdefault(a, len(handed_on))
+    slots: dict[Expr, list[int]] = {}
+    for k, y in enumerate(program.outputs):
+        slots.setdefault(y, []).append(k)
+
+    bodies = []
+    for start in range(0, max(len(sequence), 1), PART):
+        emitter = _Emitter(given, handed_on, tables)
+        for node in sequence[start : start + PART]:
+            emitter.compute(node)
+            if node in handed_on:
+                emitter.store(node, "w", handed_on[node])
+            for slot in slots.pop(node, ()):
+                emitter.store(node, "y", slot)
+        if start + PART >= len(sequence):  # what is left are outputs that are inputs, parameters or constants
+            for node, places in slots.items():
+                for slot in places:
+                    emitter.store(node, "y", slot)
+        bodies.append("\n".join(emitter.lines))
+
+    name = program.name
+    if len(bodies) == 1:
+        return 0, f"define void @{name}({ARGUMENTS}) nounwind {{\n{bodies[0]}\nret void\n}}"
+    functions = [
+        f"define internal void @{name}.{k}({ARGUMENTS}) nounwind noinline {{\n{body}\nret void\n}}"
+        for k, body in enumerate(bodies)
+    ]
+    calls = "\n".join(f"call void @{name}.{k}(ptr %x, ptr %p, ptr %y, ptr %w)" for k in range(len(bodies)))
+    functions.append(f"define void @{name}({ARGUMENTS}) nounwind {{\n{calls}\nret void\n}}")
+    return len(handed_on), "\n".join(functions)
+
+
+class _Emitter:
+    """The lines of one LLVM function and the names its values have in it."""
+
+    def __init__(
+        self, given: dict[Expr, tuple[str, int]], handed_on: dict[Expr, int], tables: dict[object, str]
+    ) -> None:
+        self.given = given
+        self.handed_on = handed_on
+        self.tables = tables
+        self.lines: list[str] = []
+        self.names: dict[Expr, str] = {}
+        self.pointers: dict[tuple[str, int], str] = {}
+
+    def pointer(self, array: str, k: int) -> str:
+        name = self.pointers.get((array, k))
+        if name is None:
+            name = self.pointers[array, k] = f"%{array}{k}"
+            self.lines.append(f"{name} = getelementptr double, ptr %{array}, i64 {k}")
+        return name
+
+    def value(self, node: Expr) -> str:
+        """The name of a value, loaded where it does not come from this function."""
+        name = self.names.get(node)
+        if name is None:
+            if node.op == "constant" and node not in self.given:
+                return _hex(node.number)
+            array, k = self.given[node] if node in self.given else ("w", self.handed_on[node])
+            name = self.names[node] = f"%v{len(self.names)}"
+            self.lines.append(f"{name} = load double, ptr {self.pointer(array, k)}")
+        return name
+
+    def store(self, node: Expr, array: str, k: int) -> None:
+        value = self.value(node)
+        self.lines.append(f"store double {value}, ptr {self.pointer(array, k)}")
+
+    def compute(self, node: Expr) -> None:
+        a = [self.value(argument) for argument in node.args]
+        name = f"%v{len(self.names)}"
+        self.names[node] = name
+        emit = self.lines.append
+        op = {"abs": "fabs"}.get(node.op, node.op)
+        if op in BINARY:
+            emit(f"{name} = {BINARY[op]} double {a[0]}, {a[1]}")
+        elif op == "neg":
+            emit(f"{name} = fneg double {a[0]}")
+        elif op in INTRINSICS:
+            emit(f"{name} = call double @llvm.{op}.f64({', '.join(f'double {x}' for x in a)})")
+        elif op in LIBRARY:
+            emit(f"{name} = call double @{op}({', '.join(f'double {x}' for x in a)})")
+        elif op in ("min", "max"):
+            emit(f"{name}.c = fcmp {'olt' if op == 'min' else 'ogt'} double {a[0]}, {a[1]}")
+            emit(f"{name} = select i1 {name}.c, double {a[0]}, double {a[1]}")
+        elif op in ("lt", "le"):
+            emit(f"{name}.c = fcmp o{op} double {a[0]}, {a[1]}")
+            emit(f"{name} = uitofp i1 {name}.c to double")
+        elif op == "select":
+            emit(f"{name}.c = fcmp une double {a[0]}, 0.0")
+            emit(f"{name} = select i1 {name}.c, double {a[1]}, double {a[2]}")
+        elif op == "sign":
+            emit(f"{name}.p = fcmp ogt double {a[0]}, 0.0")
+            emit(f"{name}.n = fcmp olt double {a[0]}, 0.0")
+            emit(f"{name}.q = uitofp i1 {name}.p to double")
+            emit(f"{name}.m = uitofp i1 {name}.n to double")
+            emit(f"{name} = fsub double {name}.q, {name}.m")
+        elif op == "spline":
+            knots, coefficients, order = node.value
+            table = self.table(knots, coefficients)
+            size = len(coefficients)
+            emit(
+                f"{name} = call double @spline(double {a[0]}, ptr @{table}.k, ptr @{table}.c, i64 {size}, i64 {order})"
+            )
+        else:
+            raise KeyError(f"no machine code for '{node.op}'")
+
+    def table(self, knots: tuple[float, ...], coefficients: tuple[tuple[float, ...], ...]) -> str:
+        """The name of the constants of a spline."""
+        key = (knots, coefficients)
+        names = {known: f"table{k}" for k, known in enumerate(self.tables)}
+        if key not in names:
+            name = names[key] = f"table{len(self.tables)}"
+            flat = [c for piece in coefficients for c in piece]
+            self.tables[key] = "\n".join(
+                f"@{name}.{kind} = private constant [{len(values)} x double] "
+                f"[{', '.join('double ' + _hex(v) for v in values)}]"
+                for kind, values in (("k", knots), ("c", flat))
+            )
+        return names[key]

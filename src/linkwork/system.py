@@ -1,0 +1,140 @@
+"""The equations as machine code.
+
+Accelerations and multipliers come from the quasi-definite system
+
+    [ M      Psi_q^T ] [ a   ]   [ Q                    ]
+    [ Psi_q  -eps    ] [ lam ] = [ gamma - eps lam_prev ]
+
+whose LDL^T is a fixed sequence (see sequences/ldl.py). Starting from lam_prev = 0, each repetition with
+lam_prev = lam divides the error that eps makes by the ratio of Psi_q M^-1 Psi_q^T to eps; constraints that depend on
+others need no special treatment and get the multipliers of least norm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.equations.equations import ALPHA, BETA, TIME, Equations
+from linkwork.expressions.evaluation import evaluate, substitute
+from linkwork.expressions.graph import ZERO, Expr, symbol
+from linkwork.native.lowering import NativeFunction, Program, compile_programs
+from linkwork.sequences.hoisting import parameter_frontier
+from linkwork.sequences.ldl import Factor, factorize
+
+Array = NDArray[np.float64]
+
+EPS = 1e-10  # eps of a row, relative to its diagonal entry of Psi_q M^-1 Psi_q^T at the start
+REPETITIONS = 1  # solutions with lam_prev = lam after the first
+WORK = (symbol("work dissipated"), symbol("work supplied"))  # carried along as two more unknowns of the integration
+# p begins with what machine code that calls these functions must know of them: sizes and addresses
+HEADER = ("n_q", "n_v", "m", "n_factor", "constraints", "factor", "move", "push")
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """Compiled functions of a mechanism, each void f(x, p, y, w), and the vector p they all take.
+
+    dynamics      (t, q, v, work) -> (qd, a, work rates, lam);  derivative is the same without lam
+    constraints   (t, q, v) -> (Psi, Psi_dot)
+    factor        (t, q) -> entries of the factor of the matrix above
+    move, push    (factor, q, Psi) -> q  and  (factor, v, Psi_dot) -> v: one step of Newton towards the constraints
+    report        (t, q, v, a, lam) -> kinetic and potential energy and the named outputs
+    """
+
+    equations: Equations
+    factor_pattern: Factor
+    functions: Mapping[str, NativeFunction]
+    frontier: Sequence[Expr]
+
+    @property
+    def n_q(self) -> int:
+        return len(self.equations.q)
+
+    @property
+    def n_v(self) -> int:
+        return len(self.equations.v)
+
+    @property
+    def m(self) -> int:
+        return len(self.equations.Psi)
+
+    @cached_property
+    def output_names(self) -> list[tuple[str, str]]:
+        """(kind, name) of what `report` returns after the two energies."""
+        return [(kind, name) for kind, named in self.equations.outputs.items() for name in named]
+
+    def start(self) -> tuple[Array, Array]:
+        """q and v as the model states them."""
+        e = self.equations
+        values = evaluate([*e.start_q, *e.start_v], e.parameters)
+        return np.array(values[: self.n_q]), np.array(values[self.n_q :])
+
+    def p(self, alpha: float = 0.0, beta: float = 0.0) -> Array:
+        """The values of the parameters, with everything that depends on them alone already computed."""
+        e = self.equations
+        values = {**e.parameters, ALPHA: alpha, BETA: beta}
+        values.update(zip(_eps(e), EPS * self._row_scale(), strict=True))
+        sizes = (self.n_q, self.n_v, self.m, self.functions["factor"].outputs)
+        addresses = (self.functions[name].address for name in HEADER[len(sizes) :])
+        return np.array([*sizes, *addresses, *evaluate(self.frontier, values)], dtype=float)
+
+    def _row_scale(self) -> Array:
+        """diag(Psi_q M^-1 Psi_q^T) at the start; a row that vanishes there is scaled like the others."""
+        e = self.equations
+        q, _ = self.start()
+        at_start = {**e.parameters, TIME: 0.0, **dict(zip(e.q, q, strict=True))}
+        at_start.update((v, 0.0) for v in e.v)
+        Psi_q = evaluate(e.Psi_q.values(), at_start)
+        inertia = dict(zip(e.M, evaluate(e.M.values(), at_start), strict=True))
+        scale = np.zeros(self.m)
+        for (i, j), entry in zip(e.Psi_q, Psi_q, strict=True):
+            scale[i] += entry * entry / inertia[j, j]
+        return np.maximum(scale, 1e-3 * np.max(scale, initial=0.0))
+
+
+def _eps(e: Equations) -> list[Expr]:
+    return [symbol(f"eps {row}") for row in e.rows]
+
+
+def compile_system(equations: Equations) -> System:
+    e = equations
+    n, m, eps = len(e.v), len(e.Psi), _eps(e)
+    lower = {(i, j): entry for (i, j), entry in e.M.items() if i >= j}
+    lower |= {(n + i, j): entry for (i, j), entry in e.Psi_q.items()}
+    lower |= {(n + i, n + i): -eps[i] for i in range(m)}
+    factor = factorize(n + m, lower, after=range(n, n + m))
+
+    x = factor.solve([*e.Q, *e.gamma])
+    for _ in range(REPETITIONS):
+        change = factor.solve([ZERO] * n + [-eps[i] * x[n + i] for i in range(m)])
+        x = [old + new for old, new in zip(factor.solve([*e.Q, *e.gamma]), change, strict=True)]
+    a, lam = x[:n], x[n:]
+    known = {**dict(zip(e.a, a, strict=True)), **dict(zip(e.lam, lam, strict=True))}
+    rates = substitute([e.dissipation, e.supplied_power], known)
+
+    entries = [symbol(f"factor {k}") for k in range(len(factor.entries()))]
+    reduced = factor.with_entries(entries)
+    gap = [symbol(f"gap {k}") for k in range(m)]
+    dx = reduced.solve([ZERO] * n + [-g for g in gap])[:n]
+
+    programs = [
+        Program("dynamics", (TIME, *e.q, *e.v, *WORK), [*e.qd, *a, *rates, *lam], "derivative", len(e.q) + n + 2),
+        Program("constraints", (TIME, *e.q, *e.v), [*e.Psi, *e.Psi_dot]),
+        Program("factor", (TIME, *e.q), factor.entries()),
+        Program("move", (*entries, *e.q, *gap), substitute(e.retract, dict(zip(e.dx, dx, strict=True)))),
+        Program("push", (*entries, *e.v, *gap), [v + d for v, d in zip(e.v, dx, strict=True)]),
+        Program(
+            "report",
+            (TIME, *e.q, *e.v, *e.a, *e.lam),
+            [e.kinetic, e.potential, *(x for named in e.outputs.values() for x in named.values())],
+        ),
+    ]
+    given = [*e.parameters, ALPHA, BETA, *eps]
+    frontier = parameter_frontier((y for program in programs for y in program.outputs), given)
+    header = [symbol(f"header {name}") for name in HEADER]
+    return System(e, factor, compile_programs(programs, [*header, *frontier]), frontier)
