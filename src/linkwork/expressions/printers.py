@@ -1,0 +1,530 @@
+"""Expressions as text, LaTeX, Python and C.
+
+`text` and `latex` write one expression as a tree with few parentheses. `text` is what the parser reads back: without
+splines, the same node results. `python` and `c` write a function that computes several expressions by the same
+operations as `evaluate`; what is shared or long goes to temporaries w1, w2, ...
+
+A graph of n nodes can stand for a tree of 2^n. Beyond MAX_TREE nodes, `text` and `latex` therefore also define
+w1, w2, ... first, one on each line, and the expression is the last line.
+"""
+
+from __future__ import annotations
+
+import keyword
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from linkwork.expressions.evaluation import ordered
+from linkwork.expressions.graph import FUNCTIONS, Expr, constant, power
+
+MAX_TREE = 10_000
+MAX_LINE = 100
+
+# How tightly the outermost operation of a piece binds; a leading minus sign counts as a sum.
+_COMPARISON, _SUM, _PRODUCT, _POWER, _ATOM = range(5)
+
+
+class _Piece(NamedTuple):
+    text: str
+    level: int = _ATOM
+
+    def within(self, level: int, brackets: str = "({})") -> str:
+        """The piece as an operand that must bind at least as tightly as `level`."""
+        return self.text if self.level >= level else brackets.format(self.text)
+
+
+Cubics = tuple[tuple[float, ...], tuple[tuple[float, ...], ...]]
+Render = Callable[[Expr, list[_Piece]], _Piece]
+
+
+class _Powers(NamedTuple):
+    """Products that repeat one factor, as the graph writes small powers: node -> (base, exponent)."""
+
+    found: dict[Expr, tuple[Expr, int]]
+
+    @staticmethod
+    def of(nodes: Iterable[Expr]) -> _Powers:
+        found: dict[Expr, tuple[Expr, int]] = {}
+        for node in nodes:
+            if node.op == "mul":
+                (a, i), (b, j) = (found.get(arg, (arg, 1)) for arg in node.args)
+                if a is b and power(a, constant(i + j)) is node:
+                    found[node] = a, i + j
+        return _Powers(found)
+
+    def parts(self, node: Expr) -> tuple[Expr, ...]:
+        return (self.found[node][0],) if node in self.found else node.args
+
+
+def _lines(
+    outputs: Sequence[Expr], powers: _Powers, render: Render, temporary: Callable[[int], _Piece] | None
+) -> tuple[list[tuple[str, _Piece]], list[_Piece]]:
+    """The temporaries in order, with their names, and the outputs in terms of them; none without `temporary`."""
+    nodes = ordered(outputs)
+    needed = set(outputs)
+    for node in reversed(nodes):
+        if node in needed:
+            needed.update(powers.parts(node))
+    inside = Counter(part for node in nodes if node in needed for part in powers.parts(node))
+    uses = inside + Counter(outputs)
+    waiting = Counter(uses)
+    pieces: dict[Expr, _Piece] = {}
+    lines: list[tuple[str, _Piece]] = []
+    for node in nodes:
+        if node not in needed:
+            continue
+        parts = powers.parts(node)
+        piece = render(node, [pieces[part] for part in parts])
+        if temporary and parts and (uses[node] > 1 or (inside[node] and len(piece.text) > MAX_LINE)):
+            named = temporary(len(lines) + 1)
+            lines.append((named.text, piece))
+            piece = named
+        pieces[node] = piece
+        waiting.subtract(parts)
+        for part in parts:  # the texts of a deep tree are long; keep none that is not used again
+            if waiting[part] == 0:
+                pieces.pop(part, None)
+    return lines, [pieces[output] for output in outputs]
+
+
+def _exceeds_tree_limit(output: Expr, powers: _Powers) -> bool:
+    sizes: dict[Expr, int] = {}
+    for node in ordered([output]):
+        sizes[node] = min(MAX_TREE + 1, 1 + sum(sizes[part] for part in powers.parts(node)))
+    return sizes[output] > MAX_TREE
+
+
+def _numbered_tables(nodes: Iterable[Expr]) -> dict[Cubics, int]:
+    """The splines' tables (knots and coefficients), numbered from 1; derivatives of a spline share its table."""
+    tables: dict[Cubics, int] = {}
+    for node in nodes:
+        if node.op == "spline":
+            tables.setdefault(node.table[:2], len(tables) + 1)
+    return tables
+
+
+_MULTIPLES_OF_PI: dict[float, tuple[int, int]] = {
+    **{k * math.pi: (k, 1) for k in range(1, 13)},
+    **{math.pi / k: (1, k) for k in (2, 3, 4, 5, 6, 8, 10, 12, 180)},
+}
+_RECIPROCALS = {1.0 / 2**k: 2**k for k in range(1, 11)}
+
+
+def _signed(number: Callable[[float], _Piece], value: float) -> _Piece:
+    return number(value) if value >= 0.0 else _Piece("-" + number(-value).text, _SUM)
+
+
+def _sum(node: Expr, a: _Piece, b: _Piece) -> _Piece:
+    if node.op == "sub":
+        return _Piece(f"{a.within(_SUM)} - {b.within(_PRODUCT)}", _SUM)
+    if b.level == _SUM < a.level:  # a + (b + c) is written b + c + a
+        a, b = b, a
+    return _Piece(f"{a.within(_SUM)} + {b.within(_PRODUCT)}", _SUM)
+
+
+def _product(node: Expr, a: _Piece, b: _Piece) -> _Piece:
+    if node.op == "div":
+        return _Piece(f"{a.within(_PRODUCT)}/{b.within(_POWER)}", _PRODUCT)
+    if node.args[0].is_constant:
+        return _Piece(f"{a.text}*{b.within(_POWER)}", min(a.level, _PRODUCT))
+    if b.level == _PRODUCT < a.level:  # a*(b*c) is written b*c*a
+        a, b = b, a
+    return _Piece(f"{a.within(_PRODUCT)}*{b.within(_POWER)}", _PRODUCT)
+
+
+# text
+
+
+def _text_number(value: float) -> _Piece:
+    if value in _MULTIPLES_OF_PI:
+        k, divisor = _MULTIPLES_OF_PI[value]
+        if (k, divisor) == (1, 1):
+            return _Piece("pi")
+        return _Piece(f"{k}*pi" if divisor == 1 else f"pi/{divisor}", _PRODUCT)
+    return _Piece(repr(value).removesuffix(".0"))
+
+
+def _text_render(powers: _Powers, tables: Mapping[Cubics, int]) -> Render:
+    def render(node: Expr, args: list[_Piece]) -> _Piece:
+        op = node.op
+        if node in powers.found:
+            return _Piece(f"{args[0].within(_ATOM)}^{powers.found[node][1]}", _POWER)
+        if op == "constant":
+            return _signed(_text_number, node.number)
+        if op == "symbol":
+            return _Piece(str(node.value))
+        if op in ("add", "sub"):
+            return _sum(node, *args)
+        if op == "mul" and node.args[0].is_constant and (divisor := _RECIPROCALS.get(abs(node.args[0].number))):
+            sign, level = ("-", _SUM) if node.args[0].number < 0.0 else ("", _PRODUCT)
+            return _Piece(f"{sign}{args[1].within(_PRODUCT)}/{divisor}", level)
+        if op in ("mul", "div"):
+            return _product(node, *args)
+        if op == "neg":
+            return _Piece(f"-{args[0].within(_PRODUCT)}", _SUM)
+        if op == "pow":
+            return _Piece(f"{args[0].within(_ATOM)}^{args[1].within(_POWER)}", _POWER)
+        if op in ("lt", "le"):
+            return _Piece(f"{args[0].within(_SUM)} {'<' if op == 'lt' else '<='} {args[1].within(_SUM)}", _COMPARISON)
+        if op == "spline":
+            op = f"spline{tables[node.table[:2]]}" + "'" * node.table[2]
+        elif op == "select":
+            op = "if"
+        return _Piece(f"{op}({', '.join(a.text for a in args)})")
+
+    return render
+
+
+def text(expr: Expr) -> str:
+    """The expression as the parser reads it; a spline is spline1(x), its derivatives spline1'(x), ..."""
+    nodes = ordered([expr])
+    powers = _Powers.of(nodes)
+    render = _text_render(powers, _numbered_tables(nodes))
+    if not _exceeds_tree_limit(expr, powers):
+        return _lines([expr], powers, render, None)[1][0].text
+    prefix = "w"
+    while any(node.op == "symbol" and re.fullmatch(rf"{prefix}\d+", str(node.value)) for node in nodes):
+        prefix += "w"
+    lines, (result,) = _lines([expr], powers, render, lambda k: _Piece(f"{prefix}{k}"))
+    return "\n".join([*(f"{name} = {piece.text}" for name, piece in lines), result.text])
+
+
+# LaTeX
+
+_GREEK = re.compile(
+    "alpha|beta|gamma|delta|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|upsilon|chi|psi|omega|"
+    "Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|Upsilon|Phi|Psi|Omega|varphi|varepsilon"
+)
+_SPELLINGS = {"phi": "varphi", "epsilon": "varepsilon", "lam": "lambda", "w": "omega"}
+_LATEX_FUNCTIONS = {
+    **{name: f"\\{name}" for name in ("sin", "cos", "tan", "tanh", "log", "min", "max")},
+    **{"asin": "\\arcsin", "acos": "\\arccos", "atan": "\\arctan"},
+    **{"atan2": "\\operatorname{atan2}", "sign": "\\operatorname{sign}"},
+}
+_LATEX_ESCAPES = {c: f"\\{c}" for c in "_$&#%{}"} | {"\\": "\\backslash ", "^": "\\wedge ", "~": "\\sim "}
+
+
+def _latex_word(word: str) -> str:
+    if _GREEK.fullmatch(word):
+        return f"\\{word}"
+    if word.isdecimal() or (len(word) == 1 and word.isalpha()):
+        return word
+    escaped = "".join(_LATEX_ESCAPES.get(c, c if c.isprintable() else "?") for c in word)
+    return f"\\mathrm{{{escaped}}}"
+
+
+def _latex_symbol(name: str) -> _Piece:
+    r"""The quantity with the names before it as subscripts: crank.phi is \varphi_{\mathrm{crank}}, l1 is l_{1}."""
+    head, *owners = re.split("[ .]", name) if " " in name else name.split(".")[::-1]  # "lam A.x": the quantity first
+    strokes = "'" * (len(head) - len(head.rstrip("'")))
+    head, *subscripts = [word for word in head.rstrip("'").split("_") if word] or [head]
+    if match := re.fullmatch(r"(.*\D)(\d+)", head):
+        head, subscripts = match[1], [match[2], *subscripts]
+    elif re.fullmatch(r"[arvwFfMn][xyz]", head):
+        head, subscripts = head[0], [head[1], *subscripts]
+    below = ",".join(_latex_word(word) for word in [*subscripts, *(owners if " " in name else owners[::-1])])
+    symbol = _latex_word(_SPELLINGS.get(head, head) if subscripts or head != "w" else head)
+    return _Piece(symbol + (f"_{{{below}}}" if below else "") + strokes)
+
+
+def _latex_number(value: float) -> _Piece:
+    if value in _MULTIPLES_OF_PI:
+        k, divisor = _MULTIPLES_OF_PI[value]
+        above = "\\pi" if k == 1 else f"{k} \\pi"
+        return _Piece(above if divisor == 1 else f"\\frac{{{above}}}{{{divisor}}}", _ATOM if k == divisor else _PRODUCT)
+    mantissa, _, exponent = repr(value).removesuffix(".0").partition("e")
+    return _Piece(f"{mantissa} \\cdot 10^{{{int(exponent)}}}", _PRODUCT) if exponent else _Piece(mantissa)
+
+
+def _latex_within(piece: _Piece, level: int) -> str:
+    return piece.within(level, "\\left[{}\\right]" if piece.level == _COMPARISON else "\\left({}\\right)")
+
+
+def _latex_product(a: _Piece, b: _Piece) -> _Piece:
+    """a b, in either order: multiplication needs no parentheses among factors here."""
+    if b.text[0].isdigit() and not a.text[0].isdigit() and a.level > _SUM:
+        a, b = b, a
+    left = a.text if a.text.startswith("-") and a.level == _SUM else _latex_within(a, _PRODUCT)
+    right = _latex_within(b, _PRODUCT)
+    dot = " \\cdot " if right[0].isdigit() else " "
+    return _Piece(f"{left}{dot}{right}", _SUM if left.startswith("-") else _PRODUCT)
+
+
+def _latex_render(powers: _Powers, tables: Mapping[Cubics, int]) -> Render:
+    def raised(node: Expr, base: _Piece, exponent: str) -> _Piece:
+        function = _LATEX_FUNCTIONS.get(node.op)
+        if function and exponent.isdecimal() and base.text.startswith(f"{function}\\left("):
+            return _Piece(f"{function}^{{{exponent}}}{base.text[len(function) :]}", _POWER)
+        return _Piece(f"{_latex_within(base, _ATOM)}^{{{exponent}}}", _POWER)
+
+    def render(node: Expr, args: list[_Piece]) -> _Piece:
+        op = node.op
+        if node in powers.found:
+            base, exponent = powers.found[node]
+            return raised(base, args[0], str(exponent))
+        if op == "constant":
+            return _signed(_latex_number, node.number)
+        if op == "symbol":
+            return _latex_symbol(str(node.value))
+        if op in ("add", "sub"):
+            sign, right = ("+", _SUM) if op == "add" else ("-", _PRODUCT)
+            return _Piece(f"{_latex_within(args[0], _SUM)} {sign} {_latex_within(args[1], right)}", _SUM)
+        if op == "mul" and node.args[0].is_constant and (divisor := _RECIPROCALS.get(abs(node.args[0].number))):
+            sign, level = ("-", _SUM) if node.args[0].number < 0.0 else ("", _PRODUCT)
+            return _Piece(f"{sign}\\frac{{{args[1].text}}}{{{divisor}}}", level)
+        if op == "mul":
+            return _latex_product(*args)
+        if op == "div":
+            return _Piece(f"\\frac{{{args[0].text}}}{{{args[1].text}}}", _PRODUCT)
+        if op == "neg":
+            return _Piece(f"-{_latex_within(args[0], _PRODUCT)}", _SUM)
+        if op == "pow":
+            return raised(node.args[0], args[0], args[1].text)
+        if op in ("lt", "le"):
+            relation = "<" if op == "lt" else "\\le"
+            return _Piece(f"{_latex_within(args[0], _SUM)} {relation} {_latex_within(args[1], _SUM)}", _COMPARISON)
+        if op == "select":
+            condition = args[0].text if args[0].level == _COMPARISON else f"{args[0].text} \\neq 0"
+            a, b = args[1].text, args[2].text
+            cases = f"{a} & \\text{{if }} {condition} \\\\ {b} & \\text{{otherwise}}"
+            return _Piece(f"\\begin{{cases}} {cases} \\end{{cases}}", _SUM)
+        if op == "sqrt":
+            return _Piece(f"\\sqrt{{{args[0].text}}}")
+        if op == "exp":
+            return _Piece(f"e^{{{args[0].text}}}", _POWER)
+        if op == "abs":
+            return _Piece(f"\\left|{args[0].text}\\right|")
+        if op == "spline":
+            function = f"s_{{{tables[node.table[:2]]}}}" + "'" * node.table[2]
+        else:
+            function = _LATEX_FUNCTIONS[op]
+        return _Piece(f"{function}\\left({', '.join(a.text for a in args)}\\right)")
+
+    return render
+
+
+def latex(expr: Expr) -> str:
+    r"""The expression for mathematics mode; in [a < b], brackets make the number 1 or 0 from a comparison."""
+    nodes = ordered([expr])
+    powers = _Powers.of(nodes)
+    render = _latex_render(powers, _numbered_tables(nodes))
+    if not _exceeds_tree_limit(expr, powers):
+        return _lines([expr], powers, render, None)[1][0].text
+    lines, (result,) = _lines([expr], powers, render, lambda k: _Piece(f"w_{{{k}}}"))
+    rows = [*(f"{name} &= {piece.text}" for name, piece in lines), f"& {result.text}"]
+    return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+
+
+# Python and C
+
+
+class _Language(NamedTuple):
+    """What differs between programming languages: one format for each operation that is not + - * /."""
+
+    truth: str
+    formats: Mapping[str, str]
+    reserved: re.Pattern[str]
+
+
+_PYTHON = _Language(
+    truth="float({})",
+    formats={
+        **{name: f"math.{name}({{}})" for name in FUNCTIONS},
+        "abs": "abs({})",
+        "sign": "_sign({})",
+        "atan2": "math.atan2({}, {})",
+        "pow": "math.pow({}, {})",
+        "min": "min({}, {})",
+        "max": "max({}, {})",
+        "select": "({1} if {0} else {2})",
+        "spline": "_spline({}, _KNOTS{}, _COEFFICIENTS{}, {})",
+    },
+    reserved=re.compile("|".join([*keyword.kwlist, "math|bisect|abs|min|max|float|len", r"w\d+", "_.*"])),
+)
+_C = _Language(
+    truth="(double)({})",
+    formats={
+        **{name: f"{name}({{}})" for name in FUNCTIONS},
+        "abs": "fabs({})",
+        "sign": "sign_of({})",
+        "atan2": "atan2({}, {})",
+        "pow": "pow({}, {})",
+        "min": "fmin({}, {})",
+        "max": "fmax({}, {})",
+        "select": "({0} ? {1} : {2})",
+        "spline": "spline_value({0}, (int)(sizeof coefficients{1} / sizeof *coefficients{1}), "
+        "knots{1}, coefficients{2}, {3})",
+    },
+    reserved=re.compile(
+        "auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|inline|int|long|register|"
+        "restrict|return|short|signed|sizeof|static|struct|switch|typedef|union|unsigned|void|volatile|while|bool|true|"
+        "false|nullptr|alignas|alignof|asm|typeof|constexpr|thread_local|static_assert|main|linux|unix|"
+        "NAN|INFINITY|HUGE(_VAL[FL]?)?|M_.*|FP_.*|MATH_.*|math_errhandling|DOMAIN|SING|OVERFLOW|UNDERFLOW|[PT]LOSS|"
+        "sin|cos|tan|asin|acos|atan|atan2|sqrt|exp|log|tanh|pow|fabs|fmin|fmax|sign_of|spline_value|"
+        r"in|out|w\d+|knots\d+|coefficients\d+|_.*"
+    ),
+)
+
+
+def _code_render(language: _Language, names: Mapping[Expr, str], tables: Mapping[Cubics, int]) -> Render:
+    def render(node: Expr, args: list[_Piece]) -> _Piece:
+        op = node.op
+        if op == "constant":
+            return _signed(lambda value: _Piece(repr(value)), node.number)
+        if op == "symbol":
+            return _Piece(names[node])
+        condition = args[0].text if args[0].level == _COMPARISON else f"{args[0].within(_SUM)} != 0.0"
+        args = [_Piece(a.within(_SUM, language.truth)) if a.level == _COMPARISON else a for a in args]
+        if op in ("add", "sub"):
+            return _sum(node, *args)
+        if op in ("mul", "div"):
+            return _product(node, *args)
+        if op == "neg":
+            return _Piece(f"-{args[0].within(_PRODUCT)}", _SUM)
+        if op in ("lt", "le"):
+            return _Piece(f"{args[0].within(_SUM)} {'<' if op == 'lt' else '<='} {args[1].within(_SUM)}", _COMPARISON)
+        texts = [a.text for a in args]
+        if op == "select":
+            texts[0] = condition
+        elif op == "spline":
+            number = str(tables[node.table[:2]])
+            texts += [number, number, str(node.table[2])]
+        return _Piece(language.formats[op].format(*texts))
+
+    return render
+
+
+def _identifiers(symbols: Sequence[Expr], language: _Language) -> dict[Expr, str]:
+    """A valid name for each symbol: crank.phi is crank_phi."""
+    names: dict[Expr, str] = {}
+    taken: set[str] = set()
+    for symbol in symbols:
+        name = "".join(
+            c if c.isascii() and c.isalnum() else "_" if c.isascii() else f"u{ord(c):x}" for c in str(symbol.value)
+        )
+        if not name or not name[0].isalpha() or language.reserved.fullmatch(name):
+            name = f"v_{name}"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        names[symbol] = name
+    return names
+
+
+def _comment(names: Iterable[str]) -> str:
+    """Names that can stand in any comment."""
+    return ", ".join("".join(c if c.isalnum() or c in "_.- '" else "?" for c in name) for name in names)
+
+
+def _prepared(
+    exprs: Sequence[Expr], name: str, arguments: Sequence[Expr] | None, language: _Language
+) -> tuple[list[Expr], dict[Expr, str], dict[Cubics, int], list[tuple[str, str]], list[str]]:
+    """Arguments, their names, spline tables, temporaries and results of the function to be written."""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or language.reserved.fullmatch(name):
+        raise ValueError(f"'{name}' cannot be the name of a function")
+    nodes = ordered(exprs)
+    used = [node for node in nodes if node.op == "symbol"]
+    inputs = sorted(used, key=lambda s: str(s.value)) if arguments is None else list(arguments)
+    missing = sorted(str(s.value) for s in set(used) - set(inputs))
+    if missing:
+        raise ValueError(f"the arguments lack {', '.join(missing)}")
+    names = _identifiers(inputs, language)
+    tables = _numbered_tables(nodes)
+    render = _code_render(language, names, tables)
+    lines, results = _lines(exprs, _Powers({}), render, lambda k: _Piece(f"w{k}"))
+    temporaries = [(target, piece.within(_SUM, language.truth)) for target, piece in lines]
+    return inputs, names, tables, temporaries, [piece.within(_SUM, language.truth) for piece in results]
+
+
+_PYTHON_SIGN = """\
+def _sign(x):
+    return float((x > 0.0) - (x < 0.0))
+"""
+_PYTHON_SPLINE = """\
+def _spline(x, knots, coefficients, order):
+    i = min(max(bisect.bisect_right(knots, x) - 1, 0), len(coefficients) - 1)
+    d = x - knots[i]
+    c0, c1, c2, c3 = coefficients[i]
+    return (c0 + d*(c1 + d*(c2 + d*c3)), c1 + d*(2*c2 + d*3*c3), 2*c2 + 6*d*c3, 6*c3)[order]
+"""
+
+
+def python(exprs: Sequence[Expr], name: str = "f", arguments: Sequence[Expr] | None = None) -> str:
+    """A Python module with one function of the symbols (in the order of `arguments`, or of their names) -> tuple."""
+    inputs, names, tables, temporaries, results = _prepared(exprs, name, arguments, _PYTHON)
+    operations = {node.op for node in ordered(exprs)}
+    blocks = ["import bisect\nimport math\n" if tables else "import math\n"]
+    if "sign" in operations:
+        blocks.append(_PYTHON_SIGN)
+    if tables:
+        blocks.append(_PYTHON_SPLINE)
+    for table, k in tables.items():
+        knots, coefficients = table
+        blocks.append(f"_KNOTS{k} = {knots!r}\n_COEFFICIENTS{k} = {coefficients!r}\n")
+    body = [f"# arguments: {_comment(str(s.value) for s in inputs)}"] if inputs else []
+    body += [f"{target} = {value}" for target, value in temporaries]
+    body += ["return (", *(f"    {value}," for value in results), ")"] if results else ["return ()"]
+    head = f"def {name}({', '.join(names[s] for s in inputs)}):"
+    blocks.append("\n".join([head, *(f"    {line}" for line in body)]) + "\n")
+    return "\n\n".join(blocks)
+
+
+_C_SIGN = """\
+static double sign_of(double x)
+{
+    return (double)((x > 0.0) - (x < 0.0));
+}
+"""
+_C_SPLINE = """\
+static double spline_value(double x, int pieces, const double *knots, const double (*coefficients)[4], int order)
+{
+    int low = 0, high = pieces;
+    while (high - low > 1) {
+        int middle = (low + high) / 2;
+        if (knots[middle] <= x)
+            low = middle;
+        else
+            high = middle;
+    }
+    const double *c = coefficients[low];
+    const double d = x - knots[low];
+    switch (order) {
+    case 0: return c[0] + d*(c[1] + d*(c[2] + d*c[3]));
+    case 1: return c[1] + d*(2.0*c[2] + d*3.0*c[3]);
+    case 2: return 2.0*c[2] + 6.0*d*c[3];
+    default: return 6.0*c[3];
+    }
+}
+"""
+
+
+def c(exprs: Sequence[Expr], name: str = "f", arguments: Sequence[Expr] | None = None) -> str:
+    """A C99 file with void name(const double *in, double *out); `in` holds the symbols in the order of `arguments`."""
+    inputs, names, tables, temporaries, results = _prepared(exprs, name, arguments, _C)
+    nodes = ordered(exprs)
+    blocks = ["#include <math.h>\n"]
+    if any(node.op == "sign" for node in nodes):
+        blocks.append(_C_SIGN)
+    if tables:
+        blocks.append(_C_SPLINE)
+    for table, k in tables.items():
+        knots, coefficients = table
+        rows = ", ".join("{" + ", ".join(repr(float(a)) for a in row) + "}" for row in coefficients)
+        blocks.append(
+            f"static const double knots{k}[] = {{{', '.join(repr(float(t)) for t in knots)}}};\n"
+            f"static const double coefficients{k}[][4] = {{{rows}}};\n"
+        )
+    used = {node for node in nodes if node.op == "symbol"}
+    body = [f"const double {names[s]} = in[{i}];" for i, s in enumerate(inputs) if s in used]
+    body += [f"const double {target} = {value};" for target, value in temporaries]
+    body += [f"out[{i}] = {value};" for i, value in enumerate(results)]
+    if not used:
+        body.insert(0, "(void)in;")
+    blocks.append(
+        f"/* in: {_comment(str(s.value) for s in inputs)} */\n"
+        f"void {name}(const double *in, double *out)\n{{\n" + "".join(f"    {line}\n" for line in body) + "}\n"
+    )
+    return "\n".join(blocks)
