@@ -35,8 +35,6 @@ Pointer: TypeAlias = NDArray[np.float64]
 
 OPT = 3
 RAISED = "an_exception"  # called where numba reports one, and defined nowhere: stays if LLVM finds that possible
-    "kernel_raised"  # called, but nowhere defined, where numba reports an exception: stays if LLVM finds one possible
-)
 # What a kernel may leave to the C library; everything else must be inside its object code.
 LIBRARY = """
   acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs floor fma fmod hypot
