@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class LinkworkError(Exception):
@@ -89,14 +89,29 @@ class ModelError(LinkworkError):
         return f"{where}{what} [{self.code}]"
 
 
-class NumericalStop(LinkworkError):
-    """A computation that cannot go on; what was reached until then is attached by name."""
-
-    exit_code = 4
+class Unfinished(LinkworkError):
+    """A computation that ended early; what was reached until then is attached by name."""
 
     def __init__(self, message: str, code: str, **attached: object) -> None:
         super().__init__(message, code)
         self.attached = attached
+
+    @property
+    def trajectory(self) -> Any:
+        """The motion until then, None if there is none."""
+        return self.attached.get("trajectory")
+
+
+class NumericalStop(Unfinished):
+    """A computation that cannot go on."""
+
+    exit_code = 4
+
+
+class Interrupted(Unfinished):
+    """A computation that was asked to end, by Ctrl-C or by the system."""
+
+    exit_code = 130
 
 
 def did_you_mean(name: str, choices: Iterable[str]) -> str | None:
