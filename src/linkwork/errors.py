@@ -113,6 +113,9 @@ class Interrupted(Unfinished):
 
     exit_code = 130
 
+    def __init__(self, message: str, code: str = "interrupted", **attached: object) -> None:
+        super().__init__(message, code, **attached)
+
 
 def did_you_mean(name: str, choices: Iterable[str]) -> str | None:
     """The suggestion for a misspelt name: "did you mean 'rod'?", or the choices if they are few and none is near."""
