@@ -44,6 +44,7 @@ REMEMBERED = 16
 
 BLOCK = 4  # vectors are padded with zeros to whole blocks of four doubles, which `combine` and `dot` are written for
 MAX_STREAK = 50
+MAX_REPORTS = 10**8
 SAFETY = 0.9
 SMALLEST = 16 * 2.0**-52
 INF = math.inf
@@ -424,7 +425,15 @@ class Slice:
 
 def report_times(t_0: float, t_end: float, step: float) -> Array:
     """t_0, t_0 + step, t_0 + 2 step, ..., t_end; the last interval is shorter if t_end is not on the grid."""
-    count = math.ceil((t_end - t_0) / step - 1e-9)  # a grid point nearer to the end than this is the end
+    if not step > 0.0:
+        raise UsageError(f"report step {step:g} is not positive", "bad-report-step")
+    if not t_0 <= t_end < math.inf:
+        raise UsageError(f"t_end = {t_end:g} does not follow the start at {t_0:g}", "bad-t-end")
+    intervals = (t_end - t_0) / step
+    if intervals > MAX_REPORTS:
+        size = f"{8e-9 * intervals:.3g} GB for each coordinate"
+        raise UsageError(f"{intervals:.3g} report times would take {size}", "too-many-report-times")
+    count = math.ceil(intervals - 1e-9)  # a grid point nearer to the end than this is the end
     times: Array = t_0 + step * np.arange(count + 1, dtype=np.float64)
     times[-1] = t_end
     return times
@@ -493,7 +502,7 @@ def integrate(
     while status == RUNNING:
         began = perf_counter()
         status = advance(*arguments, budget)
-        budget = max(1, min(100 * budget, int(budget * seconds / (perf_counter() - began))))
+        budget = max(1, min(100 * budget, int(budget * seconds / max(perf_counter() - began, 1e-6))))
         filled = int(remembered[ROWS])
         yield Slice(
             status,
