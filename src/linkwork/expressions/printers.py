@@ -70,7 +70,7 @@ def _lines(
             needed.update(powers.parts(node))
     inside = Counter(part for node in nodes if node in needed for part in powers.parts(node))
     uses = inside + Counter(outputs)
-    waiting = Counter(uses)
+    waiting = dict(uses)
     pieces: dict[Expr, _Piece] = {}
     lines: list[tuple[str, _Piece]] = []
     for node in nodes:
@@ -83,10 +83,10 @@ def _lines(
             lines.append((named.text, piece))
             piece = named
         pieces[node] = piece
-        waiting.subtract(parts)
         for part in parts:  # the texts of a deep tree are long; keep none that is not used again
-            if waiting[part] == 0:
-                pieces.pop(part, None)
+            waiting[part] -= 1
+            if not waiting[part]:
+                del pieces[part]
     return lines, [pieces[output] for output in outputs]
 
 
