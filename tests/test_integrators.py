@@ -288,9 +288,10 @@ def tube(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
         y[0] = math.nan
 
 
-def test_a_trial_step_outside_the_domain_is_repeated_with_a_smaller_step() -> None:
+@each_method
+def test_a_trial_step_outside_the_domain_is_repeated_with_a_smaller_step(method: Tableau) -> None:
     times = report_times(0.0, 10.0, 0.4)
-    result = run(tube, [0.0], times, Settings(DOP853, rtol=1e-2, atol=1e-2))
+    result = run(tube, [0.0], times, Settings(method, rtol=1e-2, atol=1e-2))
     assert result.end.status == loop.REACHED
     assert result.end.rejected > 0
     np.testing.assert_allclose(result.y[:, 0], np.sin(times), rtol=0, atol=0.02)

@@ -529,8 +529,8 @@ def _check(settings: Settings, atol: Array, times: Array) -> None:
 
 
 def _row(weights: tuple[float, ...], n: int, n_rows: int) -> list[float]:
-    """A row as `combine` reads it; k_i begins at i n."""
-    terms = [(float(i * n), a) for i, a in enumerate(weights) if a != 0.0]
+    """A row as `combine` reads it, of one term at least, so that it always writes; k_i begins at i n."""
+    terms = [(float(i * n), a) for i, a in enumerate(weights) if a != 0.0] or [(0.0, 0.0)]
     filling = [(0.0, 0.0)] * (_padded(n_rows) - len(terms))
     return [float(len(terms)), *(number for term in terms + filling for number in term)]
 
