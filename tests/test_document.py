@@ -158,7 +158,8 @@ REFUSED_TEXTS = [
     ("a: " + "[" * 500 + "]" * 500, "too-deep", 1, "nested more than 40 levels deep"),
     ("".join(" " * k + "a:\n" for k in range(500)), "too-deep", 41, "nested more than"),
     ("- " * 500 + "1\n", "too-deep", 1, "nested more than"),
-    ("a: " + "[" * 100_000, "too-deep", 1, "nested more than"),
+    ("a: " + "[" * 90_000, "too-deep", 1, "nested more than"),
+    ("x: 1\na: !" + "x" * 1_000_000, "line-too-long", 2, "line of 1000004 characters"),
     # row 37: aliases
     (BOMB, "yaml-alias", 1, "anchor '&a'; anchors and aliases are not part of model files"),
     ("a: *x\n", "yaml-alias", 1, "alias '*x'"),

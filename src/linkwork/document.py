@@ -24,8 +24,9 @@ Data: TypeAlias = "dict[str, Data] | list[Data] | str | float | int | bool | Non
 Place: TypeAlias = tuple[str | int, ...]
 
 MAX_BYTES = 4 * 1024**2
+MAX_LINE = 100_000  # ruamel's time for a tag or an anchor grows with the square of its length
 MAX_DEPTH = 40
-MAX_NODES = 200_000
+MAX_NODES = 100_000
 MAX_NAME = 100
 
 NULLS = ("", "~", "null", "Null", "NULL")
@@ -154,6 +155,9 @@ def _yaml_events(text: str, file: str) -> Iterator[_Event]:
         events.SequenceStartEvent: "[",
         events.SequenceEndEvent: "]",
     }
+    for number, long in enumerate(text.split("\n"), 1):
+        if len(long) > MAX_LINE:
+            raise ModelError(f"line of {len(long)} characters", "line-too-long", file=file, line=number)
     documents, line = 0, 1
     try:
         for event in YAML(typ="safe", pure=True).parse(text):
