@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from time import perf_counter
 from typing import Protocol
 
@@ -460,8 +461,8 @@ def integrate(
     atol[:n_norm] = settings.atol
     times = np.array(times, dtype=np.float64)
     _check(settings, atol[:n_norm], times)
-    n_rows = len(method.rows)
-    weights = np.array([_row(row, n, n_rows) for row in (*method.rows, method.E, method.E_low)])
+    c, weights, dense = _coefficients(method, n)
+    n_rows = len(c)
     memory = _aligned(5 * BLOCK + (7 + n_rows) * n)
     memory[BLOCK - 1] = times[0]
     y = memory[BLOCK : BLOCK + ny]
@@ -479,11 +480,11 @@ def integrate(
         method.stages,
         n_rows,
         weights.shape[1],
-        len(method.W),
+        3 + len(method.D),
         int(len(method.E) > method.stages),
-        np.array(method.c),
+        c,
         weights,
-        _dense(method, n),
+        dense.copy(),  # the loop writes into it
         float(method.error_order),
         method.beta,
         method.shrink,
@@ -528,18 +529,22 @@ def _check(settings: Settings, atol: Array, times: Array) -> None:
         raise UsageError("report times do not increase", "bad-report-times")
 
 
+@cache
+def _coefficients(method: Tableau, n: int) -> tuple[Array, Array, Array]:
+    """The arguments `c`, `weights` and `dense`: a row for all k_i that occur, to be filled in, and the W_ji of each."""
+    n_rows = len(method.rows)
+    weights = np.array([_row(row, n, n_rows) for row in (*method.rows, method.E, method.E_low)])
+    W = np.array(method.W)
+    used = np.any(W != 0.0, axis=0)
+    dense = np.concatenate([_row(tuple(used.astype(float)), n, n_rows), W[:, used].T.ravel()])
+    return np.array(method.c), weights, dense
+
+
 def _row(weights: tuple[float, ...], n: int, n_rows: int) -> list[float]:
     """A row as `combine` reads it, of one term at least, so that it always writes; k_i begins at i n."""
     terms = [(float(i * n), a) for i, a in enumerate(weights) if a != 0.0] or [(0.0, 0.0)]
     filling = [(0.0, 0.0)] * (_padded(n_rows) - len(terms))
     return [float(len(terms)), *(number for term in terms + filling for number in term)]
-
-
-def _dense(method: Tableau, n: int) -> Array:
-    """The argument `dense`: a row for all k_i that occur, its values to be filled in, and the W_ji of each."""
-    W = np.array(method.W)
-    used = np.any(W != 0.0, axis=0)
-    return np.concatenate([_row(tuple(used.astype(float)), n, len(used)), W[:, used].T.ravel()])
 
 
 def _aligned(n: int) -> Array:
