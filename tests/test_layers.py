@@ -25,6 +25,7 @@ ROOMS = (
     "modelfile",
     "equations",
     "system",
+    "projection",
     "formulations",
     "integrators",
     "trajectory",

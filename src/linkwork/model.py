@@ -51,3 +51,4 @@ class Model:
     space: Literal["planar", "spatial"] = "planar"
     simulation: Simulation = Simulation()
     about: About = About()
+    notes: tuple[str, ...] = ()

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil, log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,11 +29,10 @@ from linkwork.sequences.ldl import Factor, factorize
 
 Array = NDArray[np.float64]
 
-EPS = 1e-10  # eps of a row, relative to its diagonal entry of Psi_q M^-1 Psi_q^T at the start
-REPETITIONS = 1  # solutions with lam_prev = lam after the first
+EPS = 3e-11  # eps of a row, relative to its diagonal entry of Psi_q M^-1 Psi_q^T at the start
 WORK = (symbol("work dissipated"), symbol("work supplied"))  # carried along as two more unknowns of the integration
 # p begins with what machine code that calls these functions must know of them: sizes and addresses
-HEADER = ("n_q", "n_v", "m", "n_factor", "constraints", "factor", "move", "push")
+HEADER = ("n_q", "n_v", "m", "n_closed", "constraints", "close", "align")
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +41,8 @@ class System:
 
     dynamics      (t, q, v, work) -> (qd, a, work rates, lam);  derivative is the same without lam
     constraints   (t, q, v) -> (Psi, Psi_dot)
-    factor        (t, q) -> entries of the factor of the matrix above
-    move, push    (factor, q, Psi) -> q  and  (factor, v, Psi_dot) -> v: one step of Newton towards the constraints
+    close         (t, q, v) -> (t, q moved, v, Psi, factor): a step of Newton towards Psi = 0, with the factor it used
+    align         what close returns -> (t, q, v changed): the same for Psi_dot = 0, with that factor
     report        (t, q, v, a, lam) -> kinetic and potential energy and the named outputs
     """
 
@@ -68,25 +68,19 @@ class System:
         """(kind, name) of what `report` returns after the two energies."""
         return [(kind, name) for kind, named in self.equations.outputs.items() for name in named]
 
-    def start(self) -> tuple[Array, Array]:
-        """q and v as the model states them."""
-        e = self.equations
-        values = evaluate([*e.start_q, *e.start_v], e.parameters)
-        return np.array(values[: self.n_q]), np.array(values[self.n_q :])
-
     def p(self, alpha: float = 0.0, beta: float = 0.0) -> Array:
         """The values of the parameters, with everything that depends on them alone already computed."""
         e = self.equations
         values = {**e.parameters, ALPHA: alpha, BETA: beta}
         values.update(zip(_eps(e), EPS * self._row_scale(), strict=True))
-        sizes = (self.n_q, self.n_v, self.m, self.functions["factor"].outputs)
+        sizes = (self.n_q, self.n_v, self.m, self.functions["close"].outputs)
         addresses = (self.functions[name].address for name in HEADER[len(sizes) :])
         return np.array([*sizes, *addresses, *evaluate(self.frontier, values)], dtype=float)
 
     def _row_scale(self) -> Array:
         """diag(Psi_q M^-1 Psi_q^T) at the start; a row that vanishes there is scaled like the others."""
         e = self.equations
-        q, _ = self.start()
+        q, _ = e.start()
         at_start = {**e.parameters, TIME: 0.0, **dict(zip(e.q, q, strict=True))}
         at_start.update((v, 0.0) for v in e.v)
         Psi_q = evaluate(e.Psi_q.values(), at_start)
@@ -101,7 +95,14 @@ def _eps(e: Equations) -> list[Expr]:
     return [symbol(f"eps {row}") for row in e.rows]
 
 
-def compile_system(equations: Equations) -> System:
+def repetitions(smallest: float) -> int:
+    """How often to repeat until eps leaves no trace; `smallest` is the least singular value of Psi_q M^-1/2, scaled."""
+    ratio = EPS / max(smallest * smallest, 10 * EPS)
+    return max(1, ceil(log(2.0**-52) / log(ratio)) - 1)
+
+
+def compile_system(equations: Equations, repeat: int = 1) -> System:
+    """Machine code of the equations; `repeat` solutions follow the first, each with lam_prev = lam."""
     e = equations
     n, m, eps = len(e.v), len(e.Psi), _eps(e)
     lower = {(i, j): entry for (i, j), entry in e.M.items() if i >= j}
@@ -109,25 +110,26 @@ def compile_system(equations: Equations) -> System:
     lower |= {(n + i, n + i): -eps[i] for i in range(m)}
     factor = factorize(n + m, lower, after=range(n, n + m))
 
-    x = factor.solve([*e.Q, *e.gamma])
-    for _ in range(REPETITIONS):
+    first = x = factor.solve([*e.Q, *e.gamma])
+    for _ in range(repeat):
         change = factor.solve([ZERO] * n + [-eps[i] * x[n + i] for i in range(m)])
-        x = [old + new for old, new in zip(factor.solve([*e.Q, *e.gamma]), change, strict=True)]
+        x = [old + new for old, new in zip(first, change, strict=True)]
     a, lam = x[:n], x[n:]
     known = {**dict(zip(e.a, a, strict=True)), **dict(zip(e.lam, lam, strict=True))}
     rates = substitute([e.dissipation, e.supplied_power], known)
 
+    # The least changes in the mass metric that close the gaps, dx and dv with right sides (0, -Psi) and (0, -Psi_dot).
+    dx = factor.solve([ZERO] * n + [-gap for gap in e.Psi])[:n]
+    moved = substitute(e.retract, dict(zip(e.dx, dx, strict=True)))
     entries = [symbol(f"factor {k}") for k in range(len(factor.entries()))]
-    reduced = factor.with_entries(entries)
-    gap = [symbol(f"gap {k}") for k in range(m)]
-    dx = reduced.solve([ZERO] * n + [-g for g in gap])[:n]
+    dv = factor.with_entries(entries).solve([ZERO] * n + [-gap for gap in e.Psi_dot])[:n]
+    pushed = [v + d for v, d in zip(e.v, dv, strict=True)]
 
     programs = [
         Program("dynamics", (TIME, *e.q, *e.v, *WORK), [*e.qd, *a, *rates, *lam], "derivative", len(e.q) + n + 2),
         Program("constraints", (TIME, *e.q, *e.v), [*e.Psi, *e.Psi_dot]),
-        Program("factor", (TIME, *e.q), factor.entries()),
-        Program("move", (*entries, *e.q, *gap), substitute(e.retract, dict(zip(e.dx, dx, strict=True)))),
-        Program("push", (*entries, *e.v, *gap), [v + d for v, d in zip(e.v, dx, strict=True)]),
+        Program("close", (TIME, *e.q, *e.v), [TIME, *moved, *e.v, *e.Psi, *factor.entries()]),
+        Program("align", (TIME, *e.q, *e.v, *e.lam, *entries), [TIME, *e.q, *pushed]),
         Program(
             "report",
             (TIME, *e.q, *e.v, *e.a, *e.lam),

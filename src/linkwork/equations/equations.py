@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.expressions.derivatives import directional, jacobian
+from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
 
 TIME = symbol("t")
@@ -98,8 +99,10 @@ class Equations:
     def with_baumgarte(self) -> Equations:
         return replace(self, baumgarte=True)
 
-    def parameter_values(self) -> NDArray[np.float64]:
-        return np.array(list(self.parameters.values()))
+    def start(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """q and v as the model states them."""
+        values = evaluate([*self.start_q, *self.start_v], self.parameters)
+        return np.array(values[: len(self.q)], dtype=float), np.array(values[len(self.q) :], dtype=float)
 
 
 def constraint_forces(

@@ -1,0 +1,82 @@
+"""What can be said of a mechanism before it moves."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from linkwork.analysis.initial import Rank, Start, Weights, gaps_by_element, start_values
+from linkwork.equations.body import body_equations
+from linkwork.model import Model
+
+
+@dataclass(frozen=True)
+class Report:
+    """Counts, rank and start values of a mechanism."""
+
+    name: str
+    bodies: int
+    coordinates: int
+    constraints: int
+    rank: int
+    dof: int
+    redundant: int
+    redundant_rows: tuple[str, ...]
+    singular_values: tuple[float, ...]
+    position_gaps: dict[str, dict[str, float]]
+    velocity_gaps: dict[str, dict[str, float]]
+    weights: Weights
+    q_changes: dict[str, float]
+    v_changes: dict[str, float]
+    notes: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def check(model: Model, weights: Weights = "mass", assemble: bool = False) -> Report:
+    """Counts, degrees of freedom, redundant rows, start gaps and what it takes to close them."""
+    equations = body_equations(model)
+    start = start_values(equations, weights, any_distance=assemble)
+    rank = start.place.rank()
+    m, n = len(equations.Psi), len(equations.v)
+    return Report(
+        name=model.name,
+        bodies=len(model.bodies),
+        coordinates=len(equations.q),
+        constraints=m,
+        rank=rank.rank,
+        dof=n - rank.rank,
+        redundant=m - rank.rank,
+        redundant_rows=rank.dependent,
+        singular_values=tuple(float(s) for s in rank.values),
+        position_gaps=gaps_by_element(equations, start.given.Psi),
+        velocity_gaps=gaps_by_element(equations, start.given.Psi_dot),
+        weights=weights,
+        q_changes=start.q_changes,
+        v_changes=start.v_changes,
+        notes=notes(model, start, rank),
+    )
+
+
+def notes(model: Model, start: Start, rank: Rank) -> tuple[str, ...]:
+    """What a user should know although it is no error."""
+    m, n = start.place.Psi_q.shape
+    found = list(model.notes)
+    if rank.uncertain:
+        smallest = ", ".join(f"{s:.2e}" for s in rank.values[-4:])
+        found.append(f"rank uncertain: the smallest singular values of the constraints are {smallest} [rank-uncertain]")
+    if m > rank.rank:
+        rows = ", ".join(rank.dependent)
+        found.append(f"constraints are redundant: rank {rank.rank} of {m}; dependent rows {rows} [redundant]")
+    if n == rank.rank:
+        found.append("no freedom is left: the motion is prescribed or the mechanism is a structure [no-freedom]")
+    if start.q_changes or start.v_changes:
+        widest = sorted((start.q_changes | {f"{k} per s": d for k, d in start.v_changes.items()}).items(), key=_size)
+        shown = ", ".join(f"{name} {change:+.3g}" for name, change in widest[:4])
+        found.append(f"start values corrected ({start.weights}-weighted): {shown} [start-corrected]")
+    return tuple(found)
+
+
+def _size(item: tuple[str, float]) -> float:
+    return -abs(item[1])

@@ -1,0 +1,249 @@
+"""Start values that satisfy the constraints.
+
+The start position is moved by the smallest change, weighted by the masses or not at all, that closes the joints
+(Gauss-Newton on Psi with least-norm steps); then the velocities likewise by Psi_q v = -Psi_t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.equations.equations import TIME, Equations
+from linkwork.errors import ModelError
+from linkwork.expressions.evaluation import evaluate
+from linkwork.expressions.graph import Expr
+
+Array = NDArray[np.float64]
+Weights: TypeAlias = Literal["mass", "unit"]
+
+MAX_ITERATIONS = 60
+CLOSED = 1e-11  # of the size of the mechanism
+SMALL = 0.05  # of the size of the mechanism, or radians: what is corrected without being asked
+RANK_TOLERANCE = 1e-9  # relative to the largest singular value of the scaled Jacobian
+CLEAR_GAP = 1e3  # singular values on the two sides of the decision should differ by this factor
+
+
+@dataclass(frozen=True)
+class Rank:
+    """The rank of Psi_q, decided on its singular values with rows scaled to length one in the metric of M^-1."""
+
+    values: Array  # all singular values, descending
+    rank: int
+    dependent: tuple[str, ...]  # the rows that take part in a dependence
+
+    @property
+    def smallest(self) -> float:
+        """The smallest singular value that counts."""
+        return float(self.values[self.rank - 1]) if self.rank else 1.0
+
+    @property
+    def gap(self) -> float:
+        """The ratio of the last value that counts to the first that does not."""
+        if self.rank in (0, len(self.values)):
+            return np.inf
+        return float(self.values[self.rank - 1] / max(self.values[self.rank], 1e-300))
+
+    @property
+    def uncertain(self) -> bool:
+        near = self.values[-1] / self.values[0] < RANK_TOLERANCE * CLEAR_GAP if len(self.values) else False
+        return self.gap < CLEAR_GAP or (self.rank == len(self.values) and bool(near))
+
+
+@dataclass(frozen=True)
+class Place:
+    """Constraints and their Jacobian at one position and velocity, evaluated without compiling anything."""
+
+    equations: Equations
+    q: Array
+    v: Array
+    t: float = 0.0
+
+    @cached_property
+    def values(self) -> dict[Expr, float]:
+        e = self.equations
+        return {
+            **e.parameters,
+            TIME: self.t,
+            **dict(zip(e.q, self.q, strict=True)),
+            **dict(zip(e.v, self.v, strict=True)),
+        }
+
+    def _evaluate(self, expressions: Iterable[Expr]) -> Array:
+        return np.array(evaluate(expressions, self.values), dtype=float)
+
+    @cached_property
+    def Psi(self) -> Array:
+        return self._evaluate(self.equations.Psi)
+
+    @cached_property
+    def Psi_dot(self) -> Array:
+        return self._evaluate(self.equations.Psi_dot)
+
+    @cached_property
+    def Psi_q(self) -> Array:
+        return self._dense(self.equations.Psi_q, (len(self.equations.Psi), len(self.equations.v)))
+
+    @cached_property
+    def M(self) -> Array:
+        n = len(self.equations.v)
+        return self._dense(self.equations.M, (n, n))
+
+    def _dense(self, entries: Mapping[tuple[int, int], Expr], shape: tuple[int, int]) -> Array:
+        matrix = np.zeros(shape)
+        for (i, j), value in zip(entries, self._evaluate(entries.values()), strict=True):
+            matrix[i, j] = value
+        return matrix
+
+    def moved(self, dx: Array) -> Place:
+        e = self.equations
+        q = evaluate(e.retract, {**self.values, **dict(zip(e.dx, dx, strict=True))})
+        return Place(e, np.array(q, dtype=float), self.v, self.t)
+
+    def pushed(self, dv: Array) -> Place:
+        return Place(self.equations, self.q, self.v + dv, self.t)
+
+    def scaled_jacobian(self, weights: Weights) -> tuple[Array, Array]:
+        """Psi_q W^-1/2 and W^-1/2, W being M or one."""
+        if weights == "unit":
+            return self.Psi_q, np.eye(len(self.v))
+        root = np.linalg.inv(np.linalg.cholesky(self.M)).T
+        return self.Psi_q @ root, root
+
+    def rank(self) -> Rank:
+        J, _ = self.scaled_jacobian("mass")
+        lengths = np.linalg.norm(J, axis=1)
+        U, values, _ = np.linalg.svd(J / np.maximum(lengths, 1e-300)[:, None], full_matrices=True)
+        values = np.concatenate([values, np.zeros(len(self.Psi) - len(values))])
+        rank = int(np.sum(values > RANK_TOLERANCE * values[0])) if len(values) else 0
+        involved = np.max(np.abs(U[:, rank:]), axis=1, initial=0.0) > 1e-6
+        rows = tuple(str(row) for row, yes in zip(self.equations.rows, involved, strict=True) if yes)
+        return Rank(values, rank, rows)
+
+
+def size(place: Place) -> float:
+    """A length of the mechanism: how far its bodies reach, from their positions and the Jacobian's arms."""
+    names = place.equations.q_names
+    spots = [abs(x) for name, x in zip(names, place.q, strict=True) if name.rsplit(".", 1)[1] in "xyz"]
+    turning = [
+        k for k, name in enumerate(place.equations.v_names) if name.rsplit(".", 1)[1] in ("phi", "wx", "wy", "wz")
+    ]
+    arms = np.abs(place.Psi_q[:, turning]) if turning and len(place.Psi) else np.zeros((1, 1))
+    return float(max([*spots, np.max(arms, initial=0.0), 1e-6]))
+
+
+def gaps_by_element(equations: Equations, gaps: Array) -> dict[str, dict[str, float]]:
+    """|Psi| of every joint and driver: {"B": {"m": 0.003, "rad": 0.0}}."""
+    result: dict[str, dict[str, float]] = {}
+    for row, gap in zip(equations.rows, gaps, strict=True):
+        unit = "rad" if row.part == "angle" else "m"
+        known = result.setdefault(row.element, {})
+        known[unit] = float(np.hypot(known.get(unit, 0.0), gap))
+    return result
+
+
+def describe_gaps(equations: Equations, gaps: Array, least: float = 0.0) -> str:
+    """'B 3.1e-02 m, C 1.2e-03 rad', the widest first."""
+    parts = [
+        (value, f"'{element}' {value:.3g} {unit}")
+        for element, by_unit in gaps_by_element(equations, gaps).items()
+        for unit, value in by_unit.items()
+        if value > least
+    ]
+    return ", ".join(text for _, text in sorted(parts, reverse=True)[:6])
+
+
+@dataclass(frozen=True)
+class Start:
+    """Consistent start values, and what had to be changed."""
+
+    place: Place
+    given: Place
+    weights: Weights
+
+    @property
+    def q_changes(self) -> dict[str, float]:
+        return _changes(self.place.equations.q_names, self.place.q - self.given.q)
+
+    @property
+    def v_changes(self) -> dict[str, float]:
+        return _changes(self.place.equations.v_names, self.place.v - self.given.v)
+
+
+def _changes(names: tuple[str, ...], changes: Array) -> dict[str, float]:
+    return {name: float(d) for name, d in zip(names, changes, strict=True) if abs(d) > 1e-12}
+
+
+def start_values(equations: Equations, weights: Weights = "mass", any_distance: bool = False) -> Start:
+    """The start values of the model, corrected where they miss the constraints.
+
+    A gap beyond SMALL is an error unless `any_distance` is set: so far off, another closure may be meant.
+    """
+    e = equations
+    given = Place(e, *e.start())
+    if not len(given.Psi):
+        return Start(given, given, weights)
+    length = size(given)
+    widest = np.max(np.abs(given.Psi))
+    if widest > SMALL * max(length, 1.0) and not any_distance:
+        raise ModelError(
+            f"the start position does not fit the joints: {describe_gaps(e, given.Psi)}",
+            "start-far-off",
+            rule=f"gaps up to {SMALL:.0%} of the mechanism are corrected unasked",
+            suggestion="correct the start positions, or ask for assembly from afar with --assemble",
+        )
+    place = closed(given, weights, length)
+    return Start(with_consistent_velocity(place, weights), given, weights)
+
+
+def closed(place: Place, weights: Weights, length: float) -> Place:
+    """The place moved until the joints close: q <- q + dx with the least-norm dx of Psi_q dx = -Psi."""
+    for _ in range(MAX_ITERATIONS):
+        gap = float(np.max(np.abs(place.Psi)))
+        if gap <= CLOSED * length:
+            return place
+        J, root = place.scaled_jacobian(weights)
+        dx = root @ np.linalg.lstsq(J, -place.Psi, rcond=RANK_TOLERANCE)[0]
+        dx *= min(1.0, 1.0 / np.max(np.abs(dx) / _reach(place, length), initial=1e-300))
+        best, trial = place, place.moved(dx)
+        for _ in range(20):
+            if np.linalg.norm(trial.Psi) < np.linalg.norm(best.Psi):
+                break
+            dx = 0.5 * dx
+            trial = place.moved(dx)
+        else:
+            break
+        place = trial
+    if float(np.max(np.abs(place.Psi))) <= 1e3 * CLOSED * length:
+        return place
+    raise ModelError(
+        f"the joints cannot close from this start position; best found: {describe_gaps(place.equations, place.Psi)}",
+        "cannot-close",
+        suggestion="check lengths and start positions of the bodies in this loop",
+    )
+
+
+def _reach(place: Place, length: float) -> Array:
+    """How far one step may go: a turn of half a radian, a shift of half the mechanism."""
+    turning = [name.rsplit(".", 1)[1] not in "xyz" for name in place.equations.v_names]
+    return np.where(turning, 0.5, 0.5 * length)
+
+
+def with_consistent_velocity(place: Place, weights: Weights) -> Place:
+    """v changed least so that Psi_q v = -Psi_t."""
+    J, root = place.scaled_jacobian(weights)
+    for _ in range(2):
+        place = place.pushed(root @ np.linalg.lstsq(J, -place.Psi_dot, rcond=RANK_TOLERANCE)[0])
+    if np.max(np.abs(place.Psi_dot)) > 1e-9 * (1.0 + np.max(np.abs(place.v), initial=0.0)):
+        gaps = describe_gaps(place.equations, place.Psi_dot)
+        raise ModelError(
+            f"no velocities satisfy the joints and drivers; left over per second: {gaps}",
+            "velocities-conflict",
+            suggestion="two drivers may act on one freedom, or a driver on a freedom that the joints have taken",
+        )
+    return place

@@ -1,0 +1,305 @@
+"""Motion in time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from time import perf_counter
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.analysis.check import notes
+from linkwork.analysis.initial import Weights, start_values
+from linkwork.equations.body import body_equations
+from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, did_you_mean
+from linkwork.integrators.explicit import INTEGRATORS
+from linkwork.integrators.loop import (
+    COLLAPSED,
+    NOT_FINITE,
+    PROJECTION_FAILED,
+    REACHED,
+    Settings,
+    Slice,
+    advance,
+    integrate,
+    report_times,
+)
+from linkwork.model import Model
+from linkwork.native.kernels import Pointer, call, kernel, offset
+from linkwork.projection import measure, project
+from linkwork.system import System, compile_system, repetitions
+from linkwork.trajectory import Trajectory
+
+Array = NDArray[np.float64]
+Stabilization: TypeAlias = Literal["projection", "baumgarte", "none"]
+
+FORMULATIONS = ("augmented",)
+STABILIZATIONS = ("projection", "baumgarte", "none")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Machine code with its scratch, as the time loop takes it."""
+
+    address: int
+    work: int
+
+
+@kernel
+def fill_report(
+    dynamics: int, report: int, constraints: int, n_rows: int, ny: int, n_q: int, m: int, n_out: int,
+    times: Pointer, rows: Pointer, p: Pointer, out: Pointer, w: Pointer,
+) -> None:  # fmt: skip
+    """For every (t, y) a row of `out`: (qd, a, work rates, lam), energies and outputs, largest |Psi| and |Psi_dot|."""
+    n_v = ny - 2 - n_q
+    x = w  # (t, q, v, work); report takes (t, q, v, a, lam)
+    z = offset(w, 1 + ny)
+    scratch = offset(z, 1 + n_q + 2 * n_v + m)
+    width = ny + m + n_out + 2
+    for k in range(n_rows):
+        line = offset(out, k * width)
+        x[0] = times[k]
+        for i in range(ny):
+            x[1 + i] = rows[k * ny + i]
+        call(dynamics, x, p, line, scratch)
+        for i in range(1 + n_q + n_v):
+            z[i] = x[i]
+        for i in range(n_v):
+            z[1 + n_q + n_v + i] = line[n_q + i]
+        for i in range(m):
+            z[1 + n_q + 2 * n_v + i] = line[ny + i]
+        call(report, z, p, offset(line, ny + m), scratch)
+        call(constraints, x, p, z, scratch)
+        for side in range(2):
+            largest = 0.0
+            for i in range(m):
+                largest = max(largest, abs(z[side * m + i]))
+            line[width - 2 + side] = largest
+
+
+def simulate(
+    model: Model,
+    *,
+    t_end: float | None = None,
+    step: float | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    formulation: str = "augmented",
+    stabilization: Stabilization = "projection",
+    alpha: float = 10.0,
+    beta: float = 10.0,
+    integrator: str = "dop853",
+    weights: Weights = "mass",
+    assemble: bool = False,
+    progress: Callable[[float, float], None] | None = None,
+) -> Trajectory:
+    """The motion of a mechanism from its start values to t_end.
+
+    Arguments that are None are taken from the model. `step` is the distance of report times; the integrator chooses its
+    own steps. `alpha` and `beta` are the gains of Baumgarte's stabilization, per second. `progress` is called with the
+    finished fraction and the time reached.
+    """
+    settings = model.simulation
+    t_end = settings.t_end if t_end is None else t_end
+    step = settings.step if step is None else step
+    rtol = settings.rtol if rtol is None else rtol
+    atol = settings.atol if atol is None else atol
+    _choice("formulation", formulation, FORMULATIONS)
+    _choice("stabilization", stabilization, STABILIZATIONS)
+    _choice("integrator", integrator, INTEGRATORS)
+
+    began = perf_counter()
+    equations = body_equations(model)
+    if stabilization == "baumgarte":
+        equations = equations.with_baumgarte()
+    _refuse_singular_mass(model)
+    start = start_values(equations, weights, any_distance=assemble)
+    rank = start.place.rank()
+    system = compile_system(equations, repetitions(rank.smallest))
+    onto_constraints = project if stabilization == "projection" else measure
+    for needed in (advance, project, onto_constraints, fill_report):
+        _ = needed.address  # compiled or loaded here, not within the measured integration
+    compiled = perf_counter()
+    times = _report_times(t_end, step, system)
+    p = system.p(alpha, beta)
+    y = project_start(system, p, start.place.q, start.place.v)
+    slices = integrate(
+        system.functions["derivative"],
+        Machine(onto_constraints.address, projection_work(system)),
+        p,
+        y,
+        times,
+        Settings(INTEGRATORS[integrator], rtol, atol),
+        n_norm=system.n_q + system.n_v,
+    )
+    ready = perf_counter()
+    info: dict[str, Any] = {
+        "model": model.name,
+        "coordinates": "body",
+        "formulation": formulation,
+        "stabilization": stabilization,
+        "integrator": integrator,
+        "rtol": rtol,
+        "atol": atol,
+        "t_end": t_end,
+        "step": step,
+        "dof": system.n_v - rank.rank,
+        "redundant": system.m - rank.rank,
+        "compile_s": compiled - began,
+        "notes": notes(model, start, rank),
+        "parameters": dict(model.parameters),
+        "versions": {name: version(name) for name in ("linkwork", "numpy", "llvmlite", "numba")},
+    }
+    rows: list[Array] = []
+    last: Slice | None = None
+
+    def result(status: str, reason: str = "") -> Trajectory:
+        assert last is not None
+        table = np.concatenate(rows)
+        info.update(
+            steps=last.steps,
+            rejected=last.rejected,
+            evaluations=last.evaluations,
+            integration_s=integration_s,
+            status=status,
+            reason=reason,
+        )
+        return _trajectory(model, system, p, times[: len(table)], table, info, last, began)
+
+    integration_s = 0.0
+    try:
+        for last in slices:
+            integration_s += perf_counter() - ready
+            rows.append(last.rows)
+            if progress is not None:
+                progress(last.t / t_end, last.t)
+            ready = perf_counter()
+    except KeyboardInterrupt:
+        if last is None:
+            raise
+        raise Interrupted(
+            f"interrupted at t = {last.t:.6g} of {t_end:.6g}",
+            trajectory=result("interrupted", "interrupted by the user"),
+        ) from None
+    assert last is not None
+    if last.status != REACHED:
+        message, code = _why_stopped(system, p, last)
+        raise NumericalStop(message, code, trajectory=result("stopped", message))
+    return result("finished")
+
+
+def projection_work(system: System) -> int:
+    """The scratch of `project`: what `close` returns, the residuals, two states, and what its functions need."""
+    f = system.functions
+    inner = max(f[name].work for name in ("constraints", "close", "align"))
+    return f["close"].outputs + 2 * system.m + 2 * (1 + system.n_q + system.n_v) + inner
+
+
+def project_start(system: System, p: Array, q: Array, v: Array) -> Array:
+    """(q, v, 0, 0) with the last digits of the constraints brought to rounding."""
+    x = np.concatenate([[0.0], q, v, [0.0, 0.0]])
+    y = np.empty(len(x) + 3)
+    project(x, p, y, np.empty(projection_work(system)))
+    return y[: len(x) - 1]
+
+
+def _choice(what: str, name: str, choices: Any) -> None:
+    if name not in choices:
+        raise UsageError(f"no {what} '{name}'; {did_you_mean(name, choices)}", f"unknown-{what}")
+
+
+def _refuse_singular_mass(model: Model) -> None:
+    for body in model.bodies:
+        if body.mass == 0 or body.inertia == 0:
+            what = "mass" if body.mass == 0 else "inertia"
+            raise ModelError(
+                f"body '{body.name}' has no {what}",
+                "zero-mass",
+                rule="the formulation 'augmented' needs a positive mass and inertia of every body",
+                suggestion="give it a small one, or leave the body out and join its neighbours with a 'distance'",
+            )
+
+
+def _report_times(t_end: float, step: float, system: System) -> Array:
+    if not 0.0 < t_end < np.inf:
+        raise UsageError(f"t_end = {t_end:g} is not positive", "bad-t-end")
+    if not 0.0 < step < np.inf:
+        raise UsageError(f"step = {step:g} is not positive", "bad-step")
+    numbers = 4 * system.n_v + 2 * system.m + len(system.output_names) + 12
+    gigabytes = 8e-9 * numbers * (t_end / step + 1)
+    if gigabytes > 4.0:
+        raise UsageError(
+            f"{t_end / step:.3g} report times need {gigabytes:.3g} GB; choose a longer step", "too-many-reports"
+        )
+    return report_times(0.0, t_end, min(step, t_end))
+
+
+def _why_stopped(system: System, p: Array, last: Slice) -> tuple[str, str]:
+    """Time, joint and size of what went wrong."""
+    n = system.n_q + system.n_v
+    gaps = system.functions["constraints"](np.concatenate([[last.t], last.y[:n]]), p)[: system.m]
+    largest = str(system.equations.rows[int(np.argmax(np.abs(gaps)))].element) if system.m else ""
+    if last.status == PROJECTION_FAILED:
+        return (
+            f"projection after t = {last.t:.9g} did not converge; the joints cannot follow, "
+            f"largest gap in '{largest}'; last good state kept",
+            "projection-failed",
+        )
+    if last.status == NOT_FINITE:
+        return f"the accelerations at t = {last.t:.9g} are not finite; last good state kept", "not-finite"
+    assert last.status == COLLAPSED
+    x = np.concatenate([[last.t], last.y])
+    rates = system.functions["derivative"](x, p)
+    names = [*system.equations.q_names, *system.equations.v_names]
+    worst = names[int(np.argmax(np.abs(np.nan_to_num(rates[:n], nan=np.inf))))]
+    return (
+        f"the step size collapsed at t = {last.t:.9g} (step {last.step:.2g}); fastest change in '{worst}'; "
+        "last good state kept",
+        "step-collapse",
+    )
+
+
+def _trajectory(
+    model: Model, system: System, p: Array, times: Array, rows: Array, info: dict[str, Any], last: Slice, began: float
+) -> Trajectory:
+    e, n_q, n_v, m = system.equations, system.n_q, system.n_v, system.m
+    ny, n_out = rows.shape[1], system.functions["report"].outputs
+    rows = np.ascontiguousarray(rows)
+    table = np.empty((len(rows), ny + m + n_out + 2))
+    f = system.functions
+    work = 2 + 2 * ny + 2 * n_v + 3 * m + max(f[name].work for name in ("dynamics", "report", "constraints"))
+    fill_report(
+        f["dynamics"].address, f["report"].address, f["constraints"].address, len(rows), ny, n_q, m, n_out,
+        np.ascontiguousarray(times), rows, p, table, np.empty(work),
+    )  # fmt: skip
+    outputs: dict[str, dict[str, Array]] = {kind: {} for kind in e.outputs}
+    for column, (kind, name) in enumerate(system.output_names, start=ny + m + 2):
+        outputs[kind][name] = table[:, column]
+    error_position, error_velocity = table[:, -2], table[:, -1]
+    info["constraint_error_position"] = float(max(last.psi, np.max(error_position, initial=0.0)))
+    info["constraint_error_velocity"] = float(max(last.psi_dot, np.max(error_velocity, initial=0.0)))
+    info["wall_s"] = perf_counter() - began
+    return Trajectory(
+        name=model.name,
+        t=times,
+        q=rows[:, :n_q],
+        v=rows[:, n_q : n_q + n_v],
+        a=table[:, n_q : n_q + n_v],
+        lam=table[:, ny : ny + m],
+        q_names=e.q_names,
+        v_names=e.v_names,
+        rows=tuple(str(row) for row in e.rows),
+        energy={
+            "kinetic": table[:, ny + m],
+            "potential": table[:, ny + m + 1],
+            "dissipated": rows[:, n_q + n_v],
+            "supplied": rows[:, n_q + n_v + 1],
+        },
+        outputs=outputs,
+        error_position=error_position,
+        error_velocity=error_velocity,
+        info=info,
+    )

@@ -1,0 +1,1 @@
+"""The mechanisms that come with linkwork: model files, and generators of mechanisms of any size."""
