@@ -92,7 +92,7 @@ class ModelError(LinkworkError):
 class Unfinished(LinkworkError):
     """A computation that ended early; what was reached until then is attached by name."""
 
-    def __init__(self, message: str, code: str, **attached: object) -> None:
+    def __init__(self, message: str, code: str, **attached: Any) -> None:
         super().__init__(message, code)
         self.attached = attached
 
@@ -113,7 +113,7 @@ class Interrupted(Unfinished):
 
     exit_code = 130
 
-    def __init__(self, message: str, code: str = "interrupted", **attached: object) -> None:
+    def __init__(self, message: str, code: str = "interrupted", **attached: Any) -> None:
         super().__init__(message, code, **attached)
 
 

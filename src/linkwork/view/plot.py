@@ -1,0 +1,202 @@
+"""Pictures of a trajectory: quantities against time, or against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.errors import UsageError
+from linkwork.files import whole
+from linkwork.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+
+SUFFIXES = (".png", ".svg")
+COLORS = ("#1f5fa8", "#d1495b", "#2a9d63", "#e08e1b", "#7a4fa3", "#1a9aa8", "#8a6d3b", "#5c6770")
+DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))  # so that more curves than colors differ
+INK, GRID = "#30363d", "#dfe3e8"
+MOST = 8  # curves in one panel of the default choice
+POINTS = 8000  # more of them along one curve cannot be seen
+NOUNS = {
+    "s": "time",
+    "m": "position",
+    "rad": "angle",
+    "m/s": "velocity",
+    "rad/s": "angular velocity",
+    "m/s^2": "acceleration",
+    "rad/s^2": "angular acceleration",
+    "N": "force",
+    "N m": "torque",
+    "J": "energy",
+    "1": "coordinate",
+}
+
+
+class Panel(NamedTuple):
+    """Curves that share an axis; without a common unit they carry their own."""
+
+    unit: str
+    curves: dict[str, Array]
+    remark: str = ""
+    log: bool = False
+
+
+def figure(motion: Trajectory, names: Sequence[str] = (), against: str = "t") -> Figure:
+    """One panel per unit, stacked over one axis: the named quantities, or what matters most of the run.
+
+    A name may be a pattern ("*.phi"). The figure belongs to no window and is drawn when it is saved.
+    """
+    from matplotlib.figure import Figure
+
+    if len(motion.t) == 0:
+        raise UsageError(f"the trajectory of '{motion.name}' has no rows to plot", "empty-trajectory")
+    x, unit = motion.quantity(against)
+    panels = chosen(motion, names) if names else overview(motion)
+    plane = against != "t" and unit == "m" and all(panel.unit == "m" for panel in panels)
+    columns = 2 if len(panels) > 3 else 1
+    rows = -(-len(panels) // columns)
+    size = (9.0, 6.5 * rows) if plane else (7.0 * columns + 1.0, 2.6 * rows + 0.9)
+    fig = Figure(figsize=size, layout="constrained", facecolor="white")
+    grid = fig.subplots(rows, columns, sharex=True, squeeze=False).ravel()
+    for axes, panel in zip(grid, panels, strict=False):
+        _draw(axes, panel, x, in_time=against == "t")
+        if plane:
+            axes.set_aspect("equal", adjustable="datalim")
+    for axes in grid[len(panels) - columns : len(panels)]:
+        axes.set_xlabel(f"{against} [{unit}]", color=INK, parse_math=False)
+        axes.tick_params(labelbottom=True)
+    for axes in grid[len(panels) :]:
+        axes.set_visible(False)
+    fig.suptitle(_title(motion), color=INK, fontsize=12, fontweight="bold", parse_math=False)
+    return fig
+
+
+def save(fig: Figure, path: str | Path) -> None:
+    """Write a figure as .png or .svg, whole or not at all."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise UsageError(f"cannot write '{path}': pictures are written as .png or .svg", "unknown-suffix")
+    # Without a date, the same trajectory gives the same picture.
+    metadata = {"Date": None} if suffix == ".svg" else None
+    with whole(path) as part:
+        fig.savefig(part, format=suffix[1:], dpi=150, metadata=metadata)
+
+
+def chosen(motion: Trajectory, patterns: Sequence[str]) -> list[Panel]:
+    """A panel for every unit, in the order in which the units appear."""
+    by_unit: dict[str, dict[str, Array]] = {}
+    for name in expanded(motion, patterns):
+        values, unit = motion.quantity(name)
+        by_unit.setdefault(unit, {})[name] = values
+    return [Panel(unit, curves) for unit, curves in by_unit.items()]
+
+
+def expanded(motion: Trajectory, patterns: Sequence[str]) -> list[str]:
+    """The names that patterns stand for, each once."""
+    names: list[str] = []
+    for pattern in patterns:
+        if any(sign in pattern for sign in "*?["):
+            found = [name for name in motion if name != "t" and fnmatchcase(name, pattern)]
+            if not found:
+                raise UsageError(f"no quantity fits '{pattern}'", "unknown-quantity")
+            names += found
+        else:
+            motion.quantity(pattern)
+            names.append(pattern)
+    return list(dict.fromkeys(names))
+
+
+def overview(motion: Trajectory) -> list[Panel]:
+    """Angles and positions beside their velocities, then energy and errors."""
+    columns = [motion.tables[kind] for kind in ("q", "v")]
+    panels = []
+    for turning in (True, False):
+        for table in columns:
+            units = [unit for unit in dict.fromkeys(table.units) if unit.startswith("rad") == turning]
+            for unit in units:
+                own = [name for name, other in zip(table.names, table.units, strict=True) if other == unit]
+                remark = f"first {MOST} of {len(own)}" if len(own) > MOST else ""
+                panels.append(Panel(unit, {name: motion[name] for name in own[:MOST]}, remark))
+    forms = {name: values for name, values in motion.energy.items() if np.any(values)}
+    panels.append(Panel("J", {**forms, "kinetic + potential": motion.energy["kinetic"] + motion.energy["potential"]}))
+    errors = {
+        "|Psi| [m, rad]": motion.error_position,
+        "|Psi_dot| [m/s, rad/s]": motion.error_velocity,
+        "|energy drift| [J]": np.abs(motion.drift()),
+    }
+    measured = {name: values for name, values in errors.items() if np.any(values > 0.0)}
+    if measured:
+        panels.append(Panel("", measured, log=True))
+    return panels
+
+
+def _label(panel: Panel) -> str:
+    if not panel.unit:
+        return "errors"
+    # One curve needs no legend, its name stands at the axis.
+    noun = next(iter(panel.curves)) if len(panel.curves) == 1 else NOUNS.get(panel.unit, "")
+    return f"{noun} [{panel.unit}]"
+
+
+def _title(motion: Trajectory) -> str:
+    note = "" if motion.status == "finished" else f" ({motion.status} at t = {motion.t[-1]:.6g} s)"
+    return f"{motion.name}{note}"
+
+
+def _draw(axes: Axes, panel: Panel, x: Array, in_time: bool) -> None:
+    for k, (name, values) in enumerate(panel.curves.items()):
+        style: dict[str, Any] = {"color": COLORS[k % len(COLORS)], "linestyle": DASHES[k // len(COLORS) % len(DASHES)]}
+        # A label that begins with an underscore would be left out of the legend.
+        label = f" {name}" if name.startswith("_") else name
+        if panel.log:
+            values = np.where(values > 0.0, values, np.nan)
+        keep = _visible(values) if in_time else slice(None, None, max(1, len(x) // POINTS))
+        axes.plot(x[keep], values[keep], label=label, linewidth=1.4, **style)
+        if not in_time:
+            axes.plot(x[:1], values[:1], marker="o", markersize=5, color=style["color"])
+    if panel.log:
+        axes.set_yscale("log")
+    axes.set_ylabel(_label(panel), color=INK, parse_math=False)
+    axes.grid(color=GRID, linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=INK, labelsize=9)
+    axes.margins(x=0.01)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color("#9aa4af")
+    if len(panel.curves) == 1 and panel.unit:
+        return
+    legend = axes.legend(
+        title=panel.remark or None,
+        loc="upper left",
+        bbox_to_anchor=(1.005, 1.02),
+        frameon=False,
+        fontsize=9,
+        title_fontsize=8,
+        ncols=1 + (len(panel.curves) - 1) // 16,
+        labelcolor=INK,
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+
+
+def _visible(values: Array) -> NDArray[np.intp]:
+    """The rows that draw the curve: all of them, or the lowest and highest of every stretch if they are too many."""
+    n = len(values)
+    if n <= POINTS:
+        return np.arange(n)
+    length = -(-n // (POINTS // 2))
+    padded = np.concatenate([values, np.full(-n % length, np.nan)]).reshape(-1, length)
+    first = np.arange(0, n, length)
+    lowest = first + np.argmin(np.where(np.isnan(padded), np.inf, padded), axis=1)
+    highest = first + np.argmax(np.where(np.isnan(padded), -np.inf, padded), axis=1)
+    return np.unique(np.concatenate([[0], lowest, highest, [n - 1]])).astype(np.intp)

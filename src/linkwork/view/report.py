@@ -1,0 +1,175 @@
+"""Results and errors as text, for people and for other programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from linkwork.errors import LinkworkError, ModelError, Unfinished
+
+if TYPE_CHECKING:
+    from linkwork.analysis.check import Report
+    from linkwork.trajectory import Trajectory
+
+Lines = list[tuple[str, str]]
+
+MOST = 12  # coordinates in a summary
+PATIENCE = 1.0  # seconds until a progress bar appears
+
+
+def as_json(data: Mapping[str, Any]) -> str:
+    """One JSON object; numbers that are not finite are null."""
+    from linkwork.trajectory import plain
+
+    return json.dumps(plain(data), indent=2, allow_nan=False)
+
+
+def aligned(lines: Lines) -> str:
+    """Labels on the left, their text in one column beside them."""
+    width = max((len(label) for label, _ in lines), default=0)
+    return "\n".join(f"{label:{width}}  {text}".rstrip() for label, text in lines)
+
+
+def printable(text: str) -> str:
+    """The text with control characters spelt out, so that no file name can steer a terminal."""
+    return "".join(c if c == "\n" or unicodedata.category(c) not in ("Cc", "Cf") else f"\\x{ord(c):02x}" for c in text)
+
+
+def summary_lines(motion: Trajectory) -> Lines:
+    """What a run was, how it went and how good it is."""
+    s = motion.summary()
+    final, error, energy = s["final"], s["constraint_error"], s["energy"]
+    status = f"{s['status']}: {s['reason']}" if s.get("reason") else s["status"]
+    lines = [
+        ("model", motion.name),
+        ("settings", f"{s['coordinates']} coordinates, {s['formulation']}, {s['stabilization']}, {s['integrator']}"),
+        ("", f"rtol {_number(s['rtol'])}, atol {_number(s['atol'])}, t_end {_number(s['t_end'])} s"),
+        ("status", status),
+        ("freedom", f"{_count(s['dof'], 'degree')} of freedom, {_count(s['redundant'], 'redundant constraint')}"),
+        ("steps", f"{s['steps']} taken, {s['rejected']} rejected, {s['evaluations']} evaluations"),
+        ("time", f"{_number(s['wall_s'])} s, of which {_number(s['compile_s'])} s compiling"),
+    ]
+    names = [name for name in final["q"] if name in final["v"]][:MOST]
+    width = max((len(name) for name in names), default=0)
+    for k, name in enumerate(names):
+        label = f"at t = {final['t']:.6g} s" if k == 0 else ""
+        lines.append((label, f"{name:{width}}  {_digits(final['q'][name])}   rate {_digits(final['v'][name])}"))
+    if len(final["q"]) > len(names):
+        lines.append(("", f"and {len(final['q']) - len(names)} coordinates more"))
+    lines += [
+        ("errors", f"|Psi| {_number(error['position'])}, |Psi_dot| {_number(error['velocity'])} at most"),
+        ("energy", f"{_number(energy['initial'], 6)} J at the start, {_number(energy['final'], 6)} J at the end"),
+        ("", f"drift {_number(energy['max_drift'])} J at most"),
+        *(("note", note) for note in s.get("notes") or ()),
+    ]
+    return lines
+
+
+def check_lines(report: Report) -> Lines:
+    """Counts, rank and start values."""
+    r = report
+    lines = [
+        ("model", r.name),
+        ("bodies", f"{r.bodies}, with {_count(r.coordinates, 'coordinate')}"),
+        ("constraints", f"{r.constraints}, of rank {r.rank}"),
+        ("freedom", f"{_count(r.dof, 'degree')} of freedom"),
+    ]
+    if r.redundant:
+        lines.append(("redundant", f"{_count(r.redundant, 'row')} among {', '.join(r.redundant_rows)}"))
+    for what, gaps in (("start gaps", r.position_gaps), ("start rates", r.velocity_gaps)):
+        per_second = "" if gaps is r.position_gaps else "/s"
+        entries = [(gap, joint, unit) for joint, by_unit in gaps.items() for unit, gap in by_unit.items()]
+        open_ones = [
+            f"{joint} {gap:.3g} {unit}{per_second}" for gap, joint, unit in sorted(entries)[::-1] if gap > 1e-12
+        ]
+        lines.append((what, ", ".join(open_ones) or "none: the start values fit"))
+    for what, changes in (("corrected", r.q_changes), ("", r.v_changes)):
+        rate = " per second" if changes is r.v_changes else ""
+        lines += [(what, f"{name} by {change:+.6g}{rate} ({r.weights}-weighted)") for name, change in changes.items()]
+    return [*lines, *(("note", note) for note in r.notes)]
+
+
+def mechanism_table(entries: Sequence[Mapping[str, Any]]) -> None:
+    """Print the shipped mechanisms as a table."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in ("name", "space", "checked", "source"):
+        table.add_column(column, no_wrap=column != "source", overflow="fold")
+    for entry in entries:
+        checked = entry["checked"] or {}
+        number = f"{checked['quantity']}({checked['t']:g}) = {checked['value']:.9g}" if checked else ""
+        table.add_row(*(Text(str(cell)) for cell in (entry["name"], entry["space"], number, entry["source"])))
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
+
+
+def error_data(error: LinkworkError) -> dict[str, Any]:
+    """An error, and what was reached before it, for --json."""
+    data: dict[str, Any] = {"code": error.code, "message": str(error)}
+    if isinstance(error, ModelError):
+        fields = ("code", "message", "file", "line", "path", "value", "rule", "suggestion")
+        data["errors"] = [{name: _shown(getattr(each, name)) for name in fields} for each in error.errors]
+    if isinstance(error, Unfinished):
+        data["files"] = error.attached.get("files", [])
+        if error.trajectory is not None:
+            return {"error": data, "partial": error.trajectory.summary()}
+    return {"error": data}
+
+
+def error_text(error: LinkworkError) -> str:
+    """An error, and where what was reached before it is kept."""
+    lines = [str(error)]
+    if isinstance(error, Unfinished) and error.trajectory is not None:
+        until = f"t = {error.trajectory.t[-1]:.6g} s" if len(error.trajectory.t) else "the start"
+        files = error.attached.get("files")
+        if files:
+            lines.append(f"the motion until {until} is in {', '.join(map(str, files))}")
+        else:
+            lines.append(f"the motion until {until} is lost; -o FILE keeps it")
+    return "\n".join(lines)
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Callable[[float, float], None] | None]:
+    """A bar on stderr if that is a terminal and the work takes longer than a second; yields what moves it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task(f"{label}: compiling", total=None)
+    appear = threading.Timer(PATIENCE, bar.start)
+    appear.daemon = True
+    appear.start()
+    try:
+        yield lambda fraction, t: bar.update(task, total=1.0, completed=fraction, description=f"{label}: t = {t:.4g} s")
+    finally:
+        appear.cancel()
+        appear.join()
+        bar.stop()
+
+
+def _shown(value: object) -> object:
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+def _count(number: Any, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _number(value: Any, digits: int = 3) -> str:
+    return "unknown" if value is None else f"{value:.{digits}g}"
+
+
+def _digits(value: Any) -> str:
+    return "unknown" if value is None else f"{value: .10g}"
