@@ -1,0 +1,94 @@
+"""Generalized coordinate partitioning (Wehage and Haug)."""
+
+from __future__ import annotations
+
+from linkwork.formulations.dense import (
+    clear,
+    complete_lu,
+    copy,
+    multiply_Z_transposed,
+    permute,
+    permute_back,
+    solve_upper,
+    solve_upper_transposed,
+    trapezoid,
+)
+from linkwork.formulations.maggi import add_free_motion, reduced_mass
+from linkwork.formulations.refinement import PASSES, UNDETERMINED, done, load, matrix, unload, vector
+from linkwork.native.kernels import Pointer, offset
+
+
+def coordinate_partitioning(
+    M: Pointer,
+    Psi_q: Pointer,
+    Q: Pointer,
+    gamma: Pointer,
+    n: int,
+    m: int,
+    tolerance: float,
+    a: Pointer,
+    lam: Pointer,
+    spectrum: Pointer,
+    work: Pointer,
+) -> int:
+    """Accelerations of the independent coordinates v, then of the dependent ones u; M may be singular.
+
+    V = (-Psi_u^-1 Psi_v; I),   S gamma = (Psi_u^-1 gamma; 0),   M_hat v'' = Q_hat
+    M_hat = V^T M V,   Q_hat = V^T (Q - M S gamma)      [wehage1982; defalco2008, eqs. (3)-(9); pennestri2004, eqs. (44)-(50)]
+    Psi_u^T lam = Q_u - (M a)_u, the lam of least norm
+
+    M_hat and Q_hat are eqs. (8) and (9) written with V. The dependent coordinates are chosen by Gauss' elimination with
+    complete pivoting, P^T Psi_q C = L (U_u U_v), anew in each evaluation: L_1 U_u stands for Psi_u, and rows that depend
+    on others drop out, so full row rank is not needed (after eq. (44) of pennestri2004 it is). The rank is decided on the
+    pivots, the spectrum.
+    """
+    width = load(M, Psi_q, Q, gamma, n, m, spectrum, work)
+    U = matrix(work, 2, width)
+    L = matrix(work, 3, width)
+    T = matrix(work, 4, width)
+    Z = matrix(work, 5, width)
+    V = matrix(work, 6, width)
+    reduced = matrix(work, 7, width)
+    tau_Z = vector(work, 7, width)
+    rows = vector(work, 8, width)
+    x = vector(work, 9, width)
+    y = vector(work, 10, width)
+    columns = vector(work, 11, width)
+    g = vector(work, 1, width)
+    da = vector(work, 4, width)
+    dlam = vector(work, 5, width)
+    copy(matrix(work, 1, width), U, m * width)
+    rank = complete_lu(U, m, n, width, L, rows, columns, spectrum, tolerance)
+    free = n - rank
+    for j in range(free):
+        for i in range(rank):
+            x[i] = -U[i * width + rank + j]
+        solve_upper(U, rank, width, x)
+        clear(x, rank, n)
+        x[rank + j] = 1.0
+        v = offset(V, j * width)
+        clear(v, n, width)
+        permute_back(x, columns, n, v)
+    if reduced_mass(V, free, n, width, work, T, reduced, x):
+        return UNDETERMINED
+    copy(L, T, rank * width)
+    trapezoid(T, rank, m, width, Z, tau_Z)
+
+    rest = 1e300
+    for _ in range(PASSES):
+        permute(g, rows, rank, x)
+        solve_upper_transposed(L, rank, width, x)
+        solve_upper(U, rank, width, x)
+        clear(x, rank, n)
+        permute_back(x, columns, n, da)
+        add_free_motion(V, reduced, free, n, width, work, x, y)
+        permute(x, columns, rank, y)
+        solve_upper_transposed(U, rank, width, y)
+        solve_upper(T, rank, width, y)
+        clear(y, rank, m)
+        multiply_Z_transposed(Z, tau_Z, rank, m, width, y)
+        permute_back(y, rows, m, dlam)
+        rest = done(Q, gamma, n, m, width, work, rest)
+        if rest == 0.0:
+            break
+    return unload(n, m, width, work, a, lam, rank)
