@@ -2,8 +2,8 @@
 
     comparison   a < b   a <= b   a > b   a >= b         1 where true, else 0; not chained
     sum          a + b   a - b
-    product      a * b   a / b
-    sign         -a   +a                                 weaker than powers: -x^2 = -(x^2)
+    sign         -a   +a                                 of a whole product: -a*b = -(a*b), -x^2 = -(x^2)
+    product      a * b   a / b                           a sign after * / ^ belongs to one factor: a/-b*c = (a/-b)*c
     power        a ^ b   a ** b                          from the right: a^b^c = a^(b^c)
     value        12   1.5   1e-3   pi   crank.phi   sin(a)   min(a, b, ...)   if(condition, a, b)   (a)
 
@@ -151,7 +151,7 @@ class _Operator(NamedTuple):
     arguments: int = 2
 
 
-_COMPARISON, _SUM, _PRODUCT, _SIGN, _POWER = range(1, 6)
+_COMPARISON, _SUM, _SIGN, _PRODUCT, _FACTOR_SIGN, _POWER = range(1, 7)
 _BINARY = {
     "<": _Operator(_COMPARISON, less),
     "<=": _Operator(_COMPARISON, less_equal),
@@ -252,7 +252,10 @@ def parse(text: str, names: Names) -> Expr:
                     raise wrong(f"parentheses are nested more than {MAX_DEPTH} deep", "too-deep", token)
                 pending.append(_Pending(_OPEN, token, len(operands)))
             elif word in _PREFIX:
-                pending.append(_Pending(_PREFIX[word], token))
+                operator = _PREFIX[word]
+                if pending and pending[-1].operator.precedence > _SIGN:
+                    operator = operator._replace(precedence=_FACTOR_SIGN)
+                pending.append(_Pending(operator, token))
             else:
                 raise wrong(f"a value is missing before {token.shown}", "syntax", token)
         elif word in _BINARY:
