@@ -355,7 +355,8 @@ def _attributes(motion: Trajectory) -> dict[str, Any]:
     attributes: dict[str, Any] = {"linkwork_trajectory": FORMAT, "name": motion.name}
     for key, value in {**motion.info, "status": motion.status}.items():
         value = value.item() if isinstance(value, np.generic) else value
-        if isinstance(value, str | int | float) and not isinstance(value, bool):
+        # In netCDF an attribute `coordinates` means something else.
+        if isinstance(value, str | int | float) and not isinstance(value, bool) and key != "coordinates":
             attributes[key] = value
         else:
             attributes[f"{key}_json"] = json.dumps(plain(value))

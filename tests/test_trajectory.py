@@ -1,0 +1,525 @@
+"""The trajectory: names, units, energy, files that are whole or refused, and pictures."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+import xarray
+import xarray.testing
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linkwork.errors import LinkworkError, ModelError, UsageError
+from linkwork.trajectory import Trajectory
+from linkwork.view.plot import figure, overview, save
+
+OMEGA = 2.0
+
+
+def turning(n: int = 41, **changes: Any) -> Trajectory:
+    """A disc of mass 3 and inertia 0.5 that turns with phi = 2 t around a pin one metre from its centre.
+
+    The pin and the body have the same name. A motor supplies what the weight takes.
+    """
+    t = np.linspace(0.0, 2.0, n)
+    phi = OMEGA * t
+    q = np.column_stack([np.cos(phi), np.sin(phi), phi])
+    v = np.column_stack([-OMEGA * np.sin(phi), OMEGA * np.cos(phi), np.full(n, OMEGA)])
+    a = np.column_stack([-(OMEGA**2) * np.cos(phi), -(OMEGA**2) * np.sin(phi), np.zeros(n)])
+    potential = 3.0 * 9.81 * q[:, 1]
+    force = 3.0 * a[:, :2] + [0.0, 3.0 * 9.81]
+    motion = Trajectory(
+        name="turning",
+        t=t,
+        q=q,
+        v=v,
+        a=a,
+        lam=np.column_stack([-force, 3.0 * 9.81 * q[:, 0]]),
+        q_names=("O.x", "O.y", "O.phi"),
+        v_names=("O.x", "O.y", "O.phi"),
+        rows=("O.x", "O.y", "motor.drive"),
+        energy={
+            "kinetic": np.full(n, 0.5 * (3.0 + 0.5) * OMEGA**2),
+            "potential": potential,
+            "dissipated": 0.0 * t,
+            "supplied": potential - potential[:1],
+        },
+        outputs={
+            "points": {"O.P.x": 2.0 * q[:, 0], "O.P.vx": 2.0 * v[:, 0], "O.P.ax": 2.0 * a[:, 0]},
+            "reactions": {"O.x": force[:, 0], "O.y": force[:, 1], "O.torque": 0.0 * t},
+            "driving": {"motor": 3.0 * 9.81 * q[:, 0]},
+        },
+        error_position=1e-15 * (1.0 + np.sin(9.0 * t) ** 2),
+        error_velocity=1e-14 * (1.0 + np.cos(9.0 * t) ** 2),
+        info={
+            **{"model": "turning", "coordinates": "body", "formulation": "augmented", "stabilization": "projection"},
+            **{"integrator": "dop853", "rtol": 1e-9, "atol": 1e-10, "t_end": 2.0, "step": 0.05, "steps": 17},
+            **{"rejected": 1, "evaluations": 210, "compile_s": 0.1, "wall_s": 0.2, "dof": 0, "redundant": 0},
+            **{"status": "finished", "reason": "", "notes": ("one note",), "versions": {"numpy": "2"}, "empty": None},
+            **{"constraint_error_position": 3e-15, "constraint_error_velocity": 4e-14, "flag": True},
+        },
+    )
+    return replace(motion, **changes)
+
+
+def assert_same(one: Trajectory, other: Trajectory) -> None:
+    """Every number, name and setting agrees, bit for bit."""
+    assert list(one.quantities) == list(other.quantities)
+    for name, (values, unit) in one.quantities.items():
+        np.testing.assert_array_equal(values, other[name], strict=True)
+        assert unit == other.quantity(name).unit
+    assert one.rows == other.rows
+    assert one.name == other.name
+    assert json.dumps(one.info, sort_keys=True) == json.dumps(other.info, sort_keys=True)
+
+
+# names and units
+
+
+def test_every_quantity_has_one_name_and_its_unit() -> None:
+    """A body and a joint of one name do not meet; velocities are called as in the formulas of model files."""
+    motion = turning()
+    assert {name: quantity.unit for name, quantity in motion.quantities.items()} == {
+        "t": "s",
+        **{"O.x": "m", "O.y": "m", "O.phi": "rad"},
+        **{"O.vx": "m/s", "O.vy": "m/s", "O.omega": "rad/s"},
+        **{"O.ax": "m/s^2", "O.ay": "m/s^2", "O.alpha": "rad/s^2"},
+        **{"O.P.x": "m", "O.P.vx": "m/s", "O.P.ax": "m/s^2"},
+        **{"reaction:O.x": "N", "reaction:O.y": "N", "reaction:O.torque": "N m"},
+        "driving:motor": "N or N m",
+        **{"lam:O.x": "N", "lam:O.y": "N", "lam:motor.drive": "N or N m"},
+        **{f"energy:{form}": "J" for form in ("kinetic", "potential", "dissipated", "supplied", "drift")},
+        **{"error:position": "m, rad", "error:velocity": "m/s, rad/s"},
+    }
+    np.testing.assert_array_equal(motion["O.omega"], motion.v[:, 2])
+    np.testing.assert_array_equal(motion["O.ay"], motion.a[:, 1])
+    np.testing.assert_array_equal(motion["reaction:O.y"], motion.outputs["reactions"]["O.y"])
+    assert "O.alpha" in motion
+    assert "O.beta" not in motion
+
+
+def test_units_that_names_do_not_tell_come_from_the_run() -> None:
+    motion = turning()
+    told = replace(motion, info={**motion.info, "units": {"driving:motor": "N m"}})
+    assert told.quantity("driving:motor").unit == "N m"
+
+
+@given(
+    st.lists(st.sampled_from(["A", "B", "t", "x", "reaction", "dot"]), min_size=1, max_size=6, unique=True),
+    st.booleans(),
+)
+def test_names_are_unique_whatever_bodies_joints_and_points_are_called(owners: list[str], joint: bool) -> None:
+    """No two columns share a name, for body coordinates and for coordinates named after joints."""
+    parts = [""] if joint else [".x", ".y", ".phi"]
+    names = tuple(f"{owner}{part}" for owner in owners for part in parts)
+    kinds = {"points": (".P.x", ".P.vx"), "reactions": (".x", ".torque"), "driving": ("",)}
+    n = 2
+    table = np.zeros((n, len(names)))
+    motion = turning(
+        n,
+        **dict.fromkeys(("q", "v", "a", "lam"), table),
+        **dict.fromkeys(("q_names", "v_names", "rows"), names),
+        outputs={kind: {f"{o}{part}": np.zeros(n) for o in owners for part in ends} for kind, ends in kinds.items()},
+    )
+    columns = 4 * len(names) + 5 * len(owners) + 1 + 5 + 2
+    if joint and "t" in owners:  # refused in model files: it is the time
+        return
+    assert len(motion.quantities) == columns
+
+
+def test_an_unknown_name_is_an_error_with_the_nearest_name() -> None:
+    with pytest.raises(UsageError, match=r"no quantity 'O.omga'; did you mean 'O.omega'\? \[unknown-quantity\]"):
+        turning()["O.omga"]
+
+
+def test_arrays_cannot_be_changed_and_shapes_are_checked() -> None:
+    motion = turning()
+    with pytest.raises(ValueError, match="read-only"):
+        motion.q[0, 0] = 1.0
+    with pytest.raises(ValueError, match="v has the shape"):
+        replace(motion, v=motion.v[:, :2])
+
+
+# energy, errors, summary
+
+
+def test_drift_counts_dissipated_and_supplied_work() -> None:
+    """The motor lifts and lowers the weight: drift is zero; without its work it is the potential energy."""
+    motion = turning()
+    np.testing.assert_allclose(motion.drift(), 0.0, atol=1e-13)
+    idle = replace(motion, energy={**motion.energy, "supplied": 0.0 * motion.t})
+    np.testing.assert_allclose(idle.drift(), 3.0 * 9.81 * np.sin(OMEGA * motion.t), atol=1e-13)
+    rubbed = replace(motion, energy={**motion.energy, "dissipated": motion.t})
+    np.testing.assert_allclose(rubbed.drift(), motion.t, atol=1e-13)
+
+
+def test_a_summary_holds_settings_final_state_and_errors() -> None:
+    motion = turning()
+    s = motion.summary()
+    assert list(s)[:18] == [
+        *("model", "coordinates", "formulation", "stabilization", "integrator", "rtol", "atol", "t_end", "steps"),
+        *("rejected", "evaluations", "compile_s", "wall_s", "dof", "redundant"),
+        *("final", "constraint_error", "energy"),
+    ]
+    assert s["final"]["t"] == 2.0
+    assert s["final"]["q"] == {"O.x": math.cos(4.0), "O.y": math.sin(4.0), "O.phi": 4.0}
+    assert s["final"]["v"] == {"O.x": -2.0 * math.sin(4.0), "O.y": 2.0 * math.cos(4.0), "O.phi": 2.0}
+    assert s["constraint_error"] == {"position": 3e-15, "velocity": 4e-14}
+    assert s["energy"]["initial"] == 7.0
+    assert s["energy"]["final"] == pytest.approx(7.0 + 29.43 * math.sin(4.0), abs=1e-12)
+    assert s["energy"]["max_drift"] < 1e-13
+    assert s["status"] == "finished"
+    json.dumps(s, allow_nan=False)
+
+
+def test_a_summary_holds_no_nan() -> None:
+    motion = turning()
+    q = motion.q.copy()
+    q[-1, 0] = math.nan
+    s = replace(motion, q=q, info={**motion.info, "wall_s": math.inf}).summary()
+    assert s["final"]["q"]["O.x"] is None
+    assert s["wall_s"] is None
+    json.dumps(s, allow_nan=False)
+
+
+@pytest.mark.parametrize("missing", ["error_position", "drift", "rows"])
+def test_a_run_without_measured_errors_is_not_finished(missing: str, tmp_path: Path) -> None:
+    motion = turning()
+    if missing == "error_position":
+        info = {key: value for key, value in motion.info.items() if key != "constraint_error_position"}
+        motion = replace(motion, error_position=np.full(len(motion.t), math.nan), info=info)
+    elif missing == "drift":
+        motion = replace(motion, energy={**motion.energy, "supplied": np.full(len(motion.t), math.nan)})
+    else:
+        motion = turning(0)
+    assert motion.status == "unmeasured"
+    assert motion.summary()["status"] == "unmeasured"
+    motion.save(tmp_path / "motion.nc")
+    assert Trajectory.load(tmp_path / "motion.nc").info["status"] == "unmeasured"
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".csv"])
+@pytest.mark.parametrize("status", ["stopped", "interrupted"])
+def test_a_file_of_a_run_cut_short_says_so(status: str, suffix: str, tmp_path: Path) -> None:
+    motion = turning()
+    short = replace(motion, info={**motion.info, "status": status, "reason": "step size collapsed"})
+    short.save(tmp_path / f"motion{suffix}")
+    loaded = Trajectory.load(tmp_path / f"motion{suffix}")
+    assert loaded.status == status
+    assert loaded.info["reason"] == "step size collapsed"
+
+
+# files
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".csv"])
+@pytest.mark.parametrize("n", [1, 41])
+def test_a_file_gives_back_what_was_written(suffix: str, n: int, tmp_path: Path) -> None:
+    """Numbers bit for bit, names, units and settings, NaN and infinity and signed zeros included."""
+    motion = turning(n)
+    a = motion.a.copy()
+    a[0] = [-math.nan, math.inf, -0.0]
+    motion = replace(motion, a=a, info={**motion.info, "units": {"driving:motor": "N m"}, "reason": 'grüße, "x"\n'})
+    motion.save(tmp_path / f"motion{suffix}")
+    loaded = Trajectory.load(tmp_path / f"motion{suffix}")
+    assert_same(motion, loaded)
+    assert np.signbit(loaded.a[0, 2])
+    assert [path.name for path in tmp_path.iterdir()] == [f"motion{suffix}"]
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".csv"])
+def test_a_trajectory_without_joints_and_drivers_can_be_written(suffix: str, tmp_path: Path) -> None:
+    motion = turning()
+    free = replace(motion, lam=motion.lam[:, :0], rows=(), outputs={"points": {}, "reactions": {}, "driving": {}})
+    free.save(tmp_path / f"free{suffix}")
+    loaded = Trajectory.load(tmp_path / f"free{suffix}")
+    assert_same(free, loaded)
+    assert loaded.outputs == {"points": {}, "reactions": {}, "driving": {}}
+
+
+def test_xarray_reads_the_file_as_the_labelled_arrays_of_dataset(tmp_path: Path) -> None:
+    motion = turning()
+    motion.save(tmp_path / "motion.nc")
+    with xarray.open_dataset(tmp_path / "motion.nc", engine="h5netcdf") as file:
+        assert file.attrs.pop("sha256")
+        xarray.testing.assert_identical(file, motion.dataset())
+        phi = file.q.sel(coordinate="O.phi")
+        assert phi.coords["q_unit"] == "rad"
+        np.testing.assert_array_equal(phi, motion["O.phi"])
+        assert float(file.reactions.sel(reaction="O.x").sel(time=0.0)) == motion["reaction:O.x"][0]
+        assert (file.attrs["rtol"], file.attrs["constraint_error_position"]) == (1e-9, 3e-15)
+        assert file.time.attrs["units"] == "s"
+
+
+def test_numpy_reads_the_csv_file_below_its_first_line(tmp_path: Path) -> None:
+    motion = turning()
+    motion.save(tmp_path / "motion.csv")
+    first, names, *rows = (tmp_path / "motion.csv").read_text(encoding="utf-8").splitlines()
+    assert first.startswith("# linkwork {")
+    assert names.split(",") == list(motion)
+    table = np.array([[float(x) for x in row.split(",")] for row in rows])
+    np.testing.assert_array_equal(table[:, names.split(",").index("O.omega")], motion["O.omega"])
+
+
+def test_nothing_is_half_written(tmp_path: Path) -> None:
+    """When the disk ends in the middle of writing, the old file stays as it was and no other appears."""
+    for suffix in (".nc", ".csv"):
+        old = tmp_path / f"motion{suffix}"
+        old.write_bytes(b"old")
+        script = (
+            "import resource, sys; sys.path.insert(0, sys.argv[1]); from test_trajectory import turning\n"
+            "motion = turning(20000)\n"
+            "from linkwork.errors import UsageError\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
+            "try: motion.save(sys.argv[2])\n"
+            "except UsageError as error: print(error)\n"
+        )
+        command = [sys.executable, "-c", script, str(Path(__file__).parent), str(old)]
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert re.search(r"cannot write .*\[(disk-full|output-failed)\]", answer.stdout), answer
+        assert "Traceback" not in answer.stderr
+        assert old.read_bytes() == b"old"
+        assert list(tmp_path.iterdir()) == [old]
+        old.unlink()
+
+
+def damaged(content: bytes, how: str) -> bytes:
+    if how == "truncated":
+        return content[: len(content) // 2]
+    if how == "without its end":
+        return content[:-40]
+    if how == "one bit":
+        k = content.index(np.float64(math.cos(4.0)).tobytes()) if content.startswith(b"\x89HDF") else -20
+        return content[:k] + bytes([content[k] ^ 1]) + content[k + 1 :]
+    return {"empty": b"", "text": b"once upon a time\n", "head only": content[:8]}[how]
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".csv"])
+@pytest.mark.parametrize("how", ["truncated", "without its end", "one bit", "empty", "text", "head only"])
+def test_a_damaged_file_is_refused(suffix: str, how: str, tmp_path: Path) -> None:
+    path = tmp_path / f"motion{suffix}"
+    turning().save(path)
+    path.write_bytes(damaged(path.read_bytes(), how))
+    with pytest.raises(ModelError) as caught:
+        Trajectory.load(path)
+    assert caught.value.code in ("result-corrupt", "not-a-result")
+    assert str(path) in str(caught.value)
+
+
+def test_random_damage_is_refused_or_harmless(tmp_path: Path, rng: np.random.Generator) -> None:
+    """A changed byte anywhere gives the clear error or, in what the format does not use, the same trajectory."""
+    for suffix in (".nc", ".csv"):
+        path = tmp_path / f"motion{suffix}"
+        motion = turning(3)
+        motion.save(path)
+        content = path.read_bytes()
+        for place in rng.integers(0, len(content), 150):
+            changed = bytearray(content)
+            changed[place] ^= int(rng.integers(1, 256))
+            path.write_bytes(changed)
+            try:
+                loaded = Trajectory.load(path)
+            except LinkworkError:
+                continue
+            np.testing.assert_array_equal(loaded.q, motion.q)
+
+
+def edited(path: Path, edit: Any) -> Path:
+    turning().save(path)
+    with h5py.File(path, "r+") as file:
+        edit(file, path.parent)
+    return path
+
+
+def external_link(file: Any, folder: Path) -> None:
+    turning().save(folder / "other.nc")
+    del file["lam"]
+    file["lam"] = h5py.ExternalLink("other.nc", "/lam")
+
+
+def soft_link(file: Any, folder: Path) -> None:
+    del file["lam"]
+    file["lam"] = h5py.SoftLink("/q")
+
+
+def external_storage(file: Any, folder: Path) -> None:
+    del file["error_position"]
+    file.create_dataset("error_position", (41,), "<f8", external=[(str(folder / "raw"), 0, 41 * 8)])
+
+
+def huge(file: Any, folder: Path) -> None:
+    del file["q"]
+    file.create_dataset("q", (10**9, 10**6), "<f8", chunks=(100, 100))
+
+
+def group(file: Any, folder: Path) -> None:
+    del file["q"]
+    file.create_group("q")
+
+
+def other_type(file: Any, folder: Path) -> None:
+    del file["q"]
+    file["q"] = np.zeros((41, 3), dtype=np.int8)
+
+
+def missing(file: Any, folder: Path) -> None:
+    del file["q"]
+
+
+def newer(file: Any, folder: Path) -> None:
+    file.attrs["linkwork_trajectory"] = 2
+
+
+def not_ours(file: Any, folder: Path) -> None:
+    del file.attrs["linkwork_trajectory"]
+
+
+def setting(file: Any, folder: Path) -> None:
+    file.attrs["status"] = "finished!"
+
+
+def long_setting(file: Any, folder: Path) -> None:
+    file.create_dataset("long", data=np.zeros(3))
+    file.attrs.create("note", np.zeros(2**22))
+
+
+def wrong_json(file: Any, folder: Path) -> None:
+    file.attrs["notes_json"] = "["
+
+
+def deep_json(file: Any, folder: Path) -> None:
+    file.attrs["notes_json"] = "[" * 20000
+
+
+@pytest.mark.parametrize(
+    ("edit", "code"),
+    [
+        (external_link, "result-refused"),
+        (soft_link, "result-refused"),
+        (external_storage, "result-refused"),
+        (huge, "result-refused"),
+        (group, "result-refused"),
+        (other_type, "result-corrupt"),
+        (missing, "result-corrupt"),
+        (newer, "result-version"),
+        (not_ours, "not-a-result"),
+        (setting, "result-corrupt"),
+        (wrong_json, "result-corrupt"),
+        (deep_json, "result-corrupt"),
+    ],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_a_file_that_was_tampered_with_is_refused(edit: Any, code: str, tmp_path: Path) -> None:
+    with pytest.raises(ModelError) as caught:
+        Trajectory.load(edited(tmp_path / "motion.nc", edit))
+    assert caught.value.code == code
+
+
+def test_a_path_that_is_no_result_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "folder.nc").mkdir()
+    with pytest.raises(ModelError, match=r"is a folder.*\[not-a-file\]"):
+        Trajectory.load(tmp_path / "folder.nc")
+    with pytest.raises(UsageError, match=r"\[no-such-file\]"):
+        Trajectory.load(tmp_path / "motion.nc")
+    with pytest.raises(UsageError, match=r"\[unknown-suffix\]"):
+        Trajectory.load(tmp_path / "motion.pickle")
+    with pytest.raises(UsageError, match=r"\[unknown-suffix\]"):
+        turning().save(tmp_path / "motion.pickle")
+    with pytest.raises(UsageError, match=r"\[output-is-folder\]"):
+        turning().save(tmp_path / "folder.nc")
+
+
+# views
+
+
+def test_html_escapes_what_comes_from_the_model() -> None:
+    html = turning(name="<script>alert(1)</script>")._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+
+
+def labels(axes: Any) -> list[str]:
+    return [text.get_text() for text in axes.get_legend().get_texts()] if axes.get_legend() else []
+
+
+def test_quantities_of_one_unit_share_an_axis() -> None:
+    motion = turning()
+    fig = figure(motion, ["O.phi", "O.x", "O.y", "O.vx"])
+    panels = {axes.get_ylabel(): labels(axes) for axes in fig.axes}
+    assert panels == {"O.phi [rad]": [], "position [m]": ["O.x", "O.y"], "O.vx [m/s]": []}
+    np.testing.assert_array_equal(fig.axes[1].lines[1].get_ydata(), motion["O.y"])
+    assert fig.axes[-1].get_xlabel() == "t [s]"
+
+
+def test_a_pattern_stands_for_all_names_that_fit() -> None:
+    fig = turning().plot("O.*x", "reaction:*")
+    assert {axes.get_ylabel(): labels(axes) for axes in fig.axes if axes.get_visible()} == {
+        "position [m]": ["O.x", "O.P.x"],
+        "velocity [m/s]": ["O.vx", "O.P.vx"],
+        "acceleration [m/s^2]": ["O.ax", "O.P.ax"],
+        "force [N]": ["reaction:O.x", "reaction:O.y"],
+        "reaction:O.torque [N m]": [],
+    }
+    with pytest.raises(UsageError, match=r"no quantity fits 'x\*' \[unknown-quantity\]"):
+        turning().plot("x*")
+
+
+def test_a_curve_of_a_point_has_equal_axes() -> None:
+    (axes,) = turning().plot("O.y", against="O.x").axes
+    assert axes.get_aspect() == 1.0
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("O.x [m]", "O.y [m]")
+
+
+def test_the_overview_shows_motion_energy_and_errors() -> None:
+    assert [(panel.unit, list(panel.curves)) for panel in overview(turning())] == [
+        ("rad", ["O.phi"]),
+        ("rad/s", ["O.omega"]),
+        ("m", ["O.x", "O.y"]),
+        ("m/s", ["O.vx", "O.vy"]),
+        ("J", ["kinetic", "potential", "supplied", "kinetic + potential"]),
+        ("", ["|Psi| [m, rad]", "|Psi_dot| [m/s, rad/s]", "|energy drift| [J]"]),
+    ]
+
+
+def test_thinning_keeps_every_peak() -> None:
+    """Of a million rows a picture needs few, but single peaks among them stay."""
+    n = 1_000_000
+    motion = turning(n)
+    spike = np.zeros(n)
+    spike[[123_456, 777_777]] = 5.0, -7.0
+    motion = replace(motion, outputs={**motion.outputs, "driving": {"motor": spike}})
+    (line,) = motion.plot("driving:motor").axes[0].lines
+    y = np.asarray(line.get_ydata())
+    assert len(y) < 20_000
+    assert (y.max(), y.min()) == (5.0, -7.0)
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg"])
+def test_pictures_are_written_and_are_the_same_for_the_same_motion(suffix: str, tmp_path: Path) -> None:
+    motion = turning(name="costs $5_a^b$")
+    for name in ("one", "two"):
+        save(motion.plot(), tmp_path / f"{name}{suffix}")
+    content = (tmp_path / f"one{suffix}").read_bytes()
+    assert content.startswith(b"\x89PNG") if suffix == ".png" else b"<svg" in content
+    if suffix == ".png":
+        assert content == (tmp_path / f"two{suffix}").read_bytes()
+    with pytest.raises(UsageError, match=r"\[unknown-suffix\]"):
+        save(motion.plot(), tmp_path / "motion.doc")
+
+
+def test_plots_leave_pyplot_alone() -> None:
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from test_trajectory import turning\n"
+        "turning().plot(); assert 'matplotlib.pyplot' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(Path(__file__).parent)], check=True, timeout=120)
