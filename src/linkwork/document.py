@@ -55,8 +55,13 @@ class Document:
             place = place[:-1]
         return self.lines.get(place, 1)
 
-    def locate(self, error: ModelError, place: Place) -> ModelError:
-        """The error with file, line and path filled in."""
+    def locate(self, error: ModelError, place: Place | None = None) -> ModelError:
+        """The error with file, line and path filled in; without a place, the error's own path tells the line."""
+        if place is None:
+            path, lines = error.path or "", {path_text(place): line for place, line in self.lines.items()}
+            while path and path not in lines:
+                path = re.sub(r"(\.[^.]*|\[[0-9]+\]|^[^.\[]*)$", "", path)
+            return error.at(file=self.file, line=lines.get(path, 1))
         return error.at(file=self.file, line=self.line(place), path=path_text(place))
 
 

@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
+MOST_SHOWN = 20  # errors of one file
+
 
 class LinkworkError(Exception):
     """Anything linkwork refuses; `code` is short, in kebab-case, and does not change between versions."""
@@ -82,7 +84,8 @@ class ModelError(LinkworkError):
 
     def __str__(self) -> str:
         if len(self.errors) > 1:
-            return "\n".join(str(error) for error in self.errors)
+            more = [f"and {len(self.errors) - MOST_SHOWN} more errors"] if len(self.errors) > MOST_SHOWN else []
+            return "\n".join([*(str(error) for error in self.errors[:MOST_SHOWN]), *more])
         place = f"{self.file}:{self.line}" if self.file and self.line else self.file
         where = "".join(f"{part}: " for part in (place, self.path) if part)
         what = "; ".join(part for part in (self.message, self.rule, self.suggestion) if part)

@@ -19,6 +19,8 @@ from linkwork.errors import ModelError, did_you_mean
 
 # Possessive, so that "1e5*x" is never taken for the number 1 followed by "e5".
 NUMBER = r"(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+"
+# The operators of formulas never follow a number as a unit does.
+QUANTITY = re.compile(rf"([+-]?{NUMBER})\s*(?=1\s*/|[^\s+\-*/^<>=!,.()])")
 LONGEST_QUANTITY = 80
 SPELLINGS = str.maketrans(
     {
@@ -265,6 +267,13 @@ def finite(text: str) -> float:
     return value
 
 
+def unit_of(text: str) -> str | None:
+    """The unit of a quantity, None for anything else."""
+    text = text.strip()
+    match = QUANTITY.match(text)
+    return text[match.end() :] if match else None
+
+
 def quantity(text: str, kind: Kind | None) -> float | None:
     """The SI value of a number or a quantity; None if the text is a formula.
 
@@ -290,7 +299,7 @@ def quantity(text: str, kind: Kind | None) -> float | None:
             value=text,
             suggestion="write the digits together",
         )
-    if match := re.match(rf"([+-]?{NUMBER})\s*(?=1\s*/|[^\s+\-*/^<>=!,.()])", text):
+    if match := QUANTITY.match(text):
         return _scaled(text, match[1], text[match.end() :], kind)
     if inner := re.search(rf"(?<![\w.]){NUMBER}\s*[^\W\d]\w*", text):
         raise ModelError(

@@ -1,0 +1,443 @@
+"""Model files: from text to Model, and every fault with its line, its path and its code."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linkwork import modelfile
+from linkwork.document import parse
+from linkwork.elements.bodies import PlanarBody, SpatialBody
+from linkwork.elements.forces import FORCES, PointForce, SpringDamper
+from linkwork.elements.joints import JOINTS, Measure, Prismatic, Revolute
+from linkwork.elements.motions import MOTIONS, Law, Ramp, Table
+from linkwork.errors import ModelError, UsageError
+from linkwork.expressions.evaluation import evaluate
+from linkwork.expressions.graph import Expr, symbol
+from linkwork.model import Model
+from linkwork.modelfile import json_schema, load, loads, shipped
+from linkwork.soundness import sound
+
+CRANK = """\
+linkwork: 1
+name: crank
+parameters: {l1: 1 m, l2: 2*l1, half: l1/2}
+ground: {points: {O: [0, 0]}, directions: {u: [1, 0]}}
+bodies:
+  crank: {mass: 1, inertia: 0.1, position: [half, 0], angle: 0 deg, points: {O: [-half, 0], A: [half, 0]}}
+  rod: {mass: 2 kg, inertia: 0.4, position: [l1 + l2/2, 0], points: {A: [-l2/2, 0], B: [1000 mm, 0]}}
+joints:
+  O: {type: revolute, i: ground.O, j: crank.O}
+  A: {type: revolute, i: crank.A, j: rod.A}
+  B: {type: point-on-line, i: ground.O, j: rod.B, axis: ground.u}
+drivers:
+  motor: {joint: O, motion: 2*pi*t}
+forces:
+  spring: {type: spring-damper, i: ground.O, j: rod.B, stiffness: 2 kN/m, free_length: l1 + l2, law: -3*rate^3}
+  load: {type: point-force, at: rod.B, force: [-5*rod.vx, 1 kN]}
+simulation: {t_end: 2 min, step: 10 ms}
+"""
+
+
+def value(model: Model, x: Expr | float) -> float:
+    values = {symbol(name): number for name, number in model.parameters.items()}
+    return float(evaluate([x], values)[0]) if isinstance(x, Expr) else float(x)
+
+
+def test_a_file_becomes_the_model_it_describes() -> None:
+    """Quantities are in SI, formulas hold their parameters, references lead to the bodies themselves."""
+    model = loads(CRANK)
+    crank, rod = model.bodies
+    assert isinstance(crank, PlanarBody)
+    assert (model.name, crank.name, rod.name) == ("crank", "crank", "rod")
+    assert model.parameters == {"l1": 1.0}
+    assert value(model, rod.position[0]) == 2.0
+    assert rod.points["B"] == (1.0, 0.0)
+    assert model.gravity == (0, -9.81)
+    joint_o, _, joint_b = model.joints
+    assert isinstance(joint_o, Revolute)
+    assert joint_o.body_i is model.ground
+    assert joint_o.body_j is crank
+    assert joint_o.s_j is crank.points["O"]
+    assert joint_b.axis == (1.0, 0.0)  # type: ignore[union-attr]
+    (motor,) = model.drivers
+    assert (motor.joint, motor.freedom) == (joint_o, "angle")
+    assert isinstance(motor.motion, Law)
+    assert evaluate([motor.motion.f(symbol("t"))], {symbol("t"): 0.25}) == [math.pi / 2]
+    spring, load_ = model.forces
+    assert isinstance(spring, SpringDamper)
+    assert spring.stiffness == 2000.0
+    assert value(model, spring.free_length) == 3.0
+    assert isinstance(load_, PointForce)
+    assert load_.force[1] == 1000.0
+    assert (model.simulation.t_end, model.simulation.step) == (120.0, 0.01)
+
+
+def test_a_changed_parameter_reaches_what_depends_on_it() -> None:
+    """Formulas follow a new value; a quantity must be of the kind the parameter had."""
+    model = loads(CRANK, changes={"l1": "50 cm"})
+    assert model.parameters == {"l1": 0.5}
+    assert value(model, model.bodies[1].position[0]) == 1.0
+    assert loads(CRANK, changes={"l2": 7.0}).parameters == {"l1": 1.0, "l2": 7.0}
+    for changes, code in (
+        ({"l1": "5 kg"}, "unit-mismatch"),
+        ({"l3": 1.0}, "unknown-parameter"),
+        ({"l1": "5 furlongs"}, "unknown-unit"),
+        ({"l1": "1 +"}, "expression-syntax"),
+        ({"l1": "inf"}, "not-finite"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            loads(CRANK, changes=changes)
+        assert caught.value.code == code
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_shipped_mechanisms_load_without_notes(name: str) -> None:
+    """Every shipped file is read, bears its own name and states its source and a checked number."""
+    model = load(name)
+    assert model.name == name
+    assert model.notes == ()
+    assert model.about.source
+    assert {"quantity", "t", "value", "tolerance"} <= model.about.checked.keys()
+
+
+def test_a_model_is_found_by_name_or_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name is a shipped mechanism, anything that looks like a path is a file; JSON reads the same."""
+    assert load("slider-crank").name == "slider_crank"
+    monkeypatch.chdir(tmp_path)
+    Path("crank.json").write_text(json.dumps(parse(CRANK).data))
+    assert [body.name for body in load("crank.json").bodies] == ["crank", "rod"]
+    assert len(load("planar_chain").bodies) == 8
+    assert len(load("planar_chain:64").bodies) == 64
+    missing = ("slider_crnk", "", "x" * 5000, "a\0b", "../nothing.yaml", "slider_crank:3")
+    for name in (*missing, "planar_chain:0", "planar_chain:", "planar_chain:1e9", "planar_chain:99999999"):
+        with pytest.raises(UsageError) as caught:
+            load(name)
+        assert caught.value.code in (("no-such-model", "no-such-file") if name in missing else ("bad-size",))
+        assert len(str(caught.value)) < 6000
+    with pytest.raises(UsageError, match="did you mean 'slider_crank'"):
+        load("slider_crnk")
+
+
+def test_driver_between_points_and_named_motions() -> None:
+    """A driver may act on a distance; its motion is of the kind of what it drives."""
+    text = CRANK.replace(
+        "motor: {joint: O, motion: 2*pi*t}",
+        "motor: {i: ground.O, j: rod.B, motion: {type: ramp, start: 3 m, rate: 2 mm/s, t_start: 0, t_end: 1}}",
+    )
+    (motor,) = loads(text).drivers
+    assert isinstance(motor.joint, Measure)
+    assert motor.freedom == "distance"
+    assert motor.motion == Ramp(3.0, 0.002, 0.0, 1.0)
+    table = "{type: table, times: [0, 60, 2 min, 121], values: [0, 30 deg, pi, 4]}"
+    (motor,) = loads(CRANK.replace("motion: 2*pi*t", f"motion: {table}")).drivers
+    assert motor.motion == Table((0.0, 60.0, 120.0, 121.0), (0.0, math.pi / 6, math.pi, 4.0))
+
+
+def test_all_faults_of_a_file_are_reported_at_once() -> None:
+    """Two wrong references and a wrong unit give three lines, in the order of the file."""
+    text = (
+        CRANK.replace("inertia: 0.4", "inertia: 3 m")
+        .replace("j: crank.O", "j: crnk.O")
+        .replace("at: rod.B", "at: rod.C")
+    )
+    with pytest.raises(ModelError) as caught:
+        loads(text)
+    assert [(e.line, e.path, e.code) for e in caught.value.errors] == [
+        (7, "bodies.rod.inertia", "unit-mismatch"),
+        (9, "joints.O.j", "unknown-body"),
+        (16, "forces.load.at", "unknown-point"),
+    ]
+    assert "<text>:9: joints.O.j: no body 'crnk'; did you mean 'crank'? [unknown-body]" in str(caught.value).split("\n")
+
+
+FAULTS = [
+    # rows 2, 6, 8: physical data and topology
+    ("mass: 2 kg", "mass: -2 kg", "negative-mass", 7, "bodies.rod.mass: mass -2 kg is negative"),
+    ("inertia: 0.4", "inertia: -l1", "negative-inertia", 7, "bodies.rod.inertia: inertia -1 kg m^2 is negative"),
+    ("axis: ground.u", "axis: [0, 0]", "zero-axis", 11, "joints.B.axis: the axis has length zero"),
+    ("j: rod.A}", "j: crank.O}", "same-body", 10, "joints.A: joins body 'crank' to itself"),
+    # row 7: references
+    ("j: rod.A}", "j: rood.A}", "unknown-body", 10, "joints.A.j: no body 'rood'; did you mean 'rod'?"),
+    ("j: rod.A}", "j: rod.X}", "unknown-point", 10, "joints.A.j: body 'rod' has no point 'X'; choose from A, B"),
+    ("j: rod.A}", "j: rod}", "unknown-point", 10, "'rod' names no point; write body.point"),
+    ("joint: O,", "joint: Q,", "unknown-joint", 13, "drivers.motor.joint: no joint 'Q'; choose from O, A, B"),
+    ("axis: ground.u", "axis: rod.u", "unknown-direction", 11, "no direction of body i, which is 'ground'; did you"),
+    ("joint: O,", "joint: B,", "which-freedom", 13, "leaves several freedoms; add freedom: displacement or angle"),
+    (
+        "joint: O,",
+        "joint: O, freedom: x,",
+        "unknown-freedom",
+        13,
+        "drivers.motor.freedom: no freedom 'x'; choose from angle",
+    ),
+    ("joint: O,", "joint: O, i: rod.A,", "driver-target", 13, "either a joint or two points i and j"),
+    ("motor: {", "A: {", "duplicate-name", 13, "'A' is also the name of a joint"),
+    ("  rod:", "  ground:", "reserved-name", 7, "bodies.ground: 'ground' is the name of what does not move"),
+    ("  rod:", "  rod.x:", "bad-name", 7, "'.' in the name 'rod.x'"),
+    # row 26: a driver that jumps
+    (
+        "2*pi*t",
+        '"if(t < 1, 0, 1)"',
+        "motion-jump",
+        13,
+        "the value jumps by 1 at t = 1; the acceleration would be infinite",
+    ),
+    ("2*pi*t", "abs(t - 77.7)", "motion-jump", 13, "the speed jumps by 2 at t = 77.7"),
+    ("2*pi*t", "1/(t - 60)", "motion-not-finite", 13, "the value is not finite at t = 60"),
+    ("2*pi*t", "sqrt(t - 1)", "motion-not-finite", 13, "is not finite at t = 0"),
+    # row 28: tables
+    ("2*pi*t", "{type: table, times: [0, 2, 1, 200], values: [0, 1, 2, 3]}", "table-order", 13, "time 1 follows 2"),
+    ("2*pi*t", "{type: table, times: [0, 1, 1, 200], values: [0, 1, 2, 3]}", "table-order", 13, "time 1 follows 1"),
+    ("2*pi*t", "{type: table, times: [0, 1], values: [0, 1, 2]}", "table-length", 13, "2 times but 3 values"),
+    (
+        "2*pi*t",
+        "{type: table, times: [0, 1], values: [0, 1]}",
+        "table-range",
+        13,
+        "covers 0 to 1 s, the simulation 0 to 120",
+    ),
+    ("2*pi*t", "{type: smooth-step, start: 0, end: 1, t_start: 2, t_end: 2}", "motion-times", 13, "does not follow"),
+    ("2*pi*t", "{type: jump, start: 0}", "unknown-type", 13, "drivers.motor.motion.type: no type 'jump'; choose from"),
+    ("2*pi*t", "{type: ramp, start: 0}", "missing-key", 13, "drivers.motor.motion: 'rate' is missing"),
+    (
+        "2*pi*t",
+        "{type: ramp, star: 0}",
+        "missing-key",
+        13,
+        "drivers.motor.motion.star: unknown key 'star'; did you mean 'start'?",
+    ),
+    ("2*pi*t", "[1]", "wrong-shape", 13, "drivers.motor.motion"),
+    # rows 29, 30, 31: numbers
+    ("mass: 2 kg", "mass: .inf", "not-finite", 7, "bodies.rod.mass: .inf is not a finite number"),
+    ("mass: 2 kg", "mass: '1e999'", "not-finite", 7, "1e999 is not a finite number"),
+    ("mass: 2 kg", "mass: 1/(l1 - 1)", "not-finite", 7, "bodies.rod.mass: '1/(l1 - 1)' has no finite value"),
+    ("l2: 2*l1", "l2: acos(2*l1)", "not-finite", 3, "parameters.l2: 'acos(2*l1)' has no finite value"),
+    ("mass: 2 kg", "mass: 12 mm", "unit-mismatch", 7, "'12 mm' is of kind length, not mass; write for example '250 g'"),
+    ("mass: 2 kg", "mass: '12,5'", "decimal-comma", 7, "decimals follow a point; write 12.5"),
+    ("mass: 2 kg", "mass: 5 furlongs", "unknown-unit", 7, "no unit 'furlongs'"),
+    (
+        "mass: 2 kg",
+        "mass: true",
+        "wrong-shape",
+        7,
+        "bodies.rod.mass: True: should be a number, a quantity or a formula",
+    ),
+    ("mass: 2 kg", "mass: ~", "wrong-shape", 7, "bodies.rod.mass: nothing: should be a number"),
+    ("mass: 2 kg", "mass: [1]", "wrong-shape", 7, "bodies.rod.mass: a list of 1: should be a number"),
+    ("A: [-l2/2, 0]", "A: [1]", "wrong-shape", 7, "bodies.rod.points.A: a list of 1 where a pair of numbers should be"),
+    ("A: [-l2/2, 0]", "A: [1, 2, 3]", "wrong-shape", 7, "a list of 3 where a pair of numbers should be"),
+    (
+        "axis: ground.u",
+        "axis: [1]",
+        "wrong-shape",
+        11,
+        "joints.B.axis: a list of 1: should be a pair of numbers or the name",
+    ),
+    # row 33: keys and versions
+    (
+        "inertia: 0.4",
+        "inertai: 0.4",
+        "missing-key",
+        7,
+        "bodies.rod.inertai: unknown key 'inertai'; did you mean 'inertia'?",
+    ),
+    ("joints:", "joinst:", "unknown-key", 8, "joinst: unknown key 'joinst'; did you mean 'joints'?"),
+    (
+        "stiffness",
+        "stifness",
+        "unknown-key",
+        15,
+        "forces.spring.stifness: unknown key 'stifness'; did you mean 'stiffness'?",
+    ),
+    ("name: crank", "include: ../../etc/passwd", "unknown-key", 2, "unknown key 'include'"),
+    ("type: point-on-line", "type: pin-in-slot", "unknown-type", 11, "joints.B.type: no type 'pin-in-slot'"),
+    ("type: point-on-line, ", "", "missing-key", 11, "joints.B: 'type' is missing"),
+    ("linkwork: 1\n", "", "missing-key", 1, "'linkwork' is missing; begin the file with 'linkwork: 1'"),
+    (
+        "linkwork: 1\n",
+        "linkwork: 2\n",
+        "newer-version",
+        1,
+        "format 2 is newer than this linkwork, which reads format 1",
+    ),
+    ("linkwork: 1\n", "linkwork: one\n", "bad-version", 1, "'one' is no version of the format"),
+    ("name: crank", "space: spatial", "wrong-shape", 2, "space: 'spatial': should be 'planar'"),
+    ("name: crank", "name: [a]", "wrong-shape", 2, "name: a list of 1: should be a text"),
+    ("simulation: {t_end: 2 min, step: 10 ms}", "simulation: 5", "wrong-shape", 17, "simulation: 5: should be"),
+    # row 40: formulas are not programs
+    ("mass: 2 kg", "mass: __import__('os').system('true')", "expression-character", 7, "cannot stand in an expression"),
+    ("mass: 2 kg", "mass: __import__(l1)", "expression-function", 7, "unknown function '__import__'"),
+    ("mass: 2 kg", "mass: l1.__class__", "expression-name", 7, "unknown name 'l1.__class__'"),
+    ("mass: 2 kg", "mass: 9**9**9**9", "expression-exponent", 7, "the exponent"),
+    ("mass: 2 kg", 'mass: "' + "(" * 9000 + '"', "expression-too-deep", 7, "nested more than 100 deep"),
+    ("mass: 2 kg", 'mass: "' + "l1+" * 9000 + 'l1"', "expression-too-long", 7, "too many"),
+    ("mass: 2 kg", "mass: t", "expression-name", 7, "unknown name 't'"),
+    ("mass: 2 kg", "mass: rod.x", "expression-name", 7, "unknown name 'rod.x'"),
+    ("mass: 2 kg", "mass: l3", "expression-name", 7, "unknown name 'l3' at column 1; choose from pi, l1, l2, half"),
+    (
+        "-5*rod.vx",
+        "-5*rood.vx",
+        "expression-name",
+        16,
+        "forces.load.force[0]: '-5*rood.vx': unknown name 'rood.vx' at column 4; did",
+    ),
+    ("law: -3*rate^3", "law: angle", "expression-name", 15, "forces.spring.law: 'angle': unknown name 'angle'"),
+    # row 41: names of parameters
+    ("half: l1/2}", "half: l1/2, t: 3}", "reserved-name", 3, "parameters.t: 't' has a meaning of its own in formulas"),
+    ("half: l1/2}", "half: l1/2, pi: 3}", "reserved-name", 3, "parameters.pi"),
+    ("half: l1/2}", "half: l1/2, sin: 3}", "reserved-name", 3, "parameters.sin"),
+    ("half: l1/2}", "half: l1/2, a-b: 3}", "bad-name", 3, "'a-b' cannot stand in a formula"),
+    ("half: l1/2}", "half: l1/2 + x, x: y, y: x}", "parameter-cycle", 3, "cycle x -> y -> x"),
+    ("half: l1/2}", "half: l1/2, z: 2*z}", "parameter-cycle", 3, "parameters.z: cycle z -> z"),
+    (
+        "half: l1/2}",
+        "half: l1/2, rate: 3}",
+        "ambiguous-name",
+        15,
+        "'rate' is a parameter and also what this force measures",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "code", "line", "words"), FAULTS, ids=[f"{f[2]}: {f[1][:20]}" for f in FAULTS])
+def test_a_fault_is_named_with_line_and_path(old: str, new: str, code: str, line: int, words: str) -> None:
+    """Each fault of a model file gets its code, its line and a message that names the place, the value and the rule."""
+    assert old in CRANK
+    with pytest.raises(ModelError) as caught:
+        loads(CRANK.replace(old, new, 1))
+    first = caught.value.errors[0]
+    assert (first.code, first.line) == (code, line)
+    assert words in str(caught.value)
+    assert caught.value.exit_code == 3
+
+
+def test_sections_may_be_left_empty() -> None:
+    """A section without entries may be left out or left empty."""
+    model = loads("linkwork: 1\nbodies:\n  a: {mass: 1, inertia: 1}\njoints:\ndrivers:\nforces: {}\n")
+    assert model.joints == model.drivers == model.forces == ()
+    assert model.notes == ("no joints connect 'a' to the ground [not-connected]",)
+
+
+def test_what_is_unusual_is_noted() -> None:
+    """Rows 1, 5, 10 and a newer minor version are accepted with a note that bears a code."""
+    notes = loads(CRANK.replace("mass: 2 kg", "mass: 0").replace("linkwork: 1\n", "linkwork: 1.1\n")).notes
+    assert [note.rsplit("[")[-1] for note in notes] == ["newer-minor-version]", "zero-mass]"]
+    (note,) = loads(CRANK.replace("inertia: 0.1", "inertia: 1e5")).notes
+    assert "body 'crank' has a radius of gyration of 316 m, its farthest point is at 0.5 m" in note
+
+
+@pytest.mark.parametrize(
+    ("motion", "smooth"),
+    [
+        ("sin(2000*t)", True),
+        ("tanh(300*(t - 1))", True),
+        ("if(t < 1, t^3, 3*t^2 - 3*t + 1)", True),
+        ("max(0, t - 1)^3", True),
+        ("atan2(sin(t), cos(t))", False),
+        ("max(0, t - 1)", False),
+        ("sign(t - 55.5)*1e-3", False),
+        ("if(t < 1, 1, 1.001) + 10*t", False),
+        ("1/(t - 60.001)", False),
+        ("tan(t/50)", False),
+        ("sin(abs(t - 7))*abs(t - 7)", True),
+    ],
+)
+def test_only_real_jumps_are_refused(motion: str, smooth: bool) -> None:
+    """Fast or steep motions pass, jumps of the value or of the speed do not."""
+    text = CRANK.replace("2*pi*t", f'"{motion}"')
+    if smooth:
+        assert loads(text).drivers[0].name == "motor"
+    else:
+        with pytest.raises(ModelError) as caught:
+            loads(text)
+        assert caught.value.code == "motion-jump"
+
+
+def test_a_model_made_in_python_is_checked_alike() -> None:
+    """Spatial inertia must be that of some mass distribution (rows 3, 4), Euler parameters have length one (row 6)."""
+    body = SpatialBody("top", 1.0, (1.0, 1.0, 1.5, 0.0, 0.0, 0.0))
+    model = Model("top", (body,), gravity=(0.0, 0.0, -9.81), space="spatial")
+    assert sound(model).bodies == (body,)
+    for change, code, words in (
+        ({"inertia": (1.0, 1.0, 2.5, 0.0, 0.0, 0.0)}, "inertia-triangle", "principal moments 1, 1, 2.5"),
+        ({"inertia": (1.0, 1.0, 1.0, 1.5, 0.0, 0.0)}, "negative-inertia", "principal moments -0.5, 1, 2.5"),
+        ({"mass": -1.0}, "negative-mass", "bodies.top.mass"),
+        ({"orientation": (1.0, 0.1, 0.0, 0.0)}, "not-unit", "length 1.00498756"),
+    ):
+        with pytest.raises(ModelError, match=words) as caught:
+            sound(replace(model, bodies=(replace(body, **change),)))  # type: ignore[arg-type]
+        assert caught.value.code == code
+
+
+def test_every_element_can_be_written_in_a_file() -> None:
+    """The schema knows every listed joint, force and motion, and every field of theirs has a kind."""
+    schema = json_schema()
+    text = json.dumps(schema)
+    for name in (*JOINTS, *FORCES, *MOTIONS):
+        assert f'"const": "{name}"' in text
+    for cls in (*JOINTS.values(), *FORCES.values()):
+        for key, role, _ in modelfile._keys(cls):
+            assert role in ("point", "body", "flag") or key in modelfile.KINDS
+    for cls in MOTIONS.values():
+        for key, _, _ in modelfile._keys(cls):
+            assert key in modelfile.TURNING
+            assert key in modelfile.SLIDING
+    assert schema["properties"]["linkwork"]["const"] == 1
+    assert schema["additionalProperties"] is False
+
+
+def test_other_joints_and_forces() -> None:
+    """Joints between bodies alone, carriers, flags, and forces on one body."""
+    joints = """joints:
+  G: {type: gear, i: crank, j: rod, radius_i: 10 mm, radius_j: 2 cm, carrier: crank, internal: true}
+  S: {type: prismatic, i: crank.A, j: rod.A, axis: [0, 1], angle: 90 deg}
+"""
+    forces = """forces:
+  brake: {type: rotational-spring-damper, i: crank, j: rod, damping: 0.1 N*m*s/rad, free_angle: 30 deg}
+  push: {type: point-force, at: rod.B, force: [1, t], follows: true}
+  turn: {type: torque, on: rod, torque: -0.1*rod.omega}
+"""
+    text = CRANK.replace("joints:\n", joints).replace("forces:\n", forces)
+    model = loads(text)
+    gear, slide = model.joints[:2]
+    assert (gear.radius_i, gear.radius_j, gear.carrier, gear.internal) == (0.01, 0.02, model.bodies[0], True)  # type: ignore[union-attr]
+    assert isinstance(slide, Prismatic)
+    assert slide.angle == math.pi / 2
+    brake, push, turn = model.forces[:3]
+    assert (brake.damping, brake.free_angle) == (0.1, pytest.approx(math.pi / 6))  # type: ignore[union-attr]
+    assert push.follows  # type: ignore[union-attr]
+    assert turn.body is model.bodies[1]  # type: ignore[union-attr]
+
+
+def test_many_faults_are_cut_short() -> None:
+    """A file full of faults is answered with the first twenty and the number of the others."""
+    bodies = "".join(f"  b{k}: {{mass: 1 m, inertia: 1}}\n" for k in range(100))
+    with pytest.raises(ModelError) as caught:
+        loads("linkwork: 1\nbodies:\n" + bodies)
+    assert len(caught.value.errors) == 100
+    lines = str(caught.value).split("\n")
+    assert (len(lines), lines[-1]) == (21, "and 80 more errors")
+
+
+def test_large_models_load_in_time() -> None:
+    """Five hundred bodies in a chain are read without quadratic effort anywhere (about 1 s here)."""
+    bodies = "".join(
+        f"  b{k}: {{mass: 1, inertia: 1, position: [{k}, 0], points: {{A: [0, 0], B: [1, 0]}}}}\n" for k in range(500)
+    )
+    joints = "".join(f"  j{k}: {{type: revolute, i: b{k}.B, j: b{k + 1}.A}}\n" for k in range(499))
+    first = "  first: {type: revolute, i: ground.O, j: b0.A}\n"
+    model = loads(f"linkwork: 1\nground: {{points: {{O: [0, 0]}}}}\nbodies:\n{bodies}joints:\n{first}{joints}")
+    assert len(model.joints) == 500
+    assert model.notes == ()
+
+
+def test_driver_jump_is_found_between_grid_points() -> None:
+    """A jump at any time is located to rounding, whatever the grid of the search."""
+    for time in np.random.default_rng(1).uniform(0.1, 119.9, 5):
+        text = CRANK.replace("2*pi*t", f'"t + if(t < {float(time)!r}, 0, 0.01)"')
+        with pytest.raises(ModelError, match=f"at t = {float(time):.6g}"):
+            loads(text)
