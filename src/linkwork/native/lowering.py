@@ -95,6 +95,7 @@ class NativeFunction:
     inputs: int
     outputs: int
     work: int
+    operations: int
 
     def __call__(self, x: Array, p: Array) -> Array:
         x, p = np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(p, dtype=float)
@@ -125,13 +126,13 @@ def compile_programs(programs: Sequence[Program], parameters: Sequence[Expr]) ->
     tables: dict[object, str] = {}
     texts, sizes = [], {}
     for program in programs:
-        work, text = _lowered(program, parameters, tables)
+        work, operations, text = _lowered(program, parameters, tables)
         texts.append(text)
         inputs, outputs = len(program.inputs), len(program.outputs)
-        sizes[program.name] = (inputs, outputs, work)
+        sizes[program.name] = (inputs, outputs, work, operations)
         if program.head:
             texts.append(_head(program))
-            sizes[program.head] = (inputs, program.head_outputs, outputs + work)
+            sizes[program.head] = (inputs, program.head_outputs, outputs + work, operations)
     text = "\n".join([*texts, _declarations(tables)])
     code = cache.cached([text, machine.host(), str(OPT)], lambda: machine.assemble(text, OPT))
     addresses = machine.load(code, sizes)
@@ -162,8 +163,8 @@ def _declarations(tables: dict[object, str]) -> str:
     return "\n".join(lines) + (SPLINE + "\n".join(tables.values()) if tables else "")
 
 
-def _lowered(program: Program, parameters: Sequence[Expr], tables: dict[object, str]) -> tuple[int, str]:
-    """The size of the scratch, and the LLVM code of the program."""
+def _lowered(program: Program, parameters: Sequence[Expr], tables: dict[object, str]) -> tuple[int, int, str]:
+    """The size of the scratch, the number of operations and the LLVM code of the program."""
     given: dict[Expr, tuple[str, int]] = {node: ("p", k) for k, node in enumerate(parameters)}
     given.update((node, ("x", k)) for k, node in enumerate(program.inputs))
     sequence = [n for n in ordered(program.outputs, given) if n.op != "constant"]
@@ -197,14 +198,14 @@ def _lowered(program: Program, parameters: Sequence[Expr], tables: dict[object, 
 
     name = program.name
     if len(bodies) == 1:
-        return 0, f"define void @{name}({ARGUMENTS}) nounwind {{\n{bodies[0]}\nret void\n}}"
+        return 0, len(sequence), f"define void @{name}({ARGUMENTS}) nounwind {{\n{bodies[0]}\nret void\n}}"
     functions = [
         f"define internal void @{name}.{k}({ARGUMENTS}) nounwind noinline {{\n{body}\nret void\n}}"
         for k, body in enumerate(bodies)
     ]
     calls = "\n".join(f"call void @{name}.{k}(ptr %x, ptr %p, ptr %y, ptr %w)" for k in range(len(bodies)))
     functions.append(f"define void @{name}({ARGUMENTS}) nounwind {{\n{calls}\nret void\n}}")
-    return len(handed_on), "\n".join(functions)
+    return len(handed_on), len(sequence), "\n".join(functions)
 
 
 class _Emitter:
