@@ -8,11 +8,14 @@ zero, one and the minus sign are applied while building; nothing else is simplif
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, TypeAlias, cast
 from weakref import WeakValueDictionary
 
 Number: TypeAlias = "Expr | float"
+Place: TypeAlias = tuple[int, str, str, int, int]
 Table: TypeAlias = tuple[tuple[float, ...], tuple[tuple[float, ...], ...], int]
 
 COMMUTATIVE = frozenset({"add", "mul", "min", "max"})
@@ -26,15 +29,17 @@ _serial = 0
 class Expr:
     """One node: an operation `op` on `args`; constants and symbols carry their number or name in `value`.
 
-    `serial` counts nodes in the order of their making. It orders the arguments of commutative operations, so that the
-    same program builds the same graph in every process.
+    `serial` counts nodes in the order of their making and stands for the node in the table. `place` orders the
+    arguments of commutative operations by what they are, not by when they were made, so that the same expressions give
+    the same graph in every process, whatever was built or forgotten before.
     """
 
-    __slots__ = ("__weakref__", "args", "op", "serial", "value")
+    __slots__ = ("__weakref__", "args", "op", "place", "serial", "value")
     op: str
     args: tuple[Expr, ...]
     value: Any
     serial: int
+    place: Place
 
     def __add__(self, other: Number) -> Expr:
         return add(self, as_expr(other))
@@ -108,9 +113,39 @@ def node(op: str, args: tuple[Expr, ...] = (), value: object = None) -> Expr:
     made.args = args
     made.value = value
     made.serial = _serial
+    made.place = _place(made)
     _serial += 1
     _nodes[key] = made
     return made
+
+
+_LAST = 1 << 62
+
+
+def _place(x: Expr) -> Place:
+    """Height, first name, operation, a number made from the content, and the serial should all these be equal.
+
+    Constants come last. Python's hash of numbers, unlike that of text, is the same in every process.
+    """
+    op = x.op
+    if op == "symbol":
+        return 0, x.value, op, _number_of(x.value), x.serial
+    if op == "constant":
+        numerator, denominator = x.number.as_integer_ratio()
+        return _LAST, "", op, hash((2 * numerator, denominator)), x.serial  # hash(-1) == hash(-2), hence the 2
+    height, name, content = 0, "", [_number_of(op), hash(x.value) if op == "spline" else 0]
+    for a in x.args:
+        a_height, a_name, _, a_content, _ = a.place
+        if height <= a_height < _LAST:
+            height = a_height + 1
+        name = name or a_name
+        content.append(a_content)
+    return height, name, op, hash(tuple(content)), x.serial
+
+
+@lru_cache(maxsize=4096)
+def _number_of(word: str) -> int:
+    return zlib.crc32(word.encode("utf-8", "surrogatepass"))
 
 
 def constant(value: float) -> Expr:
@@ -163,7 +198,7 @@ def add(a: Expr, b: Expr) -> Expr:
         folded = _folded(float.__add__, a.number, b.number)
         if folded is not None:
             return folded
-    if a.serial > b.serial:
+    if a.place > b.place:
         a, b = b, a
     plus_a, plus_b = _without_minus(a), _without_minus(b)
     if plus_a is not None and (plus_b is None or a.op == "neg"):
@@ -219,7 +254,7 @@ def mul(a: Expr, b: Expr) -> Expr:
         return mul(plus_a, plus_b) if plus_b is not None else neg(mul(plus_a, b))
     if plus_b is not None:
         return neg(mul(a, plus_b))
-    return node("mul", (a, b) if a.serial <= b.serial else (b, a))
+    return node("mul", (a, b) if a.place <= b.place else (b, a))
 
 
 def div(a: Expr, b: Expr) -> Expr:
@@ -370,7 +405,7 @@ def _binary(op: str, f: Callable[[float, float], float], a: Number, b: Number) -
         folded = _folded(f, a.number, b.number)
         if folded is not None:
             return folded
-    if op in COMMUTATIVE and a.serial > b.serial:
+    if op in COMMUTATIVE and a.place > b.place:
         a, b = b, a
     return node(op, (a, b))
 
