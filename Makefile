@@ -12,8 +12,7 @@ endif
 
 demo: .venv/installed
 	mkdir -p demo
-	$(BIN)/linkwork run slider_crank -o demo/slider_crank.nc
-	$(BIN)/linkwork plot demo/slider_crank.nc -o demo/slider_crank.png
+	$(BIN)/linkwork run slider_crank -o demo/slider_crank.nc -o demo/slider_crank.png
 
 test: lint
 	$(BIN)/python -m pytest -q -n 2 -m "not slow"

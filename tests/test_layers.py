@@ -97,3 +97,12 @@ def test_help_loads_nothing_heavy() -> None:
     assert (
         loaded_by("-c", "import sys; sys.argv = ['linkwork', '--help']; from linkwork.cli import main; main()") == set()
     )
+
+
+def test_public_names_lead_to_their_homes() -> None:
+    """Every name in `linkwork.__all__` can be had, and no other."""
+    for name in linkwork.__all__:
+        assert getattr(linkwork, name).__name__ == name
+        assert name in dir(linkwork)
+    with pytest.raises(AttributeError, match="no attribute 'simulat'"):
+        linkwork.simulat  # noqa: B018

@@ -168,7 +168,7 @@ def _keys(cls: type) -> Iterator[tuple[str, str, Field[Any]]]:
 
 
 class Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 def _entry(cls: type, type_name: str | None = None) -> type[Entry]:
