@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from linkwork.analysis.check import notes
 from linkwork.analysis.initial import Weights, start_values
+from linkwork.analysis.results import columns, fill_report, times_of_report
 from linkwork.equations.body import body_equations
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, did_you_mean
 from linkwork.integrators.explicit import INTEGRATORS
@@ -25,7 +26,6 @@ from linkwork.integrators.loop import (
     Slice,
     advance,
     integrate,
-    report_times,
 )
 from linkwork.model import Model
 from linkwork.native.kernels import Pointer, call, kernel, offset
@@ -49,35 +49,16 @@ class Machine:
 
 
 @kernel
-def fill_report(
-    dynamics: int, report: int, constraints: int, n_rows: int, ny: int, n_q: int, m: int, n_out: int,
-    times: Pointer, rows: Pointer, p: Pointer, out: Pointer, w: Pointer,
-) -> None:  # fmt: skip
-    """For every (t, y) a row of `out`: (qd, a, work rates, lam), energies and outputs, largest |Psi| and |Psi_dot|."""
-    n_v = ny - 2 - n_q
-    x = w  # (t, q, v, work); report takes (t, q, v, a, lam)
-    z = offset(w, 1 + ny)
-    scratch = offset(z, 1 + n_q + 2 * n_v + m)
-    width = ny + m + n_out + 2
+def fill_dynamics(
+    dynamics: int, n_rows: int, ny: int, n_out: int, times: Pointer, rows: Pointer, p: Pointer, out: Pointer, w: Pointer
+) -> None:
+    """For every (t, y) a row of `out`: (qd, a, work rates, lam)."""
+    x, scratch = w, offset(w, 1 + ny)
     for k in range(n_rows):
-        line = offset(out, k * width)
         x[0] = times[k]
         for i in range(ny):
             x[1 + i] = rows[k * ny + i]
-        call(dynamics, x, p, line, scratch)
-        for i in range(1 + n_q + n_v):
-            z[i] = x[i]
-        for i in range(n_v):
-            z[1 + n_q + n_v + i] = line[n_q + i]
-        for i in range(m):
-            z[1 + n_q + 2 * n_v + i] = line[ny + i]
-        call(report, z, p, offset(line, ny + m), scratch)
-        call(constraints, x, p, z, scratch)
-        for side in range(2):
-            largest = 0.0
-            for i in range(m):
-                largest = max(largest, abs(z[side * m + i]))
-            line[width - 2 + side] = largest
+        call(dynamics, x, p, offset(out, k * n_out), scratch)
 
 
 def simulate(
@@ -120,10 +101,10 @@ def simulate(
     rank = start.place.rank()
     system = compile_system(equations, repetitions(rank.smallest))
     onto_constraints = project if stabilization == "projection" else measure
-    for needed in (advance, project, onto_constraints, fill_report):
+    for needed in (advance, project, onto_constraints, fill_dynamics, fill_report):
         _ = needed.address  # compiled or loaded here, not within the measured integration
     compiled = perf_counter()
-    times = _report_times(t_end, step, system)
+    times = times_of_report(t_end, step, system)
     p = system.p(alpha, beta)
     y = project_start(system, p, start.place.q, start.place.v)
     slices = integrate(
@@ -223,20 +204,6 @@ def _refuse_singular_mass(model: Model) -> None:
             )
 
 
-def _report_times(t_end: float, step: float, system: System) -> Array:
-    if not 0.0 < t_end < np.inf:
-        raise UsageError(f"t_end = {t_end:g} is not positive", "bad-t-end")
-    if not 0.0 < step < np.inf:
-        raise UsageError(f"step = {step:g} is not positive", "bad-step")
-    numbers = 4 * system.n_v + 2 * system.m + len(system.output_names) + 12
-    gigabytes = 8e-9 * numbers * (t_end / step + 1)
-    if gigabytes > 4.0:
-        raise UsageError(
-            f"{t_end / step:.3g} report times need {gigabytes:.3g} GB; choose a longer step", "too-many-reports"
-        )
-    return report_times(0.0, t_end, min(step, t_end))
-
-
 def _why_stopped(system: System, p: Array, last: Slice) -> tuple[str, str]:
     """Time, joint and size of what went wrong."""
     n = system.n_q + system.n_v
@@ -266,40 +233,37 @@ def _trajectory(
     model: Model, system: System, p: Array, times: Array, rows: Array, info: dict[str, Any], last: Slice, began: float
 ) -> Trajectory:
     e, n_q, n_v, m = system.equations, system.n_q, system.n_v, system.m
-    ny, n_out = rows.shape[1], system.functions["report"].outputs
     rows = np.ascontiguousarray(rows)
-    table = np.empty((len(rows), ny + m + n_out + 2))
-    f = system.functions
-    work = 2 + 2 * ny + 2 * n_v + 3 * m + max(f[name].work for name in ("dynamics", "report", "constraints"))
-    fill_report(
-        f["dynamics"].address, f["report"].address, f["constraints"].address, len(rows), ny, n_q, m, n_out,
-        np.ascontiguousarray(times), rows, p, table, np.empty(work),
+    q, v = rows[:, :n_q], rows[:, n_q : n_q + n_v]
+    dynamics = system.functions["dynamics"]
+    table = np.empty((len(rows), dynamics.outputs))
+    fill_dynamics(
+        dynamics.address, len(rows), rows.shape[1], dynamics.outputs, np.ascontiguousarray(times), rows, p, table,
+        np.empty(dynamics.inputs + dynamics.work),
     )  # fmt: skip
-    outputs: dict[str, dict[str, Array]] = {kind: {} for kind in e.outputs}
-    for column, (kind, name) in enumerate(system.output_names, start=ny + m + 2):
-        outputs[kind][name] = table[:, column]
-    error_position, error_velocity = table[:, -2], table[:, -1]
-    info["constraint_error_position"] = float(max(last.psi, np.max(error_position, initial=0.0)))
-    info["constraint_error_velocity"] = float(max(last.psi_dot, np.max(error_velocity, initial=0.0)))
+    a, lam = table[:, n_q : n_q + n_v], table[:, table.shape[1] - m :]
+    found = columns(system, p, times, q, v, a, lam)
+    info["constraint_error_position"] = float(max(last.psi, np.max(found.error_position, initial=0.0)))
+    info["constraint_error_velocity"] = float(max(last.psi_dot, np.max(found.error_velocity, initial=0.0)))
     info["wall_s"] = perf_counter() - began
     return Trajectory(
         name=model.name,
         t=times,
-        q=rows[:, :n_q],
-        v=rows[:, n_q : n_q + n_v],
-        a=table[:, n_q : n_q + n_v],
-        lam=table[:, ny : ny + m],
+        q=q,
+        v=v,
+        a=a,
+        lam=lam,
         q_names=e.q_names,
         v_names=e.v_names,
         rows=tuple(str(row) for row in e.rows),
         energy={
-            "kinetic": table[:, ny + m],
-            "potential": table[:, ny + m + 1],
+            "kinetic": found.kinetic,
+            "potential": found.potential,
             "dissipated": rows[:, n_q + n_v],
             "supplied": rows[:, n_q + n_v + 1],
         },
-        outputs=outputs,
-        error_position=error_position,
-        error_velocity=error_velocity,
+        outputs=found.outputs,
+        error_position=found.error_position,
+        error_velocity=found.error_velocity,
         info=info,
     )
