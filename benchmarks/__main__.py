@@ -50,7 +50,7 @@ def compiled(name: str) -> tuple[System, Array, float]:
         began = perf_counter()
         equations = body_equations(model)
         start = start_values(equations)
-        system = compile_system(equations, repetitions(start.place.rank().smallest))
+        system = compile_system(equations, repetitions(start.place.rank.smallest))
         seconds = perf_counter() - began
         del os.environ["LINKWORK_CACHE_DIR"]
         if kept is not None:

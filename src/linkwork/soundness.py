@@ -32,7 +32,7 @@ def sound(model: Model) -> Model:
     errors = list(checks.faults())
     if errors:
         raise ModelError.together(errors)
-    return replace(model, notes=(*model.notes, *checks.notes()))
+    return replace(model, notes=tuple(dict.fromkeys((*model.notes, *checks.notes()))))
 
 
 @dataclass(frozen=True)

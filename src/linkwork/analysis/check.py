@@ -8,6 +8,7 @@ from typing import Any
 from linkwork.analysis.initial import Rank, Start, Weights, gaps_by_element, start_values
 from linkwork.equations.body import body_equations
 from linkwork.model import Model
+from linkwork.soundness import sound
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,10 @@ class Report:
 
 def check(model: Model, weights: Weights = "mass", assemble: bool = False) -> Report:
     """Counts, degrees of freedom, redundant rows, start gaps and what it takes to close them."""
+    model = sound(model)
     equations = body_equations(model)
     start = start_values(equations, weights, any_distance=assemble)
-    rank = start.place.rank()
+    rank = start.place.rank
     m, n = len(equations.Psi), len(equations.v)
     return Report(
         name=model.name,

@@ -109,20 +109,24 @@ class Place:
         return Place(self.equations, self.q, self.v + dv, self.t)
 
     def scaled_jacobian(self, weights: Weights) -> tuple[Array, Array]:
-        """Psi_q W^-1/2 and W^-1/2, W being M or one."""
-        if weights == "unit":
+        """Psi_q W^-1/2 and W^-1/2, W being M (or one, also where a body has no mass)."""
+        if weights == "unit" or np.any(np.diag(self.M) <= 0.0):
             return self.Psi_q, np.eye(len(self.v))
         root = np.linalg.inv(np.linalg.cholesky(self.M)).T
         return self.Psi_q @ root, root
 
+    @cached_property
     def rank(self) -> Rank:
         J, _ = self.scaled_jacobian("mass")
-        lengths = np.linalg.norm(J, axis=1)
-        U, values, _ = np.linalg.svd(J / np.maximum(lengths, 1e-300)[:, None], full_matrices=True)
-        values = np.concatenate([values, np.zeros(len(self.Psi) - len(values))])
+        J = J / np.maximum(np.linalg.norm(J, axis=1), 1e-300)[:, None]
+        values = np.zeros(len(J))
+        values[: min(J.shape)] = np.linalg.svd(J, compute_uv=False) if J.size else ()
         rank = int(np.sum(values > RANK_TOLERANCE * values[0])) if len(values) else 0
-        involved = np.max(np.abs(U[:, rank:]), axis=1, initial=0.0) > 1e-6
-        rows = tuple(str(row) for row, yes in zip(self.equations.rows, involved, strict=True) if yes)
+        rows: tuple[str, ...] = ()
+        if rank < len(J):
+            U = np.linalg.svd(J)[0]
+            involved = np.max(np.abs(U[:, rank:]), axis=1) > 1e-6
+            rows = tuple(str(row) for row, yes in zip(self.equations.rows, involved, strict=True) if yes)
         return Rank(values, rank, rows)
 
 
@@ -236,9 +240,10 @@ def _reach(place: Place, length: float) -> Array:
 
 def with_consistent_velocity(place: Place, weights: Weights) -> Place:
     """v changed least so that Psi_q v = -Psi_t."""
-    J, root = place.scaled_jacobian(weights)
     for _ in range(2):
-        place = place.pushed(root @ np.linalg.lstsq(J, -place.Psi_dot, rcond=RANK_TOLERANCE)[0])
+        if np.max(np.abs(place.Psi_dot)) > CLOSED * (1.0 + np.max(np.abs(place.v), initial=0.0)):
+            J, root = place.scaled_jacobian(weights)
+            place = place.pushed(root @ np.linalg.lstsq(J, -place.Psi_dot, rcond=RANK_TOLERANCE)[0])
     if np.max(np.abs(place.Psi_dot)) > 1e-9 * (1.0 + np.max(np.abs(place.v), initial=0.0)):
         gaps = describe_gaps(place.equations, place.Psi_dot)
         raise ModelError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from time import perf_counter
 from typing import Any, Literal, TypeAlias
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.analysis.check import notes
-from linkwork.analysis.initial import Weights, start_values
+from linkwork.analysis.initial import Place, Weights, start_values
 from linkwork.analysis.results import columns, fill_report, times_of_report
 from linkwork.equations.body import body_equations
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, did_you_mean
@@ -27,9 +27,10 @@ from linkwork.integrators.loop import (
     advance,
     integrate,
 )
-from linkwork.model import Model
+from linkwork.model import Model, Simulation
 from linkwork.native.kernels import Pointer, call, kernel, offset
 from linkwork.projection import measure, project
+from linkwork.soundness import sound
 from linkwork.system import System, compile_system, repetitions
 from linkwork.trajectory import Trajectory
 
@@ -93,12 +94,13 @@ def simulate(
     _choice("integrator", integrator, INTEGRATORS)
 
     began = perf_counter()
+    model = sound(replace(model, simulation=Simulation(t_end, step, rtol, atol)))
     equations = body_equations(model)
     if stabilization == "baumgarte":
         equations = equations.with_baumgarte()
-    _refuse_singular_mass(model)
     start = start_values(equations, weights, any_distance=assemble)
-    rank = start.place.rank()
+    _refuse_singular_mass(start.place)
+    rank = start.place.rank
     system = compile_system(equations, repetitions(rank.smallest))
     onto_constraints = project if stabilization == "projection" else measure
     for needed in (advance, project, onto_constraints, fill_dynamics, fill_report):
@@ -192,12 +194,12 @@ def _choice(what: str, name: str, choices: Any) -> None:
         raise UsageError(f"no {what} '{name}'; {did_you_mean(name, choices)}", f"unknown-{what}")
 
 
-def _refuse_singular_mass(model: Model) -> None:
-    for body in model.bodies:
-        if body.mass == 0 or body.inertia == 0:
-            what = "mass" if body.mass == 0 else "inertia"
+def _refuse_singular_mass(place: Place) -> None:
+    for name, inertia in zip(place.equations.v_names, np.diag(place.M), strict=True):
+        if not inertia > 0.0:
+            body, coordinate = name.rsplit(".", 1)
             raise ModelError(
-                f"body '{body.name}' has no {what}",
+                f"body '{body}' has no {'mass' if coordinate in 'xyz' else 'inertia'}",
                 "zero-mass",
                 rule="the formulation 'augmented' needs a positive mass and inertia of every body",
                 suggestion="give it a small one, or leave the body out and join its neighbours with a 'distance'",
