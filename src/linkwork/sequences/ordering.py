@@ -9,29 +9,62 @@ from collections.abc import Iterable, Sequence
 def elimination_order(size: int, pattern: Iterable[tuple[int, int]], after: Sequence[int] = ()) -> list[int]:
     """Minimum degree order of the symmetric matrix with this pattern of off-diagonal entries.
 
-    The unknowns in `after` (constraint rows, whose diagonal is the tiny -eps) wait until one of their neighbours has
-    been eliminated, because then their pivot has become -(eps + Psi_q M^-1 Psi_q^T) and divides without growth.
+    The unknowns in `after` are constraint rows, whose diagonal is the tiny -eps. Once the columns V are eliminated, the
+    pivots of the rows R come from -(eps + Psi_RV M_VV^-1 Psi_RV^T), which divides without growth only if Psi_RV has
+    full rank. So each row waits until it and the rows before it can be matched with different columns among those
+    eliminated; rows for which that never happens are redundant by their pattern and come last.
     """
     neighbours: list[set[int]] = [set() for _ in range(size)]
     for i, j in pattern:
         if i != j:
             neighbours[i].add(j)
             neighbours[j].add(i)
-    waiting = {k for k in after if neighbours[k]}
-    heap = [(len(neighbours[k]), k) for k in range(size) if k not in waiting]
+    rows = set(after)
+    columns_of = {r: sorted(neighbours[r] - rows) for r in rows}
+    heap = [(len(neighbours[k]), k) for k in range(size) if k not in rows or not neighbours[k]]
     heapq.heapify(heap)
     done = [False] * size
+    row_of: dict[int, int] = {}  # the matching, column -> row and back
+    column_of: dict[int, int] = {}
     order: list[int] = []
-    while heap:
-        degree, k = heapq.heappop(heap)
-        if done[k] or degree != len(neighbours[k]):
-            continue
+
+    def matched(row: int) -> bool:
+        """Whether an augmenting path from this row ends at a free eliminated column; if so, the matching takes it."""
+        reached_from: dict[int, int] = {}
+        queue = [row]
+        for r in queue:
+            for c in columns_of[r]:
+                if not done[c] or c in reached_from:
+                    continue
+                reached_from[c] = r
+                if c in row_of:
+                    queue.append(row_of[c])
+                    continue
+                while True:
+                    r = reached_from[c]
+                    row_of[c], column_of[r], freed = r, c, column_of.get(r)
+                    if freed is None:
+                        return True
+                    c = freed
+        return False
+
+    waiting: set[int] = set()
+    while heap or waiting:
+        if heap:
+            degree, k = heapq.heappop(heap)
+            if done[k] or degree != len(neighbours[k]):
+                continue
+            if k in rows and neighbours[k] and not matched(k):
+                waiting.add(k)
+                continue
+        else:
+            k = min(waiting, key=lambda r: (len(neighbours[r]), r))
+        waiting.discard(k)
         done[k] = True
         order.append(k)
         around = neighbours[k]
         for i in around:
             neighbours[i] |= around
             neighbours[i] -= {i, k}
-            waiting.discard(i)
             heapq.heappush(heap, (len(neighbours[i]), i))
     return order
