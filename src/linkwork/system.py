@@ -7,7 +7,8 @@ Accelerations and multipliers come from the quasi-definite system
 
 whose LDL^T is a fixed sequence (see sequences/ldl.py). Starting from lam_prev = 0, each repetition with
 lam_prev = lam divides the error that eps makes by the ratio of Psi_q M^-1 Psi_q^T to eps; constraints that depend on
-others need no special treatment and get the multipliers of least norm.
+others need no special treatment and get the multipliers of least norm. A repetition is written as a solution for the
+residual of the system without eps, which is the same and also corrects what a small pivot has cost in digits.
 """
 
 from __future__ import annotations
@@ -95,6 +96,16 @@ def _eps(e: Equations) -> list[Expr]:
     return [symbol(f"eps {row}") for row in e.rows]
 
 
+def _times(lower: Mapping[tuple[int, int], Expr], x: Sequence[Expr]) -> list[Expr]:
+    """K x of the symmetric matrix with these entries (i, j), i >= j."""
+    product = [ZERO] * len(x)
+    for (i, j), entry in lower.items():
+        product[i] = product[i] + entry * x[j]
+        if i != j:
+            product[j] = product[j] + entry * x[i]
+    return product
+
+
 def repetitions(smallest: float) -> int:
     """How often to repeat until eps leaves no trace; `smallest` is the least singular value of Psi_q M^-1/2, scaled."""
     ratio = EPS / max(smallest * smallest, 10 * EPS)
@@ -102,18 +113,20 @@ def repetitions(smallest: float) -> int:
 
 
 def compile_system(equations: Equations, repeat: int = 1) -> System:
-    """Machine code of the equations; `repeat` solutions follow the first, each with lam_prev = lam."""
+    """Machine code of the equations; `repeat` solutions follow the first, each for the residual left."""
     e = equations
     n, m, eps = len(e.v), len(e.Psi), _eps(e)
     lower = {(i, j): entry for (i, j), entry in e.M.items() if i >= j}
     lower |= {(n + i, j): entry for (i, j), entry in e.Psi_q.items()}
+    exact = dict(lower)
     lower |= {(n + i, n + i): -eps[i] for i in range(m)}
     factor = factorize(n + m, lower, after=range(n, n + m))
 
-    first = x = factor.solve([*e.Q, *e.gamma])
+    right = [*e.Q, *e.gamma]
+    x = factor.solve(right)
     for _ in range(repeat):
-        change = factor.solve([ZERO] * n + [-eps[i] * x[n + i] for i in range(m)])
-        x = [old + new for old, new in zip(first, change, strict=True)]
+        rest = [b - Kx for b, Kx in zip(right, _times(exact, x), strict=True)]
+        x = [old + new for old, new in zip(x, factor.solve(rest), strict=True)]
     a, lam = x[:n], x[n:]
     known = {**dict(zip(e.a, a, strict=True)), **dict(zip(e.lam, lam, strict=True))}
     rates = substitute([e.dissipation, e.supplied_power], known)
