@@ -26,6 +26,7 @@ DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))  # so th
 INK, GRID = "#30363d", "#dfe3e8"
 MOST = 8  # curves in one panel of the default choice
 POINTS = 8000  # more of them along one curve cannot be seen
+FLOOR = 1e-18  # errors below are zero by chance
 NOUNS = {
     "s": "time",
     "m": "position",
@@ -165,6 +166,7 @@ def _draw(axes: Axes, panel: Panel, x: Array, in_time: bool) -> None:
             axes.plot(x[:1], values[:1], marker="o", markersize=5, color=style["color"])
     if panel.log:
         axes.set_yscale("log")
+        axes.set_ylim(bottom=max(axes.get_ylim()[0], FLOOR))
     axes.set_ylabel(_label(panel), color=INK, parse_math=False)
     axes.grid(color=GRID, linewidth=0.7)
     axes.set_axisbelow(True)

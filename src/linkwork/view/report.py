@@ -8,6 +8,7 @@ import threading
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from linkwork.errors import LinkworkError, ModelError, Unfinished
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 Lines = list[tuple[str, str]]
 
 MOST = 12  # coordinates in a summary
+WIDTH = 80  # of long texts
 PATIENCE = 1.0  # seconds until a progress bar appears
 
 
@@ -58,7 +60,7 @@ def summary_lines(motion: Trajectory) -> Lines:
     width = max((len(name) for name in names), default=0)
     for k, name in enumerate(names):
         label = f"at t = {final['t']:.6g} s" if k == 0 else ""
-        lines.append((label, f"{name:{width}}  {_digits(final['q'][name])}   rate {_digits(final['v'][name])}"))
+        lines.append((label, f"{name:{width}} {_digits(final['q'][name])}  rate {_digits(final['v'][name])}"))
     if len(final["q"]) > len(names):
         lines.append(("", f"and {len(final['q']) - len(names)} coordinates more"))
     lines += [
@@ -94,20 +96,15 @@ def check_lines(report: Report) -> Lines:
     return [*lines, *(("note", note) for note in r.notes)]
 
 
-def mechanism_table(entries: Sequence[Mapping[str, Any]]) -> None:
-    """Print the shipped mechanisms as a table."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("name", "space", "checked", "source"):
-        table.add_column(column, no_wrap=column != "source", overflow="fold")
+def mechanism_lines(entries: Sequence[Mapping[str, Any]]) -> Lines:
+    """Name, space and checked number of mechanisms, and below it the source."""
+    lines = []
     for entry in entries:
-        checked = entry["checked"] or {}
-        number = f"{checked['quantity']}({checked['t']:g}) = {checked['value']:.9g}" if checked else ""
-        table.add_row(*(Text(str(cell)) for cell in (entry["name"], entry["space"], number, entry["source"])))
-    Console(width=None if sys.stdout.isatty() else 160).print(table)
+        checked = entry["checked"]
+        number = f", {checked['quantity']} = {checked['value']:.10g} at t = {checked['t']:g} s" if checked else ""
+        lines.append((entry["name"], f"{entry['space']}{number}"))
+        lines += [("", line) for line in wrap(entry["source"], WIDTH)]
+    return lines
 
 
 def error_data(error: LinkworkError) -> dict[str, Any]:
@@ -125,15 +122,11 @@ def error_data(error: LinkworkError) -> dict[str, Any]:
 
 def error_text(error: LinkworkError) -> str:
     """An error, and where what was reached before it is kept."""
-    lines = [str(error)]
-    if isinstance(error, Unfinished) and error.trajectory is not None:
-        until = f"t = {error.trajectory.t[-1]:.6g} s" if len(error.trajectory.t) else "the start"
-        files = error.attached.get("files")
-        if files:
-            lines.append(f"the motion until {until} is in {', '.join(map(str, files))}")
-        else:
-            lines.append(f"the motion until {until} is lost; -o FILE keeps it")
-    return "\n".join(lines)
+    if not isinstance(error, Unfinished) or error.trajectory is None or not len(error.trajectory.t):
+        return str(error)
+    until = f"the motion until t = {error.trajectory.t[-1]:.6g} s"
+    files = ", ".join(error.attached.get("files", ()))
+    return f"{error}\n" + (f"{until} is in {files}" if files else f"{until} is not kept; -o FILE would")
 
 
 @contextmanager
@@ -172,4 +165,5 @@ def _number(value: Any, digits: int = 3) -> str:
 
 
 def _digits(value: Any) -> str:
-    return "unknown" if value is None else f"{value: .10g}"
+    text = "unknown" if value is None else f"{value:.10g}"
+    return f"{text:>17}"

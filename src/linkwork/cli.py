@@ -1,0 +1,279 @@
+"""The command line: short functions over the library.
+
+Whatever is heavy is imported by the command that needs it, so that `linkwork --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+from typer.core import TyperCommand
+
+from linkwork.errors import Interrupted, LinkworkError, Unfinished, UsageError
+
+if TYPE_CHECKING:
+    from linkwork.trajectory import Trajectory
+
+# All errors of parsing have this base; typer exports only this one of them.
+ParsingError = cast(type[Exception], typer.BadParameter.__base__)
+
+app = typer.Typer(
+    help="Multibody dynamics of mechanisms. MODEL is a file, or the name of a mechanism that `linkwork list` shows.",
+    epilog="Exit codes: 0 done, 2 usage, 3 model error, 4 numerical stop, 130 interrupted.",
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+
+class WithChoices(TyperCommand):
+    """A command whose help names the choices and defaults of `simulate`, looked up only when it is shown."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        from inspect import signature
+
+        from linkwork.analysis.simulate import FORMULATIONS, STABILIZATIONS, simulate
+        from linkwork.integrators.explicit import INTEGRATORS
+
+        choices = {"formulation": FORMULATIONS, "stabilization": STABILIZATIONS, "integrator": INTEGRATORS}
+        defaults = {p.name: p.default for p in signature(simulate).parameters.values() if p.kind is p.KEYWORD_ONLY}
+        for option in cast(Any, self.params):
+            if option.name in choices:
+                option.help += f": {', '.join(choices[option.name])}"
+            if option.default is None and defaults.get(option.name) is not None:
+                option.help += f"  [default: {defaults[option.name]}]"
+        super().format_help(ctx, formatter)
+
+
+ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A model file or the name of a mechanism.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Another value of a parameter or field; repeatable."),
+]
+Weights = Annotated[str, typer.Option(help="How corrections of the start values are weighted: mass, unit")]
+Assemble = Annotated[bool, typer.Option("--assemble", help="Close the joints however far they are open at the start.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from linkwork import __version__
+
+        print(f"linkwork {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def linkwork(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command("list")
+def list_mechanisms(json: Json = False) -> None:
+    """Show the shipped mechanisms: sources and a number each has to reproduce."""
+    from linkwork.modelfile import load, shipped
+    from linkwork.view.report import aligned, as_json, mechanism_lines
+
+    found = [
+        {"name": name, "space": model.space, "source": model.about.source, "checked": model.about.checked or None}
+        for name, model in ((name, load(name)) for name in shipped())
+    ]
+    print(as_json({"mechanisms": found}) if json else aligned(mechanism_lines(found)))
+
+
+@app.command()
+def check(
+    model: ModelArgument, set_: Set = None, weights: Weights = "mass", assemble: Assemble = False, json: Json = False
+) -> None:
+    """Check a model: counts, freedoms, redundant rows, start values."""
+    from linkwork.analysis.check import check
+    from linkwork.modelfile import load
+    from linkwork.view.report import aligned, as_json, check_lines
+
+    report = check(load(model, overrides(set_)), weights=_weights(weights), assemble=assemble)
+    print(as_json(report.as_dict()) if json else aligned(check_lines(report)))
+
+
+@app.command(cls=WithChoices)
+def run(
+    model: ModelArgument,
+    set_: Set = None,
+    t_end: Annotated[float | None, typer.Option(help="End of the motion, s")] = None,
+    step: Annotated[float | None, typer.Option(help="Distance of report times, s")] = None,
+    rtol: Annotated[float | None, typer.Option(help="Relative tolerance")] = None,
+    atol: Annotated[float | None, typer.Option(help="Absolute tolerance")] = None,
+    formulation: Annotated[str | None, typer.Option(help="How accelerations are found")] = None,
+    stabilization: Annotated[str | None, typer.Option(help="What keeps the constraints")] = None,
+    alpha: Annotated[float | None, typer.Option(help="Baumgarte's gain of velocity errors, 1/s")] = None,
+    beta: Annotated[float | None, typer.Option(help="Baumgarte's gain of position errors, 1/s")] = None,
+    integrator: Annotated[str | None, typer.Option(help="Method of integration")] = None,
+    weights: Weights = "mass",
+    assemble: Assemble = False,
+    output: Annotated[
+        list[Path] | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write .nc, .csv, .png or .svg; repeatable."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Simulate a model. End, step and tolerances are those of the model unless given."""
+    from linkwork.analysis.simulate import simulate
+    from linkwork.modelfile import load
+    from linkwork.view.report import aligned, as_json, progress, summary_lines
+
+    options = {
+        **{"t_end": t_end, "step": step, "rtol": rtol, "atol": atol, "formulation": formulation},
+        **{"stabilization": stabilization, "alpha": alpha, "beta": beta, "integrator": integrator},
+    }
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    files = writable(output or ())
+    mechanism = load(model, overrides(set_))
+    try:
+        with progress(mechanism.name) as moved:
+            motion = simulate(mechanism, **given, weights=_weights(weights), assemble=assemble, progress=moved)
+    except Unfinished as end:
+        if end.trajectory is not None and len(end.trajectory.t):
+            write(end.trajectory, files)
+            end.attached["files"] = [str(file) for file in files]
+        raise
+    write(motion, files)
+    if json:
+        print(as_json({**motion.summary(), "files": [str(file) for file in files]}))
+    else:
+        print(aligned([*summary_lines(motion), *(("written", str(file)) for file in files)]))
+
+
+@app.command()
+def plot(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A trajectory, .nc or .csv")],
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Quantities or patterns, such as crank.phi '*.omega' reaction:O.x"),
+    ] = None,
+    against: Annotated[str, typer.Option(metavar="NAME", help="The quantity along the horizontal axis")] = "t",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="A .png or .svg (default FILE.png)")
+    ] = None,
+    show_names: Annotated[
+        bool, typer.Option("--names", help="List the quantities of the file and their units.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Draw a trajectory: quantities over time or over each other. Without names, the most important ones."""
+    from linkwork.trajectory import Trajectory
+    from linkwork.view.plot import save
+    from linkwork.view.report import aligned, as_json
+
+    motion = Trajectory.load(file)
+    if show_names:
+        units = [(name, quantity.unit) for name, quantity in motion.quantities.items()]
+        print(as_json({"quantities": dict(units)}) if json else aligned(units))
+        return
+    picture = output or file.with_suffix(".png")
+    save(motion.plot(*(names or ()), against=against), picture)
+    print(as_json({"files": [str(picture)]}) if json else f"written  {picture}")
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of model files."""
+    from linkwork.modelfile import json_schema
+    from linkwork.view.report import as_json
+
+    print(as_json(json_schema()))
+
+
+def overrides(assignments: Sequence[str] | None) -> dict[str, str]:
+    """NAME=VALUE texts as a mapping."""
+    values = {}
+    for text in assignments or ():
+        name, equals, value = text.partition("=")
+        if not (name.strip() and equals and value.strip()):
+            raise UsageError(f"--set {text}: write NAME=VALUE, as in --set l1=0.5", "bad-set")
+        values[name.strip()] = value.strip()
+    return values
+
+
+def _weights(name: str) -> Any:
+    if name not in ("mass", "unit"):
+        raise UsageError(f"no weights '{name}'; choose from mass, unit", "unknown-weights")
+    return name
+
+
+class _Tried(Exception):
+    pass
+
+
+def writable(paths: Iterable[Path]) -> list[Path]:
+    """The files to be written, after making sure that they can be: a long run should not end with that error."""
+    from linkwork.files import whole
+    from linkwork.trajectory import SUFFIXES
+    from linkwork.view.plot import SUFFIXES as PICTURES
+
+    files = list(paths)
+    for path in files:
+        if path.suffix.lower() not in (*SUFFIXES, *PICTURES):
+            known = ", ".join((*SUFFIXES, *PICTURES))
+            raise UsageError(f"cannot write '{path}': the name must end in one of {known}", "unknown-suffix")
+        with suppress(_Tried), whole(path):
+            raise _Tried
+    return files
+
+
+def write(motion: Trajectory, files: Sequence[Path]) -> None:
+    """Write all files that can be written; the first that cannot is the error."""
+    from linkwork.trajectory import SUFFIXES
+    from linkwork.view.plot import save
+
+    failed: list[LinkworkError] = []
+    for path in files:
+        try:
+            motion.save(path) if path.suffix.lower() in SUFFIXES else save(motion.plot(), path)
+        except LinkworkError as error:
+            failed.append(error)
+    if failed:
+        raise failed[0]
+
+
+def answer(arguments: Sequence[str]) -> int:
+    """Carry out a command line and return its exit code; errors become one message, or one JSON object."""
+    try:
+        code = app(args=list(arguments), prog_name="linkwork", standalone_mode=False)
+        if code == 130:
+            raise Interrupted("interrupted")
+        return code if isinstance(code, int) else 0
+    except ParsingError as error:
+        fault = cast(Any, error)
+        hint = f"; see '{fault.ctx.command_path} --help'" if fault.ctx else ""
+        refusal: LinkworkError = UsageError(f"{fault.format_message().rstrip('.')}{hint}", "usage")
+    except LinkworkError as error:
+        refusal = error
+    from linkwork.view.report import as_json, error_data, error_text, printable
+
+    if "--json" in arguments:
+        print(as_json(error_data(refusal)))
+    else:
+        print(f"linkwork: {printable(error_text(refusal))}", file=sys.stderr)
+    return refusal.exit_code
+
+
+def _terminated(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def main() -> None:
+    signal.signal(signal.SIGTERM, _terminated)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal of another encoding shows a name wrongly rather than not at all.
+        cast(Any, stream).reconfigure(errors="backslashreplace")
+    sys.exit(answer(sys.argv[1:]))
