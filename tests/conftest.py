@@ -1,0 +1,25 @@
+"""One directory of compiled code for a whole test run, and random numbers that can be had again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from zlib import crc32
+
+import numpy as np
+import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if "LINKWORK_CACHE_DIR" not in os.environ:  # the workers of pytest-xdist find it set by the run they belong to
+        directory = os.environ["LINKWORK_CACHE_DIR"] = tempfile.mkdtemp(prefix="linkwork-tests-")
+        config.add_cleanup(lambda: shutil.rmtree(directory, ignore_errors=True))
+
+
+@pytest.fixture
+def rng(request: pytest.FixtureRequest) -> np.random.Generator:
+    """Random numbers of this test alone; LINKWORK_SEED chooses others."""
+    seed = int(os.environ.get("LINKWORK_SEED", crc32(request.node.nodeid.encode())))
+    print(f"LINKWORK_SEED={seed}")  # pytest shows it when the test fails
+    return np.random.default_rng(seed)

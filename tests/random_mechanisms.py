@@ -1,0 +1,188 @@
+"""Random elements and mechanisms: nothing symmetric, nothing zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
+from linkwork.elements.drivers import Driver
+from linkwork.elements.forces import ANGLE, FORCES, LENGTH, RATE, RotationalSpringDamper, SpringDamper
+from linkwork.elements.joints import JOINTS, Distance, Measure
+from linkwork.elements.motions import Law
+from linkwork.equations.equations import TIME, Equations
+from linkwork.expressions.evaluation import evaluate, numpy_arithmetic
+from linkwork.expressions.graph import Expr, sin, symbol
+from linkwork.model import Model
+
+Array = NDArray[np.float64]
+Random = np.random.Generator
+
+
+def number(rng: Random) -> float:
+    return float(rng.uniform(0.3, 1.5) * rng.choice([-1.0, 1.0]))
+
+
+def positive(rng: Random) -> float:
+    return float(rng.uniform(0.3, 1.5))
+
+
+def pair(rng: Random) -> tuple[float, float]:
+    return number(rng), number(rng)
+
+
+def triple(rng: Random) -> tuple[float, float, float]:
+    return number(rng), number(rng), number(rng)
+
+
+MIDDAY = 1.13  # a time inside a piece of every motion
+
+
+def knots(rng: Random) -> tuple[float, ...]:
+    times = np.cumsum(rng.uniform(0.2, 0.7, 7))
+    return tuple(float(x) for x in times - (times[3] + times[4]) / 2 + MIDDAY)
+
+
+# A random value for every field an element may have; a new field needs a line here.
+SAMPLES: dict[str, Callable[[Random], Any]] = {
+    **dict.fromkeys(("s_i", "s_j", "s", "axis", "force"), pair),
+    **dict.fromkeys(("angle", "free_angle", "actuator", "torque"), number),
+    **dict.fromkeys(("value", "rate", "acceleration", "start", "end"), number),
+    **dict.fromkeys(("length", "free_length", "stiffness", "damping"), positive),
+    **dict.fromkeys(("radius", "radius_i", "radius_j"), positive),
+    **dict.fromkeys(("internal", "follows"), lambda rng: True),
+    "t_start": lambda rng: float(rng.uniform(0.2, 0.6)),
+    "t_end": lambda rng: float(rng.uniform(1.6, 2.4)),
+    "times": lambda rng: knots(rng),
+    "values": lambda rng: tuple(number(rng) for _ in range(7)),
+}
+
+
+def sample(kind: type[Any], rng: Random, optional: bool = True, **given: Any) -> Any:
+    """An element with random data in all fields that are not given; without `optional`, only in those it needs."""
+    data = dict(given)
+    for f in fields(kind):
+        needed = f.default is MISSING and f.default_factory is MISSING
+        if f.name not in data and (needed or optional):
+            data[f.name] = SAMPLES[f.name](rng)
+    return kind(**data)
+
+
+def planar_body(name: str, rng: Random) -> PlanarBody:
+    return PlanarBody(
+        name, positive(rng), positive(rng), pair(rng), number(rng), pair(rng), number(rng), {"P": pair(rng)}
+    )
+
+
+def quaternion(rng: Random) -> tuple[float, float, float, float]:
+    e0, e1, e2, e3 = Rotation.random(random_state=rng).as_quat().tolist()
+    return e0, e1, e2, e3
+
+
+def spatial_body(name: str, rng: Random) -> SpatialBody:
+    root = rng.uniform(-1.0, 1.0, (3, 3))
+    (xx, xy, zx), (_, yy, yz), (_, _, zz) = (root @ root.T + np.eye(3)).tolist()
+    inertia = (xx, yy, zz, xy, yz, zx)
+    points = {"P": triple(rng)}
+    return SpatialBody(name, positive(rng), inertia, triple(rng), quaternion(rng), triple(rng), triple(rng), points)
+
+
+def rotation(phi: float) -> Array:
+    return np.array([[np.cos(phi), -np.sin(phi)], [np.sin(phi), np.cos(phi)]])
+
+
+def pose(body: Any) -> tuple[Array, Array]:
+    """Origin and rotation matrix of a planar body at its start, as numbers."""
+    if isinstance(body, Ground):
+        return np.zeros(2), np.eye(2)
+    return np.array(body.position), rotation(body.angle)
+
+
+def fitting(kind: type[Any], name: str, i: Any, j: Any, rng: Random, **given: Any) -> Any:
+    """A random joint that the bodies fulfil where they start."""
+    needs = {f.name for f in fields(kind)}
+    r_i, A_i = pose(i)
+    r_j, A_j = pose(j)
+    if "s_j" in needs:
+        s_i, axis, R = np.array(pair(rng)), np.array(pair(rng)), positive(rng)
+        u = A_i @ axis / np.linalg.norm(axis)
+        d = np.zeros(2)
+        if "axis" in needs:
+            given["axis"] = tuple(axis.tolist())
+            d = number(rng) * u
+        if "radius" in needs:
+            given["radius"] = R
+            d = d + R * np.array([-u[1], u[0]])
+        if kind in (Distance, Measure):
+            d = np.array(pair(rng))
+        given["s_i"] = tuple(s_i.tolist())
+        given["s_j"] = tuple((A_j.T @ (r_i + A_i @ s_i + d - r_j)).tolist())
+    return sample(kind, rng, optional=False, name=name, body_i=i, body_j=j, **given)
+
+
+def force(kind: type[Any], name: str, bodies: Sequence[Any], rng: Random) -> Any:
+    """A random force on the first, or the first two, of the bodies, with laws of all that a law may name."""
+    needs = {f.name for f in fields(kind)}
+    i, j = bodies[0], bodies[1]
+    moving = symbol(f"{i.name}.P.vx") * 0.3 + symbol(f"{i.name}.P.y") * symbol(f"{j.name}.omega") + sin(3.0 * TIME)
+    given: dict[str, Any] = {"body_i": i, "body_j": j} if "body_i" in needs else {"body": i}
+    if kind is SpringDamper:
+        given |= {"law": LENGTH * LENGTH + 0.2 * RATE * moving, "actuator": moving}
+    if kind is RotationalSpringDamper:
+        given |= {"law": sin(ANGLE) + 0.2 * RATE * moving, "actuator": moving}
+    if "force" in needs:
+        given |= {"force": (moving + 0.4, 1.0 - moving * moving), "follows": bool(rng.integers(2))}
+    if "torque" in needs:
+        given |= {"torque": moving}
+    return sample(kind, rng, name=name, **given)
+
+
+def random_mechanism(rng: Random, time: float = 0.0) -> Model:
+    """A tree of all joints in random order, two loops, drivers, all forces; the start values fulfil Psi at `time`.
+
+    Each joint hangs a new body on an earlier one or the ground, so that the constraints are independent.
+    """
+    ground = Ground()
+    bodies: list[Any] = []
+    joints: list[Any] = []
+    for k, kind in enumerate([*rng.permutation(list(JOINTS)), "revolute", "point-on-line"]):
+        body = planar_body(f"b{k}", rng)
+        before, carrier = ([ground, *bodies][rng.integers(len(bodies) + 1)] for _ in range(2))
+        given = {"carrier": carrier} if kind == "gear" else {}
+        joints.append(fitting(JOINTS[kind], f"{kind}{k}", before, body, rng, **given))
+        bodies.append(body)
+    hinge, pin = joints[-2:]
+    joints.append(fitting(Distance, "loop", ground, pin.body_j, rng))
+    between = fitting(Measure, "between", ground, pin.body_j, rng)
+    (r_i, A_i), (r_j, A_j) = pose(between.body_i), pose(between.body_j)
+    distance = float(np.linalg.norm(r_j + A_j @ between.s_j - r_i - A_i @ between.s_i))
+    angle = hinge.body_j.angle - getattr(hinge.body_i, "angle", 0.0)
+    drivers = (
+        Driver("turn", hinge, "angle", Law(angle + 0.7 * sin(3.0 * (TIME - time)))),
+        Driver("stretch", between, "distance", Law(distance + 0.5 * sin(2.0 * (TIME - time)))),
+    )
+    forces = tuple(force(kind, name, [bodies[k], bodies[k + 1]], rng) for k, (name, kind) in enumerate(FORCES.items()))
+    return Model("random", tuple(bodies), tuple(joints), drivers, forces, gravity=(1.3, -9.81), ground=ground)
+
+
+def values(outputs: Iterable[Expr], e: Equations, at: Mapping[Expr, Any]) -> Array:
+    """The outputs as NumPy numbers, without machine code."""
+    return np.array(evaluate(outputs, {**e.parameters, **at}, numpy_arithmetic()))
+
+
+def matrix(
+    entries: Mapping[tuple[int, int], Expr], shape: tuple[int, int], e: Equations, at: Mapping[Expr, Any]
+) -> Array:
+    dense = np.zeros(shape)
+    for place, value in zip(entries, values(entries.values(), e, at), strict=True):
+        dense[place] = value
+    return dense
+
+
+def state(e: Equations, t: float, q: Array, v: Array) -> dict[Expr, Any]:
+    return {TIME: t, **dict(zip(e.q, q, strict=True)), **dict(zip(e.v, v, strict=True))}
