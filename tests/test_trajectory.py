@@ -508,13 +508,13 @@ def test_thinning_keeps_every_peak() -> None:
 def test_pictures_are_written_and_are_the_same_for_the_same_motion(suffix: str, tmp_path: Path) -> None:
     motion = turning(name="costs $5_a^b$")
     for name in ("one", "two"):
-        save(motion.plot(), tmp_path / f"{name}{suffix}")
+        save(motion.plot("O.x", "O.y"), tmp_path / f"{name}{suffix}")
     content = (tmp_path / f"one{suffix}").read_bytes()
     assert content.startswith(b"\x89PNG") if suffix == ".png" else b"<svg" in content
     if suffix == ".png":
         assert content == (tmp_path / f"two{suffix}").read_bytes()
     with pytest.raises(UsageError, match=r"\[unknown-suffix\]"):
-        save(motion.plot(), tmp_path / "motion.doc")
+        save(motion.plot("O.x"), tmp_path / "motion.doc")
 
 
 def test_plots_leave_pyplot_alone() -> None:

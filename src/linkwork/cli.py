@@ -28,6 +28,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 2 usage, 3 model error, 4 numerical stop, 130 interrupted.",
     add_completion=False,
     rich_markup_mode=None,
+    pretty_exceptions_enable=False,
 )
 
 

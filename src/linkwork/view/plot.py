@@ -27,6 +27,7 @@ INK, GRID = "#30363d", "#dfe3e8"
 MOST = 8  # curves in one panel of the default choice
 POINTS = 8000  # more of them along one curve cannot be seen
 FLOOR = 1e-18  # errors below are zero by chance
+NOISE = 1e-12  # so little change, absolute and relative, is rounding
 NOUNS = {
     "s": "time",
     "m": "position",
@@ -167,6 +168,11 @@ def _draw(axes: Axes, panel: Panel, x: Array, in_time: bool) -> None:
     if panel.log:
         axes.set_yscale("log")
         axes.set_ylim(bottom=max(axes.get_ylim()[0], FLOOR))
+    else:
+        low, high = axes.get_ylim()
+        rounding = NOISE * max(1.0, abs(low))
+        if high - low < rounding:  # what does not move is drawn as a line
+            axes.set_ylim(low - rounding, high + rounding)
     axes.set_ylabel(_label(panel), color=INK, parse_math=False)
     axes.grid(color=GRID, linewidth=0.7)
     axes.set_axisbelow(True)
@@ -184,7 +190,7 @@ def _draw(axes: Axes, panel: Panel, x: Array, in_time: bool) -> None:
         frameon=False,
         fontsize=9,
         title_fontsize=8,
-        ncols=1 + (len(panel.curves) - 1) // 16,
+        ncols=1 + (len(panel.curves) - 1) // 11,
         labelcolor=INK,
     )
     for text in legend.get_texts():
