@@ -1,0 +1,139 @@
+"""Formulations side by side: the redundant mechanisms, and the table that compares."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
+
+from linkwork.analysis.check import check
+from linkwork.analysis.simulate import simulate
+from linkwork.modelfile import load
+
+Array = NDArray[np.float64]
+
+POINTS = {
+    "O": (0.0, 0.0), "H": (0.4, -0.2), "N": (0.1, -0.8), "M": (1.9, -1.4), "G": (1.6, 0.4), "D": (2.2, -0.4),
+    "C": (2.5, -1.4), "B": (2.9, -1.1), "A": (2.9, -1.9), "K": (3.4, -1.9),
+}  # fmt: skip
+# rods of a body, kg/m and end points; bodies in the order of the model
+RODS: tuple[tuple[float, tuple[str, ...]], ...] = (
+    (10.0, ("OD", "DA", "AM", "MO")), (30.0, ("DC", "DG")), (30.0, ("AK", "AB")), (30.0, ("CB",)),
+    (3.0, ("NM",)), (3.0, ("MN",)), (3.0, ("HG",)), (3.0, ("GH",)),
+)  # fmt: skip
+REVOLUTE = ((-1, 0, "O"), (-1, 6, "H"), (-1, 4, "N"), (0, 1, "D"), (0, 2, "A"), (0, 5, "M"), (1, 7, "G"), (1, 3, "C"),
+            (2, 3, "B"), (-1, 0, "O"))  # fmt: skip
+PRISMATIC = ((4, 5, "N", "M"), (6, 7, "H", "G"))
+
+
+class EightBodies:
+    """redundant_24 once more: dense NumPy equations in body coordinates with derivatives by hand, from the points."""
+
+    def __init__(self) -> None:
+        self.point = {name: np.array(place) for name, place in POINTS.items()}
+        self.start, self.mass = np.zeros((8, 3)), np.zeros((8, 3))
+        for k, (density, rods) in enumerate(RODS):
+            ends = [(self.point[a], self.point[b]) for a, b in rods]
+            if k >= 4:  # a part of a strut reaches over 0.6 of it
+                ends = [(P, P + 0.6 * (Q - P)) for P, Q in ends]
+            masses = [density * np.linalg.norm(Q - P) for P, Q in ends]
+            centre = sum(m * (P + Q) / 2 for m, (P, Q) in zip(masses, ends, strict=True)) / sum(masses)
+            inertia = sum(
+                m * ((Q - P) @ (Q - P) / 12 + ((P + Q) / 2 - centre) @ ((P + Q) / 2 - centre))
+                for m, (P, Q) in zip(masses, ends, strict=True)
+            )
+            self.start[k, :2], self.mass[k] = centre, (sum(masses), sum(masses), inertia)
+
+    def arm(self, q: Array, body: int, point: str) -> Array:
+        """From the mass centre of a body to one of its points, seen from the ground."""
+        c, s = np.cos(q[body, 2]), np.sin(q[body, 2])
+        return np.array([[c, -s], [s, c]]) @ (self.point[point] - self.start[body, :2])  # type: ignore[no-any-return]
+
+    def constraints(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """Psi_q and gamma."""
+        J, gamma = np.zeros((24, 8, 3)), np.zeros(24)
+        row = 0
+        for i, j, name in REVOLUTE:
+            for sign, body in ((-1.0, i), (1.0, j)):
+                if body >= 0:
+                    r = self.arm(q, body, name)
+                    J[row : row + 2, body] = sign * np.array([[1.0, 0.0, -r[1]], [0.0, 1.0, r[0]]])
+                    gamma[row : row + 2] += sign * r * v[body, 2] ** 2
+            row += 2
+        for i, j, P, Q in PRISMATIC:
+            # n . d with n fixed in body i, d from its point P to point Q of body j; both bodies turn alike
+            r_i, r_j = self.arm(q, i, P), self.arm(q, j, Q)
+            c, s = np.cos(q[i, 2]), np.sin(q[i, 2])
+            u = np.array([[c, -s], [s, c]]) @ (self.point[Q] - self.point[P])
+            u /= np.linalg.norm(u)
+            n = np.array([-u[1], u[0]])
+            d = q[j, :2] + r_j - q[i, :2] - r_i
+            turn = lambda x: np.array([-x[1], x[0]])  # noqa: E731
+            d_dot = v[j, :2] + v[j, 2] * turn(r_j) - v[i, :2] - v[i, 2] * turn(r_i)
+            J[row, i] = [-n[0], -n[1], -n @ turn(r_i) - u @ d]
+            J[row, j] = [n[0], n[1], n @ turn(r_j)]
+            w_i, w_j = v[i, 2], v[j, 2]
+            gamma[row] = n @ d * w_i**2 + 2 * w_i * (u @ d_dot) + n @ r_j * w_j**2 - n @ r_i * w_i**2
+            J[row + 1, i, 2], J[row + 1, j, 2] = -1.0, 1.0
+            row += 2
+        return J.reshape(24, 24), gamma
+
+    def rates(self, t: float, y: Array) -> Array:
+        q, v = y.reshape(2, 8, 3)
+        J, gamma = self.constraints(q, v)
+        M = self.mass.ravel()
+        Q = (self.mass * [0.0, -9.81, 0.0]).ravel()
+        W = J / M
+        lam = np.linalg.lstsq(W @ J.T, W @ Q - gamma, rcond=1e-10)[0]
+        return np.concatenate([v.ravel(), (Q - J.T @ lam) / M])
+
+    def motion(self, times: Array, tolerance: float) -> Array:
+        start = np.concatenate([self.start.ravel(), np.zeros(24)])
+        solution = solve_ivp(
+            self.rates, (0.0, times[-1]), start, method="DOP853", t_eval=times, rtol=tolerance, atol=tolerance
+        )
+        return np.asarray(solution.y.T)
+
+
+def test_redundant_24_has_the_sizes_of_the_review() -> None:
+    """24 coordinates, 24 rows of rank 22, two freedoms; tolerances 1e-6."""
+    model = load("redundant_24")
+    report = check(model)
+    assert (report.bodies, report.coordinates, report.constraints, report.rank, report.dof) == (8, 24, 24, 22, 2)
+    assert report.singular_values[21] > 0.1
+    assert report.singular_values[22] < 1e-14
+    assert not report.q_changes
+    assert (model.simulation.rtol, model.simulation.atol, model.simulation.t_end) == (1e-6, 1e-6, 5.0)
+
+
+def test_redundant_24_follows_dense_equations_written_by_hand() -> None:
+    """Coordinates and velocities over 5 s against least squares and SciPy's DOP853, without any stabilization."""
+    times = np.linspace(0.0, 5.0, 51)
+    expected = EightBodies().motion(times, 1e-9)
+    motion = simulate(load("redundant_24"), step=0.1, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(motion.t, times, atol=1e-12)
+    np.testing.assert_allclose(motion.q, expected[:, :24], atol=1e-7)
+    np.testing.assert_allclose(motion.v, expected[:, 24:], atol=1e-6)
+
+
+def test_redundant_24_stays_far_from_singular_positions() -> None:
+    """Were a third singular value to vanish, no tolerance of the integration would bound the error."""
+    model = EightBodies()
+    motion = simulate(load("redundant_24"))
+    values = [np.linalg.svd(model.constraints(q, 0 * q)[0], compute_uv=False) for q in motion.q.reshape(-1, 8, 3)]
+    assert np.min(np.array(values)[:, 21]) > 0.05
+    assert np.max(np.array(values)[:, 22]) < 1e-12
+
+
+def test_four_bar_redundant_moves_as_four_bar() -> None:
+    """The second bearing changes no motion; the two share the force of the one."""
+    report = check(load("four_bar_redundant"))
+    assert (report.constraints, report.rank, report.dof) == (10, 8, 1)
+    single = simulate(load("four_bar"), t_end=2.0, rtol=1e-11, atol=1e-11)
+    double = simulate(load("four_bar_redundant"), t_end=2.0, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(double.q, single.q, atol=1e-8)
+    for part in ("x", "y"):
+        first, second = (double.outputs["reactions"][f"{bearing}.{part}"] for bearing in ("B", "B2"))
+        np.testing.assert_allclose(first + second, single.outputs["reactions"][f"B.{part}"], atol=1e-7)
+        # how equal rows share is decided by eps alone, so rounding is divided by it
+        np.testing.assert_allclose(first, second, atol=1e-3)
