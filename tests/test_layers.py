@@ -35,6 +35,7 @@ ROOMS = (
     "formats",
     "view",
     "cli",
+    "__main__",
 )
 # `motion.plot()` is how users reach the view of a trajectory; it is the only import that points downwards.
 DOWNWARDS = {("trajectory", "view")}

@@ -38,10 +38,11 @@ class WithChoices(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         from inspect import signature
 
-        from linkwork.analysis.simulate import FORMULATIONS, STABILIZATIONS, simulate
+        from linkwork.analysis.simulate import STABILIZATIONS, simulate
+        from linkwork.formulations import NAMES
         from linkwork.integrators.explicit import INTEGRATORS
 
-        choices = {"formulation": FORMULATIONS, "stabilization": STABILIZATIONS, "integrator": INTEGRATORS}
+        choices = {"formulation": NAMES, "stabilization": STABILIZATIONS, "integrator": INTEGRATORS}
         defaults = {p.name: p.default for p in signature(simulate).parameters.values() if p.kind is p.KEYWORD_ONLY}
         for option in cast(Any, self.params):
             if option.name in choices:

@@ -17,13 +17,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, log
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.equations.equations import ALPHA, BETA, TIME, Equations
 from linkwork.expressions.evaluation import evaluate, substitute
-from linkwork.expressions.graph import ZERO, Expr, symbol
+from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
 from linkwork.native.lowering import NativeFunction, Program, compile_programs
 from linkwork.sequences.hoisting import parameter_frontier
 from linkwork.sequences.ldl import Factor, factorize
@@ -32,8 +33,9 @@ Array = NDArray[np.float64]
 
 EPS = 3e-11  # eps of a row, relative to its diagonal entry of Psi_q M^-1 Psi_q^T at the start
 WORK = (symbol("work dissipated"), symbol("work supplied"))  # carried along as two more unknowns of the integration
+Form = Literal["augmented", "ggl", "terms"]
 # p begins with what machine code that calls these functions must know of them: sizes and addresses
-HEADER = ("n_q", "n_v", "m", "n_closed", "constraints", "close", "align")
+HEADER = ("n_q", "n_v", "m", "n_closed", "constraints", "close", "align", "terms", "rates", "dynamics")
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +43,8 @@ class System:
     """Compiled functions of a mechanism, each void f(x, p, y, w), and the vector p they all take.
 
     dynamics      (t, q, v, work) -> (qd, a, work rates, lam);  derivative is the same without lam
+    terms, rates  (t, q, v) -> (M, Psi_q, Q, gamma), full matrices by rows, and (t, q, v, a, lam) -> (qd, work rates):
+                  what a formulation outside the sequence needs instead of dynamics
     constraints   (t, q, v) -> (Psi, Psi_dot)
     close         (t, q, v) -> (t, q moved, v, Psi, factor): a step of Newton towards Psi = 0, with the factor it used
     align         what close returns -> (t, q, v changed): the same for Psi_dot = 0, with that factor
@@ -51,6 +55,7 @@ class System:
     factor_pattern: Factor
     functions: Mapping[str, NativeFunction]
     frontier: Sequence[Expr]
+    regular: bool  # whether every body has mass; if not, corrections are least in the unit metric
 
     @property
     def n_q(self) -> int:
@@ -69,14 +74,17 @@ class System:
         """(kind, name) of what `report` returns after the two energies."""
         return [(kind, name) for kind, named in self.equations.outputs.items() for name in named]
 
-    def p(self, alpha: float = 0.0, beta: float = 0.0) -> Array:
-        """The values of the parameters, with everything that depends on them alone already computed."""
+    def p(self, alpha: float = 0.0, beta: float = 0.0, dynamics: int = 0) -> Array:
+        """The values of the parameters, with everything that depends on them alone already computed.
+
+        `dynamics` is the address of a formulation outside the sequence.
+        """
         e = self.equations
         values = {**e.parameters, ALPHA: alpha, BETA: beta}
         values.update(zip(_eps(e), EPS * self._row_scale(), strict=True))
         sizes = (self.n_q, self.n_v, self.m, self.functions["close"].outputs)
-        addresses = (self.functions[name].address for name in HEADER[len(sizes) :])
-        return np.array([*sizes, *addresses, *evaluate(self.frontier, values)], dtype=float)
+        addresses = [self.functions[f].address if f in self.functions else 0 for f in HEADER[len(sizes) : -1]]
+        return np.array([*sizes, *addresses, dynamics, *evaluate(self.frontier, values)], dtype=float)
 
     def _row_scale(self) -> Array:
         """diag(Psi_q M^-1 Psi_q^T) at the start; a row that vanishes there is scaled like the others."""
@@ -85,7 +93,8 @@ class System:
         at_start = {**e.parameters, TIME: 0.0, **dict(zip(e.q, q, strict=True))}
         at_start.update((v, 0.0) for v in e.v)
         Psi_q = evaluate(e.Psi_q.values(), at_start)
-        inertia = dict(zip(e.M, evaluate(e.M.values(), at_start), strict=True))
+        metric = _metric(e, self.regular)
+        inertia = dict(zip(metric, evaluate(metric.values(), at_start), strict=True))
         scale = np.zeros(self.m)
         for (i, j), entry in zip(e.Psi_q, Psi_q, strict=True):
             scale[i] += entry * entry / inertia[j, j]
@@ -112,24 +121,27 @@ def repetitions(smallest: float) -> int:
     return max(1, ceil(log(2.0**-52) / log(ratio)) - 1)
 
 
-def compile_system(equations: Equations, repeat: int = 1) -> System:
-    """Machine code of the equations; `repeat` solutions follow the first, each for the residual left."""
+def _metric(e: Equations, regular: bool) -> Mapping[tuple[int, int], Expr]:
+    return e.M if regular else {(i, i): ONE for i in range(len(e.v))}
+
+
+def compile_system(equations: Equations, repeat: int = 1, form: Form = "augmented", regular: bool = True) -> System:
+    """Machine code of the equations; `repeat` solutions follow the first, each for the residual left.
+
+    `form` says what the right-hand side is:
+    augmented   accelerations from the sequence above
+    ggl         the same, with qd = N(q) (v + dv) where dv is the least change with Psi_q (v + dv) = -Psi_t: positions
+                move along the constraints although the velocities have drifted off them. It is the stabilized index-2
+                form of Gear, Gupta and Leimkuhler with the multiplier of the positions eliminated [gear1985]
+    terms       what another formulation makes it from
+    """
     e = equations
     n, m, eps = len(e.v), len(e.Psi), _eps(e)
-    lower = {(i, j): entry for (i, j), entry in e.M.items() if i >= j}
+    lower = {(i, j): entry for (i, j), entry in _metric(e, regular).items() if i >= j}
     lower |= {(n + i, j): entry for (i, j), entry in e.Psi_q.items()}
     exact = dict(lower)
     lower |= {(n + i, n + i): -eps[i] for i in range(m)}
     factor = factorize(n + m, lower, after=range(n, n + m))
-
-    right = [*e.Q, *e.gamma]
-    x = factor.solve(right)
-    for _ in range(repeat):
-        rest = [b - Kx for b, Kx in zip(right, _times(exact, x), strict=True)]
-        x = [old + new for old, new in zip(x, factor.solve(rest), strict=True)]
-    a, lam = x[:n], x[n:]
-    known = {**dict(zip(e.a, a, strict=True)), **dict(zip(e.lam, lam, strict=True))}
-    rates = substitute([e.dissipation, e.supplied_power], known)
 
     # The least changes in the mass metric that close the gaps, dx and dv with right sides (0, -Psi) and (0, -Psi_dot).
     dx = factor.solve([ZERO] * n + [-gap for gap in e.Psi])[:n]
@@ -139,7 +151,6 @@ def compile_system(equations: Equations, repeat: int = 1) -> System:
     pushed = [v + d for v, d in zip(e.v, dv, strict=True)]
 
     programs = [
-        Program("dynamics", (TIME, *e.q, *e.v, *WORK), [*e.qd, *a, *rates, *lam], "derivative", len(e.q) + n + 2),
         Program("constraints", (TIME, *e.q, *e.v), [*e.Psi, *e.Psi_dot]),
         Program("close", (TIME, *e.q, *e.v), [TIME, *moved, *e.v, *e.Psi, *factor.entries()]),
         Program("align", (TIME, *e.q, *e.v, *e.lam, *entries), [TIME, *e.q, *pushed]),
@@ -149,7 +160,29 @@ def compile_system(equations: Equations, repeat: int = 1) -> System:
             [e.kinetic, e.potential, *(x for named in e.outputs.values() for x in named.values())],
         ),
     ]
+    powers = [e.dissipation, e.supplied_power]
+    if form == "terms":
+        full = [e.M.get((i, j), ZERO) for i in range(n) for j in range(n)]
+        full += [e.Psi_q.get((i, j), ZERO) for i in range(m) for j in range(n)]
+        programs += [
+            Program("terms", (TIME, *e.q, *e.v), [*full, *e.Q, *e.gamma]),
+            Program("rates", (TIME, *e.q, *e.v, *e.a, *e.lam), [*e.qd, *powers]),
+        ]
+    else:
+        right = [*e.Q, *e.gamma]
+        x = factor.solve(right)
+        for _ in range(repeat):
+            rest = [b - Kx for b, Kx in zip(right, _times(exact, x), strict=True)]
+            x = [old + new for old, new in zip(x, factor.solve(rest), strict=True)]
+        a, lam = x[:n], x[n:]
+        rates = substitute(powers, {**dict(zip(e.a, a, strict=True)), **dict(zip(e.lam, lam, strict=True))})
+        qd: Sequence[Expr] = e.qd
+        if form == "ggl":
+            onto = factor.solve([ZERO] * n + [-gap for gap in e.Psi_dot])[:n]
+            qd = substitute(e.qd, {v: v + d for v, d in zip(e.v, onto, strict=True)})
+        outputs = [*qd, *a, *rates, *lam]
+        programs.append(Program("dynamics", (TIME, *e.q, *e.v, *WORK), outputs, "derivative", len(e.q) + n + 2))
     given = [*e.parameters, ALPHA, BETA, *eps]
     frontier = parameter_frontier((y for program in programs for y in program.outputs), given)
     header = [symbol(f"header {name}") for name in HEADER]
-    return System(e, factor, compile_programs(programs, [*header, *frontier]), frontier)
+    return System(e, factor, compile_programs(programs, [*header, *frontier]), frontier, regular)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from time import perf_counter
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from linkwork.analysis.check import notes
 from linkwork.analysis.initial import Place, Weights, start_values
 from linkwork.analysis.results import columns, fill_report, times_of_report
+from linkwork.elements.drivers import Driver
 from linkwork.equations.body import body_equations
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, did_you_mean
+from linkwork.formulations import FORMULATIONS, NAMES, SEQUENCES, right_side, would_do
 from linkwork.integrators.explicit import INTEGRATORS
 from linkwork.integrators.loop import (
     COLLAPSED,
@@ -26,18 +28,19 @@ from linkwork.integrators.loop import (
     Slice,
     advance,
     integrate,
+    report_times,
 )
 from linkwork.model import Model, Simulation
 from linkwork.native.kernels import Pointer, call, kernel, offset
+from linkwork.native.lowering import NativeFunction
 from linkwork.projection import measure, project
 from linkwork.soundness import sound
-from linkwork.system import System, compile_system, repetitions
+from linkwork.system import Form, System, compile_system, repetitions
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
 Stabilization: TypeAlias = Literal["projection", "baumgarte", "none"]
 
-FORMULATIONS = ("augmented",)
 STABILIZATIONS = ("projection", "baumgarte", "none")
 
 
@@ -80,18 +83,24 @@ def simulate(
 ) -> Trajectory:
     """The motion of a mechanism from its start values to t_end.
 
-    Arguments that are None are taken from the model. `step` is the distance of report times; the integrator chooses its
-    own steps. `alpha` and `beta` are the gains of Baumgarte's stabilization, per second. `progress` is called with the
-    finished fraction and the time reached.
+    Arguments that are None are taken from the model; atol is then not looser than an rtol that is given. `step` is the
+    distance of report times; the integrator chooses its own steps. `alpha` and `beta` are the gains of Baumgarte's
+    stabilization, per second. `progress` is called with the finished fraction and the time reached.
     """
     settings = model.simulation
     t_end = settings.t_end if t_end is None else t_end
     step = settings.step if step is None else step
+    if atol is None:
+        atol = settings.atol if rtol is None else min(settings.atol, rtol)
     rtol = settings.rtol if rtol is None else rtol
-    atol = settings.atol if atol is None else atol
-    _choice("formulation", formulation, FORMULATIONS)
+    _choice("formulation", formulation, NAMES)
     _choice("stabilization", stabilization, STABILIZATIONS)
     _choice("integrator", integrator, INTEGRATORS)
+    method = Settings(INTEGRATORS[integrator], rtol, atol)
+    report_times(0.0, t_end, step)
+    for name, gain in (("alpha", alpha), ("beta", beta)):
+        if not 0.0 <= gain < np.inf:
+            raise UsageError(f"{name} = {gain:g} is not a gain per second", "bad-gain")
 
     began = perf_counter()
     model = sound(replace(model, simulation=Simulation(t_end, step, rtol, atol)))
@@ -99,23 +108,25 @@ def simulate(
     if stabilization == "baumgarte":
         equations = equations.with_baumgarte()
     start = start_values(equations, weights, any_distance=assemble)
-    _refuse_singular_mass(start.place)
+    regular = _has_mass(start.place, formulation)
     rank = start.place.rank
-    system = compile_system(equations, repetitions(rank.smallest))
+    form = formulation if formulation in SEQUENCES else "terms"
+    system = compile_system(equations, repetitions(rank.smallest), cast(Form, form), regular)
+    derivative, dynamics = _right_sides(system, formulation)
     onto_constraints = project if stabilization == "projection" else measure
     for needed in (advance, project, onto_constraints, fill_dynamics, fill_report):
         _ = needed.address  # compiled or loaded here, not within the measured integration
     compiled = perf_counter()
     times = times_of_report(t_end, step, system)
-    p = system.p(alpha, beta)
+    p = system.p(alpha, beta, dynamics.address)
     y = project_start(system, p, start.place.q, start.place.v)
     slices = integrate(
-        system.functions["derivative"],
+        derivative,
         Machine(onto_constraints.address, projection_work(system)),
         p,
         y,
         times,
-        Settings(INTEGRATORS[integrator], rtol, atol),
+        method,
         n_norm=system.n_q + system.n_v,
     )
     ready = perf_counter()
@@ -134,6 +145,7 @@ def simulate(
         "compile_s": compiled - began,
         "notes": notes(model, start, rank),
         "parameters": dict(model.parameters),
+        "units": {name: unit for driver in model.drivers for name, unit in _units_of(driver).items()},
         "versions": {name: version(name) for name in ("linkwork", "numpy", "llvmlite", "numba")},
     }
     rows: list[Array] = []
@@ -141,7 +153,9 @@ def simulate(
 
     def result(status: str, reason: str = "") -> Trajectory:
         assert last is not None
-        table = np.concatenate(rows)
+        table, at = np.concatenate(rows), times[: sum(map(len, rows))]
+        if last.t > at[-1]:  # stopped between report times: the last good state is kept too
+            table, at = np.vstack([table, last.y]), np.append(at, last.t)
         info.update(
             steps=last.steps,
             rejected=last.rejected,
@@ -150,7 +164,7 @@ def simulate(
             status=status,
             reason=reason,
         )
-        return _trajectory(model, system, p, times[: len(table)], table, info, last, began)
+        return _trajectory(model, system, dynamics, p, at, table, info, last, began)
 
     integration_s = 0.0
     try:
@@ -169,9 +183,14 @@ def simulate(
         ) from None
     assert last is not None
     if last.status != REACHED:
-        message, code = _why_stopped(system, p, last)
+        message, code = _why_stopped(system, derivative, formulation, p, last)
         raise NumericalStop(message, code, trajectory=result("stopped", message))
     return result("finished")
+
+
+def _units_of(driver: Driver) -> dict[str, str]:
+    unit = "N m" if driver.freedom == "angle" else "N"
+    return {f"driving:{driver.name}": unit, f"lam:{driver.name}.drive": unit}
 
 
 def projection_work(system: System) -> int:
@@ -194,19 +213,36 @@ def _choice(what: str, name: str, choices: Any) -> None:
         raise UsageError(f"no {what} '{name}'; {did_you_mean(name, choices)}", f"unknown-{what}")
 
 
-def _refuse_singular_mass(place: Place) -> None:
-    for name, inertia in zip(place.equations.v_names, np.diag(place.M), strict=True):
-        if not inertia > 0.0:
-            body, coordinate = name.rsplit(".", 1)
-            raise ModelError(
-                f"body '{body}' has no {'mass' if coordinate in 'xyz' else 'inertia'}",
-                "zero-mass",
-                rule="the formulation 'augmented' needs a positive mass and inertia of every body",
-                suggestion="give it a small one, or leave the body out and join its neighbours with a 'distance'",
-            )
+def _has_mass(place: Place, formulation: str) -> bool:
+    """Whether every body has mass; refused where the formulation cannot do without."""
+    massless = [name for name, inertia in zip(place.equations.v_names, np.diag(place.M), strict=True) if inertia <= 0.0]
+    others = would_do(regular_mass=False)
+    if massless and formulation not in others:
+        body, coordinate = massless[0].rsplit(".", 1)
+        raise ModelError(
+            f"body '{body}' has no {'mass' if coordinate in 'xyz' else 'inertia'}",
+            "zero-mass",
+            rule=f"the formulation '{formulation}' needs both of every body",
+            suggestion=f"give it some, or choose one of the formulations {', '.join(others)}",
+        )
+    return not massless
 
 
-def _why_stopped(system: System, p: Array, last: Slice) -> tuple[str, str]:
+def _right_sides(system: System, formulation: str) -> tuple[NativeFunction, NativeFunction]:
+    """The derivative for the time loop, and the dynamics for the report, which returns lam too."""
+    f, ny = system.functions, system.n_q + system.n_v + 2
+    if formulation in SEQUENCES:
+        return f["derivative"], f["dynamics"]
+    work = right_side.scratch_size(system.n_q, system.n_v, system.m, max(f["terms"].work, f["rates"].work))
+    return (
+        NativeFunction("derivative", right_side.derivative.address, 1 + ny, ny, work, 0),
+        NativeFunction("dynamics", FORMULATIONS[formulation].dynamics.address, 1 + ny, ny + system.m, work, 0),
+    )
+
+
+def _why_stopped(
+    system: System, derivative: NativeFunction, formulation: str, p: Array, last: Slice
+) -> tuple[str, str]:
     """Time, joint and size of what went wrong."""
     n = system.n_q + system.n_v
     gaps = system.functions["constraints"](np.concatenate([[last.t], last.y[:n]]), p)[: system.m]
@@ -217,11 +253,19 @@ def _why_stopped(system: System, p: Array, last: Slice) -> tuple[str, str]:
             f"largest gap in '{largest}'; last good state kept",
             "projection-failed",
         )
+    if formulation in FORMULATIONS:
+        M, Psi_q, Q, gamma = np.split(
+            system.functions["terms"](np.concatenate([[last.t], last.y[:n]]), p), _cuts(system)
+        )
+        try:
+            FORMULATIONS[formulation](M.reshape(-1, system.n_v), Psi_q, Q, gamma)
+        except NumericalStop as refused:
+            return f"{refused.message}, at t = {last.t:.9g}; last good state kept", refused.code
     if last.status == NOT_FINITE:
         return f"the accelerations at t = {last.t:.9g} are not finite; last good state kept", "not-finite"
     assert last.status == COLLAPSED
     x = np.concatenate([[last.t], last.y])
-    rates = system.functions["derivative"](x, p)
+    rates = derivative(x, p)
     names = [*system.equations.q_names, *system.equations.v_names]
     worst = names[int(np.argmax(np.abs(np.nan_to_num(rates[:n], nan=np.inf))))]
     return (
@@ -231,13 +275,26 @@ def _why_stopped(system: System, p: Array, last: Slice) -> tuple[str, str]:
     )
 
 
+def _cuts(system: System) -> Array:
+    """Where the parts of `terms` end."""
+    n, m = system.n_v, system.m
+    return np.cumsum([n * n, m * n, n])
+
+
 def _trajectory(
-    model: Model, system: System, p: Array, times: Array, rows: Array, info: dict[str, Any], last: Slice, began: float
+    model: Model,
+    system: System,
+    dynamics: NativeFunction,
+    p: Array,
+    times: Array,
+    rows: Array,
+    info: dict[str, Any],
+    last: Slice,
+    began: float,
 ) -> Trajectory:
     e, n_q, n_v, m = system.equations, system.n_q, system.n_v, system.m
     rows = np.ascontiguousarray(rows)
     q, v = rows[:, :n_q], rows[:, n_q : n_q + n_v]
-    dynamics = system.functions["dynamics"]
     table = np.empty((len(rows), dynamics.outputs))
     fill_dynamics(
         dynamics.address, len(rows), rows.shape[1], dynamics.outputs, np.ascontiguousarray(times), rows, p, table,

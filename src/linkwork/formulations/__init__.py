@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,16 +32,17 @@ from linkwork.formulations.putd import putd
 from linkwork.formulations.qr import qr
 from linkwork.formulations.qtz import qtz
 from linkwork.formulations.refinement import work_size
+from linkwork.formulations.right_side import TOLERANCE, dynamics
 from linkwork.formulations.schur import schur
 from linkwork.formulations.svd import svd
 from linkwork.formulations.udwadia_kalaba import udwadia_kalaba
 from linkwork.formulations.udwadia_phohomsiri import udwadia_phohomsiri
 from linkwork.formulations.zero_eigenvalue import zero_eigenvalue
-from linkwork.native.kernels import Kernel, kernel
+from linkwork.native.kernels import Kernel, kernel, specialized
 
-__all__ = ["FORMULATIONS", "Formulation", "RankDecision", "Solution", "refusal", "work_size"]
+__all__ = ["FORMULATIONS", "NAMES", "SEQUENCES", "Formulation", "RankDecision", "Solution", "refusal", "work_size"]
 
-TOLERANCE = 1e-9
+SEQUENCES = ("augmented", "ggl")  # these are part of the compiled system, see system.py
 # The last value kept should be this much larger than the first one dropped.
 CLEAR_GAP = 1e3
 
@@ -91,6 +93,11 @@ class Formulation:
     needs_regular_mass: bool = False
     needs_full_rank: bool = False
 
+    @cached_property
+    def dynamics(self) -> Kernel:
+        """The right-hand side of a mechanism's motion by this formulation (see right_side.py)."""
+        return kernel(specialized(dynamics, f"dynamics_by_{self.kernel.name}", solve=self.kernel.python))
+
     def __call__(
         self, M: ArrayLike, Psi_q: ArrayLike, Q: ArrayLike, gamma: ArrayLike, tolerance: float = TOLERANCE
     ) -> Solution:
@@ -133,9 +140,9 @@ def refusal(name: str, status: int) -> NumericalStop:
 
 
 def would_do(*, regular_mass: bool = True, full_rank: bool = True) -> list[str]:
-    """Names of the formulations that do with such equations; `augmented` does with all of them."""
+    """Names of the formulations that do with such equations; those of the sequence need mass, not rank."""
     return [
-        "augmented",
+        *(SEQUENCES if regular_mass else ()),
         *(
             f.name
             for f in FORMULATIONS.values()
@@ -161,7 +168,9 @@ FORMULATIONS = _by_name(
         ),
         Formulation("qr", kernel(qr), "null space from QR with column pivoting of Psi_q^T", "kim1986"),
         Formulation("svd", kernel(svd), "null space from singular vectors of Psi_q^T", "mani1985"),
-        Formulation("putd", kernel(putd), "null space from Householder's reflections without pivoting", "amirouche1988"),
+        Formulation(
+            "putd", kernel(putd), "null space from Householder's reflections without pivoting", "amirouche1988"
+        ),
         Formulation("qtz", kernel(qtz), "null space from the complete orthogonal factorization of Psi_q^T", "vita2004"),
         Formulation("schur", kernel(schur), "null space from Schur vectors of Psi_q^T Psi_q", "pennestri2007"),
         Formulation(
@@ -187,3 +196,5 @@ FORMULATIONS = _by_name(
         Formulation("de-falco-2", kernel(de_falco_2), "pseudo-inverse of M projected on both sides", "defalco2005"),
     )
 )
+
+NAMES = (*SEQUENCES, *FORMULATIONS)

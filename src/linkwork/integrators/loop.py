@@ -405,6 +405,14 @@ class Settings:
     min_step: float = 0.0
     max_step: float = math.inf
 
+    def __post_init__(self) -> None:
+        if not 1e-15 <= self.rtol < 1.0:
+            raise UsageError(f"rtol = {self.rtol:g} is not between 1e-15 and 1", "bad-tolerance")
+        if not np.all((np.asarray(self.atol) > 0.0) & np.isfinite(self.atol)):
+            raise UsageError(f"atol = {np.min(self.atol):g} is not positive", "bad-tolerance")
+        if not 0.0 <= self.min_step < self.max_step:
+            raise UsageError(f"steps from {self.min_step:g} to {self.max_step:g} do not exist", "bad-step-limits")
+
 
 @dataclass(frozen=True)
 class Slice:
@@ -460,7 +468,8 @@ def integrate(
     atol = np.full(n, math.inf)
     atol[:n_norm] = settings.atol
     times = np.array(times, dtype=np.float64)
-    _check(settings, atol[:n_norm], times)
+    if not np.all(np.isfinite(times)) or np.any(np.diff(times) <= 0.0):
+        raise UsageError("report times do not increase", "bad-report-times")
     c, weights, dense = _coefficients(method, n)
     n_rows = len(c)
     memory = _aligned(5 * BLOCK + (7 + n_rows) * n)
@@ -516,17 +525,6 @@ def integrate(
             *(float(number) for number in remembered[PSI_BEFORE : PSI_DOT + 1]),
         )
         done = filled
-
-
-def _check(settings: Settings, atol: Array, times: Array) -> None:
-    if not 1e-15 <= settings.rtol < 1.0:
-        raise UsageError(f"rtol = {settings.rtol:g} is not between 1e-15 and 1", "bad-tolerance")
-    if not np.all((atol > 0.0) & np.isfinite(atol)):
-        raise UsageError(f"atol = {np.min(atol):g} is not positive", "bad-tolerance")
-    if not 0.0 <= settings.min_step < settings.max_step:
-        raise UsageError(f"steps from {settings.min_step:g} to {settings.max_step:g} do not exist", "bad-step-limits")
-    if not np.all(np.isfinite(times)) or np.any(np.diff(times) <= 0.0):
-        raise UsageError("report times do not increase", "bad-report-times")
 
 
 @cache

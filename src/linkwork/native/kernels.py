@@ -92,6 +92,14 @@ def kernel(function: Callable[..., int | None]) -> Kernel:
     return Kernel(function)
 
 
+def specialized(function: FunctionType, name: str, **names: FunctionType) -> FunctionType:
+    """The same function under another name, with some of the functions it calls exchanged for others."""
+    made = FunctionType(function.__code__, {**function.__globals__, **names}, name, function.__defaults__)
+    made.__annotations__ = function.__annotations__
+    made.__module__ = function.__module__
+    return made
+
+
 def _as_c(argument: float | Pointer) -> Any:
     if not isinstance(argument, np.ndarray):
         return argument
