@@ -129,7 +129,6 @@ def simulate(
         method,
         n_norm=system.n_q + system.n_v,
     )
-    ready, cpu_ready = perf_counter(), thread_time()
     info: dict[str, Any] = {
         "model": model.name,
         "coordinates": "body",
@@ -168,6 +167,7 @@ def simulate(
         return _trajectory(model, system, dynamics, p, at, table, info, last, began)
 
     integration_s = cpu_s = 0.0
+    ready, cpu_ready = perf_counter(), thread_time()
     try:
         for last in slices:
             integration_s += perf_counter() - ready
