@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
-from linkwork.analysis.initial import Rank, Start, Weights, gaps_by_element, start_values
+import numpy as np
+
+from linkwork.analysis.initial import Place, Rank, Start, Weights, approach, gaps_by_element, size, start_values
 from linkwork.equations.body import body_equations
 from linkwork.model import Model
 from linkwork.soundness import sound
+
+
+Redundancy: TypeAlias = Literal["none", "structural", "geometric", "at this position"]
 
 
 @dataclass(frozen=True)
@@ -21,8 +26,11 @@ class Report:
     constraints: int
     rank: int
     dof: int
+    gruebler: int  # the freedoms if no row depended on others
     redundant: int
     redundant_rows: tuple[str, ...]
+    redundancy: Redundancy
+    reactions: dict[str, Literal["unique", "not unique"]]
     singular_values: tuple[float, ...]
     position_gaps: dict[str, dict[str, float]]
     velocity_gaps: dict[str, dict[str, float]]
@@ -49,8 +57,11 @@ def check(model: Model, weights: Weights = "mass", assemble: bool = False) -> Re
         constraints=m,
         rank=rank.rank,
         dof=n - rank.rank,
+        gruebler=n - m,
         redundant=m - rank.rank,
         redundant_rows=rank.dependent,
+        redundancy=redundancy(start.place),
+        reactions=reactions(start.place),
         singular_values=tuple(float(s) for s in rank.values),
         position_gaps=gaps_by_element(equations, start.given.Psi),
         velocity_gaps=gaps_by_element(equations, start.given.Psi_dot),
@@ -59,6 +70,37 @@ def check(model: Model, weights: Weights = "mass", assemble: bool = False) -> Re
         v_changes=start.v_changes,
         notes=notes(model, start, rank),
     )
+
+
+def reactions(place: Place) -> dict[str, Literal["unique", "not unique"]]:
+    """Whether the forces of a joint follow from the motion: not if its rows depend on others, Psi_q^T lam = 0."""
+    shared = {row.rsplit(".", 1)[0] for row in place.rank.dependent}
+    return {row.element: "not unique" if row.element in shared else "unique" for row in place.equations.rows}
+
+
+def redundancy(place: Place) -> Redundancy:
+    """Why rows depend on others.
+
+    structural        by which bodies the joints join, whatever the dimensions
+    geometric         by the dimensions, in every position: parallel axes, a repeated joint
+    at this position  only here; a little further on the constraints are independent
+    """
+    m, rank = len(place.Psi), place.rank.rank
+    if rank == m:
+        return "none"
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import structural_rank
+
+    if structural_rank(csr_array(place.Psi_q != 0.0)) < m:
+        return "structural"
+    length = size(place)
+    random = np.random.default_rng(0)
+    tangent = np.linalg.svd(place.Psi_q)[2][rank:]
+    for _ in range(3):
+        nearby = approach(place.moved(0.05 * length * (random.normal(size=len(tangent)) @ tangent)), "unit", length)
+        if np.max(np.abs(nearby.Psi)) <= 1e-9 * length and nearby.rank.rank > rank:
+            return "at this position"
+    return "geometric"
 
 
 def notes(model: Model, start: Start, rank: Rank) -> tuple[str, ...]:

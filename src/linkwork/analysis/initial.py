@@ -6,7 +6,7 @@ The start position is moved by the smallest change, weighted by the masses or no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -108,11 +108,12 @@ class Place:
     def pushed(self, dv: Array) -> Place:
         return Place(self.equations, self.q, self.v + dv, self.t)
 
-    def scaled_jacobian(self, weights: Weights) -> tuple[Array, Array]:
-        """Psi_q W^-1/2 and W^-1/2, W being M (or one, also where a body has no mass)."""
-        if weights == "unit" or np.any(np.diag(self.M) <= 0.0):
-            return self.Psi_q, np.eye(len(self.v))
-        root = np.linalg.inv(np.linalg.cholesky(self.M)).T
+    def scaled_jacobian(self, weights: Weights, kept: Sequence[int] = ()) -> tuple[Array, Array]:
+        """Psi_q W^-1/2 and W^-1/2, W being M (or one, also where a body has no mass), without the columns `kept`."""
+        free = np.delete(np.arange(len(self.v)), list(kept))
+        root = np.eye(len(self.v))[:, free]
+        if weights == "mass" and np.all(np.diag(self.M) > 0.0):
+            root[free] = np.linalg.inv(np.linalg.cholesky(self.M[np.ix_(free, free)])).T
         return self.Psi_q @ root, root
 
     @cached_property
@@ -205,31 +206,42 @@ def start_values(equations: Equations, weights: Weights = "mass", any_distance: 
     return Start(with_consistent_velocity(place, weights), given, weights)
 
 
-def closed(place: Place, weights: Weights, length: float) -> Place:
-    """The place moved until the joints close: q <- q + dx with the least-norm dx of Psi_q dx = -Psi."""
-    for _ in range(MAX_ITERATIONS):
-        gap = float(np.max(np.abs(place.Psi)))
-        if gap <= CLOSED * length:
-            return place
-        J, root = place.scaled_jacobian(weights)
-        dx = root @ np.linalg.lstsq(J, -place.Psi, rcond=RANK_TOLERANCE)[0]
-        dx *= min(1.0, 1.0 / np.max(np.abs(dx) / _reach(place, length), initial=1e-300))
-        best, trial = place, place.moved(dx)
-        for _ in range(20):
-            if np.linalg.norm(trial.Psi) < np.linalg.norm(best.Psi):
-                break
-            dx = 0.5 * dx
-            trial = place.moved(dx)
-        else:
-            break
-        place = trial
-    if float(np.max(np.abs(place.Psi))) <= 1e3 * CLOSED * length:
-        return place
+def closed(place: Place, weights: Weights, length: float, kept: Sequence[int] = ()) -> Place:
+    """The place moved until the joints close; the velocities numbered in `kept` stay zero."""
+    nearest = approach(place, weights, length, kept)
+    if float(np.max(np.abs(nearest.Psi), initial=0.0)) <= 1e3 * CLOSED * length:
+        return nearest
     raise ModelError(
-        f"the joints cannot close from this start position; best found: {describe_gaps(place.equations, place.Psi)}",
+        f"the joints cannot close from this start position; best found: {describe_gaps(place.equations, nearest.Psi)}",
         "cannot-close",
         suggestion="check lengths and start positions of the bodies in this loop",
     )
+
+
+def approach(
+    place: Place, weights: Weights, length: float, kept: Sequence[int] = (), rows: Sequence[int] | None = None
+) -> Place:
+    """The place moved towards Psi = 0 (of all rows, or some): q <- q + dx with the least-norm dx of Psi_q dx = -Psi."""
+    chosen = slice(None) if rows is None else list(rows)
+
+    def gaps(at: Place) -> Array:
+        return at.Psi[chosen]
+
+    for _ in range(MAX_ITERATIONS):
+        if np.max(np.abs(gaps(place)), initial=0.0) <= CLOSED * length:
+            break
+        J, root = place.scaled_jacobian(weights, kept)
+        dx = root @ np.linalg.lstsq(J[chosen], -gaps(place), rcond=RANK_TOLERANCE)[0]
+        dx *= min(1.0, 1.0 / np.max(np.abs(dx) / _reach(place, length), initial=1e-300))
+        for _ in range(20):
+            trial = place.moved(dx)
+            if np.linalg.norm(gaps(trial)) < np.linalg.norm(gaps(place)):
+                break
+            dx = 0.5 * dx
+        else:
+            break
+        place = trial
+    return place
 
 
 def _reach(place: Place, length: float) -> Array:
@@ -238,13 +250,13 @@ def _reach(place: Place, length: float) -> Array:
     return np.where(turning, 0.5, 0.5 * length)
 
 
-def with_consistent_velocity(place: Place, weights: Weights) -> Place:
-    """v changed least so that Psi_q v = -Psi_t."""
+def with_consistent_velocity(place: Place, weights: Weights, kept: Sequence[int] = ()) -> Place:
+    """v changed least so that Psi_q v = -Psi_t; the velocities numbered in `kept` stay as they are."""
     for _ in range(2):
-        if np.max(np.abs(place.Psi_dot)) > CLOSED * (1.0 + np.max(np.abs(place.v), initial=0.0)):
-            J, root = place.scaled_jacobian(weights)
+        if np.max(np.abs(place.Psi_dot), initial=0.0) > CLOSED * (1.0 + np.max(np.abs(place.v), initial=0.0)):
+            J, root = place.scaled_jacobian(weights, kept)
             place = place.pushed(root @ np.linalg.lstsq(J, -place.Psi_dot, rcond=RANK_TOLERANCE)[0])
-    if np.max(np.abs(place.Psi_dot)) > 1e-9 * (1.0 + np.max(np.abs(place.v), initial=0.0)):
+    if np.max(np.abs(place.Psi_dot), initial=0.0) > 1e-9 * (1.0 + np.max(np.abs(place.v), initial=0.0)):
         gaps = describe_gaps(place.equations, place.Psi_dot)
         raise ModelError(
             f"no velocities satisfy the joints and drivers; left over per second: {gaps}",

@@ -1,0 +1,133 @@
+"""From a rough sketch to a position and a velocity that fit the joints.
+
+The sketch is moved as little as possible, weighted by the masses or not at all; named coordinates stay exactly as
+they are. If the way from the sketch ends before the joints are closed, other sketches with turned bodies are tried. If
+none closes, the smallest set of joints that contradict each other is looked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from linkwork.analysis.initial import (
+    CLOSED,
+    Array,
+    Place,
+    Weights,
+    approach,
+    describe_gaps,
+    gaps_by_element,
+    size,
+    with_consistent_velocity,
+)
+from linkwork.equations.body import body_equations
+from linkwork.errors import ModelError, UsageError, did_you_mean
+from linkwork.model import Model
+from linkwork.soundness import sound
+
+OTHER_SKETCHES = 40
+SEED = 20041
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """The assembled position and velocity, and what it took."""
+
+    model: str
+    q: dict[str, float]
+    v: dict[str, float]
+    q_changes: dict[str, float]
+    v_changes: dict[str, float]
+    kept: tuple[str, ...]
+    weights: Weights
+    residual: float
+    gaps_before: dict[str, dict[str, float]]
+    other_sketch: bool  # whether bodies had to be turned before the joints would close
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def assemble(model: Model, keep: Sequence[str] = (), weights: Weights = "mass") -> Assembly:
+    """The nearest closed position and the nearest velocity along it; coordinates named in `keep` do not change."""
+    equations = body_equations(sound(model))
+    given = Place(equations, *equations.start())
+    names = equations.q_names
+    for name in keep:
+        if name not in names:
+            raise UsageError(f"no coordinate '{name}'; {did_you_mean(name, names)}", "unknown-coordinate")
+    kept = [equations.v_names.index(name) for name in keep]
+    length = size(given)
+    place = approach(given, weights, length, kept)
+    other_sketch = not _is_closed(place, length)
+    if other_sketch:
+        place = _from_other_sketches(given, place, weights, length, kept)
+    place = with_consistent_velocity(place, weights, kept)
+    return Assembly(
+        model=model.name,
+        q=dict(zip(names, place.q.tolist(), strict=True)),
+        v=dict(zip(equations.v_names, place.v.tolist(), strict=True)),
+        q_changes=_changes(names, given.q, place.q),
+        v_changes=_changes(equations.v_names, given.v, place.v),
+        kept=tuple(keep),
+        weights=weights,
+        residual=float(np.max(np.abs(place.Psi), initial=0.0)),
+        gaps_before=gaps_by_element(equations, given.Psi),
+        other_sketch=other_sketch,
+    )
+
+
+def _changes(names: Sequence[str], before: Array, after: Array) -> dict[str, float]:
+    return {name: float(b - a) for name, a, b in zip(names, before, after, strict=True) if abs(b - a) > 1e-12}
+
+
+def _is_closed(place: Place, length: float) -> bool:
+    return bool(np.max(np.abs(place.Psi), initial=0.0) <= 1e3 * CLOSED * length)
+
+
+def _from_other_sketches(given: Place, nearest: Place, weights: Weights, length: float, kept: Sequence[int]) -> Place:
+    """The closed place nearest to the sketch that is found from sketches with turned and shifted bodies."""
+    random = np.random.default_rng(SEED)
+    turning = np.array([name.endswith(".phi") for name in given.equations.v_names])
+    found = []
+    for k in range(OTHER_SKETCHES):
+        dx = random.normal(size=len(given.v)) * np.where(turning, 0.2 + 0.07 * k, 0.1 * length)
+        dx[list(kept)] = 0.0
+        place = approach(given.moved(dx), weights, length, kept)
+        if _is_closed(place, length):
+            found.append(place)
+        elif np.linalg.norm(place.Psi) < np.linalg.norm(nearest.Psi):
+            nearest = place
+    if not found:
+        conflict = ", ".join(f"'{name}'" for name in _conflict(given, nearest, weights, length, kept))
+        raise ModelError(
+            f"the joints {conflict} contradict each other: best found {describe_gaps(given.equations, nearest.Psi)}",
+            "cannot-close",
+            rule=f"no position closes them all, from the sketch and from {OTHER_SKETCHES} others",
+            suggestion="check the lengths between these joints" + (", or keep fewer coordinates" if kept else ""),
+        )
+    scale = np.where(turning, 1.0, length)
+    return min(found, key=lambda place: float(np.linalg.norm((place.q - given.q) / scale)))
+
+
+def _conflict(given: Place, nearest: Place, weights: Weights, length: float, kept: Sequence[int]) -> list[str]:
+    """Joints of which none can be left out without the others closing."""
+    rows: dict[str, list[int]] = {}
+    for k, row in enumerate(given.equations.rows):
+        rows.setdefault(row.element, []).append(k)
+    needed = list(rows)
+    for name in rows:
+        others = [k for other in needed if other != name for k in rows[other]]
+        starts = (given, nearest)
+        closes = any(
+            np.max(np.abs(approach(start, weights, length, kept, others).Psi[others]), initial=0.0)
+            <= 1e3 * CLOSED * length
+            for start in starts
+        )
+        if not closes:
+            needed.remove(name)
+    return needed
