@@ -12,7 +12,6 @@ from linkwork.equations.body import body_equations
 from linkwork.model import Model
 from linkwork.soundness import sound
 
-
 Redundancy: TypeAlias = Literal["none", "structural", "geometric", "at this position"]
 
 
