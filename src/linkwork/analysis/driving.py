@@ -1,0 +1,203 @@
+"""Whether the drivers of a mechanism take its freedoms: all of them, each once.
+
+At a position where the joints are closed, the columns of Z span the velocities they allow, J Z = 0. The drivers, with
+the rows D of Psi_q, take all freedoms once if D Z is square and regular. Velocities Z y with D Z y = 0 are not driven;
+drivers in x with x^T D Z = 0 drive what others determine already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.analysis.initial import Place, closed, size, start_values
+from linkwork.equations.equations import Equations
+from linkwork.errors import ModelError
+from linkwork.expressions.graph import constant
+from linkwork.model import Model
+
+Array = NDArray[np.float64]
+
+DEPENDENT = 1e-8  # singular values below this, of matrices with rows of length one
+INVOLVED = 0.1  # of the largest component of a null vector
+AGREED = 1e-9  # metres, radians, or these per second
+TRIAL = 1e-2  # of a radian, or of the size of the mechanism: how far a motion is tried
+MOST = 6  # bodies or joints named in one message
+
+
+def check_driving(model: Model, equations: Equations, assemble: bool = False) -> None:
+    """ModelError unless every freedom of the mechanism has one driver; `equations.M` is the metric of velocities."""
+    _check_connected(model)
+    e = equations
+    drivers = {driver.name for driver in model.drivers}
+    of_driver = np.array([row.element in drivers for row in e.rows], dtype=bool)
+    place = start_values(_some_rows(e, ~of_driver), "unit", any_distance=assemble).place
+    whole = Place(e, place.q, place.v)
+    J, root = whole.scaled_jacobian("mass")
+    lengths = np.maximum(np.linalg.norm(J, axis=1), 1e-300)
+    Z = null_space((J / lengths[:, None])[~of_driver])
+    U, values, V_T = np.linalg.svd((J / lengths[:, None])[of_driver] @ Z)
+    rank = int(np.sum(values > DEPENDENT))
+    loose, spare = root @ Z @ V_T[rank:].T, U[:, rank:] / lengths[of_driver, None]
+    if loose.size:
+        if not all(_moves(e, whole, of_driver, loose[:, k]) for k in range(loose.shape[1])):
+            raise singular_start(whole)
+        raise _undriven(e, echelon(loose), _involved(model, spare))
+    if spare.size:
+        raise _over_driven(_involved(model, spare), whole, of_driver, spare)
+
+
+def singular_start(place: Place) -> ModelError:
+    """The error for a mechanism that starts where its constraints lose rank."""
+    rank = place.rank
+    J, root = place.scaled_jacobian("mass")
+    loose = root @ null_space(J / np.maximum(np.linalg.norm(J, axis=1), 1e-300)[:, None])
+    smallest = ", ".join(f"{s:.2e}" for s in rank.values[-3:])
+    rows = {row.split(".")[0]: None for row in rank.dependent}
+    return ModelError(
+        f"the start position is singular (smallest singular values {smallest}): its motion could go on in several "
+        f"ways, with {'; or '.join(motions(place.equations, echelon(loose)))}; involved are {quoted(rows)}",
+        "singular-start",
+        suggestion="start from another position, on the branch that is meant",
+    )
+
+
+def null_space(J: Array) -> Array:
+    """Orthonormal columns Z with J Z = 0."""
+    _, values, V_T = np.linalg.svd(J, full_matrices=True)
+    return V_T[int(np.sum(values > DEPENDENT)) :].T
+
+
+def echelon(basis: Array) -> Array:
+    """Another basis of the same space, in which every vector has an entry of its own: fewer bodies in each."""
+    rows = basis.T.copy()
+    for k in range(len(rows)):
+        column = int(np.argmax(np.max(np.abs(rows[k:]), axis=0)))
+        pivot = k + int(np.argmax(np.abs(rows[k:, column])))
+        rows[[k, pivot]] = rows[[pivot, k]]
+        rows[k] /= rows[k, column]
+        for i in range(len(rows)):
+            if i != k:
+                rows[i] -= rows[i, column] * rows[k]
+    return rows.T
+
+
+def motions(equations: Equations, basis: Array) -> list[str]:
+    """Velocities in words, one text for each column: "'slider' along x, 'rod' along (0.6, 0.8) and turning"."""
+    bodies: dict[str, dict[str, int]] = {}
+    for k, name in enumerate(equations.v_names):
+        body, part = name.rsplit(".", 1)
+        bodies.setdefault(body, {})[part] = k
+    texts = []
+    for v in basis.T:
+        v = np.where(np.abs(v) > 1e-6 * np.max(np.abs(v)), v, 0.0)
+        moving = [(body, _direction({part: v[k] for part, k in parts.items()})) for body, parts in bodies.items()]
+        shown = [f"'{body}' {how}" for body, how in moving if how]
+        more = f" and {len(shown) - MOST} bodies more" if len(shown) > MOST else ""
+        texts.append(", ".join(shown[:MOST]) + more)
+    return texts
+
+
+def _direction(parts: dict[str, float]) -> str:
+    shift = np.array([parts.get("x", 0.0), parts.get("y", 0.0)])
+    words = []
+    if shift.any():
+        along = shift / np.linalg.norm(shift)
+        axis = [name for name, x in zip("xy", np.abs(along), strict=True) if x > 1 - 1e-9]
+        words.append(f"along {axis[0]}" if axis else f"along ({along[0]:.3g}, {along[1]:.3g})")
+    if any(x for part, x in parts.items() if part not in "xy"):
+        words.append("turning")
+    return " and ".join(words)
+
+
+def quoted(names: Sequence[str] | dict[str, None]) -> str:
+    shown = [f"'{name}'" for name in names]
+    return ", ".join(shown[:MOST]) + (f" and {len(shown) - MOST} more" if len(shown) > MOST else "")
+
+
+def _check_connected(model: Model) -> None:
+    """Every body hangs together with the ground, by joints or by drivers."""
+    reached = {model.ground.name}
+    waiting = [{body.name for body in element.bodies} for element in (*model.joints, *model.drivers)]
+    while touching := [names for names in waiting if names & reached]:
+        reached.update(*touching)
+        waiting = [names for names in waiting if not names <= reached]
+    if apart := [body.name for body in model.bodies if body.name not in reached]:
+        raise ModelError(
+            f"nothing connects {quoted(apart)} to the ground, so no driver determines where they are",
+            "not-connected",
+            rule="a kinematic analysis needs every freedom driven",
+            suggestion="add a joint to the ground, or simulate the motion",
+        )
+
+
+def _some_rows(e: Equations, chosen: NDArray[np.bool_]) -> Equations:
+    """The equations with some of their constraints."""
+    rows, Psi, lam = (
+        tuple(x for x, yes in zip(entries, chosen, strict=True) if yes) for entries in (e.rows, e.Psi, e.lam)
+    )
+    return replace(e, rows=rows, Psi=Psi, lam=lam)  # type: ignore[arg-type]
+
+
+def _moves(e: Equations, place: Place, of_driver: NDArray[np.bool_], direction: Array) -> bool:
+    """Whether the mechanism, its drivers held where they are, can really be moved in this direction.
+
+    In a singular position the direction is one of first order only, and closing the joints leads back.
+    """
+    Psi = tuple(x - constant(gap) if driven else x for x, gap, driven in zip(e.Psi, place.Psi, of_driver, strict=True))
+    held = replace(e, Psi=Psi)
+    turning = np.array([name.endswith(".phi") for name in e.v_names])
+    length = size(place)
+    dx = TRIAL * direction / np.max(np.abs(np.where(turning, direction, direction / length)))
+    try:
+        moved = closed(Place(held, place.q, place.v).moved(dx), "unit", length)
+    except ModelError:
+        return False
+    return bool((moved.q - place.q) @ dx > 0.5 * dx @ dx)
+
+
+def _involved(model: Model, vectors: Array) -> list[str]:
+    """The drivers with a notable component in one of the vectors."""
+    if not vectors.size:
+        return []
+    parts = np.max(np.abs(vectors), axis=1)
+    return [driver.name for driver, x in zip(model.drivers, parts, strict=True) if x > INVOLVED * np.max(parts)]
+
+
+def _undriven(e: Equations, basis: Array, spare: Sequence[str]) -> ModelError:
+    several = basis.shape[1] > 1
+    listed = "; ".join(f"({k}) {text}" if several else text for k, text in enumerate(motions(e, basis), start=1))
+    also = f"; {quoted(spare)} drive what is driven already" if spare else ""
+    return ModelError(
+        f"{basis.shape[1]} {'freedoms are' if several else 'freedom is'} not driven: {listed}{also}",
+        "undriven",
+        value=basis.shape[1],
+        rule="a kinematic analysis needs one driver for every freedom",
+        suggestion="add drivers, or simulate the motion",
+    )
+
+
+def _over_driven(names: Sequence[str], place: Place, of_driver: NDArray[np.bool_], spare: Array) -> ModelError:
+    """Drivers that depend on each other, x^T D Z = 0: they agree at t = 0 if x^T Psi and x^T Psi_t vanish there."""
+    who = quoted(names)
+    act = f"drivers {who} act on the same freedom" if len(names) > 1 else f"driver {who} has no freedom left to drive"
+    still = Place(place.equations, place.q, np.zeros_like(place.v))
+    x = spare / np.max(np.abs(spare), axis=0)
+    gap, speed = (float(np.max(np.abs(x.T @ rows[of_driver]))) for rows in (still.Psi, still.Psi_dot))
+    if max(gap, speed) <= AGREED:
+        return ModelError(
+            act,
+            "over-driven",
+            value=list(names),
+            rule="a kinematic analysis needs one driver for every freedom",
+            suggestion="remove one driver",
+        )
+    return ModelError(
+        f"{act} and cannot both be followed: at t = 0 they differ by {gap:.3g}, their rates by {speed:.3g} per second",
+        "drivers-conflict",
+        value=max(gap, speed),
+        suggestion="remove one driver",
+    )
