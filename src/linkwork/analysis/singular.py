@@ -1,0 +1,155 @@
+"""Singular positions on the path of a driven mechanism: passed ones, and those where the motion ends.
+
+The constraints of a mechanism whose drivers take all freedoms determine its velocities, Psi_q v = -Psi_t, as long as
+Psi_q has full column rank. Where it loses rank, two assembly modes meet. Either the path passes through, as in a
+parallelogram whose links are in line, or it turns back in time: no position exists beyond, the mechanism locks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+# (t, q) -> Psi, Psi_q, Psi_t; positions and rows scaled so that all numbers are of order one
+Linearized = Callable[[float, Array], tuple[Array, Array, Array]]
+
+SINGULAR = 1e-6  # of the largest smallest singular value on the path
+PROBES = 9
+MAX_ITERATIONS = 30
+INVOLVED = 0.1  # of the largest component of a left null vector
+
+
+@dataclass(frozen=True)
+class Instant:
+    """Position, velocity and acceleration at one time."""
+
+    t: float
+    q: Array
+    v: Array
+    a: Array
+
+
+def between(start: Instant, end: Instant, t: float) -> Instant:
+    """The polynomial of fifth degree through both instants, with their velocities and accelerations."""
+    h = end.t - start.t
+    s = (t - start.t) / h
+    # q = q_0 + h v_0 s + h^2 a_0 s^2/2 + c_3 s^3 + c_4 s^4 + c_5 s^5
+    A = end.q - start.q - h * start.v - 0.5 * h * h * start.a
+    B = h * (end.v - start.v) - h * h * start.a
+    C = h * h * (end.a - start.a)
+    c_3, c_4, c_5 = 10 * A - 4 * B + 0.5 * C, -15 * A + 7 * B - C, 6 * A - 3 * B + 0.5 * C
+    q = start.q + s * (h * start.v + s * (0.5 * h * h * start.a + s * (c_3 + s * (c_4 + s * c_5))))
+    v = start.v + (s * (h * h * start.a + s * (3 * c_3 + s * (4 * c_4 + s * 5 * c_5)))) / h
+    a = start.a + s * (6 * c_3 + s * (12 * c_4 + s * 20 * c_5)) / (h * h)
+    return Instant(t, q, v, a)
+
+
+@dataclass(frozen=True)
+class Passed:
+    """A singular position on the path: its time, and how much each row takes part."""
+
+    t: float
+    involvement: Array
+
+
+def passed_between(start: Instant, end: Instant, linearized: Linearized, usual: float) -> Passed | None:
+    """The singular position between two instants, if there is one.
+
+    The smallest singular value, seen with its sign, goes through zero at the rate u^T (dPsi_q/dt) w with its singular
+    vectors u and w; Newton's iteration on that. `usual` is what the value is elsewhere.
+    """
+
+    def triplet(t: float) -> tuple[Array, float, Array]:
+        _, J, _ = linearized(t, between(start, end, t).q)
+        U, values, V_T = np.linalg.svd(J, full_matrices=False)
+        return U[:, -1], float(values[-1]), V_T[-1]
+
+    h = end.t - start.t
+    probes = [start.t + h * k / (PROBES + 1) for k in range(1, PROBES + 1)]
+    t = min(probes, key=lambda t: triplet(t)[1])
+    d = 1e-4 * h
+    for _ in range(MAX_ITERATIONS):
+        u, value, w = triplet(t)
+        (_, J_0, _), (_, J_1, _) = (linearized(x, between(start, end, x).q) for x in (t - d, t + d))
+        rate = float(u @ (J_1 - J_0) @ w) / (2 * d)
+        change = -value / rate if rate else np.inf
+        if not start.t <= t + change <= end.t:
+            return None
+        t += change
+        if abs(change) <= 1e-12 * h:
+            break
+    u, value, _ = triplet(t)
+    return Passed(t, u) if value <= SINGULAR * usual else None
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The position at which the path turns back in time."""
+
+    t: float
+    q: Array
+    involvement: Array
+
+
+def limit_beyond(near: Instant, linearized: Linearized, arm: float) -> Limit | None:
+    """The end of the path shortly after an instant, if it is one.
+
+    Near its end the path is followed along the direction w of the smallest singular value instead of time,
+
+        Psi(t, q) = 0,    w . (q - q_near) = s,
+
+    where it is smooth, and ends where dt/ds = 0; secant iteration on s.
+    """
+    _, J, _ = linearized(near.t, near.q)
+    w = np.linalg.svd(J)[2][-1]
+    w = w if w @ near.v >= 0 else -w
+
+    def tangent(t: float, q: Array) -> tuple[Array, float]:
+        """(dq/ds, dt/ds)."""
+        _, J, Psi_t = linearized(t, q)
+        K = np.block([[J, Psi_t[:, None]], [w[None, :], np.zeros((1, 1))]])
+        x = np.linalg.lstsq(K, np.append(np.zeros(len(J)), 1.0), rcond=None)[0]
+        return x[:-1], float(x[-1])
+
+    def at(s: float, t: float, q: Array) -> tuple[float, Array]:
+        """The point of the path at s, by Newton's iteration from a neighbour."""
+        for _ in range(MAX_ITERATIONS):
+            Psi, J, Psi_t = linearized(t, q)
+            K = np.block([[J, Psi_t[:, None]], [w[None, :], np.zeros((1, 1))]])
+            x = np.linalg.lstsq(K, -np.append(Psi, w @ (q - near.q) - s), rcond=None)[0]
+            q, t = q + x[:-1], t + float(x[-1])
+            if np.max(np.abs(x)) <= 1e-14 * (arm + np.max(np.abs(q))):
+                break
+        return t, q
+
+    s, ds = 0.0, 1e-4 * arm
+    t, q = at(s, near.t, near.q)
+    q_s, rate = tangent(t, q)
+    for _ in range(MAX_ITERATIONS):
+        new_t, new_q = at(s + ds, t + ds * rate, q + ds * q_s)
+        new_q_s, new_rate = tangent(new_t, new_q)
+        if not np.isfinite(new_rate) or new_rate == rate:
+            return None
+        s, t, q, q_s = s + ds, new_t, new_q, new_q_s
+        ds, rate = ds * new_rate / (rate - new_rate), new_rate
+        if abs(ds) > arm:
+            return None
+        if abs(ds) <= 1e-9 * arm:
+            Psi, J, _ = linearized(t, q)
+            if np.max(np.abs(Psi)) > 1e-9 * arm or t < near.t - 1e-9 * (1.0 + abs(near.t)):
+                return None
+            return Limit(t, q, np.linalg.svd(J, full_matrices=False)[0][:, -1])
+    return None
+
+
+def elements_of(rows: tuple[str, ...], involvement: Array) -> tuple[str, ...]:
+    """The joints and drivers whose rows take part, those that do most first."""
+    parts: dict[str, float] = {}
+    for name, x in zip(rows, np.abs(involvement), strict=True):
+        parts[name] = max(parts.get(name, 0.0), float(x))
+    most = max(parts.values(), default=0.0)
+    return tuple(sorted((name for name in parts if parts[name] >= INVOLVED * most), key=lambda name: -parts[name]))
