@@ -1,0 +1,81 @@
+"""What designers of linkages read off a motion: coupler curves, input and output, transmission angle, dead centres."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.errors import UsageError
+from linkwork.trajectory import RATES, Trajectory
+
+Array = NDArray[np.float64]
+
+
+def coupler_curve(motion: Trajectory, point: str) -> Array:
+    """The path of a named point ("coupler.P"): rows (x, y), one for every report time."""
+    return np.column_stack([motion[f"{point}.x"], motion[f"{point}.y"]])
+
+
+def rates_of(name: str) -> tuple[str, str]:
+    """The names of speed and acceleration of a coordinate: slider.vx and slider.ax for slider.x."""
+    owner, _, part = name.rpartition(".")
+    if part not in RATES or not owner:
+        raise UsageError(
+            f"'{name}' is no coordinate of a body or point, such as rod.phi or rod.B.x", "not-a-coordinate"
+        )
+    speed, acceleration = RATES[part]
+    return f"{owner}.{speed}", f"{owner}.{acceleration}"
+
+
+def input_output(motion: Trajectory, given: str, result: str) -> Array:
+    """Rows (input, output, ratio) of two coordinates; ratio = d output/d input, not finite where the input rests."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = motion[rates_of(result)[0]] / motion[rates_of(given)[0]]
+    return np.column_stack([motion[given], motion[result], ratio])
+
+
+def transmission_angle(motion: Trajectory, line: tuple[str, str], other: tuple[str, str]) -> Array:
+    """The angle between two lines, each through two named points, in [0, pi/2].
+
+    In a four-bar these are the coupler and the output link at their joint: at pi/2 the coupler turns the output link
+    best, at zero not at all.
+    """
+    first, second = (coupler_curve(motion, end) - coupler_curve(motion, start) for start, end in (line, other))
+    cross = first[:, 0] * second[:, 1] - first[:, 1] * second[:, 0]
+    angle: Array = np.arctan2(np.abs(cross), np.abs(np.sum(first * second, axis=1)))
+    return angle
+
+
+@dataclass(frozen=True)
+class DeadCentre:
+    """A time at which an output rests and turns back, its value there, and its acceleration."""
+
+    t: float
+    value: float
+    acceleration: float
+
+
+def dead_centres(motion: Trajectory, output: str) -> list[DeadCentre]:
+    """Where the speed of a coordinate ("slider.x") changes its sign.
+
+    Between report times the speed is the cubic through its values and derivatives, which are known at both ends; the
+    error of the time is of fourth order in the report step.
+    """
+    t, x = motion.t, motion[output]
+    v, a = (motion[name] for name in rates_of(output))
+    found = []
+    for k in np.flatnonzero((v[1:] != 0.0) & (v[1:] * v[:-1] <= 0.0)):
+        h = t[k + 1] - t[k]
+        # v = v_0 + h a_0 s + c_2 s^2 + c_3 s^3
+        gain = v[k + 1] - v[k] - h * a[k]
+        bend = h * (a[k + 1] - a[k])
+        cubic = np.polynomial.Polynomial([v[k], h * a[k], 3 * gain - bend, bend - 2 * gain])
+        roots: NDArray[np.complex128] = np.asarray(cubic.roots(), dtype=complex)
+        inside = (np.abs(roots.imag) < 1e-9) & (roots.real >= -1e-12) & (roots.real < 1.0)
+        if inside.any():
+            s = float(np.min(roots.real[inside]))
+            place = x[k] + h * cubic.integ()(s)
+            found.append(DeadCentre(float(t[k] + s * h), float(place), float(cubic.deriv()(s) / h)))
+    return found
