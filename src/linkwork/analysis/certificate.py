@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 EPS = 2.0**-52
 RADII = (1e-9, 1e-7, 1e-11)  # of the unit of each coordinate, tried in turn
 WIDER = 1.0 + 1e-10  # covers the rounding of the few sums of numbers that are not negative
-MONOTONE = {"exp": 1, "atan": 1, "tanh": 1, "asin": 1, "acos": -1, "log": 1}
+MONOTONE = ("exp", "atan", "tanh", "asin", "acos", "log")
 
 
 class NoEnclosureError(Exception):
@@ -90,13 +90,13 @@ def _wave(f: Callable[[float], float]) -> Callable[[Interval], Interval]:
     return over
 
 
-def _monotone(f: Callable[[float], float], direction: int) -> Callable[[Interval], Interval]:
+def _monotone(f: Callable[[float], float]) -> Callable[[Interval], Interval]:
     def over(x: Interval) -> Interval:
         try:
-            ends = f(x.lo), f(x.hi)
+            lo, hi = sorted((f(x.lo), f(x.hi)))
         except ValueError as error:
             raise NoEnclosureError(str(error)) from None
-        return outward(*ends[::direction], ulps=4)
+        return outward(lo, hi, ulps=4)
 
     return over
 
@@ -125,7 +125,7 @@ def _refused(*_: Any) -> Interval:
 
 def arithmetic() -> Arithmetic:
     table: dict[str, Callable[..., Any]] = dict.fromkeys((*FUNCTIONS, "pow", "atan2", "le", "spline"), _refused)
-    table |= {name: _monotone(getattr(math, name), direction) for name, direction in MONOTONE.items()}
+    table |= {name: _monotone(getattr(math, name)) for name in MONOTONE}
     return table | {
         "add": Interval.__add__,
         "sub": Interval.__sub__,

@@ -45,7 +45,8 @@ AGREEMENT = 1e-9  # of two estimates of an end
 POOR_AGREEMENT = 1e-5  # what is accepted when paths cannot be followed closer to the end
 SINGULAR = 1e-7  # ratio of singular values below which an end counts as singular
 INFINITE = 1e-6  # ratio of the homogenizing coordinate to the largest of its group
-SAME = 1e-7  # ends nearer than this are one
+SAME = 1e-7  # regular ends nearer than this are one
+SAME_SINGULAR = 1e-4
 
 
 # Layout of `table`: n, rows; for each row degree, terms, the terms (re, im, degree indices each), the linear forms
@@ -417,9 +418,9 @@ def solve(system: Sequence[Polynomial], grouping: Grouping, rng: np.random.Gener
             infinite += 1
         else:
             y = H.affine(x)
-            tolerance = SAME if good else 1e-4
-            near = [k for k, z in enumerate(points) if np.max(np.abs(y - z)) < tolerance * (1 + np.max(np.abs(z)))]
-            if near:
+            # regular ends differ from each other, singular ones are known to fewer digits
+            near = [k for k in np.flatnonzero(~np.array(regular, dtype=bool)) if _near(y, points[k])]
+            if near and not good:
                 multiplicity[near[0]] += 1
             else:
                 points.append(y)
@@ -442,6 +443,10 @@ def _tracked(H: Homotopy, starts: Complex, predicted: float) -> tuple[Complex, C
     middle[lost != REACHED] = np.nan
     ends, status = H.followed(middle, ENDGAME + 0.0j, 0.0j, predicted)
     return middle, ends, np.maximum(lost, status)
+
+
+def _near(x: Complex, y: Complex) -> bool:
+    return bool(np.max(np.abs(x - y)) < SAME_SINGULAR * (1 + np.max(np.abs(y))))
 
 
 def _conditions(H: Homotopy, ends: Complex, status: Array) -> Array:

@@ -1,0 +1,688 @@
+"""Assembly modes: all positions in which a mechanism closes, counted and certified."""
+
+import json
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linkwork.analysis.certificate import Interval, NoEnclosureError, arithmetic, outward
+from linkwork.analysis.homotopy import path_count, solve
+from linkwork.analysis.modes import Mode, Modes, Problem, modes
+from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
+from linkwork.elements.drivers import Driver
+from linkwork.elements.joints import (
+    AngleLock,
+    Distance,
+    Gear,
+    Measure,
+    PointOnLine,
+    Prismatic,
+    Revolute,
+    Rigid,
+    Rolling,
+    Spherical,
+)
+from linkwork.elements.motions import Law, Polynomial
+from linkwork.equations.body import body_equations
+from linkwork.equations.equations import TIME
+from linkwork.errors import UsageError
+from linkwork.expressions.graph import sin
+from linkwork.model import Model
+
+GROUND = Ground()
+
+
+def body(name: str, position: complex = 0j, angle: float = 0.0, **points: tuple[float, float]) -> PlanarBody:
+    return PlanarBody(name, 1.0, 1.0, (position.real, position.imag), angle, points=points)
+
+
+def xy(z: complex) -> tuple[float, float]:
+    return z.real, z.imag
+
+
+def turn(phi: float) -> complex:
+    return complex(math.cos(phi), math.sin(phi))
+
+
+def circles(a: complex, r: float, b: complex, s: float) -> list[complex]:
+    """Where the circle about a with radius r meets the one about b with radius s."""
+    d = abs(b - a)
+    x = (d * d + r * r - s * s) / (2 * d)
+    if abs(x) > r:
+        return []
+    y = math.sqrt(r * r - x * x)
+    u = (b - a) / d
+    return [a + u * complex(x, y), a + u * complex(x, -y)]
+
+
+def place(mode: Mode, name: str) -> complex:
+    return complex(mode.q[f"{name}.x"], mode.q[f"{name}.y"])
+
+
+def same_sets(found: list[np.ndarray], expected: list[np.ndarray], tolerance: float = 1e-12) -> None:
+    assert len(found) == len(expected)
+    left = list(expected)
+    for x in found:
+        nearest = min(range(len(left)), key=lambda k: float(np.max(np.abs(left[k] - x))))
+        np.testing.assert_allclose(x, left.pop(nearest), atol=tolerance)
+
+
+def proved(result: Modes) -> None:
+    """Complete by homotopy, every mode certified and closed to rounding."""
+    assert result.complete
+    assert result.method == "homotopy"
+    assert result.lost == 0
+    assert all(mode.certified and not mode.singular and mode.residual < 1e-14 for mode in result.modes)
+
+
+def four_bar(a: float, b: float, c: float, d: float, phi: float) -> Model:
+    crank, coupler, rocker = (
+        body("crank", 0j, phi),
+        body("coupler", 0.3 + 1j, 0.2, P=(0.5, 0.4)),
+        body("rocker", d + 0j, 1.0),
+    )
+    joints = (
+        Revolute("O", GROUND, crank, (0.0, 0.0), (0.0, 0.0)),
+        Revolute("A", crank, coupler, (a, 0.0), (0.0, 0.0)),
+        Revolute("B", coupler, rocker, (b, 0.0), (c, 0.0)),
+        Revolute("C", GROUND, rocker, (d, 0.0), (0.0, 0.0)),
+    )
+    return Model("four_bar", (crank, coupler, rocker), joints)
+
+
+def test_four_bar_with_fixed_crank_has_the_two_modes_of_a_dyad() -> None:
+    """Two circles meet in two points; the angles of coupler and rocker follow from these."""
+    a, b, c, d, phi = 1.0, 2.5, 2.0, 2.2, math.pi / 3
+    result = modes(four_bar(a, b, c, d, phi), keep=["crank.phi"])
+    proved(result)
+    assert (result.paths, result.finite, result.real, result.singular, result.slices) == (2, 2, 2, 0, 0)
+    A = a * turn(phi)
+    expected = [np.array([phi, np.angle((B - A) / b), np.angle((B - d) / c)]) for B in circles(A, b, complex(d), c)]
+    same_sets(
+        [np.array([np.angle(turn(m.q[f"{n}.phi"])) for n in ("crank", "coupler", "rocker")]) for m in result.modes],
+        expected,
+    )
+    for mode in result.modes:
+        assert mode.q["crank.phi"] == phi  # kept exactly
+        P = place(mode, "coupler") + turn(mode.q["coupler.phi"]) * (0.5 + 0.4j)
+        np.testing.assert_allclose(mode.points["coupler.P"], xy(P), atol=1e-15)
+
+
+def test_four_bar_that_cannot_close_has_no_mode_and_that_is_proved() -> None:
+    result = modes(four_bar(1.0, 0.3, 0.3, 2.2, math.pi / 3), keep=["crank.phi"])
+    assert result.complete
+    assert (result.finite, result.real) == (2, 0)  # a pair of conjugate positions
+
+
+def test_a_stretched_four_bar_has_one_singular_mode() -> None:
+    """Crank along the frame, coupler and rocker in one line: the two modes are one, and no test can certify it."""
+    result = modes(four_bar(1.0, 0.7, 0.5, 2.2, 0.0), keep=["crank.phi"])
+    assert result.complete
+    assert (result.paths, result.finite, result.singular, result.real) == (2, 1, 1, 1)
+    (mode,) = result.modes
+    assert mode.singular
+    assert not mode.certified
+    np.testing.assert_allclose([mode.q["coupler.phi"], abs(mode.q["rocker.phi"])], [0.0, math.pi], atol=1e-6)
+
+
+def slider_crank(l1: float, l2: float, offset: float, phi: float) -> Model:
+    crank, rod, slider = body("crank", 0j, phi), body("rod", 0.5 + 0.5j, -0.3), body("slider", 2.0 + offset * 1j)
+    joints = (
+        Revolute("O", GROUND, crank, (0.0, 0.0), (0.0, 0.0)),
+        Revolute("A", crank, rod, (l1, 0.0), (0.0, 0.0)),
+        Revolute("B", rod, slider, (l2, 0.0), (0.0, 0.0)),
+        Prismatic("S", GROUND, slider, (0.0, offset), (0.0, 0.0), (1.0, 0.0)),
+    )
+    return Model("slider_crank", (crank, rod, slider), joints)
+
+
+def test_slider_crank_with_fixed_crank_has_two_modes() -> None:
+    """x = l1 cos phi +- sqrt(l2^2 - (l1 sin phi - offset)^2)."""
+    l1, l2, offset, phi = 1.0, 2.0, 0.3, 0.8
+    result = modes(slider_crank(l1, l2, offset, phi), keep=["crank.phi"])
+    proved(result)
+    assert (result.paths, result.finite, result.real) == (2, 2, 2)
+    root = math.sqrt(l2**2 - (l1 * math.sin(phi) - offset) ** 2)
+    expected = [np.array([l1 * math.cos(phi) + sign * root, offset]) for sign in (1, -1)]
+    same_sets([np.array([m.q["slider.x"], m.q["slider.y"]]) for m in result.modes], expected)
+
+
+SIX_REAL = ([0j, 15.91 + 0j, 10j], [0j, 17.04 + 0j, 20.84 * turn(0.8822593)], [14.98, 15.38, 12.0])
+
+
+def triad(base: list[complex], platform: list[complex], lengths: list[float], rods: bool) -> Model:
+    """A body on three legs with pins: bars, or massless rods."""
+    p = body("platform", 3.0 + 12.0j, 0.1)
+    if rods:
+        joints = tuple(
+            Distance(f"L{k}", GROUND, p, xy(b), xy(s), r)
+            for k, (b, s, r) in enumerate(zip(base, platform, lengths, strict=True))
+        )
+        return Model("rods", (p,), joints)
+    legs = [body(f"leg{k}", b, 1.0 + 0.3 * k) for k, b in enumerate(base)]
+    lower = [
+        Revolute(f"B{k}", GROUND, leg, xy(b), (0.0, 0.0)) for k, (leg, b) in enumerate(zip(legs, base, strict=True))
+    ]
+    upper = [Revolute(f"P{k}", leg, p, (lengths[k], 0.0), xy(platform[k])) for k, leg in enumerate(legs)]
+    return Model("triad", (*legs, p), (*lower, *upper))
+
+
+def eliminated(base: list[complex], platform: list[complex], lengths: list[float]) -> list[np.ndarray]:
+    """The positions of the platform by elimination: |z + theta s_k - b_k| = l_k for k = 0, 1, 2.
+
+    Differences to the first equation are linear in (x, y); with these from Cramer's rule the first one, times the
+    square of the determinant, is a Laurent polynomial in theta with six roots, found by interpolation.
+    """
+
+    def position(theta: complex) -> tuple[complex, complex, complex]:
+        """Determinant, and determinant times z and times its conjugate, which is free where theta is complex."""
+        back = 1 / theta
+        # |z + e_k|^2 = l_k^2 with e_k = theta s_k - b_k: z conj(e) + conj(z) e + |z|^2 + |e|^2 = l^2
+        e = [theta * s - b for s, b in zip(platform, base, strict=True)]
+        f = [back * s.conjugate() - b.conjugate() for s, b in zip(platform, base, strict=True)]
+        g = [r * r - x * y for r, x, y in zip(lengths, e, f, strict=True)]
+        (a1, b1, c1), (a2, b2, c2) = ((f[k] - f[0], e[k] - e[0], g[k] - g[0]) for k in (1, 2))
+        return a1 * b2 - a2 * b1, c1 * b2 - c2 * b1, a1 * c2 - a2 * c1
+
+    def first_row(theta: complex) -> complex:
+        D, z, c = position(theta)
+        e = theta * platform[0] - base[0]
+        f = platform[0].conjugate() / theta - base[0].conjugate()
+        return (z + D * e) * (c + D * f) - D * D * lengths[0] ** 2
+
+    n = 32
+    samples = np.array([first_row(turn(2 * math.pi * k / n)) for k in range(n)])
+    coefficients = np.fft.fft(samples) / n  # of theta^0 ... theta^15, theta^-16 ... theta^-1
+    laurent = np.concatenate([coefficients[-6:], coefficients[:7]])  # theta^-6 ... theta^6
+    large = np.flatnonzero(np.abs(laurent) > 1e-11 * np.max(np.abs(laurent)))
+    roots = np.roots(laurent[large[0] : large[-1] + 1][::-1])
+    result = []
+    for theta in roots[np.abs(np.abs(roots) - 1) < 1e-7]:
+        D, z, _ = position(complex(theta))
+        result.append(np.array([(z / D).real, (z / D).imag, np.angle(theta)]))
+    return result
+
+
+@pytest.mark.parametrize("rods", [False, True], ids=["bars", "rods"])
+def test_the_triad_has_the_six_modes_of_its_elimination(rods: bool) -> None:
+    """Proportions for which all six solutions are real; bars and massless rods have the same positions."""
+    expected = eliminated(*SIX_REAL)
+    assert len(expected) == 6
+    result = modes(triad(*SIX_REAL, rods=rods))
+    proved(result)
+    assert (result.paths, result.finite, result.infinite) == (6, 6, 0)
+    found = [
+        np.array([m.q["platform.x"], m.q["platform.y"], np.angle(turn(m.q["platform.phi"]))]) for m in result.modes
+    ]
+    same_sets(found, expected, tolerance=1e-8)  # the roots of the eliminant are known to fewer digits
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_triads_have_as_many_real_modes_as_their_elimination(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    base = [complex(*x) for x in rng.uniform(-2, 2, (3, 2))]
+    platform = [complex(*x) for x in rng.uniform(-2, 2, (3, 2))]
+    z, theta = complex(*rng.uniform(-1, 1, 2)), turn(rng.uniform(-3, 3))
+    lengths = [abs(z + theta * s - b) for s, b in zip(platform, base, strict=True)]
+    expected = eliminated(base, platform, lengths)
+    result = modes(triad(base, platform, lengths, rods=False))
+    proved(result)
+    assert result.finite == 6
+    found = [
+        np.array([m.q["platform.x"], m.q["platform.y"], np.angle(turn(m.q["platform.phi"]))]) for m in result.modes
+    ]
+    same_sets(found, expected, tolerance=1e-7)
+    assert any(abs(x[0] + 1j * x[1] - z) < 1e-9 for x in found)
+
+
+POINTS = {
+    "O": 0j, "H": 0.4 - 0.2j, "N": 0.1 - 0.8j, "M": 1.9 - 1.4j, "G": 1.6 + 0.4j,
+    "D": 2.2 - 0.4j, "C": 2.5 - 1.4j, "B": 2.9 - 1.1j, "A": 2.9 - 1.9j, "K": 3.4 - 1.9j,
+}  # fmt: skip
+
+
+def warsaw() -> Model:
+    """Eight bodies, nine revolute and two prismatic joints, two driven lengths [tartari2019, problem 12]."""
+    frames = {"1": "ODAM", "2": "DCG", "3": "AKB", "4": "CB", "5": "N", "6": "M", "7": "H", "8": "G"}
+    bodies = {}
+    for name, points in frames.items():
+        origin = POINTS[points[0]]
+        axis = POINTS[points[1]] - origin if len(points) > 1 else 1.0 + 0j
+        unit = axis / abs(axis)
+        local = {p: xy((POINTS[p] - origin) / unit) for p in points}
+        bodies[f"b{name}"] = body(f"b{name}", origin, float(np.angle(unit)), **local)
+
+    def pin(i: str, j: str, point: str) -> Revolute:
+        at = xy(POINTS[point]) if i == "0" else bodies[f"b{i}"].points[point]
+        return Revolute(
+            point, GROUND if i == "0" else bodies[f"b{i}"], bodies[f"b{j}"], at, bodies[f"b{j}"].points[point]
+        )
+
+    pins = [pin(*text) for text in ("01O", "07H", "05N", "12D", "13A", "16M", "28G", "24C", "34B")]
+    slides = [
+        Prismatic(f"S{i}{j}", bodies[f"b{i}"], bodies[f"b{j}"], (0.0, 0.0), (0.0, 0.0), xy(POINTS[q] - POINTS[p]))
+        for i, j, p, q in ("56NM", "78HG")
+    ]
+    drivers = (
+        Driver("NM", slides[0], "displacement", Law(abs(POINTS["M"] - POINTS["N"]) - 0.25 * sin(2.0 * TIME))),
+        Driver("HG", slides[1], "displacement", Law(abs(POINTS["G"] - POINTS["H"]) + 0.30 * sin(5.0 * TIME))),
+    )
+    return Model("warsaw_problem12", tuple(bodies.values()), (*pins, *slides), drivers)
+
+
+def warsaw_modes() -> Iterator[np.ndarray]:
+    """M, G, D, A, C, B of all modes by circles: about O and N, about D and H, about A and C."""
+    P = POINTS
+
+    def carried(point: str, start: str, end: str, new_start: complex, new_end: complex) -> complex:
+        return new_start + (P[point] - P[start]) * (new_end - new_start) / (P[end] - P[start])
+
+    def distance(a: str, b: str) -> float:
+        return abs(P[a] - P[b])
+
+    for M in circles(P["O"], distance("O", "M"), P["N"], distance("N", "M")):
+        D, A = (carried(p, "O", "M", P["O"], M) for p in "DA")
+        for G in circles(D, distance("D", "G"), P["H"], distance("H", "G")):
+            C = carried("C", "D", "G", D, G)
+            for B in circles(A, distance("A", "B"), C, distance("C", "B")):
+                yield np.array([x for point in (M, G, D, A, C, B) for x in xy(point)])
+
+
+def test_warsaw_problem_12_has_the_modes_of_its_three_dyads() -> None:
+    """Body 1 with the ram NM, body 2 with the ram HG, bodies 3 and 4: circle intersections give all modes."""
+    result = modes(warsaw())
+    proved(result)
+    expected = list(warsaw_modes())
+    assert result.real == len(expected)
+    assert result.finite == 8
+    assert result.paths == 2 + 2 * 2 + 4 * 2
+    names = ("b1.M", "b2.G", "b1.D", "b1.A", "b2.C", "b3.B")
+    same_sets(
+        [np.array([x for name in names for x in m.points[name]]) for m in result.modes], expected, tolerance=1e-12
+    )
+    start = {name: complex(*xy) for name, xy in result.modes[0].points.items()}  # the nearest to the start is the start
+    assert all(abs(z - POINTS[name.split(".")[1]]) < 1e-13 for name, z in start.items())
+
+
+def dyad_chain(lengths: list[tuple[float, float]], pivots: list[complex], phi: float) -> Model:
+    """A crank of length one at 0, then for every k a bar r from the last tip and a bar s from pivot k, pinned."""
+    crank = body("crank", 0j, phi)
+    bodies, joints = [crank], [Revolute("O", GROUND, crank, (0.0, 0.0), (0.0, 0.0))]
+    tip, s_tip = crank, 1.0
+    for k, ((r, s), pivot) in enumerate(zip(lengths, pivots, strict=True)):
+        bar, rocker = body(f"bar{k}", 0.3j * k, 0.1 * k), body(f"rocker{k}", pivot, 1.0)
+        bodies += [bar, rocker]
+        joints += [
+            Revolute(f"T{k}", tip, bar, (s_tip, 0.0), (0.0, 0.0)),
+            Revolute(f"Q{k}", bar, rocker, (r, 0.0), (s, 0.0)),
+            Revolute(f"P{k}", GROUND, rocker, xy(pivot), (0.0, 0.0)),
+        ]
+        tip, s_tip = rocker, s
+    return Model("dyads", tuple(bodies), tuple(joints))
+
+
+def chain_tips(lengths: list[tuple[float, float]], pivots: list[complex], tip: complex) -> Iterator[list[complex]]:
+    if not lengths:
+        yield []
+        return
+    (r, s), pivot = lengths[0], pivots[0]
+    for point in circles(tip, r, pivot, s):
+        for rest in chain_tips(lengths[1:], pivots[1:], point):
+            yield [point, *rest]
+
+
+numbers = st.floats(0.3, 2.0)
+
+
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(
+    st.lists(st.tuples(numbers, numbers, st.floats(-2.0, 2.0), st.floats(-2.0, 2.0)), min_size=1, max_size=3),
+    st.floats(-3.0, 3.0),
+)
+def test_chains_of_dyads_have_the_modes_of_their_circles(dyads: list[tuple[float, ...]], phi: float) -> None:
+    """Each dyad doubles the modes for which its two circles meet."""
+    lengths = [(r, s) for r, s, _, _ in dyads]
+    pivots = [complex(x, y) for _, _, x, y in dyads]
+    expected = list(chain_tips(lengths, pivots, turn(phi)))
+    nearest = _least_margin(lengths, pivots, turn(phi))
+    if nearest < 1e-3:
+        return  # circles that touch: the count is a matter of rounding
+    result = modes(dyad_chain(lengths, pivots, phi), keep=["crank.phi"])
+    assert result.complete
+    assert all(mode.residual < 1e-12 for mode in result.modes)
+    found = [
+        np.array([place(m, f"rocker{k}") + s * turn(m.q[f"rocker{k}.phi"]) for k, (_, s) in enumerate(lengths)])
+        for m in result.modes
+    ]
+    same_sets(found, [np.array(tips) for tips in expected], tolerance=1e-9)
+
+
+def _least_margin(lengths: list[tuple[float, float]], pivots: list[complex], tip: complex) -> float:
+    """How far the circles are from touching, over all branches."""
+    if not lengths:
+        return math.inf
+    (r, s), pivot = lengths[0], pivots[0]
+    d = abs(pivot - tip)
+    margin = min(abs(d - r - s), abs(d - abs(r - s)), d)
+    if margin < 1e-3:
+        return margin
+    return min([margin, *(_least_margin(lengths[1:], pivots[1:], point) for point in circles(tip, r, pivot, s))])
+
+
+def test_three_dyads_that_always_reach_have_eight_modes() -> None:
+    """Bars so long that the circles meet whatever the branch: 2 x 2 x 2 by construction."""
+    lengths, pivots = [(3.0, 2.9), (3.1, 3.0), (3.3, 3.2)], [2.0 + 0j, 1.0 - 1.0j, -1.0 + 0.5j]
+    result = modes(dyad_chain(lengths, pivots, 0.4), keep=["crank.phi"])
+    proved(result)
+    assert (result.paths, result.finite, result.real) == (2 + 4 + 8, 8, 8)
+
+
+def test_four_bar_without_kept_angle_is_a_curve_of_degree_six() -> None:
+    """Witness points: the closure curve meets a hyperplane of (x, y, cos, sin) in six points."""
+    model = four_bar(1.0, 2.5, 2.0, 2.2, math.pi / 3)
+    results = [modes(model, seed=seed) for seed in (1, 2, 3)]
+    for result in results:
+        proved(result)
+        assert (result.slices, result.degree, result.paths) == (1, 6, 6)
+        assert result.real % 2 == 0  # complex ones come in pairs
+    e = body_equations(model)
+    problem = Problem(model, e, ())
+    for mode in results[0].modes:
+        assert np.max(np.abs(problem.evaluated(e.Psi, np.array(list(mode.q.values()))))) < 1e-14
+
+
+def test_a_crank_alone_is_a_circle() -> None:
+    """x^2 + y^2 = 1 has degree two."""
+    crank = body("crank", 1.0 + 0j)
+    result = modes(Model("crank", (crank,), (Revolute("O", GROUND, crank, (0.0, 0.0), (-1.0, 0.0)),)))
+    assert (result.slices, result.degree, result.real) == (1, 2, 2)
+
+
+def test_parallel_cranks_with_a_dependent_third_one() -> None:
+    """Three equal cranks carry one coupler: more equations than freedoms, yet one freedom; only the parallel mode."""
+    pivots = (0.0, 1.3, 2.9)
+    cranks = [body(f"crank{k}", complex(x), math.pi / 3) for k, x in enumerate(pivots)]
+    coupler = body("coupler", turn(math.pi / 3))
+    lower = [
+        Revolute(f"O{k}", GROUND, c, (x, 0.0), (0.0, 0.0)) for k, (c, x) in enumerate(zip(cranks, pivots, strict=True))
+    ]
+    upper = [
+        Revolute(f"A{k}", c, coupler, (1.0, 0.0), (x, 0.0)) for k, (c, x) in enumerate(zip(cranks, pivots, strict=True))
+    ]
+    model = Model("parallel", (*cranks, coupler), (*lower, *upper))
+    kept = modes(model, keep=["crank0.phi"])
+    assert kept.complete
+    (mode,) = kept.modes
+    assert abs(mode.q["coupler.phi"]) < 1e-12
+    assert not mode.certified  # more equations than coordinates: there is no square system to test
+    free = modes(model)
+    assert (free.slices, free.degree, free.complete) == (1, 2, False)
+    assert "special-geometry" in free.notes[0]
+
+
+def test_a_motion_is_not_taken_for_a_number_of_modes() -> None:
+    """Three equal parallel legs under a straight platform: it swings, and a list of positions is not complete."""
+    pins = [0j, 1.0 + 0j, 2.0 + 0j]
+    result = modes(triad(pins, pins, [1.0, 1.0, 1.0], rods=False))
+    assert not result.complete
+    assert any("special-geometry" in note for note in result.notes)
+
+
+def test_lengths_of_any_unit_give_the_same_modes() -> None:
+    """The triad in micrometres and in kilometres."""
+    base, platform, lengths = SIX_REAL
+    for scale in (1e-6, 1e3):
+        scaled = triad(
+            [scale * b for b in base], [scale * s for s in platform], [scale * r for r in lengths], rods=False
+        )
+        result = modes(scaled)
+        assert (result.complete, result.real, result.finite) == (True, 6, 6)
+        assert all(mode.certified and mode.residual < 1e-14 * scale for mode in result.modes)
+
+
+def whitworth(slot: str) -> Model:
+    """A crank pin drives a slotted lever: pin in a slot, or a block with a pin."""
+    crank, lever, block = body("crank", 0j, 0.7), body("lever", -2.0 + 0j, 0.3), body("block", 0.7 + 0.6j, 0.3)
+    pins = (
+        Revolute("O", GROUND, crank, (0.0, 0.0), (0.0, 0.0)),
+        Revolute("Q", GROUND, lever, (-2.0, 0.0), (0.0, 0.0)),
+    )
+    if slot == "pin":
+        return Model(slot, (crank, lever), (*pins, PointOnLine("S", lever, crank, (0.0, 0.2), (1.0, 0.0), (1.0, 0.0))))
+    slide = Prismatic("S", lever, block, (0.0, 0.2), (0.0, 0.0), (1.0, 0.0), 0.0)
+    return Model(slot, (crank, lever, block), (*pins, Revolute("A", crank, block, (1.0, 0.0), (0.0, 0.0)), slide))
+
+
+@pytest.mark.parametrize("slot", ["pin", "block"])
+def test_slotted_lever_has_two_modes(slot: str) -> None:
+    """The line at distance 0.2 from the pivot passes the pin in two directions."""
+    result = modes(whitworth(slot), keep=["crank.phi"])
+    proved(result)
+    assert result.paths == 2
+    d = turn(0.7) + 2.0
+    side = math.asin(0.2 / abs(d))
+    expected = [np.array([turn(np.angle(d) - side)]), np.array([turn(np.angle(d) + side + math.pi)])]
+    same_sets([np.array([turn(m.q["lever.phi"])]) for m in result.modes], expected)
+
+
+def test_driven_distance_counts_only_with_its_sign() -> None:
+    """A ram between the ground and a crank pin: two modes at a length, none at a negative one."""
+    crank = body("crank", 0j, 0.7)
+    pin = Revolute("O", GROUND, crank, (0.0, 0.0), (0.0, 0.0))
+    ram = Measure("H", GROUND, crank, (-2.0, 0.0), (1.0, 0.0))
+    found = {
+        f: modes(Model("ram", (crank,), (pin,), (Driver("ram", ram, "distance", Polynomial(f)),))) for f in (2.5, -2.5)
+    }
+    proved(found[2.5])
+    cosine = (2.5**2 - 5.0) / 4.0
+    assert sorted(m.q["crank.phi"] for m in found[2.5].modes) == pytest.approx([-math.acos(cosine), math.acos(cosine)])
+    assert found[-2.5].real == 0
+
+
+def test_rigid_and_locked_bodies_follow_their_angles() -> None:
+    """A crank in two parts welded at a right angle, and a slider on a bar that keeps its direction."""
+    crank, arm, foot = body("crank", 0j, 0.5), body("arm", 0j, 0.5 + math.pi / 2), body("foot", 3.0 + 1j, 0.2)
+    joints = (
+        Revolute("O", GROUND, crank, (0.0, 0.0), (0.0, 0.0)),
+        Rigid("W", crank, arm, (1.0, 0.0), (0.0, 0.0)),
+        AngleLock("K", GROUND, foot),
+        Distance("D", arm, foot, (1.0, 0.0), (0.0, 0.0), 2.0),
+        PointOnLine("L", GROUND, foot, (0.0, 0.4), (0.0, 0.0), (1.0, 0.0)),
+    )
+    result = modes(Model("welded", (crank, arm, foot), joints), keep=["crank.phi"])
+    proved(result)
+    tip = turn(0.5) * (1 + 1j)
+    reach = math.sqrt(4.0 - (tip.imag - 0.4) ** 2)
+    assert sorted(m.q["foot.x"] for m in result.modes) == pytest.approx([tip.real - reach, tip.real + reach], abs=1e-12)
+    assert all(m.q["arm.phi"] - m.q["crank.phi"] == pytest.approx(math.pi / 2, abs=1e-14) for m in result.modes)
+
+
+def geared(ratio: float) -> Model:
+    """A five-bar whose cranks are geared to each other."""
+    a, b, k, l = body("a", 0j, 0.4), body("b", 3.0 + 0j, 1.9), body("k"), body("l")  # noqa: E741
+    joints = (
+        Revolute("O", GROUND, a, (0.0, 0.0), (0.0, 0.0)),
+        Revolute("Q", GROUND, b, (3.0, 0.0), (0.0, 0.0)),
+        Gear("G", a, b, ratio, 1.0),
+        Revolute("A", a, k, (1.0, 0.0), (0.0, 0.0)),
+        Revolute("B", b, l, (1.2, 0.0), (0.0, 0.0)),
+        Revolute("C", k, l, (2.0, 0.0), (2.1, 0.0)),
+    )
+    return Model("geared", (a, b, k, l), joints)
+
+
+def geared_modes(ratio: float, turns: int) -> list[float]:
+    """Angles of crank a for which bar l has its length while bar k lies along x: sign changes over a fine grid."""
+
+    def gap(phi: np.ndarray) -> np.ndarray:
+        other = 3.0 + 1.2 * np.exp(1j * (1.9 - ratio * (phi - 0.4)))
+        return np.abs(np.exp(1j * phi) + 2.0 - other) - 2.1
+
+    grid = 0.4 + np.linspace(-math.pi * turns, math.pi * turns, 200001)[:-1]
+    value = gap(grid)
+    return [float(x) for x in grid[np.flatnonzero(value * np.roll(value, -1) < 0)]]
+
+
+def test_a_gear_of_whole_ratio_is_polynomial() -> None:
+    """exp(i phi_b) is a power of exp(i phi_a); all modes of a one-angle equation are found."""
+    result = modes(geared(2.0), keep=["k.phi"])
+    proved(result)
+    assert sorted(m.q["a.phi"] for m in result.modes) == pytest.approx(sorted(geared_modes(2.0, 1)), abs=1e-4)
+
+
+def test_other_gears_and_rolling_are_searched_and_say_so() -> None:
+    """What is found is right and certified; nothing is claimed about what is not."""
+    result = modes(geared(2.5), keep=["a.phi"])
+    assert (result.method, result.complete, result.degree) == ("multi-start", False, None)
+    assert result.real == 2
+    assert all(m.certified and m.residual < 1e-12 for m in result.modes)
+    assert any("not-complete" in note for note in result.notes)
+    disc, bar = body("disc", 0.5j), body("bar", 3.0 + 2.0j)
+    joints = (
+        Rolling("R", GROUND, disc, (0.0, 0.0), (0.0, 0.0), (1.0, 0.0), 0.5),
+        Revolute("P", disc, bar, (0.3, 0.0), (-1.0, 0.0)),
+        Revolute("Q", GROUND, bar, (2.0, 1.0), (1.0, 0.0)),
+    )
+    rolled = modes(Model("rolling", (disc, bar), joints))
+    assert not rolled.complete
+    for mode in rolled.modes:
+        assert mode.certified
+        assert mode.q["disc.x"] == pytest.approx(-0.5 * mode.q["disc.phi"], abs=1e-13)
+
+
+def test_too_many_paths_fall_back_to_a_search() -> None:
+    """The same six modes of the triad, but no claim."""
+    result = modes(triad(*SIX_REAL, rods=False), path_limit=5)
+    assert (result.method, result.complete) == ("multi-start", False)
+    assert 1 <= result.real <= 6
+    assert all(mode.residual < 1e-10 for mode in result.modes)
+
+
+def test_spatial_mechanisms_are_searched() -> None:
+    """A rod on a ball joint: three freedoms, so three slices; positions close."""
+    rod = SpatialBody("rod", 1.0, (1.0, 1.0, 1.0, 0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
+    ball = Spherical("B", GROUND, rod, (0.0, 0.0, 0.0), (-1.0, 0.0, 0.0))
+    result = modes(Model("ball", (rod,), (ball,), gravity=(0.0, 0.0, -9.81), space="spatial"))
+    assert (result.complete, result.slices) == (False, 3)
+    assert result.real >= 1
+    for mode in result.modes:
+        assert math.hypot(*(mode.q[f"rod.{x}"] for x in "xyz")) == pytest.approx(1.0, abs=1e-12)
+        assert math.hypot(*(mode.q[f"rod.e{k}"] for k in range(4))) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_contradictions_have_no_mode() -> None:
+    """A driver and a kept angle that differ; the note says that no position can help."""
+    model = four_bar(1.0, 2.5, 2.0, 2.2, math.pi / 3)
+    driver = Driver("motor", model.joints[0], "angle", Polynomial(0.5))
+    result = modes(Model("driven", model.bodies, model.joints, (driver,)), keep=["crank.phi"])
+    assert (result.complete, result.real) == (True, 0)
+    assert "contradiction" in result.notes[0]
+
+
+def test_unknown_coordinates_are_refused_with_a_suggestion() -> None:
+    with pytest.raises(UsageError, match=r"did you mean 'crank\.phi'"):
+        modes(four_bar(1.0, 2.5, 2.0, 2.2, 1.0), keep=["crank.fi"])
+
+
+def test_the_result_is_ready_for_json() -> None:
+    result = modes(four_bar(1.0, 2.5, 2.0, 2.2, 1.0), keep=["crank.phi"]).as_dict()
+    text = json.loads(json.dumps(result))
+    assert {"modes", "paths", "finite", "real", "singular", "complete", "degree"} <= set(text)
+    assert {"q", "residual", "certified"} <= set(text["modes"][0])
+
+
+def test_results_do_not_depend_on_the_random_numbers() -> None:
+    """Other start systems, the same modes in the same order."""
+    first, second = (modes(triad(*SIX_REAL, rods=False), seed=seed) for seed in (1, 7))
+    for a, b in zip(first.modes, second.modes, strict=True):
+        np.testing.assert_allclose(list(a.q.values()), list(b.q.values()), atol=1e-12)
+
+
+def test_the_certificate_refuses_what_is_no_solution() -> None:
+    """A mode moved by a thousandth is not certified, nor is a position with a fold nearby."""
+    model = four_bar(1.0, 2.5, 2.0, 2.2, math.pi / 3)
+    problem = Problem(model, body_equations(model), ("crank.phi",))
+    mode = modes(model, keep=["crank.phi"]).modes[0]
+    q = np.array(list(mode.q.values()))
+    assert problem.is_certified(q)
+    assert not problem.is_certified(q + 1e-3)
+    assert not problem.is_certified(q + 1e-7)
+
+
+@settings(max_examples=100, deadline=None)
+@given(*[st.floats(-1e3, 1e3, allow_subnormal=False)] * 4)
+def test_interval_operations_enclose_the_exact_result(a: float, b: float, c: float, d: float) -> None:
+    """Sums, products and quotients of any members lie inside, in exact arithmetic."""
+    x, y = Interval(min(a, b), max(a, b)), Interval(min(c, d), max(c, d))
+    table = arithmetic()
+    exact: dict[str, Any] = {"add": lambda p, q: p + q, "sub": lambda p, q: p - q, "mul": lambda p, q: p * q}
+    if y.lo > 1e-9 or y.hi < -1e-9:
+        exact["div"] = lambda p, q: p / q
+    for name, operation in exact.items():
+        z = table[name](x, y)
+        for p in (x.lo, x.hi, 0.5 * (x.lo + x.hi)):
+            for q in (y.lo, y.hi):
+                assert Fraction(z.lo) <= operation(Fraction(p), Fraction(q)) <= Fraction(z.hi)
+    for name in ("sin", "cos", "atan", "tanh"):
+        z = table[name](x)
+        assert z.lo <= getattr(math, name)(x.lo) <= z.hi
+        assert z.lo <= getattr(math, name)(x.hi) <= z.hi
+
+
+def test_intervals_refuse_what_has_no_bounded_value() -> None:
+    table = arithmetic()
+    around_zero = outward(-1.0, 1.0)
+    for name, arguments in (("div", (around_zero, around_zero)), ("sqrt", (around_zero,)), ("log", (around_zero,))):
+        with pytest.raises(NoEnclosureError):
+            table[name](*arguments)
+
+
+def test_the_number_of_paths_of_loops_is_binomial() -> None:
+    """l loops with 2 l angles: binomial(2 l, l), against 4^l by total degree."""
+    for loops in range(1, 6):
+        u, w = list(range(loops)), list(range(loops, 2 * loops))
+        bilinear = {(i, j): 1.0 + 0j for i in u for j in w} | {(): 1.0 + 0j}
+        system = [bilinear] * (2 * loops)
+        assert path_count(system, [u, w]) == math.comb(2 * loops, loops)
+        assert path_count(system, [u + w]) == 4**loops
+
+
+def test_homotopy_finds_multiple_and_infinite_solutions() -> None:
+    """x^2 = y, y^2 = 0 meet four times at the origin; (x - 1)^2 = 0, x y = 1 twice at (1, 1) and twice at infinity."""
+    rng = np.random.default_rng(5)
+    origin = solve([{(0, 0): 1, (1,): -1}, {(1, 1): 1}], [[0, 1]], rng)
+    np.testing.assert_allclose(origin.points, [[0, 0]], atol=1e-8)
+    assert (origin.multiplicity.tolist(), origin.regular.tolist(), origin.failed) == ([4], [False], 0)
+    one = solve([{(0, 0): 1, (0,): -2, (): 1}, {(0, 1): 1, (): -1}], [[0, 1]], rng)
+    np.testing.assert_allclose(one.points, [[1, 1]], atol=1e-8)
+    assert (one.multiplicity.tolist(), one.infinite, one.failed) == ([2], 2, 0)
+
+
+@pytest.mark.parametrize("loops", [2, 3])
+def test_homotopy_solves_random_bilinear_systems(loops: int) -> None:
+    """All binomial(2 l, l) solutions are found, differ from each other and solve the system."""
+    rng = np.random.default_rng(loops)
+    n = 2 * loops
+    A = rng.normal(size=(n, loops + 1, 2)) @ [1, 1j]
+    B = rng.normal(size=(n, loops + 1, 2)) @ [1, 1j]
+    system = []
+    for a, b in zip(A, B, strict=True):
+        f = {(): -1.0 + 0j}
+        for i in range(loops + 1):
+            for j in range(loops + 1):
+                key = tuple(k for k, present in ((i - 1, i), (loops + j - 1, j)) if present)
+                f[key] = f.get(key, 0) + complex(a[i] * b[j])
+        system.append(f)
+    found = solve(system, [list(range(loops)), list(range(loops, n))], rng)
+    assert len(found.points) == math.comb(n, loops)
+    assert found.regular.all()
+    ones = np.ones((len(found.points), 1))
+    u, w = np.hstack([ones, found.points[:, :loops]]), np.hstack([ones, found.points[:, loops:]])
+    size = (np.abs(u) @ np.abs(A).T) * (np.abs(w) @ np.abs(B).T)
+    assert np.max(np.abs((u @ A.T) * (w @ B.T) - 1) / size) < 1e-12
