@@ -310,6 +310,16 @@ def test_warsaw_problem_12_has_the_modes_of_its_three_dyads() -> None:
     assert all(abs(z - POINTS[name.split(".")[1]]) < 1e-13 for name, z in start.items())
 
 
+def test_keeping_what_drivers_determine_selects_modes() -> None:
+    """More equations than coordinates: of all modes those are left that have the kept angle."""
+    start = float(np.angle(POINTS["D"] - POINTS["O"]))
+    everything = [m for m in modes(warsaw()).modes if abs(turn(m.q["b1.phi"]) - turn(start)) < 1e-9]
+    result = modes(warsaw(), keep=["b1.phi"])
+    assert result.complete
+    assert "over-determined" in result.notes[0]
+    same_sets([np.array(list(m.q.values())) for m in result.modes], [np.array(list(m.q.values())) for m in everything])
+
+
 def dyad_chain(lengths: list[tuple[float, float]], pivots: list[complex], phi: float) -> Model:
     """A crank of length one at 0, then for every k a bar r from the last tip and a bar s from pivot k, pinned."""
     crank = body("crank", 0j, phi)

@@ -621,6 +621,8 @@ def _times(a: Polynomial, b: Polynomial) -> Polynomial:
 
 
 def _scaled(f: Polynomial) -> Polynomial:
-    """The largest coefficient made one; without what is rounding against it."""
+    """The largest coefficient made one; without what is rounding against it, and nothing if all is fulfilled."""
     largest = max(map(abs, f.values()), default=0.0)
+    if largest < UNCLOSED:
+        return {}
     return {m: c / largest for m, c in f.items() if abs(c) > NEGLIGIBLE * largest}

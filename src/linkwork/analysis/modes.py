@@ -483,11 +483,10 @@ def _block_solutions(
     if r is None:
         return []
     equations = [f for f in r.system if f]
-    if r.n == 0:
-        solvable = all(abs(sum(f.values())) < 1e-6 for f in r.system)
-        return [(r.values(np.zeros(0, dtype=complex)), True)] if solvable else []
     if any(set(f) == {()} for f in equations):
         return []
+    if r.n == 0:
+        return [(r.values(np.zeros(0, dtype=complex)), True)]
     system = equations
     if len(equations) > r.n:  # dependent geometry: random combinations, and what does not solve all is dropped
         system = [_combination(equations, rng) for _ in range(r.n)]
