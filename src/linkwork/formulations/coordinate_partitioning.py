@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import math
+
 from linkwork.formulations.dense import (
     clear,
     complete_lu,
     copy,
-    multiply_Z_transposed,
+    multiply_z_transposed,
     permute,
     permute_back,
+    solve_lower_transposed,
     solve_upper,
     solve_upper_transposed,
     trapezoid,
 )
 from linkwork.formulations.maggi import add_free_motion, reduced_mass
-from linkwork.formulations.refinement import PASSES, UNDETERMINED, done, load, matrix, unload, vector
+from linkwork.formulations.refinement import (
+    PASSES,
+    UNDETERMINED,
+    condition_of,
+    condition_of_triangle,
+    done,
+    load,
+    matrix,
+    unload,
+    vector,
+)
 from linkwork.native.kernels import Pointer, offset
 
 
@@ -34,22 +47,22 @@ def coordinate_partitioning(
     """Accelerations of the independent coordinates v, then of the dependent ones u; M may be singular.
 
     V = (-Psi_u^-1 Psi_v; I),   S gamma = (Psi_u^-1 gamma; 0),   M_hat v'' = Q_hat
-    M_hat = V^T M V,   Q_hat = V^T (Q - M S gamma)      [wehage1982; defalco2008, eqs. (3)-(9); pennestri2004, eqs. (44)-(50)]
+    M_hat = V^T M V,   Q_hat = V^T (Q - M S gamma)
+                                [wehage1982; defalco2008, eqs. (3)-(9); pennestri2004, eqs. (44)-(50)]
     Psi_u^T lam = Q_u - (M a)_u, the lam of least norm
 
-    M_hat and Q_hat are eqs. (8) and (9) written with V. The dependent coordinates are chosen by Gauss' elimination with
-    complete pivoting, P^T Psi_q C = L (U_u U_v), anew in each evaluation: L_1 U_u stands for Psi_u, and rows that depend
-    on others drop out, so full row rank is not needed (after eq. (44) of pennestri2004 it is). The rank is decided on the
-    pivots, the spectrum.
+    M_hat and Q_hat are eqs. (8) and (9) written with V. The dependent coordinates are chosen by Gauss' elimination
+    with complete pivoting, P^T Psi_q C = L (U_u U_v), anew in each evaluation: L_1 U_u stands for Psi_u, and rows that
+    depend on others drop out, so full row rank is not needed (after eq. (44) of pennestri2004 it is). L^T = (K^T 0) Z
+    gives the multipliers. The rank is decided on the pivots, the spectrum.
     """
     width = load(M, Psi_q, Q, gamma, n, m, spectrum, work)
     U = matrix(work, 2, width)
     L = matrix(work, 3, width)
-    T = matrix(work, 4, width)
-    Z = matrix(work, 5, width)
+    K = matrix(work, 4, width)
     V = matrix(work, 6, width)
     reduced = matrix(work, 7, width)
-    tau_Z = vector(work, 7, width)
+    tau = vector(work, 7, width)
     rows = vector(work, 8, width)
     x = vector(work, 9, width)
     y = vector(work, 10, width)
@@ -69,12 +82,13 @@ def coordinate_partitioning(
         v = offset(V, j * width)
         clear(v, n, width)
         permute_back(x, columns, n, v)
-    if reduced_mass(V, free, n, width, work, T, reduced, x):
+    if reduced_mass(V, free, n, width, work, K, reduced, x):
         return UNDETERMINED
-    copy(L, T, rank * width)
-    trapezoid(T, rank, m, width, Z, tau_Z)
+    trapezoid(L, rank, m, width, K, tau, x)
 
-    rest = 1e300
+    mass_condition = condition_of_triangle(reduced, free, width)
+    condition = condition_of(spectrum, rank)
+    rest = math.inf
     for _ in range(PASSES):
         permute(g, rows, rank, x)
         solve_upper_transposed(L, rank, width, x)
@@ -84,11 +98,11 @@ def coordinate_partitioning(
         add_free_motion(V, reduced, free, n, width, work, x, y)
         permute(x, columns, rank, y)
         solve_upper_transposed(U, rank, width, y)
-        solve_upper(T, rank, width, y)
+        solve_lower_transposed(K, rank, width, y)
         clear(y, rank, m)
-        multiply_Z_transposed(Z, tau_Z, rank, m, width, y)
+        multiply_z_transposed(K, tau, rank, m, width, y)
         permute_back(y, rows, m, dlam)
-        rest = done(Q, gamma, n, m, width, work, rest)
+        rest = done(Q, gamma, n, m, width, work, mass_condition, condition, rest)
         if rest == 0.0:
             break
     return unload(n, m, width, work, a, lam, rank)

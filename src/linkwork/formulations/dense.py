@@ -7,7 +7,7 @@ A matrix is a pointer to rows of `width` doubles, `width` being a multiple of fo
 The cubic loops (`reflect`, `add_columns`, `rotate`) take four columns at a time, which LLVM turns into one vector each;
 where they start at a column that is no multiple of four they also change the up to three columns before it, and every
 caller keeps nothing there. An orthogonal matrix Q is a product of reflections I - t v v^T: the vectors v are rows of a
-matrix, the k-th acting from row k on, the factors t are a vector. Indices are kept as doubles, since all memory is doubles.
+matrix, the k-th acting from row k on, the factors t are a vector. Indices are kept as doubles, like all else.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ EPSILON = 2.220446049250313e-16
 # Below this fraction of its diagonal entry, a pivot of Cholesky's method is taken for zero.
 SINGULAR = 1e-13
 SWEEPS = 40
+# Cosine of two rows that count as orthogonal.
+ORTHOGONAL = 1e-14
 
 
 def dot(x: Pointer, y: Pointer, start: int, stop: int) -> float:
@@ -117,33 +119,83 @@ def transpose_times(A: Pointer, x: Pointer, rows: int, columns: int, width: int,
 
 def product(A: Pointer, B: Pointer, rows: int, inner: int, columns: int, width: int, C: Pointer) -> None:
     """C := A B."""
-    for i in range(rows):
-        transpose_times(B, offset(A, i * width), inner, columns, width, offset(C, i * width))
+    for i in range(0, rows, 4):
+        for j in range(0, columns, 4):
+            tile(offset(A, i * width), 1, width, offset(B, j), inner, width, offset(C, i * width + j))
 
 
 def gram(A: Pointer, rows: int, columns: int, width: int, C: Pointer) -> None:
-    """C := A^T A, both triangles."""
-    fill(C, 0.0, columns * width)
-    for k in range(rows):
-        a = offset(A, k * width)
-        for i in range(columns):
-            if a[i] != 0.0:
-                add_columns(offset(C, i * width), a[i], a, i, columns)
+    """C := A^T A."""
+    for i in range(0, columns, 4):
+        for j in range(i, columns, 4):
+            tile(offset(A, i), width, 1, offset(A, j), rows, width, offset(C, i * width + j))
     for i in range(columns):
         for j in range(i):
             C[i * width + j] = C[j * width + i]
 
 
+def tile(A: Pointer, forth: int, down: int, B: Pointer, inner: int, width: int, C: Pointer) -> None:
+    """Four by four entries of a product: C[i, j] = sum over k of A[k forth + i down] B[k, j].
+
+    Sixteen sums at a time, so that none waits for itself and each entry that is read serves four of them.
+    """
+    c00 = c01 = c02 = c03 = 0.0
+    c10 = c11 = c12 = c13 = 0.0
+    c20 = c21 = c22 = c23 = 0.0
+    c30 = c31 = c32 = c33 = 0.0
+    for k in range(inner):
+        a = offset(A, k * forth)
+        b = offset(B, k * width)
+        a0 = a[0]
+        a1 = a[down]
+        a2 = a[2 * down]
+        a3 = a[3 * down]
+        b0 = b[0]
+        b1 = b[1]
+        b2 = b[2]
+        b3 = b[3]
+        c00 += a0 * b0
+        c01 += a0 * b1
+        c02 += a0 * b2
+        c03 += a0 * b3
+        c10 += a1 * b0
+        c11 += a1 * b1
+        c12 += a1 * b2
+        c13 += a1 * b3
+        c20 += a2 * b0
+        c21 += a2 * b1
+        c22 += a2 * b2
+        c23 += a2 * b3
+        c30 += a3 * b0
+        c31 += a3 * b1
+        c32 += a3 * b2
+        c33 += a3 * b3
+    store_four(C, c00, c01, c02, c03)
+    store_four(offset(C, width), c10, c11, c12, c13)
+    store_four(offset(C, 2 * width), c20, c21, c22, c23)
+    store_four(offset(C, 3 * width), c30, c31, c32, c33)
+
+
+def store_four(y: Pointer, y0: float, y1: float, y2: float, y3: float) -> None:
+    y[0] = y0
+    y[1] = y1
+    y[2] = y2
+    y[3] = y3
+
+
 # Cholesky
 
 
-def cholesky(A: Pointer, n: int, width: int, diagonal: Pointer) -> int:
-    """U of A = U^T U over A's upper triangle, A symmetric; the number of positive pivots, n if A is regular."""
+def cholesky(A: Pointer, n: int, width: int, diagonal: Pointer, smallest: float) -> int:
+    """U of A = U^T U over A's upper triangle, A symmetric; the number of positive pivots before the first other one.
+
+    Not positive is what is at most `smallest` times the entry of the diagonal it started from.
+    """
     for k in range(n):
         diagonal[k] = A[k * width + k]
     for k in range(n):
         u = offset(A, k * width)
-        if not u[k] > SINGULAR * diagonal[k]:
+        if not u[k] > smallest * diagonal[k]:
             return k
         root = math.sqrt(u[k])
         for j in range(k + 1, n):
@@ -216,6 +268,21 @@ def solve_upper_transposed(U: Pointer, n: int, width: int, x: Pointer) -> None:
         add(x, -x[i], u, i + 1, n)
 
 
+def solve_lower(L: Pointer, n: int, width: int, x: Pointer) -> None:
+    """x := L^-1 x, L lower triangular."""
+    for i in range(n):
+        row = offset(L, i * width)
+        x[i] = (x[i] - dot(row, x, 0, i)) / row[i]
+
+
+def solve_lower_transposed(L: Pointer, n: int, width: int, x: Pointer) -> None:
+    """x := L^-T x, L lower triangular."""
+    for i in range(n - 1, -1, -1):
+        row = offset(L, i * width)
+        x[i] /= row[i]
+        add(x, -x[i], row, 0, i)
+
+
 def solve_rows(U: Pointer, n: int, columns: int, width: int, B: Pointer) -> None:
     """B := U^-T B, U upper triangular, B of n rows."""
     for i in range(n):
@@ -244,8 +311,8 @@ def complete_lu(
 ) -> int:
     """P^T A C = L U, the largest remaining entry as pivot each time; the rank.
 
-    U comes to stand over A, the columns of L in the rows of what is called L here. `spectrum` holds the sizes of the
-    pivots and of the first one refused, at most tolerance times the first.
+    U comes to stand over A, with zeros below it, the columns of L in the rows of what is called L here. `spectrum`
+    holds the sizes of the pivots and of the first one refused, at most tolerance times the first.
     """
     for i in range(rows):
         row_pivots[i] = i
@@ -255,10 +322,7 @@ def complete_lu(
         largest = -1.0
         p = k
         for i in range(k, rows):
-            a = offset(A, i * width)
-            of_row = 0.0
-            for j in range(k, columns):
-                of_row = max(of_row, abs(a[j]))
+            of_row = largest_of(offset(A, i * width), k, columns)
             if of_row > largest:
                 largest = of_row
                 p = i
@@ -288,7 +352,19 @@ def complete_lu(
             column[i] = a[k] / u[k]
             if column[i] != 0.0:
                 add_columns(a, -column[i], u, k + 1, columns)
+            a[k] = 0.0
     return min(rows, columns)
+
+
+def largest_of(x: Pointer, start: int, stop: int) -> float:
+    """The largest absolute value in whole groups of four columns."""
+    largest = largest_1 = largest_2 = largest_3 = 0.0
+    for j in range(start - start % 4, stop, 4):
+        largest = max(largest, abs(float(x[j])))
+        largest_1 = max(largest_1, abs(float(x[j + 1])))
+        largest_2 = max(largest_2, abs(float(x[j + 2])))
+        largest_3 = max(largest_3, abs(float(x[j + 3])))
+    return max(max(largest, largest_1), max(largest_2, largest_3))
 
 
 def swap_between(x: Pointer, y: Pointer, i: int) -> None:
@@ -307,23 +383,38 @@ def reflection(x: Pointer, start: int, norm: float) -> float:
     """
     beta = -norm if x[start] > 0.0 else norm
     x[start] -= beta
-    return -1.0 / (beta * x[start])
+    t: float = -1.0 / (beta * x[start])
+    return t
 
 
 def reflect(A: Pointer, width: int, v: Pointer, t: float, first: int, rows: int, start: int, stop: int) -> None:
     """A := (I - t v v^T) A in rows first to rows - 1 and whole groups of four columns."""
+    last = rows - (rows - first) % 2
     for j in range(start - start % 4, stop, 4):
+        # Rows of even and of odd number have sums of their own, which need not wait for each other.
         w0 = w1 = w2 = w3 = 0.0
-        for i in range(first, rows):
+        u0 = u1 = u2 = u3 = 0.0
+        for i in range(first, last, 2):
             a = offset(A, i * width + j)
             w0 += v[i] * a[0]
             w1 += v[i] * a[1]
             w2 += v[i] * a[2]
             w3 += v[i] * a[3]
-        w0 *= t
-        w1 *= t
-        w2 *= t
-        w3 *= t
+            b = offset(a, width)
+            u0 += v[i + 1] * b[0]
+            u1 += v[i + 1] * b[1]
+            u2 += v[i + 1] * b[2]
+            u3 += v[i + 1] * b[3]
+        if last < rows:
+            a = offset(A, last * width + j)
+            w0 += v[last] * a[0]
+            w1 += v[last] * a[1]
+            w2 += v[last] * a[2]
+            w3 += v[last] * a[3]
+        w0 = t * (w0 + u0)
+        w1 = t * (w1 + u1)
+        w2 = t * (w2 + u2)
+        w3 = t * (w3 + u3)
         for i in range(first, rows):
             a = offset(A, i * width + j)
             a0 = a[0] - v[i] * w0
@@ -407,8 +498,8 @@ def staircase_qr(
     """A = Q times a staircase, the columns in the order given, by Householder's reflections; the rank.
 
     A column that depends on those before it makes no step. R gets the columns that make one, then the others, in the
-    order of `pivots`; `spectrum` the lengths of their remainders, each group from the longest to the shortest. Dependent
-    is what is at most tolerance times as long as the longest column of A.
+    order of `pivots`; `spectrum` the lengths of their remainders, each group from the longest to the shortest.
+    Dependent is what is at most tolerance times as long as the longest column of A.
     """
     longest = 0.0
     for j in range(columns):
@@ -458,14 +549,14 @@ def eliminate(A: Pointer, k: int, column: int, norm: float, rows: int, columns: 
     return t
 
 
-def multiply_Q(H: Pointer, tau: Pointer, count: int, rows: int, width: int, x: Pointer) -> None:
+def multiply_q(H: Pointer, tau: Pointer, count: int, rows: int, width: int, x: Pointer) -> None:
     """x := Q x."""
     for k in range(count - 1, -1, -1):
         v = offset(H, k * width)
         add(x, -tau[k] * dot(v, x, k, rows), v, k, rows)
 
 
-def multiply_Q_transposed(H: Pointer, tau: Pointer, count: int, rows: int, width: int, x: Pointer) -> None:
+def multiply_q_transposed(H: Pointer, tau: Pointer, count: int, rows: int, width: int, x: Pointer) -> None:
     """x := Q^T x."""
     for k in range(count):
         v = offset(H, k * width)
@@ -478,54 +569,68 @@ def null_rows(H: Pointer, tau: Pointer, rank: int, rows: int, width: int, V: Poi
         v = offset(V, j * width)
         fill(v, 0.0, width)
         v[rank + j] = 1.0
-        multiply_Q(H, tau, rank, rows, width, v)
+        multiply_q(H, tau, rank, rows, width, v)
 
 
-# The complete orthogonal factorization: R = (T 0) Z from R = (R_1 R_2), by reflections from the right
+# The complete orthogonal factorization R = (L^T 0) Z of R = (R_1 R_2), by reflections from the right
 
 
-def trapezoid(R: Pointer, rank: int, columns: int, width: int, Z: Pointer, tau: Pointer) -> None:
-    """Turn R (upper trapezoidal, rank x columns) into T, upper triangular; reflection k is of v = e_k + row k of Z."""
+def trapezoid(R: Pointer, rank: int, columns: int, width: int, L: Pointer, tau: Pointer, w: Pointer) -> None:
+    """L, lower triangular, and Z from R, upper trapezoidal, rank x columns.
+
+    Works on R^T, whose rows are long where those of R_2 are short. Z is the product of reflections of
+    v = e_k + sum over j of L[j, k] e_j, rank <= j < columns: they stand in the rows of L below the triangle.
+    """
+    for i in range(rank):
+        r = offset(R, i * width)
+        for j in range(i, columns):
+            L[j * width + i] = r[j]
     if rank == columns:
         return
     for k in range(rank - 1, -1, -1):
-        r = offset(R, k * width)
-        z = offset(Z, k * width)
-        norm = math.sqrt(r[k] * r[k] + dot(r, r, rank, columns))
-        beta = -norm if r[k] > 0.0 else norm
-        head = r[k] - beta
+        row = offset(L, k * width)
+        square = row[k] * row[k]
         for j in range(rank, columns):
-            z[j] = r[j] / head
-            r[j] = 0.0
-        tau[k] = -head / beta
-        r[k] = beta
-        for i in range(k):
-            a = offset(R, i * width)
-            s = tau[k] * (a[k] + dot(z, a, rank, columns))
-            a[k] -= s
-            add(a, -s, z, rank, columns)
+            square += L[j * width + k] * L[j * width + k]
+        beta = -math.sqrt(square) if row[k] > 0.0 else math.sqrt(square)
+        head = row[k] - beta
+        t = -head / beta
+        tau[k] = t
+        row[k] = beta
+        copy(row, w, k)
+        for j in range(rank, columns):
+            z = offset(L, j * width)
+            z[k] /= head
+            add(w, z[k], z, 0, k)
+        add(row, -t, w, 0, k)
+        for j in range(rank, columns):
+            z = offset(L, j * width)
+            add(z, -t * z[k], w, 0, k)
 
 
-def multiply_Z(Z: Pointer, tau: Pointer, rank: int, columns: int, width: int, x: Pointer) -> None:
+def multiply_z(L: Pointer, tau: Pointer, rank: int, columns: int, width: int, x: Pointer) -> None:
     """x := Z x."""
-    if rank == columns:
-        return
-    for k in range(rank - 1, -1, -1):
-        z = offset(Z, k * width)
-        s = tau[k] * (x[k] + dot(z, x, rank, columns))
-        x[k] -= s
-        add(x, -s, z, rank, columns)
+    if rank < columns:
+        for k in range(rank - 1, -1, -1):
+            reflect_entries(offset(L, k), tau[k], k, rank, columns, width, x)
 
 
-def multiply_Z_transposed(Z: Pointer, tau: Pointer, rank: int, columns: int, width: int, x: Pointer) -> None:
+def multiply_z_transposed(L: Pointer, tau: Pointer, rank: int, columns: int, width: int, x: Pointer) -> None:
     """x := Z^T x."""
-    if rank == columns:
-        return
-    for k in range(rank):
-        z = offset(Z, k * width)
-        s = tau[k] * (x[k] + dot(z, x, rank, columns))
-        x[k] -= s
-        add(x, -s, z, rank, columns)
+    if rank < columns:
+        for k in range(rank):
+            reflect_entries(offset(L, k), tau[k], k, rank, columns, width, x)
+
+
+def reflect_entries(z: Pointer, t: float, k: int, rank: int, columns: int, width: int, x: Pointer) -> None:
+    """One reflection of Z; its entries z are `width` apart."""
+    s = x[k]
+    for j in range(rank, columns):
+        s += z[j * width] * x[j]
+    s *= t
+    x[k] -= s
+    for j in range(rank, columns):
+        x[j] -= s * z[j * width]
 
 
 def permute(x: Pointer, pivots: Pointer, count: int, y: Pointer) -> None:
@@ -551,58 +656,57 @@ def sort_descending(x: Pointer, start: int, stop: int) -> None:
 
 
 def apply_semidefinite_inverse(
-    T: Pointer, Z: Pointer, tau: Pointer, pivots: Pointer, rank: int, n: int, width: int, x: Pointer, y: Pointer
+    L: Pointer, tau: Pointer, pivots: Pointer, rank: int, n: int, width: int, x: Pointer, y: Pointer
 ) -> None:
-    """x := A^+ x for A = P R^T R P^T, R = (T 0) Z: A^+ = P Z^T (T^-1 T^-T 0; 0 0) Z P^T."""
+    """x := A^+ x for A = P R^T R P^T, R = (L^T 0) Z: A^+ = P Z^T (L^-T L^-1 0; 0 0) Z P^T."""
     permute(x, pivots, n, y)
-    multiply_Z(Z, tau, rank, n, width, y)
-    solve_upper_transposed(T, rank, width, y)
-    solve_upper(T, rank, width, y)
+    multiply_z(L, tau, rank, n, width, y)
+    solve_lower(L, rank, width, y)
+    solve_lower_transposed(L, rank, width, y)
     clear(y, rank, n)
-    multiply_Z_transposed(Z, tau, rank, n, width, y)
+    multiply_z_transposed(L, tau, rank, n, width, y)
     permute_back(y, pivots, n, x)
 
 
 # Singular values and the Schur form of a symmetric matrix
 
 
-def jacobi_svd(A: Pointer, n: int, width: int, J: Pointer, squares: Pointer) -> int:
-    """J and A := J A with orthogonal rows, J orthogonal: A = J^T diag(sigma) U^T; 0, or 1 if it did not converge.
+def jacobi_svd(A: Pointer, rows: int, columns: int, width: int, J: Pointer, squares: Pointer) -> int:
+    """Make the rows of A orthogonal by rotations, with those of J alongside; 0, or 1 if it did not converge.
 
-    One-sided Jacobi (Hestenes): rotate pairs of rows until each pair is orthogonal to rounding. The pairs (i, j) of one
-    round, i + j = constant modulo n, have no row in common, so that the processor overlaps their rotations.
-    `squares` becomes the squared lengths of the rows, sigma^2.
+    One-sided Jacobi (Hestenes): if A = J B at the beginning, J orthogonal, then A = J B = diag(sigma) U^T at the end.
+    The pairs (i, j) of one round, i + j = constant modulo the number of rows, have no row in common, so that the
+    processor overlaps their scalar products. Rows that are zero to rounding stay as they are. `squares` becomes
+    sigma^2.
     """
-    fill(J, 0.0, n * width)
-    for i in range(n):
-        J[i * width + i] = 1.0
     for _ in range(SWEEPS):
         rotations = 0
-        for i in range(n):
+        largest = 0.0
+        for i in range(rows):
             a = offset(A, i * width)
-            squares[i] = dot(a, a, 0, n)
-        for total in range(n):
-            for first in range(n):
-                second = total - first
-                if second < 0:
-                    second += n
-                if first < second:
-                    x = offset(A, first * width)
-                    y = offset(A, second * width)
-                    p = dot(x, y, 0, n)
-                    # Twice the rounding of a scalar product of n terms.
-                    if p * p > (EPSILON * EPSILON * n) * squares[first] * squares[second]:
+            squares[i] = dot(a, a, 0, columns)
+            largest = max(largest, squares[i])
+        zero = (columns * EPSILON) * (columns * EPSILON) * largest
+        for total in range(rows):
+            for i in range(rows):
+                j = total - i
+                if j < 0:
+                    j += rows
+                if i < j and squares[i] > zero and squares[j] > zero:
+                    x = offset(A, i * width)
+                    y = offset(A, j * width)
+                    p = dot(x, y, 0, columns)
+                    if p * p > ORTHOGONAL * ORTHOGONAL * squares[i] * squares[j]:
                         rotations += 1
-                        zeta = 0.5 * (squares[second] - squares[first]) / p
+                        zeta = 0.5 * (squares[j] - squares[i]) / p
                         t = 1.0 / (abs(zeta) + math.sqrt(1.0 + zeta * zeta))
                         if zeta < 0.0:
                             t = -t
                         c = 1.0 / math.sqrt(1.0 + t * t)
-                        s = c * t
-                        rotate(x, y, c, s, n)
-                        rotate(offset(J, first * width), offset(J, second * width), c, s, n)
-                        squares[first] -= t * p
-                        squares[second] += t * p
+                        rotate(x, y, c, c * t, columns)
+                        rotate(offset(J, i * width), offset(J, j * width), c, c * t, rows)
+                        squares[i] -= t * p
+                        squares[j] += t * p
         if rotations == 0:
             return 0
     return 1
@@ -678,14 +782,17 @@ def ql_sweep(low: int, high: int, n: int, width: int, K: Pointer, d: Pointer, e:
     for i in range(high - 1, low - 1, -1):
         f = s * e[i]
         b = c * e[i]
-        r = math.sqrt(f * f + g * g)
+        square = f * f + g * g
+        r = math.sqrt(square)
         e[i + 1] = r
         if r == 0.0:
             d[i + 1] -= p
             e[high] = 0.0
             return
-        s = f / r
-        c = g / r
+        # r / square rather than 1 / r: the division need not wait for the root.
+        inverse = r * (1.0 / square)
+        s = f * inverse
+        c = g * inverse
         g = d[i + 1] - p
         r = (d[i] - g) * s + 2.0 * c * b
         p = s * r

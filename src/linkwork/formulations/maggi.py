@@ -12,6 +12,7 @@ The basis is held in the rows of a matrix, V^T.
 from __future__ import annotations
 
 from linkwork.formulations.dense import (
+    SINGULAR,
     add_columns,
     cholesky,
     dot,
@@ -25,14 +26,14 @@ from linkwork.native.kernels import Pointer, offset
 
 
 def reduced_mass(
-    V: Pointer, free: int, n: int, width: int, work: Pointer, VM: Pointer, reduced: Pointer, diagonal: Pointer
+    V: Pointer, free: int, n: int, width: int, work: Pointer, N: Pointer, reduced: Pointer, diagonal: Pointer
 ) -> int:
     """U of V^T M V = U^T U over `reduced`; 0, or 1 if V^T M V is singular."""
-    product(V, work, free, n, n, width, VM)
+    product(V, work, free, n, n, width, N)
     for i in range(free):
         for j in range(i, free):
-            reduced[i * width + j] = dot(offset(VM, i * width), offset(V, j * width), 0, n)
-    return 0 if cholesky(reduced, free, width, diagonal) == free else 1
+            reduced[i * width + j] = dot(offset(N, i * width), offset(V, j * width), 0, n)
+    return 0 if cholesky(reduced, free, width, diagonal, SINGULAR) == free else 1
 
 
 def applied_force_left(n: int, width: int, work: Pointer, r: Pointer) -> None:

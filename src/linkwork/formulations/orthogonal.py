@@ -1,25 +1,25 @@
 """The complete orthogonal factorization of the transposed Jacobian, and its pseudo-inverse.
 
-    Psi_q^T P = Q (R; 0),   R = (T 0) Z          T regular, upper triangular, rank x rank; Q, Z orthogonal
-    Psi_q^+ = Q (T^-T 0; 0 0) Z P^T              [golub2013, section 5.5.2]
+    Psi_q^T P = Q (R; 0),   R = (T 0) Z          T = L^T regular, upper triangular, rank x rank; Q, Z orthogonal
+    Psi_q^+ = Q (T^-T 0; 0 0) Z P^T              [golub2013, section 5.5]
 
-In `work`: matrices 2 to 5 are R, T and the reflections of Q and of Z, vectors 6 to 8 their factors and P.
+In `work`: matrices 2 to 4 are R, L with the reflections of Z, and the reflections of Q; vectors 6 to 8 are the factors
+of Q's and of Z's reflections, and P.
 """
 
 from __future__ import annotations
 
 from linkwork.formulations.dense import (
     clear,
-    copy,
-    multiply_Q,
-    multiply_Q_transposed,
-    multiply_Z,
-    multiply_Z_transposed,
+    multiply_q,
+    multiply_q_transposed,
+    multiply_z,
+    multiply_z_transposed,
     permute,
     permute_back,
     pivoted_qr,
-    solve_upper,
-    solve_upper_transposed,
+    solve_lower,
+    solve_lower_transposed,
     transpose,
     trapezoid,
 )
@@ -51,26 +51,26 @@ def factor(n: int, m: int, width: int, tolerance: float, spectrum: Pointer, work
 
 
 def complete(m: int, rank: int, width: int, work: Pointer) -> None:
-    """T and Z from R."""
-    T = matrix(work, 3, width)
-    copy(matrix(work, 2, width), T, rank * width)
-    trapezoid(T, rank, m, width, matrix(work, 5, width), vector(work, 7, width))
+    """L and Z from R."""
+    trapezoid(
+        matrix(work, 2, width), rank, m, width, matrix(work, 3, width), vector(work, 7, width), vector(work, 9, width)
+    )
 
 
 def pseudo_inverse(g: Pointer, n: int, m: int, rank: int, width: int, work: Pointer, x: Pointer) -> None:
     """x := Psi_q^+ g."""
     pivots = vector(work, 8, width)
     permute(g, pivots, m, x)
-    multiply_Z(matrix(work, 5, width), vector(work, 7, width), rank, m, width, x)
-    solve_upper_transposed(matrix(work, 3, width), rank, width, x)
+    multiply_z(matrix(work, 3, width), vector(work, 7, width), rank, m, width, x)
+    solve_lower(matrix(work, 3, width), rank, width, x)
     clear(x, rank, width)
-    multiply_Q(matrix(work, 4, width), vector(work, 6, width), rank, n, width, x)
+    multiply_q(matrix(work, 4, width), vector(work, 6, width), rank, n, width, x)
 
 
 def pseudo_inverse_transposed(x: Pointer, n: int, m: int, rank: int, width: int, work: Pointer, lam: Pointer) -> None:
     """lam := (Psi_q^+)^T x, the least solution of Psi_q^T lam = x; x is overwritten."""
-    multiply_Q_transposed(matrix(work, 4, width), vector(work, 6, width), rank, n, width, x)
-    solve_upper(matrix(work, 3, width), rank, width, x)
+    multiply_q_transposed(matrix(work, 4, width), vector(work, 6, width), rank, n, width, x)
+    solve_lower_transposed(matrix(work, 3, width), rank, width, x)
     clear(x, rank, width)
-    multiply_Z_transposed(matrix(work, 5, width), vector(work, 7, width), rank, m, width, x)
+    multiply_z_transposed(matrix(work, 3, width), vector(work, 7, width), rank, m, width, x)
     permute_back(x, vector(work, 8, width), m, lam)

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from linkwork.formulations.dense import clear, multiply_Q, null_rows, permute, solve_upper_transposed
+import math
+
+from linkwork.formulations.dense import clear, multiply_q, null_rows, permute, solve_upper_transposed
 from linkwork.formulations.maggi import add_free_motion, reduced_mass
 from linkwork.formulations.orthogonal import factor, pseudo_inverse_transposed
-from linkwork.formulations.refinement import PASSES, UNDETERMINED, done, load, matrix, unload, vector
+from linkwork.formulations.refinement import (
+    PASSES,
+    UNDETERMINED,
+    condition_of,
+    condition_of_triangle,
+    done,
+    load,
+    matrix,
+    unload,
+    vector,
+)
 from linkwork.native.kernels import Pointer
 
 
@@ -46,15 +58,17 @@ def qr(
     if reduced_mass(V, free, n, width, work, matrix(work, 8, width), reduced, x):
         return UNDETERMINED
 
-    rest = 1e300
+    mass_condition = condition_of_triangle(reduced, free, width)
+    condition = condition_of(spectrum, rank)
+    rest = math.inf
     for _ in range(PASSES):
         permute(g, vector(work, 8, width), rank, da)
         solve_upper_transposed(matrix(work, 2, width), rank, width, da)
         clear(da, rank, width)
-        multiply_Q(matrix(work, 4, width), vector(work, 6, width), rank, n, width, da)
+        multiply_q(matrix(work, 4, width), vector(work, 6, width), rank, n, width, da)
         add_free_motion(V, reduced, free, n, width, work, x, y)
         pseudo_inverse_transposed(x, n, m, rank, width, work, dlam)
-        rest = done(Q, gamma, n, m, width, work, rest)
+        rest = done(Q, gamma, n, m, width, work, mass_condition, condition, rest)
         if rest == 0.0:
             break
     return unload(n, m, width, work, a, lam, rank)

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
 from linkwork.formulations.dense import null_rows
 from linkwork.formulations.maggi import add_free_motion, reduced_mass
 from linkwork.formulations.orthogonal import factor, pseudo_inverse, pseudo_inverse_transposed
-from linkwork.formulations.refinement import PASSES, UNDETERMINED, done, load, matrix, unload, vector
+from linkwork.formulations.refinement import (
+    PASSES,
+    UNDETERMINED,
+    condition_of,
+    condition_of_triangle,
+    done,
+    load,
+    matrix,
+    unload,
+    vector,
+)
 from linkwork.native.kernels import Pointer
 
 
@@ -28,8 +40,8 @@ def qtz(
     S gamma = Psi_q^+ gamma = Q_1 T^-T (Z P^T gamma)_1
     lam = (Psi_q^+)^T (Q - M a)
 
-    Unlike in `qr`, all constraint rows take part in S gamma, those that depend on others too. The rank is decided on the
-    diagonal of the pivoted R = (T 0) Z, the spectrum.
+    Unlike in `qr`, all constraint rows take part in S gamma, those that depend on others too. The rank is decided on
+    the diagonal of the pivoted R = (T 0) Z, the spectrum.
     """
     width = load(M, Psi_q, Q, gamma, n, m, spectrum, work)
     V = matrix(work, 6, width)
@@ -45,12 +57,14 @@ def qtz(
     if reduced_mass(V, free, n, width, work, matrix(work, 8, width), reduced, x):
         return UNDETERMINED
 
-    rest = 1e300
+    mass_condition = condition_of_triangle(reduced, free, width)
+    condition = condition_of(spectrum, rank)
+    rest = math.inf
     for _ in range(PASSES):
         pseudo_inverse(g, n, m, rank, width, work, da)
         add_free_motion(V, reduced, free, n, width, work, x, y)
         pseudo_inverse_transposed(x, n, m, rank, width, work, dlam)
-        rest = done(Q, gamma, n, m, width, work, rest)
+        rest = done(Q, gamma, n, m, width, work, mass_condition, condition, rest)
         if rest == 0.0:
             break
     return unload(n, m, width, work, a, lam, rank)

@@ -4,7 +4,7 @@ Every formulation first factors, then solves for (f, g) = (Q, gamma):
 
     M da + Psi_q^T dlam = f          Psi_q da = g
 
-and, if the remainder f = Q - M a - Psi_q^T lam, g = gamma - Psi_q a is above rounding, again for the remainder with the
+and, if the remainder f = Q - M a - Psi_q^T lam, g = gamma - Psi_q a can be seen in a, again for the remainder with the
 same factors. Methods that square the condition number of Psi_q (H = Psi_q^T Psi_q, Q = Psi_q M^-1 Psi_q^T) get the lost
 digits back in one to three passes; the others rarely need a second one.
 
@@ -14,8 +14,9 @@ vectors 0 to 5 are f, g, a, lam, da, dlam; the rest belongs to the formulation.
 
 from __future__ import annotations
 
+import math
+
 from linkwork.formulations.dense import (
-    EPSILON,
     add,
     copy,
     dot,
@@ -27,8 +28,8 @@ from linkwork.native.kernels import Pointer, offset
 MATRICES = 11
 VECTORS = 16
 PASSES = 5
-# A remainder this small, relative to the largest term of its equation, is rounding.
-ENOUGH = 8.0 * EPSILON
+# A relative error of a that is worth another pass.
+VISIBLE = 1e-11
 
 # What a formulation returns in place of the rank.
 SINGULAR_MASS = -1
@@ -72,11 +73,22 @@ def load(
     return width
 
 
-def done(Q: Pointer, gamma: Pointer, n: int, m: int, width: int, work: Pointer, rest: float) -> float:
-    """Add (da, dlam) to (a, lam), put the remainder in (f, g); its size if it is worth another pass, else 0.
+def done(
+    Q: Pointer,
+    gamma: Pointer,
+    n: int,
+    m: int,
+    width: int,
+    work: Pointer,
+    mass_condition: float,
+    condition: float,
+    rest: float,
+) -> float:
+    """Add (da, dlam) to (a, lam), put the remainder in (f, g); the error of a it means, or 0 if it may stay.
 
-    `rest` is the size after the pass before: a pass that does not halve it was the last one, as with a gamma that
-    contradicts itself. A size that is not a number is no reason for another pass.
+    The error is the larger of f by the terms of its equation times the condition number of M, and g by the terms of its
+    equation times that of Psi_q. `rest` is the error after the pass before: a pass that does not halve it was the last
+    one, as with a gamma that contradicts itself. An error that is not a number is no reason for another pass.
     """
     f = vector(work, 0, width)
     g = vector(work, 1, width)
@@ -94,7 +106,7 @@ def done(Q: Pointer, gamma: Pointer, n: int, m: int, width: int, work: Pointer, 
         f[i] = Q[i] - inertia[i] - reaction[i]
         scale = max(scale, abs(Q[i]), abs(inertia[i]), abs(reaction[i]))
         left = max(left, abs(f[i]))
-    size = left / scale if scale > 0.0 else 0.0
+    error = mass_condition * left / scale if scale > 0.0 else 0.0
     scale = 0.0
     left = 0.0
     for i in range(m):
@@ -105,18 +117,32 @@ def done(Q: Pointer, gamma: Pointer, n: int, m: int, width: int, work: Pointer, 
         g[i] = gamma[i] - dot(row, a, 0, n)
         scale = max(scale, terms)
         left = max(left, abs(g[i]))
-    if left > 0.0:
-        size = max(size, left / scale)
-    return size if ENOUGH < size < 0.5 * rest else 0.0
+    if scale > 0.0:
+        error = max(error, condition * left / scale)
+    return error if VISIBLE < error < 0.5 * rest else 0.0
+
+
+def condition_of(spectrum: Pointer, rank: int) -> float:
+    """Estimate of the condition number of Psi_q without what is zero."""
+    return spectrum[0] / spectrum[rank - 1] if rank > 0 else 1.0
+
+
+def condition_of_triangle(U: Pointer, n: int, width: int) -> float:
+    """Estimate of the condition number of U^T U from the diagonal of the triangular U."""
+    largest = 0.0
+    smallest = math.inf
+    for k in range(n):
+        largest = max(largest, abs(U[k * width + k]))
+        smallest = min(smallest, abs(U[k * width + k]))
+    return (largest / smallest) * (largest / smallest) if n > 0 else 1.0
 
 
 def unload(n: int, m: int, width: int, work: Pointer, a: Pointer, lam: Pointer, rank: int) -> int:
-    """Copy the solution out; the rank, or NOT_FINITE."""
+    """Copy the solution out; the rank, or NOT_FINITE if it or what it leaves of the equations is not finite."""
     copy(vector(work, 2, width), a, n)
     copy(vector(work, 3, width), lam, m)
+    x = vector(work, 0, width)
     total = 0.0
-    for i in range(n):
-        total += a[i] - a[i]
-    for i in range(m):
-        total += lam[i] - lam[i]
+    for i in range(4 * width):
+        total += x[i] - x[i]
     return rank if total == 0.0 else NOT_FINITE

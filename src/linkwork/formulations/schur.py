@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 from linkwork.formulations.dense import add_columns, copy, dot, fill, gram, symmetric_schur, times, transpose_times
 from linkwork.formulations.maggi import add_free_motion, reduced_mass
 from linkwork.formulations.refinement import (
     NOT_CONVERGED,
     PASSES,
     UNDETERMINED,
+    condition_of,
+    condition_of_triangle,
     done,
     load,
     matrix,
@@ -47,14 +51,14 @@ def schur(
     x = vector(work, 9, width)
     y = vector(work, 10, width)
     values = vector(work, 11, width)
-    f = vector(work, 12, width)
     g = vector(work, 1, width)
     da = vector(work, 4, width)
     dlam = vector(work, 5, width)
     gram(matrix(work, 1, width), m, n, width, H)
     if symmetric_schur(H, n, width, K, matrix(work, 4, width), x, values, y):
         return NOT_CONVERGED
-    rank = rank_of_squares(values, n, m, tolerance, spectrum)
+    z = vector(work, 12, width)
+    rank = rank_of_squares(values, n, tolerance, spectrum)
     free = n - rank
     k = 0
     for i in range(n):
@@ -64,14 +68,16 @@ def schur(
     if reduced_mass(V, free, n, width, work, matrix(work, 8, width), reduced, x):
         return UNDETERMINED
 
-    rest = 1e300
+    mass_condition = condition_of_triangle(reduced, free, width)
+    condition = condition_of(spectrum, rank)
+    rest = math.inf
     for _ in range(PASSES):
-        transpose_times(matrix(work, 1, width), g, m, n, width, f)
-        apply_pseudo_inverse(K, values, f, n, width, da)
+        transpose_times(matrix(work, 1, width), g, m, n, width, z)
+        apply_pseudo_inverse(K, values, z, n, width, da)
         add_free_motion(V, reduced, free, n, width, work, x, y)
-        apply_pseudo_inverse(K, values, x, n, width, f)
-        times(matrix(work, 1, width), f, m, n, width, dlam)
-        rest = done(Q, gamma, n, m, width, work, rest)
+        apply_pseudo_inverse(K, values, x, n, width, z)
+        times(matrix(work, 1, width), z, m, n, width, dlam)
+        rest = done(Q, gamma, n, m, width, work, mass_condition, condition, rest)
         if rest == 0.0:
             break
     return unload(n, m, width, work, a, lam, rank)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from linkwork.formulations.dense import (
     add_columns,
     cholesky,
@@ -18,6 +20,8 @@ from linkwork.formulations.refinement import (
     NOT_CONVERGED,
     PASSES,
     UNDETERMINED,
+    condition_of,
+    condition_of_triangle,
     done,
     load,
     matrix,
@@ -44,12 +48,13 @@ def zero_eigenvalue(
     """Accelerations with V = T_1, the eigenvectors of zero eigenvalues of H = Psi_q^T Psi_q; M may be singular.
 
     H = T Lambda T^T,   T = (T_1 T_2),   V = T_1          [walton1969, kamman1984; defalco2008, eqs. (14)-(17)]
-    S gamma = (Psi_q; V^T)^+ (gamma; 0) = (H + V V^T)^-1 Psi_q^T gamma
-    lam = Psi_q (H + V V^T)^-1 (Q - M a)
+    S gamma = (Psi_q; V^T)^+ (gamma; 0) = (H + s V V^T)^-1 Psi_q^T gamma
+    lam = Psi_q (H + s V V^T)^-1 (Q - M a)
 
-    The eigenvalues are non-negative, not positive as after eq. (14). They are squares of singular values: their roots are
-    the spectrum, and what is below n eps of the largest eigenvalue is zero whatever the tolerance, which is about 1e-7 of
-    the largest singular value.
+    The factor s, the largest eigenvalue, gives both terms the same size and does not change the results. The
+    eigenvalues are non-negative, not positive as after eq. (14). They are squares of singular values: their roots are
+    the spectrum, and what is below n eps of the largest eigenvalue is zero whatever the tolerance, which is about 1e-7
+    of the largest singular value.
     """
     width = load(M, Psi_q, Q, gamma, n, m, spectrum, work)
     H = matrix(work, 2, width)
@@ -59,14 +64,13 @@ def zero_eigenvalue(
     x = vector(work, 9, width)
     y = vector(work, 10, width)
     values = vector(work, 11, width)
-    f = vector(work, 12, width)
     g = vector(work, 1, width)
     da = vector(work, 4, width)
     dlam = vector(work, 5, width)
     gram(matrix(work, 1, width), m, n, width, H)
     if symmetric_schur(H, n, width, T, matrix(work, 4, width), x, values, y):
         return NOT_CONVERGED
-    rank = rank_of_squares(values, n, m, tolerance, spectrum)
+    rank = rank_of_squares(values, n, tolerance, spectrum)
     free = n - rank
     k = 0
     for i in range(n):
@@ -76,14 +80,17 @@ def zero_eigenvalue(
     if reduced_mass(V, free, n, width, work, matrix(work, 8, width), reduced, x):
         return UNDETERMINED
     gram(matrix(work, 1, width), m, n, width, H)
+    s = spectrum[0] * spectrum[0] if rank > 0 else 1.0
     for k in range(free):
         v = offset(V, k * width)
         for i in range(n):
-            add_columns(offset(H, i * width), v[i], v, 0, n)
-    if cholesky(H, n, width, x) < n:
-        return UNDETERMINED
+            add_columns(offset(H, i * width), s * v[i], v, 0, n)
+    if cholesky(H, n, width, x, 0.0) < n:
+        return NOT_CONVERGED
 
-    rest = 1e300
+    mass_condition = condition_of_triangle(reduced, free, width)
+    condition = condition_of(spectrum, rank)
+    rest = math.inf
     for _ in range(PASSES):
         transpose_times(matrix(work, 1, width), g, m, n, width, da)
         solve_upper_transposed(H, n, width, da)
@@ -92,7 +99,7 @@ def zero_eigenvalue(
         solve_upper_transposed(H, n, width, x)
         solve_upper(H, n, width, x)
         times(matrix(work, 1, width), x, m, n, width, dlam)
-        rest = done(Q, gamma, n, m, width, work, rest)
+        rest = done(Q, gamma, n, m, width, work, mass_condition, condition, rest)
         if rest == 0.0:
             break
     return unload(n, m, width, work, a, lam, rank)

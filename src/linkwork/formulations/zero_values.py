@@ -8,11 +8,10 @@ from linkwork.formulations.dense import EPSILON, sort_descending
 from linkwork.native.kernels import Pointer
 
 
-def rank_of_squares(values: Pointer, n: int, m: int, tolerance: float, spectrum: Pointer) -> int:
+def rank_of_squares(values: Pointer, n: int, tolerance: float, spectrum: Pointer) -> int:
     """Set the eigenvalues that count as zero to zero; the number of the others. `spectrum` gets all their roots.
 
-    Zero is what is at most tolerance^2, but not less than n eps (the rounding of the product), times the largest; and
-    there are at most m others.
+    Zero is what is at most tolerance^2, but not less than n eps (the rounding of the product), times the largest.
     """
     for i in range(n):
         spectrum[i] = math.sqrt(max(values[i], 0.0))
@@ -20,7 +19,7 @@ def rank_of_squares(values: Pointer, n: int, m: int, tolerance: float, spectrum:
     smallest = max(tolerance, math.sqrt(n * EPSILON)) * spectrum[0]
     rank = 0
     for i in range(n):
-        if values[i] > smallest * smallest and rank < m:
+        if values[i] > smallest * smallest:
             rank += 1
         else:
             values[i] = 0.0
