@@ -45,7 +45,7 @@ def check_driving(model: Model, equations: Equations, assemble: bool = False) ->
     if loose.size:
         if not all(_moves(e, whole, of_driver, loose[:, k]) for k in range(loose.shape[1])):
             raise singular_start(whole)
-        raise _undriven(e, echelon(loose), _involved(model, spare))
+        raise _undriven(e, echelon(e, loose), _involved(model, spare))
     if spare.size:
         raise _over_driven(_involved(model, spare), whole, of_driver, spare)
 
@@ -55,11 +55,12 @@ def singular_start(place: Place) -> ModelError:
     rank = place.rank
     J, root = place.scaled_jacobian("mass")
     loose = root @ null_space(J / np.maximum(np.linalg.norm(J, axis=1), 1e-300)[:, None])
+    ways = "; or ".join(motions(place.equations, echelon(place.equations, loose)))
     smallest = ", ".join(f"{s:.2e}" for s in rank.values[-3:])
     rows = {row.split(".")[0]: None for row in rank.dependent}
     return ModelError(
         f"the start position is singular (smallest singular values {smallest}): its motion could go on in several "
-        f"ways, with {'; or '.join(motions(place.equations, echelon(loose)))}; involved are {quoted(rows)}",
+        f"ways, with {ways}; involved are {quoted(rows)}",
         "singular-start",
         suggestion="start from another position, on the branch that is meant",
     )
@@ -71,11 +72,13 @@ def null_space(J: Array) -> Array:
     return V_T[int(np.sum(values > DEPENDENT)) :].T
 
 
-def echelon(basis: Array) -> Array:
-    """Another basis of the same space, in which every vector has an entry of its own: fewer bodies in each."""
+def echelon(equations: Equations, basis: Array) -> Array:
+    """Another basis of the same space: in every vector a coordinate moves, a turn if possible, that rests in others."""
     rows = basis.T.copy()
+    weights = np.array([1e3 if name.endswith(".phi") else 1.0 for name in equations.v_names])
     for k in range(len(rows)):
-        column = int(np.argmax(np.max(np.abs(rows[k:]), axis=0)))
+        sizes = weights * np.max(np.abs(rows[k:]), axis=0)
+        column = int(np.argmax(sizes))
         pivot = k + int(np.argmax(np.abs(rows[k:, column])))
         rows[[k, pivot]] = rows[[pivot, k]]
         rows[k] /= rows[k, column]
@@ -169,7 +172,10 @@ def _involved(model: Model, vectors: Array) -> list[str]:
 
 def _undriven(e: Equations, basis: Array, spare: Sequence[str]) -> ModelError:
     several = basis.shape[1] > 1
-    listed = "; ".join(f"({k}) {text}" if several else text for k, text in enumerate(motions(e, basis), start=1))
+    texts = motions(e, basis)
+    listed = "; ".join(f"({k}) {text}" if several else text for k, text in enumerate(texts[:MOST], start=1))
+    if len(texts) > MOST:
+        listed += f"; and {len(texts) - MOST} more"
     also = f"; {quoted(spare)} drive what is driven already" if spare else ""
     return ModelError(
         f"{basis.shape[1]} {'freedoms are' if several else 'freedom is'} not driven: {listed}{also}",

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any
 
 import numpy as np
@@ -62,9 +62,11 @@ NEAR = 1e-2  # of the largest on the path: a smallest singular value below this 
 COARSE = 2.0**-6  # of a report interval: the smallest step far from singular positions
 FINE = 1e-10  # of a report interval: the smallest step of all
 LEAPS = 9  # sizes tried, each twice the one before
-ON_THE_WAY = 1e-7  # of 1 + |q|: what a path across a singular position may miss the constraints by
+ON_THE_WAY = 1e-10  # of 1 + |q|: what a path across a singular position may miss the constraints by
 BLOCK = 10_000  # report times between two calls of `progress`
-MOST_LOCATED = 50  # singular positions looked for on one path
+MOST_LOCATED = 2000  # singular positions looked for on one path
+MOST_TOLD = 4  # of them with a note of their own
+NEIGHBOURS = 6  # from which multipliers are continued into a singular position
 
 # Behind (t, q, v, a, lam) a record holds the direction and the size of the smallest singular value and the powers;
 # behind the record of the current state there are these.
@@ -204,7 +206,7 @@ class Mechanism:
     refine     -> (a, lam) corrected by the residuals of Psi_q a = gamma and M a + Psi_q^T lam = Q
     watch      -> (1 + J^T J/eps)^-1 x with J = Psi_q W^-1/2, for x in the place of a
     power      -> power dissipated, power supplied
-    linear     -> entries of Psi_q, then Psi_t, then Q - M a
+    linear     -> entries of Psi_q, then Psi_t
 
     A record is (t, q, v, a, lam, x, sigma, power dissipated, power supplied): sigma is the smallest singular value of
     J with rows scaled as eps is, x its direction.
@@ -251,14 +253,10 @@ class Mechanism:
         record = np.concatenate([[0.0], q, v, a, lam, V_T[-1], [sigma], self.own["power"](z, self.p_own)])
         return np.append(record, [math.inf, sigma, 0.0, 0.0])
 
-    def follow(self, state: Array, times: Array, guard: float, smallest: float) -> Array:
-        """The records at the times that were reached; `state` is moved along."""
-        rows = np.empty((len(times), self.width))
-        times = np.ascontiguousarray(times)
-        done = follow(
-            *self.machine_code, guard, smallest, len(times), times, self.p, self.p_own, state, rows, self.scratch
-        )
-        return rows[:done]
+    def follow(self, state: Array, times: Array, rows: Array, guard: float, smallest: float) -> int:
+        """How many of the times were reached, with their records in `rows`; `state` is moved along."""
+        arrays = (np.ascontiguousarray(times), self.p, self.p_own, state, rows, self.scratch)
+        return int(follow(*self.machine_code, guard, smallest, len(times), *arrays))
 
     def leap(self, state: Array, smallest: float) -> Array | None:
         """The state beyond a singular position, if the path passes through it."""
@@ -266,7 +264,7 @@ class Mechanism:
         for k in range(1, LEAPS + 1):
             trial, h = state.copy(), smallest * 2.0**k
             trial[self.width + STEP] = math.inf
-            if len(self.follow(trial, np.array([state[0] + h]), NEAR, h)):
+            if self.follow(trial, np.array([state[0] + h]), np.empty((1, self.width)), NEAR, h):
                 end = self.instant(trial)
                 on_the_way = (between(start, end, start.t + part * h) for part in (0.2, 0.4, 0.5, 0.6, 0.8))
                 gaps = [np.max(np.abs(self.linearized(x.t, x.q)[0])) for x in on_the_way]
@@ -281,33 +279,28 @@ class Mechanism:
         return Instant(float(record[0]), q, v, a)
 
     def record(self, x: Instant) -> Array:
-        """The record of a motion that is known, with the least multipliers that hold the balance of forces best."""
+        """The record of a motion that is known, without multipliers and marked by sigma = 0."""
         q, v, a = (part / self.roots for part in (x.q, x.v, x.a))
-        J, _, force = self._linear(x.t, q, v, a)
-        lam: Array = np.linalg.lstsq(J.T, force, rcond=NEAR * NEAR)[0].astype(float)
-        z = self._packed(x.t, q, v, a, lam)
-        return np.concatenate([[x.t], q, v, a, lam, np.zeros(len(v) + 1), self.own["power"](z, self.p_own)])
+        return np.concatenate([[x.t], q, v, a, np.zeros(self.width - 1 - 3 * len(q))])
+
+    def power(self, record: Array) -> Array:
+        """Power dissipated and supplied."""
+        n, m = self.system.n_v, self.system.m
+        z = np.zeros(self.own["power"].inputs)
+        z[: 1 + 2 * n], z[1 + 2 * n : 1 + 2 * n + m] = record[: 1 + 2 * n], record[1 + 3 * n : 1 + 3 * n + m]
+        return self.own["power"](z, self.p_own)
 
     def linearized(self, t: float, x: Array) -> tuple[Array, Array, Array]:
         """Psi, Psi_q and Psi_t with respect to x = W^1/2 q, rows scaled as eps is."""
-        q, v = x / self.roots, np.zeros(len(x))
-        Psi = self.system.functions["constraints"](np.concatenate([[t], q, v]), self.p)[: self.system.m]
-        J, Psi_t, _ = self._linear(t, q, v, v)
-        return Psi / self.row_lengths, J / self.roots / self.row_lengths[:, None], Psi_t / self.row_lengths
-
-    def _linear(self, t: float, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
-        entries = self.system.equations.Psi_q
-        values = self.own["linear"](self._packed(t, q, v, a, np.zeros(self.system.m)), self.p_own)
-        J = np.zeros((self.system.m, len(v)))
-        J[tuple(zip(*entries, strict=True))] = values[: len(entries)]
-        Psi_t, force = np.split(values[len(entries) :], [self.system.m])
-        return J, Psi_t, force
-
-    def _packed(self, t: float, q: Array, v: Array, a: Array, lam: Array) -> Array:
+        n, m, entries = self.system.n_v, self.system.m, self.system.equations.Psi_q
         z = np.zeros(self.own["linear"].inputs)
-        head = np.concatenate([[t], q, v, lam])
-        z[: len(head)], z[-len(a) :] = head, a
-        return z
+        z[0], z[1 : 1 + n] = t, x / self.roots
+        Psi = self.system.functions["constraints"](z[: 1 + 2 * n], self.p)[:m]
+        values = self.own["linear"](z, self.p_own)
+        J = np.zeros((m, n))
+        J[tuple(zip(*entries, strict=True))] = values[: len(entries)]
+        Psi_t = values[len(entries) :]
+        return Psi / self.row_lengths, J / self.roots / self.row_lengths[:, None], Psi_t / self.row_lengths
 
 
 class Path:
@@ -316,6 +309,7 @@ class Path:
     def __init__(self, mechanism: Mechanism, times: Array, place: Place) -> None:
         self.mechanism = mechanism
         self.times = times
+        self.step = float(times[1] - times[0])
         self.rows = np.empty((len(times), mechanism.width))
         self.reached = 1
         self.state = mechanism.start(place)
@@ -338,13 +332,9 @@ class Path:
         """Whether so many report times, or all, were reached with steps above this part of a report interval."""
         ahead = self.times[self.reached : self.reached + count]
         smallest = max(part * self.interval, 2.0**-48 * float(ahead[0]))
-        found = self.mechanism.follow(self.state, ahead, guard, smallest)
-        self._keep(found)
-        return len(found) == len(ahead)
-
-    def _keep(self, found: Array) -> None:
-        self.rows[self.reached : self.reached + len(found)] = found
-        self.reached += len(found)
+        found = self.mechanism.follow(self.state, ahead, self.rows[self.reached :], guard, smallest)
+        self.reached += found
+        return found == len(ahead)
 
     def _leap(self) -> bool:
         """Cross a singular position; the motion at report times on the way is interpolated."""
@@ -357,9 +347,9 @@ class Path:
         if passed is None:
             return False
         self.leapt.append(passed)
-        on_the_way = self.times[self.reached :]
-        on_the_way = on_the_way[on_the_way <= end.t]
-        self._keep(np.array([m.record(between(start, end, float(t))) for t in on_the_way]).reshape(-1, m.width))
+        while self.reached < len(self.times) and self.times[self.reached] <= end.t:
+            self.rows[self.reached] = m.record(between(start, end, float(self.times[self.reached])))
+            self.reached += 1
         self.state = beyond
         return True
 
@@ -385,6 +375,25 @@ class Path:
             if passed is not None and all(abs(passed.t - other.t) > 1e-6 * (1.0 + passed.t) for other in found):
                 found.append(passed)
         return sorted(found, key=lambda passed: passed.t)
+
+    def continue_multipliers(self, passed: list[Passed]) -> None:
+        """Give the interpolated rows multipliers continued from their neighbours.
+
+        Towards a singular position at t* they may grow like 1/(t - t*), so (t - t*) lam is the polynomial through
+        neighbours on both sides; at t* itself the part that does not grow is left.
+        """
+        m, n, rows = self.mechanism, self.mechanism.system.n_v, self.rows[: self.reached]
+        regular = np.flatnonzero(rows[:, -3] > 0.0)
+        for k in np.flatnonzero(rows[:, -3] == 0.0):
+            t = rows[k, 0]
+            singular = min((x.t for x in passed), key=lambda other: abs(other - t))
+            near = regular[np.argsort(np.abs(regular - k), kind="stable")[:NEIGHBOURS]]
+            x, here = (rows[near, 0] - singular) / self.step, (t - singular) / self.step
+            lam = slice(1 + 3 * n, 1 + 3 * n + m.system.m)
+            c = np.linalg.solve(np.vander(x, increasing=True), x[:, None] * rows[near, lam])
+            grows = c[0] / here if abs(here) > 1e-6 else 0.0
+            rows[k, lam] = grows + here ** np.arange(len(c) - 1) @ c[1:]
+            rows[k, -2:] = m.power(rows[k])
 
     def near(self, passed: list[Passed]) -> list[tuple[float, float]]:
         """Times at which the path comes near a singular position without passing one, and how near."""
@@ -422,7 +431,6 @@ def compile_mechanism(e: Equations, M: Mapping[tuple[int, int], Expr], roots: Ar
     force, rate = list(e.Q), list(e.gamma)
     for (i, j), entry in M.items():
         force[i] = force[i] - entry * e.a[j]
-    balance = list(force)
     for (i, j), entry in e.Psi_q.items():
         force[j] = force[j] - entry * e.lam[i]
         rate[i] = rate[i] - entry * e.a[j]
@@ -437,7 +445,7 @@ def compile_mechanism(e: Equations, M: Mapping[tuple[int, int], Expr], roots: Ar
         Program("refine", inputs, refined),
         Program("watch", inputs, [r * x for r, x in zip(root, inverse, strict=True)]),
         Program("power", inputs, [e.dissipation, e.supplied_power]),
-        Program("linear", inputs, [*e.Psi_q.values(), *e.Psi_t, *balance]),
+        Program("linear", inputs, [*e.Psi_q.values(), *e.Psi_t]),
     ]
     frontier = parameter_frontier((y for program in programs for y in program.outputs), [*e.parameters])
     own = compile_programs(programs, frontier)
@@ -505,13 +513,15 @@ def kinematics(
         said.append("no body has mass and no force acts: there are no reactions [no-masses]")
     elif light := {name.rsplit(".", 1)[0]: None for name, x in zip(e.v_names, inertia, strict=True) if x <= 0.0}:
         said.append(f"the reactions hold no inertia forces of {quoted(light)}, which have no mass [zero-mass]")
-    compiled = perf_counter()
+    compiled, cpu = perf_counter(), thread_time()
     info["compile_s"] = compiled - began
     path = Path(mechanism, times, start.place)
 
     def result(status: str, reason: str = "") -> Trajectory:
-        info.update(status=status, reason=reason)
-        return _trajectory(path, loaded, info, said, began, compiled)
+        motion = _trajectory(path, loaded, {**info, "status": status, "reason": reason}, said)
+        now = perf_counter()
+        times_taken = {"computing_s": now - compiled, "cpu_s": thread_time() - cpu, "wall_s": now - began}
+        return replace(motion, info={**motion.info, **times_taken})
 
     try:
         for reached in path.follow():
@@ -553,30 +563,29 @@ def _stopped(model: Model, path: Path, result: Callable[[str, str], Trajectory])
     )
 
 
-def _trajectory(
-    path: Path, loaded: bool, info: dict[str, Any], said: list[str], began: float, compiled: float
-) -> Trajectory:
+def _trajectory(path: Path, loaded: bool, info: dict[str, Any], said: list[str]) -> Trajectory:
     system = path.mechanism.system
     e, n, m = system.equations, system.n_v, system.m
+    passed = path.passed()
+    path.continue_multipliers(passed)
     rows, t = path.rows[: path.reached], path.times[: path.reached]
     q, v, a = (rows[:, 1 + k * n : 1 + (k + 1) * n] for k in range(3))
     lam = rows[:, 1 + 3 * n : 1 + 3 * n + m]
     found = columns(system, path.mechanism.p, t, q, v, a, lam)
-    passed = path.passed()
     names = tuple(row.element for row in e.rows)
     singular = [{"t": x.t, "joints": elements_of(names, x.involvement)} for x in passed]
     outputs = dict(found.outputs)
     if not loaded:
         outputs |= {"reactions": {}, "driving": {}}
+    steps, rejected = (int(path.state[-REMEMBERED + k]) for k in (STEPS, REJECTED))
     info.update(
-        steps=int(path.state[-REMEMBERED + STEPS]),
-        rejected=int(path.state[-REMEMBERED + REJECTED]),
-        notes=(*said, *map(_about_singular, singular), *(_about_near(t, x) for t, x in path.near(passed))),
+        steps=steps,
+        rejected=rejected,
+        evaluations=1 + steps + rejected,  # positions solved for
+        notes=(*said, *_about_singular(singular), *(_about_near(t, x) for t, x in path.near(passed)[:MOST_TOLD])),
         singular_positions=singular,
         constraint_error_position=float(np.max(found.error_position)),
         constraint_error_velocity=float(np.max(found.error_velocity)),
-        computing_s=perf_counter() - compiled,
-        wall_s=perf_counter() - began,
     )
     return Trajectory(
         name=str(info["model"]),
@@ -601,11 +610,15 @@ def _trajectory(
     )
 
 
-def _about_singular(found: dict[str, Any]) -> str:
-    return (
-        f"a singular position is passed at t = {found['t']:.9g}, involved are {quoted(found['joints'])}; the motion "
-        "goes on smoothly there, reactions near it are not determined [singular-position]"
-    )
+def _about_singular(singular: list[dict[str, Any]]) -> Iterator[str]:
+    for found in singular[:MOST_TOLD]:
+        yield (
+            f"a singular position is passed at t = {found['t']:.9g}, involved are {quoted(found['joints'])}; "
+            "the motion goes on smoothly, reactions may grow without limit there [singular-position]"
+        )
+    if len(singular) > MOST_TOLD:
+        last = singular[-1]["t"]
+        yield f"{len(singular) - MOST_TOLD} more are passed until t = {last:.9g} [singular-position]"
 
 
 def _about_near(t: float, part: float) -> str:

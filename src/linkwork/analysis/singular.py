@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 Linearized = Callable[[float, Array], tuple[Array, Array, Array]]
 
 SINGULAR = 1e-6  # of the largest smallest singular value on the path
-PROBES = 9
+PROBES = 3
 MAX_ITERATIONS = 30
 INVOLVED = 0.1  # of the largest component of a left null vector
 
