@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import csv
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from linkwork.analysis.check import check
+from linkwork.analysis.compare import Comparison, Row, compare
 from linkwork.analysis.simulate import simulate
+from linkwork.cli import answer
+from linkwork.errors import NumericalStop, UsageError
+from linkwork.formulations import NAMES
+from linkwork.model import Simulation
 from linkwork.modelfile import load
+from linkwork.trajectory import Trajectory
+from linkwork.view.comparison import as_csv, as_text, html, spread, write
+from linkwork.view.report import as_json
 
 Array = NDArray[np.float64]
 
@@ -137,3 +154,171 @@ def test_four_bar_redundant_moves_as_four_bar() -> None:
         np.testing.assert_allclose(first + second, single.outputs["reactions"][f"B.{part}"], atol=1e-7)
         # how equal rows share is decided by eps alone, so rounding is divided by it
         np.testing.assert_allclose(first, second, atol=1e-3)
+
+
+ROW = {
+    *("formulation", "status", "cpu_s", "formulation_s", "evaluations", "steps"),
+    *("position_error", "velocity_error", "energy_drift", "distance"),
+}
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    return compare(load("four_bar_redundant"), formulations=["augmented", "ggl"], t_end=1.0, rtol=1e-7, atol=1e-7)
+
+
+def test_rows_hold_every_column(comparison: Comparison) -> None:
+    """Numbers of the right size: errors at rounding, distance about the tolerance, the right side within the whole."""
+    data = json.loads(as_json(comparison.as_dict()))
+    assert set(data) == {"rows", "reference"}
+    assert [row["formulation"] for row in data["rows"]] == ["augmented", "ggl"]
+    for row in data["rows"]:
+        assert set(row) == ROW
+        assert row["status"] == "ok"
+        assert row["formulation_s"] > 0.0
+        assert 0.0 < row["cpu_s"] < 1.0
+        assert row["evaluations"] > row["steps"] > 5
+        assert row["position_error"] < 1e-14
+        assert row["velocity_error"] < 1e-13
+        assert 0.0 < row["energy_drift"] < 1e-5
+        assert 1e-12 < row["distance"] < 1e-5
+    assert data["reference"]["formulation"] == "augmented"
+    assert data["reference"]["rtol"] == 1e-12
+    assert data["reference"]["error"] < 1e-9
+
+
+def test_distance_is_that_from_an_independent_solution() -> None:
+    """The distance of a coarse run, taken from a solution that linkwork has not made."""
+    times = np.linspace(0.0, 0.5, 6)
+    model = replace(load("redundant_24"), simulation=Simulation(t_end=0.5, step=0.1, rtol=1e-4, atol=1e-4))
+    (row,) = compare(model, formulations=["augmented"]).rows
+    motion = simulate(model)
+    expected = np.max(np.abs(motion.q - EightBodies().motion(times, 1e-11)[:, :24]))
+    assert row.distance == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_failing_formulation_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever one stops, the others have their rows."""
+
+    def stumbling(*arguments: Any, **settings: Any) -> Trajectory:
+        if settings["formulation"] == "ggl":
+            raise NumericalStop("the step size collapsed at t = 0.3", "step-collapse")
+        return simulate(*arguments, **settings)
+
+    monkeypatch.setattr("linkwork.analysis.compare.simulate", stumbling)
+    result = compare(load("four_bar"), formulations=["ggl", "augmented"], t_end=0.5)
+    failed, good = result.rows
+    assert failed == Row("ggl", "the step size collapsed at t = 0.3 [step-collapse]")
+    assert good.ok
+    assert good.distance is not None
+    assert "failed" in as_text(result)
+    assert "ggl: the step size collapsed at t = 0.3" in as_text(result)
+    assert "collapsed" in html(result)
+    assert as_csv(result).splitlines()[1].endswith(",,,,,,,,")
+
+
+def test_what_does_not_go_together_is_a_reason() -> None:
+    """`state-space` belongs to formulations that name independent coordinates."""
+    (row,) = compare(load("four_bar"), formulations=["augmented"], stabilization="state-space", t_end=0.5).rows
+    assert "no-state-space" in row.status
+    assert row.cpu_s is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        ({"formulations": ["qrr"]}, "unknown-formulation"),
+        ({"formulations": []}, "no-formulation"),
+        ({"coordinates": "polar"}, "unknown-coordinates"),
+        ({"integrator": "euler"}, "unknown-integrator"),
+        ({"stabilization": "glue"}, "unknown-stabilization"),
+        ({"t_end": -1.0}, "bad-t-end"),
+        ({"rtol": -1.0}, "bad-tolerance"),
+        ({"atol": 0.0}, "bad-tolerance"),
+    ],
+)
+def test_settings_without_meaning_are_refused_at_once(settings: dict[str, Any], code: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        compare(load("four_bar"), **settings)
+    assert refused.value.code == code
+
+
+def test_progress_rises_from_nothing_to_all() -> None:
+    seen: list[tuple[float, str]] = []
+    compare(
+        load("four_bar"), formulations=["augmented", "ggl"], t_end=0.5, progress=lambda f, what: seen.append((f, what))
+    )
+    fractions = [fraction for fraction, _ in seen]
+    assert fractions == sorted(fractions)
+    assert (fractions[0], fractions[-1]) == (0.0, 1.0)
+    assert {what.split(",")[0] for _, what in seen} == {"reference", "augmented", "ggl"}
+
+
+def test_reports_escape_names_and_need_no_other_file(comparison: Comparison, tmp_path: Path) -> None:
+    hostile = replace(
+        comparison, model="<script>|x", rows=(*comparison.rows, Row("qr", "<img src=x onerror=alert(1)> | *bold*"))
+    )
+    (page,) = write(hostile, tmp_path / "r.html")
+    text = page.read_text()
+    assert "<script" not in text
+    assert "<img" not in text
+    assert text.count("<svg") == 1
+    assert not re.findall(r"""(?:src|href)\s*=\s*["'](?!#)""", text)
+    note, picture = write(hostile, tmp_path / "r.md")
+    assert picture.read_text().count("<svg") == 1
+    table = [line for line in note.read_text().splitlines() if line.startswith("|")]
+    assert len(table) == 5
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in table} == {11}
+    assert "<script" not in note.read_text()
+    with pytest.raises(UsageError, match=r"\.html or \.md"):
+        write(hostile, tmp_path / "r.pdf")
+
+
+def test_labels_keep_their_distance_and_order() -> None:
+    heights = np.array([0.1, 0.11, 0.12, 0.5, 0.9])
+    placed = spread(heights, 0.05)
+    assert np.all(np.diff(placed) >= 0.05 - 1e-12)
+    assert np.mean(placed[:3]) == pytest.approx(0.11)
+    np.testing.assert_allclose(placed[3:], heights[3:])
+
+
+def test_command_prints_json_csv_or_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    base = ["compare", "four_bar", "--formulations", "augmented, ggl", "--t-end", "0.5"]
+    assert answer([*base, "--json", "-o", str(tmp_path / "r.html")]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert set(data) == {"rows", "reference"}
+    assert [set(row) for row in data["rows"]] == [ROW, ROW]
+    assert (tmp_path / "r.html").exists()
+    assert answer([*base, "--csv"]) == 0
+    lines = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert [line["formulation"] for line in lines] == ["augmented", "ggl"]
+    assert float(lines[0]["distance"]) < 1e-5
+    assert answer(base) == 0
+    assert "distance" in capsys.readouterr().out
+    assert answer([*base, "--json", "--csv"]) == 2
+    assert answer([*base, "-o", str(tmp_path / "r.pdf")]) == 2
+    assert answer([*base, "--formulations", "qrr"]) == 2
+
+
+@pytest.mark.slow
+def test_all_formulations_agree_on_redundant_24() -> None:
+    """5 s at the tolerances of defalco2008: every coordinate within 1e-4 of the reference, none fails."""
+    result = compare(load("redundant_24"))
+    assert {row.formulation for row in result.rows} == set(NAMES)
+    assert len({*NAMES} - {"ggl"}) >= 12
+    assert result.reference["error"] < 1e-9
+    for row in result.rows:
+        assert row.ok, row
+        assert row.distance is not None
+        assert row.distance < 1e-4, row
+        assert row.position_error is not None
+        assert row.position_error < 1e-13, row
+
+
+@pytest.mark.slow
+def test_comparison_of_slider_crank_is_quick_once_compiled() -> None:
+    compare(load("slider_crank"))
+    began = perf_counter()
+    result = compare(load("slider_crank"))
+    assert perf_counter() - began < 10.0
+    assert all(row.ok for row in result.rows)

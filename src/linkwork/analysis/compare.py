@@ -1,0 +1,202 @@
+"""One mechanism by several formulations: what each costs and how near it comes to the true motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from linkwork.analysis.simulate import STABILIZATIONS, Stabilization, simulate
+from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, did_you_mean
+from linkwork.formulations import NAMES
+from linkwork.integrators.explicit import INTEGRATORS
+from linkwork.integrators.loop import Settings
+from linkwork.model import Model, Simulation
+from linkwork.soundness import sound
+from linkwork.trajectory import Trajectory
+
+COORDINATES = ("body",)
+TIGHT = 1e-12  # tolerances of the reference solution
+REFERENCES = ("augmented", "qr")  # the second where bodies without mass rule out the first
+REPETITIONS = 3  # of runs shorter than SHORT; the quickest counts
+SHORT = 0.2  # s
+
+Progress = Callable[[float, str], None]  # finished fraction, what is running
+Moved = Callable[[float, float], None]  # the same of one run: fraction, time
+
+
+@dataclass(frozen=True)
+class Row:
+    """How one formulation fared; without a finished motion there is only the reason.
+
+    cpu_s           CPU time of the integration, s; building and compiling the equations is not part of it
+    formulation_s   of that, the evaluations of the right-hand side: their number times the measured cost of one at the
+                    states of the motion
+    position_error  largest |Psi| over steps and report times, m or rad; velocity_error the same of Psi_dot
+    energy_drift    largest change of kinetic + potential + dissipated - supplied energy, J
+    distance        largest difference of a coordinate from the reference solution over the report times, m or rad
+    """
+
+    formulation: str
+    status: str  # "ok", or the reason of failure
+    cpu_s: float | None = None
+    formulation_s: float | None = None
+    evaluations: int | None = None
+    steps: int | None = None
+    position_error: float | None = None
+    velocity_error: float | None = None
+    energy_drift: float | None = None
+    distance: float | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.status == "ok"
+
+
+COLUMNS = tuple(field.name for field in fields(Row))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A row for every formulation, and the solution they are measured against.
+
+    `reference` holds its settings, counts and status, `error` (its distance from the solution with ten times larger
+    tolerances) and `runs`, the settings of the rows.
+    """
+
+    model: str
+    rows: tuple[Row, ...]
+    reference: Mapping[str, Any]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"rows": [asdict(row) for row in self.rows], "reference": dict(self.reference)}
+
+
+def compare(
+    model: Model,
+    *,
+    formulations: Sequence[str] | None = None,
+    coordinates: str = "body",
+    integrator: str = "dop853",
+    stabilization: Stabilization = "projection",
+    t_end: float | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Run a mechanism by every formulation (or those named) and measure cost and accuracy of each.
+
+    Arguments that are None are taken from the model. A formulation that fails is a row with its reason; what concerns
+    the model or the settings of all is an error. `progress` is called with the finished fraction and what is running.
+    """
+    names = tuple(dict.fromkeys(NAMES if formulations is None else formulations))
+    _known("coordinates", coordinates, COORDINATES)
+    _known("integrator", integrator, INTEGRATORS)
+    _known("stabilization", stabilization, STABILIZATIONS)
+    for name in names:
+        _known("formulation", name, NAMES)
+    if not names:
+        raise UsageError("no formulation to compare", "no-formulation")
+    given = model.simulation
+    settings = Simulation(
+        t_end=given.t_end if t_end is None else t_end,
+        step=given.step,
+        rtol=given.rtol if rtol is None else rtol,
+        atol=given.atol if atol is None else atol,
+    )
+    Settings(INTEGRATORS[integrator], settings.rtol, settings.atol)  # refuses tolerances that no run could use
+    model = sound(replace(model, simulation=settings))
+
+    runs = len(names) + 2
+    try:
+        truth, reference = _reference(model, lambda k: _share(progress, k, runs, "reference"))
+        rows = tuple(
+            _row(model, name, integrator, stabilization, truth, _share(progress, k, runs, name))
+            for k, name in enumerate(names, start=2)
+        )
+    except Interrupted as stop:  # a part of one motion, which comes with it, is no result here
+        raise Interrupted(f"the comparison was {stop.message}") from None
+    how = {"coordinates": coordinates, "integrator": integrator, "stabilization": stabilization}
+    reference["runs"] = how | {"rtol": settings.rtol, "atol": settings.atol, "repetitions": REPETITIONS}
+    return Comparison(model.name, rows, reference)
+
+
+def _reference(model: Model, moved: Callable[[int], Moved]) -> tuple[Trajectory | None, dict[str, Any]]:
+    """The motion with tolerances TIGHT and how far it can be trusted; None and the reason if it cannot be had."""
+    info: dict[str, Any] = {"model": model.name, "rtol": TIGHT, "atol": TIGHT, "t_end": model.simulation.t_end}
+    massless: ModelError | None = None
+    for name in REFERENCES:
+        try:
+            looser = simulate(model, formulation=name, rtol=10 * TIGHT, atol=10 * TIGHT, progress=moved(0))
+            truth = simulate(model, formulation=name, rtol=TIGHT, atol=TIGHT, progress=moved(1))
+        except NumericalStop as stop:
+            return None, {**info, "formulation": name, "status": str(stop)}
+        except ModelError as error:
+            if error.code != "zero-mass":
+                raise
+            massless = error
+            continue
+        kept = ("formulation", "stabilization", "integrator", "step", "steps", "evaluations", "dof", "redundant")
+        info |= {key: truth.info[key] for key in kept}
+        return truth, {**info, "status": "ok", "error": _distance(looser, truth)}
+    assert massless is not None
+    raise massless
+
+
+def _row(
+    model: Model,
+    name: str,
+    integrator: str,
+    stabilization: Stabilization,
+    truth: Trajectory | None,
+    moved: Moved,
+) -> Row:
+    def run(progress: Moved | None) -> Trajectory:
+        return simulate(model, formulation=name, integrator=integrator, stabilization=stabilization, progress=progress)
+
+    try:
+        motion = run(moved)
+        times = [(motion.info["cpu_s"], motion.info["evaluation_s"])]
+        while len(times) < REPETITIONS and times[0][0] < SHORT:
+            again = run(None).info
+            times.append((again["cpu_s"], again["evaluation_s"]))
+    except (ModelError, NumericalStop, UsageError) as error:
+        return Row(name, str(error))
+    cpu_s, evaluation_s = (min(column) for column in zip(*times, strict=True))
+    info = motion.info
+    return Row(
+        formulation=name,
+        status="ok",
+        cpu_s=cpu_s,
+        formulation_s=info["evaluations"] * evaluation_s,
+        evaluations=info["evaluations"],
+        steps=info["steps"],
+        position_error=info["constraint_error_position"],
+        velocity_error=info["constraint_error_velocity"],
+        energy_drift=float(np.max(np.abs(motion.drift()))),
+        distance=None if truth is None else _distance(motion, truth),
+    )
+
+
+def _distance(motion: Trajectory, truth: Trajectory) -> float:
+    """The largest difference of a coordinate over the report times."""
+    return float(np.max(np.abs(motion.q - truth.q), initial=0.0))
+
+
+def _share(progress: Progress | None, k: int, runs: int, what: str) -> Moved:
+    """The progress of one run as a part of that of all; compiling, which can take longest, comes before t = 0."""
+
+    def moved(fraction: float, t: float) -> None:
+        if progress is not None:
+            progress((k + fraction) / runs, f"{what}, t = {t:.4g} s" if t > 0.0 else f"{what}, compiling")
+
+    moved(0.0, 0.0)
+    return moved
+
+
+def _known(what: str, name: str, choices: Iterable[str]) -> None:
+    known = list(choices)
+    if name not in known:
+        raise UsageError(f"no {what} '{name}'; {did_you_mean(name, known) or 'see --help'}", f"unknown-{what}")

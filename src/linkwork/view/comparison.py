@@ -1,0 +1,292 @@
+"""A comparison of formulations as a table, a picture and a report."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from linkwork.analysis.compare import COLUMNS, Comparison, Row
+from linkwork.errors import UsageError
+from linkwork.files import write_text
+from linkwork.view.plot import COLORS, GRID, INK, save
+from linkwork.view.report import printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
+SUFFIXES = (".html", ".md")
+LEAST = 1e-17  # a distance below is drawn here
+BETWEEN = 0.045  # least distance of two labels, of the height of the axes
+
+# Heading and text of what the columns of a table show.
+Format = Callable[[Row], str]
+TABLE: tuple[tuple[str, Format], ...] = (
+    ("formulation", lambda row: row.formulation),
+    ("CPU [ms]", lambda row: _fixed(row.cpu_s, 1e3)),
+    ("right side [ms]", lambda row: _fixed(row.formulation_s, 1e3)),
+    ("evaluations", lambda row: _count(row.evaluations)),
+    ("steps", lambda row: _count(row.steps)),
+    ("largest |Psi|", lambda row: _power(row.position_error)),
+    ("largest |Psi_dot|", lambda row: _power(row.velocity_error)),
+    ("energy drift [J]", lambda row: _power(row.energy_drift)),
+    ("distance", lambda row: _power(row.distance, 1)),
+    ("status", lambda row: row.status),
+)
+CSS = """
+body { font: 15px/1.5 system-ui, sans-serif; color: #30363d; max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
+table { border-collapse: collapse; margin: 1rem 0 } th, td { padding: .3rem .7rem; border-bottom: 1px solid #dfe3e8 }
+td { text-align: right; font-variant-numeric: tabular-nums } td:first-child, td:last-child, th { text-align: left }
+.wide { overflow-x: auto } svg { max-width: 100%; height: auto } .failed td { color: #b3303f }
+"""
+
+
+def table(comparison: Comparison) -> Table:
+    """For a terminal of 80 columns; the reasons of failures are not in it, see `remarks`."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
+    headings = (
+        "formulation",
+        "CPU\nms",
+        "right\nside",
+        "evalu-\nations",
+        "steps",
+        "|Psi|",
+        "|Psi_\ndot|",
+        "energy\ndrift",
+    )
+    for heading in (*headings, "distance"):
+        shown.add_column(Text(heading), justify="left" if heading == "formulation" else "right", no_wrap=True)
+    for row in comparison.rows:
+        texts = [Text(form(row)) for _, form in TABLE[: len(shown.columns)]]
+        if not row.ok:
+            texts[-1] = Text("failed")
+        shown.add_row(*texts, style="" if row.ok else "red")
+    return shown
+
+
+def as_text(comparison: Comparison) -> str:
+    """Table and remarks for a terminal, or for a file if there is none."""
+    from rich.console import Console
+
+    wide = Console()
+    text = Console(file=io.StringIO(), width=wide.width if wide.is_terminal else 120, force_terminal=wide.is_terminal)
+    with text.capture() as shown:
+        text.print(table(comparison))
+    return "\n".join([shown.get().rstrip(), "", *(printable(line) for line in remarks(comparison))])
+
+
+def remarks(comparison: Comparison) -> list[str]:
+    """Settings, reference and failures in words."""
+    r = comparison.reference
+    runs = r["runs"]
+    lines = [
+        f"{comparison.model}, {r['t_end']:g} s in {runs['coordinates']} coordinates by {runs['integrator']} with "
+        f"{runs['stabilization']}, rtol {runs['rtol']:g}, atol {runs['atol']:g}; times are the best of up to "
+        f"{runs['repetitions']} runs, without compiling"
+    ]
+    if r["status"] == "ok":
+        lines.append(
+            f"distance: largest difference of a coordinate [m, rad] from {r['formulation']} at rtol {r['rtol']:g}, "
+            f"which is good to about {r['error']:.0e}"
+        )
+    else:
+        lines.append(f"no reference solution: {r['status']}")
+    return [*lines, *(f"{row.formulation}: {row.status}" for row in comparison.rows if not row.ok)]
+
+
+def as_csv(comparison: Comparison) -> str:
+    """The rows with all digits; what is unknown is left empty."""
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(COLUMNS)
+    for row in comparison.rows:
+        lines.writerow(["" if value is None else value for value in (getattr(row, name) for name in COLUMNS)])
+    return text.getvalue()
+
+
+def markdown_table(comparison: Comparison) -> str:
+    numbers = "|".join(["---", *["---:"] * (len(TABLE) - 2), "---"])
+    lines = ["| " + " | ".join(_cell(heading) for heading, _ in TABLE) + " |", f"|{numbers}|"]
+    lines += ["| " + " | ".join(_cell(form(row)) for _, form in TABLE) + " |" for row in comparison.rows]
+    return "\n".join(lines)
+
+
+def figure(comparison: Comparison) -> Figure:
+    """Cost against accuracy, both logarithmic, beside bars of the cost."""
+    from matplotlib.figure import Figure
+
+    rows = sorted((row for row in comparison.rows if row.ok), key=lambda row: row.cpu_s or 0.0)
+    height = max(4.2, 0.32 * len(rows) + 1.6)
+    fig = Figure(figsize=(13.0, height), layout="constrained", facecolor="white")
+    left, right = fig.subplots(1, 2, width_ratios=(1.15, 1.0))
+    colors = {row.formulation: COLORS[k % len(COLORS)] for k, row in enumerate(comparison.rows)}
+    _draw_accuracy(left, rows, colors)
+    _draw_cost(right, rows, colors)
+    for axes in (left, right):
+        axes.set_axisbelow(True)
+        axes.tick_params(colors=INK, labelsize=9)
+        for side, spine in axes.spines.items():
+            spine.set_visible(side in ("left", "bottom"))
+            spine.set_color("#9aa4af")
+    runs = comparison.reference["runs"]
+    title = f"{comparison.model}: rtol {runs['rtol']:g}, {runs['integrator']}, {runs['stabilization']}"
+    fig.suptitle(title, color=INK, fontsize=12, fontweight="bold", parse_math=False)
+    return fig
+
+
+def write(comparison: Comparison, path: str | Path) -> list[Path]:
+    """A report with table and picture: .html in one file, .md with an .svg beside it. The files written."""
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix == ".html":
+        write_text(path, html(comparison))
+        return [path]
+    if suffix == ".md":
+        picture = path.with_suffix(".svg")
+        save(figure(comparison), picture)
+        write_text(path, markdown(comparison, picture.name))
+        return [path, picture]
+    raise UsageError(f"cannot write '{path}': the report is written as .html or .md", "unknown-suffix")
+
+
+def markdown(comparison: Comparison, picture: str) -> str:
+    parts = [
+        f"# Formulations of {_cell(comparison.model)}",
+        markdown_table(comparison),
+        "\n".join(f"- {_cell(line)}" for line in remarks(comparison)),
+        f"![cost against accuracy](<{picture}>)",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def html(comparison: Comparison) -> str:
+    """A page that needs nothing else."""
+    svg = io.StringIO()
+    fig = figure(comparison)
+    fig.savefig(svg, format="svg", metadata={"Date": None})
+    drawing = svg.getvalue()
+    title = escape(f"Formulations of {comparison.model}")
+    heads = "".join(f"<th>{escape(heading)}</th>" for heading, _ in TABLE)
+    body = "\n".join(
+        f"<tr{'' if row.ok else ' class=failed'}>"
+        + "".join(f"<td>{escape(form(row))}</td>" for _, form in TABLE)
+        + "</tr>"
+        for row in comparison.rows
+    )
+    notes = "\n".join(f"<li>{escape(line)}</li>" for line in remarks(comparison))
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{title}</title><style>{CSS}</style></head>
+<body><h1>{title}</h1>
+<div class="wide"><table><thead><tr>{heads}</tr></thead>
+<tbody>
+{body}
+</tbody></table></div>
+<ul>
+{notes}
+</ul>
+{drawing[drawing.index("<svg") :]}
+</body></html>
+"""
+
+
+def _draw_accuracy(axes: Axes, rows: list[Row], colors: dict[str, str]) -> None:
+    """Every formulation a point; names stand in one column at the right, since many lie close together."""
+    drawn = [row for row in rows if row.distance is not None]
+    axes.set_xlabel("distance from the reference solution [m, rad]", color=INK)
+    axes.set_ylabel("CPU time [s]", color=INK)
+    axes.grid(color=GRID, linewidth=0.7, which="major")
+    if not drawn:
+        axes.text(0.5, 0.5, "no reference solution", ha="center", color=INK, transform=axes.transAxes)
+        return
+    x = np.array([max(row.distance or 0.0, LEAST) for row in drawn])
+    y = np.array([row.cpu_s or 0.0 for row in drawn])
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(*_decades(x))
+    axes.set_ylim(*_decades(y))
+    axes.scatter(x, y, s=42, c=[colors[row.formulation] for row in drawn], zorder=3, edgecolors="white", linewidths=0.8)
+    low, high = np.log10(axes.get_ylim())
+    places = spread((np.log10(y) - low) / (high - low), BETWEEN)
+    for row, x_k, y_k, place in zip(drawn, x, y, places, strict=True):
+        axes.annotate(
+            row.formulation, (x_k, y_k), xytext=(1.02, place), textcoords="axes fraction", va="center", fontsize=9,
+            color=INK, annotation_clip=False, parse_math=False,
+            arrowprops={"arrowstyle": "-", "color": colors[row.formulation], "linewidth": 0.7, "relpos": (0, 0.5)},
+        )  # fmt: skip
+
+
+def _draw_cost(axes: Axes, rows: list[Row], colors: dict[str, str]) -> None:
+    """A bar per formulation, quickest on top: the right-hand side dark, the rest of the integration light."""
+    axes.set_xlabel("CPU time [ms], dark: in the right side", color=INK)
+    axes.grid(color=GRID, linewidth=0.7, axis="x")
+    names = [row.formulation for row in rows]
+    whole = np.array([1e3 * (row.cpu_s or 0.0) for row in rows])
+    inside = np.array([1e3 * (row.formulation_s or 0.0) for row in rows])
+    shades = [colors[name] for name in names]
+    axes.barh(names, whole, color=shades, alpha=0.35, height=0.68)
+    axes.barh(names, np.minimum(inside, whole), color=shades, height=0.68)
+    for k, value in enumerate(whole):
+        axes.annotate(
+            f"{value:.3g}", (value, k), xytext=(4, 0), textcoords="offset points", va="center", fontsize=9, color=INK
+        )
+    axes.margins(x=0.12)
+    axes.invert_yaxis()
+
+
+def _decades(values: np.ndarray) -> tuple[float, float]:
+    """Powers of ten with all values between them."""
+    low, high = np.floor(np.log10(np.min(values))), np.ceil(np.log10(np.max(values)))
+    return float(10.0**low), float(10.0 ** max(high, low + 1.0))
+
+
+def spread(heights: np.ndarray, between: float) -> np.ndarray:
+    """Heights in rising order moved apart to at least `between`, each group about its middle."""
+    groups = [[h] for h in heights]
+
+    def middle(group: list[float]) -> float:
+        return float(np.mean(group))
+
+    def top(group: list[float]) -> float:
+        return middle(group) + 0.5 * between * (len(group) - 1)
+
+    def bottom(group: list[float]) -> float:
+        return middle(group) - 0.5 * between * (len(group) - 1)
+
+    k = 0
+    while k + 1 < len(groups):
+        if bottom(groups[k + 1]) < top(groups[k]) + between:
+            groups[k] += groups.pop(k + 1)
+            k = max(k - 1, 0)
+        else:
+            k += 1
+    return np.array([bottom(group) + between * i for group in groups for i in range(len(group))])
+
+
+def _cell(text: str) -> str:
+    """Text that means nothing else in a cell of a Markdown table."""
+    plain = escape(printable(text).replace("\n", " "), quote=False)
+    return "".join(f"\\{c}" if c in "\\|*_`[]" else c for c in plain)
+
+
+def _fixed(value: float | None, factor: float) -> str:
+    return "" if value is None else f"{value * factor:.3g}"
+
+
+def _count(value: int | None) -> str:
+    return "" if value is None else str(value)
+
+
+def _power(value: float | None, digits: int = 0) -> str:
+    return "" if value is None else f"{value:.{digits}e}"
