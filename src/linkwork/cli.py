@@ -42,7 +42,12 @@ class WithChoices(TyperCommand):
         from linkwork.formulations import NAMES
         from linkwork.integrators.explicit import INTEGRATORS
 
-        choices = {"formulation": NAMES, "stabilization": STABILIZATIONS, "integrator": INTEGRATORS}
+        choices = {
+            "formulation": NAMES,
+            "formulations": NAMES,
+            "stabilization": STABILIZATIONS,
+            "integrator": INTEGRATORS,
+        }
         defaults = {p.name: p.default for p in signature(simulate).parameters.values() if p.kind is p.KEYWORD_ONLY}
         for option in cast(Any, self.params):
             if option.name in choices:
@@ -131,6 +136,8 @@ def run(
     """Simulate a model. End, step and tolerances are those of the model unless given."""
     from linkwork.analysis.simulate import simulate
     from linkwork.modelfile import load
+    from linkwork.trajectory import SUFFIXES
+    from linkwork.view.plot import SUFFIXES as PICTURES
     from linkwork.view.report import aligned, as_json, progress, summary_lines
 
     options = {
@@ -138,7 +145,7 @@ def run(
         **{"stabilization": stabilization, "alpha": alpha, "beta": beta, "integrator": integrator},
     }
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    files = writable(output or ())
+    files = writable(output or (), (*SUFFIXES, *PICTURES))
     mechanism = load(model, overrides(set_))
     try:
         with progress(mechanism.name) as moved:
@@ -186,6 +193,46 @@ def plot(
     print(as_json({"files": [str(picture)]}) if json else f"written  {picture}")
 
 
+@app.command(cls=WithChoices)
+def compare(
+    model: ModelArgument,
+    formulations: Annotated[str, typer.Option(metavar="all|NAME,...", help="Which to compare")] = "all",
+    set_: Set = None,
+    coordinates: Annotated[str, typer.Option(help="Coordinates of the bodies: body")] = "body",
+    integrator: Annotated[str | None, typer.Option(help="Method of integration")] = None,
+    stabilization: Annotated[str | None, typer.Option(help="What keeps the constraints")] = None,
+    t_end: Annotated[float | None, typer.Option(help="End of the motion, s")] = None,
+    rtol: Annotated[float | None, typer.Option(help="Relative tolerance")] = None,
+    atol: Annotated[float | None, typer.Option(help="Absolute tolerance")] = None,
+    output: Annotated[
+        list[Path] | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write a report, .html or .md; repeatable."),
+    ] = None,
+    csv: Annotated[bool, typer.Option("--csv", help="Print the rows as CSV and nothing else.")] = False,
+    json: Json = False,
+) -> None:
+    """Run a model by all formulations and compare cost and accuracy. Settings are those of the model unless given."""
+    from linkwork.analysis.compare import compare
+    from linkwork.modelfile import load
+    from linkwork.view.comparison import SUFFIXES, as_csv, as_text, write
+    from linkwork.view.report import as_json, progress
+
+    if csv and json:
+        raise UsageError("--csv and --json exclude each other", "usage")
+    options = {"integrator": integrator, "stabilization": stabilization, "t_end": t_end, "rtol": rtol, "atol": atol}
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    names = None if formulations == "all" else [name.strip() for name in formulations.split(",")]
+    files = writable(output or (), SUFFIXES)
+    mechanism = load(model, overrides(set_))
+    with progress(mechanism.name) as moved:
+        comparison = compare(mechanism, formulations=names, coordinates=coordinates, **given, progress=moved)
+    written = [part for file in files for part in write(comparison, file)]
+    if json or csv:
+        print(as_json(comparison.as_dict()) if json else as_csv(comparison).rstrip())
+    else:
+        print("\n".join([as_text(comparison), *(f"written  {file}" for file in written)]))
+
+
 @app.command()
 def schema() -> None:
     """Print the JSON Schema of model files."""
@@ -216,16 +263,14 @@ class _Tried(Exception):
     pass
 
 
-def writable(paths: Iterable[Path]) -> list[Path]:
+def writable(paths: Iterable[Path], suffixes: Sequence[str]) -> list[Path]:
     """The files to be written, after making sure that they can be: a long run should not end with that error."""
     from linkwork.files import whole
-    from linkwork.trajectory import SUFFIXES
-    from linkwork.view.plot import SUFFIXES as PICTURES
 
     files = list(paths)
     for path in files:
-        if path.suffix.lower() not in (*SUFFIXES, *PICTURES):
-            known = ", ".join((*SUFFIXES, *PICTURES))
+        if path.suffix.lower() not in suffixes:
+            known = ", ".join(suffixes)
             raise UsageError(f"cannot write '{path}': the name must end in one of {known}", "unknown-suffix")
         with suppress(_Tried), whole(path):
             raise _Tried

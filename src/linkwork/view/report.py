@@ -130,8 +130,11 @@ def error_text(error: LinkworkError) -> str:
 
 
 @contextmanager
-def progress(label: str) -> Iterator[Callable[[float, float], None] | None]:
-    """A bar on stderr if that is a terminal and the work takes longer than a second; yields what moves it."""
+def progress(label: str) -> Iterator[Callable[[float, float | str], None] | None]:
+    """A bar on stderr if that is a terminal and the work takes longer than a second; yields what moves it.
+
+    That takes the finished fraction and the time reached, or what is being done.
+    """
     if not sys.stderr.isatty():
         yield None
         return
@@ -145,7 +148,12 @@ def progress(label: str) -> Iterator[Callable[[float, float], None] | None]:
     appear.daemon = True
     appear.start()
     try:
-        yield lambda fraction, t: bar.update(task, total=1.0, completed=fraction, description=f"{label}: t = {t:.4g} s")
+        yield lambda fraction, at: bar.update(
+            task,
+            total=1.0,
+            completed=fraction,
+            description=f"{label}: {at if isinstance(at, str) else f't = {at:.4g} s'}",
+        )
     finally:
         appear.cancel()
         appear.join()
