@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 
 from linkwork.native.kernels import Pointer, call, kernel, offset
+from linkwork.system import ALIGN, CLOSE, CONSTRAINTS, M_ROWS, N_CLOSED, N_Q, N_V
 
 MAX_ITERATIONS = 12
 ROUNDING = 4 * 2.0**-52  # of 1 + |q|: nothing is left to correct
@@ -38,8 +39,8 @@ def copied(source: Pointer, n: int, target: Pointer) -> None:
 @kernel
 def project(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     """x = (t, q, v, rest) -> (q, v, rest, |Psi| before, |Psi| after, |Psi_dot| after, status)."""
-    n_q, n_v, m, n_closed = int(p[0]), int(p[1]), int(p[2]), int(p[3])
-    constraints, close, align = int(p[4]), int(p[5]), int(p[6])
+    n_q, n_v, m, n_closed = int(p[N_Q]), int(p[N_V]), int(p[M_ROWS]), int(p[N_CLOSED])
+    constraints, close, align = int(p[CONSTRAINTS]), int(p[CLOSE]), int(p[ALIGN])
     n = n_q + n_v
     closed = w
     gaps = offset(closed, n_closed)
@@ -74,9 +75,9 @@ def project(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 @kernel
 def measure(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     """The same without correcting anything."""
-    n, m = int(p[0]) + int(p[1]), int(p[2])
+    n, m = int(p[N_Q]) + int(p[N_V]), int(p[M_ROWS])
     copied(offset(x, 1), n + 2, y)
-    call(int(p[4]), x, p, w, offset(w, 2 * m))
+    call(int(p[CONSTRAINTS]), x, p, w, offset(w, 2 * m))
     gap = largest(w, m)
     y[n + 2] = gap
     y[n + 3] = gap

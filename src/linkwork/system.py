@@ -32,10 +32,14 @@ from linkwork.sequences.ldl import Factor, factorize
 Array = NDArray[np.float64]
 
 EPS = 3e-11  # eps of a row, relative to its diagonal entry of Psi_q M^-1 Psi_q^T at the start
+RANK_TOLERANCE = 1e-9  # of a formulation on full matrices, relative to the largest pivot or singular value
 WORK = (symbol("work dissipated"), symbol("work supplied"))  # carried along as two more unknowns of the integration
 Form = Literal["augmented", "ggl", "terms"]
-# p begins with what machine code that calls these functions must know of them: sizes and addresses
-HEADER = ("n_q", "n_v", "m", "n_closed", "constraints", "close", "align", "terms", "rates", "dynamics")
+# p begins with what machine code that calls these functions must know of them: sizes, addresses, tolerances
+N_Q, N_V, M_ROWS, TOLERANCE, N_CLOSED, N_CHART, CHART_MEMORY, FORMULATION, DERIVATIVE, OLDEST_SPREAD = range(10)
+CONSTRAINTS, CLOSE, ALIGN, TERMS, RATES, CHART, SHIFT, PUSH = range(10, 18)
+FUNCTIONS = ("constraints", "close", "align", "terms", "rates", "chart", "shift", "push")
+HEADER = 10 + len(FUNCTIONS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,8 @@ class System:
     constraints   (t, q, v) -> (Psi, Psi_dot)
     close         (t, q, v) -> (t, q moved, v, Psi, factor): a step of Newton towards Psi = 0, with the factor it used
     align         what close returns -> (t, q, v changed): the same for Psi_dot = 0, with that factor
+    chart         (t, q) -> factor of Psi_q W^-1 Psi_q^T, and Psi_q, for corrections at other positions nearby:
+    shift, push   (chart, q, Psi) -> q moved by dx = -W^-1 Psi_q^T (..)^-1 Psi, (chart, v, Psi_dot) -> v changed alike
     report        (t, q, v, a, lam) -> kinetic and potential energy and the named outputs
     """
 
@@ -74,17 +80,31 @@ class System:
         """(kind, name) of what `report` returns after the two energies."""
         return [(kind, name) for kind, named in self.equations.outputs.items() for name in named]
 
-    def p(self, alpha: float = 0.0, beta: float = 0.0, dynamics: int = 0) -> Array:
+    def p(
+        self,
+        alpha: float = 0.0,
+        beta: float = 0.0,
+        formulation: int = 0,
+        derivative: int = 0,
+        mobility: Sequence[float] | None = None,
+    ) -> Array:
         """The values of the parameters, with everything that depends on them alone already computed.
 
-        `dynamics` is the address of a formulation outside the sequence.
+        `formulation` and `derivative` are addresses of a formulation outside the sequence and of the derivative with
+        it. `mobility` is the diagonal of W^-1 for charts: a coordinate without mobility is independent. Behind the
+        parameters there is room for a chart.
         """
-        e = self.equations
+        e, f = self.equations, self.functions
         values = {**e.parameters, ALPHA: alpha, BETA: beta}
         values.update(zip(_eps(e), EPS * self._row_scale(), strict=True))
-        sizes = (self.n_q, self.n_v, self.m, self.functions["close"].outputs)
-        addresses = [self.functions[f].address if f in self.functions else 0 for f in HEADER[len(sizes) : -1]]
-        return np.array([*sizes, *addresses, dynamics, *evaluate(self.frontier, values)], dtype=float)
+        values.update(zip(_mobility(e), mobility or [1.0] * self.n_v, strict=True))
+        n_chart = f["chart"].outputs if "chart" in f else 0
+        memory = HEADER + len(self.frontier)
+        sizes = (self.n_q, self.n_v, self.m, RANK_TOLERANCE, f["close"].outputs, n_chart, memory)
+        addresses = [f[name].address if name in f else 0 for name in FUNCTIONS]
+        room = [0.0] * (n_chart + self.n_q + self.m)
+        head = [*sizes, formulation, derivative, 0.0, *addresses]
+        return np.array([*head, *evaluate(self.frontier, values), *room], dtype=float)
 
     def _row_scale(self) -> Array:
         """diag(Psi_q M^-1 Psi_q^T) at the start; a row that vanishes there is scaled like the others."""
@@ -121,11 +141,55 @@ def repetitions(smallest: float) -> int:
     return max(1, ceil(log(2.0**-52) / log(ratio)) - 1)
 
 
+def _mobility(e: Equations) -> list[Expr]:
+    return [symbol(f"mobility {name}") for name in e.v_names]
+
+
+def _charts(e: Equations) -> list[Program]:
+    """chart, shift and push: Newton's iteration with the Jacobian and the factor of another position."""
+    n, m, mobility = len(e.v), len(e.Psi), _mobility(e)
+    entries = [symbol(f"chart {k}") for k in range(len(e.Psi_q))]
+
+    def schur(Psi_q: Mapping[tuple[int, int], Expr]) -> Factor:
+        """Of Psi_q W^-1 Psi_q^T, its diagonal enlarged by EPS so that redundant rows do no harm."""
+        S: dict[tuple[int, int], Expr] = {}
+        for column in range(n):
+            rows = [i for i in range(m) if (i, column) in Psi_q]
+            for i in rows:
+                for j in rows:
+                    if i >= j:
+                        term = Psi_q[i, column] * mobility[column] * Psi_q[j, column]
+                        S[i, j] = S.get((i, j), ZERO) + (term * (1.0 + EPS) if i == j else term)
+        return factorize(m, S)
+
+    factor = schur(e.Psi_q)
+    kept = [symbol(f"chart factor {k}") for k in range(len(factor.entries()))]
+    base = dict(zip(e.Psi_q, entries, strict=True))
+
+    def change(gaps: Sequence[Expr]) -> list[Expr]:
+        mu = factor.with_entries(kept).solve(gaps)
+        dx = [ZERO] * n
+        for (i, j), entry in base.items():
+            dx[j] = dx[j] - mobility[j] * entry * mu[i]
+        return dx
+
+    gaps = e.lam  # any m symbols do
+    dx = change(gaps)
+    moved = substitute(e.retract, dict(zip(e.dx, dx, strict=True)))
+    return [
+        Program("chart", (TIME, *e.q), [*factor.entries(), *e.Psi_q.values()]),
+        Program("shift", (*kept, *entries, *e.q, *gaps), moved),
+        Program("push", (*kept, *entries, *e.v, *gaps), [v + d for v, d in zip(e.v, dx, strict=True)]),
+    ]
+
+
 def _metric(e: Equations, regular: bool) -> Mapping[tuple[int, int], Expr]:
     return e.M if regular else {(i, i): ONE for i in range(len(e.v))}
 
 
-def compile_system(equations: Equations, repeat: int = 1, form: Form = "augmented", regular: bool = True) -> System:
+def compile_system(
+    equations: Equations, repeat: int = 1, form: Form = "augmented", regular: bool = True, charts: bool = False
+) -> System:
     """Machine code of the equations; `repeat` solutions follow the first, each for the residual left.
 
     `form` says what the right-hand side is:
@@ -182,7 +246,9 @@ def compile_system(equations: Equations, repeat: int = 1, form: Form = "augmente
             qd = substitute(e.qd, {v: v + d for v, d in zip(e.v, onto, strict=True)})
         outputs = [*qd, *a, *rates, *lam]
         programs.append(Program("dynamics", (TIME, *e.q, *e.v, *WORK), outputs, "derivative", len(e.q) + n + 2))
-    given = [*e.parameters, ALPHA, BETA, *eps]
+    if charts:
+        programs += _charts(e)
+    given = [*e.parameters, ALPHA, BETA, *eps, *_mobility(e)]
     frontier = parameter_frontier((y for program in programs for y in program.outputs), given)
-    header = [symbol(f"header {name}") for name in HEADER]
+    header = [symbol(f"header {k}") for k in range(HEADER)]
     return System(e, factor, compile_programs(programs, [*header, *frontier]), frontier, regular)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from time import perf_counter, thread_time
@@ -17,13 +17,14 @@ from linkwork.analysis.results import columns, fill_report, times_of_report
 from linkwork.elements.drivers import Driver
 from linkwork.equations.body import body_equations
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, did_you_mean
-from linkwork.formulations import FORMULATIONS, NAMES, SEQUENCES, right_side, would_do
+from linkwork.formulations import FORMULATIONS, NAMES, SEQUENCES, right_side, state_space, would_do
 from linkwork.integrators.explicit import INTEGRATORS
 from linkwork.integrators.loop import (
     COLLAPSED,
     NOT_FINITE,
     PROJECTION_FAILED,
     REACHED,
+    RUNNING,
     Settings,
     Slice,
     advance,
@@ -35,13 +36,14 @@ from linkwork.native.kernels import Pointer, call, kernel, offset
 from linkwork.native.lowering import NativeFunction
 from linkwork.projection import measure, project
 from linkwork.soundness import sound
-from linkwork.system import Form, System, compile_system, repetitions
+from linkwork.system import CHART_MEMORY, OLDEST_SPREAD, Form, System, compile_system, repetitions
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
-Stabilization: TypeAlias = Literal["projection", "baumgarte", "none"]
+Stabilization: TypeAlias = Literal["projection", "state-space", "baumgarte", "none"]
 
-STABILIZATIONS = ("projection", "baumgarte", "none")
+STABILIZATIONS = ("projection", "state-space", "baumgarte", "none")
+WITH_STATE_SPACE = ("coordinate-partitioning", "qr", "svd")
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,12 @@ def simulate(
     _choice("formulation", formulation, NAMES)
     _choice("stabilization", stabilization, STABILIZATIONS)
     _choice("integrator", integrator, INTEGRATORS)
+    if stabilization == "state-space" and formulation not in WITH_STATE_SPACE:
+        raise UsageError(
+            f"the formulation '{formulation}' names no independent coordinates to integrate alone; "
+            f"state-space goes with {', '.join(WITH_STATE_SPACE)}",
+            "no-state-space",
+        )
     method = Settings(INTEGRATORS[integrator], rtol, atol)
     report_times(0.0, t_end, step)
     for name, gain in (("alpha", alpha), ("beta", beta)):
@@ -111,24 +119,23 @@ def simulate(
     regular = _has_mass(start.place, formulation)
     rank = start.place.rank
     form = formulation if formulation in SEQUENCES else "terms"
-    system = compile_system(equations, repetitions(rank.smallest), cast(Form, form), regular)
+    charts = stabilization == "state-space"
+    system = compile_system(equations, repetitions(rank.smallest), cast(Form, form), regular, charts)
     derivative, dynamics = _right_sides(system, formulation)
-    onto_constraints = project if stabilization == "projection" else measure
-    for needed in (advance, project, onto_constraints, fill_dynamics, fill_report):
+    on_chart = (state_space.derivative, state_space.keep) if charts else ()
+    for needed in (advance, project, measure, fill_dynamics, fill_report, *on_chart):
         _ = needed.address  # compiled or loaded here, not within the measured integration
     compiled = perf_counter()
     times = times_of_report(t_end, step, system)
-    p = system.p(alpha, beta, dynamics.address)
+    address = 0 if formulation in SEQUENCES else FORMULATIONS[formulation].kernel.address
+    p = system.p(alpha, beta, address)
     y = project_start(system, p, start.place.q, start.place.v)
-    slices = integrate(
-        derivative,
-        Machine(onto_constraints.address, projection_work(system)),
-        p,
-        y,
-        times,
-        method,
-        n_norm=system.n_q + system.n_v,
-    )
+    if charts:
+        slices = on_charts(system, derivative, formulation, y, times, method)
+    else:
+        kernel = project if stabilization == "projection" else measure
+        onto = Machine(kernel.address, projection_work(system))
+        slices = integrate(derivative, onto, p, y, times, method, n_norm=system.n_q + system.n_v)
     info: dict[str, Any] = {
         "model": model.name,
         "coordinates": "body",
@@ -190,6 +197,73 @@ def simulate(
     return result("finished")
 
 
+def on_charts(
+    system: System,
+    derivative: NativeFunction,
+    formulation: str,
+    y: Array,
+    times: Array,
+    method: Settings,
+) -> Iterator[Slice]:
+    """The state-space form (see formulations/state_space.py), with a new partition wherever the old one has aged."""
+    n = system.n_q + system.n_v
+    inner = max(derivative.work, projection_work(system), *(f.work for f in system.functions.values()))
+    work = state_space.scratch_size(n, system.m, inner)
+    right, onto = (Machine(kernel.address, work) for kernel in (state_space.derivative, state_space.keep))
+    before: Slice | None = None
+    mobility: list[float] = []
+    while True:
+        t = times[0] if before is None else before.t
+        place = Place(system.equations, y[: system.n_q], y[system.n_q : n], float(t))
+        last_mobility, mobility = mobility, _mobility(place, formulation)
+        if before is not None and mobility == last_mobility:  # no other partition would do better
+            yield before
+            return
+        p = system.p(0.0, 0.0, FORMULATIONS[formulation].kernel.address, derivative.address, mobility)
+        chart = system.functions["chart"](np.concatenate([[t], y[: system.n_q]]), p)
+        memory = int(p[CHART_MEMORY])
+        p[memory : memory + len(chart)] = chart
+        pivots = np.abs(chart[: system.m])
+        p[OLDEST_SPREAD] = state_space.AGED * np.min(pivots) / np.max(pivots)
+        remaining = times if before is None else np.concatenate([[t], times[times > t]])
+        for part in integrate(right, onto, p, y, remaining, method, n_norm=n):
+            joined = part if before is None else _joined(before, part)
+            if part.status in (PROJECTION_FAILED, COLLAPSED):
+                break
+            yield joined
+        if part.status in (REACHED, NOT_FINITE):
+            return
+        yield replace(joined, status=RUNNING)
+        before, y = replace(joined, times=joined.times[:0], rows=joined.rows[:0]), part.y
+
+
+def _mobility(place: Place, formulation: str) -> list[float]:
+    """Zero for independent coordinates: those that QR with column pivoting of Psi_q leaves behind."""
+    if formulation != "coordinate-partitioning":
+        return [1.0] * len(place.v)
+    from scipy.linalg import qr
+
+    columns = qr(place.Psi_q, mode="r", pivoting=True)[1]
+    dependent = set(columns[: place.rank.rank].tolist())
+    return [1.0 if k in dependent else 0.0 for k in range(len(place.v))]
+
+
+def _joined(before: Slice, part: Slice) -> Slice:
+    """The slice of a run that began anew, with the counters of what went before; its first row is the new beginning."""
+    first = int(len(part.times) > 0 and part.times[0] == before.t)
+    return replace(
+        part,
+        times=part.times[first:],
+        rows=part.rows[first:],
+        steps=before.steps + part.steps,
+        rejected=before.rejected + part.rejected,
+        evaluations=before.evaluations + part.evaluations,
+        psi_before=max(before.psi_before, part.psi_before),
+        psi=max(before.psi, part.psi),
+        psi_dot=max(before.psi_dot, part.psi_dot),
+    )
+
+
 def _units_of(driver: Driver) -> dict[str, str]:
     unit = "N m" if driver.freedom == "angle" else "N"
     return {f"driving:{driver.name}": unit, f"lam:{driver.name}.drive": unit}
@@ -238,7 +312,7 @@ def _right_sides(system: System, formulation: str) -> tuple[NativeFunction, Nati
     work = right_side.scratch_size(system.n_q, system.n_v, system.m, max(f["terms"].work, f["rates"].work))
     return (
         NativeFunction("derivative", right_side.derivative.address, 1 + ny, ny, work, 0),
-        NativeFunction("dynamics", FORMULATIONS[formulation].dynamics.address, 1 + ny, ny + system.m, work, 0),
+        NativeFunction("dynamics", right_side.dynamics.address, 1 + ny, ny + system.m, work, 0),
     )
 
 

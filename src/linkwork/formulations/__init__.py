@@ -2,7 +2,7 @@
 
     M a + Psi_q^T lam = Q          Psi_q a = gamma
 
-Each formulation is one kernel of the same signature,
+Each formulation is one function of the same signature,
 
     name(M, Psi_q, Q, gamma, n, m, tolerance, a, lam, spectrum, work) -> rank, or a negative status
 
@@ -16,7 +16,7 @@ eigenvalues): a value counts as zero when it is at most `tolerance` times the la
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -32,13 +32,14 @@ from linkwork.formulations.putd import putd
 from linkwork.formulations.qr import qr
 from linkwork.formulations.qtz import qtz
 from linkwork.formulations.refinement import work_size
-from linkwork.formulations.right_side import TOLERANCE, dynamics
+from linkwork.formulations.right_side import by_formulation
 from linkwork.formulations.schur import schur
 from linkwork.formulations.svd import svd
 from linkwork.formulations.udwadia_kalaba import udwadia_kalaba
 from linkwork.formulations.udwadia_phohomsiri import udwadia_phohomsiri
 from linkwork.formulations.zero_eigenvalue import zero_eigenvalue
 from linkwork.native.kernels import Kernel, kernel, specialized
+from linkwork.system import RANK_TOLERANCE
 
 __all__ = ["FORMULATIONS", "NAMES", "SEQUENCES", "Formulation", "RankDecision", "Solution", "refusal", "work_size"]
 
@@ -87,31 +88,31 @@ class Formulation:
     """One way to the accelerations, what it asks of the equations, and where it comes from."""
 
     name: str
-    kernel: Kernel
+    function: Callable[..., int]
     description: str
     source: str
     needs_regular_mass: bool = False
     needs_full_rank: bool = False
 
     @cached_property
-    def dynamics(self) -> Kernel:
-        """The right-hand side of a mechanism's motion by this formulation (see right_side.py)."""
-        return kernel(specialized(dynamics, f"dynamics_by_{self.kernel.name}", solve=self.kernel.python))
+    def kernel(self) -> Kernel:
+        """x = (M, Psi_q, Q, gamma), p = (n, m, tolerance) -> y = (a, lam, spectrum, rank)."""
+        return kernel(specialized(by_formulation, self.function.__name__, solve=self.function))
 
     def __call__(
-        self, M: ArrayLike, Psi_q: ArrayLike, Q: ArrayLike, gamma: ArrayLike, tolerance: float = TOLERANCE
+        self, M: ArrayLike, Psi_q: ArrayLike, Q: ArrayLike, gamma: ArrayLike, tolerance: float = RANK_TOLERANCE
     ) -> Solution:
         M, Psi_q, Q, gamma = (np.array(x, dtype=float, order="C") for x in (M, Psi_q, Q, gamma))
         n, m = len(Q), len(gamma)
         if M.shape != (n, n) or Psi_q.size != m * n:
             raise UsageError(f"{n} forces and {m} gamma need M {n} x {n}, Psi_q {m} x {n}", "shape-mismatch")
-        a, lam = np.zeros(n), np.zeros(m)
-        spectrum = np.zeros(max(n, m))
-        work = np.empty(work_size(n, m))
-        status = self.kernel(M, Psi_q, Q, gamma, n, m, tolerance, a, lam, spectrum, work)
-        if status < 0:
-            raise refusal(self.name, status)
-        return Solution(a, lam, RankDecision(status, spectrum[: min(n, m)]))
+        x = np.concatenate([M.ravel(), Psi_q.ravel(), Q, gamma])
+        y = np.zeros(n + m + max(n, m) + 1)
+        self.kernel(x, np.array([n, m, tolerance]), y, np.empty(work_size(n, m)))
+        a, lam, spectrum, status = np.split(y, [n, n + m, len(y) - 1])
+        if status[0] < 0:
+            raise refusal(self.name, int(status[0]))
+        return Solution(a, lam, RankDecision(int(status[0]), spectrum[: min(n, m)]))
 
 
 def formulation(name: str) -> Formulation:
@@ -159,41 +160,37 @@ FORMULATIONS = _by_name(
     (
         Formulation(
             "coordinate-partitioning",
-            kernel(coordinate_partitioning),
+            coordinate_partitioning,
             "independent coordinates chosen by complete pivoting",
             "wehage1982",
         ),
-        Formulation(
-            "zero-eigenvalue", kernel(zero_eigenvalue), "null space from eigenvectors of Psi_q^T Psi_q", "kamman1984"
-        ),
-        Formulation("qr", kernel(qr), "null space from QR with column pivoting of Psi_q^T", "kim1986"),
-        Formulation("svd", kernel(svd), "null space from singular vectors of Psi_q^T", "mani1985"),
-        Formulation(
-            "putd", kernel(putd), "null space from Householder's reflections without pivoting", "amirouche1988"
-        ),
-        Formulation("qtz", kernel(qtz), "null space from the complete orthogonal factorization of Psi_q^T", "vita2004"),
-        Formulation("schur", kernel(schur), "null space from Schur vectors of Psi_q^T Psi_q", "pennestri2007"),
+        Formulation("zero-eigenvalue", zero_eigenvalue, "null space from eigenvectors of Psi_q^T Psi_q", "kamman1984"),
+        Formulation("qr", qr, "null space from QR with column pivoting of Psi_q^T", "kim1986"),
+        Formulation("svd", svd, "null space from singular vectors of Psi_q^T", "mani1985"),
+        Formulation("putd", putd, "null space from Householder's reflections without pivoting", "amirouche1988"),
+        Formulation("qtz", qtz, "null space from the complete orthogonal factorization of Psi_q^T", "vita2004"),
+        Formulation("schur", schur, "null space from Schur vectors of Psi_q^T Psi_q", "pennestri2007"),
         Formulation(
             "udwadia-kalaba",
-            kernel(udwadia_kalaba),
+            udwadia_kalaba,
             "Gauss' principle with the pseudo-inverse of Psi_q M^-1/2",
             "udwadia1996",
             needs_regular_mass=True,
         ),
         Formulation(
             "udwadia-phohomsiri",
-            kernel(udwadia_phohomsiri),
+            udwadia_phohomsiri,
             "pseudo-inverse of the projected mass matrix stacked on Psi_q",
             "udwadia2006",
         ),
         Formulation(
             "de-falco-1",
-            kernel(de_falco_1),
+            de_falco_1,
             "pseudo-inverse of Psi_q M^-1 Psi_q^T",
             "defalco2005",
             needs_regular_mass=True,
         ),
-        Formulation("de-falco-2", kernel(de_falco_2), "pseudo-inverse of M projected on both sides", "defalco2005"),
+        Formulation("de-falco-2", de_falco_2, "pseudo-inverse of M projected on both sides", "defalco2005"),
     )
 )
 

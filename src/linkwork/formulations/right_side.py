@@ -6,8 +6,8 @@ import math
 
 from linkwork.formulations.refinement import work_size
 from linkwork.native.kernels import Pointer, call, kernel, offset
+from linkwork.system import FORMULATION, M_ROWS, N_Q, N_V, RATES, TERMS
 
-TOLERANCE = 1e-9  # of the rank decision
 NAN = math.nan
 
 
@@ -19,27 +19,33 @@ def solve(
     return -1
 
 
-def dynamics(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    """(t, q, v, work) -> (qd, a, work rates, lam); all NaN where the formulation has no answer."""
-    n_q, n, m = int(p[0]), int(p[1]), int(p[2])
-    terms, rates = int(p[7]), int(p[8])
-    M = w
-    Psi_q = offset(M, n * n)
+def by_formulation(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """x = (M, Psi_q, Q, gamma), p = (n, m, tolerance) -> y = (a, lam, spectrum, rank)."""
+    n, m = int(p[0]), int(p[1])
+    Psi_q = offset(x, n * n)
     Q = offset(Psi_q, m * n)
-    gamma = offset(Q, n)
-    state = offset(gamma, m)  # (t, q, v, a, lam)
+    rank = solve(x, Psi_q, Q, offset(Q, n), n, m, p[2], y, offset(y, n), offset(y, n + m), w)
+    y[n + m + max(n, m)] = rank
+
+
+def evaluated(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """(t, q, v, work) -> (qd, a, work rates, lam); all NaN where the formulation has no answer."""
+    n_q, n, m = int(p[N_Q]), int(p[N_V]), int(p[M_ROWS])
+    terms, rates, formulation = int(p[TERMS]), int(p[RATES]), int(p[FORMULATION])
+    equations = w  # (M, Psi_q, Q, gamma)
+    state = offset(equations, n * n + m * n + n + m)  # (t, q, v, a, lam, spectrum, rank)
     a = offset(state, 1 + n_q + n)
     lam = offset(a, n)
-    moving = offset(lam, m)  # (qd, work rates)
-    spectrum = offset(moving, n_q + 2)
-    scratch = offset(spectrum, max(n, m))
-    call(terms, x, p, M, scratch)
-    rank = solve(M, Psi_q, Q, gamma, n, m, TOLERANCE, a, lam, spectrum, scratch)
+    rank = offset(lam, m + max(n, m))
+    moving = offset(rank, 1)  # (qd, work rates)
+    scratch = offset(moving, n_q + 2)
+    call(terms, x, p, equations, scratch)
+    call(formulation, equations, offset(p, 1), a, scratch)
     for i in range(1 + n_q + n):
         state[i] = x[i]
     call(rates, state, p, moving, scratch)
     for i in range(n_q):
-        y[i] = moving[i] if rank >= 0 else NAN
+        y[i] = moving[i] if rank[0] >= 0.0 else NAN
     for i in range(n):
         y[n_q + i] = a[i]
     for i in range(2):
@@ -49,10 +55,15 @@ def dynamics(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 
 
 @kernel
+def dynamics(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    evaluated(x, p, y, w)
+
+
+@kernel
 def derivative(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    """The same without lam, through the address in p."""
-    n_y, m = int(p[0]) + int(p[1]) + 2, int(p[2])
-    call(int(p[9]), x, p, w, offset(w, n_y + m))
+    """The same without lam."""
+    n_y, m = int(p[N_Q]) + int(p[N_V]) + 2, int(p[M_ROWS])
+    evaluated(x, p, w, offset(w, n_y + m))
     for i in range(n_y):
         y[i] = w[i]
 
@@ -60,5 +71,5 @@ def derivative(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 def scratch_size(n_q: int, n: int, m: int, inner: int) -> int:
     """Doubles of scratch that `derivative` needs; `inner` is what terms and rates need."""
     terms = n * n + m * n + n + m
-    state = 1 + n_q + 2 * n + m + n_q + 2 + max(n, m)
+    state = 1 + n_q + 2 * n + m + n_q + 2 + max(n, m) + 1
     return n_q + n + 2 + m + terms + state + max(work_size(n, m), inner)

@@ -92,8 +92,9 @@ def kernel(function: Callable[..., int | None]) -> Kernel:
     return Kernel(function)
 
 
-def specialized(function: FunctionType, name: str, **names: FunctionType) -> FunctionType:
+def specialized(function: Callable[..., Any], name: str, **names: Callable[..., Any]) -> Callable[..., Any]:
     """The same function under another name, with some of the functions it calls exchanged for others."""
+    assert isinstance(function, FunctionType)
     made = FunctionType(function.__code__, {**function.__globals__, **names}, name, function.__defaults__)
     made.__annotations__ = function.__annotations__
     made.__module__ = function.__module__
@@ -178,6 +179,9 @@ def _intrinsics() -> dict[Any, Any]:
     return {offset: native_offset, call: native_call}
 
 
+_native: dict[Any, Any] = {}
+
+
 def _compile(entry: Kernel) -> bytes:
     """Object code with one symbol, the kernel under its own name."""
     import llvmlite.binding as llvm
@@ -189,7 +193,9 @@ def _compile(entry: Kernel) -> bytes:
     options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     kinds = {int: types.int64, float: types.float64, Pointer: types.CPointer(types.float64), type(None): types.void}
     signature = kinds[entry.result](*[kinds[kind] for kind in entry.arguments])
-    native = _intrinsics()
+    native = _native  # kernels share the functions they call, which numba then compiles once
+    if not native:
+        native.update(_intrinsics())
 
     def translated(function: FunctionType) -> FunctionType:
         """The same function, its globals replaced by what numba can call."""

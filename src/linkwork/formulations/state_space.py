@@ -1,0 +1,118 @@
+"""Integration of the independent coordinates and velocities alone, as machine code.
+
+Let B q be the independent coordinates and dx = -W^-1 Psi_q*^T (Psi_q* W^-1 Psi_q*^T)^-1 Psi the Newton step with the
+Jacobian of a nearby position, the chart, whose range B annihilates:
+
+    coordinate-partitioning   W^-1 is one for dependent coordinates and zero for independent ones, B picks the latter
+    qr, svd                   W = I, B = V^T, the null space of Psi_q*               [pennestri2004, eqs. (44)-(50)]
+
+Every evaluation of the right-hand side first solves the dependent part from B q and B v by these steps and then finds
+the accelerations there. So d(B q)/dt and d(B v)/dt are functions of B q and B v: the integrator advances the
+state-space form, and the dependent components it carries along are only the first guess of the next solution. The
+chart is made anew after every step, the partition when the steps no longer converge or a pivot has become small.
+"""
+
+from __future__ import annotations
+
+import math
+
+from linkwork.native.kernels import Pointer, call, kernel, offset
+from linkwork.projection import CONVERGED, NOT_CONVERGED, copied, largest
+from linkwork.system import (
+    CHART,
+    CHART_MEMORY,
+    CONSTRAINTS,
+    DERIVATIVE,
+    M_ROWS,
+    N_CHART,
+    N_Q,
+    N_V,
+    OLDEST_SPREAD,
+    PUSH,
+    SHIFT,
+)
+
+MAX_ITERATIONS = 60
+AGED = 1e-3  # a partition has aged when its pivots have spread by this factor
+TOLERANCE = 1e-13
+NAN = math.nan
+
+
+def on_chart(state: Pointer, p: Pointer, gaps: Pointer, scratch: Pointer) -> bool:
+    """Solve the dependent part of (t, q, v), in place; whether it was possible."""
+    n_q, n_v, m, n_chart = int(p[N_Q]), int(p[N_V]), int(p[M_ROWS]), int(p[N_CHART])
+    constraints, shift, push = int(p[CONSTRAINTS]), int(p[SHIFT]), int(p[PUSH])
+    chart = offset(p, int(p[CHART_MEMORY]))
+    q, v = offset(state, 1), offset(state, 1 + n_q)
+    scale = 1.0 + largest(q, n_q)
+    last = math.inf
+    for _ in range(MAX_ITERATIONS):
+        call(constraints, state, p, gaps, scratch)
+        gap = largest(gaps, m)
+        if gap <= TOLERANCE * scale or not gap < last:
+            break
+        last = gap
+        copied(q, n_q, offset(chart, n_chart))
+        copied(gaps, m, offset(chart, n_chart + n_q))
+        call(shift, chart, p, q, scratch)
+    if not gap <= 1e3 * TOLERANCE * scale:
+        return False
+    scale *= 1.0 + largest(v, n_v)
+    last = math.inf
+    for _ in range(MAX_ITERATIONS):
+        call(constraints, state, p, gaps, scratch)
+        gap = largest(offset(gaps, m), m)
+        if gap <= TOLERANCE * scale or not gap < last:
+            break
+        last = gap
+        copied(v, n_v, offset(chart, n_chart))
+        copied(offset(gaps, m), m, offset(chart, n_chart + n_v))
+        call(push, chart, p, v, scratch)
+    return gap <= 1e3 * TOLERANCE * scale
+
+
+def spread(reciprocals: Pointer, m: int) -> float:
+    """The smallest pivot by the largest."""
+    smallest, largest = math.inf, 0.0
+    for i in range(m):
+        smallest = min(smallest, abs(reciprocals[i]))
+        largest = max(largest, abs(reciprocals[i]))
+    return smallest / largest
+
+
+@kernel
+def derivative(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """(t, q, v, work) -> (qd, a, work rates) at the state with the same independent part."""
+    n_q, n_v, m = int(p[N_Q]), int(p[N_V]), int(p[M_ROWS])
+    state, gaps = w, offset(w, 3 + n_q + n_v)
+    scratch = offset(gaps, 2 * m)
+    copied(x, 3 + n_q + n_v, state)
+    if on_chart(state, p, gaps, scratch):
+        call(int(p[DERIVATIVE]), state, p, y, scratch)
+    else:
+        for i in range(n_q + n_v + 2):
+            y[i] = NAN
+
+
+@kernel
+def keep(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """What `project` does, with the independent part unchanged; then the chart is made anew."""
+    n_q, n_v, m = int(p[N_Q]), int(p[N_V]), int(p[M_ROWS])
+    n = n_q + n_v
+    state, gaps = w, offset(w, 3 + n)
+    scratch = offset(gaps, 2 * m)
+    copied(x, 3 + n, state)
+    call(int(p[CONSTRAINTS]), state, p, gaps, scratch)
+    y[n + 2] = largest(gaps, m)
+    solved = on_chart(state, p, gaps, scratch)
+    chart = offset(p, int(p[CHART_MEMORY]))
+    call(int(p[CHART]), state, p, chart, scratch)
+    copied(offset(state, 1), n + 2, y)
+    y[n + 3] = largest(gaps, m)
+    y[n + 4] = largest(offset(gaps, m), m)
+    y[n + 5] = CONVERGED if solved and spread(chart, m) >= p[OLDEST_SPREAD] else NOT_CONVERGED
+
+
+def scratch_size(n: int, m: int, inner: int) -> int:
+    """Doubles of scratch for n = n_q + n_v; `inner` is what the functions called need."""
+    return 3 + n + 2 * m + inner

@@ -1,0 +1,143 @@
+"""simulate: formulations, stabilizations and what happens when a run cannot go on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from linkwork.analysis.simulate import WITH_STATE_SPACE, simulate
+from linkwork.elements.forces import PointForce
+from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError
+from linkwork.expressions.graph import sqrt, symbol
+from linkwork.formulations import NAMES
+from linkwork.modelfile import load, loads
+
+
+@pytest.mark.parametrize("formulation", NAMES)
+@pytest.mark.parametrize("name", ["slider_crank", "four_bar_redundant"])
+def test_every_formulation_moves_the_mechanism_alike(name: str, formulation: str) -> None:
+    """Positions, velocities, accelerations and the forces on the bodies after half a second."""
+    model = load(name)
+    expected = simulate(model, t_end=0.5, step=0.1, rtol=1e-11)
+    motion = simulate(model, t_end=0.5, step=0.1, rtol=1e-11, formulation=formulation)
+    np.testing.assert_allclose(motion.q, expected.q, atol=1e-9)
+    np.testing.assert_allclose(motion.v, expected.v, atol=1e-8)
+    np.testing.assert_allclose(motion.a, expected.a, atol=1e-7)
+    assert motion.info["formulation"] == formulation
+    np.testing.assert_allclose(motion.outputs["reactions"]["O.x"], expected.outputs["reactions"]["O.x"], atol=1e-6)
+
+
+@pytest.mark.parametrize("formulation", WITH_STATE_SPACE)
+@pytest.mark.parametrize(("name", "t_end"), [("slider_crank", 20.0), ("four_bar", 5.0), ("double_pendulum", 2.0)])
+def test_state_space_form_follows_the_same_motion(name: str, t_end: float, formulation: str) -> None:
+    """Only independent coordinates are integrated; cranks turn fully, so the partition must change on the way."""
+    model = load(name)
+    expected = simulate(model, t_end=t_end, step=0.5, rtol=1e-11)
+    motion = simulate(model, t_end=t_end, step=0.5, rtol=1e-10, formulation=formulation, stabilization="state-space")
+    np.testing.assert_array_equal(motion.t, expected.t)
+    np.testing.assert_allclose(motion.q, expected.q, atol=1e-6)
+    np.testing.assert_allclose(motion.v, expected.v, atol=1e-5)
+    assert motion.info["constraint_error_position"] < 1e-11
+
+
+def test_state_space_is_refused_where_nothing_is_independent() -> None:
+    with pytest.raises(UsageError) as refused:
+        simulate(load("slider_crank"), formulation="udwadia-kalaba", stabilization="state-space")
+    assert refused.value.code == "no-state-space"
+
+
+def test_ggl_keeps_positions_on_the_constraints_without_projection() -> None:
+    """Positions move along the constraints, so their gap stays an order below that of the plain index-1 form."""
+    plain = simulate(load("slider_crank"), t_end=20.0, rtol=1e-6, stabilization="none")
+    ggl = simulate(load("slider_crank"), t_end=20.0, rtol=1e-6, stabilization="none", formulation="ggl")
+    assert ggl.error_position[-1] < plain.error_position[-1]
+
+
+MASSLESS = """
+linkwork: 1
+name: massless_link
+parameters: {m: 0}
+ground: {points: {O: [0, 0]}}
+bodies:
+  link: {mass: m, inertia: m, position: [0.5, 0], points: {O: [-0.5, 0], A: [0.5, 0]}}
+  bob: {mass: 2, inertia: 0.3, position: [1, 0], points: {A: [0, 0]}}
+joints:
+  O: {type: revolute, i: ground.O, j: link.O}
+  A: {type: rigid, i: link.A, j: bob.A}
+"""
+
+
+def test_body_without_mass_needs_a_formulation_that_allows_it() -> None:
+    """A massless link with a bob fixed to it swings as one body of inertia m L^2 + J about the pivot."""
+    model = loads(MASSLESS)
+    with pytest.raises(ModelError) as refused:
+        simulate(model, t_end=0.1)
+    assert refused.value.code == "zero-mass"
+    assert "udwadia-phohomsiri" in str(refused.value)
+    motion = simulate(model, t_end=1.0, step=0.25, rtol=1e-11, formulation="udwadia-phohomsiri")
+    same = loads(
+        MASSLESS.replace("{m: 0}", "{m: 1}")
+        .replace("mass: m, inertia: m, position: [0.5, 0], points: {O: [-0.5, 0], A: [0.5, 0]}",
+                 "mass: 2, inertia: 0.3, position: [1, 0], points: {O: [-1, 0], A: [0, 0]}")
+        .replace("  bob: {mass: 2, inertia: 0.3, position: [1, 0], points: {A: [0, 0]}}\n", "")
+        .replace("  A: {type: rigid, i: link.A, j: bob.A}\n", "")
+    )  # fmt: skip
+    expected = simulate(same, t_end=1.0, step=0.25, rtol=1e-11)
+    np.testing.assert_allclose(motion["bob.phi"], expected["link.phi"], atol=1e-9)
+    np.testing.assert_allclose(motion["reaction:O.y"], expected["reaction:O.y"], atol=1e-6)
+
+
+def test_force_that_becomes_undefined_stops_the_run_with_the_last_good_state() -> None:
+    """sqrt(0.5 - t) has no value after t = 0.5."""
+    model = load("double_pendulum")
+    force = PointForce("pull", model.bodies[1], (0.0, 0.0), (sqrt(0.5 - symbol("t")), 0.0))
+    with pytest.raises(NumericalStop) as stopped:
+        simulate(replace(model, forces=(force,)), t_end=1.0)
+    motion = stopped.value.trajectory
+    assert motion is not None
+    assert motion.info["status"] == "stopped"
+    assert 0.49 < motion.t[-1] <= 0.5
+    assert np.all(np.isfinite(motion.q))
+    assert "t = 0.4999" in str(stopped.value) or "t = 0.5" in str(stopped.value)
+
+
+def test_interruption_keeps_what_was_computed() -> None:
+    def interrupt(fraction: float, t: float) -> None:
+        if t > 0.0:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as stopped:
+        simulate(load("slider_crank"), t_end=1e4, step=10.0, progress=interrupt)
+    motion = stopped.value.trajectory
+    assert motion is not None
+    assert motion.info["status"] == "interrupted"
+    assert 0.0 < motion.t[-1] < 1e4
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "code"),
+    [
+        ("formulation", "augmentd", "unknown-formulation"),
+        ("stabilization", "projektion", "unknown-stabilization"),
+        ("integrator", "rk4", "unknown-integrator"),
+        ("t_end", -1.0, "bad-t-end"),
+        ("step", 0.0, "bad-report-step"),
+        ("step", 1e-12, "too-many-report-times"),
+        ("rtol", 0.0, "bad-tolerance"),
+        ("alpha", float("nan"), "bad-gain"),
+    ],
+)
+def test_settings_without_meaning_are_refused(setting: str, value: object, code: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        simulate(load("slider_crank"), **{setting: value})  # type: ignore[arg-type]
+    assert refused.value.code == code
+
+
+def test_a_new_value_of_a_parameter_acts_without_a_new_model_file() -> None:
+    """Twice the gravity halves the period's square: a small swing of the pendulum."""
+    slow = simulate(load("double_pendulum"), t_end=0.01, rtol=1e-10)
+    fast = simulate(load("double_pendulum", {"m1": 2.0, "m2": 1.6}), t_end=0.01, rtol=1e-10)
+    np.testing.assert_allclose(fast.q, slow.q, atol=1e-12)  # masses cancel when all are scaled
+    np.testing.assert_allclose(fast.lam, 2.0 * slow.lam, atol=1e-8)
