@@ -1,0 +1,364 @@
+"""The equations of a small mechanism in symbols, reduced to its freedoms by elimination.
+
+Every statement is compared with numbers at random values of all its symbols before anyone sees it; what cannot be
+confirmed, or grows too long, is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.equations.equations import TIME, Equations
+from linkwork.expressions.evaluation import evaluate
+from linkwork.expressions.graph import Expr
+from linkwork.expressions.rational import ONE, ZERO, Rational, TooLong, atom, rational, root
+
+Array = NDArray[np.floating[Any]]
+Matrix: TypeAlias = list[list[Rational]]
+
+MOST_COORDINATES = 12
+SAMPLES = 3
+AGREES = 1e-9  # relative, at values of size one
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The parts of M a + Psi_q^T lam = Q, Psi_q a = gamma at given values of all symbols."""
+
+    equations: Equations
+    values: Mapping[Expr, float]
+
+    def _dense(self, entries: Mapping[tuple[int, int], Expr], shape: tuple[int, int]) -> Array:
+        matrix = np.zeros(shape)
+        for place, value in zip(entries, evaluate(entries.values(), self.values), strict=True):
+            matrix[place] = value
+        return matrix
+
+    def _vector(self, entries: Sequence[Expr]) -> Array:
+        return np.array(evaluate(entries, self.values), dtype=float)
+
+    @cached_property
+    def M(self) -> Array:
+        n = len(self.equations.v)
+        return self._dense(self.equations.M, (n, n))
+
+    @cached_property
+    def Psi_q(self) -> Array:
+        return self._dense(self.equations.Psi_q, (len(self.equations.Psi), len(self.equations.v)))
+
+    @cached_property
+    def Psi(self) -> Array:
+        return self._vector(self.equations.Psi)
+
+    @cached_property
+    def Q(self) -> Array:
+        return self._vector(self.equations.Q)
+
+    @cached_property
+    def gamma(self) -> Array:
+        return self._vector(self.equations.gamma)
+
+    @cached_property
+    def solution(self) -> tuple[Array, Array]:
+        """a and lam; of dependent constraints those that miss them least."""
+        n, m = len(self.Q), len(self.gamma)
+        K = np.block([[self.M, self.Psi_q.T], [self.Psi_q, np.zeros((m, m))]])
+        x = np.linalg.lstsq(K, np.concatenate([self.Q, self.gamma]), rcond=None)[0]
+        return x[:n], x[n:]
+
+
+def values_of(matrix: Matrix, values: Mapping[Expr, float]) -> Array:
+    return np.array([[entry.value(values) for entry in row] for row in matrix], dtype=float)
+
+
+def total(terms: Iterable[Rational]) -> Rational:
+    return sum(terms, ZERO)
+
+
+def product(A: Matrix, B: Matrix) -> Matrix:
+    return [[total(a * b for a, b in zip(row, column, strict=True)) for column in zip(*B, strict=True)] for row in A]
+
+
+def transposed(A: Matrix) -> Matrix:
+    return [list(column) for column in zip(*A, strict=True)]
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """Freedoms by elimination: qdd = V p'' + S_gamma, where p are the independent coordinates.
+
+    Psi_u^-1 = `inverse` for the dependent columns u and the rows used, V = (-Psi_u^-1 Psi_v; I),
+    S_gamma = (Psi_u^-1 gamma; 0), M_hat p'' = Q_hat with M_hat = V^T M V and Q_hat = V^T (Q - M S_gamma).
+    """
+
+    dependent: tuple[int, ...]
+    independent: tuple[int, ...]
+    rows: tuple[int, ...]
+    V: Matrix
+    S_gamma: Matrix
+    inverse: Matrix
+    M_hat: Matrix | None
+    Q_hat: Matrix | None
+
+
+class Symbols:
+    """M, Psi_q, Q and gamma of a mechanism as rational functions, and what follows from them."""
+
+    def __init__(self, equations: Equations, values: Mapping[Expr, float]) -> None:
+        self.equations = equations
+        self.values = values
+        self._reductions: dict[tuple[int, tuple[int, ...] | None], Reduction | None] = {}
+        rng = np.random.default_rng(20040)
+        e = equations
+        self.samples = []
+        for _ in range(SAMPLES):
+            sample = {name: float(rng.uniform(0.5, 1.5)) * (-1.0 if x < 0 else 1.0) for name, x in e.parameters.items()}
+            sample |= {name: float(rng.uniform(-1.5, 1.5)) for name in (*e.q, *e.v)}
+            sample[TIME] = float(rng.uniform(0.1, 1.0))
+            accelerations = Numbers(e, sample).solution[0]
+            self.samples.append(Numbers(e, {**sample, **dict(zip(e.a, map(float, accelerations), strict=True))}))
+
+    def confirmed(self, make: Callable[[], Matrix], expected: Callable[[Numbers], Array]) -> Matrix | None:
+        """The matrix if it stays short and has the expected numbers at every sample."""
+        try:
+            matrix = make()
+            agrees = all(_close(values_of(matrix, sample.values), expected(sample)) for sample in self.samples)
+        except (TooLong, ZeroDivisionError, np.linalg.LinAlgError):
+            return None
+        return matrix if agrees else None
+
+    def _dense(self, entries: Mapping[tuple[int, int], Expr], rows: int) -> Matrix:
+        columns = range(len(self.equations.v))
+        return [[rational(entries[i, j]) if (i, j) in entries else ZERO for j in columns] for i in range(rows)]
+
+    @cached_property
+    def Psi_q(self) -> Matrix | None:
+        e = self.equations
+        return self.confirmed(lambda: self._dense(e.Psi_q, len(e.Psi)), lambda x: x.Psi_q)
+
+    @cached_property
+    def M(self) -> Matrix | None:
+        e = self.equations
+        return self.confirmed(lambda: self._dense(e.M, len(e.v)), lambda x: x.M)
+
+    @cached_property
+    def Psi(self) -> Matrix | None:
+        return self.confirmed(lambda: [[rational(x)] for x in self.equations.Psi], lambda x: x.Psi[:, None])
+
+    @cached_property
+    def Q(self) -> Matrix | None:
+        return self.confirmed(lambda: [[rational(x)] for x in self.equations.Q], lambda x: x.Q[:, None])
+
+    @cached_property
+    def gamma(self) -> Matrix | None:
+        return self.confirmed(lambda: [[rational(x)] for x in self.equations.gamma], lambda x: x.gamma[:, None])
+
+    def reduction(self, rank: int, dependent: Sequence[int] | None = None) -> Reduction | None:
+        """The freedoms left by elimination, for these dependent coordinates or those that need the least algebra."""
+        key = rank, None if dependent is None else tuple(dependent)
+        if key not in self._reductions:
+            self._reductions[key] = self._reduction(rank, dependent)
+        return self._reductions[key]
+
+    def _reduction(self, rank: int, dependent: Sequence[int] | None) -> Reduction | None:
+        if self.Psi_q is None or self.M is None or self.gamma is None or self.Q is None or not self.Psi_q:
+            return None
+        try:
+            found = self._eliminated(rank, dependent)
+        except (TooLong, ZeroDivisionError):
+            return None
+        return found if found is not None and all(self._holds(found, sample) for sample in self.samples) else None
+
+    def _eliminated(self, rank: int, dependent: Sequence[int] | None) -> Reduction | None:
+        assert self.Psi_q is not None
+        assert self.gamma is not None
+        n, m = len(self.equations.v), len(self.Psi_q)
+        unit = [[ONE if i == j else ZERO for j in range(m)] for i in range(m)]
+        A = [[*row, *g, *one] for row, g, one in zip(self.Psi_q, self.gamma, unit, strict=True)]
+        allowed = range(n) if dependent is None else dependent
+        pivots: dict[int, int] = {}  # column: row
+        for _ in range(rank):
+            free = [
+                (A[i][j].constant is None, A[i][j].terms, -j, i)
+                for i in range(m)
+                for j in allowed
+                if i not in pivots.values() and j not in pivots and abs(A[i][j].value(self.values)) > 1e-6
+            ]
+            if not free:
+                return None
+            *_, column, row = min(free)
+            column = -column
+            pivots[column] = row
+            A[row] = [x / A[row][column] if x else x for x in A[row]]
+            for i in range(m):
+                if i != row and (factor := A[i][column]):
+                    A[i] = [x - factor * y if y else x for x, y in zip(A[i], A[row], strict=True)]
+        u = tuple(sorted(pivots))
+        rows = tuple(sorted(pivots.values()))
+        if any(x for i in range(m) if i not in rows for x in A[i][:n]):
+            return None
+        v = tuple(j for j in range(n) if j not in pivots)
+        V = [[-A[pivots[i]][j] for j in v] if i in pivots else [ONE if i == j else ZERO for j in v] for i in range(n)]
+        S_gamma = [[A[pivots[i]][n]] if i in pivots else [ZERO] for i in range(n)]
+        inverse = [[A[pivots[j]][n + 1 + i] for i in rows] for j in u]
+        M_hat, Q_hat = self._projected(V, S_gamma)
+        return Reduction(u, v, rows, V, S_gamma, inverse, M_hat, Q_hat)
+
+    def _projected(self, V: Matrix, S_gamma: Matrix) -> tuple[Matrix | None, Matrix | None]:
+        assert self.M is not None
+        assert self.Q is not None
+        try:
+            V_T = transposed(V)
+            M_S = product(self.M, S_gamma)
+            rest = [[f[0] - x[0]] for f, x in zip(self.Q, M_S, strict=True)]
+            return product(V_T, product(self.M, V)), product(V_T, rest)
+        except TooLong:
+            return None, None
+
+    def _holds(self, r: Reduction, x: Numbers) -> bool:
+        """Psi_q V = 0, Psi_q S_gamma = gamma, and the accelerations of the reduced equation are those of the whole."""
+        u, rows = list(r.dependent), list(r.rows)
+        V = values_of(r.V, x.values).reshape(len(x.Q), -1)
+        S_gamma = values_of(r.S_gamma, x.values)[:, 0]
+        good = [
+            _close(x.Psi_q[rows] @ V, np.zeros((len(rows), V.shape[1]))),
+            _close(x.Psi_q[rows] @ S_gamma, x.gamma[rows]),
+            _close(values_of(r.inverse, x.values) @ x.Psi_q[np.ix_(rows, u)], np.eye(len(u))),
+        ]
+        if r.M_hat is not None and r.Q_hat is not None and V.shape[1]:
+            M_hat, Q_hat = values_of(r.M_hat, x.values), values_of(r.Q_hat, x.values)[:, 0]
+            good += [_close(M_hat, V.T @ x.M @ V), _close(Q_hat, V.T @ (x.Q - x.M @ S_gamma))]
+        return all(good)
+
+    def accelerations(self, r: Reduction) -> Matrix | None:
+        """a = V p'' + S_gamma in terms of the accelerations of the independent coordinates."""
+        if len(r.rows) < len(self.equations.Psi):
+            return None
+        pdd = [atom(self.equations.a[j]) for j in r.independent]
+        return self.confirmed(
+            lambda: [
+                [total(c * x for c, x in zip(row, pdd, strict=True)) + s[0]]
+                for row, s in zip(r.V, r.S_gamma, strict=True)
+            ],
+            lambda x: x.solution[0][:, None],
+        )
+
+    def multipliers(self, r: Reduction) -> Matrix | None:
+        """lam = Psi_u^-T (Q - M a)_u of independent rows in terms of the accelerations."""
+        M, Q, u = self.M, self.Q, r.dependent
+        if M is None or Q is None or len(r.rows) < len(self.equations.Psi):
+            return None
+
+        def make() -> Matrix:
+            a = [atom(x) for x in self.equations.a]
+            left = [Q[i][0] - total(c * x for c, x in zip(M[i], a, strict=True)) for i in u]
+            return [[total(r.inverse[j][i] * left[j] for j in range(len(u)))] for i in range(len(u))]
+
+        return self.confirmed(make, lambda x: x.solution[1][:, None])
+
+    def orthogonal(self, r: Reduction) -> Matrix | None:
+        """S_gamma if it is orthogonal to V, which makes it the least solution Psi_q^+ gamma."""
+        return self.confirmed(lambda: r.S_gamma, lambda x: (np.linalg.pinv(x.Psi_q) @ x.gamma)[:, None])
+
+    def triangle(self, order: Sequence[int]) -> Matrix | None:
+        """R of the QR decomposition of the constraint rows in this order, as columns: R^T R = Psi_q Psi_q^T."""
+
+        def make() -> Matrix:
+            assert self.Psi_q is not None
+            rows = [self.Psi_q[i] for i in order]
+            R = [[ZERO] * len(rows) for _ in rows]
+            for i, row in enumerate(rows):
+                for j in range(i, len(rows)):
+                    rest = total(a * b for a, b in zip(row, rows[j], strict=True))
+                    rest = rest - total(R[k][i] * R[k][j] for k in range(i))
+                    R[i][j] = root(rest) if i == j else rest / R[i][i]
+            return R
+
+        def expected(x: Numbers) -> Array:
+            A = x.Psi_q[list(order)]
+            return np.asarray(np.linalg.cholesky(A @ A.T)).T
+
+        return None if self.Psi_q is None else self.confirmed(make, expected)
+
+    def unit_basis(self, reduction: Reduction) -> Matrix | None:
+        """V / |V| of a single freedom."""
+        if len(reduction.independent) != 1:
+            return None
+        column = [row[0] for row in reduction.V]
+
+        def make() -> Matrix:
+            length = root(total(a * a for a in column))
+            return [[a / length] for a in column]
+
+        def expected(x: Numbers) -> Array:
+            V = values_of(reduction.V, x.values)
+            return np.asarray(V / np.linalg.norm(V))
+
+        return self.confirmed(make, expected)
+
+    def projector(self, reduction: Reduction) -> Matrix | None:
+        """E = I - Psi_q^+ Psi_q = V V^T / (V^T V) of a single freedom."""
+        if len(reduction.independent) != 1 or len(reduction.V) > 6:
+            return None
+        column = [row[0] for row in reduction.V]
+
+        def make() -> Matrix:
+            square = total(a * a for a in column)
+            return [[a * b / square for b in column] for a in column]
+
+        return self.confirmed(
+            make, lambda x: np.eye(len(column)) - np.linalg.pinv(x.Psi_q) @ x.Psi_q
+        )  # fmt: skip
+
+    def gram(self) -> Matrix | None:
+        """H = Psi_q^T Psi_q."""
+        A = self.Psi_q
+        return None if not A else self.confirmed(lambda: product(transposed(A), A), lambda x: x.Psi_q.T @ x.Psi_q)
+
+    def compliance(self) -> Matrix | None:
+        """Psi_q M^-1 Psi_q^T of a diagonal M."""
+        A, inertia = self.Psi_q, self._diagonal()
+        if not A or inertia is None:
+            return None
+        return self.confirmed(
+            lambda: product([[a / m for a, m in zip(row, inertia, strict=True)] for row in A], transposed(A)),
+            lambda x: x.Psi_q @ np.linalg.solve(x.M, x.Psi_q.T),
+        )
+
+    def weighted(self) -> Matrix | None:
+        """Psi_q M^-1/2 of a diagonal M."""
+        A, inertia = self.Psi_q, self._diagonal()
+        if not A or inertia is None:
+            return None
+        return self.confirmed(
+            lambda: [[a / root(m) for a, m in zip(row, inertia, strict=True)] for row in A],
+            lambda x: x.Psi_q / np.sqrt(np.diag(x.M)),
+        )
+
+    def unconstrained(self) -> Matrix | None:
+        """M^-1 Q of a diagonal M."""
+        inertia, Q = self._diagonal(), self.Q
+        if inertia is None or Q is None:
+            return None
+        return self.confirmed(
+            lambda: [[f[0] / m] for f, m in zip(Q, inertia, strict=True)],
+            lambda x: np.linalg.solve(x.M, x.Q)[:, None],
+        )
+
+    def _diagonal(self) -> list[Rational] | None:
+        if self.M is None or any(x for i, row in enumerate(self.M) for j, x in enumerate(row) if i != j):
+            return None
+        return [row[i] for i, row in enumerate(self.M)]
+
+
+def _close(found: Array, expected: Array) -> bool:
+    size = max(1.0, float(np.max(np.abs(expected), initial=0.0)))
+    return found.size == expected.size and bool(
+        np.max(np.abs(found.reshape(expected.shape) - expected), initial=0.0) <= AGREES * size
+    )
