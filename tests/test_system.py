@@ -18,6 +18,7 @@ from random_mechanisms import (
     matrix,
     planar_body,
     random_mechanism,
+    rotation,
     spatial_body,
     state,
     triple,
@@ -28,7 +29,7 @@ from scipy.spatial.transform import Rotation
 from scipy.special import ellipj
 
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
-from linkwork.elements.joints import JOINTS, Revolute, Spherical
+from linkwork.elements.joints import JOINTS, Distance, Revolute, Spherical
 from linkwork.equations.body import body_equations
 from linkwork.equations.equations import TIME, Equations
 from linkwork.integrators.explicit import DOP853
@@ -141,21 +142,39 @@ def test_accelerations_and_multipliers_are_those_of_a_dense_solution(case: int, 
         assert np.max(np.abs(equations.gamma)) > 0.1
 
 
-def test_no_position_costs_digits(rng: Random) -> None:
-    """Bodies at right angles make entries of Psi_q vanish that the order of elimination counted on."""
-    for _ in range(3):
-        while True:
-            model = random_mechanism(rng)
-            bodies: Any = model.bodies
-            turned = tuple(replace(body, angle=float(rng.integers(-1, 3)) * np.pi / 2) for body in bodies)
-            e = body_equations(replace(model, bodies=turned))
-            q, _ = e.start()
-            v = rng.normal(size=len(q))
-            equations = dense(e, 0.0, q, v)
-            if equations.condition() < 60.0:
-                break
-        a, _ = equations.solution()
-        np.testing.assert_allclose(dynamics(compile_system(e), 0.0, q, v).a, a, rtol=0, atol=1e-12 * np.max(np.abs(a)))
+def test_three_rods_that_meet_in_a_point_cost_no_digits() -> None:
+    """The rods alone do not hold the plate there, so its pivots vanish; the body at the third rod makes them good."""
+    plate, corner = PlanarBody("plate", 1.3, 0.7), np.array([-2.0, -0.5])
+    held = PlanarBody("held", 0.9, 0.6, (-2.0, -0.5), 0.3)
+    arms = tuple(PlanarBody(f"arm{k}", 1.0 + 0.1 * k, 0.4, (-3.0, k - 1.0)) for k in range(3))
+
+    def point_of_held(P: Any) -> tuple[float, ...]:
+        return tuple((rotation(0.3).T @ (np.array(P) - corner)).tolist())
+
+    rods = (
+        Distance("rod 1", GROUND, plate, (2.0, 0.0), (1.0, 0.0)),
+        Distance("rod 2", GROUND, plate, (0.0, 2.0), (0.0, 1.0)),
+        Distance("rod 3", held, plate, point_of_held((-2.0, 0.0)), (-1.0, 0.0)),
+    )
+    pins = (Revolute(f"pin {k}", held, arm, point_of_held((-2.8, k - 0.9)), (0.2, 0.1)) for k, arm in enumerate(arms))
+    e = body_equations(Model("rods", (plate, held, *arms), (*rods, *pins)))
+    q, _ = e.start()
+    v = np.arange(1.0, 1.0 + len(q)) / 3.0
+    equations = dense(e, 0.0, q, v)
+    a, _ = equations.solution()
+    assert np.linalg.matrix_rank(equations.Psi_q[:3, :3]) == 2
+    assert equations.condition() < 12.0
+    np.testing.assert_allclose(dynamics(compile_system(e), 0.0, q, v).a, a, rtol=0, atol=1e-12 * np.max(np.abs(a)))
+
+
+def test_the_matrix_is_quasi_definite(rng: Random) -> None:
+    """Pivots of velocities are positive and those of constraints negative, also where constraints repeat others."""
+    model, _ = well_conditioned(0)
+    system = doubled(model, 3)
+    n, m, order = system.n_v, system.m, system.factor_pattern.order
+    x = np.array([0.0, *rng.normal(size=system.n_q + n)])
+    reciprocals = system.functions["close"](x, system.p())[1 + system.n_q + n + m :][: n + m]
+    assert [r > 0.0 for r in reciprocals] == [k < n for k in order]
 
 
 def doubled(model: Model, count: int) -> System:
