@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
@@ -52,3 +52,30 @@ class Model:
     simulation: Simulation = Simulation()
     about: About = About()
     notes: tuple[str, ...] = ()
+
+    def with_start(self, q: Mapping[str, float], v: Mapping[str, float]) -> Model:
+        """The same mechanism from another start, q and v by the names of coordinates ("crank.phi").
+
+        Constants that joints take from the start position stay what they are if q fits the joints.
+        """
+        bodies = {body.name: body.from_start(*_values(body, q, v)) for body in self.bodies}
+
+        def moved(element: Any) -> Any:
+            """The element with the bodies as they start now."""
+            changes = {}
+            for f in fields(element):
+                value = getattr(element, f.name)
+                if isinstance(value, PlanarBody | SpatialBody):
+                    changes[f.name] = bodies[value.name]
+                elif f.name == "joint":
+                    changes[f.name] = moved(value)
+            return replace(element, **changes)
+
+        joints, drivers, forces = (tuple(map(moved, x)) for x in (self.joints, self.drivers, self.forces))
+        return replace(self, bodies=tuple(bodies.values()), joints=joints, drivers=drivers, forces=forces)
+
+
+def _values(
+    body: PlanarBody | SpatialBody, q: Mapping[str, float], v: Mapping[str, float]
+) -> tuple[list[float], list[float]]:
+    return [q[f"{body.name}.{c}"] for c in body.q_names], [v[f"{body.name}.{c}"] for c in body.v_names]

@@ -11,11 +11,12 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import MISSING, Field, fields
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union
+from typing import Annotated, Any, Literal, Union, cast
 
 import pydantic
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, WithJsonSchema, create_model
@@ -666,6 +667,20 @@ def build(document: Document, changes: Mapping[str, str | float] | None = None) 
         return sound(model)
     except ModelError as found:
         raise ModelError.together([document.locate(error) for error in found.errors]) from None
+
+
+def with_start(document: Document, model: Model, changes: Mapping[str, str | float] | None = None) -> Document:
+    """The document with the start values of `model`, which are numbers, and with changed parameters; all else stays."""
+    data = deepcopy(document.data)
+    parameters = cast(dict[str, Data], data.get("parameters") or {})
+    for name, value in (changes or {}).items():
+        parameters[name] = model.parameters.get(name, value)
+    bodies = cast(dict[str, dict[str, Data]], data["bodies"])
+    for body in model.bodies:
+        for key in ("position", "angle", "velocity", "angular_velocity"):
+            value = getattr(body, key)
+            bodies[body.name][key] = [float(x) for x in value] if isinstance(value, tuple) else float(value)
+    return Document(document.file, data, {})
 
 
 def loads(text: str, *, is_json: bool = False, changes: Mapping[str, str | float] | None = None) -> Model:

@@ -59,7 +59,8 @@ def assemble(model: Model, keep: Sequence[str] = (), weights: Weights = "mass") 
     names = equations.q_names
     for name in keep:
         if name not in names:
-            raise UsageError(f"no coordinate '{name}'; {did_you_mean(name, names)}", "unknown-coordinate")
+            hint = did_you_mean(name, names)
+            raise UsageError(f"no coordinate '{name}'" + (f"; {hint}" if hint else ""), "unknown-coordinate")
     kept = [equations.v_names.index(name) for name in keep]
     length = size(given)
     place = approach(given, weights, length, kept)

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.analysis import deflation, homotopy
+from linkwork.analysis.assembly import assemble
 from linkwork.analysis.certificate import certified
 from linkwork.analysis.initial import Place, size
 from linkwork.analysis.isotropic import (
@@ -61,6 +62,8 @@ CLOSED = 1e-11  # residual of a mode in units of the mechanism
 APART = 1e-6  # features of two modes differ by more
 AWAY = 0.03  # radians or units of the mechanism: how far to go to tell a motion from a singular position
 RANK = 1e-9  # singular values of the constraints that count as zero
+INDEPENDENT = 1e-4  # part of a motion that a coordinate which is to fix it must have: it is not at a dead centre
+SEED = 1
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ class Modes:
         return {**asdict(self), "real": self.real}
 
 
-def modes(model: Model, keep: Sequence[str] = (), *, path_limit: int = PATH_LIMIT, seed: int = 1) -> Modes:
+def modes(model: Model, keep: Sequence[str] = (), *, path_limit: int = PATH_LIMIT, seed: int = SEED) -> Modes:
     """All positions in which joints and drivers close at t = 0 with the coordinates `keep` at their start values."""
     began = perf_counter()
     equations = body_equations(model)
@@ -136,6 +139,48 @@ def modes(model: Model, keep: Sequence[str] = (), *, path_limit: int = PATH_LIMI
         notes=(*notes, *found.notes),
         wall_s=perf_counter() - began,
     )
+
+
+def free_coordinates(model: Model, keep: Sequence[str] = ()) -> tuple[str, ...]:
+    """Coordinates that fix every freedom which joints and drivers leave: `keep`, then others where these do not do.
+
+    The others are angles as far as possible, in the order of the bodies: in a four-bar, that of the crank.
+    """
+    problem = Problem(model, body_equations(model), tuple(keep))
+    if model.space != "planar":
+        return problem.keep
+    if problem.closed is None:
+        q, count = problem.start, problem.rank_defect(problem.start)
+    else:
+        q, count = problem.closed, problem.freedoms(problem.closed, np.random.default_rng(SEED))
+    names = problem.equations.q_names
+    J = problem.linearized(q)[1] * problem.units
+    J = J / np.maximum(np.linalg.norm(J, axis=1), 1e-300)[:, None]
+    _, values, V = np.linalg.svd(J)
+    moves = V[int(np.sum(values > RANK)) :]  # the motions not yet fixed, as rows
+    found = list(problem.keep)
+    for name in sorted(names, key=lambda name: not name.endswith(".phi")):
+        part = moves[:, names.index(name)]
+        if len(found) < len(problem.keep) + count and np.linalg.norm(part) > INDEPENDENT:
+            moves = np.linalg.svd(part[None, :])[2][1:] @ moves
+            found.append(name)
+    return tuple(found)
+
+
+def in_mode(model: Model, number: int, keep: Sequence[str] = ()) -> Model:
+    """The mechanism from the start in one of its modes, counted from 1 as `modes` lists them.
+
+    The velocities are the nearest to those of the model that fit; those of the coordinates `keep` do not change.
+    """
+    found = modes(model, keep)
+    if not 1 <= number <= found.real:
+        kept = f" with {', '.join(keep)} kept" if keep else ""
+        raise UsageError(f"no mode {number}: '{model.name}' has {found.real or 'none'}{kept}", "no-such-mode")
+    equations = body_equations(model)
+    v = dict(zip(equations.v_names, equations.start()[1].tolist(), strict=True))
+    mode = model.with_start(found.modes[number - 1].q, v)
+    moving = assemble(mode, keep)
+    return mode.with_start(moving.q, moving.v)
 
 
 @dataclass(frozen=True)

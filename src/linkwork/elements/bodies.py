@@ -8,7 +8,7 @@ gyration, and how a small change dx of the kind v dt moves q (`retract`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, TypeAlias
 
 from linkwork.elements.frames import PLANAR_GROUND, SPATIAL_GROUND, PlanarFrame, SpatialFrame
@@ -55,6 +55,10 @@ class PlanarBody:
     @property
     def start_v(self) -> Components:
         return (*self.velocity, self.angular_velocity)
+
+    def from_start(self, q: Sequence[float], v: Sequence[float]) -> PlanarBody:
+        """The same body from another start."""
+        return replace(self, position=(q[0], q[1]), angle=q[2], velocity=(v[0], v[1]), angular_velocity=v[2])
 
     def frame(self, q: Sequence[Expr], v: Sequence[Expr]) -> PlanarFrame:
         return PlanarFrame(Vector(q[:2]), q[2], Vector(v[:2]), v[2])
@@ -107,6 +111,13 @@ class SpatialBody:
     @property
     def start_v(self) -> Components:
         return (*self.velocity, *self.angular_velocity)
+
+    def from_start(self, q: Sequence[float], v: Sequence[float]) -> SpatialBody:
+        """The same body from another start."""
+        r, e = (q[0], q[1], q[2]), (q[3], q[4], q[5], q[6])
+        return replace(
+            self, position=r, orientation=e, velocity=(v[0], v[1], v[2]), angular_velocity=(v[3], v[4], v[5])
+        )
 
     def frame(self, q: Sequence[Expr], v: Sequence[Expr]) -> SpatialFrame:
         return SpatialFrame(Vector(q[:3]), Vector(q[3:]), Vector(v[:3]), Vector(v[3:]))
