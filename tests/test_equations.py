@@ -311,3 +311,11 @@ def test_start_values_of_constants_are_taken_from_the_bodies(kind: str, rng: Ran
         e = body_equations(Model("m", (i, j), (fitting(JOINTS[kind], "J", body_i, j, rng),)))
         q, v = e.start()
         np.testing.assert_allclose(values(e.Psi, e, state(e, 0.0, q, v)), 0.0, atol=1e-14)
+
+
+def test_a_number_that_is_none_comes_out_as_none() -> None:
+    """NaN differs from itself; it must not send the search for a free name round for ever."""
+    body = PlanarBody("b", float("nan"), 1.0, (float("nan"), float("nan")))
+    e = body_equations(Model("m", (body,)))
+    assert np.isnan(values([e.M[0, 0]], e, {})).all()
+    assert np.isnan(e.start()[0][:2]).all()

@@ -53,7 +53,7 @@ class Parameters:
         if value == 0:
             return 0.0
         number = symbol(f"{path}'")  # the stroke keeps these names apart from all names of model files
-        while self.values.get(number, value) != value:
+        while number in self.values and self.values[number] != value:
             number = symbol(f"{number.value}'")
         self.values[number] = float(value)
         return number
