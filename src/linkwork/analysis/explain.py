@@ -31,7 +31,9 @@ def explain(
 ) -> Worked:
     """The steps of a formulation at time `at` of the motion, which is simulated up to there."""
     if formulation not in METHODS:
-        raise UsageError(f"no formulation '{formulation}'; {did_you_mean(formulation, METHODS)}", "unknown-formulation")
+        raise UsageError(
+            f"no steps for a formulation '{formulation}'; {did_you_mean(formulation, METHODS)}", "unknown-formulation"
+        )
     if not 0.0 <= at < np.inf:
         raise UsageError(f"the time must be zero or positive, not {at:g}", "bad-time")
     return Exercise(instant(model, at, progress), formulation, METHODS[formulation]).worked()

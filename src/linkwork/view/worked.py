@@ -155,6 +155,7 @@ _TEX = r"""\documentclass[11pt,a4paper]{article}
 \setlength{\parindent}{0pt}
 \setlength{\parskip}{6pt}
 \allowdisplaybreaks
+\setcounter{MaxMatrixCols}{24}
 \newsavebox{\wide}
 % a formula, made smaller where it does not fit the line
 \newcommand{\fitted}[1]{\sbox{\wide}{$\displaystyle #1$}\begin{center}\ifdim\wd\wide>\linewidth

@@ -1,0 +1,376 @@
+"""Worked exercises: their numbers, their symbols, and how they are written."""
+
+from __future__ import annotations
+
+import random
+import re
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linkwork.analysis.exercise import Formula, Grid, Paragraph, Worked
+from linkwork.analysis.explain import METHODS, explain
+from linkwork.analysis.initial import start_values
+from linkwork.analysis.steps import TOLERANCE
+from linkwork.analysis.symbolic import Numbers, Symbols, values_of
+from linkwork.cli import answer
+from linkwork.elements.bodies import PlanarBody, SpatialBody
+from linkwork.equations.body import body_equations
+from linkwork.errors import UsageError
+from linkwork.expressions.graph import Expr, constant, cos, sin, symbol
+from linkwork.expressions.rational import ONE, ZERO, Rational, TooLong, _gathered, _shortest, latex, rational, root
+from linkwork.formulations import FORMULATIONS
+from linkwork.model import Model
+from linkwork.modelfile import load
+from linkwork.view.formulas import mathml, plain
+from linkwork.view.worked import FORMATS, markdown, page, save, tex, text
+
+EQUATION = "(m L^2 + I_g) p'' + m g L cos q3 = 0"
+MECHANISMS = ("simple_pendulum_rod", "slider_crank", "four_bar")
+
+
+@cache
+def model(name: str) -> Model:
+    return load(name)
+
+
+@cache
+def worked(name: str, formulation: str, at: float = 0.0) -> Worked:
+    return explain(model(name), formulation, at)
+
+
+def cells(sheet: Worked, name: str) -> list[list[str]]:
+    """The first matrix of this name, as text."""
+    grid = next(block for block in sheet.blocks if isinstance(block, Grid) and plain(block.latex) == name)
+    return [[plain(cell) for cell in row] for row in grid.cells]
+
+
+# Numbers
+
+
+def test_every_formulation_can_be_explained() -> None:
+    assert set(METHODS) == {"augmented", *FORMULATIONS}
+
+
+@pytest.mark.parametrize("formulation", METHODS)
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_numbers_in_the_text_are_those_of_augmented(name: str, formulation: str) -> None:
+    """The accelerations and multipliers printed beside those of the compiled code, which are found independently."""
+    sheet = worked(name, formulation)
+    a, lam = sheet.difference
+    assert a <= 1e-12
+    assert lam <= 1e-11
+    check = text(sheet).split("\nCheck\n")[1]
+    printed = re.findall(r"(\S+) +(-?[0-9.]\S*) +(-?[0-9.]\S*)$", check, re.MULTILINE)
+    assert [label for label, _, _ in printed] == [*sheet.v_names, *sheet.rows]
+    for (_, own, other), x in zip(printed, [*sheet.augmented_a, *sheet.augmented_lam], strict=True):
+        assert float(other) == pytest.approx(x, rel=1e-9, abs=1e-12)
+        assert float(own) == pytest.approx(x, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("formulation", ["augmented", "coordinate-partitioning", "putd", "qtz", "schur", "de-falco-1"])
+def test_redundant_rows(formulation: str) -> None:
+    """Two rows too many: the same accelerations and the same forces of the joints."""
+    sheet = worked("four_bar_redundant", formulation, 0.2)
+    assert sheet.difference[0] <= 1e-12
+    if formulation != "augmented":
+        assert "The rank is r = 8" in text(sheet).replace("\n", " ")
+        assert "2 of the 10 rows depend on the others" in text(sheet).replace("\n", " ")
+
+
+@pytest.mark.parametrize("formulation", METHODS)
+def test_no_freedom_and_no_constraint(formulation: str) -> None:
+    """A driven mechanism has no reduced system, a free body no constraints."""
+    assert max(worked("slider_crank_driven", formulation, 0.1).difference) <= 1e-11
+    free = explain(Model("free", (PlanarBody("b", 2.0, 3.0),)), formulation)
+    np.testing.assert_allclose(free.a, [0.0, -9.81, 0.0], atol=1e-13)
+
+
+def test_spatial_velocities_are_not_rates() -> None:
+    """Euler's equations of a free body: J omega' = -omega x J omega."""
+    body = SpatialBody("b", 1.0, (2.0, 3.0, 4.0, 0.0, 0.0, 0.0), angular_velocity=(1.0, 2.0, 3.0))
+    sheet = explain(Model("top", (body,), gravity=(0.0, 0.0, -9.81), space="spatial"), "qr")
+    np.testing.assert_allclose(sheet.a[3:], [-1 * 2 * 3 / 2, 2 * 3 * 1 / 3, -1 * 1 * 2 / 4], atol=1e-12)
+    assert "J_xx,b" in text(sheet)
+
+
+def test_the_state_is_that_of_the_motion() -> None:
+    """At t = 5 s the pendulum stands where the elliptic functions put it."""
+    about, p = model("simple_pendulum_rod").about, model("simple_pendulum_rod").parameters
+    phi = about.checked["value"]
+    sheet = worked("simple_pendulum_rod", "qr", 5.0)
+    expected = -p["m"] * p["g"] * p["L"] * np.cos(phi) / (p["m"] * p["L"] ** 2 + p["I_g"])
+    assert sheet.a[2] == pytest.approx(expected, rel=1e-7)
+    assert "-2.28183" in text(sheet)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("name", ["slider_crank", "four_bar_redundant", "redundant_24"])
+def test_rank_is_decided_as_the_kernels_do(name: str, formulation: str) -> None:
+    """The rank, and the values kept; ties among equal pivots of the elimination are free."""
+    e = body_equations(model(name))
+    x = Numbers(e, start_values(e).place.values)
+    kernel = FORMULATIONS[formulation](x.M, x.Psi_q, x.Q, x.gamma, TOLERANCE).rank
+    sheet = text(worked(name, formulation))
+    assert f"The rank is r = {kernel.rank}" in sheet.replace("\n", " ")
+    if formulation == "coordinate-partitioning":
+        return
+    shown = re.search(r"descending\s+order:\s+(.*?)\.\n", sheet, re.DOTALL)
+    assert shown is not None
+    values = [float(value) for value in shown[1].replace("\n", " ").split(", ")]
+    np.testing.assert_allclose(values[: kernel.rank], np.sort(kernel.spectrum)[::-1][: kernel.rank], rtol=2e-3)
+
+
+# The pendulum of Pennestri and Vita (2004), eqs. (51)-(71)
+
+
+@pytest.mark.parametrize("formulation", METHODS)
+@pytest.mark.parametrize("at", [0.0, 0.7])
+def test_pendulum_equation(formulation: str, at: float) -> None:
+    """Eqs. (56) and (71), wherever the pendulum is."""
+    sheet = worked("simple_pendulum_rod", formulation, at)
+    assert sheet.equation is not None
+    assert plain(sheet.equation) == EQUATION
+    assert f"    {EQUATION}\n" in text(sheet)
+
+
+def test_pendulum_constraints() -> None:
+    """Eq. (51), with the squares in gamma that the source lacks."""
+    sheet = worked("simple_pendulum_rod", "qr")
+    assert cells(sheet, "Psi_q") == [["1", "0", "L sin q3"], ["0", "1", "-L cos q3"]]
+    written = text(sheet)
+    assert "O.x  q1 - L cos q3" in written
+    assert "O.y  q2 - L sin q3" in written
+    assert "O.x  -L q3'^2 cos q3" in written
+    assert "O.y  -L q3'^2 sin q3" in written
+    assert not re.search(r"q3' (cos|sin)", written)
+
+
+def test_pendulum_qr() -> None:
+    """Eq. (53) with its misprints corrected: plus under the roots, R22 a root, Q2 normalized."""
+    sheet = worked("simple_pendulum_rod", "qr")
+    length = "sqrt(1 + L^2 sin^2 q3)"
+    assert cells(sheet, "R") == [
+        [length, f"-(L^2 sin q3 cos q3)/{length}"],
+        ["0", f"sqrt(1 + L^2)/{length}"],
+    ]
+    unit = "sqrt(1 + L^2)"
+    assert cells(sheet, "V = Q2") == [[f"-(L sin q3)/{unit}"], [f"(L cos q3)/{unit}"], [f"1/{unit}"]]
+    assert cells(sheet, "V") == [["-L sin q3"], ["L cos q3"], ["1"]]
+    assert "1 - L^2" not in text(sheet)
+
+
+def test_pendulum_svd() -> None:
+    """Eqs. (57)-(61): singular values sqrt(2) and 1, W_i = (-1/2, 1/2, sqrt(2)/2), columns of W orthogonal."""
+    sheet = worked("simple_pendulum_rod", "svd")
+    assert "descending order: 1.414, 1." in text(sheet)
+    np.testing.assert_allclose(np.array(cells(sheet, "V = W_i"), float)[:, 0], [-0.5, 0.5, 0.707107], atol=1e-6)
+    W_d = np.array(cells(sheet, "W_d"), float)
+    np.testing.assert_allclose(W_d.T @ W_d, np.eye(2), atol=1e-5)
+    np.testing.assert_allclose(np.abs(W_d[:, 1]), [0.707107, 0.707107, 0.0], atol=1e-6)
+
+
+def test_pendulum_partition() -> None:
+    """u = (q1, q2), p = q3, and V as in eq. (54)."""
+    sheet = worked("simple_pendulum_rod", "coordinate-partitioning")
+    assert "u = (rod.x, rod.y)" in text(sheet)
+    assert cells(sheet, "Psi_u") == [["1", "0"], ["0", "1"]]
+    assert cells(sheet, "Psi_p") == [["L sin q3"], ["-L cos q3"]]
+    assert cells(sheet, "V") == [["-L sin q3"], ["L cos q3"], ["1"]]
+
+
+def test_double_pendulum_is_written_as_in_textbooks() -> None:
+    equation = worked("double_pendulum", "qr", 0.3).equation
+    assert equation is not None
+    assert "1/2 m2 L1 L2 cos(q3 - q6)" in plain(equation)
+    assert "1/3 m1 L1^2 + m2 L1^2" in plain(equation)
+
+
+# Symbols
+
+
+@pytest.mark.parametrize("name", [*MECHANISMS, "double_pendulum", "simple_pendulum", "four_bar_redundant"])
+def test_symbolic_basis_at_random_states(name: str) -> None:
+    """Psi_q V = 0, Psi_q S_gamma = gamma, and the reduced equation gives the accelerations of the whole system."""
+    e = body_equations(model(name))
+    place = start_values(e).place
+    r = Symbols(e, place.values).reduction(place.rank.rank)
+    assert r is not None
+    rng = np.random.default_rng(7)
+    for _ in range(5):
+        values = {x: float(rng.uniform(0.4, 2.0)) for x in (*e.parameters, *e.q, *e.v)}
+        x = Numbers(e, {**values, symbol("t"): 0.3})
+        V, S_gamma = values_of(r.V, values), values_of(r.S_gamma, values)[:, 0]
+        rows = list(r.rows)
+        np.testing.assert_allclose(x.Psi_q[rows] @ V, 0.0, atol=1e-10 * np.max(np.abs(V)))
+        np.testing.assert_allclose(x.Psi_q[rows] @ S_gamma, x.gamma[rows], atol=1e-9 * (1 + np.max(np.abs(S_gamma))))
+        if r.M_hat is not None and r.Q_hat is not None:
+            pdd = np.linalg.solve(values_of(r.M_hat, values), values_of(r.Q_hat, values)[:, 0])
+            K = np.block([[x.M, x.Psi_q[rows].T], [x.Psi_q[rows], np.zeros((len(rows), len(rows)))]])
+            a = np.linalg.solve(K, np.concatenate([x.Q, x.gamma[rows]]))[: len(x.Q)]
+            np.testing.assert_allclose(V @ pdd + S_gamma, a, rtol=1e-7, atol=1e-8 * np.max(np.abs(a)))
+
+
+def test_what_is_not_confirmed_is_not_shown() -> None:
+    e = body_equations(model("simple_pendulum_rod"))
+    symbols = Symbols(e, start_values(e).place.values)
+    assert symbols.confirmed(lambda: [[ONE]], lambda x: np.ones((1, 1))) == [[ONE]]
+    assert symbols.confirmed(lambda: [[ONE]], lambda x: np.full((1, 1), 1.0 + 1e-6)) is None
+
+
+X, Y, A, B = symbol("x"), symbol("y"), symbol("a"), symbol("b")
+
+
+def random_expression(rng: random.Random, depth: int) -> Expr:
+    if depth == 0:
+        return rng.choice([X, Y, A, B, sin(X), cos(X), sin(Y), cos(Y), constant(1.0), constant(2.0)])
+    left, right = random_expression(rng, depth - 1), random_expression(rng, depth - 1)
+    return rng.choice([left + right, left - right, left * right, -left])
+
+
+def number_of(x: Rational) -> float:
+    return x.value({X: 0.7, Y: -1.1, A: 1.3, B: 0.6})
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_normal_form_keeps_the_value(seed: int) -> None:
+    """Also what is only written: squares exchanged and addition theorems applied."""
+    rng = random.Random(seed)
+    above, below = (rational(random_expression(rng, 3)) for _ in range(2))
+    if not below or abs(number_of(below)) < 1e-3:
+        return
+    quotient = above / below
+    assert number_of(quotient) == pytest.approx(number_of(above) / number_of(below), rel=1e-9, abs=1e-9)
+    for p in (quotient.above, quotient.below):
+        gathered = Rational(_gathered(_shortest(p), {}))
+        assert number_of(gathered) == pytest.approx(number_of(Rational(p)), rel=1e-9, abs=1e-9)
+
+
+def test_zero_is_seen() -> None:
+    s, c, a = (rational(x) for x in (sin(X), cos(X), A))
+    assert not s * s + c * c - ONE
+    assert not (a * s * s) / (a * a) - s / (a / s)
+    length = root(ONE + a * a)
+    assert length * length - a * a == ONE
+    assert root(rational(constant(4.0))) == rational(constant(2.0))
+    with pytest.raises(ZeroDivisionError):
+        ONE / (s * s + c * c - ONE)
+
+
+def test_long_products_are_given_up() -> None:
+    total = ZERO
+    for k in range(20):
+        total = total + rational(symbol(f"x{k}"))
+    with pytest.raises(TooLong):
+        total * total
+
+
+@pytest.mark.parametrize(
+    ("expression", "written"),
+    [
+        (A * sin(X) * cos(Y) - A * cos(X) * sin(Y), "a sin(x - y)"),
+        (cos(X) * cos(Y) + sin(X) * sin(Y), "cos(x - y)"),
+        (1 + A * A - A * A * cos(X) * cos(X), "1 + a^2 sin^2(x)"),
+        (-A / (B * cos(X)), "-a/(b cos(x))"),
+        (B / (A - B), "b/(a - b)"),
+        (0.5 * A - 0.25, "1/2 a - 1/4"),
+    ],
+)
+def test_writing(expression: Expr, written: str) -> None:
+    assert plain(latex(rational(expression), {A: "a", B: "b"})) == written
+
+
+# Formats
+
+
+class Balance(HTMLParser):
+    """Checks that every element is closed in turn and that nothing is fetched."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert not {name for name, _ in attrs} & {"src", "href"}
+        self.seen.add(tag)
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.add(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("formulation", METHODS)
+def test_formats(formulation: str) -> None:
+    sheet = worked("simple_pendulum_rod", formulation)
+    parser = Balance()
+    parser.feed(page(sheet))
+    assert parser.open == []
+    assert {"math", "msub", "mfrac" if formulation == "qr" else "mi", "table"} <= parser.seen
+    document = tex(sheet)
+    assert document.startswith("\\documentclass")
+    for a, b in (("{", "}"), ("\\left(", "\\right)"), ("\\begin{", "\\end{")):
+        assert document.replace("\\{", "").count(a) == document.replace("\\}", "").count(b)
+    assert document.replace("\\$", "").count("$") % 2 == 0
+    notes = markdown(sheet)
+    assert "\\left(m L^{2} + I_{g}\\right) \\, \\ddot{p} + m g L \\cos q_{3} = 0" in notes
+    assert notes.count("$$") % 2 == 0
+    lines = [line for line in notes.splitlines() if line.startswith("|")]
+    assert all(line.endswith("|") for line in lines)
+    written = text(sheet)
+    assert "\\" not in written
+    assert "$" not in written
+    assert written.isascii()
+
+
+def test_every_formula_can_be_read() -> None:
+    """No command of LaTeX is left over as a word."""
+    for formulation in METHODS:
+        for block in worked("slider_crank", formulation).blocks:
+            if isinstance(block, (Formula, Grid)):
+                assert "\\" not in plain(block.latex)
+                assert "\\" not in mathml(block.latex)
+            if isinstance(block, Paragraph):
+                assert block.text.count("$") % 2 == 0
+
+
+def test_large_matrices_come_in_blocks() -> None:
+    written = text(worked("redundant_24", "qr"))
+    assert "Psi_q[1 ... 12] =" in written
+    assert "Psi_q[13 ... 24] =" in written
+    assert max(len(line) for line in written.splitlines()) < 220
+
+
+def test_save(tmp_path: Path) -> None:
+    sheet = worked("simple_pendulum_rod", "qr")
+    for suffix, write in FORMATS.items():
+        save(sheet, tmp_path / f"x{suffix}")
+        assert (tmp_path / f"x{suffix}").read_text(encoding="utf-8") == write(sheet)
+    with pytest.raises(UsageError, match=r"\.md"):
+        save(sheet, tmp_path / "x.pdf")
+
+
+def test_wrong_requests_are_refused() -> None:
+    pendulum = model("simple_pendulum_rod")
+    with pytest.raises(UsageError, match="did you mean 'qr'"):
+        explain(pendulum, "qrr")
+    for t in (-1.0, float("nan"), float("inf")):
+        with pytest.raises(UsageError, match="zero or positive"):
+            explain(pendulum, "qr", t)
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "pendulum.md"
+    assert answer(["explain", "simple_pendulum_rod", "--formulation", "svd", "-o", str(file)]) == 0
+    assert "L \\cos q_{3} = 0" in file.read_text()
+    assert answer(["explain", "simple_pendulum_rod", "--formulation", "qr", "--at", "0.1"]) == 0
+    assert EQUATION in capsys.readouterr().out
+    assert answer(["explain", "simple_pendulum_rod", "--formulation", "lu"]) == 2
