@@ -6,19 +6,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from linkwork.analysis.check import check
     from linkwork.analysis.compare import compare
+    from linkwork.analysis.explain import explain
     from linkwork.analysis.simulate import simulate
     from linkwork.model import Model
     from linkwork.modelfile import load, loads
     from linkwork.trajectory import Trajectory
 
 __version__ = "0.1.0"
-__all__ = ["Model", "Trajectory", "check", "compare", "load", "loads", "simulate"]
+__all__ = ["Model", "Trajectory", "check", "compare", "explain", "load", "loads", "simulate"]
 
 _HOMES = {
     "Model": "model",
     "Trajectory": "trajectory",
     "check": "analysis.check",
     "compare": "analysis.compare",
+    "explain": "analysis.explain",
     "load": "modelfile",
     "loads": "modelfile",
     "simulate": "analysis.simulate",

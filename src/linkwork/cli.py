@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -18,6 +19,7 @@ from typer.core import TyperCommand
 from linkwork.errors import Interrupted, LinkworkError, Unfinished, UsageError
 
 if TYPE_CHECKING:
+    from linkwork.model import Model
     from linkwork.trajectory import Trajectory
 
 # All errors of parsing have this base; typer exports only this one of them.
@@ -38,12 +40,13 @@ class WithChoices(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         from inspect import signature
 
+        from linkwork.analysis.explain import METHODS
         from linkwork.analysis.simulate import STABILIZATIONS, simulate
         from linkwork.formulations import NAMES
         from linkwork.integrators.explicit import INTEGRATORS
 
         choices = {
-            "formulation": NAMES,
+            "formulation": METHODS if ctx.info_name == "explain" else NAMES,
             "formulations": NAMES,
             "stabilization": STABILIZATIONS,
             "integrator": INTEGRATORS,
@@ -64,6 +67,19 @@ Set = Annotated[
 ]
 Weights = Annotated[str, typer.Option(help="How corrections of the start values are weighted: mass, unit")]
 Assemble = Annotated[bool, typer.Option("--assemble", help="Close the joints however far they are open at the start.")]
+Mode = Annotated[
+    int | None, typer.Option(metavar="K", help="Start in assembly mode K, as `assemble --all` counts them.")
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="A coordinate, such as crank.phi, that keeps its start value; repeatable."),
+]
+TEnd = Annotated[float | None, typer.Option(help="End of the motion, s")]
+Step = Annotated[float | None, typer.Option(help="Distance of report times, s")]
+Motions = Annotated[
+    list[Path] | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write .nc, .csv, .png or .svg; repeatable."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
@@ -101,23 +117,123 @@ def list_mechanisms(json: Json = False) -> None:
 
 @app.command()
 def check(
-    model: ModelArgument, set_: Set = None, weights: Weights = "mass", assemble: Assemble = False, json: Json = False
+    model: ModelArgument,
+    set_: Set = None,
+    weights: Weights = "mass",
+    assemble: Assemble = False,
+    mode: Mode = None,
+    keep: Keep = None,
+    json: Json = False,
 ) -> None:
-    """Check a model: counts, freedoms, redundant rows, start values."""
+    """Check a model: counts, freedoms, redundant rows, reactions, start values."""
     from linkwork.analysis.check import check
-    from linkwork.modelfile import load
     from linkwork.view.report import aligned, as_json, check_lines
 
-    report = check(load(model, overrides(set_)), weights=_weights(weights), assemble=assemble)
+    report = check(started(model, set_, mode, keep), weights=_weights(weights), assemble=assemble)
     print(as_json(report.as_dict()) if json else aligned(check_lines(report)))
+
+
+@app.command()
+def assemble(
+    model: ModelArgument,
+    set_: Set = None,
+    keep: Keep = None,
+    weights: Weights = "mass",
+    all_modes: Annotated[bool, typer.Option("--all", help="Find every position in which the joints close.")] = False,
+    sliced: Annotated[
+        bool,
+        typer.Option(
+            "--slice", help="With --all, cut freedoms by random linear equations instead of keeping coordinates."
+        ),
+    ] = False,
+    output: Annotated[
+        list[Path] | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write the model, .yaml or .json; with --all, an .html."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Close the joints of a rough sketch; with --all, find all positions in which they close.
+
+    With --all, freedoms that neither drivers nor --keep take are taken by keeping coordinates: angles, if possible.
+    """
+    from linkwork.modelfile import build, find
+    from linkwork.view.report import aligned, as_json
+
+    document, changes = find(model), overrides(set_)
+    mechanism = build(document, changes)
+    if sliced and not all_modes:
+        raise UsageError("--slice goes with --all", "usage")
+    if all_modes:
+        from linkwork.analysis.modes import free_coordinates, modes
+        from linkwork.view.modes import write
+        from linkwork.view.report import mode_lines, progress
+
+        files = writable(output or (), (".html",))
+        with progress(mechanism.name):
+            found = modes(mechanism, tuple(keep or ()) if sliced else free_coordinates(mechanism, keep or ()))
+        for file in files:
+            write(found, mechanism, file)
+        data, lines = found.as_dict(), mode_lines(found)
+    else:
+        from linkwork.analysis.assembly import assemble
+        from linkwork.document import save
+        from linkwork.modelfile import SUFFIXES, with_start
+        from linkwork.view.report import assembly_lines
+
+        files = writable(output or (), SUFFIXES)
+        assembly = assemble(mechanism, keep or (), _weights(weights))
+        for file in files:
+            save(with_start(document, mechanism.with_start(assembly.q, assembly.v), changes).data, file)
+        data, lines = assembly.as_dict(), assembly_lines(assembly)
+    if json:
+        print(as_json({**data, "files": [str(file) for file in files]}))
+    else:
+        print(aligned([*lines, *(("written", str(file)) for file in files)]))
+
+
+@app.command()
+def kinematics(
+    model: ModelArgument,
+    set_: Set = None,
+    t_end: TEnd = None,
+    step: Step = None,
+    assemble: Assemble = False,
+    mode: Mode = None,
+    keep: Keep = None,
+    coupler: Annotated[
+        list[str] | None, typer.Option(metavar="BODY.POINT", help="Show the path of a point; repeatable.")
+    ] = None,
+    table: Annotated[
+        tuple[str, str] | None, typer.Option(metavar="INPUT OUTPUT", help="Show a coordinate over another one.")
+    ] = None,
+    dead_centres: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Show where a coordinate turns back; repeatable.")
+    ] = None,
+    transmission: Annotated[
+        tuple[str, str, str, str] | None,
+        typer.Option(metavar="P Q R S", help="Show the angle between the lines through two pairs of points."),
+    ] = None,
+    output: Motions = None,
+    json: Json = False,
+) -> None:
+    """Move a mechanism as its drivers prescribe, with driving forces and reactions."""
+    from linkwork.analysis.kinematics import kinematics
+    from linkwork.analysis.linkages import readings
+    from linkwork.view.report import reading_lines
+
+    files = motion_files(output)
+    mechanism = started(model, set_, mode, keep)
+    motion = followed(mechanism, partial(kinematics, t_end=t_end, step=step, assemble=assemble), files)
+    found = readings(motion, coupler or (), table, dead_centres or (), transmission)
+    show(motion, files, json, {"readings": found} if found else {}, reading_lines(found))
 
 
 @app.command(cls=WithChoices)
 def run(
     model: ModelArgument,
     set_: Set = None,
-    t_end: Annotated[float | None, typer.Option(help="End of the motion, s")] = None,
-    step: Annotated[float | None, typer.Option(help="Distance of report times, s")] = None,
+    t_end: TEnd = None,
+    step: Step = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance")] = None,
     formulation: Annotated[str | None, typer.Option(help="How accelerations are found")] = None,
@@ -127,39 +243,23 @@ def run(
     integrator: Annotated[str | None, typer.Option(help="Method of integration")] = None,
     weights: Weights = "mass",
     assemble: Assemble = False,
-    output: Annotated[
-        list[Path] | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write .nc, .csv, .png or .svg; repeatable."),
-    ] = None,
+    mode: Mode = None,
+    keep: Keep = None,
+    output: Motions = None,
     json: Json = False,
 ) -> None:
     """Simulate a model. End, step and tolerances are those of the model unless given."""
     from linkwork.analysis.simulate import simulate
-    from linkwork.modelfile import load
-    from linkwork.trajectory import SUFFIXES
-    from linkwork.view.plot import SUFFIXES as PICTURES
-    from linkwork.view.report import aligned, as_json, progress, summary_lines
 
     options = {
         **{"t_end": t_end, "step": step, "rtol": rtol, "atol": atol, "formulation": formulation},
         **{"stabilization": stabilization, "alpha": alpha, "beta": beta, "integrator": integrator},
     }
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    files = writable(output or (), (*SUFFIXES, *PICTURES))
-    mechanism = load(model, overrides(set_))
-    try:
-        with progress(mechanism.name) as moved:
-            motion = simulate(mechanism, **given, weights=_weights(weights), assemble=assemble, progress=moved)
-    except Unfinished as end:
-        if end.trajectory is not None and len(end.trajectory.t):
-            write(end.trajectory, files)
-            end.attached["files"] = [str(file) for file in files]
-        raise
-    write(motion, files)
-    if json:
-        print(as_json({**motion.summary(), "files": [str(file) for file in files]}))
-    else:
-        print(aligned([*summary_lines(motion), *(("written", str(file)) for file in files)]))
+    files = motion_files(output)
+    mechanism = started(model, set_, mode, keep)
+    analysis = partial(simulate, **given, weights=_weights(weights), assemble=assemble)
+    show(followed(mechanism, analysis, files), files, json)
 
 
 @app.command()
@@ -233,6 +333,36 @@ def compare(
         print("\n".join([as_text(comparison), *(f"written  {file}" for file in written)]))
 
 
+@app.command(cls=WithChoices)
+def explain(
+    model: ModelArgument,
+    set_: Set = None,
+    formulation: Annotated[str, typer.Option(help="Which to work out")] = "augmented",
+    at: Annotated[float, typer.Option(metavar="T", help="Time at which the mechanism is looked at, s")] = 0.0,
+    output: Annotated[
+        list[Path] | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write .md, .html, .tex or .txt instead; repeatable."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Work out a formulation on a model step by step, in symbols and numbers."""
+    from linkwork.analysis.explain import explain
+    from linkwork.modelfile import load
+    from linkwork.view.report import as_json, progress
+    from linkwork.view.worked import FORMATS, save, text
+
+    files = writable(output or (), tuple(FORMATS))
+    mechanism = load(model, overrides(set_))
+    with progress(mechanism.name) as moved:
+        sheet = explain(mechanism, formulation, at, moved)
+    for file in files:
+        save(sheet, file)
+    if json:
+        print(as_json({**sheet.as_dict(), "files": [str(file) for file in files]}))
+    else:
+        print("\n".join(f"written  {file}" for file in files) if files else text(sheet).rstrip())
+
+
 @app.command()
 def schema() -> None:
     """Print the JSON Schema of model files."""
@@ -257,6 +387,56 @@ def _weights(name: str) -> Any:
     if name not in ("mass", "unit"):
         raise UsageError(f"no weights '{name}'; choose from mass, unit", "unknown-weights")
     return name
+
+
+def started(model: str, set_: Sequence[str] | None, mode: int | None, keep: Sequence[str] | None) -> Model:
+    """The model, in one of its assembly modes if that is asked for."""
+    from linkwork.modelfile import load
+
+    mechanism = load(model, overrides(set_))
+    if mode is None:
+        if keep:
+            raise UsageError("--keep goes with --mode", "usage")
+        return mechanism
+    from linkwork.analysis.modes import free_coordinates, in_mode
+
+    return in_mode(mechanism, mode, free_coordinates(mechanism, keep or ()))
+
+
+def motion_files(paths: Sequence[Path] | None) -> list[Path]:
+    """Files of trajectories and pictures, which can be written."""
+    from linkwork.trajectory import SUFFIXES
+    from linkwork.view.plot import SUFFIXES as PICTURES
+
+    return writable(paths or (), (*SUFFIXES, *PICTURES))
+
+
+def followed(mechanism: Model, analysis: Callable[..., Trajectory], files: Sequence[Path]) -> Trajectory:
+    """The motion by this analysis, written; of one that ends early, what there is."""
+    from linkwork.view.report import progress
+
+    try:
+        with progress(mechanism.name) as moved:
+            motion = analysis(mechanism, progress=moved)
+    except Unfinished as end:
+        if end.trajectory is not None and len(end.trajectory.t):
+            write(end.trajectory, files)
+            end.attached["files"] = [str(file) for file in files]
+        raise
+    write(motion, files)
+    return motion
+
+
+def show(
+    motion: Trajectory, files: Sequence[Path], json: bool, data: Any = None, lines: Sequence[tuple[str, str]] = ()
+) -> None:
+    """Print the summary of a motion, what else is known of it, and the files."""
+    from linkwork.view.report import aligned, as_json, summary_lines
+
+    if json:
+        print(as_json({**motion.summary(), **(data or {}), "files": [str(file) for file in files]}))
+    else:
+        print(aligned([*summary_lines(motion), *lines, *(("written", str(file)) for file in files)]))
 
 
 class _Tried(Exception):
