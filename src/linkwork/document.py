@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from linkwork.errors import ModelError, UsageError
+from linkwork.files import write_text
 from linkwork.units import finite, shown
 
 Data: TypeAlias = "dict[str, Data] | list[Data] | str | float | int | bool | None"
@@ -369,6 +370,12 @@ def scalar(text: str) -> Data:
 def dump(data: Mapping[str, Data]) -> str:
     """YAML that `parse` reads back to the same data: blocks, with short lists and mappings in one line."""
     return "".join(f"{line}\n" for line in _block(data, 0)) if data else "{}\n"
+
+
+def save(data: Mapping[str, Data], path: str | Path) -> None:
+    """Write a model file, whole or not at all: JSON if its name ends in .json, YAML otherwise."""
+    is_json = Path(path).suffix.lower() == ".json"
+    write_text(path, json.dumps(data, indent=2, ensure_ascii=False) + "\n" if is_json else dump(data))
 
 
 WIDTH = 116

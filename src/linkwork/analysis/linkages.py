@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,3 +81,33 @@ def dead_centres(motion: Trajectory, output: str) -> list[DeadCentre]:
             place = x[k] + h * cubic.integ()(s)
             found.append(DeadCentre(float(t[k] + s * h), float(place), float(cubic.deriv()(s) / h)))
     return found
+
+
+def readings(
+    motion: Trajectory,
+    coupler: Sequence[str] = (),
+    table: tuple[str, str] | None = None,
+    dead: Sequence[str] = (),
+    transmission: tuple[str, str, str, str] | None = None,
+) -> dict[str, Any]:
+    """What was asked for, as JSON holds it: points with their paths, input and output, dead centres, two lines.
+
+    The two lines of `transmission` are given by two points each.
+    """
+    found: dict[str, Any] = {}
+    if coupler:
+        found["coupler_curves"] = {point: coupler_curve(motion, point) for point in coupler}
+    if table:
+        found["table"] = {"input": table[0], "output": table[1], "rows": input_output(motion, *table)}
+    if dead:
+        found["dead_centres"] = {name: [asdict(centre) for centre in dead_centres(motion, name)] for name in dead}
+    if transmission:
+        lines = transmission[:2], transmission[2:]
+        angle = transmission_angle(motion, *lines)
+        found["transmission"] = {
+            "lines": lines,
+            "angle": angle,
+            "smallest": {"t": motion.t[np.argmin(angle)], "angle": np.min(angle)},
+            "largest": {"t": motion.t[np.argmax(angle)], "angle": np.max(angle)},
+        }
+    return {"t": motion.t, **found} if coupler or table or transmission else found

@@ -15,7 +15,7 @@ from __future__ import annotations
 import cmath
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from time import perf_counter
 from typing import Any, Literal
@@ -180,7 +180,8 @@ def in_mode(model: Model, number: int, keep: Sequence[str] = ()) -> Model:
     v = dict(zip(equations.v_names, equations.start()[1].tolist(), strict=True))
     mode = model.with_start(found.modes[number - 1].q, v)
     moving = assemble(mode, keep)
-    return mode.with_start(moving.q, moving.v)
+    note = f"the start is mode {number} of {found.real}" + (f", {', '.join(keep)} kept" if keep else "") + " [mode]"
+    return replace(mode.with_start(moving.q, moving.v), notes=(*model.notes, note))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 from linkwork.errors import LinkworkError, ModelError, Unfinished
 
 if TYPE_CHECKING:
+    from linkwork.analysis.assembly import Assembly
     from linkwork.analysis.check import Report
+    from linkwork.analysis.modes import Modes
     from linkwork.trajectory import Trajectory
 
 Lines = list[tuple[str, str]]
@@ -22,6 +24,11 @@ Lines = list[tuple[str, str]]
 MOST = 12  # coordinates in a summary
 WIDTH = 80  # of long texts
 PATIENCE = 1.0  # seconds until a progress bar appears
+REDUNDANCIES = {
+    "structural": "by which bodies the joints join, whatever the dimensions",
+    "geometric": "by the dimensions, in every position",
+    "at this position": "only at this position; a little further on they are independent",
+}
 
 
 def as_json(data: Mapping[str, Any]) -> str:
@@ -47,10 +54,12 @@ def summary_lines(motion: Trajectory) -> Lines:
     s = motion.summary()
     final, error, energy = s["final"], s["constraint_error"], s["energy"]
     status = f"{s['status']}: {s['reason']}" if s.get("reason") else s["status"]
+    methods = [s[key] for key in ("formulation", "stabilization", "integrator") if s[key] != "none"]
+    numbers = [f"{key} {_number(s[key])}" for key in ("rtol", "atol", "t_end") if s[key] is not None]
     lines = [
         ("model", motion.name),
-        ("settings", f"{s['coordinates']} coordinates, {s['formulation']}, {s['stabilization']}, {s['integrator']}"),
-        ("", f"rtol {_number(s['rtol'])}, atol {_number(s['atol'])}, t_end {_number(s['t_end'])} s"),
+        ("settings", f"{s['coordinates']} coordinates, {', '.join(map(str, methods))}"),
+        *([("", f"{', '.join(numbers)} s")] if numbers else []),
         ("status", status),
         ("freedom", f"{_count(s['dof'], 'degree')} of freedom, {_count(s['redundant'], 'redundant constraint')}"),
         ("steps", f"{s['steps']} taken, {s['rejected']} rejected, {s['evaluations']} evaluations"),
@@ -79,10 +88,17 @@ def check_lines(report: Report) -> Lines:
         ("model", r.name),
         ("bodies", f"{r.bodies}, with {_count(r.coordinates, 'coordinate')}"),
         ("constraints", f"{r.constraints}, of rank {r.rank}"),
-        ("freedom", f"{_count(r.dof, 'degree')} of freedom"),
+        ("freedom", f"{_count(r.dof, 'degree')} of freedom" + (f", {r.gruebler} by counting" if r.redundant else "")),
     ]
     if r.redundant:
         lines.append(("redundant", f"{_count(r.redundant, 'row')} among {', '.join(r.redundant_rows)}"))
+        lines.append(("", REDUNDANCIES[r.redundancy]))
+        shared = [joint for joint, how in r.reactions.items() if how == "not unique"]
+        lines.append(("reactions", f"not unique in {', '.join(shared)}; unique in all others"))
+    if r.rank:
+        below = f", {r.redundant} zero within {max(r.singular_values[r.rank :]):.1e}" if r.redundant else ""
+        largest, smallest = r.singular_values[0], r.singular_values[r.rank - 1]
+        lines.append(("singular values", f"{largest:.3g} to {smallest:.3g}{below}"))
     for what, gaps in (("start gaps", r.position_gaps), ("start rates", r.velocity_gaps)):
         per_second = "" if gaps is r.position_gaps else "/s"
         entries = [(gap, joint, unit) for joint, by_unit in gaps.items() for unit, gap in by_unit.items()]
@@ -94,6 +110,68 @@ def check_lines(report: Report) -> Lines:
         rate = " per second" if changes is r.v_changes else ""
         lines += [(what, f"{name} by {change:+.6g}{rate} ({r.weights}-weighted)") for name, change in changes.items()]
     return [*lines, *(("note", note) for note in r.notes)]
+
+
+def assembly_lines(assembly: Assembly) -> Lines:
+    """What closing the joints moved, and by how much."""
+    a = assembly
+    gaps = [(gap, joint, unit) for joint, by_unit in a.gaps_before.items() for unit, gap in by_unit.items()]
+    before = [f"{joint} {gap:.3g} {unit}" for gap, joint, unit in sorted(gaps)[::-1] if gap > 1e-12]
+    lines = [
+        ("model", a.model),
+        ("gaps before", ", ".join(before) or "none"),
+        ("gap now", f"{a.residual:.1e} at most"),
+        *([("kept", ", ".join(a.kept))] if a.kept else []),
+    ]
+    width = max((len(name) for name in (*a.q_changes, *a.v_changes)), default=0)
+    for what, changes, now, rate in (
+        ("moved", a.q_changes, a.q, ""),
+        ("velocities", a.v_changes, a.v, " per second"),
+    ):
+        entries = [f"{name:{width}} by {change:+.6g} to {now[name]:.10g}{rate}" for name, change in changes.items()]
+        lines += [(what if k == 0 else "", entry) for k, entry in enumerate(entries or ["nothing"])]
+    if a.other_sketch:
+        lines.append(
+            ("note", "the sketch leads to no closed position; bodies were turned before it did [other-sketch]")
+        )
+    return lines
+
+
+def mode_lines(found: Modes) -> Lines:
+    """All modes with their coordinates, and how far they are all there are."""
+    from linkwork.view.modes import remarks
+
+    lines = [("model", found.name)]
+    for number, mode in enumerate(found.modes, start=1):
+        proof = ("certified" if mode.certified else "not certified") + (", singular" if mode.singular else "")
+        lines.append((f"mode {number}", f"residual {mode.residual:.1e}, {proof}"))
+        values = wrap(", ".join(f"{name}\0{x:.6g}" for name, x in mode.q.items()), WIDTH)
+        lines += [("", line.replace("\0", " ")) for line in values]
+    lines += [("found" if k == 0 else "", remark) for k, remark in enumerate(remarks(found))]
+    return [*lines, *(("note", note) for note in found.notes)]
+
+
+def reading_lines(found: Mapping[str, Any]) -> Lines:
+    """Coupler curves by their extent, dead centres, transmission angle; a table of input and output row by row."""
+    lines = []
+    for point, curve in found.get("coupler_curves", {}).items():
+        (x, y), (u, v) = curve.min(axis=0), curve.max(axis=0)
+        lines.append(("coupler curve", f"{point}: x from {x:.6g} to {u:.6g}, y from {y:.6g} to {v:.6g}"))
+    for name, centres in found.get("dead_centres", {}).items():
+        texts = [f"{name} = {centre['value']:.9g} at t = {centre['t']:.9g} s" for centre in centres]
+        lines += [("dead centre", text) for text in texts or [f"{name} has none"]]
+    if "transmission" in found:
+        least, most = (found["transmission"][end] for end in ("smallest", "largest"))
+        angle = (
+            f"{least['angle']:.6g} rad at t = {least['t']:.6g} s to {most['angle']:.6g} rad at t = {most['t']:.6g} s"
+        )
+        lines.append(("transmission", angle))
+    if "table" in found:
+        table = found["table"]
+        lines.append(("table", f"{'t':>10} {table['input']:>17} {table['output']:>17} {'ratio':>17}"))
+        for t, row in zip(found["t"], table["rows"], strict=True):
+            lines.append(("", f"{t:10.6g} " + " ".join(_digits(x) for x in row)))
+    return lines
 
 
 def mechanism_lines(entries: Sequence[Mapping[str, Any]]) -> Lines:
@@ -114,7 +192,7 @@ def error_data(error: LinkworkError) -> dict[str, Any]:
         fields = ("code", "message", "file", "line", "path", "value", "rule", "suggestion")
         data["errors"] = [{name: _shown(getattr(each, name)) for name in fields} for each in error.errors]
     if isinstance(error, Unfinished):
-        data["files"] = error.attached.get("files", [])
+        data |= {"files": [], **{key: value for key, value in error.attached.items() if key != "trajectory"}}
         if error.trajectory is not None:
             return {"error": data, "partial": error.trajectory.summary()}
     return {"error": data}
