@@ -210,7 +210,7 @@ def test_quantities_of_a_run_fit_their_names(linkwork: Answer, tmp_path: Path) -
         (["run", "slider_crank", "--set", "nothing=1"], 2, "unknown-parameter"),
         (["run", "slider_crank", "--set", "m1=-1"], 3, "negative-mass"),
         (["run", "slider_crank", "--t-end", "nan"], 2, "bad-t-end"),
-        (["run", "slider_crank", "--step", "0"], 2, "bad-step"),
+        (["run", "slider_crank", "--step", "0"], 2, "bad-report-step"),
         (["run", "slider_crank", "--rtol", "0"], 2, "bad-tolerance"),
         (["run", "slider_crank", "-o", "motion.xls"], 2, "unknown-suffix"),
         (["plot", "none.nc"], 2, "no-such-file"),

@@ -17,7 +17,7 @@ from linkwork.system import ALIGN, CLOSE, CONSTRAINTS, M_ROWS, N_CLOSED, N_Q, N_
 MAX_ITERATIONS = 12
 ROUNDING = 4 * 2.0**-52  # of 1 + |q|: nothing is left to correct
 ACCEPTED = 1e-9  # of 1 + |q|: a projection that stalls above this has failed
-CONVERGED, NOT_CONVERGED = 0.0, 1.0
+CONVERGED, NOT_CONVERGED, LAST_TIME = 0.0, 1.0, 2.0
 INF = math.inf
 
 

@@ -36,10 +36,10 @@ RANK_TOLERANCE = 1e-9  # of a formulation on full matrices, relative to the larg
 WORK = (symbol("work dissipated"), symbol("work supplied"))  # carried along as two more unknowns of the integration
 Form = Literal["augmented", "ggl", "terms"]
 # p begins with what machine code that calls these functions must know of them: sizes, addresses, tolerances
-N_Q, N_V, M_ROWS, TOLERANCE, N_CLOSED, N_CHART, CHART_MEMORY, FORMULATION, DERIVATIVE, OLDEST_SPREAD = range(10)
-CONSTRAINTS, CLOSE, ALIGN, TERMS, RATES, CHART, SHIFT, PUSH = range(10, 18)
+N_Q, N_V, M_ROWS, TOLERANCE, N_CLOSED, N_CHART, CHART_MEMORY, FORMULATION, DERIVATIVE = range(9)
+CONSTRAINTS, CLOSE, ALIGN, TERMS, RATES, CHART, SHIFT, PUSH = range(9, 17)
 FUNCTIONS = ("constraints", "close", "align", "terms", "rates", "chart", "shift", "push")
-HEADER = 10 + len(FUNCTIONS)
+HEADER = 9 + len(FUNCTIONS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +102,10 @@ class System:
         memory = HEADER + len(self.frontier)
         sizes = (self.n_q, self.n_v, self.m, RANK_TOLERANCE, f["close"].outputs, n_chart, memory)
         addresses = [f[name].address if name in f else 0 for name in FUNCTIONS]
-        room = [0.0] * (n_chart + self.n_q + self.m)
-        head = [*sizes, formulation, derivative, 0.0, *addresses]
+        room = [0.0] * (
+            n_chart + self.n_q + 2 * self.m
+        )  # chart, argument of shift, pivots when the partition was chosen
+        head = [*sizes, formulation, derivative, *addresses]
         return np.array([*head, *evaluate(self.frontier, values), *room], dtype=float)
 
     def _row_scale(self) -> Array:

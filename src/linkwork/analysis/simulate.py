@@ -20,6 +20,7 @@ from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, 
 from linkwork.formulations import FORMULATIONS, NAMES, SEQUENCES, right_side, state_space, would_do
 from linkwork.integrators.explicit import INTEGRATORS
 from linkwork.integrators.loop import (
+    ASKED,
     COLLAPSED,
     NOT_FINITE,
     PROJECTION_FAILED,
@@ -36,7 +37,7 @@ from linkwork.native.kernels import Pointer, call, kernel, offset
 from linkwork.native.lowering import NativeFunction
 from linkwork.projection import measure, project
 from linkwork.soundness import sound
-from linkwork.system import CHART_MEMORY, OLDEST_SPREAD, Form, System, compile_system, repetitions
+from linkwork.system import CHART_MEMORY, Form, System, compile_system, repetitions
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
@@ -216,19 +217,18 @@ def on_charts(
         t = times[0] if before is None else before.t
         place = Place(system.equations, y[: system.n_q], y[system.n_q : n], float(t))
         last_mobility, mobility = mobility, _mobility(place, formulation)
-        if before is not None and mobility == last_mobility:  # no other partition would do better
+        if before is not None and before.status != ASKED and mobility == last_mobility:  # no partition does better
             yield before
             return
         p = system.p(0.0, 0.0, FORMULATIONS[formulation].kernel.address, derivative.address, mobility)
         chart = system.functions["chart"](np.concatenate([[t], y[: system.n_q]]), p)
         memory = int(p[CHART_MEMORY])
         p[memory : memory + len(chart)] = chart
-        pivots = np.abs(chart[: system.m])
-        p[OLDEST_SPREAD] = state_space.AGED * np.min(pivots) / np.max(pivots)
+        p[len(p) - system.m :] = chart[: system.m]
         remaining = times if before is None else np.concatenate([[t], times[times > t]])
         for part in integrate(right, onto, p, y, remaining, method, n_norm=n):
             joined = part if before is None else _joined(before, part)
-            if part.status in (PROJECTION_FAILED, COLLAPSED):
+            if part.status in (PROJECTION_FAILED, COLLAPSED, ASKED):
                 break
             yield joined
         if part.status in (REACHED, NOT_FINITE):

@@ -9,7 +9,7 @@ Jacobian of a nearby position, the chart, whose range B annihilates:
 Every evaluation of the right-hand side first solves the dependent part from B q and B v by these steps and then finds
 the accelerations there. So d(B q)/dt and d(B v)/dt are functions of B q and B v: the integrator advances the
 state-space form, and the dependent components it carries along are only the first guess of the next solution. The
-chart is made anew after every step, the partition when the steps no longer converge or a pivot has become small.
+chart is made anew after every step, the partition when a pivot has become small.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 
 from linkwork.native.kernels import Pointer, call, kernel, offset
-from linkwork.projection import CONVERGED, NOT_CONVERGED, copied, largest
+from linkwork.projection import CONVERGED, LAST_TIME, NOT_CONVERGED, copied, largest
 from linkwork.system import (
     CHART,
     CHART_MEMORY,
@@ -27,13 +27,12 @@ from linkwork.system import (
     N_CHART,
     N_Q,
     N_V,
-    OLDEST_SPREAD,
     PUSH,
     SHIFT,
 )
 
 MAX_ITERATIONS = 60
-AGED = 1e-3  # a partition has aged when its pivots have spread by this factor
+AGED = 0.05  # a partition has aged when a pivot of Psi_q W^-1 Psi_q^T has shrunk by this factor
 TOLERANCE = 1e-13
 NAN = math.nan
 
@@ -71,13 +70,13 @@ def on_chart(state: Pointer, p: Pointer, gaps: Pointer, scratch: Pointer) -> boo
     return gap <= 1e3 * TOLERANCE * scale
 
 
-def spread(reciprocals: Pointer, m: int) -> float:
-    """The smallest pivot by the largest."""
-    smallest, largest = math.inf, 0.0
+def aged(reciprocals: Pointer, first: Pointer, m: int) -> bool:
+    """Whether a pivot has shrunk by the factor AGED since the partition was chosen."""
     for i in range(m):
-        smallest = min(smallest, abs(reciprocals[i]))
-        largest = max(largest, abs(reciprocals[i]))
-    return smallest / largest
+        if abs(first[i]) > AGED * abs(reciprocals[i]):
+            continue
+        return True
+    return False
 
 
 @kernel
@@ -110,7 +109,9 @@ def keep(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     copied(offset(state, 1), n + 2, y)
     y[n + 3] = largest(gaps, m)
     y[n + 4] = largest(offset(gaps, m), m)
-    y[n + 5] = CONVERGED if solved and spread(chart, m) >= p[OLDEST_SPREAD] else NOT_CONVERGED
+    y[n + 5] = CONVERGED if solved else NOT_CONVERGED
+    if solved and aged(chart, offset(chart, int(p[N_CHART]) + n_q + m), m):
+        y[n + 5] = LAST_TIME
 
 
 def scratch_size(n: int, m: int, inner: int) -> int:

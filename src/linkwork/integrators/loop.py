@@ -3,7 +3,8 @@
 A system y' = f(t, y) is given by machine code of the one native signature,
 
     derivative: x = (t, y)  ->  y'
-    project:    x = (t, y)  ->  (y projected, |Psi| before, |Psi| after, |Psi_dot| after, status), status 0 for success
+    project:    x = (t, y)  ->  (y projected, |Psi| before, |Psi| after, |Psi_dot| after, status)
+                status 0 for success, 1 for failure, 2 for success and the wish that the loop stops after this step
 
 Every state the loop keeps or reports, except the initial one, has passed `project`, so its residuals are known; a
 `project` that only measures returns y unchanged. Python runs the loop in slices of so many attempted steps, and all
@@ -34,6 +35,7 @@ RUNNING = 1  # the budget of steps is used, go on
 COLLAPSED = 2  # no step is small enough: a singularity, or a derivative that is not finite
 NOT_FINITE = 3  # initial state or its derivative
 PROJECTION_FAILED = 4
+ASKED = 5  # the projection asked to be left alone after this step
 
 # What the loop remembers between slices, besides the state and its derivative.
 STARTED, STEP = 0, 1  # size of the next step
@@ -41,7 +43,8 @@ ERROR, STREAK, REASON = 2, 3, 4  # error of the last accepted step; rejections s
 STEPS, REJECTED, EVALUATIONS = 5, 6, 7
 ROWS, PSI_BEFORE, PSI, PSI_DOT = 8, 9, 10, 11  # rows written, largest residuals so far
 NEW = 4  # so much further on, the same four with the step being tried
-REMEMBERED = 16
+ASKING = 16
+REMEMBERED = 17
 
 BLOCK = 4  # vectors are padded with zeros to whole blocks of four doubles, which `combine` and `dot` are written for
 MAX_STREAK = 50
@@ -376,6 +379,8 @@ def advance(
                 remembered[ROWS + i] = remembered[NEW + ROWS + i]
             copy(x_new, 1 + n, x)
             copy(k_new, n, k)
+            if remembered[ASKING] != 0.0 and x[0] < t_end:
+                return ASKED
         else:
             ratio = max(shrink, SAFETY / error**exponent) if outcome == COLLAPSED else 0.25
             remembered[REASON] = outcome
