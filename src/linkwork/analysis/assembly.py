@@ -21,6 +21,7 @@ from linkwork.analysis.initial import (
     approach,
     describe_gaps,
     gaps_by_element,
+    least_gap,
     size,
     with_consistent_velocity,
 )
@@ -105,8 +106,9 @@ def _from_other_sketches(given: Place, nearest: Place, weights: Weights, length:
             nearest = place
     if not found:
         conflict = ", ".join(f"'{name}'" for name in _conflict(given, nearest, weights, length, kept))
+        best = least_gap(nearest, length, kept)
         raise ModelError(
-            f"the joints {conflict} contradict each other: best found {describe_gaps(given.equations, nearest.Psi)}",
+            f"the joints {conflict} contradict each other: best found {describe_gaps(given.equations, best.Psi)}",
             "cannot-close",
             rule=f"no position closes them all, from the sketch and from {OTHER_SKETCHES} others",
             suggestion="check the lengths between these joints" + (", or keep fewer coordinates" if kept else ""),

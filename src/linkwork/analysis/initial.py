@@ -23,6 +23,7 @@ Array = NDArray[np.float64]
 Weights: TypeAlias = Literal["mass", "unit"]
 
 MAX_ITERATIONS = 60
+MOST_DAMPED = 200
 CLOSED = 1e-11  # of the size of the mechanism
 SMALL = 0.05  # of the size of the mechanism, or radians: what is corrected without being asked
 RANK_TOLERANCE = 1e-9  # relative to the largest singular value of the scaled Jacobian
@@ -142,11 +143,17 @@ def size(place: Place) -> float:
     return float(max([*spots, np.max(arms, initial=0.0), 1e-6]))
 
 
+def are_angles(equations: Equations) -> list[bool]:
+    """Whether rows of Psi are in radians; a driver's is if it acts on turns alone."""
+    shifted = {row for row, column in equations.Psi_q if equations.v_names[column].rsplit(".", 1)[1] in "xyz"}
+    return [row.part == "angle" or (row.part == "drive" and k not in shifted) for k, row in enumerate(equations.rows)]
+
+
 def gaps_by_element(equations: Equations, gaps: Array) -> dict[str, dict[str, float]]:
     """|Psi| of every joint and driver: {"B": {"m": 0.003, "rad": 0.0}}."""
     result: dict[str, dict[str, float]] = {}
-    for row, gap in zip(equations.rows, gaps, strict=True):
-        unit = "rad" if row.part == "angle" else "m"
+    for row, is_angle, gap in zip(equations.rows, are_angles(equations), gaps, strict=True):
+        unit = "rad" if is_angle else "m"
         known = result.setdefault(row.element, {})
         known[unit] = float(np.hypot(known.get(unit, 0.0), gap))
     return result
@@ -211,8 +218,9 @@ def closed(place: Place, weights: Weights, length: float, kept: Sequence[int] = 
     nearest = approach(place, weights, length, kept)
     if float(np.max(np.abs(nearest.Psi), initial=0.0)) <= 1e3 * CLOSED * length:
         return nearest
+    gaps = describe_gaps(place.equations, least_gap(nearest, length, kept).Psi)
     raise ModelError(
-        f"the joints cannot close from this start position; best found: {describe_gaps(place.equations, nearest.Psi)}",
+        f"the joints cannot close from this start position; best found: {gaps}",
         "cannot-close",
         suggestion="check lengths and start positions of the bodies in this loop",
     )
@@ -241,6 +249,29 @@ def approach(
         else:
             break
         place = trial
+    return place
+
+
+def least_gap(place: Place, length: float, kept: Sequence[int] = ()) -> Place:
+    """Where |Psi|, angles times `length`, is smallest nearby: for joints that cannot close. By damped steps."""
+    scale = np.where(are_angles(place.equations), length, 1.0)
+    free = np.delete(np.arange(len(place.v)), list(kept))
+    reach = _reach(place, length)[free]
+    damping, r = 1e-2, scale * place.Psi
+    for _ in range(MOST_DAMPED):
+        J = scale[:, None] * place.Psi_q[:, free] * reach
+        A = np.vstack([J, damping * np.linalg.norm(J) * np.eye(len(free))])
+        dx = np.zeros(len(place.v))
+        dx[free] = reach * np.linalg.lstsq(A, np.concatenate([-r, np.zeros(len(free))]), rcond=None)[0]
+        trial = place.moved(dx)
+        r_trial = scale * trial.Psi
+        gain = np.linalg.norm(r) - np.linalg.norm(r_trial)
+        if gain > 0.0:
+            place, r, damping = trial, r_trial, 0.3 * damping
+        else:
+            damping *= 4.0
+        if damping > 1e3 or 0.0 < gain < 1e-9 * np.linalg.norm(r):
+            break
     return place
 
 
