@@ -1,10 +1,8 @@
-"""One directory of compiled code for a whole test run, and random numbers that can be had again."""
+"""One directory of compiled code for all test runs, and random numbers that can be had again."""
 
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from zlib import crc32
 
 import numpy as np
@@ -12,9 +10,9 @@ import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Compiled code is kept with pytest's own cache: its keys are its contents, so that it is never out of date."""
     if "LINKWORK_CACHE_DIR" not in os.environ:  # the workers of pytest-xdist find it set by the run they belong to
-        directory = os.environ["LINKWORK_CACHE_DIR"] = tempfile.mkdtemp(prefix="linkwork-tests-")
-        config.add_cleanup(lambda: shutil.rmtree(directory, ignore_errors=True))
+        os.environ["LINKWORK_CACHE_DIR"] = str(config.cache.mkdir("compiled"))
 
 
 @pytest.fixture
