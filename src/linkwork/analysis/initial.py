@@ -235,8 +235,11 @@ def approach(
     def gaps(at: Place) -> Array:
         return at.Psi[chosen]
 
-    for _ in range(MAX_ITERATIONS):
-        if np.max(np.abs(gaps(place)), initial=0.0) <= CLOSED * length:
+    widest = np.inf
+    for k in range(MAX_ITERATIONS):
+        before, widest = widest, np.max(np.abs(gaps(place)), initial=0.0)
+        # What was open and is closed gets one step more, which brings it to rounding.
+        if widest <= CLOSED * length and (k == 0 or before <= CLOSED * length):
             break
         J, root = place.scaled_jacobian(weights, kept)
         dx = root @ np.linalg.lstsq(J[chosen], -gaps(place), rcond=RANK_TOLERANCE)[0]
