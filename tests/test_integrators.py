@@ -374,6 +374,16 @@ def project_until_two(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
         y[7] = 1.0
 
 
+@kernel
+def project_and_ask_after_two(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    for i in range(8):
+        y[i] = 0.0
+    for i in range(4):
+        y[i] = x[1 + i]
+    if x[0] > 2.0:
+        y[7] = 2.0
+
+
 def swing(times: Array) -> Array:
     """The same in the angle from the lowest point, by SciPy."""
 
@@ -419,6 +429,19 @@ def test_a_failing_projection_stops_the_run_at_the_last_projected_state() -> Non
         assert result.end.t <= 2.0
         assert result.t[-1] == times[times <= 2.0][-1]
         np.testing.assert_allclose(result.y, swing(result.t), rtol=0, atol=1e-5)
+
+
+def test_a_projection_that_asks_for_a_stop_gets_it_after_the_step() -> None:
+    """The step that passes t = 2 is kept, as are its report rows, and it is the last one."""
+    times = report_times(0.0, 5.0, 0.11)
+    settings = Settings(rtol=1e-8)
+    whole = run(pendulum, [1.0, 0.0, 0.0, 0.0], times, settings)
+    asked = run(pendulum, [1.0, 0.0, 0.0, 0.0], times, settings, project_and_ask_after_two)
+    assert asked.end.status == loop.ASKED
+    assert asked.end.rejected <= whole.end.rejected
+    assert 2.0 < asked.end.t < 2.5
+    np.testing.assert_array_equal(asked.t, times[times <= asked.end.t])
+    np.testing.assert_array_equal(asked.y, whole.y[: len(asked.t)])
 
 
 # Settings.

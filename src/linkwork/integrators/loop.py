@@ -4,7 +4,8 @@ A system y' = f(t, y) is given by machine code of the one native signature,
 
     derivative: x = (t, y)  ->  y'
     project:    x = (t, y)  ->  (y projected, |Psi| before, |Psi| after, |Psi_dot| after, status)
-                status 0 for success, 1 for failure, 2 for success and the wish that the loop stops after this step
+                status 0 for success, 1 (FAILED), or 2 (ASKS_TO_STOP) for success and the wish that the loop stops
+                after this step, so that something can be chosen anew
 
 Every state the loop keeps or reports, except the initial one, has passed `project`, so its residuals are known; a
 `project` that only measures returns y unchanged. Python runs the loop in slices of so many attempted steps, and all
@@ -35,7 +36,10 @@ RUNNING = 1  # the budget of steps is used, go on
 COLLAPSED = 2  # no step is small enough: a singularity, or a derivative that is not finite
 NOT_FINITE = 3  # initial state or its derivative
 PROJECTION_FAILED = 4
-ASKED = 5  # the projection asked to be left alone after this step
+ASKED = 5  # the projection asked for a stop after this step
+
+# Status of a projection, besides zero.
+FAILED, ASKS_TO_STOP = 1.0, 2.0
 
 # What the loop remembers between slices, besides the state and its derivative.
 STARTED, STEP = 0, 1  # size of the next step
@@ -43,7 +47,7 @@ ERROR, STREAK, REASON = 2, 3, 4  # error of the last accepted step; rejections s
 STEPS, REJECTED, EVALUATIONS = 5, 6, 7
 ROWS, PSI_BEFORE, PSI, PSI_DOT = 8, 9, 10, 11  # rows written, largest residuals so far
 NEW = 4  # so much further on, the same four with the step being tried
-ASKING = 16
+ASKING = 16  # whether the projection wishes the loop to stop
 REMEMBERED = 17
 
 BLOCK = 4  # vectors are padded with zeros to whole blocks of four doubles, which `combine` and `dot` are written for
@@ -164,13 +168,18 @@ def initial_step(
 def passed(
     project: int, x: Pointer, p: Pointer, w: Pointer, ny: int, n: int, out: Pointer, remembered: Pointer, zeros: Pointer
 ) -> bool:
-    """Send a state through `project` into `out` and take note of its residuals; without `project`, copy it."""
+    """Send a state through `project` into `out` and take note of its residuals and of its wish to stop the loop.
+
+    Without `project`, copy the state.
+    """
     if project == 0:
         copy(offset(x, 1), ny, out)
         return True
     call(project, x, p, out, w)
-    if not finite(out, n + BLOCK, zeros) or out[ny + 3] != 0.0:
+    if not finite(out, n + BLOCK, zeros) or out[ny + 3] == FAILED:
         return False
+    if out[ny + 3] == ASKS_TO_STOP:
+        remembered[ASKING] = 1.0
     for i in range(3):
         remembered[NEW + PSI_BEFORE + i] = max(remembered[NEW + PSI_BEFORE + i], out[ny + i])
     return True
