@@ -4,25 +4,43 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from linkwork.analysis.assembly import assemble
     from linkwork.analysis.check import check
     from linkwork.analysis.compare import compare
     from linkwork.analysis.explain import explain
+    from linkwork.analysis.kinematics import kinematics
+    from linkwork.analysis.modes import modes
     from linkwork.analysis.simulate import simulate
     from linkwork.model import Model
     from linkwork.modelfile import load, loads
     from linkwork.trajectory import Trajectory
 
 __version__ = "0.1.0"
-__all__ = ["Model", "Trajectory", "check", "compare", "explain", "load", "loads", "simulate"]
+__all__ = [
+    "Model",
+    "Trajectory",
+    "assemble",
+    "check",
+    "compare",
+    "explain",
+    "kinematics",
+    "load",
+    "loads",
+    "modes",
+    "simulate",
+]
 
 _HOMES = {
     "Model": "model",
     "Trajectory": "trajectory",
+    "assemble": "analysis.assembly",
     "check": "analysis.check",
     "compare": "analysis.compare",
     "explain": "analysis.explain",
+    "kinematics": "analysis.kinematics",
     "load": "modelfile",
     "loads": "modelfile",
+    "modes": "analysis.modes",
     "simulate": "analysis.simulate",
 }
 
