@@ -15,6 +15,7 @@ import numpy as np
 
 from linkwork.analysis.initial import (
     CLOSED,
+    CLOSED_BESIDE,
     Array,
     Place,
     Weights,
@@ -26,7 +27,7 @@ from linkwork.analysis.initial import (
     with_consistent_velocity,
 )
 from linkwork.equations.body import body_equations
-from linkwork.errors import ModelError, UsageError, did_you_mean
+from linkwork.errors import ModelError, check_choice
 from linkwork.model import Model
 from linkwork.soundness import sound
 
@@ -59,9 +60,7 @@ def assemble(model: Model, keep: Sequence[str] = (), weights: Weights = "mass") 
     given = Place(equations, *equations.start())
     names = equations.q_names
     for name in keep:
-        if name not in names:
-            hint = did_you_mean(name, names)
-            raise UsageError(f"no coordinate '{name}'" + (f"; {hint}" if hint else ""), "unknown-coordinate")
+        check_choice("coordinate", name, names)
     kept = [equations.v_names.index(name) for name in keep]
     length = size(given)
     place = approach(given, weights, length, kept)
@@ -106,9 +105,9 @@ def _from_other_sketches(given: Place, nearest: Place, weights: Weights, length:
             nearest = place
     if not found:
         conflict = ", ".join(f"'{name}'" for name in _conflict(given, nearest, weights, length, kept))
-        best = least_gap(nearest, length, kept)
+        gaps = describe_gaps(given.equations, least_gap(nearest, length, kept).Psi, CLOSED_BESIDE * length)
         raise ModelError(
-            f"the joints {conflict} contradict each other: best found {describe_gaps(given.equations, best.Psi)}",
+            f"the joints {conflict} contradict each other: best found {gaps}",
             "cannot-close",
             rule=f"no position closes them all, from the sketch and from {OTHER_SKETCHES} others",
             suggestion="check the lengths between these joints" + (", or keep fewer coordinates" if kept else ""),

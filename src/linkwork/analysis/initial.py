@@ -25,6 +25,7 @@ Weights: TypeAlias = Literal["mass", "unit"]
 MAX_ITERATIONS = 60
 MOST_DAMPED = 200
 CLOSED = 1e-11  # of the size of the mechanism
+CLOSED_BESIDE = 1e-6  # the same for joints beside others that cannot close
 SMALL = 0.05  # of the size of the mechanism, or radians: what is corrected without being asked
 RANK_TOLERANCE = 1e-9  # relative to the largest singular value of the scaled Jacobian
 CLEAR_GAP = 1e3  # singular values on the two sides of the decision should differ by this factor
@@ -218,7 +219,7 @@ def closed(place: Place, weights: Weights, length: float, kept: Sequence[int] = 
     nearest = approach(place, weights, length, kept)
     if float(np.max(np.abs(nearest.Psi), initial=0.0)) <= 1e3 * CLOSED * length:
         return nearest
-    gaps = describe_gaps(place.equations, least_gap(nearest, length, kept).Psi)
+    gaps = describe_gaps(place.equations, least_gap(nearest, length, kept).Psi, CLOSED_BESIDE * length)
     raise ModelError(
         f"the joints cannot close from this start position; best found: {gaps}",
         "cannot-close",
