@@ -291,7 +291,7 @@ def _ml(node: Node) -> str:
         "letter": lambda: f"<mi>{text}</mi>",
         "greek": lambda: f"<mi>&{node.text.removeprefix('var')};</mi>",
         "word": lambda: f"<mtext>{text}</mtext>",
-        "function": lambda: f"<mi>{text}</mi><mo>&#x2061;</mo>",
+        "function": lambda: f'<mspace width="0.17em"/><mi>{text}</mi><mo>&#x2061;</mo><mspace width="0.17em"/>',
         "operator": lambda: f"<mo>{_ml_operator(node.text)}</mo>",
         "space": lambda: f'<mspace width="{0.5 * len(node.text) if len(node.text) > 1 else 0.17}em"/>',
         "none": lambda: "<mrow></mrow>",
