@@ -77,17 +77,10 @@ def stretched(tmp_path: Path) -> Path:
     return path
 
 
-def test_help_names_the_commands_and_answers_at_once(linkwork: Answer) -> None:
-    """0.5 s are allowed; three tries, because other tests run at the same time."""
+def test_help_names_the_commands(linkwork: Answer) -> None:
     text = linkwork("--help")
     assert all(f"\n  {name} " in text for name in ("list", "check", "run", "plot", "schema"))
     assert linkwork() == text
-    times = []
-    for _ in range(3):
-        began = time.perf_counter()
-        subprocess.run([*COMMAND, "--help"], check=True, capture_output=True, timeout=60)
-        times.append(time.perf_counter() - began)
-    assert min(times) < 0.5
 
 
 def test_help_of_run_names_every_choice(linkwork: Answer) -> None:

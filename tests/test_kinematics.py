@@ -131,15 +131,9 @@ def test_warsaw_accelerations_are_those_of_the_circles(warsaw_motion: Trajectory
 
 def test_warsaw_cylinders_supply_the_power(warsaw_motion: Trajectory) -> None:
     t = warsaw_motion.t
+    assert len(t) == 501
     speeds = {"ram1": -0.5 * np.cos(2 * t), "ram2": 1.5 * np.cos(5 * t)}
     assert_drivers_supply_the_power(warsaw_motion, speeds, 1e-8)
-
-
-def test_warsaw_takes_less_than_20_ms_after_compilation(warsaw_motion: Trajectory) -> None:
-    """501 instants with all outputs, in time of the processor; the best of a few runs."""
-    seconds = [kinematics(load("warsaw_problem12")).info["cpu_s"] for _ in range(3)]
-    assert min(seconds) < 0.020
-    assert len(warsaw_motion.t) == 501
 
 
 def test_the_equations_of_motion_give_the_same_accelerations_and_reactions(warsaw_motion: Trajectory) -> None:
