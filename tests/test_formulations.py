@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from linkwork.errors import NumericalStop, UsageError
-from linkwork.formulations import FORMULATIONS, RankDecision, formulation, work_size
+from linkwork.errors import NumericalStop, UsageError, check_choice
+from linkwork.formulations import FORMULATIONS, NAMES, RankDecision, work_size
 from linkwork.formulations.refinement import done
 from linkwork.native.kernels import Kernel
 
@@ -299,7 +299,9 @@ def test_svd_reports_the_singular_values(shapes):
 
 
 def test_unknown_name_and_wrong_shape_are_refused():
-    with pytest.raises(UsageError, match="did you mean 'schur'"):
-        formulation("shur")
+    with pytest.raises(UsageError, match="no formulation 'shur'; did you mean 'schur'"):
+        check_choice("formulation", "shur", NAMES)
+    with pytest.raises(UsageError, match="no formulation 'newton'; choose from augmented, ggl, coordinate-part"):
+        check_choice("formulation", "newton", NAMES)
     with pytest.raises(UsageError, match="M 2 x 2, Psi_q 1 x 2"):
         FORMULATIONS["qr"](np.eye(3), [[1.0, 0.0]], [1.0, 2.0], [0.0])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, ClassVar
 
 MOST_SHOWN = 20  # errors of one file
+MOST_CHOICES = 20  # named in a suggestion
 
 
 class LinkworkError(Exception):
@@ -120,6 +121,13 @@ class Interrupted(Unfinished):
         super().__init__(message, code, **attached)
 
 
+def check_choice(what: str, name: str, choices: Collection[str]) -> None:
+    """UsageError for a name that is none of the choices: no formulation 'qrr'; did you mean 'qr'?"""
+    if name not in choices:
+        suggestion = did_you_mean(name, choices)
+        raise UsageError(f"no {what} '{name}'" + (f"; {suggestion}" if suggestion else ""), f"unknown-{what}")
+
+
 def did_you_mean(name: str, choices: Iterable[str]) -> str | None:
     """The suggestion for a misspelt name: "did you mean 'rod'?", or the choices if they are few and none is near."""
     known = list(choices)
@@ -127,6 +135,6 @@ def did_you_mean(name: str, choices: Iterable[str]) -> str | None:
     near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
     if near:
         return f"did you mean '{by_lower[near[0]]}'?"
-    if 0 < len(known) <= 12:
+    if 0 < len(known) <= MOST_CHOICES:
         return "choose from " + ", ".join(known)
     return None

@@ -30,7 +30,7 @@ from linkwork.elements.forces import FORCES, RotationalSpringDamper
 from linkwork.elements.joints import JOINTS, Joint, Measure, start_frame
 from linkwork.elements.motions import MOTIONS, Law, Motion, Table
 from linkwork.elements.vectors import Components, Scalar
-from linkwork.errors import ModelError, UsageError, did_you_mean
+from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
 from linkwork.expressions.evaluation import evaluate, ordered, substitute
 from linkwork.expressions.graph import Expr, as_expr, symbol
 from linkwork.expressions.parser import RESERVED, ExpressionError
@@ -659,9 +659,7 @@ def build(document: Document, changes: Mapping[str, str | float] | None = None) 
         details = error.errors(include_url=False)
         raise ModelError.together([_shape_fault(detail, document) for detail in details]) from None
     for name in changes or {}:
-        if name not in entry.parameters:
-            hint = did_you_mean(name, entry.parameters)
-            raise UsageError(f"no parameter '{name}'" + (f"; {hint}" if hint else ""), "unknown-parameter")
+        check_choice("parameter", name, entry.parameters)
     model = _Translation(document, entry, changes or {}).model(notes)
     try:
         return sound(model)
@@ -699,9 +697,6 @@ def load(model: str | Path, changes: Mapping[str, str | float] | None = None) ->
 def shipped() -> list[str]:
     """The names of the mechanisms that come with linkwork."""
     return sorted([*(path.stem for path in MECHANISMS.glob("*.yaml")), *GENERATORS])
-
-
-mechanisms = shipped
 
 
 def find(model: str | Path) -> Document:

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.errors import LinkworkError, ModelError, UsageError, did_you_mean
+from linkwork.errors import LinkworkError, ModelError, UsageError, check_choice
 from linkwork.files import whole
 
 if TYPE_CHECKING:
@@ -158,9 +158,7 @@ class Trajectory:
         return found
 
     def quantity(self, name: str) -> Quantity:
-        if name not in self.quantities:
-            suggestion = did_you_mean(name, self.quantities)
-            raise UsageError(f"no quantity '{name}'" + (f"; {suggestion}" if suggestion else ""), "unknown-quantity")
+        check_choice("quantity", name, self.quantities)
         return self.quantities[name]
 
     def __getitem__(self, name: str) -> Array:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from linkwork.analysis.simulate import STABILIZATIONS, Stabilization, simulate
-from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, did_you_mean
+from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, check_choice
 from linkwork.formulations import NAMES
 from linkwork.integrators.explicit import INTEGRATORS
 from linkwork.integrators.loop import Settings
@@ -92,11 +92,11 @@ def compare(
     the model or the settings of all is an error. `progress` is called with the finished fraction and what is running.
     """
     names = tuple(dict.fromkeys(NAMES if formulations is None else formulations))
-    _known("coordinates", coordinates, COORDINATES)
-    _known("integrator", integrator, INTEGRATORS)
-    _known("stabilization", stabilization, STABILIZATIONS)
+    check_choice("coordinates", coordinates, COORDINATES)
+    check_choice("integrator", integrator, INTEGRATORS)
+    check_choice("stabilization", stabilization, STABILIZATIONS)
     for name in names:
-        _known("formulation", name, NAMES)
+        check_choice("formulation", name, NAMES)
     if not names:
         raise UsageError("no formulation to compare", "no-formulation")
     given = model.simulation
@@ -194,9 +194,3 @@ def _share(progress: Progress | None, k: int, runs: int, what: str) -> Moved:
 
     moved(0.0, 0.0)
     return moved
-
-
-def _known(what: str, name: str, choices: Iterable[str]) -> None:
-    known = list(choices)
-    if name not in known:
-        raise UsageError(f"no {what} '{name}'; {did_you_mean(name, known) or 'see --help'}", f"unknown-{what}")

@@ -16,7 +16,7 @@ from linkwork.analysis.steps import METHODS
 from linkwork.analysis.symbolic import Numbers
 from linkwork.equations.body import body_equations
 from linkwork.equations.equations import TIME
-from linkwork.errors import UsageError, did_you_mean
+from linkwork.errors import UsageError, check_choice
 from linkwork.model import Model
 from linkwork.soundness import sound
 
@@ -30,10 +30,7 @@ def explain(
     progress: Callable[[float, float], None] | None = None,
 ) -> Worked:
     """The steps of a formulation at time `at` of the motion, which is simulated up to there."""
-    if formulation not in METHODS:
-        raise UsageError(
-            f"no steps for a formulation '{formulation}'; {did_you_mean(formulation, METHODS)}", "unknown-formulation"
-        )
+    check_choice("formulation", formulation, METHODS)
     if not 0.0 <= at < np.inf:
         raise UsageError(f"the time must be zero or positive, not {at:g}", "bad-time")
     return Exercise(instant(model, at, progress), formulation, METHODS[formulation]).worked()

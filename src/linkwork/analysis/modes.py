@@ -43,7 +43,7 @@ from linkwork.analysis.isotropic import (
 from linkwork.elements.bodies import PlanarBody
 from linkwork.equations.body import body_equations
 from linkwork.equations.equations import TIME, Equations
-from linkwork.errors import UsageError, did_you_mean
+from linkwork.errors import UsageError, check_choice
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ZERO, Expr, constant, cos, sin
@@ -195,11 +195,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         for name in self.keep:
-            if name not in self.equations.q_names:
-                suggestion = did_you_mean(name, self.equations.q_names)
-                raise UsageError(
-                    f"no coordinate '{name}' to keep; {suggestion or ''}".rstrip("; "), "unknown-coordinate"
-                )
+            check_choice("coordinate", name, self.equations.q_names)
 
     @cached_property
     def start(self) -> Array:

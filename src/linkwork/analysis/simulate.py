@@ -16,7 +16,7 @@ from linkwork.analysis.initial import Place, Weights, start_values
 from linkwork.analysis.results import columns, fill_report, times_of_report
 from linkwork.elements.drivers import Driver
 from linkwork.equations.body import body_equations
-from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, did_you_mean
+from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, check_choice
 from linkwork.formulations import FORMULATIONS, NAMES, SEQUENCES, right_side, state_space, would_do
 from linkwork.integrators.explicit import INTEGRATORS
 from linkwork.integrators.loop import (
@@ -96,9 +96,9 @@ def simulate(
     if atol is None:
         atol = settings.atol if rtol is None else min(settings.atol, rtol)
     rtol = settings.rtol if rtol is None else rtol
-    _choice("formulation", formulation, NAMES)
-    _choice("stabilization", stabilization, STABILIZATIONS)
-    _choice("integrator", integrator, INTEGRATORS)
+    check_choice("formulation", formulation, NAMES)
+    check_choice("stabilization", stabilization, STABILIZATIONS)
+    check_choice("integrator", integrator, INTEGRATORS)
     if stabilization == "state-space" and formulation not in WITH_STATE_SPACE:
         raise UsageError(
             f"the formulation '{formulation}' names no independent coordinates to integrate alone; "
@@ -282,11 +282,6 @@ def project_start(system: System, p: Array, q: Array, v: Array) -> Array:
     y = np.empty(len(x) + 3)
     project(x, p, y, np.empty(projection_work(system)))
     return y[: len(x) - 1]
-
-
-def _choice(what: str, name: str, choices: Any) -> None:
-    if name not in choices:
-        raise UsageError(f"no {what} '{name}'; {did_you_mean(name, choices)}", f"unknown-{what}")
 
 
 def _has_mass(place: Place, formulation: str) -> bool:

@@ -23,7 +23,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.errors import NumericalStop, UsageError, did_you_mean
+from linkwork.errors import NumericalStop, UsageError
 from linkwork.formulations import refinement
 from linkwork.formulations.coordinate_partitioning import coordinate_partitioning
 from linkwork.formulations.de_falco_1 import de_falco_1
@@ -113,13 +113,6 @@ class Formulation:
         if status[0] < 0:
             raise refusal(self.name, int(status[0]))
         return Solution(a, lam, RankDecision(int(status[0]), spectrum[: min(n, m)]))
-
-
-def formulation(name: str) -> Formulation:
-    if name not in FORMULATIONS:
-        suggestion = did_you_mean(name, FORMULATIONS)
-        raise UsageError(f"no formulation '{name}'" + (f"; {suggestion}" if suggestion else ""), "unknown-formulation")
-    return FORMULATIONS[name]
 
 
 def refusal(name: str, status: int) -> NumericalStop:
