@@ -32,7 +32,7 @@ from scipy.spatial.transform import Rotation
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
 from linkwork.elements.drivers import Driver
 from linkwork.elements.forces import FORCES, PointForce, RotationalSpringDamper, SpringDamper, Torque
-from linkwork.elements.frames import PlanarFrame
+from linkwork.elements.frames import PLANAR_GROUND, PlanarFrame
 from linkwork.elements.joints import JOINTS, Gear, Measure, PointPair, Rolling, Spherical
 from linkwork.elements.motions import MOTIONS, Law, Motion, Ramp, SmoothStep, Table
 from linkwork.elements.vectors import Vector
@@ -165,7 +165,7 @@ def driver_cases() -> dict[str, Callable[[Random], Model]]:
         rng = np.random.default_rng(1)
         i, j = (planar_body(name, rng) for name in "ij")
         joint = sample(kind, rng, False, name="J", body_i=i, body_j=j)
-        for freedom in joint.freedoms(*(Ground.PLANAR for _ in joint.bodies)):
+        for freedom in joint.freedoms(*(PLANAR_GROUND for _ in joint.bodies)):
             motion = motions[len(cases) % len(motions)]
 
             def case(rng: Random, kind: Any = kind, freedom: str = freedom, motion: Any = motion) -> Model:

@@ -120,7 +120,7 @@ define void @twice(ptr %x, ptr %p, ptr %y, ptr %w) {
 
 
 def test_llvm_text_becomes_a_function() -> None:
-    addresses = machine.load(machine.compile_ir(IR, opt=1), ["twice"])
+    addresses = machine.load(machine.assemble(IR, opt=1), ["twice"])
     x, y = np.array([1.25]), np.zeros(1)
     call(addresses["twice"], x, x, y, x)
     assert y[0] == 2.5
@@ -128,7 +128,7 @@ def test_llvm_text_becomes_a_function() -> None:
 
 def test_a_missing_function_is_named() -> None:
     with pytest.raises(KeyError, match="thrice"):
-        machine.load(machine.compile_ir(IR, opt=1), ["twice", "thrice"])
+        machine.load(machine.assemble(IR, opt=1), ["twice", "thrice"])
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, TypeAlias
 
-from linkwork.elements.frames import PLANAR_GROUND, SPATIAL_GROUND, PlanarFrame, SpatialFrame
+from linkwork.elements.frames import PlanarFrame, SpatialFrame
 from linkwork.elements.vectors import Components, Scalar, Vector, norm
 from linkwork.expressions.graph import ZERO, Expr, as_expr
 
@@ -25,9 +25,6 @@ class Ground:
     name: str = "ground"
     points: Mapping[str, Components] = field(default_factory=dict)
     directions: Mapping[str, Components] = field(default_factory=dict)
-
-    PLANAR: ClassVar[PlanarFrame] = PLANAR_GROUND
-    SPATIAL: ClassVar[SpatialFrame] = SPATIAL_GROUND
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,16 +75,6 @@ def assemble(text: str, opt: int) -> bytes:
     return emit(module, opt)
 
 
-def compile_ir(text: str, opt: int) -> bytes:
-    """Object code of LLVM IR text, optimized at speed level `opt` (0 to 3)."""
-    import llvmlite.binding as llvm
-
-    module = llvm.parse_assembly(text)
-    module.verify()
-    optimize(module, opt)
-    return emit(module, opt)
-
-
 def load(objects: bytes, names: Iterable[str]) -> dict[str, int]:
     """Link object code into this process; the addresses of its functions stay valid until the process ends."""
     import llvmlite.binding as llvm
