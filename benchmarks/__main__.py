@@ -21,13 +21,13 @@ from rich.progress import track
 from scipy.integrate import solve_ivp
 
 from linkwork.analysis.initial import start_values
-from linkwork.analysis.simulate import Machine, project_start, projection_work, simulate
+from linkwork.analysis.simulate import simulate
 from linkwork.equations.body import body_equations
 from linkwork.integrators.explicit import INTEGRATORS
 from linkwork.integrators.loop import Settings, advance, integrate, report_times
 from linkwork.modelfile import load
 from linkwork.native.kernels import Pointer, call, kernel
-from linkwork.projection import project
+from linkwork.projection import of_system, project_start
 from linkwork.system import System, compile_system, repetitions
 
 Array = NDArray[np.float64]
@@ -75,7 +75,7 @@ def evaluation_ns(system: System, y: Array) -> float:
 
 def integration_ms(system: System, y: Array, t_end: float, step: float, rtol: float) -> tuple[float, Any]:
     f, p = system.functions["derivative"], system.p()
-    onto = Machine(project.address, projection_work(system))
+    onto = of_system(system)
     times, settings = report_times(0.0, t_end, step), Settings(INTEGRATORS["dop853"], rtol, rtol)
     _ = advance.address
     best, last = np.inf, None

@@ -22,6 +22,23 @@ class Simulation:
     rtol: float = 1e-9
     atol: float = 1e-9
 
+    def changed(
+        self,
+        t_end: float | None = None,
+        step: float | None = None,
+        rtol: float | None = None,
+        atol: float | None = None,
+    ) -> Simulation:
+        """The same with the values that are given; atol is then not looser than an rtol that is given alone."""
+        if atol is None:
+            atol = self.atol if rtol is None else min(self.atol, rtol)
+        return Simulation(
+            self.t_end if t_end is None else t_end,
+            self.step if step is None else step,
+            self.rtol if rtol is None else rtol,
+            atol,
+        )
+
 
 @dataclass(frozen=True)
 class About:

@@ -11,8 +11,14 @@ from __future__ import annotations
 
 import math
 
-from linkwork.native.kernels import Pointer, call, kernel, offset
-from linkwork.system import ALIGN, CLOSE, CONSTRAINTS, M_ROWS, N_CLOSED, N_Q, N_V
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.native.kernels import Kernel, Pointer, call, kernel, offset
+from linkwork.native.lowering import NativeFunction
+from linkwork.system import ALIGN, CLOSE, CONSTRAINTS, M_ROWS, N_CLOSED, N_Q, N_V, System
+
+Array = NDArray[np.float64]
 
 MAX_ITERATIONS = 12
 ROUNDING = 4 * 2.0**-52  # of 1 + |q|: nothing is left to correct
@@ -83,3 +89,16 @@ def measure(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     y[n + 3] = gap
     y[n + 4] = largest(offset(w, m), m)
     y[n + 5] = CONVERGED
+
+
+def of_system(system: System, how: Kernel = project) -> NativeFunction:
+    """`project` or `measure` with the sizes of a system."""
+    f, n = system.functions, system.n_q + system.n_v
+    inner = max(f[name].work for name in ("constraints", "close", "align"))
+    work = f["close"].outputs + 2 * system.m + 2 * (1 + n) + inner  # what `close` returns, the residuals, two states
+    return NativeFunction(how.name, how.address, 3 + n, n + 6, work)
+
+
+def project_start(system: System, p: Array, q: Array, v: Array) -> Array:
+    """(q, v, 0, 0) at t = 0 with the last digits of the constraints brought to rounding."""
+    return of_system(system)(np.concatenate([[0.0], q, v, [0.0, 0.0]]), p)[:-4]

@@ -13,7 +13,7 @@ from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, 
 from linkwork.formulations import NAMES
 from linkwork.integrators.explicit import INTEGRATORS
 from linkwork.integrators.loop import Settings
-from linkwork.model import Model, Simulation
+from linkwork.model import Model
 from linkwork.soundness import sound
 from linkwork.trajectory import Trajectory
 
@@ -99,13 +99,7 @@ def compare(
         check_choice("formulation", name, NAMES)
     if not names:
         raise UsageError("no formulation to compare", "no-formulation")
-    given = model.simulation
-    settings = Simulation(
-        t_end=given.t_end if t_end is None else t_end,
-        step=given.step,
-        rtol=given.rtol if rtol is None else rtol,
-        atol=given.atol if atol is None else atol,
-    )
+    settings = model.simulation.changed(t_end, None, rtol, atol)
     Settings(INTEGRATORS[integrator], settings.rtol, settings.atol)  # refuses tolerances that no run could use
     model = sound(replace(model, simulation=settings))
 

@@ -26,21 +26,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork import projection
 from linkwork.analysis.check import notes
 from linkwork.analysis.driving import check_driving, quoted, singular_start
 from linkwork.analysis.initial import Place, start_values
-from linkwork.analysis.results import columns, fill_report, times_of_report
-from linkwork.analysis.simulate import project_start, projection_work
+from linkwork.analysis.results import check_memory, columns, fill_report
 from linkwork.analysis.singular import Instant, Limit, Passed, between, elements_of, limit_beyond, passed_between
 from linkwork.equations.body import body_equations
 from linkwork.equations.equations import TIME, Equations
 from linkwork.errors import Interrupted, NumericalStop, UsageError
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
+from linkwork.integrators.loop import report_times
 from linkwork.model import Model
 from linkwork.native.kernels import Pointer, call, kernel, offset
 from linkwork.native.lowering import NativeFunction, Program, compile_programs
-from linkwork.projection import CONVERGED, copied, largest, project
+from linkwork.projection import CONVERGED, copied, largest, project, project_start
 from linkwork.sequences.hoisting import parameter_frontier
 from linkwork.soundness import sound
 from linkwork.system import EPS, System, compile_system
@@ -234,7 +235,7 @@ class Mechanism:
     @cached_property
     def scratch(self) -> Array:
         n, f = self.system.n_q + 2 * self.system.n_v, self.system.functions
-        inner = max(projection_work(self.system), f["close"].work, *(g.work for g in self.own.values()))
+        inner = max(projection.of_system(self.system).work, f["close"].work, *(g.work for g in self.own.values()))
         return np.empty(self.width + n + 6 + f["close"].outputs + n + self.system.m + inner)
 
     def start(self, place: Place) -> Array:
@@ -474,13 +475,15 @@ def kinematics(
     Singular positions that are passed are in the notes and in info["singular_positions"]. Where the mechanism locks,
     NumericalStop with the code "lock-up" carries the trajectory so far, the time `t`, the `position` and the `joints`.
     """
-    t_end = model.simulation.t_end if t_end is None else t_end
-    step = model.simulation.step if step is None else step
+    settings = model.simulation.changed(t_end, step)
+    t_end, step = settings.t_end, settings.step
+    times = report_times(0.0, t_end, step)
     if model.space != "planar":
         raise UsageError("kinematic analysis is for planar mechanisms", "not-planar")
     began = perf_counter()
-    model = sound(replace(model, simulation=replace(model.simulation, t_end=t_end, step=step)))
+    model = sound(replace(model, simulation=settings))
     true = body_equations(model)
+    check_memory(times, true)
     e, roots = in_metric(true)
     check_driving(model, e, assemble)
     start = start_values(e, "unit", any_distance=assemble)
@@ -490,7 +493,6 @@ def kinematics(
     mechanism = compile_mechanism(e, true.M, roots)
     for needed in (project, follow, fill_report):
         _ = needed.address
-    times = times_of_report(t_end, step, mechanism.system)
     info: dict[str, Any] = {
         "model": model.name,
         "analysis": "kinematics",

@@ -1,4 +1,4 @@
-"""From the states of a motion to its trajectory: report times, named outputs, residuals."""
+"""From the states of a motion to its trajectory: named outputs, residuals."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.equations.equations import Equations
 from linkwork.errors import UsageError
-from linkwork.integrators.loop import report_times
 from linkwork.native.kernels import Pointer, call, kernel, offset
 from linkwork.projection import largest
 from linkwork.system import System
@@ -60,16 +60,12 @@ def columns(system: System, p: Array, t: Array, q: Array, v: Array, a: Array, la
     return Columns(table[:, 0], table[:, 1], outputs, table[:, -2], table[:, -1])
 
 
-def times_of_report(t_end: float, step: float, system: System) -> Array:
-    """0, step, 2 step, ..., t_end; refused where they make no sense or their results would not fit into memory."""
-    if not 0.0 < t_end < np.inf:
-        raise UsageError(f"t_end = {t_end:g} is not positive", "bad-t-end")
-    if not 0.0 < step < np.inf:
-        raise UsageError(f"step = {step:g} is not positive", "bad-step")
-    numbers = 4 * system.n_v + 2 * system.m + len(system.output_names) + 12
-    gigabytes = 8e-9 * numbers * (t_end / step + 1)
+def check_memory(times: Array, equations: Equations) -> None:
+    """UsageError if the results at these report times would not fit into memory."""
+    e = equations
+    numbers = 4 * len(e.v) + 2 * len(e.Psi) + sum(map(len, e.outputs.values())) + 12
+    gigabytes = 8e-9 * numbers * len(times)
     if gigabytes > MOST_GIGABYTES:
         raise UsageError(
-            f"{t_end / step:.3g} report times need {gigabytes:.3g} GB; choose a longer step", "too-many-reports"
+            f"{len(times)} report times need {gigabytes:.3g} GB; choose a longer step", "too-many-report-times"
         )
-    return report_times(0.0, t_end, min(step, t_end))

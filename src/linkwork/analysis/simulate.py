@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from time import perf_counter, thread_time
 from typing import Any, Literal, TypeAlias, cast
@@ -11,9 +11,10 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork import projection
 from linkwork.analysis.check import notes
 from linkwork.analysis.initial import Place, Weights, start_values
-from linkwork.analysis.results import columns, fill_report, times_of_report
+from linkwork.analysis.results import check_memory, columns, fill_report
 from linkwork.elements.drivers import Driver
 from linkwork.equations.body import body_equations
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, check_choice
@@ -32,10 +33,10 @@ from linkwork.integrators.loop import (
     integrate,
     report_times,
 )
-from linkwork.model import Model, Simulation
+from linkwork.model import Model
 from linkwork.native.kernels import Pointer, call, kernel, offset
 from linkwork.native.lowering import NativeFunction
-from linkwork.projection import measure, project
+from linkwork.projection import measure, project, project_start
 from linkwork.soundness import sound
 from linkwork.system import CHART_MEMORY, Form, System, compile_system, repetitions
 from linkwork.trajectory import Trajectory
@@ -45,14 +46,6 @@ Stabilization: TypeAlias = Literal["projection", "state-space", "baumgarte", "no
 
 STABILIZATIONS = ("projection", "state-space", "baumgarte", "none")
 WITH_STATE_SPACE = ("coordinate-partitioning", "qr", "svd")
-
-
-@dataclass(frozen=True)
-class Machine:
-    """Machine code with its scratch, as the time loop takes it."""
-
-    address: int
-    work: int
 
 
 @kernel
@@ -90,12 +83,8 @@ def simulate(
     distance of report times; the integrator chooses its own steps. `alpha` and `beta` are the gains of Baumgarte's
     stabilization, per second. `progress` is called with the finished fraction and the time reached.
     """
-    settings = model.simulation
-    t_end = settings.t_end if t_end is None else t_end
-    step = settings.step if step is None else step
-    if atol is None:
-        atol = settings.atol if rtol is None else min(settings.atol, rtol)
-    rtol = settings.rtol if rtol is None else rtol
+    settings = model.simulation.changed(t_end, step, rtol, atol)
+    t_end, step, rtol, atol = settings.t_end, settings.step, settings.rtol, settings.atol
     check_choice("formulation", formulation, NAMES)
     check_choice("stabilization", stabilization, STABILIZATIONS)
     check_choice("integrator", integrator, INTEGRATORS)
@@ -106,14 +95,15 @@ def simulate(
             "no-state-space",
         )
     method = Settings(INTEGRATORS[integrator], rtol, atol)
-    report_times(0.0, t_end, step)
+    times = report_times(0.0, t_end, step)
     for name, gain in (("alpha", alpha), ("beta", beta)):
         if not 0.0 <= gain < np.inf:
             raise UsageError(f"{name} = {gain:g} is not a gain per second", "bad-gain")
 
     began = perf_counter()
-    model = sound(replace(model, simulation=Simulation(t_end, step, rtol, atol)))
+    model = sound(replace(model, simulation=settings))
     equations = body_equations(model)
+    check_memory(times, equations)
     if stabilization == "baumgarte":
         equations = equations.with_baumgarte()
     start = start_values(equations, weights, any_distance=assemble)
@@ -127,15 +117,13 @@ def simulate(
     for needed in (advance, project, measure, fill_dynamics, fill_report, *on_chart):
         _ = needed.address  # compiled or loaded here, not within the measured integration
     compiled = perf_counter()
-    times = times_of_report(t_end, step, system)
     address = 0 if formulation in SEQUENCES else FORMULATIONS[formulation].kernel.address
     p = system.p(alpha, beta, address)
     y = project_start(system, p, start.place.q, start.place.v)
     if charts:
         slices = on_charts(system, derivative, formulation, y, times, method)
     else:
-        kernel = project if stabilization == "projection" else measure
-        onto = Machine(kernel.address, projection_work(system))
+        onto = projection.of_system(system, project if stabilization == "projection" else measure)
         slices = integrate(derivative, onto, p, y, times, method, n_norm=system.n_q + system.n_v)
     info: dict[str, Any] = {
         "model": model.name,
@@ -208,9 +196,8 @@ def on_charts(
 ) -> Iterator[Slice]:
     """The state-space form (see formulations/state_space.py), with a new partition wherever the old one has aged."""
     n = system.n_q + system.n_v
-    inner = max(derivative.work, projection_work(system), *(f.work for f in system.functions.values()))
-    work = state_space.scratch_size(n, system.m, inner)
-    right, onto = (Machine(kernel.address, work) for kernel in (state_space.derivative, state_space.keep))
+    inner = max(derivative.work, *(f.work for f in system.functions.values()))
+    right, onto = state_space.of_system(n, system.m, inner)
     before: Slice | None = None
     mobility: list[float] = []
     while True:
@@ -269,21 +256,6 @@ def _units_of(driver: Driver) -> dict[str, str]:
     return {f"driving:{driver.name}": unit, f"lam:{driver.name}.drive": unit}
 
 
-def projection_work(system: System) -> int:
-    """The scratch of `project`: what `close` returns, the residuals, two states, and what its functions need."""
-    f = system.functions
-    inner = max(f[name].work for name in ("constraints", "close", "align"))
-    return f["close"].outputs + 2 * system.m + 2 * (1 + system.n_q + system.n_v) + inner
-
-
-def project_start(system: System, p: Array, q: Array, v: Array) -> Array:
-    """(q, v, 0, 0) with the last digits of the constraints brought to rounding."""
-    x = np.concatenate([[0.0], q, v, [0.0, 0.0]])
-    y = np.empty(len(x) + 3)
-    project(x, p, y, np.empty(projection_work(system)))
-    return y[: len(x) - 1]
-
-
 def _has_mass(place: Place, formulation: str) -> bool:
     """Whether every body has mass; refused where the formulation cannot do without."""
     massless = [name for name, inertia in zip(place.equations.v_names, np.diag(place.M), strict=True) if inertia <= 0.0]
@@ -306,8 +278,8 @@ def _right_sides(system: System, formulation: str) -> tuple[NativeFunction, Nati
         return f["derivative"], f["dynamics"]
     work = right_side.scratch_size(system.n_q, system.n_v, system.m, max(f["terms"].work, f["rates"].work))
     return (
-        NativeFunction("derivative", right_side.derivative.address, 1 + ny, ny, work, 0),
-        NativeFunction("dynamics", right_side.dynamics.address, 1 + ny, ny + system.m, work, 0),
+        NativeFunction("derivative", right_side.derivative.address, 1 + ny, ny, work),
+        NativeFunction("dynamics", right_side.dynamics.address, 1 + ny, ny + system.m, work),
     )
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 
 from linkwork.native.kernels import Pointer, call, kernel, offset
+from linkwork.native.lowering import NativeFunction
 from linkwork.projection import CONVERGED, LAST_TIME, NOT_CONVERGED, copied, largest
 from linkwork.system import (
     CHART,
@@ -114,6 +115,10 @@ def keep(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
         y[n + 5] = LAST_TIME
 
 
-def scratch_size(n: int, m: int, inner: int) -> int:
-    """Doubles of scratch for n = n_q + n_v; `inner` is what the functions called need."""
-    return 3 + n + 2 * m + inner
+def of_system(n: int, m: int, inner: int) -> tuple[NativeFunction, NativeFunction]:
+    """`derivative` and `keep` with the sizes of a system, n = n_q + n_v; `inner` is the scratch of what they call."""
+    work = 3 + n + 2 * m + inner
+    return (
+        NativeFunction(derivative.name, derivative.address, 3 + n, n + 2, work),
+        NativeFunction(keep.name, keep.address, 3 + n, n + 6, work),
+    )

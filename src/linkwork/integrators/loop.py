@@ -52,7 +52,7 @@ REMEMBERED = 17
 
 BLOCK = 4  # vectors are padded with zeros to whole blocks of four doubles, which `combine` and `dot` are written for
 MAX_STREAK = 50
-MAX_REPORTS = 10**8
+MAX_REPORTS = 2 * 10**7
 SAFETY = 0.9
 SMALLEST = 16 * 2.0**-52
 INF = math.inf
@@ -448,9 +448,9 @@ class Slice:
 
 def report_times(t_0: float, t_end: float, step: float) -> Array:
     """t_0, t_0 + step, t_0 + 2 step, ..., t_end; the last interval is shorter if t_end is not on the grid."""
-    if not step > 0.0:
-        raise UsageError(f"report step {step:g} is not positive", "bad-report-step")
-    if not t_0 <= t_end < math.inf:
+    if not 0.0 < step < math.inf:
+        raise UsageError(f"report step {step:g} is not positive and finite", "bad-report-step")
+    if not t_0 < t_end < math.inf:
         raise UsageError(f"t_end = {t_end:g} does not follow the start at {t_0:g}", "bad-t-end")
     intervals = (t_end - t_0) / step
     if intervals > MAX_REPORTS:

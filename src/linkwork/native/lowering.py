@@ -95,7 +95,7 @@ class NativeFunction:
     inputs: int
     outputs: int
     work: int
-    operations: int
+    operations: int = 0  # of a sequence
 
     def __call__(self, x: Array, p: Array) -> Array:
         x, p = np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(p, dtype=float)
