@@ -87,12 +87,13 @@ class System:
         formulation: int = 0,
         derivative: int = 0,
         mobility: Sequence[float] | None = None,
+        tolerance: float = RANK_TOLERANCE,
     ) -> Array:
         """The values of the parameters, with everything that depends on them alone already computed.
 
         `formulation` and `derivative` are addresses of a formulation outside the sequence and of the derivative with
-        it. `mobility` is the diagonal of W^-1 for charts: a coordinate without mobility is independent. Behind the
-        parameters there is room for a chart.
+        it, `tolerance` is that of its rank decisions. `mobility` is the diagonal of W^-1 for charts: a coordinate
+        without mobility is independent. Behind the parameters there is room for a chart.
         """
         e, f = self.equations, self.functions
         values = {**e.parameters, ALPHA: alpha, BETA: beta}
@@ -100,7 +101,7 @@ class System:
         values.update(zip(_mobility(e), mobility or [1.0] * self.n_v, strict=True))
         n_chart = f["chart"].outputs if "chart" in f else 0
         memory = HEADER + len(self.frontier)
-        sizes = (self.n_q, self.n_v, self.m, RANK_TOLERANCE, f["close"].outputs, n_chart, memory)
+        sizes = (self.n_q, self.n_v, self.m, tolerance, f["close"].outputs, n_chart, memory)
         addresses = [f[name].address if name in f else 0 for name in FUNCTIONS]
         room = [0.0] * (
             n_chart + self.n_q + 2 * self.m

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from linkwork import projection
 from linkwork.analysis.check import notes
 from linkwork.analysis.initial import Place, Weights, start_values
+from linkwork.analysis.passing import about_singular, singular_positions
 from linkwork.analysis.results import check_memory, columns, fill_report
 from linkwork.elements.drivers import Driver
 from linkwork.equations.body import body_equations
@@ -38,7 +39,7 @@ from linkwork.native.kernels import Pointer, call, kernel, offset
 from linkwork.native.lowering import NativeFunction
 from linkwork.projection import measure, project, project_start
 from linkwork.soundness import sound
-from linkwork.system import CHART_MEMORY, Form, System, compile_system, repetitions
+from linkwork.system import CHART_MEMORY, RANK_TOLERANCE, Form, System, compile_system, repetitions
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
@@ -46,6 +47,7 @@ Stabilization: TypeAlias = Literal["projection", "state-space", "baumgarte", "no
 
 STABILIZATIONS = ("projection", "state-space", "baumgarte", "none")
 WITH_STATE_SPACE = ("coordinate-partitioning", "qr", "svd")
+NEAR_SINGULAR = 1e-5  # of the largest singular value: the most that counts as zero during a motion
 
 
 @kernel
@@ -118,7 +120,7 @@ def simulate(
         _ = needed.address  # compiled or loaded here, not within the measured integration
     compiled = perf_counter()
     address = 0 if formulation in SEQUENCES else FORMULATIONS[formulation].kernel.address
-    p = system.p(alpha, beta, address)
+    p = system.p(alpha, beta, address, tolerance=_rank_tolerance(start.place))
     y = project_start(system, p, start.place.q, start.place.v)
     if charts:
         slices = on_charts(system, derivative, formulation, y, times, method)
@@ -207,7 +209,8 @@ def on_charts(
         if before is not None and before.status != ASKED and mobility == last_mobility:  # no partition does better
             yield before
             return
-        p = system.p(0.0, 0.0, FORMULATIONS[formulation].kernel.address, derivative.address, mobility)
+        tolerance = _rank_tolerance(place)
+        p = system.p(0.0, 0.0, FORMULATIONS[formulation].kernel.address, derivative.address, mobility, tolerance)
         chart = system.functions["chart"](np.concatenate([[t], y[: system.n_q]]), p)
         memory = int(p[CHART_MEMORY])
         p[memory : memory + len(chart)] = chart
@@ -269,6 +272,18 @@ def _has_mass(place: Place, formulation: str) -> bool:
             suggestion=f"give it some, or choose one of the formulations {', '.join(others)}",
         )
     return not massless
+
+
+def _rank_tolerance(place: Place) -> float:
+    """What formulations on full matrices take for zero during a motion, relative to the largest value.
+
+    Near a singular position the small differences of a step's inner states from the constraints would be divided by
+    the smallest singular value, and lead onto another branch. So they leave it out well before rounding does, as eps
+    does in `augmented` (its root is 5e-6), if only the values at the start are far above.
+    """
+    values = np.linalg.svd(place.Psi_q, compute_uv=False) if place.Psi_q.size else np.ones(1)
+    least = min(values[values > RANK_TOLERANCE * values[0]], default=0.0)
+    return float(np.clip(1e-3 * least / max(values[0], 1e-300), RANK_TOLERANCE, NEAR_SINGULAR))
 
 
 def _right_sides(system: System, formulation: str) -> tuple[NativeFunction, NativeFunction]:
@@ -347,6 +362,9 @@ def _trajectory(
     found = columns(system, p, times, q, v, a, lam)
     info["constraint_error_position"] = float(max(last.psi, np.max(found.error_position, initial=0.0)))
     info["constraint_error_velocity"] = float(max(last.psi_dot, np.max(found.error_velocity, initial=0.0)))
+    singular = singular_positions(e, times, q, v)
+    info["singular_positions"] = singular
+    info["notes"] = (*info["notes"], *about_singular(singular))
     info["wall_s"] = perf_counter() - began
     return Trajectory(
         name=model.name,

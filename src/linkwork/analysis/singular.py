@@ -152,4 +152,5 @@ def elements_of(rows: tuple[str, ...], involvement: Array) -> tuple[str, ...]:
     for name, x in zip(rows, np.abs(involvement), strict=True):
         parts[name] = max(parts.get(name, 0.0), float(x))
     most = max(parts.values(), default=0.0)
-    return tuple(sorted((name for name in parts if parts[name] >= INVOLVED * most), key=lambda name: -parts[name]))
+    shares = {name: round(part / most, 2) for name, part in parts.items() if part >= INVOLVED * most > 0.0}
+    return tuple(sorted(shares, key=lambda name: -shares[name]))  # equal ones in the order of rows

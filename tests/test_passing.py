@@ -1,0 +1,69 @@
+"""Singular positions on computed motions: found where they are, nowhere else, and passed on the branch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.interpolate import CubicHermiteSpline
+
+from linkwork.analysis.passing import about_singular
+from linkwork.analysis.simulate import simulate
+from linkwork.formulations import FORMULATIONS, NAMES
+from linkwork.modelfile import load
+
+T, THETA, RATE = np.loadtxt(Path(__file__).parent / "reference" / "A02_N2.csv", delimiter=",", skiprows=2).T[:3]
+
+
+def horizontal() -> np.ndarray:
+    """When the uprights of n_four_bar are horizontal, by its one-freedom reduction: theta = pi/2 + k pi."""
+    angles = np.arange(np.pi / 2, THETA[-1], np.pi)
+    return np.array([CubicHermiteSpline(T, THETA, RATE).solve(angle, extrapolate=False)[0] for angle in angles])
+
+
+@pytest.mark.parametrize("step", [0.001, 0.01, 0.05])
+def test_singular_positions_of_parallelograms_are_located(step: float) -> None:
+    """Interpolated rows miss the position by some step^4, and that in units of the speed is the error in time."""
+    motion = simulate(load("n_four_bar"), step=step)
+    found = motion.info["singular_positions"]
+    assert len(found) == 10
+    np.testing.assert_allclose([x["t"] for x in found], horizontal(), atol=1e-6 + step**4)
+    assert {"B0", "B1", "C0", "C1"} <= set(found[0]["joints"]) <= {"A0", "A1", "A2", "B0", "B1", "C0", "C1"}
+    said = [note for note in motion.info["notes"] if "[singular-position]" in note]
+    assert len(said) == 5
+    assert "t = 0.71435" in said[0]
+    assert "6 more" in said[-1]
+
+
+def test_a_position_at_the_end_of_the_motion_is_told_too() -> None:
+    motion = simulate(load("n_four_bar"), t_end=float(horizontal()[0]), step=0.01, rtol=1e-11)
+    assert [x["t"] for x in motion.info["singular_positions"]] == pytest.approx([horizontal()[0]], abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["slider_crank", "four_bar", "four_bar_redundant", "redundant_24", "double_pendulum"])
+def test_mechanisms_without_singular_positions_are_told_none(name: str) -> None:
+    """Redundant rows make Psi_q lose rank everywhere, which is no singular position."""
+    motion = simulate(load(name), t_end=5.0)
+    assert motion.info["singular_positions"] == []
+    assert not list(about_singular(motion.info["singular_positions"]))
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9])
+@pytest.mark.parametrize("formulation", NAMES)
+def test_every_formulation_passes_singular_positions_on_its_branch(formulation: str, rtol: float) -> None:
+    """An antiparallelogram would be radians away; 2e-3 is the error of ggl at the loose tolerance."""
+    motion = simulate(load("n_four_bar"), formulation=formulation, rtol=rtol, atol=rtol)
+    error = np.max(np.abs(np.pi / 2 - motion["upright0.phi"] - np.interp(motion.t, T, THETA)))
+    assert error < (1e-2 if rtol > 1e-7 else 1e-5)
+    assert np.max(np.abs(motion.drift())) < 3e3 * rtol
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_small_mechanisms_have_small_singular_values(formulation: str) -> None:
+    """A four-bar of micrometres moves like one of metres in a thousandth of the time; turns hardly shift it."""
+    size, time = 1e-6, 1e-3
+    lengths = {name: f"{size * length} m" for name, length in (("a", 1.0), ("b", 2.5), ("c", 2.0), ("d", 2.2))}
+    small = simulate(load("four_bar", lengths), t_end=time, step=0.1 * time, formulation=formulation)
+    large = simulate(load("four_bar"), t_end=1.0, step=0.1, formulation=formulation)
+    np.testing.assert_allclose(small["crank.phi"], large["crank.phi"], atol=1e-5)
