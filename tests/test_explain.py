@@ -14,7 +14,6 @@ import pytest
 from linkwork.analysis.exercise import Formula, Grid, Paragraph, Worked
 from linkwork.analysis.explain import METHODS, explain
 from linkwork.analysis.initial import start_values
-from linkwork.analysis.steps import TOLERANCE
 from linkwork.analysis.symbolic import Numbers, Symbols, values_of
 from linkwork.cli import answer
 from linkwork.elements.bodies import PlanarBody, SpatialBody
@@ -25,6 +24,7 @@ from linkwork.expressions.rational import ONE, ZERO, Rational, TooLong, _gathere
 from linkwork.formulations import FORMULATIONS
 from linkwork.model import Model
 from linkwork.modelfile import load
+from linkwork.system import RANK_TOLERANCE
 from linkwork.view.formulas import mathml, plain
 from linkwork.view.worked import FORMATS, markdown, page, save, tex, text
 
@@ -114,7 +114,7 @@ def test_rank_is_decided_as_the_kernels_do(name: str, formulation: str) -> None:
     """The rank, and the values kept; ties among equal pivots of the elimination are free."""
     e = body_equations(model(name))
     x = Numbers(e, start_values(e).place.values)
-    kernel = FORMULATIONS[formulation](x.M, x.Psi_q, x.Q, x.gamma, TOLERANCE).rank
+    kernel = FORMULATIONS[formulation](x.M, x.Psi_q, x.Q, x.gamma, RANK_TOLERANCE).rank
     sheet = text(worked(name, formulation))
     assert f"The rank is r = {kernel.rank}" in sheet.replace("\n", " ")
     if formulation == "coordinate-partitioning":

@@ -4,7 +4,6 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -92,7 +91,6 @@ def test_importing_linkwork_loads_nothing_heavy() -> None:
     assert loaded_by("-c", "import linkwork") == set()
 
 
-@pytest.mark.skipif(find_spec("linkwork.cli") is None, reason="no command line yet")
 def test_help_loads_nothing_heavy() -> None:
     """`linkwork --help` is quick for the same reason."""
     assert (

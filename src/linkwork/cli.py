@@ -76,6 +76,10 @@ Keep = Annotated[
 ]
 TEnd = Annotated[float | None, typer.Option(help="End of the motion, s")]
 Step = Annotated[float | None, typer.Option(help="Distance of report times, s")]
+Rtol = Annotated[float | None, typer.Option(help="Relative tolerance")]
+Atol = Annotated[float | None, typer.Option(help="Absolute tolerance")]
+Stabilization = Annotated[str | None, typer.Option(help="What keeps the constraints")]
+Integrator = Annotated[str | None, typer.Option(help="Method of integration")]
 Motions = Annotated[
     list[Path] | None,
     typer.Option("--output", "-o", metavar="FILE", help="Write .nc, .csv, .png or .svg; repeatable."),
@@ -234,13 +238,13 @@ def run(
     set_: Set = None,
     t_end: TEnd = None,
     step: Step = None,
-    rtol: Annotated[float | None, typer.Option(help="Relative tolerance")] = None,
-    atol: Annotated[float | None, typer.Option(help="Absolute tolerance")] = None,
+    rtol: Rtol = None,
+    atol: Atol = None,
     formulation: Annotated[str | None, typer.Option(help="How accelerations are found")] = None,
-    stabilization: Annotated[str | None, typer.Option(help="What keeps the constraints")] = None,
+    stabilization: Stabilization = None,
     alpha: Annotated[float | None, typer.Option(help="Baumgarte's gain of velocity errors, 1/s")] = None,
     beta: Annotated[float | None, typer.Option(help="Baumgarte's gain of position errors, 1/s")] = None,
-    integrator: Annotated[str | None, typer.Option(help="Method of integration")] = None,
+    integrator: Integrator = None,
     weights: Weights = "mass",
     assemble: Assemble = False,
     mode: Mode = None,
@@ -299,11 +303,11 @@ def compare(
     formulations: Annotated[str, typer.Option(metavar="all|NAME,...", help="Which to compare")] = "all",
     set_: Set = None,
     coordinates: Annotated[str, typer.Option(help="Coordinates of the bodies: body")] = "body",
-    integrator: Annotated[str | None, typer.Option(help="Method of integration")] = None,
-    stabilization: Annotated[str | None, typer.Option(help="What keeps the constraints")] = None,
-    t_end: Annotated[float | None, typer.Option(help="End of the motion, s")] = None,
-    rtol: Annotated[float | None, typer.Option(help="Relative tolerance")] = None,
-    atol: Annotated[float | None, typer.Option(help="Absolute tolerance")] = None,
+    integrator: Integrator = None,
+    stabilization: Stabilization = None,
+    t_end: TEnd = None,
+    rtol: Rtol = None,
+    atol: Atol = None,
     output: Annotated[
         list[Path] | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write a report, .html or .md; repeatable."),

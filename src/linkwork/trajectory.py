@@ -292,12 +292,12 @@ def _dimension(kind: str) -> str:
 def _names(kind: str, labels: Sequence[str]) -> tuple[str, ...]:
     """The names of columns, which no two columns of a trajectory share."""
     if kind in ("v", "a"):
-        return tuple(_rates(label)[kind == "a"] for label in labels)
+        return tuple(rate_names(label)[kind == "a"] for label in labels)
     prefix = PREFIXES.get(kind, f"{kind}:")
     return tuple(f"{prefix}{label}" for label in labels)
 
 
-def _rates(name: str) -> tuple[str, str]:
+def rate_names(name: str) -> tuple[str, str]:
     """The names of velocity and acceleration: crank.vx and crank.ax for crank.x."""
     owner, _, part = name.rpartition(".")
     if owner and part in RATES:

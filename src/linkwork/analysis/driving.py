@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,10 +140,8 @@ def _check_connected(model: Model) -> None:
 
 def _some_rows(e: Equations, chosen: NDArray[np.bool_]) -> Equations:
     """The equations with some of their constraints."""
-    rows, Psi, lam = (
-        tuple(x for x, yes in zip(entries, chosen, strict=True) if yes) for entries in (e.rows, e.Psi, e.lam)
-    )
-    return replace(e, rows=rows, Psi=Psi, lam=lam)  # type: ignore[arg-type]
+    rows = tuple(compress(e.rows, chosen))
+    return replace(e, rows=rows, Psi=tuple(compress(e.Psi, chosen)), lam=tuple(compress(e.lam, chosen)))
 
 
 def _moves(e: Equations, place: Place, of_driver: NDArray[np.bool_], direction: Array) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.errors import UsageError
-from linkwork.trajectory import RATES, Trajectory
+from linkwork.trajectory import RATES, Trajectory, rate_names
 
 Array = NDArray[np.float64]
 
@@ -22,13 +22,11 @@ def coupler_curve(motion: Trajectory, point: str) -> Array:
 
 def rates_of(name: str) -> tuple[str, str]:
     """The names of speed and acceleration of a coordinate: slider.vx and slider.ax for slider.x."""
-    owner, _, part = name.rpartition(".")
-    if part not in RATES or not owner:
+    if name.rpartition(".")[2] not in RATES or "." not in name:
         raise UsageError(
             f"'{name}' is no coordinate of a body or point, such as rod.phi or rod.B.x", "not-a-coordinate"
         )
-    speed, acceleration = RATES[part]
-    return f"{owner}.{speed}", f"{owner}.{acceleration}"
+    return rate_names(name)
 
 
 def input_output(motion: Trajectory, given: str, result: str) -> Array:

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from linkwork.analysis.exercise import MOST_COLUMNS, Array, Exercise, Method, number
-from linkwork.system import EPS
+from linkwork.system import EPS, RANK_TOLERANCE
 
-TOLERANCE = 1e-9  # of the largest value: what the formulations count as zero
 TIE = 1e-9  # pivots that differ by less are equal, and the first is taken
 
 
@@ -87,7 +86,7 @@ def _complete_pivots(A: Array) -> tuple[list[int], list[int], Array]:
     for k in range(len(pivots)):
         i, j = divmod(_first_largest(np.abs(rest).ravel()), A.shape[1])
         pivots[k] = abs(rest[i, j])
-        if pivots[k] <= TOLERANCE * pivots[0]:
+        if pivots[k] <= RANK_TOLERANCE * pivots[0]:
             break
         rows.append(i)
         columns.append(j)
@@ -150,7 +149,7 @@ def _pivoted_rows(A: Array) -> tuple[list[int], Array]:
         left[order] = 0.0
         i = _first_largest(left)
         lengths[k] = left[i]
-        if lengths[k] <= TOLERANCE * lengths[0]:
+        if lengths[k] <= RANK_TOLERANCE * lengths[0]:
             break
         order.append(i)
         basis = np.vstack([basis, rest[i] / left[i]])
@@ -273,7 +272,7 @@ def _steps(A: Array) -> tuple[list[int], Array]:
         rest = row - basis.T @ (basis @ row)
         rest = rest - basis.T @ (basis @ rest)
         lengths[i] = np.linalg.norm(rest)
-        if lengths[i] > TOLERANCE * largest:
+        if lengths[i] > RANK_TOLERANCE * largest:
             steps.append(i)
             basis = np.vstack([basis, rest / lengths[i]])
     return steps, lengths
@@ -511,12 +510,12 @@ def augmented(x: Exercise) -> tuple[Array, Array]:
 
 
 def _plain(n: int, m: int) -> float:
-    return TOLERANCE
+    return RANK_TOLERANCE
 
 
 def _of_squares(n: int, m: int) -> float:
     """Where squares of the values are formed, these are known to rounding only."""
-    return max(TOLERANCE, float(np.sqrt(n * np.finfo(float).eps)))
+    return max(RANK_TOLERANCE, float(np.sqrt(n * np.finfo(float).eps)))
 
 
 def _lengths(x: Exercise) -> Array:
