@@ -123,7 +123,10 @@ def test_interruption_keeps_what_was_computed() -> None:
         ("stabilization", "projektion", "unknown-stabilization"),
         ("integrator", "rk4", "unknown-integrator"),
         ("t_end", -1.0, "bad-t-end"),
+        ("t_end", 0.0, "bad-t-end"),
+        ("t_end", float("inf"), "bad-t-end"),
         ("step", 0.0, "bad-report-step"),
+        ("step", float("inf"), "bad-report-step"),
         ("step", 1e-12, "too-many-report-times"),
         ("rtol", 0.0, "bad-tolerance"),
         ("alpha", float("nan"), "bad-gain"),
@@ -135,9 +138,29 @@ def test_settings_without_meaning_are_refused(setting: str, value: object, code:
     assert refused.value.code == code
 
 
+SMALL_PENDULUM = """
+linkwork: 1
+ground: {points: {O: [0, 0]}}
+bodies: {rod: {mass: 1, inertia: 1e-3, position: [0.1, GAP], points: {O: [-0.1, 0]}}}
+joints: {O: {type: revolute, i: ground.O, j: rod.O}}
+"""
+
+
+@pytest.mark.parametrize(("gap", "refused"), [(0.004, False), (0.02, True)])
+def test_what_is_corrected_unasked_is_a_part_of_the_mechanism(gap: float, refused: bool) -> None:
+    """Five per cent of a reach of 0.1 m are 5 mm, not 5 % of a metre."""
+    model = loads(SMALL_PENDULUM.replace("GAP", str(gap)))
+    if not refused:
+        assert simulate(model, t_end=0.01).info["constraint_error_position"] < 1e-14
+        return
+    with pytest.raises(ModelError) as error:
+        simulate(model, t_end=0.01)
+    assert error.value.code == "start-far-off"
+
+
 def test_a_new_value_of_a_parameter_acts_without_a_new_model_file() -> None:
-    """Twice the gravity halves the period's square: a small swing of the pendulum."""
+    """Twice all masses: the same motion, twice the forces."""
     slow = simulate(load("double_pendulum"), t_end=0.01, rtol=1e-10)
     fast = simulate(load("double_pendulum", {"m1": 2.0, "m2": 1.6}), t_end=0.01, rtol=1e-10)
-    np.testing.assert_allclose(fast.q, slow.q, atol=1e-12)  # masses cancel when all are scaled
+    np.testing.assert_allclose(fast.q, slow.q, atol=1e-12)
     np.testing.assert_allclose(fast.lam, 2.0 * slow.lam, atol=1e-8)

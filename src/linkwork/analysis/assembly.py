@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from linkwork.analysis.initial import (
-    CLOSED,
     CLOSED_BESIDE,
-    Array,
     Place,
+    Start,
     Weights,
     approach,
     describe_gaps,
     gaps_by_element,
+    is_closed,
     least_gap,
     size,
     with_consistent_velocity,
@@ -64,30 +64,23 @@ def assemble(model: Model, keep: Sequence[str] = (), weights: Weights = "mass") 
     kept = [equations.v_names.index(name) for name in keep]
     length = size(given)
     place = approach(given, weights, length, kept)
-    other_sketch = not _is_closed(place, length)
+    other_sketch = not is_closed(place, length)
     if other_sketch:
         place = _from_other_sketches(given, place, weights, length, kept)
     place = with_consistent_velocity(place, weights, kept)
+    start = Start(place, given, weights)
     return Assembly(
         model=model.name,
         q=dict(zip(names, place.q.tolist(), strict=True)),
         v=dict(zip(equations.v_names, place.v.tolist(), strict=True)),
-        q_changes=_changes(names, given.q, place.q),
-        v_changes=_changes(equations.v_names, given.v, place.v),
+        q_changes=start.q_changes,
+        v_changes=start.v_changes,
         kept=tuple(keep),
         weights=weights,
         residual=float(np.max(np.abs(place.Psi), initial=0.0)),
         gaps_before=gaps_by_element(equations, given.Psi),
         other_sketch=other_sketch,
     )
-
-
-def _changes(names: Sequence[str], before: Array, after: Array) -> dict[str, float]:
-    return {name: float(b - a) for name, a, b in zip(names, before, after, strict=True) if abs(b - a) > 1e-12}
-
-
-def _is_closed(place: Place, length: float) -> bool:
-    return bool(np.max(np.abs(place.Psi), initial=0.0) <= 1e3 * CLOSED * length)
 
 
 def _from_other_sketches(given: Place, nearest: Place, weights: Weights, length: float, kept: Sequence[int]) -> Place:
@@ -99,7 +92,7 @@ def _from_other_sketches(given: Place, nearest: Place, weights: Weights, length:
         dx = random.normal(size=len(given.v)) * np.where(turning, 0.2 + 0.07 * k, 0.1 * length)
         dx[list(kept)] = 0.0
         place = approach(given.moved(dx), weights, length, kept)
-        if _is_closed(place, length):
+        if is_closed(place, length):
             found.append(place)
         elif np.linalg.norm(place.Psi) < np.linalg.norm(nearest.Psi):
             nearest = place
@@ -125,11 +118,7 @@ def _conflict(given: Place, nearest: Place, weights: Weights, length: float, kep
     for name in rows:
         others = [k for other in needed if other != name for k in rows[other]]
         starts = (given, nearest)
-        closes = any(
-            np.max(np.abs(approach(start, weights, length, kept, others).Psi[others]), initial=0.0)
-            <= 1e3 * CLOSED * length
-            for start in starts
-        )
+        closes = any(is_closed(approach(start, weights, length, kept, others), length, others) for start in starts)
         if not closes:
             needed.remove(name)
     return needed

@@ -202,22 +202,28 @@ def start_values(equations: Equations, weights: Weights = "mass", any_distance: 
     if not len(given.Psi):
         return Start(given, given, weights)
     length = size(given)
-    widest = np.max(np.abs(given.Psi))
-    if widest > SMALL * max(length, 1.0) and not any_distance:
+    widest = np.max(np.abs(given.Psi) / np.where(are_angles(e), 1.0, length))
+    if widest > SMALL and not any_distance:
         raise ModelError(
             f"the start position does not fit the joints: {describe_gaps(e, given.Psi)}",
             "start-far-off",
-            rule=f"gaps up to {SMALL:.0%} of the mechanism are corrected unasked",
+            rule=f"gaps up to {SMALL:.0%} of the mechanism, or {SMALL:g} rad, are corrected unasked",
             suggestion="correct the start positions, or ask for assembly from afar with --assemble",
         )
     place = closed(given, weights, length)
     return Start(with_consistent_velocity(place, weights), given, weights)
 
 
+def is_closed(place: Place, length: float, rows: Sequence[int] | None = None) -> bool:
+    """Whether the joints (of all rows, or some) are closed but for the last digits."""
+    gaps = place.Psi if rows is None else place.Psi[list(rows)]
+    return bool(np.max(np.abs(gaps), initial=0.0) <= 1e3 * CLOSED * length)
+
+
 def closed(place: Place, weights: Weights, length: float, kept: Sequence[int] = ()) -> Place:
     """The place moved until the joints close; the velocities numbered in `kept` stay zero."""
     nearest = approach(place, weights, length, kept)
-    if float(np.max(np.abs(nearest.Psi), initial=0.0)) <= 1e3 * CLOSED * length:
+    if is_closed(nearest, length):
         return nearest
     gaps = describe_gaps(place.equations, least_gap(nearest, length, kept).Psi, CLOSED_BESIDE * length)
     raise ModelError(
