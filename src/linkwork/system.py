@@ -103,14 +103,13 @@ class System:
         memory = HEADER + len(self.frontier)
         sizes = (self.n_q, self.n_v, self.m, tolerance, f["close"].outputs, n_chart, memory)
         addresses = [f[name].address if name in f else 0 for name in FUNCTIONS]
-        room = [0.0] * (
-            n_chart + self.n_q + 2 * self.m
-        )  # chart, argument of shift, pivots when the partition was chosen
+        # Room for the chart, the argument of shift or push behind it, and the pivots when the partition was chosen.
+        room = [0.0] * (n_chart + self.n_q + 2 * self.m)
         head = [*sizes, formulation, derivative, *addresses]
         return np.array([*head, *evaluate(self.frontier, values), *room], dtype=float)
 
     def _row_scale(self) -> Array:
-        """diag(Psi_q M^-1 Psi_q^T) at the start; a row that vanishes there is scaled like the others."""
+        """diag(Psi_q M^-1 Psi_q^T) at the start, M by its diagonal; a row that vanishes there is not left out."""
         e = self.equations
         q, _ = e.start()
         at_start = {**e.parameters, TIME: 0.0, **dict(zip(e.q, q, strict=True))}

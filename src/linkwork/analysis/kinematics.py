@@ -31,7 +31,18 @@ from linkwork.analysis.check import notes
 from linkwork.analysis.driving import check_driving, quoted, singular_start
 from linkwork.analysis.initial import Place, start_values
 from linkwork.analysis.results import check_memory, columns, fill_report
-from linkwork.analysis.singular import Instant, Limit, Passed, between, elements_of, limit_beyond, passed_between
+from linkwork.analysis.singular import (
+    MOST_TOLD,
+    Instant,
+    Limit,
+    Passed,
+    about_singular,
+    between,
+    elements_of,
+    limit_beyond,
+    named,
+    passed_between,
+)
 from linkwork.equations.body import body_equations
 from linkwork.equations.equations import TIME, Equations
 from linkwork.errors import Interrupted, NumericalStop, UsageError
@@ -66,7 +77,6 @@ LEAPS = 9  # sizes tried, each twice the one before
 ON_THE_WAY = 1e-10  # of 1 + |q|: what a path across a singular position may miss the constraints by
 BLOCK = 10_000  # report times between two calls of `progress`
 MOST_LOCATED = 2000  # singular positions looked for on one path
-MOST_TOLD = 4  # of them with a note of their own
 NEIGHBOURS = 6  # from which multipliers are continued into a singular position
 
 # Behind (t, q, v, a, lam) a record holds the direction and the size of the smallest singular value and the powers;
@@ -574,8 +584,8 @@ def _trajectory(path: Path, loaded: bool, info: dict[str, Any], said: list[str])
     q, v, a = (rows[:, 1 + k * n : 1 + (k + 1) * n] for k in range(3))
     lam = rows[:, 1 + 3 * n : 1 + 3 * n + m]
     found = columns(system, path.mechanism.p, t, q, v, a, lam)
-    names = tuple(row.element for row in e.rows)
-    singular = [{"t": x.t, "joints": elements_of(names, x.involvement)} for x in passed]
+    singular = named(tuple(row.element for row in e.rows), passed)
+    told = about_singular(singular, "the motion goes on smoothly")
     outputs = dict(found.outputs)
     if not loaded:
         outputs |= {"reactions": {}, "driving": {}}
@@ -584,7 +594,7 @@ def _trajectory(path: Path, loaded: bool, info: dict[str, Any], said: list[str])
         steps=steps,
         rejected=rejected,
         evaluations=1 + steps + rejected,  # positions solved for
-        notes=(*said, *_about_singular(singular), *(_about_near(t, x) for t, x in path.near(passed)[:MOST_TOLD])),
+        notes=(*said, *told, *(_about_near(t, x) for t, x in path.near(passed)[:MOST_TOLD])),
         singular_positions=singular,
         constraint_error_position=float(np.max(found.error_position)),
         constraint_error_velocity=float(np.max(found.error_velocity)),
@@ -610,17 +620,6 @@ def _trajectory(path: Path, loaded: bool, info: dict[str, Any], said: list[str])
         error_velocity=found.error_velocity,
         info=info,
     )
-
-
-def _about_singular(singular: list[dict[str, Any]]) -> Iterator[str]:
-    for found in singular[:MOST_TOLD]:
-        yield (
-            f"a singular position is passed at t = {found['t']:.9g}, involved are {quoted(found['joints'])}; "
-            "the motion goes on smoothly, reactions may grow without limit there [singular-position]"
-        )
-    if len(singular) > MOST_TOLD:
-        last = singular[-1]["t"]
-        yield f"{len(singular) - MOST_TOLD} more are passed until t = {last:.9g} [singular-position]"
 
 
 def _about_near(t: float, part: float) -> str:

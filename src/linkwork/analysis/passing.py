@@ -7,14 +7,13 @@ rows; where it falls so fast that it could vanish, the rows are interpolated and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.analysis.driving import quoted
-from linkwork.analysis.singular import Passed, elements_of
+from linkwork.analysis.singular import Passed, named
 from linkwork.equations.equations import TIME, Equations
 from linkwork.expressions.evaluation import evaluate, numpy_arithmetic
 from linkwork.expressions.graph import Expr
@@ -25,7 +24,6 @@ MOST_COORDINATES = 60
 MOST_ROWS = 2000
 MOST_WORK = 3e7  # rows times the cube of the number of constraints; of more rows, only some are looked at
 MOST_CANDIDATES = 100
-MOST_TOLD = 4  # with a note of their own
 REDUNDANT = 1e-12  # of the largest eigenvalue of J J^T: a value that is always below belongs to redundant rows
 SINGULAR = 1e-4  # of the largest on the motion: what counts as zero, rows being interpolated
 GRID = np.linspace(0.0, 1.0, 9)
@@ -34,20 +32,7 @@ NARROWED = 8  # times, each to a quarter
 
 def singular_positions(e: Equations, t: Array, q: Array, v: Array) -> list[dict[str, Any]]:
     """Times and joints of the singular positions on the motion with the rows (t, q, v)."""
-    names = tuple(row.element for row in e.rows)
-    return [{"t": x.t, "joints": elements_of(names, x.involvement)} for x in passed(e, t, q, v)]
-
-
-def about_singular(singular: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Notes for the user."""
-    for found in singular[:MOST_TOLD]:
-        yield (
-            f"a singular position is passed at t = {found['t']:.7g}, involved are {quoted(found['joints'])}; "
-            "the mechanism could go on in another branch there, reactions may grow without limit [singular-position]"
-        )
-    if len(singular) > MOST_TOLD:
-        last = singular[-1]["t"]
-        yield f"{len(singular) - MOST_TOLD} more are passed until t = {last:.7g} [singular-position]"
+    return named(tuple(row.element for row in e.rows), passed(e, t, q, v))
 
 
 def passed(e: Equations, t: Array, q: Array, v: Array) -> list[Passed]:

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from linkwork import projection
 from linkwork.analysis.check import notes
 from linkwork.analysis.initial import Place, Weights, start_values
-from linkwork.analysis.passing import about_singular, singular_positions
+from linkwork.analysis.passing import singular_positions
 from linkwork.analysis.results import check_memory, columns, fill_report
+from linkwork.analysis.singular import about_singular
 from linkwork.elements.drivers import Driver
 from linkwork.equations.body import body_equations
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, check_choice
@@ -364,7 +365,7 @@ def _trajectory(
     info["constraint_error_velocity"] = float(max(last.psi_dot, np.max(found.error_velocity, initial=0.0)))
     singular = singular_positions(e, times, q, v)
     info["singular_positions"] = singular
-    info["notes"] = (*info["notes"], *about_singular(singular))
+    info["notes"] = (*info["notes"], *about_singular(singular, "the mechanism could go on in another branch there"))
     info["wall_s"] = perf_counter() - began
     return Trajectory(
         name=model.name,

@@ -7,11 +7,14 @@ parallelogram whose links are in line, or it turns back in time: no position exi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from linkwork.analysis.driving import quoted
 
 Array = NDArray[np.float64]
 # (t, q) -> Psi, Psi_q, Psi_t; positions and rows scaled so that all numbers are of order one
@@ -21,6 +24,7 @@ SINGULAR = 1e-6  # of the largest smallest singular value on the path
 PROBES = 3
 MAX_ITERATIONS = 30
 INVOLVED = 0.1  # of the largest component of a left null vector
+MOST_TOLD = 4  # singular positions with a note of their own
 
 
 @dataclass(frozen=True)
@@ -154,3 +158,20 @@ def elements_of(rows: tuple[str, ...], involvement: Array) -> tuple[str, ...]:
     most = max(parts.values(), default=0.0)
     shares = {name: round(part / most, 2) for name, part in parts.items() if part >= INVOLVED * most > 0.0}
     return tuple(sorted(shares, key=lambda name: -shares[name]))  # equal ones in the order of rows
+
+
+def named(rows: tuple[str, ...], passed: Sequence[Passed]) -> list[dict[str, Any]]:
+    """Times of the positions passed and the joints involved."""
+    return [{"t": x.t, "joints": elements_of(rows, x.involvement)} for x in passed]
+
+
+def about_singular(singular: Sequence[Mapping[str, Any]], remark: str) -> Iterator[str]:
+    """Notes for the user on the positions that `named` gives."""
+    for found in singular[:MOST_TOLD]:
+        yield (
+            f"a singular position is passed at t = {found['t']:.7g}, involved are {quoted(found['joints'])}; "
+            f"{remark}, reactions may grow without limit [singular-position]"
+        )
+    if len(singular) > MOST_TOLD:
+        last = singular[-1]["t"]
+        yield f"{len(singular) - MOST_TOLD} more are passed until t = {last:.7g} [singular-position]"
