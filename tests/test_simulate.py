@@ -9,10 +9,12 @@ import pytest
 
 from linkwork.analysis.simulate import WITH_STATE_SPACE, simulate
 from linkwork.elements.forces import PointForce
+from linkwork.equations.body import body_equations
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError
 from linkwork.expressions.graph import sqrt, symbol
-from linkwork.formulations import NAMES
+from linkwork.formulations import FORMULATIONS, NAMES, right_side
 from linkwork.modelfile import load, loads
+from linkwork.system import compile_system
 
 
 @pytest.mark.parametrize("formulation", NAMES)
@@ -164,3 +166,13 @@ def test_a_new_value_of_a_parameter_acts_without_a_new_model_file() -> None:
     fast = simulate(load("double_pendulum", {"m1": 2.0, "m2": 1.6}), t_end=0.01, rtol=1e-10)
     np.testing.assert_allclose(fast.q, slow.q, atol=1e-12)
     np.testing.assert_allclose(fast.lam, 2.0 * slow.lam, atol=1e-8)
+
+
+def test_a_formulation_without_an_answer_gives_no_numbers() -> None:
+    """Neither rates nor accelerations of a free body without mass, on which nothing acts."""
+    equations = body_equations(loads("linkwork: 1\nbodies: {b: {mass: 0, inertia: 1}}"))
+    system = compile_system(equations, form="terms", regular=False)
+    p = system.p(formulation=FORMULATIONS["qr"].kernel.address)
+    y, w = np.zeros(8), np.zeros(right_side.scratch_size(3, 3, 0, 0))
+    right_side.dynamics(np.zeros(9), p, y, w)
+    assert np.all(np.isnan(y))

@@ -45,13 +45,16 @@ def evaluated(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
         state[i] = x[i]
     call(rates, state, p, moving, scratch)
     for i in range(n_q):
-        y[i] = moving[i] if rank[0] >= 0.0 else NAN
+        y[i] = moving[i]
     for i in range(n):
         y[n_q + i] = a[i]
     for i in range(2):
         y[n_q + n + i] = moving[n_q + i]
     for i in range(m):
         y[n_q + n + 2 + i] = lam[i]
+    if rank[0] < 0.0:
+        for i in range(n_q + n + 2 + m):
+            y[i] = NAN
 
 
 @kernel
