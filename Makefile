@@ -15,10 +15,10 @@ demo: .venv/installed
 	$(BIN)/linkwork run slider_crank -o demo/slider_crank.nc -o demo/slider_crank.png
 
 test: lint
-	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow"
 
 test-all: lint
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
 
 lint: .venv/installed
 	$(BIN)/ruff check .

@@ -8,11 +8,23 @@ from zlib import crc32
 import numpy as np
 import pytest
 
+from linkwork.formulations import FORMULATIONS
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Compiled code is kept with pytest's own cache: its keys are its contents, so that it is never out of date."""
     if "LINKWORK_CACHE_DIR" not in os.environ:  # the workers of pytest-xdist find it set by the run they belong to
         os.environ["LINKWORK_CACHE_DIR"] = str(config.cache.mkdir("compiled"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of one formulation run in one worker, because compiling it takes seconds and one of them suffices."""
+    for item in items:
+        parameters = getattr(item, "callspec", None)
+        for value in parameters.params.values() if parameters else ():
+            if isinstance(value, str) and value in FORMULATIONS:
+                item.add_marker(pytest.mark.xdist_group(value))
 
 
 @pytest.fixture
