@@ -199,6 +199,24 @@ def test_a_link_too_short_names_the_loop_and_the_gap(linkwork: Answer, written: 
     assert gaps == pytest.approx(dict.fromkeys("OABC", 0.25), abs=1e-3)
 
 
+@pytest.mark.parametrize("lengths", [(0.1, 0.05, 2.0, 2.2), (0.042, 0.033, 0.434, 0.072), (1.792, 0.085, 0.053, 0.113)])
+def test_a_light_link_belongs_to_the_loop_too(linkwork: Answer, written: Any, lengths: tuple[float, ...]) -> None:
+    """Without any one of its joints a loop closes, so all four contradict each other, whatever the masses."""
+    data = four_bar(**dict(zip("abcd", lengths, strict=True)))
+    for body, length in zip(data["bodies"].values(), "abc", strict=True):
+        body |= {"mass": length, "inertia": f"{length}^3/12"}
+    message = linkwork.data("assemble", written(data), code=3)["error"]["message"]
+    assert re.search(r"the joints 'O', 'A', 'B', 'C' contradict each other: best found '\w' [0-9.e-]+ m", message)
+
+
+def test_a_loop_that_can_only_just_close_tells_its_gap(linkwork: Answer, written: Any) -> None:
+    """0.1 + 0.1 + 2 m reach 2.2 m only when stretched, where the gap shrinks too slowly for the joints to close."""
+    status = answer(["assemble", str(written(four_bar(a=0.1, b=0.1, c=2.0, d=2.2)))])
+    out, err = linkwork.capsys.readouterr()
+    assert status in (0, 3)
+    assert "best found ;" not in out + err
+
+
 def test_assemble_says_what_moved_and_keeps_what_it_should(linkwork: Answer, written: Any, tmp_path: Path) -> None:
     path, file = written(four_bar()), tmp_path / "assembled.yaml"
     data = linkwork.data("assemble", path, "--keep", "crank.phi", "-o", file)

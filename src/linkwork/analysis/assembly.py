@@ -115,10 +115,10 @@ def _conflict(given: Place, nearest: Place, weights: Weights, length: float, kep
     for k, row in enumerate(given.equations.rows):
         rows.setdefault(row.element, []).append(k)
     needed = list(rows)
+    # Masses make a light link turn far for each step, so that the way can be too long; without them it is not.
+    ways: list[tuple[Place, Weights]] = [(given, weights), (nearest, weights), (given, "unit"), (nearest, "unit")]
     for name in rows:
         others = [k for other in needed if other != name for k in rows[other]]
-        starts = (given, nearest)
-        closes = any(is_closed(approach(start, weights, length, kept, others), length, others) for start in starts)
-        if not closes:
+        if not any(is_closed(approach(place, by, length, kept, others), length, others) for place, by in ways):
             needed.remove(name)
     return needed

@@ -161,14 +161,16 @@ def gaps_by_element(equations: Equations, gaps: Array) -> dict[str, dict[str, fl
 
 
 def describe_gaps(equations: Equations, gaps: Array, least: float = 0.0) -> str:
-    """'B 3.1e-02 m, C 1.2e-03 rad', the widest first."""
-    parts = [
-        (value, f"'{element}' {value:.3g} {unit}")
-        for element, by_unit in gaps_by_element(equations, gaps).items()
-        for unit, value in by_unit.items()
-        if value > least
-    ]
-    return ", ".join(text for _, text in sorted(parts, reverse=True)[:6])
+    """'B 3.1e-02 m, C 1.2e-03 rad', the widest first; the widest of all even if it is not above `least`."""
+    parts = sorted(
+        (
+            (value, f"'{element}' {value:.3g} {unit}")
+            for element, by_unit in gaps_by_element(equations, gaps).items()
+            for unit, value in by_unit.items()
+        ),
+        reverse=True,
+    )
+    return ", ".join(text for k, (value, text) in enumerate(parts[:6]) if k == 0 or value > least)
 
 
 @dataclass(frozen=True)
