@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from linkwork.analysis.simulate import WITH_STATE_SPACE, simulate
-from linkwork.elements.forces import PointForce
+from linkwork.elements.forces import PointForce, Torque
 from linkwork.equations.body import body_equations
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError
 from linkwork.expressions.graph import sqrt, symbol
+from linkwork.expressions.parser import parse
 from linkwork.formulations import FORMULATIONS, NAMES, right_side
 from linkwork.modelfile import load, loads
 from linkwork.system import compile_system
@@ -103,6 +104,38 @@ def test_force_that_becomes_undefined_stops_the_run_with_the_last_good_state() -
     assert 0.49 < motion.t[-1] <= 0.5
     assert np.all(np.isfinite(motion.q))
     assert "t = 0.4999" in str(stopped.value) or "t = 0.5" in str(stopped.value)
+    assert "the force 'pull' has no finite value there" in str(stopped.value)
+
+
+@pytest.mark.parametrize("formulation", ["augmented", "svd"])
+def test_force_that_is_undefined_at_the_start_is_named(formulation: str) -> None:
+    model = load("double_pendulum")
+    force = PointForce("pull", model.bodies[1], (0.0, 0.0), (sqrt(symbol("t") - 1.0), 0.0))
+    with pytest.raises(NumericalStop) as stopped:
+        simulate(replace(model, forces=(force,)), t_end=1.0, formulation=formulation)
+    assert stopped.value.code == "not-finite"
+    assert "the force 'pull' has no finite value there" in str(stopped.value)
+    motion = stopped.value.trajectory
+    assert motion.status == "stopped"
+    np.testing.assert_array_equal(motion.t, [0.0])
+    assert np.all(np.isfinite(motion.q))
+
+
+@pytest.mark.parametrize("torque", ["-1e9*upper.omega", "-30*sign(upper.omega)"])
+def test_a_run_with_too_many_steps_stops_and_names_the_force(torque: str) -> None:
+    """Very strong damping, and friction that switches forever about rest, leave explicit methods tiny steps."""
+    model = load("double_pendulum")
+    names = {"upper.omega": symbol("upper.omega")}
+    force = Torque("brake", model.bodies[0], parse(torque, names))
+    with pytest.raises(NumericalStop) as stopped:
+        simulate(replace(model, forces=(force,)), t_end=10.0, max_steps=10_000)
+    assert stopped.value.code == "too-many-steps"
+    assert "of the forces, 'brake' changes most" in str(stopped.value)
+    assert "--max-steps" in str(stopped.value)
+    motion = stopped.value.trajectory
+    assert motion.status == "stopped"
+    assert 0.0 < motion.t[-1] < 10.0
+    assert motion.info["steps"] + motion.info["rejected"] >= 10_000
 
 
 def test_interruption_keeps_what_was_computed() -> None:
@@ -132,6 +165,7 @@ def test_interruption_keeps_what_was_computed() -> None:
         ("step", 1e-12, "too-many-report-times"),
         ("rtol", 0.0, "bad-tolerance"),
         ("alpha", float("nan"), "bad-gain"),
+        ("max_steps", 0, "bad-max-steps"),
     ],
 )
 def test_settings_without_meaning_are_refused(setting: str, value: object, code: str) -> None:

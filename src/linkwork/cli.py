@@ -63,7 +63,7 @@ class WithChoices(TyperCommand):
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A model file or the name of a mechanism.")]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Another value of a parameter or field; repeatable."),
+    typer.Option("--set", metavar="NAME=VALUE", help="Another value of a parameter; repeatable."),
 ]
 Weights = Annotated[str, typer.Option(help="How corrections of the start values are weighted: mass, unit")]
 Assemble = Annotated[bool, typer.Option("--assemble", help="Close the joints however far they are open at the start.")]
@@ -245,6 +245,7 @@ def run(
     alpha: Annotated[float | None, typer.Option(help="Baumgarte's gain of velocity errors, 1/s")] = None,
     beta: Annotated[float | None, typer.Option(help="Baumgarte's gain of position errors, 1/s")] = None,
     integrator: Integrator = None,
+    max_steps: Annotated[int | None, typer.Option(metavar="N", help="How many steps may be tried")] = None,
     weights: Weights = "mass",
     assemble: Assemble = False,
     mode: Mode = None,
@@ -258,6 +259,7 @@ def run(
     options = {
         **{"t_end": t_end, "step": step, "rtol": rtol, "atol": atol, "formulation": formulation},
         **{"stabilization": stabilization, "alpha": alpha, "beta": beta, "integrator": integrator},
+        "max_steps": max_steps,
     }
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     files = motion_files(output)

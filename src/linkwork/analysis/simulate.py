@@ -20,6 +20,7 @@ from linkwork.analysis.singular import about_singular
 from linkwork.elements.drivers import Driver
 from linkwork.equations.body import body_equations
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, check_choice
+from linkwork.expressions.evaluation import evaluate
 from linkwork.formulations import FORMULATIONS, NAMES, SEQUENCES, right_side, state_space, would_do
 from linkwork.integrators.explicit import INTEGRATORS
 from linkwork.integrators.loop import (
@@ -48,6 +49,9 @@ Stabilization: TypeAlias = Literal["projection", "state-space", "baumgarte", "no
 
 STABILIZATIONS = ("projection", "state-space", "baumgarte", "none")
 WITH_STATE_SPACE = ("coordinate-partitioning", "qr", "svd")
+MOST_STEPS = 2_000_000  # tried in one run unless more are allowed: a minute or so of a small mechanism
+AHEAD = (1e-12, 1e-9, 1e-6)  # seconds after a stop in which the cause is looked for
+NUDGE = 1e-6  # of all velocities, for the same
 NEAR_SINGULAR = 1e-5  # of the largest singular value: the most that counts as zero during a motion
 
 
@@ -76,6 +80,7 @@ def simulate(
     alpha: float = 10.0,
     beta: float = 10.0,
     integrator: str = "dop853",
+    max_steps: int = MOST_STEPS,
     weights: Weights = "mass",
     assemble: bool = False,
     progress: Callable[[float, float], None] | None = None,
@@ -84,7 +89,8 @@ def simulate(
 
     Arguments that are None are taken from the model; atol is then not looser than an rtol that is given. `step` is the
     distance of report times; the integrator chooses its own steps. `alpha` and `beta` are the gains of Baumgarte's
-    stabilization, per second. `progress` is called with the finished fraction and the time reached.
+    stabilization, per second. A run that has tried `max_steps` steps or a few more stops. `progress` is called with the
+    finished fraction and the time reached.
     """
     settings = model.simulation.changed(t_end, step, rtol, atol)
     t_end, step, rtol, atol = settings.t_end, settings.step, settings.rtol, settings.atol
@@ -102,6 +108,8 @@ def simulate(
     for name, gain in (("alpha", alpha), ("beta", beta)):
         if not 0.0 <= gain < np.inf:
             raise UsageError(f"{name} = {gain:g} is not a gain per second", "bad-gain")
+    if max_steps < 1:
+        raise UsageError(f"max_steps = {max_steps} leaves no step to try", "bad-max-steps")
 
     began = perf_counter()
     model = sound(replace(model, simulation=settings))
@@ -152,7 +160,7 @@ def simulate(
     def result(status: str, reason: str = "") -> Trajectory:
         assert last is not None
         table, at = np.concatenate(rows), times[: sum(map(len, rows))]
-        if last.t > at[-1]:  # stopped between report times: the last good state is kept too
+        if not len(at) or last.t > at[-1]:  # stopped between report times: the last good state is kept too
             table, at = np.vstack([table, last.y]), np.append(at, last.t)
         info.update(
             steps=last.steps,
@@ -174,6 +182,8 @@ def simulate(
             rows.append(last.rows)
             if progress is not None:
                 progress(last.t / t_end, last.t)
+            if last.status == RUNNING and last.steps + last.rejected >= max_steps:
+                break
             ready, cpu_ready = perf_counter(), thread_time()
     except KeyboardInterrupt:
         if last is None:
@@ -184,7 +194,7 @@ def simulate(
         ) from None
     assert last is not None
     if last.status != REACHED:
-        message, code = _why_stopped(system, derivative, formulation, p, last)
+        message, code = _why_stopped(model, system, derivative, formulation, p, last)
         raise NumericalStop(message, code, trajectory=result("stopped", message))
     return result("finished")
 
@@ -300,7 +310,7 @@ def _right_sides(system: System, formulation: str) -> tuple[NativeFunction, Nati
 
 
 def _why_stopped(
-    system: System, derivative: NativeFunction, formulation: str, p: Array, last: Slice
+    model: Model, system: System, derivative: NativeFunction, formulation: str, p: Array, last: Slice
 ) -> tuple[str, str]:
     """Time, joint and size of what went wrong."""
     n = system.n_q + system.n_v
@@ -312,6 +322,7 @@ def _why_stopped(
             f"largest gap in '{largest}'; last good state kept",
             "projection-failed",
         )
+    force = _hardest_force(model, last.t, last.y[: system.n_q], last.y[system.n_q : n])
     if formulation in FORMULATIONS:
         M, Psi_q, Q, gamma = np.split(
             system.functions["terms"](np.concatenate([[last.t], last.y[:n]]), p), _cuts(system)
@@ -319,19 +330,44 @@ def _why_stopped(
         try:
             FORMULATIONS[formulation](M.reshape(-1, system.n_v), Psi_q, Q, gamma)
         except NumericalStop as refused:
-            return f"{refused.message}, at t = {last.t:.9g}; last good state kept", refused.code
+            return f"{refused.message}, at t = {last.t:.9g}{force}; last good state kept", refused.code
     if last.status == NOT_FINITE:
-        return f"the accelerations at t = {last.t:.9g} are not finite; last good state kept", "not-finite"
+        return f"the accelerations at t = {last.t:.9g} are not finite{force}; last good state kept", "not-finite"
+    if last.status == RUNNING:
+        return (
+            f"{last.steps + last.rejected} steps were tried until t = {last.t:.9g}, the last of {last.step:.2g} s"
+            f"{force}; "
+            "very large stiffness or damping and switching forces need so many; "
+            "more are allowed with --max-steps; last good state kept",
+            "too-many-steps",
+        )
     assert last.status == COLLAPSED
     x = np.concatenate([[last.t], last.y])
     rates = derivative(x, p)
     names = [*system.equations.q_names, *system.equations.v_names]
     worst = names[int(np.argmax(np.abs(np.nan_to_num(rates[:n], nan=np.inf))))]
     return (
-        f"the step size collapsed at t = {last.t:.9g} (step {last.step:.2g}); fastest change in '{worst}'; "
-        "last good state kept",
+        f"the step size collapsed at t = {last.t:.9g} (step {last.step:.2g}); fastest change in '{worst}'"
+        f"{force}; last good state kept",
         "step-collapse",
     )
+
+
+def _hardest_force(model: Model, t: float, q: Array, v: Array) -> str:
+    """Of the forces of the model, the one that has no finite value here or nearby, else the one that changes most."""
+    most, found = 0.0, ""
+    for force in model.forces:
+        e = body_equations(replace(model, joints=(), drivers=(), forces=(force,), gravity=(0.0,) * len(model.gravity)))
+        rates = np.array(evaluate(e.qd, Place(e, q, v, t).values), dtype=float)
+        nearby = [Place(e, q + dt * rates, v, t + dt) for dt in (0.0, *AHEAD)]
+        nearby += [Place(e, q, v + dv, t) for dv in (-NUDGE, NUDGE)]
+        values = np.array([evaluate(e.Q, place.values) for place in nearby], dtype=float)
+        if not np.all(np.isfinite(values)):
+            return f"; the force '{force.name}' has no finite value there"
+        change = float(np.max(np.abs(values - values[0]), initial=0.0))
+        if change > most:
+            most, found = change, f"; of the forces, '{force.name}' changes most"
+    return found
 
 
 def _cuts(system: System) -> Array:

@@ -71,7 +71,7 @@ def float_arithmetic() -> Arithmetic:
         "div": total(operator.truediv),
         "pow": total(math.pow),
         "abs": abs,
-        "sign": lambda x: float((x > 0) - (x < 0)),
+        "sign": lambda x: float(x > 0) - float(x < 0),
         "atan2": math.atan2,
         "min": min,
         "max": max,
