@@ -292,6 +292,12 @@ def test_gap_of_full_rank_is_measured_against_rounding():
     assert not RankDecision(0, np.zeros(2)).uncertain
 
 
+def test_a_kept_value_near_the_tolerance_makes_the_rank_uncertain():
+    """1e-7 of the largest is kept at a tolerance of 1e-9, a little closer to a singular position it would not be."""
+    assert RankDecision(3, np.array([1.0, 0.5, 1e-7])).uncertain
+    assert not RankDecision(3, np.array([1.0, 0.5, 1e-5])).uncertain
+
+
 def test_svd_reports_the_singular_values(shapes):
     p = problem(np.random.default_rng(SEED), 9, 7, 6, condition=1e5)
     decision = FORMULATIONS["svd"](*p.equations).rank

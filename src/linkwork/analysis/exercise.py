@@ -363,7 +363,7 @@ class Exercise:
         gap = "no value is dropped" if self.r == min(self.n, self.m) else f"the gap is ${number(rank.gap, 3)}$"
         self.say(
             f"Values up to ${cut}$ times the largest count as zero; {gap}. The rank is $r = {self.r}$"
-            + (", and it is uncertain: the spectrum has no clear gap" if rank.uncertain else "")
+            + (", and it is uncertain: the spectrum has no clear gap there" if rank.uncertain else "")
             + f". The mechanism has $F = n - r = {self.n} - {self.r} = {self.free}$ "
             + ("degree" if self.free == 1 else "degrees")
             + " of freedom"

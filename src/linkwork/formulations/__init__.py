@@ -44,7 +44,7 @@ from linkwork.system import RANK_TOLERANCE
 __all__ = ["FORMULATIONS", "NAMES", "SEQUENCES", "Formulation", "RankDecision", "Solution", "refusal", "work_size"]
 
 SEQUENCES = ("augmented", "ggl")  # these are part of the compiled system, see system.py
-# The last value kept should be this much larger than the first one dropped.
+# The last value kept should be this much larger than the first one dropped, and than the tolerance.
 CLEAR_GAP = 1e3
 
 
@@ -68,7 +68,8 @@ class RankDecision:
 
     @property
     def uncertain(self) -> bool:
-        return self.gap < CLEAR_GAP
+        near = self.rank > 0 and self.spectrum[self.rank - 1] < CLEAR_GAP * RANK_TOLERANCE * self.spectrum[0]
+        return self.gap < CLEAR_GAP or bool(near)
 
     def __str__(self) -> str:
         values = ", ".join(f"{value:.3g}" for value in self.spectrum)
