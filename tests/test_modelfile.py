@@ -178,6 +178,8 @@ FAULTS = [
     ("motor: {", "A: {", "duplicate-name", 13, "'A' is also the name of a joint"),
     ("  rod:", "  ground:", "reserved-name", 7, "bodies.ground: 'ground' is the name of what does not move"),
     ("  rod:", "  rod.x:", "bad-name", 7, "'.' in the name 'rod.x'"),
+    ("  rod:", "  'a,b':", "bad-name", 7, "',' in the name 'a,b'"),
+    ("  rod:", "  'reaction:O':", "bad-name", 7, "':' in the name 'reaction:O'"),
     # row 26: a driver that jumps
     (
         "2*pi*t",
@@ -189,6 +191,9 @@ FAULTS = [
     ("2*pi*t", "abs(t - 77.7)", "motion-jump", 13, "the speed jumps by 2 at t = 77.7"),
     ("2*pi*t", "1/(t - 60)", "motion-not-finite", 13, "the value is not finite at t = 60"),
     ("2*pi*t", "sqrt(t - 1)", "motion-not-finite", 13, "is not finite at t = 0"),
+    ("2*pi*t", "t^1.5", "motion-not-finite", 13, "the acceleration is not finite at t = 0"),
+    ("2*pi*t", "asin(sin(t/7))", "motion-jump", 13, "the speed jumps by -0.285714 at t = 10.9956"),
+    ("2*pi*t", "sqrt((t - 77.77)^2)", "motion-jump", 13, "the speed jumps by 2 at t = 77.77"),
     # row 28: tables
     ("2*pi*t", "{type: table, times: [0, 2, 1, 200], values: [0, 1, 2, 3]}", "table-order", 13, "time 1 follows 2"),
     ("2*pi*t", "{type: table, times: [0, 1, 1, 200], values: [0, 1, 2, 3]}", "table-order", 13, "time 1 follows 1"),
@@ -217,6 +222,7 @@ FAULTS = [
     ("mass: 2 kg", "mass: 1/(l1 - 1)", "not-finite", 7, "bodies.rod.mass: '1/(l1 - 1)' has no finite value"),
     ("l2: 2*l1", "l2: acos(2*l1)", "not-finite", 3, "parameters.l2: 'acos(2*l1)' has no finite value"),
     ("mass: 2 kg", "mass: 12 mm", "unit-mismatch", 7, "'12 mm' is of kind length, not mass; write for example '250 g'"),
+    ("mass: 2 kg", "mass: l1", "unit-mismatch", 7, "parameter 'l1': '1 m' is of kind length, not mass; write for"),
     ("mass: 2 kg", "mass: '12,5'", "decimal-comma", 7, "decimals follow a point; write 12.5"),
     ("mass: 2 kg", "mass: 5 furlongs", "unknown-unit", 7, "no unit 'furlongs'"),
     (
@@ -237,6 +243,11 @@ FAULTS = [
         11,
         "joints.B.axis: a list of 1: should be a pair of numbers or the name",
     ),
+    # row 32: times and tolerances
+    ("t_end: 2 min", "t_end: -2 min", "bad-t-end", 17, "simulation.t_end: t_end = -120; it is above zero"),
+    ("step: 10 ms", "step: 0", "bad-report-step", 17, "simulation.step: step = 0; it is above zero"),
+    ("step: 10 ms", "rtol: 1", "bad-tolerance", 17, "simulation.rtol: rtol = 1; it is above 0 and below 1"),
+    ("step: 10 ms", "atol: 0", "bad-tolerance", 17, "simulation.atol: atol = 0; it is above zero"),
     # row 33: keys and versions
     (
         "inertia: 0.4",

@@ -396,8 +396,8 @@ class _Translation:
             raise ModelError.together(self.errors)
 
     def check_name(self, *place: str | int) -> None:
-        """Dots join names and strokes mark names of our own, so neither is part of a name in a file."""
-        if wrong := re.search(r"[.']", str(place[-1])):
+        """Dots and colons join names, strokes mark names of our own, commas and quotes would break tables."""
+        if wrong := re.search(r"[.':,\"]", str(place[-1])):
             self.fail(ModelError(f"'{wrong[0]}' in the name '{place[-1]}'", "bad-name", value=place[-1]), *place)
 
     def parameters(self, changes: Mapping[str, str | float]) -> None:
@@ -462,6 +462,7 @@ class _Translation:
             if number is not None:
                 return number
             expression = parse_expression(value, names)
+            self.check_parameter(value.strip(), kind)
         except ModelError as error:
             self.fail(error, *place)
             return 1.0
@@ -473,6 +474,17 @@ class _Translation:
         if of_parameters:
             self.check_finite(expression, place, value)
         return expression
+
+    def check_parameter(self, name: str, kind: Kind | None) -> None:
+        """A field that is just a parameter takes its unit; in longer formulas units are not followed."""
+        given = self.entry.parameters.get(name)
+        if kind not in (None, units.NUMBER_KIND) and isinstance(given, str):
+            try:
+                quantity(given, kind)
+            except ModelError as error:
+                raise ModelError(
+                    f"parameter '{name}': {error.message}", error.code, value=given, suggestion=error.suggestion
+                ) from None
 
     def check_finite(self, expression: Expr, place: Place, text: str) -> None:
         if not math.isfinite(evaluate([expression], self.values)[0]):

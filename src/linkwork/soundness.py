@@ -60,6 +60,15 @@ class _Checks:
             yield from self.sizes(path, joint)
         for driver in self.model.drivers:
             yield from self.motion(driver)
+        yield from self.simulation()
+
+    def simulation(self) -> Iterator[ModelError]:
+        """Times and tolerances are positive."""
+        codes = {"t_end": "bad-t-end", "step": "bad-report-step", "rtol": "bad-tolerance", "atol": "bad-tolerance"}
+        for name, code in codes.items():
+            if not 0.0 < (value := getattr(self.model.simulation, name)) < (1.0 if name == "rtol" else np.inf):
+                rule = "it is above 0 and below 1" if name == "rtol" else "it is above zero"
+                yield ModelError(f"{name} = {value:g}", code, path=f"simulation.{name}", value=value, rule=rule)
 
     def mass(self, body: PlanarBody | SpatialBody) -> Iterator[ModelError]:
         path = f"bodies.{body.name}"
@@ -112,20 +121,24 @@ class _Checks:
             yield from self.law(motion.expression, path, t_end)
 
     def law(self, law: Expr, path: str, t_end: float) -> Iterator[ModelError]:
-        """The value and its rate are finite on a grid and continuous wherever an operation switches or divides."""
+        """Value and speed are continuous wherever an operation switches or divides, the acceleration is finite."""
         switches = [g for node in ordered([law]) if (g := _switch(node)) is not None]
         t = np.linspace(0, t_end, 4001)
         times = [time for g in switches for time in _crossings(partial(self.at, g), t)]
-        for what, f in (("value", law), ("speed", directional([law], {TIME: ONE})[0])):
+        speed = directional([law], {TIME: ONE})[0]
+        for what, f in (("value", law), ("speed", speed), ("acceleration", directional([speed], {TIME: ONE})[0])):
             values = self.at(f, t)
             if not np.isfinite(values).all():
                 first = t[~np.isfinite(values)][0]
                 yield ModelError(f"the {what} is not finite at t = {first:.6g}", "motion-not-finite", path=path)
                 return
-            for time in times:
+            for time in times if what != "acceleration" else ():
                 # Across a jump the difference is not the mean of the differences before and after; elsewhere it is.
                 h = 1e-9 * t_end
                 before, jump, after = np.diff(self.at(f, time + h * np.array([-3.0, -1.0, 1.0, 3.0])))
+                if not np.isfinite(jump):
+                    yield ModelError(f"the {what} is not finite at t = {time:.6g}", "motion-not-finite", path=path)
+                    return
                 if abs(jump - 0.5 * (before + after)) > 1e-8 * (np.ptp(values) + abs(values[0])):
                     message = f"the {what} jumps by {jump:.6g} at t = {time:.6g}"
                     rule, hint = "the acceleration would be infinite", "use a motion of type smooth-step or ramp"
@@ -194,6 +207,8 @@ def _switch(node: Expr) -> Expr | None:
         return node.args[0]
     if node.op == "div":
         return node.args[1]
+    if node.op in ("asin", "acos", "sqrt", "pow"):  # where the argument turns back, as in asin(sin(t))
+        return directional([node.args[0]], {TIME: ONE})[0]
     return cos(node.args[0]) if node.op == "tan" else None
 
 
