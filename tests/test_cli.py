@@ -200,6 +200,7 @@ def test_quantities_of_a_run_fit_their_names(linkwork: Answer, tmp_path: Path) -
         (["run", "slider_crank", "--stabilization", "glue"], 2, "unknown-stabilization"),
         (["run", "slider_crank", "--weights", "lead"], 2, "unknown-weights"),
         (["run", "slider_crank", "--set", "m1"], 2, "bad-set"),
+        (["run", "slider_crank", "--set", "m1=1", "--set", "m1=2"], 2, "bad-set"),
         (["run", "slider_crank", "--set", "nothing=1"], 2, "unknown-parameter"),
         (["run", "slider_crank", "--set", "m1=-1"], 3, "negative-mass"),
         (["run", "slider_crank", "--t-end", "nan"], 2, "bad-t-end"),
@@ -269,6 +270,16 @@ def test_the_other_files_are_written_when_one_cannot_be(
     text = linkwork("run", "simple_pendulum", "--t-end", "0.1", "-o", first, "-o", second, code=2)
     assert "[disk-full]" in text
     assert [path.name for path in tmp_path.iterdir()] == ["motion.csv"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a place that is always full")
+@pytest.mark.parametrize("arguments", [["list", "--json"], ["--version"]])
+def test_an_answer_that_cannot_be_written_is_an_error(arguments: list[str]) -> None:
+    """More than the buffer of standard output holds fails at once, less when the program ends."""
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run([*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr == "linkwork: cannot write the answer: No space left on device [output-failed]\n"
 
 
 def test_overrides_are_name_and_value() -> None:

@@ -317,6 +317,13 @@ def test_unreadable_file_is_named(tmp_path: Path) -> None:
     assert caught.value.code == "unreadable"
 
 
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that opens and cannot be read")
+def test_file_that_fails_while_being_read_is_named() -> None:
+    with pytest.raises(ModelError, match="/proc/self/mem: cannot be read") as caught:
+        read("/proc/self/mem")
+    assert caught.value.code == "unreadable"
+
+
 def test_huge_file_is_refused_before_parsing(tmp_path: Path) -> None:
     """A file of 1 GB is refused by its size (row 36)."""
     path = tmp_path / "huge.yaml"

@@ -301,11 +301,13 @@ def damaged(content: bytes, how: str) -> bytes:
     if how == "one bit":
         k = content.index(np.float64(math.cos(4.0)).tobytes()) if content.startswith(b"\x89HDF") else -20
         return content[:k] + bytes([content[k] ^ 1]) + content[k + 1 :]
+    if how == "two lines":
+        return b"".join(content.splitlines(keepends=True)[:2])
     return {"empty": b"", "text": b"once upon a time\n", "head only": content[:8]}[how]
 
 
 @pytest.mark.parametrize("suffix", [".nc", ".csv"])
-@pytest.mark.parametrize("how", ["truncated", "without its end", "one bit", "empty", "text", "head only"])
+@pytest.mark.parametrize("how", ["truncated", "without its end", "one bit", "empty", "text", "head only", "two lines"])
 def test_a_damaged_file_is_refused(suffix: str, how: str, tmp_path: Path) -> None:
     path = tmp_path / f"motion{suffix}"
     turning().save(path)
@@ -472,6 +474,12 @@ def test_a_pattern_stands_for_all_names_that_fit() -> None:
     }
     with pytest.raises(UsageError, match=r"no quantity fits 'x\*' \[unknown-quantity\]"):
         turning().plot("x*")
+
+
+def test_a_name_that_looks_like_a_pattern_stands_for_itself() -> None:
+    motion = replace(turning(), q_names=("[a].x", "[a].y", "[a].phi"))
+    (axes,) = motion.plot("[a].x").axes
+    assert axes.get_ylabel() == "[a].x [m]"
 
 
 def test_a_curve_of_a_point_has_equal_axes() -> None:

@@ -5,6 +5,7 @@ Whatever is heavy is imported by the command that needs it, so that `linkwork --
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -385,6 +386,8 @@ def overrides(assignments: Sequence[str] | None) -> dict[str, str]:
         name, equals, value = text.partition("=")
         if not (name.strip() and equals and value.strip()):
             raise UsageError(f"--set {text}: write NAME=VALUE, as in --set l1=0.5", "bad-set")
+        if name.strip() in values:
+            raise UsageError(f"--set gives '{name.strip()}' two values", "bad-set")
         values[name.strip()] = value.strip()
     return values
 
@@ -509,4 +512,13 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         # A terminal of another encoding shows a name wrongly rather than not at all.
         cast(Any, stream).reconfigure(errors="backslashreplace")
-    sys.exit(answer(sys.argv[1:]))
+    try:
+        code = answer(sys.argv[1:])
+        sys.stdout.flush()
+    except OSError as error:
+        if error.filename is not None:  # not about standard output
+            raise
+        print(f"linkwork: cannot write the answer: {error.strerror} [output-failed]", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would try again when it ends
+        code = UsageError.exit_code
+    sys.exit(code)

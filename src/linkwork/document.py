@@ -112,8 +112,11 @@ def _bytes(path: str | Path) -> bytes:
         os.close(descriptor)
         kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a device or a pipe"
         raise ModelError(f"is {kind}", "not-a-file", file=file, rule="a model is read from a regular file")
-    with os.fdopen(descriptor, "rb") as stream:
-        content = stream.read(MAX_BYTES + 1)
+    try:
+        with os.fdopen(descriptor, "rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ModelError(f"cannot be read: {error.strerror}", "unreadable", file=file) from None
     if len(content) > MAX_BYTES:
         message = f"has {max(status.st_size, len(content))} bytes, more than the {MAX_BYTES} of the largest model file"
         raise ModelError(message, "file-too-big", file=file)

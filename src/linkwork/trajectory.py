@@ -24,6 +24,7 @@ import json
 import math
 import os
 import stat
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -495,7 +496,8 @@ def _read_csv(path: str | Path) -> tuple[Trajectory, object]:
         attributes = head["attributes"]
         _check_format(attributes, path)
         names = file.readline(MAX_TEXT).rstrip("\n").split(",")
-        values = np.loadtxt(file, delimiter=",", comments=None, ndmin=2)
+        with warnings.catch_warnings(action="ignore"):  # about a file without rows, which the shape tells too
+            values = np.loadtxt(file, delimiter=",", comments=None, ndmin=2)
     if values.shape[1:] != (len(names),) or len(set(names)) != len(names):
         raise ValueError(f"{len(names)} names over {values.shape[1]} columns")
     column = dict(zip(names, values.T, strict=True))

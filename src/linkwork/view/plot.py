@@ -106,7 +106,7 @@ def expanded(motion: Trajectory, patterns: Sequence[str]) -> list[str]:
     """The names that patterns stand for, each once."""
     names: list[str] = []
     for pattern in patterns:
-        if any(sign in pattern for sign in "*?["):
+        if pattern not in motion and any(sign in pattern for sign in "*?["):
             found = [name for name in motion if name != "t" and fnmatchcase(name, pattern)]
             if not found:
                 raise UsageError(f"no quantity fits '{pattern}'", "unknown-quantity")
