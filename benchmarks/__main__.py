@@ -20,9 +20,12 @@ from numpy.typing import NDArray
 from rich.progress import track
 from scipy.integrate import solve_ivp
 
+from linkwork.analysis.compare import compare
 from linkwork.analysis.initial import start_values
+from linkwork.analysis.kinematics import kinematics
 from linkwork.analysis.simulate import simulate
 from linkwork.equations.body import body_equations
+from linkwork.formulations import NAMES
 from linkwork.integrators.explicit import INTEGRATORS
 from linkwork.integrators.loop import Settings, advance, integrate, report_times
 from linkwork.modelfile import load
@@ -174,15 +177,28 @@ def main() -> None:
         f"{scipy_ms:.0f} ms, {scipy_ms / ours[1e-9]:.0f} times ours (error of the crank angle "
         f"{abs(other.y[2, -1] + 0.33360668174476293):.1e}).",
         "",
-        "## Whole runs",
+        "## Formulations: redundant_24 (24 coordinates, 24 rows of rank 22), one evaluation of the right-hand side",
         "",
-        "| what | seconds |",
-        "| --- | --- |",
+        "| formulation | microseconds | times augmented |",
+        "| --- | --- | --- |",
     ]
+    model = load("redundant_24")
+    costs = {}
+    for name in track(NAMES, "formulations"):
+        costs[name] = 1e6 * min(simulate(model, formulation=name).info["evaluation_s"] for _ in range(5))
+    lines += [f"| {name} | {cost:.2f} | {cost / costs['augmented']:.1f} |" for name, cost in costs.items()]
+
+    lines += ["", "## Whole runs", "", "| what | seconds |", "| --- | --- |"]
     motion = simulate(load("andrews_squeezer"), t_end=0.05, rtol=1e-9, atol=1e-9)
     lines.append(f"| andrews_squeezer, 0.05 s at rtol 1e-9, integration | {motion.info['integration_s']:.4f} |")
     motion = simulate(load("n_four_bar"), t_end=10.0)
     lines.append(f"| n_four_bar, 10 s at rtol 1e-9, integration | {motion.info['integration_s']:.4f} |")
+    driven = load("warsaw_problem12")
+    seconds = min(kinematics(driven).info["cpu_s"] for _ in range(5))
+    lines.append(f"| warsaw_problem12, kinematics at 501 instants with all outputs, processor time | {seconds:.4f} |")
+    began = perf_counter()
+    compare(load("slider_crank"))
+    lines.append(f"| `compare slider_crank`, all formulations, compiled before | {perf_counter() - began:.1f} |")
     lines.append(f"| process `linkwork run slider_crank` | {process_seconds('run', 'slider_crank'):.2f} |")
     lines.append(f"| process `linkwork --help` | {process_seconds('--help'):.2f} |")
     text = "\n".join(lines) + "\n"
