@@ -192,7 +192,7 @@ FAULTS = [
     ("2*pi*t", "1/(t - 60)", "motion-not-finite", 13, "the value is not finite at t = 60"),
     ("2*pi*t", "sqrt(t - 1)", "motion-not-finite", 13, "is not finite at t = 0"),
     ("2*pi*t", "t^1.5", "motion-not-finite", 13, "the acceleration is not finite at t = 0"),
-    ("2*pi*t", "asin(sin(t/7))", "motion-jump", 13, "the speed jumps by -0.285714 at t = 10.9956"),
+    ("2*pi*t", "asin(sin(t/7))", "motion-jump", 13, "at t = 10.9956; the acceleration would be infinite"),
     ("2*pi*t", "sqrt((t - 77.77)^2)", "motion-jump", 13, "the speed jumps by 2 at t = 77.77"),
     # row 28: tables
     ("2*pi*t", "{type: table, times: [0, 2, 1, 200], values: [0, 1, 2, 3]}", "table-order", 13, "time 1 follows 2"),
