@@ -408,3 +408,18 @@ def test_random_linkages_reassemble_or_say_why_not(
             assert found["error"]["code"] == "cannot-close"
             assert re.search(r"'J\d+'.* contradict .*'J\d+' \S+ m", found["error"]["message"])
             assert not file.exists()
+
+
+@pytest.mark.parametrize("command", [["check"], ["run"], ["kinematics"], ["assemble"], ["assemble", "--all"]])
+def test_a_driven_distance_between_points_that_coincide_is_refused(
+    command: list[str], linkwork: Answer, tmp_path: Path
+) -> None:
+    """Its direction is 0/0."""
+    file = tmp_path / "pendulum.yaml"
+    file.write_text(
+        "linkwork: 1\nground: {points: {O: [0, 0]}}\nbodies: {rod: {mass: 1, inertia: 1, points: {O: [0, 0]}}}\n"
+        "joints: {O: {type: revolute, i: ground.O, j: rod.O}}\ndrivers: {d: {i: ground.O, j: rod.O, motion: t}}\n"
+    )
+    error = linkwork.data(command[0], file, *command[1:], code=3)["error"]
+    assert error["code"] == "undefined-start"
+    assert "'d' cannot be evaluated at the start position" in error["message"]

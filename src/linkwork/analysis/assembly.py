@@ -19,6 +19,7 @@ from linkwork.analysis.initial import (
     Start,
     Weights,
     approach,
+    check_defined,
     describe_gaps,
     gaps_by_element,
     is_closed,
@@ -58,6 +59,7 @@ def assemble(model: Model, keep: Sequence[str] = (), weights: Weights = "mass") 
     """The nearest closed position and the nearest velocity along it; coordinates named in `keep` do not change."""
     equations = body_equations(sound(model))
     given = Place(equations, *equations.start())
+    check_defined(given)
     names = equations.q_names
     for name in keep:
         check_choice("coordinate", name, names)

@@ -14,7 +14,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.analysis.initial import Place, closed, size, start_values
+from linkwork.analysis.initial import Place, check_defined, closed, size, start_values
 from linkwork.equations.equations import Equations
 from linkwork.errors import ModelError
 from linkwork.expressions.graph import constant
@@ -37,6 +37,7 @@ def check_driving(model: Model, equations: Equations, assemble: bool = False) ->
     of_driver = np.array([row.element in drivers for row in e.rows], dtype=bool)
     place = start_values(_some_rows(e, ~of_driver), "unit", any_distance=assemble).place
     whole = Place(e, place.q, place.v)
+    check_defined(whole)
     J, root = whole.scaled_jacobian("mass")
     lengths = np.maximum(np.linalg.norm(J, axis=1), 1e-300)
     Z = null_space((J / lengths[:, None])[~of_driver])

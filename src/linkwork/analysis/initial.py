@@ -203,6 +203,7 @@ def start_values(equations: Equations, weights: Weights = "mass", any_distance: 
     given = Place(e, *e.start())
     if not len(given.Psi):
         return Start(given, given, weights)
+    check_defined(given)
     length = size(given)
     widest = np.max(np.abs(given.Psi) / np.where(are_angles(e), 1.0, length))
     if widest > SMALL and not any_distance:
@@ -214,6 +215,20 @@ def start_values(equations: Equations, weights: Weights = "mass", any_distance: 
         )
     place = closed(given, weights, length)
     return Start(with_consistent_velocity(place, weights), given, weights)
+
+
+def check_defined(place: Place) -> None:
+    """ModelError where a constraint or its Jacobian has no value, as a distance of zero has no direction."""
+    values = np.column_stack([place.Psi, place.Psi_dot, place.Psi_q])
+    undefined = [row.element for row, x in zip(place.equations.rows, values, strict=True) if not np.all(np.isfinite(x))]
+    if undefined:
+        names = ", ".join(f"'{name}'" for name in dict.fromkeys(undefined))
+        raise ModelError(
+            f"{names} cannot be evaluated at the start position",
+            "undefined-start",
+            rule="a distance between points that coincide has no direction",
+            suggestion="start with the points apart, or drive x or y in the place of the distance",
+        )
 
 
 def is_closed(place: Place, length: float, rows: Sequence[int] | None = None) -> bool:
@@ -299,8 +314,9 @@ def with_consistent_velocity(place: Place, weights: Weights, kept: Sequence[int]
         if np.max(np.abs(place.Psi_dot), initial=0.0) > CLOSED * (1.0 + np.max(np.abs(place.v), initial=0.0)):
             J, root = place.scaled_jacobian(weights, kept)
             place = place.pushed(root @ np.linalg.lstsq(J, -place.Psi_dot, rcond=RANK_TOLERANCE)[0])
-    if np.max(np.abs(place.Psi_dot), initial=0.0) > 1e-9 * (1.0 + np.max(np.abs(place.v), initial=0.0)):
-        gaps = describe_gaps(place.equations, place.Psi_dot)
+    agreed = 1e-9 * (1.0 + np.max(np.abs(place.v), initial=0.0))
+    if np.max(np.abs(place.Psi_dot), initial=0.0) > agreed:
+        gaps = describe_gaps(place.equations, place.Psi_dot, agreed)
         raise ModelError(
             f"no velocities satisfy the joints and drivers; left over per second: {gaps}",
             "velocities-conflict",

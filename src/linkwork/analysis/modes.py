@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from linkwork.analysis import deflation, homotopy
 from linkwork.analysis.assembly import assemble
 from linkwork.analysis.certificate import certified
-from linkwork.analysis.initial import Place, size
+from linkwork.analysis.initial import Place, check_defined, size
 from linkwork.analysis.isotropic import (
     BACK,
     MIRROR,
@@ -149,6 +149,7 @@ def free_coordinates(model: Model, keep: Sequence[str] = ()) -> tuple[str, ...]:
     problem = Problem(model, body_equations(model), tuple(keep))
     if model.space != "planar":
         return problem.keep
+    check_defined(Place(problem.equations, *problem.equations.start()))
     if problem.closed is None:
         q, count = problem.start, problem.rank_defect(problem.start)
     else:
