@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicHermiteSpline
 
-from linkwork.analysis.simulate import simulate
+from linkwork.analysis.simulate import WITH_STATE_SPACE, simulate
 from linkwork.formulations import FORMULATIONS, NAMES
 from linkwork.modelfile import load
 
@@ -56,6 +56,16 @@ def test_every_formulation_passes_singular_positions_on_its_branch(formulation: 
     error = np.max(np.abs(np.pi / 2 - motion["upright0.phi"] - np.interp(motion.t, T, THETA)))
     assert error < (1e-2 if rtol > 1e-7 else 1e-5)
     assert np.max(np.abs(motion.drift())) < 3e3 * rtol
+
+
+@pytest.mark.parametrize("step", [0.01, 0.1])
+@pytest.mark.parametrize("formulation", WITH_STATE_SPACE)
+def test_the_state_space_form_passes_singular_positions_on_its_branch(formulation: str, step: float) -> None:
+    """No coordinates determine the others there; the least change in the mass metric takes over."""
+    motion = simulate(load("n_four_bar"), formulation=formulation, stabilization="state-space", step=step)
+    assert np.max(np.abs(np.pi / 2 - motion["upright0.phi"] - np.interp(motion.t, T, THETA))) < 1e-5
+    np.testing.assert_allclose(np.diff(motion.t), step)
+    assert len(motion.info["singular_positions"]) == 10
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)

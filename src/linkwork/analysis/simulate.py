@@ -52,6 +52,7 @@ WITH_STATE_SPACE = ("coordinate-partitioning", "qr", "svd")
 MOST_STEPS = 2_000_000  # tried in one run unless more are allowed: a minute or so of a small mechanism
 AHEAD = (1e-12, 1e-9, 1e-6)  # seconds after a stop in which the cause is looked for
 NUDGE = 1e-6  # of all velocities, for the same
+TOO_NEAR = 0.1  # of the largest on the motion: a smallest singular value at which charts are left
 NEAR_SINGULAR = 1e-5  # of the largest singular value: the most that counts as zero during a motion
 
 
@@ -207,27 +208,42 @@ def on_charts(
     times: Array,
     method: Settings,
 ) -> Iterator[Slice]:
-    """The state-space form (see formulations/state_space.py), with a new partition wherever the old one has aged."""
+    """The state-space form (see formulations/state_space.py), with a new partition wherever the old one has aged.
+
+    Close to a singular position no coordinates determine the others; up to the next report time the motion is
+    projected instead.
+    """
     n = system.n_q + system.n_v
     inner = max(derivative.work, *(f.work for f in system.functions.values()))
     right, onto = state_space.of_system(n, system.m, inner)
     before: Slice | None = None
     mobility: list[float] = []
+    rank, usual, near = 0, 0.0, False
+    tolerance = _rank_tolerance(Place(system.equations, y[: system.n_q], y[system.n_q : n], float(times[0])))
     while True:
         t = times[0] if before is None else before.t
         place = Place(system.equations, y[: system.n_q], y[system.n_q : n], float(t))
-        last_mobility, mobility = mobility, _mobility(place, formulation)
-        if before is not None and before.status != ASKED and mobility == last_mobility:  # no partition does better
+        rank = max(rank, place.rank.rank)
+        smallest = float(place.rank.values[rank - 1]) if rank else 1.0
+        usual = max(usual, smallest)
+        last = mobility, near
+        mobility, near = _mobility(place, formulation), smallest < TOO_NEAR * usual
+        if before is not None and before.status != ASKED and (mobility, near) == last:  # no partition does better
             yield before
             return
-        tolerance = _rank_tolerance(place)
         p = system.p(0.0, 0.0, FORMULATIONS[formulation].kernel.address, derivative.address, mobility, tolerance)
         chart = system.functions["chart"](np.concatenate([[t], y[: system.n_q]]), p)
         memory = int(p[CHART_MEMORY])
         p[memory : memory + len(chart)] = chart
         p[len(p) - system.m :] = chart[: system.m]
         remaining = times if before is None else np.concatenate([[t], times[times > t]])
-        for part in integrate(right, onto, p, y, remaining, method, n_norm=n):
+        if near:
+            remaining, pieces = remaining[:2], (derivative, projection.of_system(system))
+        else:
+            pieces = (right, onto)
+        for part in integrate(*pieces, p, y, remaining, method, n_norm=n):
+            if part.status == REACHED and part.t < times[-1]:
+                part = replace(part, status=ASKED)
             joined = part if before is None else _joined(before, part)
             if part.status in (PROJECTION_FAILED, COLLAPSED, ASKED):
                 break
