@@ -333,6 +333,21 @@ def test_sections_may_be_left_empty() -> None:
     assert model.notes == ("no joints connect 'a' to the ground [not-connected]",)
 
 
+def test_a_gear_that_carries_itself_is_noted() -> None:
+    """A ring gear that is the ground needs its carrier named: the usual one, the ground, locks the other gear."""
+    gear = "  G: {type: gear, i: crank, j: ground, radius_i: 1, radius_j: 3, internal: true}\n"
+    (note,) = loads(CRANK.replace("drivers:\n", gear + "drivers:\n")).notes
+    assert "'ground' is a gear of 'G' and its carrier, so the other cannot turn" in note
+    assert not loads(CRANK.replace("drivers:\n", gear.replace("true", "true, carrier: rod") + "drivers:\n")).notes
+
+
+def test_forces_without_effect_are_noted() -> None:
+    (note,) = loads(CRANK.replace("i: ground.O, j: rod.B, stiff", "i: rod.A, j: rod.B, stiff")).notes
+    assert note == "force 'spring' acts on 'rod' alone and moves nothing [no-effect]"
+    (note,) = loads(CRANK.replace("at: rod.B", "at: ground.O")).notes
+    assert note == "force 'load' acts on 'ground' alone and moves nothing [no-effect]"
+
+
 def test_what_is_unusual_is_noted() -> None:
     """Rows 1, 5, 10 and a newer minor version are accepted with a note that bears a code."""
     notes = loads(CRANK.replace("mass: 2 kg", "mass: 0").replace("linkwork: 1\n", "linkwork: 1.1\n")).notes

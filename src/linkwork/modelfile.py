@@ -636,6 +636,18 @@ class _Translation:
             return Table(tuple(map(self.value, motion.times)), tuple(map(self.value, motion.values)))
         return motion
 
+    def simulation(self) -> Simulation:
+        """Times and tolerances, which are positive."""
+        given: Simulation = self.element(Simulation, self.entry.simulation, ("simulation",))
+        values = {name: self.value(x) for name, x in vars(given).items()}
+        codes = {"t_end": "bad-t-end", "step": "bad-report-step", "rtol": "bad-tolerance", "atol": "bad-tolerance"}
+        for name, code in codes.items():
+            if not 0.0 < values[name] < (1.0 if name == "rtol" else math.inf):
+                rule = "it is above 0 and below 1" if name == "rtol" else "it is above zero"
+                error = ModelError(f"{name} = {values[name]:g}", code, value=values[name], rule=rule)
+                self.fail(error, "simulation", name)
+        return Simulation(**values)
+
     def model(self, notes: tuple[str, ...]) -> Model:
         entry = self.entry
         drivers = [self.driver(name, driver) for name, driver in entry.drivers.items()]
@@ -643,7 +655,7 @@ class _Translation:
             self.element(FORCES[force.type], force, ("forces", name), name=name) for name, force in entry.forces.items()
         ]
         gravity = self.numbers(entry.gravity, units.ACCELERATION, self.names, ("gravity",))
-        simulation: Simulation = self.element(Simulation, entry.simulation, ("simulation",))
+        simulation = self.simulation()
         self.stop()
         checked = entry.about.checked
         return Model(
@@ -656,7 +668,7 @@ class _Translation:
             parameters={str(name.value): value for name, value in self.values.items()},
             ground=self.ground,
             space=entry.space,
-            simulation=Simulation(**{key: self.value(x) for key, x in vars(simulation).items()}),
+            simulation=simulation,
             about=About(entry.about.title, entry.about.source, checked.model_dump() if checked else {}),
             notes=notes,
         )

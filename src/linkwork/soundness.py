@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,15 +60,6 @@ class _Checks:
             yield from self.sizes(path, joint)
         for driver in self.model.drivers:
             yield from self.motion(driver)
-        yield from self.simulation()
-
-    def simulation(self) -> Iterator[ModelError]:
-        """Times and tolerances are positive."""
-        codes = {"t_end": "bad-t-end", "step": "bad-report-step", "rtol": "bad-tolerance", "atol": "bad-tolerance"}
-        for name, code in codes.items():
-            if not 0.0 < (value := getattr(self.model.simulation, name)) < (1.0 if name == "rtol" else np.inf):
-                rule = "it is above 0 and below 1" if name == "rtol" else "it is above zero"
-                yield ModelError(f"{name} = {value:g}", code, path=f"simulation.{name}", value=value, rule=rule)
 
     def mass(self, body: PlanarBody | SpatialBody) -> Iterator[ModelError]:
         path = f"bodies.{body.name}"
@@ -166,6 +157,16 @@ class _Checks:
                     f"body '{body.name}' has a radius of gyration of {radius:.3g} m, its farthest point is at"
                     f" {reach:.3g} m; are the units right? [inertia-scale]"
                 )
+        for joint in self.model.joints:
+            if isinstance(joint, Gear) and joint.carrier.name in (joint.body_i.name, joint.body_j.name):
+                yield (
+                    f"'{joint.carrier.name}' is a gear of '{joint.name}' and its carrier, so the other cannot turn;"
+                    " the carrier is the body that holds the centres of both [own-carrier]"
+                )
+        for force in self.model.forces:
+            i, *j = [body.name for body in cast(Any, force).bodies]
+            if j == [i] or (not j and i == self.model.ground.name):
+                yield f"force '{force.name}' acts on '{i}' alone and moves nothing [no-effect]"
         if loose := self.not_connected():
             names = ", ".join(f"'{name}'" for name in loose)
             yield f"no joints connect {names} to the ground [not-connected]"
