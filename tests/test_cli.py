@@ -109,6 +109,7 @@ def test_list_gives_name_space_source_and_checked_number(linkwork: Answer) -> No
 
 def test_schema_is_a_json_schema(linkwork: Answer) -> None:
     schema = json.loads(linkwork("schema"))
+    assert schema == linkwork.data("schema")
     assert schema["$schema"].startswith("https://json-schema.org/")
     assert {"bodies", "joints", "drivers", "forces"} <= set(schema["properties"])
 

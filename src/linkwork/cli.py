@@ -371,8 +371,8 @@ def explain(
 
 
 @app.command()
-def schema() -> None:
-    """Print the JSON Schema of model files."""
+def schema(json: Json = False) -> None:
+    """Print the JSON Schema of model files; it is one JSON object anyway."""
     from linkwork.modelfile import json_schema
     from linkwork.view.report import as_json
 
