@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.interpolate import CubicHermiteSpline
 
+from linkwork.analysis.check import check
 from linkwork.analysis.simulate import WITH_STATE_SPACE, simulate
 from linkwork.formulations import FORMULATIONS, NAMES
-from linkwork.modelfile import load
+from linkwork.model import Model
+from linkwork.modelfile import load, loads
 
 T, THETA, RATE = np.loadtxt(Path(__file__).parent / "reference" / "A02_N2.csv", delimiter=",", skiprows=2).T[:3]
 
@@ -38,6 +41,45 @@ def test_singular_positions_of_parallelograms_are_located(step: float) -> None:
 def test_a_position_at_the_end_of_the_motion_is_told_too() -> None:
     motion = simulate(load("n_four_bar"), t_end=float(horizontal()[0]), step=0.01, rtol=1e-11)
     assert [x["t"] for x in motion.info["singular_positions"]] == pytest.approx([horizontal()[0]], abs=1e-6)
+
+
+def lying(angle: float) -> Model:
+    """Parallel cranks of one metre that turn by 1 rad/s, the third one redundant."""
+    c, s = math.cos(angle), math.sin(angle)
+    cranks = "".join(
+        f"  {name}: {{mass: 1, inertia: 0.1, position: [{x + 0.5 * c}, {0.5 * s}], angle: {angle}, "
+        f"velocity: [{-0.5 * s}, {0.5 * c}], angular_velocity: 1, points: {{A: [-0.5, 0], B: [0.5, 0]}}}}\n"
+        for name, x in (("left", 0), ("middle", 1), ("right", 2))
+    )
+    joints = "".join(
+        f"  A_{name}: {{type: revolute, i: ground.{name}, j: {name}.A}}\n"
+        f"  B_{name}: {{type: revolute, i: {name}.B, j: bar.{name}}}\n"
+        for name in ("left", "middle", "right")
+    )
+    return loads(
+        "linkwork: 1\nname: cranks\ngravity: [0, 0]\n"
+        "ground: {points: {left: [0, 0], middle: [1, 0], right: [2, 0]}}\nbodies:\n"
+        + cranks
+        + f"  bar: {{mass: 1, inertia: 0.1, position: [{1 + c}, {s}], velocity: [{-s}, {c}], "
+        "points: {left: [-1, 0], middle: [0, 0], right: [1, 0]}}\n"
+        + f"joints:\n{joints}simulation: {{t_end: 4, step: 0.01}}\n"
+    )
+
+
+def test_a_start_in_a_singular_position_is_told_from_redundant_rows() -> None:
+    """One row is always redundant; in line, where half of the entries of Psi_q vanish, another one is."""
+    usual, in_line = check(lying(1.0)), check(lying(0.0))
+    assert (usual.redundant, usual.redundancy) == (1, "geometric")
+    assert (in_line.redundant, in_line.redundancy) == (2, "at this position")
+    assert not any("[rank-uncertain]" in note for note in usual.notes + in_line.notes)
+    assert any("[rank-uncertain]" in note for note in check(lying(1e-7)).notes)
+
+
+def test_a_start_in_a_singular_position_is_told_at_time_zero() -> None:
+    """Without gravity parallel cranks turn at a constant rate, so the next one is half a turn later."""
+    motion = simulate(lying(0.0))
+    np.testing.assert_allclose([x["t"] for x in motion.info["singular_positions"]], [0.0, np.pi], atol=1e-6)
+    assert motion.info["singular_positions"][0]["t"] == 0.0
 
 
 @pytest.mark.parametrize("name", ["slider_crank", "four_bar", "four_bar_redundant", "redundant_24", "double_pendulum"])

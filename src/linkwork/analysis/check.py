@@ -90,10 +90,11 @@ def redundancy(place: Place) -> Redundancy:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import structural_rank
 
-    if structural_rank(csr_array(place.Psi_q != 0.0)) < m:
-        return "structural"
     length = size(place)
     random = np.random.default_rng(0)
+    elsewhere = place.moved(length * random.normal(size=len(place.v)))  # an entry can be zero here by chance
+    if structural_rank(csr_array(elsewhere.Psi_q != 0.0)) < m:
+        return "structural"
     tangent = np.linalg.svd(place.Psi_q)[2][rank:]
     for _ in range(3):
         nearby = approach(place.moved(0.05 * length * (random.normal(size=len(tangent)) @ tangent)), "unit", length)

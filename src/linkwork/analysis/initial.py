@@ -53,8 +53,7 @@ class Rank:
 
     @property
     def uncertain(self) -> bool:
-        near = self.values[-1] / self.values[0] < RANK_TOLERANCE * CLEAR_GAP if len(self.values) else False
-        return self.gap < CLEAR_GAP or (self.rank == len(self.values) and bool(near))
+        return self.gap < CLEAR_GAP or (self.rank > 0 and self.smallest < CLEAR_GAP * RANK_TOLERANCE * self.values[0])
 
 
 @dataclass(frozen=True)

@@ -93,8 +93,10 @@ def _narrowed(rows: Array, values: Array, zero: float, smallest: Callable[[Array
         least, ends = found[each, best], np.maximum(found[each, left], found[each, right])
         kept = (least <= 0.6 * ends) | (least <= zero)
         low, high, times, least = low[kept], high[kept], times[kept], least[kept]
-    times = times[least <= zero]  # two neighbouring rows can lead to the same position
-    first = np.append(True, np.diff(times) > 1e-6 * (rows[-1] - rows[0]))[: len(times)]
+    times, same = times[least <= zero], 1e-6 * (rows[-1] - rows[0])
+    for end in (rows[0], rows[-1]):
+        times = np.where(np.abs(times - end) <= same, end, times)
+    first = np.append(True, np.diff(times) > same)[: len(times)]  # two rows can lead to the same position
     return np.asarray(times[first], dtype=float)
 
 
