@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from linkwork.analysis.kinematics import kinematics
 from linkwork.analysis.linkages import coupler_curve, dead_centres, input_output, transmission_angle
+from linkwork.elements.motions import Ramp
 from linkwork.equations.body import body_equations
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError
 from linkwork.modelfile import load, loads, shipped
@@ -477,6 +479,14 @@ drivers: {drivers}
 
 
 # What designers read off.
+
+
+def test_a_start_at_rest_is_no_dead_centre() -> None:
+    """A crank that speeds up smoothly from rest first turns the slider back at half a turn: f(t) = pi."""
+    model = load("slider_crank_driven")
+    driver = replace(model.drivers[0], motion=Ramp(0.3, 10.0, 0.0, 0.5))
+    first = dead_centres(kinematics(replace(model, drivers=(driver,)), t_end=1.0, assemble=True), "slider.x")[0]
+    assert first.t == pytest.approx(0.25 + (np.pi - 0.3) / 10.0, abs=1e-6)
 
 
 def test_dead_centres_of_a_slider_crank() -> None:

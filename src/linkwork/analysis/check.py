@@ -113,8 +113,8 @@ def notes(model: Model, start: Start, rank: Rank) -> tuple[str, ...]:
     if m > rank.rank:
         rows = ", ".join(rank.dependent)
         found.append(f"constraints are redundant: rank {rank.rank} of {m}; dependent rows {rows} [redundant]")
-    if n == rank.rank:
-        found.append("no freedom is left: the motion is prescribed or the mechanism is a structure [no-freedom]")
+    if n == rank.rank and not model.drivers:
+        found.append("no freedom is left: the mechanism is a structure, and will stand still [no-freedom]")
     if start.q_changes or start.v_changes:
         widest = sorted((start.q_changes | {f"{k} per s": d for k, d in start.v_changes.items()}).items(), key=_size)
         shown = ", ".join(f"{name} {change:+.3g}" for name, change in widest[:4])

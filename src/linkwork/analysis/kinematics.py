@@ -520,7 +520,7 @@ def kinematics(
     inertia = np.diag(Place(true, *true.start()).M)
     loaded = bool(np.any(inertia > 0.0) or model.forces)
     moved = replace(start, given=replace(start.given, v=start.place.v))  # velocities follow from the drivers
-    said = [note for note in notes(model, moved, rank) if not note.endswith(("[no-freedom]", "[zero-mass]"))]
+    said = [note for note in notes(model, moved, rank) if not note.endswith("[zero-mass]")]
     if not loaded:
         said.append("no body has mass and no force acts: there are no reactions [no-masses]")
     elif light := {name.rsplit(".", 1)[0]: None for name, x in zip(e.v_names, inertia, strict=True) if x <= 0.0}:

@@ -15,6 +15,9 @@ from linkwork.trajectory import RATES, Trajectory, rate_names
 Array = NDArray[np.float64]
 
 
+AT_REST = 1e-6  # of the largest acceleration: what does not turn back faster is at rest
+
+
 def coupler_curve(motion: Trajectory, point: str) -> Array:
     """The path of a named point ("coupler.P"): rows (x, y), one for every report time."""
     return np.column_stack([motion[f"{point}.x"], motion[f"{point}.y"]])
@@ -58,7 +61,7 @@ class DeadCentre:
 
 
 def dead_centres(motion: Trajectory, output: str) -> list[DeadCentre]:
-    """Where the speed of a coordinate ("slider.x") changes its sign.
+    """Where a coordinate ("slider.x") turns back: its speed vanishes and its acceleration does not.
 
     Between report times the speed is the cubic through its values and derivatives, which are known at both ends; the
     error of the time is of fourth order in the report step.
@@ -75,9 +78,10 @@ def dead_centres(motion: Trajectory, output: str) -> list[DeadCentre]:
         roots: NDArray[np.complex128] = np.asarray(cubic.roots(), dtype=complex)
         inside = (np.abs(roots.imag) < 1e-9) & (roots.real >= -1e-12) & (roots.real < 1.0)
         if inside.any():
-            s = float(np.min(roots.real[inside]))
-            place = x[k] + h * cubic.integ()(s)
-            found.append(DeadCentre(float(t[k] + s * h), float(place), float(cubic.deriv()(s) / h)))
+            s = max(0.0, float(np.min(roots.real[inside])))
+            place, turning = x[k] + h * cubic.integ()(s), float(cubic.deriv()(s) / h)
+            if abs(turning) > AT_REST * np.max(np.abs(a)):
+                found.append(DeadCentre(float(t[k] + s * h), float(place), turning))
     return found
 
 
