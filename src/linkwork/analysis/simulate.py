@@ -167,25 +167,23 @@ def simulate(
             steps=last.steps,
             rejected=last.rejected,
             evaluations=last.evaluations,
-            integration_s=integration_s,
+            integration_s=last.loop_s,
             cpu_s=cpu_s,
             status=status,
             reason=reason,
         )
         return _trajectory(model, system, dynamics, p, at, table, info, last, began)
 
-    integration_s = cpu_s = 0.0
-    ready, cpu_ready = perf_counter(), thread_time()
+    cpu_s, ready = 0.0, thread_time()
     try:
         for last in slices:
-            integration_s += perf_counter() - ready
-            cpu_s += thread_time() - cpu_ready
+            cpu_s += thread_time() - ready
             rows.append(last.rows)
             if progress is not None:
                 progress(last.t / t_end, last.t)
             if last.status == RUNNING and last.steps + last.rejected >= max_steps:
                 break
-            ready, cpu_ready = perf_counter(), thread_time()
+            ready = thread_time()
     except KeyboardInterrupt:
         if last is None:
             raise
@@ -278,6 +276,7 @@ def _joined(before: Slice, part: Slice) -> Slice:
         psi_before=max(before.psi_before, part.psi_before),
         psi=max(before.psi, part.psi),
         psi_dot=max(before.psi_dot, part.psi_dot),
+        loop_s=before.loop_s + part.loop_s,
     )
 
 

@@ -444,6 +444,7 @@ class Slice:
     psi_before: float  # largest |Psi| that the steps brought to the projection, and largest residuals of kept states
     psi: float
     psi_dot: float
+    loop_s: float  # time spent in the compiled loop
 
 
 def report_times(t_0: float, t_end: float, step: float) -> Array:
@@ -522,11 +523,13 @@ def integrate(
         remembered,
         memory,
     )
-    status, budget, done = RUNNING, 32, 0
+    status, budget, done, loop_s = RUNNING, 32, 0, 0.0
     while status == RUNNING:
         began = perf_counter()
         status = advance(*arguments, budget)
-        budget = max(1, min(100 * budget, int(budget * seconds / max(perf_counter() - began, 1e-6))))
+        took = perf_counter() - began
+        loop_s += took
+        budget = max(1, min(100 * budget, int(budget * seconds / max(took, 1e-6))))
         filled = int(remembered[ROWS])
         yield Slice(
             status,
@@ -537,6 +540,7 @@ def integrate(
             rows[done:filled],
             *(int(number) for number in remembered[STEPS:ROWS]),
             *(float(number) for number in remembered[PSI_BEFORE : PSI_DOT + 1]),
+            loop_s=loop_s,
         )
         done = filled
 
