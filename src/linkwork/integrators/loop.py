@@ -531,6 +531,8 @@ def integrate(
         loop_s += took
         budget = max(1, min(100 * budget, int(budget * seconds / max(took, 1e-6))))
         filled = int(remembered[ROWS])
+        steps, rejected, evaluations = (int(number) for number in remembered[STEPS:ROWS])
+        psi_before, psi, psi_dot = (float(number) for number in remembered[PSI_BEFORE : PSI_DOT + 1])
         yield Slice(
             status,
             float(memory[BLOCK - 1]),
@@ -538,9 +540,13 @@ def integrate(
             float(remembered[STEP]),
             times[done:filled],
             rows[done:filled],
-            *(int(number) for number in remembered[STEPS:ROWS]),
-            *(float(number) for number in remembered[PSI_BEFORE : PSI_DOT + 1]),
-            loop_s=loop_s,
+            steps,
+            rejected,
+            evaluations,
+            psi_before,
+            psi,
+            psi_dot,
+            loop_s,
         )
         done = filled
 
