@@ -163,7 +163,9 @@ def test_set_changes_parameters(linkwork: Answer) -> None:
 
 def test_run_writes_files_and_says_where(linkwork: Answer, tmp_path: Path) -> None:
     files = [tmp_path / f"motion{suffix}" for suffix in (".nc", ".csv", ".png", ".svg")]
-    text = linkwork("run", "slider_crank", "--t-end", "0.2", *(x for file in files for x in ("-o", file)))
+    text = linkwork(
+        "run", "slider_crank", "--t-end", "0.2", "--step", "0.01", *(x for file in files for x in ("-o", file))
+    )
     assert all(f"written {file}" in " ".join(text.split()) for file in files)
     assert sorted(tmp_path.iterdir()) == sorted(files)
     one, other = (Trajectory.load(file) for file in files[:2])
