@@ -20,15 +20,15 @@ from numpy.typing import NDArray
 from rich.progress import track
 from scipy.integrate import solve_ivp
 
-from linkwork.analysis.compare import compare
-from linkwork.analysis.initial import start_values
-from linkwork.analysis.kinematics import kinematics
-from linkwork.analysis.simulate import simulate
+from linkwork.comparison.compare import compare
 from linkwork.equations.body import body_equations
 from linkwork.formulations import NAMES
 from linkwork.integrators.explicit import INTEGRATORS
 from linkwork.integrators.loop import Settings, advance, integrate, report_times
 from linkwork.modelfile import load
+from linkwork.motion.initial import start_values
+from linkwork.motion.kinematics import kinematics
+from linkwork.motion.simulate import simulate
 from linkwork.native.kernels import Pointer, call, kernel
 from linkwork.projection import of_system, project_start
 from linkwork.system import System, compile_system, repetitions

@@ -18,11 +18,11 @@ import numpy as np
 import pytest
 
 from linkwork import __version__
-from linkwork.analysis.simulate import FORMULATIONS, STABILIZATIONS
 from linkwork.cli import answer, overrides
 from linkwork.errors import UsageError
 from linkwork.integrators.explicit import INTEGRATORS
 from linkwork.modelfile import shipped
+from linkwork.motion.simulate import FORMULATIONS, STABILIZATIONS
 from linkwork.trajectory import SETTINGS, Trajectory
 from linkwork.view.report import progress
 
@@ -244,7 +244,7 @@ def test_a_place_that_cannot_be_written_is_found_before_the_run(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("simulated")
 
-    monkeypatch.setattr("linkwork.analysis.simulate.simulate", never)
+    monkeypatch.setattr("linkwork.motion.simulate.simulate", never)
     (tmp_path / "folder.nc").mkdir()
     (tmp_path / "file").write_text("kept")
     (tmp_path / "fixed.csv").write_text("kept")

@@ -14,14 +14,14 @@ import pytest
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from linkwork.analysis.check import check
-from linkwork.analysis.compare import Comparison, Row, compare
-from linkwork.analysis.simulate import simulate
 from linkwork.cli import answer
+from linkwork.comparison.compare import Comparison, Row, compare
 from linkwork.errors import NumericalStop, UsageError
 from linkwork.formulations import NAMES
 from linkwork.model import Simulation
 from linkwork.modelfile import load
+from linkwork.motion.check import check
+from linkwork.motion.simulate import simulate
 from linkwork.trajectory import Trajectory
 from linkwork.view.comparison import as_csv, as_text, html, spread, write
 from linkwork.view.report import as_json
@@ -204,7 +204,7 @@ def test_a_failing_formulation_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None
             raise NumericalStop("the step size collapsed at t = 0.3", "step-collapse")
         return simulate(*arguments, **settings)
 
-    monkeypatch.setattr("linkwork.analysis.compare.simulate", stumbling)
+    monkeypatch.setattr("linkwork.comparison.compare.simulate", stumbling)
     result = compare(load("four_bar"), formulations=["ggl", "augmented"], t_end=0.5)
     failed, good = result.rows
     assert failed == Row("ggl", "the step size collapsed at t = 0.3 [step-collapse]")

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from linkwork.analysis.check import check
 from linkwork.elements.forces import FORCES
 from linkwork.elements.joints import JOINTS
 from linkwork.elements.motions import MOTIONS
 from linkwork.modelfile import loads
+from linkwork.motion.check import check
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -11,10 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwork.analysis.exercise import Formula, Grid, Paragraph, Worked
-from linkwork.analysis.explain import METHODS, explain
-from linkwork.analysis.initial import start_values
-from linkwork.analysis.symbolic import Numbers, Symbols, values_of
 from linkwork.cli import answer
 from linkwork.elements.bodies import PlanarBody, SpatialBody
 from linkwork.equations.body import body_equations
@@ -22,8 +18,12 @@ from linkwork.errors import UsageError
 from linkwork.expressions.graph import Expr, constant, cos, sin, symbol
 from linkwork.expressions.rational import ONE, ZERO, Rational, TooLong, _gathered, _shortest, latex, rational, root
 from linkwork.formulations import FORMULATIONS
+from linkwork.lecture.exercise import Formula, Grid, Paragraph, Worked
+from linkwork.lecture.explain import METHODS, explain
+from linkwork.lecture.symbolic import Numbers, Symbols, values_of
 from linkwork.model import Model
 from linkwork.modelfile import load
+from linkwork.motion.initial import start_values
 from linkwork.system import RANK_TOLERANCE
 from linkwork.view.formulas import mathml, plain
 from linkwork.view.worked import FORMATS, markdown, page, save, tex, text

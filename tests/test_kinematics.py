@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from linkwork.analysis.kinematics import kinematics
-from linkwork.analysis.linkages import coupler_curve, dead_centres, input_output, transmission_angle
 from linkwork.elements.motions import Ramp
 from linkwork.equations.body import body_equations
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError
 from linkwork.modelfile import load, loads, shipped
+from linkwork.motion.kinematics import kinematics
+from linkwork.motion.linkages import coupler_curve, dead_centres, input_output, transmission_angle
 from linkwork.system import compile_system
 from linkwork.trajectory import Trajectory
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 from scipy.special import ellipj
 
-from linkwork.analysis.simulate import simulate
 from linkwork.model import Model
 from linkwork.modelfile import load, shipped
+from linkwork.motion.simulate import simulate
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linkwork.analysis.certificate import Interval, NoEnclosureError, arithmetic, outward
-from linkwork.analysis.homotopy import path_count, solve
-from linkwork.analysis.modes import Mode, Modes, Problem, modes
+from linkwork.assembly.certificate import Interval, NoEnclosureError, arithmetic, outward
+from linkwork.assembly.homotopy import path_count, solve
+from linkwork.assembly.modes import Mode, Modes, Problem, modes
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
 from linkwork.elements.drivers import Driver
 from linkwork.elements.joints import (

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicHermiteSpline
 
-from linkwork.analysis.check import check
-from linkwork.analysis.simulate import WITH_STATE_SPACE, simulate
 from linkwork.formulations import FORMULATIONS, NAMES
 from linkwork.model import Model
 from linkwork.modelfile import load, loads
+from linkwork.motion.check import check
+from linkwork.motion.simulate import WITH_STATE_SPACE, simulate
 
 T, THETA, RATE = np.loadtxt(Path(__file__).parent / "reference" / "A02_N2.csv", delimiter=",", skiprows=2).T[:3]
 

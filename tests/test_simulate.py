@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from linkwork.analysis.simulate import WITH_STATE_SPACE, simulate
 from linkwork.elements.forces import PointForce, Torque
 from linkwork.equations.body import body_equations
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError
@@ -15,6 +14,7 @@ from linkwork.expressions.graph import sqrt, symbol
 from linkwork.expressions.parser import parse
 from linkwork.formulations import FORMULATIONS, NAMES, right_side
 from linkwork.modelfile import load, loads
+from linkwork.motion.simulate import WITH_STATE_SPACE, simulate
 from linkwork.system import compile_system
 
 

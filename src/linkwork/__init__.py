@@ -4,15 +4,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from linkwork.analysis.assembly import assemble
-    from linkwork.analysis.check import check
-    from linkwork.analysis.compare import compare
-    from linkwork.analysis.explain import explain
-    from linkwork.analysis.kinematics import kinematics
-    from linkwork.analysis.modes import modes
-    from linkwork.analysis.simulate import simulate
+    from linkwork.assembly.assemble import assemble
+    from linkwork.assembly.modes import modes
+    from linkwork.comparison.compare import compare
+    from linkwork.lecture.explain import explain
     from linkwork.model import Model
     from linkwork.modelfile import load, loads
+    from linkwork.motion.check import check
+    from linkwork.motion.kinematics import kinematics
+    from linkwork.motion.simulate import simulate
     from linkwork.trajectory import Trajectory
 
 __version__ = "0.1.0"
@@ -33,15 +33,15 @@ __all__ = [
 _HOMES = {
     "Model": "model",
     "Trajectory": "trajectory",
-    "assemble": "analysis.assembly",
-    "check": "analysis.check",
-    "compare": "analysis.compare",
-    "explain": "analysis.explain",
-    "kinematics": "analysis.kinematics",
+    "assemble": "assembly.assemble",
+    "check": "motion.check",
+    "compare": "comparison.compare",
+    "explain": "lecture.explain",
+    "kinematics": "motion.kinematics",
     "load": "modelfile",
     "loads": "modelfile",
-    "modes": "analysis.modes",
-    "simulate": "analysis.simulate",
+    "modes": "assembly.modes",
+    "simulate": "motion.simulate",
 }
 
 

@@ -41,10 +41,10 @@ class WithChoices(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         from inspect import signature
 
-        from linkwork.analysis.explain import METHODS
-        from linkwork.analysis.simulate import STABILIZATIONS, simulate
         from linkwork.formulations import NAMES
         from linkwork.integrators.explicit import INTEGRATORS
+        from linkwork.lecture.explain import METHODS
+        from linkwork.motion.simulate import STABILIZATIONS, simulate
 
         choices = {
             "formulation": METHODS if ctx.info_name == "explain" else NAMES,
@@ -131,7 +131,7 @@ def check(
     json: Json = False,
 ) -> None:
     """Check a model: counts, freedoms, redundant rows, reactions, start values."""
-    from linkwork.analysis.check import check
+    from linkwork.motion.check import check
     from linkwork.view.report import aligned, as_json, check_lines
 
     report = check(started(model, set_, mode, keep), weights=_weights(weights), assemble=assemble)
@@ -169,7 +169,7 @@ def assemble(
     if sliced and not all_modes:
         raise UsageError("--slice goes with --all", "usage")
     if all_modes:
-        from linkwork.analysis.modes import free_coordinates, modes
+        from linkwork.assembly.modes import free_coordinates, modes
         from linkwork.view.modes import write
         from linkwork.view.report import mode_lines, progress
 
@@ -180,7 +180,7 @@ def assemble(
             write(found, mechanism, file)
         data, lines = found.as_dict(), mode_lines(found)
     else:
-        from linkwork.analysis.assembly import assemble
+        from linkwork.assembly.assemble import assemble
         from linkwork.document import save
         from linkwork.modelfile import SUFFIXES, with_start
         from linkwork.view.report import assembly_lines
@@ -222,8 +222,8 @@ def kinematics(
     json: Json = False,
 ) -> None:
     """Move a mechanism as its drivers prescribe, with driving forces and reactions."""
-    from linkwork.analysis.kinematics import kinematics
-    from linkwork.analysis.linkages import readings
+    from linkwork.motion.kinematics import kinematics
+    from linkwork.motion.linkages import readings
     from linkwork.view.report import reading_lines
 
     files = motion_files(output)
@@ -255,7 +255,7 @@ def run(
     json: Json = False,
 ) -> None:
     """Simulate a model. End, step and tolerances are those of the model unless given."""
-    from linkwork.analysis.simulate import simulate
+    from linkwork.motion.simulate import simulate
 
     options = {
         **{"t_end": t_end, "step": step, "rtol": rtol, "atol": atol, "formulation": formulation},
@@ -319,7 +319,7 @@ def compare(
     json: Json = False,
 ) -> None:
     """Run a model by all formulations and compare cost and accuracy. Settings are those of the model unless given."""
-    from linkwork.analysis.compare import compare
+    from linkwork.comparison.compare import compare
     from linkwork.modelfile import load
     from linkwork.view.comparison import SUFFIXES, as_csv, as_text, write
     from linkwork.view.report import as_json, progress
@@ -353,7 +353,7 @@ def explain(
     json: Json = False,
 ) -> None:
     """Work out a formulation on a model step by step, in symbols and numbers."""
-    from linkwork.analysis.explain import explain
+    from linkwork.lecture.explain import explain
     from linkwork.modelfile import load
     from linkwork.view.report import as_json, progress
     from linkwork.view.worked import FORMATS, save, text
@@ -407,7 +407,7 @@ def started(model: str, set_: Sequence[str] | None, mode: int | None, keep: Sequ
         if keep:
             raise UsageError("--keep goes with --mode", "usage")
         return mechanism
-    from linkwork.analysis.modes import free_coordinates, in_mode
+    from linkwork.assembly.modes import free_coordinates, in_mode
 
     return in_mode(mechanism, mode, free_coordinates(mechanism, keep or ()))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from linkwork.analysis.compare import COLUMNS, Comparison, Row
+from linkwork.comparison.compare import COLUMNS, Comparison, Row
 from linkwork.errors import UsageError
 from linkwork.files import write_text
 from linkwork.view.plot import COLORS, GRID, INK, save

@@ -8,7 +8,7 @@ from html import escape
 from math import atan2, cos, hypot, sin
 from pathlib import Path
 
-from linkwork.analysis.modes import Mode, Modes
+from linkwork.assembly.modes import Mode, Modes
 from linkwork.elements.bodies import Body, PlanarBody
 from linkwork.elements.joints import PointPair
 from linkwork.elements.vectors import Components

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from linkwork.errors import LinkworkError, ModelError, Unfinished
 
 if TYPE_CHECKING:
-    from linkwork.analysis.assembly import Assembly
-    from linkwork.analysis.check import Report
-    from linkwork.analysis.modes import Modes
+    from linkwork.assembly.assemble import Assembly
+    from linkwork.assembly.modes import Modes
+    from linkwork.motion.check import Report
     from linkwork.trajectory import Trajectory
 
 Lines = list[tuple[str, str]]

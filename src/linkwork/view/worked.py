@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from textwrap import wrap
 
-from linkwork.analysis.exercise import Block, Formula, Grid, Heading, Paragraph, Table, Worked
 from linkwork.errors import UsageError
 from linkwork.files import write_text
+from linkwork.lecture.exercise import Block, Formula, Grid, Heading, Paragraph, Table, Worked
 from linkwork.view.formulas import mathml, plain
 
 WIDTH = 100  # of paragraphs on the terminal

@@ -7,9 +7,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from linkwork.analysis.initial import Place, Rank, Start, Weights, approach, gaps_by_element, size, start_values
 from linkwork.equations.body import body_equations
 from linkwork.model import Model
+from linkwork.motion.initial import Place, Rank, Start, Weights, approach, gaps_by_element, size, start_values
 from linkwork.soundness import sound
 
 Redundancy: TypeAlias = Literal["none", "structural", "geometric", "at this position"]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.analysis.driving import quoted
+from linkwork.motion.driving import quoted
 
 Array = NDArray[np.float64]
 # (t, q) -> Psi, Psi_q, Psi_t; positions and rows scaled so that all numbers are of order one

@@ -31,7 +31,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.analysis.homotopy import Polynomial
+from linkwork.assembly.homotopy import Polynomial
 from linkwork.errors import ModelError
 from linkwork.expressions.evaluation import Arithmetic, evaluate, float_arithmetic
 from linkwork.expressions.graph import Expr

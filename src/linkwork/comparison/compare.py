@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.analysis.simulate import STABILIZATIONS, Stabilization, simulate
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, check_choice
 from linkwork.formulations import NAMES
 from linkwork.integrators.explicit import INTEGRATORS
 from linkwork.integrators.loop import Settings
 from linkwork.model import Model
+from linkwork.motion.simulate import STABILIZATIONS, Stabilization, simulate
 from linkwork.soundness import sound
 from linkwork.trajectory import Trajectory
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.analysis.singular import Passed, named
 from linkwork.equations.equations import TIME, Equations
 from linkwork.expressions.evaluation import evaluate, numpy_arithmetic
 from linkwork.expressions.graph import Expr
+from linkwork.motion.singular import Passed, named
 
 Array = NDArray[np.float64]
 

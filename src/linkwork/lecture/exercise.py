@@ -10,13 +10,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.analysis.symbolic import MOST_COORDINATES, Matrix, Numbers, Reduction, Symbols
 from linkwork.equations.equations import TIME
 from linkwork.expressions import printers
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.expressions.rational import Rational, latex
 from linkwork.formulations import RankDecision
+from linkwork.lecture.symbolic import MOST_COORDINATES, Matrix, Numbers, Reduction, Symbols
 
 Array = NDArray[np.floating[Any]]
 

@@ -12,11 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork import projection
-from linkwork.analysis.check import notes
-from linkwork.analysis.initial import Place, Weights, start_values
-from linkwork.analysis.passing import singular_positions
-from linkwork.analysis.results import check_memory, columns, fill_report
-from linkwork.analysis.singular import about_singular
 from linkwork.elements.drivers import Driver
 from linkwork.equations.body import body_equations
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, check_choice
@@ -37,6 +32,11 @@ from linkwork.integrators.loop import (
     report_times,
 )
 from linkwork.model import Model
+from linkwork.motion.check import notes
+from linkwork.motion.initial import Place, Weights, start_values
+from linkwork.motion.passing import singular_positions
+from linkwork.motion.results import check_memory, columns, fill_report
+from linkwork.motion.singular import about_singular
 from linkwork.native.kernels import Pointer, call, kernel, offset
 from linkwork.native.lowering import NativeFunction
 from linkwork.projection import measure, project, project_start

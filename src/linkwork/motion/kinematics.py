@@ -27,11 +27,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork import projection
-from linkwork.analysis.check import notes
-from linkwork.analysis.driving import check_driving, quoted, singular_start
-from linkwork.analysis.initial import Place, start_values
-from linkwork.analysis.results import check_memory, columns, fill_report
-from linkwork.analysis.singular import (
+from linkwork.equations.body import body_equations
+from linkwork.equations.equations import TIME, Equations
+from linkwork.errors import Interrupted, NumericalStop, UsageError
+from linkwork.expressions.evaluation import evaluate
+from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
+from linkwork.integrators.loop import report_times
+from linkwork.model import Model
+from linkwork.motion.check import notes
+from linkwork.motion.driving import check_driving, quoted, singular_start
+from linkwork.motion.initial import Place, start_values
+from linkwork.motion.results import check_memory, columns, fill_report
+from linkwork.motion.singular import (
     MOST_TOLD,
     Instant,
     Limit,
@@ -43,13 +50,6 @@ from linkwork.analysis.singular import (
     named,
     passed_between,
 )
-from linkwork.equations.body import body_equations
-from linkwork.equations.equations import TIME, Equations
-from linkwork.errors import Interrupted, NumericalStop, UsageError
-from linkwork.expressions.evaluation import evaluate
-from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
-from linkwork.integrators.loop import report_times
-from linkwork.model import Model
 from linkwork.native.kernels import Pointer, call, kernel, offset
 from linkwork.native.lowering import NativeFunction, Program, compile_programs
 from linkwork.projection import CONVERGED, copied, largest, project, project_start

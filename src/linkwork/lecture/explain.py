@@ -10,14 +10,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from linkwork.analysis.exercise import Exercise, Instant, Worked
-from linkwork.analysis.simulate import simulate
-from linkwork.analysis.steps import METHODS
-from linkwork.analysis.symbolic import Numbers
 from linkwork.equations.body import body_equations
 from linkwork.equations.equations import TIME
 from linkwork.errors import UsageError, check_choice
+from linkwork.lecture.exercise import Exercise, Instant, Worked
+from linkwork.lecture.steps import METHODS
+from linkwork.lecture.symbolic import Numbers
 from linkwork.model import Model
+from linkwork.motion.simulate import simulate
 from linkwork.soundness import sound
 
 __all__ = ["METHODS", "Worked", "explain"]

@@ -23,11 +23,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.analysis import deflation, homotopy
-from linkwork.analysis.assembly import assemble
-from linkwork.analysis.certificate import certified
-from linkwork.analysis.initial import Place, check_defined, size
-from linkwork.analysis.isotropic import (
+from linkwork.assembly import deflation, homotopy
+from linkwork.assembly.assemble import assemble
+from linkwork.assembly.certificate import certified
+from linkwork.assembly.isotropic import (
     BACK,
     MIRROR,
     PLACE,
@@ -48,6 +47,7 @@ from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ZERO, Expr, constant, cos, sin
 from linkwork.model import Model
+from linkwork.motion.initial import Place, check_defined, size
 from linkwork.native.lowering import Program, compile_programs
 
 Array = NDArray[np.float64]

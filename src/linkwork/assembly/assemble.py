@@ -13,7 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.analysis.initial import (
+from linkwork.equations.body import body_equations
+from linkwork.errors import ModelError, check_choice
+from linkwork.model import Model
+from linkwork.motion.initial import (
     CLOSED_BESIDE,
     Place,
     Start,
@@ -27,9 +30,6 @@ from linkwork.analysis.initial import (
     size,
     with_consistent_velocity,
 )
-from linkwork.equations.body import body_equations
-from linkwork.errors import ModelError, check_choice
-from linkwork.model import Model
 from linkwork.soundness import sound
 
 OTHER_SKETCHES = 40

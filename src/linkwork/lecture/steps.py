@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from linkwork.analysis.exercise import MOST_COLUMNS, Array, Exercise, Method, number
+from linkwork.lecture.exercise import MOST_COLUMNS, Array, Exercise, Method, number
 from linkwork.system import EPS, RANK_TOLERANCE
 
 TIE = 1e-9  # pivots that differ by less are equal, and the first is taken

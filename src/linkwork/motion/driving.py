@@ -14,11 +14,11 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.analysis.initial import Place, check_defined, closed, size, start_values
 from linkwork.equations.equations import Equations
 from linkwork.errors import ModelError
 from linkwork.expressions.graph import constant
 from linkwork.model import Model
+from linkwork.motion.initial import Place, check_defined, closed, size, start_values
 
 Array = NDArray[np.float64]
 

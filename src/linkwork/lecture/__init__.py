@@ -1,0 +1,1 @@
+"""Formulations worked out step by step."""

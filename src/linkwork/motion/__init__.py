@@ -1,0 +1,1 @@
+"""Check, start values, motion in time and driven motion of a mechanism."""
