@@ -8,13 +8,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from linkwork.native import cache, kernels, machine
-from linkwork.native.kernels import Pointer, call, kernel, offset
+from linkwork.native.kernels import Pointer, call, integer, kernel, offset, size_of, take
 
 HALF = 0.5
 
@@ -55,6 +55,44 @@ def test_a_kernel_calls_machine_code_by_address() -> None:
     every_hypotenuse(hypotenuse.address, x, p, native, w, 3)
     every_hypotenuse.python(hypotenuse.address, x, p, interpreted, w, 3)
     assert native.tolist() == interpreted.tolist() == [10.0, 26.0, 34.0]
+
+
+class Places(NamedTuple):
+    squares: Pointer
+    sums: Pointer
+    rest: Pointer
+
+
+def places(w: Pointer, n: int) -> Places:
+    squares, w = take(w, n)
+    sums, w = take(w, n + 1)
+    return Places(squares, sums, w)
+
+
+@kernel
+def sum_squares(n: int, x: Pointer, w: Pointer) -> int:
+    """Running sums of x_i^2, with the integer that stands behind x as their start."""
+    at = places(w, n)
+    at.sums[0] = float(integer(x, n))
+    for i in range(n):
+        at.squares[i] = x[i] * x[i]
+        at.sums[i + 1] = at.sums[i] + at.squares[i]
+    return int(at.sums[n])
+
+
+def test_memory_is_described_once_by_the_function_that_takes_it_apart() -> None:
+    """Machine code and Python find the same places in memory of exactly the size that `size_of` tells."""
+    x = np.array([3.0, 4.0, 12.0, 0.0])
+    x[3:].view(np.int64)[0] = 2**62 + 1  # no double holds this number
+    assert integer(x, 3) == 2**62 + 1
+    x[3:].view(np.int64)[0] = 7
+    size = size_of(places, 3)
+    assert size == 7
+    native, stepped = np.zeros(size), np.zeros(size)
+    assert sum_squares(3, x, native) == sum_squares.python(3, x, stepped) == 7 + 169
+    assert native.tolist() == stepped.tolist() == [9.0, 16.0, 144.0, 7.0, 16.0, 32.0, 176.0]
+    with pytest.raises(IndexError):
+        sum_squares.python(3, x, np.zeros(size - 1))
 
 
 def test_arrays_of_another_kind_are_refused() -> None:

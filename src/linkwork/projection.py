@@ -14,6 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.dense.vectors import copy, largest
 from linkwork.native.kernels import Kernel, Pointer, call, kernel, offset
 from linkwork.native.lowering import NativeFunction
 from linkwork.system import ALIGN, CLOSE, CONSTRAINTS, M_ROWS, N_CLOSED, N_Q, N_V, System
@@ -25,21 +26,6 @@ ROUNDING = 4 * 2.0**-52  # of 1 + |q|: nothing is left to correct
 ACCEPTED = 1e-9  # of 1 + |q|: a projection that stalls above this has failed
 CONVERGED, NOT_CONVERGED, LAST_TIME = 0.0, 1.0, 2.0
 INF = math.inf
-
-
-def largest(values: Pointer, n: int) -> float:
-    """max |values|, NaN if one of them is."""
-    result = 0.0
-    for i in range(n):
-        size = abs(values[i])
-        if not size <= result:
-            result = size
-    return result
-
-
-def copied(source: Pointer, n: int, target: Pointer) -> None:
-    for i in range(n):
-        target[i] = source[i]
 
 
 @kernel
@@ -70,8 +56,8 @@ def project(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
         if not falling or (gap <= ROUNDING * scale and rate <= ROUNDING * speed):
             break
 
-    copied(offset(best, 1), n, y)
-    copied(offset(x, 1 + n), 2, offset(y, n))
+    copy(offset(best, 1), y, n)
+    copy(offset(x, 1 + n), offset(y, n), 2)
     y[n + 2] = before
     y[n + 3] = gap
     y[n + 4] = rate
@@ -82,7 +68,7 @@ def project(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 def measure(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     """The same without correcting anything."""
     n, m = int(p[N_Q]) + int(p[N_V]), int(p[M_ROWS])
-    copied(offset(x, 1), n + 2, y)
+    copy(offset(x, 1), y, n + 2)
     call(int(p[CONSTRAINTS]), x, p, w, offset(w, 2 * m))
     gap = largest(w, m)
     y[n + 2] = gap

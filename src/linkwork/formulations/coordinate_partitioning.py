@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 
-from linkwork.formulations.dense import (
-    clear,
+from linkwork.dense.matrices import (
     complete_lu,
-    copy,
     multiply_z_transposed,
     permute,
     permute_back,
@@ -16,6 +14,7 @@ from linkwork.formulations.dense import (
     solve_upper_transposed,
     trapezoid,
 )
+from linkwork.dense.vectors import clear, copy
 from linkwork.formulations.maggi import add_free_motion, reduced_mass
 from linkwork.formulations.refinement import (
     PASSES,

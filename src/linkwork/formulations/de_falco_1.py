@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 
-from linkwork.formulations.dense import (
+from linkwork.dense.matrices import (
     EPSILON,
     SINGULAR,
     apply_semidefinite_inverse,
     cholesky,
-    copy,
-    dot,
     gram,
     pivoted_cholesky,
     solve_rows,
@@ -20,6 +18,7 @@ from linkwork.formulations.dense import (
     transpose_times,
     trapezoid,
 )
+from linkwork.dense.vectors import copy, dot
 from linkwork.formulations.refinement import (
     PASSES,
     SINGULAR_MASS,

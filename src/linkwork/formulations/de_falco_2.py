@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-from linkwork.formulations.dense import (
+from linkwork.dense.matrices import (
     SINGULAR,
-    add,
     apply_semidefinite_inverse,
     gram,
     null_rows,
@@ -14,6 +13,7 @@ from linkwork.formulations.dense import (
     product,
     trapezoid,
 )
+from linkwork.dense.vectors import add
 from linkwork.formulations.maggi import applied_force_left
 from linkwork.formulations.orthogonal import factor, pseudo_inverse, pseudo_inverse_transposed
 from linkwork.formulations.refinement import (

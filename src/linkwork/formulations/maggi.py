@@ -11,16 +11,16 @@ The basis is held in the rows of a matrix, V^T.
 
 from __future__ import annotations
 
-from linkwork.formulations.dense import (
+from linkwork.dense.matrices import (
     SINGULAR,
     add_columns,
     cholesky,
-    dot,
     product,
     solve_upper,
     solve_upper_transposed,
     transpose_times,
 )
+from linkwork.dense.vectors import dot
 from linkwork.formulations.refinement import vector
 from linkwork.native.kernels import Pointer, offset
 

@@ -9,8 +9,7 @@ of Q's and of Z's reflections, and P.
 
 from __future__ import annotations
 
-from linkwork.formulations.dense import (
-    clear,
+from linkwork.dense.matrices import (
     multiply_q,
     multiply_q_transposed,
     multiply_z,
@@ -23,6 +22,7 @@ from linkwork.formulations.dense import (
     transpose,
     trapezoid,
 )
+from linkwork.dense.vectors import clear
 from linkwork.formulations.refinement import matrix, vector
 from linkwork.native.kernels import Pointer
 

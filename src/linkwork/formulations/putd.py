@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import math
 
-from linkwork.formulations.dense import (
-    clear,
-    multiply_q,
-    null_rows,
-    permute,
-    solve_upper_transposed,
-    staircase_qr,
-    transpose,
-)
+from linkwork.dense.matrices import multiply_q, null_rows, permute, solve_upper_transposed, staircase_qr, transpose
+from linkwork.dense.vectors import clear
 from linkwork.formulations.maggi import add_free_motion, reduced_mass
 from linkwork.formulations.orthogonal import complete, pseudo_inverse_transposed
 from linkwork.formulations.refinement import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from linkwork.formulations.dense import null_rows
+from linkwork.dense.matrices import null_rows
 from linkwork.formulations.maggi import add_free_motion, reduced_mass
 from linkwork.formulations.orthogonal import factor, pseudo_inverse, pseudo_inverse_transposed
 from linkwork.formulations.refinement import (

@@ -16,13 +16,8 @@ from __future__ import annotations
 
 import math
 
-from linkwork.formulations.dense import (
-    add,
-    copy,
-    dot,
-    fill,
-    transpose_times,
-)
+from linkwork.dense.matrices import transpose_times
+from linkwork.dense.vectors import add, copy, dot, fill
 from linkwork.native.kernels import Pointer, offset
 
 MATRICES = 11

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from linkwork.formulations.dense import add_columns, copy, dot, fill, gram, symmetric_schur, times, transpose_times
+from linkwork.dense.matrices import add_columns, gram, symmetric_schur, times, transpose_times
+from linkwork.dense.vectors import copy, dot, fill
 from linkwork.formulations.maggi import add_free_motion, reduced_mass
 from linkwork.formulations.refinement import (
     NOT_CONVERGED,

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import math
 
+from linkwork.dense.vectors import copy, largest
 from linkwork.native.kernels import Pointer, call, kernel, offset
 from linkwork.native.lowering import NativeFunction
-from linkwork.projection import CONVERGED, LAST_TIME, NOT_CONVERGED, copied, largest
+from linkwork.projection import CONVERGED, LAST_TIME, NOT_CONVERGED
 from linkwork.system import (
     CHART,
     CHART_MEMORY,
@@ -52,8 +53,8 @@ def on_chart(state: Pointer, p: Pointer, gaps: Pointer, scratch: Pointer) -> boo
         if gap <= TOLERANCE * scale or not gap < last:
             break
         last = gap
-        copied(q, n_q, offset(chart, n_chart))
-        copied(gaps, m, offset(chart, n_chart + n_q))
+        copy(q, offset(chart, n_chart), n_q)
+        copy(gaps, offset(chart, n_chart + n_q), m)
         call(shift, chart, p, q, scratch)
     if not gap <= 1e3 * TOLERANCE * scale:
         return False
@@ -65,8 +66,8 @@ def on_chart(state: Pointer, p: Pointer, gaps: Pointer, scratch: Pointer) -> boo
         if gap <= TOLERANCE * scale or not gap < last:
             break
         last = gap
-        copied(v, n_v, offset(chart, n_chart))
-        copied(offset(gaps, m), m, offset(chart, n_chart + n_v))
+        copy(v, offset(chart, n_chart), n_v)
+        copy(offset(gaps, m), offset(chart, n_chart + n_v), m)
         call(push, chart, p, v, scratch)
     return gap <= 1e3 * TOLERANCE * scale
 
@@ -86,7 +87,7 @@ def derivative(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     n_q, n_v, m = int(p[N_Q]), int(p[N_V]), int(p[M_ROWS])
     state, gaps = w, offset(w, 3 + n_q + n_v)
     scratch = offset(gaps, 2 * m)
-    copied(x, 3 + n_q + n_v, state)
+    copy(x, state, 3 + n_q + n_v)
     if on_chart(state, p, gaps, scratch):
         call(int(p[DERIVATIVE]), state, p, y, scratch)
     else:
@@ -101,13 +102,13 @@ def keep(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     n = n_q + n_v
     state, gaps = w, offset(w, 3 + n)
     scratch = offset(gaps, 2 * m)
-    copied(x, 3 + n, state)
+    copy(x, state, 3 + n)
     call(int(p[CONSTRAINTS]), state, p, gaps, scratch)
     y[n + 2] = largest(gaps, m)
     solved = on_chart(state, p, gaps, scratch)
     chart = offset(p, int(p[CHART_MEMORY]))
     call(int(p[CHART]), state, p, chart, scratch)
-    copied(offset(state, 1), n + 2, y)
+    copy(offset(state, 1), y, n + 2)
     y[n + 3] = largest(gaps, m)
     y[n + 4] = largest(offset(gaps, m), m)
     y[n + 5] = CONVERGED if solved else NOT_CONVERGED

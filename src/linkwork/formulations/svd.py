@@ -4,18 +4,8 @@ from __future__ import annotations
 
 import math
 
-from linkwork.formulations.dense import (
-    add_columns,
-    copy,
-    dot,
-    fill,
-    gram,
-    jacobi_svd,
-    product,
-    sort_descending,
-    symmetric_schur,
-    transpose,
-)
+from linkwork.dense.matrices import add_columns, gram, jacobi_svd, product, sort_descending, symmetric_schur, transpose
+from linkwork.dense.vectors import copy, dot, fill
 from linkwork.formulations.maggi import add_free_motion, reduced_mass
 from linkwork.formulations.refinement import (
     NOT_CONVERGED,

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import math
 
-from linkwork.formulations.dense import (
+from linkwork.dense.matrices import (
     SINGULAR,
-    add,
     cholesky,
-    clear,
-    copy,
-    dot,
     multiply_q,
     multiply_z,
     multiply_z_transposed,
@@ -25,6 +21,7 @@ from linkwork.formulations.dense import (
     transpose,
     trapezoid,
 )
+from linkwork.dense.vectors import add, clear, copy, dot
 from linkwork.formulations.refinement import (
     PASSES,
     SINGULAR_MASS,

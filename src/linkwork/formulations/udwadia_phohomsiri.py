@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import math
 
-from linkwork.formulations.dense import (
-    copy,
-    gram,
-    multiply_q_transposed,
-    null_rows,
-    product,
-    solve_upper,
-    tall_qr,
-    times,
-)
+from linkwork.dense.matrices import gram, multiply_q_transposed, null_rows, product, solve_upper, tall_qr, times
+from linkwork.dense.vectors import copy
 from linkwork.formulations.maggi import applied_force_left
 from linkwork.formulations.orthogonal import factor, pseudo_inverse_transposed
 from linkwork.formulations.refinement import (

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-from linkwork.formulations.dense import (
+from linkwork.dense.matrices import (
     add_columns,
     cholesky,
-    copy,
     gram,
     solve_upper,
     solve_upper_transposed,
@@ -15,6 +14,7 @@ from linkwork.formulations.dense import (
     times,
     transpose_times,
 )
+from linkwork.dense.vectors import copy
 from linkwork.formulations.maggi import add_free_motion, reduced_mass
 from linkwork.formulations.refinement import (
     NOT_CONVERGED,

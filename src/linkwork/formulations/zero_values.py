@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from linkwork.formulations.dense import EPSILON, sort_descending
+from linkwork.dense.matrices import EPSILON, sort_descending
 from linkwork.native.kernels import Pointer
 
 

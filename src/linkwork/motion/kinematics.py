@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork import projection
+from linkwork.dense.vectors import copy, largest
 from linkwork.equations.body import body_equations
 from linkwork.equations.equations import TIME, Equations
 from linkwork.errors import Interrupted, NumericalStop, UsageError
@@ -52,7 +53,7 @@ from linkwork.motion.singular import (
 )
 from linkwork.native.kernels import Pointer, call, kernel, offset
 from linkwork.native.lowering import NativeFunction, Program, compile_programs
-from linkwork.projection import CONVERGED, copied, largest, project, project_start
+from linkwork.projection import CONVERGED, project, project_start
 from linkwork.sequences.hoisting import parameter_frontier
 from linkwork.soundness import sound
 from linkwork.system import EPS, System, compile_system
@@ -97,9 +98,9 @@ def solved(
     call(projection, r, p, y, scratch)
     if y[2 * n + 5] != CONVERGED or not y[2 * n + 3] <= CLOSED * (1.0 + largest(y, n)):
         return False
-    copied(y, 2 * n, offset(r, 1))
+    copy(y, offset(r, 1), 2 * n)
     call(close, r, p, z, scratch)
-    copied(r, 1 + 2 * n, z)
+    copy(r, z, 1 + 2 * n)
     lam, a = offset(z, 1 + 2 * n), offset(z, n_closed)
     for i in range(m):
         lam[i] = 0.0
@@ -123,12 +124,12 @@ def solved(
             break
     if not change <= SOLVED * size:
         return False
-    copied(a, n, offset(r, 1 + 2 * n))
-    copied(lam, m, offset(r, 1 + 3 * n))
+    copy(a, offset(r, 1 + 2 * n), n)
+    copy(lam, offset(r, 1 + 3 * n), m)
 
     # One step of inverse iteration: |x| falls by 1 + sigma^2/eps.
     null = offset(r, 1 + 3 * n + m)
-    copied(null, n, a)
+    copy(null, a, n)
     call(watch, z, p_own, new, scratch)
     length = 0.0
     for i in range(n):
@@ -197,7 +198,7 @@ def follow(
             good = good and smooth(state, trial, n)
             near = guard * own[BEST]
             if good and not trial[sigma] < near <= state[sigma]:
-                copied(trial, width, state)
+                copy(trial, state, width)
                 own[BEST] = max(own[BEST], state[sigma])
                 own[STEP] = max(own[STEP], 2.0 * h)
                 own[STEPS] += 1.0
@@ -206,7 +207,7 @@ def follow(
                 own[REJECTED] += 1.0
                 if own[STEP] < smallest:
                     return k
-        copied(state, width, offset(rows, k * width))
+        copy(state, offset(rows, k * width), width)
     return n_rows
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.dense.vectors import largest
 from linkwork.equations.equations import Equations
 from linkwork.errors import UsageError
 from linkwork.native.kernels import Pointer, call, kernel, offset
-from linkwork.projection import largest
 from linkwork.system import System
 
 Array = NDArray[np.float64]

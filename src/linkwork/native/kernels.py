@@ -9,9 +9,25 @@
     scale.address                      # void (*)(double *, int64_t, double), for other machine code
 
 The annotations are the C signature: int, float and Pointer (to doubles) as arguments, int or None as result. A kernel
-may call other plain functions of its module, `math`, `offset` and `call`, and read global integers and floats. It
-allocates nothing and raises nothing, so that its object code stands alone: numba is imported only where the code is not
-in the cache. `kernel.python` is the function itself, to be stepped through with NumPy arrays as pointers.
+may call other plain functions, `math`, `offset`, `take`, `integer` and `call`, make named tuples, and read global
+integers and floats. It allocates nothing and raises nothing, so that its object code stands alone: numba is imported
+only where the code is not in the cache. `kernel.python` is the function itself, to be stepped through with NumPy arrays
+as pointers.
+
+The memory of a kernel is described once, by a plain function that takes it apart:
+
+    class Work(NamedTuple):
+        gaps: Pointer
+        trial: Pointer
+        rest: Pointer
+
+    def work(w: Pointer, n: int, m: int) -> Work:
+        gaps, w = take(w, 2 * m)
+        trial, w = take(w, 1 + n)
+        return Work(gaps, trial, w)
+
+The kernel calls it for its places, `size_of(work, n, m)` says how many doubles they are, and stepped through as Python
+every place is an array of its own size, so that nothing can be written beside it.
 """
 
 from __future__ import annotations
@@ -46,6 +62,32 @@ LIBRARY = """
 def offset(pointer: Pointer, n: int) -> Pointer:
     """The pointer `n` doubles further on."""
     return pointer[n:]
+
+
+def take(pointer: Pointer, count: int) -> tuple[Pointer, Pointer]:
+    """The next `count` doubles, and what lies behind them."""
+    return pointer[:count], pointer[count:]
+
+
+def integer(pointer: Pointer, k: int) -> int:
+    """The 64 bits of the k-th double as an integer: sizes and addresses stand so among numbers."""
+    return int(pointer[k : k + 1].view(np.int64)[0])
+
+
+class _Ruler:
+    """Stands for a pointer where only sizes are asked for."""
+
+    def __init__(self, place: int = 0) -> None:
+        self.place = place
+
+    def __getitem__(self, part: slice) -> _Ruler:
+        return _Ruler(self.place + (part.start or 0))
+
+
+def size_of(places: Callable[..., tuple[Any, ...]], *sizes: int) -> int:
+    """How many doubles a description of memory takes: where the last of its places, the rest, begins."""
+    rest = places(_Ruler(), *sizes)[-1]
+    return int(rest.place)
 
 
 def call(address: int, x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
@@ -121,7 +163,7 @@ def _globals_of(function: FunctionType) -> dict[str, Any]:
 def _content(function: FunctionType) -> list[str | bytes]:
     """Everything the compiled code depends on: bytecode and constants of the function and of all it calls."""
     parts: list[str | bytes] = []
-    seen: set[Any] = {offset, call}  # their machine code is written below, in _intrinsics
+    seen: set[Any] = {offset, take, integer, call}  # their machine code is written below, in _intrinsics
 
     def visit(f: FunctionType) -> None:
         if f in seen:
@@ -138,8 +180,12 @@ def _content(function: FunctionType) -> list[str | bytes]:
                 visit(value)
             elif isinstance(value, int | float):
                 parts.append(f"{name} = {value!r}")
+            elif isinstance(value, type) and issubclass(value, tuple):
+                parts.append(f"{name} = {value.__name__}{getattr(value, '_fields', ())}")
             elif value is not math:
-                raise TypeError(f"{f.__qualname__} reads '{name}', which is neither a number nor a plain function")
+                raise TypeError(
+                    f"{f.__qualname__} reads '{name}', which is neither a number, a plain function nor a named tuple"
+                )
 
     visit(function)
     return parts
@@ -152,7 +198,7 @@ def _numba_version() -> str:
 
 
 def _intrinsics() -> dict[Any, Any]:
-    """`offset` and `call` in LLVM IR."""
+    """`offset`, `take`, `integer` and `call` in LLVM IR."""
     from llvmlite import ir
 
     types: Any = import_module("numba.types")
@@ -167,6 +213,22 @@ def _intrinsics() -> dict[Any, Any]:
         return double_p(double_p, types.int64), codegen
 
     @intrinsic
+    def native_take(_context: Any, pointer: Any, n: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            both = arguments[0], builder.gep(arguments[0], [arguments[1]])
+            return context.make_tuple(builder, signature.return_type, both)
+
+        return types.UniTuple(double_p, 2)(double_p, types.int64), codegen
+
+    @intrinsic
+    def native_integer(_context: Any, pointer: Any, k: Any) -> Any:
+        def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            place = builder.gep(arguments[0], [arguments[1]])
+            return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()))
+
+        return types.int64(double_p, types.int64), codegen
+
+    @intrinsic
     def native_call(_context: Any, address: Any, x: Any, p: Any, y: Any, w: Any) -> Any:
         def codegen(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             pointer = ir.DoubleType().as_pointer()
@@ -176,7 +238,7 @@ def _intrinsics() -> dict[Any, Any]:
 
         return types.void(types.int64, double_p, double_p, double_p, double_p), codegen
 
-    return {offset: native_offset, call: native_call}
+    return {offset: native_offset, take: native_take, integer: native_integer, call: native_call}
 
 
 _native: dict[Any, Any] = {}

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 
+from linkwork.dense.vectors import add, clear, copy, dot, fill
 from linkwork.native.kernels import Pointer, offset
 
 EPSILON = 2.220446049250313e-16
@@ -22,26 +23,6 @@ SINGULAR = 1e-13
 SWEEPS = 40
 # Cosine of two rows that count as orthogonal.
 ORTHOGONAL = 1e-14
-
-
-def dot(x: Pointer, y: Pointer, start: int, stop: int) -> float:
-    """Sum of x[i] y[i], start <= i < stop; four partial sums because one would wait for itself."""
-    s0 = s1 = s2 = s3 = 0.0
-    last = stop - (stop - start) % 4
-    for i in range(start, last, 4):
-        s0 += x[i] * y[i]
-        s1 += x[i + 1] * y[i + 1]
-        s2 += x[i + 2] * y[i + 2]
-        s3 += x[i + 3] * y[i + 3]
-    for i in range(last, stop):
-        s0 += x[i] * y[i]
-    return (s0 + s1) + (s2 + s3)
-
-
-def add(y: Pointer, s: float, x: Pointer, start: int, stop: int) -> None:
-    """y[i] += s x[i], start <= i < stop."""
-    for i in range(start, stop):
-        y[i] += s * x[i]
 
 
 def add_columns(y: Pointer, s: float, x: Pointer, start: int, stop: int) -> None:
@@ -76,22 +57,6 @@ def rotate(x: Pointer, y: Pointer, c: float, s: float, stop: int) -> None:
         y[j + 1] = y1
         y[j + 2] = y2
         y[j + 3] = y3
-
-
-def fill(x: Pointer, value: float, count: int) -> None:
-    for i in range(count):
-        x[i] = value
-
-
-def clear(x: Pointer, start: int, stop: int) -> None:
-    for i in range(start, stop):
-        x[i] = 0.0
-
-
-def copy(x: Pointer, y: Pointer, count: int) -> None:
-    """y := x."""
-    for i in range(count):
-        y[i] = x[i]
 
 
 def transpose(A: Pointer, rows: int, columns: int, width: int, B: Pointer) -> None:

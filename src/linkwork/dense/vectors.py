@@ -1,0 +1,51 @@
+"""Vectors as pointers to doubles."""
+
+from __future__ import annotations
+
+from linkwork.native.kernels import Pointer
+
+
+def dot(x: Pointer, y: Pointer, start: int, stop: int) -> float:
+    """Sum of x[i] y[i], start <= i < stop; four partial sums because one would wait for itself."""
+    s0 = s1 = s2 = s3 = 0.0
+    last = stop - (stop - start) % 4
+    for i in range(start, last, 4):
+        s0 += x[i] * y[i]
+        s1 += x[i + 1] * y[i + 1]
+        s2 += x[i + 2] * y[i + 2]
+        s3 += x[i + 3] * y[i + 3]
+    for i in range(last, stop):
+        s0 += x[i] * y[i]
+    return (s0 + s1) + (s2 + s3)
+
+
+def add(y: Pointer, s: float, x: Pointer, start: int, stop: int) -> None:
+    """y[i] += s x[i], start <= i < stop."""
+    for i in range(start, stop):
+        y[i] += s * x[i]
+
+
+def fill(x: Pointer, value: float, count: int) -> None:
+    for i in range(count):
+        x[i] = value
+
+
+def clear(x: Pointer, start: int, stop: int) -> None:
+    for i in range(start, stop):
+        x[i] = 0.0
+
+
+def copy(x: Pointer, y: Pointer, count: int) -> None:
+    """y := x."""
+    for i in range(count):
+        y[i] = x[i]
+
+
+def largest(x: Pointer, count: int) -> float:
+    """max |x[i]|, NaN if one of them is."""
+    result = 0.0
+    for i in range(count):
+        size = abs(x[i])
+        if not size <= result:
+            result = size
+    return result
