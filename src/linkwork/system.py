@@ -22,6 +22,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.dense.rank import RANK_TOLERANCE
 from linkwork.equations.equations import ALPHA, BETA, TIME, Equations
 from linkwork.expressions.evaluation import evaluate, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
@@ -32,7 +33,6 @@ from linkwork.sequences.ldl import Factor, factorize
 Array = NDArray[np.float64]
 
 EPS = 3e-11  # eps of a row, relative to its diagonal entry of Psi_q M^-1 Psi_q^T at the start
-RANK_TOLERANCE = 1e-9  # of a formulation on full matrices, relative to the largest pivot or singular value
 WORK = (symbol("work dissipated"), symbol("work supplied"))  # carried along as two more unknowns of the integration
 Form = Literal["augmented", "ggl", "terms"]
 # p begins with what machine code that calls these functions must know of them: sizes, addresses, tolerances

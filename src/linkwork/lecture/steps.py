@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from linkwork.dense.rank import RANK_TOLERANCE
 from linkwork.lecture.exercise import MOST_COLUMNS, Array, Exercise, Method, number
-from linkwork.system import EPS, RANK_TOLERANCE
+from linkwork.system import EPS
 
 TIE = 1e-9  # pivots that differ by less are equal, and the first is taken
 
@@ -212,7 +213,7 @@ def svd(x: Exercise) -> tuple[Array, Array]:
     x.formula(
         "\\Psi_{q}^{T} = \\begin{bmatrix} W_{d} & W_{i} \\end{bmatrix} \\begin{bmatrix} \\Lambda_{1} & 0 \\\\ 0 & 0 "
         "\\end{bmatrix} U^{T}, \\quad \\Lambda_{1} = \\operatorname{diag}\\left("
-        + _list(x.rank.spectrum[: x.r])
+        + _list(x.rank.values[: x.r])
         + "\\right)"
     )
     W, values, U_T = np.linalg.svd(x.Psi_q.T)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork import projection
+from linkwork.dense.rank import RANK_TOLERANCE
 from linkwork.elements.drivers import Driver
 from linkwork.equations.body import body_equations
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, check_choice
@@ -41,7 +42,7 @@ from linkwork.native.kernels import Pointer, call, kernel, offset
 from linkwork.native.lowering import NativeFunction
 from linkwork.projection import measure, project, project_start
 from linkwork.soundness import sound
-from linkwork.system import CHART_MEMORY, RANK_TOLERANCE, Form, System, compile_system, repetitions
+from linkwork.system import CHART_MEMORY, Form, System, compile_system, repetitions
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
