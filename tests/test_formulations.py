@@ -348,6 +348,13 @@ def test_a_kept_value_near_the_tolerance_makes_the_rank_uncertain():
     assert not decide_rank([1.0, 0.5, 1e-5]).uncertain
 
 
+def test_rank_counts_values_above_the_tolerance_of_the_largest():
+    assert decide_rank([2.0, 1.0, 3e-9, 1e-9, 0.0]).rank == 3
+    assert decide_rank([2.0, 1.0, 3e-9], 1e-8).rank == 2
+    assert decide_rank([]).rank == 0
+    assert str(decide_rank([2.0, 1.0, 0.0])) == "rank: 2, gap 2.3e+15 in 2, 1, 0"
+
+
 def test_svd_reports_the_singular_values(shapes):
     p = problem(np.random.default_rng(SEED), 9, 7, 6, condition=1e5)
     decision = FORMULATIONS["svd"](*p.equations).rank

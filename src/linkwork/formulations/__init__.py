@@ -12,7 +12,7 @@ eigenvalues): a value counts as zero when it is at most `tolerance` times the la
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,7 +61,6 @@ class Formulation:
     description: str
     source: str
     needs_regular_mass: bool = False
-    needs_full_rank: bool = False
 
     def work_size(self, n: int, m: int) -> int:
         """Doubles of scratch for n coordinates and m constraints."""
@@ -118,24 +117,15 @@ def explain_refusal(name: str, status: int) -> NumericalStop:
     return NumericalStop(f"{name}: the equations or their solution contain infinite or undefined numbers", "not-finite")
 
 
-def would_do(*, regular_mass: bool = True, full_rank: bool = True) -> list[str]:
-    """Names of the formulations that do with such equations; those of the sequence need mass, not rank."""
-    return [
-        *(SEQUENCES if regular_mass else ()),
-        *(
-            f.name
-            for f in FORMULATIONS.values()
-            if (regular_mass or not f.needs_regular_mass) and (full_rank or not f.needs_full_rank)
-        ),
-    ]
+def would_do(*, regular_mass: bool) -> list[str]:
+    """Names of the formulations that do with such equations; those of the sequence need mass."""
+    listed = [f.name for f in FORMULATIONS.values() if regular_mass or not f.needs_regular_mass]
+    return [*SEQUENCES, *listed] if regular_mass else listed
 
 
-def _by_name(entries: Iterable[Formulation]) -> dict[str, Formulation]:
-    return {entry.name: entry for entry in entries}
-
-
-FORMULATIONS = _by_name(
-    (
+FORMULATIONS = {
+    formulation.name: formulation
+    for formulation in (
         Formulation(
             "coordinate-partitioning",
             coordinate_partitioning.coordinate_partitioning,
@@ -150,20 +140,8 @@ FORMULATIONS = _by_name(
             "null space from eigenvectors of Psi_q^T Psi_q",
             "kamman1984",
         ),
-        Formulation(
-            "qr",
-            qr.qr,
-            qr.take_places,
-            "null space from QR with column pivoting of Psi_q^T",
-            "kim1986",
-        ),
-        Formulation(
-            "svd",
-            svd.svd,
-            svd.take_places,
-            "null space from singular vectors of Psi_q^T",
-            "mani1985",
-        ),
+        Formulation("qr", qr.qr, qr.take_places, "null space from QR with column pivoting of Psi_q^T", "kim1986"),
+        Formulation("svd", svd.svd, svd.take_places, "null space from singular vectors of Psi_q^T", "mani1985"),
         Formulation(
             "putd",
             putd.putd,
@@ -212,6 +190,6 @@ FORMULATIONS = _by_name(
             "defalco2005",
         ),
     )
-)
+}
 
 NAMES = (*SEQUENCES, *FORMULATIONS)
