@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from linkwork.cli import answer
+from linkwork.dense.rank import RANK_TOLERANCE
 from linkwork.elements.bodies import PlanarBody, SpatialBody
 from linkwork.equations.body import body_equations
 from linkwork.errors import UsageError
@@ -24,7 +25,6 @@ from linkwork.lecture.symbolic import Numbers, Symbols, values_of
 from linkwork.model import Model
 from linkwork.modelfile import load
 from linkwork.motion.initial import start_values
-from linkwork.system import RANK_TOLERANCE
 from linkwork.view.formulas import mathml, plain
 from linkwork.view.worked import FORMATS, markdown, page, save, tex, text
 
@@ -122,7 +122,7 @@ def test_rank_is_decided_as_the_kernels_do(name: str, formulation: str) -> None:
     shown = re.search(r"descending\s+order:\s+(.*?)\.\n", sheet, re.DOTALL)
     assert shown is not None
     values = [float(value) for value in shown[1].replace("\n", " ").split(", ")]
-    np.testing.assert_allclose(values[: kernel.rank], np.sort(kernel.spectrum)[::-1][: kernel.rank], rtol=2e-3)
+    np.testing.assert_allclose(values[: kernel.rank], np.sort(kernel.values)[::-1][: kernel.rank], rtol=2e-3)
 
 
 # The pendulum of Pennestri and Vita (2004), eqs. (51)-(71)

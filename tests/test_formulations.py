@@ -8,10 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from linkwork.dense.rank import Rank, decide_rank
+from linkwork.equations.body import body_equations
 from linkwork.errors import NumericalStop, UsageError, check_choice
-from linkwork.formulations import FORMULATIONS, NAMES, RankDecision, work_size
-from linkwork.formulations.refinement import done
-from linkwork.native.kernels import Kernel
+from linkwork.formulations import FORMULATIONS, NAMES, pack, refinement, right_side
+from linkwork.formulations.refinement import measure_error, take_given, take_result
+from linkwork.modelfile import load
+from linkwork.motion.initial import start_values
+from linkwork.native.kernels import Kernel, size_of
+from linkwork.system import compile_system
 
 SEED = 20041215
 ALL = list(FORMULATIONS)
@@ -210,34 +215,79 @@ def test_wide_range_of_units(name, shapes):
     np.testing.assert_allclose(solution.a, a, rtol=1e-7, atol=1e-9 * np.abs(a).max())
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_nothing_in_the_workspace_or_the_results_need_be_set(name, shapes):
-    p = problem(np.random.default_rng(SEED), 7, 7, 5)
-    work, y = np.full(work_size(7, 7), np.nan), np.full(22, np.nan)
-    x = np.concatenate([part.ravel() for part in p.equations])
+def run_on_exact_arrays(call, name, p):
+    """What `call` of the kernel returns with memory of the size described and not a double more, nothing of it set."""
+    m, n = p.Psi_q.shape
+    x = pack(*p.equations, 1e-9)
+    y, w = np.full(size_of(take_result, n, m), np.nan), np.full(FORMULATIONS[name].work_size(n, m), np.nan)
+    assert len(x) == size_of(take_given, n, m) == 3 + n * n + m * n + n + m
     given = x.copy()
-    FORMULATIONS[name].kernel(x, np.array([7, 7, 1e-9]), y, work)
-    assert y[-1] == 5
-    np.testing.assert_allclose(y[:7], p.a, rtol=0, atol=1e-11)
-    np.testing.assert_array_equal(x, given)
+    call(x, np.zeros(0), y, w)
+    np.testing.assert_array_equal(x.view(np.int64), given.view(np.int64))
+    return take_result(y, n, m)
+
+
+@pytest.mark.parametrize(("n", "m", "r"), [(9, 8, 8), (7, 7, 5), (6, 9, 4)])
+@pytest.mark.parametrize("name", ALL)
+def test_machine_code_agrees_with_the_function_it_was_made_from(name, n, m, r):
+    """To rounding, times a condition number of 10, which some square: machine code rounds a sum of products once."""
+    p = problem(np.random.default_rng(SEED), n, m, r)
+    kernel = FORMULATIONS[name].kernel
+    native = run_on_exact_arrays(kernel, name, p)
+    with np.errstate(all="ignore"):
+        python = run_on_exact_arrays(kernel.python, name, p)
+    assert native.rank[0] == python.rank[0] == r
+    for one, other, expected in ((native.a, python.a, p.a), (native.lam, python.lam, p.lam)):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12 * np.abs(expected).max())
+        np.testing.assert_allclose(one, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+    np.testing.assert_allclose(native.spectrum[:r], python.spectrum[:r], rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [right_side.dynamics, right_side.derivative], ids=lambda kernel: kernel.name)
+def test_right_side_agrees_with_the_sequence(kernel):
+    """As machine code and as Python, on exact arrays; the condition number of the slider-crank costs three digits."""
+    e = body_equations(load("slider_crank"))
+    place = start_values(e).place
+    terms, sequence = compile_system(e, form="terms"), compile_system(e)
+    x = np.concatenate([[0.0], place.q, place.v, [0.0, 0.0]])
+    expected = sequence.functions[kernel.name](x, sequence.p())
+    p = terms.p(formulation=FORMULATIONS["udwadia-kalaba"].kernel.address)
+    inner = max(terms.functions[name].work for name in ("terms", "rates"))
+    for call in (kernel, kernel.python):
+        y = np.full(len(expected), np.nan)
+        call(x, p, y, np.full(right_side.scratch_size(len(e.q), len(e.v), len(e.Psi), inner), np.nan))
+        np.testing.assert_allclose(y, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_well_conditioned_equations_need_no_second_pass(name, monkeypatch):
     """A second pass would set right what the first does wrong, such as a sign of gamma, and hide it."""
-    function = FORMULATIONS[name].function
-    passes = []
+    errors = []
 
-    def counted(*arguments):
-        passes.append(done(*arguments))
-        return passes[-1]
+    def measure(*arguments):
+        errors.append(measure_error(*arguments))
+        return errors[-1]
 
-    monkeypatch.setitem(function.__globals__, "done", counted)
+    monkeypatch.setattr(refinement, "measure_error", measure)
     p = problem(np.random.default_rng(SEED), 7, 7, 5)
-    a, lam, spectrum, work = np.zeros(7), np.zeros(7), np.zeros(7), np.zeros(work_size(7, 7))
-    assert function(p.M.ravel(), p.Psi_q.ravel(), p.Q, p.gamma, 7, 7, 1e-9, a, lam, spectrum, work) == 5
-    assert passes == [0.0]
-    np.testing.assert_allclose(a, p.a, rtol=0, atol=1e-12)
+    result = run_on_exact_arrays(FORMULATIONS[name].kernel.python, name, p)
+    assert result.rank[0] == 5
+    assert len(errors) == 1
+    np.testing.assert_allclose(result.a, p.a, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+@pytest.mark.parametrize("name", ALL)
+def test_results_scale_with_the_unit_of_length(name, factor, shapes):
+    """All coordinates in another unit: M changes with its square, Psi_q and Q with it, a with its inverse, lam not."""
+    rng = np.random.default_rng(SEED)
+    for n, m, r in ((9, 8, 8), (7, 7, 5)):
+        p = problem(rng, n, m, r)
+        M, Psi_q, Q = p.M * factor**2, p.Psi_q * factor, p.Q * factor
+        solution = FORMULATIONS[name](M, Psi_q, Q, p.gamma)
+        assert solution.rank.rank == r
+        np.testing.assert_allclose(solution.a * factor, p.a, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(solution.lam, p.lam, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if name not in FOR_SINGULAR_MASS])
@@ -287,21 +337,28 @@ def test_machine_code_of_one_formulation():
 
 
 def test_gap_of_full_rank_is_measured_against_rounding():
-    assert RankDecision(2, np.array([1.0, 0.5])).gap == pytest.approx(0.5 / np.finfo(float).eps)
-    assert RankDecision(1, np.array([1.0, 1e-12])).gap == pytest.approx(1e12)
-    assert not RankDecision(0, np.zeros(2)).uncertain
+    assert Rank(np.array([1.0, 0.5]), 2).gap == pytest.approx(0.5 / np.finfo(float).eps)
+    assert Rank(np.array([1.0, 1e-12]), 1).gap == pytest.approx(1e12)
+    assert not Rank(np.zeros(2), 0).uncertain
 
 
 def test_a_kept_value_near_the_tolerance_makes_the_rank_uncertain():
     """1e-7 of the largest is kept at a tolerance of 1e-9, a little closer to a singular position it would not be."""
-    assert RankDecision(3, np.array([1.0, 0.5, 1e-7])).uncertain
-    assert not RankDecision(3, np.array([1.0, 0.5, 1e-5])).uncertain
+    assert decide_rank([1.0, 0.5, 1e-7]).uncertain
+    assert not decide_rank([1.0, 0.5, 1e-5]).uncertain
+
+
+def test_rank_counts_values_above_the_tolerance_of_the_largest():
+    assert decide_rank([2.0, 1.0, 3e-9, 1e-9, 0.0]).rank == 3
+    assert decide_rank([2.0, 1.0, 3e-9], 1e-8).rank == 2
+    assert decide_rank([]).rank == 0
+    assert str(decide_rank([2.0, 1.0, 0.0])) == "rank: 2, gap 2.3e+15 in 2, 1, 0"
 
 
 def test_svd_reports_the_singular_values(shapes):
     p = problem(np.random.default_rng(SEED), 9, 7, 6, condition=1e5)
     decision = FORMULATIONS["svd"](*p.equations).rank
-    np.testing.assert_allclose(decision.spectrum[:6], np.linalg.svd(p.Psi_q)[1][:6], rtol=1e-9)
+    np.testing.assert_allclose(decision.values[:6], np.linalg.svd(p.Psi_q)[1][:6], rtol=1e-9)
 
 
 def test_unknown_name_and_wrong_shape_are_refused():

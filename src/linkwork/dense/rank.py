@@ -1,42 +1,57 @@
-"""The rank of a matrix, decided on its singular values or pivots."""
+"""The rank of a matrix, decided on values such as singular values or pivots."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-Array = NDArray[np.float64]
+from linkwork.dense.vectors import EPSILON
 
-RANK_TOLERANCE = 1e-9  # of the largest value: what is smaller counts as zero; rounding of scaled matrices is far below
-CLEAR_GAP = 1e3  # a decision is clear if the values on its two sides differ by this factor, and so from the tolerance
+# A value counts as zero when it is at most this fraction of the largest: far above the rounding of a Jacobian computed
+# from coordinates and far below what a mechanism's lengths make, so that what lies near it is neither.
+RANK_TOLERANCE = 1e-9
+# The last value kept should be this much larger than the first one dropped, and than the tolerance: a matrix a
+# thousandth off could not turn the decision.
+CLEAR_GAP = 1e3
 
 
 @dataclass(frozen=True)
 class Rank:
-    """`rank` of the values, largest first, count; the others are taken for zero."""
+    """A rank and the values it was decided on, largest first: `rank` kept ones, then those dropped.
 
-    values: Array
+    A method that stops at the first value it drops leaves the others zero.
+    """
+
+    values: NDArray[np.float64]
     rank: int
-
-    @classmethod
-    def of(cls, values: Array, tolerance: float = RANK_TOLERANCE) -> Rank:
-        return cls(values, int(np.sum(values > tolerance * values[0])) if len(values) else 0)
 
     @property
     def smallest(self) -> float:
-        """The smallest value that counts."""
+        """The smallest value kept, 1 if there is none."""
         return float(self.values[self.rank - 1]) if self.rank else 1.0
 
     @property
     def gap(self) -> float:
-        """The last value that counts by the first that does not, which is at least rounding of the largest."""
-        if self.rank in (0, len(self.values)):
-            return np.inf
-        return self.smallest / max(float(self.values[self.rank]), np.finfo(float).eps * float(self.values[0]))
+        """The last value kept by the first one dropped, which is at least rounding of the largest."""
+        if self.rank == 0:
+            return float("inf")
+        dropped = self.values[self.rank] if self.rank < len(self.values) else 0.0
+        return float(self.smallest / max(dropped, EPSILON * self.values[0]))
 
     @property
     def uncertain(self) -> bool:
         near = self.rank > 0 and self.smallest < CLEAR_GAP * RANK_TOLERANCE * self.values[0]
         return self.gap < CLEAR_GAP or bool(near)
+
+    def __str__(self) -> str:
+        values = ", ".join(f"{value:.3g}" for value in self.values)
+        certainty = "rank uncertain" if self.uncertain else "rank"
+        return f"{certainty}: {self.rank}, gap {self.gap:.2g} in {values}"
+
+
+def decide_rank(values: ArrayLike, tolerance: float = RANK_TOLERANCE) -> Rank:
+    """The number of values, largest first, above `tolerance` times the largest."""
+    values = np.asarray(values, dtype=float)
+    return Rank(values, int(np.sum(values > tolerance * np.max(values, initial=0.0))))

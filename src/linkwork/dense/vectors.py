@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from linkwork.native.kernels import Pointer
 
+EPSILON = 2.0**-52  # the distance of 1 to the next double: relative rounding
+
 
 def dot(x: Pointer, y: Pointer, start: int, stop: int) -> float:
     """Sum of x[i] y[i], start <= i < stop; four partial sums because one would wait for itself."""
@@ -23,6 +25,12 @@ def add(y: Pointer, s: float, x: Pointer, start: int, stop: int) -> None:
     """y[i] += s x[i], start <= i < stop."""
     for i in range(start, stop):
         y[i] += s * x[i]
+
+
+def subtract_from(x: Pointer, y: Pointer, count: int) -> None:
+    """y := x - y."""
+    for i in range(count):
+        y[i] = x[i] - y[i]
 
 
 def fill(x: Pointer, value: float, count: int) -> None:
@@ -49,3 +57,39 @@ def largest(x: Pointer, count: int) -> float:
         if not size <= result:
             result = size
     return result
+
+
+def is_finite(x: Pointer, count: int) -> bool:
+    """Whether no x[i] is infinite or NaN."""
+    total = 0.0
+    for i in range(count):
+        total += x[i] - x[i]
+    return total == 0.0
+
+
+def swap(x: Pointer, i: int, j: int) -> None:
+    x_i = x[i]
+    x[i] = x[j]
+    x[j] = x_i
+
+
+def permute(x: Pointer, pivots: Pointer, count: int, y: Pointer) -> None:
+    """y := P^T x, y[k] = x[pivots[k]]."""
+    for k in range(count):
+        y[k] = x[int(pivots[k])]
+
+
+def permute_back(x: Pointer, pivots: Pointer, count: int, y: Pointer) -> None:
+    """y := P x, y[pivots[k]] = x[k]."""
+    for k in range(count):
+        y[int(pivots[k])] = x[k]
+
+
+def sort_descending(x: Pointer, start: int, stop: int) -> None:
+    for i in range(start + 1, stop):
+        value = x[i]
+        j = i
+        while j > start and x[j - 1] < value:
+            x[j] = x[j - 1]
+            j -= 1
+        x[j] = value

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dense.rank import RANK_TOLERANCE, Rank
+from linkwork.dense.rank import Rank, decide_rank
 from linkwork.elements.kinds import Coordinate
 from linkwork.equations.equations import TIME, Equations, Row
 from linkwork.expressions.evaluation import evaluate
@@ -149,7 +149,7 @@ class Place:
     @cached_property
     def rank(self) -> Rank:
         """Decided in the metric of M^-1, rows scaled to length one."""
-        return Rank.of(self.singular_vectors[1], RANK_TOLERANCE)
+        return decide_rank(self.singular_vectors[1])
 
     @cached_property
     def dependent(self) -> tuple[Row, ...]:

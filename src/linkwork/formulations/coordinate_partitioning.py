@@ -2,47 +2,37 @@
 
 from __future__ import annotations
 
-import math
+from typing import NamedTuple
 
-from linkwork.dense.matrices import (
-    complete_lu,
-    multiply_z_transposed,
-    permute,
-    permute_back,
-    solve_lower_transposed,
-    solve_upper,
-    solve_upper_transposed,
-    trapezoid,
-)
-from linkwork.dense.vectors import clear, copy
-from linkwork.formulations.maggi import add_free_motion, reduced_mass
-from linkwork.formulations.refinement import (
-    PASSES,
-    UNDETERMINED,
-    condition_of,
-    condition_of_triangle,
-    done,
-    load,
-    matrix,
-    unload,
-    vector,
-)
-from linkwork.native.kernels import Pointer, offset
+from linkwork.dense.gauss import factor_lu
+from linkwork.dense.trapezoid import Trapezoid, complete, solve_least, take_trapezoid
+from linkwork.dense.triangular import solve_upper, solve_upper_transposed
+from linkwork.dense.vectors import clear, copy, permute, permute_back
+from linkwork.formulations.maggi import FreeMotion, add_free_motion, factor_reduced_mass, take_free_motion
+from linkwork.formulations.refinement import Padded, refine
+from linkwork.native.kernels import Pointer, kernel, offset, take
 
 
-def coordinate_partitioning(
-    M: Pointer,
-    Psi_q: Pointer,
-    Q: Pointer,
-    gamma: Pointer,
-    n: int,
-    m: int,
-    tolerance: float,
-    a: Pointer,
-    lam: Pointer,
-    spectrum: Pointer,
-    work: Pointer,
-) -> int:
+class Places(NamedTuple):
+    U: Pointer
+    L: Trapezoid  # its transpose
+    columns: Pointer  # C
+    x: Pointer
+    free: FreeMotion
+    rest: Pointer
+
+
+def take_places(w: Pointer, n: int, m: int, width: int) -> Places:
+    U, w = take(w, width * width)
+    L = take_trapezoid(w, m, width)
+    columns, w = take(L.rest, width)
+    x, w = take(w, width)
+    free = take_free_motion(w, width)
+    return Places(U, L, columns, x, free, free.rest)
+
+
+@kernel
+def coordinate_partitioning(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     """Accelerations of the independent coordinates v, then of the dependent ones u; M may be singular.
 
     V = (-Psi_u^-1 Psi_v; I),   S gamma = (Psi_u^-1 gamma; 0),   M_hat v'' = Q_hat
@@ -55,53 +45,33 @@ def coordinate_partitioning(
     depend on others drop out, so full row rank is not needed (after eq. (44) of pennestri2004 it is). L^T = (K^T 0) Z
     gives the multipliers. The rank is decided on the pivots, the spectrum.
     """
-    width = load(M, Psi_q, Q, gamma, n, m, spectrum, work)
-    U = matrix(work, 2, width)
-    L = matrix(work, 3, width)
-    K = matrix(work, 4, width)
-    V = matrix(work, 6, width)
-    reduced = matrix(work, 7, width)
-    tau = vector(work, 7, width)
-    rows = vector(work, 8, width)
-    x = vector(work, 9, width)
-    y = vector(work, 10, width)
-    columns = vector(work, 11, width)
-    g = vector(work, 1, width)
-    da = vector(work, 4, width)
-    dlam = vector(work, 5, width)
-    copy(matrix(work, 1, width), U, m * width)
-    rank = complete_lu(U, m, n, width, L, rows, columns, spectrum, tolerance)
-    free = n - rank
-    for j in range(free):
+    refine(x, y, w, take_places, factor, correct)
+
+
+def factor(e: Padded, k: Places, tolerance: float) -> tuple[int, float]:
+    n, width, x = e.n, e.width, k.x
+    copy(e.Psi_q, k.U, e.m * width)
+    rank = factor_lu(k.U, n, k.L, k.columns, e.spectrum, tolerance)
+    complete(k.L, rank)
+    for j in range(n - rank):
         for i in range(rank):
-            x[i] = -U[i * width + rank + j]
-        solve_upper(U, rank, width, x)
+            x[i] = -k.U[i * width + rank + j]
+        solve_upper(k.U, rank, width, x)
         clear(x, rank, n)
         x[rank + j] = 1.0
-        v = offset(V, j * width)
+        v = offset(k.free.V, j * width)
         clear(v, n, width)
-        permute_back(x, columns, n, v)
-    if reduced_mass(V, free, n, width, work, K, reduced, x):
-        return UNDETERMINED
-    trapezoid(L, rank, m, width, K, tau, x)
+        permute_back(x, k.columns, n, v)
+    return factor_reduced_mass(e, k.free, rank)
 
-    mass_condition = condition_of_triangle(reduced, free, width)
-    condition = condition_of(spectrum, rank)
-    rest = math.inf
-    for _ in range(PASSES):
-        permute(g, rows, rank, x)
-        solve_upper_transposed(L, rank, width, x)
-        solve_upper(U, rank, width, x)
-        clear(x, rank, n)
-        permute_back(x, columns, n, da)
-        add_free_motion(V, reduced, free, n, width, work, x, y)
-        permute(x, columns, rank, y)
-        solve_upper_transposed(U, rank, width, y)
-        solve_lower_transposed(K, rank, width, y)
-        clear(y, rank, m)
-        multiply_z_transposed(K, tau, rank, m, width, y)
-        permute_back(y, rows, m, dlam)
-        rest = done(Q, gamma, n, m, width, work, mass_condition, condition, rest)
-        if rest == 0.0:
-            break
-    return unload(n, m, width, work, a, lam, rank)
+
+def correct(e: Padded, k: Places, rank: int) -> None:
+    permute(e.g, k.L.pivots, rank, k.x)
+    solve_upper_transposed(k.L.R, rank, e.width, k.x)
+    solve_upper(k.U, rank, e.width, k.x)
+    clear(k.x, rank, e.n)
+    permute_back(k.x, k.columns, e.n, e.da)
+    add_free_motion(e, k.free, rank)
+    permute(k.free.force, k.columns, rank, k.x)
+    solve_upper_transposed(k.U, rank, e.width, k.x)
+    solve_least(k.L, rank, k.x, e.dlam)

@@ -3,49 +3,37 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
-from linkwork.dense.matrices import (
-    EPSILON,
-    SINGULAR,
-    apply_semidefinite_inverse,
-    cholesky,
-    gram,
-    pivoted_cholesky,
-    solve_rows,
-    solve_upper,
-    solve_upper_transposed,
-    transpose,
-    transpose_times,
-    trapezoid,
-)
-from linkwork.dense.vectors import copy, dot
-from linkwork.formulations.refinement import (
-    PASSES,
-    SINGULAR_MASS,
-    condition_of,
-    condition_of_triangle,
-    done,
-    load,
-    matrix,
-    unload,
-    vector,
-)
-from linkwork.native.kernels import Pointer, offset
+from linkwork.dense.cholesky import SINGULAR, factor_cholesky, factor_pivoted_cholesky
+from linkwork.dense.products import form_gram, multiply, multiply_transposed, transpose
+from linkwork.dense.trapezoid import Trapezoid, complete, solve_least, solve_transposed, take_trapezoid
+from linkwork.dense.triangular import estimate_condition, solve_definite, solve_rows
+from linkwork.dense.vectors import EPSILON, add, copy, subtract_from
+from linkwork.formulations.refinement import SINGULAR_MASS, Padded, refine
+from linkwork.native.kernels import Pointer, kernel, take
 
 
-def de_falco_1(
-    M: Pointer,
-    Psi_q: Pointer,
-    Q: Pointer,
-    gamma: Pointer,
-    n: int,
-    m: int,
-    tolerance: float,
-    a: Pointer,
-    lam: Pointer,
-    spectrum: Pointer,
-    work: Pointer,
-) -> int:
+class Places(NamedTuple):
+    U: Pointer
+    X: Pointer
+    D: Pointer
+    R: Trapezoid
+    y: Pointer
+    rest: Pointer
+
+
+def take_places(w: Pointer, n: int, m: int, width: int) -> Places:
+    U, w = take(w, width * width)
+    X, w = take(w, width * width)
+    D, w = take(w, width * width)
+    R = take_trapezoid(w, m, width)
+    y, w = take(R.rest, width)
+    return Places(U, X, D, R, y, w)
+
+
+@kernel
+def de_falco_1(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     """Accelerations and multipliers by the pseudo-inverse of D = Psi_q M^-1 Psi_q^T; M must be regular.
 
     a = (I - H Psi_q) M^-1 Q + H gamma,   H = M^-1 Psi_q^T D^+           [defalco2005; defalco2008, eqs. (37)-(41)]
@@ -56,47 +44,32 @@ def de_falco_1(
     since D has been multiplied out, pivots below m eps of the first are zero whatever the tolerance, which is about
     1e-7 in the spectrum. The program of defalco2008 uses only the diagonal of M.
     """
-    width = load(M, Psi_q, Q, gamma, n, m, spectrum, work)
-    U = matrix(work, 2, width)
-    X = matrix(work, 3, width)
-    D = matrix(work, 4, width)
-    R = matrix(work, 5, width)
-    L = matrix(work, 6, width)
-    tau = vector(work, 7, width)
-    pivots = vector(work, 8, width)
-    x = vector(work, 9, width)
-    y = vector(work, 10, width)
-    f = vector(work, 0, width)
-    g = vector(work, 1, width)
-    da = vector(work, 4, width)
-    dlam = vector(work, 5, width)
-    copy(work, U, n * width)
-    if cholesky(U, n, width, x, SINGULAR) < n:
-        return SINGULAR_MASS
-    transpose(matrix(work, 1, width), m, n, width, X)
-    solve_rows(U, n, m, width, X)
-    gram(X, n, m, width, D)
-    rank = pivoted_cholesky(D, m, width, n, R, pivots, x, max(tolerance * tolerance, m * EPSILON))
-    for k in range(m):
-        spectrum[k] = math.sqrt(max(x[k], 0.0))
-    trapezoid(R, rank, m, width, L, tau, x)
+    refine(x, y, w, take_places, factor, correct)
 
-    mass_condition = condition_of_triangle(U, n, width)
-    condition = condition_of(spectrum, rank)
-    rest = math.inf
-    for _ in range(PASSES):
-        copy(f, da, n)
-        solve_upper_transposed(U, n, width, da)
-        solve_upper(U, n, width, da)
-        for i in range(m):
-            dlam[i] = dot(offset(matrix(work, 1, width), i * width), da, 0, n) - g[i]
-        apply_semidefinite_inverse(L, tau, pivots, rank, m, width, dlam, y)
-        transpose_times(matrix(work, 1, width), dlam, m, n, width, da)
-        for i in range(n):
-            da[i] = f[i] - da[i]
-        solve_upper_transposed(U, n, width, da)
-        solve_upper(U, n, width, da)
-        rest = done(Q, gamma, n, m, width, work, mass_condition, condition, rest)
-        if rest == 0.0:
-            break
-    return unload(n, m, width, work, a, lam, rank)
+
+def factor(e: Padded, k: Places, tolerance: float) -> tuple[int, float]:
+    n, m, width = e.n, e.m, e.width
+    copy(e.M, k.U, n * width)
+    if not factor_cholesky(k.U, n, width, k.y, SINGULAR):
+        return SINGULAR_MASS, 0.0
+    transpose(e.Psi_q, m, n, width, k.X)
+    solve_rows(k.U, n, m, width, k.X)
+    form_gram(k.X, n, m, width, k.D)
+    rank = factor_pivoted_cholesky(k.D, n, k.R, max(tolerance * tolerance, m * EPSILON))
+    for i in range(m):
+        e.spectrum[i] = math.sqrt(max(k.R.left[i], 0.0))
+    complete(k.R, rank)
+    return rank, estimate_condition(k.U, n, width)
+
+
+def correct(e: Padded, k: Places, rank: int) -> None:
+    n, m, width = e.n, e.m, e.width
+    copy(e.f, e.da, n)
+    solve_definite(k.U, n, width, e.da)
+    multiply(e.Psi_q, e.da, m, n, width, e.dlam)
+    add(e.dlam, -1.0, e.g, 0, m)
+    solve_transposed(k.R, rank, e.dlam, k.y)
+    solve_least(k.R, rank, k.y, e.dlam)
+    multiply_transposed(e.Psi_q, e.dlam, m, n, width, e.da)
+    subtract_from(e.f, e.da, n)
+    solve_definite(k.U, n, width, e.da)

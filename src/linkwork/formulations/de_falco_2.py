@@ -2,47 +2,50 @@
 
 from __future__ import annotations
 
-import math
+from typing import NamedTuple
 
-from linkwork.dense.matrices import (
-    SINGULAR,
-    apply_semidefinite_inverse,
-    gram,
-    null_rows,
-    pivoted_cholesky,
-    product,
-    trapezoid,
-)
+from linkwork.dense.cholesky import SINGULAR, factor_pivoted_cholesky
+from linkwork.dense.householder import copy_null_rows
+from linkwork.dense.products import form_gram, multiply_matrices
+from linkwork.dense.trapezoid import Trapezoid, complete, solve_least, solve_transposed, take_trapezoid
+from linkwork.dense.triangular import estimate_condition
 from linkwork.dense.vectors import add
-from linkwork.formulations.maggi import applied_force_left
-from linkwork.formulations.orthogonal import factor, pseudo_inverse, pseudo_inverse_transposed
-from linkwork.formulations.refinement import (
-    PASSES,
-    UNDETERMINED,
-    condition_of,
-    condition_of_triangle,
-    done,
-    load,
-    matrix,
-    unload,
-    vector,
+from linkwork.formulations.maggi import find_force_left
+from linkwork.formulations.orthogonal import (
+    Orthogonal,
+    apply_inverse,
+    apply_inverse_transposed,
+    factor_jacobian,
+    take_orthogonal,
 )
-from linkwork.native.kernels import Pointer
+from linkwork.formulations.refinement import UNDETERMINED, Padded, refine
+from linkwork.native.kernels import Pointer, kernel, take
 
 
-def de_falco_2(
-    M: Pointer,
-    Psi_q: Pointer,
-    Q: Pointer,
-    gamma: Pointer,
-    n: int,
-    m: int,
-    tolerance: float,
-    a: Pointer,
-    lam: Pointer,
-    spectrum: Pointer,
-    work: Pointer,
-) -> int:
+class Places(NamedTuple):
+    jacobian: Orthogonal
+    E: Pointer
+    E_M: Pointer
+    E_M_E: Pointer
+    R: Trapezoid  # E M E = P R^T R P^T
+    x: Pointer
+    y: Pointer
+    rest: Pointer
+
+
+def take_places(w: Pointer, n: int, m: int, width: int) -> Places:
+    jacobian = take_orthogonal(w, n, m, width)
+    E, w = take(jacobian.rest, width * width)
+    E_M, w = take(w, width * width)
+    E_M_E, w = take(w, width * width)
+    R = take_trapezoid(w, n, width)
+    x, w = take(R.rest, width)
+    y, w = take(w, width)
+    return Places(jacobian, E, E_M, E_M_E, R, x, y, w)
+
+
+@kernel
+def de_falco_2(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     """Accelerations by the pseudo-inverse of E M E; M may be singular.
 
     a = G Q + (Psi_q^+ - G M Psi_q^+) gamma,   G = (E M E)^+,   E = I - Psi_q^+ Psi_q
@@ -53,40 +56,29 @@ def de_falco_2(
     has rank n - r, so its pivoted Cholesky factor has as many rows. The rank r is decided on the diagonal of the
     pivoted R of Psi_q^T, the spectrum.
     """
-    width = load(M, Psi_q, Q, gamma, n, m, spectrum, work)
-    E = matrix(work, 6, width)
-    N = matrix(work, 7, width)
-    G = matrix(work, 8, width)
-    R = matrix(work, 9, width)
-    L = matrix(work, 10, width)
-    x = vector(work, 9, width)
-    y = vector(work, 10, width)
-    tau = vector(work, 11, width)
-    pivots = vector(work, 12, width)
-    g = vector(work, 1, width)
-    da = vector(work, 4, width)
-    dlam = vector(work, 5, width)
-    rank = factor(n, m, width, tolerance, spectrum, work)
-    free = n - rank
-    null_rows(matrix(work, 4, width), vector(work, 6, width), rank, n, width, N)
-    gram(N, free, n, width, E)
-    product(E, work, n, n, n, width, N)
-    product(N, E, n, n, n, width, G)
-    if pivoted_cholesky(G, n, width, free, R, pivots, x, SINGULAR) < free:
-        return UNDETERMINED
-    trapezoid(R, free, n, width, L, tau, x)
+    refine(x, y, w, take_places, factor, correct)
 
-    mass_condition = condition_of_triangle(L, free, width)
-    condition = condition_of(spectrum, rank)
-    rest = math.inf
-    for _ in range(PASSES):
-        pseudo_inverse(g, n, m, rank, width, work, da)
-        applied_force_left(n, width, work, x)
-        apply_semidefinite_inverse(L, tau, pivots, free, n, width, x, y)
-        add(da, 1.0, x, 0, n)
-        applied_force_left(n, width, work, x)
-        pseudo_inverse_transposed(x, n, m, rank, width, work, dlam)
-        rest = done(Q, gamma, n, m, width, work, mass_condition, condition, rest)
-        if rest == 0.0:
-            break
-    return unload(n, m, width, work, a, lam, rank)
+
+def factor(e: Padded, k: Places, tolerance: float) -> tuple[int, float]:
+    n, width = e.n, e.width
+    rank = factor_jacobian(e, k.jacobian, tolerance)
+    free = n - rank
+    copy_null_rows(k.jacobian.Q, rank, k.E_M)
+    form_gram(k.E_M, free, n, width, k.E)
+    multiply_matrices(k.E, e.M, n, n, n, width, k.E_M)
+    multiply_matrices(k.E_M, k.E, n, n, n, width, k.E_M_E)
+    if factor_pivoted_cholesky(k.E_M_E, free, k.R, SINGULAR) < free:
+        return UNDETERMINED, 0.0
+    complete(k.R, free)
+    return rank, estimate_condition(k.R.L, free, width)
+
+
+def correct(e: Padded, k: Places, rank: int) -> None:
+    free = e.n - rank
+    apply_inverse(k.jacobian, rank, e.g, e.da)
+    find_force_left(e, k.x)
+    solve_transposed(k.R, free, k.x, k.y)
+    solve_least(k.R, free, k.y, k.x)
+    add(e.da, 1.0, k.x, 0, e.n)
+    find_force_left(e, k.x)
+    apply_inverse_transposed(k.jacobian, rank, k.x, e.dlam)

@@ -11,49 +11,59 @@ The basis is held in the rows of a matrix, V^T.
 
 from __future__ import annotations
 
-from linkwork.dense.matrices import (
-    SINGULAR,
-    add_columns,
-    cholesky,
-    product,
-    solve_upper,
-    solve_upper_transposed,
-    transpose_times,
-)
-from linkwork.dense.vectors import dot
-from linkwork.formulations.refinement import vector
-from linkwork.native.kernels import Pointer, offset
+from typing import NamedTuple
+
+from linkwork.dense.cholesky import SINGULAR, factor_cholesky
+from linkwork.dense.columns import add_columns
+from linkwork.dense.products import multiply, multiply_matrices, multiply_transposed
+from linkwork.dense.triangular import estimate_condition, solve_definite
+from linkwork.dense.vectors import dot, subtract_from
+from linkwork.formulations.refinement import UNDETERMINED, Padded
+from linkwork.native.kernels import Pointer, offset, take
 
 
-def reduced_mass(
-    V: Pointer, free: int, n: int, width: int, work: Pointer, N: Pointer, reduced: Pointer, diagonal: Pointer
-) -> int:
-    """U of V^T M V = U^T U over `reduced`; 0, or 1 if V^T M V is singular."""
-    product(V, work, free, n, n, width, N)
+class FreeMotion(NamedTuple):
+    V: Pointer
+    V_M: Pointer  # V^T M
+    U: Pointer  # V^T M V = U^T U
+    force: Pointer  # f - M da, what the reactions have to balance
+    p: Pointer
+    rest: Pointer
+
+
+def take_free_motion(w: Pointer, width: int) -> FreeMotion:
+    V, w = take(w, width * width)
+    V_M, w = take(w, width * width)
+    U, w = take(w, width * width)
+    force, w = take(w, width)
+    p, w = take(w, width)
+    return FreeMotion(V, V_M, U, force, p, w)
+
+
+def factor_reduced_mass(e: Padded, k: FreeMotion, rank: int) -> tuple[int, float]:
+    """U of V^T M V = U^T U; the rank and the condition number of V^T M V, or UNDETERMINED if it is singular."""
+    free = e.n - rank
+    multiply_matrices(k.V, e.M, free, e.n, e.n, e.width, k.V_M)
     for i in range(free):
         for j in range(i, free):
-            reduced[i * width + j] = dot(offset(N, i * width), offset(V, j * width), 0, n)
-    return 0 if cholesky(reduced, free, width, diagonal, SINGULAR) == free else 1
+            k.U[i * e.width + j] = dot(offset(k.V_M, i * e.width), offset(k.V, j * e.width), 0, e.n)
+    if not factor_cholesky(k.U, free, e.width, k.p, SINGULAR):
+        return UNDETERMINED, 0.0
+    return rank, estimate_condition(k.U, free, e.width)
 
 
-def applied_force_left(n: int, width: int, work: Pointer, r: Pointer) -> None:
-    """r := f - M da."""
-    f = vector(work, 0, width)
-    transpose_times(work, vector(work, 4, width), n, n, width, r)
-    for i in range(n):
-        r[i] = f[i] - r[i]
+def find_force_left(e: Padded, force: Pointer) -> None:
+    """force := f - M da."""
+    multiply_transposed(e.M, e.da, e.n, e.n, e.width, force)
+    subtract_from(e.f, force, e.n)
 
 
-def add_free_motion(
-    V: Pointer, reduced: Pointer, free: int, n: int, width: int, work: Pointer, r: Pointer, p: Pointer
-) -> None:
-    """da += V p'' with V^T M V p'' = V^T (f - M da), and r := f - M da, which the reactions then have to balance."""
-    da = vector(work, 4, width)
-    applied_force_left(n, width, work, r)
+def add_free_motion(e: Padded, k: FreeMotion, rank: int) -> None:
+    """da += V p'' with V^T M V p'' = V^T (f - M da), and the force that is then left."""
+    free = e.n - rank
+    find_force_left(e, k.force)
+    multiply(k.V, k.force, free, e.n, e.width, k.p)
+    solve_definite(k.U, free, e.width, k.p)
     for j in range(free):
-        p[j] = dot(offset(V, j * width), r, 0, n)
-    solve_upper_transposed(reduced, free, width, p)
-    solve_upper(reduced, free, width, p)
-    for j in range(free):
-        add_columns(da, p[j], offset(V, j * width), 0, n)
-    applied_force_left(n, width, work, r)
+        add_columns(e.da, k.p[j], offset(k.V, j * e.width), 0, e.n)
+    find_force_left(e, k.force)

@@ -1,76 +1,47 @@
 """The complete orthogonal factorization of the transposed Jacobian, and its pseudo-inverse.
 
-    Psi_q^T P = Q (R; 0),   R = (T 0) Z          T = L^T regular, upper triangular, rank x rank; Q, Z orthogonal
-    Psi_q^+ = Q (T^-T 0; 0 0) Z P^T              [golub2013, section 5.5]
-
-In `work`: matrices 2 to 4 are R, L with the reflections of Z, and the reflections of Q; vectors 6 to 8 are the factors
-of Q's and of Z's reflections, and P.
+Psi_q^T P = Q (R; 0),   R = (T 0) Z          T = L^T regular, upper triangular, rank x rank; Q, Z orthogonal
+Psi_q^+ = Q (T^-T 0; 0 0) Z P^T              [golub2013, section 5.5]
 """
 
 from __future__ import annotations
 
-from linkwork.dense.matrices import (
-    multiply_q,
-    multiply_q_transposed,
-    multiply_z,
-    multiply_z_transposed,
-    permute,
-    permute_back,
-    pivoted_qr,
-    solve_lower,
-    solve_lower_transposed,
-    transpose,
-    trapezoid,
-)
-from linkwork.dense.vectors import clear
-from linkwork.formulations.refinement import matrix, vector
+from typing import NamedTuple
+
+from linkwork.dense.householder import Reflections, factor_qr, multiply_q, multiply_q_transposed, take_reflections
+from linkwork.dense.products import transpose
+from linkwork.dense.trapezoid import Trapezoid, complete, solve_least, solve_transposed, take_trapezoid
+from linkwork.formulations.refinement import Padded
 from linkwork.native.kernels import Pointer
 
 
-def factor(n: int, m: int, width: int, tolerance: float, spectrum: Pointer, work: Pointer) -> int:
-    """Factor Psi_q^T of `work` with column pivoting; the rank."""
-    R = matrix(work, 2, width)
-    x = vector(work, 9, width)
-    y = vector(work, 10, width)
-    transpose(matrix(work, 1, width), m, n, width, R)
-    rank = pivoted_qr(
-        R,
-        n,
-        m,
-        width,
-        matrix(work, 4, width),
-        vector(work, 6, width),
-        vector(work, 8, width),
-        x,
-        y,
-        spectrum,
-        tolerance,
-    )
-    complete(m, rank, width, work)
+class Orthogonal(NamedTuple):
+    Q: Reflections
+    R: Trapezoid
+    rest: Pointer
+
+
+def take_orthogonal(w: Pointer, n: int, m: int, width: int) -> Orthogonal:
+    Q = take_reflections(w, n, width, width)
+    R = take_trapezoid(Q.rest, m, width)
+    return Orthogonal(Q, R, R.rest)
+
+
+def factor_jacobian(e: Padded, k: Orthogonal, tolerance: float) -> int:
+    """Factor Psi_q^T with column pivoting; the rank, decided on the diagonal of R."""
+    transpose(e.Psi_q, e.m, e.n, e.width, k.R.R)
+    rank = factor_qr(k.Q, k.R, e.spectrum, tolerance)
+    complete(k.R, rank)
     return rank
 
 
-def complete(m: int, rank: int, width: int, work: Pointer) -> None:
-    """L and Z from R."""
-    trapezoid(
-        matrix(work, 2, width), rank, m, width, matrix(work, 3, width), vector(work, 7, width), vector(work, 9, width)
-    )
-
-
-def pseudo_inverse(g: Pointer, n: int, m: int, rank: int, width: int, work: Pointer, x: Pointer) -> None:
+def apply_inverse(k: Orthogonal, rank: int, g: Pointer, x: Pointer) -> None:
     """x := Psi_q^+ g."""
-    pivots = vector(work, 8, width)
-    permute(g, pivots, m, x)
-    multiply_z(matrix(work, 3, width), vector(work, 7, width), rank, m, width, x)
-    solve_lower(matrix(work, 3, width), rank, width, x)
-    clear(x, rank, width)
-    multiply_q(matrix(work, 4, width), vector(work, 6, width), rank, n, width, x)
+    solve_transposed(k.R, rank, g, x)
+    multiply_q(k.Q, rank, x)
 
 
-def pseudo_inverse_transposed(x: Pointer, n: int, m: int, rank: int, width: int, work: Pointer, lam: Pointer) -> None:
+def apply_inverse_transposed(k: Orthogonal, rank: int, x: Pointer, lam: Pointer) -> None:
     """lam := (Psi_q^+)^T x, the least solution of Psi_q^T lam = x; x is overwritten."""
-    multiply_q_transposed(matrix(work, 4, width), vector(work, 6, width), rank, n, width, x)
-    solve_lower_transposed(matrix(work, 3, width), rank, width, x)
-    clear(x, rank, width)
-    multiply_z_transposed(matrix(work, 3, width), vector(work, 7, width), rank, m, width, x)
-    permute_back(x, vector(work, 8, width), m, lam)
+    multiply_q_transposed(k.Q, rank, x)
+    solve_least(k.R, rank, x, lam)

@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-import math
+from typing import NamedTuple
 
-from linkwork.dense.matrices import multiply_q, null_rows, permute, solve_upper_transposed
-from linkwork.dense.vectors import clear
-from linkwork.formulations.maggi import add_free_motion, reduced_mass
-from linkwork.formulations.orthogonal import factor, pseudo_inverse_transposed
-from linkwork.formulations.refinement import (
-    PASSES,
-    UNDETERMINED,
-    condition_of,
-    condition_of_triangle,
-    done,
-    load,
-    matrix,
-    unload,
-    vector,
-)
-from linkwork.native.kernels import Pointer
+from linkwork.dense.householder import copy_null_rows, multiply_q
+from linkwork.dense.triangular import solve_upper_transposed
+from linkwork.dense.vectors import clear, permute
+from linkwork.formulations.maggi import FreeMotion, add_free_motion, factor_reduced_mass, take_free_motion
+from linkwork.formulations.orthogonal import Orthogonal, apply_inverse_transposed, factor_jacobian, take_orthogonal
+from linkwork.formulations.refinement import Padded, refine
+from linkwork.native.kernels import Pointer, kernel
 
 
-def qr(
-    M: Pointer,
-    Psi_q: Pointer,
-    Q: Pointer,
-    gamma: Pointer,
-    n: int,
-    m: int,
-    tolerance: float,
-    a: Pointer,
-    lam: Pointer,
-    spectrum: Pointer,
-    work: Pointer,
-) -> int:
+class Places(NamedTuple):
+    jacobian: Orthogonal
+    free: FreeMotion
+    rest: Pointer
+
+
+def take_places(w: Pointer, n: int, m: int, width: int) -> Places:
+    jacobian = take_orthogonal(w, n, m, width)
+    free = take_free_motion(jacobian.rest, width)
+    return Places(jacobian, free, free.rest)
+
+
+@kernel
+def qr(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     """Accelerations with V = Q_2 of the QR decomposition with column pivoting; M may be singular.
 
     Psi_q^T P = (Q_1 Q_2) (R; 0),   R = (R_1 R_2),   V = Q_2
@@ -45,31 +37,19 @@ def qr(
     Q_1 has r columns, not m as in pennestri2004, eq. (32). The rank r is decided on the diagonal of R, the spectrum. In
     the worked pendulum, eq. (53), R_11 must be sqrt(1 + L^2 sin^2 q3) and Q_2 lacks the factor 1/sqrt(1 + L^2).
     """
-    width = load(M, Psi_q, Q, gamma, n, m, spectrum, work)
-    V = matrix(work, 6, width)
-    reduced = matrix(work, 7, width)
-    x = vector(work, 9, width)
-    y = vector(work, 10, width)
-    g = vector(work, 1, width)
-    da = vector(work, 4, width)
-    dlam = vector(work, 5, width)
-    rank = factor(n, m, width, tolerance, spectrum, work)
-    free = n - rank
-    null_rows(matrix(work, 4, width), vector(work, 6, width), rank, n, width, V)
-    if reduced_mass(V, free, n, width, work, matrix(work, 8, width), reduced, x):
-        return UNDETERMINED
+    refine(x, y, w, take_places, factor, correct)
 
-    mass_condition = condition_of_triangle(reduced, free, width)
-    condition = condition_of(spectrum, rank)
-    rest = math.inf
-    for _ in range(PASSES):
-        permute(g, vector(work, 8, width), rank, da)
-        solve_upper_transposed(matrix(work, 2, width), rank, width, da)
-        clear(da, rank, width)
-        multiply_q(matrix(work, 4, width), vector(work, 6, width), rank, n, width, da)
-        add_free_motion(V, reduced, free, n, width, work, x, y)
-        pseudo_inverse_transposed(x, n, m, rank, width, work, dlam)
-        rest = done(Q, gamma, n, m, width, work, mass_condition, condition, rest)
-        if rest == 0.0:
-            break
-    return unload(n, m, width, work, a, lam, rank)
+
+def factor(e: Padded, k: Places, tolerance: float) -> tuple[int, float]:
+    rank = factor_jacobian(e, k.jacobian, tolerance)
+    copy_null_rows(k.jacobian.Q, rank, k.free.V)
+    return factor_reduced_mass(e, k.free, rank)
+
+
+def correct(e: Padded, k: Places, rank: int) -> None:
+    permute(e.g, k.jacobian.R.pivots, rank, e.da)
+    solve_upper_transposed(k.jacobian.R.R, rank, e.width, e.da)
+    clear(e.da, rank, e.width)
+    multiply_q(k.jacobian.Q, rank, e.da)
+    add_free_motion(e, k.free, rank)
+    apply_inverse_transposed(k.jacobian, rank, k.free.force, e.dlam)

@@ -1,27 +1,24 @@
-"""The equations in padded memory, and what a solution leaves of them.
+"""From M, Psi_q, Q and gamma to accelerations and multipliers: what all formulations on full matrices share.
 
-Every formulation first factors, then solves for (f, g) = (Q, gamma):
+A formulation is a description of its memory and two functions. `factor` prepares, `correct` solves for (f, g):
 
     M da + Psi_q^T dlam = f          Psi_q da = g
 
-and, if the remainder f = Q - M a - Psi_q^T lam, g = gamma - Psi_q a can be seen in a, again for the remainder with the
-same factors. Methods that square the condition number of Psi_q (H = Psi_q^T Psi_q, Q = Psi_q M^-1 Psi_q^T) get the lost
-digits back in one to three passes; the others rarely need a second one.
-
-The memory `work`: MATRICES square matrices of `width` rows, then VECTORS vectors. Matrices 0 and 1 are M and Psi_q,
-vectors 0 to 5 are f, g, a, lam, da, dlam; the rest belongs to the formulation.
+first for (Q, gamma) and, if the remainder f = Q - M a - Psi_q^T lam, g = gamma - Psi_q a can be seen in a, again for
+the remainder with the same factors. Methods that square the condition number of Psi_q (H = Psi_q^T Psi_q,
+D = Psi_q M^-1 Psi_q^T) get the lost digits back in one to three passes; the others rarely need a second one.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
-from linkwork.dense.matrices import transpose_times
-from linkwork.dense.vectors import add, copy, dot, fill
-from linkwork.native.kernels import Pointer, offset
+from linkwork.dense.products import multiply_transposed
+from linkwork.dense.vectors import add, copy, dot, fill, is_finite, largest
+from linkwork.native.kernels import Pointer, integer, offset, take
 
-MATRICES = 11
-VECTORS = 16
 PASSES = 5
 # A relative error of a that is worth another pass.
 VISIBLE = 1e-11
@@ -32,112 +29,156 @@ UNDETERMINED = -2
 NOT_CONVERGED = -3
 NOT_FINITE = -4
 
-
-def padded(n: int, m: int) -> int:
-    """The row length for n coordinates and m constraints: at least one group of four columns."""
-    return (max(n, m, 1) + 3) // 4 * 4
+Places = TypeVar("Places")
 
 
-def work_size(n: int, m: int) -> int:
-    """Number of doubles in `work`."""
-    return (MATRICES * padded(n, m) + VECTORS) * padded(n, m)
+class Given(NamedTuple):
+    """What a formulation is given, full matrices row by row, M symmetric, Psi_q of any rank."""
+
+    sizes: Pointer  # n and m, as integers
+    tolerance: Pointer  # of the rank decision
+    M: Pointer
+    Psi_q: Pointer
+    Q: Pointer
+    gamma: Pointer
+    rest: Pointer
 
 
-def matrix(work: Pointer, k: int, width: int) -> Pointer:
-    return offset(work, k * width * width)
+def take_given(x: Pointer, n: int, m: int) -> Given:
+    sizes, x = take(x, 2)
+    tolerance, x = take(x, 1)
+    M, x = take(x, n * n)
+    Psi_q, x = take(x, m * n)
+    Q, x = take(x, n)
+    gamma, x = take(x, m)
+    return Given(sizes, tolerance, M, Psi_q, Q, gamma, x)
 
 
-def vector(work: Pointer, k: int, width: int) -> Pointer:
-    return offset(work, (MATRICES * width + k) * width)
+class Result(NamedTuple):
+    """What it returns; the values that the rank was decided on are the spectrum."""
+
+    a: Pointer
+    lam: Pointer
+    spectrum: Pointer
+    rank: Pointer  # or a negative status
+    rest: Pointer
 
 
-def load(
-    M: Pointer, Psi_q: Pointer, Q: Pointer, gamma: Pointer, n: int, m: int, spectrum: Pointer, work: Pointer
-) -> int:
-    """Copy the equations into `work`, f := Q, g := gamma, a := 0, lam := 0; the row length."""
-    width = padded(n, m)
-    fill(spectrum, 0.0, max(n, m))
-    fill(work, 0.0, 2 * width * width)
-    fill(vector(work, 0, width), 0.0, 6 * width)
-    for i in range(n):
-        copy(offset(M, i * n), offset(work, i * width), n)
-    for i in range(m):
-        copy(offset(Psi_q, i * n), offset(matrix(work, 1, width), i * width), n)
-    copy(Q, vector(work, 0, width), n)
-    copy(gamma, vector(work, 1, width), m)
-    return width
+def take_result(y: Pointer, n: int, m: int) -> Result:
+    a, y = take(y, n)
+    lam, y = take(y, m)
+    spectrum, y = take(y, max(n, m))
+    rank, y = take(y, 1)
+    return Result(a, lam, spectrum, rank, y)
 
 
-def done(
-    Q: Pointer,
-    gamma: Pointer,
-    n: int,
-    m: int,
-    width: int,
-    work: Pointer,
-    mass_condition: float,
-    condition: float,
-    rest: float,
-) -> float:
-    """Add (da, dlam) to (a, lam), put the remainder in (f, g); the error of a it means, or 0 if it may stay.
+class Padded(NamedTuple):
+    """The equations in rows of `width` doubles, as `dense` takes them, and the solution so far."""
 
-    The error is the larger of f by the terms of its equation times the condition number of M, and g by the terms of its
-    equation times that of Psi_q. `rest` is the error after the pass before: a pass that does not halve it was the last
-    one, as with a gamma that contradicts itself. An error that is not a number is no reason for another pass.
+    n: int
+    m: int
+    width: int
+    M: Pointer
+    Psi_q: Pointer
+    f: Pointer
+    g: Pointer
+    a: Pointer
+    lam: Pointer
+    da: Pointer
+    dlam: Pointer
+    spectrum: Pointer
+    rest: Pointer
+
+
+def take_padded(w: Pointer, n: int, m: int) -> Padded:
+    width = (max(n, m, 1) + 3) // 4 * 4
+    M, w = take(w, width * width)
+    Psi_q, w = take(w, width * width)
+    f, w = take(w, width)
+    g, w = take(w, width)
+    a, w = take(w, width)
+    lam, w = take(w, width)
+    da, w = take(w, width)
+    dlam, w = take(w, width)
+    spectrum, w = take(w, width)
+    return Padded(n, m, width, M, Psi_q, f, g, a, lam, da, dlam, spectrum, w)
+
+
+def refine(
+    x: Pointer,
+    y: Pointer,
+    w: Pointer,
+    places: Callable[[Pointer, int, int, int], Places],
+    factor: Callable[[Padded, Places, float], tuple[int, float]],
+    correct: Callable[[Padded, Places, int], None],
+) -> None:
+    """Given x -> Result y by a formulation.
+
+    `places` takes the memory behind Padded apart for n, m and the width; `factor` returns the rank or a negative status
+    and an estimate of the condition number of the masses; `correct` finds da and dlam. Nothing in w needs to be set.
     """
-    f = vector(work, 0, width)
-    g = vector(work, 1, width)
-    a = vector(work, 2, width)
-    lam = vector(work, 3, width)
-    inertia = vector(work, 4, width)
-    reaction = vector(work, 5, width)
-    add(a, 1.0, inertia, 0, n)
-    add(lam, 1.0, reaction, 0, m)
-    transpose_times(work, a, n, n, width, inertia)
-    transpose_times(matrix(work, 1, width), lam, m, n, width, reaction)
-    scale = 0.0
-    left = 0.0
+    n, m = integer(x, 0), integer(x, 1)
+    given = take_given(x, n, m)
+    solution = take_result(y, n, m)
+    e = take_padded(w, n, m)
+    k = places(e.rest, n, m, e.width)
+    load(given, e)
+    rank, mass_condition = factor(e, k, given.tolerance[0])
+    if rank >= 0:
+        condition = e.spectrum[0] / e.spectrum[rank - 1] if rank > 0 else 1.0
+        last = math.inf
+        for _ in range(PASSES):
+            correct(e, k, rank)
+            add(e.a, 1.0, e.da, 0, n)
+            add(e.lam, 1.0, e.dlam, 0, m)
+            error = measure_error(given, e, mass_condition, condition)
+            # A pass that did not halve the error was the last one, as with a gamma that contradicts itself.
+            if not VISIBLE < error < 0.5 * last:
+                break
+            last = error
+        if not (is_finite(e.f, n) and is_finite(e.g, m) and is_finite(e.a, n) and is_finite(e.lam, m)):
+            rank = NOT_FINITE
+    copy(e.a, solution.a, n)
+    copy(e.lam, solution.lam, m)
+    copy(e.spectrum, solution.spectrum, max(n, m))
+    solution.rank[0] = rank
+
+
+def load(given: Given, e: Padded) -> None:
+    """Copy the equations, f := Q, g := gamma, a := 0, lam := 0; zeros beside them."""
+    n, m, width = e.n, e.m, e.width
+    fill(e.M, 0.0, width * width)
+    fill(e.Psi_q, 0.0, width * width)
+    for x in (e.f, e.g, e.a, e.lam, e.da, e.dlam, e.spectrum):
+        fill(x, 0.0, width)
     for i in range(n):
-        f[i] = Q[i] - inertia[i] - reaction[i]
-        scale = max(scale, abs(Q[i]), abs(inertia[i]), abs(reaction[i]))
-        left = max(left, abs(f[i]))
-    error = mass_condition * left / scale if scale > 0.0 else 0.0
-    scale = 0.0
-    left = 0.0
+        copy(offset(given.M, i * n), offset(e.M, i * width), n)
     for i in range(m):
-        row = offset(matrix(work, 1, width), i * width)
-        terms = abs(gamma[i])
+        copy(offset(given.Psi_q, i * n), offset(e.Psi_q, i * width), n)
+    copy(given.Q, e.f, n)
+    copy(given.gamma, e.g, m)
+
+
+def measure_error(given: Given, e: Padded, mass_condition: float, condition: float) -> float:
+    """Put the remainder of the equations in (f, g), over da and dlam; the relative error of a it means.
+
+    It is the larger of f by the terms of its equation times the condition number of M, and g by the terms of its
+    equation times that of Psi_q.
+    """
+    n, m, inertia, reaction = e.n, e.m, e.da, e.dlam
+    multiply_transposed(e.M, e.a, n, n, e.width, inertia)
+    multiply_transposed(e.Psi_q, e.lam, m, n, e.width, reaction)
+    scale = 0.0
+    for i in range(n):
+        e.f[i] = given.Q[i] - inertia[i] - reaction[i]
+        scale = max(scale, abs(given.Q[i]), abs(inertia[i]), abs(reaction[i]))
+    error = mass_condition * largest(e.f, n) / scale if scale > 0.0 else 0.0
+    scale = 0.0
+    for i in range(m):
+        row = offset(e.Psi_q, i * e.width)
+        terms = abs(given.gamma[i])
         for j in range(n):
-            terms += abs(row[j] * a[j])
-        g[i] = gamma[i] - dot(row, a, 0, n)
+            terms += abs(row[j] * e.a[j])
+        e.g[i] = given.gamma[i] - dot(row, e.a, 0, n)
         scale = max(scale, terms)
-        left = max(left, abs(g[i]))
-    if scale > 0.0:
-        error = max(error, condition * left / scale)
-    return error if VISIBLE < error < 0.5 * rest else 0.0
-
-
-def condition_of(spectrum: Pointer, rank: int) -> float:
-    """Estimate of the condition number of Psi_q without what is zero."""
-    return spectrum[0] / spectrum[rank - 1] if rank > 0 else 1.0
-
-
-def condition_of_triangle(U: Pointer, n: int, width: int) -> float:
-    """Estimate of the condition number of U^T U from the diagonal of the triangular U."""
-    largest = 0.0
-    smallest = math.inf
-    for k in range(n):
-        largest = max(largest, abs(U[k * width + k]))
-        smallest = min(smallest, abs(U[k * width + k]))
-    return (largest / smallest) * (largest / smallest) if n > 0 else 1.0
-
-
-def unload(n: int, m: int, width: int, work: Pointer, a: Pointer, lam: Pointer, rank: int) -> int:
-    """Copy the solution out; the rank, or NOT_FINITE if it or what it leaves of the equations is not finite."""
-    copy(vector(work, 2, width), a, n)
-    copy(vector(work, 3, width), lam, m)
-    x = vector(work, 0, width)
-    total = 0.0
-    for i in range(4 * width):
-        total += x[i] - x[i]
-    return rank if total == 0.0 else NOT_FINITE
+    return max(error, condition * largest(e.g, m) / scale) if scale > 0.0 else error

@@ -3,78 +3,71 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
-from linkwork.formulations.refinement import work_size
-from linkwork.native.kernels import Pointer, call, kernel, offset, take
+from linkwork.dense.vectors import copy, fill
+from linkwork.formulations import FORMULATIONS
+from linkwork.formulations.refinement import Given, Result, take_given, take_result
+from linkwork.native.kernels import Pointer, call, kernel, offset, put_integer, size_of, take
 from linkwork.system import header
 
 NAN = math.nan
 
 
-def solve(
-    M: Pointer, Psi_q: Pointer, Q: Pointer, gamma: Pointer, n: int, m: int, tolerance: float,
-    a: Pointer, lam: Pointer, spectrum: Pointer, work: Pointer,
-) -> int:  # fmt: skip
-    """Stands for the formulation, which takes its place before anything is compiled."""
-    return -1
+class Memory(NamedTuple):
+    """From M on the equations are what the system's `terms` writes, from the state to lam what its `rates` reads."""
+
+    x: Pointer
+    given: Given
+    state: Pointer  # (t, q, v)
+    solution: Result
+    rates: Pointer  # (qd, work rates)
+    rest: Pointer
 
 
-def by_formulation(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    """x = (M, Psi_q, Q, gamma), p = (n, m, tolerance) -> y = (a, lam, spectrum, rank)."""
-    n, m = int(p[0]), int(p[1])
-    Psi_q = offset(x, n * n)
-    Q = offset(Psi_q, m * n)
-    rank = solve(x, Psi_q, Q, offset(Q, n), n, m, p[2], y, offset(y, n), offset(y, n + m), w)
-    y[n + m + max(n, m)] = rank
+def take_memory(w: Pointer, n_q: int, n: int, m: int) -> Memory:
+    given = take_given(w, n, m)
+    state, rest = take(given.rest, 1 + n_q + n)
+    solution = take_result(rest, n, m)
+    rates, rest = take(solution.rest, n_q + 2)
+    return Memory(w, given, state, solution, rates, rest)
 
 
-def evaluated(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    """(t, q, v, work) -> (qd, a, work rates, lam); all NaN where the formulation has no answer."""
+def evaluate(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> Result:
+    """(t, q, v, work) -> (qd, a, work rates), all NaN where the formulation has no answer; its solution."""
     about = header(p)
     n_q, n, m = about.n_q, about.n_v, about.m
-    given, equations = take(w, 3)  # (n, m, tolerance), (M, Psi_q, Q, gamma)
-    given[0], given[1], given[2] = float(n), float(m), about.tolerance
-    state = offset(equations, n * n + m * n + n + m)  # (t, q, v, a, lam, spectrum, rank)
-    a = offset(state, 1 + n_q + n)
-    lam = offset(a, n)
-    rank = offset(lam, m + max(n, m))
-    moving = offset(rank, 1)  # (qd, work rates)
-    scratch = offset(moving, n_q + 2)
-    call(about.terms, x, p, equations, scratch)
-    call(about.formulation, equations, given, a, scratch)
-    for i in range(1 + n_q + n):
-        state[i] = x[i]
-    call(about.rates, state, p, moving, scratch)
-    for i in range(n_q):
-        y[i] = moving[i]
-    for i in range(n):
-        y[n_q + i] = a[i]
-    for i in range(2):
-        y[n_q + n + i] = moving[n_q + i]
-    for i in range(m):
-        y[n_q + n + 2 + i] = lam[i]
-    if rank[0] < 0.0:
-        for i in range(n_q + n + 2 + m):
-            y[i] = NAN
+    k = take_memory(w, n_q, n, m)
+    put_integer(k.given.sizes, 0, n)
+    put_integer(k.given.sizes, 1, m)
+    k.given.tolerance[0] = about.tolerance
+    call(about.terms, x, p, k.given.M, k.rest)
+    call(about.formulation, k.x, p, k.solution.a, k.rest)
+    copy(x, k.state, 1 + n_q + n)
+    call(about.rates, k.state, p, k.rates, k.rest)
+    copy(k.rates, y, n_q)
+    copy(k.solution.a, offset(y, n_q), n)
+    copy(offset(k.rates, n_q), offset(y, n_q + n), 2)
+    if k.solution.rank[0] < 0.0:
+        fill(y, NAN, n_q + n + 2)
+        fill(k.solution.lam, NAN, m)
+    return k.solution
 
 
 @kernel
 def dynamics(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    evaluated(x, p, y, w)
+    """(t, q, v, work) -> (qd, a, work rates, lam)."""
+    solution = evaluate(x, p, y, w)
+    about = header(p)
+    copy(solution.lam, offset(y, about.n_q + about.n_v + 2), about.m)
 
 
 @kernel
 def derivative(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     """The same without lam."""
-    about = header(p)
-    n_y, m = about.n_q + about.n_v + 2, about.m
-    evaluated(x, p, w, offset(w, n_y + m))
-    for i in range(n_y):
-        y[i] = w[i]
+    evaluate(x, p, y, w)
 
 
 def scratch_size(n_q: int, n: int, m: int, inner: int) -> int:
-    """Doubles of scratch that `derivative` needs; `inner` is what terms and rates need."""
-    terms = n * n + m * n + n + m
-    state = 1 + n_q + 2 * n + m + n_q + 2 + max(n, m) + 1
-    return 3 + n_q + n + 2 + m + terms + state + max(work_size(n, m), inner)
+    """Doubles of scratch for any of the formulations; `inner` is what terms and rates need."""
+    return size_of(take_memory, n_q, n, m) + max(inner, *(f.work_size(n, m) for f in FORMULATIONS.values()))

@@ -2,53 +2,37 @@
 
 from __future__ import annotations
 
-import math
+from typing import NamedTuple
 
-from linkwork.dense.matrices import (
-    SINGULAR,
-    cholesky,
-    multiply_q,
-    multiply_z,
-    multiply_z_transposed,
-    permute,
-    permute_back,
-    pivoted_qr,
-    solve_lower,
-    solve_lower_transposed,
-    solve_rows,
-    solve_upper,
-    solve_upper_transposed,
-    transpose,
-    trapezoid,
-)
-from linkwork.dense.vectors import add, clear, copy, dot
-from linkwork.formulations.refinement import (
-    PASSES,
-    SINGULAR_MASS,
-    condition_of,
-    condition_of_triangle,
-    done,
-    load,
-    matrix,
-    unload,
-    vector,
-)
-from linkwork.native.kernels import Pointer, offset
+from linkwork.dense.cholesky import SINGULAR, factor_cholesky
+from linkwork.dense.householder import factor_qr, multiply_q
+from linkwork.dense.products import multiply, transpose
+from linkwork.dense.trapezoid import complete, solve_least, solve_transposed
+from linkwork.dense.triangular import estimate_condition, solve_rows, solve_upper, solve_upper_transposed
+from linkwork.dense.vectors import add, copy, subtract_from
+from linkwork.formulations.orthogonal import Orthogonal, take_orthogonal
+from linkwork.formulations.refinement import SINGULAR_MASS, Padded, refine
+from linkwork.native.kernels import Pointer, kernel, take
 
 
-def udwadia_kalaba(
-    M: Pointer,
-    Psi_q: Pointer,
-    Q: Pointer,
-    gamma: Pointer,
-    n: int,
-    m: int,
-    tolerance: float,
-    a: Pointer,
-    lam: Pointer,
-    spectrum: Pointer,
-    work: Pointer,
-) -> int:
+class Places(NamedTuple):
+    U: Pointer
+    D: Orthogonal  # its transpose
+    x: Pointer
+    y: Pointer
+    rest: Pointer
+
+
+def take_places(w: Pointer, n: int, m: int, width: int) -> Places:
+    U, w = take(w, width * width)
+    D = take_orthogonal(w, n, m, width)
+    x, w = take(D.rest, width)
+    y, w = take(w, width)
+    return Places(U, D, x, y, w)
+
+
+@kernel
+def udwadia_kalaba(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     """Accelerations by Gauss' principle of least constraint; M must be regular.
 
     a = a_f + M^-1/2 D^+ (gamma - Psi_q a_f),   a_f = M^-1 Q,   D = Psi_q M^-1/2
@@ -60,52 +44,34 @@ def udwadia_kalaba(
     D^+ = Q (L^-1 0; 0 0) Z P^T. The program of defalco2008 halves the entries of M^-1 instead of taking their roots,
     and uses only the diagonal of M; both are wrong.
     """
-    width = load(M, Psi_q, Q, gamma, n, m, spectrum, work)
-    U = matrix(work, 2, width)
-    R = matrix(work, 3, width)
-    H = matrix(work, 4, width)
-    L = matrix(work, 5, width)
-    tau = vector(work, 6, width)
-    tau_z = vector(work, 7, width)
-    pivots = vector(work, 8, width)
-    x = vector(work, 9, width)
-    y = vector(work, 10, width)
-    f = vector(work, 0, width)
-    g = vector(work, 1, width)
-    da = vector(work, 4, width)
-    dlam = vector(work, 5, width)
-    copy(work, U, n * width)
-    if cholesky(U, n, width, x, SINGULAR) < n:
-        return SINGULAR_MASS
-    transpose(matrix(work, 1, width), m, n, width, R)
-    solve_rows(U, n, m, width, R)
-    rank = pivoted_qr(R, n, m, width, H, tau, pivots, x, y, spectrum, tolerance)
-    trapezoid(R, rank, m, width, L, tau_z, x)
+    refine(x, y, w, take_places, factor, correct)
 
-    mass_condition = condition_of_triangle(U, n, width)
-    condition = condition_of(spectrum, rank)
-    rest = math.inf
-    for _ in range(PASSES):
-        copy(f, da, n)
-        solve_upper_transposed(U, n, width, da)
-        copy(da, x, n)
-        solve_upper(U, n, width, x)
-        for i in range(m):
-            dlam[i] = g[i] - dot(offset(matrix(work, 1, width), i * width), x, 0, n)
-        permute(dlam, pivots, m, y)
-        multiply_z(L, tau_z, rank, m, width, y)
-        solve_lower(L, rank, width, y)
-        clear(y, rank, width)
-        copy(y, x, width)
-        multiply_q(H, tau, rank, n, width, x)
-        add(da, 1.0, x, 0, n)
-        solve_upper(U, n, width, da)
-        solve_lower_transposed(L, rank, width, y)
-        multiply_z_transposed(L, tau_z, rank, m, width, y)
-        permute_back(y, pivots, m, dlam)
-        for i in range(m):
-            dlam[i] = -dlam[i]
-        rest = done(Q, gamma, n, m, width, work, mass_condition, condition, rest)
-        if rest == 0.0:
-            break
-    return unload(n, m, width, work, a, lam, rank)
+
+def factor(e: Padded, k: Places, tolerance: float) -> tuple[int, float]:
+    n, m, width = e.n, e.m, e.width
+    copy(e.M, k.U, n * width)
+    if not factor_cholesky(k.U, n, width, k.x, SINGULAR):
+        return SINGULAR_MASS, 0.0
+    transpose(e.Psi_q, m, n, width, k.D.R.R)
+    solve_rows(k.U, n, m, width, k.D.R.R)
+    rank = factor_qr(k.D.Q, k.D.R, e.spectrum, tolerance)
+    complete(k.D.R, rank)
+    return rank, estimate_condition(k.U, n, width)
+
+
+def correct(e: Padded, k: Places, rank: int) -> None:
+    n, m, width, x, y = e.n, e.m, e.width, k.x, k.y
+    copy(e.f, e.da, n)
+    solve_upper_transposed(k.U, n, width, e.da)
+    copy(e.da, x, n)
+    solve_upper(k.U, n, width, x)
+    multiply(e.Psi_q, x, m, n, width, e.dlam)
+    subtract_from(e.g, e.dlam, m)
+    solve_transposed(k.D.R, rank, e.dlam, y)
+    copy(y, x, width)
+    multiply_q(k.D.Q, rank, x)
+    add(e.da, 1.0, x, 0, n)
+    solve_upper(k.U, n, width, e.da)
+    solve_least(k.D.R, rank, y, e.dlam)
+    for i in range(m):
+        e.dlam[i] = -e.dlam[i]

@@ -2,39 +2,48 @@
 
 from __future__ import annotations
 
-import math
+from typing import NamedTuple
 
-from linkwork.dense.matrices import gram, multiply_q_transposed, null_rows, product, solve_upper, tall_qr, times
-from linkwork.dense.vectors import copy
-from linkwork.formulations.maggi import applied_force_left
-from linkwork.formulations.orthogonal import factor, pseudo_inverse_transposed
-from linkwork.formulations.refinement import (
-    PASSES,
-    UNDETERMINED,
-    condition_of,
-    condition_of_triangle,
-    done,
-    load,
-    matrix,
-    unload,
-    vector,
+from linkwork.dense.householder import (
+    Reflections,
+    copy_null_rows,
+    factor_tall,
+    multiply_q_transposed,
+    take_reflections,
 )
-from linkwork.native.kernels import Pointer, offset
+from linkwork.dense.products import form_gram, multiply, multiply_matrices
+from linkwork.dense.triangular import estimate_condition, solve_upper
+from linkwork.dense.vectors import copy, largest
+from linkwork.formulations.maggi import find_force_left
+from linkwork.formulations.orthogonal import Orthogonal, apply_inverse_transposed, factor_jacobian, take_orthogonal
+from linkwork.formulations.refinement import UNDETERMINED, Padded, refine
+from linkwork.native.kernels import Pointer, kernel, offset, take
 
 
-def udwadia_phohomsiri(
-    M: Pointer,
-    Psi_q: Pointer,
-    Q: Pointer,
-    gamma: Pointer,
-    n: int,
-    m: int,
-    tolerance: float,
-    a: Pointer,
-    lam: Pointer,
-    spectrum: Pointer,
-    work: Pointer,
-) -> int:
+class Places(NamedTuple):
+    jacobian: Orthogonal
+    E: Pointer
+    B: Pointer  # at the end the R of its QR decomposition
+    Q: Reflections
+    s: Pointer
+    b: Pointer
+    x: Pointer
+    rest: Pointer
+
+
+def take_places(w: Pointer, n: int, m: int, width: int) -> Places:
+    jacobian = take_orthogonal(w, n, m, width)
+    E, w = take(jacobian.rest, width * width)
+    B, w = take(w, 2 * width * width)
+    Q = take_reflections(w, n + m, width, 2 * width)
+    s, w = take(Q.rest, 1)
+    b, w = take(w, 2 * width)
+    x, w = take(w, width)
+    return Places(jacobian, E, B, Q, s, b, x, w)
+
+
+@kernel
+def udwadia_phohomsiri(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     """Accelerations by the pseudo-inverse of a tall matrix; M may be singular.
 
     a = B^+ (s E Q; gamma),   B = (s E M; Psi_q),   E = I - Psi_q^+ Psi_q
@@ -47,51 +56,33 @@ def udwadia_phohomsiri(
     QR decomposition. Psi_q^+ and the rank are those of the complete orthogonal factorization, with the diagonal of its
     pivoted R as spectrum. The program of defalco2008 has the unit matrix of size m for E; it must be n.
     """
-    width = load(M, Psi_q, Q, gamma, n, m, spectrum, work)
-    E = matrix(work, 6, width)
-    B = matrix(work, 7, width)
-    H = matrix(work, 9, width)
-    tau = vector(work, 9, width)
-    b = vector(work, 10, width)
-    x = vector(work, 12, width)
-    f = vector(work, 0, width)
-    g = vector(work, 1, width)
-    da = vector(work, 4, width)
-    dlam = vector(work, 5, width)
-    rank = factor(n, m, width, tolerance, spectrum, work)
-    null_rows(matrix(work, 4, width), vector(work, 6, width), rank, n, width, B)
-    gram(B, n - rank, n, width, E)
-    product(E, work, n, n, n, width, B)
-    s = largest_entry(matrix(work, 1, width), m * width) / largest_entry(work, n * width)
-    if not s > 0.0:
-        s = 1.0
+    refine(x, y, w, take_places, factor, correct)
+
+
+def factor(e: Padded, k: Places, tolerance: float) -> tuple[int, float]:
+    n, m, width = e.n, e.m, e.width
+    rank = factor_jacobian(e, k.jacobian, tolerance)
+    copy_null_rows(k.jacobian.Q, rank, k.B)
+    form_gram(k.B, n - rank, n, width, k.E)
+    multiply_matrices(k.E, e.M, n, n, n, width, k.B)
+    size, mass = largest(e.Psi_q, m * width), largest(e.M, n * width)
+    k.s[0] = size / mass if size > 0.0 and mass > 0.0 else 1.0
     for i in range(n * width):
-        B[i] *= s
-    copy(matrix(work, 1, width), offset(B, n * width), m * width)
-    if tall_qr(B, n + m, n, width, H, 2 * width, tau):
-        return UNDETERMINED
-
-    mass_condition = condition_of_triangle(B, n, width)
-    condition = condition_of(spectrum, rank)
-    rest = math.inf
-    for _ in range(PASSES):
-        times(E, f, n, n, width, b)
-        for i in range(n):
-            b[i] *= s
-        copy(g, offset(b, n), m)
-        multiply_q_transposed(H, tau, n, n + m, 2 * width, b)
-        copy(b, da, n)
-        solve_upper(B, n, width, da)
-        applied_force_left(n, width, work, x)
-        pseudo_inverse_transposed(x, n, m, rank, width, work, dlam)
-        rest = done(Q, gamma, n, m, width, work, mass_condition, condition, rest)
-        if rest == 0.0:
-            break
-    return unload(n, m, width, work, a, lam, rank)
+        k.B[i] *= k.s[0]
+    copy(e.Psi_q, offset(k.B, n * width), m * width)
+    if not factor_tall(k.B, n, width, k.Q):
+        return UNDETERMINED, 0.0
+    return rank, estimate_condition(k.B, n, width)
 
 
-def largest_entry(A: Pointer, count: int) -> float:
-    largest = 0.0
-    for i in range(count):
-        largest = max(largest, abs(A[i]))
-    return largest
+def correct(e: Padded, k: Places, rank: int) -> None:
+    n, m, width = e.n, e.m, e.width
+    multiply(k.E, e.f, n, n, width, k.b)
+    for i in range(n):
+        k.b[i] *= k.s[0]
+    copy(e.g, offset(k.b, n), m)
+    multiply_q_transposed(k.Q, n, k.b)
+    copy(k.b, e.da, n)
+    solve_upper(k.B, n, width, e.da)
+    find_force_left(e, k.x)
+    apply_inverse_transposed(k.jacobian, rank, k.x, e.dlam)

@@ -3,48 +3,33 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
-from linkwork.dense.matrices import (
-    add_columns,
-    cholesky,
-    gram,
-    solve_upper,
-    solve_upper_transposed,
-    symmetric_schur,
-    times,
-    transpose_times,
-)
-from linkwork.dense.vectors import copy
-from linkwork.formulations.maggi import add_free_motion, reduced_mass
-from linkwork.formulations.refinement import (
-    NOT_CONVERGED,
-    PASSES,
-    UNDETERMINED,
-    condition_of,
-    condition_of_triangle,
-    done,
-    load,
-    matrix,
-    unload,
-    vector,
-)
-from linkwork.formulations.zero_values import rank_of_squares
-from linkwork.native.kernels import Pointer, offset
+from linkwork.dense.cholesky import factor_cholesky
+from linkwork.dense.columns import add_columns
+from linkwork.dense.products import form_gram, multiply, multiply_transposed
+from linkwork.dense.spectral import Spectral, copy_zero_rows, diagonalize, drop_zero_squares, take_spectral
+from linkwork.dense.triangular import solve_definite
+from linkwork.dense.vectors import EPSILON
+from linkwork.formulations.maggi import FreeMotion, add_free_motion, factor_reduced_mass, take_free_motion
+from linkwork.formulations.refinement import NOT_CONVERGED, Padded, refine
+from linkwork.native.kernels import Pointer, kernel, offset
 
 
-def zero_eigenvalue(
-    M: Pointer,
-    Psi_q: Pointer,
-    Q: Pointer,
-    gamma: Pointer,
-    n: int,
-    m: int,
-    tolerance: float,
-    a: Pointer,
-    lam: Pointer,
-    spectrum: Pointer,
-    work: Pointer,
-) -> int:
+class Places(NamedTuple):
+    H: Spectral
+    free: FreeMotion
+    rest: Pointer
+
+
+def take_places(w: Pointer, n: int, m: int, width: int) -> Places:
+    H = take_spectral(w, n, width)
+    free = take_free_motion(H.rest, width)
+    return Places(H, free, free.rest)
+
+
+@kernel
+def zero_eigenvalue(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     """Accelerations with V = T_1, the eigenvectors of zero eigenvalues of H = Psi_q^T Psi_q; M may be singular.
 
     H = T Lambda T^T,   T = (T_1 T_2),   V = T_1          [walton1969, kamman1984; defalco2008, eqs. (14)-(17)]
@@ -56,50 +41,29 @@ def zero_eigenvalue(
     the spectrum, and what is below n eps of the largest eigenvalue is zero whatever the tolerance, which is about 1e-7
     of the largest singular value.
     """
-    width = load(M, Psi_q, Q, gamma, n, m, spectrum, work)
-    H = matrix(work, 2, width)
-    T = matrix(work, 3, width)
-    V = matrix(work, 6, width)
-    reduced = matrix(work, 7, width)
-    x = vector(work, 9, width)
-    y = vector(work, 10, width)
-    values = vector(work, 11, width)
-    g = vector(work, 1, width)
-    da = vector(work, 4, width)
-    dlam = vector(work, 5, width)
-    gram(matrix(work, 1, width), m, n, width, H)
-    if symmetric_schur(H, n, width, T, matrix(work, 4, width), x, values, y):
-        return NOT_CONVERGED
-    rank = rank_of_squares(values, n, tolerance, spectrum)
-    free = n - rank
-    k = 0
-    for i in range(n):
-        if values[i] == 0.0:
-            copy(offset(T, i * width), offset(V, k * width), width)
-            k += 1
-    if reduced_mass(V, free, n, width, work, matrix(work, 8, width), reduced, x):
-        return UNDETERMINED
-    gram(matrix(work, 1, width), m, n, width, H)
-    s = spectrum[0] * spectrum[0] if rank > 0 else 1.0
-    for k in range(free):
-        v = offset(V, k * width)
-        for i in range(n):
-            add_columns(offset(H, i * width), s * v[i], v, 0, n)
-    if cholesky(H, n, width, x, 0.0) < n:
-        return NOT_CONVERGED
+    refine(x, y, w, take_places, factor, correct)
 
-    mass_condition = condition_of_triangle(reduced, free, width)
-    condition = condition_of(spectrum, rank)
-    rest = math.inf
-    for _ in range(PASSES):
-        transpose_times(matrix(work, 1, width), g, m, n, width, da)
-        solve_upper_transposed(H, n, width, da)
-        solve_upper(H, n, width, da)
-        add_free_motion(V, reduced, free, n, width, work, x, y)
-        solve_upper_transposed(H, n, width, x)
-        solve_upper(H, n, width, x)
-        times(matrix(work, 1, width), x, m, n, width, dlam)
-        rest = done(Q, gamma, n, m, width, work, mass_condition, condition, rest)
-        if rest == 0.0:
-            break
-    return unload(n, m, width, work, a, lam, rank)
+
+def factor(e: Padded, k: Places, tolerance: float) -> tuple[int, float]:
+    form_gram(e.Psi_q, e.m, e.n, e.width, k.H.A)
+    if not diagonalize(k.H):
+        return NOT_CONVERGED, 0.0
+    rank = drop_zero_squares(k.H.values, e.n, max(tolerance, math.sqrt(e.n * EPSILON)), e.spectrum)
+    copy_zero_rows(k.H.K, k.H.values, e.n, e.width, k.free.V)
+    form_gram(e.Psi_q, e.m, e.n, e.width, k.H.A)
+    s = e.spectrum[0] * e.spectrum[0] if rank > 0 else 1.0
+    for j in range(e.n - rank):
+        v = offset(k.free.V, j * e.width)
+        for i in range(e.n):
+            add_columns(offset(k.H.A, i * e.width), s * v[i], v, 0, e.n)
+    if not factor_cholesky(k.H.A, e.n, e.width, k.H.beside, 0.0):
+        return NOT_CONVERGED, 0.0
+    return factor_reduced_mass(e, k.free, rank)
+
+
+def correct(e: Padded, k: Places, rank: int) -> None:
+    multiply_transposed(e.Psi_q, e.g, e.m, e.n, e.width, e.da)
+    solve_definite(k.H.A, e.n, e.width, e.da)
+    add_free_motion(e, k.free, rank)
+    solve_definite(k.H.A, e.n, e.width, k.free.force)
+    multiply(e.Psi_q, k.free.force, e.m, e.n, e.width, e.dlam)

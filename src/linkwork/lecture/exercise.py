@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.dense.rank import Rank, decide_rank
 from linkwork.equations.equations import TIME
 from linkwork.expressions import printers
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.expressions.rational import Rational, latex
-from linkwork.formulations import RankDecision
 from linkwork.lecture.symbolic import MOST_COORDINATES, Matrix, Numbers, Reduction, Symbols
 
 Array = NDArray[np.floating[Any]]
@@ -183,11 +183,10 @@ class Exercise:
         return self.instant.symbols
 
     @cached_property
-    def rank(self) -> RankDecision:
+    def rank(self) -> Rank:
         """The decision on the values that the method itself computes, as its kernel takes it."""
         values = np.sort(self.method.spectrum(self))[::-1][: min(self.n, self.m)]
-        largest = np.max(values, initial=0.0)
-        return RankDecision(int(np.sum(values > self.tolerance * largest)), np.asarray(values, dtype=float))
+        return decide_rank(values, self.tolerance)
 
     @property
     def tolerance(self) -> float:
@@ -357,8 +356,8 @@ class Exercise:
         self.head("Rank")
         rank = self.rank
         cut = number(self.tolerance, 3)
-        values = ", ".join(number(x, 4) for x in rank.spectrum[:MOST_IN_BLOCKS])
-        more = ", \\ldots" if len(rank.spectrum) > MOST_IN_BLOCKS else ""
+        values = ", ".join(number(x, 4) for x in rank.values[:MOST_IN_BLOCKS])
+        more = ", \\ldots" if len(rank.values) > MOST_IN_BLOCKS else ""
         self.say(f"{self.method.spectrum_is}, in descending order: ${values}{more}$.")
         gap = "no value is dropped" if self.r == min(self.n, self.m) else f"the gap is ${number(rank.gap, 3)}$"
         self.say(

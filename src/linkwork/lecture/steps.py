@@ -213,7 +213,7 @@ def svd(x: Exercise) -> tuple[Array, Array]:
     x.formula(
         "\\Psi_{q}^{T} = \\begin{bmatrix} W_{d} & W_{i} \\end{bmatrix} \\begin{bmatrix} \\Lambda_{1} & 0 \\\\ 0 & 0 "
         "\\end{bmatrix} U^{T}, \\quad \\Lambda_{1} = \\operatorname{diag}\\left("
-        + _list(x.rank.spectrum[: x.r])
+        + _list(x.rank.values[: x.r])
         + "\\right)"
     )
     W, values, U_T = np.linalg.svd(x.Psi_q.T)

@@ -9,10 +9,10 @@
     scale.address                      # void (*)(double *, int64_t, double), for other machine code
 
 The annotations are the C signature: int, float and Pointer (to doubles) as arguments, int or None as result. A kernel
-may call other plain functions, `math`, `offset`, `take`, `integer`, `memory_at` and `call`, make named tuples, and read
-global integers and floats. It allocates nothing and raises nothing, so that its object code stands alone: numba is
-imported only where the code is not in the cache. `kernel.python` is the function itself, to be stepped through with
-NumPy arrays as pointers.
+may call other plain functions and hand them on to these, `math`, `offset`, `take`, `integer`, `put_integer`,
+`memory_at` and `call`, make named tuples, and read global integers and floats. It allocates nothing and raises nothing,
+so that its object code stands alone: numba is imported only where the code is not in the cache. `kernel.python` is the
+function itself, to be stepped through with NumPy arrays as pointers.
 
 The memory of a kernel is described once, by a plain function that takes it apart:
 
@@ -73,6 +73,11 @@ def take(pointer: Pointer, count: int) -> tuple[Pointer, Pointer]:
 def integer(pointer: Pointer, k: int) -> int:
     """The 64 bits of the k-th double as an integer: sizes and addresses stand so among numbers."""
     return int(pointer[k : k + 1].view(np.int64)[0])
+
+
+def put_integer(pointer: Pointer, k: int, value: int) -> None:
+    """Put an integer where `integer` finds it."""
+    pointer[k : k + 1].view(np.int64)[0] = value
 
 
 def memory_at(address: int, count: int) -> Pointer:
@@ -140,15 +145,6 @@ def kernel(function: Callable[..., int | None]) -> Kernel:
     return Kernel(function)
 
 
-def specialized(function: Callable[..., Any], name: str, **names: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function under another name, with some of the functions it calls exchanged for others."""
-    assert isinstance(function, FunctionType)
-    made = FunctionType(function.__code__, {**function.__globals__, **names}, name, function.__defaults__)
-    made.__annotations__ = function.__annotations__
-    made.__module__ = function.__module__
-    return made
-
-
 def _as_c(argument: float | Pointer) -> Any:
     if not isinstance(argument, np.ndarray):
         return argument
@@ -170,7 +166,7 @@ def _globals_of(function: FunctionType) -> dict[str, Any]:
 def _content(function: FunctionType) -> list[str | bytes]:
     """Everything the compiled code depends on: bytecode and constants of the function and of all it calls."""
     parts: list[str | bytes] = []
-    seen: set[Any] = {offset, take, integer, memory_at, call}  # their machine code is written below, in _intrinsics
+    seen: set[Any] = {offset, take, integer, put_integer, memory_at, call}  # written below, in _intrinsics
 
     def visit(f: FunctionType) -> None:
         if f in seen:
@@ -205,7 +201,7 @@ def _numba_version() -> str:
 
 
 def _intrinsics() -> dict[Any, Any]:
-    """`offset`, `take`, `integer`, `memory_at` and `call` in LLVM IR."""
+    """`offset`, `take`, `integer`, `put_integer`, `memory_at` and `call` in LLVM IR."""
     from llvmlite import ir
 
     types: Any = import_module("numba.types")
@@ -236,6 +232,15 @@ def _intrinsics() -> dict[Any, Any]:
         return types.int64(double_p, types.int64), codegen
 
     @intrinsic
+    def native_put_integer(_context: Any, pointer: Any, k: Any, value: Any) -> Any:
+        def codegen(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            place = builder.gep(arguments[0], [arguments[1]])
+            builder.store(arguments[2], builder.bitcast(place, ir.IntType(64).as_pointer()))
+            return context.get_dummy_value()
+
+        return types.void(double_p, types.int64, types.int64), codegen
+
+    @intrinsic
     def native_memory_at(_context: Any, address: Any, count: Any) -> Any:
         def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             return builder.inttoptr(arguments[0], ir.DoubleType().as_pointer())
@@ -257,6 +262,7 @@ def _intrinsics() -> dict[Any, Any]:
         take: native_take,
         integer: native_integer,
         memory_at: native_memory_at,
+        put_integer: native_put_integer,
         call: native_call,
     }
 

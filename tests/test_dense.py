@@ -1,0 +1,164 @@
+"""Factorizations of small matrices against NumPy; the functions of kernels run as plain Python on padded arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from linkwork.dense.cholesky import SINGULAR, factor_cholesky, factor_pivoted_cholesky
+from linkwork.dense.gauss import factor_lu
+from linkwork.dense.householder import (
+    copy_null_rows,
+    factor_qr,
+    factor_staircase,
+    factor_tall,
+    multiply_q,
+    multiply_q_transposed,
+    take_reflections,
+)
+from linkwork.dense.products import form_gram, multiply_matrices
+from linkwork.dense.spectral import diagonalize, orthogonalize_rows, take_spectral
+from linkwork.dense.trapezoid import complete, solve_least, solve_transposed, take_trapezoid
+from linkwork.dense.triangular import solve_definite, solve_rows
+from linkwork.native.kernels import size_of
+
+WIDTH = 12
+SHAPES = [(9, 7, 7), (9, 7, 4), (7, 9, 6), (8, 8, 1), (5, 5, 0), (12, 12, 12)]  # rows, columns, rank
+ROUNDING = 1e-13  # of a dozen operations on numbers of size one to ten
+
+
+def padded(A):
+    full = np.zeros((WIDTH, WIDTH))
+    full[: A.shape[0], : A.shape[1]] = A
+    return full.ravel()
+
+
+def unpadded(x, rows, columns):
+    return x.reshape(-1, WIDTH)[:rows, :columns]
+
+
+def of_rank(rng, rows, columns, rank):
+    """Singular values 1 to 3, so that nothing but rounding separates what is computed from what is true."""
+    U, V = (np.linalg.qr(rng.standard_normal((k, rank)))[0] for k in (rows, columns))
+    return U * np.linspace(1.0, 3.0, rank) @ V.T
+
+
+def memory(places, *sizes):
+    """Places of exactly the size described, with nothing set."""
+    return places(np.full(size_of(places, *sizes), np.nan), *sizes)
+
+
+def vector(x=()):
+    return np.concatenate([x, np.zeros(WIDTH - len(x))])
+
+
+def check_trapezoid(T, rank, A, Q):
+    """Q R P^T = A, and (R P^T)^+ x and its transpose as NumPy has them."""
+    B = np.zeros((rank, T.columns))
+    B[:, T.pivots[: T.columns].astype(int)] = np.triu(unpadded(T.R, rank, T.columns))
+    np.testing.assert_allclose(Q[:, :rank] @ B, A, atol=ROUNDING)
+    complete(T, rank)
+    x, y = np.arange(1.0, rank + 1.0), np.zeros(WIDTH)
+    solve_least(T, rank, vector(x), y)
+    np.testing.assert_allclose(y[: T.columns], np.linalg.pinv(B) @ x, atol=ROUNDING * (1.0 + np.abs(x).max(initial=0)))
+    g, z = np.arange(1.0, T.columns + 1.0), np.full(WIDTH, np.nan)
+    solve_transposed(T, rank, g, z)
+    np.testing.assert_allclose(z, vector(np.linalg.pinv(B).T @ g), atol=ROUNDING * T.columns)
+
+
+def matrix_of(Q, count):
+    columns = []
+    for e in np.eye(WIDTH)[: Q.rows]:
+        x = e.copy()
+        multiply_q(Q, count, x)
+        columns.append(x[: Q.rows])
+    return np.array(columns).T
+
+
+@pytest.mark.parametrize(("rows", "columns", "rank"), SHAPES)
+@pytest.mark.parametrize("pivoted", [True, False])
+def test_qr_gives_the_matrix_back_and_its_null_space(rows, columns, rank, pivoted, rng):
+    A = of_rank(rng, rows, columns, rank)
+    Q, T = memory(take_reflections, rows, WIDTH, WIDTH), memory(take_trapezoid, columns, WIDTH)
+    (T.R if pivoted else T.L)[:] = padded(A)
+    spectrum, V = np.zeros(WIDTH), np.zeros(WIDTH * WIDTH)
+    assert (factor_qr if pivoted else factor_staircase)(Q, T, spectrum, 1e-9) == rank
+    orthogonal = matrix_of(Q, rank)
+    np.testing.assert_allclose(orthogonal.T @ orthogonal, np.eye(rows), atol=ROUNDING)
+    x = np.arange(1.0, rows + 1.0)
+    turned = vector(x)
+    multiply_q_transposed(Q, rank, turned)
+    np.testing.assert_allclose(turned[:rows], orthogonal.T @ x, atol=100 * ROUNDING)
+    copy_null_rows(Q, rank, V)
+    np.testing.assert_allclose(unpadded(V, rows - rank, rows), orthogonal[:, rank:].T, atol=ROUNDING)
+    np.testing.assert_allclose(unpadded(V, rows - rank, rows) @ A, 0.0, atol=ROUNDING)
+    check_trapezoid(T, rank, A, orthogonal)
+
+
+@pytest.mark.parametrize(("rows", "columns", "rank"), SHAPES)
+def test_lu_gives_the_matrix_back(rows, columns, rank, rng):
+    A = of_rank(rng, rows, columns, rank)
+    U, T, order, spectrum = padded(A), memory(take_trapezoid, rows, WIDTH), np.zeros(WIDTH), np.zeros(WIDTH)
+    assert factor_lu(U, columns, T, order, spectrum, 1e-9) == rank
+    np.testing.assert_array_equal(np.diag(unpadded(T.R, rank, rank)), 1.0)
+    back = np.zeros((columns, rank))
+    back[order[:columns].astype(int)] = np.triu(unpadded(U, rank, columns)).T
+    check_trapezoid(T, rank, A.T, back)
+
+
+@pytest.mark.parametrize(("rows", "columns", "rank"), SHAPES)
+def test_cholesky_of_a_gram_matrix(rows, columns, rank, rng):
+    A = of_rank(rng, rows, columns, rank)
+    G, T = np.full(WIDTH * WIDTH, np.nan), memory(take_trapezoid, columns, WIDTH)
+    form_gram(padded(A), rows, columns, WIDTH, G)
+    np.testing.assert_allclose(unpadded(G, columns, columns), A.T @ A, atol=ROUNDING)
+    assert factor_pivoted_cholesky(G, rows, T, 1e-12) == rank
+    R = np.zeros((rank, columns))
+    R[:, T.pivots[:columns].astype(int)] = np.triu(unpadded(T.R, rank, columns))
+    check_trapezoid(T, rank, A.T @ A, R.T)
+    assert factor_cholesky(G, columns, WIDTH, np.zeros(WIDTH), SINGULAR) == (rank == columns)
+    if rank == columns:
+        x = vector(np.arange(1.0, columns + 1.0))
+        solve_definite(G, columns, WIDTH, x)
+        np.testing.assert_allclose(A.T @ A @ x[:columns], np.arange(1.0, columns + 1.0), atol=100 * ROUNDING)
+
+
+@pytest.mark.parametrize(("rows", "columns", "rank"), SHAPES)
+def test_eigenvectors_and_singular_vectors(rows, columns, rank, rng):
+    """K A A^T K^T is diagonal, and K A has orthogonal rows as long as the singular values of A."""
+    A = of_rank(rng, rows, columns, rank)
+    S = memory(take_spectral, rows, WIDTH)
+    form_gram(padded(A.T), columns, rows, WIDTH, S.A)
+    assert diagonalize(S)
+    K = unpadded(S.K, rows, rows)
+    np.testing.assert_allclose(K @ K.T, np.eye(rows), atol=ROUNDING)
+    np.testing.assert_allclose(K @ A @ A.T @ K.T, np.diag(S.values[:rows]), atol=10 * ROUNDING)
+    X = np.zeros(WIDTH * WIDTH)
+    multiply_matrices(S.K, padded(A), rows, rows, WIDTH, WIDTH, X)
+    assert orthogonalize_rows(X, rows, columns, WIDTH, S.K, S.values)
+    np.testing.assert_allclose(unpadded(X, rows, columns), K @ A, atol=ROUNDING)
+    lengths = np.sort(np.sqrt(S.values[:rows]))[::-1][:rank]
+    np.testing.assert_allclose(lengths, np.linspace(1.0, 3.0, rank)[::-1], rtol=1e-12)
+
+
+def test_tall_qr_solves_in_the_sense_of_least_squares(rng):
+    A, b = rng.standard_normal((20, 9)), rng.standard_normal(20)
+    Q = memory(take_reflections, 20, WIDTH, 2 * WIDTH)
+    R = np.zeros((2 * WIDTH, WIDTH))
+    R[:20, :9] = A
+    R = R.ravel()
+    assert factor_tall(R, 9, WIDTH, Q)
+    x = np.concatenate([b, np.zeros(4)])
+    multiply_q_transposed(Q, 9, x)
+    expected = np.linalg.lstsq(A, b, rcond=None)[0]
+    np.testing.assert_allclose(np.triu(unpadded(R, 9, 9)) @ expected, x[:9], atol=100 * ROUNDING)
+    A[:, 5] = A[:, 2] - A[:, 4]
+    R.reshape(2 * WIDTH, WIDTH)[:20, :9] = A
+    assert not factor_tall(R, 9, WIDTH, Q)
+
+
+def test_rows_are_solved_together(rng):
+    U, B = np.triu(rng.uniform(1.0, 2.0, (7, 7))) + 3.0 * np.eye(7), rng.standard_normal((7, 10))
+    X = padded(B)
+    solve_rows(padded(U), 7, 10, WIDTH, X)
+    np.testing.assert_allclose(U.T @ unpadded(X, 7, 10), B, atol=ROUNDING)
