@@ -12,13 +12,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import combinations
+from operator import add, mul
 from typing import TypeAlias
 
 from linkwork.expressions import graph, printers
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import Expr
+from linkwork.expressions.notation import Applied, Formula, Number, Quotient, number, raised
 
 MAX_TERMS = 20
 MAX_DIGITS = 40  # of a numerator or denominator
@@ -328,20 +330,20 @@ def root(x: Rational) -> Rational:
     return of(x.above) / of(x.below)
 
 
-# LaTeX
+# Formulas
 
 
-def latex(x: Rational, names: Mapping[Expr, str]) -> str:
-    """The fraction for mathematics mode; factors stand in the order of `names`, functions after them."""
-    above, below = (_gathered(_shortest(p), names) for p in (x.above, x.below))
+def formula(x: Rational, names: Mapping[Expr, Formula]) -> Formula:
+    """The fraction as it is written; factors stand in the order of `names`, functions after them."""
+    above, below = (_gather(_shorten(p), names) for p in (x.above, x.below))
     if below == UNIT:
-        return _latex_sum(above, names)
+        return _sum(above, names)
     signs = [all(c < 0 for c in p.terms.values()) for p in (above, below)]
-    parts = [_latex_sum(-p if minus else p, names) for p, minus in zip((above, below), signs, strict=True)]
-    return f"{'-' if signs[0] != signs[1] else ''}\\frac{{{parts[0]}}}{{{parts[1]}}}"
+    shown = Quotient(*(_sum(-p if minus else p, names) for p, minus in zip((above, below), signs, strict=True)))
+    return -shown if signs[0] != signs[1] else shown
 
 
-def _shortest(p: Polynomial) -> Polynomial:
+def _shorten(p: Polynomial) -> Polynomial:
     """The polynomial with squares of sines instead of cosines where that saves terms."""
     for angle in sorted(_angles(p), key=lambda node: node.place):
         other = p.exchanged(angle)
@@ -350,7 +352,7 @@ def _shortest(p: Polynomial) -> Polynomial:
     return p
 
 
-def _gathered(p: Polynomial, names: Mapping[Expr, str]) -> Polynomial:
+def _gather(p: Polynomial, names: Mapping[Expr, Formula]) -> Polynomial:
     """The polynomial with products of sines and cosines gathered by the addition theorems where two terms make one."""
     known = [node for node in names if node in _angles(p)]
     others = sorted(_angles(p) - set(known), key=lambda node: node.place)
@@ -378,7 +380,7 @@ def _gathered(p: Polynomial, names: Mapping[Expr, str]) -> Polynomial:
     return p
 
 
-def _latex_sum(p: Polynomial, names: Mapping[Expr, str]) -> str:
+def _sum(p: Polynomial, names: Mapping[Expr, Formula]) -> Formula:
     """A positive number, then the other positive terms, then the negative ones; higher degrees first."""
     place = {node: k for k, node in enumerate(names)}
 
@@ -389,36 +391,27 @@ def _latex_sum(p: Polynomial, names: Mapping[Expr, str]) -> str:
         sizes = [place.get(node, len(place)) for node, _ in factors(monomial)]
         return p.terms[monomial] < 0, monomial != (), -degree(monomial), sizes
 
-    text = ""
-    for monomial in sorted(p.terms, key=order):
+    def term(monomial: Monomial) -> Formula:
         c = p.terms[monomial]
-        sign = ("-" if not text else " - ") if c < 0 else ("" if not text else " + ")
-        parts = [_latex_power(node, e, names) for node, e in factors(monomial)]
+        parts = [_power(node, e, names) for node, e in factors(monomial)]
         if abs(c) != 1 or not parts:
-            parts.insert(0, _latex_number(abs(c)))
-        text += sign + " ".join(parts)
-    return text or "0"
+            parts.insert(0, _coefficient(abs(c)))
+        product = reduce(mul, parts)
+        return -product if c < 0 else product
+
+    return reduce(add, map(term, sorted(p.terms, key=order))) if p.terms else Number("0")
 
 
-def _latex_number(c: Fraction) -> str:
+def _coefficient(c: Fraction) -> Formula:
     if c.denominator == 1:
-        return str(c.numerator)
+        return Number(str(c.numerator))
     if c.denominator <= 1000:
-        return f"\\frac{{{c.numerator}}}{{{c.denominator}}}"
-    return f"{float(c):.10g}"
+        return Quotient(Number(str(c.numerator)), Number(str(c.denominator)))
+    return number(float(c), 10)
 
 
-def _latex_power(node: Expr, e: int, names: Mapping[Expr, str]) -> str:
-    power = f"^{{{e}}}" if e > 1 else ""
-    if node in names:
-        return names[node] + power
-    if node.op == "symbol":
-        return printers.latex(node) + power
-    arguments = [latex(rational(a), names) for a in node.args]
-    if node.op == "sqrt":
-        return f"\\sqrt{{{arguments[0]}}}" if e == 1 else f"\\left(\\sqrt{{{arguments[0]}}}\\right){power}"
-    function = f"\\{node.op}" if node.op in ("sin", "cos", "tan", "tanh", "log", "exp", "min", "max") else ""
-    function = function or f"\\operatorname{{{node.op}}}"
-    if len(node.args) == 1 and node.args[0] in names:
-        return f"{function}{power} {arguments[0]}"
-    return f"{function}{power}\\left({', '.join(arguments)}\\right)"
+def _power(node: Expr, e: int, names: Mapping[Expr, Formula]) -> Formula:
+    base = names.get(node) or printers.formula(node, [formula(rational(a), names) for a in node.args])
+    if isinstance(base, Applied) and len(node.args) == 1 and node.args[0] in names:
+        base = Applied(base.function, names[node.args[0]])  # cos q
+    return raised(base, Number(str(e))) if e > 1 else base
