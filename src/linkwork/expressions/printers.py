@@ -20,23 +20,7 @@ from typing import NamedTuple, TypeVar
 from linkwork.expressions import notation
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import FUNCTIONS, Expr, constant, power
-from linkwork.expressions.notation import (
-    Cases,
-    Fence,
-    Formula,
-    Function,
-    Minus,
-    Number,
-    Quotient,
-    Relation,
-    Root,
-    Symbol,
-    call,
-    compared,
-    named,
-    raised,
-    starts_with_digit,
-)
+from linkwork.expressions.notation import Formula, Number, Quotient, Symbol, raised
 
 MAX_TREE = 10_000
 MAX_DEPTH = 60  # of a formula: it is written recursively
@@ -241,7 +225,7 @@ def formula(node: Expr, args: Sequence[Formula], tables: Mapping[Cubics, int] | 
         )
         return -shown if node.number < 0.0 else shown
     if op == "symbol":
-        return named(str(node.value))
+        return notation.named(str(node.value))
     if op == "add":
         return args[0] + args[1]
     if op == "sub":
@@ -251,7 +235,11 @@ def formula(node: Expr, args: Sequence[Formula], tables: Mapping[Cubics, int] | 
         return -shown if node.args[0].number < 0.0 else shown
     if op == "mul":
         a, b = args
-        return b * a if starts_with_digit(b) and not starts_with_digit(a) and not isinstance(a, Minus) else a * b
+        return (
+            b * a
+            if notation.starts_with_digit(b) and not notation.starts_with_digit(a) and not isinstance(a, notation.Minus)
+            else a * b
+        )
     if op == "div":
         return Quotient(*args)
     if op == "neg":
@@ -259,20 +247,20 @@ def formula(node: Expr, args: Sequence[Formula], tables: Mapping[Cubics, int] | 
     if op == "pow":
         return raised(*args)
     if op in ("lt", "le"):
-        return compared("<" if op == "lt" else "<=", *args)
+        return notation.compared("<" if op == "lt" else "<=", *args)
     if op == "select":
-        condition = args[0] if isinstance(args[0], Relation) else compared("!=", args[0], Number("0"))
-        return Cases(condition, *args[1:])
+        condition = args[0] if isinstance(args[0], notation.Relation) else notation.compared("!=", args[0], Number("0"))
+        return notation.Cases(condition, *args[1:])
     if op == "sqrt":
-        return Root(*args)
+        return notation.Root(*args)
     if op == "exp":
         return Symbol("e") ** args[0]
     if op == "abs":
-        return Fence(args[0], "||")
+        return notation.Fence(args[0], "||")
     if op == "spline":
         number = () if tables is None else (str(tables[node.table[:2]]),)
-        return call(Symbol("s", number, "'" * node.table[2]), *args)
-    return call(Function(_FUNCTIONS.get(op, op)), *args)
+        return notation.call(Symbol("s", number, "'" * node.table[2]), *args)
+    return notation.call(notation.Function(_FUNCTIONS.get(op, op)), *args)
 
 
 def latex(expr: Expr) -> str:

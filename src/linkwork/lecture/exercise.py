@@ -11,18 +11,7 @@ import numpy as np
 from linkwork.equations.equations import TIME
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr
-from linkwork.expressions.notation import (
-    Fence,
-    Formula,
-    Function,
-    Listed,
-    Symbol,
-    call,
-    equal,
-    named,
-    number,
-    together,
-)
+from linkwork.expressions.notation import Fence, Formula, Function, Listed, Symbol, call, equal, named, number, together
 from linkwork.expressions.notation import Matrix as Brackets
 from linkwork.expressions.rational import Rational, formula
 from linkwork.formulations import RankDecision
@@ -38,24 +27,30 @@ from linkwork.lecture.sheet import (
     Words,
     Worked,
     bracket,
+    listing,
     numbers,
     spectrum,
 )
 from linkwork.lecture.symbolic import MOST_COORDINATES, Matrix, Numbers, Reduction, Symbols
+from linkwork.system import RANK_TOLERANCE
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """What a formulation decides the rank on; values up to `tolerance` of n and m times the largest count as zero."""
+
+    values: Callable[[Exercise], Array]
+    about: Words
+    tolerance: Callable[[int, int], float] = lambda n, m: RANK_TOLERANCE
 
 
 @dataclass(frozen=True)
 class Method:
-    """A formulation as it is taught: where it is from, what it decides the rank on, and its steps, giving a and lam.
+    """A formulation as it is taught: its steps, giving a and lam, what it decides the rank on, and where it is from."""
 
-    `tolerance` of n and m: values up to this fraction of the largest count as zero.
-    """
-
-    about: Words
-    spectrum_is: Words
-    spectrum: Callable[[Exercise], Array]
-    tolerance: Callable[[int, int], float]
     steps: Callable[[Exercise], tuple[Array, Array]]
+    spectrum: Spectrum
+    about: Words
 
 
 @dataclass(frozen=True)
@@ -113,13 +108,13 @@ class Exercise(Sheet):
     @cached_property
     def rank(self) -> RankDecision:
         """The decision on the values that the method itself computes, as its kernel takes it."""
-        values = np.sort(self.method.spectrum(self))[::-1][: min(self.n, self.m)]
+        values = np.sort(self.method.spectrum.values(self))[::-1][: min(self.n, self.m)]
         largest = np.max(values, initial=0.0)
         return RankDecision(int(np.sum(values > self.tolerance * largest)), np.asarray(values, dtype=float))
 
     @property
     def tolerance(self) -> float:
-        return self.method.tolerance(self.n, self.m)
+        return self.method.spectrum.tolerance(self.n, self.m)
 
     @property
     def small(self) -> bool:
@@ -215,7 +210,9 @@ class Exercise(Sheet):
     def _write_rank(self) -> None:
         self.head("Rank")
         rank = self.rank
-        self.say(self.method.spectrum_is, ", in descending order:", spectrum(rank.spectrum, MOST_IN_BLOCKS), ".")
+        self.say(
+            self.method.spectrum.about, ", in descending order:", *listing(spectrum(rank.spectrum, MOST_IN_BLOCKS)), "."
+        )
         none = self.r == min(self.n, self.m)
         gap: Words = "no value is dropped" if none else ("the gap is", number(rank.gap, 3))
         doubt = ", and it is uncertain: the spectrum has no clear gap there." if rank.uncertain else "."
@@ -271,9 +268,12 @@ class Exercise(Sheet):
         if self.m:
             self.say("The largest entry of", sym.Psi_q * sym.V, "is", _largest(self.Psi_q @ V), ".")
 
-    def particular(self, S_gamma: Array, symbols: Matrix | None, *how: Words) -> None:
+    def particular(self, S_gamma: Array, *how: Words, symbols: Matrix | None = None) -> None:
+        """One solution of Psi_q a = gamma, if no symbols are given the least."""
         self.head("One solution of the constraints")
         self.say(*how)
+        if symbols is None and (r := self.reduction()) is not None:
+            symbols = self.symbols.orthogonal(r)
         self.vector(sym.S * sym.gamma, S_gamma, self.equations.v_names, symbols)
 
     def reduce(self, V: Array, S_gamma: Array, reduction: Reduction | None, own: bool) -> Array:
@@ -343,7 +343,8 @@ class Exercise(Sheet):
     def multipliers(self, lam: Array, equation: Formula, *how: Words) -> Array:
         if self.m:
             self.head("Multipliers")
-            self.say(*how)
+            balance = "What the masses leave of the forces has to be balanced by the reactions"
+            self.say(*(how or (balance,)), ", of which those of least norm are taken:" if self.m > self.r else ":")
             self.show(equation)
             self.vector(sym.lam, lam, self.rows, self.lam_in_symbols())
             self.say("The joints act on the bodies with the generalized forces", -(sym.Psi_q.T * sym.lam), ".")

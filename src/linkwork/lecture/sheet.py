@@ -129,9 +129,9 @@ def bracket(A: Array) -> Formula:
     return Brackets(numbers(A)) if A.size > 1 else number(float(A[0, 0]))
 
 
-def spectrum(values: Array, most: int = MOST_COLUMNS) -> Listed:
+def spectrum(values: Array, most: int = MOST_COLUMNS) -> tuple[Formula, ...]:
     shown = [number(float(x), 4) for x in values[:most]]
-    return Listed((*shown, *([Symbol(DOTS)] if len(values) > most else [])))
+    return (*shown, *([Symbol(DOTS)] if len(values) > most else []))
 
 
 class Sheet:

@@ -26,7 +26,7 @@ from linkwork.expressions.notation import (
     together,
 )
 from linkwork.lecture import letters as sym
-from linkwork.lecture.exercise import Exercise, Method
+from linkwork.lecture.exercise import Exercise, Method, Spectrum
 from linkwork.lecture.sheet import MOST_COLUMNS, Array, Name, Part, listing, names, spectrum
 from linkwork.system import EPS, RANK_TOLERANCE
 
@@ -37,7 +37,6 @@ COMPLIANCE = sym.Psi_q * sym.M.inverse * sym.Psi_q.T
 CONSTRAINTS = equal(sym.Psi_q * sym.a, sym.gamma)
 S_GAMMA = sym.S * sym.gamma
 LEFT_OVER = sym.Q - sym.M * sym.a  # of the forces, by the masses
-BALANCED = "What the masses leave of the forces has to be balanced by the reactions"
 LEAST = ("Of all solutions of", CONSTRAINTS, "the one with", equal(sym.V.T * S_GAMMA, 0), "is")
 
 
@@ -87,8 +86,8 @@ def coordinate_partitioning(x: Exercise) -> tuple[Array, Array]:
     S_gamma[u] = np.linalg.solve(Psi_u, x.gamma[used])
     x.basis(sym.V, V, r.V if r else None)
     x.particular(
-        S_gamma, r.S_gamma if r else None, "With", equal(sym.p.ddot, 0), "the constraints are satisfied by",
-        equal(S_GAMMA, _stack(sym.Psi_u.inverse * sym.gamma)), ":",
+        S_gamma, "With", equal(sym.p.ddot, 0), "the constraints are satisfied by",
+        equal(S_GAMMA, _stack(sym.Psi_u.inverse * sym.gamma)), ":", symbols=r.S_gamma if r else None,
     )  # fmt: skip
     if x.free:
         pp, pu, up, uu = (sym.M ** (i * j) for i in (sym.p, sym.u) for j in (sym.p, sym.u))
@@ -97,8 +96,8 @@ def coordinate_partitioning(x: Exercise) -> tuple[Array, Array]:
         x.say("In the blocks of", sym.M, "this is", equal(sym.M.hat, M_hat, sym.V.T * sym.M * sym.V), ".")
     a = x.reduce(V, S_gamma, r, own=True)
     lam = np.linalg.lstsq(x.Psi_q[:, u].T, (x.Q - x.M @ a)[u], rcond=None)[0] if x.m else np.zeros(0)
-    how = "The equations of the dependent coordinates give the multipliers" + _least(x)
-    return a, x.multipliers(lam, equal(sym.Psi_u.T * sym.lam, LEFT_OVER.part(sym.u)), how)
+    equation = equal(sym.Psi_u.T * sym.lam, LEFT_OVER.part(sym.u))
+    return a, x.multipliers(lam, equation, "The equations of the dependent coordinates give the multipliers")
 
 
 def _complete_pivots(A: Array) -> tuple[list[int], list[int], Array]:
@@ -123,10 +122,6 @@ def _rows(x: Exercise, order: Iterable[int]) -> list[Part]:
     return listing(Name(x.rows[i]) for i in order)
 
 
-def _least(x: Exercise) -> str:
-    return ", of which those of least norm are taken:" if x.m > x.r else ":"
-
-
 def zero_eigenvalue(x: Exercise) -> tuple[Array, Array]:
     x.head("Eigenvectors")
     H = _write_gram(x, "is symmetric, and its eigenvalues are not negative: squares of singular values.")
@@ -140,11 +135,11 @@ def zero_eigenvalue(x: Exercise) -> tuple[Array, Array]:
     S_gamma = np.linalg.solve(regular, x.Psi_q.T @ x.gamma)
     sum_of = sym.H + sym.V * sym.V.T
     x.particular(
-        S_gamma, None, LEAST, equal(S_GAMMA, sum_of.inverse * sym.Psi_q.T * sym.gamma), ";", sum_of, "is regular:"
+        S_gamma, LEAST, equal(S_GAMMA, sum_of.inverse * sym.Psi_q.T * sym.gamma), ";", sum_of, "is regular:"
     )  # fmt: skip
     a = x.reduce(V, S_gamma, x.reduction(), own=False)
     lam = x.Psi_q @ np.linalg.solve(regular, x.Q - x.M @ a)
-    return a, x.multipliers(lam, equal(sym.lam, sym.Psi_q * sum_of.inverse * LEFT_OVER), BALANCED + _least(x))
+    return a, x.multipliers(lam, equal(sym.lam, sym.Psi_q * sum_of.inverse * LEFT_OVER))
 
 
 def _write_gram(x: Exercise, *what: Part) -> Array:
@@ -156,7 +151,7 @@ def _write_gram(x: Exercise, *what: Part) -> Array:
 
 
 def _diagonal(values: Array) -> Formula:
-    return call(Function("diag"), spectrum(values))
+    return call(Function("diag"), Listed(spectrum(values)))
 
 
 def _pivoted_rows(A: Array) -> tuple[list[int], Array]:
@@ -218,14 +213,13 @@ def qr(x: Exercise) -> tuple[Array, Array]:
     _write_orthogonal_basis(x, V)
     S_gamma = Q_1 @ np.linalg.solve(R[:, : x.r].T, x.gamma[order[: x.r]])
     x.particular(
-        S_gamma, x.symbols.orthogonal(r) if r else None, LEAST,
-        equal(S_GAMMA, sym.Q_1 * sym.R_1.inverse_t * sym.gamma_1), ", with the first", sym.r, "columns of", sym.R,
-        "and the first", sym.r, "entries of", sym.P.T * sym.gamma, ":",
+        S_gamma, LEAST, equal(S_GAMMA, sym.Q_1 * sym.R_1.inverse_t * sym.gamma_1), ", with the first", sym.r,
+        "columns of", sym.R, "and the first", sym.r, "entries of", sym.P.T * sym.gamma, ":",
     )  # fmt: skip
     a = x.reduce(V, S_gamma, r, own=False)
     lam = np.zeros(x.m)
     lam[order] = np.linalg.lstsq(R, Q_1.T @ (x.Q - x.M @ a), rcond=None)[0]
-    return a, x.multipliers(lam, equal(sym.R * sym.P.T * sym.lam, sym.Q_1.T * LEFT_OVER), BALANCED + _least(x))
+    return a, x.multipliers(lam, equal(sym.R * sym.P.T * sym.lam, sym.Q_1.T * LEFT_OVER))
 
 
 def _write_orthogonal_basis(x: Exercise, V: Array) -> None:
@@ -252,13 +246,13 @@ def svd(x: Exercise) -> tuple[Array, Array]:
     x.basis(equal(sym.V, sym.W_i), V)
     r = x.reduction()
     x.particular(
-        S_gamma := W_d @ ((U_d.T @ x.gamma) / values), x.symbols.orthogonal(r) if r else None, LEAST,
+        S_gamma := W_d @ ((U_d.T @ x.gamma) / values), LEAST,
         equal(S_GAMMA, sym.W_d * sym.Lambda_1.inverse * sym.U_d.T * sym.gamma), ":",
     )  # fmt: skip
     a = x.reduce(V, S_gamma, r, own=False)
     lam = U_d @ ((W_d.T @ (x.Q - x.M @ a)) / values)
     equation = equal(sym.lam, sym.U_d * sym.Lambda_1.inverse * sym.W_d.T * LEFT_OVER)
-    return a, x.multipliers(lam, equation, BALANCED + _least(x))
+    return a, x.multipliers(lam, equation)
 
 
 def _stack(x: Formula) -> Formula:
@@ -290,14 +284,13 @@ def putd(x: Exercise) -> tuple[Array, Array]:
     x.basis(basis, V, x.symbols.unit_basis(r) if r else None)
     S_gamma = H_1 @ np.linalg.solve(U[:, : x.r].T, x.gamma[order[: x.r]])
     x.particular(
-        S_gamma, x.symbols.orthogonal(r) if r else None, LEAST,
-        equal(S_GAMMA, sym.H * _stack(sym.U_1.inverse_t * sym.gamma_1)),
+        S_gamma, LEAST, equal(S_GAMMA, sym.H * _stack(sym.U_1.inverse_t * sym.gamma_1)),
         ", index 1 meaning the rows that make a step:",
     )  # fmt: skip
     a = x.reduce(V, S_gamma, r, own=False)
     lam = np.zeros(x.m)
     lam[order] = np.linalg.lstsq(U, H_1.T @ (x.Q - x.M @ a), rcond=None)[0]
-    return a, x.multipliers(lam, equal(sym.U * sym.lam, sym.H.T * LEFT_OVER), BALANCED + _least(x))
+    return a, x.multipliers(lam, equal(sym.U * sym.lam, sym.H.T * LEFT_OVER))
 
 
 def _steps(A: Array) -> tuple[list[int], Array]:
@@ -338,14 +331,14 @@ def qtz(x: Exercise) -> tuple[Array, Array]:
     S_gamma = Q_1 @ np.linalg.solve(T.T, (Z @ x.gamma[order])[: x.r])
     first = (sym.Z * sym.P.T * sym.gamma).part(Number("1"))
     x.particular(
-        S_gamma, x.symbols.orthogonal(r) if r else None, "The least solution of", CONSTRAINTS, "is",
+        S_gamma, "The least solution of", CONSTRAINTS, "is",
         equal(S_GAMMA, sym.Psi_q.plus * sym.gamma, sym.Q_1 * sym.T.inverse_t * first),
         ", in which all constraint rows take part:",
     )  # fmt: skip
     a = x.reduce(V, S_gamma, r, own=False)
     lam = np.zeros(x.m)
     lam[order] = Z[: x.r].T @ np.linalg.solve(T, Q_1.T @ (x.Q - x.M @ a))
-    return a, x.multipliers(lam, equal(sym.lam, sym.Psi_q.plus.T * LEFT_OVER), BALANCED + _least(x))
+    return a, x.multipliers(lam, equal(sym.lam, sym.Psi_q.plus.T * LEFT_OVER))
 
 
 def schur(x: Exercise) -> tuple[Array, Array]:
@@ -362,13 +355,13 @@ def schur(x: Exercise) -> tuple[Array, Array]:
     r = x.reduction()
     inverse = (K_2 / U_2) @ K_2.T
     x.particular(
-        S_gamma := inverse @ x.Psi_q.T @ x.gamma, x.symbols.orthogonal(r) if r else None, "With the other ones,",
+        S_gamma := inverse @ x.Psi_q.T @ x.gamma, "With the other ones,",
         equal(sym.H.plus, sym.K_2 * sym.U_2.inverse * sym.K_2.T), ", the least solution of", CONSTRAINTS, "is",
         equal(S_GAMMA, sym.H.plus * sym.Psi_q.T * sym.gamma), ":",
     )  # fmt: skip
     a = x.reduce(V, S_gamma, r, own=False)
     lam = x.Psi_q @ inverse @ (x.Q - x.M @ a)
-    return a, x.multipliers(lam, equal(sym.lam, sym.Psi_q * sym.H.plus * LEFT_OVER), BALANCED + _least(x))
+    return a, x.multipliers(lam, equal(sym.lam, sym.Psi_q * sym.H.plus * LEFT_OVER))
 
 
 def udwadia_kalaba(x: Exercise) -> tuple[Array, Array]:
@@ -398,7 +391,7 @@ def udwadia_kalaba(x: Exercise) -> tuple[Array, Array]:
     x.vector(sym.a, a, x.equations.v_names)
     lam = x.multipliers(
         -D_plus.T @ D_plus @ b, equal(sym.lam, -(sym.D.plus.T * sym.D.plus * missed)),
-        "The reactions are", equal(-(sym.Psi_q.T * sym.lam), sym.M * (sym.a - sym.a_f)), ":",
+        "The reactions", equal(-(sym.Psi_q.T * sym.lam), sym.M * (sym.a - sym.a_f)), "give the multipliers",
     )  # fmt: skip
     x.close()
     return a, lam
@@ -442,7 +435,7 @@ def udwadia_phohomsiri(x: Exercise) -> tuple[Array, Array]:
 
 def _finish_with_pseudo_inverse(x: Exercise, a: Array, plus: Array) -> tuple[Array, Array]:
     lam = plus.T @ (x.Q - x.M @ a)
-    x.multipliers(lam, equal(sym.lam, sym.Psi_q.plus.T * LEFT_OVER), BALANCED + _least(x))
+    x.multipliers(lam, equal(sym.lam, sym.Psi_q.plus.T * LEFT_OVER))
     x.close()
     return a, lam
 
@@ -468,7 +461,7 @@ def de_falco_1(x: Exercise) -> tuple[Array, Array]:
     x.vector(sym.a, a, x.equations.v_names)
     lam = D_plus @ (x.Psi_q @ a_f - x.gamma)
     equation = equal(sym.lam, sym.D.plus * (sym.Psi_q * unconstrained - sym.gamma))
-    x.multipliers(lam, equation, "The same pseudo-inverse gives the multipliers" + _least(x))
+    x.multipliers(lam, equation, "The same pseudo-inverse gives the multipliers")
     x.close()
     return a, lam
 
@@ -528,24 +521,12 @@ def augmented(x: Exercise) -> tuple[Array, Array]:
     return y[:n], y[n:]
 
 
-def _plain(n: int, m: int) -> float:
-    return RANK_TOLERANCE
-
-
 def _of_squares(n: int, m: int) -> float:
     """Where squares of the values are formed, these are known to rounding only."""
     return max(RANK_TOLERANCE, float(np.sqrt(n * np.finfo(float).eps)))
 
 
-def _lengths(x: Exercise) -> Array:
-    return _pivoted_rows(x.Psi_q)[1]
-
-
-def _singular(x: Exercise) -> Array:
-    return np.linalg.svd(x.Psi_q, compute_uv=False)
-
-
-def _roots(x: Exercise) -> Array:
+def _root_values(x: Exercise) -> Array:
     return np.asarray(np.sqrt(np.maximum(np.linalg.eigvalsh(x.Psi_q.T @ x.Psi_q), 0.0)))
 
 
@@ -553,96 +534,75 @@ def _weighted_lengths(x: Exercise) -> Array:
     return _pivoted_rows(np.linalg.solve(np.linalg.cholesky(x.M), x.Psi_q.T).T)[1]
 
 
+_PIVOTED = "decomposed with column pivoting"
+_WEIGHTED = (sym.Psi_q * INVERSE_ROOT).T
+SINGULAR_VALUES = Spectrum(
+    lambda x: np.linalg.svd(x.Psi_q, compute_uv=False), ("The singular values of", sym.Psi_q)
+)  # fmt: skip
+EIGENVALUES = Spectrum(_root_values, ("The roots of the eigenvalues of", sym.Psi_q.T * sym.Psi_q), _of_squares)
+TRIANGLE = Spectrum(
+    lambda x: _pivoted_rows(x.Psi_q)[1], ("The diagonal of the triangle of", sym.Psi_q.T, f", {_PIVOTED}")
+)  # fmt: skip
+WEIGHTED_TRIANGLE = Spectrum(_weighted_lengths, ("The diagonal of the triangle of", _WEIGHTED, f", {_PIVOTED}"))
+COMPLIANCES = Spectrum(
+    _weighted_lengths, ("The roots of the pivots of", COMPLIANCE), lambda n, m: _of_squares(m, m)
+)  # fmt: skip
+PIVOTS = Spectrum(lambda x: _complete_pivots(x.Psi_q)[2], "The pivots of the elimination")
+STEPS = Spectrum(lambda x: _steps(x.Psi_q)[1], "What each constraint row adds to those before it")
+
 _REVIEW = "de Falco, Guida and Pennestri 2008"
 _TUTORIAL = "Pennestri and Vita 2004"
-_PIVOTED = "decomposed with column pivoting"
-_TRIANGLE = "The diagonal of the triangle of", sym.Psi_q.T, f", {_PIVOTED}"
-_EIGENVALUES = "The roots of the eigenvalues of", sym.Psi_q.T * sym.Psi_q
-_VALUES = "The singular values of", sym.Psi_q
 
 METHODS: dict[str, Method] = {
     "augmented": Method(
-        "accelerations and multipliers from one quasi-definite system", _VALUES, _singular, _plain, augmented
+        augmented, SINGULAR_VALUES, "accelerations and multipliers from one quasi-definite system"
     ),
     "coordinate-partitioning": Method(
+        coordinate_partitioning, PIVOTS,
         f"independent coordinates, chosen by complete pivoting (Wehage and Haug 1982; {_TUTORIAL}, eqs. (44)-(50))",
-        "The pivots of the elimination",
-        lambda x: _complete_pivots(x.Psi_q)[2],
-        _plain,
-        coordinate_partitioning,
     ),
     "zero-eigenvalue": Method(
+        zero_eigenvalue, EIGENVALUES,
         f"eigenvectors of eigenvalues zero (Walton and Steeves 1969; {_REVIEW}, eqs. (14)-(17))",
-        _EIGENVALUES,
-        _roots,
-        _of_squares,
-        zero_eigenvalue,
     ),
     "qr": Method(
+        qr, TRIANGLE,
         f"QR decomposition of the transposed Jacobian (Kim and Vanderploeg 1986; {_TUTORIAL}, eqs. (32)-(37))",
-        _TRIANGLE,
-        _lengths,
-        _plain,
-        qr,
     ),
     "svd": Method(
+        svd, SINGULAR_VALUES,
         "singular value decomposition of the transposed Jacobian "
         f"(Mani, Haug and Atkinson 1985; {_TUTORIAL}, eqs. (38)-(43))",
-        _VALUES,
-        _singular,
-        _plain,
-        svd,
     ),
     "putd": Method(
+        putd, STEPS,
         "pseudo-upper-triangular decomposition of the transposed Jacobian "
         f"(Amirouche, Jia and Ider 1988; {_REVIEW}, eqs. (25)-(26))",
-        "What each constraint row adds to those before it",
-        lambda x: _steps(x.Psi_q)[1],
-        _plain,
-        putd,
     ),
     "qtz": Method(
+        qtz, TRIANGLE,
         f"complete orthogonal factorization of the transposed Jacobian (Vita and Pennestri 2004; {_REVIEW})",
-        _TRIANGLE,
-        _lengths,
-        _plain,
-        qtz,
     ),
     "schur": Method(
+        schur, EIGENVALUES,
         f"Schur vectors of eigenvalues zero (Pennestri and Valentini 2007; {_REVIEW}, eqs. (27)-(29))",
-        _EIGENVALUES,
-        _roots,
-        _of_squares,
-        schur,
     ),
     "udwadia-kalaba": Method(
+        udwadia_kalaba, WEIGHTED_TRIANGLE,
         f"Gauss' principle of least constraint (Udwadia and Kalaba 1996; {_REVIEW}, eqs. (30)-(33))",
-        ("The diagonal of the triangle of", (sym.Psi_q * INVERSE_ROOT).T, f", {_PIVOTED}"),
-        _weighted_lengths,
-        _plain,
-        udwadia_kalaba,
     ),
     "udwadia-phohomsiri": Method(
+        udwadia_phohomsiri, TRIANGLE,
         "pseudo-inverse of the projected equations stacked on the constraints "
         f"(Udwadia and Phohomsiri 2006; {_REVIEW}, eqs. (34)-(35))",
-        _TRIANGLE,
-        _lengths,
-        _plain,
-        udwadia_phohomsiri,
     ),
     "de-falco-1": Method(
+        de_falco_1, COMPLIANCES,
         ("pseudo-inverse of", COMPLIANCE, f"(de Falco, Pennestri and Vita 2005; {_REVIEW}, eqs. (37)-(41))"),
-        ("The roots of the pivots of", COMPLIANCE),
-        _weighted_lengths,
-        lambda n, m: _of_squares(m, m),
-        de_falco_1,
     ),
     "de-falco-2": Method(
+        de_falco_2, TRIANGLE,
         "pseudo-inverse of the inertia of the admitted motions "
         f"(de Falco, Pennestri and Vita 2005; {_REVIEW}, eqs. (42)-(45))",
-        _TRIANGLE,
-        _lengths,
-        _plain,
-        de_falco_2,
     ),
-}
+}  # fmt: skip

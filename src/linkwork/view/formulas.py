@@ -6,29 +6,10 @@ import html
 import re
 from dataclasses import dataclass
 
-from linkwork.expressions.notation import (
-    DOTS,
-    GREEK,
-    Applied,
-    Cases,
-    Fence,
-    Formula,
-    Function,
-    Listed,
-    Matrix,
-    Minus,
-    Number,
-    Product,
-    Quotient,
-    Relation,
-    Root,
-    Script,
-    Sum,
-    Symbol,
-    starts_with_digit,
-)
+from linkwork.expressions import notation as n
+from linkwork.expressions.notation import Formula
 
-PLAIN = {"varphi": "phi", "varepsilon": "eps", "lambda": "lam", DOTS: "..."}
+PLAIN = {"varphi": "phi", "varepsilon": "eps", "lambda": "lam", n.DOTS: "..."}
 MARKS = {"dot": ("˙", "'"), "ddot": ("¨", "''"), "hat": ("^", "_hat")}  # above a letter, and behind it in plain text
 MINUS = "\N{MINUS SIGN}"
 PRIME = "\N{PRIME}"
@@ -73,29 +54,29 @@ def _between(parts: tuple[Formula, ...], separator: str) -> list[Formula | str]:
 
 def _box(x: Formula) -> Box:
     match x:
-        case Symbol() | Number() | Function() | Quotient() | Script():
+        case n.Symbol() | n.Number() | n.Function() | n.Quotient() | n.Script():
             return Box((_line(x),))
-        case Minus(inside):
+        case n.Minus(inside):
             return _beside("-", inside)
-        case Sum(terms):
-            rest = [(" - ", t.inside) if isinstance(t, Minus) else (" + ", t) for t in terms[1:]]
+        case n.Sum(terms):
+            rest = [(" - ", t.inside) if isinstance(t, n.Minus) else (" + ", t) for t in terms[1:]]
             return _beside(terms[0], *(piece for pair in rest for piece in pair))
-        case Product(factors):
-            rest = [("*" if starts_with_digit(f) else " ", f) for f in factors[1:]]
+        case n.Product(factors):
+            rest = [("*" if n.starts_with_digit(f) else " ", f) for f in factors[1:]]
             return _beside(factors[0], *(piece for pair in rest for piece in pair))
-        case Root(inside):
+        case n.Root(inside):
             return _beside("sqrt(", inside, ")")
-        case Fence(inside, marks):
+        case n.Fence(inside, marks):
             return _beside(marks[0], inside, marks[1])
-        case Applied(function, argument):
-            return _beside(function, "" if isinstance(argument, Fence) else " ", argument)
-        case Cases(condition, value, otherwise):
+        case n.Applied(function, argument):
+            return _beside(function, "" if isinstance(argument, n.Fence) else " ", argument)
+        case n.Cases(condition, value, otherwise):
             return _beside("if(", condition, ", ", value, ", ", otherwise, ")")
-        case Relation(sides, sign):
+        case n.Relation(sides, sign):
             return _beside(*_between(sides, f" {sign} "))
-        case Listed(items, wide):
+        case n.Listed(items, wide):
             return _beside(*_between(items, ",   " if wide else ", "))
-        case Matrix(rows):
+        case n.Matrix(rows):
             cells = [[_box(cell).text for cell in row] for row in rows]
             widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
             lines = ["  ".join(f"{c:>{width}}" for c, width in zip(row, widths, strict=True)) for row in cells]
@@ -105,22 +86,24 @@ def _box(x: Formula) -> Box:
 
 def _line(x: Formula) -> str:
     match x:
-        case Symbol(letter, index, mark):
+        case n.Symbol(letter, index, mark):
             text = PLAIN.get(letter, letter)
             below = ",".join(PLAIN.get(word, word) for word in index)
             if below:
                 text += below if below.isdigit() and text[-1:].isalpha() else f"_{below}"
             return text + MARKS.get(mark, ("", mark))[1]
-        case Number(digits, exponent):
+        case n.Number(digits, exponent):
             return f"{digits}e{exponent}" if exponent else digits
-        case Function(name):
+        case n.Function(name):
             return name
-        case Quotient(above, below):
+        case n.Quotient(above, below):
             top, bottom = _box(above).text, _box(below).text
-            if isinstance(above, Sum | Product | Minus | Applied | Quotient):
+            if isinstance(above, n.Sum | n.Product | n.Minus | n.Applied | n.Quotient):
                 top = f"({top})"
-            return f"{top}/{bottom}" if isinstance(below, Number | Symbol | Root | Script) else f"{top}/({bottom})"
-        case Script(base, above, below):
+            return (
+                f"{top}/{bottom}" if isinstance(below, n.Number | n.Symbol | n.Root | n.Script) else f"{top}/({bottom})"
+            )
+        case n.Script(base, above, below):
             text = _box(base).text + (f"_{_box(below).text}" if below else "")
             power = _box(above).text.replace(" ", "") if above else ""
             if not power:
@@ -145,11 +128,11 @@ def _operator(sign: str) -> str:
 
 
 def _word(word: str) -> str:
-    if GREEK.fullmatch(word):
+    if n.GREEK.fullmatch(word):
         return f"<mi>&{word.removeprefix('var')};</mi>"
     if word.isdecimal():
         return f"<mn>{word}</mn>"
-    if word == DOTS:
+    if word == n.DOTS:
         return "<mo>…</mo>"
     return f"<mi>{word}</mi>" if len(word) == 1 else f"<mtext>{html.escape(word)}</mtext>"
 
@@ -159,7 +142,7 @@ def _one(*pieces: Formula | str) -> str:
     return f"<mrow>{''.join(_operator(p) if isinstance(p, str) else _ml(p) for p in pieces)}</mrow>"
 
 
-def _symbol(x: Symbol) -> tuple[str, str]:
+def _symbol(x: n.Symbol) -> tuple[str, str]:
     """The letter with its accent, and its subscripts."""
     letter = _word(x.letter)
     if x.mark in MARKS:
@@ -175,46 +158,49 @@ def _scripts(base: str, below: str, above: str) -> str:
 
 def _ml(x: Formula) -> str:
     match x:
-        case Symbol(_, _, mark):
+        case n.Symbol(_, _, mark):
             letter, below = _symbol(x)
             return _scripts(letter, below, "" if mark in MARKS or not mark else f"<mo>{PRIME * len(mark)}</mo>")
-        case Number(digits, exponent):
-            power = f"<mo>·</mo>{_scripts('<mn>10</mn>', '', _ml(Number(str(exponent))))}" if exponent else ""
+        case n.Number(digits, exponent):
+            power = f"<mo>·</mo>{_scripts('<mn>10</mn>', '', _ml(n.Number(str(exponent))))}" if exponent else ""
             return f"<mn>{digits.replace('-', MINUS)}</mn>{power}"
-        case Function(name):
+        case n.Function(name):
             return f"<mi>{name}</mi>"
-        case Minus(inside):
+        case n.Minus(inside):
             return _one("-", inside)
-        case Sum(terms):
-            rest = [("-", t.inside) if isinstance(t, Minus) else ("+", t) for t in terms[1:]]
+        case n.Sum(terms):
+            rest = [("-", t.inside) if isinstance(t, n.Minus) else ("+", t) for t in terms[1:]]
             return _one(terms[0], *(piece for pair in rest for piece in pair))
-        case Product(factors):
-            times = (("·", f) if starts_with_digit(f) else (f,) for f in factors[1:])
+        case n.Product(factors):
+            times = (("·", f) if n.starts_with_digit(f) else (f,) for f in factors[1:])
             return _one(factors[0], *(piece for some in times for piece in some))
-        case Quotient(above, below):
+        case n.Quotient(above, below):
             return f"<mfrac>{_one(above)}{_one(below)}</mfrac>"
-        case Root(inside):
+        case n.Root(inside):
             return f"<msqrt>{_ml(inside)}</msqrt>"
-        case Script(Symbol() as base, above, None) if base.mark in MARKS or not base.mark:
+        case n.Script(n.Symbol() as base, above, None) if base.mark in MARKS or not base.mark:
             return _scripts(*_symbol(base), _ml(above) if above else "")
-        case Script(base, above, below):
+        case n.Script(base, above, below):
             return _scripts(_one(base), _ml(below) if below else "", _ml(above) if above else "")
-        case Fence(inside, marks):
-            return _one(marks[0], inside, marks[1])
-        case Applied(function, argument):
-            space = "" if isinstance(argument, Fence) else THIN
+        case n.Fence(inside, marks):
+            left, right = (f'<mo lspace="0" rspace="0">{mark}</mo>' for mark in marks)
+            return f"<mrow>{left}{_ml(inside)}{right}</mrow>"
+        case n.Applied(n.Symbol() as function, argument):
+            return _one(function, argument)
+        case n.Applied(function, argument):
+            space = "" if isinstance(argument, n.Fence) else THIN
             return f"{THIN}{_ml(function)}{APPLY}{space}{_ml(argument)}"
-        case Matrix(rows):
+        case n.Matrix(rows):
             return f"<mrow><mo>[</mo>{_ml_rows(tuple(tuple(map(_ml, row)) for row in rows))}<mo>]</mo></mrow>"
-        case Cases(condition, value, otherwise):
+        case n.Cases(condition, value, otherwise):
             table = (
                 (_ml(value), f"<mtext>if&nbsp;</mtext>{_ml(condition)}"),
                 (_ml(otherwise), "<mtext>otherwise</mtext>"),
             )
             return f"<mrow><mo>{{</mo>{_ml_rows(table)}</mrow>"
-        case Relation(sides, sign):
+        case n.Relation(sides, sign):
             return _one(*_between(sides, sign))
-        case Listed(items, wide):
+        case n.Listed(items, wide):
             comma = f'<mo>,</mo><mspace width="{1.5 if wide else 0.17}em"/>'
             return f"<mrow>{comma.join(map(_ml, items))}</mrow>"
     raise TypeError(f"{type(x).__name__} is not a formula")

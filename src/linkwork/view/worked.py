@@ -218,7 +218,7 @@ thead th {{ border-bottom: 1px solid #888; font-weight: normal; }}
 .grid tbody th {{ font-weight: normal; border-right: 1.5px solid #333; }}
 .grid td:last-child {{ border-right: 1.5px solid #333; }}
 .grid.bare td:first-child {{ border-left: 1.5px solid #333; }}
-math[display="block"] {{ margin: 0.8rem 0; overflow-x: auto; }}
+math[display="block"] {{ margin: 0.8rem 0; overflow-x: auto; overflow-y: hidden; }}
 </style>
 </head>
 <body>
