@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import random
 import re
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from linkwork.elements.bodies import PlanarBody, SpatialBody
 from linkwork.equations.body import body_equations
 from linkwork.errors import UsageError
 from linkwork.expressions.graph import Expr, constant, cos, sin, symbol
-from linkwork.expressions.notation import Symbol
+from linkwork.expressions.notation import Formula, Symbol, column, latex, named, number
 from linkwork.expressions.rational import ONE, ZERO, Rational, TooLong, _gather, _shorten, formula, rational, root
 from linkwork.formulations import FORMULATIONS
 from linkwork.lecture.exercise import Exercise, Instant
@@ -349,6 +351,44 @@ def test_no_formula_is_left_out(name: str) -> None:
     assert all(cell != "" for block in in_symbols for row in block.rows for cell in row)
     written = text(worked("quick_return", "augmented"))
     assert "1/2 r sin(q3 - q6) + q2 cos q6 + q4 sin q6 - q1 sin q6 - q5 cos q6" in written
+
+
+PIECES = {"msub": 2, "msup": 2, "msubsup": 3, "mfrac": 2, "mover": 2}
+
+
+@pytest.mark.parametrize("formulation", METHODS)
+def test_mathml_has_the_pieces_it_needs(formulation: str) -> None:
+    """A fraction has two parts, a letter with index and power three: browsers show nothing else."""
+    for shown in re.findall("<math.*?</math>", page(worked("slider_crank", formulation))):
+        entities = re.sub("&(?!lt|gt|amp)[a-zA-Z]+;", lambda name: html.unescape(name[0]), shown)
+        for element in ElementTree.fromstring(entities).iter():
+            tag = element.tag.rpartition("}")[2]
+            assert len(element) == PIECES.get(tag, len(element)), entities
+
+
+Q, D, a = (named(name) for name in ("Q", "D", "a"))
+
+
+@pytest.mark.parametrize(
+    ("formula", "in_text", "in_latex"),
+    [
+        (-(D * a), "-D a", "-D a"),
+        (-D * a, "-D a", "-D a"),
+        (a - (Q - D), "a - (Q - D)", r"a - \left(Q - D\right)"),
+        (a + (Q - D), "a + Q - D", "a + Q - D"),
+        (Q * (-D), "Q (-D)", r"Q \left(-D\right)"),
+        (D.plus.T * (Q - D), "(D^+)^T (Q - D)", r"\left(D^{+}\right)^{T} \left(Q - D\right)"),
+        ((D * a).inverse, "(D a)^-1", r"\left(D a\right)^{-1}"),
+        (named("lam_0").hat, "lam0_hat", r"\hat{\lambda}_{0}"),
+        (named("speed") * named("t"), "speed t", r"\mathrm{speed} \, t"),
+        (number(-2.5e-7, 3) * a, "-2.5e-7 a", r"-2.5 \cdot 10^{-7} a"),
+        (a * 2, "a*2", r"a \cdot 2"),
+        (column(a, 0), "[ a ]\n[ 0 ]", r"\begin{bmatrix} a \\ 0 \end{bmatrix}"),
+    ],
+)
+def test_parentheses_and_signs(formula: Formula, in_text: str, in_latex: str) -> None:
+    assert plain(formula) == in_text
+    assert latex(formula) == in_latex
 
 
 def test_words_and_formulas_make_a_sentence() -> None:

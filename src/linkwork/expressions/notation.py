@@ -6,9 +6,10 @@ Operators build them, with parentheses where they are needed: Psi_q.T * (Q - M *
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 GREEK = re.compile(  # these are names of characters in LaTeX and, without "var", in HTML
@@ -270,6 +271,16 @@ def starts_with_digit(x: Formula) -> bool:
     return isinstance(x, Number)
 
 
+def separators(factors: tuple[Formula, ...], dot: str, space: str, nothing: str) -> Iterator[tuple[str, Formula]]:
+    """The factors after the first, each with what stands before it: numbers need a dot, words a space."""
+    for a, b in pairwise(factors):
+        yield dot if starts_with_digit(b) else space if _is_word(a) or _is_word(b) else nothing, b
+
+
+def _is_word(x: Formula) -> bool:
+    return isinstance(x, Symbol) and len(x.letter) > 1 and not x.index and not GREEK.fullmatch(x.letter)
+
+
 # LaTeX
 
 ESCAPES = {c: f"\\{c}" for c in "_$&#%{}"}
@@ -303,7 +314,7 @@ def latex(x: Formula) -> str:
             rest = (f" - {latex(t.inside)}" if isinstance(t, Minus) else f" + {latex(t)}" for t in terms[1:])
             return latex(terms[0]) + "".join(rest)
         case Product(factors):
-            rest = (f" \\cdot {latex(f)}" if starts_with_digit(f) else f" {latex(f)}" for f in factors[1:])
+            rest = (sign + latex(f) for sign, f in separators(factors, " \\cdot ", " \\, ", " "))
             return latex(factors[0]) + "".join(rest)
         case Quotient(above, below):
             return f"\\frac{{{latex(above)}}}{{{latex(below)}}}"

@@ -62,8 +62,8 @@ def _box(x: Formula) -> Box:
             rest = [(" - ", t.inside) if isinstance(t, n.Minus) else (" + ", t) for t in terms[1:]]
             return _beside(terms[0], *(piece for pair in rest for piece in pair))
         case n.Product(factors):
-            rest = [("*" if n.starts_with_digit(f) else " ", f) for f in factors[1:]]
-            return _beside(factors[0], *(piece for pair in rest for piece in pair))
+            others = n.separators(factors, "*", " ", " ")
+            return _beside(factors[0], *(piece for pair in others for piece in pair))
         case n.Root(inside):
             return _beside("sqrt(", inside, ")")
         case n.Fence(inside, marks):
@@ -172,8 +172,8 @@ def _ml(x: Formula) -> str:
             rest = [("-", t.inside) if isinstance(t, n.Minus) else ("+", t) for t in terms[1:]]
             return _one(terms[0], *(piece for pair in rest for piece in pair))
         case n.Product(factors):
-            times = (("·", f) if n.starts_with_digit(f) else (f,) for f in factors[1:])
-            return _one(factors[0], *(piece for some in times for piece in some))
+            others = n.separators(factors, "<mo>·</mo>", THIN, "")
+            return f"<mrow>{_ml(factors[0])}{''.join(sign + _ml(factor) for sign, factor in others)}</mrow>"
         case n.Quotient(above, below):
             return f"<mfrac>{_one(above)}{_one(below)}</mfrac>"
         case n.Root(inside):
@@ -183,7 +183,7 @@ def _ml(x: Formula) -> str:
         case n.Script(base, above, below):
             return _scripts(_one(base), _ml(below) if below else "", _ml(above) if above else "")
         case n.Fence(inside, marks):
-            left, right = (f'<mo lspace="0" rspace="0">{mark}</mo>' for mark in marks)
+            left, right = (f'<mo lspace="0em" rspace="0em">{mark}</mo>' for mark in marks)
             return f"<mrow>{left}{_ml(inside)}{right}</mrow>"
         case n.Applied(n.Symbol() as function, argument):
             return _one(function, argument)
