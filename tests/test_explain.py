@@ -18,7 +18,7 @@ from linkwork.elements.bodies import PlanarBody, SpatialBody
 from linkwork.equations.body import body_equations
 from linkwork.errors import UsageError
 from linkwork.expressions.graph import Expr, constant, cos, sin, symbol
-from linkwork.expressions.notation import Formula, Symbol, column, latex, named, number
+from linkwork.expressions.notation import Formula, Symbol, column, latex, number, symbol_of
 from linkwork.expressions.rational import ONE, ZERO, Rational, TooLong, _gather, _shorten, formula, rational, root
 from linkwork.formulations import FORMULATIONS
 from linkwork.lecture.exercise import Exercise, Instant
@@ -366,7 +366,7 @@ def test_mathml_has_the_pieces_it_needs(formulation: str) -> None:
             assert len(element) == PIECES.get(tag, len(element)), entities
 
 
-Q, D, a = (named(name) for name in ("Q", "D", "a"))
+Q, D, a = (symbol_of(name) for name in ("Q", "D", "a"))
 
 
 @pytest.mark.parametrize(
@@ -379,8 +379,8 @@ Q, D, a = (named(name) for name in ("Q", "D", "a"))
         (Q * (-D), "Q (-D)", r"Q \left(-D\right)"),
         (D.plus.T * (Q - D), "(D^+)^T (Q - D)", r"\left(D^{+}\right)^{T} \left(Q - D\right)"),
         ((D * a).inverse, "(D a)^-1", r"\left(D a\right)^{-1}"),
-        (named("lam_0").hat, "lam0_hat", r"\hat{\lambda}_{0}"),
-        (named("speed") * named("t"), "speed t", r"\mathrm{speed} \, t"),
+        (symbol_of("lam_0").hat, "lam0_hat", r"\hat{\lambda}_{0}"),
+        (symbol_of("speed") * symbol_of("t"), "speed t", r"\mathrm{speed} \, t"),
         (number(-2.5e-7, 3) * a, "-2.5e-7 a", r"-2.5 \cdot 10^{-7} a"),
         (a * 2, "a*2", r"a \cdot 2"),
         (column(a, 0), "[ a ]\n[ 0 ]", r"\begin{bmatrix} a \\ 0 \end{bmatrix}"),

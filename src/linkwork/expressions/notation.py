@@ -221,7 +221,7 @@ def number(x: float, digits: int | None = 6) -> Formula:
     return Minus(value) if x < 0 else value
 
 
-def named(name: str) -> Symbol:
+def symbol_of(name: str) -> Symbol:
     """The quantity with the names before it as subscripts: crank.phi is phi with the index crank, l1 is l with 1."""
     head, *owners = re.split("[ .]", name) if " " in name else name.split(".")[::-1]  # "lam A.x": the quantity first
     primes = "'" * (len(head) - len(head.rstrip("'")))
@@ -238,12 +238,16 @@ def equal(*sides: Term) -> Relation:
     return Relation(tuple(map(formula_of, sides)))
 
 
-def compared(sign: str, *sides: Formula) -> Relation:
+def relate(sign: str, *sides: Formula) -> Relation:
     return Relation(tuple(Fence(x, "[]") if isinstance(x, Relation) else x for x in sides), sign)
 
 
 def call(function: Formula, *arguments: Formula) -> Applied:
     return Applied(function, Fence(arguments[0] if len(arguments) == 1 else Listed(arguments)))
+
+
+def diag(*entries: Formula) -> Formula:
+    return call(Function("diag"), *entries)
 
 
 def together(*equations: Formula) -> Listed:
@@ -258,7 +262,7 @@ def line(*entries: Term) -> Matrix:
     return Matrix((tuple(map(formula_of, entries)),))
 
 
-def raised(base: Formula, exponent: Formula) -> Formula:
+def raise_to(base: Formula, exponent: Formula) -> Formula:
     """The power, of a function as cos^2(x)."""
     if isinstance(base, Applied) and isinstance(base.function, Function) and isinstance(exponent, Number):
         return Applied(Script(base.function, exponent), base.argument)

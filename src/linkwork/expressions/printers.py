@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeVar
 from linkwork.expressions import notation
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import FUNCTIONS, Expr, constant, power
-from linkwork.expressions.notation import Formula, Number, Quotient, Symbol, raised
+from linkwork.expressions.notation import Formula, Number, Quotient, Symbol, raise_to
 
 MAX_TREE = 10_000
 MAX_DEPTH = 60  # of a formula: it is written recursively
@@ -113,7 +113,7 @@ def _exceeds_tree_limit(output: Expr, powers: _Powers, most_deep: int = MAX_TREE
     return sizes[output] > MAX_TREE or depths[output] > most_deep
 
 
-def _numbered_tables(nodes: Iterable[Expr]) -> dict[Cubics, int]:
+def _number_tables(nodes: Iterable[Expr]) -> dict[Cubics, int]:
     """The splines' tables (knots and coefficients), numbered from 1; derivatives of a spline share its table."""
     tables: dict[Cubics, int] = {}
     for node in nodes:
@@ -129,7 +129,7 @@ _MULTIPLES_OF_PI: dict[float, tuple[int, int]] = {
 _RECIPROCALS = {1.0 / 2**k: 2**k for k in range(1, 11)}
 
 
-def _signed(number: Callable[[float], _Piece], value: float) -> _Piece:
+def _sign(number: Callable[[float], _Piece], value: float) -> _Piece:
     return number(value) if value >= 0.0 else _Piece("-" + number(-value).text, _SUM)
 
 
@@ -169,7 +169,7 @@ def _text_render(powers: _Powers, tables: Mapping[Cubics, int]) -> Render:
         if node in powers.found:
             return _Piece(f"{args[0].within(_ATOM)}^{powers.found[node][1]}", _POWER)
         if op == "constant":
-            return _signed(_text_number, node.number)
+            return _sign(_text_number, node.number)
         if op == "symbol":
             return _Piece(str(node.value))
         if op in ("add", "sub"):
@@ -198,7 +198,7 @@ def text(expr: Expr) -> str:
     """The expression as the parser reads it; a spline is spline1(x), its derivatives spline1'(x), ..."""
     nodes = ordered([expr])
     powers = _Powers.of(nodes)
-    render = _text_render(powers, _numbered_tables(nodes))
+    render = _text_render(powers, _number_tables(nodes))
     if not _exceeds_tree_limit(expr, powers):
         return _lines([expr], powers, render, None)[1][0].text
     prefix = "w"
@@ -225,7 +225,7 @@ def formula(node: Expr, args: Sequence[Formula], tables: Mapping[Cubics, int] | 
         )
         return -shown if node.number < 0.0 else shown
     if op == "symbol":
-        return notation.named(str(node.value))
+        return notation.symbol_of(str(node.value))
     if op == "add":
         return args[0] + args[1]
     if op == "sub":
@@ -245,11 +245,11 @@ def formula(node: Expr, args: Sequence[Formula], tables: Mapping[Cubics, int] | 
     if op == "neg":
         return -args[0]
     if op == "pow":
-        return raised(*args)
+        return raise_to(*args)
     if op in ("lt", "le"):
-        return notation.compared("<" if op == "lt" else "<=", *args)
+        return notation.relate("<" if op == "lt" else "<=", *args)
     if op == "select":
-        condition = args[0] if isinstance(args[0], notation.Relation) else notation.compared("!=", args[0], Number("0"))
+        condition = args[0] if isinstance(args[0], notation.Relation) else notation.relate("!=", args[0], Number("0"))
         return notation.Cases(condition, *args[1:])
     if op == "sqrt":
         return notation.Root(*args)
@@ -267,20 +267,17 @@ def latex(expr: Expr) -> str:
     r"""The expression for mathematics mode; in [a < b], brackets make the number 1 or 0 from a comparison."""
     nodes = ordered([expr])
     powers = _Powers.of(nodes)
-    tables = _numbered_tables(nodes)
+    tables = _number_tables(nodes)
 
     def render(node: Expr, args: list[Formula]) -> Formula:
-        return (
-            raised(args[0], Number(str(powers.found[node][1]))) if node in powers.found else formula(node, args, tables)
-        )
+        exponent = powers.found.get(node, (node, 1))[1]
+        return raise_to(args[0], Number(str(exponent))) if exponent > 1 else formula(node, args, tables)
 
     if not _exceeds_tree_limit(expr, powers, MAX_DEPTH):
         return notation.latex(_lines([expr], powers, render, None)[1][0])
     lines, (result,) = _lines([expr], powers, render, lambda k: Symbol("w", (str(k),)), MAX_SYMBOLS)
-    rows = [
-        *(f"{notation.latex(name)} &= {notation.latex(piece)}" for name, piece in lines),
-        f"& {notation.latex(result)}",
-    ]
+    rows = [f"{notation.latex(name)} &= {notation.latex(piece)}" for name, piece in lines]
+    rows.append(f"& {notation.latex(result)}")
     return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
 
 
@@ -339,7 +336,7 @@ def _code_render(language: _Language, names: Mapping[Expr, str], tables: Mapping
     def render(node: Expr, args: list[_Piece]) -> _Piece:
         op = node.op
         if op == "constant":
-            return _signed(lambda value: _Piece(repr(value)), node.number)
+            return _sign(lambda value: _Piece(repr(value)), node.number)
         if op == "symbol":
             return _Piece(names[node])
         condition = args[0].text if args[0].level == _COMPARISON else f"{args[0].within(_SUM)} != 0.0"
@@ -385,7 +382,7 @@ def _comment(names: Iterable[str]) -> str:
     return ", ".join("".join(c if c.isalnum() or c in "_.- '" else "?" for c in name) for name in names)
 
 
-def _prepared(
+def _prepare(
     exprs: Sequence[Expr], name: str, arguments: Sequence[Expr] | None, language: _Language
 ) -> tuple[list[Expr], dict[Expr, str], dict[Cubics, int], list[tuple[str, str]], list[str]]:
     """Arguments, their names, spline tables, temporaries and results of the function to be written."""
@@ -398,7 +395,7 @@ def _prepared(
     if missing:
         raise ValueError(f"the arguments lack {', '.join(missing)}")
     names = _identifiers(inputs, language)
-    tables = _numbered_tables(nodes)
+    tables = _number_tables(nodes)
     render = _code_render(language, names, tables)
     lines, results = _lines(exprs, _Powers({}), render, lambda k: _Piece(f"w{k}"))
     temporaries = [(target.text, piece.within(_SUM, language.truth)) for target, piece in lines]
@@ -420,7 +417,7 @@ def _spline(x, knots, coefficients, order):
 
 def python(exprs: Sequence[Expr], name: str = "f", arguments: Sequence[Expr] | None = None) -> str:
     """A Python module with one function of the symbols (in the order of `arguments`, or of their names) -> tuple."""
-    inputs, names, tables, temporaries, results = _prepared(exprs, name, arguments, _PYTHON)
+    inputs, names, tables, temporaries, results = _prepare(exprs, name, arguments, _PYTHON)
     operations = {node.op for node in ordered(exprs)}
     blocks = ["import bisect\nimport math\n" if tables else "import math\n"]
     if "sign" in operations:
@@ -469,7 +466,7 @@ static double spline_value(double x, int pieces, const double *knots, const doub
 
 def c(exprs: Sequence[Expr], name: str = "f", arguments: Sequence[Expr] | None = None) -> str:
     """A C99 file with void name(const double *in, double *out); `in` holds the symbols in the order of `arguments`."""
-    inputs, names, tables, temporaries, results = _prepared(exprs, name, arguments, _C)
+    inputs, names, tables, temporaries, results = _prepare(exprs, name, arguments, _C)
     nodes = ordered(exprs)
     blocks = ["#include <math.h>\n"]
     if any(node.op == "sign" for node in nodes):

@@ -11,7 +11,7 @@ import numpy as np
 from linkwork.equations.equations import TIME
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr
-from linkwork.expressions.notation import Fence, Formula, Function, Listed, Symbol, call, equal, named, number, together
+from linkwork.expressions.notation import Fence, Formula, Listed, Symbol, call, diag, equal, number, symbol_of, together
 from linkwork.expressions.notation import Matrix as Brackets
 from linkwork.expressions.rational import Rational, formula
 from linkwork.formulations import RankDecision
@@ -198,7 +198,7 @@ class Exercise(Sheet):
         if diagonal and self.n > 4:
             self.say("The mass matrix is diagonal; its diagonal and the applied forces are")
             D = [[row[i]] for i, row in enumerate(s.M)] if s and s.M else None
-            self.vector(call(Function("diag"), sym.M), np.diag(self.M), e.v_names, D)
+            self.vector(diag(sym.M), np.diag(self.M), e.v_names, D)
         else:
             self.matrix(sym.M, self.M, e.v_names, self.columns, s.M if s else None)
         self.vector(sym.Q, self.Q, e.v_names, s.Q if s else None)
@@ -382,11 +382,11 @@ def _symbols_in(x: Rational) -> set[Expr]:
 def _parameter_symbol(name: str) -> Symbol:
     """A parameter; of the numbers in elements, m and J with the name of the body rather than their paths."""
     if not name.endswith("'"):
-        return named(name)
+        return symbol_of(name)
     owner, _, field = name.rstrip("'").partition(".")
     if owner == "gravity":
         return Symbol("g", ("xyz"[int(field)],))
     products = ("xx", "yy", "zz", "xy", "yz", "zx")
     letters = {"mass": "m", "inertia": "J"} | {f"inertia.{k}": f"J_{axes}" for k, axes in enumerate(products)}
     letter = letters.get(field)
-    return named(f"{owner}.{letter}" if letter else name.rstrip("'"))
+    return symbol_of(f"{owner}.{letter}" if letter else name.rstrip("'"))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linkwork.expressions.notation import Symbol, named
+from linkwork.expressions.notation import Symbol, symbol_of
 
 
 def _letters(names: str) -> Iterator[Symbol]:
-    return map(named, names.split())
+    return map(symbol_of, names.split())
 
 
 t, q, v, a, p, u, lam, gamma, eps = _letters("t q v a p u lam gamma epsilon")

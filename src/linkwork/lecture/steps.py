@@ -13,16 +13,15 @@ import numpy as np
 from linkwork.expressions.notation import (
     Fence,
     Formula,
-    Function,
     Listed,
     Matrix,
     Number,
-    call,
     column,
-    compared,
+    diag,
     equal,
     line,
     number,
+    relate,
     together,
 )
 from linkwork.lecture import letters as sym
@@ -126,7 +125,7 @@ def zero_eigenvalue(x: Exercise) -> tuple[Array, Array]:
     x.head("Eigenvectors")
     H = _write_gram(x, "is symmetric, and its eigenvalues are not negative: squares of singular values.")
     values, T = np.linalg.eigh(H)
-    x.show(together(equal(sym.H, sym.T * sym.Lambda * sym.T.T), equal(sym.Lambda, _diagonal(values))))
+    x.show(together(equal(sym.H, sym.T * sym.Lambda * sym.T.T), equal(sym.Lambda, diag(*spectrum(values)))))
     basis = equal(sym.V, sym.T_1)
     x.say("The eigenvectors of the eigenvalue zero are a basis of the motions that the constraints admit,", basis, ":")
     V = _upright(T[:, : x.free])
@@ -148,10 +147,6 @@ def _write_gram(x: Exercise, *what: Part) -> Array:
     H = x.Psi_q.T @ x.Psi_q
     x.matrix(sym.H, H, x.equations.v_names, x.columns, x.symbols.gram() if x.small else None)
     return np.asarray(H)
-
-
-def _diagonal(values: Array) -> Formula:
-    return call(Function("diag"), Listed(spectrum(values)))
 
 
 def _pivoted_rows(A: Array) -> tuple[list[int], Array]:
@@ -234,7 +229,7 @@ def svd(x: Exercise) -> tuple[Array, Array]:
     x.show(
         together(
             equal(sym.Psi_q.T, line(sym.W_d, sym.W_i) * middle * sym.U.T),
-            equal(sym.Lambda_1, _diagonal(x.rank.spectrum[: x.r])),
+            equal(sym.Lambda_1, diag(*spectrum(x.rank.spectrum[: x.r]))),
         )
     )
     W, values, U_T = np.linalg.svd(x.Psi_q.T)
@@ -344,7 +339,7 @@ def qtz(x: Exercise) -> tuple[Array, Array]:
 def schur(x: Exercise) -> tuple[Array, Array]:
     x.head("Schur decomposition")
     values, K = np.linalg.eigh(_write_gram(x, "is symmetric, so its Schur form is diagonal:"))
-    x.show(equal(sym.K.T * sym.H * sym.K, sym.U, _diagonal(values)))
+    x.show(equal(sym.K.T * sym.H * sym.K, sym.U, diag(*spectrum(values))))
     basis = equal(sym.V, sym.K_1)
     x.say(
         "The Schur vectors whose entry of", sym.U, "is zero are a basis of the motions that the constraints admit,",
@@ -484,7 +479,7 @@ def de_falco_2(x: Exercise) -> tuple[Array, Array]:
 def augmented(x: Exercise) -> tuple[Array, Array]:
     x.head("The whole system, made quasi-definite")
     x.say(
-        "Both sets of equations are solved together. A small", compared(">", sym.eps, Number("0")), "makes the matrix "
+        "Both sets of equations are solved together. A small", relate(">", sym.eps, Number("0")), "makes the matrix "
         "quasi-definite, so that", sym.L * sym.D * sym.L.T, "exists in any order of the unknowns, for dependent "
         "constraint rows too:",
     )  # fmt: skip
