@@ -356,7 +356,7 @@ def explain(
     from linkwork.lecture.explain import explain
     from linkwork.modelfile import load
     from linkwork.view.report import as_json, progress
-    from linkwork.view.worked import FORMATS, save, text
+    from linkwork.view.worked import FORMATS, as_dict, save, text
 
     files = writable(output or (), tuple(FORMATS))
     mechanism = load(model, overrides(set_))
@@ -365,7 +365,7 @@ def explain(
     for file in files:
         save(sheet, file)
     if json:
-        print(as_json({**sheet.as_dict(), "files": [str(file) for file in files]}))
+        print(as_json({**as_dict(sheet), "files": [str(file) for file in files]}))
     else:
         print("\n".join(f"written  {file}" for file in files) if files else text(sheet).rstrip())
 

@@ -48,7 +48,7 @@ class Place:
     @cached_property
     def values(self) -> dict[Expr, float]:
         e = self.equations
-        state = zip((TIME, *e.q, *e.v), (self.t, *self.q, *self.v), strict=True)
+        state = zip((TIME, *e.q, *e.v), (self.t, *self.q.tolist(), *self.v.tolist()), strict=True)
         return {**e.parameters, **dict(state)}
 
     def _run(self, name: str, *x: Array | float) -> Array:
@@ -84,6 +84,14 @@ class Place:
     def M(self) -> Array:
         e = self.equations
         return _dense(e.M, self._linear[len(e.Psi_q) :], (len(e.v), len(e.v)))
+
+    @cached_property
+    def Q(self) -> Array:
+        return np.array(evaluate(self.equations.Q, self.values), dtype=float)
+
+    @cached_property
+    def gamma(self) -> Array:
+        return np.array(evaluate(self.equations.gamma, self.values), dtype=float)
 
     def moved(self, dx: Array) -> Place:
         return replace(self, q=self._run("retract", self.q, dx))

@@ -5,7 +5,7 @@ splines, the same node results. `python` and `c` write a function that computes 
 operations as `evaluate`; what is shared or long goes to temporaries w1, w2, ...
 
 A graph of n nodes can stand for a tree of 2^n. Beyond MAX_TREE nodes, `text` and `latex` therefore also define
-w1, w2, ... first, one on each line, and the expression is the last line.
+w1, w2, ... first, one on each line, and the expression is the last line; `latex` also beyond MAX_DEPTH.
 """
 
 from __future__ import annotations
@@ -15,13 +15,17 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from linkwork.expressions import notation
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import FUNCTIONS, Expr, constant, power
+from linkwork.expressions.notation import Formula, Number, Quotient, Symbol, raise_to
 
 MAX_TREE = 10_000
-MAX_LINE = 100
+MAX_DEPTH = 60  # of a formula: it is written recursively
+MAX_LINE = 100  # characters of a temporary
+MAX_SYMBOLS = 20  # in a temporary of a formula
 
 # How tightly the outermost operation of a piece binds; a leading minus sign counts as a sum.
 _COMPARISON, _SUM, _PRODUCT, _POWER, _ATOM = range(5)
@@ -31,12 +35,17 @@ class _Piece(NamedTuple):
     text: str
     level: int = _ATOM
 
+    @property
+    def size(self) -> int:
+        return len(self.text)
+
     def within(self, level: int, brackets: str = "({})") -> str:
         """The piece as an operand that must bind at least as tightly as `level`."""
         return self.text if self.level >= level else brackets.format(self.text)
 
 
 Cubics = tuple[tuple[float, ...], tuple[tuple[float, ...], ...]]
+Written = TypeVar("Written", _Piece, Formula)
 Render = Callable[[Expr, list[_Piece]], _Piece]
 
 
@@ -60,8 +69,12 @@ class _Powers(NamedTuple):
 
 
 def _lines(
-    outputs: Sequence[Expr], powers: _Powers, render: Render, temporary: Callable[[int], _Piece] | None
-) -> tuple[list[tuple[str, _Piece]], list[_Piece]]:
+    outputs: Sequence[Expr],
+    powers: _Powers,
+    render: Callable[[Expr, list[Written]], Written],
+    temporary: Callable[[int], Written] | None,
+    longest: int = MAX_LINE,
+) -> tuple[list[tuple[Written, Written]], list[Written]]:
     """The temporaries in order, with their names, and the outputs in terms of them; none without `temporary`."""
     nodes = ordered(outputs)
     needed = set(outputs)
@@ -71,17 +84,17 @@ def _lines(
     inside = Counter(part for node in nodes if node in needed for part in powers.parts(node))
     uses = inside + Counter(outputs)
     waiting = dict(uses)
-    pieces: dict[Expr, _Piece] = {}
-    lines: list[tuple[str, _Piece]] = []
+    pieces: dict[Expr, Written] = {}
+    lines: list[tuple[Written, Written]] = []
     for node in nodes:
         if node not in needed:
             continue
         parts = powers.parts(node)
         piece = render(node, [pieces[part] for part in parts])
-        if temporary and parts and (uses[node] > 1 or (inside[node] and len(piece.text) > MAX_LINE)):
-            named = temporary(len(lines) + 1)
-            lines.append((named.text, piece))
-            piece = named
+        if temporary and parts and (uses[node] > 1 or (inside[node] and piece.size > longest)):
+            name = temporary(len(lines) + 1)
+            lines.append((name, piece))
+            piece = name
         pieces[node] = piece
         for part in parts:  # the texts of a deep tree are long; keep none that is not used again
             waiting[part] -= 1
@@ -90,14 +103,17 @@ def _lines(
     return lines, [pieces[output] for output in outputs]
 
 
-def _exceeds_tree_limit(output: Expr, powers: _Powers) -> bool:
+def _exceeds_tree_limit(output: Expr, powers: _Powers, most_deep: int = MAX_TREE) -> bool:
     sizes: dict[Expr, int] = {}
+    depths: dict[Expr, int] = {}
     for node in ordered([output]):
-        sizes[node] = min(MAX_TREE + 1, 1 + sum(sizes[part] for part in powers.parts(node)))
-    return sizes[output] > MAX_TREE
+        parts = powers.parts(node)
+        sizes[node] = min(MAX_TREE + 1, 1 + sum(sizes[part] for part in parts))
+        depths[node] = 1 + max((depths[part] for part in parts), default=0)
+    return sizes[output] > MAX_TREE or depths[output] > most_deep
 
 
-def _numbered_tables(nodes: Iterable[Expr]) -> dict[Cubics, int]:
+def _number_tables(nodes: Iterable[Expr]) -> dict[Cubics, int]:
     """The splines' tables (knots and coefficients), numbered from 1; derivatives of a spline share its table."""
     tables: dict[Cubics, int] = {}
     for node in nodes:
@@ -113,7 +129,7 @@ _MULTIPLES_OF_PI: dict[float, tuple[int, int]] = {
 _RECIPROCALS = {1.0 / 2**k: 2**k for k in range(1, 11)}
 
 
-def _signed(number: Callable[[float], _Piece], value: float) -> _Piece:
+def _sign(number: Callable[[float], _Piece], value: float) -> _Piece:
     return number(value) if value >= 0.0 else _Piece("-" + number(-value).text, _SUM)
 
 
@@ -153,7 +169,7 @@ def _text_render(powers: _Powers, tables: Mapping[Cubics, int]) -> Render:
         if node in powers.found:
             return _Piece(f"{args[0].within(_ATOM)}^{powers.found[node][1]}", _POWER)
         if op == "constant":
-            return _signed(_text_number, node.number)
+            return _sign(_text_number, node.number)
         if op == "symbol":
             return _Piece(str(node.value))
         if op in ("add", "sub"):
@@ -182,139 +198,86 @@ def text(expr: Expr) -> str:
     """The expression as the parser reads it; a spline is spline1(x), its derivatives spline1'(x), ..."""
     nodes = ordered([expr])
     powers = _Powers.of(nodes)
-    render = _text_render(powers, _numbered_tables(nodes))
+    render = _text_render(powers, _number_tables(nodes))
     if not _exceeds_tree_limit(expr, powers):
         return _lines([expr], powers, render, None)[1][0].text
     prefix = "w"
     while any(node.op == "symbol" and re.fullmatch(rf"{prefix}\d+", str(node.value)) for node in nodes):
         prefix += "w"
     lines, (result,) = _lines([expr], powers, render, lambda k: _Piece(f"{prefix}{k}"))
-    return "\n".join([*(f"{name} = {piece.text}" for name, piece in lines), result.text])
+    return "\n".join([*(f"{name.text} = {piece.text}" for name, piece in lines), result.text])
 
 
 # LaTeX
 
-_GREEK = re.compile(
-    "alpha|beta|gamma|delta|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|upsilon|chi|psi|omega|"
-    "Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|Upsilon|Phi|Psi|Omega|varphi|varepsilon"
-)
-_SPELLINGS = {"phi": "varphi", "epsilon": "varepsilon", "lam": "lambda", "w": "omega"}
-_LATEX_FUNCTIONS = {
-    **{name: f"\\{name}" for name in ("sin", "cos", "tan", "tanh", "log", "min", "max")},
-    **{"asin": "\\arcsin", "acos": "\\arccos", "atan": "\\arctan"},
-    **{"atan2": "\\operatorname{atan2}", "sign": "\\operatorname{sign}"},
-}
-_LATEX_ESCAPES = {c: f"\\{c}" for c in "_$&#%{}"} | {"\\": "\\backslash ", "^": "\\wedge ", "~": "\\sim "}
+_FUNCTIONS = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
 
 
-def _latex_word(word: str) -> str:
-    if _GREEK.fullmatch(word):
-        return f"\\{word}"
-    if word.isdecimal() or (len(word) == 1 and word.isalpha()):
-        return word
-    escaped = "".join(_LATEX_ESCAPES.get(c, c if c.isprintable() else "?") for c in word)
-    return f"\\mathrm{{{escaped}}}"
-
-
-def _latex_symbol(name: str) -> _Piece:
-    r"""The quantity with the names before it as subscripts: crank.phi is \varphi_{\mathrm{crank}}, l1 is l_{1}."""
-    head, *owners = re.split("[ .]", name) if " " in name else name.split(".")[::-1]  # "lam A.x": the quantity first
-    strokes = "'" * (len(head) - len(head.rstrip("'")))
-    head, *subscripts = [word for word in head.rstrip("'").split("_") if word] or [head]
-    if match := re.fullmatch(r"(.*\D)(\d+)", head):
-        head, subscripts = match[1], [match[2], *subscripts]
-    elif re.fullmatch(r"[arvwFfMn][xyz]", head):
-        head, subscripts = head[0], [head[1], *subscripts]
-    below = ",".join(_latex_word(word) for word in [*subscripts, *(owners if " " in name else owners[::-1])])
-    symbol = _latex_word(_SPELLINGS.get(head, head) if subscripts or head != "w" else head)
-    return _Piece(symbol + (f"_{{{below}}}" if below else "") + strokes)
-
-
-def _latex_number(value: float) -> _Piece:
-    if value in _MULTIPLES_OF_PI:
-        k, divisor = _MULTIPLES_OF_PI[value]
-        above = "\\pi" if k == 1 else f"{k} \\pi"
-        return _Piece(above if divisor == 1 else f"\\frac{{{above}}}{{{divisor}}}", _ATOM if k == divisor else _PRODUCT)
-    mantissa, _, exponent = repr(value).removesuffix(".0").partition("e")
-    return _Piece(f"{mantissa} \\cdot 10^{{{int(exponent)}}}", _PRODUCT) if exponent else _Piece(mantissa)
-
-
-def _latex_within(piece: _Piece, level: int) -> str:
-    return piece.within(level, "\\left[{}\\right]" if piece.level == _COMPARISON else "\\left({}\\right)")
-
-
-def _latex_product(a: _Piece, b: _Piece) -> _Piece:
-    """a b, in either order: multiplication needs no parentheses among factors here."""
-    if b.text[0].isdigit() and not a.text[0].isdigit() and a.level > _SUM:
-        a, b = b, a
-    left = a.text if a.text.startswith("-") and a.level == _SUM else _latex_within(a, _PRODUCT)
-    right = _latex_within(b, _PRODUCT)
-    dot = " \\cdot " if right[0].isdigit() else " "
-    return _Piece(f"{left}{dot}{right}", _SUM if left.startswith("-") else _PRODUCT)
-
-
-def _latex_render(powers: _Powers, tables: Mapping[Cubics, int]) -> Render:
-    def raised(node: Expr, base: _Piece, exponent: str) -> _Piece:
-        function = _LATEX_FUNCTIONS.get(node.op)
-        if function and exponent.isdecimal() and base.text.startswith(f"{function}\\left("):
-            return _Piece(f"{function}^{{{exponent}}}{base.text[len(function) :]}", _POWER)
-        return _Piece(f"{_latex_within(base, _ATOM)}^{{{exponent}}}", _POWER)
-
-    def render(node: Expr, args: list[_Piece]) -> _Piece:
-        op = node.op
-        if node in powers.found:
-            base, exponent = powers.found[node]
-            return raised(base, args[0], str(exponent))
-        if op == "constant":
-            return _signed(_latex_number, node.number)
-        if op == "symbol":
-            return _latex_symbol(str(node.value))
-        if op in ("add", "sub"):
-            sign, right = ("+", _SUM) if op == "add" else ("-", _PRODUCT)
-            return _Piece(f"{_latex_within(args[0], _SUM)} {sign} {_latex_within(args[1], right)}", _SUM)
-        if op == "mul" and node.args[0].is_constant and (divisor := _RECIPROCALS.get(abs(node.args[0].number))):
-            sign, level = ("-", _SUM) if node.args[0].number < 0.0 else ("", _PRODUCT)
-            return _Piece(f"{sign}\\frac{{{args[1].text}}}{{{divisor}}}", level)
-        if op == "mul":
-            return _latex_product(*args)
-        if op == "div":
-            return _Piece(f"\\frac{{{args[0].text}}}{{{args[1].text}}}", _PRODUCT)
-        if op == "neg":
-            return _Piece(f"-{_latex_within(args[0], _PRODUCT)}", _SUM)
-        if op == "pow":
-            return raised(node.args[0], args[0], args[1].text)
-        if op in ("lt", "le"):
-            relation = "<" if op == "lt" else "\\le"
-            return _Piece(f"{_latex_within(args[0], _SUM)} {relation} {_latex_within(args[1], _SUM)}", _COMPARISON)
-        if op == "select":
-            condition = args[0].text if args[0].level == _COMPARISON else f"{args[0].text} \\neq 0"
-            a, b = args[1].text, args[2].text
-            cases = f"{a} & \\text{{if }} {condition} \\\\ {b} & \\text{{otherwise}}"
-            return _Piece(f"\\begin{{cases}} {cases} \\end{{cases}}", _SUM)
-        if op == "sqrt":
-            return _Piece(f"\\sqrt{{{args[0].text}}}")
-        if op == "exp":
-            return _Piece(f"e^{{{args[0].text}}}", _POWER)
-        if op == "abs":
-            return _Piece(f"\\left|{args[0].text}\\right|")
-        if op == "spline":
-            function = f"s_{{{tables[node.table[:2]]}}}" + "'" * node.table[2]
-        else:
-            function = _LATEX_FUNCTIONS[op]
-        return _Piece(f"{function}\\left({', '.join(a.text for a in args)}\\right)")
-
-    return render
+def formula(node: Expr, args: Sequence[Formula], tables: Mapping[Cubics, int] | None = None) -> Formula:
+    """One operation on its arguments; in [a < b], brackets make the number 1 or 0 from a comparison."""
+    op = node.op
+    if op == "constant":
+        value = abs(node.number)
+        k, divisor = _MULTIPLES_OF_PI.get(value, (0, 1))
+        above = Symbol("pi") if k == 1 else Number(str(k)) * Symbol("pi")
+        shown = (
+            notation.number(value, None) if not k else above if divisor == 1 else Quotient(above, Number(str(divisor)))
+        )
+        return -shown if node.number < 0.0 else shown
+    if op == "symbol":
+        return notation.symbol_of(str(node.value))
+    if op == "add":
+        return args[0] + args[1]
+    if op == "sub":
+        return args[0] - args[1]
+    if op == "mul" and node.args[0].is_constant and (divisor := _RECIPROCALS.get(abs(node.args[0].number), 0)):
+        shown = Quotient(args[1], Number(str(divisor)))
+        return -shown if node.args[0].number < 0.0 else shown
+    if op == "mul":
+        a, b = args
+        return (
+            b * a
+            if notation.starts_with_digit(b) and not notation.starts_with_digit(a) and not isinstance(a, notation.Minus)
+            else a * b
+        )
+    if op == "div":
+        return Quotient(*args)
+    if op == "neg":
+        return -args[0]
+    if op == "pow":
+        return raise_to(*args)
+    if op in ("lt", "le"):
+        return notation.relate("<" if op == "lt" else "<=", *args)
+    if op == "select":
+        condition = args[0] if isinstance(args[0], notation.Relation) else notation.relate("!=", args[0], Number("0"))
+        return notation.Cases(condition, *args[1:])
+    if op == "sqrt":
+        return notation.Root(*args)
+    if op == "exp":
+        return Symbol("e") ** args[0]
+    if op == "abs":
+        return notation.Fence(args[0], "||")
+    if op == "spline":
+        number = () if tables is None else (str(tables[node.table[:2]]),)
+        return notation.call(Symbol("s", number, "'" * node.table[2]), *args)
+    return notation.call(notation.Function(_FUNCTIONS.get(op, op)), *args)
 
 
 def latex(expr: Expr) -> str:
     r"""The expression for mathematics mode; in [a < b], brackets make the number 1 or 0 from a comparison."""
     nodes = ordered([expr])
     powers = _Powers.of(nodes)
-    render = _latex_render(powers, _numbered_tables(nodes))
-    if not _exceeds_tree_limit(expr, powers):
-        return _lines([expr], powers, render, None)[1][0].text
-    lines, (result,) = _lines([expr], powers, render, lambda k: _Piece(f"w_{{{k}}}"))
-    rows = [*(f"{name} &= {piece.text}" for name, piece in lines), f"& {result.text}"]
+    tables = _number_tables(nodes)
+
+    def render(node: Expr, args: list[Formula]) -> Formula:
+        exponent = powers.found.get(node, (node, 1))[1]
+        return raise_to(args[0], Number(str(exponent))) if exponent > 1 else formula(node, args, tables)
+
+    if not _exceeds_tree_limit(expr, powers, MAX_DEPTH):
+        return notation.latex(_lines([expr], powers, render, None)[1][0])
+    lines, (result,) = _lines([expr], powers, render, lambda k: Symbol("w", (str(k),)), MAX_SYMBOLS)
+    rows = [f"{notation.latex(name)} &= {notation.latex(piece)}" for name, piece in lines]
+    rows.append(f"& {notation.latex(result)}")
     return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
 
 
@@ -373,7 +336,7 @@ def _code_render(language: _Language, names: Mapping[Expr, str], tables: Mapping
     def render(node: Expr, args: list[_Piece]) -> _Piece:
         op = node.op
         if op == "constant":
-            return _signed(lambda value: _Piece(repr(value)), node.number)
+            return _sign(lambda value: _Piece(repr(value)), node.number)
         if op == "symbol":
             return _Piece(names[node])
         condition = args[0].text if args[0].level == _COMPARISON else f"{args[0].within(_SUM)} != 0.0"
@@ -419,7 +382,7 @@ def _comment(names: Iterable[str]) -> str:
     return ", ".join("".join(c if c.isalnum() or c in "_.- '" else "?" for c in name) for name in names)
 
 
-def _prepared(
+def _prepare(
     exprs: Sequence[Expr], name: str, arguments: Sequence[Expr] | None, language: _Language
 ) -> tuple[list[Expr], dict[Expr, str], dict[Cubics, int], list[tuple[str, str]], list[str]]:
     """Arguments, their names, spline tables, temporaries and results of the function to be written."""
@@ -432,10 +395,10 @@ def _prepared(
     if missing:
         raise ValueError(f"the arguments lack {', '.join(missing)}")
     names = _identifiers(inputs, language)
-    tables = _numbered_tables(nodes)
+    tables = _number_tables(nodes)
     render = _code_render(language, names, tables)
     lines, results = _lines(exprs, _Powers({}), render, lambda k: _Piece(f"w{k}"))
-    temporaries = [(target, piece.within(_SUM, language.truth)) for target, piece in lines]
+    temporaries = [(target.text, piece.within(_SUM, language.truth)) for target, piece in lines]
     return inputs, names, tables, temporaries, [piece.within(_SUM, language.truth) for piece in results]
 
 
@@ -454,7 +417,7 @@ def _spline(x, knots, coefficients, order):
 
 def python(exprs: Sequence[Expr], name: str = "f", arguments: Sequence[Expr] | None = None) -> str:
     """A Python module with one function of the symbols (in the order of `arguments`, or of their names) -> tuple."""
-    inputs, names, tables, temporaries, results = _prepared(exprs, name, arguments, _PYTHON)
+    inputs, names, tables, temporaries, results = _prepare(exprs, name, arguments, _PYTHON)
     operations = {node.op for node in ordered(exprs)}
     blocks = ["import bisect\nimport math\n" if tables else "import math\n"]
     if "sign" in operations:
@@ -503,7 +466,7 @@ static double spline_value(double x, int pieces, const double *knots, const doub
 
 def c(exprs: Sequence[Expr], name: str = "f", arguments: Sequence[Expr] | None = None) -> str:
     """A C99 file with void name(const double *in, double *out); `in` holds the symbols in the order of `arguments`."""
-    inputs, names, tables, temporaries, results = _prepared(exprs, name, arguments, _C)
+    inputs, names, tables, temporaries, results = _prepare(exprs, name, arguments, _C)
     nodes = ordered(exprs)
     blocks = ["#include <math.h>\n"]
     if any(node.op == "sign" for node in nodes):

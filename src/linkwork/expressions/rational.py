@@ -12,13 +12,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import combinations
+from operator import add, mul
 from typing import TypeAlias
 
 from linkwork.expressions import graph, printers
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import Expr
+from linkwork.expressions.notation import Applied, Formula, Number, Quotient, number, raise_to
 
 MAX_TERMS = 20
 MAX_DIGITS = 40  # of a numerator or denominator
@@ -71,7 +73,7 @@ class Polynomial:
         return Polynomial({monomial: c for monomial, c in terms.items() if c})
 
     def __neg__(self) -> Polynomial:
-        return self.scaled(Fraction(-1))
+        return self.scale(Fraction(-1))
 
     def __sub__(self, other: Polynomial) -> Polynomial:
         return self + -other
@@ -82,11 +84,11 @@ class Polynomial:
         total: dict[Monomial, Fraction] = {}
         for a, x in self.terms.items():
             for b, y in other.terms.items():
-                for monomial, c in _reduced(_times(a, b)).terms.items():
+                for monomial, c in _reduce(_times(a, b)).terms.items():
                     total[monomial] = total.get(monomial, Fraction(0)) + x * y * c
         return Polynomial({monomial: c for monomial, c in total.items() if c})
 
-    def scaled(self, factor: Fraction) -> Polynomial:
+    def scale(self, factor: Fraction) -> Polynomial:
         return Polynomial({monomial: factor * c for monomial, c in self.terms.items()})
 
     @property
@@ -100,7 +102,7 @@ class Polynomial:
     def atoms(self) -> set[Expr]:
         return {atom for monomial in self.terms for atom, _ in monomial}
 
-    def exchanged(self, angle: Expr) -> Polynomial:
+    def exchange(self, angle: Expr) -> Polynomial:
         """The same with cos(angle)^2 written as 1 - sin(angle)^2; not the normal form, but it may be shorter."""
         sin, cos = graph.sin(angle), graph.cos(angle)
         total: dict[Monomial, Fraction] = {}
@@ -120,7 +122,7 @@ UNIT = Polynomial({(): Fraction(1)})
 
 
 @lru_cache(maxsize=4096)
-def _reduced(monomial: Monomial) -> Polynomial:
+def _reduce(monomial: Monomial) -> Polynomial:
     """The monomial with sin(x)^2 = 1 - cos(x)^2 and sqrt(P)^2 = P applied."""
     for atom, e in monomial:
         if e < 2 or atom.op not in ("sin", "sqrt"):
@@ -134,7 +136,7 @@ def _reduced(monomial: Monomial) -> Polynomial:
                 continue
             square = inside.above
         rest = _monomial({**dict(monomial), atom: e - 2})
-        return _reduced(rest) * square
+        return _reduce(rest) * square
     return Polynomial({monomial: Fraction(1)})
 
 
@@ -151,7 +153,7 @@ def _leading(p: Polynomial, atoms: Sequence[Expr]) -> Monomial:
 def quotient(a: Polynomial, b: Polynomial) -> Polynomial | None:
     """a / b where that is a polynomial, else None."""
     if b.constant is not None:
-        return a.scaled(1 / b.constant)
+        return a.scale(1 / b.constant)
     atoms = sorted(a.atoms | b.atoms, key=lambda atom: atom.place)
     lead = _leading(b, atoms)
     rest, result = a, NOTHING
@@ -179,10 +181,10 @@ def _common(polynomials: Iterable[Polynomial]) -> Monomial:
 def _without_common(a: Polynomial, b: Polynomial) -> tuple[Polynomial, Polynomial]:
     common = dict(_common([a, b]))
 
-    def shortened(p: Polynomial) -> Polynomial:
+    def divide(p: Polynomial) -> Polynomial:
         return Polynomial({_monomial({x: e - common.get(x, 0) for x, e in m}): c for m, c in p.terms.items()})
 
-    return shortened(a), shortened(b)
+    return divide(a), divide(b)
 
 
 def _angles(p: Polynomial) -> set[Expr]:
@@ -210,7 +212,7 @@ class Rational:
         above, below = _without_common(above, below)
         for angle in sorted(_angles(above) & _angles(below), key=lambda node: node.place):
             # common factors sin(angle)^2 are hidden in the normal form
-            above, below = _without_common(above.exchanged(angle), below.exchanged(angle))
+            above, below = _without_common(above.exchange(angle), below.exchange(angle))
             above, below = above * UNIT, below * UNIT
         # whole coefficients below without a common factor, the constant one or else the first positive
         atoms = sorted(below.atoms, key=lambda atom: atom.place)
@@ -223,7 +225,7 @@ class Rational:
         numbers = [*above.terms.values(), content]
         if any(max(abs(c.numerator), c.denominator) > 10**MAX_DIGITS for c in numbers):
             raise TooLong
-        return Rational(above.scaled(1 / content), below.scaled(1 / content))
+        return Rational(above.scale(1 / content), below.scale(1 / content))
 
     def __bool__(self) -> bool:
         return bool(self.above)
@@ -278,7 +280,7 @@ ONE = Rational(UNIT)
 
 
 def atom(node: Expr) -> Rational:
-    return Rational(_reduced(((node, 1),)))
+    return Rational(_reduce(((node, 1),)))
 
 
 def rational(expr: Expr) -> Rational:
@@ -328,29 +330,29 @@ def root(x: Rational) -> Rational:
     return of(x.above) / of(x.below)
 
 
-# LaTeX
+# Formulas
 
 
-def latex(x: Rational, names: Mapping[Expr, str]) -> str:
-    """The fraction for mathematics mode; factors stand in the order of `names`, functions after them."""
-    above, below = (_gathered(_shortest(p), names) for p in (x.above, x.below))
+def formula(x: Rational, names: Mapping[Expr, Formula]) -> Formula:
+    """The fraction as it is written; factors stand in the order of `names`, functions after them."""
+    above, below = (_gather(_shorten(p), names) for p in (x.above, x.below))
     if below == UNIT:
-        return _latex_sum(above, names)
+        return _sum(above, names)
     signs = [all(c < 0 for c in p.terms.values()) for p in (above, below)]
-    parts = [_latex_sum(-p if minus else p, names) for p, minus in zip((above, below), signs, strict=True)]
-    return f"{'-' if signs[0] != signs[1] else ''}\\frac{{{parts[0]}}}{{{parts[1]}}}"
+    shown = Quotient(*(_sum(-p if minus else p, names) for p, minus in zip((above, below), signs, strict=True)))
+    return -shown if signs[0] != signs[1] else shown
 
 
-def _shortest(p: Polynomial) -> Polynomial:
+def _shorten(p: Polynomial) -> Polynomial:
     """The polynomial with squares of sines instead of cosines where that saves terms."""
     for angle in sorted(_angles(p), key=lambda node: node.place):
-        other = p.exchanged(angle)
+        other = p.exchange(angle)
         if len(other.terms) < len(p.terms):
             p = other
     return p
 
 
-def _gathered(p: Polynomial, names: Mapping[Expr, str]) -> Polynomial:
+def _gather(p: Polynomial, names: Mapping[Expr, Formula]) -> Polynomial:
     """The polynomial with products of sines and cosines gathered by the addition theorems where two terms make one."""
     known = [node for node in names if node in _angles(p)]
     others = sorted(_angles(p) - set(known), key=lambda node: node.place)
@@ -378,7 +380,7 @@ def _gathered(p: Polynomial, names: Mapping[Expr, str]) -> Polynomial:
     return p
 
 
-def _latex_sum(p: Polynomial, names: Mapping[Expr, str]) -> str:
+def _sum(p: Polynomial, names: Mapping[Expr, Formula]) -> Formula:
     """A positive number, then the other positive terms, then the negative ones; higher degrees first."""
     place = {node: k for k, node in enumerate(names)}
 
@@ -389,36 +391,27 @@ def _latex_sum(p: Polynomial, names: Mapping[Expr, str]) -> str:
         sizes = [place.get(node, len(place)) for node, _ in factors(monomial)]
         return p.terms[monomial] < 0, monomial != (), -degree(monomial), sizes
 
-    text = ""
-    for monomial in sorted(p.terms, key=order):
+    def term(monomial: Monomial) -> Formula:
         c = p.terms[monomial]
-        sign = ("-" if not text else " - ") if c < 0 else ("" if not text else " + ")
-        parts = [_latex_power(node, e, names) for node, e in factors(monomial)]
+        parts = [_power(node, e, names) for node, e in factors(monomial)]
         if abs(c) != 1 or not parts:
-            parts.insert(0, _latex_number(abs(c)))
-        text += sign + " ".join(parts)
-    return text or "0"
+            parts.insert(0, _coefficient(abs(c)))
+        product = reduce(mul, parts)
+        return -product if c < 0 else product
+
+    return reduce(add, map(term, sorted(p.terms, key=order))) if p.terms else Number("0")
 
 
-def _latex_number(c: Fraction) -> str:
+def _coefficient(c: Fraction) -> Formula:
     if c.denominator == 1:
-        return str(c.numerator)
+        return Number(str(c.numerator))
     if c.denominator <= 1000:
-        return f"\\frac{{{c.numerator}}}{{{c.denominator}}}"
-    return f"{float(c):.10g}"
+        return Quotient(Number(str(c.numerator)), Number(str(c.denominator)))
+    return number(float(c), 10)
 
 
-def _latex_power(node: Expr, e: int, names: Mapping[Expr, str]) -> str:
-    power = f"^{{{e}}}" if e > 1 else ""
-    if node in names:
-        return names[node] + power
-    if node.op == "symbol":
-        return printers.latex(node) + power
-    arguments = [latex(rational(a), names) for a in node.args]
-    if node.op == "sqrt":
-        return f"\\sqrt{{{arguments[0]}}}" if e == 1 else f"\\left(\\sqrt{{{arguments[0]}}}\\right){power}"
-    function = f"\\{node.op}" if node.op in ("sin", "cos", "tan", "tanh", "log", "exp", "min", "max") else ""
-    function = function or f"\\operatorname{{{node.op}}}"
-    if len(node.args) == 1 and node.args[0] in names:
-        return f"{function}{power} {arguments[0]}"
-    return f"{function}{power}\\left({', '.join(arguments)}\\right)"
+def _power(node: Expr, e: int, names: Mapping[Expr, Formula]) -> Formula:
+    base = names.get(node) or printers.formula(node, [formula(rational(a), names) for a in node.args])
+    if isinstance(base, Applied) and len(node.args) == 1 and node.args[0] in names:
+        base = Applied(base.function, names[node.args[0]])  # cos q
+    return raise_to(base, Number(str(e))) if e > 1 else base

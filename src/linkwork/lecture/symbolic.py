@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.equations.equations import TIME, Equations
-from linkwork.expressions.evaluation import evaluate
+from linkwork.equations.equations import Equations
+from linkwork.equations.place import Place
 from linkwork.expressions.graph import Expr
 from linkwork.expressions.rational import ONE, ZERO, Rational, TooLong, atom, rational, root
 
@@ -28,41 +28,8 @@ AGREES = 1e-9  # relative, at values of size one
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """The parts of M a + Psi_q^T lam = Q, Psi_q a = gamma at given values of all symbols."""
-
-    equations: Equations
-    values: Mapping[Expr, float]
-
-    def _dense(self, entries: Mapping[tuple[int, int], Expr], shape: tuple[int, int]) -> Array:
-        matrix = np.zeros(shape)
-        for place, value in zip(entries, evaluate(entries.values(), self.values), strict=True):
-            matrix[place] = value
-        return matrix
-
-    def _vector(self, entries: Sequence[Expr]) -> Array:
-        return np.array(evaluate(entries, self.values), dtype=float)
-
-    @cached_property
-    def M(self) -> Array:
-        n = len(self.equations.v)
-        return self._dense(self.equations.M, (n, n))
-
-    @cached_property
-    def Psi_q(self) -> Array:
-        return self._dense(self.equations.Psi_q, (len(self.equations.Psi), len(self.equations.v)))
-
-    @cached_property
-    def Psi(self) -> Array:
-        return self._vector(self.equations.Psi)
-
-    @cached_property
-    def Q(self) -> Array:
-        return self._vector(self.equations.Q)
-
-    @cached_property
-    def gamma(self) -> Array:
-        return self._vector(self.equations.gamma)
+class Numbers(Place):
+    """A place with the solution of M a + Psi_q^T lam = Q, Psi_q a = gamma there."""
 
     @cached_property
     def solution(self) -> tuple[Array, Array]:
@@ -71,6 +38,11 @@ class Numbers:
         K = np.block([[self.M, self.Psi_q.T], [self.Psi_q, np.zeros((m, m))]])
         x = np.linalg.lstsq(K, np.concatenate([self.Q, self.gamma]), rcond=None)[0]
         return x[:n], x[n:]
+
+    @cached_property
+    def all_values(self) -> dict[Expr, float]:
+        """The values with those of the accelerations."""
+        return {**self.values, **dict(zip(self.equations.a, map(float, self.solution[0]), strict=True))}
 
 
 def values_of(matrix: Matrix, values: Mapping[Expr, float]) -> Array:
@@ -85,7 +57,7 @@ def product(A: Matrix, B: Matrix) -> Matrix:
     return [[total(a * b for a, b in zip(row, column, strict=True)) for column in zip(*B, strict=True)] for row in A]
 
 
-def transposed(A: Matrix) -> Matrix:
+def transpose(A: Matrix) -> Matrix:
     return [list(column) for column in zip(*A, strict=True)]
 
 
@@ -118,17 +90,15 @@ class Symbols:
         e = equations
         self.samples = []
         for _ in range(SAMPLES):
-            sample = {name: float(rng.uniform(0.5, 1.5)) * (-1.0 if x < 0 else 1.0) for name, x in e.parameters.items()}
-            sample |= {name: float(rng.uniform(-1.5, 1.5)) for name in (*e.q, *e.v)}
-            sample[TIME] = float(rng.uniform(0.1, 1.0))
-            accelerations = Numbers(e, sample).solution[0]
-            self.samples.append(Numbers(e, {**sample, **dict(zip(e.a, map(float, accelerations), strict=True))}))
+            parameters = {p: float(rng.uniform(0.5, 1.5)) * (-1.0 if x < 0 else 1.0) for p, x in e.parameters.items()}
+            q, v = (rng.uniform(-1.5, 1.5, len(nodes)) for nodes in (e.q, e.v))
+            self.samples.append(Numbers(e.with_values(parameters), q, v, float(rng.uniform(0.1, 1.0))))
 
-    def confirmed(self, make: Callable[[], Matrix], expected: Callable[[Numbers], Array]) -> Matrix | None:
+    def confirm(self, make: Callable[[], Matrix], expected: Callable[[Numbers], Array]) -> Matrix | None:
         """The matrix if it stays short and has the expected numbers at every sample."""
         try:
             matrix = make()
-            agrees = all(_close(values_of(matrix, sample.values), expected(sample)) for sample in self.samples)
+            agrees = all(_close(values_of(matrix, sample.all_values), expected(sample)) for sample in self.samples)
         except (TooLong, ZeroDivisionError, np.linalg.LinAlgError):
             return None
         return matrix if agrees else None
@@ -140,24 +110,24 @@ class Symbols:
     @cached_property
     def Psi_q(self) -> Matrix | None:
         e = self.equations
-        return self.confirmed(lambda: self._dense(e.Psi_q, len(e.Psi)), lambda x: x.Psi_q)
+        return self.confirm(lambda: self._dense(e.Psi_q, len(e.Psi)), lambda x: x.Psi_q)
 
     @cached_property
     def M(self) -> Matrix | None:
         e = self.equations
-        return self.confirmed(lambda: self._dense(e.M, len(e.v)), lambda x: x.M)
+        return self.confirm(lambda: self._dense(e.M, len(e.v)), lambda x: x.M)
 
     @cached_property
     def Psi(self) -> Matrix | None:
-        return self.confirmed(lambda: [[rational(x)] for x in self.equations.Psi], lambda x: x.Psi[:, None])
+        return self.confirm(lambda: [[rational(x)] for x in self.equations.Psi], lambda x: x.Psi[:, None])
 
     @cached_property
     def Q(self) -> Matrix | None:
-        return self.confirmed(lambda: [[rational(x)] for x in self.equations.Q], lambda x: x.Q[:, None])
+        return self.confirm(lambda: [[rational(x)] for x in self.equations.Q], lambda x: x.Q[:, None])
 
     @cached_property
     def gamma(self) -> Matrix | None:
-        return self.confirmed(lambda: [[rational(x)] for x in self.equations.gamma], lambda x: x.gamma[:, None])
+        return self.confirm(lambda: [[rational(x)] for x in self.equations.gamma], lambda x: x.gamma[:, None])
 
     def reduction(self, rank: int, dependent: Sequence[int] | None = None) -> Reduction | None:
         """The freedoms left by elimination, for these dependent coordinates or those that need the least algebra."""
@@ -170,12 +140,12 @@ class Symbols:
         if self.Psi_q is None or self.M is None or self.gamma is None or self.Q is None or not self.Psi_q:
             return None
         try:
-            found = self._eliminated(rank, dependent)
+            found = self._eliminate(rank, dependent)
         except (TooLong, ZeroDivisionError):
             return None
         return found if found is not None and all(self._holds(found, sample) for sample in self.samples) else None
 
-    def _eliminated(self, rank: int, dependent: Sequence[int] | None) -> Reduction | None:
+    def _eliminate(self, rank: int, dependent: Sequence[int] | None) -> Reduction | None:
         assert self.Psi_q is not None
         assert self.gamma is not None
         n, m = len(self.equations.v), len(self.Psi_q)
@@ -207,14 +177,14 @@ class Symbols:
         V = [[-A[pivots[i]][j] for j in v] if i in pivots else [ONE if i == j else ZERO for j in v] for i in range(n)]
         S_gamma = [[A[pivots[i]][n]] if i in pivots else [ZERO] for i in range(n)]
         inverse = [[A[pivots[j]][n + 1 + i] for i in rows] for j in u]
-        M_hat, Q_hat = self._projected(V, S_gamma)
+        M_hat, Q_hat = self._project(V, S_gamma)
         return Reduction(u, v, rows, V, S_gamma, inverse, M_hat, Q_hat)
 
-    def _projected(self, V: Matrix, S_gamma: Matrix) -> tuple[Matrix | None, Matrix | None]:
+    def _project(self, V: Matrix, S_gamma: Matrix) -> tuple[Matrix | None, Matrix | None]:
         assert self.M is not None
         assert self.Q is not None
         try:
-            V_T = transposed(V)
+            V_T = transpose(V)
             M_S = product(self.M, S_gamma)
             rest = [[f[0] - x[0]] for f, x in zip(self.Q, M_S, strict=True)]
             return product(V_T, product(self.M, V)), product(V_T, rest)
@@ -241,7 +211,7 @@ class Symbols:
         if len(r.rows) < len(self.equations.Psi):
             return None
         pdd = [atom(self.equations.a[j]) for j in r.independent]
-        return self.confirmed(
+        return self.confirm(
             lambda: [
                 [total(c * x for c, x in zip(row, pdd, strict=True)) + s[0]]
                 for row, s in zip(r.V, r.S_gamma, strict=True)
@@ -260,11 +230,11 @@ class Symbols:
             left = [Q[i][0] - total(c * x for c, x in zip(M[i], a, strict=True)) for i in u]
             return [[total(r.inverse[j][i] * left[j] for j in range(len(u)))] for i in range(len(u))]
 
-        return self.confirmed(make, lambda x: x.solution[1][:, None])
+        return self.confirm(make, lambda x: x.solution[1][:, None])
 
     def orthogonal(self, r: Reduction) -> Matrix | None:
         """S_gamma if it is orthogonal to V, which makes it the least solution Psi_q^+ gamma."""
-        return self.confirmed(lambda: r.S_gamma, lambda x: (np.linalg.pinv(x.Psi_q) @ x.gamma)[:, None])
+        return self.confirm(lambda: r.S_gamma, lambda x: (np.linalg.pinv(x.Psi_q) @ x.gamma)[:, None])
 
     def triangle(self, order: Sequence[int]) -> Matrix | None:
         """R of the QR decomposition of the constraint rows in this order, as columns: R^T R = Psi_q Psi_q^T."""
@@ -284,7 +254,7 @@ class Symbols:
             A = x.Psi_q[list(order)]
             return np.asarray(np.linalg.cholesky(A @ A.T)).T
 
-        return None if self.Psi_q is None else self.confirmed(make, expected)
+        return None if self.Psi_q is None else self.confirm(make, expected)
 
     def unit_basis(self, reduction: Reduction) -> Matrix | None:
         """V / |V| of a single freedom."""
@@ -300,7 +270,7 @@ class Symbols:
             V = values_of(reduction.V, x.values)
             return np.asarray(V / np.linalg.norm(V))
 
-        return self.confirmed(make, expected)
+        return self.confirm(make, expected)
 
     def projector(self, reduction: Reduction) -> Matrix | None:
         """E = I - Psi_q^+ Psi_q = V V^T / (V^T V) of a single freedom."""
@@ -312,22 +282,22 @@ class Symbols:
             square = total(a * a for a in column)
             return [[a * b / square for b in column] for a in column]
 
-        return self.confirmed(
+        return self.confirm(
             make, lambda x: np.eye(len(column)) - np.linalg.pinv(x.Psi_q) @ x.Psi_q
         )  # fmt: skip
 
     def gram(self) -> Matrix | None:
         """H = Psi_q^T Psi_q."""
         A = self.Psi_q
-        return None if not A else self.confirmed(lambda: product(transposed(A), A), lambda x: x.Psi_q.T @ x.Psi_q)
+        return None if not A else self.confirm(lambda: product(transpose(A), A), lambda x: x.Psi_q.T @ x.Psi_q)
 
     def compliance(self) -> Matrix | None:
         """Psi_q M^-1 Psi_q^T of a diagonal M."""
         A, inertia = self.Psi_q, self._diagonal()
         if not A or inertia is None:
             return None
-        return self.confirmed(
-            lambda: product([[a / m for a, m in zip(row, inertia, strict=True)] for row in A], transposed(A)),
+        return self.confirm(
+            lambda: product([[a / m for a, m in zip(row, inertia, strict=True)] for row in A], transpose(A)),
             lambda x: x.Psi_q @ np.linalg.solve(x.M, x.Psi_q.T),
         )
 
@@ -336,7 +306,7 @@ class Symbols:
         A, inertia = self.Psi_q, self._diagonal()
         if not A or inertia is None:
             return None
-        return self.confirmed(
+        return self.confirm(
             lambda: [[a / root(m) for a, m in zip(row, inertia, strict=True)] for row in A],
             lambda x: x.Psi_q / np.sqrt(np.diag(x.M)),
         )
@@ -346,7 +316,7 @@ class Symbols:
         inertia, Q = self._diagonal(), self.Q
         if inertia is None or Q is None:
             return None
-        return self.confirmed(
+        return self.confirm(
             lambda: [[f[0] / m] for f, m in zip(Q, inertia, strict=True)],
             lambda x: np.linalg.solve(x.M, x.Q)[:, None],
         )

@@ -4,45 +4,56 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from textwrap import wrap
+from typing import Any
 
 from linkwork.errors import UsageError
+from linkwork.expressions.notation import ESCAPES, Formula, Minus, Number, latex
 from linkwork.files import write_text
-from linkwork.lecture.exercise import Block, Formula, Grid, Heading, Paragraph, Table, Worked
+from linkwork.lecture.sheet import Block, Equation, Grid, Heading, Name, Paragraph, Part, Table, Worked
 from linkwork.view.formulas import mathml, plain
 
 WIDTH = 100  # of paragraphs on the terminal
-NUMBER = re.compile(r"-?[0-9][0-9.e+-]*")
-INLINE = re.compile(r"\$([^$]*)\$|`([^`]*)`")
+
+Inline = Callable[[Part], str]
 
 
-def _inline(text: str, math: Callable[[str], str], name: Callable[[str], str], rest: Callable[[str], str]) -> str:
-    """The text with its $mathematics$, `names` and everything else rewritten."""
-    parts, end = [], 0
-    for found in INLINE.finditer(text):
-        parts.append(rest(text[end : found.start()]))
-        parts.append(math(found[1]) if found[1] is not None else name(found[2]))
-        end = found.end()
-    return "".join([*parts, rest(text[end:])])
+def _inline(formula: Callable[[Formula], str], name: Callable[[str], str], words: Callable[[str], str]) -> Inline:
+    """A writer of the parts of a sentence."""
+
+    def write(part: Part) -> str:
+        if isinstance(part, str):
+            return words(part)
+        return name(part.text) if isinstance(part, Name) else formula(part)
+
+    return write
 
 
-def _same(text: str) -> str:
-    return text
+def _header(grid: Grid) -> list[list[Part]]:
+    """The header lines of a matrix: symbols, then names, where there are any."""
+    symbols: list[Part] = [symbol or "" for symbol, _ in grid.columns]
+    labels: list[Part] = [Name(name) for _, name in grid.columns]
+    return [line for line in (symbols, labels) if any(part not in ("", Name("")) for part in line)]
 
 
-def _grid_header(grid: Grid) -> list[list[str]]:
-    """The header lines of a matrix: symbols, then names, as far as there are any."""
-    lines = []
-    if any(symbol for symbol, _ in grid.columns):
-        lines.append([f"${symbol}$" if symbol else "" for symbol, _ in grid.columns])
-    if any(name for _, name in grid.columns):
-        lines.append([f"`{name}`" if name else "" for _, name in grid.columns])
-    return lines
+def as_dict(worked: Worked) -> dict[str, Any]:
+    """What programs want of it; the equation in LaTeX."""
+    return {
+        "model": worked.model,
+        "formulation": worked.formulation,
+        "t": worked.t,
+        "a": dict(zip(worked.v_names, map(float, worked.a), strict=True)),
+        "lam": dict(zip(worked.rows, map(float, worked.lam), strict=True)),
+        "equation": None if worked.equation is None else latex(worked.equation),
+        "difference": dict(zip(("a", "lam"), worked.difference, strict=True)),
+    }
 
 
 # Terminal
+
+_text = _inline(plain, str, str)
 
 
 def text(worked: Worked) -> str:
@@ -51,37 +62,37 @@ def text(worked: Worked) -> str:
     return "\n".join([title, "=" * len(title), "", *(_text_block(block) for block in worked.blocks)])
 
 
-def _line(source: str) -> str:
-    return _inline(source, plain, _same, _same)
-
-
 def _text_block(block: Block) -> str:
     if isinstance(block, Heading):
         return f"{block.text}\n{'-' * len(block.text)}\n"
     if isinstance(block, Paragraph):
-        # blanks inside formulas must not break the line
-        joined = _inline(block.text, lambda m: plain(m).replace(" ", "\0"), _same, _same)
+        # spaces inside formulas must not break the line
+        joined = "".join(part if isinstance(part, str) else _text(part).replace(" ", "\0") for part in block.parts)
         return "\n".join(wrap(joined, WIDTH, break_long_words=False)).replace("\0", " ") + "\n"
-    if isinstance(block, Formula):
-        return "\n".join(f"    {line}" for line in plain(block.latex).splitlines()) + "\n"
+    if isinstance(block, Equation):
+        return "\n".join(f"    {line}" for line in plain(block.formula).splitlines()) + "\n"
     if isinstance(block, Table):
-        rows = [[_line(cell) for cell in row] for row in (block.header, *block.rows)]
-        return _columns(rows, header=1)
-    rows = [[_line(cell) for cell in line] for line in _grid_header(block)]
-    header = len(rows)
-    rows += [[plain(cell) for cell in row] for row in block.cells]
+        numeric = [all(map(_is_number, column)) for column in zip(*block.rows, strict=True)]
+        return _columns([block.header, *block.rows], 1, numeric)
+    lines = _header(block)
+    rows: list[Sequence[Part]] = [*lines, *block.cells]
     if block.rows:
-        rows = [[label, *row] for label, row in zip([""] * header + list(block.rows), rows, strict=True)]
-    return f"    {plain(block.latex)} =\n" + _columns(rows, header, numeric=True, labelled=bool(block.rows))
+        rows = [[label, *row] for label, row in zip([""] * len(lines) + list(block.rows), rows, strict=True)]
+    numeric = [k > 0 or not block.rows for k in range(len(rows[0]))]
+    return f"    {plain(block.symbol)} =\n" + _columns(rows, len(lines), numeric)
 
 
-def _columns(rows: Sequence[Sequence[str]], header: int, numeric: bool = False, labelled: bool = True) -> str:
-    """Aligned columns: to the right in matrices and where all entries are numbers, else to the left."""
+def _is_number(part: Part) -> bool:
+    return isinstance(part.inside if isinstance(part, Minus) else part, Number)
+
+
+def _columns(rows: Iterable[Sequence[Part]], header: int, to_the_right: Sequence[bool]) -> str:
+    """Aligned columns."""
     columns = []
-    for j, column in enumerate(zip(*rows, strict=True)):
-        width = max(len(cell) for cell in column)
-        right = (numeric and (j > 0 or not labelled)) or all(NUMBER.fullmatch(cell) for cell in column[header:])
-        columns.append([cell.rjust(width) if right else cell.ljust(width) for cell in column])
+    for column, right in zip(zip(*rows, strict=True), to_the_right, strict=True):
+        cells = [_text(part) for part in column]
+        width = max(map(len, cells))
+        columns.append([cell.rjust(width) if right else cell.ljust(width) for cell in cells])
     lines = [f"    {'  '.join(cells)}".rstrip() for cells in zip(*columns, strict=True)]
     if header:
         lines.insert(header, "    " + "-" * (sum(len(column[0]) + 2 for column in columns) - 2))
@@ -91,46 +102,43 @@ def _columns(rows: Sequence[Sequence[str]], header: int, numeric: bool = False, 
 # Markdown
 
 
-def markdown(worked: Worked) -> str:
-    """The exercise in Markdown, with formulas in LaTeX between dollar signs."""
-    return "\n".join([f"# {_md_words(worked.title)}", "", *(_md_block(block) for block in worked.blocks)])
-
-
 def _md_words(source: str) -> str:
     return re.sub(r"([\\*_<>#|\[\]])", r"\\\1", source)
 
 
-def _md(source: str) -> str:
-    return _inline(source, lambda m: f"${m}$", lambda name: f"`{name}`", _md_words)
+_md = _inline(lambda formula: f"${latex(formula)}$", lambda name: f"`{name}`", _md_words)
+
+
+def markdown(worked: Worked) -> str:
+    """The exercise in Markdown, with formulas in LaTeX between dollar signs."""
+    return "\n".join([f"# {_md_words(worked.title)}", "", *(_md_block(block) for block in worked.blocks)])
 
 
 def _md_block(block: Block) -> str:
     if isinstance(block, Heading):
         return f"## {_md_words(block.text)}\n"
     if isinstance(block, Paragraph):
-        return f"{_md(block.text)}\n"
-    if isinstance(block, Formula):
-        return f"$$\n{block.latex}\n$$\n"
+        return f"{''.join(map(_md, block.parts))}\n"
+    if isinstance(block, Equation):
+        return f"$$\n{latex(block.formula)}\n$$\n"
     if isinstance(block, Table):
-        lines = [f"| {' | '.join(_md(cell).replace('|', '') for cell in row)} |" for row in (block.header, *block.rows)]
+        # a bar would end the cell
+        lines = [f"| {' | '.join(_md(part).replace('|', '') for part in row)} |" for row in (block.header, *block.rows)]
         lines.insert(1, "|" + " --- |" * len(block.header))
         return "\n".join(lines) + "\n"
     return f"$$\n{_array(block)}\n$$\n"
 
 
 def _array(grid: Grid) -> str:
-    r"""The matrix as a LaTeX array with its row names at the left and its column names above."""
-    width = len(grid.cells[0]) if grid.cells else 0
-    lines = []
-    for header in _grid_header(grid):
-        cells = [_inline(cell, _same, _tex_name, _same) for cell in header]
-        lines.append(" & ".join([*([""] if grid.rows else []), *cells]))
-    body = []
-    for k, row in enumerate(grid.cells):
-        body.append(" & ".join([*([_tex_name(grid.rows[k])] if grid.rows else []), *row]))
-    shape = ("r|" if grid.rows else "") + "r" * width
-    head = " \\\\\n".join(lines) + " \\\\ \\hline\n" if lines else ""
-    return f"{grid.latex} =\n\\begin{{array}}{{{shape}}}\n{head}" + " \\\\\n".join(body) + "\n\\end{array}"
+    """The matrix as a LaTeX array with its row names at the left and its column names above."""
+    corner = [""] if grid.rows else []
+    labels = [[_tex_name(name)] for name in grid.rows] or [[] for _ in grid.cells]
+    in_math = _inline(latex, lambda name: _tex_name(name) if name else "", str)
+    head = "".join(" & ".join([*corner, *map(in_math, line)]) + " \\\\\n" for line in _header(grid))
+    head = head.removesuffix("\n") + " \\hline\n" if head else ""
+    body = " \\\\\n".join(" & ".join([*label, *map(latex, row)]) for label, row in zip(labels, grid.cells, strict=True))
+    shape = ("r|" if grid.rows else "") + "r" * (len(grid.cells[0]) if grid.cells else 0)
+    return f"{latex(grid.symbol)} =\n\\begin{{array}}{{{shape}}}\n{head}{body}\n\\end{{array}}"
 
 
 def _tex_name(name: str) -> str:
@@ -139,12 +147,7 @@ def _tex_name(name: str) -> str:
 
 # LaTeX
 
-_TEX_ESCAPES = {
-    **{c: f"\\{c}" for c in "_$&#%{}"},
-    "\\": "\\textbackslash{}",
-    "^": "\\textasciicircum{}",
-    "~": "\\textasciitilde{}",
-}
+_TEX_ESCAPES = {**ESCAPES, "\\": "\\textbackslash{}", "^": "\\textasciicircum{}", "~": "\\textasciitilde{}"}
 
 _TEX = r"""\documentclass[11pt,a4paper]{article}
 \usepackage[utf8]{inputenc}
@@ -157,7 +160,7 @@ _TEX = r"""\documentclass[11pt,a4paper]{article}
 \allowdisplaybreaks
 \setcounter{MaxMatrixCols}{24}
 \newsavebox{\wide}
-% a formula, made smaller where it does not fit the line
+% a formula or table, made smaller where it does not fit the line
 \newcommand{\fitted}[1]{\sbox{\wide}{$\displaystyle #1$}\begin{center}\ifdim\wd\wide>\linewidth
   \resizebox{\linewidth}{!}{\usebox{\wide}}\else\usebox{\wide}\fi\end{center}}
 \begin{document}
@@ -174,23 +177,21 @@ def tex(worked: Worked) -> str:
     return f"{_TEX}\\section*{{{_tex_words(worked.title)}}}\n\n{body}\n\\end{{document}}\n"
 
 
-def _tex_text(source: str) -> str:
-    return _inline(source, lambda m: f"${m}$", lambda name: f"\\texttt{{{_tex_words(name)}}}", _tex_words)
+_tex = _inline(lambda formula: f"${latex(formula)}$", lambda name: f"\\texttt{{{_tex_words(name)}}}", _tex_words)
 
 
 def _tex_block(block: Block) -> str:
     if isinstance(block, Heading):
         return f"\\subsection*{{{_tex_words(block.text)}}}\n"
     if isinstance(block, Paragraph):
-        return f"{_tex_text(block.text)}\n"
-    if isinstance(block, Formula):
-        return f"\\fitted{{{block.latex}}}\n"
+        return f"{''.join(map(_tex, block.parts))}\n"
+    if isinstance(block, Equation):
+        return f"\\fitted{{{latex(block.formula)}}}\n"
     if isinstance(block, Table):
-        rows = [" & ".join(_tex_text(cell) for cell in row) for row in (block.header, *block.rows)]
+        rows = [" & ".join(map(_tex, row)) for row in (block.header, *block.rows)]
         rows[0] += " \\\\ \\hline"
         body = rows[0] + "\n" + " \\\\\n".join(rows[1:])
-        tabular = f"\\begin{{tabular}}{{{'l' * len(block.header)}}}\n{body}\n\\end{{tabular}}"
-        return f"\\begin{{center}}\n{tabular}\n\\end{{center}}\n"
+        return f"\\fitted{{\\begin{{tabular}}{{{'l' * len(block.header)}}}\n{body}\n\\end{{tabular}}}}\n"
     return f"\\fitted{{{_array(block)}}}\n"
 
 
@@ -217,7 +218,7 @@ thead th {{ border-bottom: 1px solid #888; font-weight: normal; }}
 .grid tbody th {{ font-weight: normal; border-right: 1.5px solid #333; }}
 .grid td:last-child {{ border-right: 1.5px solid #333; }}
 .grid.bare td:first-child {{ border-left: 1.5px solid #333; }}
-math[display="block"] {{ margin: 0.8rem 0; overflow-x: auto; }}
+math[display="block"] {{ margin: 0.8rem 0; overflow-x: auto; overflow-y: hidden; }}
 </style>
 </head>
 <body>
@@ -234,32 +235,30 @@ def page(worked: Worked) -> str:
     return _HTML.format(title=html.escape(worked.title), body=body)
 
 
-def _html(source: str) -> str:
-    return _inline(source, mathml, lambda name: f"<code>{html.escape(name)}</code>", html.escape)
+_html = _inline(mathml, lambda name: f"<code>{html.escape(name)}</code>" if name else "", html.escape)
+
+
+def _tr(tag: str, cells: Iterable[str], first: str = "") -> str:
+    return f"<tr>{first}{''.join(f'<{tag}>{cell}</{tag}>' for cell in cells)}</tr>\n"
 
 
 def _html_block(block: Block) -> str:
     if isinstance(block, Heading):
         return f"<h2>{html.escape(block.text)}</h2>"
     if isinstance(block, Paragraph):
-        return f"<p>{_html(block.text)}</p>"
-    if isinstance(block, Formula):
-        return mathml(block.latex, display=True)
+        return f"<p>{''.join(map(_html, block.parts))}</p>"
+    if isinstance(block, Equation):
+        return mathml(block.formula, display=True)
     if isinstance(block, Table):
-        head = "".join(f"<th>{_html(cell)}</th>" for cell in block.header)
-        rows = "\n".join(f"<tr>{''.join(f'<td>{_html(cell)}</td>' for cell in row)}</tr>" for row in block.rows)
-        return f'<div class="scroll"><table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></div>'
-    corner = "<th></th>" if block.rows else ""
-    head = "".join(
-        f"<tr>{corner}{''.join(f'<th>{_html(cell)}</th>' for cell in line)}</tr>" for line in _grid_header(block)
-    )
-    rows = ""
-    for k, row in enumerate(block.cells):
-        name = f"<th>{html.escape(block.rows[k])}</th>" if block.rows else ""
-        rows += f"<tr>{name}{''.join(f'<td>{mathml(cell)}</td>' for cell in row)}</tr>\n"
+        rows = "".join(_tr("td", map(_html, row)) for row in block.rows)
+        head = _tr("th", map(_html, block.header))
+        return f'<div class="scroll"><table><thead>{head}</thead>\n<tbody>{rows}</tbody></table></div>'
+    head = "".join(_tr("th", map(_html, line), "<th></th>" if block.rows else "") for line in _header(block))
+    labels = [f"<th>{html.escape(name)}</th>" for name in block.rows] or [""] * len(block.cells)
+    rows = "".join(_tr("td", map(mathml, row), label) for label, row in zip(labels, block.cells, strict=True))
     bare = "" if block.rows else " bare"
     table = f"<table><thead>{head}</thead>\n<tbody>{rows}</tbody></table>"
-    return f'<div class="grid{bare}">{mathml(block.latex + " =")}{table}</div>'
+    return f'<div class="grid{bare}">{mathml(block.symbol)} = {table}</div>'
 
 
 FORMATS: dict[str, Callable[[Worked], str]] = {".md": markdown, ".html": page, ".tex": tex, ".txt": text}
