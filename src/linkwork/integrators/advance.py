@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import math
-
 from linkwork.dense.vectors import copy, dot
 from linkwork.integrators.memory import (
     ASKED,
@@ -28,7 +26,6 @@ AGAIN = 0.25  # ratio of steps after a failure that is no matter of accuracy
 LEAST_ERROR = 1e-4  # that the next step size remembers
 SMALLEST = 16 * 2.0**-52  # step relative to the time
 STRETCH = 1.01  # of a step that so reaches its end
-INF = math.inf
 
 
 def is_finite(values: Pointer, at: Run, count: int) -> bool:
@@ -36,56 +33,12 @@ def is_finite(values: Pointer, at: Run, count: int) -> bool:
     return dot(values, at.zeros, 0, count) == 0.0
 
 
-def differentiate(at: Run, x: Pointer, p: Pointer, k: Pointer, w: Pointer) -> bool:
-    """k = f(x); whether it is finite."""
-    call(integer(at.derivative, 0), x, p, k, w)
+def differentiate(at: Run, p: Pointer, w: Pointer) -> bool:
+    """k_new = f(t_new, y_new); whether it is finite."""
+    call(integer(at.derivative, 0), at.x_new, p, at.k_new, w)
     at.evaluations[0] += 1.0
-    if is_finite(k, at, at.n):
-        return True
-    copy(x, at.failed, 1 + at.n)
-    return False
-
-
-def initial_step(at: Run, p: Pointer, w: Pointer, limit: float) -> float:
-    """A first step over which an explicit Euler step is good to about one percent of y. [hairer1993, section II.4]"""
-    y, trial = offset(at.x, 1), at.x_new
-    d0 = d1 = d2 = 0.0
-    for i in range(at.n):
-        scale = at.atol[i] + at.rtol[0] * abs(y[i])
-        d0 += (y[i] / scale) ** 2
-        d1 += (at.k[i] / scale) ** 2
-    h = 1e-6
-    if d0 > 1e-10 and d1 > 1e-10:
-        h = 0.01 * math.sqrt(d0 / d1)
-    h = min(h, limit)
-    trial[0] = at.x[0] + h
-    for i in range(at.n):
-        trial[1 + i] = y[i] + h * at.k[i]
-    differentiate(at, trial, p, at.k_new, w)
-    for i in range(at.n):
-        scale = at.atol[i] + at.rtol[0] * abs(y[i])
-        d2 += ((at.k_new[i] - at.k[i]) / scale) ** 2
-    steepest = max(math.sqrt(d2) / h, math.sqrt(d1))
-    h1 = max(1e-6, 1e-3 * h)
-    if 1e-15 < steepest < INF:
-        h1 = (0.01 / steepest) ** (1.0 / at.error_order[0])
-    return min(100.0 * h, h1, limit)
-
-
-def start(at: Run, p: Pointer, w: Pointer, t_end: float, rows: Pointer) -> int:
-    """Differentiate the initial state, report it and choose the first step where none is given."""
-    if not is_finite(offset(at.x, 1), at, at.n):
-        copy(at.x, at.failed, 1 + at.n)
-        return NOT_FINITE
-    if not differentiate(at, at.x, p, at.k, w):
-        return NOT_FINITE
-    copy(offset(at.x, 1), rows, integer(at.ny, 0))
-    at.row[0] = 1.0
-    at.last_error[0] = LEAST_ERROR
-    if at.x[0] < t_end and at.next_step[0] == 0.0:
-        at.next_step[0] = initial_step(at, p, w, min(at.max_step[0], t_end - at.x[0]))
-    at.started[0] = 1.0
-    return RUNNING
+    at.known[0] = 1.0
+    return is_finite(at.k_new, at, at.n)
 
 
 def is_stuck(at: Run) -> bool:
@@ -133,7 +86,6 @@ def project_state(at: Run, x: Pointer, p: Pointer, w: Pointer) -> bool:
         return True
     call(address, x, p, out, w)
     if not is_finite(out, at, at.n + BLOCK) or out[ny + 3] == FAILED:
-        copy(x, at.failed, 1 + at.n)
         return False
     if out[ny + 3] == ASKS_TO_STOP:
         at.asking[0] = 1.0
@@ -153,6 +105,7 @@ def report(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Poi
     while times[row] < at.x_new[0]:
         interpolate(at, times[row])
         if not project_state(at, at.x_inside, p, w):
+            at.failed_inside[0] = 1.0
             return PROJECTION_FAILED
         copy(at.projected, offset(rows, row * ny), ny)
         row += 1
@@ -168,20 +121,19 @@ def settle(at: Run, p: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows
     ny, row, stop = integer(at.ny, 0), int(at.new_row[0]), int(at.stop[0])
     if not project_state(at, at.x_new, p, w):
         return PROJECTION_FAILED
-    y_new, known = offset(at.x_new, 1), at.known[0] != 0.0
+    y_new = offset(at.x_new, 1)
     for i in range(ny):
-        known = known and at.projected[i] == y_new[i]
+        if at.projected[i] != y_new[i]:
+            at.known[0] = 0.0
         y_new[i] = at.projected[i]
     if stop < integer(at.n_stops, 0) and at.x_new[0] == stops[2 * stop]:
         at.x_new[0] = min(stops[2 * stop + 1], times[integer(at.n_times, 0) - 1])
-        known = False
+        at.known[0] = 0.0
     while row < integer(at.n_times, 0) and times[row] <= at.x_new[0]:
         copy(y_new, offset(rows, row * ny), ny)
         row += 1
     at.new_row[0] = row
-    if known:  # and finite, or the step would have failed
-        return RUNNING
-    return RUNNING if differentiate(at, at.x_new, p, at.k_new, w) else NOT_FINITE
+    return RUNNING if at.known[0] != 0.0 or differentiate(at, p, w) else NOT_FINITE
 
 
 def ratio_of_steps(at: Run) -> float:
@@ -233,10 +185,6 @@ def advance(
     """
     at = open_run(m)
     t_end = times[integer(at.n_times, 0) - 1]
-    if at.started[0] == 0.0:
-        status = start(at, p, w, t_end, rows)
-        if status != RUNNING:
-            return status
     for _ in range(budget):
         if at.x[0] >= t_end:
             return REACHED
@@ -244,7 +192,7 @@ def advance(
             return PROJECTION_FAILED if at.reason[0] == PROJECTION_FAILED else COLLAPSED
         choose_step(at, t_end, stops)
         at.outcome[0] = RUNNING
-        at.known[0] = 0.0
+        at.known[0] = at.failed_inside[0] = 0.0
         call(integer(at.step, 0), m, p, own, w)
         outcome = int(at.outcome[0])
         if outcome == RUNNING and at.error[0] > 1.0:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Row = tuple[float, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tableau:
     """An embedded explicit method with dense output.
 

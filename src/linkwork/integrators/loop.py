@@ -15,7 +15,7 @@ that lasts from one slice to the next is in arrays, so the result does not depen
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Protocol
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.errors import UsageError
-from linkwork.integrators.advance import advance
+from linkwork.integrators.advance import LEAST_ERROR, advance
 from linkwork.integrators.explicit import DOP853
 from linkwork.integrators.memory import (
     ASKED,
@@ -34,12 +34,13 @@ from linkwork.integrators.memory import (
     REACHED,
     RUNNING,
     Preparable,
+    Run,
     allocate,
-    places,
+    new_run,
     whole_blocks,
     write_integer,
 )
-from linkwork.native.kernels import size_of
+from linkwork.native.kernels import call
 
 __all__ = [
     "ASKED",
@@ -135,7 +136,7 @@ def integrate(
     settings: Settings,
     n_norm: int | None = None,
     seconds: float = 0.1,
-    stops: Sequence[float] | Array = (),
+    stops: Collection[float] = (),
     first_step: float | None = None,
 ) -> Iterator[Slice]:
     """Integrate from times[0] to times[-1], coming back about every `seconds`; the last slice is not RUNNING.
@@ -146,40 +147,39 @@ def integrate(
     """
     ny = len(y_0)
     n_norm = ny if n_norm is None else n_norm
-    times, stops = np.array(times, dtype=np.float64), np.unique(np.asarray(stops, dtype=np.float64))
+    times = np.array(times, dtype=np.float64)
     if not np.all(np.isfinite(times)) or np.any(np.diff(times) <= 0.0):
         raise UsageError("report times do not increase", "bad-report-times")
     method = settings.method.prepare(whole_blocks(ny))
-    m = allocate(size_of(places, whole_blocks(ny), method.n_dense))
-    m[:2].view(np.int64)[:] = whole_blocks(ny), method.n_dense
-    at = places(m, whole_blocks(ny), method.n_dense)
-    for place, number in (
-        (at.derivative, derivative.address),
-        (at.project, project.address if project else 0),
-        (at.step, method.step),
-        (at.dense, method.dense),
-        (at.ny, ny),
-        (at.n_norm, n_norm),
-        (at.n_times, len(times)),
-        (at.n_stops, len(stops)),
-    ):
-        write_integer(place, number)
-    at.x[0] = np.nextafter(times[0], math.inf) if times[0] in stops else times[0]
+    at, m = new_run(whole_blocks(ny), method.n_dense)
+    write_integer(at.derivative, derivative.address)
+    write_integer(at.project, project.address if project else 0)
+    write_integer(at.step, method.step)
+    write_integer(at.dense, method.dense)
+    write_integer(at.ny, ny)
+    write_integer(at.n_norm, n_norm)
+    write_integer(at.n_times, len(times))
+    write_integer(at.n_stops, len(stops))
+    at.x[0] = math.nextafter(times[0], math.inf) if times[0] in stops else times[0]
     at.x[1 : 1 + ny] = y_0
     at.atol[:] = math.inf
     at.atol[:n_norm] = settings.atol
     at.rtol[0], at.min_step[0], at.max_step[0] = settings.rtol, settings.min_step, settings.max_step
     at.error_order[0], at.beta[0] = method.error_order, method.beta
     at.shrink[0], at.growth[0] = method.shrink, method.growth
-    at.next_step[0] = first_step or 0.0
     rows = np.empty((len(times), ny))
-    around = np.stack([np.nextafter(stops, -math.inf), np.nextafter(stops, math.inf)], axis=1)
-    w = allocate(max(derivative.work, project.work if project else 0))
-    arrays = (m, np.array(p, dtype=np.float64), method.own, w, times, around, rows)
+    around = np.array([math.nextafter(t, side) for t in sorted(stops) for side in (-math.inf, math.inf)])
+    own, w = allocate(len(method.own)), allocate(max(derivative.work, project.work if project else 0))
+    own[:] = method.own
+    arrays = (m, np.array(p, dtype=np.float64), own, w, times, around, rows)
 
     def slices() -> Iterator[Slice]:
         status, budget, done, loop_s = RUNNING, FIRST_BUDGET, 0, 0.0
         addresses = [array.ctypes.data for array in arrays]  # asking for them takes longer than some steps
+        if not start(at, derivative, arrays[1], w, times[-1], first_step):
+            status = NOT_FINITE
+            yield slice_of(at, ny, status, times[:0], rows[:0], loop_s)
+        rows[0] = y_0
         while status == RUNNING:
             began = perf_counter()
             status = advance(*addresses, budget)
@@ -187,23 +187,59 @@ def integrate(
             loop_s += took
             budget = max(1, min(100 * budget, int(budget * seconds / max(took, 1e-6))))
             filled = int(at.row[0])
-            failed = status == NOT_FINITE or (at.streak[0] > 0.0 and at.reason[0] != COLLAPSED)
-            yield Slice(
-                status,
-                float(at.x[0]),
-                at.x[1 : 1 + ny].copy(),
-                float(at.next_step[0]),
-                times[done:filled],
-                rows[done:filled],
-                int(at.steps[0]),
-                int(at.rejected[0]),
-                int(at.evaluations[0]),
-                float(at.residuals[0]),
-                float(at.residuals[1]),
-                float(at.residuals[2]),
-                loop_s,
-                (float(at.failed[0]), at.failed[1 : 1 + ny].copy()) if failed else None,
-            )
+            yield slice_of(at, ny, status, times[done:filled], rows[done:filled], loop_s)
             done = filled
 
     return slices()
+
+
+def start(at: Run, derivative: Native, p: Array, w: Array, t_end: float, first_step: float | None) -> bool:
+    """Differentiate the initial state and choose the first step; whether they are finite.
+
+    If none is given, it is one over which an explicit Euler step is good to about one percent of y.
+                                                                                        [hairer1993, section II.4]
+    """
+    y, k, t = at.x[1:], at.k, float(at.x[0])
+    at.evaluations[0], at.row[0], at.last_error[0] = 1.0, 1.0, LEAST_ERROR
+    call(derivative.address, at.x, p, k, w)
+    if not (np.all(np.isfinite(y)) and np.all(np.isfinite(k))):
+        at.row[0] = 0.0
+        return False
+    if first_step is not None or t >= t_end:
+        at.next_step[0] = first_step or 0.0
+        return True
+    limit, scale = min(float(at.max_step[0]), t_end - t), at.atol + at.rtol[0] * np.abs(y)
+    d0, d1 = float(np.linalg.norm(y / scale)), float(np.linalg.norm(k / scale))
+    h = min(0.01 * d0 / d1 if min(d0, d1) > 1e-5 else 1e-6, limit)
+    at.x_new[0], at.x_new[1:] = t + h, y + h * k
+    at.evaluations[0] += 1.0
+    call(derivative.address, at.x_new, p, at.k_new, w)
+    with np.errstate(invalid="ignore", over="ignore"):
+        steepest = max(float(np.linalg.norm((at.k_new - k) / scale)) / h, d1)
+    wanted = (0.01 / steepest) ** (1.0 / at.error_order[0]) if 1e-15 < steepest < math.inf else max(1e-6, 1e-3 * h)
+    at.next_step[0] = min(100.0 * h, wanted, limit)
+    return True
+
+
+def slice_of(at: Run, ny: int, status: int, times: Array, rows: Array, loop_s: float) -> Slice:
+    failed: Array | None = None
+    if at.evaluations[0] == 1.0 and status == NOT_FINITE:
+        failed = at.x
+    elif at.streak[0] > 0.0 and at.reason[0] != COLLAPSED:
+        failed = at.x_inside if at.failed_inside[0] != 0.0 else at.x_new
+    return Slice(
+        status,
+        float(at.x[0]),
+        at.x[1 : 1 + ny].copy(),
+        float(at.next_step[0]),
+        times,
+        rows,
+        int(at.steps[0]),
+        int(at.rejected[0]),
+        int(at.evaluations[0]),
+        float(at.residuals[0]),
+        float(at.residuals[1]),
+        float(at.residuals[2]),
+        loop_s,
+        None if failed is None else (float(failed[0]), failed[1 : 1 + ny].copy()),
+    )

@@ -9,19 +9,21 @@ parameters p and the scratch w of the derivative, and the method's own memory:
 
             y(theta) = y + theta (F_0 + (1 - theta) (F_1 + theta (F_2 + (1 - theta) (F_3 + ...)))).
 
-Either may set `outcome`, which it finds RUNNING, to the reason why a smaller step must be tried, and then leaves in
-`failed` the (t, y) where that was seen. In Python a method has `prepare(n)`, which returns a `Method`.
+Either may set `outcome`, which it finds RUNNING, to the reason why a smaller step must be tried. Where that was seen
+inside the step, it leaves that (t, y) in x_inside and sets `failed_inside`, else it was at x_new. In Python a method
+has `prepare(n)`, which returns a `Method`.
 """
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.native.kernels import Pointer, integer, offset, take
+from linkwork.native.kernels import Pointer, integer, offset, size_of, take
 
 # Status of a run, and outcome of a step.
 REACHED = 0  # the last report time
@@ -53,7 +55,6 @@ class Run(NamedTuple):
     k_new: Pointer  # n
     x_inside: Pointer  # 1 + n: a state inside the step
     projected: Pointer  # n + BLOCK: what `project` returns
-    failed: Pointer  # 1 + n
     zeros: Pointer  # n + BLOCK
     atol: Pointer  # n; infinite for components that do not count
     F: Pointer  # n_dense n
@@ -68,7 +69,7 @@ class Run(NamedTuple):
     error: Pointer
     outcome: Pointer
     known: Pointer  # whether k_new is the derivative at x_new
-    started: Pointer
+    failed_inside: Pointer  # whether the state that failed is x_inside, not x_new
     next_step: Pointer
     last_error: Pointer  # of the last good step
     streak: Pointer  # steps rejected since, and why the last of them
@@ -99,7 +100,6 @@ def places(m: Pointer, n: int, n_dense: int) -> Run:
     k_new, m = take(m, n)
     x_inside, m = take_state(m, n)
     projected, m = take(m, n + BLOCK)
-    failed, m = take_state(m, n)
     zeros, m = take(m, n + BLOCK)
     atol, m = take(m, n)
     F, m = take(m, n_dense * n)
@@ -122,7 +122,7 @@ def places(m: Pointer, n: int, n_dense: int) -> Run:
     error, m = take(m, 1)
     outcome, m = take(m, 1)
     known, m = take(m, 1)
-    started, m = take(m, 1)
+    failed_inside, m = take(m, 1)
     next_step, m = take(m, 1)
     last_error, m = take(m, 1)
     streak, m = take(m, 1)
@@ -138,8 +138,8 @@ def places(m: Pointer, n: int, n_dense: int) -> Run:
     new_residuals, m = take(m, 3)
     return Run(
         n, n_dense, derivative, project, step, dense, ny, n_norm, n_times, n_stops, x, k, x_new, k_new, x_inside,
-        projected, failed, zeros, atol, F, rtol, min_step, max_step, error_order, beta, shrink, growth, h, error,
-        outcome, known, started, next_step, last_error, streak, reason, asking, steps, rejected, evaluations, row,
+        projected, zeros, atol, F, rtol, min_step, max_step, error_order, beta, shrink, growth, h, error,
+        outcome, known, failed_inside, next_step, last_error, streak, reason, asking, steps, rejected, evaluations, row,
         new_row, stop, residuals, new_residuals, m,
     )  # fmt: skip
 
@@ -156,7 +156,7 @@ class Method:
     step: int  # addresses
     dense: int
     n_dense: int
-    own: NDArray[np.float64]
+    own: NDArray[np.float64]  # its memory as a run begins, of which each run takes a copy
     error_order: float  # the error of a step behaves as h^error_order
     beta: float  # weight of the previous error in the step size
     shrink: float  # smallest and largest ratio of successive steps
@@ -178,6 +178,7 @@ def write_integer(place: Pointer, number: int) -> None:
 
 
 def whole_blocks(ny: int) -> int:
+    """The length of vectors of ny components."""
     return (ny + BLOCK - 1) // BLOCK * BLOCK
 
 
@@ -186,3 +187,13 @@ def allocate(count: int) -> NDArray[np.float64]:
     space = np.zeros(count + 8)
     start = -(space.ctypes.data // 8) % 8
     return space[start : start + count]
+
+
+_size = functools.cache(functools.partial(size_of, places))
+
+
+def new_run(n: int, n_dense: int) -> tuple[Run, NDArray[np.float64]]:
+    """Empty memory, taken apart and as a whole."""
+    m = allocate(_size(n, n_dense))
+    m[:2].view(np.int64)[:] = n, n_dense
+    return places(m, n, n_dense), m

@@ -15,7 +15,7 @@ import numpy as np
 from linkwork.dense.vectors import copy, dot
 from linkwork.integrators.advance import differentiate, is_finite
 from linkwork.integrators.explicit import Row, Tableau
-from linkwork.integrators.memory import BLOCK, NOT_FINITE, Method, Run, allocate, open_run, take_state, write_integer
+from linkwork.integrators.memory import BLOCK, NOT_FINITE, Method, Run, open_run, take_state, write_integer
 from linkwork.native import cache, machine
 from linkwork.native.kernels import Pointer, call, integer, kernel, offset, size_of, take
 
@@ -85,20 +85,18 @@ def error_norm(at: Run, its: Stages) -> float:
 
 
 def find_failure(at: Run, its: Stages, count: int) -> None:
-    """Name where the first of the k_i, i < count, that is not finite was evaluated, else the end of the step."""
+    """Look for the first of the k_i, i < count, that is not finite."""
     at.outcome[0] = NOT_FINITE
-    copy(at.x_new, at.failed, 1 + at.n)
     for i in range(count - 1, 0, -1):
         if not is_finite(offset(its.k, i * at.n), at, at.n):
-            x = at.x_new if i == integer(its.s, 0) else stage_argument(at, its, i)
-            copy(x, at.failed, 1 + at.n)
+            at.failed_inside[0] = 0.0 if i == integer(its.s, 0) else 1.0  # k_s is evaluated at the end
+            copy(stage_argument(at, its, i), at.x_inside, 1 + at.n)
 
 
 def differentiate_end(at: Run, its: Stages, p: Pointer, w: Pointer) -> None:
     """k_s = f(t_new, y_new)."""
-    differentiate(at, at.x_new, p, at.k_new, w)
+    differentiate(at, p, w)
     copy(at.k_new, offset(its.k, integer(its.s, 0) * at.n), at.n)
-    at.known[0] = 1.0
 
 
 @kernel
@@ -139,10 +137,11 @@ def dense(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
             find_failure(at, its, count)
 
 
+@functools.cache
 def prepare(method: Tableau, n: int) -> Method:
     """The method with memory for vectors of n components."""
     count, n_dense = len(method.rows), len(method.W)
-    own = allocate(size_of(places, n, n_dense, count))
+    own = np.zeros(size_of(places, n, n_dense, count))
     write_integer(own, count)
     its = places(own, n, n_dense, count)
     its.c[:] = method.c
