@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import math
+
 from linkwork.dense.vectors import copy, dot
 from linkwork.integrators.memory import (
     ASKED,
@@ -26,6 +28,7 @@ AGAIN = 0.25  # ratio of steps after a failure that is no matter of accuracy
 LEAST_ERROR = 1e-4  # that the next step size remembers
 SMALLEST = 16 * 2.0**-52  # step relative to the time
 STRETCH = 1.01  # of a step that so reaches its end
+INF = math.inf
 
 
 def is_finite(values: Pointer, at: Run, count: int) -> bool:
@@ -39,6 +42,41 @@ def differentiate(at: Run, p: Pointer, w: Pointer) -> bool:
     at.evaluations[0] += 1.0
     at.known[0] = 1.0
     return is_finite(at.k_new, at, at.n)
+
+
+def initial_step(at: Run, p: Pointer, w: Pointer, limit: float) -> float:
+    """A first step over which an explicit Euler step is good to about one percent of y. [hairer1993, section II.4]"""
+    y, y_new = offset(at.x, 1), offset(at.x_new, 1)
+    d0 = d1 = d2 = 0.0
+    for i in range(at.n):
+        scale = at.atol[i] + at.rtol[0] * abs(y[i])
+        d0 += (y[i] / scale) ** 2
+        d1 += (at.k[i] / scale) ** 2
+    h = min(0.01 * math.sqrt(d0 / d1) if min(d0, d1) > 1e-10 else 1e-6, limit)
+    at.x_new[0] = at.x[0] + h
+    for i in range(at.n):
+        y_new[i] = y[i] + h * at.k[i]
+    differentiate(at, p, w)
+    for i in range(at.n):
+        d2 += ((at.k_new[i] - at.k[i]) / (at.atol[i] + at.rtol[0] * abs(y[i]))) ** 2
+    steepest = max(math.sqrt(d2) / h, math.sqrt(d1))
+    wanted = (0.01 / steepest) ** (1.0 / at.error_order[0]) if 1e-15 < steepest < INF else max(1e-6, 1e-3 * h)
+    return min(100.0 * h, wanted, limit)
+
+
+def start(at: Run, p: Pointer, w: Pointer, t_end: float, rows: Pointer) -> bool:
+    """Differentiate the initial state, report it and choose the first step if none is given; whether it is finite."""
+    at.started[0] = 1.0
+    copy(at.x, at.x_new, 1 + at.n)
+    if not is_finite(offset(at.x, 1), at, at.n) or not differentiate(at, p, w):
+        return False
+    copy(at.k_new, at.k, at.n)
+    copy(offset(at.x, 1), rows, integer(at.ny, 0))
+    at.row[0] = 1.0
+    at.last_error[0] = LEAST_ERROR
+    if at.x[0] < t_end and at.next_step[0] == 0.0:
+        at.next_step[0] = initial_step(at, p, w, min(at.max_step[0], t_end - at.x[0]))
+    return True
 
 
 def is_stuck(at: Run) -> bool:
@@ -185,6 +223,8 @@ def advance(
     """
     at = open_run(m)
     t_end = times[integer(at.n_times, 0) - 1]
+    if at.started[0] == 0.0 and not start(at, p, w, t_end, rows):
+        return NOT_FINITE
     for _ in range(budget):
         if at.x[0] >= t_end:
             return REACHED

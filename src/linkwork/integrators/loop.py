@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.errors import UsageError
-from linkwork.integrators.advance import LEAST_ERROR, advance
+from linkwork.integrators.advance import advance
 from linkwork.integrators.explicit import DOP853
 from linkwork.integrators.memory import (
     ASKED,
@@ -40,7 +40,6 @@ from linkwork.integrators.memory import (
     whole_blocks,
     write_integer,
 )
-from linkwork.native.kernels import call
 
 __all__ = [
     "ASKED",
@@ -143,7 +142,7 @@ def integrate(
 
     Only the first `n_norm` components of y (default: all) count in the error norm; quadratures stand behind them. At
     each of the times `stops` a step ends and another begins, so that the derivative may jump there. `first_step` is
-    tried first, for instance that of a slice from where the run goes on; without it one is chosen.
+    tried first, for instance that of a slice from where the run goes on; without it, or if it is 0, one is chosen.
     """
     ny = len(y_0)
     n_norm = ny if n_norm is None else n_norm
@@ -167,6 +166,7 @@ def integrate(
     at.rtol[0], at.min_step[0], at.max_step[0] = settings.rtol, settings.min_step, settings.max_step
     at.error_order[0], at.beta[0] = method.error_order, method.beta
     at.shrink[0], at.growth[0] = method.shrink, method.growth
+    at.next_step[0] = first_step or 0.0
     rows = np.empty((len(times), ny))
     around = np.array([math.nextafter(t, side) for t in sorted(stops) for side in (-math.inf, math.inf)])
     own, w = allocate(len(method.own)), allocate(max(derivative.work, project.work if project else 0))
@@ -176,10 +176,6 @@ def integrate(
     def slices() -> Iterator[Slice]:
         status, budget, done, loop_s = RUNNING, FIRST_BUDGET, 0, 0.0
         addresses = [array.ctypes.data for array in arrays]  # asking for them takes longer than some steps
-        if not start(at, derivative, arrays[1], w, times[-1], first_step):
-            status = NOT_FINITE
-            yield slice_of(at, ny, status, times[:0], rows[:0], loop_s)
-        rows[0] = y_0
         while status == RUNNING:
             began = perf_counter()
             status = advance(*addresses, budget)
@@ -193,37 +189,9 @@ def integrate(
     return slices()
 
 
-def start(at: Run, derivative: Native, p: Array, w: Array, t_end: float, first_step: float | None) -> bool:
-    """Differentiate the initial state and choose the first step; whether they are finite.
-
-    If none is given, it is one over which an explicit Euler step is good to about one percent of y.
-                                                                                        [hairer1993, section II.4]
-    """
-    y, k, t = at.x[1:], at.k, float(at.x[0])
-    at.evaluations[0], at.row[0], at.last_error[0] = 1.0, 1.0, LEAST_ERROR
-    call(derivative.address, at.x, p, k, w)
-    if not (np.all(np.isfinite(y)) and np.all(np.isfinite(k))):
-        at.row[0] = 0.0
-        return False
-    if first_step is not None or t >= t_end:
-        at.next_step[0] = first_step or 0.0
-        return True
-    limit, scale = min(float(at.max_step[0]), t_end - t), at.atol + at.rtol[0] * np.abs(y)
-    d0, d1 = float(np.linalg.norm(y / scale)), float(np.linalg.norm(k / scale))
-    h = min(0.01 * d0 / d1 if min(d0, d1) > 1e-5 else 1e-6, limit)
-    at.x_new[0], at.x_new[1:] = t + h, y + h * k
-    at.evaluations[0] += 1.0
-    call(derivative.address, at.x_new, p, at.k_new, w)
-    with np.errstate(invalid="ignore", over="ignore"):
-        steepest = max(float(np.linalg.norm((at.k_new - k) / scale)) / h, d1)
-    wanted = (0.01 / steepest) ** (1.0 / at.error_order[0]) if 1e-15 < steepest < math.inf else max(1e-6, 1e-3 * h)
-    at.next_step[0] = min(100.0 * h, wanted, limit)
-    return True
-
-
 def slice_of(at: Run, ny: int, status: int, times: Array, rows: Array, loop_s: float) -> Slice:
     failed: Array | None = None
-    if at.evaluations[0] == 1.0 and status == NOT_FINITE:
+    if status == NOT_FINITE:
         failed = at.x
     elif at.streak[0] > 0.0 and at.reason[0] != COLLAPSED:
         failed = at.x_inside if at.failed_inside[0] != 0.0 else at.x_new

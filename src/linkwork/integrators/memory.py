@@ -70,6 +70,7 @@ class Run(NamedTuple):
     outcome: Pointer
     known: Pointer  # whether k_new is the derivative at x_new
     failed_inside: Pointer  # whether the state that failed is x_inside, not x_new
+    started: Pointer
     next_step: Pointer
     last_error: Pointer  # of the last good step
     streak: Pointer  # steps rejected since, and why the last of them
@@ -123,6 +124,7 @@ def places(m: Pointer, n: int, n_dense: int) -> Run:
     outcome, m = take(m, 1)
     known, m = take(m, 1)
     failed_inside, m = take(m, 1)
+    started, m = take(m, 1)
     next_step, m = take(m, 1)
     last_error, m = take(m, 1)
     streak, m = take(m, 1)
@@ -139,8 +141,8 @@ def places(m: Pointer, n: int, n_dense: int) -> Run:
     return Run(
         n, n_dense, derivative, project, step, dense, ny, n_norm, n_times, n_stops, x, k, x_new, k_new, x_inside,
         projected, zeros, atol, F, rtol, min_step, max_step, error_order, beta, shrink, growth, h, error,
-        outcome, known, failed_inside, next_step, last_error, streak, reason, asking, steps, rejected, evaluations, row,
-        new_row, stop, residuals, new_residuals, m,
+        outcome, known, failed_inside, started, next_step, last_error, streak, reason, asking, steps, rejected,
+        evaluations, row, new_row, stop, residuals, new_residuals, m,
     )  # fmt: skip
 
 
