@@ -16,21 +16,23 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from linkwork.projection import of_system, project_start
+from benchmarks import loop
 from numpy.typing import NDArray
 from rich.progress import track
 from scipy.integrate import solve_ivp
 
 from linkwork.comparison.compare import compare
 from linkwork.equations.body import body_equations
+from linkwork.equations.place import Place
 from linkwork.formulations import NAMES
 from linkwork.integrators.explicit import INTEGRATORS
-from linkwork.integrators.loop import Settings, advance, integrate, report_times
+from linkwork.integrators.loop import Settings, integrate, report_times
 from linkwork.modelfile import load
-from linkwork.motion.initial import start_values
+from linkwork.motion.initial import find_start
 from linkwork.motion.kinematics import kinematics
 from linkwork.motion.simulate import simulate
 from linkwork.native.kernels import Pointer, call, kernel
+from linkwork.stabilization.projection import of_system, project_start
 from linkwork.system import System, compile_system, repetitions
 
 Array = NDArray[np.float64]
@@ -44,27 +46,26 @@ def repeat(f: int, x: Pointer, p: Pointer, y: Pointer, w: Pointer, n: int) -> No
         call(f, x, p, y, w)
 
 
-def compiled(name: str) -> tuple[System, Array, float]:
-    """The system, its start state, and the seconds from model to machine code with an empty cache."""
+def compiled(name: str) -> tuple[System, Array, Array, float]:
+    """The system, its p, its start state, and the seconds from model to machine code with an empty cache."""
     with tempfile.TemporaryDirectory() as empty:
         kept = os.environ.get("LINKWORK_CACHE_DIR")
         os.environ["LINKWORK_CACHE_DIR"] = empty
         model = load(name)
         began = perf_counter()
         equations = body_equations(model)
-        start = start_values(equations)
-        system = compile_system(equations, repetitions(start.place.rank.smallest))
+        start = find_start(Place(equations, *equations.start()))
+        system = compile_system(equations)
         seconds = perf_counter() - began
         del os.environ["LINKWORK_CACHE_DIR"]
         if kept is not None:
             os.environ["LINKWORK_CACHE_DIR"] = kept
-    p = system.p()
-    y = project_start(system, p, start.place.q, start.place.v)
-    return system, y, seconds
+    p = system.p(start.place, given={"repetitions": repetitions(start.place.rank.smallest)})
+    return system, p, project_start(system, p, start.place), seconds
 
 
-def evaluation_ns(system: System, y: Array) -> float:
-    f, p, x = system.functions["derivative"], system.p(), np.concatenate([[0.0], y])
+def evaluation_ns(system: System, p: Array, y: Array) -> float:
+    f, x = system.functions["derivative"], np.concatenate([[0.0], y])
     out, w = np.empty(f.outputs), np.empty(max(f.work, 1))
     n = max(50, int(2e7 / len(y) / 20))
     repeat(f.address, x, p, out, w, 10)
@@ -76,11 +77,10 @@ def evaluation_ns(system: System, y: Array) -> float:
     return 1e9 * best
 
 
-def integration_ms(system: System, y: Array, t_end: float, step: float, rtol: float) -> tuple[float, Any]:
-    f, p = system.functions["derivative"], system.p()
+def integration_ms(system: System, p: Array, y: Array, t_end: float, step: float, rtol: float) -> tuple[float, Any]:
+    f = system.functions["derivative"]
     onto = of_system(system)
     times, settings = report_times(0.0, t_end, step), Settings(INTEGRATORS["dop853"], rtol, rtol)
-    _ = advance.address
     best, last = np.inf, None
     for _ in range(15):
         began = perf_counter()
@@ -140,11 +140,11 @@ def main() -> None:
     systems = {}
     names = [*MECHANISMS, *(f"planar_chain:{n}" for n in CHAINS)]
     for name in track(names, "evaluation"):
-        system, y, seconds = compiled(name)
+        system, p, y, seconds = compiled(name)
         operations = system.functions["dynamics"].operations
         all_operations = sum(f.operations for f in system.functions.values()) - operations
-        systems[name] = (system, y)
-        ns = evaluation_ns(system, y)
+        systems[name] = (system, p, y)
+        ns = evaluation_ns(system, p, y)
         lines.append(
             f"| {name} | {system.n_q} | {system.m} | {operations} | {ns:.0f} | {seconds:.2f} | "
             f"{1e6 * seconds / all_operations:.0f} |"
@@ -160,12 +160,12 @@ def main() -> None:
         "| rtol | integration, ms | with 2,000 report rows, ms | error of the crank angle |",
         "| --- | --- | --- | --- |",
     ]
-    system, y = systems["slider_crank"]
+    system, p, y = systems["slider_crank"]
     crank = system.equations.q_names.index("crank.phi")
     ours = {}
     for rtol in track((1e-6, 1e-9, 1e-12), "integration"):
-        ours[rtol], last = integration_ms(system, y, 20.0, 20.0, rtol)
-        with_rows, _ = integration_ms(system, y, 20.0, 0.01, rtol)
+        ours[rtol], last = integration_ms(system, p, y, 20.0, 20.0, rtol)
+        with_rows, _ = integration_ms(system, p, y, 20.0, 0.01, rtol)
         error = abs(last.y[crank] + 0.33360668174476293)
         lines.append(f"| {rtol:.0e} | {ours[rtol]:.2f} | {with_rows:.2f} | {error:.1e} |")
     began = perf_counter()
@@ -188,6 +188,7 @@ def main() -> None:
         costs[name] = 1e6 * min(simulate(model, formulation=name).info.evaluation_s for _ in range(5))
     lines += [f"| {name} | {cost:.2f} | {cost / costs['augmented']:.1f} |" for name, cost in costs.items()]
 
+    lines += loop.report()
     lines += ["", "## Whole runs", "", "| what | seconds |", "| --- | --- |"]
     motion = simulate(load("andrews_squeezer"), t_end=0.05, rtol=1e-9, atol=1e-9)
     lines.append(f"| andrews_squeezer, 0.05 s at rtol 1e-9, integration | {motion.info.integration_s:.4f} |")

@@ -23,7 +23,7 @@ from linkwork.errors import UsageError
 from linkwork.integrators.explicit import INTEGRATORS
 from linkwork.modelfile import shipped
 from linkwork.motion.simulate import FORMULATIONS, STABILIZATIONS
-from linkwork.trajectory import SETTINGS, Trajectory
+from linkwork.trajectory import Trajectory
 from linkwork.view.report import progress
 
 COMMAND = [sys.executable, "-c", "from linkwork.cli import main; main()"]
@@ -129,7 +129,8 @@ def test_check_counts_and_shows_what_was_corrected(linkwork: Answer, stretched: 
 def test_run_prints_the_summary_as_one_json_object(linkwork: Answer) -> None:
     """The crank angle of the slider-crank of Zhou, Jeffrey, Reid at t = 1, and errors at rounding."""
     data = linkwork.data("run", "slider_crank", "--t-end", "1", "--rtol", "1e-12", "--atol", "1e-12")
-    assert list(data)[: len(SETTINGS)] == list(SETTINGS)
+    settings = ("model", "coordinates", "formulation", "stabilization", "integrator", "rtol", "atol", "t_end")
+    assert {*settings, "steps", "rejected", "evaluations", "compile_s", "wall_s", "dof", "redundant"} <= set(data)
     assert {"final", "constraint_error", "energy", "status", "versions", "notes"} <= set(data)
     assert (data["model"], data["rtol"], data["t_end"], data["dof"]) == ("slider_crank", 1e-12, 1.0, 1)
     assert data["final"]["t"] == 1.0

@@ -12,10 +12,11 @@ from scipy.integrate import solve_ivp
 from scipy.integrate._ivp import dop853_coefficients
 
 from linkwork.errors import UsageError
-from linkwork.integrators import loop
+from linkwork.integrators import advance, loop, memory, stages
 from linkwork.integrators.explicit import DOP853, INTEGRATORS, Tableau
 from linkwork.integrators.loop import Settings, Slice, integrate, report_times
-from linkwork.native.kernels import Kernel, Pointer, kernel
+from linkwork.integrators.memory import Method, Run, write_integer
+from linkwork.native.kernels import Kernel, Pointer, call, kernel, size_of
 
 Array = NDArray[np.float64]
 METHODS = list(INTEGRATORS.values())
@@ -27,7 +28,7 @@ class Function(NamedTuple):
     work: int = 0
 
 
-class Run(NamedTuple):
+class Whole(NamedTuple):
     """All slices together."""
 
     end: Slice
@@ -43,13 +44,14 @@ def run(
     project: Kernel | None = None,
     n_norm: int | None = None,
     seconds: float = 0.1,
-) -> Run:
+    stops: tuple[float, ...] = (),
+    first_step: float | None = None,
+) -> Whole:
     projection = Function(project.address) if project else None
-    slices = list(
-        integrate(Function(f.address), projection, np.zeros(1), np.array(y_0), times, settings, n_norm, seconds)
-    )
+    given = Function(f.address), projection, np.zeros(1), np.array(y_0), times, settings
+    slices = list(integrate(*given, n_norm, seconds, stops, first_step))
     assert all(s.status == loop.RUNNING for s in slices[:-1])
-    return Run(slices[-1], np.concatenate([s.times for s in slices]), np.concatenate([s.rows for s in slices]))
+    return Whole(slices[-1], np.concatenate([s.times for s in slices]), np.concatenate([s.rows for s in slices]))
 
 
 @kernel
@@ -134,6 +136,172 @@ def test_dense_output_integrates_powers_inside_the_step(method: Tableau) -> None
         for q in range(1, {"dopri5": 4, "dop853": 7}[method.name] + 1):
             assert dense_weights(method, theta) @ c ** (q - 1) == pytest.approx(theta**q / q, abs=1e-13)
     np.testing.assert_allclose(dense_weights(method, 1.0)[: method.stages], method.b, atol=1e-15)
+
+
+# A step of a method, alone.
+
+
+@each_method
+@pytest.mark.parametrize("n", [4, 24])
+def test_generated_combinations_are_those_of_the_weights(method: Tableau, n: int, rng: np.random.Generator) -> None:
+    """out = y + h sum_j w_j k_j for every row of weights, to the rounding of sums of terms of size 50."""
+    count = len(method.rows)
+    y, k, h_n, out = rng.normal(size=n), rng.normal(size=count * n), np.array([0.37, 0.0]), np.zeros(n)
+    write_integer(h_n[1:], n)
+    rows = (*method.rows, method.E, method.E_low, *method.W)
+    for address, row in zip(stages.combinations(method), rows, strict=True):
+        call(address, y, k, out, h_n)
+        expected = y + 0.37 * np.array([*row, *[0.0] * (count - len(row))]) @ k.reshape(count, n)
+        np.testing.assert_allclose(out, expected, rtol=0, atol=3e-13)
+
+
+class Ready(NamedTuple):
+    """A run before its first step, in arrays of exactly the described sizes."""
+
+    method: Method
+    m: Array
+    at: Run
+
+
+def ready(method: Tableau, f: Kernel, y: list[float], settings: Settings) -> Ready:
+    n = memory.whole_blocks(len(y))
+    prepared = method.prepare(n)
+    at, m = memory.new_run(n, prepared.n_dense)
+    for place, number in (
+        (at.derivative, f.address),
+        (at.step, prepared.step),
+        (at.dense, prepared.dense),
+        (at.ny, len(y)),
+        (at.n_norm, len(y)),
+    ):
+        write_integer(place, number)
+    at.x[1 : 1 + len(y)] = y
+    at.atol[:] = math.inf
+    at.atol[: len(y)] = settings.atol
+    at.rtol[0], at.max_step[0] = settings.rtol, settings.max_step
+    at.error_order[0], at.beta[0] = prepared.error_order, prepared.beta
+    at.shrink[0], at.growth[0] = prepared.shrink, prepared.growth
+    return Ready(prepared, m, at)
+
+
+def top(t: float, w: Array) -> Array:
+    return np.array([-1.5 * w[1] * w[2], 1.25 * w[2] * w[0] + 0.3 * math.sin(2 * t), -w[0] * w[1] / 3.5])
+
+
+@each_method
+def test_a_step_is_that_of_the_tableau(method: Tableau) -> None:
+    """k_i, y_new, the error estimate and the solution inside the step, against the formulas written out in NumPy."""
+    h, y = 0.23, np.array(TOP)
+    run_of, m, at = ready(method, euler_top, TOP, Settings(method, rtol=1e-4, atol=1e-5))
+    at.h[0] = at.x_new[0] = h
+    at.k[:3] = top(0.0, y)
+    at.outcome[0] = loop.RUNNING
+    call(run_of.step, m, np.zeros(1), run_of.own, np.zeros(1))
+    k: list[Array] = []
+    for c, row in zip(method.c, method.rows, strict=True):
+        y_i = y + h * sum((a * k_j for a, k_j in zip(row, k, strict=False)), np.zeros(3))
+        if len(k) == method.stages:
+            y_new = y_i
+        k.append(top(c * h, y_i))
+    np.testing.assert_allclose(at.x_new[1:4], y_new, rtol=0, atol=2e-15)
+    scale = 1e-5 + 1e-4 * np.maximum(abs(y), abs(y_new))
+    high, low = (
+        np.linalg.norm(h * np.array(E) @ np.array(k[: len(E)]).reshape(-1, 3) / scale) for E in (method.E, method.E_low)
+    )
+    assert at.error[0] == pytest.approx(high**2 / math.sqrt(3 * (high**2 + 0.01 * low**2)), rel=1e-9)
+    call(run_of.dense, m, np.zeros(1), run_of.own, np.zeros(1))
+    assert at.outcome[0] == loop.RUNNING
+    for theta in (0.0, 0.3, 0.85, 1.0):
+        advance.interpolate(at, theta * h)
+        expected = y + h * dense_weights(method, theta) @ np.array(k)
+        np.testing.assert_allclose(at.x_inside[:4], [theta * h, *expected], rtol=0, atol=1e-14)
+
+
+@kernel
+def latest(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """y' = 1; p remembers the latest time asked for."""
+    p[0] = max(p[0], x[0])
+    y[0] = 1.0
+
+
+@each_method
+def test_no_stage_looks_behind_the_end_of_the_step(method: Tableau, rng: np.random.Generator) -> None:
+    """Not even by rounding, since a derivative may change there."""
+    prepared, m, at = ready(method, latest, [0.0], Settings(method))
+    for t, t_new in np.sort(rng.uniform(0.0, 10.0, size=(200, 2)), axis=1):
+        p = np.zeros(1)
+        at.x[0], at.x_new[0], at.h[0] = t, t_new, t_new - t
+        call(prepared.step, m, p, prepared.own, np.zeros(1))
+        assert p[0] <= t_new
+        assert p[0] == pytest.approx(t_new, rel=1e-14)
+
+
+@each_method
+def test_steps_in_python_are_those_of_the_machine_code(method: Tableau, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All kernels as plain Python, on arrays of exactly the described sizes, with projection, reports and a stop."""
+    times, stop = report_times(0.0, 1.2, 0.17), 0.61
+    settings = Settings(method, rtol=1e-5, atol=1e-7)
+    native = run(pendulum, [1.0, 0.0, 0.0, 0.0], times, settings, project, stops=(stop,), first_step=0.9)
+    in_python = {k.address: k.python for k in (stages.step, stages.dense, pendulum, project)}
+
+    def interpreted(address: int, *arguments: Array) -> None:
+        in_python[address](*arguments) if address in in_python else call(address, *arguments)
+
+    for module in (advance, stages):
+        monkeypatch.setattr(module, "call", interpreted)
+    prepared, m, at = ready(method, pendulum, [1.0, 0.0, 0.0, 0.0], settings)
+    assert len(m) == size_of(memory.places, at.n, at.n_dense)
+    at.next_step[0] = 0.9
+    write_integer(at.project, project.address)
+    write_integer(at.n_times, len(times))
+    write_integer(at.n_stops, 1)
+    rows, around = np.zeros(4 * len(times)), np.array([np.nextafter(stop, 0.0), np.nextafter(stop, 1.0)])
+    own, w = prepared.own.copy(), np.zeros(0)
+    status = advance.advance.python(m, np.zeros(1), own, w, times, around, rows, 1000)
+    assert status == native.end.status == loop.REACHED
+    counts = native.end.steps, native.end.rejected, native.end.evaluations
+    assert counts == (at.steps[0], at.rejected[0], at.evaluations[0])
+    assert native.end.rejected > 0
+    # Machine code may fuse a product and a sum, which the step sizes then carry on.
+    np.testing.assert_allclose(rows.reshape(-1, 4), native.y, rtol=0, atol=1e-11)
+    assert at.residuals[0] == pytest.approx(native.end.psi_before, rel=1e-4)
+
+
+# Error control, alone.
+
+
+def at_error(method: Tableau, error: float, last_error: float) -> Run:
+    at = ready(method, euler_top, TOP, Settings()).at
+    at.error[0], at.last_error[0] = error, last_error
+    return at
+
+
+@each_method
+def test_step_sizes_follow_the_error(method: Tableau) -> None:
+    """An error like h^order is brought to the tolerance at once, but for the safety factor, and no step leaps."""
+    order = method.error_order
+    if method.beta == 0.0:
+        for error in (0.3, 2.0):
+            after = error * advance.ratio_of_steps(at_error(method, error, 1.0)) ** order
+            assert after == pytest.approx(0.9**order, rel=1e-12)
+    else:  # in equilibrium the ratio is one: 0.9 e^beta = e^(1/order - 3 beta/4)
+        error = 0.9 ** (1 / (1 / order - 1.75 * method.beta))
+        assert advance.ratio_of_steps(at_error(method, error, error)) == pytest.approx(1.0, rel=1e-12)
+        grew, fell = (advance.ratio_of_steps(at_error(method, error, last)) for last in (0.1, 0.9))
+        assert grew < fell
+    assert advance.ratio_of_steps(at_error(method, 1e-30, 1.0)) == method.growth
+    assert advance.ratio_of_steps(at_error(method, 1e30, 1.0)) == method.shrink
+
+
+@each_method
+def test_a_step_after_a_rejection_does_not_grow(method: Tableau) -> None:
+    for streak, grows in ((0.0, True), (2.0, False)):
+        at = at_error(method, 1e-3, 1.0)
+        at.h[0] = at.next_step[0] = 0.1
+        at.streak[0] = streak
+        advance.accept(at)
+        assert (at.next_step[0] > 0.1) == grows
+        assert at.streak[0] == 0.0
 
 
 # The loop.
@@ -303,6 +471,93 @@ def test_a_start_that_is_not_finite_is_told_from_a_collapse(f: Kernel, y_0: list
     assert (result.end.t, result.end.steps, len(result.t)) == (0.0, 0, 0)
 
 
+def test_a_stop_knows_the_state_that_failed() -> None:
+    """The argument of the derivative that is not a number, not the last good state."""
+    end = run(root, [0.0], np.array([0.0, 2.0]), Settings(rtol=1e-6, atol=1e-8)).end
+    assert end.failed is not None
+    t, y = end.failed
+    assert end.t <= 1.0 < t < 1.0 + 1e-6
+    assert y[0] == pytest.approx(2 / 3, abs=1e-5)
+    start = run(tube, [0.5], np.array([0.0, 1.0]), Settings()).end
+    assert start.failed is not None
+    assert (start.failed[0], start.failed[1].tolist()) == (0.0, [0.5])
+    assert run(square, [1.0], np.array([0.0, 2.0]), Settings(min_step=1e-3)).end.failed is None
+
+
+@kernel
+def switching(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """y' = cos t, from t = 1 on -3 sin t, behind t = 2.5 again cos t: the second switch belongs to the time before."""
+    y[0] = math.cos(x[0])
+    if 1.0 <= x[0] <= 2.5:
+        y[0] = -3.0 * math.sin(x[0])
+
+
+def switching_solution(t: Array) -> Array:
+    first = np.sin(np.minimum(t, 1.0))
+    second = 3 * (np.cos(np.clip(t, 1.0, 2.5)) - math.cos(1.0))
+    return np.asarray(first + second + np.where(t > 2.5, np.sin(t) - math.sin(2.5), 0.0))
+
+
+@each_method
+@pytest.mark.parametrize("seconds", [1e3, 0.0])
+def test_steps_end_where_the_derivative_jumps(method: Tableau, seconds: float) -> None:
+    """With the jumps given as stops no step sees both sides; report times on, beside and between them are served."""
+    times = np.array([0.0, 0.4, 1.0, 1.0001, 2.4, 2.5, 3.0, 4.0])
+    settings = Settings(method, rtol=1e-10, atol=1e-12)
+    stops = (1.0, 2.5, 4.0, 7.0, -1.0)
+    given = run(switching, [0.0], times, settings, stops=stops, seconds=seconds)
+    np.testing.assert_array_equal(given.t, times)
+    # The dense output of dopri5 is of order 4 only; at the ends of steps the error is ten times smaller.
+    np.testing.assert_allclose(given.y[:, 0], switching_solution(times), rtol=0, atol=2e-9)
+    unknown = run(switching, [0.0], times, settings, seconds=seconds)
+    assert given.end.rejected < unknown.end.rejected / 5
+    assert given.end.steps < unknown.end.steps
+
+
+def test_a_stop_that_cuts_a_step_does_not_shorten_those_behind_it() -> None:
+    """One stop costs a step or two, wherever it lies."""
+    settings, times = Settings(DOP853, rtol=1e-9, atol=1e-9), np.array([0.0, 20.0])
+    steps = run(euler_top, TOP, times, settings).end.steps
+    for stop in (3.0, 3.1, 3.2, 3.3, 3.4):
+        assert run(euler_top, TOP, times, settings, stops=(stop, stop + 1e-9)).end.steps <= steps + 4
+
+
+def test_a_run_that_goes_on_with_its_step_is_the_whole_run() -> None:
+    """Stopped by its projection after t = 2 and started again there with the step it was about to try."""
+    times, settings = report_times(0.0, 5.0, 0.11), Settings(DOP853, rtol=1e-8, atol=1e-9)
+    whole = run(pendulum, [1.0, 0.0, 0.0, 0.0], times, settings)
+    first = run(pendulum, [1.0, 0.0, 0.0, 0.0], times, settings, project_and_ask_after_two).end
+    rest = np.concatenate([[first.t], times[times > first.t]])
+    second = run(pendulum, first.y.tolist(), rest, settings, first_step=first.step)
+    np.testing.assert_array_equal(second.y[1:], whole.y[len(times) - len(rest) + 1 :])
+    assert second.end.y.tobytes() == whole.end.y.tobytes()
+    assert first.steps + second.end.steps == whole.end.steps
+
+
+@kernel
+def scaled_oscillator(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """A spring and a mass with the displacement in units of 1/1024."""
+    y[0] = 1024.0 * x[2]
+    y[1] = -x[1] / 1024.0
+
+
+@kernel
+def oscillator(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    y[0] = x[2]
+    y[1] = -x[1]
+
+
+@each_method
+def test_tolerances_of_each_component_make_units_irrelevant(method: Tableau) -> None:
+    """Powers of two change no digit, so that the same steps give the same motion bit by bit."""
+    times = report_times(0.0, 7.0, 0.6)
+    plain = run(oscillator, [0.3, 1.0], times, Settings(method, 1e-6, np.array([1e-7, 1e-7])))
+    scaled = run(scaled_oscillator, [0.3 * 1024, 1.0], times, Settings(method, 1e-6, np.array([1024e-7, 1e-7])))
+    np.testing.assert_array_equal(plain.y * [1024, 1], scaled.y)
+    looser = run(oscillator, [0.3, 1.0], times, Settings(method, 1e-6, np.array([1e-1, 1e-1])))
+    assert looser.end.steps < plain.end.steps
+
+
 @kernel
 def with_quadrature(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     """The first two components are `rational`; the third integrates something fast that must not shorten the steps."""
@@ -427,6 +682,10 @@ def test_a_failing_projection_stops_the_run_at_the_last_projected_state() -> Non
         assert result.end.t == pytest.approx(2.0, abs=1e-9)
         assert result.end.t <= 2.0
         assert result.t[-1] == times[times <= 2.0][-1]
+        assert result.end.failed is not None
+        t, y = result.end.failed  # the state that was to be projected
+        assert 2.0 < t < 2.0 + 1e-9
+        np.testing.assert_allclose(y, swing(np.array([0.0, 2.0]))[-1], rtol=0, atol=1e-5)
         np.testing.assert_allclose(result.y, swing(result.t), rtol=0, atol=1e-5)
 
 

@@ -11,11 +11,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import fsum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from linkwork.integrators.memory import Method
 
 Row = tuple[float, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tableau:
     """An embedded explicit method with dense output.
 
@@ -69,6 +73,12 @@ class Tableau:
         slope = tuple(first[i] - b[i] for i in range(n))
         bend = tuple(2.0 * b[i] - first[i] - new[i] for i in range(n))
         return (b, slope, bend, *(row + (0.0,) * (n - len(row)) for row in self.D))
+
+    def prepare(self, n: int) -> Method:
+        """The method as machine code, with memory for vectors of n components."""
+        from linkwork.integrators.stages import prepare  # not needed by those who only want to know the names
+
+        return prepare(self, n)
 
 
 # Dormand and Prince's pair of orders 5 and 4 with dense output of order 4; controller constants of the code DOPRI5.

@@ -30,7 +30,8 @@ def explain_stop(
     e, n_q, n = system.equations, system.n_q, system.n_q + system.n_v
     state = np.concatenate([[last.t], last.y[:n]])
     if last.status == PROJECTION_FAILED:
-        at = Place(e, state[1 : 1 + n_q], state[1 + n_q :], last.t)
+        t, y = (last.t, last.y) if last.failed is None else last.failed
+        at = Place(e, y[:n_q], y[n_q:n], t)
         widest = e.rows[int(np.argmax(np.abs(at.Psi) / at.row_scale))].element
         return (
             f"projection after t = {last.t:.9g} did not converge; the joints cannot follow, "

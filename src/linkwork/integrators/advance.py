@@ -1,0 +1,250 @@
+"""The one time loop, as parts: choose a step, try it, report from inside it, project its end, control the error.
+
+`advance` at the end is the loop itself; the parts above it work on the memory described in memory.py.
+"""
+
+from __future__ import annotations
+
+import math
+
+from linkwork.dense.vectors import copy, dot
+from linkwork.integrators.memory import (
+    ASKED,
+    BLOCK,
+    COLLAPSED,
+    NOT_FINITE,
+    PROJECTION_FAILED,
+    REACHED,
+    RUNNING,
+    Run,
+    open_run,
+)
+from linkwork.native.kernels import Pointer, call, integer, kernel, offset
+
+FAILED, ASKS_TO_STOP = 1.0, 2.0  # status of a projection, besides zero
+MAX_STREAK = 50  # rejections of one step
+SAFETY = 0.9
+AGAIN = 0.25  # ratio of steps after a failure that is no matter of accuracy
+LEAST_ERROR = 1e-4  # that the next step size remembers
+SMALLEST = 16 * 2.0**-52  # step relative to the time
+STRETCH = 1.01  # of a step that so reaches its end
+INF = math.inf
+
+
+def is_finite(values: Pointer, at: Run, count: int) -> bool:
+    """Whether all values are, since 0 times infinity is not 0."""
+    return dot(values, at.zeros, 0, count) == 0.0
+
+
+def differentiate(at: Run, p: Pointer, w: Pointer) -> bool:
+    """k_new = f(t_new, y_new); whether it is finite."""
+    call(integer(at.derivative, 0), at.x_new, p, at.k_new, w)
+    at.evaluations[0] += 1.0
+    at.known[0] = 1.0
+    return is_finite(at.k_new, at, at.n)
+
+
+def initial_step(at: Run, p: Pointer, w: Pointer, limit: float) -> float:
+    """A first step over which an explicit Euler step is good to about one percent of y. [hairer1993, section II.4]"""
+    y, y_new = offset(at.x, 1), offset(at.x_new, 1)
+    d0 = d1 = d2 = 0.0
+    for i in range(at.n):
+        scale = at.atol[i] + at.rtol[0] * abs(y[i])
+        d0 += (y[i] / scale) ** 2
+        d1 += (at.k[i] / scale) ** 2
+    h = min(0.01 * math.sqrt(d0 / d1) if min(d0, d1) > 1e-10 else 1e-6, limit)
+    at.x_new[0] = at.x[0] + h
+    for i in range(at.n):
+        y_new[i] = y[i] + h * at.k[i]
+    differentiate(at, p, w)
+    for i in range(at.n):
+        d2 += ((at.k_new[i] - at.k[i]) / (at.atol[i] + at.rtol[0] * abs(y[i]))) ** 2
+    steepest = max(math.sqrt(d2) / h, math.sqrt(d1))
+    wanted = (0.01 / steepest) ** (1.0 / at.error_order[0]) if 1e-15 < steepest < INF else max(1e-6, 1e-3 * h)
+    return min(100.0 * h, wanted, limit)
+
+
+def start(at: Run, p: Pointer, w: Pointer, t_end: float, rows: Pointer) -> bool:
+    """Differentiate the initial state, report it and choose the first step if none is given; whether it is finite."""
+    at.started[0] = 1.0
+    copy(at.x, at.x_new, 1 + at.n)
+    if not is_finite(offset(at.x, 1), at, at.n) or not differentiate(at, p, w):
+        return False
+    copy(at.k_new, at.k, at.n)
+    copy(offset(at.x, 1), rows, integer(at.ny, 0))
+    at.row[0] = 1.0
+    at.last_error[0] = LEAST_ERROR
+    if at.x[0] < t_end and at.next_step[0] == 0.0:
+        at.next_step[0] = initial_step(at, p, w, min(at.max_step[0], t_end - at.x[0]))
+    return True
+
+
+def is_stuck(at: Run) -> bool:
+    """Whether the next step is too small to be tried."""
+    h = at.next_step[0]
+    return h < at.min_step[0] or not h > SMALLEST * abs(at.x[0]) or at.streak[0] > MAX_STREAK
+
+
+def choose_step(at: Run, t_end: float, stops: Pointer) -> None:
+    """The step that error control wishes, but not beyond the next stop or the end."""
+    t, h = at.x[0], min(at.next_step[0], at.max_step[0])
+    stop, n_stops = int(at.stop[0]), integer(at.n_stops, 0)
+    while stop < n_stops and stops[2 * stop] <= t:
+        stop += 1
+    end = min(t_end, stops[2 * stop]) if stop < n_stops else t_end
+    at.x_new[0] = t + h
+    if t + STRETCH * h >= end:
+        at.x_new[0] = end
+        h = end - t
+    at.stop[0] = stop
+    at.h[0] = h
+
+
+def interpolate(at: Run, t: float) -> None:
+    """The state inside the step at the time t, into x_inside, by the polynomial that `dense` has prepared."""
+    theta = (t - at.x[0]) / at.h[0]
+    n, y = at.n, offset(at.x_inside, 1)
+    at.x_inside[0] = t
+    copy(offset(at.F, (at.n_dense - 1) * n), y, n)
+    for j in range(at.n_dense - 1, -1, -1):
+        factor = theta if j % 2 == 0 else 1.0 - theta
+        F = offset(at.F, (j - 1) * n) if j > 0 else offset(at.x, 1)
+        for i in range(n):
+            y[i] = F[i] + factor * y[i]
+
+
+def project_state(at: Run, x: Pointer, p: Pointer, w: Pointer) -> bool:
+    """Project the state x into `projected`, and take note of its residuals and of a wish to stop; whether it succeeds.
+
+    Without a projection, copy the state.
+    """
+    ny, out, address = integer(at.ny, 0), at.projected, integer(at.project, 0)
+    if address == 0:
+        copy(offset(x, 1), out, ny)
+        return True
+    call(address, x, p, out, w)
+    if not is_finite(out, at, at.n + BLOCK) or out[ny + 3] == FAILED:
+        return False
+    if out[ny + 3] == ASKS_TO_STOP:
+        at.asking[0] = 1.0
+    for i in range(3):
+        at.new_residuals[i] = max(at.new_residuals[i], out[ny + i])
+    return True
+
+
+def report(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Pointer, rows: Pointer) -> int:
+    """Write the states at the report times inside the step."""
+    ny, row = integer(at.ny, 0), int(at.row[0])
+    copy(at.residuals, at.new_residuals, 3)
+    if times[row] < at.x_new[0]:
+        call(integer(at.dense, 0), m, p, own, w)
+        if at.outcome[0] != RUNNING:
+            return int(at.outcome[0])
+    while times[row] < at.x_new[0]:
+        interpolate(at, times[row])
+        if not project_state(at, at.x_inside, p, w):
+            at.failed_inside[0] = 1.0
+            return PROJECTION_FAILED
+        copy(at.projected, offset(rows, row * ny), ny)
+        row += 1
+    at.new_row[0] = row
+    return RUNNING
+
+
+def settle(at: Run, p: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows: Pointer) -> int:
+    """Project the end of the step, go past a stop that is there, report if it is a report time, and differentiate.
+
+    A derivative that changes at a stop is evaluated before it, in the step that ends there, and behind it from now on.
+    """
+    ny, row, stop = integer(at.ny, 0), int(at.new_row[0]), int(at.stop[0])
+    if not project_state(at, at.x_new, p, w):
+        return PROJECTION_FAILED
+    y_new = offset(at.x_new, 1)
+    for i in range(ny):
+        if at.projected[i] != y_new[i]:
+            at.known[0] = 0.0
+        y_new[i] = at.projected[i]
+    if stop < integer(at.n_stops, 0) and at.x_new[0] == stops[2 * stop]:
+        at.x_new[0] = min(stops[2 * stop + 1], times[integer(at.n_times, 0) - 1])
+        at.known[0] = 0.0
+    while row < integer(at.n_times, 0) and times[row] <= at.x_new[0]:
+        copy(y_new, offset(rows, row * ny), ny)
+        row += 1
+    at.new_row[0] = row
+    return RUNNING if at.known[0] != 0.0 or differentiate(at, p, w) else NOT_FINITE
+
+
+def ratio_of_steps(at: Run) -> float:
+    """h_next/h = SAFETY last_error^beta / error^(1/order - 3 beta/4), the last error only after a good step.
+
+    [hairer1993, section II.4; hairer1996, section IV.2]
+    """
+    exponent = 1.0 / at.error_order[0] - 0.75 * at.beta[0]
+    ratio: float = SAFETY / at.error[0] ** exponent
+    if at.beta[0] != 0.0 and at.error[0] <= 1.0:
+        ratio *= at.last_error[0] ** at.beta[0]
+    return max(float(at.shrink[0]), min(float(at.growth[0]), ratio))
+
+
+def accept(at: Run) -> None:
+    """Make the end of the step the last good state, and choose the next step."""
+    wished = min(at.next_step[0], at.max_step[0])
+    ratio = ratio_of_steps(at)
+    if at.streak[0] > 0.0:
+        ratio = min(ratio, 1.0)
+    at.next_step[0] = ratio * at.h[0]
+    if at.h[0] < wished:  # cut short by a stop, which is no reason to go on with small steps
+        at.next_step[0] = max(at.next_step[0], wished)
+    at.last_error[0] = max(at.error[0], LEAST_ERROR)
+    at.streak[0] = 0.0
+    at.steps[0] += 1.0
+    at.row[0] = at.new_row[0]
+    copy(at.new_residuals, at.residuals, 3)
+    copy(at.x_new, at.x, 1 + at.n)
+    copy(at.k_new, at.k, at.n)
+
+
+def reject(at: Run, outcome: int) -> None:
+    """Choose a smaller step from the same state."""
+    at.next_step[0] = at.h[0] * (ratio_of_steps(at) if outcome == COLLAPSED else AGAIN)
+    at.streak[0] += 1.0
+    at.rejected[0] += 1.0
+    at.reason[0] = outcome
+
+
+@kernel
+def advance(
+    m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows: Pointer, budget: int
+) -> int:
+    """Go on by at most `budget` attempted steps; the result is a status.
+
+    m and own are the memories of the run and of the method, p and w parameters and scratch of the derivative and the
+    projection; `rows`, one for each of the report times, takes the states there.
+    """
+    at = open_run(m)
+    t_end = times[integer(at.n_times, 0) - 1]
+    if at.started[0] == 0.0 and not start(at, p, w, t_end, rows):
+        return NOT_FINITE
+    for _ in range(budget):
+        if at.x[0] >= t_end:
+            return REACHED
+        if is_stuck(at):
+            return PROJECTION_FAILED if at.reason[0] == PROJECTION_FAILED else COLLAPSED
+        choose_step(at, t_end, stops)
+        at.outcome[0] = RUNNING
+        at.known[0] = at.failed_inside[0] = 0.0
+        call(integer(at.step, 0), m, p, own, w)
+        outcome = int(at.outcome[0])
+        if outcome == RUNNING and at.error[0] > 1.0:
+            outcome = COLLAPSED
+        if outcome == RUNNING:
+            outcome = report(at, m, p, own, w, times, rows)
+        if outcome == RUNNING:
+            outcome = settle(at, p, w, times, stops, rows)
+        if outcome == RUNNING:
+            accept(at)
+            if at.asking[0] != 0.0 and at.x[0] < t_end:
+                return ASKED
+        else:
+            reject(at, outcome)
+    return REACHED if at.x[0] >= t_end else RUNNING

@@ -1,0 +1,201 @@
+"""The memory of a run, which its parts share: a step of a method, error control, reports, projection, stopping.
+
+A method is two pieces of machine code of the one native signature, called as f(m, p, own, w) with this memory m, the
+parameters p and the scratch w of the derivative, and the method's own memory:
+
+    step    from x = (t, y), k = f(t, y), x_new[0] = t_new and h = t_new - t to y_new and `error`, the error of the step
+            in units of the tolerance. Where f(t_new, y_new) is had on the way, it is left in k_new and `known` is 1.
+    dense   for a step that is good enough, the vectors F_j of the solution inside it,
+
+            y(theta) = y + theta (F_0 + (1 - theta) (F_1 + theta (F_2 + (1 - theta) (F_3 + ...)))).
+
+Either may set `outcome`, which it finds RUNNING, to the reason why a smaller step must be tried. Where that was seen
+inside the step, it leaves that (t, y) in x_inside and sets `failed_inside`, else it was at x_new. In Python a method
+has `prepare(n)`, which returns a `Method`.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.native.kernels import Pointer, integer, offset, size_of, take
+
+# Status of a run, and outcome of a step.
+REACHED = 0  # the last report time
+RUNNING = 1  # go on; the step is good
+COLLAPSED = 2  # no step is small enough: a singularity, or a derivative that is not finite; the step is inaccurate
+NOT_FINITE = 3  # initial state or its derivative; a state or a derivative of the step
+PROJECTION_FAILED = 4
+ASKED = 5  # the projection asked for a stop after this step
+
+BLOCK = 4  # vectors are padded with zeros to whole blocks of so many doubles, which machine code takes at once
+
+
+class Run(NamedTuple):
+    """Places in the memory of a run; vectors have n components, those without n in their comment one double."""
+
+    n: int
+    n_dense: int
+    derivative: Pointer  # addresses; project may be 0
+    project: Pointer
+    step: Pointer
+    dense: Pointer
+    ny: Pointer  # components of y, and how many of them count in the error norm
+    n_norm: Pointer
+    n_times: Pointer  # report times, the first the initial and the last the final one
+    n_stops: Pointer  # times at which a step must end, as pairs: the last double before and the first one after
+    x: Pointer  # 1 + n: (t, y) of the last good state, and its derivative
+    k: Pointer  # n
+    x_new: Pointer  # 1 + n: the end of the step
+    k_new: Pointer  # n
+    x_inside: Pointer  # 1 + n: a state inside the step
+    projected: Pointer  # n + BLOCK: what `project` returns
+    zeros: Pointer  # n + BLOCK
+    atol: Pointer  # n; infinite for components that do not count
+    F: Pointer  # n_dense n
+    rtol: Pointer
+    min_step: Pointer
+    max_step: Pointer
+    error_order: Pointer  # constants of error control, see Method
+    beta: Pointer
+    shrink: Pointer
+    growth: Pointer
+    h: Pointer  # of the step that is tried
+    error: Pointer
+    outcome: Pointer
+    known: Pointer  # whether k_new is the derivative at x_new
+    failed_inside: Pointer  # whether the state that failed is x_inside, not x_new
+    started: Pointer
+    next_step: Pointer
+    last_error: Pointer  # of the last good step
+    streak: Pointer  # steps rejected since, and why the last of them
+    reason: Pointer
+    asking: Pointer  # whether the projection wishes the run to stop
+    steps: Pointer
+    rejected: Pointer
+    evaluations: Pointer
+    row: Pointer  # rows written, and with those of the step that is tried
+    new_row: Pointer
+    stop: Pointer  # stops behind
+    residuals: Pointer  # 3: largest |Psi| before, |Psi| after and |Psi_dot| after projection, so far
+    new_residuals: Pointer  # 3: with those of the step that is tried
+    rest: Pointer
+
+
+def take_state(m: Pointer, n: int) -> tuple[Pointer, Pointer]:
+    """(t, y) with y at a whole block and t just before it, so that both are one argument of the derivative."""
+    x, m = take(m, BLOCK + n)
+    return offset(x, BLOCK - 1), m
+
+
+def places(m: Pointer, n: int, n_dense: int) -> Run:
+    _, m = take(m, BLOCK)  # n and n_dense, see `open_run`; so vectors begin at whole blocks
+    x, m = take_state(m, n)
+    k, m = take(m, n)
+    x_new, m = take_state(m, n)
+    k_new, m = take(m, n)
+    x_inside, m = take_state(m, n)
+    projected, m = take(m, n + BLOCK)
+    zeros, m = take(m, n + BLOCK)
+    atol, m = take(m, n)
+    F, m = take(m, n_dense * n)
+    derivative, m = take(m, 1)
+    project, m = take(m, 1)
+    step, m = take(m, 1)
+    dense, m = take(m, 1)
+    ny, m = take(m, 1)
+    n_norm, m = take(m, 1)
+    n_times, m = take(m, 1)
+    n_stops, m = take(m, 1)
+    rtol, m = take(m, 1)
+    min_step, m = take(m, 1)
+    max_step, m = take(m, 1)
+    error_order, m = take(m, 1)
+    beta, m = take(m, 1)
+    shrink, m = take(m, 1)
+    growth, m = take(m, 1)
+    h, m = take(m, 1)
+    error, m = take(m, 1)
+    outcome, m = take(m, 1)
+    known, m = take(m, 1)
+    failed_inside, m = take(m, 1)
+    started, m = take(m, 1)
+    next_step, m = take(m, 1)
+    last_error, m = take(m, 1)
+    streak, m = take(m, 1)
+    reason, m = take(m, 1)
+    asking, m = take(m, 1)
+    steps, m = take(m, 1)
+    rejected, m = take(m, 1)
+    evaluations, m = take(m, 1)
+    row, m = take(m, 1)
+    new_row, m = take(m, 1)
+    stop, m = take(m, 1)
+    residuals, m = take(m, 3)
+    new_residuals, m = take(m, 3)
+    return Run(
+        n, n_dense, derivative, project, step, dense, ny, n_norm, n_times, n_stops, x, k, x_new, k_new, x_inside,
+        projected, zeros, atol, F, rtol, min_step, max_step, error_order, beta, shrink, growth, h, error,
+        outcome, known, failed_inside, started, next_step, last_error, streak, reason, asking, steps, rejected,
+        evaluations, row, new_row, stop, residuals, new_residuals, m,
+    )  # fmt: skip
+
+
+def open_run(m: Pointer) -> Run:
+    """The places of a memory that has been filled."""
+    return places(m, integer(m, 0), integer(m, 1))
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method made ready for vectors of n components, with the constants of its error control."""
+
+    step: int  # addresses
+    dense: int
+    n_dense: int
+    own: NDArray[np.float64]  # its memory as a run begins, of which each run takes a copy
+    error_order: float  # the error of a step behaves as h^error_order
+    beta: float  # weight of the previous error in the step size
+    shrink: float  # smallest and largest ratio of successive steps
+    growth: float
+
+
+class Preparable(Protocol):
+    """What `integrate` knows of a method."""
+
+    @property
+    def name(self) -> str: ...
+
+    def prepare(self, n: int) -> Method: ...
+
+
+def write_integer(place: Pointer, number: int) -> None:
+    """What `integer` reads."""
+    place.view(np.int64)[0] = number
+
+
+def whole_blocks(ny: int) -> int:
+    """The length of vectors of ny components."""
+    return (ny + BLOCK - 1) // BLOCK * BLOCK
+
+
+def allocate(count: int) -> NDArray[np.float64]:
+    """Zeros on a boundary of 64 bytes, the length of a cache line and of the longest vectors."""
+    space = np.zeros(count + 8)
+    start = -(space.ctypes.data // 8) % 8
+    return space[start : start + count]
+
+
+_size = functools.cache(functools.partial(size_of, places))
+
+
+def new_run(n: int, n_dense: int) -> tuple[Run, NDArray[np.float64]]:
+    """Empty memory, taken apart and as a whole."""
+    m = allocate(_size(n, n_dense))
+    m[:2].view(np.int64)[:] = n, n_dense
+    return places(m, n, n_dense), m

@@ -1,0 +1,225 @@
+"""A step of an explicit Runge-Kutta method, and its machine code from the coefficients.
+
+The linear combinations out = y + h sum_j w_j k_j are LLVM code with the weights as constants, one function for each row
+of weights; all else is the same for every method.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from linkwork.dense.vectors import copy, dot
+from linkwork.integrators.advance import differentiate, is_finite
+from linkwork.integrators.explicit import Row, Tableau
+from linkwork.integrators.memory import BLOCK, NOT_FINITE, Method, Run, open_run, take_state, write_integer
+from linkwork.native import cache, machine
+from linkwork.native.kernels import Pointer, call, integer, kernel, offset, size_of, take
+
+OPT = 1  # of the code generator, which has nothing to find out about straight code
+INF = math.inf
+
+
+class Stages(NamedTuple):
+    """Places in the memory of an explicit method with `count` vectors k_i, s of them the stages of a step."""
+
+    x: Pointer  # count (BLOCK + n): the arguments (t, y) of the k_i, each as `take_state` takes it
+    k: Pointer  # count n
+    E_k: Pointer  # n: the two parts of the error
+    E_low_k: Pointer  # n
+    c: Pointer  # count
+    combine: Pointer  # count + 2 + n_dense addresses: for the argument of each k_i, for E_k, E_low_k and each F_j
+    h_n: Pointer  # 2: the step and the length of vectors, which these are told
+    s: Pointer  # 1
+    error_uses_new: Pointer  # 1: whether the error estimate needs k_s
+    rest: Pointer
+
+
+def places(own: Pointer, n: int, n_dense: int, count: int) -> Stages:
+    _, own = take(own, BLOCK)  # count, see `open_stages`; so vectors begin at whole blocks
+    x, own = take(own, count * (BLOCK + n))
+    k, own = take(own, count * n)
+    E_k, own = take(own, n)
+    E_low_k, own = take(own, n)
+    c, own = take(own, count)
+    combine, own = take(own, count + 2 + n_dense)
+    h_n, own = take(own, 2)
+    s, own = take(own, 1)
+    error_uses_new, own = take(own, 1)
+    return Stages(x, k, E_k, E_low_k, c, combine, h_n, s, error_uses_new, own)
+
+
+def open_stages(own: Pointer, at: Run) -> Stages:
+    return places(own, at.n, at.n_dense, integer(own, 0))
+
+
+def stage_argument(at: Run, its: Stages, i: int) -> Pointer:
+    """Where the argument (t, y) of k_i stands."""
+    x, _ = take_state(offset(its.x, i * (BLOCK + at.n)), at.n)
+    return x
+
+
+def evaluate_stage(at: Run, its: Stages, i: int, p: Pointer, w: Pointer) -> None:
+    """k_i = f(t + c_i h, y + h sum_j a_ij k_j), not beyond the end of the step, where f may change."""
+    x = stage_argument(at, its, i)
+    x[0] = min(at.x[0] + its.c[i] * at.h[0], at.x_new[0])
+    call(integer(its.combine, i), offset(at.x, 1), its.k, offset(x, 1), its.h_n)
+    call(integer(at.derivative, 0), x, p, offset(its.k, i * at.n), w)
+    at.evaluations[0] += 1.0
+
+
+def error_norm(at: Run, its: Stages) -> float:
+    """The error of a step in units of the tolerance, in the mean over the components; its form is Tableau's."""
+    y, y_new = offset(at.x, 1), offset(at.x_new, 1)
+    for i in range(at.n):
+        scale = 1.0 / (at.atol[i] + at.rtol[0] * max(abs(y[i]), abs(y_new[i])))
+        its.E_k[i] *= scale
+        its.E_low_k[i] *= scale
+    high, low = dot(its.E_k, its.E_k, 0, at.n), dot(its.E_low_k, its.E_low_k, 0, at.n)
+    if high == 0.0:
+        return 0.0
+    return high / math.sqrt(integer(at.n_norm, 0) * (high + 0.01 * low))
+
+
+def find_failure(at: Run, its: Stages, count: int) -> None:
+    """Look for the first of the k_i, i < count, that is not finite."""
+    at.outcome[0] = NOT_FINITE
+    for i in range(count - 1, 0, -1):
+        if not is_finite(offset(its.k, i * at.n), at, at.n):
+            at.failed_inside[0] = 0.0 if i == integer(its.s, 0) else 1.0  # k_s is evaluated at the end
+            copy(stage_argument(at, its, i), at.x_inside, 1 + at.n)
+
+
+def differentiate_end(at: Run, its: Stages, p: Pointer, w: Pointer) -> None:
+    """k_s = f(t_new, y_new)."""
+    differentiate(at, p, w)
+    copy(at.k_new, offset(its.k, integer(its.s, 0) * at.n), at.n)
+
+
+@kernel
+def step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
+    """A step with its error estimate, as memory.py asks for."""
+    at = open_run(m)
+    its = open_stages(own, at)
+    s, count = integer(its.s, 0), integer(own, 0)
+    y_new = offset(at.x_new, 1)
+    its.h_n[0] = at.h[0]
+    copy(at.k, its.k, at.n)
+    for i in range(1, s):
+        evaluate_stage(at, its, i, p, w)
+    call(integer(its.combine, s), offset(at.x, 1), its.k, y_new, its.h_n)
+    if integer(its.error_uses_new, 0) != 0:
+        differentiate_end(at, its, p, w)
+    call(integer(its.combine, count), at.zeros, its.k, its.E_k, its.h_n)
+    call(integer(its.combine, count + 1), at.zeros, its.k, its.E_low_k, its.h_n)
+    at.error[0] = error_norm(at, its)
+    if not (at.error[0] < INF and is_finite(y_new, at, at.n)):
+        find_failure(at, its, s)
+
+
+@kernel
+def dense(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
+    """k_s, the stages for dense output alone, and the F_j, as memory.py asks for."""
+    at = open_run(m)
+    its = open_stages(own, at)
+    s, count = integer(its.s, 0), integer(own, 0)
+    if at.known[0] == 0.0:
+        differentiate_end(at, its, p, w)
+    for i in range(s + 1, count):
+        evaluate_stage(at, its, i, p, w)
+    for j in range(at.n_dense):
+        call(integer(its.combine, count + 2 + j), at.zeros, its.k, offset(at.F, j * at.n), its.h_n)
+    for i in range(s, count):
+        if not is_finite(offset(its.k, i * at.n), at, at.n):
+            find_failure(at, its, count)
+
+
+@functools.cache
+def prepare(method: Tableau, n: int) -> Method:
+    """The method with memory for vectors of n components."""
+    count, n_dense = len(method.rows), len(method.W)
+    own = np.zeros(size_of(places, n, n_dense, count))
+    write_integer(own, count)
+    its = places(own, n, n_dense, count)
+    its.c[:] = method.c
+    its.combine.view(np.int64)[:] = combinations(method)
+    write_integer(its.h_n[1:], n)
+    write_integer(its.s, method.stages)
+    write_integer(its.error_uses_new, len(method.E) > method.stages)
+    control = method.error_order, method.beta, method.shrink, method.growth
+    return Method(step.address, dense.address, n_dense, own, *control)
+
+
+@functools.cache
+def combinations(method: Tableau) -> tuple[int, ...]:
+    """Addresses of machine code for every row of weights, in the order of `Stages.combine`."""
+    rows = (*method.rows, method.E, method.E_low, *method.W)
+    names = [f"{method.name}_{i}" for i in range(len(rows))]
+    text = "\n".join(combination(name, row) for name, row in zip(names, rows, strict=True))
+    code = cache.cached([text, machine.host(), str(OPT)], lambda: machine.assemble(text, OPT))
+    addresses = machine.load(code, names)
+    return tuple(addresses[name] for name in names)
+
+
+def combination(name: str, weights: Row) -> str:
+    """LLVM code of out = y + h sum_j w_j k_j, where `h_n` holds h and n, and k_j begins at j n.
+
+    Blocks are added up but for the last k_j, which has just been computed. Its components are taken one by one, so that
+    what follows from the first of them does not wait for the others: velocities are known before accelerations.
+    """
+    terms = [(j, f"double {float_bits(w)}") for j, w in enumerate(weights) if w] or [(0, "double 0.0")]
+    *sum_of_blocks, (last, weight) = terms
+    lines = [
+        f"define void @{name}(ptr %y, ptr noalias %k, ptr noalias %out, ptr %h_n) nounwind {{",
+        "%h = load double, ptr %h_n",
+        "%n_place = getelementptr double, ptr %h_n, i64 1",
+        "%n = load i64, ptr %n_place",
+        "%h_first = insertelement <4 x double> poison, double %h, i64 0",
+        "%h4 = shufflevector <4 x double> %h_first, <4 x double> poison, <4 x i32> zeroinitializer",
+        f"%hw = fmul {weight}, %h",
+    ]
+    for j, _ in terms:
+        lines += [f"%jn{j} = mul i64 %n, {j}", f"%k{j} = getelementptr double, ptr %k, i64 %jn{j}"]
+    lines += ["br label %block", "block:", "%i = phi i64 [ 0, %0 ], [ %next, %block ]"]
+    total = "zeroinitializer"
+    for j, w in sum_of_blocks:
+        lines += [
+            f"%p{j} = getelementptr double, ptr %k{j}, i64 %i",
+            f"%v{j} = load <4 x double>, ptr %p{j}, align 8",
+            f"%t{j} = fmul contract <4 x double> %v{j}, <{', '.join([w] * BLOCK)}>",
+            f"%s{j} = fadd contract <4 x double> {total}, %t{j}",
+        ]
+        total = f"%s{j}"
+    lines += [
+        "%from = getelementptr double, ptr %y, i64 %i",
+        "%y4 = load <4 x double>, ptr %from, align 8",
+        f"%change = fmul contract <4 x double> %h4, {total}",
+        "%before = fadd contract <4 x double> %y4, %change",
+    ]
+    for c in range(BLOCK):
+        lines += [
+            f"%i{c} = add i64 %i, {c}",
+            f"%p{last}.{c} = getelementptr double, ptr %k{last}, i64 %i{c}",
+            f"%v{last}.{c} = load double, ptr %p{last}.{c}",
+            f"%t{last}.{c} = fmul contract double %v{last}.{c}, %hw",
+            f"%before{c} = extractelement <4 x double> %before, i64 {c}",
+            f"%sum{c} = fadd contract double %before{c}, %t{last}.{c}",
+            f"%to{c} = getelementptr double, ptr %out, i64 %i{c}",
+            f"store double %sum{c}, ptr %to{c}",
+        ]
+    lines += [
+        f"%next = add i64 %i, {BLOCK}",
+        "%more = icmp slt i64 %next, %n",
+        "br i1 %more, label %block, label %done",
+        "done:",
+        "ret void",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+def float_bits(number: float) -> str:
+    return f"0x{np.float64(number).view(np.uint64):016X}"
