@@ -38,7 +38,7 @@ loop:
   %middle = lshr i64 %sum, 1
   %at = getelementptr double, ptr %knots, i64 %middle
   %knot = load double, ptr %at
-  %right = fcmp oge double %x, %knot
+  %right = fcmp uge double %x, %knot
   %low1 = select i1 %right, i64 %middle, i64 %low
   %high1 = select i1 %right, i64 %high, i64 %middle
   %gap = sub i64 %high1, %low1
@@ -259,7 +259,9 @@ class _Emitter:
             emit(f"{name} = call double @{op}({', '.join(f'double {x}' for x in a)})")
         elif op in ("min", "max"):
             emit(f"{name}.c = fcmp {'olt' if op == 'min' else 'ogt'} double {a[0]}, {a[1]}")
-            emit(f"{name} = select i1 {name}.c, double {a[0]}, double {a[1]}")
+            emit(f"{name}.m = select i1 {name}.c, double {a[0]}, double {a[1]}")  # one instruction, b if a is NaN
+            emit(f"{name}.u = fcmp uno double {a[0]}, 0.0")
+            emit(f"{name} = select i1 {name}.u, double {a[0]}, double {name}.m")
         elif op in ("lt", "le"):
             emit(f"{name}.c = fcmp o{op} double {a[0]}, {a[1]}")
             emit(f"{name} = uitofp i1 {name}.c to double")
@@ -271,7 +273,9 @@ class _Emitter:
             emit(f"{name}.n = fcmp olt double {a[0]}, 0.0")
             emit(f"{name}.q = uitofp i1 {name}.p to double")
             emit(f"{name}.m = uitofp i1 {name}.n to double")
-            emit(f"{name} = fsub double {name}.q, {name}.m")
+            emit(f"{name}.s = fsub double {name}.q, {name}.m")
+            emit(f"{name}.u = fcmp uno double {a[0]}, 0.0")
+            emit(f"{name} = select i1 {name}.u, double {a[0]}, double {name}.s")
         elif op == "spline":
             knots, coefficients, order = node.value
             table = self.table(knots, coefficients)
