@@ -516,7 +516,7 @@ def kinematics(
         "dof": 0,
         "redundant": len(e.rows) - rank.rank,
         "parameters": dict(model.parameters),
-        "versions": {name: version(name) for name in ("linkwork", "numpy", "llvmlite", "numba")},
+        "versions": {name: version(name) for name in ("linkwork", "numpy", "llvmlite")},
     }
     inertia = np.diag(Place(true, *true.start()).M)
     loaded = bool(np.any(inertia > 0.0) or model.forces)

@@ -153,7 +153,7 @@ def simulate(
         "notes": notes(model, start, rank),
         "parameters": dict(model.parameters),
         "units": {name: unit for driver in model.drivers for name, unit in _units_of(driver).items()},
-        "versions": {name: version(name) for name in ("linkwork", "numpy", "llvmlite", "numba")},
+        "versions": {name: version(name) for name in ("linkwork", "numpy", "llvmlite")},
     }
     rows: list[Array] = []
     last: Slice | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,6 +96,7 @@ class NativeFunction:
     outputs: int
     work: int
     operations: int = 0  # of a sequence
+    code: machine.Code | None = field(default=None, repr=False)  # its owner, unless that is a kernel
 
     def __call__(self, x: Array, p: Array) -> Array:
         x, p = np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(p, dtype=float)
@@ -135,8 +136,8 @@ def compile_programs(programs: Sequence[Program], parameters: Sequence[Expr]) ->
             sizes[program.head] = (inputs, program.head_outputs, outputs + work, operations)
     text = "\n".join([*texts, _declarations(tables)])
     code = cache.cached([text, machine.host(), str(OPT)], lambda: machine.assemble(text, OPT))
-    addresses = machine.load(code, sizes)
-    return {name: NativeFunction(name, addresses[name], *size) for name, size in sizes.items()}
+    loaded = machine.load(code, sizes)
+    return {name: NativeFunction(name, loaded.addresses[name], *size, loaded) for name, size in sizes.items()}
 
 
 ARGUMENTS = "ptr noalias readonly %x, ptr noalias readonly %p, ptr noalias %y, ptr noalias %w"
