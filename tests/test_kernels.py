@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import math
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -353,11 +354,11 @@ def test_an_installation_without_numba_compiles_what_was_shipped(folder: Path, t
 
 
 def test_the_text_of_a_kernel_is_for_no_processor_in_particular() -> None:
-    """No target, and nothing wider than a number; numba's own effort is what it was afterwards."""
+    """No target, no vectors, and no attributes, which depend on the version of LLVM; numba is left as it was."""
     before = numba.core.config.OPT
     text = translate(smooth)
     assert before == numba.core.config.OPT
-    assert "target" not in text
+    assert not re.search(r"target|attributes|lifetime| #\d", text)
     assert " x double>" not in text
     assert text.count("define ") == text.count("define internal ") + 1
 

@@ -30,6 +30,8 @@ OPTIONS = {
     **{"error_model": "numpy", "boundscheck": False, "fastmath": {"contract"}},
     **{"no_cpython_wrapper": True, "no_cfunc_wrapper": True},
 }
+# The processor, names of files, and what LLVM finds again and writes differently in other versions.
+OF_THIS_BUILD = r"^(?:target|source_filename|; ModuleID|attributes #|.*@llvm\.lifetime\.).*\n| #\d+(?=[ ,\n])"
 
 _native: dict[Any, Any] = {}  # kernels share the functions they call, which numba then translates once
 _translating = RLock()
@@ -43,10 +45,8 @@ def find_kernels(package: str) -> Iterator[Kernel]:
             continue  # a module without kernels, which may import packages that are not needed here
         parts = (package, *path.relative_to(root).with_suffix("").parts)
         for value in vars(import_module(".".join(parts).removesuffix(".__init__"))).values():
-            entries = (
-                value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else (value,)
-            )
-            for entry in entries:
+            entries = value.values() if isinstance(value, dict) else value
+            for entry in entries if isinstance(value, dict | list | tuple) else (value,):
                 kernel = getattr(entry, "kernel", entry)
                 if isinstance(kernel, Kernel):
                     yield kernel
@@ -84,7 +84,7 @@ def translate(kernel: Kernel) -> str:
             item.linkage, item.name = "internal", f"{kernel.name}.{k}"  # numba's names are long and tell the build
     machine.simplify(module)
     _check_self_contained(kernel.name, module)
-    return re.sub(r"^(target|source_filename|; ModuleID).*\n", "", str(module), flags=re.MULTILINE)
+    return re.sub(OF_THIS_BUILD, "", str(module), flags=re.MULTILINE)
 
 
 def _with_native_globals(function: FunctionType) -> FunctionType:
@@ -92,12 +92,10 @@ def _with_native_globals(function: FunctionType) -> FunctionType:
     names: dict[str, Any] = {"__name__": function.__module__, "__builtins__": __builtins__}
     for name, value in read_globals(function).items():
         if isinstance(value, FunctionType):
-            if value in _intrinsics():
-                value = _intrinsics()[value]
-            else:
-                if value not in _native:
-                    _native[value] = import_module("numba").njit(**OPTIONS)(_with_native_globals(value))
-                value = _native[value]
+            if value not in _native:
+                made = _intrinsics().get(value)
+                _native[value] = made or import_module("numba").njit(**OPTIONS)(_with_native_globals(value))
+            value = _native[value]
         names[name] = value
     return FunctionType(function.__code__, names, function.__name__, function.__defaults__)
 
