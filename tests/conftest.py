@@ -9,12 +9,16 @@ import numpy as np
 import pytest
 
 from linkwork.formulations import FORMULATIONS
+from linkwork.view import report
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Compiled code is kept with pytest's own cache: its keys are its contents, so that it is never out of date."""
     if "LINKWORK_CACHE_DIR" not in os.environ:  # the workers of pytest-xdist find it set by the run they belong to
-        os.environ["LINKWORK_CACHE_DIR"] = str(config.cache.mkdir("compiled"))
+        folder = config.cache.mkdir("compiled")
+        folder.chmod(0o700)  # else not trusted, where files are open to the group unless said otherwise
+        os.environ["LINKWORK_CACHE_DIR"] = str(folder)
+    report.PATIENCE = 3600.0  # how long a command takes must not decide what a test sees
 
 
 @pytest.hookimpl(tryfirst=True)

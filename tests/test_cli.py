@@ -415,10 +415,15 @@ def test_a_bar_appears_only_when_work_takes_long(seconds: float, monkeypatch: py
     assert ("crank: t = 1.5 s" in shown) == ("25%" in shown) == (seconds > 0.2)
 
 
-def test_no_bar_appears_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("seconds", [0.0, 0.5])
+def test_one_line_appears_where_there_is_no_terminal(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linkwork.view.report.PATIENCE", 0.2)
     monkeypatch.setattr("sys.stderr", io.StringIO())
     with progress("crank") as moved:
         assert moved is None
+        time.sleep(seconds)
+    lines = cast(io.StringIO, sys.stderr).getvalue().splitlines()
+    assert [line.split(";")[0] for line in lines] == ["linkwork: crank: compiling and computing"] * (seconds > 0.2)
 
 
 # plot

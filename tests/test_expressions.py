@@ -11,6 +11,7 @@ import subprocess
 import sys
 import unicodedata
 from fractions import Fraction
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from linkwork.expressions.evaluation import GRAPH, RING, evaluate, numpy_arithme
 from linkwork.expressions.graph import (
     ONE,
     ZERO,
+    Expr,
     absolute,
     atan2,
     constant,
@@ -192,7 +194,7 @@ def test_the_graph_is_the_same_in_every_process():
 def test_what_has_no_finite_value_is_not_folded():
     for e in (ONE / ZERO, log(ZERO), sqrt(-ONE), constant(1e300) * constant(1e300), exp(constant(1000.0))):
         assert not e.is_constant
-    assert math.isnan(evaluate([ONE / ZERO], {})[0])
+    assert evaluate([ONE / ZERO], {})[0] == math.inf
     assert evaluate([1e200 * (1e200 * x)], {x: 1e-300}) == [1e200 * (1e200 * 1e-300)]
     assert evaluate([1e-200 * (1e-200 * x)], {x: 1e300}) == [1e-200 * (1e-200 * 1e300)]
     assert evaluate([x / 5e-324], {x: 1e-323}) == [2.0]
@@ -776,3 +778,32 @@ def test_code_names_its_arguments():
     hostile = symbol("*/ int main() {} /*\nimport os")
     assert "*/ int" not in c([hostile])
     assert "\nimport os" not in python([hostile])
+
+
+def test_threads_build_the_same_expressions_as_one() -> None:
+    """Each thread builds sums of its own symbols: none meets another's, and no two nodes share a serial."""
+    made: list[list[tuple[str, Expr]]] = [[] for _ in range(4)]
+
+    def build(thread: int) -> None:
+        for k in range(300):
+            name = f"thread {thread} {k}"
+            shared, own = symbol(f"common {k}"), symbol(name)
+            made[thread].append((name, sin(own) * own + cos(own) / (own + 2.0) + shared * shared))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-7)
+    try:
+        threads = [Thread(target=build, args=(k,)) for k in range(len(made))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    for expressions in made:
+        for k, (name, expression) in enumerate(expressions):
+            names = {node.value for node in ordered([expression]) if node.op == "symbol"}
+            assert names == {name, f"common {k}"}
+    nodes = ordered(expression for expressions in made for _, expression in expressions)
+    assert len({node.serial for node in nodes}) == len(nodes)
+    assert len({(node.op, node.value, node.args) for node in nodes}) == len(nodes)

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import os
+import re
+import resource
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
+from zipfile import ZipFile
 
+import numba
 import numpy as np
 import pytest
 
+import linkwork
+from linkwork.expressions import graph
+from linkwork.motion.results import fill_report
 from linkwork.native import cache, kernels, machine
-from linkwork.native.kernels import Pointer, call, integer, kernel, offset, size_of, take
+from linkwork.native.kernels import Pointer, call, integer, kernel, offset, put_integer, size_of, take
+from linkwork.native.lowering import NativeFunction, Program, compile_programs
+from linkwork.native.translation import find_kernels, translate
 
 HALF = 0.5
 
@@ -83,9 +96,9 @@ def sum_squares(n: int, x: Pointer, w: Pointer) -> int:
 def test_memory_is_described_once_by_the_function_that_takes_it_apart() -> None:
     """Machine code and Python find the same places in memory of exactly the size that `size_of` tells."""
     x = np.array([3.0, 4.0, 12.0, 0.0])
-    x[3:].view(np.int64)[0] = 2**62 + 1  # no double holds this number
+    put_integer(x, 3, 2**62 + 1)  # no double holds this number
     assert integer(x, 3) == 2**62 + 1
-    x[3:].view(np.int64)[0] = 7
+    put_integer(x, 3, 7)
     size = size_of(places, 3)
     assert size == 7
     native, stepped = np.zeros(size), np.zeros(size)
@@ -137,14 +150,14 @@ def test_a_kernel_that_cannot_stand_alone_says_what_it_needs(faulty: kernels.Ker
 
 
 def test_content_of_a_kernel_includes_its_constants_and_what_it_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = kernels._content(smooth.python)
+    before = kernels._content(smooth.python, kernels._bytecode)
     monkeypatch.setitem(globals(), "HALF", 0.25)
-    assert kernels._content(smooth.python) != before
+    assert kernels._content(smooth.python, kernels._bytecode) != before
     monkeypatch.undo()
-    assert kernels._content(smooth.python) == before
+    assert kernels._content(smooth.python, kernels._bytecode) == before
     monkeypatch.setitem(globals(), "mean", max)
     with pytest.raises(TypeError, match="'mean'"):
-        kernels._content(smooth.python)
+        kernels._content(smooth.python, kernels._bytecode)
 
 
 IR = """
@@ -158,9 +171,9 @@ define void @twice(ptr %x, ptr %p, ptr %y, ptr %w) {
 
 
 def test_llvm_text_becomes_a_function() -> None:
-    addresses = machine.load(machine.assemble(IR, opt=1), ["twice"])
+    code = machine.load(machine.assemble(IR, opt=1), ["twice"])
     x, y = np.array([1.25]), np.zeros(1)
-    call(addresses["twice"], x, x, y, x)
+    call(code.addresses["twice"], x, x, y, x)
     assert y[0] == 2.5
 
 
@@ -207,7 +220,7 @@ def test_a_damaged_entry_is_ignored_and_rewritten(folder: Path, damage: str) -> 
     good = path.read_bytes()
     flipped = bytearray(good)
     flipped[-7] ^= 1
-    foreign = good.replace(cache._key(["key"]), cache._key(["another key"]))
+    foreign = good.replace(cache.digest(["key"]), cache.digest(["another key"]))
     bad = {"flip": bytes(flipped), "truncate": good[:-1], "empty": b"", "append": good + b"\0", "foreign": foreign}
     path.write_bytes(bad[damage])
     assert cache.cached(["key"], build) == bytes(range(256))
@@ -234,30 +247,175 @@ def test_a_read_only_directory_serves_what_it_has(folder: Path) -> None:
     assert len(calls) == 2
 
 
+def test_code_that_others_could_have_written_is_not_loaded(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A directory or an entry that others may write or own is left alone, with one message for a directory."""
+    build, calls = builder(b"code")
+    cache.cached(["key"], build)
+    (entry,) = folder.iterdir()
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert entry.stat().st_mode & 0o777 == 0o600
+    for path, mode in ((folder, 0o770), (folder, 0o702), (entry, 0o620), (entry, 0o602)):
+        before = path.stat().st_mode
+        path.chmod(mode)
+        assert cache.cached(["key"], build) == b"code"
+        path.chmod(before)
+    assert len(calls) == 5
+    cache.cached(["key"], build)
+    assert len(calls) == 5
+    if os.getuid() == 0:
+        os.chown(folder, 4711, -1)
+    else:
+        monkeypatch.setattr(os, "getuid", lambda: 4711)
+    cache.cached(["key"], build)
+    assert len(calls) == 6
+    assert capsys.readouterr().err.count(str(folder)) == 1
+
+
 def test_the_entries_unused_for_longest_go_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     build, _ = builder(bytes(1000))
     for name in "abcd":
         cache.cached([name], build)
     for age, name in enumerate("acbd"):
-        os.utime(folder / (cache._key([name]).hex() + cache.SUFFIX), (1000 - age, 1000 - age))
+        os.utime(folder / (cache.digest([name]).hex() + cache.SUFFIX), (1000 - age, 1000 - age))
     monkeypatch.setattr(cache, "LIMIT", 4000)
     cache.cached(["e"], build)
     kept = {path.stem for path in folder.iterdir()}
-    assert kept == {cache._key([name]).hex() for name in "ace"}
+    assert kept == {cache.digest([name]).hex() for name in "ace"}
 
 
 WARM = """
 import sys
 import linkwork.native.kernels as kernels
 assert "llvmlite" not in sys.modules and "numba" not in sys.modules
-from linkwork.integrators.loop import advance
-advance.address
+from linkwork.motion.results import fill_report
+fill_report.address
 print("numba" in sys.modules)
 """
 
 
-def test_numba_is_imported_only_to_compile(folder: Path) -> None:
-    def run() -> str:
-        return subprocess.run([sys.executable, "-c", WARM], check=True, capture_output=True, text=True).stdout.strip()
+def output_of(script: str, *arguments: str) -> str:
+    return subprocess.run([sys.executable, "-c", script, *arguments], check=True, capture_output=True, text=True).stdout
 
-    assert [run(), run()] == ["True", "False"]
+
+def test_numba_is_imported_only_to_compile(folder: Path) -> None:
+    assert [output_of(WARM).strip(), output_of(WARM).strip()] == ["True", "False"]
+
+
+def test_every_kernel_of_linkwork_is_found_to_be_shipped() -> None:
+    """Whatever kernel any module holds in any way is among those that are translated when a wheel is built."""
+    for path in sorted(Path(linkwork.__file__).parent.rglob("*.py")):
+        parts = path.relative_to(Path(linkwork.__file__).parents[1]).with_suffix("").parts
+        if parts[-1] != "__main__":
+            import_module(".".join(parts).removesuffix(".__init__"))
+    found = list(find_kernels("linkwork"))
+    alive = [k for k in gc.get_objects() if type(k) is kernels.Kernel and k.python.__module__.startswith("linkwork.")]
+    assert {"project", "qr"} <= {k.name for k in found}
+    contents = {kernels.member_name(k) for k in found}
+    assert {kernels.member_name(k) for k in alive} == contents
+    assert len(contents) == len({(k.python.__module__, k.name) for k in found})  # no text stands for two kernels
+
+
+WITHOUT_NUMBA = """
+import sys
+from importlib.abc import MetaPathFinder
+from pathlib import Path
+
+class Missing(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name == "numba":
+            raise ModuleNotFoundError("No module named 'numba'", name="numba")
+
+sys.meta_path.insert(0, Missing())
+import numpy as np
+from linkwork.errors import UsageError
+from linkwork.native import kernels
+from linkwork.motion.results import fill_report
+kernels.SHIPPED = Path(sys.argv[1])
+try:
+    fill_report.address
+except UsageError as error:
+    print(error.code)
+else:
+    print("compiled")
+"""
+
+
+def test_an_installation_without_numba_compiles_what_was_shipped(folder: Path, tmp_path: Path) -> None:
+    """Text in the archive is enough; where it is missing, or of other source, the error says what to do."""
+    archive = tmp_path / "kernels.zip"
+    assert output_of(WITHOUT_NUMBA, str(archive)).strip() == "no-numba"
+    for name, outcome in ((kernels.member_name(fill_report), "compiled"), ("of other source", "no-numba")):
+        with ZipFile(archive, "w") as shipped:
+            shipped.writestr(name, translate(fill_report))
+        assert output_of(WITHOUT_NUMBA, str(archive)).strip() == outcome
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_the_text_of_a_kernel_is_for_no_processor_in_particular() -> None:
+    """No target, no vectors, and no attributes, which depend on the version of LLVM; numba is left as it was."""
+    before = numba.core.config.OPT
+    text = translate(smooth)
+    assert before == numba.core.config.OPT
+    assert not re.search(r"target|attributes|lifetime| #\d", text)
+    assert " x double>" not in text
+    assert text.count("define ") == text.count("define internal ") + 1
+
+
+def test_the_source_of_a_kernel_is_the_same_for_every_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name of a text depends on source and constants, not on bytecode, which differs between versions."""
+    before = kernels.member_name(smooth)
+    monkeypatch.setattr(kernels, "_bytecode", lambda _: [os.urandom(8)])
+    assert kernels.member_name(smooth) == before
+    monkeypatch.setitem(globals(), "HALF", 0.25)
+    assert kernels.member_name(smooth) != before
+
+
+def resident() -> float:
+    """Memory of this process in MB."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the size of a process is read from /proc")
+def test_machine_code_is_freed_with_its_last_function() -> None:
+    """500 systems loaded and dropped leave no trace; what one function of a system still holds stays callable.
+
+    One engine takes about 0.1 MB, so that 500 of them would be 50.
+    """
+    x = [graph.symbol("x"), graph.symbol("y")]
+
+    def system() -> dict[str, NativeFunction]:
+        return compile_programs([Program("f", x, [graph.sin(x[0]) * x[1]]), Program("g", x, [x[0] - x[1]])], [])
+
+    kept = system()["f"]
+    for _ in range(50):  # until the pools of the allocator are filled
+        system()
+    gc.collect()
+    before = resident()
+    for _ in range(500):
+        assert system()["g"](np.array([3.0, 1.0]), np.zeros(0))[0] == 2.0
+    gc.collect()
+    assert resident() - before < 4.0
+    assert kept(np.array([0.5, 2.0]), np.zeros(0))[0] == 2.0 * math.sin(0.5)
+
+
+def test_threads_compile_load_and_call_at_once(folder: Path) -> None:
+    """One kernel asked for by eight threads is loaded once; sequences of their own give their own results."""
+    x = graph.symbol("x")
+
+    @kernel
+    def square(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+        y[0] = x[0] * x[0]
+
+    def use(k: int) -> tuple[int, float, float]:
+        f = compile_programs([Program("f", [x], [graph.sin(x) * float(k)])], [])["f"]
+        y = np.zeros(1)
+        square(np.array([float(k)]), np.zeros(1), y, np.zeros(1))
+        return square.address, f(np.array([0.3]), np.zeros(0))[0], y[0]
+
+    with ThreadPoolExecutor(8) as threads:
+        results = list(threads.map(use, range(40)))
+    assert len({address for address, _, _ in results}) == 1
+    np.testing.assert_allclose([value for _, value, _ in results], math.sin(0.3) * np.arange(40), rtol=1e-15)
+    assert [value for _, _, value in results] == [float(k * k) for k in range(40)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import subprocess
 import sys
@@ -14,8 +15,8 @@ import pytest
 from random_mechanisms import Random
 
 from linkwork.expressions.derivatives import PARTIALS
-from linkwork.expressions.evaluation import GRAPH, evaluate, ordered
-from linkwork.expressions.graph import ONE, ZERO, Expr, constant, cos, maximum, sin, spline, symbol
+from linkwork.expressions.evaluation import GRAPH, evaluate, numpy_arithmetic, ordered
+from linkwork.expressions.graph import ONE, ZERO, Expr, constant, cos, maximum, minimum, sin, spline, symbol
 from linkwork.native import lowering
 from linkwork.native.lowering import NativeFunction, Program, compile_programs
 
@@ -75,6 +76,33 @@ def test_equal_arguments_and_zeros(op: str) -> None:
         defined = np.isfinite(interpreted)
         np.testing.assert_allclose(native[defined], interpreted[defined], rtol=1e-15, atol=0)
         assert not np.any(np.isfinite(native[~defined]))
+
+
+SPECIAL = (math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -3.0, 1e300, -1e300, 5e-324)
+
+
+@pytest.mark.parametrize("op", sorted(GRAPH))
+def test_what_is_not_finite_is_the_same_for_floats_arrays_and_machine_code(op: str) -> None:
+    """NaN, infinities and signed zeros of every operation by IEEE 754; finite values to rounding."""
+    outputs = operation(op)
+    f = compiled(outputs)
+    for x in itertools.product(SPECIAL, repeat=ARGUMENTS.get(op, 1)):
+        at = dict(zip(X, x, strict=False))
+        native = f(np.array([*x, 0.0, 0.0][:3]), np.zeros(0))
+        interpreted = np.array(evaluate(outputs, at))
+        with np.errstate(all="ignore"):
+            vectorized = evaluate(outputs, {s: np.array([v]) for s, v in at.items()}, numpy_arithmetic())
+        for other in (native, np.array(vectorized).ravel()):
+            np.testing.assert_allclose(other, interpreted, rtol=1e-15, atol=0, err_msg=f"{op}{x}")
+            zero = interpreted == 0
+            np.testing.assert_array_equal(np.signbit(other[zero]), np.signbit(interpreted[zero]), f"{op}{x}")
+
+
+def test_a_number_that_is_not_one_is_neither_the_larger_nor_the_smaller() -> None:
+    """max and min of NaN are NaN on either side: a force without a value must not look like one of 0."""
+    f = compiled([maximum(X[0], X[1]), minimum(X[0], X[1])])
+    for x in ([math.nan, 1.0, 0.0], [1.0, math.nan, 0.0]):
+        assert np.all(np.isnan(f(np.array(x), np.zeros(0))))
 
 
 def test_the_lists_of_operations_name_the_same_ones() -> None:

@@ -42,7 +42,7 @@ def whole(path: str | Path) -> Iterator[Path]:
         try:
             os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
             yield part
-            with open(part, "rb") as written:
+            with open(part, "r+b") as written:  # Windows writes through only what is open for writing
                 os.fsync(written.fileno())
             if mode is not None:
                 part.chmod(mode)

@@ -45,16 +45,35 @@ def ordered(outputs: Iterable[Expr], given: Iterable[Expr] = ()) -> list[Expr]:
 
 @cache
 def float_arithmetic() -> Arithmetic:
-    """Python floats; an operation without a finite value gives NaN."""
+    """Python floats with the values of IEEE 754 where Python raises: infinite at a pole or beyond range, else NaN."""
 
-    def total(f: Callable[..., float]) -> Callable[..., float]:
-        def value(*args: float) -> float:
+    def total(f: Callable[[float], float]) -> Callable[[float], float]:
+        def value(x: float) -> float:
             try:
-                return f(*args)
-            except (ValueError, ZeroDivisionError, OverflowError):
+                return f(x)
+            except ValueError:
                 return math.nan
 
         return value
+
+    def quotient(a: float, b: float) -> float:
+        return a / b if b else a * math.copysign(math.inf, b)
+
+    def exp(x: float) -> float:
+        try:
+            return math.exp(x)
+        except OverflowError:
+            return math.inf
+
+    def power(a: float, b: float) -> float:
+        try:
+            return math.pow(a, b)
+        except OverflowError:
+            pass
+        except ValueError:
+            if a:
+                return math.nan
+        return math.copysign(math.inf, a) if b % 2 == 1 else math.inf
 
     def cubic(x: float, data: Any) -> float:
         knots, coefficients, order = data
@@ -69,13 +88,15 @@ def float_arithmetic() -> Arithmetic:
     return {
         **RING,
         **functions,
-        "div": total(operator.truediv),
-        "pow": total(math.pow),
+        "div": quotient,
+        "pow": power,
+        "exp": exp,
+        "log": lambda x: functions["log"](x) if x else -math.inf,
         "abs": abs,
-        "sign": lambda x: float(x > 0) - float(x < 0),
+        "sign": lambda x: float(x > 0) - float(x < 0) if x == x else x,
         "atan2": math.atan2,
-        "min": min,
-        "max": max,
+        "min": lambda a, b: a if a < b or a != a else b,
+        "max": lambda a, b: a if a > b or a != a else b,
         "lt": lambda a, b: float(a < b),
         "le": lambda a, b: float(a <= b),
         "select": lambda c, a, b: a if c != 0 else b,
@@ -103,12 +124,12 @@ def numpy_arithmetic() -> Arithmetic:
         "div": np.divide,
         "pow": np.power,
         **{name: getattr(np, name) for name in ("sin", "cos", "tan", "sqrt", "exp", "log", "tanh")},
-        "abs": lambda x: np.where(np.real(x) < 0, -x, x),
+        "abs": lambda x: np.where(np.signbit(np.real(x)), -x, x),
         "sign": lambda x: np.sign(np.real(x)),
         **{name: getattr(np, name.replace("a", "arc", 1)) for name in ("asin", "acos", "atan")},
         "atan2": np.arctan2,
-        "min": np.minimum,
-        "max": np.maximum,
+        "min": lambda a, b: np.where((np.real(a) < np.real(b)) | np.isnan(a), a, b),
+        "max": lambda a, b: np.where((np.real(a) > np.real(b)) | np.isnan(a), a, b),
         "lt": lambda a, b: np.less(np.real(a), np.real(b)) * 1.0,
         "le": lambda a, b: np.less_equal(np.real(a), np.real(b)) * 1.0,
         "select": lambda c, a, b: np.where(np.not_equal(c, 0), a, b),

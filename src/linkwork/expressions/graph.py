@@ -11,6 +11,8 @@ import math
 import zlib
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import count
+from threading import Lock
 from typing import Any, TypeAlias, cast
 from weakref import WeakValueDictionary
 
@@ -23,7 +25,8 @@ FUNCTIONS = ("sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "exp", "log", 
 MAX_UNROLLED_POWER = 64
 
 _nodes: WeakValueDictionary[tuple[object, ...], Expr] = WeakValueDictionary()
-_serial = 0
+_serials = count()
+_making = Lock()  # a node is looked up and made by one thread at a time: else it could exist twice
 
 
 class Expr:
@@ -103,20 +106,18 @@ class Expr:
 
 def node(op: str, args: tuple[Expr, ...] = (), value: object = None) -> Expr:
     """The one node with this operation, arguments and value."""
-    global _serial
     key = (op, value, *[a.serial for a in args])
-    found = _nodes.get(key)
-    if found is not None:
-        return found
+    known = _nodes.get(key)
+    if known is not None:
+        return known
     made = Expr.__new__(Expr)
     made.op = op
     made.args = args
     made.value = value
-    made.serial = _serial
+    made.serial = next(_serials)
     made.place = _place(made)
-    _serial += 1
-    _nodes[key] = made
-    return made
+    with _making:
+        return _nodes.setdefault(key, made)
 
 
 _LAST = 1 << 62

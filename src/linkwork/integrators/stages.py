@@ -145,7 +145,7 @@ def prepare(method: Tableau, n: int) -> Method:
     write_integer(own, count)
     its = places(own, n, n_dense, count)
     its.c[:] = method.c
-    its.combine.view(np.int64)[:] = combinations(method)
+    its.combine.view(np.int64)[:] = list(combinations(method).addresses.values())
     write_integer(its.h_n[1:], n)
     write_integer(its.s, method.stages)
     write_integer(its.error_uses_new, len(method.E) > method.stages)
@@ -154,14 +154,13 @@ def prepare(method: Tableau, n: int) -> Method:
 
 
 @functools.cache
-def combinations(method: Tableau) -> tuple[int, ...]:
-    """Addresses of machine code for every row of weights, in the order of `Stages.combine`."""
+def combinations(method: Tableau) -> machine.Code:
+    """Machine code for every row of weights, in the order of `Stages.combine`."""
     rows = (*method.rows, method.E, method.E_low, *method.W)
     names = [f"{method.name}_{i}" for i in range(len(rows))]
     text = "\n".join(combination(name, row) for name, row in zip(names, rows, strict=True))
     code = cache.cached([text, machine.host(), str(OPT)], lambda: machine.assemble(text, OPT))
-    addresses = machine.load(code, names)
-    return tuple(addresses[name] for name in names)
+    return machine.load(code, names)
 
 
 def combination(name: str, weights: Row) -> str:

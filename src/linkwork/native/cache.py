@@ -4,16 +4,18 @@ An entry is a file named by the hash of its key, holding
 
     magic (16 bytes) | key (32 bytes) | checksum of the code (32 bytes) | code
 
-Whatever does not match is treated as absent and written anew. Entries are machine code that will be executed, so the
-directory belongs to the user alone.
+Whatever does not match is treated as absent and written anew. Entries are machine code that will be executed, so a
+directory or an entry that somebody else owns or may write is not trusted: nothing is read or written there then.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
@@ -38,11 +40,15 @@ def directory() -> Path:
 
 def cached(key_parts: Iterable[str | bytes], build: Callable[[], bytes]) -> bytes:
     """The object code stored under `key_parts`, made by `build` and stored if there is none."""
-    key = _key(key_parts)
+    key = digest(key_parts)
     try:
-        path = directory() / (key.hex() + SUFFIX)
+        folder = directory()
     except RuntimeError:  # a user without a home directory
         return build()
+    if not _trusted(folder):
+        _warn(folder)
+        return build()
+    path = folder / (key.hex() + SUFFIX)
     code = _read(path, key)
     if code is None:
         code = build()
@@ -50,7 +56,32 @@ def cached(key_parts: Iterable[str | bytes], build: Callable[[], bytes]) -> byte
     return code
 
 
-def _key(parts: Iterable[str | bytes]) -> bytes:
+def _private(path: Path) -> bool:
+    """Whether nobody but this user, and the administrator, can have written what is there."""
+    if sys.platform == "win32":  # where the directories of a user are closed to others
+        return True
+    status = path.stat()
+    return status.st_uid in (os.getuid(), 0) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _trusted(folder: Path) -> bool:
+    try:
+        return _private(folder)
+    except OSError:  # not there yet, or out of reach, so that nothing is read
+        return True
+
+
+@lru_cache
+def _warn(folder: Path) -> None:
+    """Say it once."""
+    print(
+        f"linkwork: compiled code is not kept in '{folder}', because others may write there; "
+        "close it to them (chmod go-w) or choose another with LINKWORK_CACHE_DIR",
+        file=sys.stderr,
+    )
+
+
+def digest(parts: Iterable[str | bytes]) -> bytes:
     hasher = blake2b(digest_size=DIGEST)
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -65,6 +96,8 @@ def _checksum(code: bytes) -> bytes:
 
 def _read(path: Path, key: bytes) -> bytes | None:
     try:
+        if not _private(path):
+            return None
         entry = path.read_bytes()
     except OSError:
         return None
@@ -82,7 +115,8 @@ def _write(path: Path, key: bytes, code: bytes) -> None:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
-            temporary.write_bytes(MAGIC + key + _checksum(code) + code)
+            with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+                file.write(MAGIC + key + _checksum(code) + code)
             os.replace(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)

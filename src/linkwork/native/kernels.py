@@ -1,4 +1,4 @@
-"""Plain Python functions on numbers and pointers, compiled once by numba and kept as object code.
+"""Plain Python functions on numbers and pointers as machine code.
 
     @kernel
     def scale(x: Pointer, n: int, factor: float) -> None:
@@ -11,8 +11,12 @@
 The annotations are the C signature: int, float and Pointer (to doubles) as arguments, int or None as result. A kernel
 may call other plain functions and hand them on to these, `math`, `offset`, `take`, `integer`, `put_integer`,
 `memory_at` and `call`, make named tuples, and read global integers and floats. It allocates nothing and raises nothing,
-so that its object code stands alone: numba is imported only where the code is not in the cache. `kernel.python` is the
-function itself, to be stepped through with NumPy arrays as pointers.
+so that its object code stands alone. `kernel.python` is the function itself, to be stepped through with NumPy arrays as
+pointers.
+
+A kernel goes from Python to LLVM text when linkwork is built, by numba (translation.py), and from text to object code
+for the processor at hand when it is first needed; the object code is cached. In a checkout, where there is no text,
+numba makes it when it is needed.
 
 The memory of a kernel is described once, by a plain function that takes it apart:
 
@@ -36,28 +40,25 @@ import ctypes
 import math
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dis import get_instructions
-from functools import cached_property
-from importlib import import_module
+from functools import cached_property, lru_cache
 from pathlib import Path
+from threading import RLock
 from types import CodeType, FunctionType
 from typing import Any, TypeAlias, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.errors import UsageError
 from linkwork.native import cache, machine
 
 Pointer: TypeAlias = NDArray[np.float64]
 
-OPT = 3
-RAISED = "an_exception"  # called where numba reports one, and defined nowhere: stays if LLVM finds that possible
-# What a kernel may leave to the C library; everything else must be inside its object code.
-LIBRARY = """
-  acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs floor fma fmod hypot
-  ldexp lgamma log log10 log1p log2 nearbyint pow rint round sin sincos sinh sqrt tan tanh tgamma trunc
-  memcpy memmove memset
-"""
+OPT = 2  # of the code generator
+SHIPPED = Path(__file__).with_name("kernels.zip")  # LLVM text of the kernels, written where linkwork was built
+_loading = RLock()
 
 
 def offset(pointer: Pointer, n: int) -> Pointer:
@@ -114,6 +115,7 @@ class Kernel:
         self.python = function
         self.name = function.__name__
         self.__doc__ = function.__doc__
+        self._code: machine.Code | None = None
         hints = get_type_hints(function)
         self.result: Any = hints.pop("return")
         self.arguments: tuple[Any, ...] = tuple(hints[name] for name in _parameters(function))
@@ -121,12 +123,15 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
 
-    @cached_property
+    @property
     def address(self) -> int:
-        recipe = Path(__file__).read_bytes()
-        key = (recipe, _numba_version(), sys.version, machine.host(), *_content(self.python))
-        code = cache.cached(key, lambda: _compile(self))
-        return machine.load(code, [self.name])[self.name]
+        if self._code is None:
+            with _loading:  # two threads must not both load it: one of the addresses would not last
+                if self._code is None:
+                    key = (*_recipe(), machine.host(), *_content(self.python, _bytecode))
+                    code = cache.cached(key, lambda: machine.assemble(_text(self), OPT, passes=True))
+                    self._code = machine.load(code, [self.name])
+        return self._code.addresses[self.name]
 
     @cached_property
     def _entry(self) -> Any:
@@ -157,27 +162,28 @@ def _parameters(function: FunctionType) -> tuple[str, ...]:
     return function.__code__.co_varnames[: function.__code__.co_argcount]
 
 
-def _globals_of(function: FunctionType) -> dict[str, Any]:
+def read_globals(function: FunctionType) -> dict[str, Any]:
     """The global names a function reads, with their values; names of attributes and built-ins are not among them."""
-    read = (step.argval for step in get_instructions(function.__code__) if step.opname == "LOAD_GLOBAL")
-    return {name: function.__globals__[name] for name in dict.fromkeys(read) if name in function.__globals__}
+    read = {step.argval for step in get_instructions(function.__code__) if step.opname == "LOAD_GLOBAL"}
+    return {name: function.__globals__[name] for name in sorted(read) if name in function.__globals__}
 
 
-def _content(function: FunctionType) -> list[str | bytes]:
-    """Everything the compiled code depends on: bytecode and constants of the function and of all it calls."""
-    parts: list[str | bytes] = []
-    seen: set[Any] = {offset, take, integer, put_integer, memory_at, call}  # written below, in _intrinsics
+Parts: TypeAlias = list[str | bytes]
+
+
+def _content(function: FunctionType, identity: Callable[[FunctionType], Parts]) -> Parts:
+    """Everything the compiled code depends on: the function and all it calls, each by its `identity`, and constants."""
+    parts: Parts = []
+    seen: set[Any] = {offset, take, integer, put_integer, memory_at, call}  # written in translation.py
 
     def visit(f: FunctionType) -> None:
         if f in seen:
             return
         seen.add(f)
-        code = f.__code__
-        if f.__closure__ or any(isinstance(constant, CodeType) for constant in code.co_consts):
+        if f.__closure__ or any(isinstance(constant, CodeType) for constant in f.__code__.co_consts):
             raise TypeError(f"{f.__qualname__} contains or is an inner function, which a kernel cannot")
-        names = repr((f.__name__, code.co_consts, code.co_names, code.co_varnames, f.__defaults__, f.__annotations__))
-        parts.extend((names, code.co_code))
-        for name, value in _globals_of(f).items():
+        parts.extend((f.__name__, *identity(f)))
+        for name, value in read_globals(f).items():
             if isinstance(value, FunctionType):
                 parts.append(f"{name} calls {value.__module__}.{value.__qualname__}")
                 visit(value)
@@ -186,158 +192,62 @@ def _content(function: FunctionType) -> list[str | bytes]:
             elif isinstance(value, type) and issubclass(value, tuple):
                 parts.append(f"{name} = {value.__name__}{getattr(value, '_fields', ())}")
             elif value is not math:
-                raise TypeError(
-                    f"{f.__qualname__} reads '{name}', which is neither a number, a plain function nor a named tuple"
-                )
+                raise TypeError(f"{f.__qualname__} reads '{name}': no number, plain function or named tuple")
 
     visit(function)
     return parts
 
 
-def _numba_version() -> str:
-    from importlib.metadata import version  # numba itself would take half a second to import
-
-    return version("numba")
-
-
-def _intrinsics() -> dict[Any, Any]:
-    """`offset`, `take`, `integer`, `put_integer`, `memory_at` and `call` in LLVM IR."""
-    from llvmlite import ir
-
-    types: Any = import_module("numba.types")
-    intrinsic: Any = import_module("numba.extending").intrinsic
-    double_p = types.CPointer(types.float64)
-
-    @intrinsic
-    def native_offset(_context: Any, pointer: Any, n: Any) -> Any:
-        def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            return builder.gep(arguments[0], [arguments[1]])
-
-        return double_p(double_p, types.int64), codegen
-
-    @intrinsic
-    def native_take(_context: Any, pointer: Any, n: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            both = arguments[0], builder.gep(arguments[0], [arguments[1]])
-            return context.make_tuple(builder, signature.return_type, both)
-
-        return types.UniTuple(double_p, 2)(double_p, types.int64), codegen
-
-    @intrinsic
-    def native_integer(_context: Any, pointer: Any, k: Any) -> Any:
-        def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            place = builder.gep(arguments[0], [arguments[1]])
-            return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()))
-
-        return types.int64(double_p, types.int64), codegen
-
-    @intrinsic
-    def native_put_integer(_context: Any, pointer: Any, k: Any, value: Any) -> Any:
-        def codegen(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            place = builder.gep(arguments[0], [arguments[1]])
-            builder.store(arguments[2], builder.bitcast(place, ir.IntType(64).as_pointer()))
-            return context.get_dummy_value()
-
-        return types.void(double_p, types.int64, types.int64), codegen
-
-    @intrinsic
-    def native_memory_at(_context: Any, address: Any, count: Any) -> Any:
-        def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            return builder.inttoptr(arguments[0], ir.DoubleType().as_pointer())
-
-        return double_p(types.int64, types.int64), codegen
-
-    @intrinsic
-    def native_call(_context: Any, address: Any, x: Any, p: Any, y: Any, w: Any) -> Any:
-        def codegen(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            pointer = ir.DoubleType().as_pointer()
-            function = ir.FunctionType(ir.VoidType(), [pointer] * 4)
-            builder.call(builder.inttoptr(arguments[0], function.as_pointer()), arguments[1:])
-            return context.get_dummy_value()
-
-        return types.void(types.int64, double_p, double_p, double_p, double_p), codegen
-
-    return {
-        offset: native_offset,
-        take: native_take,
-        integer: native_integer,
-        memory_at: native_memory_at,
-        put_integer: native_put_integer,
-        call: native_call,
-    }
+def _bytecode(f: FunctionType) -> Parts:
+    code = f.__code__
+    names = repr((code.co_consts, code.co_names, code.co_varnames, f.__defaults__, f.__annotations__))
+    return [names, code.co_code]
 
 
-_native: dict[Any, Any] = {}
+def _source(f: FunctionType) -> Parts:
+    """The text of its file and the place in it: unlike bytecode the same for every version of Python."""
+    return [_digest(f.__globals__["__file__"]), str(f.__code__.co_firstlineno)]
 
 
-def _compile(entry: Kernel) -> bytes:
-    """Object code with one symbol, the kernel under its own name."""
-    import llvmlite.binding as llvm
-
-    # Versions of numba differ in which of their names have types, hence the name's module and not an import statement.
-    njit: Any = import_module("numba").njit
-    types: Any = import_module("numba.types")
-    options = {"error_model": "numpy", "boundscheck": False, "fastmath": {"contract"}}
-    options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    kinds = {int: types.int64, float: types.float64, Pointer: types.CPointer(types.float64), type(None): types.void}
-    signature = kinds[entry.result](*[kinds[kind] for kind in entry.arguments])
-    native = _native  # kernels share the functions they call, which numba then compiles once
-    if not native:
-        native.update(_intrinsics())
-
-    def translated(function: FunctionType) -> FunctionType:
-        """The same function, its globals replaced by what numba can call."""
-        names: dict[str, Any] = {"__name__": function.__module__, "__builtins__": __builtins__}
-        for name, value in _globals_of(function).items():
-            if isinstance(value, FunctionType):
-                if value not in native:
-                    native[value] = njit(**options)(translated(value))
-                value = native[value]
-            names[name] = value
-        return FunctionType(function.__code__, names, function.__name__, function.__defaults__)
-
-    (compiled,) = njit(signature, **options)(translated(entry.python)).overloads.values()
-    inner = compiled.fndesc.llvm_func_name
-    module = llvm.parse_assembly(compiled.library.get_llvm_str())
-    module.link_in(llvm.parse_assembly(_wrapper(entry, inner)))
-    for item in (*module.functions, *module.global_variables):
-        if item.name != entry.name and not item.is_declaration:
-            item.linkage = "internal"
-    machine.optimize(module, OPT)
-    _check_self_contained(entry.name, module)
-    return machine.emit(module, OPT)
+@lru_cache
+def _digest(path: str) -> bytes:
+    return cache.digest([Path(path).read_bytes()])
 
 
-def _wrapper(entry: Kernel, inner: str) -> str:
-    """A function of the plain C signature around numba's `i32 inner(result *, exception **, arguments)`."""
-    kinds = {int: "i64", float: "double", Pointer: "ptr"}
-    typed = [f"{kinds[kind]} %a{i}" for i, kind in enumerate(entry.arguments)]
-    types = "".join(f", {kinds[kind]}" for kind in entry.arguments)
-    passed = "".join(f", {argument}" for argument in typed)
-    result, value = ("void", "void") if entry.result is type(None) else ("i64", "i64 %value")
-    return f"""
-declare i32 @"{inner}"(ptr, ptr{types})
-define {result} @"{entry.name}"({", ".join(typed)}) {{
-  %result = alloca i64
-  %exception = alloca ptr
-  store i64 0, ptr %result
-  %status = call i32 @"{inner}"(ptr %result, ptr %exception{passed})
-  %good = icmp eq i32 %status, 0
-  br i1 %good, label %done, label %bad
-bad:
-  call void @{RAISED}()
-  br label %done
-done:
-  %value = load i64, ptr %result
-  ret {value}
-}}
-declare void @{RAISED}()
-"""
+def member_name(kernel: Kernel) -> str:
+    """The name of a kernel's text in SHIPPED. It holds the source, so that a text of other source is never found."""
+    return cache.digest(_content(kernel.python, _source)).hex()
 
 
-def _check_self_contained(name: str, module: Any) -> None:
-    outside = [f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm.")]
-    outside += [g.name for g in module.global_variables if g.is_declaration]
-    missing = sorted(set(outside).difference(LIBRARY.split()))
-    if missing:
-        raise TypeError(f"kernel {name} needs {', '.join(missing)}, which its object code does not contain")
+def _text(kernel: Kernel) -> str:
+    """The kernel as LLVM text: shipped, or made by numba if that is there."""
+    if SHIPPED.exists():
+        from zipfile import ZipFile
+
+        with ZipFile(SHIPPED) as archive, suppress(KeyError, OSError):  # not in it, or source that is not in a file
+            return archive.read(member_name(kernel)).decode()
+    try:
+        from linkwork.native.translation import translate
+
+        return translate(kernel)
+    except ModuleNotFoundError as error:
+        if error.name != "numba":
+            raise
+        raise UsageError(
+            f"the kernel '{kernel.name}' was not compiled when linkwork was built, or its source was changed since; "
+            "install linkwork again from a wheel or with 'pip install .', or let it compile: 'pip install numba'",
+            "no-numba",
+        ) from error
+
+
+@lru_cache
+def _recipe() -> Parts:
+    """How text and object code of kernels are made here."""
+    parts: Parts = [sys.version]
+    parts += [Path(__file__).with_name(f"{name}.py").read_bytes() for name in ("kernels", "translation", "machine")]
+    if not SHIPPED.exists():
+        from importlib.metadata import PackageNotFoundError, version  # numba itself would take half a second to import
+
+        with suppress(PackageNotFoundError):
+            parts.append(version("numba"))
+    return parts

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ loop:
   %middle = lshr i64 %sum, 1
   %at = getelementptr double, ptr %knots, i64 %middle
   %knot = load double, ptr %at
-  %right = fcmp oge double %x, %knot
+  %right = fcmp uge double %x, %knot
   %low1 = select i1 %right, i64 %middle, i64 %low
   %high1 = select i1 %right, i64 %high, i64 %middle
   %gap = sub i64 %high1, %low1
@@ -96,6 +96,7 @@ class NativeFunction:
     outputs: int
     work: int
     operations: int = 0  # of a sequence
+    code: machine.Code | None = field(default=None, repr=False)  # its owner, unless that is a kernel
 
     def __call__(self, x: Array, p: Array) -> Array:
         x, p = np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(p, dtype=float)
@@ -155,8 +156,8 @@ def compile_programs(
             sizes[program.head] = (inputs, program.head_outputs, outputs + work, operations)
     text = "\n".join([*texts, _declarations(tables)])
     code = cache.cached([text, machine.host(), str(OPT)], lambda: machine.assemble(text, OPT))
-    addresses = machine.load(code, sizes)
-    return {name: NativeFunction(name, addresses[name], *size) for name, size in sizes.items()}
+    loaded = machine.load(code, sizes)
+    return {name: NativeFunction(name, loaded.addresses[name], *size, loaded) for name, size in sizes.items()}
 
 
 ARGUMENTS = "ptr noalias readonly %x, ptr noalias readonly %p, ptr noalias %y, ptr noalias %w"
@@ -359,7 +360,9 @@ class _Emitter:
             emit(f"{name} = call double @{op}({', '.join(f'double {x}' for x in a)})")
         elif op in ("min", "max"):
             emit(f"{name}.c = fcmp {'olt' if op == 'min' else 'ogt'} double {a[0]}, {a[1]}")
-            emit(f"{name} = select i1 {name}.c, double {a[0]}, double {a[1]}")
+            emit(f"{name}.m = select i1 {name}.c, double {a[0]}, double {a[1]}")  # one instruction, b if a is NaN
+            emit(f"{name}.u = fcmp uno double {a[0]}, 0.0")
+            emit(f"{name} = select i1 {name}.u, double {a[0]}, double {name}.m")
         elif op in ("lt", "le"):
             emit(f"{name}.c = fcmp o{op} double {a[0]}, {a[1]}")
             emit(f"{name} = uitofp i1 {name}.c to double")
@@ -371,7 +374,9 @@ class _Emitter:
             emit(f"{name}.n = fcmp olt double {a[0]}, 0.0")
             emit(f"{name}.q = uitofp i1 {name}.p to double")
             emit(f"{name}.m = uitofp i1 {name}.n to double")
-            emit(f"{name} = fsub double {name}.q, {name}.m")
+            emit(f"{name}.s = fsub double {name}.q, {name}.m")
+            emit(f"{name}.u = fcmp uno double {a[0]}, 0.0")
+            emit(f"{name} = select i1 {name}.u, double {a[0]}, double {name}.s")
         elif op == "spline":
             knots, coefficients, order = node.value
             table = self.table(knots, coefficients)

@@ -1,14 +1,19 @@
-"""The host's LLVM target: IR text to object code, object code to addresses."""
+"""The host's LLVM target: IR text to object code, object code to addresses.
+
+llvmlite lets one thread at a time into LLVM, so all of this may be called from several.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 # llvmlite is imported inside the functions: a command that computes nothing must not wait for it.
 
-_engines: list[Any] = []  # an engine owns its code, so addresses are valid as long as it lives: here, to the end
+SPEED = 2  # LLVM's level; 3 takes half as long again and gains nothing
+INLINED = 50  # cost of a function that LLVM still copies to where it is called; its own 225 doubles the time it takes
 
 
 @cache
@@ -22,15 +27,19 @@ def _features() -> tuple[str, str]:
     return llvm.get_host_cpu_name(), features
 
 
-def _target_machine(opt: int) -> Any:
+def _target_machine(opt: int, cpu: str, features: str) -> Any:
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    cpu, features = _features()
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=cpu, features=features, opt=opt, reloc="pic", codemodel="jitdefault"
     )
+
+
+@cache
+def _compiler(opt: int) -> Any:
+    return _target_machine(opt, *_features())
 
 
 @cache
@@ -44,48 +53,55 @@ def host() -> str:
     return "\n".join((llvm.get_process_triple(), cpu, features, f"LLVM {version}", f"llvmlite {llvmlite.__version__}"))
 
 
-@cache
-def _compiler(opt: int) -> Any:
-    return _target_machine(opt)
-
-
-def optimize(module: Any, opt: int) -> None:
-    """Run LLVM's standard pipeline of speed level `opt` on a parsed module, in place."""
+def _optimize(module: Any, target: Any, *, vectorize: bool) -> None:
+    """LLVM's standard passes. Loops are not unrolled: theirs are a few turns, and it would cost most of the time."""
     import llvmlite.binding as llvm
 
-    tuning = llvm.create_pipeline_tuning_options(speed_level=opt)
-    tuning.slp_vectorization = opt >= 3
-    tuning.loop_vectorization = opt >= 2
-    builder = llvm.create_pass_builder(_compiler(opt), tuning)
+    tuning = llvm.create_pipeline_tuning_options(speed_level=SPEED)
+    tuning.inlining_threshold = INLINED
+    tuning.loop_unrolling = tuning.loop_interleaving = False
+    tuning.loop_vectorization = tuning.slp_vectorization = vectorize
+    builder = llvm.create_pass_builder(target, tuning)
     builder.getModulePassManager().run(module, builder)
 
 
-def emit(module: Any, opt: int) -> bytes:
-    """Object code of a parsed module."""
-    code: bytes = _compiler(opt).emit_object(module)
+def simplify(module: Any) -> None:
+    """Do to a parsed module, in place, what is good for every processor."""
+    _optimize(module, _target_machine(SPEED, "generic", ""), vectorize=False)
+
+
+def assemble(text: str, opt: int, passes: bool = False) -> bytes:
+    """Object code for this processor of LLVM IR text; `opt` is the effort of the code generator."""
+    import llvmlite.binding as llvm
+
+    target = _compiler(opt)
+    module = llvm.parse_assembly(text)
+    module.verify()
+    if passes:
+        module.triple, module.data_layout = target.triple, str(target.target_data)
+        _optimize(module, target, vectorize=True)
+    code: bytes = target.emit_object(module)
     return code
 
 
-def assemble(text: str, opt: int) -> bytes:
-    """Object code of LLVM IR text as it stands; `opt` is the effort of the code generator."""
-    import llvmlite.binding as llvm
+@dataclass(frozen=True, eq=False)
+class Code:
+    """Machine code in this process: its addresses are valid as long as this object, which owns it, is alive."""
 
-    module = llvm.parse_assembly(text)
-    module.verify()
-    return emit(module, opt)
+    addresses: Mapping[str, int]
+    engine: Any  # llvmlite frees it when it is collected
 
 
-def load(objects: bytes, names: Iterable[str]) -> dict[str, int]:
-    """Link object code into this process; the addresses of its functions stay valid until the process ends."""
+def load(objects: bytes, names: Iterable[str]) -> Code:
+    """Link object code into this process."""
     import llvmlite.binding as llvm
 
     # The engine takes possession of its target machine, so each gets one of its own.
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(opt=0))
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(0, *_features()))
     engine.add_object_file(llvm.ObjectFileRef.from_data(objects))
     engine.finalize_object()
-    _engines.append(engine)
     addresses = {name: int(engine.get_function_address(name)) for name in names}
     missing = [name for name, address in addresses.items() if not address]
     if missing:
         raise KeyError(f"object code has no function {', '.join(missing)}")
-    return addresses
+    return Code(addresses, engine)

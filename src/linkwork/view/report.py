@@ -23,7 +23,7 @@ Lines = list[tuple[str, str]]
 
 MOST = 12  # coordinates in a summary
 WIDTH = 80  # of long texts
-PATIENCE = 1.0  # seconds until a progress bar appears
+PATIENCE = 1.0  # seconds until progress is shown
 REDUNDANCIES = {
     "structural": "by which bodies the joints join, whatever the dimensions",
     "geometric": "by the dimensions, in every position",
@@ -209,12 +209,14 @@ def error_text(error: LinkworkError) -> str:
 
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[float, float | str], None] | None]:
-    """A bar on stderr if that is a terminal and the work takes longer than a second; yields what moves it.
+    """Where the work takes longer than a second, a bar on stderr, or one line there if that is no terminal.
 
-    That takes the finished fraction and the time reached, or what is being done.
+    Yields what moves the bar: it takes the finished fraction and the time reached, or what is being done.
     """
     if not sys.stderr.isatty():
-        yield None
+        line = f"linkwork: {label}: compiling and computing; what is compiled is kept for the next time"
+        with _after_a_while(lambda: print(line, file=sys.stderr)):
+            yield None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -222,20 +224,29 @@ def progress(label: str) -> Iterator[Callable[[float, float | str], None] | None
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
     task = bar.add_task(f"{label}: compiling", total=None)
-    appear = threading.Timer(PATIENCE, bar.start)
-    appear.daemon = True
-    appear.start()
     try:
-        yield lambda fraction, at: bar.update(
-            task,
-            total=1.0,
-            completed=fraction,
-            description=f"{label}: {at if isinstance(at, str) else f't = {at:.4g} s'}",
-        )
+        with _after_a_while(bar.start):
+            yield lambda fraction, at: bar.update(
+                task,
+                total=1.0,
+                completed=fraction,
+                description=f"{label}: {at if isinstance(at, str) else f't = {at:.4g} s'}",
+            )
     finally:
-        appear.cancel()
-        appear.join()
         bar.stop()
+
+
+@contextmanager
+def _after_a_while(do: Callable[[], None]) -> Iterator[None]:
+    """Do it if the block takes longer than PATIENCE."""
+    timer = threading.Timer(PATIENCE, do)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
 
 
 def _shown(value: object) -> object:

@@ -1,0 +1,21 @@
+"""Puts the kernels as LLVM text into a wheel, so that where it is installed nothing needs numba."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class KernelHook(BuildHookInterface):  # type: ignore[type-arg]
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        if version == "editable":  # kernels change there, and are compiled when they are needed
+            return
+        sys.path.insert(0, str(Path(self.root, "src")))
+        from linkwork.native.kernels import SHIPPED
+        from linkwork.native.translation import ship
+
+        path = Path(self.root, "build", SHIPPED.name)
+        path.parent.mkdir(exist_ok=True)
+        ship(path)
+        build_data["force_include"][str(path)] = f"linkwork/native/{SHIPPED.name}"
