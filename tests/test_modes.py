@@ -441,7 +441,7 @@ def test_parallel_cranks_with_a_dependent_third_one() -> None:
     assert abs(mode.q["coupler.phi"]) < 1e-12
     assert not mode.certified  # more equations than coordinates: there is no square system to test
     free = modes(model)
-    assert (free.slices, free.degree, free.complete) == (1, 2, False)
+    assert (free.real, [m.freedoms for m in free.motions], free.complete) == (0, [1], False)
     assert "special-geometry" in free.notes[0]
 
 
@@ -463,6 +463,20 @@ def test_peaucellier_with_its_crank_held_has_four_modes_and_two_curves() -> None
         assert abs(P - A) == pytest.approx(1.2, abs=1e-12)
     assert "2 curves of positions besides" in list(remarks(result))
     assert html(result, model).count("<figure>") == 6
+    q = result.motions[0].q
+    again = modes(model.with_start(q, dict.fromkeys(q, 0.0)), keep=["in.phi"])  # wherever it starts
+    assert (again.real, again.finite, [m.freedoms for m in again.motions]) == (4, 4, [1, 1])
+
+
+def test_a_rhombus_folded_onto_its_ground_turns_freely() -> None:
+    """Crank pin and rocker pivot coincide: coupler and rocker turn about them, and stop doing so beside it."""
+    folded = modes(four_bar(1.0, 1.0, 1.0, 1.0, 0.0), keep=["crank.phi"])
+    assert (folded.real, [m.freedoms for m in folded.motions], folded.complete) == (0, [1], False)
+    beside = modes(four_bar(1.0, 1.0, 1.0, 1.0, 1e-4), keep=["crank.phi"])
+    assert (beside.real, beside.motions, beside.complete) == (2, (), True)
+    between = modes(four_bar(1.0, 1.0, 1.0, 1.0, 1e-7), keep=["crank.phi"])  # too near to it for the digits there are
+    assert not between.complete
+    assert "ill-conditioned" in between.notes[0]
 
 
 def test_what_is_kept_is_chosen_where_rows_have_their_rank() -> None:

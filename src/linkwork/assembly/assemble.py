@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwork.equations.body import body_equations
 from linkwork.errors import ModelError, check_choice
@@ -33,6 +34,8 @@ from linkwork.motion.initial import (
 from linkwork.soundness import sound
 
 OTHER_SKETCHES = 40
+TURNED, TURNED_MORE = 0.2, 0.07  # radians: the spread of angles of the first other sketch, and what each adds
+SHIFTED = 0.1  # the spread of positions, of the size of the mechanism
 SEED = 20041
 
 
@@ -68,7 +71,8 @@ def assemble(model: Model, keep: Sequence[str] = (), weights: Weights = "mass") 
     place = approach(given, weights, length, kept)
     other_sketch = not is_closed(place, length)
     if other_sketch:
-        place = _from_other_sketches(given, place, weights, length, kept)
+        turning = np.array([part not in "xyz" for body in model.bodies for part in body.v_names])
+        place = _close_other_sketches(given, place, weights, length, kept, turning)
     place = with_consistent_velocity(place, weights, kept)
     start = Start(place, given, weights)
     return Assembly(
@@ -85,13 +89,14 @@ def assemble(model: Model, keep: Sequence[str] = (), weights: Weights = "mass") 
     )
 
 
-def _from_other_sketches(given: Place, nearest: Place, weights: Weights, length: float, kept: Sequence[int]) -> Place:
+def _close_other_sketches(
+    given: Place, nearest: Place, weights: Weights, length: float, kept: Sequence[int], turning: NDArray[np.bool_]
+) -> Place:
     """The closed place nearest to the sketch that is found from sketches with turned and shifted bodies."""
     random = np.random.default_rng(SEED)
-    turning = np.array([name.endswith(".phi") for name in given.equations.v_names])
     found = []
     for k in range(OTHER_SKETCHES):
-        dx = random.normal(size=len(given.v)) * np.where(turning, 0.2 + 0.07 * k, 0.1 * length)
+        dx = random.normal(size=len(given.v)) * np.where(turning, TURNED + TURNED_MORE * k, SHIFTED * length)
         dx[list(kept)] = 0.0
         place = approach(given.moved(dx), weights, length, kept)
         if is_closed(place, length):

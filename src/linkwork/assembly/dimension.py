@@ -15,8 +15,9 @@ RANK = 1e-9  # singular values of rows of unit length that count as zero
 ROUGH_RANK = 1e-4  # the same at a singular position, which is known to few digits
 BESIDE = 0.03  # radians or units of the mechanism: how far off the hyperplanes are
 NEARBY = 1.0  # how far solutions on them may be
-CLOSED = 1e-9  # residual of a solution; rows of unit length, short ones magnified, do not get far below
-ATTEMPTS = 4  # with other directions: a curve may be met by one hyperplane too far off
+CLOSED = 1e-11  # residual of a solution, rows of unit length
+SHORT_ROW = 1e-2  # of the longest: what is shorter at q is not lengthened, and its rounding not with it
+ATTEMPTS = 20  # with other directions: where motions meet, about half of them lead nowhere
 
 
 def null_space(J: Array, tolerance: float = RANK) -> Array:
@@ -34,7 +35,7 @@ def row_sizes(J: Array, least: float) -> Array:
 def local_dimension(at: Linearize, move: Move, q: Array, units: Array, rng: np.random.Generator) -> int:
     """The dimension of the set of solutions around the solution q; `units` are the scales of the coordinates."""
     _, J, F, F_q = at(q)
-    sizes = row_sizes(J * units, ROUGH_RANK)
+    sizes = row_sizes(J * units, SHORT_ROW)
     loose = null_space(J * units, ROUGH_RANK)
     for k in range(len(loose)):
         for _ in range(ATTEMPTS):

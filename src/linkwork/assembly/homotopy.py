@@ -48,7 +48,6 @@ POOR_AGREEMENT = 1e-5  # what is accepted when paths cannot be followed closer t
 SINGULAR = 1e-7  # ratio of singular values below which an end counts as singular
 INFINITE = 1e-6  # ratio of the homogenizing coordinate to the largest of its group
 SAME = 1e-7  # regular ends nearer than this are one
-NEARBY = 1e-6  # of a linear function of points: farther apart they are not compared
 SAME_SINGULAR = 1e-4
 
 
@@ -67,6 +66,11 @@ class Solutions:
     paths: int
     infinite: int
     failed: int
+
+    @property
+    def doubtful(self) -> int:
+        """Isolated ends that seem singular although only one path leads there: too few digits are known of them."""
+        return int(np.sum(~self.regular & (self.dimension == 0) & (self.multiplicity == 1)))
 
 
 def degrees(system: Sequence[Polynomial], grouping: Grouping) -> list[tuple[int, ...]]:
@@ -264,13 +268,10 @@ def solve(
             break
         middle[again], ends[again], conditions[again] = _track(H, H.starts[again], tighter * PREDICTED)
 
-    points: list[Complex] = []
-    regular: list[bool] = []
-    dimension: list[int] = []
-    multiplicity: list[int] = []
     infinite = 0
     failed = len(_coinciding(ends, conditions > SINGULAR))
-    for x_middle, end, good in zip(middle, ends, conditions > SINGULAR, strict=True):
+    found: list[tuple[Complex, bool, int, int]] = []  # point, regular, dimension, multiplicity
+    for x_middle, end, good in zip(middle, ends, (conditions > SINGULAR).tolist(), strict=True):
         x = end if good else (H.find_end(x_middle) if np.all(np.isfinite(x_middle)) else None)
         if x is None:
             failed += 1
@@ -279,19 +280,18 @@ def solve(
         else:
             y = H.affine(x)
             # regular ends differ from each other, singular ones are known to fewer digits
-            near = [k for k in np.flatnonzero(~np.array(regular, dtype=bool)) if _near(y, points[k])]
-            if near and not good:
-                multiplicity[near[0]] += 1
+            near = [k for k, (z, regular, _, _) in enumerate(found) if not good and not regular and _near(y, z)]
+            if near:
+                z, _, dimension, count = found[near[0]]
+                found[near[0]] = z, False, dimension, count + 1
             else:
-                points.append(y)
-                regular.append(bool(good))
-                dimension.append(0 if good else local_dimension(H.linearize, np.add, x, np.ones(H.n), rng))
-                multiplicity.append(1)
+                dimension = 0 if good else local_dimension(H.linearize, np.add, x, np.ones(H.n), rng)
+                found.append((y, good, dimension, 1))
     return Solutions(
-        np.array(points, dtype=complex).reshape(-1, len(H.unknowns)),
-        np.array(regular, dtype=bool),
-        np.array(dimension, dtype=np.int64),
-        np.array(multiplicity, dtype=np.int64),
+        np.array([y for y, _, _, _ in found], dtype=complex).reshape(-1, len(H.unknowns)),
+        np.array([good for _, good, _, _ in found], dtype=bool),
+        np.array([dimension for _, _, dimension, _ in found], dtype=np.int64),
+        np.array([count for _, _, _, count in found], dtype=np.int64),
         len(H.starts),
         infinite,
         failed,
@@ -317,20 +317,11 @@ def _near(x: Complex, y: Complex) -> bool:
 
 def _coinciding(points: Complex, candidates: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The candidates that lie on another candidate."""
+    from scipy.spatial import KDTree
+
     which = np.flatnonzero(candidates)
+    x = points[which] / (1 + np.max(np.abs(points[which]), axis=1, initial=0.0))[:, None]
     if len(which) < 2:
         return which[:0]
-    # Sorted by a random linear function, equal points are neighbours.
-    direction = np.exp(1j * np.arange(1, points.shape[1] + 1))
-    keys = (points[which] @ direction).real
-    order = which[np.argsort(keys)]
-    found: set[int] = set()
-    keys = np.sort(keys)
-    for a in range(len(order)):
-        b = a + 1
-        while b < len(order) and keys[b] - keys[a] < NEARBY * (1 + abs(keys[a])):
-            x, y = points[order[a]], points[order[b]]
-            if np.max(np.abs(x - y)) < SAME * (1 + np.max(np.abs(x))):
-                found |= {int(order[a]), int(order[b])}
-            b += 1
-    return np.array(sorted(found), dtype=np.int64)
+    pairs = KDTree(np.ascontiguousarray(x).view(float)).query_pairs(SAME, p=np.inf, output_type="ndarray")
+    return np.asarray(which[np.unique(pairs)])

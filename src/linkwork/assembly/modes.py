@@ -214,10 +214,8 @@ def _search(problem: Problem, rng: Random) -> Found:
 def _follow_paths(problem: Problem, rng: Random, path_limit: int, progress: Progress) -> Found:
     """The real ones of all complex solutions."""
     c = polynomials(problem)
-    freedoms = max(c.freedoms, problem.freedoms(problem.closed, rng)) if c.consistent else 0
-    special = freedoms > max(c.freedoms, 0)
-    if freedoms:
-        problem = problem.slice(freedoms, rng)
+    if c.consistent and c.freedoms > 0:
+        problem = problem.slice(c.freedoms, rng)
         c = polynomials(problem)
     if not c.consistent:
         note = "joints, drivers and kept coordinates contradict each other whatever the position [contradiction]"
@@ -232,26 +230,29 @@ def _follow_paths(problem: Problem, rng: Random, path_limit: int, progress: Prog
         if s.may_move and sets.get(s.set) is None:
             sets[s.set] = real_position(problem, c, s, rng)
     motions = tuple(q for q in sets.values() if q is not None)
-    notes = []
-    if not ends.complete:
-        notes.append(f"{ends.lost} paths were lost: modes may be missing [paths-lost]")
-    if special:
-        notes.append(
-            f"{freedoms} freedoms where counting equations gives {max(c.freedoms, 0)}: the geometry is special, and "
-            "positions apart from this motion were not looked for [special-geometry]"
-        )
-    if motions:
-        notes.append(
-            f"besides the modes there are positions that form curves or surfaces, {len(motions)} at least: the "
-            "geometry is special [special-geometry]"
-        )
-    if len(motions) < len(sets):
-        count = len(sets) - len(motions)
-        notes.append(
-            f"{count} curves or surfaces of complex solutions, on which no real position was found [special-geometry]"
-        )
-    if c.freedoms < 0:
-        notes.append(f"{-c.freedoms} more equations than unknowns: only what fulfils all counts [over-determined]")
+    unseen = len(sets) - len(motions)
+    remarks = (
+        (not ends.complete, f"{ends.lost} paths were lost: modes may be missing [paths-lost]"),
+        (
+            ends.doubtful,
+            f"{ends.doubtful} solutions cannot be told from singular ones, so near are they to others: modes may be "
+            "missing [ill-conditioned]",
+        ),
+        (
+            motions,
+            f"the geometry is special: besides the modes there are curves or surfaces of positions, {len(motions)} at "
+            "least [special-geometry]",
+        ),
+        (
+            unseen,
+            f"{unseen} curves or surfaces of complex solutions have no real one that was found [special-geometry]",
+        ),
+        (
+            c.freedoms < 0,
+            f"{-c.freedoms} more equations than unknowns: only what fulfils all counts [over-determined]",
+        ),
+    )
+    notes = tuple(text for applies, text in remarks if applies)
     return Found(
         problem,
         [position(problem, c, s.values) for s in real],
@@ -259,5 +260,5 @@ def _follow_paths(problem: Problem, rng: Random, path_limit: int, progress: Prog
         motions,
         ends,
         complete=not notes,
-        notes=tuple(notes),
+        notes=notes,
     )

@@ -59,6 +59,7 @@ class Ends:
     paths: int = 0
     infinite: int = 0
     lost: int = 0
+    doubtful: int = 0
     sets: int = 0
 
     @property
@@ -140,6 +141,7 @@ def _solve_block(
     ends.paths += s.paths
     ends.infinite += s.infinite
     ends.lost += s.failed
+    ends.doubtful += s.doubtful
     result = []
     for point, regular, dimension in zip(s.points, s.regular.tolist(), s.dimension.tolist(), strict=True):
         allowed = SOLVED if regular else SOLVED_SINGULAR

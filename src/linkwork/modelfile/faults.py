@@ -13,19 +13,7 @@ from linkwork.elements.forces import FORCES
 from linkwork.elements.joints import JOINTS
 from linkwork.elements.motions import MOTIONS
 from linkwork.errors import ModelError, did_you_mean
-from linkwork.modelfile.schema import (
-    FORCE_ENTRIES,
-    FORMAT,
-    JOINT_ENTRIES,
-    MOTION_ENTRIES,
-    AboutEntry,
-    BodyEntry,
-    CheckedEntry,
-    DriverEntry,
-    GroundEntry,
-    ModelEntry,
-    SimulationEntry,
-)
+from linkwork.modelfile import schema
 
 
 def _keys_allowed(place: Place, data: Data) -> list[str]:
@@ -34,16 +22,16 @@ def _keys_allowed(place: Place, data: Data) -> list[str]:
     inside = _at(data, around)
     type_name = str(inside.get("type")) if isinstance(inside, dict) else ""
     entries: dict[Place, type[BaseModel] | None] = {
-        (): ModelEntry,
-        ("ground",): GroundEntry,
-        ("about",): AboutEntry,
-        ("about", "checked"): CheckedEntry,
-        ("simulation",): SimulationEntry,
-        ("bodies", *around[1:2]): BodyEntry,
-        ("joints", *around[1:2]): JOINT_ENTRIES.get(type_name),
-        ("forces", *around[1:2]): FORCE_ENTRIES.get(type_name),
-        ("drivers", *around[1:2]): DriverEntry,
-        ("drivers", *around[1:2], "motion"): MOTION_ENTRIES.get(type_name),
+        (): schema.ModelEntry,
+        ("ground",): schema.GroundEntry,
+        ("about",): schema.AboutEntry,
+        ("about", "checked"): schema.CheckedEntry,
+        ("simulation",): schema.SimulationEntry,
+        ("bodies", *around[1:2]): schema.BodyEntry,
+        ("joints", *around[1:2]): schema.JOINT_ENTRIES.get(type_name),
+        ("forces", *around[1:2]): schema.FORCE_ENTRIES.get(type_name),
+        ("drivers", *around[1:2]): schema.DriverEntry,
+        ("drivers", *around[1:2], "motion"): schema.MOTION_ENTRIES.get(type_name),
     }
     entry = entries.get(around)
     return list(entry.model_fields) if entry else []
@@ -109,10 +97,12 @@ def check_version(document: Document) -> tuple[str, ...]:
     if isinstance(version, bool) or not isinstance(version, int | float) or version < 1:
         error = ModelError(f"{shown(version)} is no version of the format", "bad-version", suggestion="write 1")
         raise document.locate(error, ("linkwork",))
-    if version >= FORMAT + 1:
-        message = f"format {version} is newer than this linkwork, which reads format {FORMAT}"
+    if version >= schema.FORMAT + 1:
+        message = f"format {version} is newer than this linkwork, which reads format {schema.FORMAT}"
         error = ModelError(message, "newer-version", value=version, suggestion="install a newer linkwork")
         raise document.locate(error, ("linkwork",))
-    if version > FORMAT:
-        return (f"format {version} is newer than {FORMAT}; what it adds is not understood [newer-minor-version]",)
+    if version > schema.FORMAT:
+        return (
+            f"format {version} is newer than {schema.FORMAT}; what it adds is not understood [newer-minor-version]",
+        )
     return ()

@@ -26,18 +26,8 @@ from linkwork.expressions.graph import Expr, as_expr, symbol
 from linkwork.expressions.parser import RESERVED, ExpressionError
 from linkwork.expressions.parser import parse as parse_expression
 from linkwork.model import About, Model, Simulation
+from linkwork.modelfile import schema
 from linkwork.modelfile.faults import shape_fault
-from linkwork.modelfile.schema import (
-    KINDS,
-    MEASURES,
-    OF_MOTION,
-    ROTATIONAL,
-    SLIDING,
-    TURNING,
-    DriverEntry,
-    MotionHolder,
-    keys,
-)
 from linkwork.units import Kind, quantity
 
 PLAIN_NAME = r"[^\W\d]\w*"  # what can stand in a formula
@@ -225,7 +215,7 @@ class Translation:
 
     def law_names(self, type_name: str, text: Any, place: Place) -> dict[str, Expr]:
         """The names of `motion_names` and what this force measures."""
-        measures = MEASURES[type_name]
+        measures = schema.MEASURES[type_name]
         for name in measures:
             if name in self.names and isinstance(text, str) and re.search(rf"(?<![\w.]){name}(?![\w.])", text):
                 message = f"'{name}' is a parameter and also what this force measures"
@@ -236,12 +226,12 @@ class Translation:
         self, cls: type, entry: Any, place: Place, kinds: Mapping[str, Kind] | None = None, name: str | None = None
     ) -> Any:
         """An element from its entry."""
-        kinds = kinds or (ROTATIONAL if cls is RotationalSpringDamper else KINDS)
+        kinds = kinds or (schema.ROTATIONAL if cls is RotationalSpringDamper else schema.KINDS)
         given: dict[str, Any] = {}
         if name is not None:
             given["name"] = name
             self.check_name(place)
-        for key, role, field in keys(cls):
+        for key, role, field in schema.keys(cls):
             value, at = getattr(entry, key), (*place, key)
             if value is None:
                 continue
@@ -257,9 +247,9 @@ class Translation:
                 for point in value:
                     self.check_name((*at, point))
                 given[field.name] = {k: self.numbers(xy, kinds[key], self.names, (*at, k)) for k, xy in value.items()}
-            elif key in OF_MOTION and isinstance(value, list):
+            elif key in schema.OF_MOTION and isinstance(value, list):
                 given[field.name] = self.numbers(value, kinds[key], self.motion_names, at, of_parameters=False)
-            elif key in OF_MOTION:
+            elif key in schema.OF_MOTION:
                 names = self.law_names(entry.type, value, at) if key == "law" else self.motion_names
                 given[field.name] = as_expr(self.read(value, kinds[key], names, at, of_parameters=False))
             elif isinstance(value, list):
@@ -273,7 +263,7 @@ class Translation:
     ) -> Components:
         return tuple(self.read(x, kind, names, (*place, k), of_parameters) for k, x in enumerate(values))
 
-    def driver(self, name: str, entry: DriverEntry) -> Driver | None:
+    def driver(self, name: str, entry: schema.DriverEntry) -> Driver | None:
         place = ("drivers", name)
         self.check_name(place)
         if name in self.joints:
@@ -291,10 +281,10 @@ class Translation:
         elif entry.freedom is None and len(freedoms) > 1 and not isinstance(joint, Measure):
             hint = "add freedom: " + " or ".join(freedoms)
             self.fail(place, f"joint '{entry.joint}' leaves several freedoms", "which-freedom", suggestion=hint)
-        motion = self.motion(entry.motion, TURNING if freedom == "angle" else SLIDING, (*place, "motion"))
+        motion = self.motion(entry.motion, schema.TURNING if freedom == "angle" else schema.SLIDING, (*place, "motion"))
         return None if motion is None else Driver(name, joint, freedom, motion)
 
-    def driven(self, name: str, entry: DriverEntry) -> Joint | None:
+    def driven(self, name: str, entry: schema.DriverEntry) -> Joint | None:
         """The joint that is driven, or the measure between two points."""
         place = ("drivers", name)
         if entry.joint is not None and entry.i is None and entry.j is None:
@@ -315,7 +305,7 @@ class Translation:
         if isinstance(given, int | float | str) and not isinstance(given, bool):
             return Law(as_expr(self.read(given, kinds["value"], self.time_names, place, of_parameters=False)))
         try:
-            entry: Any = MotionHolder.model_validate({"motion": given})
+            entry: Any = schema.MotionHolder.model_validate({"motion": given})
         except pydantic.ValidationError as error:
             details = error.errors(include_url=False)
             self.errors += [shape_fault(detail, self.document, place[:-1]) for detail in details]

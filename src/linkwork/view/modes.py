@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
-from math import atan2, cos, hypot, sin
+from math import atan2, hypot
 from pathlib import Path
 
 from linkwork.assembly.modes import Mode, Modes
 from linkwork.elements.bodies import Body, PlanarBody
 from linkwork.elements.joints import PointPair
-from linkwork.elements.vectors import Components
+from linkwork.elements.vectors import Components, Vector
 from linkwork.expressions.evaluation import evaluate
-from linkwork.expressions.graph import as_expr, symbol
+from linkwork.expressions.graph import ZERO, constant, symbol
 from linkwork.files import write_text
 from linkwork.model import Model
 from linkwork.view.plot import COLORS, GRID, INK
@@ -121,12 +121,12 @@ def sketch(mode: Mode, model: Model) -> Sketch:
 
 
 def _spot(model: Model, mode: Mode, body: Body, s: Components) -> Spot:
-    values = {symbol(name): value for name, value in model.parameters.items()}
-    x, y = evaluate([as_expr(c) for c in s], values)
-    if not isinstance(body, PlanarBody):
-        return x, y
-    r_x, r_y, phi = (mode.q[f"{body.name}.{c}"] for c in body.q_names)
-    return r_x + x * cos(phi) - y * sin(phi), r_y + x * sin(phi) + y * cos(phi)
+    point = Vector(s)
+    if isinstance(body, PlanarBody):
+        q = [constant(mode.q[f"{body.name}.{part}"]) for part in body.q_names]
+        point = body.frame(q, [ZERO] * len(q)).point(s)
+    x, y = evaluate(point, {symbol(name): value for name, value in model.parameters.items()})
+    return x, y
 
 
 def pictures(found: Modes, model: Model) -> list[str]:
