@@ -250,8 +250,8 @@ def test_the_written_model_fits_without_corrections(
     assert model.name == "sketch"
     assert model.parameters == {"a": 1.0, "b": 2.4, "c": 2.0, "d": 2.2}
     for body in model.bodies:
-        assert [*body.start_q] == [data["q"][f"{body.name}.{c}"] for c in body.q_names]
-        assert [*body.start_v] == [data["v"][f"{body.name}.{c}"] for c in body.v_names]
+        assert [*body.start_q] == [data["q"][c.name] for c in body.coordinates]
+        assert [*body.start_v] == [data["v"][c.name] for c in body.velocities]
     assert linkwork.data("kinematics", file)["status"] == "finished"
 
 

@@ -19,7 +19,7 @@ from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.model import Model
 from linkwork.modelfile import json_schema, load, loads, schema, shipped
-from linkwork.soundness import sound
+from linkwork.soundness import sound, unusual
 
 CRANK = """\
 linkwork: 1
@@ -99,7 +99,7 @@ def test_shipped_mechanisms_load_without_notes(name: str) -> None:
     """Every shipped file is read, bears its own name and states its source and a checked number."""
     model = load(name)
     assert model.name == name
-    assert model.notes == ()
+    assert unusual(model) == ()
     assert model.about.source
     assert {"quantity", "t", "value", "tolerance"} <= model.about.checked.keys()
 
@@ -374,29 +374,29 @@ def test_sections_may_be_left_empty() -> None:
     """A section without entries may be left out or left empty."""
     model = loads("linkwork: 1\nbodies:\n  a: {mass: 1, inertia: 1}\njoints:\ndrivers:\nforces: {}\n")
     assert model.joints == model.drivers == model.forces == ()
-    assert model.notes == ("no joints connect 'a' to the ground [not-connected]",)
+    assert unusual(model) == ("no joints connect 'a' to the ground [not-connected]",)
 
 
 def test_a_gear_that_carries_itself_is_noted() -> None:
     """A ring gear that is the ground needs its carrier named: the usual one, the ground, locks the other gear."""
     gear = "  G: {type: gear, i: crank, j: ground, radius_i: 1, radius_j: 3, internal: true}\n"
-    (note,) = loads(CRANK.replace("drivers:\n", gear + "drivers:\n")).notes
+    (note,) = unusual(loads(CRANK.replace("drivers:\n", gear + "drivers:\n")))
     assert "'ground' is a gear of 'G' and its carrier, so the other cannot turn" in note
-    assert not loads(CRANK.replace("drivers:\n", gear.replace("true", "true, carrier: rod") + "drivers:\n")).notes
+    assert not unusual(loads(CRANK.replace("drivers:\n", gear.replace("true", "true, carrier: rod") + "drivers:\n")))
 
 
 def test_forces_without_effect_are_noted() -> None:
-    (note,) = loads(CRANK.replace("i: ground.O, j: rod.B, stiff", "i: rod.A, j: rod.B, stiff")).notes
+    (note,) = unusual(loads(CRANK.replace("i: ground.O, j: rod.B, stiff", "i: rod.A, j: rod.B, stiff")))
     assert note == "force 'spring' acts on 'rod' alone and moves nothing [no-effect]"
-    (note,) = loads(CRANK.replace("at: rod.B", "at: ground.O")).notes
+    (note,) = unusual(loads(CRANK.replace("at: rod.B", "at: ground.O")))
     assert note == "force 'load' acts on 'ground' alone and moves nothing [no-effect]"
 
 
 def test_what_is_unusual_is_noted() -> None:
     """Rows 1, 5, 10 and a newer minor version are accepted with a note that bears a code."""
-    notes = loads(CRANK.replace("mass: 2 kg", "mass: 0").replace("linkwork: 1\n", "linkwork: 1.1\n")).notes
+    notes = unusual(loads(CRANK.replace("mass: 2 kg", "mass: 0").replace("linkwork: 1\n", "linkwork: 1.1\n")))
     assert [note.rsplit("[")[-1] for note in notes] == ["newer-minor-version]", "zero-mass]"]
-    (note,) = loads(CRANK.replace("inertia: 0.1", "inertia: 1e5")).notes
+    (note,) = unusual(loads(CRANK.replace("inertia: 0.1", "inertia: 1e5")))
     assert "body 'crank' has a radius of gyration of 316 m, its farthest point is at 0.5 m" in note
 
 
@@ -502,7 +502,7 @@ def test_large_models_load_in_time() -> None:
     first = "  first: {type: revolute, i: ground.O, j: b0.A}\n"
     model = loads(f"linkwork: 1\nground: {{points: {{O: [0, 0]}}}}\nbodies:\n{bodies}joints:\n{first}{joints}")
     assert len(model.joints) == 500
-    assert model.notes == ()
+    assert unusual(model) == ()
 
 
 def test_driver_jump_is_found_between_grid_points() -> None:

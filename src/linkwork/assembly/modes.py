@@ -134,7 +134,7 @@ def free_coordinates(model: Model, keep: Sequence[str] = ()) -> tuple[str, ...]:
         return problem.keep
     moves = problem.motions(problem.regular_position(np.random.default_rng(SEED)))  # not yet fixed
     found = list(problem.keep)
-    for k in np.argsort(~problem.turning, kind="stable"):
+    for k in np.argsort(~problem.equations.turning, kind="stable"):
         part = moves[:, k]
         if np.linalg.norm(part) > INDEPENDENT:
             moves = np.linalg.svd(part[None, :])[2][1:] @ moves
@@ -193,9 +193,9 @@ class Found:
         p = self.problem
         proved = p.is_certified(q)
         outputs = p.equations.outputs["points"]
-        names = [name for name in outputs if name.rsplit(".", 1)[1] in "xyz"]
+        names = [name for name, output in outputs.items() if output.unit == "m"]
         places: dict[str, tuple[float, ...]] = {}
-        for name, x in zip(names, p.evaluate([outputs[name] for name in names], q).tolist(), strict=True):
+        for name, x in zip(names, p.evaluate([outputs[name].expression for name in names], q).tolist(), strict=True):
             point = name.rsplit(".", 1)[0]
             places[point] = (*places.get(point, ()), x)
         by_name = dict(zip(p.equations.q_names, q.tolist(), strict=True))

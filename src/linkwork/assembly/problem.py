@@ -14,16 +14,16 @@ from linkwork.assembly import deflation
 from linkwork.assembly.certificate import is_certified
 from linkwork.assembly.dimension import local_dimension, null_space, row_sizes
 from linkwork.elements.bodies import PlanarBody
-from linkwork.equations.body import body_equations
 from linkwork.equations.equations import TIME, Equations
+from linkwork.equations.place import Place
 from linkwork.errors import check_choice
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ZERO, Expr, constant, cos, sin
+from linkwork.mechanism import prepare
 from linkwork.model import Model
-from linkwork.motion.initial import Place, check_defined, size
+from linkwork.motion.initial import check_defined
 from linkwork.native.lowering import Program, compile_programs
-from linkwork.soundness import sound
 
 Array = NDArray[np.float64]
 Random = np.random.Generator
@@ -48,11 +48,11 @@ class Problem:
     @staticmethod
     def of(model: Model, keep: Sequence[str] = ()) -> Problem:
         """Of a model that is sound, with coordinates that exist."""
-        problem = Problem(model, body_equations(sound(model)), tuple(keep))
+        mechanism = prepare(model)
         for name in keep:
-            check_choice("coordinate", name, problem.equations.q_names)
-        check_defined(Place(problem.equations, *problem.equations.start()))
-        return problem
+            check_choice("coordinate", name, mechanism.equations.q_names)
+        check_defined(mechanism.place())
+        return Problem(model, mechanism.equations, tuple(keep))
 
     @cached_property
     def start(self) -> Array:
@@ -65,7 +65,7 @@ class Problem:
     @cached_property
     def unit(self) -> float:
         """A length of the mechanism."""
-        return size(Place(self.equations, self.start, np.zeros(len(self.equations.v))))
+        return Place(self.equations, *self.equations.start()).length
 
     @cached_property
     def kept(self) -> list[int]:
@@ -81,7 +81,7 @@ class Problem:
         """What each row belongs to; a driver belongs to its joint, a kept coordinate to its body."""
         joint_of = {d.name: d.joint.name for d in self.model.drivers}
         elements = [joint_of.get(row.element, row.element) for row in self.equations.rows]
-        owners = [body.name for body in self.model.bodies for _ in body.q_names]
+        owners = [body.name for body in self.model.bodies for _ in body.coordinates]
         kept = [f"keep {owners[k]}" for k in self.kept]
         return [*elements, *kept, *(f"slice {k}" for k in range(len(self.slices)))]
 
@@ -90,7 +90,7 @@ class Problem:
         """What tells two positions apart: lengths in units of the mechanism, and directions."""
         e, result, at = self.equations, [], 0
         for body in self.model.bodies:
-            q = e.q[at : at + len(body.q_names)]
+            q = e.q[at : at + len(body.coordinates)]
             at += len(q)
             if isinstance(body, PlanarBody):
                 x, y, phi = q
@@ -101,14 +101,9 @@ class Problem:
         return result
 
     @cached_property
-    def turning(self) -> NDArray[np.bool_]:
-        """Which velocity coordinates are turns."""
-        return np.array([part not in "xyz" for body in self.model.bodies for part in body.v_names], dtype=bool)
-
-    @cached_property
     def units(self) -> Array:
         """How large a change of each velocity coordinate is: a length, or one radian."""
-        return np.where(self.turning, 1.0, self.unit)
+        return np.where(self.equations.turning, 1.0, self.unit)
 
     def slice(self, count: int, rng: Random) -> Problem:
         """With random linear equations through the start position, closed if that is possible."""
@@ -167,7 +162,7 @@ class Problem:
     def turn_bodies(self, rng: Random) -> Array:
         """The start position with all bodies turned and shifted at random."""
         n = len(self.units)
-        change = np.where(self.turning, rng.uniform(-math.pi, math.pi, n), self.unit * rng.normal(size=n))
+        change = np.where(self.equations.turning, rng.uniform(-math.pi, math.pi, n), self.unit * rng.normal(size=n))
         return self.move(self.start, change)
 
     def close(self, q: Array) -> Array | None:
@@ -210,7 +205,7 @@ class Problem:
         rows, units = list(self.rows), list[float]()
         for body in self.model.bodies:
             at = len(units)
-            units += [self.unit if name in "xyz" else 1.0 for name in body.q_names]
+            units += [self.unit if c.kind == "length" else 1.0 for c in body.coordinates]
             if not isinstance(body, PlanarBody):
                 rows.append(sum((x * x for x in e.q[at + 3 : at + 7]), ZERO) - 1.0)
         return is_certified(rows, jacobian(rows, e.q), e.q, self.values, q, np.array(units))

@@ -9,10 +9,10 @@
     scale.address                      # void (*)(double *, int64_t, double), for other machine code
 
 The annotations are the C signature: int, float and Pointer (to doubles) as arguments, int or None as result. A kernel
-may call other plain functions, `math`, `offset`, `take`, `integer` and `call`, make named tuples, and read global
-integers and floats. It allocates nothing and raises nothing, so that its object code stands alone: numba is imported
-only where the code is not in the cache. `kernel.python` is the function itself, to be stepped through with NumPy arrays
-as pointers.
+may call other plain functions, `math`, `offset`, `take`, `integer`, `memory_at` and `call`, make named tuples, and read
+global integers and floats. It allocates nothing and raises nothing, so that its object code stands alone: numba is
+imported only where the code is not in the cache. `kernel.python` is the function itself, to be stepped through with
+NumPy arrays as pointers.
 
 The memory of a kernel is described once, by a plain function that takes it apart:
 
@@ -36,6 +36,7 @@ import ctypes
 import math
 import sys
 from collections.abc import Callable
+from dis import get_instructions
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -72,6 +73,11 @@ def take(pointer: Pointer, count: int) -> tuple[Pointer, Pointer]:
 def integer(pointer: Pointer, k: int) -> int:
     """The 64 bits of the k-th double as an integer: sizes and addresses stand so among numbers."""
     return int(pointer[k : k + 1].view(np.int64)[0])
+
+
+def memory_at(address: int, count: int) -> Pointer:
+    """The `count` doubles that begin at an address: memory that is kept between calls of machine code."""
+    return np.ctypeslib.as_array((ctypes.c_double * count).from_address(address))
 
 
 class _Ruler:
@@ -156,14 +162,15 @@ def _parameters(function: FunctionType) -> tuple[str, ...]:
 
 
 def _globals_of(function: FunctionType) -> dict[str, Any]:
-    """The global names a function reads, with their values; attribute names of modules are not among them."""
-    return {name: function.__globals__[name] for name in function.__code__.co_names if name in function.__globals__}
+    """The global names a function reads, with their values; names of attributes and built-ins are not among them."""
+    read = (step.argval for step in get_instructions(function.__code__) if step.opname == "LOAD_GLOBAL")
+    return {name: function.__globals__[name] for name in dict.fromkeys(read) if name in function.__globals__}
 
 
 def _content(function: FunctionType) -> list[str | bytes]:
     """Everything the compiled code depends on: bytecode and constants of the function and of all it calls."""
     parts: list[str | bytes] = []
-    seen: set[Any] = {offset, take, integer, call}  # their machine code is written below, in _intrinsics
+    seen: set[Any] = {offset, take, integer, memory_at, call}  # their machine code is written below, in _intrinsics
 
     def visit(f: FunctionType) -> None:
         if f in seen:
@@ -198,7 +205,7 @@ def _numba_version() -> str:
 
 
 def _intrinsics() -> dict[Any, Any]:
-    """`offset`, `take`, `integer` and `call` in LLVM IR."""
+    """`offset`, `take`, `integer`, `memory_at` and `call` in LLVM IR."""
     from llvmlite import ir
 
     types: Any = import_module("numba.types")
@@ -229,6 +236,13 @@ def _intrinsics() -> dict[Any, Any]:
         return types.int64(double_p, types.int64), codegen
 
     @intrinsic
+    def native_memory_at(_context: Any, address: Any, count: Any) -> Any:
+        def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            return builder.inttoptr(arguments[0], ir.DoubleType().as_pointer())
+
+        return double_p(types.int64, types.int64), codegen
+
+    @intrinsic
     def native_call(_context: Any, address: Any, x: Any, p: Any, y: Any, w: Any) -> Any:
         def codegen(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             pointer = ir.DoubleType().as_pointer()
@@ -238,7 +252,13 @@ def _intrinsics() -> dict[Any, Any]:
 
         return types.void(types.int64, double_p, double_p, double_p, double_p), codegen
 
-    return {offset: native_offset, take: native_take, integer: native_integer, call: native_call}
+    return {
+        offset: native_offset,
+        take: native_take,
+        integer: native_integer,
+        memory_at: native_memory_at,
+        call: native_call,
+    }
 
 
 _native: dict[Any, Any] = {}

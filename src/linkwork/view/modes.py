@@ -123,7 +123,7 @@ def sketch(mode: Mode, model: Model) -> Sketch:
 def _spot(model: Model, mode: Mode, body: Body, s: Components) -> Spot:
     point = Vector(s)
     if isinstance(body, PlanarBody):
-        q = [constant(mode.q[f"{body.name}.{part}"]) for part in body.q_names]
+        q = [constant(mode.q[c.name]) for c in body.coordinates]
         point = body.frame(q, [ZERO] * len(q)).point(s)
     x, y = evaluate(point, {symbol(name): value for name, value in model.parameters.items()})
     return x, y
