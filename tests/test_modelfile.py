@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwork import modelfile
-from linkwork.document import parse
+from linkwork import check, kinematics, modes
+from linkwork.document import parse, save
 from linkwork.elements.bodies import PlanarBody, SpatialBody
 from linkwork.elements.forces import FORCES, PointForce, SpringDamper
 from linkwork.elements.joints import JOINTS, Measure, Prismatic, Revolute
@@ -18,8 +18,8 @@ from linkwork.errors import ModelError, UsageError
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.model import Model
-from linkwork.modelfile import json_schema, load, loads, shipped
-from linkwork.soundness import sound
+from linkwork.modelfile import json_schema, load, loads, schema, shipped
+from linkwork.soundness import sound, unusual
 
 CRANK = """\
 linkwork: 1
@@ -99,7 +99,7 @@ def test_shipped_mechanisms_load_without_notes(name: str) -> None:
     """Every shipped file is read, bears its own name and states its source and a checked number."""
     model = load(name)
     assert model.name == name
-    assert model.notes == ()
+    assert unusual(model) == ()
     assert model.about.source
     assert {"quantity", "t", "value", "tolerance"} <= model.about.checked.keys()
 
@@ -177,7 +177,7 @@ FAULTS = [
     ("joint: O,", "joint: O, i: rod.A,", "driver-target", 13, "either a joint or two points i and j"),
     ("motor: {", "A: {", "duplicate-name", 13, "'A' is also the name of a joint"),
     ("  rod:", "  ground:", "reserved-name", 7, "bodies.ground: 'ground' is the name of what does not move"),
-    ("  rod:", "  rod.x:", "bad-name", 7, "'.' in the name 'rod.x'"),
+    ("  rod:", "  rod.x:", "bad-name", 7, "'.' in the name 'rod.x'; a dot joins the name of a body to"),
     ("  rod:", "  'a,b':", "bad-name", 7, "',' in the name 'a,b'"),
     ("  rod:", "  'reaction:O':", "bad-name", 7, "':' in the name 'reaction:O'"),
     # row 26: a driver that jumps
@@ -326,33 +326,77 @@ def test_a_fault_is_named_with_line_and_path(old: str, new: str, code: str, line
     assert caught.value.exit_code == 3
 
 
+@pytest.mark.parametrize(
+    "name", ["phi", "x", "t", "vx", "pi", "nan", "inf", "wheel-2", "Kurbel_\u00e4", "\u66f2\u67c4", "a b"]
+)
+@pytest.mark.parametrize("what", ["body", "joint", "point", "driver"])
+def test_names_of_any_form_are_names(what: str, name: str, tmp_path: Path) -> None:
+    """Names that coordinates, time or functions have too, and those of other alphabets, are names through analyses."""
+    names = {"body": "body", "joint": "joint", "point": "point", "driver": "driver"} | {what: name}
+    body, joint, point, driver = names.values()
+    text = f"""linkwork: 1
+name: {name}
+ground: {{points: {{{point}: [0, 0]}}}}
+bodies:
+  {body}: {{mass: 1, inertia: 1, position: [1, 0], points: {{{point}: [-1, 0]}}}}
+joints:
+  {joint}: {{type: revolute, i: ground.{point}, j: {body}.{point}}}
+drivers:
+  {driver}: {{joint: {joint}, motion: 2*t}}
+"""
+    model = loads(text)
+    assert (model.name, model.bodies[0].name, model.joints[0].name) == (name, body, joint)
+    assert [*model.bodies[0].points] == [point]
+    report = check(model)
+    assert (report.dof, report.redundant) == (0, 0)
+    assert modes(model).modes[0].points[f"{body}.{point}"] == pytest.approx((0, 0), abs=1e-15)
+    motion = kinematics(model, t_end=0.5, step=0.5)
+    assert motion[f"{body}.phi"][-1] == pytest.approx(1.0, abs=1e-12)
+    assert motion[f"{body}.y"][-1] == pytest.approx(math.sin(1.0), abs=1e-12)
+    save(parse(text).data, tmp_path / "model.yaml")  # what is written reads back
+    assert load(tmp_path / "model.yaml").name == name
+
+
+def test_formulas_hold_names_of_letters_and_say_so() -> None:
+    """A body named in another alphabet, or like a coordinate, can stand in a formula; one with a hyphen cannot."""
+    for name in ("phi", "x", "Kurbel_\u00e4"):
+        push = loads(CRANK.replace("rod", name)).forces[1]
+        assert isinstance(push, PointForce)
+        assert evaluate([push.force[0]], {symbol(f"{name}.vx"): 2.0}) == [-10.0]
+    with pytest.raises(ModelError) as caught:
+        loads(CRANK.replace("rod", "rod-2"))
+    (error,) = caught.value.errors
+    assert (error.code, error.line, error.path) == ("bad-name", 16, "forces.load.force[0]")
+    assert "the name of body 'rod-2' cannot stand in a formula" in str(error)
+
+
 def test_sections_may_be_left_empty() -> None:
     """A section without entries may be left out or left empty."""
     model = loads("linkwork: 1\nbodies:\n  a: {mass: 1, inertia: 1}\njoints:\ndrivers:\nforces: {}\n")
     assert model.joints == model.drivers == model.forces == ()
-    assert model.notes == ("no joints connect 'a' to the ground [not-connected]",)
+    assert unusual(model) == ("no joints connect 'a' to the ground [not-connected]",)
 
 
 def test_a_gear_that_carries_itself_is_noted() -> None:
     """A ring gear that is the ground needs its carrier named: the usual one, the ground, locks the other gear."""
     gear = "  G: {type: gear, i: crank, j: ground, radius_i: 1, radius_j: 3, internal: true}\n"
-    (note,) = loads(CRANK.replace("drivers:\n", gear + "drivers:\n")).notes
+    (note,) = unusual(loads(CRANK.replace("drivers:\n", gear + "drivers:\n")))
     assert "'ground' is a gear of 'G' and its carrier, so the other cannot turn" in note
-    assert not loads(CRANK.replace("drivers:\n", gear.replace("true", "true, carrier: rod") + "drivers:\n")).notes
+    assert not unusual(loads(CRANK.replace("drivers:\n", gear.replace("true", "true, carrier: rod") + "drivers:\n")))
 
 
 def test_forces_without_effect_are_noted() -> None:
-    (note,) = loads(CRANK.replace("i: ground.O, j: rod.B, stiff", "i: rod.A, j: rod.B, stiff")).notes
+    (note,) = unusual(loads(CRANK.replace("i: ground.O, j: rod.B, stiff", "i: rod.A, j: rod.B, stiff")))
     assert note == "force 'spring' acts on 'rod' alone and moves nothing [no-effect]"
-    (note,) = loads(CRANK.replace("at: rod.B", "at: ground.O")).notes
+    (note,) = unusual(loads(CRANK.replace("at: rod.B", "at: ground.O")))
     assert note == "force 'load' acts on 'ground' alone and moves nothing [no-effect]"
 
 
 def test_what_is_unusual_is_noted() -> None:
     """Rows 1, 5, 10 and a newer minor version are accepted with a note that bears a code."""
-    notes = loads(CRANK.replace("mass: 2 kg", "mass: 0").replace("linkwork: 1\n", "linkwork: 1.1\n")).notes
+    notes = unusual(loads(CRANK.replace("mass: 2 kg", "mass: 0").replace("linkwork: 1\n", "linkwork: 1.1\n")))
     assert [note.rsplit("[")[-1] for note in notes] == ["newer-minor-version]", "zero-mass]"]
-    (note,) = loads(CRANK.replace("inertia: 0.1", "inertia: 1e5")).notes
+    (note,) = unusual(loads(CRANK.replace("inertia: 0.1", "inertia: 1e5")))
     assert "body 'crank' has a radius of gyration of 316 m, its farthest point is at 0.5 m" in note
 
 
@@ -401,19 +445,19 @@ def test_a_model_made_in_python_is_checked_alike() -> None:
 
 def test_every_element_can_be_written_in_a_file() -> None:
     """The schema knows every listed joint, force and motion, and every field of theirs has a kind."""
-    schema = json_schema()
-    text = json.dumps(schema)
+    written = json_schema()
+    text = json.dumps(written)
     for name in (*JOINTS, *FORCES, *MOTIONS):
         assert f'"const": "{name}"' in text
     for cls in (*JOINTS.values(), *FORCES.values()):
-        for key, role, _ in modelfile._keys(cls):
-            assert role in ("point", "body", "flag") or key in modelfile.KINDS
+        for key, role, _ in schema.keys(cls):
+            assert role in ("point", "body", "flag") or key in schema.KINDS
     for cls in MOTIONS.values():
-        for key, _, _ in modelfile._keys(cls):
-            assert key in modelfile.TURNING
-            assert key in modelfile.SLIDING
-    assert schema["properties"]["linkwork"]["const"] == 1
-    assert schema["additionalProperties"] is False
+        for key, _, _ in schema.keys(cls):
+            assert key in schema.TURNING
+            assert key in schema.SLIDING
+    assert written["properties"]["linkwork"]["const"] == 1
+    assert written["additionalProperties"] is False
 
 
 def test_other_joints_and_forces() -> None:
@@ -458,7 +502,7 @@ def test_large_models_load_in_time() -> None:
     first = "  first: {type: revolute, i: ground.O, j: b0.A}\n"
     model = loads(f"linkwork: 1\nground: {{points: {{O: [0, 0]}}}}\nbodies:\n{bodies}joints:\n{first}{joints}")
     assert len(model.joints) == 500
-    assert model.notes == ()
+    assert unusual(model) == ()
 
 
 def test_driver_jump_is_found_between_grid_points() -> None:

@@ -174,8 +174,9 @@ def assemble(
         from linkwork.view.report import mode_lines, progress
 
         files = writable(output or (), (".html",))
-        with progress(mechanism.name):
-            found = modes(mechanism, tuple(keep or ()) if sliced else free_coordinates(mechanism, keep or ()))
+        with progress(mechanism.name) as moved:
+            kept = tuple(keep or ()) if sliced else free_coordinates(mechanism, keep or ())
+            found = modes(mechanism, kept, progress=moved)
         for file in files:
             write(found, mechanism, file)
         data, lines = found.as_dict(), mode_lines(found)

@@ -35,7 +35,8 @@ TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": Fals
 INTEGER = re.compile(r"[-+]?[0-9]{1,18}")
 OTHER_BASE = re.compile(r"0o[0-7]{1,20}|0x[0-9a-fA-F]{1,15}")
 FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-NOT_FINITE = re.compile(r"[-+]?\.?(inf|infinity|nan)", re.IGNORECASE)
+NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+JSON_NOT_FINITE = {"NaN": ".nan", "Infinity": ".inf", "-Infinity": "-.inf"}
 DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t].*)?")
 # What YAML does not count as printable, and further line ends and the byte order mark, which no text in a model needs.
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
@@ -227,7 +228,7 @@ def _json_events(text: str, file: str) -> Iterator[_Event]:
         elif token[0].startswith('"'):
             yield _Event("", line, json.loads(token[0]))
         else:
-            yield _Event("", line, token[0], plain=True)
+            yield _Event("", line, JSON_NOT_FINITE.get(token[0], token[0]), plain=True)
 
 
 def _too_deep(file: str, line: int) -> ModelError:

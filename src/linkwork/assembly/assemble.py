@@ -30,6 +30,8 @@ from linkwork.motion.initial import (
 )
 
 OTHER_SKETCHES = 40
+TURNED, TURNED_MORE = 0.2, 0.07  # radians: the spread of angles of the first other sketch, and what each adds
+SHIFTED = 0.1  # the spread of positions, of the size of the mechanism
 SEED = 20041
 
 
@@ -64,7 +66,7 @@ def assemble(model: Model | Mechanism, keep: Sequence[str] = (), weights: Weight
     place = approach(given, weights, kept)
     other_sketch = not is_closed(place)
     if other_sketch:
-        place = _from_other_sketches(given, place, weights, kept)
+        place = _close_other_sketches(given, place, weights, kept)
     place = align_velocity(place, weights, kept)
     start = Start(place, given, weights)
     return Assembly(
@@ -81,13 +83,13 @@ def assemble(model: Model | Mechanism, keep: Sequence[str] = (), weights: Weight
     )
 
 
-def _from_other_sketches(given: Place, nearest: Place, weights: Weights, kept: Sequence[int]) -> Place:
+def _close_other_sketches(given: Place, nearest: Place, weights: Weights, kept: Sequence[int]) -> Place:
     """The closed place nearest to the sketch that is found from sketches with turned and shifted bodies."""
     random = np.random.default_rng(SEED)
     turning = given.equations.turning
     found = []
     for k in range(OTHER_SKETCHES):
-        dx = random.normal(size=len(given.v)) * np.where(turning, 0.2 + 0.07 * k, 0.1 * given.length)
+        dx = random.normal(size=len(given.v)) * np.where(turning, TURNED + TURNED_MORE * k, SHIFTED * given.length)
         dx[list(kept)] = 0.0
         place = approach(given.moved(dx), weights, kept)
         if is_closed(place):

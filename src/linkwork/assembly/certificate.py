@@ -119,12 +119,12 @@ def _select(condition: Interval, a: Interval, b: Interval) -> Interval:
     return b if condition.lo == condition.hi == 0.0 else a
 
 
-def _refused(*_: Any) -> Interval:
+def _refuse(*_: Any) -> Interval:
     raise NoEnclosureError("an operation without an interval version")
 
 
 def arithmetic() -> Arithmetic:
-    table: dict[str, Callable[..., Any]] = dict.fromkeys((*FUNCTIONS, "pow", "atan2", "le", "spline"), _refused)
+    table: dict[str, Callable[..., Any]] = dict.fromkeys((*FUNCTIONS, "pow", "atan2", "le", "spline"), _refuse)
     table |= {name: _monotone(getattr(math, name)) for name in MONOTONE}
     return table | {
         "add": Interval.__add__,
@@ -142,7 +142,7 @@ def arithmetic() -> Arithmetic:
     }
 
 
-def certified(
+def is_certified(
     R: Sequence[Expr],
     J: Mapping[tuple[int, int], Expr],
     q: Sequence[Expr],

@@ -11,47 +11,58 @@ Nothing proves that all solutions are found.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+Array: TypeAlias = NDArray[Any]  # of real or complex numbers
 # q -> residuals, their Jacobian, features, their Jacobian
-Linearized: TypeAlias = Callable[[Array], tuple[Array, Array, Array, Array]]
-Moved: TypeAlias = Callable[[Array, Array], Array]
+Linearize: TypeAlias = Callable[[Array], tuple[Array, Array, Array, Array]]
+Move: TypeAlias = Callable[[Array, Array], Array]
 
 MAX_ITERATIONS = 60
+SINGULAR = 1e-12  # of the largest singular value: what is below takes no part in a step
+AT_POLE = 1e-20  # |F - F_i|^2 not below this: the step stays finite on a known solution
+FARTHEST = 1e6  # by which deflation may lengthen a step; its reach is limited anyway
 
 
-def newton(at: Linearized, moved: Moved, q: Array, reach: Array, found: list[Array], tolerance: float) -> Array | None:
-    """A solution from q that is none of the found ones (given by features), None if there is none this way."""
+def newton(at: Linearize, move: Move, q: Array, reach: Array, found: list[Array], tolerance: float) -> Array | None:
+    """A solution from q that is none of the found ones (given by features), None if there is none this way.
+
+    Steps are those of least norm, no longer than `reach`. Once the residual is below the tolerance, they go on until
+    it falls no more: what is returned is a solution to rounding.
+    """
+    best, least = None, tolerance
     for _ in range(MAX_ITERATIONS):
         R, J, F, F_q = at(q)
         if not (np.all(np.isfinite(R)) and np.all(np.isfinite(J))):
-            return None
-        if np.max(np.abs(R), initial=0.0) < tolerance:
-            return q
-        d: Array = np.asarray(np.linalg.lstsq(J, -R, rcond=1e-12)[0], dtype=float)
-        away = 0.0
-        for known in found:
-            gap = F - known
-            square = max(float(gap @ gap), 1e-20)
-            away -= 2.0 * float(gap @ (F_q @ d)) / (square * (1.0 + square))
-        factor = 1.0 / (1.0 - away) if abs(1.0 - away) > 1e-6 else 1e6
-        d = factor * d
-        q = moved(q, d / max(1.0, float(np.max(np.abs(d) / reach))))
-    return None
+            return best
+        gap = np.max(np.abs(R), initial=0.0)
+        if best is not None and gap >= least:
+            return best
+        if gap < least:
+            best, least = q, gap
+        d = np.linalg.lstsq(J, -R, rcond=SINGULAR)[0]
+        if best is None:
+            away = sum(_pull(F - known, F_q @ d) for known in found)
+            d = d / (1.0 - away) if abs(1.0 - away) > 1.0 / FARTHEST else FARTHEST * d
+        q = move(q, d / max(1.0, float(np.max(np.abs(d) / reach, initial=0.0))))
+    return best
 
 
-def search(
-    at: Linearized, moved: Moved, starts: list[Array], reach: Array, tolerance: float, apart: float
-) -> list[Array]:
+def _pull(gap: Array, rate: Array) -> float:
+    """(grad eta . d) / eta of one known solution, `rate` being the change of features along d."""
+    square = max(float(gap @ gap), AT_POLE)
+    return -2.0 * float(gap @ rate) / (square * (1.0 + square))
+
+
+def search(at: Linearize, move: Move, starts: list[Array], reach: Array, tolerance: float, apart: float) -> list[Array]:
     """The different solutions reached from the starts."""
     solutions: list[Array] = []
     features: list[Array] = []
     for start in starts:
-        while (q := newton(at, moved, start, reach, features, tolerance)) is not None:
+        while (q := newton(at, move, start, reach, features, tolerance)) is not None:
             F = at(q)[2]
             if any(np.max(np.abs(F - known)) < apart for known in features):
                 break

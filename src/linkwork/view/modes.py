@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
-from math import atan2, cos, hypot, sin
+from math import atan2, hypot
 from pathlib import Path
 
 from linkwork.assembly.modes import Mode, Modes
 from linkwork.elements.bodies import Body, PlanarBody
 from linkwork.elements.joints import PointPair
-from linkwork.elements.vectors import Components
+from linkwork.elements.vectors import Components, Vector
 from linkwork.expressions.evaluation import evaluate
-from linkwork.expressions.graph import as_expr, symbol
+from linkwork.expressions.graph import ZERO, constant, symbol
 from linkwork.files import write_text
 from linkwork.model import Model
 from linkwork.view.plot import COLORS, GRID, INK
@@ -45,9 +45,10 @@ def html(found: Modes, model: Model) -> str:
         f'<span><i style="background: {color}"></i>{_text(name)}</span>' for name, color in _colors(model).items()
     )
     notes = "".join(f"<li>{_text(note)}</li>" for note in found.notes)
+    titles = [f"Mode {number}" for number in range(1, found.real + 1)] + ["One of many"] * len(found.motions)
     figures = "\n".join(
-        f"<figure>{picture}<figcaption>{_caption(number, mode)}</figcaption></figure>"
-        for number, (mode, picture) in enumerate(zip(found.modes, pictures(found, model), strict=True), start=1)
+        f"<figure>{picture}<figcaption><b>{title}</b>: {_caption(mode)}</figcaption></figure>"
+        for title, mode, picture in zip(titles, _positions(found), pictures(found, model), strict=True)
     )
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -68,9 +69,13 @@ def remarks(found: Modes) -> Iterator[str]:
     if found.method == "multi-start":
         yield f"{found.real} found"
     else:
-        yield f"{found.real} real of {found.finite} finite solutions"
+        yield f"{found.real} real of {found.finite} finite{' isolated' if found.motions else ''} solutions"
         yield f"{found.paths} paths followed, {found.infinite} to infinity, {found.lost} lost"
-        yield f"{found.singular} solutions are singular" if found.singular else "no solution is singular"
+        count = {0: "no solution is", 1: "1 solution is"}.get(found.singular, f"{found.singular} solutions are")
+        yield f"{count} singular"
+    for freedoms in sorted({mode.freedoms for mode in found.motions}):
+        number = sum(mode.freedoms == freedoms for mode in found.motions)
+        yield f"{number} {'curves' if freedoms == 1 else f'sets of dimension {freedoms}'} of positions besides"
     if found.kept:
         yield f"kept: {', '.join(found.kept)}"
     if found.slices:
@@ -116,17 +121,17 @@ def sketch(mode: Mode, model: Model) -> Sketch:
 
 
 def _spot(model: Model, mode: Mode, body: Body, s: Components) -> Spot:
-    values = {symbol(name): value for name, value in model.parameters.items()}
-    x, y = evaluate([as_expr(c) for c in s], values)
-    if not isinstance(body, PlanarBody):
-        return x, y
-    r_x, r_y, phi = (mode.q[c.name] for c in body.coordinates)
-    return r_x + x * cos(phi) - y * sin(phi), r_y + x * sin(phi) + y * cos(phi)
+    point = Vector(s)
+    if isinstance(body, PlanarBody):
+        q = [constant(mode.q[c.name]) for c in body.coordinates]
+        point = body.frame(q, [ZERO] * len(q)).point(s)
+    x, y = evaluate(point, {symbol(name): value for name, value in model.parameters.items()})
+    return x, y
 
 
 def pictures(found: Modes, model: Model) -> list[str]:
-    """An SVG drawing of every mode, all on one scale."""
-    sketches = [sketch(mode, model) for mode in found.modes]
+    """An SVG drawing of every mode and of one position of every motion, all on one scale."""
+    sketches = [sketch(mode, model) for mode in _positions(found)]
     spots = [spot for each in sketches for spot in each.spots()]
     if not spots:
         return []
@@ -174,10 +179,15 @@ def _around(spots: list[Spot]) -> list[Spot]:
     return sorted(spots, key=lambda spot: atan2(spot[1] - y, spot[0] - x))
 
 
-def _caption(number: int, mode: Mode) -> str:
+def _positions(found: Modes) -> tuple[Mode, ...]:
+    return (*found.modes, *found.motions)
+
+
+def _caption(mode: Mode) -> str:
     proof = "certified" if mode.certified else '<span class="open">not certified</span>'
     singular = ", singular" if mode.singular else ""
-    return f"<b>Mode {number}</b>: residual {mode.residual:.1e}, {proof}{singular}"
+    moves = f", moves with {mode.freedoms} freedoms" if mode.freedoms else ""
+    return f"residual {mode.residual:.1e}, {proof}{singular}{moves}"
 
 
 def _colors(model: Model) -> dict[str, str]:

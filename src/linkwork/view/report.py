@@ -142,9 +142,10 @@ def mode_lines(found: Modes) -> Lines:
     from linkwork.view.modes import remarks
 
     lines = [("model", found.name)]
-    for number, mode in enumerate(found.modes, start=1):
+    labels = [f"mode {number}" for number in range(1, found.real + 1)] + ["one of many"] * len(found.motions)
+    for label, mode in zip(labels, (*found.modes, *found.motions), strict=True):
         proof = ("certified" if mode.certified else "not certified") + (", singular" if mode.singular else "")
-        lines.append((f"mode {number}", f"residual {mode.residual:.1e}, {proof}"))
+        lines.append((label, f"residual {mode.residual:.1e}, {proof}"))
         values = wrap(", ".join(f"{name}\0{x:.6g}" for name, x in mode.q.items()), WIDTH)
         lines += [("", line.replace("\0", " ")) for line in values]
     lines += [("found" if k == 0 else "", remark) for k, remark in enumerate(remarks(found))]

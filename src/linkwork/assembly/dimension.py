@@ -1,0 +1,62 @@
+"""Whether a solution of R(q) = 0 stands alone or belongs to a curve or surface of solutions.
+
+A singular Jacobian says that there may be others nearby, not that there are: two modes of a four-bar that meet stand
+alone, a parallelogram moves. The solutions around q have dimension k or more if k hyperplanes beside q, in random
+directions of the null space, meet them nearby [sommese2005, chapter 13].
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linkwork.assembly.deflation import Array, Linearize, Move, newton
+
+RANK = 1e-9  # singular values of rows of unit length that count as zero
+ROUGH_RANK = 1e-4  # the same at a singular position, which is known to few digits
+BESIDE = 0.03  # radians or units of the mechanism: how far off the hyperplanes are
+NEARBY = 1.0  # how far solutions on them may be
+CLOSED = 1e-11  # residual of a solution, rows of unit length
+SHORT_ROW = 1e-2  # of the longest: what is shorter at q is not lengthened, and its rounding not with it
+ATTEMPTS = 20  # with other directions: where motions meet, about half of them lead nowhere
+
+
+def null_space(J: Array, tolerance: float = RANK) -> Array:
+    """Orthonormal rows z with J z* = 0, the rows of J being brought to unit length."""
+    _, values, V = np.linalg.svd(J / row_sizes(J, tolerance)[:, None])
+    return np.asarray(V[int(np.sum(values > tolerance)) :])
+
+
+def row_sizes(J: Array, least: float) -> Array:
+    """The lengths of the rows, those that count as nothing taken as longer."""
+    sizes = np.linalg.norm(J, axis=1)
+    return np.asarray(np.maximum(sizes, max(least * np.max(sizes, initial=0.0), 1e-300)))
+
+
+def local_dimension(at: Linearize, move: Move, q: Array, units: Array, rng: np.random.Generator) -> int:
+    """The dimension of the set of solutions around the solution q; `units` are the scales of the coordinates."""
+    _, J, F, F_q = at(q)
+    sizes = row_sizes(J * units, SHORT_ROW)
+    loose = null_space(J * units, ROUGH_RANK)
+    for k in range(len(loose)):
+        for _ in range(ATTEMPTS):
+            mix = rng.normal(size=(k + 1, len(loose)))
+            directions = (mix @ loose).conj() @ (F_q * units).T
+            directions = directions / np.maximum(np.linalg.norm(directions, axis=1), 1e-300)[:, None]
+            there = newton(_cut(at, sizes, F, directions.conj()), move, q, BESIDE * units, [], CLOSED)
+            if there is not None and np.max(np.abs(at(there)[2] - F)) < NEARBY:
+                break
+        else:
+            return k
+    return len(loose)
+
+
+def _cut(at: Linearize, sizes: Array, F: Array, directions: Array) -> Linearize:
+    """R, rows of unit length, with hyperplanes directions . (F(q) - F) = BESIDE."""
+
+    def linearize(q: Array) -> tuple[Array, Array, Array, Array]:
+        R, J, here, here_q = at(q)
+        beside = directions @ (here - F) - BESIDE
+        cut = np.vstack([J / sizes[:, None], directions @ here_q])
+        return np.concatenate([R / sizes, beside]), cut, here, here_q
+
+    return linearize

@@ -1,0 +1,211 @@
+"""The rows that vanish in an assembly mode, scaled by the mechanism, and what Newton's iteration makes of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.assembly import deflation
+from linkwork.assembly.certificate import is_certified
+from linkwork.assembly.dimension import local_dimension, null_space, row_sizes
+from linkwork.elements.bodies import PlanarBody
+from linkwork.equations.equations import TIME, Equations
+from linkwork.equations.place import Place
+from linkwork.errors import check_choice
+from linkwork.expressions.derivatives import directional, jacobian
+from linkwork.expressions.evaluation import evaluate
+from linkwork.expressions.graph import ZERO, Expr, constant, cos, sin
+from linkwork.mechanism import prepare
+from linkwork.model import Model
+from linkwork.motion.initial import check_defined
+from linkwork.native.lowering import Program, compile_programs
+
+Array = NDArray[np.float64]
+Random = np.random.Generator
+
+STARTS = 60  # of a search without proof
+CLOSED = 1e-11  # residual of a mode, in units of the mechanism
+APART = 1e-6  # features of two modes differ by more
+REACH = 0.5  # radians or units of the mechanism that one step of Newton's iteration may go
+GENERIC = 20  # closed positions looked for where the start position is singular or does not close
+NO_ROW = 1e-12  # of the longest row
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The rows to be made zero: constraints at t = 0, kept coordinates and slices."""
+
+    model: Model
+    equations: Equations
+    keep: tuple[str, ...]
+    slices: tuple[Expr, ...] = ()
+
+    @staticmethod
+    def of(model: Model, keep: Sequence[str] = ()) -> Problem:
+        """Of a model that is sound, with coordinates that exist."""
+        mechanism = prepare(model)
+        for name in keep:
+            check_choice("coordinate", name, mechanism.equations.q_names)
+        check_defined(mechanism.place())
+        return Problem(model, mechanism.equations, tuple(keep))
+
+    @cached_property
+    def start(self) -> Array:
+        return self.equations.start()[0]
+
+    @cached_property
+    def values(self) -> dict[Expr, float]:
+        return {**self.equations.parameters, TIME: 0.0}
+
+    @cached_property
+    def unit(self) -> float:
+        """A length of the mechanism."""
+        return Place(self.equations, *self.equations.start()).length
+
+    @cached_property
+    def kept(self) -> list[int]:
+        return [self.equations.q_names.index(name) for name in self.keep]
+
+    @cached_property
+    def rows(self) -> list[Expr]:
+        e = self.equations
+        return [*e.Psi, *(e.q[k] - constant(float(self.start[k])) for k in self.kept), *self.slices]
+
+    @property
+    def groups(self) -> list[str]:
+        """What each row belongs to; a driver belongs to its joint, a kept coordinate to its body."""
+        joint_of = {d.name: d.joint.name for d in self.model.drivers}
+        elements = [joint_of.get(row.element, row.element) for row in self.equations.rows]
+        owners = [body.name for body in self.model.bodies for _ in body.coordinates]
+        kept = [f"keep {owners[k]}" for k in self.kept]
+        return [*elements, *kept, *(f"slice {k}" for k in range(len(self.slices)))]
+
+    @cached_property
+    def features(self) -> list[Expr]:
+        """What tells two positions apart: lengths in units of the mechanism, and directions."""
+        e, result, at = self.equations, [], 0
+        for body in self.model.bodies:
+            q = e.q[at : at + len(body.coordinates)]
+            at += len(q)
+            if isinstance(body, PlanarBody):
+                x, y, phi = q
+                result += [x / self.unit, y / self.unit, cos(phi), sin(phi)]
+            else:
+                result += [x / self.unit for x in q[:3]]
+                result += [a * b for k, a in enumerate(q[3:]) for b in q[3 + k :]]
+        return result
+
+    @cached_property
+    def units(self) -> Array:
+        """How large a change of each velocity coordinate is: a length, or one radian."""
+        return np.where(self.equations.turning, 1.0, self.unit)
+
+    def slice(self, count: int, rng: Random) -> Problem:
+        """With random linear equations through the start position, closed if that is possible."""
+        at_start = self.evaluate(self.features, self.start if self.closed is None else self.closed)
+        made = []
+        for _ in range(count):
+            a = rng.normal(size=len(self.features))
+            a /= np.linalg.norm(a)
+            form = sum((constant(c) * x for c, x in zip(a.tolist(), self.features, strict=True)), ZERO)
+            made.append(form - constant(float(a @ at_start)))
+        return replace(self, slices=tuple(made))
+
+    def evaluate(self, expressions: Sequence[Expr], q: Array) -> Array:
+        at = {**self.values, **dict(zip(self.equations.q, q, strict=True))}
+        return np.array(evaluate(expressions, at), dtype=float)
+
+    def residual(self, q: Array) -> float:
+        """The largest gap in metres or radians."""
+        return float(np.max(np.abs(self.evaluate(self.rows, q)), initial=0.0))
+
+    @cached_property
+    def linearize(self) -> deflation.Linearize:
+        """Rows, brought to unit length at a generic position, and features, with their Jacobians with respect to v."""
+        e = self.equations
+        outputs = [*self.rows, *self.features]
+        entries = jacobian(directional(outputs, e.motion), e.v)
+        # rates are linear in v, so that their derivatives do not hold v
+        names = list(self.values)
+        program = Program("closure", e.q, [*outputs, *entries.values()])
+        f = compile_programs([program], names)["closure"]
+        p = np.array([self.values[name] for name in names])
+        n, m = len(outputs), len(self.rows)
+        places = tuple(np.array(list(entries), dtype=int).reshape(-1, 2).T)
+        sizes = np.ones(m)
+
+        def at(q: Array) -> tuple[Array, Array, Array, Array]:
+            y = f(q, p)
+            J = np.zeros((n, len(e.v)))
+            J[places] = y[n:]
+            return y[:m] / sizes, J[:m] / sizes[:, None], y[m:n], J[m:]
+
+        sizes = row_sizes(at(self.turn_bodies(np.random.default_rng(0)))[1] * self.units, NO_ROW)
+        return at
+
+    def move(self, q: Array, dx: Array) -> Array:
+        """q changed by dx, what is kept excepted."""
+        e = self.equations
+        if self.model.space == "planar":
+            moved = q + dx
+        else:
+            symbols = dict(zip((*e.q, *e.dx), (*q.tolist(), *dx.tolist()), strict=True))
+            moved = np.array(evaluate(e.retract, symbols), dtype=float)
+        moved[self.kept] = self.start[self.kept]
+        return moved
+
+    def turn_bodies(self, rng: Random) -> Array:
+        """The start position with all bodies turned and shifted at random."""
+        n = len(self.units)
+        change = np.where(self.equations.turning, rng.uniform(-math.pi, math.pi, n), self.unit * rng.normal(size=n))
+        return self.move(self.start, change)
+
+    def close(self, q: Array) -> Array | None:
+        """A position in which everything closes, to rounding, if Newton's iteration from q leads to one."""
+        found = deflation.newton(self.linearize, self.move, q, REACH * self.units, [], CLOSED)
+        return None if found is None else found + 0.0  # a zero has no sign
+
+    def search(self, rng: Random) -> list[Array]:
+        """Closed positions reached from the start and from others."""
+        starts = [self.start, *(self.turn_bodies(rng) for _ in range(STARTS - 1))]
+        return deflation.search(self.linearize, self.move, starts, REACH * self.units, CLOSED, APART)
+
+    @cached_property
+    def closed(self) -> Array | None:
+        """A closed position near the start, if there is one."""
+        return self.close(self.start)
+
+    def motions(self, q: Array) -> Array:
+        """Orthonormal rows: the changes, in units of each coordinate, that no row forbids to first order."""
+        return null_space(self.linearize(q)[1] * self.units)
+
+    def freedoms(self, q: Array | None, rng: Random) -> int:
+        """The dimension of the set of solutions around q; zero if there is no q."""
+        return 0 if q is None else local_dimension(self.linearize, self.move, q, self.units, rng)
+
+    def regular_position(self, rng: Random) -> Array:
+        """The closed start position, another where that is singular or does not close, or any if none is found.
+
+        Rows lose rank in special positions: all links in one line say nothing about the freedoms of the mechanism.
+        """
+        q = self.closed
+        if q is not None and len(self.motions(q)) == self.freedoms(q, rng):
+            return q
+        others = [self.close(self.turn_bodies(rng)) for _ in range(GENERIC)]
+        found = [other for other in (q, *others) if other is not None]
+        return min(found or [self.turn_bodies(rng)], key=lambda q: len(self.motions(q)))
+
+    def is_certified(self, q: Array) -> bool:
+        e = self.equations
+        rows, units = list(self.rows), list[float]()
+        for body in self.model.bodies:
+            at = len(units)
+            units += [self.unit if c.kind == "length" else 1.0 for c in body.coordinates]
+            if not isinstance(body, PlanarBody):
+                rows.append(sum((x * x for x in e.q[at + 3 : at + 7]), ZERO) - 1.0)
+        return is_certified(rows, jacobian(rows, e.q), e.q, self.values, q, np.array(units))

@@ -1,0 +1,325 @@
+"""The paths of H(x, t) = t g(x) + (1 - t) f(x) = 0 with charts c . x = 1, followed in machine code.
+
+x has n complex coordinates. f are polynomials, homogeneous of a degree each; g are products of as many linear forms;
+charts are linear, and with them there are as many equations as coordinates. On a straight stretch of the complex
+t-plane, t = start + s span with s from 0 to 1, each path obeys H_x dx/ds = -span H_t: the method of Runge and Kutta
+predicts the next point, Newton's iteration corrects it, and the first correction is the measure of the step.
+
+Complex numbers stand in memory as pairs of doubles.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from linkwork.dense.vectors import add, copy
+from linkwork.native.kernels import Pointer, kernel, offset, take
+
+CORRECTED = 1e-8  # the last correction relative to the point; what remains is its square
+CORRECTIONS = 3  # of a step
+LAST_CORRECTIONS = 5  # at the end of a stretch, where the point is brought to rounding
+MAX_STEPS = 20000  # of a path on one stretch
+FIRST_STEP = 0.05  # of the stretch
+SHORTEST_STEP = 1e-9
+CAUTION, GROWTH = 0.8, 2.5  # a step is this part of what the error allows, at most so many times the last one
+SHORTER = 0.4  # a step that failed is tried again with this part of it
+RUNNING, REACHED, LOST = 0.0, 1.0, 2.0
+
+
+class Head(NamedTuple):
+    """A system: sizes, then its equations, then its charts."""
+
+    n: Pointer
+    rows: Pointer
+    degree: Pointer  # the largest
+    rest: Pointer
+
+
+def head(p: Pointer) -> Head:
+    n, p = take(p, 1)
+    rows, p = take(p, 1)
+    degree, p = take(p, 1)
+    return Head(n, rows, degree, p)
+
+
+class Equation(NamedTuple):
+    """One row of f as coefficients and indices of coordinates (a square has its index twice), and one of g."""
+
+    degree: Pointer
+    terms: Pointer
+    coefficients: Pointer
+    factors: Pointer
+    forms: Pointer
+    rest: Pointer
+
+
+def equation(p: Pointer, n: int, degree: int, terms: int) -> Equation:
+    own_degree, p = take(p, 1)
+    own_terms, p = take(p, 1)
+    coefficients, p = take(p, 2 * terms)
+    factors, p = take(p, degree * terms)
+    forms, p = take(p, 2 * n * degree)
+    return Equation(own_degree, own_terms, coefficients, factors, forms, p)
+
+
+class Path(NamedTuple):
+    """A point x on its path, how far it is (s), the step to be tried, how many were, and whether it goes on."""
+
+    x: Pointer
+    s: Pointer
+    step: Pointer
+    steps: Pointer
+    status: Pointer
+    rest: Pointer
+
+
+def path(p: Pointer, n: int) -> Path:
+    x, p = take(p, 2 * n)
+    s, p = take(p, 1)
+    step, p = take(p, 1)
+    steps, p = take(p, 1)
+    status, p = take(p, 1)
+    return Path(x, s, step, steps, status, p)
+
+
+class Stretch(NamedTuple):
+    """From which t by which difference; how large the first correction may be, relative to the point."""
+
+    start: Pointer
+    span: Pointer
+    allowed: Pointer
+    rest: Pointer
+
+
+def stretch(p: Pointer) -> Stretch:
+    start, p = take(p, 2)
+    span, p = take(p, 2)
+    allowed, p = take(p, 1)
+    return Stretch(start, span, allowed, p)
+
+
+class Work(NamedTuple):
+    """H, its Jacobian J with respect to x and its rate with respect to t; values of forms; points."""
+
+    J: Pointer
+    H: Pointer
+    rate: Pointer
+    forms: Pointer
+    change: Pointer
+    trial: Pointer
+    rest: Pointer
+
+
+def work(w: Pointer, n: int, degree: int) -> Work:
+    J, w = take(w, 2 * n * n)
+    H, w = take(w, 2 * n)
+    rate, w = take(w, 2 * n)
+    forms, w = take(w, 2 * degree)
+    change, w = take(w, 2 * n)
+    trial, w = take(w, 2 * n)
+    return Work(J, H, rate, forms, change, trial, w)
+
+
+def value(x: Pointer, k: int) -> complex:
+    return complex(x[2 * k], x[2 * k + 1])
+
+
+def put(x: Pointer, k: int, a: complex) -> None:
+    x[2 * k] = a.real
+    x[2 * k + 1] = a.imag
+
+
+def size(a: complex) -> float:
+    return math.sqrt(a.real * a.real + a.imag * a.imag)
+
+
+def length(n: int, x: Pointer) -> float:
+    total = 0.0
+    for i in range(2 * n):
+        total += x[i] * x[i]
+    return math.sqrt(total)
+
+
+def linearize(table: Pointer, x: Pointer, t: complex, w: Work) -> None:
+    """H(x, t), its Jacobian and its rate."""
+    system = head(table)
+    n, rows = int(system.n[0]), int(system.rows[0])
+    at = system.rest
+    for i in range(rows):
+        own = equation(at, n, int(at[0]), int(at[1]))
+        degree = int(own.degree[0])
+        J_i = offset(w.J, 2 * n * i)
+        for j in range(2 * n):
+            J_i[j] = 0.0
+        f = 0.0j
+        for term in range(int(own.terms[0])):
+            factors = offset(own.factors, degree * term)
+            for k in range(degree):
+                partial = value(own.coefficients, term)
+                for other in range(degree):
+                    if other != k:
+                        partial = partial * value(x, int(factors[other]))
+                j = int(factors[k])
+                put(J_i, j, value(J_i, j) + (1.0 - t) * partial)
+                if k == 0:
+                    f = f + partial * value(x, j)
+        g = 1.0 + 0.0j
+        for k in range(degree):
+            form = 0.0j
+            for j in range(n):
+                form = form + value(own.forms, n * k + j) * value(x, j)
+            put(w.forms, k, form)
+            g = g * form
+        for k in range(degree):
+            others = t
+            for other in range(degree):
+                if other != k:
+                    others = others * value(w.forms, other)
+            for j in range(n):
+                put(J_i, j, value(J_i, j) + others * value(own.forms, n * k + j))
+        put(w.H, i, t * g + (1.0 - t) * f)
+        put(w.rate, i, g - f)
+        at = own.rest
+    for i in range(rows, n):
+        chart = -1.0 + 0.0j
+        for j in range(n):
+            c = value(at, n * (i - rows) + j)
+            put(w.J, n * i + j, c)
+            chart = chart + c * value(x, j)
+        put(w.H, i, chart)
+        put(w.rate, i, 0.0j)
+
+
+def solve_linear(n: int, A: Pointer, b: Pointer) -> None:
+    """b <- A^-1 b by elimination with row pivoting; A is overwritten. A singular A gives what is not finite."""
+    for k in range(n):
+        best, pivot = -1.0, k
+        for i in range(k, n):
+            s = size(value(A, n * i + k))
+            if s > best:
+                best, pivot = s, i
+        if pivot != k:
+            for j in range(k, n):
+                a = value(A, n * k + j)
+                put(A, n * k + j, value(A, n * pivot + j))
+                put(A, n * pivot + j, a)
+            a = value(b, k)
+            put(b, k, value(b, pivot))
+            put(b, pivot, a)
+        a = value(A, n * k + k)
+        inverse = complex(a.real, -a.imag) * (1.0 / (best * best))
+        for i in range(k + 1, n):
+            factor = value(A, n * i + k) * inverse
+            if factor.real != 0.0 or factor.imag != 0.0:
+                for j in range(k + 1, n):
+                    put(A, n * i + j, value(A, n * i + j) - factor * value(A, n * k + j))
+                put(b, i, value(b, i) - factor * value(b, k))
+        put(A, n * k + k, inverse)
+    for i in range(n - 1, -1, -1):
+        a = value(b, i)
+        for j in range(i + 1, n):
+            a = a - value(A, n * i + j) * value(b, j)
+        put(b, i, a * value(A, n * i + i))
+
+
+def slope(table: Pointer, n: int, x: Pointer, t: complex, dt: complex, w: Work) -> None:
+    """w.H := the change -H_x^-1 H_t dt of a point of a path."""
+    linearize(table, x, t, w)
+    for i in range(n):
+        put(w.H, i, -dt * value(w.rate, i))
+    solve_linear(n, w.J, w.H)
+
+
+def go(n: int, x: Pointer, part: float, w: Work) -> None:
+    """w.trial := x + part w.H."""
+    copy(x, w.trial, 2 * n)
+    add(w.trial, part, w.H, 0, 2 * n)
+
+
+def predict(table: Pointer, n: int, x: Pointer, t: complex, dt: complex, w: Work) -> None:
+    """w.trial := the point at t + dt of the path through x, by the classical method of Runge and Kutta."""
+    slope(table, n, x, t, dt, w)
+    copy(x, w.change, 2 * n)
+    add(w.change, 1.0 / 6.0, w.H, 0, 2 * n)
+    go(n, x, 0.5, w)
+    slope(table, n, w.trial, t + 0.5 * dt, dt, w)
+    add(w.change, 1.0 / 3.0, w.H, 0, 2 * n)
+    go(n, x, 0.5, w)
+    slope(table, n, w.trial, t + 0.5 * dt, dt, w)
+    add(w.change, 1.0 / 3.0, w.H, 0, 2 * n)
+    go(n, x, 1.0, w)
+    slope(table, n, w.trial, t + dt, dt, w)
+    add(w.change, 1.0 / 6.0, w.H, 0, 2 * n)
+    copy(w.change, w.trial, 2 * n)
+
+
+def correct(table: Pointer, n: int, t: complex, allowed: float, last: bool, w: Work) -> float:
+    """Newton's iteration from w.trial; the first correction relative to the point, or -1 if it fails.
+
+    It fails if the first correction is larger than allowed, or another one larger than half the one before.
+    """
+    scale = length(n, w.trial)
+    first, before = -1.0, 2.0 * allowed
+    for k in range(LAST_CORRECTIONS if last else CORRECTIONS):
+        linearize(table, w.trial, t, w)
+        solve_linear(n, w.J, w.H)
+        add(w.trial, -1.0, w.H, 0, 2 * n)
+        correction = length(n, w.H) / scale
+        if k == 0:
+            first = correction
+        if not (correction <= 0.5 * before or before <= CORRECTED):  # what is not a number fails
+            return -1.0
+        before = correction
+        if before <= CORRECTED and not last:
+            break
+    return first if before <= CORRECTED else -1.0
+
+
+def advance(table: Pointer, n: int, on: Path, along: Stretch, w: Work) -> None:
+    """One step, taken or refused."""
+    on.steps[0] += 1.0
+    if on.step[0] < SHORTEST_STEP or on.steps[0] > MAX_STEPS:
+        on.status[0] = LOST
+        return
+    s, allowed = on.s[0], along.allowed[0]
+    last = s + on.step[0] >= 1.0
+    step = min(on.step[0], 1.0 - s)
+    start, span = value(along.start, 0), value(along.span, 0)
+    predict(table, n, on.x, start + s * span, step * span, w)
+    end = start + span if last else start + (s + step) * span
+    error = correct(table, n, end, allowed, last, w)
+    if error < 0.0:
+        on.step[0] = SHORTER * step
+        return
+    copy(w.trial, on.x, 2 * n)
+    on.s[0] = s + step
+    # RK4 errs with the fifth power of the step; an error far below what is allowed says no more than that.
+    on.step[0] = step * min(GROWTH, CAUTION * (allowed / max(error, 1e-3 * allowed)) ** 0.2)
+    if last:
+        on.status[0] = REACHED
+
+
+@kernel
+def follow(table: Pointer, along: Pointer, paths: Pointer, count: int, budget: int, w: Pointer) -> int:
+    """Take up to `budget` steps on the paths that are still running; returns how many still are."""
+    system = head(table)
+    n = int(system.n[0])
+    places, way = work(w, n, int(system.degree[0])), stretch(along)
+    running = 0
+    for _ in range(count):
+        on = path(paths, n)
+        while on.status[0] == RUNNING and budget > 0:
+            advance(table, n, on, way, places)
+            budget -= 1
+        if on.status[0] == RUNNING:
+            running += 1
+        paths = on.rest
+    return running
+
+
+@kernel
+def linearize_at(table: Pointer, x: Pointer, t_re: float, t_im: float, w: Pointer) -> None:
+    """H, its Jacobian and its rate at (x, t), into the places of `work`."""
+    system = head(table)
+    linearize(table, x, complex(t_re, t_im), work(w, int(system.n[0]), int(system.degree[0])))

@@ -1,0 +1,100 @@
+"""Model files: the way from a file to a Model.
+
+The shape of a file (keys, lists, types) is checked by pydantic models (schema.py), those of joints, forces and motions
+being made from the elements themselves. What remains (quantities, formulas, references between elements) is checked
+while the Model is put together (translation.py). Either way all faults are collected and reported with their lines.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, cast
+
+import pydantic
+
+from linkwork import units
+from linkwork.document import Data, Document, parse, read
+from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
+from linkwork.mechanisms.generators import GENERATORS
+from linkwork.model import Model
+from linkwork.modelfile.faults import check_version, shape_fault
+from linkwork.modelfile.schema import ModelEntry, json_schema
+from linkwork.modelfile.translation import Translation
+from linkwork.soundness import sound
+
+__all__ = ["SUFFIXES", "build", "find", "json_schema", "load", "loads", "shipped", "with_start"]
+
+MECHANISMS = Path(__file__).parent.parent / "mechanisms"
+SUFFIXES = (".yaml", ".yml", ".json")
+
+
+def build(document: Document, changes: Mapping[str, str | float] | None = None) -> Model:
+    """The model of a document; `changes` gives parameters other values."""
+    notes = check_version(document)
+    try:
+        entry: Any = ModelEntry.model_validate(document.data)
+    except pydantic.ValidationError as error:
+        details = error.errors(include_url=False)
+        raise ModelError.together([shape_fault(detail, document) for detail in details]) from None
+    for name in changes or {}:
+        check_choice("parameter", name, entry.parameters)
+    model = Translation(document, entry, changes or {}).model(notes)
+    try:
+        return sound(model)
+    except ModelError as found:
+        raise ModelError.together([document.locate(error) for error in found.errors]) from None
+
+
+def with_start(document: Document, model: Model, changes: Mapping[str, str | float] | None = None) -> Document:
+    """The document with the start values of `model`, which are numbers, and with changed parameters; all else stays."""
+    data = deepcopy(document.data)
+    parameters = cast(dict[str, Data], data.get("parameters") or {})
+    for name, value in (changes or {}).items():
+        parameters[name] = model.parameters.get(name, value)
+    bodies = cast(dict[str, dict[str, Data]], data["bodies"])
+    for body in model.bodies:
+        for key in ("position", "angle", "velocity", "angular_velocity"):
+            value = getattr(body, key)
+            bodies[body.name][key] = [float(x) for x in value] if isinstance(value, tuple) else float(value)
+    return Document(document.file, data, {})
+
+
+def loads(text: str, *, is_json: bool = False, changes: Mapping[str, str | float] | None = None) -> Model:
+    """The model that a text in YAML or JSON describes."""
+    return build(parse(text, is_json=is_json), changes)
+
+
+def load(model: str | Path, changes: Mapping[str, str | float] | None = None) -> Model:
+    """The model of a file, or of a shipped mechanism given by its name ("slider_crank", "planar_chain:64").
+
+    `changes` gives parameters other values: {"l1": 1.2} or {"l1": "1200 mm"}.
+    """
+    return build(find(model), changes)
+
+
+def shipped() -> list[str]:
+    """The names of the mechanisms that come with linkwork."""
+    return sorted([*(path.stem for path in MECHANISMS.glob("*.yaml")), *GENERATORS])
+
+
+def find(model: str | Path) -> Document:
+    """What a path or the name of a shipped mechanism leads to; some names take a size, as in "planar_chain:64"."""
+    text = str(model)
+    if isinstance(model, Path) or text.lower().endswith(SUFFIXES) or re.search(r"[/\\\0]", text):
+        return read(model)
+    name, colon, size = text.replace("-", "_").partition(":")
+    if name in GENERATORS:
+        generate, usual = GENERATORS[name]
+        if colon and not (re.fullmatch("[0-9]{1,4}", size) and int(size) > 0):
+            raise UsageError(f"'{units.shown(size)}' is no size; write {name}:{usual}, at most 9999", "bad-size")
+        return Document(text, generate(int(size) if colon else usual), {})
+    if not colon and name in shipped():
+        return read(MECHANISMS / f"{name}.yaml")
+    if os.path.isfile(text):
+        return read(text)
+    hint = did_you_mean(name, shipped()) or "see 'linkwork list'"
+    raise UsageError(f"no file and no shipped mechanism '{units.shown(text)}'; {hint}", "no-such-model")

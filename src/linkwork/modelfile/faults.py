@@ -1,0 +1,108 @@
+"""What is wrong with the shape of a file, in the words of the file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import ErrorDetails
+
+from linkwork import units
+from linkwork.document import Data, Document, Place
+from linkwork.elements.forces import FORCES
+from linkwork.elements.joints import JOINTS
+from linkwork.elements.motions import MOTIONS
+from linkwork.errors import ModelError, did_you_mean
+from linkwork.modelfile import schema
+
+
+def _keys_allowed(place: Place, data: Data) -> list[str]:
+    """The keys known where a key is unknown."""
+    around = place[:-1]
+    inside = _at(data, around)
+    type_name = str(inside.get("type")) if isinstance(inside, dict) else ""
+    entries: dict[Place, type[BaseModel] | None] = {
+        (): schema.ModelEntry,
+        ("ground",): schema.GroundEntry,
+        ("about",): schema.AboutEntry,
+        ("about", "checked"): schema.CheckedEntry,
+        ("simulation",): schema.SimulationEntry,
+        ("bodies", *around[1:2]): schema.BodyEntry,
+        ("joints", *around[1:2]): schema.JOINT_ENTRIES.get(type_name),
+        ("forces", *around[1:2]): schema.FORCE_ENTRIES.get(type_name),
+        ("drivers", *around[1:2]): schema.DriverEntry,
+        ("drivers", *around[1:2], "motion"): schema.MOTION_ENTRIES.get(type_name),
+    }
+    entry = entries.get(around)
+    return list(entry.model_fields) if entry else []
+
+
+def _at(data: Data, place: Place) -> Any:
+    found: Any = data
+    for step in place:
+        found = found[step]
+    return found
+
+
+def _place(loc: tuple[str | int, ...], data: Data) -> Place:
+    """Where a fault of shape is: pydantic's loc without the types and branches it mentions."""
+    found: Any = data
+    place: Place = ()
+    for n, step in enumerate(loc):
+        inside = step in found if isinstance(found, dict) else isinstance(found, list) and isinstance(step, int)
+        if inside:
+            place, found = (*place, step), found[step]
+        elif n == len(loc) - 1 and isinstance(found, dict) and step != found.get("type"):
+            place = (*place, step)  # a key that is missing
+    return place
+
+
+def shown(value: Any) -> str:
+    if isinstance(value, dict | list):
+        return "a mapping" if isinstance(value, dict) else f"a list of {len(value)}"
+    return "nothing" if value is None else units.shown(repr(value))
+
+
+def shape_fault(detail: ErrorDetails, document: Document, before: Place = ()) -> ModelError:
+    place = _place((*before, *detail["loc"]), document.data)
+    value, kind = detail["input"], detail["type"]
+    if kind == "extra_forbidden":
+        hint = did_you_mean(str(place[-1]), _keys_allowed(place, document.data))
+        error = ModelError(f"unknown key '{place[-1]}'", "unknown-key", suggestion=hint)
+    elif kind in ("missing", "union_tag_not_found"):
+        missing = place[-1] if kind == "missing" else "type"
+        place = place[:-1] if kind == "missing" else place
+        error = ModelError(f"'{missing}' is missing", "missing-key")
+    elif kind == "union_tag_invalid":
+        types: dict[str, Any] = {"joints": JOINTS, "forces": FORCES, "drivers": MOTIONS}
+        hint = did_you_mean(str(value.get("type")), types[str(place[0])])
+        place = (*place, "type")
+        error = ModelError(f"no type '{value.get('type')}'", "unknown-type", value=value.get("type"), suggestion=hint)
+    elif kind in ("too_short", "too_long"):
+        error = ModelError(f"{shown(value)} where a pair of numbers should be", "wrong-shape", value=value)
+    else:
+        wanted = detail["msg"].removeprefix("Input ").replace("valid ", "")
+        wanted = wanted.replace("dictionary", "mapping").replace("string", "text")
+        error = ModelError(f"{shown(value)}: {wanted}", "wrong-shape", value=value)
+    return document.locate(error, place)
+
+
+def check_version(document: Document) -> tuple[str, ...]:
+    """The file's format is checked before all else: what a newer one adds would only look wrong."""
+    version = document.data.get("linkwork")
+    error: ModelError
+    if "linkwork" not in document.data:
+        error = ModelError("'linkwork' is missing", "missing-key", suggestion="begin the file with 'linkwork: 1'")
+        raise document.locate(error, ())
+    if isinstance(version, bool) or not isinstance(version, int | float) or version < 1:
+        error = ModelError(f"{shown(version)} is no version of the format", "bad-version", suggestion="write 1")
+        raise document.locate(error, ("linkwork",))
+    if version >= schema.FORMAT + 1:
+        message = f"format {version} is newer than this linkwork, which reads format {schema.FORMAT}"
+        error = ModelError(message, "newer-version", value=version, suggestion="install a newer linkwork")
+        raise document.locate(error, ("linkwork",))
+    if version > schema.FORMAT:
+        return (
+            f"format {version} is newer than {schema.FORMAT}; what it adds is not understood [newer-minor-version]",
+        )
+    return ()

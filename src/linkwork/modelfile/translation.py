@@ -1,0 +1,352 @@
+"""From the entries of a file to the elements of a model: quantities, formulas, references between elements."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+import pydantic
+
+from linkwork import units
+from linkwork.document import Document, Place
+from linkwork.elements.bodies import Body, Ground, PlanarBody
+from linkwork.elements.drivers import Driver
+from linkwork.elements.forces import FORCES, RotationalSpringDamper
+from linkwork.elements.joints import JOINTS, Joint, Measure, start_frame
+from linkwork.elements.motions import MOTIONS, Law, Motion, Table
+from linkwork.elements.vectors import Components, Scalar
+from linkwork.errors import ModelError, UsageError, did_you_mean
+from linkwork.expressions.evaluation import evaluate, ordered, substitute
+from linkwork.expressions.graph import Expr, as_expr, symbol
+from linkwork.expressions.parser import RESERVED, ExpressionError
+from linkwork.expressions.parser import parse as parse_expression
+from linkwork.model import About, Model, Simulation
+from linkwork.modelfile import schema
+from linkwork.modelfile.faults import shape_fault
+from linkwork.units import Kind, quantity
+
+PLAIN_NAME = r"[^\W\d]\w*"  # what can stand in a formula
+NOT_IN_NAMES = {
+    ".": "a dot joins the name of a body to that of a point or coordinate",
+    ":": "a colon joins a kind of quantity to the name of a joint",
+    "'": "quotes and commas would break tables and messages",
+    '"': "quotes and commas would break tables and messages",
+    ",": "quotes and commas would break tables and messages",
+}
+
+
+class Translation:
+    """The way from entries to elements; faults are collected, with something harmless in their place."""
+
+    def __init__(self, document: Document, entry: Any, changes: Mapping[str, str | float]) -> None:
+        self.document = document
+        self.entry = entry
+        self.errors: list[ModelError] = []
+        self.names: dict[str, Expr] = {}
+        self.values: dict[Expr, float] = {}
+        self.bodies: dict[str, Body] = {}
+        self.parameters(changes)
+        self.ground: Ground = self.element(Ground, entry.ground, ("ground",), name="ground")
+        self.bodies["ground"] = self.ground
+        for name, body in entry.bodies.items():
+            if name == "ground":
+                self.fail(("bodies", name), "'ground' is the name of what does not move", "reserved-name", value=name)
+            self.bodies[name] = self.element(PlanarBody, body, ("bodies", name), name=name)
+        self.joints: dict[str, Joint] = {
+            name: self.element(JOINTS[joint.type], joint, ("joints", name), name=name)
+            for name, joint in entry.joints.items()
+        }
+
+    def fail(self, place: Place, message: str, code: str, **details: Any) -> None:
+        self.errors.append(self.document.locate(ModelError(message, code, **details), place))
+
+    def stop(self) -> None:
+        if self.errors:
+            raise ModelError.together(self.errors)
+
+    def check_name(self, place: Place) -> None:
+        name = str(place[-1])
+        if wrong := next((c for c in NOT_IN_NAMES if c in name), None):
+            self.fail(place, f"'{wrong}' in the name '{name}'", "bad-name", value=name, rule=NOT_IN_NAMES[wrong])
+
+    def parameters(self, changes: Mapping[str, str | float]) -> None:
+        """Parameters with a number are symbols with a value; those with a formula become what the formula says."""
+        given: dict[str, Any] = self.entry.parameters
+        for name in given:
+            if not re.fullmatch(PLAIN_NAME, name):
+                rule = "the name of a parameter is made of letters, digits and underscores"
+                self.fail(("parameters", name), f"'{name}' cannot stand in a formula", "bad-name", rule=rule)
+            elif name in RESERVED or name == "t":
+                message = f"'{name}' has a meaning of its own in formulas"
+                self.fail(("parameters", name), message, "reserved-name", value=name)
+        self.stop()
+        symbols = {name: symbol(name) for name in given}
+        formulas: dict[str, Expr] = {}
+        for name, text in given.items():
+            if name in changes:
+                found = self.changed(name, changes[name], symbols)
+            else:
+                found = self.read(text, None, symbols, ("parameters", name), of_parameters=False)
+            if isinstance(found, Expr):
+                formulas[name] = found
+            else:
+                self.names[name], self.values[symbols[name]] = symbols[name], found
+        self.stop()
+        needs = {
+            name: {str(node.value) for node in ordered([formula]) if node.op == "symbol"}
+            for name, formula in formulas.items()
+        }
+        try:
+            order = [name for name in TopologicalSorter(needs).static_order() if name in formulas]
+        except CycleError as error:
+            cycle: list[str] = error.args[1][::-1]
+            self.fail(("parameters", cycle[0]), f"cycle {' -> '.join(cycle)}", "parameter-cycle")
+            self.stop()
+        for name in order:
+            known = {symbols[other]: self.names[other] for other in needs[name]}
+            self.names[name] = substitute([formulas[name]], known)[0]
+            self.check_finite(self.names[name], ("parameters", name), given[name])
+        self.stop()
+
+    def changed(self, name: str, value: str | float, symbols: Mapping[str, Expr]) -> Scalar:
+        """The new value of a parameter; a quantity must be of the kind it had."""
+        original = self.entry.parameters[name]
+        unit = units.unit_of(original) if isinstance(original, str) else None
+        kind = Kind(f"a quantity like '{original}'", unit, original) if unit else None
+        found = self.read(value, kind, symbols, ("parameters", name), of_parameters=False)
+        if self.errors:
+            error = self.errors[-1]
+            message = "; ".join(part for part in (error.message, error.rule, error.suggestion) if part)
+            raise UsageError(f"{name}={value}: {message}", error.code)
+        return found
+
+    def read(
+        self, value: Any, kind: Kind | None, names: Mapping[str, Expr], place: Place, of_parameters: bool = True
+    ) -> Scalar:
+        """A number, quantity or formula as a float or an expression; of parameters alone it must be finite."""
+        if not isinstance(value, str):
+            return float(value)
+        for name in self.bodies if not of_parameters and "." in value else ():
+            if not re.fullmatch(PLAIN_NAME, name) and re.search(rf"(?<![\w.]){re.escape(name)}\.[^\W\d]", value):
+                rule = "names in formulas are made of letters, digits and underscores"
+                self.fail(place, f"the name of body '{name}' cannot stand in a formula", "bad-name", rule=rule)
+                return 1.0
+        try:
+            number = quantity(value, kind)
+            if number is not None:
+                return number
+            expression = parse_expression(value, names)
+            self.check_parameter(value.strip(), kind)
+        except ModelError as error:
+            self.errors.append(self.document.locate(error, place))
+            return 1.0
+        except ExpressionError as error:
+            self.fail(place, f"'{units.shown(value)}': {error.reason}", error.code, value=value)
+            return 1.0
+        if expression.is_constant:
+            return expression.number
+        if of_parameters:
+            self.check_finite(expression, place, value)
+        return expression
+
+    def check_parameter(self, name: str, kind: Kind | None) -> None:
+        """A field that is just a parameter takes its unit; in longer formulas units are not followed."""
+        given = self.entry.parameters.get(name)
+        if kind not in (None, units.NUMBER_KIND) and isinstance(given, str):
+            try:
+                quantity(given, kind)
+            except ModelError as error:
+                raise ModelError(
+                    f"parameter '{name}': {error.message}", error.code, value=given, suggestion=error.suggestion
+                ) from None
+
+    def check_finite(self, expression: Expr, place: Place, text: str) -> None:
+        if not math.isfinite(evaluate([expression], self.values)[0]):
+            self.fail(place, f"'{units.shown(text)}' has no finite value", "not-finite", value=text)
+
+    def value(self, x: Scalar) -> float:
+        return float(evaluate([x], self.values)[0]) if isinstance(x, Expr) else x
+
+    def body(self, name: str, place: Place) -> Body:
+        if name not in self.bodies:
+            self.fail(
+                place, f"no body '{name}'", "unknown-body", value=name, suggestion=did_you_mean(name, self.bodies)
+            )
+        return self.bodies.get(name, self.ground)
+
+    def point(self, reference: str, place: Place) -> tuple[Body, Components]:
+        """A point by its name "body.point"."""
+        name, _, point = reference.partition(".")
+        body = self.body(name, place)
+        if name in self.bodies and point not in body.points:
+            message = f"body '{name}' has no point '{point}'" if point else f"'{reference}' names no point"
+            hint = did_you_mean(point, body.points) if point else "write body.point"
+            self.fail(place, message, "unknown-point", value=reference, suggestion=hint)
+        return body, body.points.get(point, (0.0, 0.0))
+
+    def direction(self, reference: str, body: Body, place: Place) -> Components:
+        """A direction of this body by its name "body.direction"."""
+        name, _, direction = reference.partition(".")
+        if name != body.name or direction not in body.directions:
+            hint = did_you_mean(reference, [f"{body.name}.{known}" for known in body.directions])
+            message = f"'{reference}' is no direction of body i, which is '{body.name}'"
+            self.fail(place, message, "unknown-direction", value=reference, suggestion=hint)
+        return body.directions.get(direction, (1.0, 0.0))
+
+    @cached_property
+    def time_names(self) -> dict[str, Expr]:
+        return {**self.names, "t": symbol("t")}
+
+    @cached_property
+    def motion_names(self) -> dict[str, Expr]:
+        """What formulas of forces may name: time, parameters, coordinates and velocities of bodies and points."""
+        found = dict(self.time_names)
+        for body in self.bodies.values():
+            if isinstance(body, PlanarBody):
+                own = [*(c.part for c in body.coordinates), *(c.speed_part for c in body.velocities)]
+                own += [f"{point}.{part}" for point in body.points for part in ("x", "y", "vx", "vy")]
+                found |= {f"{body.name}.{part}": symbol(f"{body.name}.{part}") for part in own}
+        return found
+
+    def law_names(self, type_name: str, text: Any, place: Place) -> dict[str, Expr]:
+        """The names of `motion_names` and what this force measures."""
+        measures = schema.MEASURES[type_name]
+        for name in measures:
+            if name in self.names and isinstance(text, str) and re.search(rf"(?<![\w.]){name}(?![\w.])", text):
+                message = f"'{name}' is a parameter and also what this force measures"
+                self.fail(place, message, "ambiguous-name", suggestion="give the parameter another name")
+        return {**self.motion_names, **{name: symbol(name) for name in measures}}
+
+    def element(
+        self, cls: type, entry: Any, place: Place, kinds: Mapping[str, Kind] | None = None, name: str | None = None
+    ) -> Any:
+        """An element from its entry."""
+        kinds = kinds or (schema.ROTATIONAL if cls is RotationalSpringDamper else schema.KINDS)
+        given: dict[str, Any] = {}
+        if name is not None:
+            given["name"] = name
+            self.check_name(place)
+        for key, role, field in schema.keys(cls):
+            value, at = getattr(entry, key), (*place, key)
+            if value is None:
+                continue
+            if role == "point":
+                given[field.name], given[field.name.replace("body", "s")] = self.point(value, at)
+            elif role == "body":
+                given[field.name] = self.body(value, at)
+            elif role == "flag":
+                given[field.name] = value
+            elif role == "axis" and isinstance(value, str):
+                given[field.name] = self.direction(value, given["body_i"], at)
+            elif role == "points":
+                for point in value:
+                    self.check_name((*at, point))
+                given[field.name] = {k: self.numbers(xy, kinds[key], self.names, (*at, k)) for k, xy in value.items()}
+            elif key in schema.OF_MOTION and isinstance(value, list):
+                given[field.name] = self.numbers(value, kinds[key], self.motion_names, at, of_parameters=False)
+            elif key in schema.OF_MOTION:
+                names = self.law_names(entry.type, value, at) if key == "law" else self.motion_names
+                given[field.name] = as_expr(self.read(value, kinds[key], names, at, of_parameters=False))
+            elif isinstance(value, list):
+                given[field.name] = self.numbers(value, kinds[key], self.names, at)
+            else:
+                given[field.name] = self.read(value, kinds[key], self.names, at)
+        return cls(**given)
+
+    def numbers(
+        self, values: list[Any], kind: Kind, names: Mapping[str, Expr], place: Place, of_parameters: bool = True
+    ) -> Components:
+        return tuple(self.read(x, kind, names, (*place, k), of_parameters) for k, x in enumerate(values))
+
+    def driver(self, name: str, entry: schema.DriverEntry) -> Driver | None:
+        place = ("drivers", name)
+        self.check_name(place)
+        if name in self.joints:
+            self.fail(place, f"'{name}' is also the name of a joint", "duplicate-name", value=name)
+        joint = self.driven(name, entry)
+        if joint is None:
+            return None
+        freedoms: Mapping[str, Expr] = joint.freedoms(*(start_frame(body) for body in joint.bodies))  # type: ignore
+        freedom = entry.freedom or ("distance" if isinstance(joint, Measure) else next(iter(freedoms), ""))
+        if not freedoms:
+            self.fail((*place, "joint"), f"joint '{entry.joint}' leaves no freedom to drive", "no-freedom")
+        elif freedom not in freedoms:
+            hint = did_you_mean(freedom, freedoms)
+            self.fail((*place, "freedom"), f"no freedom '{freedom}'", "unknown-freedom", suggestion=hint)
+        elif entry.freedom is None and len(freedoms) > 1 and not isinstance(joint, Measure):
+            hint = "add freedom: " + " or ".join(freedoms)
+            self.fail(place, f"joint '{entry.joint}' leaves several freedoms", "which-freedom", suggestion=hint)
+        motion = self.motion(entry.motion, schema.TURNING if freedom == "angle" else schema.SLIDING, (*place, "motion"))
+        return None if motion is None else Driver(name, joint, freedom, motion)
+
+    def driven(self, name: str, entry: schema.DriverEntry) -> Joint | None:
+        """The joint that is driven, or the measure between two points."""
+        place = ("drivers", name)
+        if entry.joint is not None and entry.i is None and entry.j is None:
+            if entry.joint not in self.joints:
+                hint = did_you_mean(entry.joint, self.joints)
+                message = f"no joint '{entry.joint}'"
+                self.fail((*place, "joint"), message, "unknown-joint", value=entry.joint, suggestion=hint)
+            return self.joints.get(entry.joint)
+        if entry.joint is None and entry.i is not None and entry.j is not None:
+            body_i, s_i = self.point(entry.i, (*place, "i"))
+            body_j, s_j = self.point(entry.j, (*place, "j"))
+            return Measure(name, body_i, body_j, s_i, s_j)
+        self.fail(place, "a driver needs either a joint or two points i and j", "driver-target")
+        return None
+
+    def motion(self, given: Any, kinds: Mapping[str, Kind], place: Place) -> Motion | None:
+        """A formula of t, or one of the named motions."""
+        if isinstance(given, int | float | str) and not isinstance(given, bool):
+            return Law(as_expr(self.read(given, kinds["value"], self.time_names, place, of_parameters=False)))
+        try:
+            entry: Any = schema.MotionHolder.model_validate({"motion": given})
+        except pydantic.ValidationError as error:
+            details = error.errors(include_url=False)
+            self.errors += [shape_fault(detail, self.document, place[:-1]) for detail in details]
+            return None
+        motion: Motion = self.element(MOTIONS[entry.motion.type], entry.motion, place, kinds)
+        if isinstance(motion, Table):
+            return Table(tuple(map(self.value, motion.times)), tuple(map(self.value, motion.values)))
+        return motion
+
+    def simulation(self) -> Simulation:
+        """Times and tolerances, which are positive."""
+        given: Simulation = self.element(Simulation, self.entry.simulation, ("simulation",))
+        values = {name: self.value(x) for name, x in vars(given).items()}
+        codes = {"t_end": "bad-t-end", "step": "bad-report-step", "rtol": "bad-tolerance", "atol": "bad-tolerance"}
+        for name, code in codes.items():
+            if not 0.0 < values[name] < (1.0 if name == "rtol" else math.inf):
+                rule = "it is above 0 and below 1" if name == "rtol" else "it is above zero"
+                self.fail(("simulation", name), f"{name} = {values[name]:g}", code, value=values[name], rule=rule)
+        return Simulation(**values)
+
+    def model(self, notes: tuple[str, ...]) -> Model:
+        entry = self.entry
+        drivers = [self.driver(name, driver) for name, driver in entry.drivers.items()]
+        forces = [
+            self.element(FORCES[force.type], force, ("forces", name), name=name) for name, force in entry.forces.items()
+        ]
+        gravity = self.numbers(entry.gravity, units.ACCELERATION, self.names, ("gravity",))
+        simulation = self.simulation()
+        self.stop()
+        checked = entry.about.checked
+        return Model(
+            name=entry.name or Path(self.document.file).stem,
+            bodies=tuple(body for body in self.bodies.values() if isinstance(body, PlanarBody)),
+            joints=tuple(self.joints.values()),
+            drivers=tuple(driver for driver in drivers if driver is not None),
+            forces=tuple(forces),
+            gravity=gravity,
+            parameters={str(name.value): value for name, value in self.values.items()},
+            ground=self.ground,
+            space=entry.space,
+            simulation=simulation,
+            about=About(entry.about.title, entry.about.source, checked.model_dump() if checked else {}),
+            notes=notes,
+        )
