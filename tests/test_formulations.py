@@ -10,11 +10,12 @@ import pytest
 
 from linkwork.dense.rank import Rank, decide_rank
 from linkwork.equations.body import body_equations
+from linkwork.equations.place import Place
 from linkwork.errors import NumericalStop, UsageError, check_choice
 from linkwork.formulations import FORMULATIONS, NAMES, pack, refinement, right_side
 from linkwork.formulations.refinement import measure_error, take_given, take_result
 from linkwork.modelfile import load
-from linkwork.motion.initial import start_values
+from linkwork.motion.initial import find_start
 from linkwork.native.kernels import Kernel, size_of
 from linkwork.system import compile_system
 
@@ -247,11 +248,11 @@ def test_machine_code_agrees_with_the_function_it_was_made_from(name, n, m, r):
 def test_right_side_agrees_with_the_sequence(kernel):
     """As machine code and as Python, on exact arrays; the condition number of the slider-crank costs three digits."""
     e = body_equations(load("slider_crank"))
-    place = start_values(e).place
+    place = find_start(Place(e, *e.start())).place
     terms, sequence = compile_system(e, form="terms"), compile_system(e)
     x = np.concatenate([[0.0], place.q, place.v, [0.0, 0.0]])
     expected = sequence.functions[kernel.name](x, sequence.p())
-    p = terms.p(formulation=FORMULATIONS["udwadia-kalaba"].kernel.address)
+    p = terms.p(given={"formulation": FORMULATIONS["udwadia-kalaba"].kernel.address})
     inner = max(terms.functions[name].work for name in ("terms", "rates"))
     for call in (kernel, kernel.python):
         y = np.full(len(expected), np.nan)

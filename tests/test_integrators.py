@@ -149,7 +149,7 @@ def test_generated_combinations_are_those_of_the_weights(method: Tableau, n: int
     y, k, h_n, out = rng.normal(size=n), rng.normal(size=count * n), np.array([0.37, 0.0]), np.zeros(n)
     write_integer(h_n[1:], n)
     rows = (*method.rows, method.E, method.E_low, *method.W)
-    for address, row in zip(stages.combinations(method), rows, strict=True):
+    for address, row in zip(stages.combinations(method).addresses.values(), rows, strict=True):
         call(address, y, k, out, h_n)
         expected = y + 0.37 * np.array([*row, *[0.0] * (count - len(row))]) @ k.reshape(count, n)
         np.testing.assert_allclose(out, expected, rtol=0, atol=3e-13)
