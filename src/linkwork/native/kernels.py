@@ -9,10 +9,10 @@
     scale.address                      # void (*)(double *, int64_t, double), for other machine code
 
 The annotations are the C signature: int, float and Pointer (to doubles) as arguments, int or None as result. A kernel
-may call other plain functions and hand them on to these, `math`, `offset`, `take`, `integer`, `put_integer`,
-`memory_at` and `call`, make named tuples, and read global integers and floats. It allocates nothing and raises nothing,
-so that its object code stands alone. `kernel.python` is the function itself, to be stepped through with NumPy arrays as
-pointers.
+may call other plain functions and hand them on to these, `math`, `offset`, `take`, `split`, `integer`,
+`put_integer`, `memory_at` and `call`, make named tuples, and read global integers, floats and tuples of them. It
+allocates nothing and raises nothing, so that its object code stands alone. `kernel.python` is the function itself, to
+be stepped through with NumPy arrays as pointers.
 
 A kernel goes from Python to LLVM text when linkwork is built, by numba (translation.py), and from text to object code
 for the processor at hand when it is first needed; the object code is cached. In a checkout, where there is no text,
@@ -26,9 +26,7 @@ The memory of a kernel is described once, by a plain function that takes it apar
         rest: Pointer
 
     def work(w: Pointer, n: int, m: int) -> Work:
-        gaps, w = take(w, 2 * m)
-        trial, w = take(w, 1 + n)
-        return Work(gaps, trial, w)
+        return Work(*split(w, (2 * m, 1 + n)))
 
 The kernel calls it for its places, `size_of(work, n, m)` says how many doubles they are, and stepped through as Python
 every place is an array of its own size, so that nothing can be written beside it.
@@ -69,6 +67,15 @@ def offset(pointer: Pointer, n: int) -> Pointer:
 def take(pointer: Pointer, count: int) -> tuple[Pointer, Pointer]:
     """The next `count` doubles, and what lies behind them."""
     return pointer[:count], pointer[count:]
+
+
+def split(pointer: Pointer, counts: tuple[int, ...]) -> tuple[Any, ...]:
+    """So many doubles one behind the other, and what lies behind them all."""
+    places: list[Pointer] = []
+    for count in counts:
+        place, pointer = take(pointer, count)
+        places.append(place)
+    return (*places, pointer)
 
 
 def integer(pointer: Pointer, k: int) -> int:
@@ -174,7 +181,7 @@ Parts: TypeAlias = list[str | bytes]
 def _content(function: FunctionType, identity: Callable[[FunctionType], Parts]) -> Parts:
     """Everything the compiled code depends on: the function and all it calls, each by its `identity`, and constants."""
     parts: Parts = []
-    seen: set[Any] = {offset, take, integer, put_integer, memory_at, call}  # written in translation.py
+    seen: set[Any] = {offset, take, split, integer, put_integer, memory_at, call}  # written in translation.py
 
     def visit(f: FunctionType) -> None:
         if f in seen:
@@ -187,7 +194,7 @@ def _content(function: FunctionType, identity: Callable[[FunctionType], Parts]) 
             if isinstance(value, FunctionType):
                 parts.append(f"{name} calls {value.__module__}.{value.__qualname__}")
                 visit(value)
-            elif isinstance(value, int | float):
+            elif isinstance(value, int | float | tuple):
                 parts.append(f"{name} = {value!r}")
             elif isinstance(value, type) and issubclass(value, tuple):
                 parts.append(f"{name} = {value.__name__}{getattr(value, '_fields', ())}")
