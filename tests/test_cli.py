@@ -303,7 +303,7 @@ def test_a_numerical_stop_keeps_what_was_computed(linkwork: Answer, stretched: P
     assert f"is in {file}" in text
     motion = Trajectory.load(file)
     assert motion.status == "stopped"
-    assert motion.info["reason"]
+    assert motion.info.reason
     assert 0.98 <= motion.t[-1] <= 1.0
     data = linkwork.data("run", stretched, "-o", file, code=4)
     assert data["error"]["files"] == [str(file)]

@@ -149,8 +149,8 @@ def test_four_bar_redundant_moves_as_four_bar() -> None:
     double = simulate(load("four_bar_redundant"), t_end=2.0, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(double.q, single.q, atol=1e-8)
     for part in ("x", "y"):
-        first, second = (double.outputs["reactions"][f"{bearing}.{part}"] for bearing in ("B", "B2"))
-        np.testing.assert_allclose(first + second, single.outputs["reactions"][f"B.{part}"], atol=1e-7)
+        first, second = (double.columns("reactions")[f"{bearing}.{part}"] for bearing in ("B", "B2"))
+        np.testing.assert_allclose(first + second, single.columns("reactions")[f"B.{part}"], atol=1e-7)
         # how equal rows share is decided by eps alone, so rounding is divided by it
         np.testing.assert_allclose(first, second, atol=1e-3)
 

@@ -34,6 +34,7 @@ from linkwork.elements.drivers import Driver
 from linkwork.elements.forces import FORCES, PointForce, RotationalSpringDamper, SpringDamper, Torque
 from linkwork.elements.frames import PLANAR_GROUND, PlanarFrame
 from linkwork.elements.joints import JOINTS, Gear, Measure, PointPair, Rolling, Spherical
+from linkwork.elements.kinds import Kind
 from linkwork.elements.motions import MOTIONS, Law, Motion, Ramp, SmoothStep, Table
 from linkwork.elements.vectors import Vector
 from linkwork.equations.body import body_equations
@@ -76,13 +77,15 @@ class Path:
 
     def __init__(self, model: Model, rng: Random) -> None:
         self.model = model
-        self.coefficients = [rng.uniform(-1.5, 1.5, (3, len(body.q_names))) * [[1], [3], [5]] for body in model.bodies]
+        self.coefficients = [
+            rng.uniform(-1.5, 1.5, (3, len(body.coordinates))) * [[1], [3], [5]] for body in model.bodies
+        ]
         for k, (place, _, _) in enumerate(self.coefficients):
             place[0] += 6.0 * k  # at coincident points a distance is not analytic
         rates, accelerations = derivatives(self.q)
         v, a, first = [], [], 0
         for body in model.bodies:
-            part = slice(first, first := first + len(body.q_names))
+            part = slice(first, first := first + len(body.coordinates))
             q_dot, q_ddot = rates[part], accelerations[part]
             if isinstance(body, SpatialBody):  # e_dot = e (0, omega) / 2 as a product of quaternions
                 inverse = self.q(0.0)[part][3:] * [1, -1, -1, -1]
@@ -108,7 +111,7 @@ class TurningLine(PointPair):
     """Point s_j stays on a line through s_i that turns with time and with body i: a constraint that mixes q and t."""
 
     rate: float
-    rows: ClassVar[tuple[str, ...]] = ("normal",)
+    rows: ClassVar[dict[str, Kind]] = {"normal": "length"}
 
     def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Vector:
         u = i.direction((cos(self.rate * t), sin(self.rate * t)))
@@ -334,10 +337,11 @@ def test_spatial_frame_turns_as_its_quaternion_says(rng: Random) -> None:
     e = body_equations(model_of(Spherical("S", GROUND, body, triple(rng), body.points["P"]), (body,)))
     path = Path(model_of(Spherical("S", GROUND, body, triple(rng), triple(rng)), (body,)), rng)
     at = state(e, 0.0, path.q(0.0), path.v) | dict(zip(e.a, path.a, strict=True))
-    place, velocity, acceleration = values(e.outputs["points"].values(), e, at).reshape(3, 3)
+    expressions = [output.expression for output in e.outputs["points"].values()]
+    place, velocity, acceleration = values(expressions, e, at).reshape(3, 3)
     r, (e0, *rest) = path.q(0.0)[:3], path.q(0.0)[3:]
     np.testing.assert_allclose(place, r + Rotation.from_quat([*rest, e0]).apply(body.points["P"]), atol=1e-14)
-    names = list(e.outputs["points"].values())[:3]
+    names = expressions[:3]
     rate, curvature = derivatives(lambda s: values(names, e, dict(zip(e.q, path.q(s), strict=True))))
     np.testing.assert_allclose(velocity, rate, rtol=1e-11)
     np.testing.assert_allclose(acceleration, curvature, rtol=1e-10, atol=1e-9)

@@ -57,7 +57,7 @@ def solved(e: Equations, t: float, q: Any, v: Any) -> dict[Expr, Any]:
 
 def outputs(e: Equations, kind: str, at: dict[Expr, Any]) -> dict[str, float]:
     named = e.outputs[kind]
-    return dict(zip(named, values(named.values(), e, at).tolist(), strict=True))
+    return dict(zip(named, values([output.expression for output in named.values()], e, at).tolist(), strict=True))
 
 
 def cross(a: Any, b: Any) -> float:

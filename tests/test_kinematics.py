@@ -141,8 +141,8 @@ def test_warsaw_cylinders_supply_the_power(warsaw_motion: Trajectory) -> None:
 def test_the_equations_of_motion_give_the_same_accelerations_and_reactions(warsaw_motion: Trajectory) -> None:
     """M a + Psi_q^T lam = Q and Psi_q a = gamma in one, as a simulation solves them, at every tenth instant."""
     motion = warsaw_motion
-    system = compile_system(body_equations(load("warsaw_problem12")), repeat=2)
-    p, dynamics = system.p(), system.functions["dynamics"]
+    system = compile_system(body_equations(load("warsaw_problem12")))
+    p, dynamics = system.p(given={"repetitions": 1}), system.functions["dynamics"]
     for k in range(0, len(motion.t), 10):
         y = dynamics(np.concatenate([[motion.t[k]], motion.q[k], motion.v[k], [0.0, 0.0]]), p)
         np.testing.assert_allclose(y[24:48], motion.a[k], atol=1e-8)
@@ -191,9 +191,9 @@ def test_checked_number_of_every_driven_mechanism(name: str) -> None:
     motion = kinematics(model, t_end=t_end)
     row = -1 if checked["t"] else 0
     assert abs(motion[checked["quantity"]][row] - checked["value"]) <= checked["tolerance"]
-    assert motion.info["status"] == "finished"
-    assert motion.info["notes"] == ()
-    assert motion.info["constraint_error_position"] < 1e-14
+    assert motion.info.status == "finished"
+    assert motion.info.notes == ()
+    assert motion.info.constraint_error_position < 1e-14
     assert model.about.source
 
 
@@ -319,7 +319,7 @@ def test_too_long_crank_locks_at_its_angle() -> None:
     assert {"A", "B", "motor"} <= set(attached["joints"])
     assert f"{angle:.6g}"[:6] in str(stop.value)
     motion = stop.value.trajectory
-    assert motion.info["status"] == "stopped"
+    assert motion.info.status == "stopped"
     assert motion.t[-1] == pytest.approx(0.98)
     theta = motion.t
     np.testing.assert_allclose(
@@ -353,10 +353,10 @@ def test_parallelogram_passes_its_change_points(step: float) -> None:
     np.testing.assert_allclose(motion["rocker.phi"], motion["crank.phi"], atol=1e-11)
     np.testing.assert_allclose(motion["rocker.omega"], 1.0, atol=1e-10)
     np.testing.assert_allclose(motion["rocker.alpha"], 0.0, atol=1e-7)
-    passed = motion.info["singular_positions"]
-    np.testing.assert_allclose([x["t"] for x in passed], [2 * np.pi / 3, 5 * np.pi / 3], atol=1e-7)
-    assert {"A", "B", "C"} <= set(passed[0]["joints"])
-    assert sum("[singular-position]" in note for note in motion.info["notes"]) == 2
+    passed = motion.info.singular_positions
+    np.testing.assert_allclose([x.t for x in passed], [2 * np.pi / 3, 5 * np.pi / 3], atol=1e-7)
+    assert {"A", "B", "C"} <= set(passed[0].joints)
+    assert sum("[singular-position]" in note for note in motion.info.notes) == 2
     # weights of crank and rocker at half their length, of the coupler at the whole
     if step < 0.1:
         np.testing.assert_allclose(motion["driving:motor"], 9.81 * 2.0 * np.cos(motion["crank.phi"]), atol=1e-7)
@@ -367,7 +367,7 @@ def test_end_on_a_singular_position() -> None:
     motion = kinematics(loads(PARALLELOGRAM), t_end=2 * np.pi / 3)
     assert motion["rocker.phi"][-1] == pytest.approx(np.pi, abs=1e-10)
     assert motion["rocker.omega"][-1] == pytest.approx(1.0, abs=1e-9)
-    assert len(motion.info["singular_positions"]) == 1
+    assert len(motion.info.singular_positions) == 1
 
 
 @pytest.mark.parametrize("longer", [1e-2, 1e-3, 1e-4, 1e-6])
@@ -376,13 +376,13 @@ def test_almost_a_parallelogram_stays_on_its_branch(longer: float) -> None:
     motion = kinematics(loads(PARALLELOGRAM, changes={"c": 1.0 + longer}))
     A = e(np.pi / 3 + motion.t)
     np.testing.assert_allclose(point(motion, "coupler.B"), meet(A, 2.0, 2.0, 1.0 + longer, 1), atol=1e-9)
-    assert motion.info["singular_positions"] == []
+    assert motion.info.singular_positions == ()
 
 
 def test_redundant_middle_link_changes_nothing_but_the_reactions() -> None:
     """Rank 12 of 13 rows: same motion, and the motor supplies the power of all four bodies."""
     motion = kinematics(loads(WITH_MIDDLE), t_end=2.0, step=0.01)
-    assert motion.info["redundant"] == 1
+    assert motion.info.redundant == 1
     np.testing.assert_allclose(motion["middle.phi"], motion["crank.phi"], atol=1e-12)
     np.testing.assert_allclose(motion["middle.alpha"], 0.0, atol=1e-9)
     # x of all mass centres turns on circles: weights times the horizontal distance of crank, rocker, middle and coupler
@@ -396,12 +396,12 @@ def test_bodies_without_mass_move_the_same() -> None:
     bare = kinematics(loads(TURNED, changes={"m": 0}), t_end=1.0)
     for name in ("q", "v", "a"):
         np.testing.assert_allclose(getattr(bare, name), getattr(motion, name), atol=1e-12)
-    assert not bare.outputs["reactions"]
-    assert not bare.outputs["driving"]
-    assert any("[no-masses]" in note for note in bare.info["notes"])
+    assert not bare.columns("reactions")
+    assert not bare.columns("driving")
+    assert any("[no-masses]" in note for note in bare.info.notes)
     light_rod = TURNED.replace("rod: {mass: m, inertia: 0.1*m", "rod: {mass: 0, inertia: 0")
     light = kinematics(loads(light_rod), t_end=1.0)
-    assert any("'rod'" in note and "[zero-mass]" in note for note in light.info["notes"])
+    assert any("'rod'" in note and "[zero-mass]" in note for note in light.info.notes)
     assert_drivers_supply_the_power(light, {"motor": np.ones_like(light.t)}, 1e-8)
 
 
@@ -410,7 +410,7 @@ def test_long_steps_are_parted() -> None:
     fine, coarse = (kinematics(loads(TURNED, changes={"s": 0.3}), t_end=12.0, step=h) for h in (0.01, 3.0))
     np.testing.assert_allclose(coarse.q, fine.q[::300], atol=1e-12)
     np.testing.assert_allclose(coarse.a, fine.a[::300], atol=1e-11)
-    assert coarse.info["steps"] > 4
+    assert coarse.info.steps > 4
 
 
 def test_motion_from_rest_and_with_jumps_of_acceleration() -> None:
@@ -530,6 +530,6 @@ def test_interruption_keeps_what_was_reached() -> None:
     with pytest.raises(Interrupted) as interrupted:
         kinematics(loads(TURNED), t_end=30.0, step=0.001, progress=stop)
     motion = interrupted.value.trajectory
-    assert motion.info["status"] == "interrupted"
+    assert motion.info.status == "interrupted"
     assert 0.0 < motion.t[-1] < 30.0
     np.testing.assert_allclose(motion["crank.phi"], motion.t, atol=1e-13)

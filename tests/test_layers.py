@@ -27,10 +27,12 @@ ROOMS = (
     "modelfile",
     "equations",
     "system",
-    "projection",
+    "mechanism",
     "formulations",
     "integrators",
+    "stabilization",
     "trajectory",
+    "resultfile",
     "motion",
     "assembly",
     "lecture",
@@ -40,8 +42,8 @@ ROOMS = (
     "cli",
     "__main__",
 )
-# `motion.plot()` is how users reach the view of a trajectory; it is the only import that points downwards.
-DOWNWARDS = {("trajectory", "view")}
+# `mechanism.simulate()`, `motion.save()` and `motion.plot()` are how users go on; only these imports point downwards.
+DOWNWARDS = {("mechanism", "motion"), ("mechanism", "trajectory"), ("trajectory", "resultfile"), ("trajectory", "view")}
 HEAVY = ("numba", "llvmlite", "scipy", "matplotlib", "xarray", "h5py", "h5netcdf", "pydantic")
 
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.stem != "__init__")

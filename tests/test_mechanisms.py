@@ -53,8 +53,8 @@ def test_slider_crank_follows_the_two_angle_equations() -> None:
         k = motion.q_names.index(quantity)
         np.testing.assert_allclose(motion.q[:, k], sign * expected[column], atol=1e-9)
         np.testing.assert_allclose(motion.v[:, k], sign * expected[column + "d"], atol=1e-9)
-    assert motion.info["constraint_error_position"] <= 1e-14
-    assert motion.info["constraint_error_velocity"] <= 1e-13
+    assert motion.info.constraint_error_position <= 1e-14
+    assert motion.info.constraint_error_velocity <= 1e-13
     assert np.max(np.abs(motion.drift())) <= 1e-9
     assert motion.energy["kinetic"][0] + motion.energy["potential"][0] == pytest.approx(3.1875, abs=1e-12)
 
@@ -82,7 +82,7 @@ def test_simple_pendulum_follows_the_elliptic_functions() -> None:
     np.testing.assert_allclose(motion.q[:, 0], x, atol=1e-10)
     np.testing.assert_allclose(motion.q[:, 1], y, atol=1e-10)
     speed_squared = -2.0 * G * y
-    np.testing.assert_allclose(motion.outputs["reactions"]["rod.tension"], speed_squared - G * y, atol=1e-8)
+    np.testing.assert_allclose(motion.columns("reactions")["rod.tension"], speed_squared - G * y, atol=1e-8)
     np.testing.assert_allclose(motion.q[::1, 0], table("A01_pendulum.csv")["x"], atol=1e-10)
 
 
@@ -190,6 +190,6 @@ def test_driven_slider_crank_follows_the_loop_and_its_motor_supplies_the_power()
     v = motion.v[:, motion.v_names.index("slider.x")]
     energy = motion.energy["kinetic"] + motion.energy["potential"]
     rate = (-energy[4:] + 8 * energy[3:-1] - 8 * energy[1:-3] + energy[:-4]) / 0.012
-    power = 10.0 * motion.outputs["driving"]["motor"][2:-2] - 20.0 * v[2:-2] ** 2
+    power = 10.0 * motion.columns("driving")["motor"][2:-2] - 20.0 * v[2:-2] ** 2
     np.testing.assert_allclose(power, rate, atol=1e-4 * np.max(np.abs(rate)))
     assert np.max(np.abs(motion.drift())) <= 1e-6

@@ -206,7 +206,7 @@ from linkwork.elements.joints import Revolute
 from linkwork.equations.body import body_equations
 from linkwork.model import Model
 from linkwork.system import compile_system
-from linkwork.projection import project
+from linkwork.stabilization.projection import project
 ground, body = Ground(), PlanarBody("b", 1.0, 2.0, (0.5, 0.0))
 system = compile_system(body_equations(Model("m", (body,), (Revolute("O", ground, body, (0, 0), (-0.5, 0.0)),))))
 import numpy as np

@@ -28,11 +28,11 @@ def horizontal() -> np.ndarray:
 def test_singular_positions_of_parallelograms_are_located(step: float) -> None:
     """Interpolated rows miss the position by some step^4, and that in units of the speed is the error in time."""
     motion = simulate(load("n_four_bar"), step=step)
-    found = motion.info["singular_positions"]
+    found = motion.info.singular_positions
     assert len(found) == 10
-    np.testing.assert_allclose([x["t"] for x in found], horizontal(), atol=1e-6 + step**4)
-    assert {"B0", "B1", "C0", "C1"} <= set(found[0]["joints"]) <= {"A0", "A1", "A2", "B0", "B1", "C0", "C1"}
-    said = [note for note in motion.info["notes"] if "[singular-position]" in note]
+    np.testing.assert_allclose([x.t for x in found], horizontal(), atol=1e-6 + step**4)
+    assert {"B0", "B1", "C0", "C1"} <= set(found[0].joints) <= {"A0", "A1", "A2", "B0", "B1", "C0", "C1"}
+    said = [note for note in motion.info.notes if "[singular-position]" in note]
     assert len(said) == 5
     assert "t = 0.71435" in said[0]
     assert "6 more" in said[-1]
@@ -40,7 +40,7 @@ def test_singular_positions_of_parallelograms_are_located(step: float) -> None:
 
 def test_a_position_at_the_end_of_the_motion_is_told_too() -> None:
     motion = simulate(load("n_four_bar"), t_end=float(horizontal()[0]), step=0.01, rtol=1e-11)
-    assert [x["t"] for x in motion.info["singular_positions"]] == pytest.approx([horizontal()[0]], abs=1e-6)
+    assert [x.t for x in motion.info.singular_positions] == pytest.approx([horizontal()[0]], abs=1e-6)
 
 
 def lying(angle: float) -> Model:
@@ -78,16 +78,16 @@ def test_a_start_in_a_singular_position_is_told_from_redundant_rows() -> None:
 def test_a_start_in_a_singular_position_is_told_at_time_zero() -> None:
     """Without gravity parallel cranks turn at a constant rate, so the next one is half a turn later."""
     motion = simulate(lying(0.0))
-    np.testing.assert_allclose([x["t"] for x in motion.info["singular_positions"]], [0.0, np.pi], atol=1e-6)
-    assert motion.info["singular_positions"][0]["t"] == 0.0
+    np.testing.assert_allclose([x.t for x in motion.info.singular_positions], [0.0, np.pi], atol=1e-6)
+    assert motion.info.singular_positions[0].t == 0.0
 
 
 @pytest.mark.parametrize("name", ["slider_crank", "four_bar", "four_bar_redundant", "redundant_24", "double_pendulum"])
 def test_mechanisms_without_singular_positions_are_told_none(name: str) -> None:
     """Redundant rows make Psi_q lose rank everywhere, which is no singular position."""
     motion = simulate(load(name), t_end=5.0)
-    assert motion.info["singular_positions"] == []
-    assert not any("[singular-position]" in note for note in motion.info["notes"])
+    assert motion.info.singular_positions == ()
+    assert not any("[singular-position]" in note for note in motion.info.notes)
 
 
 @pytest.mark.parametrize("rtol", [1e-6, 1e-9])
@@ -107,7 +107,7 @@ def test_the_state_space_form_passes_singular_positions_on_its_branch(formulatio
     motion = simulate(load("n_four_bar"), formulation=formulation, stabilization="state-space", step=step)
     assert np.max(np.abs(np.pi / 2 - motion["upright0.phi"] - np.interp(motion.t, T, THETA))) < 1e-5
     np.testing.assert_allclose(np.diff(motion.t), step)
-    assert len(motion.info["singular_positions"]) == 10
+    assert len(motion.info.singular_positions) == 10
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)

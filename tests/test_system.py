@@ -35,7 +35,7 @@ from linkwork.equations.equations import TIME, Equations
 from linkwork.integrators.explicit import DOP853
 from linkwork.integrators.loop import REACHED, Settings, Slice, integrate
 from linkwork.model import Model
-from linkwork.projection import CONVERGED, measure, project
+from linkwork.stabilization.projection import CONVERGED, measure, project
 from linkwork.system import System, compile_system
 
 GROUND = Ground()

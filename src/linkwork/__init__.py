@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from linkwork.assembly.modes import modes
     from linkwork.comparison.compare import compare
     from linkwork.lecture.explain import explain
+    from linkwork.mechanism import Mechanism, prepare
     from linkwork.model import Model
     from linkwork.modelfile import load, loads
     from linkwork.motion.check import check
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "Mechanism",
     "Model",
     "Trajectory",
     "assemble",
@@ -27,10 +29,12 @@ __all__ = [
     "load",
     "loads",
     "modes",
+    "prepare",
     "simulate",
 ]
 
 _HOMES = {
+    "Mechanism": "mechanism",
     "Model": "model",
     "Trajectory": "trajectory",
     "assemble": "assembly.assemble",
@@ -41,6 +45,7 @@ _HOMES = {
     "load": "modelfile",
     "loads": "modelfile",
     "modes": "assembly.modes",
+    "prepare": "mechanism",
     "simulate": "motion.simulate",
 }
 

@@ -414,7 +414,7 @@ def started(model: str, set_: Sequence[str] | None, mode: int | None, keep: Sequ
 
 def motion_files(paths: Sequence[Path] | None) -> list[Path]:
     """Files of trajectories and pictures, which can be written."""
-    from linkwork.trajectory import SUFFIXES
+    from linkwork.resultfile import SUFFIXES
     from linkwork.view.plot import SUFFIXES as PICTURES
 
     return writable(paths or (), (*SUFFIXES, *PICTURES))
@@ -468,7 +468,7 @@ def writable(paths: Iterable[Path], suffixes: Sequence[str]) -> list[Path]:
 
 def write(motion: Trajectory, files: Sequence[Path]) -> None:
     """Write all files that can be written; the first that cannot is the error."""
-    from linkwork.trajectory import SUFFIXES
+    from linkwork.resultfile import SUFFIXES
     from linkwork.view.plot import save
 
     failed: list[LinkworkError] = []

@@ -95,4 +95,4 @@ class Model:
 def _values(
     body: PlanarBody | SpatialBody, q: Mapping[str, float], v: Mapping[str, float]
 ) -> tuple[list[float], list[float]]:
-    return [q[f"{body.name}.{c}"] for c in body.q_names], [v[f"{body.name}.{c}"] for c in body.v_names]
+    return [q[c.name] for c in body.coordinates], [v[c.name] for c in body.velocities]

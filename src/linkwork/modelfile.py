@@ -528,7 +528,7 @@ class _Translation:
         found = dict(self.time_names)
         for body in self.bodies.values():
             if isinstance(body, PlanarBody):
-                own = [*body.q_names, *body.v_symbols]
+                own = [*(c.part for c in body.coordinates), *(c.speed_part for c in body.velocities)]
                 own += [f"{point}.{part}" for point in body.points for part in ("x", "y", "vx", "vy")]
                 found |= {f"{body.name}.{part}": symbol(f"{body.name}.{part}") for part in own}
         return found

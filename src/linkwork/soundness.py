@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
 from typing import Any, cast
 
 import numpy as np
@@ -27,23 +27,28 @@ FARTHEST_GYRATION = 100.0
 
 
 def sound(model: Model) -> Model:
-    """The model with notes on what is unusual; ModelError with every fault if there is any."""
-    checks = _Checks(model)
-    errors = list(checks.faults())
+    """The model; ModelError with every fault if there is any."""
+    errors = list(_Checks(model).faults())
     if errors:
         raise ModelError.together(errors)
-    return replace(model, notes=tuple(dict.fromkeys((*model.notes, *checks.notes()))))
+    return model
+
+
+def unusual(model: Model) -> tuple[str, ...]:
+    """Notes on what is no fault but seldom meant."""
+    return tuple(dict.fromkeys((*model.notes, *_Checks(model).notes())))
 
 
 @dataclass(frozen=True)
 class _Checks:
     model: Model
 
+    @cached_property
+    def values(self) -> dict[Expr, Any]:
+        return {symbol(name): number for name, number in self.model.parameters.items()}
+
     def value(self, x: Expr | float) -> float:
-        if not isinstance(x, Expr):
-            return float(x)
-        values = {symbol(name): number for name, number in self.model.parameters.items()}
-        return float(evaluate([x], values)[0])
+        return float(evaluate([x], self.values)[0]) if isinstance(x, Expr) else float(x)
 
     def faults(self) -> Iterator[ModelError]:
         for body in self.model.bodies:
@@ -109,38 +114,10 @@ class _Checks:
             if not self.value(motion.t_start) < self.value(motion.t_end):
                 yield ModelError("t_end does not follow t_start", "motion-times", path=path)
         elif isinstance(motion, Law) and t_end > 0:
-            yield from self.law(motion.expression, path, t_end)
-
-    def law(self, law: Expr, path: str, t_end: float) -> Iterator[ModelError]:
-        """Value and speed are continuous wherever an operation switches or divides, the acceleration is finite."""
-        switches = [g for node in ordered([law]) if (g := _switch(node)) is not None]
-        t = np.linspace(0, t_end, 4001)
-        times = [time for g in switches for time in _crossings(partial(self.at, g), t)]
-        speed = directional([law], {TIME: ONE})[0]
-        for what, f in (("value", law), ("speed", speed), ("acceleration", directional([speed], {TIME: ONE})[0])):
-            values = self.at(f, t)
-            if not np.isfinite(values).all():
-                first = t[~np.isfinite(values)][0]
-                yield ModelError(f"the {what} is not finite at t = {first:.6g}", "motion-not-finite", path=path)
-                return
-            for time in times if what != "acceleration" else ():
-                # Across a jump the difference is not the mean of the differences before and after; elsewhere it is.
-                h = 1e-9 * t_end
-                before, jump, after = np.diff(self.at(f, time + h * np.array([-3.0, -1.0, 1.0, 3.0])))
-                if not np.isfinite(jump):
-                    yield ModelError(f"the {what} is not finite at t = {time:.6g}", "motion-not-finite", path=path)
-                    return
-                if abs(jump - 0.5 * (before + after)) > 1e-8 * (np.ptp(values) + abs(values[0])):
-                    message = f"the {what} jumps by {jump:.6g} at t = {time:.6g}"
-                    rule, hint = "the acceleration would be infinite", "use a motion of type smooth-step or ramp"
-                    yield ModelError(message, "motion-jump", path=path, rule=rule, suggestion=hint)
-                    return
-
-    def at(self, f: Expr, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        values: dict[Expr, Any] = {symbol(name): number for name, number in self.model.parameters.items()}
-        with np.errstate(all="ignore"):
-            result = evaluate([f], {**values, TIME: t}, numpy_arithmetic())[0]
-        return np.broadcast_to(np.asarray(result, dtype=float), t.shape)
+            used = [node for node in ordered([motion.expression]) if node in self.values]
+            given = tuple((node, float(self.values[node])) for node in used)
+            for message, code, rule, hint in law_faults(motion.expression, given, t_end):
+                yield ModelError(message, code, path=path, rule=rule, suggestion=hint)
 
     def notes(self) -> Iterator[str]:
         for body in self.model.bodies:
@@ -182,6 +159,40 @@ class _Checks:
             reached |= new
             front.extend(new)
         return [body.name for body in self.model.bodies if body.name not in reached]
+
+
+@lru_cache(maxsize=256)  # a run with other values often has the same laws
+def law_faults(law: Expr, given: tuple[tuple[Expr, float], ...], t_end: float) -> list[tuple[str, str, str, str]]:
+    """Message, code, rule and suggestion where the value or speed of a law jumps, or something is not finite.
+
+    Value and speed are to be continuous wherever an operation switches or divides, and the acceleration finite.
+    """
+
+    def at(f: Expr, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        with np.errstate(all="ignore"):
+            result = evaluate([f], {**dict(given), TIME: t}, numpy_arithmetic())[0]
+        return np.broadcast_to(np.asarray(result, dtype=float), t.shape)
+
+    switches = [g for node in ordered([law]) if (g := _switch(node)) is not None]
+    t = np.linspace(0, t_end, 4001)
+    times = [time for g in switches for time in _crossings(partial(at, g), t)]
+    speed = directional([law], {TIME: ONE})[0]
+    for what, f in (("value", law), ("speed", speed), ("acceleration", directional([speed], {TIME: ONE})[0])):
+        values = at(f, t)
+        if not np.isfinite(values).all():
+            first = t[~np.isfinite(values)][0]
+            return [(f"the {what} is not finite at t = {first:.6g}", "motion-not-finite", "", "")]
+        for time in times if what != "acceleration" else ():
+            # Across a jump the difference is not the mean of the differences before and after; elsewhere it is.
+            h = 1e-9 * t_end
+            before, jump, after = np.diff(at(f, time + h * np.array([-3.0, -1.0, 1.0, 3.0])))
+            if not np.isfinite(jump):
+                return [(f"the {what} is not finite at t = {time:.6g}", "motion-not-finite", "", "")]
+            if abs(jump - 0.5 * (before + after)) > 1e-8 * (np.ptp(values) + abs(values[0])):
+                message = f"the {what} jumps by {jump:.6g} at t = {time:.6g}"
+                rule, hint = "the acceleration would be infinite", "use a motion of type smooth-step or ramp"
+                return [(message, "motion-jump", rule, hint)]
+    return []
 
 
 def _table_faults(table: Table, path: str, t_end: float) -> Iterator[ModelError]:

@@ -8,38 +8,103 @@ Accelerations and multipliers come from the quasi-definite system
 whose LDL^T is a fixed sequence (see sequences/ldl.py). Starting from lam_prev = 0, each repetition with
 lam_prev = lam divides the error that eps makes by the ratio of Psi_q M^-1 Psi_q^T to eps; constraints that depend on
 others need no special treatment and get the multipliers of least norm. A repetition is written as a solution for the
-residual of the system without eps, which is the same and also corrects what a small pivot has cost in digits.
+residual of the system without eps, which is the same and also corrects what a small pivot has cost in digits. One is
+part of the sequence; how many more there are is a number of the run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from math import ceil, log
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.dense.rank import RANK_TOLERANCE
 from linkwork.equations.equations import ALPHA, BETA, TIME, Equations
-from linkwork.expressions.evaluation import evaluate, substitute
+from linkwork.equations.place import Code, Place, local_programs
+from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
-from linkwork.native.lowering import NativeFunction, Program, compile_programs
+from linkwork.native.kernels import Pointer, integer, offset
+from linkwork.native.lowering import Again, NativeFunction, Program, compile_programs
 from linkwork.sequences.hoisting import parameter_frontier
 from linkwork.sequences.ldl import Factor, factorize
 
 Array = NDArray[np.float64]
 
 EPS = 3e-11  # eps of a row, relative to its diagonal entry of Psi_q M^-1 Psi_q^T at the start
-RANK_TOLERANCE = 1e-9  # of a formulation on full matrices, relative to the largest pivot or singular value
+LEAST_ROW = 1e-3  # of the largest diagonal entry: a row that vanishes at the start is not left out later
 WORK = (symbol("work dissipated"), symbol("work supplied"))  # carried along as two more unknowns of the integration
-Form = Literal["augmented", "ggl", "terms"]
-# p begins with what machine code that calls these functions must know of them: sizes, addresses, tolerances
-N_Q, N_V, M_ROWS, TOLERANCE, N_CLOSED, N_CHART, CHART_MEMORY, FORMULATION, DERIVATIVE = range(9)
-CONSTRAINTS, CLOSE, ALIGN, TERMS, RATES, CHART, SHIFT, PUSH = range(9, 17)
-FUNCTIONS = ("constraints", "close", "align", "terms", "rates", "chart", "shift", "push")
-HEADER = 9 + len(FUNCTIONS)
+Form = Literal["augmented", "ggl", "terms", "position"]
+
+
+class Header(NamedTuple):
+    """What kernels must know of a mechanism, at the beginning of p: numbers, then addresses of machine code."""
+
+    tolerance: float = RANK_TOLERANCE  # of the rank decisions of a formulation on full matrices
+    repetitions: int = 0  # of the linear solution, beside the one that is part of the sequence
+    n_q: int = 0
+    n_v: int = 0
+    m: int = 0
+    n_closed: int = 0  # doubles that `close` returns
+    n_chart: int = 0  # doubles that `chart` returns
+    n_report: int = 0  # doubles that `report` returns
+    memory: int = 0  # address of what a stabilization keeps between steps
+    formulation: int = 0
+    project: int = 0
+    derivative: int = 0
+    dynamics: int = 0
+    report: int = 0
+    constraints: int = 0
+    close: int = 0
+    align: int = 0
+    terms: int = 0
+    rates: int = 0
+    chart: int = 0
+    shift: int = 0
+    push: int = 0
+    refine: int = 0
+    watch: int = 0
+    power: int = 0
+
+
+HEADER = len(Header._fields)
+REPETITIONS = Header._fields.index("repetitions")
+FUNCTIONS = Header._fields[Header._fields.index("derivative") :]
+
+
+def header(p: Pointer) -> Header:
+    """The header of p; all but the first of its numbers are integers."""
+    return Header(
+        p[0], integer(p, 1), integer(p, 2), integer(p, 3), integer(p, 4), integer(p, 5), integer(p, 6),
+        integer(p, 7), integer(p, 8), integer(p, 9), integer(p, 10), integer(p, 11), integer(p, 12), integer(p, 13),
+        integer(p, 14), integer(p, 15), integer(p, 16), integer(p, 17), integer(p, 18), integer(p, 19), integer(p, 20),
+        integer(p, 21), integer(p, 22), integer(p, 23), integer(p, 24),
+    )  # fmt: skip
+
+
+class Scales(NamedTuple):
+    """Reciprocal scales, behind the header of p: by these coordinates, velocities and rows of Psi become numbers."""
+
+    q: Pointer
+    v: Pointer
+    rows: Pointer
+
+
+def scales(p: Pointer, n_q: int, n_v: int) -> Scales:
+    return Scales(offset(p, HEADER), offset(p, HEADER + n_q), offset(p, HEADER + n_q + n_v))
+
+
+def packed(head: Header) -> Array:
+    """The header as it stands in p."""
+    numbers = np.zeros(HEADER)
+    numbers.view(np.int64)[1:] = head[1:]
+    numbers[0] = head.tolerance
+    return numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,18 +115,22 @@ class System:
     terms, rates  (t, q, v) -> (M, Psi_q, Q, gamma), full matrices by rows, and (t, q, v, a, lam) -> (qd, work rates):
                   what a formulation outside the sequence needs instead of dynamics
     constraints   (t, q, v) -> (Psi, Psi_dot)
+    linear        (t, q) -> entries of Psi_q and of M
+    retract       (q, dx) -> q moved
     close         (t, q, v) -> (t, q moved, v, Psi, factor): a step of Newton towards Psi = 0, with the factor it used
     align         what close returns -> (t, q, v changed): the same for Psi_dot = 0, with that factor
     chart         (t, q) -> factor of Psi_q W^-1 Psi_q^T, and Psi_q, for corrections at other positions nearby:
     shift, push   (chart, q, Psi) -> q moved by dx = -W^-1 Psi_q^T (..)^-1 Psi, (chart, v, Psi_dot) -> v changed alike
     report        (t, q, v, a, lam) -> kinetic and potential energy and the named outputs
+    refine, watch, power    of driven mechanisms, see motion/driven.py
+    start         parameters -> q and v as the model states them
+    prepare       parameters, alpha, beta, eps, mobility -> what depends on these alone, the rest of p
     """
 
     equations: Equations
     factor_pattern: Factor
     functions: Mapping[str, NativeFunction]
-    frontier: Sequence[Expr]
-    regular: bool  # whether every body has mass; if not, corrections are least in the unit metric
+    regular: bool  # whether every motion has inertia; if not, corrections are least in the unit metric
 
     @property
     def n_q(self) -> int:
@@ -80,47 +149,64 @@ class System:
         """(kind, name) of what `report` returns after the two energies."""
         return [(kind, name) for kind, named in self.equations.outputs.items() for name in named]
 
+    def with_values(self, equations: Equations) -> System:
+        """The same machine code for equations that differ in the values of their parameters only."""
+        return replace(self, equations=equations)
+
+    @cached_property
+    def values(self) -> Array:
+        return np.array([*self.equations.parameters.values()], dtype=float)
+
+    def start(self) -> Place:
+        """The state the model states, its equations evaluated by machine code."""
+        p = self._p(Header(), np.zeros(self.m), np.ones(self.n_v))
+        code: Code = {name: partial(self.functions[name], p=p) for name in ("constraints", "linear", "retract")}
+        q, v = np.split(self.functions["start"](self.values, np.zeros(0)), [self.n_q])
+        return Place(self.equations, q, v, code=code)
+
     def p(
         self,
+        place: Place | None = None,
         alpha: float = 0.0,
         beta: float = 0.0,
-        formulation: int = 0,
-        derivative: int = 0,
         mobility: Sequence[float] | None = None,
-        tolerance: float = RANK_TOLERANCE,
+        given: Mapping[str, float] = MappingProxyType({}),
     ) -> Array:
-        """The values of the parameters, with everything that depends on them alone already computed.
+        """The header, the scales, and everything that depends on parameters alone, already computed.
 
-        `formulation` and `derivative` are addresses of a formulation outside the sequence and of the derivative with
-        it, `tolerance` is that of its rank decisions. `mobility` is the diagonal of W^-1 for charts: a coordinate
-        without mobility is independent. Behind the parameters there is room for a chart.
+        `place` is where the motion starts, `given` are entries of the header: addresses of a formulation outside the
+        sequence and of derivative and dynamics with it, the tolerance of its rank decisions, repetitions. `mobility` is
+        the diagonal of W^-1 for charts: a coordinate without mobility is independent.
         """
-        e, f = self.equations, self.functions
-        values = {**e.parameters, ALPHA: alpha, BETA: beta}
-        values.update(zip(_eps(e), EPS * self._row_scale(), strict=True))
-        values.update(zip(_mobility(e), mobility or [1.0] * self.n_v, strict=True))
-        n_chart = f["chart"].outputs if "chart" in f else 0
-        memory = HEADER + len(self.frontier)
-        sizes = (self.n_q, self.n_v, self.m, tolerance, f["close"].outputs, n_chart, memory)
-        addresses = [f[name].address if name in f else 0 for name in FUNCTIONS]
-        # Room for the chart, the argument of shift or push behind it, and the pivots when the partition was chosen.
-        room = [0.0] * (n_chart + self.n_q + 2 * self.m)
-        head = [*sizes, formulation, derivative, *addresses]
-        return np.array([*head, *evaluate(self.frontier, values), *room], dtype=float)
+        place = self.start() if place is None else place
+        f = self.functions
+        sizes = {"n_q": self.n_q, "n_v": self.n_v, "m": self.m}
+        made = {"n_closed": "close", "n_chart": "chart", "n_report": "report"}
+        sizes |= {size: f[name].outputs for size, name in made.items() if name in f}
+        addresses = {name: f[name].address for name in FUNCTIONS if name in f}
+        head = Header(**{**sizes, **addresses, **given})  # type: ignore[arg-type]
+        scale = np.concatenate([place.q_scale, place.v_scale, place.row_scale])
+        free = np.ones(self.n_v) if mobility is None else np.array(mobility)
+        return self._p(head, EPS * self._row_size(place), free, alpha, beta, scale)
 
-    def _row_scale(self) -> Array:
-        """diag(Psi_q M^-1 Psi_q^T) at the start, M by its diagonal; a row that vanishes there is not left out."""
-        e = self.equations
-        q, _ = e.start()
-        at_start = {**e.parameters, TIME: 0.0, **dict(zip(e.q, q, strict=True))}
-        at_start.update((v, 0.0) for v in e.v)
-        Psi_q = evaluate(e.Psi_q.values(), at_start)
-        metric = _metric(e, self.regular)
-        inertia = dict(zip(metric, evaluate(metric.values(), at_start), strict=True))
-        scale = np.zeros(self.m)
-        for (i, j), entry in zip(e.Psi_q, Psi_q, strict=True):
-            scale[i] += entry * entry / inertia[j, j]
-        return np.maximum(scale, 1e-3 * np.max(scale, initial=0.0))
+    def _p(
+        self,
+        head: Header,
+        eps: Array,
+        mobility: Array,
+        alpha: float = 0.0,
+        beta: float = 0.0,
+        scale: Array | None = None,
+    ) -> Array:
+        given = np.concatenate([self.values, [alpha, beta], eps, mobility])
+        scale = np.ones(self.n_q + self.n_v + self.m) if scale is None else scale
+        return np.concatenate([packed(head), 1.0 / scale, self.functions["prepare"](given, np.zeros(0))])
+
+    def _row_size(self, place: Place) -> Array:
+        """diag(Psi_q M^-1 Psi_q^T), M by its diagonal, at the start; a row that vanishes there is not left out."""
+        inertia = np.diag(place.M) if self.regular else np.ones(self.n_v)
+        size: Array = np.sum(place.Psi_q**2 / inertia, axis=1)
+        return np.maximum(size, LEAST_ROW * np.max(size, initial=0.0))
 
 
 def _eps(e: Equations) -> list[Expr]:
@@ -138,9 +224,12 @@ def _times(lower: Mapping[tuple[int, int], Expr], x: Sequence[Expr]) -> list[Exp
 
 
 def repetitions(smallest: float) -> int:
-    """How often to repeat until eps leaves no trace; `smallest` is the least singular value of Psi_q M^-1/2, scaled."""
+    """How often to repeat, beside the first time, until eps leaves no trace.
+
+    `smallest` is the least singular value of Psi_q M^-1/2, scaled.
+    """
     ratio = EPS / max(smallest * smallest, 10 * EPS)
-    return max(1, ceil(log(2.0**-52) / log(ratio)) - 1)
+    return max(0, ceil(log(2.0**-52) / log(ratio)) - 2)
 
 
 def _mobility(e: Equations) -> list[Expr]:
@@ -190,9 +279,13 @@ def _metric(e: Equations, regular: bool) -> Mapping[tuple[int, int], Expr]:
 
 
 def compile_system(
-    equations: Equations, repeat: int = 1, form: Form = "augmented", regular: bool = True, charts: bool = False
+    equations: Equations,
+    form: Form = "augmented",
+    regular: bool = True,
+    charts: bool = False,
+    more: Callable[[Equations, Factor], list[Program]] | None = None,
 ) -> System:
-    """Machine code of the equations; `repeat` solutions follow the first, each for the residual left.
+    """Machine code of the equations, with `more` programs that may use the factor of `close`.
 
     `form` says what the right-hand side is:
     augmented   accelerations from the sequence above
@@ -200,6 +293,7 @@ def compile_system(
                 move along the constraints although the velocities have drifted off them. It is the stabilized index-2
                 form of Gear, Gupta and Leimkuhler with the multiplier of the positions eliminated [gear1985]
     terms       what another formulation makes it from
+    position    nothing: there is no motion to be integrated
     """
     e = equations
     n, m, eps = len(e.v), len(e.Psi), _eps(e)
@@ -216,15 +310,12 @@ def compile_system(
     dv = factor.with_entries(entries).solve([ZERO] * n + [-gap for gap in e.Psi_dot])[:n]
     pushed = [v + d for v, d in zip(e.v, dv, strict=True)]
 
+    named = (output.expression for outputs in e.outputs.values() for output in outputs.values())
     programs = [
-        Program("constraints", (TIME, *e.q, *e.v), [*e.Psi, *e.Psi_dot]),
+        *local_programs(e),
         Program("close", (TIME, *e.q, *e.v), [TIME, *moved, *e.v, *e.Psi, *factor.entries()]),
         Program("align", (TIME, *e.q, *e.v, *e.lam, *entries), [TIME, *e.q, *pushed]),
-        Program(
-            "report",
-            (TIME, *e.q, *e.v, *e.a, *e.lam),
-            [e.kinetic, e.potential, *(x for named in e.outputs.values() for x in named.values())],
-        ),
+        Program("report", (TIME, *e.q, *e.v, *e.a, *e.lam), [e.kinetic, e.potential, *named]),
     ]
     powers = [e.dissipation, e.supplied_power]
     if form == "terms":
@@ -234,23 +325,33 @@ def compile_system(
             Program("terms", (TIME, *e.q, *e.v), [*full, *e.Q, *e.gamma]),
             Program("rates", (TIME, *e.q, *e.v, *e.a, *e.lam), [*e.qd, *powers]),
         ]
-    else:
+    elif form != "position":
         right = [*e.Q, *e.gamma]
-        x = factor.solve(right)
-        for _ in range(repeat):
+
+        def improve(x: Sequence[Expr]) -> list[Expr]:
             rest = [b - Kx for b, Kx in zip(right, _times(exact, x), strict=True)]
-            x = [old + new for old, new in zip(x, factor.solve(rest), strict=True)]
-        a, lam = x[:n], x[n:]
-        rates = substitute(powers, {**dict(zip(e.a, a, strict=True)), **dict(zip(e.lam, lam, strict=True))})
+            return [old + new for old, new in zip(x, factor.solve(rest), strict=True)]
+
+        def rates(x: Sequence[Expr]) -> list[Expr]:
+            """(a, work rates, lam) of a solution (a, lam)."""
+            return [*x[:n], *substitute(powers, dict(zip((*e.a, *e.lam), x, strict=True))), *x[n:]]
+
         qd: Sequence[Expr] = e.qd
         if form == "ggl":
             onto = factor.solve([ZERO] * n + [-gap for gap in e.Psi_dot])[:n]
             qd = substitute(e.qd, {v: v + d for v, d in zip(e.v, onto, strict=True)})
-        outputs = [*qd, *a, *rates, *lam]
-        programs.append(Program("dynamics", (TIME, *e.q, *e.v, *WORK), outputs, "derivative", len(e.q) + n + 2))
+        outputs = [*qd, *rates(improve(factor.solve(right)))]
+        first, n_y = len(e.q), len(e.q) + n + len(WORK)
+        solution = dict(zip((*range(first, first + n), *range(n_y, n_y + m)), (*e.a, *e.lam), strict=True))
+        again = Again(REPETITIONS, solution, dict(enumerate(rates(improve([*e.a, *e.lam])), start=first)))
+        programs.append(Program("dynamics", (TIME, *e.q, *e.v, *WORK), outputs, "derivative", n_y, again))
     if charts:
         programs += _charts(e)
+    if more is not None:
+        programs += more(e, factor.with_entries(entries))
     given = [*e.parameters, ALPHA, BETA, *eps, *_mobility(e)]
-    frontier = parameter_frontier((y for program in programs for y in program.outputs), given)
-    header = [symbol(f"header {k}") for k in range(HEADER)]
-    return System(e, factor, compile_programs(programs, [*header, *frontier]), frontier, regular)
+    improved = [y for program in programs if program.again for y in program.again.outputs.values()]
+    frontier = parameter_frontier([*(y for program in programs for y in program.outputs), *improved], given)
+    in_front = [symbol(f"in front {k}") for k in range(HEADER + len(e.q) + n + m)]
+    of_parameters = [Program("start", [*e.parameters], [*e.start_q, *e.start_v]), Program("prepare", given, frontier)]
+    return System(e, factor, compile_programs(programs, [*in_front, *frontier], of_parameters), regular)

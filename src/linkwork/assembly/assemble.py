@@ -13,24 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.equations.body import body_equations
+from linkwork.equations.place import Place, Weights
 from linkwork.errors import ModelError, check_choice
+from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
 from linkwork.motion.initial import (
     CLOSED_BESIDE,
-    Place,
     Start,
-    Weights,
+    align_velocity,
     approach,
     check_defined,
     describe_gaps,
     gaps_by_element,
     is_closed,
-    least_gap,
-    size,
-    with_consistent_velocity,
+    minimize_gap,
 )
-from linkwork.soundness import sound
 
 OTHER_SKETCHES = 40
 SEED = 20041
@@ -55,24 +52,23 @@ class Assembly:
         return asdict(self)
 
 
-def assemble(model: Model, keep: Sequence[str] = (), weights: Weights = "mass") -> Assembly:
+def assemble(model: Model | Mechanism, keep: Sequence[str] = (), weights: Weights = "mass") -> Assembly:
     """The nearest closed position and the nearest velocity along it; coordinates named in `keep` do not change."""
-    equations = body_equations(sound(model))
-    given = Place(equations, *equations.start())
+    mechanism = prepare(model)
+    equations, given = mechanism.equations, mechanism.place()
     check_defined(given)
     names = equations.q_names
     for name in keep:
         check_choice("coordinate", name, names)
     kept = [equations.v_names.index(name) for name in keep]
-    length = size(given)
-    place = approach(given, weights, length, kept)
-    other_sketch = not is_closed(place, length)
+    place = approach(given, weights, kept)
+    other_sketch = not is_closed(place)
     if other_sketch:
-        place = _from_other_sketches(given, place, weights, length, kept)
-    place = with_consistent_velocity(place, weights, kept)
+        place = _from_other_sketches(given, place, weights, kept)
+    place = align_velocity(place, weights, kept)
     start = Start(place, given, weights)
     return Assembly(
-        model=model.name,
+        model=mechanism.model.name,
         q=dict(zip(names, place.q.tolist(), strict=True)),
         v=dict(zip(equations.v_names, place.v.tolist(), strict=True)),
         q_changes=start.q_changes,
@@ -85,33 +81,32 @@ def assemble(model: Model, keep: Sequence[str] = (), weights: Weights = "mass") 
     )
 
 
-def _from_other_sketches(given: Place, nearest: Place, weights: Weights, length: float, kept: Sequence[int]) -> Place:
+def _from_other_sketches(given: Place, nearest: Place, weights: Weights, kept: Sequence[int]) -> Place:
     """The closed place nearest to the sketch that is found from sketches with turned and shifted bodies."""
     random = np.random.default_rng(SEED)
-    turning = np.array([name.endswith(".phi") for name in given.equations.v_names])
+    turning = given.equations.turning
     found = []
     for k in range(OTHER_SKETCHES):
-        dx = random.normal(size=len(given.v)) * np.where(turning, 0.2 + 0.07 * k, 0.1 * length)
+        dx = random.normal(size=len(given.v)) * np.where(turning, 0.2 + 0.07 * k, 0.1 * given.length)
         dx[list(kept)] = 0.0
-        place = approach(given.moved(dx), weights, length, kept)
-        if is_closed(place, length):
+        place = approach(given.moved(dx), weights, kept)
+        if is_closed(place):
             found.append(place)
-        elif np.linalg.norm(place.Psi) < np.linalg.norm(nearest.Psi):
+        elif np.linalg.norm(place.Psi / given.row_scale) < np.linalg.norm(nearest.Psi / given.row_scale):
             nearest = place
     if not found:
-        conflict = ", ".join(f"'{name}'" for name in _conflict(given, nearest, weights, length, kept))
-        gaps = describe_gaps(given.equations, least_gap(nearest, length, kept).Psi, CLOSED_BESIDE * length)
+        conflict = ", ".join(f"'{name}'" for name in _conflict(given, nearest, weights, kept))
+        gaps = describe_gaps(given, minimize_gap(nearest, kept).Psi, CLOSED_BESIDE)
         raise ModelError(
             f"the joints {conflict} contradict each other: best found {gaps}",
             "cannot-close",
             rule=f"no position closes them all, from the sketch and from {OTHER_SKETCHES} others",
             suggestion="check the lengths between these joints" + (", or keep fewer coordinates" if kept else ""),
         )
-    scale = np.where(turning, 1.0, length)
-    return min(found, key=lambda place: float(np.linalg.norm((place.q - given.q) / scale)))
+    return min(found, key=lambda place: float(np.linalg.norm((place.q - given.q) / given.q_scale)))
 
 
-def _conflict(given: Place, nearest: Place, weights: Weights, length: float, kept: Sequence[int]) -> list[str]:
+def _conflict(given: Place, nearest: Place, weights: Weights, kept: Sequence[int]) -> list[str]:
     """Joints of which none can be left out without the others closing."""
     rows: dict[str, list[int]] = {}
     for k, row in enumerate(given.equations.rows):
@@ -121,6 +116,6 @@ def _conflict(given: Place, nearest: Place, weights: Weights, length: float, kep
     ways: list[tuple[Place, Weights]] = [(given, weights), (nearest, weights), (given, "unit"), (nearest, "unit")]
     for name in rows:
         others = [k for other in needed if other != name for k in rows[other]]
-        if not any(is_closed(approach(place, by, length, kept, others), length, others) for place, by in ways):
+        if not any(is_closed(approach(place, by, kept, others), others) for place, by in ways):
             needed.remove(name)
     return needed

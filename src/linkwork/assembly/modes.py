@@ -42,12 +42,13 @@ from linkwork.assembly.isotropic import (
 from linkwork.elements.bodies import PlanarBody
 from linkwork.equations.body import body_equations
 from linkwork.equations.equations import TIME, Equations
+from linkwork.equations.place import Place
 from linkwork.errors import UsageError, check_choice
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ZERO, Expr, constant, cos, sin
 from linkwork.model import Model
-from linkwork.motion.initial import Place, check_defined, size
+from linkwork.motion.initial import check_defined
 from linkwork.native.lowering import Program, compile_programs
 
 Array = NDArray[np.float64]
@@ -209,7 +210,7 @@ class Problem:
     @cached_property
     def unit(self) -> float:
         """A length of the mechanism."""
-        return size(Place(self.equations, self.start, np.zeros(len(self.equations.v))))
+        return Place(self.equations, self.start, np.zeros(len(self.equations.v))).length
 
     @cached_property
     def kept(self) -> list[int]:
@@ -233,7 +234,7 @@ class Problem:
         """What tells two positions apart: lengths in units of the mechanism, and directions."""
         e, result, at = self.equations, [], 0
         for body in self.model.bodies:
-            q = e.q[at : at + len(body.q_names)]
+            q = e.q[at : at + len(body.coordinates)]
             at += len(q)
             if isinstance(body, PlanarBody):
                 x, y, phi = q
@@ -246,7 +247,7 @@ class Problem:
     @cached_property
     def units(self) -> Array:
         """How large a change of each velocity coordinate is: a length, or one radian."""
-        return np.array([self.unit if name.rsplit(".", 1)[1] in "xyz" else 1.0 for name in self.equations.v_names])
+        return np.where(self.equations.turning, 1.0, self.unit)
 
     def sliced(self, count: int, rng: Random) -> Problem:
         """With random linear equations through the start position, closed if that is possible."""
@@ -355,7 +356,7 @@ class Problem:
         rows, units = list(self.rows), list[float]()
         for body in self.model.bodies:
             at = len(units)
-            units += [self.unit if name in "xyz" else 1.0 for name in body.q_names]
+            units += [self.unit if c.kind == "length" else 1.0 for c in body.coordinates]
             if not isinstance(body, PlanarBody):
                 rows.append(sum((x * x for x in e.q[at + 3 : at + 7]), ZERO) - 1.0)
         return certified(rows, jacobian(rows, e.q), e.q, self.values, q, np.array(units))
@@ -398,9 +399,9 @@ class Found:
         p = self.problem
         proved = p.is_certified(q)
         outputs = p.equations.outputs["points"]
-        names = [name for name in outputs if name.rsplit(".", 1)[1] in "xyz"]
+        names = [name for name, output in outputs.items() if output.unit == "m"]
         places: dict[str, tuple[float, ...]] = {}
-        for name, x in zip(names, p.evaluated([outputs[name] for name in names], q).tolist(), strict=True):
+        for name, x in zip(names, p.evaluated([outputs[name].expression for name in names], q).tolist(), strict=True):
             point = name.rsplit(".", 1)[0]
             places[point] = (*places.get(point, ()), x)
         q_by_name = dict(zip(p.equations.q_names, q.tolist(), strict=True))
@@ -412,7 +413,7 @@ def _by_search(problem: Problem, rng: Random) -> Found:
     if freedoms:
         problem = problem.sliced(freedoms, rng)
     e = problem.equations
-    turning = np.array([name.rsplit(".", 1)[1] not in "xyz" for name in e.v_names])
+    turning = e.turning
     starts = [problem.start]
     for _ in range(STARTS - 1):
         change = np.where(turning, rng.uniform(-math.pi, math.pi, len(e.v)), problem.unit * rng.normal(size=len(e.v)))

@@ -12,9 +12,9 @@ from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, 
 from linkwork.formulations import NAMES
 from linkwork.integrators.explicit import INTEGRATORS
 from linkwork.integrators.loop import Settings
+from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
 from linkwork.motion.simulate import STABILIZATIONS, Stabilization, simulate
-from linkwork.soundness import sound
 from linkwork.trajectory import Trajectory
 
 COORDINATES = ("body",)
@@ -75,7 +75,7 @@ class Comparison:
 
 
 def compare(
-    model: Model,
+    model: Model | Mechanism,
     *,
     formulations: Sequence[str] | None = None,
     coordinates: str = "body",
@@ -99,32 +99,33 @@ def compare(
         check_choice("formulation", name, NAMES)
     if not names:
         raise UsageError("no formulation to compare", "no-formulation")
-    settings = model.simulation.changed(t_end, None, rtol, atol)
+    settings = prepare(model).model.simulation.changed(t_end, None, rtol, atol)
     Settings(INTEGRATORS[integrator], settings.rtol, settings.atol)  # refuses tolerances that no run could use
-    model = sound(replace(model, simulation=settings))
+    mechanism = prepare(replace(prepare(model).model, simulation=settings))
 
     runs = len(names) + 2
     try:
-        truth, reference = _reference(model, lambda k: _share(progress, k, runs, "reference"))
+        truth, reference = _reference(mechanism, lambda k: _share(progress, k, runs, "reference"))
         rows = tuple(
-            _row(model, name, integrator, stabilization, truth, _share(progress, k, runs, name))
+            _row(mechanism, name, integrator, stabilization, truth, _share(progress, k, runs, name))
             for k, name in enumerate(names, start=2)
         )
     except Interrupted as stop:  # a part of one motion, which comes with it, is no result here
         raise Interrupted(f"the comparison was {stop.message}") from None
     how = {"coordinates": coordinates, "integrator": integrator, "stabilization": stabilization}
     reference["runs"] = how | {"rtol": settings.rtol, "atol": settings.atol, "repetitions": REPETITIONS}
-    return Comparison(model.name, rows, reference)
+    return Comparison(mechanism.model.name, rows, reference)
 
 
-def _reference(model: Model, moved: Callable[[int], Moved]) -> tuple[Trajectory | None, dict[str, Any]]:
+def _reference(mechanism: Mechanism, moved: Callable[[int], Moved]) -> tuple[Trajectory | None, dict[str, Any]]:
     """The motion with tolerances TIGHT and how far it can be trusted; None and the reason if it cannot be had."""
-    info: dict[str, Any] = {"model": model.name, "rtol": TIGHT, "atol": TIGHT, "t_end": model.simulation.t_end}
+    info: dict[str, Any] = {"model": mechanism.model.name, "rtol": TIGHT, "atol": TIGHT}
+    info["t_end"] = mechanism.model.simulation.t_end
     massless: ModelError | None = None
     for name in REFERENCES:
         try:
-            looser = simulate(model, formulation=name, rtol=10 * TIGHT, atol=10 * TIGHT, progress=moved(0))
-            truth = simulate(model, formulation=name, rtol=TIGHT, atol=TIGHT, progress=moved(1))
+            looser = simulate(mechanism, formulation=name, rtol=10 * TIGHT, atol=10 * TIGHT, progress=moved(0))
+            truth = simulate(mechanism, formulation=name, rtol=TIGHT, atol=TIGHT, progress=moved(1))
         except NumericalStop as stop:
             return None, {**info, "formulation": name, "status": str(stop)}
         except ModelError as error:
@@ -133,14 +134,14 @@ def _reference(model: Model, moved: Callable[[int], Moved]) -> tuple[Trajectory 
             massless = error
             continue
         kept = ("formulation", "stabilization", "integrator", "step", "steps", "evaluations", "dof", "redundant")
-        info |= {key: truth.info[key] for key in kept}
+        info |= {key: getattr(truth.info, key) for key in kept}
         return truth, {**info, "status": "ok", "error": _distance(looser, truth)}
     assert massless is not None
     raise massless
 
 
 def _row(
-    model: Model,
+    mechanism: Mechanism,
     name: str,
     integrator: str,
     stabilization: Stabilization,
@@ -148,14 +149,16 @@ def _row(
     moved: Moved,
 ) -> Row:
     def run(progress: Moved | None) -> Trajectory:
-        return simulate(model, formulation=name, integrator=integrator, stabilization=stabilization, progress=progress)
+        return simulate(
+            mechanism, formulation=name, integrator=integrator, stabilization=stabilization, progress=progress
+        )
 
     try:
         motion = run(moved)
-        times = [(motion.info["cpu_s"], motion.info["evaluation_s"])]
+        times = [(motion.info.cpu_s, motion.info.evaluation_s)]
         while len(times) < REPETITIONS and times[0][0] < SHORT:
             again = run(None).info
-            times.append((again["cpu_s"], again["evaluation_s"]))
+            times.append((again.cpu_s, again.evaluation_s))
     except (ModelError, NumericalStop, UsageError) as error:
         return Row(name, str(error))
     cpu_s, evaluation_s = (min(column) for column in zip(*times, strict=True))
@@ -164,11 +167,11 @@ def _row(
         formulation=name,
         status="ok",
         cpu_s=cpu_s,
-        formulation_s=info["evaluations"] * evaluation_s,
-        evaluations=info["evaluations"],
-        steps=info["steps"],
-        position_error=info["constraint_error_position"],
-        velocity_error=info["constraint_error_velocity"],
+        formulation_s=info.evaluations * evaluation_s,
+        evaluations=info.evaluations,
+        steps=info.steps,
+        position_error=info.constraint_error_position,
+        velocity_error=info.constraint_error_velocity,
         energy_drift=float(np.max(np.abs(motion.drift()))),
         distance=None if truth is None else _distance(motion, truth),
     )

@@ -1,21 +1,30 @@
 """Rigid bodies: their coordinates, velocities, inertia and start values.
 
 Every body answers the same questions, so that the equations are written once:
-coordinates q, velocities v with qd = N(q) v, the frame they describe, the mass matrix with respect to v, the force of
-gyration, and how a small change dx of the kind v dt moves q (`retract`).
+coordinates q, velocities v with qd = N(q) v, the frame they describe, the mass matrix with respect to v, the
+gyroscopic force, and how a small change dx of the kind v dt moves q (`retract`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 from linkwork.elements.frames import PlanarFrame, SpatialFrame
+from linkwork.elements.kinds import Coordinate, Velocity
 from linkwork.elements.vectors import Components, Scalar, Vector, norm
 from linkwork.expressions.graph import ZERO, Expr, as_expr
 
 Matrix: TypeAlias = dict[tuple[int, int], Expr]
+
+
+def _places(body: str, axes: str) -> Iterator[Coordinate]:
+    return (Coordinate(body, axis, "length") for axis in axes)
+
+
+def _shifts(body: str, axes: str) -> Iterator[Velocity]:
+    return (Velocity(body, axis, "length", f"v{axis}", f"a{axis}") for axis in axes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +50,13 @@ class PlanarBody:
     points: Mapping[str, Components] = field(default_factory=dict)
     directions: Mapping[str, Components] = field(default_factory=dict)
 
-    q_names: ClassVar[tuple[str, ...]] = ("x", "y", "phi")
-    v_names: ClassVar[tuple[str, ...]] = ("x", "y", "phi")
-    v_symbols: ClassVar[tuple[str, ...]] = ("vx", "vy", "omega")
+    @property
+    def coordinates(self) -> tuple[Coordinate, ...]:
+        return (*_places(self.name, "xy"), Coordinate(self.name, "phi", "angle"))
+
+    @property
+    def velocities(self) -> tuple[Velocity, ...]:
+        return (*_shifts(self.name, "xy"), Velocity(self.name, "phi", "angle", "omega", "alpha"))
 
     @property
     def start_q(self) -> Components:
@@ -70,7 +83,7 @@ class PlanarBody:
         m, J = as_expr(self.mass), as_expr(self.inertia)
         return {(0, 0): m, (1, 1): m, (2, 2): J}
 
-    def gyration(self, v: Sequence[Expr]) -> list[Expr]:
+    def gyroscopic(self, v: Sequence[Expr]) -> list[Expr]:
         return [ZERO, ZERO, ZERO]
 
     def weight(self, gravity: Vector) -> Vector:
@@ -82,7 +95,7 @@ class PlanarBody:
 class SpatialBody:
     """A body in space, q = (r, e) with Euler parameters e, v = (r_dot, omega) with omega in the body frame.
 
-    r_dot = v_r,    e_dot = E^T omega / 2,    M = diag(m, m, m, J) constant,    gyration -omega x J omega
+    r_dot = v_r,    e_dot = E^T omega / 2,    M = diag(m, m, m, J) constant,    gyroscopic force -omega x J omega
                                                                          [haug1989, chapters 9 and 11]
     J is given by its six entries (xx, yy, zz, xy, yz, zx) as matrix elements about the mass centre.
     """
@@ -97,9 +110,14 @@ class SpatialBody:
     points: Mapping[str, Components] = field(default_factory=dict)
     directions: Mapping[str, Components] = field(default_factory=dict)
 
-    q_names: ClassVar[tuple[str, ...]] = ("x", "y", "z", "e0", "e1", "e2", "e3")
-    v_names: ClassVar[tuple[str, ...]] = ("x", "y", "z", "wx", "wy", "wz")
-    v_symbols: ClassVar[tuple[str, ...]] = ("vx", "vy", "vz", "wx", "wy", "wz")
+    @property
+    def coordinates(self) -> tuple[Coordinate, ...]:
+        return (*_places(self.name, "xyz"), *(Coordinate(self.name, f"e{k}", "number") for k in range(4)))
+
+    @property
+    def velocities(self) -> tuple[Velocity, ...]:
+        turns = (Velocity(self.name, f"w{axis}", "angle", f"w{axis}", f"alpha{axis}") for axis in "xyz")
+        return (*_shifts(self.name, "xyz"), *turns)
 
     @property
     def start_q(self) -> Components:
@@ -149,7 +167,7 @@ class SpatialBody:
                     entries[3 + i, 3 + j] = entry
         return entries
 
-    def gyration(self, v: Sequence[Expr]) -> list[Expr]:
+    def gyroscopic(self, v: Sequence[Expr]) -> list[Expr]:
         omega = Vector(v[3:])
         momentum = Vector(row.dot(omega) for row in self.J())
         return [ZERO, ZERO, ZERO, *(-omega.cross(momentum))]

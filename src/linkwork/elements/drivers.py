@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from linkwork.elements.bodies import Body
 from linkwork.elements.joints import Joint
+from linkwork.elements.kinds import Kind
 from linkwork.elements.motions import Motion
 from linkwork.elements.vectors import Vector
 from linkwork.expressions.graph import Expr
@@ -20,7 +21,10 @@ class Driver:
     joint: Joint
     freedom: str
     motion: Motion
-    rows: ClassVar[tuple[str, ...]] = ("drive",)
+
+    @property
+    def rows(self) -> dict[str, Kind]:
+        return {"drive": "angle" if self.freedom == "angle" else "length"}
 
     @property
     def bodies(self) -> tuple[Body, ...]:

@@ -13,6 +13,7 @@ from typing import ClassVar, TypeAlias
 
 from linkwork.elements.bodies import Body, Ground, PlanarBody
 from linkwork.elements.frames import PLANAR_GROUND, PlanarFrame, SpatialFrame
+from linkwork.elements.kinds import Kind
 from linkwork.elements.vectors import Components, Scalar, Vector, norm
 from linkwork.expressions.graph import ZERO, Expr, as_expr, sign
 
@@ -80,7 +81,7 @@ class Revolute(PointPair):
     Psi = P_j - P_i                                                                    [haug1989, chapter 3]
     """
 
-    rows: ClassVar[tuple[str, ...]] = ("x", "y")
+    rows: ClassVar[dict[str, Kind]] = {"x": "length", "y": "length"}
 
     def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Vector:
         return self.d(i, j)
@@ -97,7 +98,7 @@ class Prismatic(AxisPair):
     """
 
     angle: Scalar | None = None
-    rows: ClassVar[tuple[str, ...]] = ("normal", "angle")
+    rows: ClassVar[dict[str, Kind]] = {"normal": "length", "angle": "angle"}
 
     def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Vector:
         return Vector((self.u(i).perp().dot(self.d(i, j)), j.phi - i.phi - relative_angle(self)))
@@ -114,7 +115,7 @@ class Rigid(PointPair):
     """
 
     angle: Scalar | None = None
-    rows: ClassVar[tuple[str, ...]] = ("x", "y", "angle")
+    rows: ClassVar[dict[str, Kind]] = {"x": "length", "y": "length", "angle": "angle"}
 
     def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Vector:
         return Vector((*self.d(i, j), j.phi - i.phi - relative_angle(self)))
@@ -131,7 +132,7 @@ class Distance(PointPair):
     """
 
     length: Scalar | None = None
-    rows: ClassVar[tuple[str, ...]] = ("length",)
+    rows: ClassVar[dict[str, Kind]] = {"length": "length"}
 
     @property
     def rod_length(self) -> Expr:
@@ -154,7 +155,7 @@ class PointOnLine(AxisPair):
     Psi = n . d,    n = perp(A_i axis)
     """
 
-    rows: ClassVar[tuple[str, ...]] = ("normal",)
+    rows: ClassVar[dict[str, Kind]] = {"normal": "length"}
 
     def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Vector:
         return Vector((self.u(i).perp().dot(self.d(i, j)),))
@@ -172,7 +173,7 @@ class Rolling(AxisPair):
     """
 
     radius: Scalar
-    rows: ClassVar[tuple[str, ...]] = ("normal", "rolling")
+    rows: ClassVar[dict[str, Kind]] = {"normal": "length", "rolling": "length"}
 
     def path(self, i: PlanarFrame, j: PlanarFrame) -> Expr:
         return self.u(i).dot(self.d(i, j)) + self.radius * (j.phi - i.phi)
@@ -197,7 +198,7 @@ class Gear(Pair):
     radius_j: Scalar
     carrier: Body = field(default_factory=Ground)
     internal: bool = False
-    rows: ClassVar[tuple[str, ...]] = ("mesh",)
+    rows: ClassVar[dict[str, Kind]] = {"mesh": "length"}
 
     @property
     def bodies(self) -> tuple[Body, ...]:
@@ -223,7 +224,7 @@ class AngleLock(Pair):
     """
 
     angle: Scalar | None = None
-    rows: ClassVar[tuple[str, ...]] = ("angle",)
+    rows: ClassVar[dict[str, Kind]] = {"angle": "angle"}
 
     def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Vector:
         return Vector((j.phi - i.phi - relative_angle(self),))
@@ -236,7 +237,7 @@ class AngleLock(Pair):
 class Measure(PointPair):
     """No joint at all: what can be measured, and so driven, between point s_i of body i and s_j of body j."""
 
-    rows: ClassVar[tuple[str, ...]] = ()
+    rows: ClassVar[dict[str, Kind]] = {}
 
     def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Vector:
         return Vector(())
@@ -255,7 +256,7 @@ class Spherical(Pair):
 
     s_i: Components
     s_j: Components
-    rows: ClassVar[tuple[str, ...]] = ("x", "y", "z")
+    rows: ClassVar[dict[str, Kind]] = {"x": "length", "y": "length", "z": "length"}
 
     def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
         return j.point(self.s_j) - i.point(self.s_i)

@@ -7,29 +7,46 @@ Psi_dot = Psi_q v + Psi_t        Psi_ddot = Psi_q a - gamma
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.elements.kinds import FORCE_UNITS, UNITS, Columns, Coordinate, Kind, Velocity
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
 
 TIME = symbol("t")
+# In front of the labels of outputs, so that a joint and a body of one name do not meet.
+PREFIXES = {"reactions": "reaction:", "driving": "driving:"}
 ALPHA, BETA = symbol("baumgarte.alpha"), symbol("baumgarte.beta")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One scalar constraint: the joint or driver it belongs to and which of its rows it is."""
+    """One scalar constraint: the joint or driver it belongs to, which of its rows it is, and its kind."""
 
     element: str
     part: str
+    kind: Kind
+
+    @property
+    def unit(self) -> str:
+        return UNITS[self.kind]
 
     def __str__(self) -> str:
         return f"{self.element}.{self.part}"
+
+
+class Output(NamedTuple):
+    """A named quantity of t, q, v, a and lam."""
+
+    expression: Expr
+    unit: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +63,8 @@ class Equations:
     a: tuple[Expr, ...]
     lam: tuple[Expr, ...]
     dx: tuple[Expr, ...]
-    q_names: tuple[str, ...]
-    v_names: tuple[str, ...]
+    coordinates: tuple[Coordinate, ...]
+    velocities: tuple[Velocity, ...]
     rows: tuple[Row, ...]
     qd: tuple[Expr, ...]
     retract: tuple[Expr, ...]
@@ -58,11 +75,40 @@ class Equations:
     potential: Expr
     dissipation: Expr
     applied_power: Expr
-    outputs: Mapping[str, Mapping[str, Expr]]
+    outputs: Mapping[str, Mapping[str, Output]]
     parameters: Mapping[Expr, float]
     start_q: tuple[Expr, ...]
     start_v: tuple[Expr, ...]
     baumgarte: bool = False
+
+    @cached_property
+    def q_names(self) -> tuple[str, ...]:
+        return tuple(c.name for c in self.coordinates)
+
+    @cached_property
+    def v_names(self) -> tuple[str, ...]:
+        return tuple(c.name for c in self.velocities)
+
+    @cached_property
+    def columns(self) -> dict[str, Columns]:
+        """Labels, names and units of q, v, a, lam and the outputs, as results have them."""
+        names, units = self.v_names, tuple(c.unit for c in self.velocities)
+        rows = tuple(str(row) for row in self.rows)
+        columns = {
+            "q": Columns(self.q_names, self.q_names, tuple(c.unit for c in self.coordinates)),
+            "v": Columns(names, tuple(c.speed for c in self.velocities), tuple(f"{unit}/s" for unit in units)),
+            "a": Columns(names, tuple(c.acceleration for c in self.velocities), tuple(f"{u}/s^2" for u in units)),
+            "lam": Columns(rows, tuple(f"lam:{row}" for row in rows), tuple(FORCE_UNITS[r.kind] for r in self.rows)),
+        }
+        for kind, outputs in self.outputs.items():
+            named = tuple(PREFIXES.get(kind, "") + name for name in outputs)
+            columns[kind] = Columns(tuple(outputs), named, tuple(output.unit for output in outputs.values()))
+        return columns
+
+    @cached_property
+    def turning(self) -> NDArray[np.bool_]:
+        """Which of the velocities turn; the others shift."""
+        return np.array([c.kind == "angle" for c in self.velocities], dtype=bool)
 
     @cached_property
     def motion(self) -> dict[Expr, Expr]:
@@ -95,6 +141,19 @@ class Equations:
     def supplied_power(self) -> Expr:
         """Power of applied forces and of drivers: the constraint forces -Psi_q^T lam do work lam . Psi_t."""
         return sum((x * y for x, y in zip(self.lam, self.Psi_t, strict=True)), self.applied_power)
+
+    def with_values(self, values: Mapping[Expr, float]) -> Equations:
+        """The same equations, and what has been derived from them, with other values of the parameters."""
+        return self._with(parameters=values)
+
+    def with_outputs(self, outputs: Mapping[str, Mapping[str, Output]]) -> Equations:
+        return self._with(outputs=outputs)
+
+    def _with(self, **changes: Any) -> Equations:
+        """The same but for what no derivative depends on, so that those already formed are kept."""
+        other = copy(self)
+        other.__dict__.update(changes)
+        return other
 
     def with_baumgarte(self) -> Equations:
         return replace(self, baumgarte=True)

@@ -6,7 +6,7 @@ import math
 import operator
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from linkwork.expressions import graph
@@ -43,6 +43,7 @@ def ordered(outputs: Iterable[Expr], given: Iterable[Expr] = ()) -> list[Expr]:
     return sequence
 
 
+@cache
 def float_arithmetic() -> Arithmetic:
     """Python floats with the values of IEEE 754 where Python raises: infinite at a pole or beyond range, else NaN."""
 
@@ -103,6 +104,7 @@ def float_arithmetic() -> Arithmetic:
     }
 
 
+@cache
 def numpy_arithmetic() -> Arithmetic:
     """NumPy arrays; of complex arguments only the real part decides signs and comparisons, as complex steps need."""
     import numpy as np

@@ -23,6 +23,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.dense.rank import RANK_TOLERANCE
 from linkwork.errors import NumericalStop, UsageError
 from linkwork.formulations import refinement
 from linkwork.formulations.coordinate_partitioning import coordinate_partitioning
@@ -39,7 +40,6 @@ from linkwork.formulations.udwadia_kalaba import udwadia_kalaba
 from linkwork.formulations.udwadia_phohomsiri import udwadia_phohomsiri
 from linkwork.formulations.zero_eigenvalue import zero_eigenvalue
 from linkwork.native.kernels import Kernel, kernel, specialized
-from linkwork.system import RANK_TOLERANCE
 
 __all__ = ["FORMULATIONS", "NAMES", "SEQUENCES", "Formulation", "RankDecision", "Solution", "refusal", "work_size"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from linkwork.formulations.refinement import work_size
-from linkwork.native.kernels import Pointer, call, kernel, offset
-from linkwork.system import FORMULATION, M_ROWS, N_Q, N_V, RATES, TERMS
+from linkwork.native.kernels import Pointer, call, kernel, offset, take
+from linkwork.system import header
 
 NAN = math.nan
 
@@ -30,20 +30,21 @@ def by_formulation(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 
 def evaluated(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     """(t, q, v, work) -> (qd, a, work rates, lam); all NaN where the formulation has no answer."""
-    n_q, n, m = int(p[N_Q]), int(p[N_V]), int(p[M_ROWS])
-    terms, rates, formulation = int(p[TERMS]), int(p[RATES]), int(p[FORMULATION])
-    equations = w  # (M, Psi_q, Q, gamma)
+    about = header(p)
+    n_q, n, m = about.n_q, about.n_v, about.m
+    given, equations = take(w, 3)  # (n, m, tolerance), (M, Psi_q, Q, gamma)
+    given[0], given[1], given[2] = float(n), float(m), about.tolerance
     state = offset(equations, n * n + m * n + n + m)  # (t, q, v, a, lam, spectrum, rank)
     a = offset(state, 1 + n_q + n)
     lam = offset(a, n)
     rank = offset(lam, m + max(n, m))
     moving = offset(rank, 1)  # (qd, work rates)
     scratch = offset(moving, n_q + 2)
-    call(terms, x, p, equations, scratch)
-    call(formulation, equations, offset(p, 1), a, scratch)
+    call(about.terms, x, p, equations, scratch)
+    call(about.formulation, equations, given, a, scratch)
     for i in range(1 + n_q + n):
         state[i] = x[i]
-    call(rates, state, p, moving, scratch)
+    call(about.rates, state, p, moving, scratch)
     for i in range(n_q):
         y[i] = moving[i]
     for i in range(n):
@@ -65,7 +66,8 @@ def dynamics(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 @kernel
 def derivative(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     """The same without lam."""
-    n_y, m = int(p[N_Q]) + int(p[N_V]) + 2, int(p[M_ROWS])
+    about = header(p)
+    n_y, m = about.n_q + about.n_v + 2, about.m
     evaluated(x, p, w, offset(w, n_y + m))
     for i in range(n_y):
         y[i] = w[i]
@@ -75,4 +77,4 @@ def scratch_size(n_q: int, n: int, m: int, inner: int) -> int:
     """Doubles of scratch that `derivative` needs; `inner` is what terms and rates need."""
     terms = n * n + m * n + n + m
     state = 1 + n_q + 2 * n + m + n_q + 2 + max(n, m) + 1
-    return n_q + n + 2 + m + terms + state + max(work_size(n, m), inner)
+    return 3 + n_q + n + 2 + m + terms + state + max(work_size(n, m), inner)

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from linkwork.dense.rank import RANK_TOLERANCE
 from linkwork.lecture.exercise import MOST_COLUMNS, Array, Exercise, Method, number
-from linkwork.system import EPS, RANK_TOLERANCE
+from linkwork.system import EPS
 
 TIE = 1e-9  # pivots that differ by less are equal, and the first is taken
 

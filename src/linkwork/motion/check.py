@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from linkwork.equations.body import body_equations
+from linkwork.equations.place import Place, Weights
+from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
-from linkwork.motion.initial import Place, Rank, Start, Weights, approach, gaps_by_element, size, start_values
-from linkwork.soundness import sound
+from linkwork.motion.initial import Start, approach, find_start, gaps_by_element, is_closed
 
+TRIALS = 3  # directions in which a redundant mechanism is moved
+NEARBY = 0.05  # of the scale of a coordinate: how far
 Redundancy: TypeAlias = Literal["none", "structural", "geometric", "at this position"]
 
 
@@ -42,23 +45,23 @@ class Report:
         return asdict(self)
 
 
-def check(model: Model, weights: Weights = "mass", assemble: bool = False) -> Report:
+def check(model: Model | Mechanism, weights: Weights = "mass", assemble: bool = False) -> Report:
     """Counts, degrees of freedom, redundant rows, start gaps and what it takes to close them."""
-    model = sound(model)
-    equations = body_equations(model)
-    start = start_values(equations, weights, any_distance=assemble)
+    mechanism = prepare(model)
+    equations = mechanism.equations
+    start = find_start(mechanism.place(), weights, any_distance=assemble)
     rank = start.place.rank
     m, n = len(equations.Psi), len(equations.v)
     return Report(
-        name=model.name,
-        bodies=len(model.bodies),
+        name=mechanism.model.name,
+        bodies=len(mechanism.model.bodies),
         coordinates=len(equations.q),
         constraints=m,
         rank=rank.rank,
         dof=n - rank.rank,
         gruebler=n - m,
         redundant=m - rank.rank,
-        redundant_rows=rank.dependent,
+        redundant_rows=tuple(map(str, start.place.dependent)),
         redundancy=redundancy(start.place),
         reactions=reactions(start.place),
         singular_values=tuple(float(s) for s in rank.values),
@@ -67,13 +70,13 @@ def check(model: Model, weights: Weights = "mass", assemble: bool = False) -> Re
         weights=weights,
         q_changes=start.q_changes,
         v_changes=start.v_changes,
-        notes=notes(model, start, rank),
+        notes=(*mechanism.notes, *describe_start(mechanism.model, start)),
     )
 
 
 def reactions(place: Place) -> dict[str, Literal["unique", "not unique"]]:
     """Whether the forces of a joint follow from the motion: not if its rows depend on others, Psi_q^T lam = 0."""
-    shared = {row.rsplit(".", 1)[0] for row in place.rank.dependent}
+    shared = {row.element for row in place.dependent}
     return {row.element: "not unique" if row.element in shared else "unique" for row in place.equations.rows}
 
 
@@ -90,36 +93,36 @@ def redundancy(place: Place) -> Redundancy:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import structural_rank
 
-    length = size(place)
     random = np.random.default_rng(0)
-    elsewhere = place.moved(length * random.normal(size=len(place.v)))  # an entry can be zero here by chance
+    elsewhere = place.moved(place.v_scale * random.normal(size=len(place.v)))  # an entry can be zero here by chance
     if structural_rank(csr_array(elsewhere.Psi_q != 0.0)) < m:
         return "structural"
-    tangent = np.linalg.svd(place.Psi_q)[2][rank:]
-    for _ in range(3):
-        nearby = approach(place.moved(0.05 * length * (random.normal(size=len(tangent)) @ tangent)), "unit", length)
-        if np.max(np.abs(nearby.Psi)) <= 1e-9 * length and nearby.rank.rank > rank:
+    J, root = place.scaled_jacobian("unit")
+    tangent = np.linalg.svd(J)[2][rank:] @ root.T
+    for _ in range(TRIALS):
+        nearby = approach(place.moved(NEARBY * (random.normal(size=len(tangent)) @ tangent)), "unit")
+        if is_closed(nearby) and nearby.rank.rank > rank:
             return "at this position"
     return "geometric"
 
 
-def notes(model: Model, start: Start, rank: Rank) -> tuple[str, ...]:
-    """What a user should know although it is no error."""
+def describe_start(model: Model, start: Start) -> Iterator[str]:
+    """What a user should know of the start although it is no error."""
     m, n = start.place.Psi_q.shape
-    found = list(model.notes)
+    rank = start.place.rank
     if rank.uncertain:
         smallest = ", ".join(f"{s:.2e}" for s in rank.values[-4:])
-        found.append(f"rank uncertain: the smallest singular values of the constraints are {smallest} [rank-uncertain]")
+        yield f"rank uncertain: the smallest singular values of the constraints are {smallest} [rank-uncertain]"
     if m > rank.rank:
-        rows = ", ".join(rank.dependent)
-        found.append(f"constraints are redundant: rank {rank.rank} of {m}; dependent rows {rows} [redundant]")
+        rows = ", ".join(map(str, start.place.dependent))
+        yield f"constraints are redundant: rank {rank.rank} of {m}; dependent rows {rows} [redundant]"
     if n == rank.rank and not model.drivers:
-        found.append("no freedom is left: the mechanism is a structure, and will stand still [no-freedom]")
-    if start.q_changes or start.v_changes:
-        widest = sorted((start.q_changes | {f"{k} per s": d for k, d in start.v_changes.items()}).items(), key=_size)
+        yield "no freedom is left: the mechanism is a structure, and will stand still [no-freedom]"
+    q_changes, v_changes = start.q_changes, start.v_changes
+    if q_changes or v_changes:
+        widest = sorted((q_changes | {f"{k} per s": d for k, d in v_changes.items()}).items(), key=_size)
         shown = ", ".join(f"{name} {change:+.3g}" for name, change in widest[:4])
-        found.append(f"start values corrected ({start.weights}-weighted): {shown} [start-corrected]")
-    return tuple(found)
+        yield f"start values corrected ({start.weights}-weighted): {shown} [start-corrected]"
 
 
 def _size(item: tuple[str, float]) -> float:

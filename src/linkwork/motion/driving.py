@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.equations.equations import Equations
+from linkwork.equations.place import Place
 from linkwork.errors import ModelError
 from linkwork.expressions.graph import constant
 from linkwork.model import Model
-from linkwork.motion.initial import Place, check_defined, closed, size, start_values
+from linkwork.motion.initial import check_defined, close_joints, find_start
 
 Array = NDArray[np.float64]
 
@@ -26,19 +27,22 @@ DEPENDENT = 1e-8  # singular values below this, of matrices with rows of length 
 INVOLVED = 0.1  # of the largest component of a null vector
 AGREED = 1e-9  # metres, radians, or these per second
 TRIAL = 1e-2  # of a radian, or of the size of the mechanism: how far a motion is tried
+PREFERRED = 1e3  # weight of turns, which are named first
+ALIGNED = 1e-9  # from one: a component of a unit vector along an axis
 MOST = 6  # bodies or joints named in one message
 
 
 def check_driving(model: Model, equations: Equations, assemble: bool = False) -> None:
-    """ModelError unless every freedom of the mechanism has one driver; `equations.M` is the metric of velocities."""
+    """ModelError unless every freedom of the mechanism has one driver."""
     _check_connected(model)
     e = equations
     drivers = {driver.name for driver in model.drivers}
     of_driver = np.array([row.element in drivers for row in e.rows], dtype=bool)
-    place = start_values(_some_rows(e, ~of_driver), "unit", any_distance=assemble).place
+    joints = some_rows(e, ~of_driver)
+    place = find_start(Place(joints, *joints.start()), "unit", any_distance=assemble).place
     whole = Place(e, place.q, place.v)
     check_defined(whole)
-    J, root = whole.scaled_jacobian("mass")
+    J, root = whole.scaled_jacobian("unit")
     lengths = np.maximum(np.linalg.norm(J, axis=1), 1e-300)
     Z = null_space((J / lengths[:, None])[~of_driver])
     U, values, V_T = np.linalg.svd((J / lengths[:, None])[of_driver] @ Z)
@@ -46,23 +50,23 @@ def check_driving(model: Model, equations: Equations, assemble: bool = False) ->
     loose, spare = root @ Z @ V_T[rank:].T, U[:, rank:] / lengths[of_driver, None]
     if loose.size:
         if not all(_moves(e, whole, of_driver, loose[:, k]) for k in range(loose.shape[1])):
-            raise singular_start(whole)
+            raise explain_singular_start(whole)
         raise _undriven(e, echelon(e, loose), _involved(model, spare))
     if spare.size:
         raise _over_driven(_involved(model, spare), whole, of_driver, spare)
 
 
-def singular_start(place: Place) -> ModelError:
+def explain_singular_start(place: Place) -> ModelError:
     """The error for a mechanism that starts where its constraints lose rank."""
     rank = place.rank
-    J, root = place.scaled_jacobian("mass")
+    J, root = place.scaled_jacobian("unit")
     loose = root @ null_space(J / np.maximum(np.linalg.norm(J, axis=1), 1e-300)[:, None])
     ways = "; or ".join(motions(place.equations, echelon(place.equations, loose)))
     smallest = ", ".join(f"{s:.2e}" for s in rank.values[-3:])
-    rows = {row.split(".")[0]: None for row in rank.dependent}
+    elements = {row.element: None for row in place.dependent}
     return ModelError(
         f"the start position is singular (smallest singular values {smallest}): its motion could go on in several "
-        f"ways, with {ways}; involved are {quoted(rows)}",
+        f"ways, with {ways}; joints involved: {quoted(elements)}",
         "singular-start",
         suggestion="start from another position, on the branch that is meant",
     )
@@ -77,7 +81,7 @@ def null_space(J: Array) -> Array:
 def echelon(equations: Equations, basis: Array) -> Array:
     """Another basis of the same space: in every vector a coordinate moves, a turn if possible, that rests in others."""
     rows = basis.T.copy()
-    weights = np.array([1e3 if name.endswith(".phi") else 1.0 for name in equations.v_names])
+    weights = np.where(equations.turning, PREFERRED, 1.0)
     for k in range(len(rows)):
         sizes = weights * np.max(np.abs(rows[k:]), axis=0)
         column = int(np.argmax(sizes))
@@ -92,28 +96,28 @@ def echelon(equations: Equations, basis: Array) -> Array:
 
 def motions(equations: Equations, basis: Array) -> list[str]:
     """Velocities in words, one text for each column: "'slider' along x, 'rod' along (0.6, 0.8) and turning"."""
-    bodies: dict[str, dict[str, int]] = {}
-    for k, name in enumerate(equations.v_names):
-        body, part = name.rsplit(".", 1)
-        bodies.setdefault(body, {})[part] = k
+    owners: dict[str, list[int]] = {}
+    for k, velocity in enumerate(equations.velocities):
+        owners.setdefault(velocity.owner, []).append(k)
     texts = []
     for v in basis.T:
         v = np.where(np.abs(v) > 1e-6 * np.max(np.abs(v)), v, 0.0)
-        moving = [(body, _direction({part: v[k] for part, k in parts.items()})) for body, parts in bodies.items()]
-        shown = [f"'{body}' {how}" for body, how in moving if how]
+        moving = [(owner, _describe(equations, v, columns)) for owner, columns in owners.items()]
+        shown = [f"'{owner}' {how}" for owner, how in moving if how]
         more = f" and {len(shown) - MOST} bodies more" if len(shown) > MOST else ""
         texts.append(", ".join(shown[:MOST]) + more)
     return texts
 
 
-def _direction(parts: dict[str, float]) -> str:
-    shift = np.array([parts.get("x", 0.0), parts.get("y", 0.0)])
+def _describe(equations: Equations, v: Array, columns: Sequence[int]) -> str:
+    """The velocity of one body in words."""
+    shifts = [k for k in columns if not equations.turning[k]]
     words = []
-    if shift.any():
-        along = shift / np.linalg.norm(shift)
-        axis = [name for name, x in zip("xy", np.abs(along), strict=True) if x > 1 - 1e-9]
-        words.append(f"along {axis[0]}" if axis else f"along ({along[0]:.3g}, {along[1]:.3g})")
-    if any(x for part, x in parts.items() if part not in "xy"):
+    if v[shifts].any():
+        along = v[shifts] / np.linalg.norm(v[shifts])
+        axis = [equations.velocities[k].part for k, x in zip(shifts, np.abs(along), strict=True) if x > 1 - ALIGNED]
+        words.append(f"along {axis[0]}" if axis else f"along ({', '.join(f'{x:.3g}' for x in along)})")
+    if any(v[k] for k in columns if equations.turning[k]):
         words.append("turning")
     return " and ".join(words)
 
@@ -139,7 +143,7 @@ def _check_connected(model: Model) -> None:
         )
 
 
-def _some_rows(e: Equations, chosen: NDArray[np.bool_]) -> Equations:
+def some_rows(e: Equations, chosen: NDArray[np.bool_]) -> Equations:
     """The equations with some of their constraints."""
     rows = tuple(compress(e.rows, chosen))
     return replace(e, rows=rows, Psi=tuple(compress(e.Psi, chosen)), lam=tuple(compress(e.lam, chosen)))
@@ -152,14 +156,13 @@ def _moves(e: Equations, place: Place, of_driver: NDArray[np.bool_], direction: 
     """
     Psi = tuple(x - constant(gap) if driven else x for x, gap, driven in zip(e.Psi, place.Psi, of_driver, strict=True))
     held = replace(e, Psi=Psi)
-    turning = np.array([name.endswith(".phi") for name in e.v_names])
-    length = size(place)
-    dx = TRIAL * direction / np.max(np.abs(np.where(turning, direction, direction / length)))
+    dx = TRIAL * direction / np.max(np.abs(direction) / place.v_scale)
     try:
-        moved = closed(Place(held, place.q, place.v).moved(dx), "unit", length)
+        moved = close_joints(Place(held, place.q, place.v).moved(dx), "unit")
     except ModelError:
         return False
-    return bool((moved.q - place.q) @ dx > 0.5 * dx @ dx)
+    way, dx = (moved.q - place.q) / place.q_scale, dx / place.v_scale
+    return bool(way @ dx > 0.5 * dx @ dx)
 
 
 def _involved(model: Model, vectors: Array) -> list[str]:

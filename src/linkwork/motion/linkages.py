@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.errors import UsageError
-from linkwork.trajectory import RATES, Trajectory, rate_names
+from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
 
@@ -23,19 +23,20 @@ def coupler_curve(motion: Trajectory, point: str) -> Array:
     return np.column_stack([motion[f"{point}.x"], motion[f"{point}.y"]])
 
 
-def rates_of(name: str) -> tuple[str, str]:
+def rates_of(motion: Trajectory, name: str) -> tuple[str, str]:
     """The names of speed and acceleration of a coordinate: slider.vx and slider.ax for slider.x."""
-    if name.rpartition(".")[2] not in RATES or "." not in name:
+    rates = motion.rates_of(name)
+    if rates is None:
         raise UsageError(
             f"'{name}' is no coordinate of a body or point, such as rod.phi or rod.B.x", "not-a-coordinate"
         )
-    return rate_names(name)
+    return rates
 
 
 def input_output(motion: Trajectory, given: str, result: str) -> Array:
     """Rows (input, output, ratio) of two coordinates; ratio = d output/d input, not finite where the input rests."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = motion[rates_of(result)[0]] / motion[rates_of(given)[0]]
+        ratio = motion[rates_of(motion, result)[0]] / motion[rates_of(motion, given)[0]]
     return np.column_stack([motion[given], motion[result], ratio])
 
 
@@ -67,7 +68,7 @@ def dead_centres(motion: Trajectory, output: str) -> list[DeadCentre]:
     error of the time is of fourth order in the report step.
     """
     t, x = motion.t, motion[output]
-    v, a = (motion[name] for name in rates_of(output))
+    v, a = (motion[name] for name in rates_of(motion, output))
     found = []
     for k in np.flatnonzero((v[1:] != 0.0) & (v[1:] * v[:-1] <= 0.0)):
         h = t[k + 1] - t[k]

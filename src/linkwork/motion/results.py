@@ -1,69 +1,146 @@
-"""From the states of a motion to its trajectory: named outputs, residuals."""
+"""From the states of a motion to its trajectory: outputs, residuals, distance from singular positions."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import replace
+from functools import cache
+from importlib.metadata import version
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dense.vectors import largest
+from linkwork.dense.vectors import copy, largest
+from linkwork.elements.kinds import Columns
 from linkwork.equations.equations import Equations
 from linkwork.errors import UsageError
-from linkwork.native.kernels import Pointer, call, kernel, offset
-from linkwork.system import System
+from linkwork.native.kernels import Pointer, call, kernel, offset, size_of, take
+from linkwork.system import System, header
+from linkwork.trajectory import Run, Table, Trajectory
 
 Array = NDArray[np.float64]
 
 MOST_GIGABYTES = 4.0
+ENERGIES = ("kinetic", "potential", "dissipated", "supplied")
+ENERGY = Columns(ENERGIES, tuple(f"energy:{form}" for form in ENERGIES), ("J",) * len(ENERGIES))
+
+
+@cache
+def versions() -> dict[str, str]:
+    return {name: version(name) for name in ("linkwork", "numpy", "llvmlite")}
+
+
+class Line(NamedTuple):
+    """What `fill_report` finds at a state: energies and outputs, largest |Psi| and |Psi_dot|, log det of the system."""
+
+    outputs: Pointer
+    gap: Pointer
+    rate: Pointer
+    log_det: Pointer
+    rest: Pointer
+
+
+def line(y: Pointer, n_report: int) -> Line:
+    outputs, y = take(y, n_report)
+    gap, y = take(y, 1)
+    rate, y = take(y, 1)
+    log_det, y = take(y, 1)
+    return Line(outputs, gap, rate, log_det, y)
+
+
+class Work(NamedTuple):
+    """Scratch: residuals, and what `close` returns."""
+
+    gaps: Pointer
+    closed: Pointer
+    rest: Pointer
+
+
+def work(w: Pointer, m: int, n_closed: int) -> Work:
+    gaps, w = take(w, 2 * m)
+    closed, w = take(w, n_closed)
+    return Work(gaps, closed, w)
 
 
 @kernel
-def fill_report(
-    report: int, constraints: int, n_rows: int, n_x: int, m: int, n_out: int,
-    x: Pointer, p: Pointer, out: Pointer, w: Pointer,
-) -> None:  # fmt: skip
-    """For every (t, q, v, a, lam) a row of `out`: energies and outputs, largest |Psi| and |Psi_dot|."""
-    gaps, scratch = w, offset(w, 2 * m)
+def fill_dynamics(n_rows: int, ny: int, times: Pointer, states: Pointer, p: Pointer, out: Pointer, w: Pointer) -> None:
+    """For every (t, y) a row of `out`: (qd, a, work rates, lam)."""
+    about = header(p)
+    x, scratch = take(w, 1 + ny)
     for k in range(n_rows):
-        row, line = offset(x, k * n_x), offset(out, k * (n_out + 2))
-        call(report, row, p, line, scratch)
-        call(constraints, row, p, gaps, scratch)
-        line[n_out] = largest(gaps, m)
-        line[n_out + 1] = largest(offset(gaps, m), m)
+        x[0] = times[k]
+        copy(offset(states, k * ny), offset(x, 1), ny)
+        call(about.dynamics, x, p, offset(out, k * (ny + about.m)), scratch)
 
 
-@dataclass(frozen=True)
-class Columns:
-    """What follows from the states of a motion, one row for every time."""
+@kernel
+def fill_report(n_rows: int, x: Pointer, p: Pointer, out: Pointer, w: Pointer) -> None:
+    """For every (t, q, v, a, lam) a `line` of out; its last number is log |det| of the matrix of the linear system."""
+    about = header(p)
+    n, m = about.n_q + about.n_v, about.m
+    width = 1 + n + about.n_v + m
+    at = work(w, m, about.n_closed)
+    for k in range(n_rows):
+        row = offset(x, k * width)
+        found = line(offset(out, k * (about.n_report + 3)), about.n_report)
+        call(about.report, row, p, found.outputs, at.rest)
+        call(about.constraints, row, p, at.gaps, at.rest)
+        found.gap[0] = largest(at.gaps, m)
+        found.rate[0] = largest(offset(at.gaps, m), m)
+        call(about.close, row, p, at.closed, at.rest)
+        reciprocals = offset(at.closed, 1 + n + m)
+        log_det = 0.0
+        for i in range(about.n_v + m):
+            log_det -= math.log(abs(reciprocals[i]))
+        found.log_det[0] = log_det
 
-    kinetic: Array
-    potential: Array
-    outputs: dict[str, dict[str, Array]]
-    error_position: Array
-    error_velocity: Array
+
+class Report(NamedTuple):
+    """Energies and outputs at many states, their residuals, and log det."""
+
+    outputs: Array
+    gap: Array
+    rate: Array
+    log_det: Array
 
 
-def columns(system: System, p: Array, t: Array, q: Array, v: Array, a: Array, lam: Array) -> Columns:
-    """Energies, named outputs and residuals at the given states."""
+def report(system: System, p: Array, t: Array, q: Array, v: Array, a: Array, lam: Array) -> Report:
     f = system.functions
     x = np.column_stack([t, q, v, a, lam])
-    n_out = f["report"].outputs
-    table = np.empty((len(x), n_out + 2))
-    work = 2 * system.m + max(f["report"].work, f["constraints"].work)
-    fill_report(
-        f["report"].address, f["constraints"].address, len(x), x.shape[1], system.m, n_out, x, p, table, np.empty(work)
+    n = f["report"].outputs
+    table = np.empty((len(x), size_of(line, n)))
+    inner = max(f[name].work for name in ("report", "constraints", "close"))
+    fill_report(len(x), x, p, table, np.empty(size_of(work, system.m, f["close"].outputs) + inner))
+    return Report(table[:, :n], table[:, n], table[:, n + 1], table[:, n + 2])
+
+
+def trajectory(
+    system: System, t: Array, q: Array, v: Array, a: Array, lam: Array, work_done: Array, found: Report, info: Run
+) -> Trajectory:
+    """The result of a run; `work_done` are the two columns of work dissipated and supplied."""
+    e = system.equations
+    tables = {"q": Table(e.columns["q"], q), "v": Table(e.columns["v"], v), "a": Table(e.columns["a"], a)}
+    first = 2
+    for kind in e.outputs:
+        columns = e.columns[kind]
+        tables[kind] = Table(columns, found.outputs[:, first : first + len(columns.labels)])
+        first += len(columns.labels)
+    tables["lam"] = Table(e.columns["lam"], lam)
+    tables["energy"] = Table(ENERGY, np.column_stack([found.outputs[:, :2], work_done]))
+    info = replace(
+        info,
+        constraint_error_position=float(max(info.constraint_error_position, np.max(found.gap, initial=0.0))),
+        constraint_error_velocity=float(max(info.constraint_error_velocity, np.max(found.rate, initial=0.0))),
+        versions=versions(),
     )
-    outputs: dict[str, dict[str, Array]] = {kind: {} for kind in system.equations.outputs}
-    for column, (kind, name) in enumerate(system.output_names, start=2):
-        outputs[kind][name] = table[:, column]
-    return Columns(table[:, 0], table[:, 1], outputs, table[:, -2], table[:, -1])
+    return Trajectory(info.model, t, tables, found.gap, found.rate, info)
 
 
 def check_memory(times: Array, equations: Equations) -> None:
     """UsageError if the results at these report times would not fit into memory."""
     e = equations
-    numbers = 4 * len(e.v) + 2 * len(e.Psi) + sum(map(len, e.outputs.values())) + 12
+    numbers = 4 * len(e.v) + 2 * len(e.Psi) + sum(len(outputs) for outputs in e.outputs.values()) + 12
     gigabytes = 8e-9 * numbers * len(times)
     if gigabytes > MOST_GIGABYTES:
         raise UsageError(

@@ -7,14 +7,14 @@ parallelogram whose links are in line, or it turns back in time: no position exi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.motion.driving import quoted
+from linkwork.trajectory import SingularPosition
 
 Array = NDArray[np.float64]
 # (t, q) -> Psi, Psi_q, Psi_t; positions and rows scaled so that all numbers are of order one
@@ -60,7 +60,7 @@ class Passed:
     involvement: Array
 
 
-def passed_between(start: Instant, end: Instant, linearized: Linearized, usual: float) -> Passed | None:
+def find_between(start: Instant, end: Instant, linearize: Linearized, usual: float) -> Passed | None:
     """The singular position between two instants, if there is one.
 
     The smallest singular value, seen with its sign, goes through zero at the rate u^T (dPsi_q/dt) w with its singular
@@ -68,7 +68,7 @@ def passed_between(start: Instant, end: Instant, linearized: Linearized, usual: 
     """
 
     def triplet(t: float) -> tuple[Array, float, Array]:
-        _, J, _ = linearized(t, between(start, end, t).q)
+        _, J, _ = linearize(t, between(start, end, t).q)
         U, values, V_T = np.linalg.svd(J, full_matrices=False)
         return U[:, -1], float(values[-1]), V_T[-1]
 
@@ -78,7 +78,7 @@ def passed_between(start: Instant, end: Instant, linearized: Linearized, usual: 
     d = 1e-4 * h
     for _ in range(MAX_ITERATIONS):
         u, value, w = triplet(t)
-        (_, J_0, _), (_, J_1, _) = (linearized(x, between(start, end, x).q) for x in (t - d, t + d))
+        (_, J_0, _), (_, J_1, _) = (linearize(x, between(start, end, x).q) for x in (t - d, t + d))
         rate = float(u @ (J_1 - J_0) @ w) / (2 * d)
         change = -value / rate if rate else np.inf
         if not start.t <= t + change <= end.t:
@@ -99,7 +99,7 @@ class Limit:
     involvement: Array
 
 
-def limit_beyond(near: Instant, linearized: Linearized, arm: float) -> Limit | None:
+def find_limit(near: Instant, linearize: Linearized, arm: float) -> Limit | None:
     """The end of the path shortly after an instant, if it is one.
 
     Near its end the path is followed along the direction w of the smallest singular value instead of time,
@@ -108,13 +108,13 @@ def limit_beyond(near: Instant, linearized: Linearized, arm: float) -> Limit | N
 
     where it is smooth, and ends where dt/ds = 0; secant iteration on s.
     """
-    _, J, _ = linearized(near.t, near.q)
+    _, J, _ = linearize(near.t, near.q)
     w = np.linalg.svd(J)[2][-1]
     w = w if w @ near.v >= 0 else -w
 
     def tangent(t: float, q: Array) -> tuple[Array, float]:
         """(dq/ds, dt/ds)."""
-        _, J, Psi_t = linearized(t, q)
+        _, J, Psi_t = linearize(t, q)
         K = np.block([[J, Psi_t[:, None]], [w[None, :], np.zeros((1, 1))]])
         x = np.linalg.lstsq(K, np.append(np.zeros(len(J)), 1.0), rcond=None)[0]
         return x[:-1], float(x[-1])
@@ -122,7 +122,7 @@ def limit_beyond(near: Instant, linearized: Linearized, arm: float) -> Limit | N
     def at(s: float, t: float, q: Array) -> tuple[float, Array]:
         """The point of the path at s, by Newton's iteration from a neighbour."""
         for _ in range(MAX_ITERATIONS):
-            Psi, J, Psi_t = linearized(t, q)
+            Psi, J, Psi_t = linearize(t, q)
             K = np.block([[J, Psi_t[:, None]], [w[None, :], np.zeros((1, 1))]])
             x = np.linalg.lstsq(K, -np.append(Psi, w @ (q - near.q) - s), rcond=None)[0]
             q, t = q + x[:-1], t + float(x[-1])
@@ -143,7 +143,7 @@ def limit_beyond(near: Instant, linearized: Linearized, arm: float) -> Limit | N
         if abs(ds) > arm:
             return None
         if abs(ds) <= 1e-9 * arm:
-            Psi, J, _ = linearized(t, q)
+            Psi, J, _ = linearize(t, q)
             if np.max(np.abs(Psi)) > 1e-9 * arm or t < near.t - 1e-9 * (1.0 + abs(near.t)):
                 return None
             return Limit(t, q, np.linalg.svd(J, full_matrices=False)[0][:, -1])
@@ -160,18 +160,18 @@ def elements_of(rows: tuple[str, ...], involvement: Array) -> tuple[str, ...]:
     return tuple(sorted(shares, key=lambda name: -shares[name]))  # equal ones in the order of rows
 
 
-def named(rows: tuple[str, ...], passed: Sequence[Passed]) -> list[dict[str, Any]]:
+def name_positions(rows: tuple[str, ...], passed: Sequence[Passed]) -> tuple[SingularPosition, ...]:
     """Times of the positions passed and the joints involved."""
-    return [{"t": x.t, "joints": elements_of(rows, x.involvement)} for x in passed]
+    return tuple(SingularPosition(x.t, elements_of(rows, x.involvement)) for x in passed)
 
 
-def about_singular(singular: Sequence[Mapping[str, Any]], remark: str) -> Iterator[str]:
-    """Notes for the user on the positions that `named` gives."""
+def about_singular(singular: Sequence[SingularPosition], remark: str) -> Iterator[str]:
+    """Notes for the user on singular positions."""
     for found in singular[:MOST_TOLD]:
         yield (
-            f"a singular position is passed at t = {found['t']:.7g}, involved are {quoted(found['joints'])}; "
+            f"a singular position is passed at t = {found.t:.7g}, joints involved: {quoted(found.joints)}; "
             f"{remark}, reactions may grow without limit [singular-position]"
         )
     if len(singular) > MOST_TOLD:
-        last = singular[-1]["t"]
+        last = singular[-1].t
         yield f"{len(singular) - MOST_TOLD} more are passed until t = {last:.7g} [singular-position]"

@@ -9,9 +9,9 @@
     scale.address                      # void (*)(double *, int64_t, double), for other machine code
 
 The annotations are the C signature: int, float and Pointer (to doubles) as arguments, int or None as result. A kernel
-may call other plain functions, `math`, `offset`, `take`, `integer`, `put_integer` and `call`, make named tuples, and
-read global integers and floats. It allocates nothing and raises nothing, so that its object code stands alone.
-`kernel.python` is the function itself, to be stepped through with NumPy arrays as pointers.
+may call other plain functions, `math`, `offset`, `take`, `integer`, `put_integer`, `memory_at` and `call`, make named
+tuples, and read global integers and floats. It allocates nothing and raises nothing, so that its object code stands
+alone. `kernel.python` is the function itself, to be stepped through with NumPy arrays as pointers.
 
 A kernel goes from Python to LLVM text when linkwork is built, by numba (translation.py), and from text to object code
 for the processor at hand when it is first needed; the object code is cached. In a checkout, where there is no text,
@@ -40,6 +40,7 @@ import math
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from dis import EXTENDED_ARG, opmap
 from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import RLock
@@ -56,6 +57,7 @@ Pointer: TypeAlias = NDArray[np.float64]
 
 OPT = 2  # of the code generator
 SHIPPED = Path(__file__).with_name("kernels.zip")  # LLVM text of the kernels, written where linkwork was built
+LOAD_GLOBAL = opmap["LOAD_GLOBAL"]
 _loading = RLock()
 
 
@@ -77,6 +79,11 @@ def integer(pointer: Pointer, k: int) -> int:
 def put_integer(pointer: Pointer, k: int, value: int) -> None:
     """Put an integer where `integer` finds it."""
     pointer[k : k + 1].view(np.int64)[0] = value
+
+
+def memory_at(address: int, count: int) -> Pointer:
+    """The `count` doubles that begin at an address: memory that is kept between calls of machine code."""
+    return np.ctypeslib.as_array((ctypes.c_double * count).from_address(address))
 
 
 class _Ruler:
@@ -165,9 +172,14 @@ def _parameters(function: FunctionType) -> tuple[str, ...]:
 
 
 def read_globals(function: FunctionType) -> dict[str, Any]:
-    """The global names a function reads, with their values; attribute names of modules are not among them."""
-    names = sorted(function.__code__.co_names)
-    return {name: function.__globals__[name] for name in names if name in function.__globals__}
+    """The global names a function reads, with their values; names of attributes and built-ins are not among them."""
+    code, names, high = function.__code__, set(), 0
+    for op, low in zip(code.co_code[::2], code.co_code[1::2], strict=True):  # as `dis` does, in a tenth of the time
+        argument = high | low
+        if op == LOAD_GLOBAL:
+            names.add(code.co_names[argument >> 1])  # its last bit says that a call follows
+        high = argument << 8 if op == EXTENDED_ARG else 0
+    return {name: function.__globals__[name] for name in sorted(names) if name in function.__globals__}
 
 
 Parts: TypeAlias = list[str | bytes]
@@ -176,7 +188,14 @@ Parts: TypeAlias = list[str | bytes]
 def _content(function: FunctionType, identity: Callable[[FunctionType], Parts]) -> Parts:
     """Everything the compiled code depends on: the function and all it calls, each by its `identity`, and constants."""
     parts: Parts = []
-    seen: set[Any] = {offset, take, integer, put_integer, call}  # their machine code is written in translation.py
+    seen: set[Any] = {
+        offset,
+        take,
+        integer,
+        put_integer,
+        memory_at,
+        call,
+    }  # their machine code is written in translation.py
 
     def visit(f: FunctionType) -> None:
         if f in seen:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -113,6 +113,7 @@ class Program:
     """A function to be compiled: the outputs as expressions of the inputs (which may be any nodes).
 
     Under the name `head`, if given, there is a second function that returns the first `head_outputs` outputs only.
+    With `again`, outputs are improved in a loop.
     """
 
     name: str
@@ -120,14 +121,33 @@ class Program:
     outputs: Sequence[Expr]
     head: str = ""
     head_outputs: int = 0
+    again: Again | None = None
 
 
-def compile_programs(programs: Sequence[Program], parameters: Sequence[Expr]) -> dict[str, NativeFunction]:
-    """Machine code of the programs; `parameters` are the nodes whose values the argument p carries."""
+@dataclass(frozen=True)
+class Again:
+    """The outputs at some places once more, as expressions of all that the program has computed and of `x`.
+
+    `x` are symbols for what now stands at some places of the outputs. It is done as often as the integer at the place
+    `count` of p says: a number that may differ from run to run without anything being compiled.
+    """
+
+    count: int
+    x: Mapping[int, Expr]
+    outputs: Mapping[int, Expr]
+
+
+def compile_programs(
+    programs: Sequence[Program], parameters: Sequence[Expr], without_p: Sequence[Program] = ()
+) -> dict[str, NativeFunction]:
+    """Machine code of the programs; `parameters` are the nodes whose values the argument p carries.
+
+    Those `without_p` do not read it: they may compute what it carries.
+    """
     tables: dict[object, str] = {}
     texts, sizes = [], {}
-    for program in programs:
-        work, operations, text = _lowered(program, parameters, tables)
+    for program in (*programs, *without_p):
+        work, operations, text = _lowered(program, () if program in without_p else parameters, tables)
         texts.append(text)
         inputs, outputs = len(program.inputs), len(program.outputs)
         sizes[program.name] = (inputs, outputs, work, operations)
@@ -172,12 +192,17 @@ def _lowered(program: Program, parameters: Sequence[Expr], tables: dict[object, 
     for node in sequence:
         if node.op == "symbol":
             raise KeyError(f"{program.name} needs '{node.value}', which is neither input nor parameter")
+    kept = _kept(program, [*sequence, *program.inputs], parameters)
     part_of = {node: k // PART for k, node in enumerate(sequence)}
+    last = (len(sequence) - 1) // PART
     handed_on: dict[Expr, int] = {}  # values used in a later part, with their places in w
     for node in sequence:
         for a in node.args:
             if a in part_of and part_of[a] != part_of[node]:
                 handed_on.setdefault(a, len(handed_on))
+    for node in kept:
+        if part_of.get(node, last) != last:
+            handed_on.setdefault(node, len(handed_on))
     slots: dict[Expr, list[int]] = {}
     for k, y in enumerate(program.outputs):
         slots.setdefault(y, []).append(k)
@@ -195,18 +220,81 @@ def _lowered(program: Program, parameters: Sequence[Expr], tables: dict[object, 
             for node, places in slots.items():
                 for slot in places:
                     emitter.store(node, "y", slot)
+            if program.again:
+                emitter.go_on(program.name, program.again.count, kept, len(handed_on))
         bodies.append("\n".join(emitter.lines))
 
-    name = program.name
+    name, work = program.name, len(handed_on)
+    repeated = []
+    if program.again:
+        size, text = _repetition(program, kept, parameters, tables)
+        work += size
+        repeated.append(text)
     if len(bodies) == 1:
-        return 0, len(sequence), f"define void @{name}({ARGUMENTS}) nounwind {{\n{bodies[0]}\nret void\n}}"
+        text = f"define void @{name}({ARGUMENTS}) nounwind {{\n{bodies[0]}\nret void\n}}"
+        return work, len(sequence), "\n".join([text, *repeated])
     functions = [
-        f"define internal void @{name}.{k}({ARGUMENTS}) nounwind noinline {{\n{body}\nret void\n}}"
-        for k, body in enumerate(bodies)
+        *repeated,
+        *(
+            f"define internal void @{name}.{k}({ARGUMENTS}) nounwind noinline {{\n{body}\nret void\n}}"
+            for k, body in enumerate(bodies)
+        ),
     ]
     calls = "\n".join(f"call void @{name}.{k}(ptr %x, ptr %p, ptr %y, ptr %w)" for k in range(len(bodies)))
     functions.append(f"define void @{name}({ARGUMENTS}) nounwind {{\n{calls}\nret void\n}}")
-    return len(handed_on), len(sequence), "\n".join(functions)
+    return work, len(sequence), "\n".join(functions)
+
+
+def _kept(program: Program, known: Sequence[Expr], parameters: Sequence[Expr]) -> list[Expr]:
+    """Of what the program knows, that which its repetition uses."""
+    if program.again is None:
+        return []
+    given = {*parameters, *program.again.x.values()}
+    own = {node for node in known if node not in given}
+    outputs = list(program.again.outputs.values())
+    used = [*outputs, *(a for node in ordered(outputs, given | own) for a in node.args)]
+    return list(dict.fromkeys(node for node in used if node in own and node.op != "constant"))
+
+
+def _repetition(
+    program: Program, kept: list[Expr], parameters: Sequence[Expr], tables: dict[object, str]
+) -> tuple[int, str]:
+    """The doubles it needs behind w, and the functions name.again, which improves once, and name.more, the loop.
+
+    The memory of name.more is (kept values, x, improved outputs, scratch of name.again).
+    """
+    assert program.again is not None
+    name, again = program.name, program.again
+    inner = Program(f"{name}.again", [*kept, *again.x.values()], list(again.outputs.values()))
+    work, _, text = _lowered(inner, parameters, tables)
+    n_in, n_out = len(inner.inputs), len(inner.outputs)
+    copies_in = [_copy("y", slot, "x", len(kept) + k) for k, slot in enumerate(again.x)]
+    copies_out = [_copy("out", k, "y", slot) for k, slot in enumerate(again.outputs)]
+    loop = f"""define internal void @{name}.more(ptr %x, ptr %p, ptr %y, i64 %count) nounwind noinline {{
+  %out = getelementptr double, ptr %x, i64 {n_in}
+  %scratch = getelementptr double, ptr %x, i64 {n_in + n_out}
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %0 ], [ %next, %loop ]
+  {"".join(copies_in)}
+  call void @{name}.again(ptr %x, ptr %p, ptr %out, ptr %scratch)
+  {"".join(copies_out)}
+  %next = add i64 %k, 1
+  %more = icmp slt i64 %next, %count
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}}"""
+    return n_in + n_out + work, f"{text}\n{loop}"
+
+
+def _copy(source: str, i: int, target: str, j: int) -> str:
+    label = f"{source}{i}.{target}{j}"
+    return f"""
+  %from.{label} = getelementptr double, ptr %{source}, i64 {i}
+  %to.{label} = getelementptr double, ptr %{target}, i64 {j}
+  %value.{label} = load double, ptr %from.{label}
+  store double %value.{label}, ptr %to.{label}"""
 
 
 class _Emitter:
@@ -243,6 +331,18 @@ class _Emitter:
     def store(self, node: Expr, array: str, k: int) -> None:
         value = self.value(node)
         self.lines.append(f"store double {value}, ptr {self.pointer(array, k)}")
+
+    def go_on(self, name: str, count: int, kept: Sequence[Expr], start: int) -> None:
+        """Call the repetition, its values in w from `start` on, if the integer at `count` of p asks for it."""
+        self.lines.append(f"%count = load i64, ptr {self.pointer('p', count)}")
+        self.lines.append("%wanted = icmp sgt i64 %count, 0")
+        self.lines.append("br i1 %wanted, label %again, label %done\nagain:")
+        for k, node in enumerate(kept):
+            # Loads and addresses made here do not serve the other path, which ends here.
+            self.store(node, "w", start + k)
+        self.lines.append(f"%memory = getelementptr double, ptr %w, i64 {start}")
+        self.lines.append(f"call void @{name}.more(ptr %memory, ptr %p, ptr %y, i64 %count)")
+        self.lines.append("br label %done\ndone:")
 
     def compute(self, node: Expr) -> None:
         a = [self.value(argument) for argument in node.args]

@@ -17,7 +17,18 @@ from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from linkwork.native import machine
-from linkwork.native.kernels import Kernel, Pointer, call, integer, member_name, offset, put_integer, read_globals, take
+from linkwork.native.kernels import (
+    Kernel,
+    Pointer,
+    call,
+    integer,
+    member_name,
+    memory_at,
+    offset,
+    put_integer,
+    read_globals,
+    take,
+)
 
 RAISED = "an_exception"  # called where numba reports one, and defined nowhere: stays if LLVM finds that possible
 # What a kernel may leave to the C library; everything else must be inside its object code.
@@ -102,7 +113,7 @@ def _with_native_globals(function: FunctionType) -> FunctionType:
 
 @cache
 def _intrinsics() -> dict[Any, Any]:
-    """`offset`, `take`, `integer`, `put_integer` and `call` in LLVM IR."""
+    """`offset`, `take`, `integer`, `put_integer`, `memory_at` and `call` in LLVM IR."""
     from llvmlite import ir
 
     types: Any = import_module("numba.types")
@@ -142,6 +153,13 @@ def _intrinsics() -> dict[Any, Any]:
         return types.void(double_p, types.int64, types.int64), codegen
 
     @intrinsic
+    def native_memory_at(_context: Any, address: Any, count: Any) -> Any:
+        def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            return builder.inttoptr(arguments[0], ir.DoubleType().as_pointer())
+
+        return double_p(types.int64, types.int64), codegen
+
+    @intrinsic
     def native_call(_context: Any, address: Any, x: Any, p: Any, y: Any, w: Any) -> Any:
         def codegen(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             pointer = ir.DoubleType().as_pointer()
@@ -156,6 +174,7 @@ def _intrinsics() -> dict[Any, Any]:
         take: native_take,
         integer: native_integer,
         put_integer: native_put_integer,
+        memory_at: native_memory_at,
         call: native_call,
     }
 

@@ -120,7 +120,7 @@ def _spot(model: Model, mode: Mode, body: Body, s: Components) -> Spot:
     x, y = evaluate([as_expr(c) for c in s], values)
     if not isinstance(body, PlanarBody):
         return x, y
-    r_x, r_y, phi = (mode.q[f"{body.name}.{c}"] for c in body.q_names)
+    r_x, r_y, phi = (mode.q[c.name] for c in body.coordinates)
     return r_x + x * cos(phi) - y * sin(phi), r_y + x * sin(phi) + y * cos(phi)
 
 

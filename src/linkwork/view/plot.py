@@ -119,7 +119,7 @@ def expanded(motion: Trajectory, patterns: Sequence[str]) -> list[str]:
 
 def overview(motion: Trajectory) -> list[Panel]:
     """Angles and positions beside their velocities, then energy and errors."""
-    columns = [motion.tables[kind] for kind in ("q", "v")]
+    columns = [motion.tables[kind].columns for kind in ("q", "v")]
     panels = []
     for turning in (True, False):
         for table in columns:

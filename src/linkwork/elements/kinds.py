@@ -1,0 +1,53 @@
+"""What coordinates, velocities and constraints are: lengths, angles or plain numbers, and whose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+Kind: TypeAlias = Literal["length", "angle", "number"]
+
+UNITS: dict[Kind, str] = {"length": "m", "angle": "rad", "number": "1"}
+# Of a force that does work on a change of this kind.
+FORCE_UNITS: dict[Kind, str] = {"length": "N", "angle": "N m", "number": "N m"}
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """One of q: the body or joint it belongs to, which of its parts it is ("" if it has but one), its kind."""
+
+    owner: str
+    part: str
+    kind: Kind
+
+    @property
+    def name(self) -> str:
+        return f"{self.owner}.{self.part}" if self.part else self.owner
+
+    @property
+    def unit(self) -> str:
+        return UNITS[self.kind]
+
+
+@dataclass(frozen=True)
+class Velocity(Coordinate):
+    """One of v; formulas and results call it and its rate by names of their own: crank.vx, crank.ax."""
+
+    speed_part: str
+    acceleration_part: str
+
+    @property
+    def speed(self) -> str:
+        return f"{self.owner}.{self.speed_part}"
+
+    @property
+    def acceleration(self) -> str:
+        return f"{self.owner}.{self.acceleration_part}"
+
+
+class Columns(NamedTuple):
+    """What the columns of a table are: labels within their kind, names that no two of a result share, units."""
+
+    labels: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()

@@ -1,0 +1,140 @@
+"""What of a model is structure and what is value.
+
+Structure decides which equations there are, a value only the numbers in them, so that another value never compiles
+anything again. Structure are the elements with their types, names, formulas and tables, and of the numbers only
+
+    exact zeros             which leave terms out of the equations
+    axes along x, y or z    which leave out products likewise
+
+Every other number is a value and stands in the equations as a symbol. A parameter that the model names is always one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import cache
+from typing import Any
+
+from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
+from linkwork.elements.motions import Table
+from linkwork.expressions.graph import Expr, symbol
+from linkwork.model import Model
+
+BODIES = (Ground, PlanarBody, SpatialBody)
+PLAIN = (float, str, dict, Expr)  # looked at first because most parts are one of these
+
+
+@cache
+def _field_names(kind: Any) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(kind))
+
+
+class Reading(ABC):
+    """A model read element by element; what becomes of its values and elements is told by the classes below."""
+
+    def __init__(self, model: Model) -> None:
+        self.known: dict[str, dict[str, Any]] = {"bodies": {}, "joints": {}}
+        self.bodies = [self._keep("bodies", body) for body in (model.ground, *model.bodies)]
+        self.joints = [self._keep("joints", joint) for joint in model.joints]
+        self.drivers = [self._element(driver) for driver in model.drivers]
+        self.forces = [self._element(force) for force in model.forces]
+        self.gravity = self._part(("gravity",), tuple(model.gravity))
+
+    @abstractmethod
+    def number(self, path: tuple[str | int, ...], value: float) -> Any:
+        """What stands for a value."""
+
+    @abstractmethod
+    def combine(self, element: Any, parts: dict[str, Any]) -> Any:
+        """What stands for an element, given what stands for its parts."""
+
+    @abstractmethod
+    def refer(self, element: Any, made: Any) -> Any:
+        """What stands for an element where another one refers to it."""
+
+    def _keep(self, kind: str, element: Any) -> Any:
+        """Elements that others refer to are read once."""
+        made = self._element(element)
+        self.known[kind][element.name] = self.refer(element, made)
+        return made
+
+    def _element(self, element: Any) -> Any:
+        name = getattr(element, "name", type(element).__name__)
+        parts: dict[str, Any] = {}
+        for field in _field_names(element.__class__):
+            value = getattr(element, field)
+            if type(value) in PLAIN:
+                parts[field] = self._part((name, field), value)
+            elif isinstance(value, BODIES):
+                parts[field] = self.known["bodies"].get(value.name, value)
+            elif field == "joint" and value.name in self.known["joints"]:
+                parts[field] = self.known["joints"][value.name]
+            elif field == "axis" and _is_along_one(value):
+                parts[field] = tuple(float((x > 0) - (x < 0)) for x in value)
+            elif is_dataclass(value) and not isinstance(value, Table):
+                parts[field] = self._element(value)
+            else:
+                parts[field] = self._part((name, field), value)
+        return self.combine(element, parts)
+
+    def _part(self, path: tuple[str | int, ...], value: Any) -> Any:
+        kind = type(value)
+        if kind is float or kind is int:
+            return self.number(path, float(value)) if value else 0.0
+        if kind is tuple:
+            return tuple(self._part((*path, k), part) for k, part in enumerate(value))
+        if kind is not str and kind is not Expr and isinstance(value, Mapping):
+            return {key: self._part((*path, key), part) for key, part in value.items()}
+        return value
+
+
+def _is_along_one(axis: tuple[Any, ...]) -> bool:
+    return all(isinstance(x, int | float) for x in axis) and sum(x != 0 for x in axis) == 1
+
+
+class Symbols(Reading):
+    """The elements of a model with symbols in the place of their values, and `values`, what the symbols stand for."""
+
+    def __init__(self, model: Model) -> None:
+        self.values: dict[Expr, float] = {symbol(name): value for name, value in model.parameters.items()}
+        super().__init__(model)
+
+    def number(self, path: tuple[str | int, ...], value: float) -> Expr:
+        made = symbol(f"{'.'.join(map(str, path))}'")  # the prime keeps these names apart from all names of model files
+        while made in self.values:  # a joint and a body may have one name
+            made = symbol(f"{made.value}'")
+        self.values[made] = value
+        return made
+
+    def combine(self, element: Any, parts: dict[str, Any]) -> Any:
+        return replace(element, **parts)
+
+    def refer(self, element: Any, made: Any) -> Any:
+        return made
+
+
+class Structure(Reading):
+    """The structure of a model as a `key`, and its `values` in the order of those of Symbols."""
+
+    def __init__(self, model: Model) -> None:
+        self.values = [float(x) for x in model.parameters.values()]
+        super().__init__(model)
+        elements = (self.bodies, self.joints, self.drivers, self.forces)
+        self.key = (model.space, tuple(model.parameters), self.gravity, *map(tuple, elements))
+
+    def number(self, path: tuple[str | int, ...], value: float) -> str:
+        self.values.append(value)
+        return "#"
+
+    def combine(self, element: Any, parts: dict[str, Any]) -> Any:
+        return (type(element), *(_frozen(part) for part in parts.values()))
+
+    def refer(self, element: Any, made: Any) -> str:
+        return str(element.name)
+
+
+def _frozen(part: Any) -> Any:
+    """A part, as something that can be looked up."""
+    return tuple((key, _frozen(value)) for key, value in part.items()) if isinstance(part, dict) else part

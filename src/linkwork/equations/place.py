@@ -1,0 +1,170 @@
+"""The equations at one state: constraints, Jacobian, inertia, their rank and their scale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.dense.rank import RANK_TOLERANCE, Rank
+from linkwork.elements.kinds import Coordinate
+from linkwork.equations.equations import TIME, Equations, Row
+from linkwork.expressions.evaluation import evaluate
+from linkwork.expressions.graph import Expr
+from linkwork.native.lowering import Program
+
+Array = NDArray[np.float64]
+Weights: TypeAlias = Literal["mass", "unit"]
+Code: TypeAlias = Mapping[str, Callable[[Array], Array]]
+
+INVOLVED = 1e-6  # of a unit vector: a component below is rounding
+REGULAR = 1e-12  # smallest eigenvalue of M, scaled to a unit diagonal, that is not rounding
+FAR = 1e-3  # of the distance from the origin: no length of a mechanism counts as smaller, its digits would be lost
+
+
+def local_programs(e: Equations) -> list[Program]:
+    """What a Place asks for, as sequences: compiled with the rest of a system, or evaluated as they are."""
+    return [
+        Program("constraints", (TIME, *e.q, *e.v), [*e.Psi, *e.Psi_dot]),
+        Program("linear", (TIME, *e.q), [*e.Psi_q.values(), *e.M.values()]),
+        Program("retract", (*e.q, *e.dx), e.retract),
+    ]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A position and velocity at a time; `code` are the machine code of `local_programs`, or nothing."""
+
+    equations: Equations
+    q: Array
+    v: Array
+    t: float = 0.0
+    code: Code | None = None
+
+    @cached_property
+    def values(self) -> dict[Expr, float]:
+        e = self.equations
+        state = zip((TIME, *e.q, *e.v), (self.t, *self.q, *self.v), strict=True)
+        return {**e.parameters, **dict(state)}
+
+    def _run(self, name: str, *x: Array | float) -> Array:
+        arguments = np.concatenate([np.atleast_1d(part) for part in x])
+        if self.code is not None:
+            return self.code[name](arguments)
+        program = next(program for program in local_programs(self.equations) if program.name == name)
+        given = {**self.equations.parameters, **dict(zip(program.inputs, arguments.tolist(), strict=True))}
+        return np.array(evaluate(program.outputs, given), dtype=float)
+
+    @cached_property
+    def _gaps(self) -> Array:
+        return self._run("constraints", self.t, self.q, self.v)
+
+    @property
+    def Psi(self) -> Array:
+        return self._gaps[: len(self.equations.Psi)]
+
+    @property
+    def Psi_dot(self) -> Array:
+        return self._gaps[len(self.equations.Psi) :]
+
+    @cached_property
+    def _linear(self) -> Array:
+        return self._run("linear", self.t, self.q)
+
+    @cached_property
+    def Psi_q(self) -> Array:
+        e = self.equations
+        return _dense(e.Psi_q, self._linear[: len(e.Psi_q)], (len(e.Psi), len(e.v)))
+
+    @cached_property
+    def M(self) -> Array:
+        e = self.equations
+        return _dense(e.M, self._linear[len(e.Psi_q) :], (len(e.v), len(e.v)))
+
+    def moved(self, dx: Array) -> Place:
+        return replace(self, q=self._run("retract", self.q, dx))
+
+    def pushed(self, dv: Array) -> Place:
+        return replace(self, v=self.v + dv)
+
+    @cached_property
+    def has_mass(self) -> bool:
+        """Whether M is regular: every motion has inertia, also a combination of several velocities."""
+        diagonal = np.diag(self.M)
+        if not np.all(diagonal > 0.0):
+            return False
+        scaled = self.M / np.sqrt(np.outer(diagonal, diagonal))
+        return not np.any(scaled - np.diag(np.diag(scaled))) or bool(np.linalg.eigvalsh(scaled)[0] > REGULAR)
+
+    @cached_property
+    def length(self) -> float:
+        """A length of the mechanism: the longest arm at which a turn moves a joint, else how far its bodies spread."""
+        e = self.equations
+        shifts = np.array([row.kind == "length" for row in e.rows], dtype=bool)
+        spots = np.array([x for c, x in zip(e.coordinates, self.q, strict=True) if c.kind == "length"])
+        arm = float(np.max(np.abs(self.Psi_q[shifts][:, e.turning]), initial=0.0))
+        far = float(np.max(np.abs(spots), initial=0.0))
+        return max(arm or far, FAR * far) or 1.0
+
+    @cached_property
+    def row_scale(self) -> Array:
+        """By what the rows of Psi are measured: the length of the mechanism, a radian, one."""
+        return _scale(self.equations.rows, self.length)
+
+    @cached_property
+    def q_scale(self) -> Array:
+        return _scale(self.equations.coordinates, self.length)
+
+    @cached_property
+    def v_scale(self) -> Array:
+        return _scale(self.equations.velocities, self.length)
+
+    def scaled_jacobian(self, weights: Weights, kept: Sequence[int] = ()) -> tuple[Array, Array]:
+        """Psi_q W^-1/2 and W^-1/2, without the columns `kept`.
+
+        W is M, or of unit weights the squares of 1/length for shifts and 1 for turns; also where M is singular.
+        """
+        free = np.delete(np.arange(len(self.v)), list(kept))
+        if weights == "mass" and self.has_mass:
+            root = np.zeros((len(self.v), len(free)))
+            root[free] = np.linalg.inv(np.linalg.cholesky(self.M[np.ix_(free, free)])).T
+        else:
+            root = np.diag(self.v_scale)[:, free]
+        return self.Psi_q @ root, root
+
+    @cached_property
+    def singular_vectors(self) -> tuple[Array, Array]:
+        """Left singular vectors and singular values of Psi_q W^-1/2 with rows of length one."""
+        J, _ = self.scaled_jacobian("mass")
+        J = J / np.maximum(np.linalg.norm(J, axis=1), np.finfo(float).tiny)[:, None]
+        if not J.size:
+            return np.eye(len(J)), np.zeros(len(J))
+        U, values, _ = np.linalg.svd(J)
+        return U, np.append(values, np.zeros(len(J) - len(values)))
+
+    @cached_property
+    def rank(self) -> Rank:
+        """Decided in the metric of M^-1, rows scaled to length one."""
+        return Rank.of(self.singular_vectors[1], RANK_TOLERANCE)
+
+    @cached_property
+    def dependent(self) -> tuple[Row, ...]:
+        """The rows that take part in a dependence."""
+        U = self.singular_vectors[0][:, self.rank.rank :]
+        involved = np.max(np.abs(U), axis=1, initial=0.0) > INVOLVED
+        return tuple(row for row, yes in zip(self.equations.rows, involved, strict=True) if yes)
+
+
+def _dense(entries: Mapping[tuple[int, int], Expr], values: Array, shape: tuple[int, int]) -> Array:
+    matrix = np.zeros(shape)
+    if entries:
+        matrix[tuple(np.array(list(entries)).T)] = values
+    return matrix
+
+
+def _scale(things: Sequence[Coordinate] | Sequence[Row], length: float) -> Array:
+    return np.array([length if x.kind == "length" else 1.0 for x in things])

@@ -1,0 +1,144 @@
+"""A mechanism that is prepared once: between a model and its machine code.
+
+Models of the same structure (see equations/parameters.py) share their equations and machine code. They are found again
+in the process, so that a run with other values derives and compiles nothing.
+
+    mechanism = prepare(load("slider_crank"))
+    for omega in (1.0, 2.0, 3.0):
+        motion = mechanism.simulate({"omega": omega}, t_end=5.0)
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from threading import Lock, RLock
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from linkwork.equations.body import body_equations
+from linkwork.equations.equations import Equations
+from linkwork.equations.parameters import Structure
+from linkwork.equations.place import Place
+from linkwork.errors import check_choice
+from linkwork.expressions.graph import Expr
+from linkwork.model import Model
+from linkwork.soundness import sound, unusual
+from linkwork.system import Form, System, compile_system
+
+if TYPE_CHECKING:
+    from linkwork.trajectory import Trajectory
+
+MOST_KEPT = 64  # structures of which the process keeps equations and machine code; those unused for longest go first
+
+Code = TypeVar("Code")
+
+
+class Shared:
+    """What mechanisms of one structure share: equations, and machine code compiled when it is first asked for."""
+
+    def __init__(self, equations: Equations) -> None:
+        self.equations = equations
+        self.symbols: tuple[Expr, ...] = tuple(equations.parameters)
+        self._compiled: dict[tuple[object, ...], Any] = {}
+        self._compiling = RLock()
+        # Derived here, so that every copy with other values has them.
+        _ = equations.columns, equations.Psi_q, equations.gamma, equations.supplied_power, equations.turning
+
+    def compiled(self, key: tuple[object, ...], build: Callable[[Equations], Code]) -> Code:
+        found: Code | None = self._compiled.get(key)
+        if found is None:
+            with self._compiling:
+                found = self._compiled.get(key)
+                if found is None:
+                    found = self._compiled[key] = build(self.equations)
+        return found
+
+
+_shared: OrderedDict[tuple[Any, ...], Shared] = OrderedDict()
+_lookup = Lock()
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """A sound model with its equations and, once they have been needed, their machine code."""
+
+    model: Model
+    equations: Equations
+    shared: Shared
+
+    def system(
+        self, form: Form = "augmented", regular: bool = True, charts: bool = False, baumgarte: bool = False
+    ) -> System:
+        """The compiled equations with the values of this mechanism; see `compile_system`."""
+
+        def build(e: Equations) -> System:
+            return compile_system(e.with_baumgarte() if baumgarte else e, form, regular, charts)
+
+        code = self.shared.compiled(("system", form, regular, charts, baumgarte), build)
+        return code.with_values(self.equations)
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What is unusual about the model."""
+        return unusual(self.model)
+
+    def place(self) -> Place:
+        """The state that the model states, evaluated without compiling anything."""
+        return Place(self.equations, *self.equations.start())
+
+    def changed(self, parameters: Mapping[str, float]) -> Mechanism:
+        """The same mechanism with other values of parameters that the model names."""
+        if not parameters:
+            return self
+        for name in parameters:
+            check_choice("parameter", name, self.model.parameters)
+        return _with_values(self, replace(self.model, parameters={**self.model.parameters, **parameters}))
+
+    def simulate(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Trajectory:
+        """The motion with these values of parameters; start values, times and tolerances as in `linkwork.simulate`."""
+        from linkwork.motion.simulate import simulate
+
+        return simulate(self.changed(parameters or {}), **options)
+
+    def kinematics(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Trajectory:
+        """The driven motion with these values of parameters; options as in `linkwork.kinematics`."""
+        from linkwork.motion.kinematics import kinematics
+
+        return kinematics(self.changed(parameters or {}), **options)
+
+    def __repr__(self) -> str:
+        e = self.equations
+        return f"<Mechanism '{self.model.name}': {len(e.q)} coordinates, {len(e.Psi)} constraints>"
+
+
+def prepare(model: Model | Mechanism) -> Mechanism:
+    """The model checked, with equations that all models of its structure share; ModelError with all its faults.
+
+    Nothing is compiled before an analysis needs it. A Mechanism is returned as it is.
+    """
+    if isinstance(model, Mechanism):
+        return model
+    model = sound(model)
+    structure = Structure(model)
+    with _lookup:
+        shared = _shared.get(structure.key)
+        if shared is not None:
+            _shared.move_to_end(structure.key)
+    if shared is None:
+        made = Shared(body_equations(model))
+        with _lookup:  # another thread may have been quicker
+            shared = _shared.setdefault(structure.key, made)
+            while len(_shared) > MOST_KEPT:
+                _shared.popitem(last=False)
+    values = dict(zip(shared.symbols, structure.values, strict=True))
+    return Mechanism(model, shared.equations.with_values(values), shared)
+
+
+def _with_values(mechanism: Mechanism, model: Model) -> Mechanism:
+    """The mechanism of a model that differs in named parameters only."""
+    sound(model)
+    named = dict(zip(mechanism.shared.symbols, model.parameters.values(), strict=False))
+    equations = mechanism.equations.with_values({**mechanism.equations.parameters, **named})
+    return replace(mechanism, model=model, equations=equations)

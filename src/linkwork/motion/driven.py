@@ -1,0 +1,405 @@
+"""Positions, velocities, accelerations and forces of a driven mechanism at one time after the other.
+
+At every instant   Psi(t, q) = 0,    Psi_q v = -Psi_t,    Psi_q a = gamma,    Psi_q^T lam = Q - M a:
+
+positions by Newton's iteration from q + h v + h^2/2 a, velocities and accelerations from the constraints, and driving
+forces and reactions by inverse dynamics. All four use the factor of
+
+    [ W      Psi_q^T ]
+    [ Psi_q  -eps    ]        W = diag(1, 1, arm^2) for every body
+
+and are repeated until the true residuals vanish, so that eps leaves no trace, redundant constraints need no special
+treatment and bodies may have no mass. Between report times the step is halved until both ends lie on one smooth curve;
+this is what keeps the motion on its branch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.dense.vectors import copy
+from linkwork.equations.equations import TIME, Equations
+from linkwork.equations.place import Place
+from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
+from linkwork.mechanism import Mechanism
+from linkwork.motion.singular import Instant, between
+from linkwork.native.kernels import Pointer, call, kernel, offset, size_of, take
+from linkwork.native.lowering import Program
+from linkwork.sequences.ldl import Factor
+from linkwork.stabilization import projection
+from linkwork.stabilization.projection import CONVERGED, N_WORK, largest_scaled, project_start, projected
+from linkwork.system import EPS, Header, System, compile_system, header, scales
+
+Array = NDArray[np.float64]
+
+ARM = symbol("kinematics.arm")  # a length of the mechanism, by which turns compare with shifts
+
+CLOSED = 1e-11  # of the size of a position: one that does not close better is none
+SOLVED = 1e-8  # of the largest: the last change of accelerations that count as found
+MAX_REPETITIONS = 16
+REPEATED = 1e-12  # of the largest: a repetition that changes less is the last
+# How far two ends may be from one smooth curve, as a part of what lies between them.
+SMOOTH, STEADY, COMMON = 0.25, 0.02, 1e-3
+NOISE = 1e-9
+NEAR = 1e-2  # of the largest on the path: a smallest singular value below this is near a singular position
+LEAPS = 9  # sizes tried, each twice the one before
+ON_THE_WAY = 1e-10  # of the size of a position: what a path across a singular position may miss the constraints by
+INSIDE = (0.2, 0.4, 0.5, 0.6, 0.8)  # of a leap: where that is looked at
+LEAST_ROW = 0.03  # of the longest: no row of Psi_q counts as shorter
+STILL = 1.0  # length of the mechanism or radian, per second or per second squared: what is far slower is at rest
+
+
+class Record(NamedTuple):
+    """The motion at one time, with power dissipated and supplied.
+
+    sigma is the smallest singular value of Psi_q W^-1/2, rows scaled as eps is, `direction` its right singular vector.
+    """
+
+    t: Pointer
+    q: Pointer
+    v: Pointer
+    a: Pointer
+    lam: Pointer
+    direction: Pointer
+    sigma: Pointer
+    power: Pointer
+    rest: Pointer
+
+
+def record(r: Pointer, n: int, m: int) -> Record:
+    t, r = take(r, 1)
+    q, r = take(r, n)
+    v, r = take(r, n)
+    a, r = take(r, n)
+    lam, r = take(r, m)
+    direction, r = take(r, n)
+    sigma, r = take(r, 1)
+    power, r = take(r, 2)
+    return Record(t, q, v, a, lam, direction, sigma, power, r)
+
+
+class State(NamedTuple):
+    """The record of the time reached, the step to try, the largest sigma so far, and counts."""
+
+    now: Pointer
+    step: Pointer
+    best: Pointer
+    steps: Pointer
+    rejected: Pointer
+    rest: Pointer
+
+
+def state_of(s: Pointer, width: int) -> State:
+    now, s = take(s, width)
+    step, s = take(s, 1)
+    best, s = take(s, 1)
+    steps, s = take(s, 1)
+    rejected, s = take(s, 1)
+    return State(now, step, best, steps, rejected, s)
+
+
+class Work(NamedTuple):
+    """Scratch: the record that is tried, what the projection returns, (t, q, v, lam, factor, a), a result of it."""
+
+    trial: Pointer
+    onto: Pointer
+    z: Pointer
+    new: Pointer
+    rest: Pointer
+
+
+def work(w: Pointer, n: int, m: int, n_closed: int, width: int) -> Work:
+    trial, w = take(w, width)
+    onto, w = take(w, 2 * n + N_WORK + 4)
+    z, w = take(w, n_closed + n)
+    new, w = take(w, n + m)
+    return Work(trial, onto, z, new, w)
+
+
+def solve(about: Header, p: Pointer, x: Pointer, at: Work) -> bool:
+    """Make a record of a guess: position, velocity, acceleration, multipliers; whether they were found."""
+    n, m = about.n_v, about.m
+    by = scales(p, n, n)
+    r = record(x, n, m)
+    call(about.project, x, p, at.onto, at.rest)
+    found = projected(at.onto, 2 * n + N_WORK)
+    if found.status[0] != CONVERGED:
+        return False
+    copy(found.state, r.q, n)
+    copy(offset(found.state, n), r.v, n)
+    call(about.close, x, p, at.z, at.rest)
+    lam, a = offset(at.z, 1 + 2 * n), offset(at.z, about.n_closed)
+    if not largest_scaled(lam, by.rows, m) <= CLOSED * (1.0 + largest_scaled(r.q, by.q, n)):  # Psi stands there
+        return False
+    copy(x, at.z, 1 + 2 * n)
+    for i in range(m):
+        lam[i] = 0.0
+    for i in range(n):
+        a[i] = 0.0
+    change, size = math.inf, 0.0
+    for k in range(MAX_REPETITIONS):
+        call(about.refine, at.z, p, at.new, at.rest)
+        before, change, shift, size, load = change, 0.0, 0.0, STILL, 0.0
+        for i in range(n):
+            change = max(change, by.v[i] * abs(at.new[i] - a[i]))
+            size = max(size, by.v[i] * abs(at.new[i]))
+            a[i] = at.new[i]
+        for i in range(m):
+            shift = max(shift, abs(at.new[n + i] - lam[i]))
+            load = max(load, abs(at.new[n + i]))
+            lam[i] = at.new[n + i]
+        if change <= REPEATED * size and shift <= REPEATED * load:
+            break  # what is left is smaller than this change by a large factor
+        if k >= 3 and change > 0.5 * before:
+            break
+    if not change <= SOLVED * size:
+        return False
+    copy(a, r.a, n)
+    copy(lam, r.lam, m)
+
+    # One step of inverse iteration: |x| falls by 1 + sigma^2/eps.
+    copy(r.direction, a, n)
+    call(about.watch, at.z, p, at.new, at.rest)
+    length = 0.0
+    for i in range(n):
+        length += at.new[i] * at.new[i]
+    length = math.sqrt(length)
+    if not length > 0.0:
+        return False
+    for i in range(n):
+        r.direction[i] = at.new[i] / length
+    r.sigma[0] = math.sqrt(EPS * max(0.0, 1.0 / length - 1.0))
+    call(about.power, at.z, p, r.power, at.rest)
+    return True
+
+
+def are_smooth(old: Record, new: Record, n: int, q_size: Pointer) -> bool:
+    """Whether two records are ends of one smooth curve, in every coordinate.
+
+    v_1 - v_0 = h/2 (a_0 + a_1) + O(h^3),    q_1 - q_0 = h/2 (v_0 + v_1) - h^2/12 (a_1 - a_0) + O(h^5)
+
+    Shifts and turns compare by their scales, whose reciprocals are `q_size`.
+    """
+    h = new.t[0] - old.t[0]
+    fastest = max(largest_scaled(old.v, q_size, n), largest_scaled(new.v, q_size, n))
+    steepest = h * max(largest_scaled(old.a, q_size, n), largest_scaled(new.a, q_size, n))
+    for i in range(n):
+        by = q_size[i]
+        speed = by * max(abs(old.v[i]), abs(new.v[i]))
+        gain = by * 0.5 * h * (abs(old.a[i]) + abs(new.a[i]))
+        jump = by * abs(new.v[i] - old.v[i] - 0.5 * h * (old.a[i] + new.a[i]))
+        if not jump <= SMOOTH * gain + STEADY * speed + COMMON * steepest + NOISE * (STILL + fastest):
+            return False
+        bend = h * h * (new.a[i] - old.a[i]) / 12.0
+        jump = by * abs(new.q[i] - old.q[i] - 0.5 * h * (old.v[i] + new.v[i]) + bend)
+        allowed = h * (SMOOTH * (speed + gain) + COMMON * (fastest + steepest))
+        if not jump <= allowed + NOISE * (1.0 + by * abs(old.q[i])):
+            return False
+    return True
+
+
+@kernel
+def follow(
+    n_rows: int, guard: float, smallest: float, times: Pointer, p: Pointer, state: Pointer, rows: Pointer, w: Pointer
+) -> int:
+    """Go on from the state to the times, a record into `rows` for each; how many were reached.
+
+    No step is shorter than `smallest`, and none leads where the smallest singular value is below `guard` of the
+    largest so far (unless the state is there already).
+    """
+    about = header(p)
+    n, m = about.n_v, about.m
+    width = 1 + 4 * n + m + 3
+    own = state_of(state, width)
+    at = work(w, n, m, about.n_closed, width)
+    now, trial = record(own.now, n, m), record(at.trial, n, m)
+    for k in range(n_rows):
+        while now.t[0] < times[k]:
+            left = times[k] - now.t[0]
+            h = min(own.step[0], left)
+            if h < left < 2.0 * h:
+                h = 0.5 * left  # two equal steps instead of one and a rest
+            trial.t[0] = times[k] if h == left else now.t[0] + h
+            for i in range(n):
+                trial.q[i] = now.q[i] + h * (now.v[i] + 0.5 * h * now.a[i])
+                trial.v[i] = now.v[i] + h * now.a[i]
+                trial.direction[i] = now.direction[i]
+            good = solve(about, p, at.trial, at) and are_smooth(now, trial, n, scales(p, n, n).q)
+            near = guard * own.best[0]
+            if good and not trial.sigma[0] < near <= now.sigma[0]:
+                copy(at.trial, own.now, width)
+                own.best[0] = max(own.best[0], now.sigma[0])
+                own.step[0] = max(own.step[0], 2.0 * h)
+                own.steps[0] += 1.0
+            else:
+                own.step[0] = 0.5 * h
+                own.rejected[0] += 1.0
+                if own.step[0] < smallest:
+                    return k
+        copy(own.now, offset(rows, k * width), width)
+    return n_rows
+
+
+def in_metric(e: Equations) -> Equations:
+    """The equations with W in the place of M."""
+    W = {(k, k): ARM * ARM if turns else ONE for k, turns in enumerate(e.turning)}
+    return replace(e, M=W, parameters={**e.parameters, ARM: 1.0})
+
+
+def driven_programs(M: Mapping[tuple[int, int], Expr], e: Equations, factor: Factor) -> list[Program]:
+    """Of (t, q, v, lam, factor, a), with M the true mass matrix:
+
+    refine     -> (a, lam) corrected by the residuals of Psi_q a = gamma and M a + Psi_q^T lam = Q
+    watch      -> (1 + J^T J/eps)^-1 x with J = Psi_q W^-1/2, for x in the place of a
+    power      -> power dissipated, power supplied
+    forward    -> Psi_t
+    """
+    n, m = len(e.v), len(e.Psi)
+    force, rate = list(e.Q), list(e.gamma)
+    for (i, j), entry in M.items():
+        force[i] = force[i] - entry * e.a[j]
+    for (i, j), entry in e.Psi_q.items():
+        force[j] = force[j] - entry * e.lam[i]
+        rate[i] = rate[i] - entry * e.a[j]
+    refined = [x + dx for x, dx in zip((*e.a, *e.lam), factor.solve([*force, *rate]), strict=True)]
+    root = [ARM if turns else ONE for turns in e.turning]
+    inverse = factor.solve([*(r * x for r, x in zip(root, e.a, strict=True)), *[ZERO] * m])[:n]
+    inputs = (TIME, *e.q, *e.v, *e.lam, *factor.entries(), *e.a)
+    return [
+        Program("refine", inputs, refined),
+        Program("watch", inputs, [r * x for r, x in zip(root, inverse, strict=True)]),
+        Program("power", inputs, [e.dissipation, e.supplied_power]),
+        Program("forward", (TIME, *e.q), e.Psi_t),
+    ]
+
+
+def compile_driven(e: Equations) -> System:
+    def more(metric: Equations, factor: Factor) -> list[Program]:
+        return driven_programs(e.M, metric, factor)
+
+    return compile_system(in_metric(e), "position", more=more)
+
+
+@dataclass(frozen=True)
+class Driven:
+    """A driven mechanism ready to be moved, from the place where it starts."""
+
+    system: System
+    place: Place
+    p: Array
+    roots: Array  # W^1/2
+    row_lengths: Array  # of Psi_q W^-1/2 at the start
+
+    @staticmethod
+    def stated(mechanism: Mechanism) -> System:
+        """The compiled equations in the metric of the mechanism as it is stated."""
+        code: System = mechanism.shared.compiled(("driven",), compile_driven)
+        e = code.equations.with_values({**mechanism.equations.parameters, ARM: 1.0})
+        arm = code.with_values(e).start().length
+        return code.with_values(e.with_values({**e.parameters, ARM: arm}))
+
+    @staticmethod
+    def at(system: System, place: Place) -> Driven:
+        roots = np.where(system.equations.turning, system.equations.parameters[ARM], 1.0)
+        lengths = np.linalg.norm(place.Psi_q / roots, axis=1)
+        p = system.p(place, given={"project": projection.project.address})
+        return Driven(system, place, p, roots, np.maximum(lengths, LEAST_ROW * np.max(lengths)))
+
+    @property
+    def n(self) -> int:
+        return self.system.n_v
+
+    @cached_property
+    def width(self) -> int:
+        return size_of(record, self.n, self.system.m)
+
+    def read(self, records: Array) -> Record:
+        """The places of one record."""
+        return record(records, self.n, self.system.m)
+
+    def columns(self, rows: Array) -> Record:
+        """The places of many records, as columns of a table."""
+        ends = np.cumsum([len(x) for x in self.read(np.empty(self.width))[:-1]])
+        return Record(*np.split(rows, ends, axis=1))
+
+    @cached_property
+    def scratch(self) -> Array:
+        f = self.system.functions
+        called = [f[name].work for name in ("close", "refine", "watch", "power")]
+        inner = max(projection.of_system(self.system).work, *called)
+        return np.empty(size_of(work, self.n, self.system.m, f["close"].outputs, self.width) + inner)
+
+    def start(self) -> Array:
+        """The state at the start."""
+        s, f, n = self.system, self.system.functions, self.n
+        state = np.zeros(size_of(state_of, self.width))
+        own = state_of(state, self.width)
+        r = self.read(own.now)
+        y = project_start(s, self.p, self.place)
+        r.q[:], r.v[:] = y[:n], y[n : 2 * n]
+        z = np.append(f["close"](np.concatenate([[0.0], r.q, r.v]), self.p), np.zeros(n))
+        z[1 : 1 + 2 * n + s.m] = np.concatenate([r.q, r.v, np.zeros(s.m)])
+        for _ in range(MAX_REPETITIONS):
+            r.a[:], r.lam[:] = np.split(f["refine"](z, self.p), [n])
+            z[-n:], z[1 + 2 * n :][: s.m] = r.a, r.lam
+        _, J, _ = self.linearize(0.0, self.roots * r.q)
+        _, values, V_T = np.linalg.svd(J)
+        r.direction[:], r.sigma[0] = V_T[-1], values[-1]
+        r.power[:] = f["power"](z, self.p)
+        own.step[0], own.best[0] = math.inf, values[-1]
+        return state
+
+    def follow(self, state: Array, times: Array, rows: Array, guard: float, smallest: float) -> int:
+        """How many of the times were reached, with their records in `rows`; `state` is moved along."""
+        arrays = (np.ascontiguousarray(times), self.p, state, rows, self.scratch)
+        return int(follow(len(times), guard, smallest, *arrays))
+
+    def leap(self, state: Array, smallest: float) -> Array | None:
+        """The state beyond a singular position, if the path passes through it."""
+        start = self.instant(state)
+        for k in range(1, LEAPS + 1):
+            trial, h = state.copy(), smallest * 2.0**k
+            state_of(trial, self.width).step[0] = math.inf
+            if self.follow(trial, np.array([state[0] + h]), np.empty((1, self.width)), NEAR, h):
+                end = self.instant(trial)
+                on_the_way = (between(start, end, start.t + part * h) for part in INSIDE)
+                gaps = [np.max(np.abs(self.linearize(x.t, x.q)[0])) for x in on_the_way]
+                if max(gaps) <= ON_THE_WAY * np.max(self.roots * self.place.q_scale + np.abs(start.q)):
+                    return trial
+        return None
+
+    def instant(self, state: Array) -> Instant:
+        """The motion at a record, in the coordinates W^1/2 q."""
+        r = self.read(state)
+        return Instant(float(r.t[0]), self.roots * r.q, self.roots * r.v, self.roots * r.a)
+
+    def record(self, x: Instant) -> Array:
+        """The record of a motion that is known, without multipliers and marked by sigma = 0."""
+        made = np.zeros(self.width)
+        r = self.read(made)
+        r.t[0] = x.t
+        r.q[:], r.v[:], r.a[:] = (part / self.roots for part in (x.q, x.v, x.a))
+        return made
+
+    def power(self, state: Array) -> Array:
+        """Power dissipated and supplied."""
+        r, f = self.read(state), self.system.functions["power"]
+        z = np.zeros(f.inputs)
+        known = np.concatenate([r.t, r.q, r.v, r.lam])
+        z[: len(known)] = known
+        return f(z, self.p)
+
+    def linearize(self, t: float, x: Array) -> tuple[Array, Array, Array]:
+        """Psi, Psi_q and Psi_t with respect to x = W^1/2 q, rows scaled as eps is."""
+        q = x / self.roots
+        at = replace(self.place, q=q, v=np.zeros_like(q), t=t)
+        Psi_t = self.system.functions["forward"](np.concatenate([[t], q]), self.p)
+        by = self.row_lengths
+        return at.Psi / by, at.Psi_q / self.roots / by[:, None], Psi_t / by

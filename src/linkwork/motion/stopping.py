@@ -1,0 +1,84 @@
+"""Why a motion could not go on: time, joint or force, and size of what went wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.equations.body import body_equations
+from linkwork.equations.place import Place
+from linkwork.errors import NumericalStop
+from linkwork.expressions.evaluation import evaluate
+from linkwork.formulations import FORMULATIONS
+from linkwork.integrators.loop import COLLAPSED, NOT_FINITE, PROJECTION_FAILED, RUNNING, Slice
+from linkwork.mechanism import Mechanism
+from linkwork.native.lowering import NativeFunction
+from linkwork.system import System
+
+Array = NDArray[np.float64]
+
+AHEAD = (1e-12, 1e-9, 1e-6)  # seconds after a stop in which the cause is looked for
+NUDGE = 1e-6  # of all velocities, for the same
+
+
+def explain_stop(
+    mechanism: Mechanism, system: System, derivative: NativeFunction, formulation: str, p: Array, last: Slice
+) -> tuple[str, str]:
+    """A message and its code."""
+    e, n_q, n = system.equations, system.n_q, system.n_q + system.n_v
+    state = np.concatenate([[last.t], last.y[:n]])
+    if last.status == PROJECTION_FAILED:
+        at = Place(e, state[1 : 1 + n_q], state[1 + n_q :], last.t)
+        widest = e.rows[int(np.argmax(np.abs(at.Psi) / at.row_scale))].element
+        return (
+            f"projection after t = {last.t:.9g} did not converge; the joints cannot follow, "
+            f"largest gap in '{widest}'; last good state kept",
+            "projection-failed",
+        )
+    force = _find_force(mechanism, last.t, last.y[:n_q], last.y[n_q:n])
+    if formulation in FORMULATIONS:
+        sizes = np.cumsum([system.n_v**2, system.m * system.n_v, system.n_v])
+        M, Psi_q, Q, gamma = np.split(system.functions["terms"](state, p), sizes)
+        try:
+            FORMULATIONS[formulation](M.reshape(-1, system.n_v), Psi_q, Q, gamma)
+        except NumericalStop as refused:
+            return f"{refused.message}, at t = {last.t:.9g}{force}; last good state kept", refused.code
+    if last.status == NOT_FINITE:
+        return f"the accelerations at t = {last.t:.9g} are not finite{force}; last good state kept", "not-finite"
+    if last.status == RUNNING:
+        return (
+            f"{last.steps + last.rejected} steps were tried until t = {last.t:.9g}, the last of {last.step:.2g} s"
+            f"{force}; "
+            "very large stiffness or damping and switching forces need so many; "
+            "more are allowed with --max-steps; last good state kept",
+            "too-many-steps",
+        )
+    assert last.status == COLLAPSED
+    rates = derivative(np.concatenate([[last.t], last.y]), p)
+    names = [*e.q_names, *e.v_names]
+    worst = names[int(np.argmax(np.abs(np.nan_to_num(rates[:n], nan=np.inf))))]
+    return (
+        f"the step size collapsed at t = {last.t:.9g} (step {last.step:.2g}); fastest change in '{worst}'"
+        f"{force}; last good state kept",
+        "step-collapse",
+    )
+
+
+def _find_force(mechanism: Mechanism, t: float, q: Array, v: Array) -> str:
+    """Of the forces of the model, the one that has no finite value here or nearby, else the one that changes most."""
+    model = mechanism.model
+    most, found = 0.0, ""
+    for force in model.forces:
+        e = body_equations(replace(model, joints=(), drivers=(), forces=(force,), gravity=(0.0,) * len(model.gravity)))
+        rates = np.array(evaluate(e.qd, Place(e, q, v, t).values), dtype=float)
+        nearby = [Place(e, q + dt * rates, v, t + dt) for dt in (0.0, *AHEAD)]
+        nearby += [Place(e, q, v + dv, t) for dv in (-NUDGE, NUDGE)]
+        values = np.array([evaluate(e.Q, place.values) for place in nearby], dtype=float)
+        if not np.all(np.isfinite(values)):
+            return f"; the force '{force.name}' has no finite value there"
+        change = float(np.max(np.abs(values - values[0]), initial=0.0))
+        if change > most:
+            most, found = change, f"; of the forces, '{force.name}' changes most"
+    return found

@@ -1,0 +1,305 @@
+"""Files of trajectories: netCDF-4 and CSV, whole or refused.
+
+Both kinds hold the same: the tables with labels, names and units, the record of the run, and a checksum over all of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import stat
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.elements.kinds import Columns
+from linkwork.errors import LinkworkError, ModelError, UsageError
+from linkwork.files import whole
+from linkwork.trajectory import Run, Table, Trajectory, plain
+
+if TYPE_CHECKING:
+    import xarray
+
+Array = NDArray[np.float64]
+
+FORMAT = 2  # of the files
+SUFFIXES = (".nc", ".csv")
+MAX_NUMBERS = 2**29  # in a file that is read: 4 GB
+MAX_TEXT = 2**24  # characters of settings in a file that is read
+# The columns that stand alone, and their variables in netCDF files.
+ENDS = {"t": "time", "error:position": "error_position", "error:velocity": "error_velocity"}
+CSV_MARK = "# linkwork "
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+# Kind of columns -> the dimension of its labels in files.
+DIMENSIONS = {
+    **{"q": "coordinate", "v": "velocity", "a": "velocity", "lam": "row", "energy": "form"},
+    **{"points": "point", "reactions": "reaction", "driving": "driver"},
+}
+
+
+def dataset(motion: Trajectory) -> xarray.Dataset:
+    """The trajectory as labelled arrays."""
+    import xarray
+
+    variables: dict[str, Any] = {}
+    coordinates: dict[str, Any] = {}
+    for name, (dimensions, values, attributes) in _variables(motion).items():
+        place = coordinates if name in dimensions or isinstance(values, list) else variables
+        place[name] = (dimensions, values, attributes)
+    return xarray.Dataset(variables, coordinates, _attributes(motion))
+
+
+def save(motion: Trajectory, path: str | Path) -> None:
+    """Write a .nc or .csv file, whole or not at all; an old file is replaced."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise UsageError(f"cannot write '{path}': trajectories are written as .nc or .csv", "unknown-suffix")
+    with whole(path) as part:
+        if suffix == ".csv":
+            _write_csv(motion, part)
+        else:
+            _write_netcdf(motion, part)
+
+
+def load(path: str | Path) -> Trajectory:
+    """Read a file written by `save`; a file that is not whole, or not as it was written, is refused."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise UsageError(f"cannot read '{path}': trajectories are .nc or .csv files", "unknown-suffix")
+    with _refusals(path):
+        _regular(path)
+        motion, stored = _read_csv(path) if suffix == ".csv" else _read_netcdf(path)
+    if stored != checksum(motion):
+        raise _corrupt(path, "its checksum does not fit its content")
+    return motion
+
+
+def checksum(motion: Trajectory) -> str:
+    """SHA-256 of names, numbers and attributes, whatever the kind of file."""
+    digest = hashlib.sha256(json.dumps(_attributes(motion), sort_keys=True).encode())
+    parts: dict[str, tuple[Any, Array]] = {k: x for k, x in motion.tables.items() if x.columns.labels}
+    parts |= {kind: ((), motion[kind]) for kind in ENDS}
+    for kind, (columns, values) in sorted(parts.items()):
+        digest.update(json.dumps([kind, columns, values.shape]).encode())
+        # Text knows only one NaN.
+        digest.update(np.where(np.isnan(values), np.nan, values).astype("<f8").tobytes())
+    return digest.hexdigest()
+
+
+def _attributes(motion: Trajectory) -> dict[str, Any]:
+    """Numbers and texts of the record as they are, everything else as JSON under NAME_json."""
+    attributes: dict[str, Any] = {"linkwork_trajectory": FORMAT, "name": motion.name}
+    for key, value in {**asdict(motion.info), "status": motion.status}.items():
+        # In netCDF an attribute `coordinates` means something else.
+        if isinstance(value, str | int | float) and not isinstance(value, bool) and key != "coordinates":
+            attributes[key] = value
+        else:
+            attributes[f"{key}_json"] = json.dumps(plain(value))
+    return attributes
+
+
+def _assemble(
+    attributes: Mapping[str, Any], ends: Mapping[str, Array], tables: Mapping[str, tuple[Sequence[Any], Array]]
+) -> Trajectory:
+    """The trajectory a file holds: its attributes, the single columns ENDS, and tables by kind."""
+    record = {
+        key.removesuffix("_json"): json.loads(value) if key.endswith("_json") else value
+        for key, value in attributes.items()
+    }
+    return Trajectory(
+        name=str(attributes["name"]),
+        t=ends["t"],
+        tables={
+            kind: Table(Columns(*(tuple(map(str, texts)) for texts in columns)), values)
+            for kind, (columns, values) in tables.items()
+        },
+        error_position=ends["error:position"],
+        error_velocity=ends["error:velocity"],
+        info=Run.read(record),
+    )
+
+
+def _variables(motion: Trajectory) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:
+    """Name -> dimensions, values, attributes of everything a labelled file holds; empty tables are left out."""
+    variables: dict[str, tuple[tuple[str, ...], Any, dict[str, str]]] = {}
+    for name, variable in ENDS.items():
+        values, unit = motion.quantity(name)
+        variables[variable] = (("time",), values, {"units": unit})
+    for kind, ((labels, names, units), values) in motion.tables.items():
+        if labels:
+            dimension = DIMENSIONS.get(kind, f"{kind}_label")
+            variables[dimension] = ((dimension,), list(labels), {})
+            variables[f"{kind}_name"] = ((dimension,), list(names), {})
+            variables[f"{kind}_unit"] = ((dimension,), list(units), {})
+            attributes = {"units": units[0]} if len(set(units)) == 1 else {}
+            variables[kind] = (("time", dimension), values, attributes)
+    return variables
+
+
+def _write_netcdf(motion: Trajectory, path: Path) -> None:
+    import h5netcdf
+    import h5py
+
+    try:
+        with h5netcdf.File(path, "w") as file:
+            for name, (dimensions, values, attributes) in _variables(motion).items():
+                for dimension, size in zip(dimensions, np.shape(values), strict=True):
+                    if dimension not in file.dimensions:
+                        file.dimensions[dimension] = size
+                text = isinstance(values, list)
+                data = np.array(values, dtype=object) if text else values
+                variable = file.create_variable(name, dimensions, h5py.string_dtype() if text else "<f8", data=data)
+                variable.attrs.update(attributes)
+                if not text and len(dimensions) == 2:
+                    variable.attrs["coordinates"] = (
+                        f"{name}_name {name}_unit"  # by the CF conventions: it belongs to the labels
+                    )
+            file.attrs.update({**_attributes(motion), "sha256": checksum(motion)})
+    except RuntimeError as error:  # HDF5 tells of some failed writes only when it closes the file
+        raise OSError(str(error)) from error
+
+
+def _read_netcdf(path: str | Path) -> tuple[Trajectory, object]:
+    import h5py
+
+    with open(path, "rb") as stream:
+        if stream.read(len(SIGNATURE)) != SIGNATURE:
+            raise _foreign(path)
+    with h5py.File(path, "r") as file:
+        # Nothing is opened before all of it is known to lie in this file.
+        for name in file:
+            if not isinstance(file.get(name, getlink=True), h5py.HardLink):
+                raise _refused(path, f"'{name}' is a link to another place")
+        attributes = _netcdf_attributes(file, path)
+        _check_format(attributes, path)
+        kinds = [name.removesuffix("_unit") for name in file if name.endswith("_unit")]
+        variables = [
+            file[name] for name in (*ENDS.values(), *kinds, *(text for kind in kinds for text in _texts(kind)))
+        ]
+        for variable in variables:
+            if not isinstance(variable, h5py.Dataset) or variable.is_virtual or variable.external:
+                raise _refused(path, f"'{variable.name}' is not plain data")
+        if sum(math.prod(variable.shape) for variable in variables) > MAX_NUMBERS:
+            raise _refused(path, f"it declares more than {MAX_NUMBERS:.1e} numbers")
+        ends = {name: _netcdf_numbers(file[variable]) for name, variable in ENDS.items()}
+        found = {
+            kind: (
+                [file[name].asstr()[:].tolist() for name in _texts(kind)],
+                _netcdf_numbers(file[kind], columns=True),
+            )
+            for kind in kinds
+        }
+    return _assemble(attributes, ends, found), attributes.get("sha256")
+
+
+def _texts(kind: str) -> tuple[str, str, str]:
+    """The variables with labels, names and units of the columns of a kind."""
+    return DIMENSIONS.get(kind, f"{kind}_label"), f"{kind}_name", f"{kind}_unit"
+
+
+def _netcdf_attributes(file: Any, path: str | Path) -> dict[str, Any]:
+    if sum(file.attrs.get_id(name).get_storage_size() for name in file.attrs) > MAX_TEXT:
+        raise _refused(path, f"its settings hold more than {MAX_TEXT} bytes")
+    values = {name: file.attrs[name] for name in file.attrs if not name.startswith("_")}
+    return {name: value if isinstance(value, str) else np.asarray(value).item() for name, value in values.items()}
+
+
+def _netcdf_numbers(variable: Any, columns: bool = False) -> Array:
+    if variable.dtype != np.dtype("<f8") or len(variable.shape) != 1 + columns:
+        raise ValueError(f"'{variable.name}' holds {variable.dtype} in {len(variable.shape)} dimensions")
+    values: Array = variable[...]
+    return values
+
+
+def _write_csv(motion: Trajectory, path: Path) -> None:
+    """Line 1: "# linkwork " and the attributes as JSON; line 2: the names; then numbers with all their digits."""
+    head = {
+        "attributes": _attributes(motion),
+        "tables": {kind: table.columns for kind, table in motion.tables.items()},
+        "sha256": checksum(motion),
+    }
+    values = np.column_stack([quantity.values for quantity in motion.quantities.values()])
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(f"{CSV_MARK}{json.dumps(head)}\n")
+        file.write(",".join(motion.quantities) + "\n")
+        for row in values:
+            file.write(",".join(map(repr, row.tolist())) + "\n")
+
+
+def _read_csv(path: str | Path) -> tuple[Trajectory, object]:
+    with open(path, encoding="utf-8") as file:
+        first = file.readline(MAX_TEXT)
+        if not first.startswith(CSV_MARK):
+            raise _foreign(path)
+        head = json.loads(first.removeprefix(CSV_MARK))
+        attributes = head["attributes"]
+        _check_format(attributes, path)
+        names = file.readline(MAX_TEXT).rstrip("\n").split(",")
+        with warnings.catch_warnings(action="ignore"):  # about a file without rows, which the shape tells too
+            values = np.loadtxt(file, delimiter=",", comments=None, ndmin=2)
+    if values.shape[1:] != (len(names),) or len(set(names)) != len(names):
+        raise ValueError(f"{len(names)} names over {values.shape[1]} columns")
+    column = dict(zip(names, values.T, strict=True))
+    tables = {
+        kind: (columns, np.column_stack([column[name] for name in columns[1]]))
+        for kind, columns in head["tables"].items()
+        if columns[0]
+    }
+    return _assemble(attributes, {name: column[name] for name in ENDS}, tables), head["sha256"]
+
+
+def _check_format(attributes: Mapping[str, Any], path: str | Path) -> None:
+    version = attributes.get("linkwork_trajectory")
+    if not isinstance(version, int):
+        raise _foreign(path)
+    if version != FORMAT:
+        raise ModelError(
+            f"is a trajectory of format {version}; this linkwork reads format {FORMAT}",
+            "result-version",
+            file=str(path),
+            suggestion="read it with the linkwork that wrote it",
+        )
+
+
+def _foreign(path: str | Path) -> ModelError:
+    return ModelError("is not a trajectory written by linkwork", "not-a-result", file=str(path))
+
+
+def _refused(path: str | Path, why: str) -> ModelError:
+    return ModelError(f"is refused: {why}", "result-refused", file=str(path))
+
+
+def _corrupt(path: str | Path, why: str) -> ModelError:
+    suggestion = "run the simulation again"
+    return ModelError(f"is damaged: {why}", "result-corrupt", file=str(path), suggestion=suggestion)
+
+
+@contextmanager
+def _refusals(path: str | Path) -> Iterator[None]:
+    """Whatever a damaged file makes the readers say becomes one clear error."""
+    try:
+        yield
+    except LinkworkError:
+        raise
+    except FileNotFoundError:
+        raise UsageError(f"no file '{path}'", "no-such-file") from None
+    except PermissionError:
+        raise ModelError("cannot be read: no permission", "unreadable", file=str(path)) from None
+    except (OSError, RuntimeError, ValueError, LookupError, TypeError, AttributeError, MemoryError) as error:
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise _corrupt(path, why) from error
+
+
+def _regular(path: str | Path) -> None:
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode):
+        kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
+        raise ModelError(f"is {kind}", "not-a-file", file=str(path), rule="a trajectory is read from a regular file")

@@ -1,0 +1,1 @@
+"""What keeps a motion on its constraints."""

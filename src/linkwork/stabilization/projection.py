@@ -1,0 +1,144 @@
+"""Newton's iteration onto the constraints, as machine code.
+
+Positions:   q <- q moved by dx,    [M Psi_q^T; Psi_q -eps] (dx, mu) = (0, -Psi)
+Velocities:  v <- v + dv,           the same matrix,        (dv, mu) = (0, -Psi_dot)
+
+dx and dv are the corrections of least norm in the mass metric; both use the factor at the position before. Rounding
+ends the iteration, not a tolerance: where nothing falls by half any more, the best that was found is taken. Gaps are
+measured by the scales of their rows, and rounding by how large coordinates and velocities are on their own scales.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.dense.vectors import copy, largest
+from linkwork.equations.place import Place
+from linkwork.native.kernels import Kernel, Pointer, call, kernel, offset, size_of, take
+from linkwork.native.lowering import NativeFunction
+from linkwork.system import System, header, scales
+
+Array = NDArray[np.float64]
+
+MAX_ITERATIONS = 12
+ROUNDING = 4 * 2.0**-52  # of the size of a state: nothing is left to correct
+ACCEPTED = 1e-9  # of the size of a state: a projection that stalls above this has failed
+CONVERGED, NOT_CONVERGED, LAST_TIME = 0.0, 1.0, 2.0
+N_WORK = 2  # unknowns behind q and v that are carried along: work dissipated and supplied
+INF = math.inf
+
+
+class Projected(NamedTuple):
+    """What a projection returns: the state, largest |Psi| before and after, largest |Psi_dot| after, a status."""
+
+    state: Pointer
+    before: Pointer
+    gap: Pointer
+    rate: Pointer
+    status: Pointer
+    rest: Pointer
+
+
+def projected(y: Pointer, n: int) -> Projected:
+    state, y = take(y, n)
+    before, y = take(y, 1)
+    gap, y = take(y, 1)
+    rate, y = take(y, 1)
+    status, y = take(y, 1)
+    return Projected(state, before, gap, rate, status, y)
+
+
+class Work(NamedTuple):
+    """Scratch of `project`: what `close` returns, the residuals, two states (t, q, v)."""
+
+    closed: Pointer
+    gaps: Pointer
+    trial: Pointer
+    spare: Pointer
+    rest: Pointer
+
+
+def work(w: Pointer, n: int, m: int, n_closed: int) -> Work:
+    closed, w = take(w, n_closed)
+    gaps, w = take(w, 2 * m)
+    trial, w = take(w, 1 + n)
+    spare, w = take(w, 1 + n)
+    return Work(closed, gaps, trial, spare, w)
+
+
+def largest_scaled(x: Pointer, reciprocal: Pointer, count: int) -> float:
+    """max |x[i] reciprocal[i]|, NaN if one of them is."""
+    result = 0.0
+    for i in range(count):
+        size = abs(x[i] * reciprocal[i])
+        if not size <= result:
+            result = size
+    return result
+
+
+@kernel
+def project(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """x = (t, q, v, work) -> (q, v, work, |Psi| before, |Psi| after, |Psi_dot| after, status)."""
+    about = header(p)
+    n, m = about.n_q + about.n_v, about.m
+    by = scales(p, about.n_q, about.n_v)
+    memory = work(w, n, m, about.n_closed)
+    closed, gaps, scratch = memory.closed, memory.gaps, memory.rest
+    best, trial, spare = x, memory.trial, memory.spare
+
+    size = 1.0 + largest_scaled(offset(x, 1), by.q, about.n_q)
+    speed = size * largest_scaled(offset(x, 1 + about.n_q), by.v, about.n_v)
+    before, gap, rate = INF, INF, INF
+    result = projected(y, n + N_WORK)
+    for k in range(MAX_ITERATIONS):
+        call(about.close, best, p, closed, scratch)
+        call(about.align, closed, p, trial, scratch)
+        call(about.constraints, trial, p, gaps, scratch)
+        if k == 0:
+            before = largest(offset(closed, 1 + n), m)
+        new_gap, new_rate = largest_scaled(gaps, by.rows, m), largest_scaled(offset(gaps, m), by.rows, m)
+        falling = new_gap < 0.5 * gap or new_rate < 0.5 * rate
+        if falling or (new_gap <= gap and new_rate <= rate):
+            best, trial, spare = trial, spare, trial
+            gap, rate = new_gap, new_rate
+            result.gap[0], result.rate[0] = largest(gaps, m), largest(offset(gaps, m), m)
+        if not falling or (gap <= ROUNDING * size and rate <= ROUNDING * speed):
+            break
+
+    copy(offset(best, 1), result.state, n)
+    copy(offset(x, 1 + n), offset(result.state, n), N_WORK)
+    result.before[0] = before
+    result.status[0] = CONVERGED if gap <= ACCEPTED * size else NOT_CONVERGED
+
+
+@kernel
+def measure(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """The same without correcting anything."""
+    about = header(p)
+    n, m = about.n_q + about.n_v, about.m
+    gaps, scratch = take(w, 2 * m)
+    call(about.constraints, x, p, gaps, scratch)
+    result = projected(y, n + N_WORK)
+    copy(offset(x, 1), result.state, n + N_WORK)
+    result.gap[0] = largest(gaps, m)
+    result.before[0] = result.gap[0]
+    result.rate[0] = largest(offset(gaps, m), m)
+    result.status[0] = CONVERGED
+
+
+def of_system(system: System, how: Kernel = project) -> NativeFunction:
+    """`project` or `measure` with the sizes of a system."""
+    f, n = system.functions, system.n_q + system.n_v
+    inner = max(f[name].work for name in ("constraints", "close", "align"))
+    room = size_of(work, n, system.m, f["close"].outputs) + inner
+    return NativeFunction(how.name, how.address, 1 + n + N_WORK, size_of(projected, n + N_WORK), room)
+
+
+def project_start(system: System, p: Array, place: Place) -> Array:
+    """(q, v, 0, 0) with the last digits of the constraints brought to rounding."""
+    y = of_system(system)(np.concatenate([[place.t], place.q, place.v, np.zeros(N_WORK)]), p)
+    return y[: system.n_q + system.n_v + N_WORK]

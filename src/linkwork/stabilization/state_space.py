@@ -1,0 +1,264 @@
+"""Integration of the independent coordinates and velocities alone, as machine code.
+
+Let B q be the independent coordinates and dx = -W^-1 Psi_q*^T (Psi_q* W^-1 Psi_q*^T)^-1 Psi the Newton step with the
+Jacobian of a nearby position, the chart, whose range B annihilates:
+
+    coordinate-partitioning   W^-1 is one for dependent coordinates and zero for independent ones, B picks the latter
+    qr, svd                   W = I, B = V^T, the null space of Psi_q*               [pennestri2004, eqs. (44)-(50)]
+
+Every evaluation of the right-hand side first solves the dependent part from B q and B v by these steps and then finds
+the accelerations there. So d(B q)/dt and d(B v)/dt are functions of B q and B v: the integrator advances the
+state-space form, and the dependent components it carries along are only the first guess of the next solution. The
+chart is made anew after every step, the partition when a pivot has become small.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.dense.vectors import copy, largest
+from linkwork.equations.place import Place
+from linkwork.integrators.loop import (
+    ASKED,
+    COLLAPSED,
+    NOT_FINITE,
+    PROJECTION_FAILED,
+    REACHED,
+    RUNNING,
+    Settings,
+    Slice,
+    integrate,
+)
+from linkwork.native.kernels import Pointer, call, kernel, memory_at, offset, size_of, take
+from linkwork.native.lowering import NativeFunction
+from linkwork.stabilization import projection
+from linkwork.stabilization.projection import (
+    CONVERGED,
+    LAST_TIME,
+    N_WORK,
+    NOT_CONVERGED,
+    largest_scaled,
+    projected,
+)
+from linkwork.system import Header, System, header, scales
+
+Array = NDArray[np.float64]
+
+MAX_ITERATIONS = 60
+AGED = 0.05  # a partition has aged when a pivot of Psi_q W^-1 Psi_q^T has shrunk by this factor
+TOLERANCE = 1e-13  # of the size of a state: what counts as solved, and a thousand times this as the best to be had
+STALLED = 1e3 * TOLERANCE
+TURNS = 0.5  # weight of turns among dependent coordinates: cranks have no dead centres in their own angles
+TOO_NEAR = 0.1  # of the largest on the motion: a smallest singular value at which charts are left
+NAN = math.nan
+
+
+class Chart(NamedTuple):
+    """What is kept between steps: the chart, with the argument of shift or push behind it, and the first pivots."""
+
+    factor: Pointer  # the chart as `chart` returns it; what follows it is handed to shift and push with it
+    moved: Pointer  # q or v, and gaps
+    pivots: Pointer  # reciprocals, when the partition was chosen
+    rest: Pointer
+
+
+def chart_memory(memory: Pointer, n_q: int, m: int, n_chart: int) -> Chart:
+    factor, memory = take(memory, n_chart)
+    moved, memory = take(memory, n_q + m)
+    pivots, memory = take(memory, m)
+    return Chart(factor, moved, pivots, memory)
+
+
+class Work(NamedTuple):
+    """Scratch: a state (t, q, v, work) and the residuals there."""
+
+    state: Pointer
+    gaps: Pointer
+    rest: Pointer
+
+
+def work(w: Pointer, n: int, m: int) -> Work:
+    state, w = take(w, 1 + n + N_WORK)
+    gaps, w = take(w, 2 * m)
+    return Work(state, gaps, w)
+
+
+def kept_memory(about: Header) -> Pointer:
+    return memory_at(about.memory, about.n_chart + about.n_q + 2 * about.m)
+
+
+def settle(about: Header, p: Pointer, state: Pointer, level: int, size: float, gaps: Pointer, scratch: Pointer) -> bool:
+    """Solve the dependent positions (level 0) or velocities (level 1) of a state, in place; whether it was possible."""
+    memory = kept_memory(about)
+    chart = chart_memory(memory, about.n_q, about.m, about.n_chart)
+    rows = scales(p, about.n_q, about.n_v).rows
+    place = offset(state, 1 + level * about.n_q)
+    count = about.n_q if level == 0 else about.n_v
+    change = about.shift if level == 0 else about.push
+    residual = offset(gaps, level * about.m)
+    gap, last = 0.0, math.inf
+    for _ in range(MAX_ITERATIONS):
+        call(about.constraints, state, p, gaps, scratch)
+        gap = largest_scaled(residual, rows, about.m)
+        if gap <= TOLERANCE * size or not gap < last:
+            break
+        last = gap
+        copy(place, chart.moved, count)
+        copy(residual, offset(chart.moved, count), about.m)
+        call(change, memory, p, place, scratch)
+    return gap <= STALLED * size
+
+
+def on_chart(about: Header, p: Pointer, state: Pointer, gaps: Pointer, scratch: Pointer) -> bool:
+    """Solve the dependent part of (t, q, v), in place; whether it was possible."""
+    by = scales(p, about.n_q, about.n_v)
+    size = 1.0 + largest_scaled(offset(state, 1), by.q, about.n_q)
+    if not settle(about, p, state, 0, size, gaps, scratch):
+        return False
+    speed = size * (1.0 + largest_scaled(offset(state, 1 + about.n_q), by.v, about.n_v))
+    return settle(about, p, state, 1, speed, gaps, scratch)
+
+
+def aged(reciprocals: Pointer, first: Pointer, m: int) -> bool:
+    """Whether a pivot has shrunk by the factor AGED since the partition was chosen."""
+    small = False
+    for i in range(m):
+        small = small or not abs(first[i]) > AGED * abs(reciprocals[i])
+    return small
+
+
+@kernel
+def derivative(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """(t, q, v, work) -> (qd, a, work rates) at the state with the same independent part."""
+    about = header(p)
+    n = about.n_q + about.n_v
+    memory = work(w, n, about.m)
+    copy(x, memory.state, 1 + n + N_WORK)
+    if on_chart(about, p, memory.state, memory.gaps, memory.rest):
+        call(about.derivative, memory.state, p, y, memory.rest)
+    else:
+        for i in range(n + N_WORK):
+            y[i] = NAN
+
+
+@kernel
+def keep(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """What `project` does, with the independent part unchanged; then the chart is made anew."""
+    about = header(p)
+    n, m = about.n_q + about.n_v, about.m
+    memory = work(w, n, m)
+    state, gaps, scratch = memory.state, memory.gaps, memory.rest
+    result = projected(y, n + N_WORK)
+    copy(x, state, 1 + n + N_WORK)
+    call(about.constraints, state, p, gaps, scratch)
+    result.before[0] = largest(gaps, m)
+    solved = on_chart(about, p, state, gaps, scratch)
+    chart = chart_memory(kept_memory(about), about.n_q, m, about.n_chart)
+    call(about.chart, state, p, chart.factor, scratch)
+    copy(offset(state, 1), result.state, n + N_WORK)
+    result.gap[0] = largest(gaps, m)
+    result.rate[0] = largest(offset(gaps, m), m)
+    result.status[0] = CONVERGED if solved else NOT_CONVERGED
+    if solved and aged(chart.factor, chart.pivots, m):
+        result.status[0] = LAST_TIME
+
+
+def of_system(system: System, derivative_of: NativeFunction) -> tuple[NativeFunction, NativeFunction]:
+    """`derivative` and `keep` with the sizes of a system, on the derivative of a formulation."""
+    n = system.n_q + system.n_v
+    inner = max(derivative_of.work, *(f.work for f in system.functions.values()))
+    room = size_of(work, n, system.m) + inner
+    return (
+        NativeFunction(derivative.name, derivative.address, 1 + n + N_WORK, n + N_WORK, room),
+        NativeFunction(keep.name, keep.address, 1 + n + N_WORK, size_of(projected, n + N_WORK), room),
+    )
+
+
+def integrate_on_charts(
+    system: System,
+    derivative_of: NativeFunction,
+    start: Place,
+    partition: bool,
+    y: Array,
+    times: Array,
+    method: Settings,
+    given: Mapping[str, float],
+) -> Iterator[Slice]:
+    """The state-space form, with a new partition wherever the old one has aged.
+
+    `given` are entries of the header of p. Close to a singular position no coordinates determine the others; up to the
+    next report time the motion is projected instead.
+    """
+    n_q, n = system.n_q, system.n_q + system.n_v
+    right, onto = of_system(system, derivative_of)
+    before: Slice | None = None
+    mobility: list[float] = []
+    rank, usual, near = 0, 0.0, False
+    memory = np.zeros(size_of(chart_memory, n_q, system.m, system.functions["chart"].outputs))
+    while True:
+        t = float(times[0] if before is None else before.t)
+        place = replace(start, q=y[:n_q], v=y[n_q:n], t=t)
+        rank = max(rank, place.rank.rank)
+        smallest = float(place.rank.values[rank - 1]) if rank else 1.0
+        usual = max(usual, smallest)
+        last = mobility, near
+        mobility, near = _mobility(place, partition), smallest < TOO_NEAR * usual
+        if before is not None and before.status != ASKED and (mobility, near) == last:  # no partition does better
+            yield before
+            return
+        own = {"memory": memory.ctypes.data, "derivative": derivative_of.address}
+        p = system.p(start, mobility=mobility, given={**given, **own})
+        chart = chart_memory(memory, n_q, system.m, system.functions["chart"].outputs)
+        chart.factor[:] = system.functions["chart"](np.concatenate([[t], y[:n_q]]), p)
+        chart.pivots[:] = chart.factor[: system.m]
+        remaining = times if before is None else np.concatenate([[t], times[times > t]])
+        if near:
+            remaining, pieces = remaining[:2], (derivative_of, projection.of_system(system))
+        else:
+            pieces = (right, onto)
+        for part in integrate(*pieces, p, y, remaining, method, n_norm=n):
+            if part.status == REACHED and part.t < times[-1]:
+                part = replace(part, status=ASKED)
+            joined = part if before is None else _join(before, part)
+            if part.status in (PROJECTION_FAILED, COLLAPSED, ASKED):
+                break
+            yield joined
+        if part.status in (REACHED, NOT_FINITE):
+            return
+        yield replace(joined, status=RUNNING)
+        before, y = replace(joined, times=joined.times[:0], rows=joined.rows[:0]), part.y
+
+
+def _mobility(place: Place, partition: bool) -> list[float]:
+    """Zero for independent coordinates: those that QR with column pivoting of Psi_q leaves behind."""
+    if not partition:
+        return [1.0] * len(place.v)
+    from scipy.linalg import qr
+
+    weights = np.where(place.equations.turning, TURNS, 1.0) * place.v_scale
+    columns = qr(place.Psi_q * weights / place.row_scale[:, None], mode="r", pivoting=True)[1]
+    dependent = set(columns[: place.rank.rank].tolist())
+    return [1.0 if k in dependent else 0.0 for k in range(len(place.v))]
+
+
+def _join(before: Slice, part: Slice) -> Slice:
+    """The slice of a run that began anew, with the counters of what went before; its first row is the new beginning."""
+    first = int(len(part.times) > 0 and part.times[0] == before.t)
+    return replace(
+        part,
+        times=part.times[first:],
+        rows=part.rows[first:],
+        steps=before.steps + part.steps,
+        rejected=before.rejected + part.rejected,
+        evaluations=before.evaluations + part.evaluations,
+        psi_before=max(before.psi_before, part.psi_before),
+        psi=max(before.psi, part.psi),
+        psi_dot=max(before.psi_dot, part.psi_dot),
+        loop_s=before.loop_s + part.loop_s,
+    )
