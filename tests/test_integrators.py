@@ -601,7 +601,7 @@ def residuals(x: Pointer, y: Pointer) -> None:
 def measure(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     for i in range(4):
         y[i] = x[1 + i]
-    y[4] = abs(y[0] * y[0] + y[1] * y[1] - 1.0) / 2.0
+    y[4] = 0.0
     residuals(x, y)
 
 
@@ -660,7 +660,8 @@ def test_projected_states_stay_on_the_constraint_and_on_the_motion(method: Table
     np.testing.assert_allclose(np.hypot(held.y[:, 0], held.y[:, 1]), 1.0, rtol=0, atol=1e-15)
     assert free.end.psi > 1e-11  # drift; the measured maximum covers report times and steps
     measured = np.abs(free.y[:, 0] ** 2 + free.y[:, 1] ** 2 - 1).max() / 2
-    assert measured <= free.end.psi == free.end.psi_before
+    assert measured <= free.end.psi + 1e-15  # rounding of either
+    assert free.end.psi_before == 0.0  # nothing was projected
     np.testing.assert_allclose(held.y, swing(times), rtol=0, atol=1e-6)
     np.testing.assert_allclose(free.y, swing(times), rtol=0, atol=1e-5)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
@@ -28,7 +29,7 @@ FARTHEST_GYRATION = 100.0
 
 def sound(model: Model) -> Model:
     """The model; ModelError with every fault if there is any."""
-    errors = list(_Checks(model).faults())
+    errors = list(checks_of(model).faults())
     if errors:
         raise ModelError.together(errors)
     return model
@@ -36,7 +37,7 @@ def sound(model: Model) -> Model:
 
 def unusual(model: Model) -> tuple[str, ...]:
     """Notes on what is no fault but seldom meant."""
-    return tuple(dict.fromkeys((*model.notes, *_Checks(model).notes())))
+    return tuple(dict.fromkeys((*model.notes, *checks_of(model).notes())))
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,18 @@ class _Checks:
     def values(self) -> dict[Expr, Any]:
         return {symbol(name): number for name, number in self.model.parameters.items()}
 
+    @cached_property
+    def numbers(self) -> dict[Expr, float]:
+        """The formulas of the bodies, evaluated together."""
+        parts = [x for body in self.model.bodies for x in (body.mass, body.inertia, *body.points.values())]
+        flat = [x for part in parts for x in (part if isinstance(part, tuple) else (part,))]
+        formulas = [x for x in flat if isinstance(x, Expr)]
+        return dict(zip(formulas, map(float, evaluate(formulas, self.values)), strict=True))
+
     def value(self, x: Expr | float) -> float:
-        return float(evaluate([x], self.values)[0]) if isinstance(x, Expr) else float(x)
+        if not isinstance(x, Expr):
+            return float(x)
+        return self.numbers[x] if x in self.numbers else float(evaluate([x], self.values)[0])
 
     def faults(self) -> Iterator[ModelError]:
         for body in self.model.bodies:
@@ -127,8 +138,8 @@ class _Checks:
                 what = "mass" if mass == 0 else "inertia"
                 yield f"body '{body.name}' has no {what}: only formulations for singular M accept it [zero-mass]"
                 continue
-            radius = float(np.sqrt(max(moments) / mass))
-            reach = max((float(np.hypot.reduce([self.value(x) for x in s])) for s in body.points.values()), default=0.0)
+            radius = math.sqrt(max(moments) / mass)
+            reach = max((math.hypot(*(self.value(x) for x in s)) for s in body.points.values()), default=0.0)
             if reach and radius > FARTHEST_GYRATION * reach:
                 yield (
                     f"body '{body.name}' has a radius of gyration of {radius:.3g} m, its farthest point is at"
@@ -159,6 +170,9 @@ class _Checks:
             reached |= new
             front.extend(new)
         return [body.name for body in self.model.bodies if body.name not in reached]
+
+
+checks_of = lru_cache(maxsize=8)(_Checks)  # faults and notes of a model ask for the same numbers
 
 
 @lru_cache(maxsize=256)  # a run with other values often has the same laws

@@ -100,13 +100,17 @@ class Place:
         return replace(self, v=self.v + dv)
 
     @cached_property
+    def is_diagonal(self) -> bool:
+        """Whether M is."""
+        return all(i == j for i, j in self.equations.M)
+
+    @cached_property
     def has_mass(self) -> bool:
         """Whether M is regular: every motion has inertia, also a combination of several velocities."""
         diagonal = np.diag(self.M)
-        if not np.all(diagonal > 0.0):
-            return False
-        scaled = self.M / np.sqrt(np.outer(diagonal, diagonal))
-        return not np.any(scaled - np.diag(np.diag(scaled))) or bool(np.linalg.eigvalsh(scaled)[0] > REGULAR)
+        if self.is_diagonal or not np.all(diagonal > 0.0):
+            return bool(np.all(diagonal > 0.0))
+        return bool(np.linalg.eigvalsh(self.M / np.sqrt(np.outer(diagonal, diagonal)))[0] > REGULAR)
 
     @cached_property
     def length(self) -> float:
@@ -137,31 +141,41 @@ class Place:
         W is M, or of unit weights the squares of 1/length for shifts and 1 for turns; also where M is singular.
         """
         free = np.delete(np.arange(len(self.v)), list(kept))
-        if weights == "mass" and self.has_mass:
+        if weights == "unit" or not self.has_mass:
+            root = np.diag(self.v_scale)[:, free]
+        elif self.is_diagonal:
+            root = np.diag(1.0 / np.sqrt(np.diag(self.M)))[:, free]
+        else:
             root = np.zeros((len(self.v), len(free)))
             root[free] = np.linalg.inv(np.linalg.cholesky(self.M[np.ix_(free, free)])).T
-        else:
-            root = np.diag(self.v_scale)[:, free]
         return self.Psi_q @ root, root
+
+    @cached_property
+    def _unit_rows(self) -> Array:
+        """Psi_q W^-1/2 with rows of length one."""
+        J, _ = self.scaled_jacobian("mass")
+        rows: Array = J / np.maximum(np.linalg.norm(J, axis=1), np.finfo(float).tiny)[:, None]
+        return rows
 
     @cached_property
     def singular_vectors(self) -> tuple[Array, Array]:
         """Left singular vectors and singular values of Psi_q W^-1/2 with rows of length one."""
-        J, _ = self.scaled_jacobian("mass")
-        J = J / np.maximum(np.linalg.norm(J, axis=1), np.finfo(float).tiny)[:, None]
-        if not J.size:
-            return np.eye(len(J)), np.zeros(len(J))
-        U, values, _ = np.linalg.svd(J)
-        return U, np.append(values, np.zeros(len(J) - len(values)))
+        if not self._unit_rows.size:
+            return np.eye(len(self.Psi)), np.zeros(len(self.Psi))
+        U, values, _ = np.linalg.svd(self._unit_rows)
+        return U, np.append(values, np.zeros(len(U) - len(values)))
 
     @cached_property
     def rank(self) -> Rank:
         """Decided in the metric of M^-1, rows scaled to length one."""
-        return decide_rank(self.singular_vectors[1])
+        values = np.linalg.svd(self._unit_rows, compute_uv=False) if self._unit_rows.size else np.zeros(0)
+        return decide_rank(np.append(values, np.zeros(len(self.Psi) - len(values))))
 
     @cached_property
     def dependent(self) -> tuple[Row, ...]:
         """The rows that take part in a dependence."""
+        if self.rank.rank == len(self.Psi):
+            return ()
         U = self.singular_vectors[0][:, self.rank.rank :]
         involved = np.max(np.abs(U), axis=1, initial=0.0) > INVOLVED
         return tuple(row for row, yes in zip(self.equations.rows, involved, strict=True) if yes)

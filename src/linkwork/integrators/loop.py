@@ -8,7 +8,8 @@ A system y' = f(t, y) is given by machine code of the one native signature,
                 after this step, so that something can be chosen anew
 
 Every state the loop keeps or reports, except the initial one, has passed `project`, so its residuals are known; a
-`project` that only measures returns y unchanged. Python runs the loop in slices of so many attempted steps, and all
+`project` that only measures returns y unchanged and zero for |Psi| before. What was far from the constraints before it
+was projected makes the loop try a smaller step. Python runs the loop in slices of so many attempted steps, and all
 that lasts from one slice to the next is in arrays, so the result does not depend on the slices.
 """
 

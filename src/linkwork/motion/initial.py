@@ -113,15 +113,16 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
 def check_defined(place: Place) -> None:
     """ModelError where a constraint or its Jacobian has no value, as a distance of zero has no direction."""
     values = np.column_stack([place.Psi, place.Psi_dot, place.Psi_q])
+    if np.isfinite(values).all():
+        return
     undefined = [row.element for row, x in zip(place.equations.rows, values, strict=True) if not np.all(np.isfinite(x))]
-    if undefined:
-        names = ", ".join(f"'{name}'" for name in dict.fromkeys(undefined))
-        raise ModelError(
-            f"{names} cannot be evaluated at the start position",
-            "undefined-start",
-            rule="a distance between points that coincide has no direction",
-            suggestion="start with the points apart, or drive x or y in the place of the distance",
-        )
+    names = ", ".join(f"'{name}'" for name in dict.fromkeys(undefined))
+    raise ModelError(
+        f"{names} cannot be evaluated at the start position",
+        "undefined-start",
+        rule="a distance between points that coincide has no direction",
+        suggestion="start with the points apart, or drive x or y in the place of the distance",
+    )
 
 
 def is_closed(place: Place, rows: Sequence[int] | None = None, within: float = NEARLY_CLOSED) -> bool:

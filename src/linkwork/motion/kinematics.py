@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from time import perf_counter, thread_time
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,8 @@ def kinematics(
     times = report_times(0.0, settings.t_end, settings.step)
     if mechanism.model.space != "planar":
         raise UsageError("kinematic analysis is for planar mechanisms", "not-planar")
-    sound(replace(mechanism.model, simulation=settings))
+    if settings.t_end != mechanism.model.simulation.t_end:
+        sound(replace(mechanism.model, simulation=settings))  # laws and tables over the new span
     check_memory(times, mechanism.equations)
     check_driving(mechanism.model, mechanism.equations, assemble)
     system = Driven.stated(mechanism)
@@ -69,7 +70,7 @@ def kinematics(
         notes.append("no body has mass and no force acts: there are no reactions [no-masses]")
     elif light := {c.owner: None for c, x in zip(system.equations.velocities, inertia, strict=True) if x <= 0.0}:
         notes.append(f"the reactions hold no inertia forces of {quoted(light)}, which have no mass [zero-mass]")
-    ready, cpu = perf_counter(), thread_time()
+    ready = perf_counter()
     info = Run(
         model=mechanism.model.name,
         analysis="kinematics",
@@ -86,7 +87,7 @@ def kinematics(
 
     def result(status: str, reason: str = "") -> Trajectory:
         motion = _result(path, loaded, replace(info, status=status, reason=reason))
-        taken = replace(motion.info, cpu_s=thread_time() - cpu, wall_s=perf_counter() - began)
+        taken = replace(motion.info, integration_s=path.seconds, wall_s=perf_counter() - began)
         return replace(motion, info=taken)
 
     try:

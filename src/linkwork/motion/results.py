@@ -22,6 +22,7 @@ from linkwork.trajectory import Run, Table, Trajectory
 Array = NDArray[np.float64]
 
 MOST_GIGABYTES = 4.0
+FACTORS = 8  # of a determinant that are multiplied before their logarithm is taken
 ENERGIES = ("kinetic", "potential", "dissipated", "supplied")
 ENERGY = Columns(ENERGIES, tuple(f"energy:{form}" for form in ENERGIES), ("J",) * len(ENERGIES))
 
@@ -84,10 +85,13 @@ def fill_report(n_rows: int, x: Pointer, p: Pointer, out: Pointer, w: Pointer) -
         found.rate[0] = largest(offset(at.gaps, m), m)
         call(about.close, row, p, at.closed, at.rest)
         reciprocals = offset(at.closed, 1 + n + m)
-        log_det = 0.0
+        log_det, product = 0.0, 1.0
         for i in range(about.n_v + m):
-            log_det -= math.log(abs(reciprocals[i]))
-        found.log_det[0] = log_det
+            product *= reciprocals[i]
+            if i % FACTORS == FACTORS - 1:
+                log_det -= math.log(abs(product))
+                product = 1.0
+        found.log_det[0] = log_det - math.log(abs(product))
 
 
 class Report(NamedTuple):

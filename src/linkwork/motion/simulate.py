@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from time import perf_counter, thread_time
+from time import perf_counter
 from typing import Literal, TypeAlias, cast
 
 import numpy as np
@@ -73,7 +73,8 @@ def simulate(
     began = perf_counter()
     mechanism = prepare(model)
     settings = mechanism.model.simulation.changed(t_end, step, rtol, atol)
-    sound(replace(mechanism.model, simulation=settings))
+    if settings.t_end != mechanism.model.simulation.t_end:
+        sound(replace(mechanism.model, simulation=settings))  # laws and tables over the new span
     check_choice("integrator", integrator, INTEGRATORS)
     if max_steps < 1:
         raise UsageError(f"max_steps = {max_steps} leaves no step to try", "bad-max-steps")
@@ -99,22 +100,20 @@ def simulate(
         parameters=dict(mechanism.model.parameters),
     )
 
-    last, rows, cpu_s, since = None, [], 0.0, thread_time()
+    last, rows = None, []
 
     def result(status: str, reason: str = "") -> Trajectory:
         assert last is not None
-        so_far = replace(info, cpu_s=cpu_s, status=status, reason=reason)
+        so_far = replace(info, status=status, reason=reason)
         return motion.result(so_far, times, np.concatenate(rows), last, began)
 
     try:
         for last in motion.slices(times, method):
-            cpu_s += thread_time() - since
             rows.append(last.rows)
             if progress is not None:
                 progress(last.t / settings.t_end, last.t)
             if last.status == RUNNING and last.steps + last.rejected >= max_steps:
                 break
-            since = thread_time()
     except KeyboardInterrupt:
         if last is None:
             raise
@@ -219,10 +218,10 @@ class Motion:
         if not len(t) or last.t > t[-1]:
             rows, t = np.vstack([rows, last.y]), np.append(t, last.t)
         rates = np.zeros((len(rows), self.dynamics.outputs))
-        since = thread_time()
+        since = perf_counter()
         scratch = np.empty(self.dynamics.inputs + self.dynamics.work)
         fill_dynamics(len(rows), rows.shape[1], t, rows, self.p, rates, scratch)
-        evaluation_s = (thread_time() - since) / len(rows)
+        evaluation_s = (perf_counter() - since) / len(rows)
         q, v, a, lam = rows[:, :n_q], rows[:, n_q:n], rates[:, n_q:n], rates[:, n + N_WORK :]
         found = report(s, self.p, t, q, v, a, lam)
         passed = find_singular(s, self.p, self.start.place, t, q, v, rates[:, :n_q], found.log_det)

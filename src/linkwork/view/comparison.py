@@ -30,7 +30,7 @@ BETWEEN = 0.045  # least distance of two labels, of the height of the axes
 Format = Callable[[Row], str]
 TABLE: tuple[tuple[str, Format], ...] = (
     ("formulation", lambda row: row.formulation),
-    ("CPU [ms]", lambda row: _fixed(row.cpu_s, 1e3)),
+    ("time [ms]", lambda row: _fixed(row.integration_s, 1e3)),
     ("right side [ms]", lambda row: _fixed(row.formulation_s, 1e3)),
     ("evaluations", lambda row: _count(row.evaluations)),
     ("steps", lambda row: _count(row.steps)),
@@ -126,7 +126,7 @@ def figure(comparison: Comparison) -> Figure:
     """Cost against accuracy, both logarithmic, beside bars of the cost."""
     from matplotlib.figure import Figure
 
-    rows = sorted((row for row in comparison.rows if row.ok), key=lambda row: row.cpu_s or 0.0)
+    rows = sorted((row for row in comparison.rows if row.ok), key=lambda row: row.integration_s or 0.0)
     height = max(4.2, 0.32 * len(rows) + 1.6)
     fig = Figure(figsize=(13.0, height), layout="constrained", facecolor="white")
     left, right = fig.subplots(1, 2, width_ratios=(1.15, 1.0))
@@ -211,7 +211,7 @@ def _draw_accuracy(axes: Axes, rows: list[Row], colors: dict[str, str]) -> None:
         axes.text(0.5, 0.5, "no reference solution", ha="center", color=INK, transform=axes.transAxes)
         return
     x = np.array([max(row.distance or 0.0, LEAST) for row in drawn])
-    y = np.array([row.cpu_s or 0.0 for row in drawn])
+    y = np.array([row.integration_s or 0.0 for row in drawn])
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(*_decades(x))
@@ -232,7 +232,7 @@ def _draw_cost(axes: Axes, rows: list[Row], colors: dict[str, str]) -> None:
     axes.set_xlabel("CPU time [ms], dark: in the right side", color=INK)
     axes.grid(color=GRID, linewidth=0.7, axis="x")
     names = [row.formulation for row in rows]
-    whole = np.array([1e3 * (row.cpu_s or 0.0) for row in rows])
+    whole = np.array([1e3 * (row.integration_s or 0.0) for row in rows])
     inside = np.array([1e3 * (row.formulation_s or 0.0) for row in rows])
     shades = [colors[name] for name in names]
     axes.barh(names, whole, color=shades, alpha=0.35, height=0.68)
