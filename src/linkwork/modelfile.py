@@ -29,6 +29,7 @@ from linkwork.elements.drivers import Driver
 from linkwork.elements.forces import FORCES, RotationalSpringDamper
 from linkwork.elements.joints import JOINTS, Joint, Measure, start_frame
 from linkwork.elements.motions import MOTIONS, Law, Motion, Table
+from linkwork.elements.shapes import SHAPES as LOOKS
 from linkwork.elements.vectors import Components, Scalar
 from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
 from linkwork.expressions.evaluation import evaluate, ordered, substitute
@@ -74,6 +75,7 @@ KINDS = {
     "step": units.TIME,
     "rtol": units.NUMBER_KIND,
     "atol": units.NUMBER_KIND,
+    **dict.fromkeys(("ends", "width", "size", "centre", "corners"), units.LENGTH),
 }
 ROTATIONAL = {
     **KINDS,
@@ -131,6 +133,7 @@ SHAPES: dict[str, Any] = {
     "pair": PAIR,
     "list": list[NUMBER],
     "points": dict[str, PAIR],
+    "pairs": Annotated[list[PAIR], pydantic.Field(min_length=2)],
     "point": str,
     "body": str,
     "axis": Annotated[Any, PlainValidator(_axis), WithJsonSchema({"anyOf": [PAIR_SCHEMA, {"type": "string"}]})],
@@ -156,8 +159,10 @@ def _keys(cls: type) -> Iterator[tuple[str, str, Field[Any]]]:
                 yield field.name, "body", field
             case "internal" | "follows":
                 yield field.name, "flag", field
-            case "position" | "velocity" | "force":
+            case "position" | "velocity" | "force" | "size" | "centre":
                 yield field.name, "pair", field
+            case "ends" | "corners":
+                yield field.name, "pairs", field
             case "times" | "values":
                 yield field.name, "list", field
             case "points" | "directions":
@@ -227,7 +232,8 @@ JOINT_ENTRIES = {name: _entry(cls, name) for name, cls in JOINTS.items()}
 FORCE_ENTRIES = {name: _entry(cls, name) for name, cls in FORCES.items()}
 MOTION_ENTRIES = {name: _entry(cls, name) for name, cls in MOTIONS.items()}
 GroundEntry = _entry(Ground)
-BodyEntry = _entry(PlanarBody)
+SHAPE_ENTRIES = {name: _entry(cls, name) for name, cls in LOOKS.items()}
+BodyEntry = create_model("BodyEntry", __base__=_entry(PlanarBody), shape=(_one_of(SHAPE_ENTRIES) | None, None))
 SimulationEntry = _entry(Simulation)
 SECTIONS: dict[str, Any] = {
     "linkwork": (Annotated[Any, WithJsonSchema({"const": FORMAT, "description": "version of the format"})], ...),
@@ -275,6 +281,8 @@ def _keys_allowed(place: Place, data: Data) -> list[str]:
             cls = ModelEntry
         case ("bodies", _):
             cls = BodyEntry
+        case ("bodies", _, "shape"):
+            cls = SHAPE_ENTRIES.get(type_name)
         case ("joints", _):
             cls = JOINT_ENTRIES.get(type_name)
         case ("forces", _):
@@ -331,7 +339,7 @@ def _shape_fault(detail: ErrorDetails, document: Document, before: Place = ()) -
         place = place[:-1] if kind == "missing" else place
         error = ModelError(f"'{missing}' is missing", "missing-key")
     elif kind == "union_tag_invalid":
-        types: dict[str, Any] = {"joints": JOINTS, "forces": FORCES, "drivers": MOTIONS}
+        types: dict[str, Any] = {"joints": JOINTS, "forces": FORCES, "drivers": MOTIONS, "bodies": LOOKS}
         hint = did_you_mean(str(value.get("type")), types[str(place[0])])
         place = (*place, "type")
         error = ModelError(f"no type '{value.get('type')}'", "unknown-type", value=value.get("type"), suggestion=hint)
@@ -567,6 +575,9 @@ class _Translation:
                 for point in value:
                     self.check_name(*at, point)
                 given[field.name] = {k: self.numbers(xy, kinds[key], self.names, (*at, k)) for k, xy in value.items()}
+            elif role == "pairs":
+                rows = (self.numbers(xy, kinds[key], self.names, (*at, k)) for k, xy in enumerate(value))
+                given[field.name] = tuple(rows)
             elif key in OF_MOTION and isinstance(value, list):
                 given[field.name] = self.numbers(value, kinds[key], self.motion_names, at, of_parameters=False)
             elif key in OF_MOTION:
@@ -654,6 +665,11 @@ class _Translation:
         forces = [
             self.element(FORCES[force.type], force, ("forces", name), name=name) for name, force in entry.forces.items()
         ]
+        shapes = {
+            name: self.element(LOOKS[body.shape.type], body.shape, ("bodies", name, "shape"))
+            for name, body in entry.bodies.items()
+            if body.shape is not None
+        }
         gravity = self.numbers(entry.gravity, units.ACCELERATION, self.names, ("gravity",))
         simulation = self.simulation()
         self.stop()
@@ -671,6 +687,7 @@ class _Translation:
             simulation=simulation,
             about=About(entry.about.title, entry.about.source, checked.model_dump() if checked else {}),
             notes=notes,
+            shapes=shapes,
         )
 
 

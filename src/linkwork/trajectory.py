@@ -198,7 +198,8 @@ class Trajectory:
 
     def summary(self) -> dict[str, Any]:
         """Settings, counts, final state and errors, as `linkwork run --json` prints them."""
-        rest = {k: x for k, x in self.info.items() if k not in SETTINGS and not k.startswith("constraint_error_")}
+        known = (*SETTINGS, "scene", "constraint_error_position", "constraint_error_velocity")
+        rest = {k: x for k, x in self.info.items() if k not in known}
         energy = self.energy["kinetic"] + self.energy["potential"]
         any_rows = len(self.t) > 0
         summary = {

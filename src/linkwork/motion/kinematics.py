@@ -54,6 +54,7 @@ from linkwork.motion.singular import (
 from linkwork.native.kernels import Pointer, call, kernel, offset
 from linkwork.native.lowering import NativeFunction, Program, compile_programs
 from linkwork.projection import CONVERGED, project, project_start
+from linkwork.scene import scene
 from linkwork.sequences.hoisting import parameter_frontier
 from linkwork.soundness import sound
 from linkwork.system import EPS, System, compile_system
@@ -516,6 +517,7 @@ def kinematics(
         "dof": 0,
         "redundant": len(e.rows) - rank.rank,
         "parameters": dict(model.parameters),
+        "scene": scene(model).as_dict(),
         "versions": {name: version(name) for name in ("linkwork", "numpy", "llvmlite", "numba")},
     }
     inertia = np.diag(Place(true, *true.start()).M)

@@ -40,6 +40,7 @@ from linkwork.motion.singular import about_singular
 from linkwork.native.kernels import Pointer, call, kernel, offset
 from linkwork.native.lowering import NativeFunction
 from linkwork.projection import measure, project, project_start
+from linkwork.scene import scene
 from linkwork.soundness import sound
 from linkwork.system import CHART_MEMORY, RANK_TOLERANCE, Form, System, compile_system, repetitions
 from linkwork.trajectory import Trajectory
@@ -152,6 +153,7 @@ def simulate(
         "compile_s": compiled - began,
         "notes": notes(model, start, rank),
         "parameters": dict(model.parameters),
+        "scene": scene(model).as_dict(),
         "units": {name: unit for driver in model.drivers for name, unit in _units_of(driver).items()},
         "versions": {name: version(name) for name in ("linkwork", "numpy", "llvmlite", "numba")},
     }
