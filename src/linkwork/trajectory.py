@@ -238,6 +238,18 @@ class Trajectory:
 
         return figure(self, names, against)
 
+    def animate(self, path: str | Path, speed: float | None = None) -> None:
+        """Write the moving mechanism: an .html page to play and measure, or a film, .gif or .mp4.
+
+        `speed` is seconds of motion per second of film.
+        """
+        from linkwork.view import page, picture
+
+        if Path(path).suffix.lower() == ".html":
+            page.write([self], path)
+        else:
+            picture.write_film(self, path, speed)
+
     def save(self, path: str | Path) -> None:
         """Write a netCDF-4 (.nc) or CSV (.csv) file, whole or not at all; an old file is replaced."""
         suffix = Path(path).suffix.lower()
@@ -269,13 +281,15 @@ class Trajectory:
     def _repr_html_(self) -> str:
         from html import escape
 
+        from linkwork.view.page import built, frame
         from linkwork.view.report import summary_lines
 
         rows = (
             f"<tr><th style='text-align:left'>{escape(what)}</th><td style='text-align:left'>{escape(value)}</td></tr>"
             for what, value in summary_lines(self)
         )
-        return f"<table>{''.join(rows)}</table>"
+        moving = frame(self) if built() and "scene" in self.info and len(self.t) else ""
+        return f"{moving}<table>{''.join(rows)}</table>"
 
 
 def _fixed(name: str, values: Array, shape: tuple[int, ...]) -> Array:
