@@ -38,6 +38,7 @@ browser: .venv/installed
 
 bench: .venv/installed
 	$(BIN)/python -m benchmarks
+	-$(BIN)/python -m benchmarks.viewer
 
 .venv/installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

@@ -442,6 +442,43 @@ def animate(
     _written(file, json, end)
 
 
+@app.command(cls=WithChoices)
+def report(
+    model: ModelArgument,
+    set_: Set = None,
+    t_end: TEnd = None,
+    formulations: Annotated[
+        str | None, typer.Option("--compare", metavar="all|NAME,...", help="Compare formulations too")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="An .html (default NAME-report.html)")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Write one page about a model, to be read or printed: picture, data, motion, loads, accuracy, equations."""
+    from linkwork.comparison.compare import compare
+    from linkwork.files import write_text
+    from linkwork.lecture.explain import explain
+    from linkwork.motion.check import check
+    from linkwork.view.dossier import html, worth_writing
+    from linkwork.view.report import progress
+
+    (file,) = writable([output or Path(_stem(model) + "-report.html")], (".html",))
+    mechanism = started(model, set_, None, None)
+    checked = check(mechanism)
+    (motion,), end = moved([model], set_, t_end)
+    sheet = explain(mechanism) if worth_writing(checked) else None
+    comparison = None
+    if formulations is not None:
+        names = None if formulations == "all" else [name.strip() for name in formulations.split(",")]
+        with progress(mechanism.name) as step:
+            comparison = compare(mechanism, formulations=names, t_end=t_end, progress=step)
+    options = [f"--set {text}" for text in set_ or ()] + ([] if t_end is None else [f"--t-end {t_end:g}"])
+    command = " ".join(["linkwork report", model, *options])
+    write_text(file, html(mechanism, checked, motion, sheet, comparison, command))
+    _written(file, json, end)
+
+
 def moved(
     sources: Sequence[str], set_: Sequence[str] | None, t_end: float | None
 ) -> tuple[list[Trajectory], Unfinished | None]:

@@ -99,6 +99,18 @@ def _name(axes: Axes, scene: Scene, drawing: Drawing, bodies: Bodies) -> None:
         )  # fmt: skip
 
 
+def around(scene: Scene, drawing: Drawing, pose: Array) -> tuple[float, float, float, float]:
+    """Left, right, bottom and top of one pose, with room for names."""
+    bodies, view = Bodies(pose), _flat if scene.space == "planar" else _seen
+    lines = [line for outline in drawing.outlines for line in bodies.lines(outline)]
+    lines += [line for stretch in drawing.stretches for line in bodies.stretched(stretch)]
+    if not lines:
+        return limits(scene, drawing)
+    flat, room = view(np.concatenate(lines)), 3.0 * drawing.unit
+    (left, bottom), (right, top) = flat.min(axis=0) - room, flat.max(axis=0) + room
+    return float(left), float(right), float(bottom), float(top)
+
+
 def limits(scene: Scene, drawing: Drawing) -> tuple[float, float, float, float]:
     """Left, right, bottom and top of all the motion, on paper."""
     low, high = (np.array(corner) for corner in drawing.box)
@@ -119,7 +131,7 @@ def still(motion: Trajectory, row: int = 0, width: float = 6.0, names: bool = Tr
     from matplotlib.figure import Figure
 
     scene, all_poses, drawing = picture_of(motion)
-    sides = limits(scene, drawing)
+    sides = around(scene, drawing, all_poses[row])
     height = float(np.clip(width * (sides[3] - sides[2]) / (sides[1] - sides[0]), 0.25 * width, 1.1 * width))
     fig = Figure(figsize=(width, height), facecolor="white")
     axes = fig.add_axes((0.0, 0.0, 1.0, 1.0))

@@ -52,17 +52,21 @@ class Panel(NamedTuple):
     log: bool = False
 
 
-def figure(motion: Trajectory, names: Sequence[str] = (), against: str = "t") -> Figure:
+def figure(
+    motion: Trajectory, names: Sequence[str] = (), against: str = "t", panels: Sequence[Panel] | None = None
+) -> Figure:
     """One panel per unit, stacked over one axis: the named quantities, or what matters most of the run.
 
-    A name may be a pattern ("*.phi"). The figure belongs to no window and is drawn when it is saved.
+    A name may be a pattern ("*.phi"). Panels that are made already take the place of names. The figure belongs to no
+    window and is drawn when it is saved.
     """
     from matplotlib.figure import Figure
 
     if len(motion.t) == 0:
         raise UsageError(f"the trajectory of '{motion.name}' has no rows to plot", "empty-trajectory")
     x, unit = motion.quantity(against)
-    panels = chosen(motion, names) if names else overview(motion)
+    if panels is None:
+        panels = chosen(motion, names) if names else overview(motion)
     plane = against != "t" and unit == "m" and all(panel.unit == "m" for panel in panels)
     columns = 2 if len(panels) > 3 else 1
     rows = -(-len(panels) // columns)

@@ -230,8 +230,12 @@ math[display="block"] {{ margin: 0.8rem 0; overflow-x: auto; }}
 
 def page(worked: Worked) -> str:
     """The exercise as a page of HTML that needs nothing else: formulas are MathML."""
-    body = "\n".join(_html_block(block) for block in worked.blocks)
-    return _HTML.format(title=html.escape(worked.title), body=body)
+    return _HTML.format(title=html.escape(worked.title), body=html_blocks(worked.blocks))
+
+
+def html_blocks(blocks: Sequence[Block]) -> str:
+    """Blocks of an exercise as a part of a page."""
+    return "\n".join(_html_block(block) for block in blocks)
 
 
 def _html(source: str) -> str:
