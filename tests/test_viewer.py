@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 
 import linkwork
 from linkwork import Trajectory
+from linkwork.elements.bodies import Ground, SpatialBody
+from linkwork.elements.joints import Spherical
 from linkwork.errors import UsageError
+from linkwork.model import Model
 from linkwork.view import page
 from linkwork.view.page import BUNDLE, built, write
 
@@ -346,3 +349,37 @@ def test_without_the_viewer_the_message_says_how_to_get_it(
         motion.animate(tmp_path / "page.html")
     assert "iframe" not in motion._repr_html_()
     assert "slider_crank" in motion._repr_html_()
+
+
+def test_a_spatial_mechanism_is_seen_from_anywhere(browser: Any, tmp_path: Path) -> None:
+    """Points lie where the data puts them, whatever the eye; dragging turns the picture about it."""
+    ground = Ground(points={"O": (0.0, 0.0, 0.0)})
+    body = SpatialBody(
+        "rod", 1.0, (0.1, 0.2, 0.1, 0.0, 0.0, 0.0), position=(0.5, 0.0, 0.0), velocity=(0.0, 0.6, 0.0),
+        angular_velocity=(0.0, 0.0, 1.2), points={"O": (-0.5, 0.0, 0.0), "A": (0.5, 0.0, 0.2)},
+    )  # fmt: skip
+    joint = Spherical("O", ground, body, (0.0, 0.0, 0.0), (-0.5, 0.0, 0.0))
+    model = Model("spatial", (body,), (joint,), gravity=(0.0, 0.0, -9.81), ground=ground, space="spatial")
+    motion = linkwork.simulate(model, t_end=1.0)
+    motion.animate(tmp_path / "page.html")
+    tab = browser.new_page(color_scheme="light")
+    shown = Shown(tab, tmp_path / "page.html")
+    row = 70
+    shown.do(f"v.setTime({motion.t[row]})")
+    for _ in range(2):
+        x, y = shown.do("v.where('rod.A')")
+        tab.mouse.move(x, y)
+        shown.settle()
+        assert tab.locator(".tip strong").inner_text() == "rod.A"
+        values = [float(tab.locator(".tip td").nth(2 * k).inner_text()) for k in range(3)]
+        assert values == pytest.approx([motion[f"rod.A.{axis}"][row] for axis in "xyz"], rel=2e-3)
+        patch = shown.picture()[round(y) - 4 : round(y) + 5, round(x) - 4 : round(x) + 5]
+        assert patch.min() < 190, "the rod is drawn there"
+        tab.mouse.move(300, 600)
+        tab.mouse.down()
+        tab.mouse.move(380, 560, steps=4)
+        tab.mouse.up()
+        shown.settle()
+        assert np.hypot(*np.subtract(shown.do("v.where('rod.A')"), (x, y))) > 5.0
+    assert shown.said == []
+    tab.close()

@@ -120,13 +120,11 @@ class Viewer {
     toggle("f", "Fit", "Fit the picture", () => this.stages.forEach((stage) => stage.fit()));
     toggle("n", "Names", "Names of joints and points", flip("names"));
     this.pathMenu(bar);
-    if (space === "planar") {
-      toggle("v", "Velocities", "Velocities of mass centres and traced points", flip("velocities"));
-      if ([...this.results[0].quantities.keys()].some((name) => name.startsWith("reaction:"))) {
-        toggle("r", "Reactions", "Forces of joints on their second body", flip("reactions"));
-      }
-      toggle("c", "Centres", "Mass centres", flip("centres"));
+    toggle("v", "Velocities", "Velocities of mass centres and traced points", flip("velocities"));
+    if ([...this.results[0].quantities.keys()].some((name) => name.startsWith("reaction:"))) {
+      toggle("r", "Reactions", "Forces of joints on their second body", flip("reactions"));
     }
+    if (space === "planar") toggle("c", "Centres", "Mass centres", flip("centres"));
     toggle("g", "Grid", "Grid", flip("grid"));
     toggle("p", "Plots", "Plots beside the picture", () => {
       document.body.classList.toggle("no-plots");

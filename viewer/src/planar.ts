@@ -27,8 +27,8 @@ export class PlanarStage extends Stage {
   private paths: { mesh: Drawn; whole: Drawn }[] = [];
   private readonly uprights: { body: number; at: Spot }[] = [];
   private readonly scale: HTMLElement;
-  private readonly speed: number;
-  private readonly load: number;
+  private readonly speed = this.usualSpeed();
+  private readonly load = this.usualLoad();
   private metres = 1; // per pixel
   private middle: Spot = [0, 0];
 
@@ -61,17 +61,6 @@ export class PlanarStage extends Stage {
     this.centres = centres.mesh(this.material, 5);
     this.graph.add(this.gridMesh, back.mesh(this.material, 2), this.movingMesh, front.mesh(this.material, 4));
     this.graph.add(this.centres, this.arrowMesh);
-    const body = (name: string) => [`${name}.vx`, `${name}.vy`];
-    this.speed = this.usual(scene.bodies.slice(1).map(({ name }) => body(name)));
-    const names = [...result.quantities.keys()].filter((name) => name.startsWith("reaction:"));
-    const vectors = new Map<string, string[]>();
-    for (const name of names) {
-      const end = name.lastIndexOf(".");
-      if (["x", "y", "along", "normal"].includes(name.slice(end + 1))) {
-        vectors.set(name.slice(0, end), [...(vectors.get(name.slice(0, end)) ?? []), name]);
-      }
-    }
-    this.load = this.usual([...vectors.values()]);
     this.scale = document.createElement("div");
     this.scale.className = "scale";
     host.append(this.scale);

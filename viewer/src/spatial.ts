@@ -1,6 +1,7 @@
 // Spatial mechanisms: rods between the points of bodies, balls at joints, an eye that orbits.
 
 import {
+  ArrowHelper,
   BoxGeometry,
   BufferGeometry,
   Color,
@@ -39,6 +40,9 @@ export class SpatialStage extends Stage {
   private readonly neutral = new MeshLambertMaterial();
   private readonly springs: { line: Line; from: [number, Vec]; to: [number, Vec]; pieces: Vec[] }[] = [];
   private readonly paths = new Group();
+  private readonly arrows = new Group();
+  private readonly speed = this.usualSpeed();
+  private readonly load = this.usualLoad();
   private readonly floor: GridHelper;
   private hot = -1;
 
@@ -48,11 +52,10 @@ export class SpatialStage extends Stage {
     this.camera.up.set(0, 0, 1);
     this.controls = new OrbitControls(this.camera, this.renderer.domElement);
     this.controls.addEventListener("change", changed);
-    const light = new DirectionalLight(0xffffff, 2.2);
+    const light = new DirectionalLight(0xffffff, 2.4);
     light.position.set(-2, -3, 5);
-    this.graph.add(new HemisphereLight(0xffffff, 0x8090a0, 2.2), light, this.paths);
-    const extent = this.extent;
-    this.floor = new GridHelper(4 * extent, 40);
+    this.graph.add(new HemisphereLight(0xffffff, 0x9aa6b4, 3.2), light, this.paths, this.arrows);
+    this.floor = new GridHelper(4 * this.extent, 40);
     this.floor.rotation.x = Math.PI / 2;
     this.floor.position.z = drawing.box[0][2] - 2 * drawing.unit;
     this.graph.add(this.floor);
@@ -65,17 +68,19 @@ export class SpatialStage extends Stage {
       this.graph.add(group);
     });
     for (const limb of drawing.stretches) {
-      if (limb.role === "limb") this.rod(limb.bodies[0], limb.points[0], limb.points[1], 0.75 * drawing.unit);
+      if (limb.role === "limb") this.rod(limb.bodies[0], limb.points[0], limb.points[1], drawing.unit);
       else this.spring(limb.bodies, limb.points, limb.lines[0]);
     }
     for (const joint of scene.joints) {
       joint.points.forEach((s, k) => {
         const body = this.bodyOf(joint.bodies[k]);
-        const size = body === 0 ? new BoxGeometry(...([3.2, 3.2, 3.2].map((x) => x * drawing.unit) as Vec)) : undefined;
-        const ball = new Mesh(size ?? new SphereGeometry(1.15 * drawing.unit, 24, 16), this.neutral);
-        ball.position.set(...s);
-        this.bodies[body].add(ball);
+        const u = drawing.unit;
+        const form = body === 0 ? new BoxGeometry(3.6 * u, 3.6 * u, 3.6 * u) : new SphereGeometry(1.5 * u, 24, 16);
+        const mark = new Mesh(form, this.neutral);
+        mark.position.set(...s);
+        this.bodies[body].add(mark);
       });
+      if (joint.axis && joint.points.length) this.pin(this.bodyOf(joint.bodies[0]), joint.points[0], joint.axis);
     }
     scene.bodies.forEach((_, k) => {
       if (k > 0 && !this.bodies[k].children.length) this.add(k, new BoxGeometry(4 * drawing.unit, 4 * drawing.unit, 4 * drawing.unit));
@@ -103,6 +108,15 @@ export class SpatialStage extends Stage {
     mesh.quaternion.setFromUnitVectors(Y, along.normalize());
   }
 
+  /** A pin along the axis of a joint. */
+  private pin(body: number, at: Vec, axis: Vec): void {
+    const u = this.result.data.drawing.unit;
+    const pin = new Mesh(new CylinderGeometry(0.8 * u, 0.8 * u, 6 * u, 20), this.neutral);
+    pin.position.set(...at);
+    pin.quaternion.setFromUnitVectors(Y, new Vector3(...axis).normalize());
+    this.bodies[body].add(pin);
+  }
+
   private spring(bodies: [number, number], points: [Vec, Vec], pieces: Vec[]): void {
     const geometry = new BufferGeometry();
     geometry.setAttribute("position", new Float32BufferAttribute(new Float32Array(3 * pieces.length), 3));
@@ -115,7 +129,8 @@ export class SpatialStage extends Stage {
   fit(): void {
     const [low, high] = this.result.data.drawing.box;
     const middle = new Vector3(...low).add(new Vector3(...high)).multiplyScalar(0.5);
-    const distance = (1.25 * this.extent) / Math.tan((this.camera.fov * Math.PI) / 360) / Math.min(1, this.camera.aspect);
+    const half = 0.5 * new Vector3(...low).distanceTo(new Vector3(...high));
+    const distance = (0.9 * half) / Math.tan((this.camera.fov * Math.PI) / 360) / Math.min(1, this.camera.aspect);
     this.camera.position.copy(middle).add(new Vector3(0.62, -0.68, 0.4).normalize().multiplyScalar(distance));
     this.camera.near = distance / 100;
     this.camera.far = distance * 20;
@@ -194,8 +209,38 @@ export class SpatialStage extends Stage {
       });
       at.needsUpdate = true;
     }
+    this.drawArrows();
     this.floor.visible = this.shown.grid;
     this.renderer.render(this.graph, this.camera);
+  }
+
+  private drawArrows(): void {
+    for (const arrow of this.arrows.children as ArrowHelper[]) arrow.dispose();
+    this.arrows.clear();
+    const colors = palette(this.page.colors);
+    const add = (at: Vec, v: Vec, usual: number, slot: string) => {
+      const size = Math.hypot(...v);
+      const length = Math.min((0.2 * size) / usual, 0.5) * this.extent;
+      if (!(length > 0)) return;
+      const head = Math.min(0.05 * this.extent, length);
+      const color = colors[SLOTS.indexOf(slot)];
+      this.arrows.add(new ArrowHelper(new Vector3(...v).normalize(), new Vector3(...at), length, color, head, 0.5 * head));
+    };
+    if (this.shown.velocities) {
+      for (const { body, centre } of this.spots) {
+        if (!centre) continue;
+        const name = this.result.data.scene.bodies[body].name;
+        const v = ["vx", "vy", "vz"].map((part) => this.result.value(`${name}.${part}`, this.time) ?? 0) as Vec;
+        add(place(this.poses, body, [0, 0, 0], [0, 0, 0]), v, this.speed, "velocity");
+      }
+    }
+    if (this.shown.reactions) {
+      const f: Vec = [0, 0, 0];
+      for (const joint of this.joints) {
+        if (joint.points.length < 2 || !this.force(joint, f)) continue;
+        add(place(this.poses, this.bodyOf(joint.bodies[1]), joint.points[1], [0, 0, 0]), f, this.load, "reaction");
+      }
+    }
   }
 
   protected bodyAt(x: number, y: number): number {

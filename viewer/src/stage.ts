@@ -247,8 +247,18 @@ export abstract class Stage {
     return true;
   }
 
+  protected usualSpeed(): number {
+    const bodies = this.result.data.scene.bodies.slice(1);
+    return this.usual(bodies.map(({ name }) => ["vx", "vy", "vz"].map((part) => `${name}.${part}`)));
+  }
+
+  protected usualLoad(): number {
+    const parts = ["x", "y", "z", "along", "normal"];
+    return this.usual(this.joints.map(({ name }) => parts.map((part) => `reaction:${name}.${part}`)));
+  }
+
   /** The size a quantity seldom exceeds, over all rows, from columns of its components. */
-  protected usual(vectors: string[][]): number {
+  private usual(vectors: string[][]): number {
     const sizes: number[] = [];
     for (const names of vectors) {
       const columns = names.map((name) => this.result.quantities.get(name)?.values).filter((x) => x !== undefined);

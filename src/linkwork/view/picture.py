@@ -29,6 +29,7 @@ PER_SECOND = 25  # pictures of a film
 LASTS = 6.0  # seconds of a film unless its speed is given
 LONGEST = 2000  # pictures of a film
 MOST_STRIP = 100
+SEEN = 40  # poses that tell how much room a spatial motion takes
 HIDDEN = ("centre",)  # roles that only the viewer shows, on demand
 # A spatial mechanism is seen from here: along (-1, -1, -1), with z upwards.
 RIGHT, UP = np.array([-1.0, 1.0, 0.0]) / 2**0.5, np.array([-1.0, -1.0, 2.0]) / 6**0.5
@@ -104,19 +105,20 @@ def around(scene: Scene, drawing: Drawing, pose: Array) -> tuple[float, float, f
     bodies, view = Bodies(pose), _flat if scene.space == "planar" else _seen
     lines = [line for outline in drawing.outlines for line in bodies.lines(outline)]
     lines += [line for stretch in drawing.stretches for line in bodies.stretched(stretch)]
-    if not lines:
-        return limits(scene, drawing)
+    if not lines:  # bodies without points in space
+        lines = [np.array(drawing.box)]
     flat, room = view(np.concatenate(lines)), 3.0 * drawing.unit
     (left, bottom), (right, top) = flat.min(axis=0) - room, flat.max(axis=0) + room
     return float(left), float(right), float(bottom), float(top)
 
 
-def limits(scene: Scene, drawing: Drawing) -> tuple[float, float, float, float]:
+def limits(scene: Scene, drawing: Drawing, all_poses: Array) -> tuple[float, float, float, float]:
     """Left, right, bottom and top of all the motion, on paper."""
-    low, high = (np.array(corner) for corner in drawing.box)
-    corners = np.array([[(low, high)[k][0], (low, high)[m][1], (low, high)[n][2]] for k, m, n in np.ndindex(2, 2, 2)])
-    flat = _flat(corners) if scene.space == "planar" else _seen(corners)
-    (left, bottom), (right, top) = flat.min(axis=0), flat.max(axis=0)
+    if scene.space == "planar":
+        (left, bottom, _), (right, top, _) = drawing.box
+        return left, right, bottom, top
+    seen = np.array([around(scene, drawing, pose) for pose in all_poses[:: max(1, len(all_poses) // SEEN)]])
+    (left, _, bottom, _), (_, right, _, top) = seen.min(axis=0), seen.max(axis=0)
     return float(left), float(right), float(bottom), float(top)
 
 
@@ -166,7 +168,7 @@ def strip(motion: Trajectory, count: int) -> Figure:
 
     check_film("", count, None)
     scene, all_poses, drawing = picture_of(motion)
-    sides = limits(scene, drawing)
+    sides = limits(scene, drawing, all_poses)
     rows = np.searchsorted(motion.t, np.linspace(motion.t[0], motion.t[-1], count) - 1e-12).clip(0, len(motion.t) - 1)
     aspect = (sides[1] - sides[0]) / (sides[3] - sides[2])
     columns = min(count, max(1, round((count / aspect) ** 0.5 * 1.25)))
@@ -203,7 +205,7 @@ def write_film(motion: Trajectory, path: str | Path, speed: float | None = None,
     scene, all_poses, drawing = picture_of(motion)
     times = frame_times(motion.t, speed)
     between = _between(motion.t, all_poses, times)
-    sides = limits(scene, drawing)
+    sides = limits(scene, drawing, all_poses)
     height = float(np.clip(width * (sides[3] - sides[2]) / (sides[1] - sides[0]), 0.3 * width, 1.2 * width))
     width, height = (2 * round(inches * 50) / 100 for inches in (width, height))  # an .mp4 has an even number of pixels
     fig = Figure(figsize=(width, height), dpi=100, facecolor="white")
