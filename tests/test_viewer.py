@@ -254,14 +254,27 @@ def test_legends_give_the_values_of_the_data(shown: Shown, motion: Trajectory) -
         assert float(legend[name]) == pytest.approx(motion[name][row], rel=1e-5)
 
 
-def test_arrows_show_velocities_and_reactions(shown: Shown) -> None:
-    """Switching them on draws something in their colours, and nothing else on the stage has these."""
-    shown.do("v.setTime(1.5)")
-    for key, color in (("v", (15, 138, 95)), ("r", (194, 47, 122))):
-        before = np.all(np.abs(shown.picture() - color) < 6, axis=2).sum()
-        shown.tab.keyboard.press(key)
-        shown.settle()
-        assert np.all(np.abs(shown.picture() - color) < 6, axis=2).sum() > before + 40
+def test_arrows_show_velocities_and_reactions(shown: Shown, motion: Trajectory) -> None:
+    """Arrows point the way the slider moves, and the way its guide pushes it: along it nothing, upwards its load."""
+    row = 45
+    shown.do(f"v.setTime({motion.t[row]})")
+    x, y = np.round(shown.do("v.where('slider.B')")).astype(int)
+    assert motion["slider.vx"][row] < -0.5
+    assert motion["reaction:S.normal"][row] > 10.0
+
+    def drawn(color: tuple[int, int, int], columns: slice, rows: slice) -> int:
+        return int(np.all(np.abs(shown.picture()[rows, columns] - color) < 8, axis=2).sum())
+
+    green, pink = (15, 138, 95), (194, 47, 122)
+    left, right, across = slice(x - 60, x - 20), slice(x + 20, x + 60), slice(y - 3, y + 4)
+    shown.tab.keyboard.press("v")
+    shown.settle()
+    assert drawn(green, left, across) > 20
+    assert drawn(green, right, across) == 0
+    shown.tab.keyboard.press("v")
+    shown.tab.keyboard.press("r")
+    shown.settle()
+    assert drawn(pink, slice(x - 3, x + 4), slice(y - 60, y - 20)) > 20
 
 
 def test_dark_and_narrow_pages(shown: Shown) -> None:

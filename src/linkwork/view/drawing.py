@@ -413,7 +413,8 @@ class _Draughtsman:
                 self._anchor(i, spot)
             self.add(i, "rail", [ends])
         sides = (BLOCK[0] * u, BLOCK[1] * u)
-        self.add(j, "block", [box(_spot(mark.points[1]), turn, *sides)], True, self.scene.bodies[j].name)
+        if self.scene.bodies[j].shape is None:
+            self.add(j, "block", [box(_spot(mark.points[1]), turn, *sides)], True, self.scene.bodies[j].name)
         self.own_look.add(j)
 
     def _cylinder(self, mark: Mark, axis: Spot, turn: Spot, least: float, most: float) -> bool:
