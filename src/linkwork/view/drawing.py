@@ -359,14 +359,14 @@ class _Draughtsman:
         k = self.index[mark.bodies[end]]
         self.add(k, "pin", [circle(_spot(mark.points[end]), 0.72 * self.unit, 28)], True, mark.name)
 
-    def _support(self, spot: Spot) -> None:
-        """The triangle of a fixed pivot on hatched ground."""
+    def _support(self, spot: Spot, down: float = -1.0) -> None:
+        """The triangle of a fixed pivot on hatched ground, or below a ceiling."""
         (x, y), u = spot, self.unit
         if any(o.role == "support" and o.lines[0][0] == (x, y) for o in self.outlines):
             return
-        foot, half = y - 2.7 * u, 1.75 * u
+        foot, half = y + down * 2.7 * u, 1.75 * u
         self.add(0, "support", [[(x, y), (x - half, foot), (x + half, foot)]], True)
-        self._ground_line((x - 2.6 * u, foot), (x + 2.6 * u, foot))
+        self._ground_line((x - 2.6 * u, foot), (x + 2.6 * u, foot), (0.0, down))
 
     def _ground_line(self, p: Spot, q: Spot, n: Spot = (0.0, -1.0)) -> None:
         """A line with hatching on the side of n."""
@@ -476,7 +476,7 @@ class _Draughtsman:
             carried = [m for m in self.scene.joints if m.points and {mark.bodies[k], mark.bodies[2]} <= {*m.bodies}]
             spot = _spot(carried[0].points[carried[0].bodies.index(mark.bodies[k])]) if carried else (0.0, 0.0)
             self._disc(body, spot, radius, mark.bodies[k])
-            teeth, depth = max(12, round(0.9 * radius / self.unit) * 4), 0.55 * self.unit
+            teeth, depth = max(24, round(2.0 * pi * radius / (1.6 * self.unit))), 0.5 * self.unit
             around = (2.0 * pi * n / teeth for n in range(teeth))
             x, y = spot
             self.add(body, "mark", [
@@ -530,7 +530,9 @@ class _Draughtsman:
     def _spring_end(self, mark: Mark, end: int) -> None:
         k, spot = self.index[mark.bodies[end]], _spot(mark.points[end])
         if k == 0:
-            self._support(spot)
+            first = self.seen[0]
+            other = first.point(self.index[mark.bodies[1 - end]], mark.points[1 - end])
+            self._support(spot, 1.0 if other[1] < spot[1] else -1.0)  # away from the spring
         self.add(k, "pin", [circle(spot, 0.5 * self.unit, 24)], True)
 
     def _between(self, one: str, other: str) -> tuple[int, Spot]:
