@@ -19,7 +19,8 @@ from linkwork.expressions.graph import as_expr
 from linkwork.model import Model
 from linkwork.modelfile import shipped
 from linkwork.scene import Scene, scene
-from linkwork.view.drawing import Bodies, drawing, hull, picture_of, poses, rotation, rounded, scene_of
+from linkwork.view.drawing import Bodies, drawing, picture_of, poses, rotation, scene_of
+from linkwork.view.outlines import hull, rounded
 from linkwork.view.picture import frame_times, still, strip, write_film
 
 DISC = """
@@ -259,6 +260,10 @@ def test_what_cannot_be_drawn_is_told(digger: Trajectory, tmp_path: Path, monkey
         scene_of(replace(digger, info={}))
     with pytest.raises(UsageError, match=r"is damaged.*\[bad-scene\]"):
         scene_of(replace(digger, info={"scene": {"space": "planar"}}))
+    for key, value in (("bodies", ["no", "such"]), ("points", [[0.0, 0.0]]), ("axis", [1.0])):
+        joints = [{**digger.info["scene"]["joints"][-1], key: value}]
+        with pytest.raises(UsageError, match=r"is damaged.*\[bad-scene\]"):
+            picture_of(replace(digger, info={"scene": {**digger.info["scene"], "joints": joints}}))
     monkeypatch.setenv("PATH", "")
     with pytest.raises(UsageError, match=r"needs the program ffmpeg.*\[no-ffmpeg\]"):
         digger.animate(tmp_path / "film.mp4")

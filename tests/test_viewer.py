@@ -203,6 +203,26 @@ def test_scrubbing_and_playing_move_the_lines_of_the_plots(shown: Shown) -> None
     assert shown.do("v.time") == pytest.approx(0.4, abs=8.0 / plot["width"])
 
 
+def test_the_wheel_changes_the_scale_about_the_pointer(shown: Shown) -> None:
+    """What is under the pointer stays there; dragging takes the picture along; `f` brings it back."""
+    start = shown.do("v.where('crank.A')")
+    before = shown.tab.locator(".scale").inner_text(), shown.tab.locator(".scale").bounding_box()["width"]
+    shown.tab.mouse.move(*start)
+    shown.tab.mouse.wheel(0, -400)
+    shown.settle()
+    # the pointer is at a whole pixel, and the scale nearly doubles
+    assert shown.do("v.where('crank.A')") == pytest.approx(start, abs=1.0)
+    assert (shown.tab.locator(".scale").inner_text(), shown.tab.locator(".scale").bounding_box()["width"]) != before
+    shown.tab.mouse.down()
+    shown.tab.mouse.move(start[0] + 30, start[1] - 20, steps=3)
+    shown.tab.mouse.up()
+    shown.settle()
+    assert shown.do("v.where('crank.A')") == pytest.approx([start[0] + 30, start[1] - 20], abs=2.5)
+    shown.tab.keyboard.press("f")
+    shown.settle()
+    assert shown.do("v.where('crank.A')") == pytest.approx(start, abs=1e-6)
+
+
 def test_keys_step_through_the_rows(shown: Shown, motion: Trajectory) -> None:
     """Arrows go from row to row, space plays and pauses, home and end lead to the ends."""
     shown.tab.keyboard.press("ArrowRight")

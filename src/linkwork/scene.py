@@ -7,7 +7,7 @@ the frame of their body; those of planar mechanisms have z = 0.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
@@ -122,7 +122,7 @@ def scene(model: Model) -> Scene:
     def joint(element: Any) -> Mark:
         found = mark(element, TYPES.get(type(element), type(element).__name__.lower()))
         if isinstance(element, Distance):
-            return Mark(found.name, found.type, found.bodies, found.points, radii=(number(element.rod_length),))
+            return replace(found, radii=(number(element.rod_length),))
         return found
 
     def force(element: Any) -> Mark:
@@ -137,8 +137,7 @@ def scene(model: Model) -> Scene:
             return mark(element, kind, tuple(part for part, there in given.items() if there))
         found = mark(element, kind)
         if isinstance(element, PointForce) and all(of_parameters(x) for x in element.force):
-            parts = ("follows",) if element.follows else ()
-            return Mark(found.name, found.type, found.bodies, found.points, vector(element.force), parts=parts)
+            return replace(found, axis=vector(element.force), parts=("follows",) if element.follows else ())
         return found
 
     def of_parameters(x: Scalar) -> bool:

@@ -8,9 +8,9 @@ picture of a planar mechanism looks against z; of a spatial one the same outline
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import pairwise
-from math import atan2, ceil, cos, dist, hypot, pi, sin
+from math import cos, dist, hypot, pi, sin
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from linkwork.errors import UsageError
 from linkwork.scene import Mark, Point, Scene
 from linkwork.trajectory import Trajectory
+from linkwork.view.outlines import Line, Spot, arrow, box, circle, coil, dashpot, hull, rounded
 
 Array = NDArray[np.float64]
-Spot = tuple[float, float]
-Line = list[Spot]
 
 
 class Style(NamedTuple):
@@ -64,9 +63,11 @@ WIDTH = 1.25  # half the width of a link, in units
 BLOCK = (2.3, 1.35)  # half the sides of a sliding block
 SLOT = 0.78  # half the width of a slot
 SAMPLES = 200  # poses looked at for ranges of motion
-COILS = 7
 TRAVEL = 2.9  # units a track reaches beyond the ends of the motion
 SIDE = 1.35  # units by which spring and damper beside each other are moved out
+
+STRAIGHT: list[Point] = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0)]
+CROSS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 
 
 @dataclass(frozen=True)
@@ -113,9 +114,16 @@ def scene_of(motion: Trajectory) -> Scene:
         raise UsageError(f"the trajectory of '{motion.name}' holds no scene to draw; run it again", "no-scene")
     if not len(motion.t):
         raise UsageError(f"the trajectory of '{motion.name}' has no rows to draw", "empty-trajectory")
-    try:
+    with _refusals(motion):
         return Scene.from_dict(motion.info["scene"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+
+
+@contextmanager
+def _refusals(motion: Trajectory) -> Iterator[None]:
+    """A scene can come from anywhere: whatever is wrong with it becomes one clear error."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(f"the scene of '{motion.name}' is damaged: {error!r}", "bad-scene") from error
 
 
@@ -189,7 +197,8 @@ def picture_of(motion: Trajectory) -> tuple[Scene, Array, Drawing]:
     """What a trajectory looks like: its scene, the poses of its bodies and the drawing."""
     own = scene_of(motion)
     found = poses(own, motion)
-    return own, found, drawing(own, found)
+    with _refusals(motion):
+        return own, found, drawing(own, found)
 
 
 class _Draughtsman:
@@ -275,7 +284,7 @@ class _Draughtsman:
         for mark in self.scene.forces:
             if len(mark.points) == 2:
                 i, j = (self.index[name] for name in mark.bodies)
-                yield Stretch("spring", mark.name, (i, j), (mark.points[0], mark.points[1]), [_coil(self.unit, 0.0)])
+                yield Stretch("spring", mark.name, (i, j), (mark.points[0], mark.points[1]), [coil(self.unit, 0.0)])
 
     def _joined(self, body: int) -> Iterator[Spot]:
         for mark in self.scene.joints:
@@ -496,11 +505,11 @@ class _Draughtsman:
             case "spring-damper":
                 beside = SIDE * self.unit if {"spring", "damper"} <= {*mark.parts} else 0.0
                 if "spring" in mark.parts:
-                    self._stretch("spring", mark, [_coil(self.unit, beside)])
+                    self._stretch("spring", mark, [coil(self.unit, beside)])
                 if "damper" in mark.parts:
-                    self._stretch("damper", mark, _dashpot(self.unit, self._length(mark), -beside))
+                    self._stretch("damper", mark, dashpot(self.unit, self._length(mark), -beside))
                 if mark.parts == ("actuator",):
-                    self._stretch("actuator", mark, _dashpot(self.unit, self._length(mark), 0.0))
+                    self._stretch("actuator", mark, dashpot(self.unit, self._length(mark), 0.0))
                 for end in (0, 1):
                     self._spring_end(mark, end)
             case "rotational-spring-damper":
@@ -574,90 +583,7 @@ class _Draughtsman:
         elif freedom == "displacement":
             self._sliding_arrow(mark)
         elif freedom == "distance" and len(mark.points) == 2:
-            self._stretch("actuator", mark, _dashpot(self.unit, self._length(mark), 0.0))
-
-
-STRAIGHT: list[Point] = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0)]
-CROSS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
-
-
-def circle(spot: Spot, radius: float, corners: int) -> Line:
-    turns = (2.0 * pi * k / corners for k in range(corners))
-    return [(spot[0] + radius * cos(t), spot[1] + radius * sin(t)) for t in turns]
-
-
-def box(middle: Spot, along: Spot, half_length: float, half_width: float) -> Line:
-    (x, y), (c, s) = middle, along
-    corners = ((1, 1), (-1, 1), (-1, -1), (1, -1))
-    return [
-        (x + a * half_length * c - b * half_width * s, y + a * half_length * s + b * half_width * c) for a, b in corners
-    ]
-
-
-def arrow(tail: Spot, tip: Spot, unit: float) -> list[Line]:
-    """A shaft and the two strokes of its head."""
-    turn = atan2(tip[1] - tail[1], tip[0] - tail[0])
-    barbs = [(tip[0] + 1.25 * unit * cos(turn + a), tip[1] + 1.25 * unit * sin(turn + a)) for a in (2.6, -2.6)]
-    return [[tail, tip], [barbs[0], tip, barbs[1]]]
-
-
-def hull(spots: Sequence[Spot]) -> Line:
-    """The convex hull, counterclockwise, by Andrew's monotone chain."""
-    ordered = sorted(set(spots))
-    if len(ordered) < 3:
-        return ordered
-    scale = max(abs(c) for spot in ordered for c in spot) or 1.0
-
-    def half(points: Iterable[Spot]) -> Line:
-        chain: Line = []
-        for p in points:
-            while len(chain) > 1 and _turn(chain[-2], chain[-1], p) <= 1e-9 * scale * scale:
-                chain.pop()
-            chain.append(p)
-        return chain[:-1]
-
-    return [*half(ordered), *half(ordered[::-1])]
-
-
-def _turn(a: Spot, b: Spot, c: Spot) -> float:
-    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
-
-
-def rounded(corners: Sequence[Spot], radius: float) -> Line:
-    """The outline at this distance around a convex polygon, a line or a point."""
-    if len(corners) == 1:
-        return circle(corners[0], radius, 40)
-    directions = [atan2(q[1] - p[1], q[0] - p[0]) for p, q in pairwise([*corners, corners[0]])]
-    line: Line = []
-    for k, (x, y) in enumerate(corners):
-        start = directions[k - 1] - pi / 2
-        turn = (directions[k] - directions[k - 1]) % (2.0 * pi)
-        pieces = max(1, ceil(turn / (pi / 12)))
-        line += [
-            (x + radius * cos(start + turn * n / pieces), y + radius * sin(start + turn * n / pieces))
-            for n in range(pieces + 1)
-        ]
-    return line
-
-
-def _coil(unit: float, beside: float) -> list[Point]:
-    """A spring between fractions of its length, on one side if a damper is on the other."""
-    first, last, w = 0.16, 0.84, 1.1 * unit
-    line: list[Point] = [(0.0, 0.0, 0.0), (0.06, 0.0, beside), (first, 0.0, beside)]
-    n = 2 * COILS
-    line += [(first + (last - first) * (k + 0.5) / n, 0.0, beside + (w if k % 2 == 0 else -w)) for k in range(n)]
-    return [*line, (last, 0.0, beside), (0.94, 0.0, beside), (1.0, 0.0, 0.0)]
-
-
-def _dashpot(unit: float, least: float, beside: float) -> list[list[Point]]:
-    """A cup fixed to the first point and a piston fixed to the second, long enough for the least distance."""
-    foot, cup, rod, w = 0.25 * least, 0.62 * least, 0.55 * least, 0.95 * unit
-    return [
-        [(0.0, 0.0, 0.0), (0.0, 0.1 * least, beside), (0.0, foot, beside)],
-        [(0.0, at, beside + side) for at, side in ((cup, w), (foot, w), (foot, -w), (cup, -w))],
-        [(1.0, 0.0, 0.0), (1.0, -0.1 * least, beside), (1.0, -rod, beside)],
-        [(1.0, -rod, beside + 0.75 * w), (1.0, -rod, beside - 0.75 * w)],
-    ]
+            self._stretch("actuator", mark, dashpot(self.unit, self._length(mark), 0.0))
 
 
 def _discs(mark: Mark) -> list[tuple[int, float]]:
