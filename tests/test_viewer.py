@@ -236,6 +236,10 @@ def test_keys_step_through_the_rows(shown: Shown, motion: Trajectory) -> None:
     assert shown.do("v.playing")
     shown.tab.keyboard.press("Space")
     assert not shown.do("v.playing")
+    shown.tab.get_by_role("button", name="Names").click()  # which must not take the space bar for itself
+    shown.tab.keyboard.press("Space")
+    assert shown.do("v.playing && !v.shown.names")
+    shown.tab.keyboard.press("Space")
     shown.tab.keyboard.press("End")
     assert shown.do("v.time") == motion.t[-1]
     shown.tab.keyboard.press("Home")

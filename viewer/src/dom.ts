@@ -45,6 +45,9 @@ export function button(label: string, title: string, parent: HTMLElement, act: (
   made.type = "button";
   made.textContent = label;
   made.title = title;
-  made.addEventListener("click", act);
+  made.addEventListener("click", (event) => {
+    act();
+    if (event.detail > 0) made.blur(); // a click by hand leaves the keys to the page
+  });
   return made;
 }

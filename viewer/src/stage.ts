@@ -52,6 +52,8 @@ export abstract class Stage {
     this.renderer = new WebGLRenderer({ antialias: true, preserveDrawingBuffer: true });
     this.renderer.outputColorSpace = LinearSRGBColorSpace;
     this.renderer.setPixelRatio(Math.min(Math.max(devicePixelRatio, 2), 3)); // finer than a coarse screen, for smooth edges
+    this.renderer.domElement.setAttribute("role", "img");
+    this.renderer.domElement.setAttribute("aria-label", `the mechanism ${result.data.name}`);
     this.host.append(this.renderer.domElement);
     this.layer = document.createElement("div");
     this.layer.className = "labels";
