@@ -12,8 +12,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dis import get_instructions
 from importlib import import_module
 from pathlib import Path
+from types import FunctionType
 from typing import Any, NamedTuple
 from zipfile import ZipFile
 
@@ -315,6 +317,25 @@ def test_every_kernel_of_linkwork_is_found_to_be_shipped() -> None:
     contents = {kernels.member_name(k) for k in found}
     assert {kernels.member_name(k) for k in alive} == contents
     assert len(contents) == len({(k.python.__module__, k.name) for k in found})  # no text stands for two kernels
+
+
+def test_globals_are_read_from_bytecode_as_dis_reads_them() -> None:
+    """In all functions that kernels call; the layout of bytecode is Python's own affair and may change."""
+    seen: set[FunctionType] = set()
+
+    def visit(f: FunctionType) -> None:
+        if f not in seen:
+            seen.add(f)
+            names = {step.argval for step in get_instructions(f.__code__) if step.opname == "LOAD_GLOBAL"}
+            values = kernels.read_globals(f)
+            assert set(values) == names & set(f.__globals__)
+            for value in values.values():
+                if isinstance(value, FunctionType):
+                    visit(value)
+
+    for found in find_kernels("linkwork"):
+        visit(found.python)
+    assert any(len(f.__code__.co_names) > 128 or len(f.__code__.co_code) > 512 for f in seen)
 
 
 WITHOUT_NUMBA = """

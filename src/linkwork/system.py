@@ -187,7 +187,7 @@ class System:
         head = Header(**{**sizes, **addresses, **given})  # type: ignore[arg-type]
         scale = np.concatenate([place.q_scale, place.v_scale, place.row_scale])
         free = np.ones(self.n_v) if mobility is None else np.array(mobility)
-        return self._p(head, EPS * self._row_size(place), free, alpha, beta, scale)
+        return self._p(head, EPS * self._row_size(place), free, alpha, beta, 1.0 / scale)
 
     def _p(
         self,
@@ -200,7 +200,7 @@ class System:
     ) -> Array:
         given = np.concatenate([self.values, [alpha, beta], eps, mobility])
         scale = np.ones(self.n_q + self.n_v + self.m) if scale is None else scale
-        return np.concatenate([packed(head), 1.0 / scale, self.functions["prepare"](given, np.zeros(0))])
+        return np.concatenate([packed(head), scale, self.functions["prepare"](given, np.zeros(0))])
 
     def _row_size(self, place: Place) -> Array:
         """diag(Psi_q M^-1 Psi_q^T), M by its diagonal, at the start; a row that vanishes there is not left out."""

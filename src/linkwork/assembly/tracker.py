@@ -14,7 +14,7 @@ import math
 from typing import NamedTuple
 
 from linkwork.dense.vectors import add, copy
-from linkwork.native.kernels import Pointer, kernel, offset, take
+from linkwork.native.kernels import Pointer, kernel, offset, split
 
 CORRECTED = 1e-8  # the last correction relative to the point; what remains is its square
 CORRECTIONS = 3  # of a step
@@ -37,10 +37,7 @@ class Head(NamedTuple):
 
 
 def head(p: Pointer) -> Head:
-    n, p = take(p, 1)
-    rows, p = take(p, 1)
-    degree, p = take(p, 1)
-    return Head(n, rows, degree, p)
+    return Head(*split(p, (1, 1, 1)))
 
 
 class Equation(NamedTuple):
@@ -55,12 +52,7 @@ class Equation(NamedTuple):
 
 
 def equation(p: Pointer, n: int, degree: int, terms: int) -> Equation:
-    own_degree, p = take(p, 1)
-    own_terms, p = take(p, 1)
-    coefficients, p = take(p, 2 * terms)
-    factors, p = take(p, degree * terms)
-    forms, p = take(p, 2 * n * degree)
-    return Equation(own_degree, own_terms, coefficients, factors, forms, p)
+    return Equation(*split(p, (1, 1, 2 * terms, degree * terms, 2 * n * degree)))
 
 
 class Path(NamedTuple):
@@ -75,12 +67,7 @@ class Path(NamedTuple):
 
 
 def path(p: Pointer, n: int) -> Path:
-    x, p = take(p, 2 * n)
-    s, p = take(p, 1)
-    step, p = take(p, 1)
-    steps, p = take(p, 1)
-    status, p = take(p, 1)
-    return Path(x, s, step, steps, status, p)
+    return Path(*split(p, (2 * n, 1, 1, 1, 1)))
 
 
 class Stretch(NamedTuple):
@@ -93,10 +80,7 @@ class Stretch(NamedTuple):
 
 
 def stretch(p: Pointer) -> Stretch:
-    start, p = take(p, 2)
-    span, p = take(p, 2)
-    allowed, p = take(p, 1)
-    return Stretch(start, span, allowed, p)
+    return Stretch(*split(p, (2, 2, 1)))
 
 
 class Work(NamedTuple):
@@ -112,13 +96,7 @@ class Work(NamedTuple):
 
 
 def work(w: Pointer, n: int, degree: int) -> Work:
-    J, w = take(w, 2 * n * n)
-    H, w = take(w, 2 * n)
-    rate, w = take(w, 2 * n)
-    forms, w = take(w, 2 * degree)
-    change, w = take(w, 2 * n)
-    trial, w = take(w, 2 * n)
-    return Work(J, H, rate, forms, change, trial, w)
+    return Work(*split(w, (2 * n * n, 2 * n, 2 * n, 2 * degree, 2 * n, 2 * n)))
 
 
 def value(x: Pointer, k: int) -> complex:

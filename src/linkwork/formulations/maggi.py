@@ -19,7 +19,7 @@ from linkwork.dense.products import multiply, multiply_matrices, multiply_transp
 from linkwork.dense.triangular import estimate_condition, solve_definite
 from linkwork.dense.vectors import dot, subtract_from
 from linkwork.formulations.refinement import UNDETERMINED, Padded
-from linkwork.native.kernels import Pointer, offset, take
+from linkwork.native.kernels import Pointer, offset, split
 
 
 class FreeMotion(NamedTuple):
@@ -32,12 +32,7 @@ class FreeMotion(NamedTuple):
 
 
 def take_free_motion(w: Pointer, width: int) -> FreeMotion:
-    V, w = take(w, width * width)
-    V_M, w = take(w, width * width)
-    U, w = take(w, width * width)
-    force, w = take(w, width)
-    p, w = take(w, width)
-    return FreeMotion(V, V_M, U, force, p, w)
+    return FreeMotion(*split(w, (width * width, width * width, width * width, width, width)))
 
 
 def factor_reduced_mass(e: Padded, k: FreeMotion, rank: int) -> tuple[int, float]:

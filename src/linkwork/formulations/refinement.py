@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 
 from linkwork.dense.products import multiply_transposed
 from linkwork.dense.vectors import add, copy, dot, fill, is_finite, largest
-from linkwork.native.kernels import Pointer, integer, offset, take
+from linkwork.native.kernels import Pointer, integer, offset, split, take
 
 PASSES = 5
 # A relative error of a that is worth another pass.
@@ -45,13 +45,7 @@ class Given(NamedTuple):
 
 
 def take_given(x: Pointer, n: int, m: int) -> Given:
-    sizes, x = take(x, 2)
-    tolerance, x = take(x, 1)
-    M, x = take(x, n * n)
-    Psi_q, x = take(x, m * n)
-    Q, x = take(x, n)
-    gamma, x = take(x, m)
-    return Given(sizes, tolerance, M, Psi_q, Q, gamma, x)
+    return Given(*split(x, (2, 1, n * n, m * n, n, m)))
 
 
 class Result(NamedTuple):
@@ -65,11 +59,7 @@ class Result(NamedTuple):
 
 
 def take_result(y: Pointer, n: int, m: int) -> Result:
-    a, y = take(y, n)
-    lam, y = take(y, m)
-    spectrum, y = take(y, max(n, m))
-    rank, y = take(y, 1)
-    return Result(a, lam, spectrum, rank, y)
+    return Result(*split(y, (n, m, max(n, m), 1)))
 
 
 class Padded(NamedTuple):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from linkwork.dense.vectors import copy, dot
+from linkwork.dense.vectors import copy, dot, largest
 from linkwork.integrators.memory import (
     ASKED,
     BLOCK,
@@ -24,6 +24,7 @@ from linkwork.native.kernels import Pointer, call, integer, kernel, offset
 FAILED, ASKS_TO_STOP = 1.0, 2.0  # status of a projection, besides zero
 MAX_STREAK = 50  # rejections of one step
 SAFETY = 0.9
+EXCESS = 100.0  # |Psi| before projection by the tolerance: the end of a good step is nearer
 AGAIN = 0.25  # ratio of steps after a failure that is no matter of accuracy
 LEAST_ERROR = 1e-4  # that the next step size remembers
 SMALLEST = 16 * 2.0**-52  # step relative to the time
@@ -145,10 +146,24 @@ def report(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Poi
         if not project_state(at, at.x_inside, p, w):
             at.failed_inside[0] = 1.0
             return PROJECTION_FAILED
+        if is_far_off(at):
+            return COLLAPSED
         copy(at.projected, offset(rows, row * ny), ny)
         row += 1
     at.new_row[0] = row
     return RUNNING
+
+
+def is_far_off(at: Run) -> bool:
+    """Whether the state that was projected had been far from the constraints, which then is the error of the step.
+
+    Stages near a singular position can be so far off that the error estimate is below the error by chance, or the end
+    of the step is good and what dense output makes of it is not.
+    """
+    ny = integer(at.ny, 0)
+    gap = at.projected[ny] / (EXCESS * (at.atol[0] + at.rtol[0] * largest(at.projected, ny)))
+    at.error[0] = max(at.error[0], gap)
+    return bool(gap > 1.0)
 
 
 def settle(at: Run, p: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows: Pointer) -> int:
@@ -159,6 +174,8 @@ def settle(at: Run, p: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows
     ny, row, stop = integer(at.ny, 0), int(at.new_row[0]), int(at.stop[0])
     if not project_state(at, at.x_new, p, w):
         return PROJECTION_FAILED
+    if is_far_off(at):
+        return COLLAPSED
     y_new = offset(at.x_new, 1)
     for i in range(ny):
         if at.projected[i] != y_new[i]:

@@ -23,7 +23,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.native.kernels import Pointer, integer, offset, size_of, take
+from linkwork.native.kernels import Pointer, integer, size_of, split
 
 # Status of a run, and outcome of a step.
 REACHED = 0  # the last report time
@@ -37,10 +37,27 @@ BLOCK = 4  # vectors are padded with zeros to whole blocks of so many doubles, w
 
 
 class Run(NamedTuple):
-    """Places in the memory of a run; vectors have n components, those without n in their comment one double."""
+    """Places in the memory of a run; vectors have n components, those without n in their comment one double.
+
+    (t, y) is one argument of the derivative; before it there is a gap, so that y is at a whole block.
+    """
 
     n: int
     n_dense: int
+    sizes: Pointer  # BLOCK - 1: n and n_dense, see `open_run`
+    x: Pointer  # 1 + n: (t, y) of the last good state, and its derivative
+    k: Pointer  # n
+    gap: Pointer
+    x_new: Pointer  # 1 + n: the end of the step
+    k_new: Pointer  # n
+    other_gap: Pointer
+    x_inside: Pointer  # 1 + n: a state inside the step
+    projected: Pointer  # n + BLOCK: what `project` returns
+    zeros: Pointer  # n + BLOCK
+    atol: Pointer  # n; infinite for components that do not count
+    F: Pointer  # n_dense n
+    residuals: Pointer  # 3: largest |Psi| before, |Psi| after and |Psi_dot| after projection, so far
+    new_residuals: Pointer  # 3: with those of the step that is tried
     derivative: Pointer  # addresses; project may be 0
     project: Pointer
     step: Pointer
@@ -49,15 +66,6 @@ class Run(NamedTuple):
     n_norm: Pointer
     n_times: Pointer  # report times, the first the initial and the last the final one
     n_stops: Pointer  # times at which a step must end, as pairs: the last double before and the first one after
-    x: Pointer  # 1 + n: (t, y) of the last good state, and its derivative
-    k: Pointer  # n
-    x_new: Pointer  # 1 + n: the end of the step
-    k_new: Pointer  # n
-    x_inside: Pointer  # 1 + n: a state inside the step
-    projected: Pointer  # n + BLOCK: what `project` returns
-    zeros: Pointer  # n + BLOCK
-    atol: Pointer  # n; infinite for components that do not count
-    F: Pointer  # n_dense n
     rtol: Pointer
     min_step: Pointer
     max_step: Pointer
@@ -82,68 +90,16 @@ class Run(NamedTuple):
     row: Pointer  # rows written, and with those of the step that is tried
     new_row: Pointer
     stop: Pointer  # stops behind
-    residuals: Pointer  # 3: largest |Psi| before, |Psi| after and |Psi_dot| after projection, so far
-    new_residuals: Pointer  # 3: with those of the step that is tried
     rest: Pointer
 
 
-def take_state(m: Pointer, n: int) -> tuple[Pointer, Pointer]:
-    """(t, y) with y at a whole block and t just before it, so that both are one argument of the derivative."""
-    x, m = take(m, BLOCK + n)
-    return offset(x, BLOCK - 1), m
+SCALARS = (1,) * (len(Run._fields) - Run._fields.index("derivative") - 1)
 
 
 def places(m: Pointer, n: int, n_dense: int) -> Run:
-    _, m = take(m, BLOCK)  # n and n_dense, see `open_run`; so vectors begin at whole blocks
-    x, m = take_state(m, n)
-    k, m = take(m, n)
-    x_new, m = take_state(m, n)
-    k_new, m = take(m, n)
-    x_inside, m = take_state(m, n)
-    projected, m = take(m, n + BLOCK)
-    zeros, m = take(m, n + BLOCK)
-    atol, m = take(m, n)
-    F, m = take(m, n_dense * n)
-    derivative, m = take(m, 1)
-    project, m = take(m, 1)
-    step, m = take(m, 1)
-    dense, m = take(m, 1)
-    ny, m = take(m, 1)
-    n_norm, m = take(m, 1)
-    n_times, m = take(m, 1)
-    n_stops, m = take(m, 1)
-    rtol, m = take(m, 1)
-    min_step, m = take(m, 1)
-    max_step, m = take(m, 1)
-    error_order, m = take(m, 1)
-    beta, m = take(m, 1)
-    shrink, m = take(m, 1)
-    growth, m = take(m, 1)
-    h, m = take(m, 1)
-    error, m = take(m, 1)
-    outcome, m = take(m, 1)
-    known, m = take(m, 1)
-    failed_inside, m = take(m, 1)
-    started, m = take(m, 1)
-    next_step, m = take(m, 1)
-    last_error, m = take(m, 1)
-    streak, m = take(m, 1)
-    reason, m = take(m, 1)
-    asking, m = take(m, 1)
-    steps, m = take(m, 1)
-    rejected, m = take(m, 1)
-    evaluations, m = take(m, 1)
-    row, m = take(m, 1)
-    new_row, m = take(m, 1)
-    stop, m = take(m, 1)
-    residuals, m = take(m, 3)
-    new_residuals, m = take(m, 3)
-    return Run(
-        n, n_dense, derivative, project, step, dense, ny, n_norm, n_times, n_stops, x, k, x_new, k_new, x_inside,
-        projected, zeros, atol, F, rtol, min_step, max_step, error_order, beta, shrink, growth, h, error,
-        outcome, known, failed_inside, started, next_step, last_error, streak, reason, asking, steps, rejected,
-        evaluations, row, new_row, stop, residuals, new_residuals, m,
-    )  # fmt: skip
+    gap = BLOCK - 1
+    states = (gap, 1 + n, n, gap, 1 + n, n, gap, 1 + n)
+    return Run(n, n_dense, *split(m, (*states, n + BLOCK, n + BLOCK, n, n_dense * n, 3, 3, *SCALARS)))
 
 
 def open_run(m: Pointer) -> Run:

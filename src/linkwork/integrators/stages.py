@@ -15,9 +15,9 @@ import numpy as np
 from linkwork.dense.vectors import copy, dot
 from linkwork.integrators.advance import differentiate, is_finite
 from linkwork.integrators.explicit import Row, Tableau
-from linkwork.integrators.memory import BLOCK, NOT_FINITE, Method, Run, open_run, take_state, write_integer
+from linkwork.integrators.memory import BLOCK, NOT_FINITE, Method, Run, open_run, write_integer
 from linkwork.native import cache, machine
-from linkwork.native.kernels import Pointer, call, integer, kernel, offset, size_of, take
+from linkwork.native.kernels import Pointer, call, integer, kernel, offset, size_of, split, take
 
 OPT = 1  # of the code generator, which has nothing to find out about straight code
 INF = math.inf
@@ -26,7 +26,7 @@ INF = math.inf
 class Stages(NamedTuple):
     """Places in the memory of an explicit method with `count` vectors k_i, s of them the stages of a step."""
 
-    x: Pointer  # count (BLOCK + n): the arguments (t, y) of the k_i, each as `take_state` takes it
+    x: Pointer  # count (BLOCK + n): the arguments (t, y) of the k_i, y at a whole block
     k: Pointer  # count n
     E_k: Pointer  # n: the two parts of the error
     E_low_k: Pointer  # n
@@ -40,16 +40,7 @@ class Stages(NamedTuple):
 
 def places(own: Pointer, n: int, n_dense: int, count: int) -> Stages:
     _, own = take(own, BLOCK)  # count, see `open_stages`; so vectors begin at whole blocks
-    x, own = take(own, count * (BLOCK + n))
-    k, own = take(own, count * n)
-    E_k, own = take(own, n)
-    E_low_k, own = take(own, n)
-    c, own = take(own, count)
-    combine, own = take(own, count + 2 + n_dense)
-    h_n, own = take(own, 2)
-    s, own = take(own, 1)
-    error_uses_new, own = take(own, 1)
-    return Stages(x, k, E_k, E_low_k, c, combine, h_n, s, error_uses_new, own)
+    return Stages(*split(own, (count * (BLOCK + n), count * n, n, n, count, count + 2 + n_dense, 2, 1, 1)))
 
 
 def open_stages(own: Pointer, at: Run) -> Stages:
@@ -58,8 +49,7 @@ def open_stages(own: Pointer, at: Run) -> Stages:
 
 def stage_argument(at: Run, its: Stages, i: int) -> Pointer:
     """Where the argument (t, y) of k_i stands."""
-    x, _ = take_state(offset(its.x, i * (BLOCK + at.n)), at.n)
-    return x
+    return offset(its.x, i * (BLOCK + at.n) + BLOCK - 1)
 
 
 def evaluate_stage(at: Run, its: Stages, i: int, p: Pointer, w: Pointer) -> None:

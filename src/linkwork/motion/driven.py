@@ -30,11 +30,11 @@ from linkwork.equations.place import Place
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
 from linkwork.mechanism import Mechanism
 from linkwork.motion.singular import Instant, between
-from linkwork.native.kernels import Pointer, call, kernel, offset, size_of, take
+from linkwork.native.kernels import Pointer, call, kernel, offset, size_of, split
 from linkwork.native.lowering import Program
 from linkwork.sequences.ldl import Factor
 from linkwork.stabilization import projection
-from linkwork.stabilization.projection import CONVERGED, N_WORK, largest_scaled, project_start, projected
+from linkwork.stabilization.projection import N_WORK, NOT_CONVERGED, largest_scaled, project_start, projected
 from linkwork.system import EPS, Header, System, compile_system, header, scales
 
 Array = NDArray[np.float64]
@@ -74,15 +74,7 @@ class Record(NamedTuple):
 
 
 def record(r: Pointer, n: int, m: int) -> Record:
-    t, r = take(r, 1)
-    q, r = take(r, n)
-    v, r = take(r, n)
-    a, r = take(r, n)
-    lam, r = take(r, m)
-    direction, r = take(r, n)
-    sigma, r = take(r, 1)
-    power, r = take(r, 2)
-    return Record(t, q, v, a, lam, direction, sigma, power, r)
+    return Record(*split(r, (1, n, n, n, m, n, 1, 2)))
 
 
 class State(NamedTuple):
@@ -97,12 +89,7 @@ class State(NamedTuple):
 
 
 def state_of(s: Pointer, width: int) -> State:
-    now, s = take(s, width)
-    step, s = take(s, 1)
-    best, s = take(s, 1)
-    steps, s = take(s, 1)
-    rejected, s = take(s, 1)
-    return State(now, step, best, steps, rejected, s)
+    return State(*split(s, (width, 1, 1, 1, 1)))
 
 
 class Work(NamedTuple):
@@ -116,11 +103,7 @@ class Work(NamedTuple):
 
 
 def work(w: Pointer, n: int, m: int, n_closed: int, width: int) -> Work:
-    trial, w = take(w, width)
-    onto, w = take(w, 2 * n + N_WORK + 4)
-    z, w = take(w, n_closed + n)
-    new, w = take(w, n + m)
-    return Work(trial, onto, z, new, w)
+    return Work(*split(w, (width, 2 * n + N_WORK + 4, n_closed + n, n + m)))
 
 
 def solve(about: Header, p: Pointer, x: Pointer, at: Work) -> bool:
@@ -130,7 +113,7 @@ def solve(about: Header, p: Pointer, x: Pointer, at: Work) -> bool:
     r = record(x, n, m)
     call(about.project, x, p, at.onto, at.rest)
     found = projected(at.onto, 2 * n + N_WORK)
-    if found.status[0] != CONVERGED:
+    if found.status[0] == NOT_CONVERGED:
         return False
     copy(found.state, r.q, n)
     copy(offset(found.state, n), r.v, n)

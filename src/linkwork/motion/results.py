@@ -15,7 +15,7 @@ from linkwork.dense.vectors import copy, largest
 from linkwork.elements.kinds import Columns
 from linkwork.equations.equations import Equations
 from linkwork.errors import UsageError
-from linkwork.native.kernels import Pointer, call, kernel, offset, size_of, take
+from linkwork.native.kernels import Pointer, call, kernel, offset, size_of, split, take
 from linkwork.system import System, header
 from linkwork.trajectory import Run, Table, Trajectory
 
@@ -42,11 +42,7 @@ class Line(NamedTuple):
 
 
 def line(y: Pointer, n_report: int) -> Line:
-    outputs, y = take(y, n_report)
-    gap, y = take(y, 1)
-    rate, y = take(y, 1)
-    log_det, y = take(y, 1)
-    return Line(outputs, gap, rate, log_det, y)
+    return Line(*split(y, (n_report, 1, 1, 1)))
 
 
 class Work(NamedTuple):
@@ -58,9 +54,7 @@ class Work(NamedTuple):
 
 
 def work(w: Pointer, m: int, n_closed: int) -> Work:
-    gaps, w = take(w, 2 * m)
-    closed, w = take(w, n_closed)
-    return Work(gaps, closed, w)
+    return Work(*split(w, (2 * m, n_closed)))
 
 
 @kernel

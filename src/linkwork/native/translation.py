@@ -27,6 +27,7 @@ from linkwork.native.kernels import (
     offset,
     put_integer,
     read_globals,
+    split,
     take,
 )
 
@@ -113,7 +114,7 @@ def _with_native_globals(function: FunctionType) -> FunctionType:
 
 @cache
 def _intrinsics() -> dict[Any, Any]:
-    """`offset`, `take`, `integer`, `put_integer`, `memory_at` and `call` in LLVM IR."""
+    """`offset`, `take`, `split`, `integer`, `put_integer`, `memory_at` and `call` in LLVM IR."""
     from llvmlite import ir
 
     types: Any = import_module("numba.types")
@@ -134,6 +135,17 @@ def _intrinsics() -> dict[Any, Any]:
             return context.make_tuple(builder, signature.return_type, both)
 
         return types.UniTuple(double_p, 2)(double_p, types.int64), codegen
+
+    @intrinsic
+    def native_split(_context: Any, pointer: Any, counts: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            places = [arguments[0]]
+            for k, kind in enumerate(signature.args[1]):
+                count = context.cast(builder, builder.extract_value(arguments[1], k), kind, types.int64)
+                places.append(builder.gep(places[-1], [count]))
+            return context.make_tuple(builder, signature.return_type, places)
+
+        return types.UniTuple(double_p, 1 + len(counts))(double_p, counts), codegen
 
     @intrinsic
     def native_integer(_context: Any, pointer: Any, k: Any) -> Any:
@@ -172,6 +184,7 @@ def _intrinsics() -> dict[Any, Any]:
     return {
         offset: native_offset,
         take: native_take,
+        split: native_split,
         integer: native_integer,
         put_integer: native_put_integer,
         memory_at: native_memory_at,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from linkwork.dense.vectors import copy, largest
 from linkwork.equations.place import Place
-from linkwork.native.kernels import Kernel, Pointer, call, kernel, offset, size_of, take
+from linkwork.native.kernels import Kernel, Pointer, call, kernel, offset, size_of, split, take
 from linkwork.native.lowering import NativeFunction
 from linkwork.system import System, header, scales
 
@@ -44,12 +44,7 @@ class Projected(NamedTuple):
 
 
 def projected(y: Pointer, n: int) -> Projected:
-    state, y = take(y, n)
-    before, y = take(y, 1)
-    gap, y = take(y, 1)
-    rate, y = take(y, 1)
-    status, y = take(y, 1)
-    return Projected(state, before, gap, rate, status, y)
+    return Projected(*split(y, (n, 1, 1, 1, 1)))
 
 
 class Work(NamedTuple):
@@ -63,11 +58,7 @@ class Work(NamedTuple):
 
 
 def work(w: Pointer, n: int, m: int, n_closed: int) -> Work:
-    closed, w = take(w, n_closed)
-    gaps, w = take(w, 2 * m)
-    trial, w = take(w, 1 + n)
-    spare, w = take(w, 1 + n)
-    return Work(closed, gaps, trial, spare, w)
+    return Work(*split(w, (n_closed, 2 * m, 1 + n, 1 + n)))
 
 
 def largest_scaled(x: Pointer, reciprocal: Pointer, count: int) -> float:
@@ -117,15 +108,15 @@ def project(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 
 @kernel
 def measure(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    """The same without correcting anything."""
+    """The same without correcting anything: there is no |Psi| before."""
     about = header(p)
     n, m = about.n_q + about.n_v, about.m
     gaps, scratch = take(w, 2 * m)
     call(about.constraints, x, p, gaps, scratch)
     result = projected(y, n + N_WORK)
     copy(offset(x, 1), result.state, n + N_WORK)
+    result.before[0] = 0.0
     result.gap[0] = largest(gaps, m)
-    result.before[0] = result.gap[0]
     result.rate[0] = largest(offset(gaps, m), m)
     result.status[0] = CONVERGED
 

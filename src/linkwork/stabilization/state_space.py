@@ -35,7 +35,7 @@ from linkwork.integrators.loop import (
     Slice,
     integrate,
 )
-from linkwork.native.kernels import Pointer, call, kernel, memory_at, offset, size_of, take
+from linkwork.native.kernels import Pointer, call, kernel, memory_at, offset, size_of, split
 from linkwork.native.lowering import NativeFunction
 from linkwork.stabilization import projection
 from linkwork.stabilization.projection import (
@@ -69,10 +69,7 @@ class Chart(NamedTuple):
 
 
 def chart_memory(memory: Pointer, n_q: int, m: int, n_chart: int) -> Chart:
-    factor, memory = take(memory, n_chart)
-    moved, memory = take(memory, n_q + m)
-    pivots, memory = take(memory, m)
-    return Chart(factor, moved, pivots, memory)
+    return Chart(*split(memory, (n_chart, n_q + m, m)))
 
 
 class Work(NamedTuple):
@@ -84,9 +81,7 @@ class Work(NamedTuple):
 
 
 def work(w: Pointer, n: int, m: int) -> Work:
-    state, w = take(w, 1 + n + N_WORK)
-    gaps, w = take(w, 2 * m)
-    return Work(state, gaps, w)
+    return Work(*split(w, (1 + n + N_WORK, 2 * m)))
 
 
 def kept_memory(about: Header) -> Pointer:
