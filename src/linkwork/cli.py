@@ -83,7 +83,7 @@ Stabilization = Annotated[str | None, typer.Option(help="What keeps the constrai
 Integrator = Annotated[str | None, typer.Option(help="Method of integration")]
 Motions = Annotated[
     list[Path] | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write .nc, .csv, .png or .svg; repeatable."),
+    typer.Option("--output", "-o", metavar="FILE", help="Write .nc, .csv, .html, .png, .svg or .pdf; repeatable."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
@@ -279,7 +279,7 @@ def plot(
     ] = None,
     against: Annotated[str, typer.Option(metavar="NAME", help="The quantity along the horizontal axis")] = "t",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="A .png or .svg (default FILE.png)")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="A .png, .svg or .pdf (default FILE.png)")
     ] = None,
     show_names: Annotated[
         bool, typer.Option("--names", help="List the quantities of the file and their units.")
@@ -380,6 +380,153 @@ def schema(json: Json = False) -> None:
     print(as_json(json_schema()))
 
 
+Sources = Annotated[list[str], typer.Argument(metavar="MODEL|RESULT...", help="Models, or trajectories .nc, .csv")]
+Source = Annotated[str, typer.Argument(metavar="MODEL|RESULT", help="A model, or a trajectory .nc, .csv")]
+
+
+@app.command()
+def view(
+    sources: Sources,
+    set_: Set = None,
+    t_end: TEnd = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="An .html (default NAME.html)")
+    ] = None,
+    open_: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    json: Json = False,
+) -> None:
+    """Write a page that shows mechanisms moving, with plots; several results stand side by side.
+
+    A model is simulated first, or moved by its drivers if they take all its freedoms.
+    """
+    from linkwork.view.page import check_built, write
+
+    check_built()
+    (file,) = writable([output or Path(_stem(sources[0]) + ".html")], (".html",))
+    motions, end = moved(sources, set_, t_end)
+    names = [motion.name for motion in motions]
+    # results of one model go by their files
+    write(motions, file, names if len(set(names)) == len(names) else [Path(source).name for source in sources])
+    _written(file, json, end)
+    if open_:
+        import webbrowser
+
+        webbrowser.open(file.resolve().as_uri())
+
+
+@app.command()
+def animate(
+    source: Source,
+    set_: Set = None,
+    t_end: TEnd = None,
+    film: Annotated[
+        int | None, typer.Option(metavar="N", help="A strip of N pictures, .png, .svg or .pdf, instead.")
+    ] = None,
+    speed: Annotated[float | None, typer.Option(help="Seconds of motion per second of film")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="A .gif or .mp4 (default NAME.gif)")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Write a film of a mechanism, or a strip of pictures, without a browser."""
+    from linkwork.view.picture import FILMS, check_film, strip, write_film
+    from linkwork.view.plot import SUFFIXES, save
+
+    usual = _stem(source) + (".gif" if film is None else ".png")
+    (file,) = writable([output or Path(usual)], FILMS if film is None else SUFFIXES)
+    check_film(file, film, speed)
+    (motion,), end = moved([source], set_, t_end)
+    if film is None:
+        write_film(motion, file, speed)
+    else:
+        save(strip(motion, film), file)
+    _written(file, json, end)
+
+
+@app.command(cls=WithChoices)
+def report(
+    model: ModelArgument,
+    set_: Set = None,
+    t_end: TEnd = None,
+    formulations: Annotated[
+        str | None, typer.Option("--compare", metavar="all|NAME,...", help="Compare formulations too")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="An .html (default NAME-report.html)")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Write one page about a model, to be read or printed: picture, data, motion, loads, accuracy, equations."""
+    from linkwork.comparison.compare import compare
+    from linkwork.files import write_text
+    from linkwork.lecture.explain import explain
+    from linkwork.motion.check import check
+    from linkwork.view.dossier import html, worth_writing
+    from linkwork.view.report import progress
+
+    (file,) = writable([output or Path(_stem(model) + "-report.html")], (".html",))
+    mechanism = started(model, set_, None, None)
+    checked = check(mechanism)
+    (motion,), end = moved([model], set_, t_end)
+    sheet = explain(mechanism) if worth_writing(checked) else None
+    comparison = None
+    if formulations is not None:
+        names = None if formulations == "all" else [name.strip() for name in formulations.split(",")]
+        with progress(mechanism.name) as step:
+            comparison = compare(mechanism, formulations=names, t_end=t_end, progress=step)
+    options = [f"--set {text}" for text in set_ or ()] + ([] if t_end is None else [f"--t-end {t_end:g}"])
+    command = " ".join(["linkwork report", model, *options])
+    write_text(file, html(mechanism, checked, motion, sheet, comparison, command))
+    _written(file, json, end)
+
+
+def moved(
+    sources: Sequence[str], set_: Sequence[str] | None, t_end: float | None
+) -> tuple[list[Trajectory], Unfinished | None]:
+    """The motions of models and result files; of one that ends early what there is, and why it ended."""
+    from linkwork.resultfile import SUFFIXES
+    from linkwork.trajectory import Trajectory
+
+    motions: list[Trajectory] = []
+    end: Unfinished | None = None
+    for source in sources:
+        if source.lower().endswith(SUFFIXES):
+            motions.append(Trajectory.load(source))
+            continue
+        mechanism = started(source, set_, None, None)
+        try:
+            motions.append(followed(mechanism, partial(usual_analysis(mechanism), t_end=t_end), ()))
+        except Unfinished as early:
+            if early.trajectory is None or not len(early.trajectory.t):
+                raise
+            motions.append(early.trajectory)
+            end = early
+    return motions, end
+
+
+def usual_analysis(mechanism: Model) -> Callable[..., Trajectory]:
+    """What moves a mechanism: its drivers if they take all freedoms, else the forces."""
+    from linkwork.motion.check import check
+    from linkwork.motion.kinematics import kinematics
+    from linkwork.motion.simulate import simulate
+
+    return kinematics if mechanism.drivers and check(mechanism).dof == 0 else simulate
+
+
+def _stem(source: str) -> str:
+    return Path(source).stem.replace(":", "_")
+
+
+def _written(file: Path, json: bool, end: Unfinished | None) -> None:
+    """Say which file was written; an analysis that ended early is then the error."""
+    from linkwork.view.report import as_json
+
+    if end is not None:
+        end.attached["files"] = [str(file)]
+        raise end
+    print(as_json({"files": [str(file)]}) if json else f"written  {file}")
+
+
 def overrides(assignments: Sequence[str] | None) -> dict[str, str]:
     """NAME=VALUE texts as a mapping."""
     values = {}
@@ -414,11 +561,15 @@ def started(model: str, set_: Sequence[str] | None, mode: int | None, keep: Sequ
 
 
 def motion_files(paths: Sequence[Path] | None) -> list[Path]:
-    """Files of trajectories and pictures, which can be written."""
+    """Files of trajectories, pages and pictures, which can be written."""
     from linkwork.resultfile import SUFFIXES
+    from linkwork.view.page import check_built
     from linkwork.view.plot import SUFFIXES as PICTURES
 
-    return writable(paths or (), (*SUFFIXES, *PICTURES))
+    files = writable(paths or (), (*SUFFIXES, ".html", *PICTURES))
+    if any(file.suffix.lower() == ".html" for file in files):
+        check_built()
+    return files
 
 
 def followed(mechanism: Model, analysis: Callable[..., Trajectory], files: Sequence[Path]) -> Trajectory:
@@ -475,7 +626,12 @@ def write(motion: Trajectory, files: Sequence[Path]) -> None:
     failed: list[LinkworkError] = []
     for path in files:
         try:
-            motion.save(path) if path.suffix.lower() in SUFFIXES else save(motion.plot(), path)
+            if path.suffix.lower() in SUFFIXES:
+                motion.save(path)
+            elif path.suffix.lower() == ".html":
+                motion.animate(path)
+            else:
+                save(motion.plot(), path)
         except LinkworkError as error:
             failed.append(error)
     if failed:

@@ -10,6 +10,7 @@ from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
 from linkwork.elements.drivers import Driver
 from linkwork.elements.forces import Force
 from linkwork.elements.joints import Joint
+from linkwork.elements.shapes import Shape
 from linkwork.elements.vectors import Components
 
 
@@ -54,7 +55,7 @@ class Model:
     """Bodies, joints, drivers and forces with the values of their parameters.
 
     Numbers in the elements may be expressions of the parameters; `parameters` gives their values, which can change
-    without anything being compiled again.
+    without anything being compiled again. `shapes` says of some bodies, by name, how they look.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Model:
     simulation: Simulation = Simulation()
     about: About = About()
     notes: tuple[str, ...] = ()
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
 
     def with_start(self, q: Mapping[str, float], v: Mapping[str, float]) -> Model:
         """The same mechanism from another start, q and v by the names of coordinates ("crank.phi").

@@ -94,6 +94,7 @@ class Run:
     singular_positions: tuple[SingularPosition, ...] = ()
     parameters: Mapping[str, float] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
+    scene: Mapping[str, Any] = field(default_factory=dict)  # what a drawing must know, see scene.py
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Run:
@@ -233,7 +234,7 @@ class Trajectory:
     def summary(self) -> dict[str, Any]:
         """Settings, counts, final state and errors, as `linkwork run --json` prints them."""
         account = asdict(self.info)
-        for key in ("constraint_error_position", "constraint_error_velocity"):
+        for key in ("constraint_error_position", "constraint_error_velocity", "scene"):
             del account[key]
         energy = self.energy["kinetic"] + self.energy["potential"]
         any_rows = len(self.t) > 0
@@ -267,6 +268,18 @@ class Trajectory:
 
         return figure(self, names, against)
 
+    def animate(self, path: str | Path, speed: float | None = None) -> None:
+        """Write the moving mechanism: an .html page to play and measure, or a film, .gif or .mp4.
+
+        `speed` is seconds of motion per second of film.
+        """
+        from linkwork.view import page, picture
+
+        if Path(path).suffix.lower() == ".html":
+            page.write([self], path)
+        else:
+            picture.write_film(self, path, speed)
+
     def save(self, path: str | Path) -> None:
         """Write a netCDF-4 (.nc) or CSV (.csv) file, whole or not at all; an old file is replaced."""
         from linkwork.resultfile import save
@@ -287,13 +300,15 @@ class Trajectory:
     def _repr_html_(self) -> str:
         from html import escape
 
+        from linkwork.view.page import built, frame
         from linkwork.view.report import summary_lines
 
         rows = (
             f"<tr><th style='text-align:left'>{escape(what)}</th><td style='text-align:left'>{escape(value)}</td></tr>"
             for what, value in summary_lines(self)
         )
-        return f"<table>{''.join(rows)}</table>"
+        moving = frame(self) if built() and self.info.scene and len(self.t) else ""
+        return f"{moving}<table>{''.join(rows)}</table>"
 
 
 def _fixed(name: str, values: Array, shape: tuple[int, ...]) -> Array:

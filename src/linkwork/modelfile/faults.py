@@ -12,6 +12,7 @@ from linkwork.document import Data, Document, Place
 from linkwork.elements.forces import FORCES
 from linkwork.elements.joints import JOINTS
 from linkwork.elements.motions import MOTIONS
+from linkwork.elements.shapes import SHAPES
 from linkwork.errors import ModelError, did_you_mean
 from linkwork.modelfile import schema
 
@@ -28,6 +29,7 @@ def _keys_allowed(place: Place, data: Data) -> list[str]:
         ("about", "checked"): schema.CheckedEntry,
         ("simulation",): schema.SimulationEntry,
         ("bodies", *around[1:2]): schema.BodyEntry,
+        ("bodies", *around[1:2], "shape"): schema.SHAPE_ENTRIES.get(type_name),
         ("joints", *around[1:2]): schema.JOINT_ENTRIES.get(type_name),
         ("forces", *around[1:2]): schema.FORCE_ENTRIES.get(type_name),
         ("drivers", *around[1:2]): schema.DriverEntry,
@@ -74,7 +76,7 @@ def shape_fault(detail: ErrorDetails, document: Document, before: Place = ()) ->
         place = place[:-1] if kind == "missing" else place
         error = ModelError(f"'{missing}' is missing", "missing-key")
     elif kind == "union_tag_invalid":
-        types: dict[str, Any] = {"joints": JOINTS, "forces": FORCES, "drivers": MOTIONS}
+        types: dict[str, Any] = {"joints": JOINTS, "forces": FORCES, "drivers": MOTIONS, "bodies": SHAPES}
         hint = did_you_mean(str(value.get("type")), types[str(place[0])])
         place = (*place, "type")
         error = ModelError(f"no type '{value.get('type')}'", "unknown-type", value=value.get("type"), suggestion=hint)

@@ -18,6 +18,7 @@ from linkwork.elements.bodies import Ground, PlanarBody
 from linkwork.elements.forces import FORCES, RotationalSpringDamper
 from linkwork.elements.joints import JOINTS
 from linkwork.elements.motions import MOTIONS
+from linkwork.elements.shapes import SHAPES
 from linkwork.model import Simulation
 
 FORMAT = 1
@@ -52,6 +53,7 @@ KINDS = {
     "step": units.TIME,
     "rtol": units.NUMBER_KIND,
     "atol": units.NUMBER_KIND,
+    **dict.fromkeys(("ends", "width", "size", "centre", "corners"), units.LENGTH),
 }
 ROTATIONAL = {
     **KINDS,
@@ -101,11 +103,12 @@ NUMBER_SCHEMA = {"type": ["number", "string"]}
 PAIR_SCHEMA = {"type": "array", "items": NUMBER_SCHEMA, "minItems": 2, "maxItems": 2}
 NUMBER: Any = Annotated[Any, PlainValidator(_number), WithJsonSchema(NUMBER_SCHEMA)]
 PAIR: Any = Annotated[list[NUMBER], pydantic.Field(min_length=2, max_length=2)]
-SHAPES: dict[str, Any] = {
+ROLES: dict[str, Any] = {
     "number": NUMBER,
     "pair": PAIR,
     "list": list[NUMBER],
     "points": dict[str, PAIR],
+    "pairs": Annotated[list[PAIR], pydantic.Field(min_length=2)],
     "point": str,
     "body": str,
     "axis": Annotated[Any, PlainValidator(_axis), WithJsonSchema({"anyOf": [PAIR_SCHEMA, {"type": "string"}]})],
@@ -131,8 +134,10 @@ def keys(cls: type) -> Iterator[tuple[str, str, Field[Any]]]:
                 yield field.name, "body", field
             case "internal" | "follows":
                 yield field.name, "flag", field
-            case "position" | "velocity" | "force":
+            case "position" | "velocity" | "force" | "size" | "centre":
                 yield field.name, "pair", field
+            case "ends" | "corners":
+                yield field.name, "pairs", field
             case "times" | "values":
                 yield field.name, "list", field
             case "points" | "directions":
@@ -152,7 +157,7 @@ def _entry(cls: type, type_name: str | None = None) -> type[Entry]:
     kinds = ROTATIONAL if cls is RotationalSpringDamper else KINDS
     shape: dict[str, Any] = {"type": (Literal[type_name], ...)} if type_name else {}
     for key, role, field in keys(cls):
-        annotation = SHAPES[role]
+        annotation = ROLES[role]
         if kind := kinds.get(key):
             text = kind.name if kind.unit == "1" else f"{kind.name} in {kind.unit}, or with a unit, or a formula"
             annotation = Annotated[annotation, pydantic.Field(description=text, examples=[kind.example])]
@@ -202,7 +207,8 @@ JOINT_ENTRIES = {name: _entry(cls, name) for name, cls in JOINTS.items()}
 FORCE_ENTRIES = {name: _entry(cls, name) for name, cls in FORCES.items()}
 MOTION_ENTRIES = {name: _entry(cls, name) for name, cls in MOTIONS.items()}
 GroundEntry = _entry(Ground)
-BodyEntry = _entry(PlanarBody)
+SHAPE_ENTRIES = {name: _entry(cls, name) for name, cls in SHAPES.items()}
+BodyEntry = create_model("BodyEntry", __base__=_entry(PlanarBody), shape=(_one_of(SHAPE_ENTRIES) | None, None))
 SimulationEntry = _entry(Simulation)
 SECTIONS: dict[str, Any] = {
     "linkwork": (Annotated[Any, WithJsonSchema({"const": FORMAT, "description": "version of the format"})], ...),

@@ -19,6 +19,7 @@ from linkwork.elements.drivers import Driver
 from linkwork.elements.forces import FORCES, RotationalSpringDamper
 from linkwork.elements.joints import JOINTS, Joint, Measure, start_frame
 from linkwork.elements.motions import MOTIONS, Law, Motion, Table
+from linkwork.elements.shapes import SHAPES
 from linkwork.elements.vectors import Components, Scalar
 from linkwork.errors import ModelError, UsageError, did_you_mean
 from linkwork.expressions.evaluation import evaluate, ordered, substitute
@@ -247,6 +248,9 @@ class Translation:
                 for point in value:
                     self.check_name((*at, point))
                 given[field.name] = {k: self.numbers(xy, kinds[key], self.names, (*at, k)) for k, xy in value.items()}
+            elif role == "pairs":
+                rows = (self.numbers(xy, kinds[key], self.names, (*at, k)) for k, xy in enumerate(value))
+                given[field.name] = tuple(rows)
             elif key in schema.OF_MOTION and isinstance(value, list):
                 given[field.name] = self.numbers(value, kinds[key], self.motion_names, at, of_parameters=False)
             elif key in schema.OF_MOTION:
@@ -332,6 +336,11 @@ class Translation:
         forces = [
             self.element(FORCES[force.type], force, ("forces", name), name=name) for name, force in entry.forces.items()
         ]
+        shapes = {
+            name: self.element(SHAPES[body.shape.type], body.shape, ("bodies", name, "shape"))
+            for name, body in entry.bodies.items()
+            if body.shape is not None
+        }
         gravity = self.numbers(entry.gravity, units.ACCELERATION, self.names, ("gravity",))
         simulation = self.simulation()
         self.stop()
@@ -349,4 +358,5 @@ class Translation:
             simulation=simulation,
             about=About(entry.about.title, entry.about.source, checked.model_dump() if checked else {}),
             notes=notes,
+            shapes=shapes,
         )

@@ -24,6 +24,7 @@ from linkwork.motion.initial import find_start
 from linkwork.motion.path import Path
 from linkwork.motion.results import check_memory, report, trajectory
 from linkwork.motion.singular import MOST_TOLD, about_singular, elements_of, name_positions
+from linkwork.scene import scene
 from linkwork.soundness import sound
 from linkwork.trajectory import Run, Table, Trajectory
 
@@ -82,6 +83,7 @@ def kinematics(
         compile_s=ready - began,
         notes=tuple(notes),
         parameters=dict(mechanism.model.parameters),
+        scene=scene(mechanism.model).as_dict(),
     )
     path = Path(driven, times)
 

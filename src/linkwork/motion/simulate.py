@@ -25,6 +25,7 @@ from linkwork.motion.results import check_memory, fill_dynamics, report, traject
 from linkwork.motion.singular import about_singular, name_positions
 from linkwork.motion.stopping import explain_stop
 from linkwork.native.lowering import NativeFunction
+from linkwork.scene import scene
 from linkwork.soundness import sound
 from linkwork.stabilization import projection
 from linkwork.stabilization.projection import N_WORK, measure, project, project_start
@@ -98,6 +99,7 @@ def simulate(
         compile_s=ready - began,
         notes=(*mechanism.notes, *describe_start(mechanism.model, motion.start)),
         parameters=dict(mechanism.model.parameters),
+        scene=scene(mechanism.model).as_dict(),
     )
 
     last, rows = None, []

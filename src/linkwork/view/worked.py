@@ -231,8 +231,12 @@ math[display="block"] {{ margin: 0.8rem 0; overflow-x: auto; overflow-y: hidden;
 
 def page(worked: Worked) -> str:
     """The exercise as a page of HTML that needs nothing else: formulas are MathML."""
-    body = "\n".join(_html_block(block) for block in worked.blocks)
-    return _HTML.format(title=html.escape(worked.title), body=body)
+    return _HTML.format(title=html.escape(worked.title), body=html_blocks(worked.blocks))
+
+
+def html_blocks(blocks: Sequence[Block]) -> str:
+    """Blocks of an exercise as a part of a page."""
+    return "\n".join(_html_block(block) for block in blocks)
 
 
 _html = _inline(mathml, lambda name: f"<code>{html.escape(name)}</code>" if name else "", html.escape)
