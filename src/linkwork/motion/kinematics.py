@@ -24,7 +24,6 @@ from linkwork.motion.initial import find_start
 from linkwork.motion.path import Path
 from linkwork.motion.results import check_memory, report, trajectory
 from linkwork.motion.singular import MOST_TOLD, about_singular, elements_of, name_positions
-from linkwork.scene import scene
 from linkwork.soundness import sound
 from linkwork.trajectory import Run, Table, Trajectory
 
@@ -83,12 +82,11 @@ def kinematics(
         compile_s=ready - began,
         notes=tuple(notes),
         parameters=dict(mechanism.model.parameters),
-        scene=scene(mechanism.model).as_dict(),
     )
     path = Path(driven, times)
 
     def result(status: str, reason: str = "") -> Trajectory:
-        motion = _result(path, loaded, replace(info, status=status, reason=reason))
+        motion = _result(path, mechanism.model, loaded, replace(info, status=status, reason=reason))
         taken = replace(motion.info, integration_s=path.seconds, wall_s=perf_counter() - began)
         return replace(motion, info=taken)
 
@@ -130,7 +128,7 @@ def _explain_stop(model: Model, path: Path, result: Callable[[str, str], Traject
     )
 
 
-def _result(path: Path, loaded: bool, info: Run) -> Trajectory:
+def _result(path: Path, model: Model, loaded: bool, info: Run) -> Trajectory:
     driven, system = path.driven, path.driven.system
     passed = path.find_passed()
     path.continue_multipliers(passed)
@@ -151,7 +149,7 @@ def _result(path: Path, loaded: bool, info: Run) -> Trajectory:
         constraint_error_velocity=0.0,
     )
     work_done = np.column_stack([_integrate(rate, t) for rate in x.power.T])
-    motion = trajectory(system, t, x.q, x.v, x.a, x.lam, work_done, found, info)
+    motion = trajectory(system, t, x.q, x.v, x.a, x.lam, work_done, found, info, model)
     if loaded:
         return motion
     nothing = Table(Columns(), np.empty((len(t), 0)))

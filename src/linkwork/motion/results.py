@@ -15,6 +15,7 @@ from linkwork.dense.vectors import copy, largest
 from linkwork.elements.kinds import Columns
 from linkwork.equations.equations import Equations
 from linkwork.errors import UsageError
+from linkwork.model import Model
 from linkwork.native.kernels import Pointer, call, kernel, offset, size_of, split, take
 from linkwork.system import System, header
 from linkwork.trajectory import Run, Table, Trajectory
@@ -114,7 +115,16 @@ def report(system: System, p: Array, t: Array, q: Array, v: Array, a: Array, lam
 
 
 def trajectory(
-    system: System, t: Array, q: Array, v: Array, a: Array, lam: Array, work_done: Array, found: Report, info: Run
+    system: System,
+    t: Array,
+    q: Array,
+    v: Array,
+    a: Array,
+    lam: Array,
+    work_done: Array,
+    found: Report,
+    info: Run,
+    model: Model,
 ) -> Trajectory:
     """The result of a run; `work_done` are the two columns of work dissipated and supplied."""
     e = system.equations
@@ -132,7 +142,7 @@ def trajectory(
         constraint_error_velocity=float(max(info.constraint_error_velocity, np.max(found.rate, initial=0.0))),
         versions=versions(),
     )
-    return Trajectory(info.model, t, tables, found.gap, found.rate, info)
+    return Trajectory(info.model, t, tables, found.gap, found.rate, info, model)
 
 
 def check_memory(times: Array, equations: Equations) -> None:

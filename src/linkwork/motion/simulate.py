@@ -25,7 +25,6 @@ from linkwork.motion.results import check_memory, fill_dynamics, report, traject
 from linkwork.motion.singular import about_singular, name_positions
 from linkwork.motion.stopping import explain_stop
 from linkwork.native.lowering import NativeFunction
-from linkwork.scene import scene
 from linkwork.soundness import sound
 from linkwork.stabilization import projection
 from linkwork.stabilization.projection import N_WORK, measure, project, project_start
@@ -99,7 +98,6 @@ def simulate(
         compile_s=ready - began,
         notes=(*mechanism.notes, *describe_start(mechanism.model, motion.start)),
         parameters=dict(mechanism.model.parameters),
-        scene=scene(mechanism.model).as_dict(),
     )
 
     last, rows = None, []
@@ -166,6 +164,7 @@ def _gains(stabilization: str, alpha: float | None, beta: float | None) -> tuple
 class Motion:
     """A motion ready to be integrated: compiled equations, start values and right-hand side."""
 
+    model: Model
     how: Choice
     system: System
     start: Start
@@ -201,7 +200,7 @@ class Motion:
             header["formulation"] = FORMULATIONS[how.formulation].kernel.address
             header["tolerance"] = _rank_tolerance(start.place)
         p = system.p(start.place, how.alpha, how.beta, given=header)
-        return Motion(how, system, start, derivative, dynamics, p, header)
+        return Motion(mechanism.model, how, system, start, derivative, dynamics, p, header)
 
     def slices(self, times: Array, method: Settings) -> Iterator[Slice]:
         """The motion, piece by piece."""
@@ -242,7 +241,7 @@ class Motion:
             notes=(*info.notes, *told),
             wall_s=perf_counter() - began,
         )
-        return trajectory(s, t, q, v, a, lam, rows[:, n:], found, info)
+        return trajectory(s, t, q, v, a, lam, rows[:, n:], found, info, self.model)
 
 
 def _check_massless(place: Place, formulation: str) -> None:
