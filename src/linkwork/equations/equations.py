@@ -6,7 +6,7 @@ Psi_dot = Psi_q v + Psi_t        Psi_ddot = Psi_q a - gamma
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -104,6 +104,12 @@ class Equations:
             named = tuple(PREFIXES.get(kind, "") + name for name in outputs)
             columns[kind] = Columns(tuple(outputs), named, tuple(output.unit for output in outputs.values()))
         return columns
+
+    @cached_property
+    def lengths(self) -> dict[str, NDArray[np.bool_]]:
+        """Which of q, v and the rows of Psi are lengths."""
+        things: dict[str, Sequence[Coordinate | Row]] = {"q": self.coordinates, "v": self.velocities, "rows": self.rows}
+        return {name: np.array([x.kind == "length" for x in own], dtype=np.bool_) for name, own in things.items()}
 
     @cached_property
     def turning(self) -> NDArray[np.bool_]:

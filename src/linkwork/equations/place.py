@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.dense.rank import Rank, decide_rank
-from linkwork.elements.kinds import Coordinate
 from linkwork.equations.equations import TIME, Equations, Row
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr
@@ -116,24 +115,25 @@ class Place:
     def length(self) -> float:
         """A length of the mechanism: the longest arm at which a turn moves a joint, else how far its bodies spread."""
         e = self.equations
-        shifts = np.array([row.kind == "length" for row in e.rows], dtype=bool)
-        spots = np.array([x for c, x in zip(e.coordinates, self.q, strict=True) if c.kind == "length"])
-        arm = float(np.max(np.abs(self.Psi_q[shifts][:, e.turning]), initial=0.0))
-        far = float(np.max(np.abs(spots), initial=0.0))
+        arm = float(np.max(np.abs(self.Psi_q[e.lengths["rows"]][:, e.turning]), initial=0.0))
+        far = float(np.max(np.abs(self.q[e.lengths["q"]]), initial=0.0))
         return max(arm or far, FAR * far) or 1.0
+
+    def _scale(self, kind: str) -> Array:
+        return np.where(self.equations.lengths[kind], self.length, 1.0)
 
     @cached_property
     def row_scale(self) -> Array:
         """By what the rows of Psi are measured: the length of the mechanism, a radian, one."""
-        return _scale(self.equations.rows, self.length)
+        return self._scale("rows")
 
     @cached_property
     def q_scale(self) -> Array:
-        return _scale(self.equations.coordinates, self.length)
+        return self._scale("q")
 
     @cached_property
     def v_scale(self) -> Array:
-        return _scale(self.equations.velocities, self.length)
+        return self._scale("v")
 
     def scaled_jacobian(self, weights: Weights, kept: Sequence[int] = ()) -> tuple[Array, Array]:
         """Psi_q W^-1/2 and W^-1/2, without the columns `kept`.
@@ -186,7 +186,3 @@ def _dense(entries: Mapping[tuple[int, int], Expr], values: Array, shape: tuple[
     if entries:
         matrix[tuple(np.array(list(entries)).T)] = values
     return matrix
-
-
-def _scale(things: Sequence[Coordinate] | Sequence[Row], length: float) -> Array:
-    return np.array([length if x.kind == "length" else 1.0 for x in things])
