@@ -9,8 +9,8 @@ from math import atan2, hypot
 from pathlib import Path
 
 from linkwork.assembly.modes import Mode, Modes
-from linkwork.elements.bodies import Body, PlanarBody
-from linkwork.elements.joints import PointPair
+from linkwork.elements.bodies import Body, Ground
+from linkwork.elements.pairs import PointPair
 from linkwork.elements.vectors import Components, Vector
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ZERO, constant, symbol
@@ -122,10 +122,10 @@ def sketch(mode: Mode, model: Model) -> Sketch:
 
 def _spot(model: Model, mode: Mode, body: Body, s: Components) -> Spot:
     point = Vector(s)
-    if isinstance(body, PlanarBody):
+    if not isinstance(body, Ground):
         q = [constant(mode.q[c.name]) for c in body.coordinates]
-        point = body.frame(q, [ZERO] * len(q)).point(s)
-    x, y = evaluate(point, {symbol(name): value for name, value in model.parameters.items()})
+        point = body.frame(q, [ZERO] * len(body.velocities)).point(s)
+    x, y, *_ = evaluate(point, {symbol(name): value for name, value in model.parameters.items()})
     return x, y
 
 
