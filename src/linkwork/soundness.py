@@ -195,7 +195,7 @@ class _Checks:
             moments = [self.value(x) for x in own]
             if mass == 0 or 0 in moments:
                 what = "mass" if mass == 0 else "inertia"
-                yield f"body '{body.name}' has no {what}: only formulations for singular M accept it [zero-mass]"
+                yield f"body '{body.name}' has no {what}: formulations that need a regular M refuse it [zero-mass]"
                 continue
             radius = float(np.sqrt(max(moments) / mass))
             reach = max((float(np.hypot.reduce([self.value(x) for x in s])) for s in body.points.values()), default=0.0)
