@@ -22,6 +22,7 @@ Code: TypeAlias = Mapping[str, Callable[[Array], Array]]
 
 INVOLVED = 1e-6  # of a unit vector: a component below is rounding
 REGULAR = 1e-12  # smallest eigenvalue of M, scaled to a unit diagonal, that is not rounding
+OFF = 1e-2  # of the scale of a coordinate: a position off the constraints that is still near
 FAR = 1e-3  # of the distance from the origin: no length of a mechanism counts as smaller, its digits would be lost
 
 
@@ -170,6 +171,14 @@ class Place:
         """Decided in the metric of M^-1, rows scaled to length one."""
         values = np.linalg.svd(self._unit_rows, compute_uv=False) if self._unit_rows.size else np.zeros(0)
         return decide_rank(np.append(values, np.zeros(len(self.Psi) - len(values))))
+
+    @cached_property
+    def is_redundant_only_here(self) -> bool:
+        """Whether rows depend on others only where the joints are closed, as in an overconstrained linkage."""
+        if self.rank.rank == len(self.Psi):
+            return False
+        away = OFF * np.random.default_rng(0).normal(size=len(self.v))
+        return self.moved(self.v_scale * away).rank.rank > self.rank.rank
 
     @cached_property
     def dependent(self) -> tuple[Row, ...]:

@@ -29,7 +29,7 @@ from linkwork.soundness import sound
 from linkwork.stabilization import projection
 from linkwork.stabilization.projection import N_WORK, measure, project, project_start
 from linkwork.stabilization.state_space import integrate_on_charts
-from linkwork.system import Form, System, repetitions
+from linkwork.system import EPS, EPS_FRAGILE, Form, System, repetitions
 from linkwork.trajectory import Run, Trajectory
 
 Array = NDArray[np.float64]
@@ -193,13 +193,14 @@ class Motion:
         derivative, dynamics = _right_sides(system, how.formulation)
         for kernel in (project, measure):
             _ = kernel.address  # compiled or loaded here, not within the measured integration
+        eps = EPS_FRAGILE if start.place.is_redundant_only_here else EPS
         header: dict[str, float] = {"dynamics": dynamics.address, "derivative": derivative.address}
         if how.formulation in SEQUENCES:
-            header["repetitions"] = repetitions(start.place.rank.smallest)
+            header["repetitions"] = repetitions(start.place.rank.smallest, eps) + (2 if not given.has_mass else 0)
         else:
             header["formulation"] = FORMULATIONS[how.formulation].kernel.address
             header["tolerance"] = _rank_tolerance(start.place)
-        p = system.p(start.place, how.alpha, how.beta, given=header)
+        p = system.p(start.place, how.alpha, how.beta, given=header, eps=eps)
         return Motion(mechanism.model, how, system, start, derivative, dynamics, p, header)
 
     def slices(self, times: Array, method: Settings) -> Iterator[Slice]:
@@ -247,7 +248,8 @@ class Motion:
 def _check_massless(place: Place, formulation: str) -> None:
     """ModelError where the formulation cannot do with a singular M."""
     others = would_do(regular_mass=False)
-    if formulation in others:
+    determined = np.linalg.matrix_rank(np.vstack([place.M, place.Psi_q]) * place.v_scale) == len(place.v)
+    if formulation in others or (formulation in SEQUENCES and determined):
         return
     diagonal = zip(place.equations.velocities, np.diag(place.M), strict=True)
     without = next((c for c, inertia in diagonal if inertia <= 0.0), None)
