@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dense.rank import Rank, decide_rank
+from linkwork.dense.rank import Rank, check_finite, decide_rank
 from linkwork.elements.kinds import Coordinate
 from linkwork.equations.equations import TIME, Equations, Row
 from linkwork.expressions.evaluation import evaluate
@@ -93,6 +93,11 @@ class Place:
     def gamma(self) -> Array:
         return np.array(evaluate(self.equations.gamma, self.values), dtype=float)
 
+    @cached_property
+    def is_finite(self) -> bool:
+        """Whether constraints, Jacobian and inertia have values here, as decompositions need them."""
+        return all(np.all(np.isfinite(x)) for x in (self._gaps, self._linear))
+
     def moved(self, dx: Array) -> Place:
         return replace(self, q=self._run("retract", self.q, dx))
 
@@ -105,7 +110,8 @@ class Place:
         diagonal = np.diag(self.M)
         if not np.all(diagonal > 0.0):
             return False
-        scaled = self.M / np.sqrt(np.outer(diagonal, diagonal))
+        root = np.sqrt(diagonal)
+        scaled = self.M / root[:, None] / root
         return not np.any(scaled - np.diag(np.diag(scaled))) or bool(np.linalg.eigvalsh(scaled)[0] > REGULAR)
 
     @cached_property
@@ -142,7 +148,9 @@ class Place:
             root[free] = np.linalg.inv(np.linalg.cholesky(self.M[np.ix_(free, free)])).T
         else:
             root = np.diag(self.v_scale)[:, free]
-        return self.Psi_q @ root, root
+        J = self.Psi_q @ root
+        check_finite(J)
+        return J, root
 
     @cached_property
     def singular_vectors(self) -> tuple[Array, Array]:

@@ -337,7 +337,7 @@ class Translation:
         self.stop()
         checked = entry.about.checked
         return Model(
-            name=entry.name or Path(self.document.file).stem,
+            name=entry.name or Path(self.document.file).stem.encode(errors="backslashreplace").decode(),
             bodies=tuple(body for body in self.bodies.values() if isinstance(body, PlanarBody)),
             joints=tuple(self.joints.values()),
             drivers=tuple(driver for driver in drivers if driver is not None),
