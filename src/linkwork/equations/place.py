@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dense.rank import Rank, decide_rank
+from linkwork.dense.rank import Rank, check_finite, decide_rank
 from linkwork.equations.equations import TIME, Equations, Row
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr
@@ -93,6 +93,11 @@ class Place:
     def gamma(self) -> Array:
         return np.array(evaluate(self.equations.gamma, self.values), dtype=float)
 
+    @cached_property
+    def is_finite(self) -> bool:
+        """Whether constraints, Jacobian and inertia have values here, as decompositions need them."""
+        return all(np.all(np.isfinite(x)) for x in (self._gaps, self._linear))
+
     def moved(self, dx: Array) -> Place:
         return replace(self, q=self._run("retract", self.q, dx))
 
@@ -110,7 +115,8 @@ class Place:
         diagonal = np.diag(self.M)
         if self.is_diagonal or not np.all(diagonal > 0.0):
             return bool(np.all(diagonal > 0.0))
-        return bool(np.linalg.eigvalsh(self.M / np.sqrt(np.outer(diagonal, diagonal)))[0] > REGULAR)
+        root = np.sqrt(diagonal)
+        return bool(np.linalg.eigvalsh(self.M / root[:, None] / root)[0] > REGULAR)
 
     @cached_property
     def length(self) -> float:
@@ -149,7 +155,9 @@ class Place:
         else:
             root = np.zeros((len(self.v), len(free)))
             root[free] = np.linalg.inv(np.linalg.cholesky(self.M[np.ix_(free, free)])).T
-        return self.Psi_q @ root, root
+        J = self.Psi_q @ root
+        check_finite(J)
+        return J, root
 
     @cached_property
     def _unit_rows(self) -> Array:

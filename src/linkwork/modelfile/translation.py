@@ -362,7 +362,7 @@ class Translation:
                 for point in value:
                     self.check_name((*at, point))
                 given[field.name] = {k: self.numbers(xy, kinds[key], self.names, (*at, k)) for k, xy in value.items()}
-            elif role == "pairs":
+            elif role == "vectors":
                 rows = (self.numbers(xy, kinds[key], self.names, (*at, k)) for k, xy in enumerate(value))
                 given[field.name] = tuple(rows)
             elif key in schema.OF_MOTION and isinstance(value, list):
@@ -465,7 +465,7 @@ class Translation:
         self.stop()
         checked = entry.about.checked
         return Model(
-            name=entry.name or Path(self.document.file).stem,
+            name=entry.name or Path(self.document.file).stem.encode(errors="backslashreplace").decode(),
             bodies=tuple(body for body in self.bodies.values() if not isinstance(body, Ground)),
             joints=tuple(self.joints.values()),
             drivers=tuple(driver for driver in drivers if driver is not None),

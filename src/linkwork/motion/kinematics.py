@@ -30,6 +30,7 @@ from linkwork.trajectory import Run, Table, Trajectory
 Array = NDArray[np.float64]
 
 
+@np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def kinematics(
     model: Model | Mechanism,
     *,
@@ -55,7 +56,8 @@ def kinematics(
     check_memory(times, mechanism.equations)
     check_driving(mechanism.model, mechanism.equations, assemble)
     system = Driven.stated(mechanism)
-    start = find_start(system.start(), "unit", any_distance=assemble)
+    given = system.start()
+    start = find_start(replace(given, v=0.0 * given.v), "unit", any_distance=assemble)
     rank = start.place.rank
     if rank.rank < system.n_v:
         raise explain_singular_start(start.place)
@@ -63,7 +65,7 @@ def kinematics(
 
     inertia = np.diag(mechanism.place().M)
     loaded = bool(np.any(inertia > 0.0) or mechanism.model.forces)
-    moved = replace(start, given=replace(start.given, v=start.place.v))  # velocities follow from the drivers
+    moved = replace(start, given=replace(given, v=start.place.v))  # velocities follow from the drivers
     notes = [note for note in mechanism.notes if not note.endswith("[zero-mass]")]
     notes += describe_start(mechanism.model, moved)
     if not loaded:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Literal, TypeAlias, cast
@@ -43,6 +43,7 @@ NEAR_SINGULAR = 1e-5  # of the largest singular value: the most that counts as z
 ABOVE_ZERO = 1e-3  # of the smallest singular value at the start: what counts as zero is below
 
 
+@np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def simulate(
     model: Model | Mechanism,
     *,
@@ -60,6 +61,7 @@ def simulate(
     max_steps: int = MOST_STEPS,
     weights: Weights = "mass",
     assemble: bool = False,
+    keep: Sequence[str] = (),
     progress: Callable[[float, float], None] | None = None,
 ) -> Trajectory:
     """The motion of a mechanism from its start values to t_end.
@@ -67,7 +69,8 @@ def simulate(
     Arguments that are None are taken from the model; atol is then not looser than an rtol that is given. `q` and `v`
     are other start values by the names of coordinates; constants that joints take from the start position stay those of
     the model. `step` is the time between report times; the integrator chooses its own steps. `alpha` and `beta` are the
-    gains of Baumgarte's stabilization, per second. A run that has tried `max_steps` steps or a few more stops.
+    gains of Baumgarte's stabilization, per second. Start values of the coordinates `keep` are not corrected. A run
+    that has tried `max_steps` steps or a few more stops.
     `progress` is called with the finished fraction and the time reached.
     """
     began = perf_counter()
@@ -82,7 +85,7 @@ def simulate(
     times = report_times(0.0, settings.t_end, settings.step)
     check_memory(times, mechanism.equations)
     how = Choice(formulation, stabilization, *_gains(stabilization, alpha, beta))
-    motion = Motion.begin(mechanism, how, weights, assemble, q, v)
+    motion = Motion.begin(mechanism, how, weights, assemble, keep, q, v)
     ready = perf_counter()
     info = Run(
         model=mechanism.model.name,
@@ -179,6 +182,7 @@ class Motion:
         how: Choice,
         weights: Weights,
         assemble: bool,
+        keep: Sequence[str],
         q: Mapping[str, float] | None,
         v: Mapping[str, float] | None,
     ) -> Motion:
@@ -189,7 +193,7 @@ class Motion:
             _check_massless(given, how.formulation)
             system = mechanism.system(how.form, False, charts, baumgarte)
             given = restart(system.start(), q, v)
-        start = find_start(given, weights, any_distance=assemble)
+        start = find_start(given, weights, any_distance=assemble, keep=keep)
         derivative, dynamics = _right_sides(system, how.formulation)
         for kernel in (project, measure):
             _ = kernel.address  # compiled or loaded here, not within the measured integration
