@@ -79,6 +79,9 @@ TEnd = Annotated[float | None, typer.Option(help="End of the motion, s")]
 Step = Annotated[float | None, typer.Option(help="Distance of report times, s")]
 Rtol = Annotated[float | None, typer.Option(help="Relative tolerance")]
 Atol = Annotated[float | None, typer.Option(help="Absolute tolerance")]
+MaxStep = Annotated[
+    float | None, typer.Option(help="Longest step, s; by default 8 report steps where forces switch on the state")
+]
 Stabilization = Annotated[str | None, typer.Option(help="What keeps the constraints")]
 Integrator = Annotated[str | None, typer.Option(help="Method of integration")]
 Motions = Annotated[
@@ -248,6 +251,7 @@ def run(
     beta: Annotated[float | None, typer.Option(help="Baumgarte's gain of position errors, 1/s")] = None,
     integrator: Integrator = None,
     max_steps: Annotated[int | None, typer.Option(metavar="N", help="How many steps may be tried")] = None,
+    max_step: MaxStep = None,
     weights: Weights = "mass",
     assemble: Assemble = False,
     mode: Mode = None,
@@ -261,7 +265,7 @@ def run(
     options = {
         **{"t_end": t_end, "step": step, "rtol": rtol, "atol": atol, "formulation": formulation},
         **{"stabilization": stabilization, "alpha": alpha, "beta": beta, "integrator": integrator},
-        "max_steps": max_steps,
+        **{"max_steps": max_steps, "max_step": max_step},
     }
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     files = motion_files(output)
@@ -312,6 +316,7 @@ def compare(
     t_end: TEnd = None,
     rtol: Rtol = None,
     atol: Atol = None,
+    max_step: MaxStep = None,
     output: Annotated[
         list[Path] | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write a report, .html or .md; repeatable."),
@@ -327,7 +332,10 @@ def compare(
 
     if csv and json:
         raise UsageError("--csv and --json exclude each other", "usage")
-    options = {"integrator": integrator, "stabilization": stabilization, "t_end": t_end, "rtol": rtol, "atol": atol}
+    options = {
+        **{"integrator": integrator, "stabilization": stabilization, "max_step": max_step},
+        **{"t_end": t_end, "rtol": rtol, "atol": atol},
+    }
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     names = None if formulations == "all" else [name.strip() for name in formulations.split(",")]
     files = writable(output or (), SUFFIXES)
