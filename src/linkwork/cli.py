@@ -80,9 +80,12 @@ Keep = Annotated[
     Texts, Option(metavar="NAME", help="A coordinate, such as crank.phi, that keeps its start value; repeatable.")
 ]
 TEnd = Annotated[float | None, Option(help="End of the motion, s")]
-Step = Annotated[float | None, Option(help="Distance of report times, s")]
+Step = Annotated[float | None, Option(help="Time between report times, s")]
 Rtol = Annotated[float | None, Option(help="Relative tolerance")]
 Atol = Annotated[float | None, Option(help="Absolute tolerance")]
+MaxStep = Annotated[
+    float | None, Option(help="Longest step, s; by default 8 report steps where forces switch on the state")
+]
 Stabilization = Annotated[str | None, Option(help="What keeps the constraints")]
 Integrator = Annotated[str | None, Option(help="Method of integration")]
 Motions = Annotated[Files, _output("Write .nc, .csv, .html, .png, .svg or .pdf; repeatable.")]
@@ -242,6 +245,7 @@ def run(
     beta: Annotated[float | None, Option(help="Baumgarte's gain of position errors, 1/s")] = None,
     integrator: Integrator = None,
     max_steps: Annotated[int | None, Option(metavar="N", help="How many steps may be tried")] = None,
+    max_step: MaxStep = None,
     weights: Weights = "mass",
     assemble: Assemble = False,
     mode: Mode = None,
@@ -252,8 +256,10 @@ def run(
     """Simulate a model. End, step and tolerances are those of the model unless given."""
     from linkwork.motion.simulate import simulate
 
-    settings = _given(t_end=t_end, step=step, rtol=rtol, atol=atol, alpha=alpha, beta=beta, max_steps=max_steps)
-    methods = _given(formulation=formulation, stabilization=stabilization, integrator=integrator)
+    settings = _given(t_end=t_end, step=step, rtol=rtol, atol=atol, max_steps=max_steps, max_step=max_step)
+    methods = _given(
+        formulation=formulation, stabilization=stabilization, integrator=integrator, alpha=alpha, beta=beta
+    )
     files = motion_files(output)
     mechanism = started(model, set_, mode, keep)
     how = {"weights": _weights(weights), "assemble": assemble, "keep": keep or ()}
@@ -298,6 +304,7 @@ def compare(
     t_end: TEnd = None,
     rtol: Rtol = None,
     atol: Atol = None,
+    max_step: MaxStep = None,
     output: Annotated[Files, _output("Write a report, .html or .md; repeatable.")] = None,
     csv: Annotated[bool, Option("--csv", help="Print the rows as CSV and nothing else.")] = False,
     json: Json = False,
@@ -311,6 +318,7 @@ def compare(
     if csv and json:
         raise UsageError("--csv and --json exclude each other", "usage")
     given = _given(integrator=integrator, stabilization=stabilization, t_end=t_end, rtol=rtol, atol=atol)
+    given |= _given(max_step=max_step)
     files = writable(output or (), SUFFIXES)
     mechanism = load(model, overrides(set_))
     with progress(mechanism.name) as moved:

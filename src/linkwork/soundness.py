@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.elements.bodies import PlanarBody, SpatialBody
 from linkwork.elements.drivers import Driver
@@ -28,8 +27,9 @@ from linkwork.elements.spatial import (
 )
 from linkwork.errors import ModelError
 from linkwork.expressions.derivatives import directional
-from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered
+from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import ONE, Expr, cos, symbol
+from linkwork.expressions.switching import crossings, sampled, switch
 from linkwork.model import Model
 
 TIME = symbol("t")
@@ -252,24 +252,20 @@ def law_faults(law: Expr, given: tuple[tuple[Expr, float], ...], t_end: float) -
     Value and speed are to be continuous wherever an operation switches or divides, and the acceleration finite.
     """
 
-    def at(f: Expr, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        with np.errstate(all="ignore"):
-            result = evaluate([f], {**dict(given), TIME: t}, numpy_arithmetic())[0]
-        return np.broadcast_to(np.asarray(result, dtype=float), t.shape)
-
     switches = [g for node in ordered([law]) if (g := _switch(node)) is not None]
     t = np.linspace(0, t_end, 4001)
-    times = [time for g in switches for time in _crossings(partial(at, g), t)]
+    times = [time for g in switches for time in crossings(sampled(g, TIME, dict(given)), t)]
     speed = directional([law], {TIME: ONE})[0]
     for what, f in (("value", law), ("speed", speed), ("acceleration", directional([speed], {TIME: ONE})[0])):
-        values = at(f, t)
+        at = sampled(f, TIME, dict(given))
+        values = at(t)
         if not np.isfinite(values).all():
             first = t[~np.isfinite(values)][0]
             return [(f"the {what} is not finite at t = {first:.6g}", "motion-not-finite", "", "")]
         for time in times if what != "acceleration" else ():
             # Across a jump the difference is not the mean of the differences before and after; elsewhere it is.
             h = 1e-9 * t_end
-            before, jump, after = np.diff(at(f, time + h * np.array([-3.0, -1.0, 1.0, 3.0])))
+            before, jump, after = np.diff(at(time + h * np.array([-3.0, -1.0, 1.0, 3.0])))
             if not np.isfinite(jump):
                 return [(f"the {what} is not finite at t = {time:.6g}", "motion-not-finite", "", "")]
             if abs(jump - 0.5 * (before + after)) > 1e-8 * (np.ptp(values) + abs(values[0])):
@@ -304,25 +300,9 @@ def _are_parallel(a: NDArray[np.float64], b: NDArray[np.float64]) -> bool:
 
 
 def _switch(node: Expr) -> Expr | None:
-    """The expression at whose zeros an operation may jump or bend."""
-    if node.op in ("lt", "le", "min", "max"):
-        return node.args[0] - node.args[1]
-    if node.op in ("sign", "abs", "atan2"):
-        return node.args[0]
+    """The expression at whose zeros an operation may jump or bend, poles and turning points of roots included."""
     if node.op == "div":
         return node.args[1]
     if node.op in ("asin", "acos", "sqrt", "pow"):  # where the argument turns back, as in asin(sin(t))
         return directional([node.args[0]], {TIME: ONE})[0]
-    return cos(node.args[0]) if node.op == "tan" else None
-
-
-def _crossings(g: Callable[[NDArray[np.float64]], NDArray[np.float64]], t: NDArray[np.float64]) -> Iterator[float]:
-    """Times within the grid at which g changes sign, by bisection."""
-    signs = np.sign(g(t))
-    for k in np.flatnonzero(signs[:-1] != signs[1:])[:1000]:
-        a, b, left = t[k], t[k + 1], signs[k]
-        for _ in range(60):
-            middle = 0.5 * (a + b)
-            a, b = (middle, b) if np.sign(g(np.array([middle])))[0] == left else (a, middle)
-        if 0 < b < t[-1]:
-            yield float(b)
+    return cos(node.args[0]) if node.op == "tan" else switch(node)

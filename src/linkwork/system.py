@@ -127,6 +127,7 @@ class System:
     align         what close returns -> (t, q, v changed): the same for Psi_dot = 0, with that factor
     chart         (t, q) -> factor of Psi_q W^-1 Psi_q^T, and Psi_q, for corrections at other positions nearby:
     shift, push   (chart, q, Psi) -> q moved by dx = -W^-1 Psi_q^T (..)^-1 Psi, (chart, v, Psi_dot) -> v changed alike
+    switches      (t, q, v) -> functions at whose zeros forces or drivers switch; only if there are any
     report        (t, q, v, a, lam) -> kinetic and potential energy and the named outputs
     refine, watch, power    of driven mechanisms, see motion/driven.py
     start         parameters -> q and v as the model states them
@@ -367,6 +368,8 @@ def compile_system(
         solution = dict(zip((*range(first, first + n), *range(n_y, n_y + m)), (*e.a, *e.lam), strict=True))
         again = Again(REPETITIONS, solution, dict(enumerate(rates(improve([*e.a, *e.lam])), start=first)))
         programs.append(Program("dynamics", (TIME, *e.q, *e.v, *WORK), outputs, "derivative", n_y, again))
+    if e.switches:
+        programs.append(Program("switches", (TIME, *e.q, *e.v), e.switches))
     if charts:
         programs += _charts(e)
     if more is not None:

@@ -16,8 +16,9 @@ from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, 
 from linkwork.formulations import FORMULATIONS, NAMES, SEQUENCES, right_side, would_do
 from linkwork.integrators.explicit import INTEGRATORS
 from linkwork.integrators.loop import REACHED, RUNNING, Settings, Slice, integrate, report_times
+from linkwork.integrators.memory import SAMPLES
 from linkwork.mechanism import Mechanism, prepare
-from linkwork.model import Model
+from linkwork.model import Model, Simulation
 from linkwork.motion.check import describe_start
 from linkwork.motion.initial import Start, find_start, restart
 from linkwork.motion.passing import find_singular
@@ -38,6 +39,7 @@ Stabilization: TypeAlias = Literal["projection", "state-space", "baumgarte", "no
 STABILIZATIONS = ("projection", "state-space", "baumgarte", "none")
 WITH_STATE_SPACE = ("coordinate-partitioning", "qr", "svd")
 GAIN = 10.0  # 1/s, of Baumgarte's stabilization unless given
+LEAST_STEPS = 50  # of a run whose forces switch on the state
 MOST_STEPS = 2_000_000  # tried in one run unless more are allowed: a minute or so of a small mechanism
 NEAR_SINGULAR = 1e-5  # of the largest singular value: the most that counts as zero during a motion
 ABOVE_ZERO = 1e-3  # of the smallest singular value at the start: what counts as zero is below
@@ -59,6 +61,7 @@ def simulate(
     beta: float | None = None,
     integrator: str = "dop853",
     max_steps: int = MOST_STEPS,
+    max_step: float | None = None,
     weights: Weights = "mass",
     assemble: bool = False,
     keep: Sequence[str] = (),
@@ -70,7 +73,8 @@ def simulate(
     are other start values by the names of coordinates; constants that joints take from the start position stay those of
     the model. `step` is the time between report times; the integrator chooses its own steps. `alpha` and `beta` are the
     gains of Baumgarte's stabilization, per second. Start values of the coordinates `keep` are not corrected. A run
-    that has tried `max_steps` steps or a few more stops.
+    that has tried `max_steps` steps or a few more stops. No step is longer than `max_step`; see `_longest_step` for
+    what holds without it.
     `progress` is called with the finished fraction and the time reached.
     """
     began = perf_counter()
@@ -81,7 +85,8 @@ def simulate(
     check_choice("integrator", integrator, INTEGRATORS)
     if max_steps < 1:
         raise UsageError(f"max_steps = {max_steps} leaves no step to try", "bad-max-steps")
-    method = Settings(INTEGRATORS[integrator], settings.rtol, settings.atol)
+    longest = _longest_step(mechanism, settings) if max_step is None else max_step
+    method = Settings(INTEGRATORS[integrator], settings.rtol, settings.atol, max_step=longest)
     times = report_times(0.0, settings.t_end, settings.step)
     check_memory(times, mechanism.equations)
     how = Choice(formulation, stabilization, *_gains(stabilization, alpha, beta))
@@ -153,6 +158,17 @@ class Choice:
         return cast(Form, self.formulation) if self.formulation in SEQUENCES else "terms"
 
 
+def _longest_step(mechanism: Mechanism, settings: Simulation) -> float:
+    """Without limit, unless forces switch on the state: then so long that what switches is looked at SAMPLES times.
+
+    So it is seen as often as the user sees the motion, at the distance of report times, and at 400 times at least. A
+    free body, which any step follows exactly, would otherwise touch something and leave it within one step.
+    """
+    if not mechanism.equations.switches:
+        return np.inf
+    return min(SAMPLES * settings.step, settings.t_end / LEAST_STEPS)
+
+
 def _gains(stabilization: str, alpha: float | None, beta: float | None) -> tuple[float, float]:
     for name, gain in (("alpha", alpha), ("beta", beta)):
         if gain is not None and stabilization != "baumgarte":
@@ -215,7 +231,8 @@ class Motion:
             partition = self.how.formulation == "coordinate-partitioning"
             return integrate_on_charts(s, self.derivative, self.start.place, partition, y, times, method, self.header)
         onto = projection.of_system(s, project if self.how.stabilization == "projection" else measure)
-        return integrate(self.derivative, onto, self.p, y, times, method, n_norm=s.n_q + s.n_v)
+        stops, watch = s.equations.switching_times(times[-1]), s.functions.get("switches")
+        return integrate(self.derivative, onto, self.p, y, times, method, s.n_q + s.n_v, stops=stops, watch=watch)
 
     def result(self, info: Run, times: Array, rows: Array, last: Slice, began: float) -> Trajectory:
         """The trajectory of the rows; of a run stopped between report times, with its last good state."""
