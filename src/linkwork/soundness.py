@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwork.elements.bodies import PlanarBody, SpatialBody
 from linkwork.elements.drivers import Driver
