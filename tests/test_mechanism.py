@@ -238,3 +238,53 @@ def test_a_mechanism_says_what_it_is() -> None:
     mechanism = prepare(load("slider_crank"))
     assert isinstance(mechanism, Mechanism)
     assert repr(mechanism) == "<Mechanism 'slider_crank': 9 coordinates, 8 constraints>"
+
+
+def test_a_parameter_that_was_read_as_a_number_is_refused() -> None:
+    """Tables and times hold numbers; a new value would act in one place and not in the other."""
+    text = CRANK.replace("OX", "0").replace("MASS", "2").replace("AXIS", "[1, 0]").replace("t_end: 0.4", "t_end: T")
+    mechanism = prepare(loads(text.replace("linkwork: 1", "linkwork: 1\nparameters: {T: 0.4, u: 1.0}")))
+    with pytest.raises(UsageError, match="folded-parameter"):
+        mechanism.simulate({"T": 0.8})
+    with pytest.raises(UsageError, match="bad-value"):
+        mechanism.simulate({"u": float("nan")})
+
+
+@pytest.mark.parametrize("name", ["lam O", "eps O", "mobility crank", "d crank"])
+def test_names_that_the_equations_use_are_refused(name: str) -> None:
+    text = CRANK.replace("OX", "0").replace("MASS", "2").replace("AXIS", "[1, 0]").replace("crank", name)
+    with pytest.raises(ModelError, match="reserved-name"):
+        loads(text)
+
+
+def test_numbers_of_any_type_are_values() -> None:
+    """Lists and NumPy numbers from Python: one structure, and the same motion."""
+    from linkwork.elements.bodies import Ground, PlanarBody
+    from linkwork.elements.forces import Torque
+    from linkwork.elements.joints import Revolute
+    from linkwork.model import Model
+
+    def pendulum(mass: float, arm: object, torque: float) -> Model:
+        rod = PlanarBody("rod", mass, 0.2, position=[0.5, 0.0], points={"O": arm})  # type: ignore[arg-type, dict-item]
+        pin = Revolute("O", Ground(), rod, (0.0, 0.0), (-0.5, 0.0))
+        return Model("pendulum", (rod,), (pin,), forces=(Torque("T", rod, torque),))
+
+    models = [pendulum(2.0, [-0.5, 0.0], 1.0), pendulum(np.float64(3.0), np.array([-0.4, 0.0]), 2.0)]
+    assert Structure(models[0]).key == Structure(models[1]).key
+    motions = [simulate(model, t_end=0.2) for model in models]
+    assert motions[0]["rod.phi"][-1] != motions[1]["rod.phi"][-1]
+
+
+def test_a_law_may_use_parameters_named_like_what_a_force_measures() -> None:
+    """`k: 2*length` is six times a parameter, and not the length of the spring."""
+    text = """
+linkwork: 1
+parameters: {length: 3, k: 2*length}
+ground: {points: {O: [0, 0]}}
+bodies: {b: {mass: 1, inertia: 1, position: [1, 0], velocity: [1, 0], points: {P: [0, 0]}}}
+forces: {s: {type: spring-damper, i: ground.O, j: b.P, law: LAW}}
+gravity: [0, 0]
+simulation: {t_end: 1}
+"""
+    named, plain = (simulate(loads(text.replace("LAW", law))) for law in ("k*rate", "6*rate"))
+    np.testing.assert_allclose(named["b.x"], plain["b.x"], atol=1e-9)

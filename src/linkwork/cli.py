@@ -684,3 +684,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would try again when it ends
         code = UsageError.exit_code
     sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

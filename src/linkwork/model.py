@@ -71,6 +71,7 @@ class Model:
     simulation: Simulation = Simulation()
     about: About = About()
     notes: tuple[str, ...] = ()
+    folded: frozenset[str] = frozenset()  # parameters in tables or times, of which a file was read as numbers
     shapes: Mapping[str, Shape] = field(default_factory=dict)
 
     def with_start(self, q: Mapping[str, float], v: Mapping[str, float]) -> Model:

@@ -35,6 +35,8 @@ from linkwork.model import Model
 
 TIME = symbol("t")
 PARALLEL_TOLERANCE = 1e-9  # sine of the angle between axes that count as parallel
+# Symbols beside those of coordinates: multipliers, small changes, what a system adds.
+RESERVED = ("lam", "d", "eps", "mobility", "factor", "chart", "work", "in")
 UNIT_TOLERANCE = 1e-6
 # A radius of gyration this many times the distance of the farthest point is a mix-up of units, not a flywheel.
 FARTHEST_GYRATION = 100.0
@@ -76,6 +78,10 @@ class _Checks:
 
     def faults(self) -> Iterator[ModelError]:
         for body in self.model.bodies:
+            if " " in body.name and body.name.split(" ")[0] in RESERVED:
+                message = f"'{body.name}' begins with a word that the equations use themselves"
+                rule = f"no name begins with {', '.join(RESERVED)} and a space"
+                yield ModelError(message, "reserved-name", path=f"bodies.{body.name}", rule=rule)
             yield from self.mass(body)
         for joint in self.model.joints:
             path = f"joints.{joint.name}"

@@ -151,11 +151,6 @@ class System:
     def m(self) -> int:
         return len(self.equations.Psi)
 
-    @cached_property
-    def output_names(self) -> list[tuple[str, str]]:
-        """(kind, name) of what `report` returns after the two energies."""
-        return [(kind, name) for kind, named in self.equations.outputs.items() for name in named]
-
     def with_values(self, equations: Equations) -> System:
         """The same machine code for equations that differ in the values of their parameters only."""
         return replace(self, equations=equations)

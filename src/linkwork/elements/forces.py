@@ -18,7 +18,7 @@ from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ZERO, Expr, as_expr, maximum, symbol
 
 # what a law may name besides t, parameters and the motion of bodies
-LENGTH, ANGLE, RATE = symbol("length"), symbol("angle"), symbol("rate")
+LENGTH, ANGLE, RATE = symbol("length'"), symbol("angle'"), symbol("rate'")  # no parameter has such a name
 AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 SHORTEST = 1e-12  # metres; below it a spring has no direction and pulls with no force
 

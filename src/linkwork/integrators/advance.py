@@ -190,7 +190,7 @@ def is_far_off(at: Run) -> bool:
     of the step is good and what dense output makes of it is not.
     """
     ny = integer(at.ny, 0)
-    gap = at.projected[ny] / (EXCESS * (at.atol[0] + at.rtol[0] * largest(at.projected, ny)))
+    gap = at.projected[ny] / (EXCESS * (at.atol[0] + at.rtol[0] * largest(at.projected, integer(at.n_norm, 0))))
     at.error[0] = max(at.error[0], gap)
     return bool(gap > 1.0)
 

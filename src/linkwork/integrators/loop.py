@@ -144,6 +144,7 @@ def integrate(
     settings: Settings,
     n_norm: int | None = None,
     seconds: float = 0.1,
+    first_budget: int = FIRST_BUDGET,
     stops: Collection[float] = (),
     first_step: float | None = None,
     watch: Watched | None = None,
@@ -186,7 +187,9 @@ def integrate(
     arrays = (m, np.array(p, dtype=np.float64), own, w, times, around, rows)
 
     def slices() -> Iterator[Slice]:
-        status, budget, done, loop_s = RUNNING, FIRST_BUDGET, 0, 0.0
+        kept = derivative, project, watch  # owners of the machine code whose addresses stand in `m`
+        status, budget, done, loop_s = RUNNING, first_budget, 0, 0.0
+        _ = advance.address  # compiled or loaded here, not within the measured time
         addresses = [array.ctypes.data for array in arrays]  # asking for them takes longer than some steps
         while status == RUNNING:
             began = perf_counter()
@@ -197,6 +200,7 @@ def integrate(
             filled = int(at.row[0])
             yield slice_of(at, ny, status, times[done:filled], rows[done:filled], loop_s)
             done = filled
+        del kept
 
     return slices()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -57,6 +57,7 @@ class Translation:
         self.entry = entry
         self.space: Space = entry.space
         self.errors: list[ModelError] = []
+        self.folded: set[str] = set()
         self.names: dict[str, Expr] = {}
         self.values: dict[Expr, float] = {}
         self.bodies: dict[str, Body] = {}
@@ -329,7 +330,7 @@ class Translation:
             if name in self.names and isinstance(text, str) and re.search(rf"(?<![\w.]){name}(?![\w.])", text):
                 message = f"'{name}' is a parameter and also what this force measures"
                 self.fail(place, message, "ambiguous-name", suggestion="give the parameter another name")
-        return {**self.motion_names, **{name: symbol(name) for name in measures}}
+        return {**self.motion_names, **{name: symbol(f"{name}'") for name in measures}}
 
     def element(
         self, cls: type, entry: Any, place: Place, kinds: Mapping[str, Kind] | None = None, name: str | None = None
@@ -434,12 +435,19 @@ class Translation:
             return None
         motion: Motion = self.element(MOTIONS[entry.motion.type], entry.motion, place, kinds)
         if isinstance(motion, Table):
+            self.fold((*motion.times, *motion.values))
             return Table(tuple(map(self.value, motion.times)), tuple(map(self.value, motion.values)))
         return motion
+
+    def fold(self, numbers: Iterable[Scalar]) -> None:
+        """Take note of the parameters whose values become numbers here."""
+        used = ordered([x for x in numbers if isinstance(x, Expr)])
+        self.folded |= {node.value for node in used if node.op == "symbol"}
 
     def simulation(self) -> Simulation:
         """Times and tolerances, which are positive."""
         given: Simulation = self.element(Simulation, self.entry.simulation, ("simulation",))
+        self.fold(vars(given).values())
         values = {name: self.value(x) for name, x in vars(given).items()}
         codes = {"t_end": "bad-t-end", "step": "bad-report-step", "rtol": "bad-tolerance", "atol": "bad-tolerance"}
         for name, code in codes.items():
@@ -475,6 +483,7 @@ class Translation:
             ground=self.ground,
             space=entry.space,
             simulation=simulation,
+            folded=frozenset(self.folded),
             about=About(entry.about.title, entry.about.source, checked.model_dump() if checked else {}),
             notes=notes,
             shapes=shapes,

@@ -22,6 +22,7 @@ from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
 
 Array = NDArray[np.float64]
 
+WEIGHTS = ("mass", "unit")
 MAX_ITERATIONS = 60
 MOST_HALVINGS = 20  # of one step, until it is too short to matter
 MOST_DAMPED = 200
@@ -95,6 +96,8 @@ def restart(place: Place, q: Mapping[str, float] | None = None, v: Mapping[str, 
     for level, given, names in (("q", q, place.equations.q_names), ("v", v, place.equations.v_names)):
         for name, value in (given or {}).items():
             check_choice("coordinate", name, names)
+            if not np.isfinite(value):
+                raise UsageError(f"{value} is no start value of '{name}'", "bad-value")
             new[level][names.index(name)] = value
     return replace(place, q=new["q"], v=new["v"])
 
@@ -116,6 +119,7 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
     A gap beyond SMALL is an error unless `any_distance` is set: so far off, another closure may be meant. So is a
     change of a velocity by more than SMALL of what the model says; a body for which it says nothing is at rest.
     """
+    check_choice("weights", weights, WEIGHTS)
     if not len(given.Psi):
         return Start(given, given, weights)
     check_defined(given)

@@ -15,7 +15,7 @@ from linkwork.equations.place import Place, Weights
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, check_choice
 from linkwork.formulations import FORMULATIONS, NAMES, SEQUENCES, right_side, would_do
 from linkwork.integrators.explicit import INTEGRATORS
-from linkwork.integrators.loop import REACHED, RUNNING, Settings, Slice, integrate, report_times
+from linkwork.integrators.loop import FIRST_BUDGET, REACHED, RUNNING, Settings, Slice, integrate, report_times
 from linkwork.integrators.memory import SAMPLES
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model, Simulation
@@ -116,7 +116,7 @@ def simulate(
         return motion.result(so_far, times, np.concatenate(rows), last, began)
 
     try:
-        for last in motion.slices(times, method):
+        for last in motion.slices(times, method, max_steps):
             rows.append(last.rows)
             if progress is not None:
                 progress(last.t / settings.t_end, last.t)
@@ -223,8 +223,8 @@ class Motion:
         p = system.p(start.place, how.alpha, how.beta, given=header, eps=eps)
         return Motion(mechanism.model, how, system, start, derivative, dynamics, p, header)
 
-    def slices(self, times: Array, method: Settings) -> Iterator[Slice]:
-        """The motion, piece by piece."""
+    def slices(self, times: Array, method: Settings, max_steps: int = MOST_STEPS) -> Iterator[Slice]:
+        """The motion, piece by piece, the first of not more than so many steps."""
         s = self.system
         y = project_start(s, self.p, self.start.place)
         if self.how.stabilization == "state-space":
@@ -232,7 +232,10 @@ class Motion:
             return integrate_on_charts(s, self.derivative, self.start.place, partition, y, times, method, self.header)
         onto = projection.of_system(s, project if self.how.stabilization == "projection" else measure)
         stops, watch = s.equations.switching_times(times[-1]), s.functions.get("switches")
-        return integrate(self.derivative, onto, self.p, y, times, method, s.n_q + s.n_v, stops=stops, watch=watch)
+        first = min(FIRST_BUDGET, max_steps)
+        return integrate(
+            self.derivative, onto, self.p, y, times, method, s.n_q + s.n_v, first_budget=first, stops=stops, watch=watch
+        )
 
     def result(self, info: Run, times: Array, rows: Array, last: Slice, began: float) -> Trajectory:
         """The trajectory of the rows; of a run stopped between report times, with its last good state."""
