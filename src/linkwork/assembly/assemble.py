@@ -17,17 +17,8 @@ from linkwork.equations.place import Place, Weights
 from linkwork.errors import ModelError, check_choice
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
-from linkwork.motion.initial import (
-    CLOSED_BESIDE,
-    Start,
-    align_velocity,
-    approach,
-    check_defined,
-    describe_gaps,
-    gaps_by_element,
-    is_closed,
-    minimize_gap,
-)
+from linkwork.motion import initial
+from linkwork.motion.initial import align_velocity, approach, check_defined, gaps_by_element, is_closed
 
 OTHER_SKETCHES = 40
 TURNED, TURNED_MORE = 0.2, 0.07  # radians: the spread of angles of the first other sketch, and what each adds
@@ -68,7 +59,7 @@ def assemble(model: Model | Mechanism, keep: Sequence[str] = (), weights: Weight
     if other_sketch:
         place = _close_other_sketches(given, place, weights, kept)
     place = align_velocity(place, weights, kept)
-    start = Start(place, given, weights)
+    start = initial.Start(place, given, weights)
     return Assembly(
         model=mechanism.model.name,
         q=dict(zip(names, place.q.tolist(), strict=True)),
@@ -98,13 +89,11 @@ def _close_other_sketches(given: Place, nearest: Place, weights: Weights, kept: 
             nearest = place
     if not found:
         conflict = ", ".join(f"'{name}'" for name in _conflict(given, nearest, weights, kept))
-        gaps = describe_gaps(given, minimize_gap(nearest, kept).Psi, CLOSED_BESIDE)
-        raise ModelError(
-            f"the joints {conflict} contradict each other: best found {gaps}",
-            "cannot-close",
-            rule=f"no position closes them all, from the sketch and from {OTHER_SKETCHES} others",
-            suggestion="check the lengths between these joints" + (", or keep fewer coordinates" if kept else ""),
-        )
+        gaps = initial.describe_gaps(given, initial.minimize_gap(nearest, kept).Psi, initial.CLOSED_BESIDE)
+        message = f"the joints {conflict} contradict each other: best found {gaps}"
+        rule = f"no position closes them all, from the sketch and from {OTHER_SKETCHES} others"
+        hint = "check the lengths between these joints" + (", or keep fewer coordinates" if kept else "")
+        raise ModelError(message, "cannot-close", rule=rule, suggestion=hint)
     return min(found, key=lambda place: float(np.linalg.norm((place.q - given.q) / given.q_scale)))
 
 
