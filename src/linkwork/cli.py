@@ -167,7 +167,8 @@ def assemble(
         raise UsageError("--slice goes with --all", "usage")
     if all_modes:
         from linkwork.assembly.modes import free_coordinates, modes
-        from linkwork.view.modes import write
+        from linkwork.files import write_text
+        from linkwork.view.modes import html
         from linkwork.view.report import mode_lines, progress
 
         files = writable(output or (), (".html",))
@@ -175,7 +176,7 @@ def assemble(
             kept = tuple(keep or ()) if sliced else free_coordinates(mechanism, keep or ())
             found = modes(mechanism, kept, progress=moved)
         for file in files:
-            write(found, mechanism, file)
+            write_text(file, html(found, mechanism))
         data, lines = found.as_dict(), mode_lines(found)
     else:
         from linkwork.assembly.assemble import assemble
@@ -463,6 +464,9 @@ def moved(
     sources: Sequence[str], set_: Sequence[str] | None, t_end: float | None
 ) -> tuple[list[Trajectory], Unfinished | None]:
     """The motions of models and result files; of one that ends early what there is, and why it ended."""
+    from linkwork.motion.check import check
+    from linkwork.motion.kinematics import kinematics
+    from linkwork.motion.simulate import simulate
     from linkwork.resultfile import SUFFIXES
     from linkwork.trajectory import Trajectory
 
@@ -474,22 +478,15 @@ def moved(
             continue
         mechanism = started(source, set_, None, None)
         try:
-            motions.append(followed(mechanism, partial(usual_analysis(mechanism), t_end=t_end), ()))
+            # drivers that take all freedoms move it, else the forces
+            analysis = kinematics if mechanism.drivers and check(mechanism).dof == 0 else simulate
+            motions.append(followed(mechanism, partial(analysis, t_end=t_end), ()))
         except Unfinished as early:
             if early.trajectory is None or not len(early.trajectory.t):
                 raise
             motions.append(early.trajectory)
             end = early
     return motions, end
-
-
-def usual_analysis(mechanism: Model) -> Callable[..., Trajectory]:
-    """What moves a mechanism: its drivers if they take all freedoms, else the forces."""
-    from linkwork.motion.check import check
-    from linkwork.motion.kinematics import kinematics
-    from linkwork.motion.simulate import simulate
-
-    return kinematics if mechanism.drivers and check(mechanism).dof == 0 else simulate
 
 
 def _stem(source: str) -> str:

@@ -30,6 +30,8 @@ MAX_DEPTH = 40
 MAX_NODES = 100_000
 MAX_NAME = 100
 
+NO_ALIASES = "anchors and aliases are not part of model files"
+
 NULLS = ("", "~", "null", "Null", "NULL")
 TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 INTEGER = re.compile(r"[-+]?[0-9]{1,18}")
@@ -181,13 +183,9 @@ def _yaml_events(text: str, file: str) -> Iterator[_Event]:
                 if event.version and tuple(event.version) != (1, 2):
                     raise refuse("a %YAML directive other than 1.2", "yaml-version", "model files are YAML 1.2")
             elif isinstance(event, events.AliasEvent):
-                raise refuse(
-                    f"alias '*{event.anchor}'", "yaml-alias", "anchors and aliases are not part of model files"
-                )
+                raise refuse(f"alias '*{event.anchor}'", "yaml-alias", NO_ALIASES)
             elif isinstance(event, events.NodeEvent) and event.anchor:
-                raise refuse(
-                    f"anchor '&{event.anchor}'", "yaml-alias", "anchors and aliases are not part of model files"
-                )
+                raise refuse(f"anchor '&{event.anchor}'", "yaml-alias", NO_ALIASES)
             elif getattr(event, "tag", None):
                 raise refuse(f"tag '{shown(str(event.tag))}'", "yaml-tag", "model files are data without tags")
             if isinstance(event, events.ScalarEvent):
@@ -306,7 +304,7 @@ class _Builder:
         if event.kind:
             raise refuse("a list or a mapping as a key", "bad-key", "keys are names")
         if event.plain and event.text == "<<":
-            raise refuse("merge key '<<'", "yaml-alias", "anchors and aliases are not part of model files")
+            raise refuse("merge key '<<'", "yaml-alias", NO_ALIASES)
         name = unicodedata.normalize("NFC", event.text)
         if fault := name_fault(name):
             raise refuse(f"name {json.dumps(shown(event.text))} {fault}", "bad-name")

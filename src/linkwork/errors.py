@@ -66,16 +66,9 @@ class ModelError(LinkworkError):
 
     def at(self, *, file: str | None = None, line: int | None = None, path: str | None = None) -> ModelError:
         """The same error with the places filled in that were not yet known where it was raised."""
-        return ModelError(
-            self.message,
-            self.code,
-            rule=self.rule,
-            suggestion=self.suggestion,
-            value=self.value,
-            path=self.path or path,
-            line=self.line or line,
-            file=self.file or file,
-        )
+        where: dict[str, Any] = {"path": self.path or path, "line": self.line or line, "file": self.file or file}
+        what: dict[str, Any] = {"rule": self.rule, "suggestion": self.suggestion, "value": self.value}
+        return ModelError(self.message, self.code, **what, **where)
 
     @staticmethod
     def together(errors: Sequence[ModelError]) -> ModelError:

@@ -22,16 +22,9 @@ NUMBER = r"(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+"
 # The operators of formulas never follow a number as a unit does.
 QUANTITY = re.compile(rf"([+-]?{NUMBER})\s*(?=1\s*/|[^\s+\-*/^<>=!,.()])")
 LONGEST_QUANTITY = 80
-SPELLINGS = str.maketrans(
-    {
-        "\N{MICRO SIGN}": "u",
-        "\N{GREEK SMALL LETTER MU}": "u",
-        "\N{DEGREE SIGN}": "deg",
-        "\N{MIDDLE DOT}": "*",
-        "\N{SUPERSCRIPT TWO}": "^2",
-        "\N{SUPERSCRIPT THREE}": "^3",
-    }
-)
+_MU = {"\N{MICRO SIGN}": "u", "\N{GREEK SMALL LETTER MU}": "u"}
+_POWERS = {"\N{SUPERSCRIPT TWO}": "^2", "\N{SUPERSCRIPT THREE}": "^3"}
+SPELLINGS = str.maketrans({**_MU, **_POWERS, "\N{DEGREE SIGN}": "deg", "\N{MIDDLE DOT}": "*"})
 
 
 @dataclass(frozen=True)
@@ -120,12 +113,8 @@ class _Parser:
         while (sign := self.peek()) in ("*", "/"):
             self.take()
             if sign == "*" and divided:
-                raise ModelError(
-                    f"unit '{self.text}' can be read in two ways",
-                    "ambiguous-unit",
-                    value=self.text,
-                    suggestion="write N*s/m or N/(m*s)",
-                )
+                message, hint = f"unit '{self.text}' can be read in two ways", "write N*s/m or N/(m*s)"
+                raise ModelError(message, "ambiguous-unit", value=self.text, suggestion=hint)
             divided = divided or sign == "/"
             result *= self.factor() ** (-1 if sign == "/" else 1)
         return result
@@ -154,12 +143,8 @@ class _Parser:
         return result
 
     def error(self, reason: str) -> ModelError:
-        return ModelError(
-            f"cannot read unit '{self.text}': {reason}",
-            "bad-unit",
-            value=self.text,
-            suggestion="units are written like N*s/m or kg*m^2",
-        )
+        message, hint = f"cannot read unit '{self.text}': {reason}", "units are written like N*s/m or kg*m^2"
+        return ModelError(message, "bad-unit", value=self.text, suggestion=hint)
 
 
 def named(name: str) -> Unit:
@@ -215,22 +200,8 @@ ROTATIONAL_STIFFNESS = Kind("rotational stiffness", "N*m/rad", "2 N*m/rad")
 ROTATIONAL_DAMPING = Kind("rotational damping", "N*m*s/rad", "0.1 N*m*s/rad")
 
 KINDS = (
-    NUMBER_KIND,
-    LENGTH,
-    MASS,
-    TIME,
-    ANGLE,
-    SPEED,
-    ACCELERATION,
-    ANGULAR_SPEED,
-    ANGULAR_ACCELERATION,
-    FORCE,
-    TORQUE,
-    INERTIA,
-    STIFFNESS,
-    DAMPING,
-    ROTATIONAL_STIFFNESS,
-    ROTATIONAL_DAMPING,
+    *(NUMBER_KIND, LENGTH, MASS, TIME, ANGLE, SPEED, ACCELERATION, ANGULAR_SPEED, ANGULAR_ACCELERATION),
+    *(FORCE, TORQUE, INERTIA, STIFFNESS, DAMPING, ROTATIONAL_STIFFNESS, ROTATIONAL_DAMPING),
 )
 
 
@@ -240,12 +211,9 @@ def _check_kind(text: str, unit: Unit, kind: Kind) -> None:
     if unit.exponents in (expected, (*expected[:3], 0)):
         return
     found = next((other.name for other in KINDS if parse_unit(other.unit).exponents == unit.exponents), None)
-    raise ModelError(
-        f"'{text}' is {'a quantity of another kind' if found is None else 'of kind ' + found}, not {kind.name}",
-        "unit-mismatch",
-        value=text,
-        suggestion=f"write for example '{kind.example}'",
-    )
+    what = "a quantity of another kind" if found is None else f"of kind {found}"
+    hint = f"write for example '{kind.example}'"
+    raise ModelError(f"'{text}' is {what}, not {kind.name}", "unit-mismatch", value=text, suggestion=hint)
 
 
 def shown(text: str) -> str:
@@ -257,13 +225,11 @@ def finite(text: str) -> float:
     """The number a decimal text stands for, which neither overflows nor vanishes by rounding."""
     value = float(text)
     if not math.isfinite(value):
-        raise ModelError(
-            f"{shown(text)} is not a finite number", "not-finite", value=text, rule="the largest is about 1.8e308"
-        )
+        rule = "the largest is about 1.8e308"
+        raise ModelError(f"{shown(text)} is not a finite number", "not-finite", value=text, rule=rule)
     if value == 0 and re.search("[1-9]", re.split("[eE]", text)[0]):
-        raise ModelError(
-            f"{shown(text)} is too small to be told from 0", "number-underflow", value=text, suggestion="write 0"
-        )
+        message = f"{shown(text)} is too small to be told from 0"
+        raise ModelError(message, "number-underflow", value=text, suggestion="write 0")
     return value
 
 
@@ -283,40 +249,28 @@ def quantity(text: str, kind: Kind | None) -> float | None:
     if re.fullmatch(r"[+-]?\.?(inf|infinity|nan)", text, re.IGNORECASE):
         raise ModelError(f"'{shown(text)}' is not a finite number", "not-finite", value=text)
     if comma := re.match(r"([+-]?[0-9]+),([0-9]+)", text):
-        raise ModelError(
-            f"'{shown(text)}' has a decimal comma",
-            "decimal-comma",
-            value=text,
-            rule="decimals follow a point",
-            suggestion=f"write {shown(comma[1] + '.' + comma[2])}",
-        )
+        message, rule = f"'{shown(text)}' has a decimal comma", "decimals follow a point"
+        hint = f"write {shown(comma[1] + '.' + comma[2])}"
+        raise ModelError(message, "decimal-comma", value=text, rule=rule, suggestion=hint)
     if re.fullmatch(rf"[+-]?{NUMBER}", text):
         return finite(text)
     if re.match(rf"[+-]?{NUMBER}\s+(?!1\s*/)[0-9]", text):
-        raise ModelError(
-            f"'{shown(text)}' has a blank between digits",
-            "bad-number",
-            value=text,
-            suggestion="write the digits together",
-        )
+        message, hint = f"'{shown(text)}' has a blank between digits", "write the digits together"
+        raise ModelError(message, "bad-number", value=text, suggestion=hint)
     if match := QUANTITY.match(text):
         return _scaled(text, match[1], text[match.end() :], kind)
     if inner := re.search(rf"(?<![\w.]){NUMBER}\s*[^\W\d]\w*", text):
-        raise ModelError(
-            f"'{shown(inner[0])}' stands inside the formula '{shown(text)}'",
-            "quantity-in-formula",
-            value=text,
-            rule="a formula holds parameters and plain numbers, and products need '*'",
-            suggestion="give a parameter the unit and use its name here",
-        )
+        message = f"'{shown(inner[0])}' stands inside the formula '{shown(text)}'"
+        rule = "a formula holds parameters and plain numbers, and products need '*'"
+        hint = "give a parameter the unit and use its name here"
+        raise ModelError(message, "quantity-in-formula", value=text, rule=rule, suggestion=hint)
     return None
 
 
 def _scaled(text: str, number: str, unit_text: str, kind: Kind | None) -> float:
     if len(text) > LONGEST_QUANTITY:
-        raise ModelError(
-            f"'{shown(text)}' is longer than any quantity ({len(text)} characters)", "bad-unit", value=text
-        )
+        message = f"'{shown(text)}' is longer than any quantity ({len(text)} characters)"
+        raise ModelError(message, "bad-unit", value=text)
     value = finite(number)
     unit = parse_unit(unit_text)
     if kind is not None:

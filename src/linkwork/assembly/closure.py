@@ -120,16 +120,8 @@ def form_closure(
         loops += found
     loops = _thin_out(_select_independent([p for p in loops if p.terms]))
     consistent = consistent and all(p.variables() for p in (*loops, *others))
-    return Closure(
-        unit,
-        tuple(b for b in coordinates if b not in angles),
-        tuple(b for b in coordinates if b not in places),
-        angles,
-        places,
-        tuple(loops),
-        tuple(others),
-        consistent,
-    )
+    turns, free = (tuple(b for b in coordinates if b not in known) for known in (angles, places))
+    return Closure(unit, turns, free, angles, places, tuple(loops), tuple(others), consistent)
 
 
 def _solve_angles(rows: Iterable[Angle]) -> tuple[bool, dict[str, Angle]]:

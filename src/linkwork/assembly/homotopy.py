@@ -154,10 +154,7 @@ class Homotopy:
         return form
 
     def _starts(
-        self,
-        d: Sequence[tuple[int, ...]],
-        forms: Sequence[Sequence[tuple[int, Complex]]],
-        sizes: tuple[int, ...],
+        self, d: Sequence[tuple[int, ...]], forms: Sequence[Sequence[tuple[int, Complex]]], sizes: tuple[int, ...]
     ) -> Complex:
         starts = []
         for choice in _choices(d, sizes):

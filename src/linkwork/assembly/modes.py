@@ -168,8 +168,7 @@ class Found:
     """Positions that close, before they are named and put in order; `ends` if they are ends of paths."""
 
     problem: Problem
-    positions: list[Array]
-    singular: list[bool]
+    positions: list[tuple[Array, bool]]  # and whether it is singular
     motions: tuple[Array, ...] = ()
     ends: Ends | None = None
     complete: bool = False
@@ -180,7 +179,7 @@ class Found:
         p = self.problem
         at_start = p.evaluate(p.features, p.start)
         kept: list[tuple[float, Array, Array, bool]] = []
-        for rough, singular in zip(self.positions, self.singular, strict=True):
+        for rough, singular in self.positions:
             q = p.close(rough)
             if q is None:
                 continue
@@ -211,8 +210,7 @@ def _search(problem: Problem, rng: Random) -> Found:
     freedoms = problem.freedoms(problem.closed, rng)
     if freedoms:
         problem = problem.slice(freedoms, rng)
-    positions = problem.search(rng)
-    return Found(problem, positions, [len(problem.motions(q)) > 0 for q in positions])
+    return Found(problem, [(q, len(problem.motions(q)) > 0) for q in problem.search(rng)])
 
 
 def _follow_paths(problem: Problem, rng: Random, path_limit: int, progress: Progress) -> Found:
@@ -223,12 +221,12 @@ def _follow_paths(problem: Problem, rng: Random, path_limit: int, progress: Prog
         c = polynomials(problem)
     if not c.consistent:
         note = "joints, drivers and kept coordinates contradict each other whatever the position [contradiction]"
-        return Found(problem, [], [], ends=Ends([]), complete=True, notes=(note,))
+        return Found(problem, [], ends=Ends([]), complete=True, notes=(note,))
     for _ in range(ATTEMPTS):
         ends = solve_closure(c, rng, path_limit, progress)
         if ends.complete:
             break
-    real = [s for s in ends.isolated if s.is_real]
+    real = [(position(problem, c, s.values), not s.regular) for s in ends.isolated if s.is_real]
     sets: dict[int, Array | None] = {}  # those that may hold real positions, with one
     for s in ends.solutions:
         if s.may_move and sets.get(s.set) is None:
@@ -251,18 +249,7 @@ def _follow_paths(problem: Problem, rng: Random, path_limit: int, progress: Prog
             unseen,
             f"{unseen} curves or surfaces of complex solutions have no real one that was found [special-geometry]",
         ),
-        (
-            c.freedoms < 0,
-            f"{-c.freedoms} more equations than unknowns: only what fulfils all counts [over-determined]",
-        ),
+        (c.freedoms < 0, f"{-c.freedoms} more equations than unknowns: only what fulfils all counts [over-determined]"),
     )
     notes = tuple(text for applies, text in remarks if applies)
-    return Found(
-        problem,
-        [position(problem, c, s.values) for s in real],
-        [not s.regular for s in real],
-        motions,
-        ends,
-        complete=not notes,
-        notes=notes,
-    )
+    return Found(problem, real, motions, ends, complete=not notes, notes=notes)

@@ -108,12 +108,7 @@ def solve_closure(c: Closure, rng: Random, path_limit: int, progress: Progress) 
 
 
 def _solve_block(
-    block: Block,
-    known: Solution,
-    rng: Random,
-    path_limit: int,
-    ends: Ends,
-    report: Callable[[float], None],
+    block: Block, known: Solution, rng: Random, path_limit: int, ends: Ends, report: Callable[[float], None]
 ) -> list[Solution]:
     """The solutions of a block that follow one of the earlier blocks."""
     r = reduce_block(block, known.values)
@@ -128,11 +123,7 @@ def _solve_block(
     elif len(equations) < n:
         raise NotPolynomialError("a set of equations that vanish identically")
     half = range(n // 2)
-    groupings = [
-        [list(half), [k + len(half) for k in half]],
-        [list(range(n))],
-        [[k, k + len(half)] for k in half],
-    ]
+    groupings = [[list(half), [k + len(half) for k in half]], [list(range(n))], [[k, k + len(half)] for k in half]]
     counts = [homotopy.path_count(system, grouping) for grouping in groupings]
     best = int(np.argmin(counts))
     if ends.paths + counts[best] > path_limit:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from linkwork.dense.vectors import add, copy
+from linkwork.dense.vectors import add, copy, dot, fill, swap_rows
 from linkwork.native.kernels import Pointer, kernel, offset, split
 
 CORRECTED = 1e-8  # the last correction relative to the point; what remains is its square
@@ -113,10 +113,7 @@ def size(a: complex) -> float:
 
 
 def length(n: int, x: Pointer) -> float:
-    total = 0.0
-    for i in range(2 * n):
-        total += x[i] * x[i]
-    return math.sqrt(total)
+    return math.sqrt(dot(x, x, 0, 2 * n))
 
 
 def linearize(table: Pointer, x: Pointer, t: complex, w: Work) -> None:
@@ -128,8 +125,7 @@ def linearize(table: Pointer, x: Pointer, t: complex, w: Work) -> None:
         own = equation(at, n, int(at[0]), int(at[1]))
         degree = int(own.degree[0])
         J_i = offset(w.J, 2 * n * i)
-        for j in range(2 * n):
-            J_i[j] = 0.0
+        fill(J_i, 0.0, 2 * n)
         f = 0.0j
         for term in range(int(own.terms[0])):
             factors = offset(own.factors, degree * term)
@@ -178,13 +174,8 @@ def solve_linear(n: int, A: Pointer, b: Pointer) -> None:
             if s > best:
                 best, pivot = s, i
         if pivot != k:
-            for j in range(k, n):
-                a = value(A, n * k + j)
-                put(A, n * k + j, value(A, n * pivot + j))
-                put(A, n * pivot + j, a)
-            a = value(b, k)
-            put(b, k, value(b, pivot))
-            put(b, pivot, a)
+            swap_rows(offset(A, 2 * n * k), offset(A, 2 * n * pivot), 2 * n)
+            swap_rows(offset(b, 2 * k), offset(b, 2 * pivot), 2)
         a = value(A, n * k + k)
         inverse = complex(a.real, -a.imag) * (1.0 / (best * best))
         for i in range(k + 1, n):
@@ -209,26 +200,15 @@ def slope(table: Pointer, n: int, x: Pointer, t: complex, dt: complex, w: Work) 
     solve_linear(n, w.J, w.H)
 
 
-def go(n: int, x: Pointer, part: float, w: Work) -> None:
-    """w.trial := x + part w.H."""
-    copy(x, w.trial, 2 * n)
-    add(w.trial, part, w.H, 0, 2 * n)
-
-
 def predict(table: Pointer, n: int, x: Pointer, t: complex, dt: complex, w: Work) -> None:
     """w.trial := the point at t + dt of the path through x, by the classical method of Runge and Kutta."""
-    slope(table, n, x, t, dt, w)
+    copy(x, w.trial, 2 * n)
     copy(x, w.change, 2 * n)
-    add(w.change, 1.0 / 6.0, w.H, 0, 2 * n)
-    go(n, x, 0.5, w)
-    slope(table, n, w.trial, t + 0.5 * dt, dt, w)
-    add(w.change, 1.0 / 3.0, w.H, 0, 2 * n)
-    go(n, x, 0.5, w)
-    slope(table, n, w.trial, t + 0.5 * dt, dt, w)
-    add(w.change, 1.0 / 3.0, w.H, 0, 2 * n)
-    go(n, x, 1.0, w)
-    slope(table, n, w.trial, t + dt, dt, w)
-    add(w.change, 1.0 / 6.0, w.H, 0, 2 * n)
+    for at, weight, onward in ((0.0, 1 / 6, 0.5), (0.5, 1 / 3, 0.5), (0.5, 1 / 3, 1.0), (1.0, 1 / 6, 0.0)):
+        slope(table, n, w.trial, t + at * dt, dt, w)
+        add(w.change, weight, w.H, 0, 2 * n)
+        copy(x, w.trial, 2 * n)
+        add(w.trial, onward, w.H, 0, 2 * n)
     copy(w.change, w.trial, 2 * n)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -150,21 +151,13 @@ def _row(
     truth: Trajectory | None,
     moved: Moved,
 ) -> Row:
-    def run(progress: Moved | None) -> Trajectory:
-        return simulate(
-            mechanism,
-            formulation=name,
-            integrator=integrator,
-            stabilization=stabilization,
-            max_step=max_step,
-            progress=progress,
-        )
-
+    how: dict[str, Any] = {"integrator": integrator, "stabilization": stabilization, "max_step": max_step}
+    run = partial(simulate, mechanism, formulation=name, **how)
     try:
-        motion = run(moved)
+        motion = run(progress=moved)
         times = [(motion.info.integration_s, motion.info.evaluation_s)]
         while len(times) < REPETITIONS and times[0][0] < SHORT:
-            again = run(None).info
+            again = run().info
             times.append((again.integration_s, again.evaluation_s))
     except (ModelError, NumericalStop, UsageError) as error:
         return Row(name, str(error))

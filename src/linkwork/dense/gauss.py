@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linkwork.dense.columns import add_columns, find_largest
 from linkwork.dense.trapezoid import Trapezoid
-from linkwork.dense.vectors import swap
+from linkwork.dense.vectors import swap, swap_rows
 from linkwork.native.kernels import Pointer, offset
 
 
@@ -56,10 +56,3 @@ def factor_lu(
                 add_columns(a, -column[i], u, k + 1, columns)
             a[k] = 0.0
     return min(rows, columns)
-
-
-def swap_rows(x: Pointer, y: Pointer, count: int) -> None:
-    for i in range(count):
-        x_i = x[i]
-        x[i] = y[i]
-        y[i] = x_i

@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 from linkwork.dense.cholesky import SINGULAR
+from linkwork.dense.products import store_four
 from linkwork.dense.trapezoid import Trapezoid
 from linkwork.dense.vectors import add, copy, dot, fill, sort_descending, swap
 from linkwork.native.kernels import Pointer, offset, split
@@ -62,20 +63,10 @@ def reflect(A: Pointer, width: int, v: Pointer, t: float, first: int, rows: int,
             w1 += v[last] * a[1]
             w2 += v[last] * a[2]
             w3 += v[last] * a[3]
-        w0 = t * (w0 + u0)
-        w1 = t * (w1 + u1)
-        w2 = t * (w2 + u2)
-        w3 = t * (w3 + u3)
+        w0, w1, w2, w3 = t * (w0 + u0), t * (w1 + u1), t * (w2 + u2), t * (w3 + u3)
         for i in range(first, rows):
             a = offset(A, i * width + j)
-            a0 = a[0] - v[i] * w0
-            a1 = a[1] - v[i] * w1
-            a2 = a[2] - v[i] * w2
-            a3 = a[3] - v[i] * w3
-            a[0] = a0
-            a[1] = a1
-            a[2] = a2
-            a[3] = a3
+            store_four(a, a[0] - v[i] * w0, a[1] - v[i] * w1, a[2] - v[i] * w2, a[3] - v[i] * w3)
 
 
 def factor_qr(Q: Reflections, T: Trapezoid, spectrum: Pointer, tolerance: float) -> int:

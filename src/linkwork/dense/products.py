@@ -59,14 +59,8 @@ def multiply_tile(A: Pointer, forth: int, down: int, B: Pointer, inner: int, wid
     for k in range(inner):
         a = offset(A, k * forth)
         b = offset(B, k * width)
-        a0 = a[0]
-        a1 = a[down]
-        a2 = a[2 * down]
-        a3 = a[3 * down]
-        b0 = b[0]
-        b1 = b[1]
-        b2 = b[2]
-        b3 = b[3]
+        a0, a1, a2, a3 = a[0], a[down], a[2 * down], a[3 * down]
+        b0, b1, b2, b3 = b[0], b[1], b[2], b[3]
         c00 += a0 * b0
         c01 += a0 * b1
         c02 += a0 * b2

@@ -73,6 +73,13 @@ def swap(x: Pointer, i: int, j: int) -> None:
     x[j] = x_i
 
 
+def swap_rows(x: Pointer, y: Pointer, count: int) -> None:
+    for i in range(count):
+        x_i = x[i]
+        x[i] = y[i]
+        y[i] = x_i
+
+
 def permute(x: Pointer, pivots: Pointer, count: int, y: Pointer) -> None:
     """y := P^T x, y[k] = x[pivots[k]]."""
     for k in range(count):

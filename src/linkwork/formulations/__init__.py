@@ -41,6 +41,9 @@ from linkwork.native.kernels import Kernel, Pointer, put_integer, size_of
 
 __all__ = ["FORMULATIONS", "NAMES", "SEQUENCES", "Formulation", "Solution", "explain_refusal", "would_do"]
 
+UNDETERMINED = (
+    "the accelerations are not determined: a motion that the constraints admit has no mass, whatever the formulation"
+)
 SEQUENCES = ("augmented", "ggl")  # these are part of the compiled system, see system.py
 Array = NDArray[np.float64]
 
@@ -104,18 +107,14 @@ def explain_refusal(name: str, status: int) -> NumericalStop:
     """The error for what a kernel returned in place of a rank, with the formulations that would do."""
     if status == refinement.SINGULAR_MASS:
         others = ", ".join(would_do(regular_mass=False))
-        return NumericalStop(
-            f"{name} needs a regular mass matrix, and M is singular; these do not: {others}", "singular-mass"
-        )
-    if status == refinement.UNDETERMINED:
-        return NumericalStop(
-            f"{name}: the accelerations are not determined: a motion that the constraints admit has no mass, "
-            "whatever the formulation",
-            "massless-motion",
-        )
-    if status == refinement.NOT_CONVERGED:
-        return NumericalStop(f"{name}: the singular values or eigenvalues of Psi_q did not converge", "not-converged")
-    return NumericalStop(f"{name}: the equations or their solution contain infinite or undefined numbers", "not-finite")
+        reason = f"{name} needs a regular mass matrix, and M is singular; these do not: {others}"
+        return NumericalStop(reason, "singular-mass")
+    reason, code = {
+        refinement.UNDETERMINED: (UNDETERMINED, "massless-motion"),
+        refinement.NOT_CONVERGED: ("the singular values or eigenvalues of Psi_q did not converge", "not-converged"),
+        refinement.NOT_FINITE: ("the equations or their solution contain infinite or undefined numbers", "not-finite"),
+    }[status]
+    return NumericalStop(f"{name}: {reason}", code)
 
 
 def would_do(*, regular_mass: bool) -> list[str]:

@@ -205,11 +205,8 @@ class Exercise(Sheet):
         gap: Words = "no value is dropped" if none else ("the gap is", number(rank.gap, 3))
         doubt = ", and it is uncertain: the spectrum has no clear gap there." if rank.uncertain else "."
         spare = self.m - self.r
-        others = (
-            f", and {spare} of the {self.m} rows {'depends' if spare == 1 else 'depend'} on the others."
-            if spare
-            else "."
-        )
+        depend = "depends" if spare == 1 else "depend"
+        others = f", and {spare} of the {self.m} rows {depend} on the others." if spare else "."
         self.say(
             "Values up to", number(self.tolerance, 3), "times the largest count as zero;", gap, ". The rank is",
             equal(sym.r, self.r), f"{doubt} The mechanism has",
@@ -314,12 +311,8 @@ class Exercise(Sheet):
             self.say("In symbols the reduced equation is too long to be read.")
             return
         self.equation = equation
-        lead = (
-            ("In symbols, with", equal(sym.p, coordinates), ":")
-            if own
-            else ("With it the reduced equation is, in symbols,",)
-        )
-        self.say(*lead)
+        with_p = ("In symbols, with", equal(sym.p, coordinates), ":")
+        self.say(*(with_p if own else ("With it the reduced equation is, in symbols,",)))
         self.show(equation)
         if len(r.independent) == 1:
             inertia, force = (A[0][0].value(self.numbers.values) for A in (r.M_hat, r.Q_hat))

@@ -209,12 +209,9 @@ class Symbols:
         """a = V p'' + S_gamma in terms of the accelerations of the independent coordinates."""
         if len(r.rows) < len(self.equations.Psi):
             return None
-        pdd = [atom(self.equations.a[j]) for j in r.independent]
+        pdd = [[atom(self.equations.a[j])] for j in r.independent]
         return self.confirm(
-            lambda: [
-                [total(c * x for c, x in zip(row, pdd, strict=True)) + s[0]]
-                for row, s in zip(r.V, r.S_gamma, strict=True)
-            ],
+            lambda: [[x[0] + s[0]] for x, s in zip(product(r.V, pdd), r.S_gamma, strict=True)],
             lambda x: x.solution[0][:, None],
         )
 
@@ -224,10 +221,9 @@ class Symbols:
             return None
 
         def make() -> Matrix:
-            M, Q, u = need(self.M), need(self.Q), r.dependent
-            a = [atom(x) for x in self.equations.a]
-            left = [Q[i][0] - total(c * x for c, x in zip(M[i], a, strict=True)) for i in u]
-            return [[total(r.inverse[j][i] * left[j] for j in range(len(u)))] for i in range(len(u))]
+            inertia = product(need(self.M), [[atom(x)] for x in self.equations.a])
+            left = [[need(self.Q)[i][0] - inertia[i][0]] for i in r.dependent]
+            return product(transpose(r.inverse), left)
 
         return self.confirm(make, lambda x: x.solution[1][:, None])
 

@@ -15,7 +15,7 @@ from linkwork.comparison.compare import COLUMNS, Comparison, Row
 from linkwork.errors import UsageError
 from linkwork.files import write_text
 from linkwork.view import markup
-from linkwork.view.plot import COLORS, GRID, INK, save
+from linkwork.view.plot import COLORS, GRID, INK, save, tidy
 from linkwork.view.report import printable
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ BETWEEN = 0.045  # least distance of two labels, of the height of the axes
 Format = Callable[[Row], str]
 TABLE: tuple[tuple[str, Format], ...] = (
     ("formulation", lambda row: row.formulation),
-    ("time [ms]", lambda row: _fixed(row.integration_s, 1e3)),
-    ("right side [ms]", lambda row: _fixed(row.formulation_s, 1e3)),
-    ("evaluations", lambda row: _count(row.evaluations)),
-    ("steps", lambda row: _count(row.steps)),
-    ("largest |Psi|", lambda row: _power(row.position_error)),
-    ("largest |Psi_dot|", lambda row: _power(row.velocity_error)),
-    ("energy drift [J]", lambda row: _power(row.energy_drift)),
-    ("distance", lambda row: _power(row.distance, 1)),
+    ("time [ms]", lambda row: _shown(row.integration_s, ".3g", 1e3)),
+    ("right side [ms]", lambda row: _shown(row.formulation_s, ".3g", 1e3)),
+    ("evaluations", lambda row: _shown(row.evaluations)),
+    ("steps", lambda row: _shown(row.steps)),
+    ("largest |Psi|", lambda row: _shown(row.position_error, ".0e")),
+    ("largest |Psi_dot|", lambda row: _shown(row.velocity_error, ".0e")),
+    ("energy drift [J]", lambda row: _shown(row.energy_drift, ".0e")),
+    ("distance", lambda row: _shown(row.distance, ".1e")),
     ("status", lambda row: row.status),
 )
 CSS = """
@@ -126,11 +126,7 @@ def figure(comparison: Comparison) -> Figure:
     _draw_accuracy(left, rows, colors)
     _draw_cost(right, rows, colors)
     for axes in (left, right):
-        axes.set_axisbelow(True)
-        axes.tick_params(colors=INK, labelsize=9)
-        for side, spine in axes.spines.items():
-            spine.set_visible(side in ("left", "bottom"))
-            spine.set_color("#9aa4af")
+        tidy(axes)
     runs = comparison.reference["runs"]
     title = f"{comparison.model}: rtol {runs['rtol']:g}, {runs['integrator']}, {runs['stabilization']}"
     fig.suptitle(title, color=INK, fontsize=12, fontweight="bold", parse_math=False)
@@ -249,13 +245,5 @@ def _cell(text: str) -> str:
     return "".join(f"\\{c}" if c in "\\|*_`[]" else c for c in plain)
 
 
-def _fixed(value: float | None, factor: float) -> str:
-    return "" if value is None else f"{value * factor:.3g}"
-
-
-def _count(value: int | None) -> str:
-    return "" if value is None else str(value)
-
-
-def _power(value: float | None, digits: int = 0) -> str:
-    return "" if value is None else f"{value:.{digits}e}"
+def _shown(value: float | None, form: str = "", factor: float = 1) -> str:
+    return "" if value is None else f"{value * factor:{form}}"

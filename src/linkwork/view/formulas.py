@@ -100,9 +100,8 @@ def _line(x: Formula) -> str:
             top, bottom = _box(above).text, _box(below).text
             if isinstance(above, n.Sum | n.Product | n.Minus | n.Applied | n.Quotient):
                 top = f"({top})"
-            return (
-                f"{top}/{bottom}" if isinstance(below, n.Number | n.Symbol | n.Root | n.Script) else f"{top}/({bottom})"
-            )
+            alone = isinstance(below, n.Number | n.Symbol | n.Root | n.Script)
+            return f"{top}/{bottom}" if alone else f"{top}/({bottom})"
         case n.Script(base, above, below):
             text = _box(base).text + (f"_{_box(below).text}" if below else "")
             power = _box(above).text.replace(" ", "") if above else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
@@ -48,11 +49,11 @@ def bullets(lines: Iterable[str]) -> str:
 
 
 def svg(fig: Figure) -> str:
-    """A figure as a part of the page, its text as text."""
+    """A figure as a part of the page, its text as text, without names of other places."""
     import matplotlib
 
     out = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none"}):
         fig.savefig(out, format="svg", metadata={"Date": None})
-    drawn = out.getvalue()
-    return drawn[drawn.index("<svg") :]
+    drawn = re.sub(r' xmlns:xlink="[^"]*"|<metadata>.*?</metadata>', "", out.getvalue(), flags=re.DOTALL)
+    return drawn[drawn.index("<svg") :].replace("xlink:href", "href")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
 from linkwork.assembly.modes import Mode, Modes
-from linkwork.files import write_text
 from linkwork.model import Model
 from linkwork.scene import scene
 from linkwork.view.drawing import drawing, poses
@@ -25,11 +23,6 @@ figcaption {{ font-size: .85rem }} svg {{ width: 100%; height: auto; display: bl
 .key span {{ display: inline-block; margin-right: 1.2rem }} .open {{ color: #b3303f }}
 .key i {{ display: inline-block; width: 1.4rem; height: .3rem; margin-right: .4rem; vertical-align: middle }}
 """
-
-
-def write(found: Modes, model: Model, path: str | Path) -> None:
-    """The page as a file, whole or not at all."""
-    write_text(path, html(found, model))
 
 
 def html(found: Modes, model: Model) -> str:

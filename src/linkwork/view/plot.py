@@ -158,6 +158,15 @@ def _title(motion: Trajectory) -> str:
     return f"{motion.name}{note}"
 
 
+def tidy(axes: Axes) -> None:
+    """Two spines, in grey, and the grid behind everything."""
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=INK, labelsize=9)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color("#9aa4af")
+
+
 def _draw(axes: Axes, panel: Panel, x: Array, in_time: bool) -> None:
     for k, (name, values) in enumerate(panel.curves.items()):
         style: dict[str, Any] = {"color": COLORS[k % len(COLORS)], "linestyle": DASHES[k // len(COLORS) % len(DASHES)]}
@@ -179,12 +188,8 @@ def _draw(axes: Axes, panel: Panel, x: Array, in_time: bool) -> None:
             axes.set_ylim(low - rounding, high + rounding)
     axes.set_ylabel(_label(panel), color=INK, parse_math=False)
     axes.grid(color=GRID, linewidth=0.7)
-    axes.set_axisbelow(True)
-    axes.tick_params(colors=INK, labelsize=9)
     axes.margins(x=0.01)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side in ("left", "bottom"))
-        spine.set_color("#9aa4af")
+    tidy(axes)
     if len(panel.curves) == 1 and panel.unit:
         return
     legend = axes.legend(

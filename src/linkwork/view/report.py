@@ -23,6 +23,7 @@ Lines = list[tuple[str, str]]
 
 MOST = 12  # coordinates in a summary
 WIDTH = 80  # of long texts
+SEEN = 1e-12  # a gap below is rounding
 PATIENCE = 1.0  # seconds until progress is shown
 REDUNDANCIES = {
     "structural": "by which bodies the joints join, whatever the dimensions",
@@ -101,33 +102,32 @@ def check_lines(report: Report) -> Lines:
         lines.append(("singular values", f"{largest:.3g} to {smallest:.3g}{below}"))
     for what, gaps in (("start gaps", r.position_gaps), ("start rates", r.velocity_gaps)):
         per_second = "" if gaps is r.position_gaps else "/s"
-        entries = [(gap, joint, unit) for joint, by_unit in gaps.items() for unit, gap in by_unit.items()]
-        open_ones = [
-            f"{joint} {gap:.3g} {unit}{per_second}" for gap, joint, unit in sorted(entries)[::-1] if gap > 1e-12
-        ]
-        lines.append((what, ", ".join(open_ones) or "none: the start values fit"))
+        lines.append((what, _open_gaps(gaps, per_second) or "none: the start values fit"))
     for what, changes in (("corrected", r.q_changes), ("", r.v_changes)):
         rate = " per second" if changes is r.v_changes else ""
         lines += [(what, f"{name} by {change:+.6g}{rate} ({r.weights}-weighted)") for name, change in changes.items()]
     return [*lines, *(("note", note) for note in r.notes)]
 
 
+def _open_gaps(gaps: Mapping[str, Mapping[str, float]], per_second: str = "") -> str:
+    """Joints with their gaps, the widest first."""
+    entries = [(gap, joint, unit) for joint, by_unit in gaps.items() for unit, gap in by_unit.items()]
+    return ", ".join(
+        f"{joint} {gap:.3g} {unit}{per_second}" for gap, joint, unit in sorted(entries)[::-1] if gap > SEEN
+    )
+
+
 def assembly_lines(assembly: Assembly) -> Lines:
     """What closing the joints moved, and by how much."""
     a = assembly
-    gaps = [(gap, joint, unit) for joint, by_unit in a.gaps_before.items() for unit, gap in by_unit.items()]
-    before = [f"{joint} {gap:.3g} {unit}" for gap, joint, unit in sorted(gaps)[::-1] if gap > 1e-12]
     lines = [
         ("model", a.model),
-        ("gaps before", ", ".join(before) or "none"),
+        ("gaps before", _open_gaps(a.gaps_before) or "none"),
         ("gap now", f"{a.residual:.1e} at most"),
         *([("kept", ", ".join(a.kept))] if a.kept else []),
     ]
     width = max((len(name) for name in (*a.q_changes, *a.v_changes)), default=0)
-    for what, changes, now, rate in (
-        ("moved", a.q_changes, a.q, ""),
-        ("velocities", a.v_changes, a.v, " per second"),
-    ):
+    for what, changes, now, rate in (("moved", a.q_changes, a.q, ""), ("velocities", a.v_changes, a.v, " per second")):
         entries = [f"{name:{width}} by {change:+.6g} to {now[name]:.10g}{rate}" for name, change in changes.items()]
         lines += [(what if k == 0 else "", entry) for k, entry in enumerate(entries or ["nothing"])]
     if a.other_sketch:
