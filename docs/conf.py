@@ -24,7 +24,7 @@ myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3
 exclude_patterns = ["generated/extra"]
 nitpicky = True
-numfig = True
+smartquotes = False  # or --all would become a dash
 
 html_theme = "furo"
 html_title = f"linkwork {release}"

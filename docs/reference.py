@@ -42,10 +42,8 @@ def kind(schema: dict[str, Any]) -> str:
         return " or ".join(kind(option) for option in options)
     match schema.get("type"):
         case "array" if "items" in schema:
-            count = (
-                f"{schema['minItems']} times " if schema.get("minItems") == schema.get("maxItems", 0) else "list of "
-            )
-            return count + kind(schema["items"])
+            count = f" of {schema['minItems']}" if schema.get("minItems") == schema.get("maxItems", 0) else ""
+            return f"list{count}: {kind(schema['items'])}"
         case "object":
             inside = schema.get("additionalProperties", {})
             return f"by name: {kind(inside)}" if isinstance(inside, dict) else "mapping"
