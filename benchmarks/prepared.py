@@ -58,7 +58,13 @@ def threads_agree(mechanism: Mechanism) -> bool:
 
 
 def report() -> list[str]:
-    lines = ["", "## A prepared mechanism", "", "| | beside the integration, ms | integration, ms |", "| --- | --- | --- |"]
+    lines = [
+        "",
+        "## A prepared mechanism",
+        "",
+        "| | beside the integration, ms | integration, ms |",
+        "| --- | --- | --- |",
+    ]
     for name, parameter in CHANGED.items():
         beside, loop = beside_integration(prepare(load(name)), parameter)
         lines.append(f"| {name}, a run with another value of `{parameter}` | {beside:.2f} | {loop:.2f} |")

@@ -7,14 +7,15 @@ from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 
 INDEX_BELOW = re.compile(
-    r"<munderover>\s*(<mi>[^<]*</mi>)\s*(<m[in]>[^<]*</m[in]>)\s*(<mo[^>]*>[˙¨]</mo>)\s*</munderover>"
+    r"<munderover>\s*(<mi>[^<]*</mi>)\s*(<m[in]>[^<]*</m[in]>)\s*(<mtext>[˙¨]</mtext>)\s*</munderover>"
 )
 
 
 def mathml(text: str, as_block: bool) -> str:
-    """The formula; names of functions get room, and an index stands beside a letter with dots, not below it."""
+    """The formula; names of functions get room, dots stand above letters and an index beside them."""
     written: str = tex2mathml(text, as_block=as_block)
-    written = INDEX_BELOW.sub(r'<msub><mover accent="true">\1\3</mover>\2</msub>', written)
+    written = re.sub(r"<mo[^>]*>([˙¨])</mo>", r"<mtext>\1</mtext>", written.replace(' accent="true"', ""))
+    written = INDEX_BELOW.sub(r"<msub><mover>\1\3</mover>\2</msub>", written)
     return re.sub(r"<mi>(sin|cos)</mi>", r'<mo form="prefix" lspace="0.17em" rspace="0.17em">\1</mo>', written)
 
 

@@ -8,16 +8,18 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast
 
 import typer
+from typer import Argument, Option
 from typer.core import TyperCommand
 
-from linkwork.errors import Interrupted, LinkworkError, Unfinished, UsageError
+from linkwork.errors import InternalError, Interrupted, LinkworkError, Unfinished, UsageError
 
 if TYPE_CHECKING:
     from linkwork.model import Model
@@ -28,7 +30,7 @@ ParsingError = cast(type[Exception], typer.BadParameter.__base__)
 
 app = typer.Typer(
     help="Multibody dynamics of mechanisms. MODEL is a file, or the name of a mechanism that `linkwork list` shows.",
-    epilog="Exit codes: 0 done, 2 usage, 3 model error, 4 numerical stop, 130 interrupted.",
+    epilog="Exit codes: 0 done, 2 usage, 3 model error, 4 numerical stop, 70 a fault of linkwork, 130 interrupted.",
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -61,31 +63,33 @@ class WithChoices(TyperCommand):
         super().format_help(ctx, formatter)
 
 
-ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A model file or the name of a mechanism.")]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Another value of a parameter; repeatable."),
-]
-Weights = Annotated[str, typer.Option(help="How corrections of the start values are weighted: mass, unit")]
-Assemble = Annotated[bool, typer.Option("--assemble", help="Close the joints however far they are open at the start.")]
-Mode = Annotated[
-    int | None, typer.Option(metavar="K", help="Start in assembly mode K, as `assemble --all` counts them.")
-]
+Texts: TypeAlias = list[str] | None
+Files: TypeAlias = list[Path] | None
+
+
+def _output(text: str) -> Any:
+    return Option("--output", "-o", metavar="FILE", help=text)
+
+
+ModelArgument = Annotated[str, Argument(metavar="MODEL", help="A model file or the name of a mechanism.")]
+Set = Annotated[Texts, Option("--set", metavar="NAME=VALUE", help="Another value of a parameter; repeatable.")]
+Weights = Annotated[str, Option(help="How corrections of the start values are weighted: mass, unit")]
+Assemble = Annotated[bool, Option("--assemble", help="Close the joints however far they are open at the start.")]
+Mode = Annotated[int | None, Option(metavar="K", help="Start in assembly mode K, as `assemble --all` counts them.")]
 Keep = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME", help="A coordinate, such as crank.phi, that keeps its start value; repeatable."),
+    Texts, Option(metavar="NAME", help="A coordinate, such as crank.phi, that keeps its start value; repeatable.")
 ]
-TEnd = Annotated[float | None, typer.Option(help="End of the motion, s")]
-Step = Annotated[float | None, typer.Option(help="Distance of report times, s")]
-Rtol = Annotated[float | None, typer.Option(help="Relative tolerance")]
-Atol = Annotated[float | None, typer.Option(help="Absolute tolerance")]
-Stabilization = Annotated[str | None, typer.Option(help="What keeps the constraints")]
-Integrator = Annotated[str | None, typer.Option(help="Method of integration")]
-Motions = Annotated[
-    list[Path] | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write .nc, .csv, .html, .png, .svg or .pdf; repeatable."),
+TEnd = Annotated[float | None, Option(help="End of the motion, s")]
+Step = Annotated[float | None, Option(help="Time between report times, s")]
+Rtol = Annotated[float | None, Option(help="Relative tolerance")]
+Atol = Annotated[float | None, Option(help="Absolute tolerance")]
+MaxStep = Annotated[
+    float | None, Option(help="Longest step, s; by default 8 report steps where forces switch on the state")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Stabilization = Annotated[str | None, Option(help="What keeps the constraints")]
+Integrator = Annotated[str | None, Option(help="Method of integration")]
+Motions = Annotated[Files, _output("Write .nc, .csv, .html, .png, .svg or .pdf; repeatable.")]
+Json = Annotated[bool, Option("--json", help="Print one JSON object and nothing else.")]
 
 
 def _version(wanted: bool) -> None:
@@ -99,9 +103,7 @@ def _version(wanted: bool) -> None:
 @app.callback(invoke_without_command=True)
 def linkwork(
     context: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
+    version: Annotated[bool, Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
     if context.invoked_subcommand is None:
         print(context.get_help())
@@ -134,7 +136,7 @@ def check(
     from linkwork.motion.check import check
     from linkwork.view.report import aligned, as_json, check_lines
 
-    report = check(started(model, set_, mode, keep), weights=_weights(weights), assemble=assemble)
+    report = check(started(model, set_, mode, keep), weights=_weights(weights), assemble=assemble, keep=keep or ())
     print(as_json(report.as_dict()) if json else aligned(check_lines(report)))
 
 
@@ -144,17 +146,12 @@ def assemble(
     set_: Set = None,
     keep: Keep = None,
     weights: Weights = "mass",
-    all_modes: Annotated[bool, typer.Option("--all", help="Find every position in which the joints close.")] = False,
+    all_modes: Annotated[bool, Option("--all", help="Find every position in which the joints close.")] = False,
     sliced: Annotated[
         bool,
-        typer.Option(
-            "--slice", help="With --all, cut freedoms by random linear equations instead of keeping coordinates."
-        ),
+        Option("--slice", help="With --all, cut freedoms by random linear equations instead of keeping coordinates."),
     ] = False,
-    output: Annotated[
-        list[Path] | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the model, .yaml or .json; with --all, an .html."),
-    ] = None,
+    output: Annotated[Files, _output("Write the model, .yaml or .json; with --all, an .html.")] = None,
     json: Json = False,
 ) -> None:
     """Close the joints of a rough sketch; with --all, find all positions in which they close.
@@ -206,18 +203,16 @@ def kinematics(
     assemble: Assemble = False,
     mode: Mode = None,
     keep: Keep = None,
-    coupler: Annotated[
-        list[str] | None, typer.Option(metavar="BODY.POINT", help="Show the path of a point; repeatable.")
-    ] = None,
+    coupler: Annotated[Texts, Option(metavar="BODY.POINT", help="Show the path of a point; repeatable.")] = None,
     table: Annotated[
-        tuple[str, str] | None, typer.Option(metavar="INPUT OUTPUT", help="Show a coordinate over another one.")
+        tuple[str, str] | None, Option(metavar="INPUT OUTPUT", help="Show a coordinate over another one.")
     ] = None,
     dead_centres: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Show where a coordinate turns back; repeatable.")
+        Texts, Option(metavar="NAME", help="Show where a coordinate turns back; repeatable.")
     ] = None,
     transmission: Annotated[
         tuple[str, str, str, str] | None,
-        typer.Option(metavar="P Q R S", help="Show the angle between the lines through two pairs of points."),
+        Option(metavar="P Q R S", help="Show the angle between the lines through two pairs of points."),
     ] = None,
     output: Motions = None,
     json: Json = False,
@@ -227,6 +222,8 @@ def kinematics(
     from linkwork.motion.linkages import readings
     from linkwork.view.report import reading_lines
 
+    if keep and mode is None:
+        raise UsageError("--keep goes with --mode here: drivers prescribe all that moves", "usage")
     files = motion_files(output)
     mechanism = started(model, set_, mode, keep)
     motion = followed(mechanism, partial(kinematics, t_end=t_end, step=step, assemble=assemble), files)
@@ -242,12 +239,13 @@ def run(
     step: Step = None,
     rtol: Rtol = None,
     atol: Atol = None,
-    formulation: Annotated[str | None, typer.Option(help="How accelerations are found")] = None,
+    formulation: Annotated[str | None, Option(help="How accelerations are found")] = None,
     stabilization: Stabilization = None,
-    alpha: Annotated[float | None, typer.Option(help="Baumgarte's gain of velocity errors, 1/s")] = None,
-    beta: Annotated[float | None, typer.Option(help="Baumgarte's gain of position errors, 1/s")] = None,
+    alpha: Annotated[float | None, Option(help="Baumgarte's gain of velocity errors, 1/s")] = None,
+    beta: Annotated[float | None, Option(help="Baumgarte's gain of position errors, 1/s")] = None,
     integrator: Integrator = None,
-    max_steps: Annotated[int | None, typer.Option(metavar="N", help="How many steps may be tried")] = None,
+    max_steps: Annotated[int | None, Option(metavar="N", help="How many steps may be tried")] = None,
+    max_step: MaxStep = None,
     weights: Weights = "mass",
     assemble: Assemble = False,
     mode: Mode = None,
@@ -258,32 +256,26 @@ def run(
     """Simulate a model. End, step and tolerances are those of the model unless given."""
     from linkwork.motion.simulate import simulate
 
-    options = {
-        **{"t_end": t_end, "step": step, "rtol": rtol, "atol": atol, "formulation": formulation},
-        **{"stabilization": stabilization, "alpha": alpha, "beta": beta, "integrator": integrator},
-        "max_steps": max_steps,
-    }
-    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    settings = _given(t_end=t_end, step=step, rtol=rtol, atol=atol, max_steps=max_steps, max_step=max_step)
+    methods = _given(
+        formulation=formulation, stabilization=stabilization, integrator=integrator, alpha=alpha, beta=beta
+    )
     files = motion_files(output)
     mechanism = started(model, set_, mode, keep)
-    analysis = partial(simulate, **given, weights=_weights(weights), assemble=assemble)
+    how = {"weights": _weights(weights), "assemble": assemble, "keep": keep or ()}
+    analysis = partial(simulate, **settings, **methods, **how)
     show(followed(mechanism, analysis, files), files, json)
 
 
 @app.command()
 def plot(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A trajectory, .nc or .csv")],
+    file: Annotated[Path, Argument(metavar="FILE", help="A trajectory, .nc or .csv")],
     names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="Quantities or patterns, such as crank.phi '*.omega' reaction:O.x"),
+        Texts, Argument(metavar="[NAME]...", help="Quantities or patterns, such as crank.phi '*.omega' reaction:O.x")
     ] = None,
-    against: Annotated[str, typer.Option(metavar="NAME", help="The quantity along the horizontal axis")] = "t",
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="A .png, .svg or .pdf (default FILE.png)")
-    ] = None,
-    show_names: Annotated[
-        bool, typer.Option("--names", help="List the quantities of the file and their units.")
-    ] = False,
+    against: Annotated[str, Option(metavar="NAME", help="The quantity along the horizontal axis")] = "t",
+    output: Annotated[Path | None, _output("A .png, .svg or .pdf (default FILE.png)")] = None,
+    show_names: Annotated[bool, Option("--names", help="List the quantities of the file and their units.")] = False,
     json: Json = False,
 ) -> None:
     """Draw a trajectory: quantities over time or over each other. Without names, the most important ones."""
@@ -304,19 +296,17 @@ def plot(
 @app.command(cls=WithChoices)
 def compare(
     model: ModelArgument,
-    formulations: Annotated[str, typer.Option(metavar="all|NAME,...", help="Which to compare")] = "all",
+    formulations: Annotated[str, Option(metavar="all|NAME,...", help="Which to compare")] = "all",
     set_: Set = None,
-    coordinates: Annotated[str, typer.Option(help="Coordinates of the bodies: body")] = "body",
+    coordinates: Annotated[str, Option(help="Coordinates of the bodies: body")] = "body",
     integrator: Integrator = None,
     stabilization: Stabilization = None,
     t_end: TEnd = None,
     rtol: Rtol = None,
     atol: Atol = None,
-    output: Annotated[
-        list[Path] | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write a report, .html or .md; repeatable."),
-    ] = None,
-    csv: Annotated[bool, typer.Option("--csv", help="Print the rows as CSV and nothing else.")] = False,
+    max_step: MaxStep = None,
+    output: Annotated[Files, _output("Write a report, .html or .md; repeatable.")] = None,
+    csv: Annotated[bool, Option("--csv", help="Print the rows as CSV and nothing else.")] = False,
     json: Json = False,
 ) -> None:
     """Run a model by all formulations and compare cost and accuracy. Settings are those of the model unless given."""
@@ -327,13 +317,14 @@ def compare(
 
     if csv and json:
         raise UsageError("--csv and --json exclude each other", "usage")
-    options = {"integrator": integrator, "stabilization": stabilization, "t_end": t_end, "rtol": rtol, "atol": atol}
-    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    names = None if formulations == "all" else [name.strip() for name in formulations.split(",")]
+    given = _given(integrator=integrator, stabilization=stabilization, t_end=t_end, rtol=rtol, atol=atol)
+    given |= _given(max_step=max_step)
     files = writable(output or (), SUFFIXES)
     mechanism = load(model, overrides(set_))
     with progress(mechanism.name) as moved:
-        comparison = compare(mechanism, formulations=names, coordinates=coordinates, **given, progress=moved)
+        comparison = compare(
+            mechanism, formulations=_names(formulations), coordinates=coordinates, **given, progress=moved
+        )
     written = [part for file in files for part in write(comparison, file)]
     if json or csv:
         print(as_json(comparison.as_dict()) if json else as_csv(comparison).rstrip())
@@ -345,12 +336,9 @@ def compare(
 def explain(
     model: ModelArgument,
     set_: Set = None,
-    formulation: Annotated[str, typer.Option(help="Which to work out")] = "augmented",
-    at: Annotated[float, typer.Option(metavar="T", help="Time at which the mechanism is looked at, s")] = 0.0,
-    output: Annotated[
-        list[Path] | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write .md, .html, .tex or .txt instead; repeatable."),
-    ] = None,
+    formulation: Annotated[str, Option(help="Which to work out")] = "augmented",
+    at: Annotated[float, Option(metavar="T", help="Time at which the mechanism is looked at, s")] = 0.0,
+    output: Annotated[Files, _output("Write .md, .html, .tex or .txt instead; repeatable.")] = None,
     json: Json = False,
 ) -> None:
     """Work out a formulation on a model step by step, in symbols and numbers."""
@@ -380,8 +368,8 @@ def schema(json: Json = False) -> None:
     print(as_json(json_schema()))
 
 
-Sources = Annotated[list[str], typer.Argument(metavar="MODEL|RESULT...", help="Models, or trajectories .nc, .csv")]
-Source = Annotated[str, typer.Argument(metavar="MODEL|RESULT", help="A model, or a trajectory .nc, .csv")]
+Sources = Annotated[list[str], Argument(metavar="MODEL|RESULT...", help="Models, or trajectories .nc, .csv")]
+Source = Annotated[str, Argument(metavar="MODEL|RESULT", help="A model, or a trajectory .nc, .csv")]
 
 
 @app.command()
@@ -389,10 +377,8 @@ def view(
     sources: Sources,
     set_: Set = None,
     t_end: TEnd = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="An .html (default NAME.html)")
-    ] = None,
-    open_: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    output: Annotated[Path | None, _output("An .html (default NAME.html)")] = None,
+    open_: Annotated[bool, Option("--open", help="Open the page in the browser.")] = False,
     json: Json = False,
 ) -> None:
     """Write a page that shows mechanisms moving, with plots; several results stand side by side.
@@ -419,13 +405,9 @@ def animate(
     source: Source,
     set_: Set = None,
     t_end: TEnd = None,
-    film: Annotated[
-        int | None, typer.Option(metavar="N", help="A strip of N pictures, .png, .svg or .pdf, instead.")
-    ] = None,
-    speed: Annotated[float | None, typer.Option(help="Seconds of motion per second of film")] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="A .gif or .mp4 (default NAME.gif)")
-    ] = None,
+    film: Annotated[int | None, Option(metavar="N", help="A strip of N pictures, .png, .svg or .pdf, instead.")] = None,
+    speed: Annotated[float | None, Option(help="Seconds of motion per second of film")] = None,
+    output: Annotated[Path | None, _output("A .gif or .mp4 (default NAME.gif)")] = None,
     json: Json = False,
 ) -> None:
     """Write a film of a mechanism, or a strip of pictures, without a browser."""
@@ -449,11 +431,9 @@ def report(
     set_: Set = None,
     t_end: TEnd = None,
     formulations: Annotated[
-        str | None, typer.Option("--compare", metavar="all|NAME,...", help="Compare formulations too")
+        str | None, Option("--compare", metavar="all|NAME,...", help="Compare formulations too")
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="An .html (default NAME-report.html)")
-    ] = None,
+    output: Annotated[Path | None, _output("An .html (default NAME-report.html)")] = None,
     json: Json = False,
 ) -> None:
     """Write one page about a model, to be read or printed: picture, data, motion, loads, accuracy, equations."""
@@ -471,9 +451,8 @@ def report(
     sheet = explain(mechanism) if worth_writing(checked) else None
     comparison = None
     if formulations is not None:
-        names = None if formulations == "all" else [name.strip() for name in formulations.split(",")]
         with progress(mechanism.name) as step:
-            comparison = compare(mechanism, formulations=names, t_end=t_end, progress=step)
+            comparison = compare(mechanism, formulations=_names(formulations), t_end=t_end, progress=step)
     options = [f"--set {text}" for text in set_ or ()] + ([] if t_end is None else [f"--t-end {t_end:g}"])
     command = " ".join(["linkwork report", model, *options])
     write_text(file, html(mechanism, checked, motion, sheet, comparison, command))
@@ -540,6 +519,14 @@ def overrides(assignments: Sequence[str] | None) -> dict[str, str]:
     return values
 
 
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _names(formulations: str) -> list[str] | None:
+    return None if formulations == "all" else [name.strip() for name in formulations.split(",")]
+
+
 def _weights(name: str) -> Any:
     if name not in ("mass", "unit"):
         raise UsageError(f"no weights '{name}'; choose from mass, unit", "unknown-weights")
@@ -552,8 +539,6 @@ def started(model: str, set_: Sequence[str] | None, mode: int | None, keep: Sequ
 
     mechanism = load(model, overrides(set_))
     if mode is None:
-        if keep:
-            raise UsageError("--keep goes with --mode", "usage")
         return mechanism
     from linkwork.assembly.modes import free_coordinates, in_mode
 
@@ -651,6 +636,14 @@ def answer(arguments: Sequence[str]) -> int:
         refusal: LinkworkError = UsageError(f"{fault.format_message().rstrip('.')}{hint}", "usage")
     except LinkworkError as error:
         refusal = error
+    except MemoryError:
+        refusal = UsageError("there is not enough memory; choose a longer step or a smaller model", "out-of-memory")
+    except OSError as error:
+        if _is_about_output(error):
+            raise
+        refusal = InternalError.of(error)
+    except Exception as error:  # noqa: BLE001 - behind this there is nobody but the user, whom no traceback helps
+        refusal = InternalError.of(error)
     from linkwork.view.report import as_json, error_data, error_text, printable
 
     if "--json" in arguments:
@@ -660,12 +653,26 @@ def answer(arguments: Sequence[str]) -> int:
     return refusal.exit_code
 
 
+def _is_about_output(error: OSError) -> bool:
+    """Whether writing to standard output failed: files have names, and libraries that write them no numbers."""
+    return error.filename is None and error.errno is not None
+
+
 def _terminated(*_: object) -> None:
     raise KeyboardInterrupt
 
 
 def main() -> None:
     signal.signal(signal.SIGTERM, _terminated)
+    # What is not finite is looked for where it matters.
+    warnings.filterwarnings("ignore", category=RuntimeWarning)
+    closed = sys.stdout is None
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:  # else the next file that is opened would take its place
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+    if closed:
+        print("linkwork: cannot write the answer: standard output is closed [output-failed]", file=sys.stderr)
+        sys.exit(UsageError.exit_code)
     for stream in (sys.stdout, sys.stderr):
         # A terminal of another encoding shows a name wrongly rather than not at all.
         cast(Any, stream).reconfigure(errors="backslashreplace")
@@ -673,8 +680,6 @@ def main() -> None:
         code = answer(sys.argv[1:])
         sys.stdout.flush()
     except OSError as error:
-        if error.filename is not None:  # not about standard output
-            raise
         print(f"linkwork: cannot write the answer: {error.strerror} [output-failed]", file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would try again when it ends
         code = UsageError.exit_code

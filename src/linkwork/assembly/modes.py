@@ -84,6 +84,7 @@ class Modes:
         return {**asdict(self), "real": self.real}
 
 
+@np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def modes(
     model: Model,
     keep: Sequence[str] = (),
@@ -124,6 +125,7 @@ def modes(
     )
 
 
+@np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def free_coordinates(model: Model, keep: Sequence[str] = ()) -> tuple[str, ...]:
     """Coordinates that fix every freedom which joints and drivers leave: `keep`, then others where these do not do.
 

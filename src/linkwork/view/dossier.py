@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from html import escape
+from collections.abc import Iterator, Mapping, Sequence
 from math import pi
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,17 +18,13 @@ from linkwork.model import Model
 from linkwork.motion.check import Report
 from linkwork.scene import Mark
 from linkwork.trajectory import Trajectory
-from linkwork.view import comparison as compared
+from linkwork.view.comparison import html_part
 from linkwork.view.drawing import scene_of
+from linkwork.view.markup import bullets, document, svg, table, text
 from linkwork.view.picture import still, strip
 from linkwork.view.plot import figure, overview
-from linkwork.view.report import check_lines, printable
+from linkwork.view.report import check_lines
 from linkwork.view.worked import html_blocks
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-Rows = Iterable[Sequence[str]]
 
 INSTANTS = 6  # pictures in the strip
 PANELS = 2  # in one figure, so that it fits a printed page
@@ -39,6 +33,8 @@ MOST_JOINTS = 4  # whose reactions are plotted: those with the largest
 MOST_ROWS = 60  # of a table
 SHORT = 9  # coordinates: the most with which equations are written out
 SECTIONS = ("Constraints", "Jacobian", "Masses and forces")  # of the worked exercise
+POLICY = """
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">"""
 CSS = """
 :root { color-scheme: light }
 body { font: 14px/1.5 Georgia, "Times New Roman", serif; color: #1d232a; max-width: 54rem; margin: 2rem auto;
@@ -89,18 +85,11 @@ def html(
         _plots(motion),
         _loads(motion, checked),
         _energy(motion),
-        _comparison(comparison) if comparison else "",
+        f"<h2>Formulations compared</h2>{html_part(comparison)}" if comparison else "",
         _equations(sheet) if sheet else "",
         _settings(motion, command),
     ]
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
-<title>{_text(title)}</title><style>{CSS}</style></head>
-<body>
-{"".join(sections)}
-</body></html>
-"""
+    return document(title, CSS, "".join(sections), POLICY)
 
 
 def _head(model: Model, checked: Report, motion: Trajectory, title: str) -> str:
@@ -114,11 +103,11 @@ def _head(model: Model, checked: Report, motion: Trajectory, title: str) -> str:
         ("degrees of freedom", str(checked.dof)),
         ("shown", f"{motion.t[0]:g} to {motion.t[-1]:g} s, {motion.status}"),
     ]
-    about = f'<p class="source">{_text(model.about.source)}</p>' if model.about.source else ""
-    picture = f"<figure>{_svg(still(motion, width=5.2))}</figure>"
+    about = f'<p class="source">{text(model.about.source)}</p>' if model.about.source else ""
+    picture = f"<figure>{svg(still(motion, width=5.2))}</figure>"
     return (
-        f"<h1>{_text(title)}</h1><p><code>{_text(model.name)}</code></p>{about}"
-        f'<div class="at">{picture}{_table((), counts)}</div>'
+        f"<h1>{text(title)}</h1><p><code>{text(model.name)}</code></p>{about}"
+        f'<div class="at">{picture}{table((), counts)}</div>'
     )
 
 
@@ -148,18 +137,18 @@ def _data(model: Model, motion: Trajectory) -> str:
     ground = "; ".join(f"{name} ({_vector(p, scene.space)})" for name, p in scene.bodies[0].points.items())
     parts = [
         "<h2>Data</h2><h3>Bodies</h3>",
-        _table(("body", "mass kg", "inertia kg m^2", "starts at m", "angle deg", "points m"), bodies),
-        f"<p>Points of the ground: {_text(ground)}. Gravity ({_vector(scene.gravity, scene.space)}) m/s^2.</p>",
+        table(("body", "mass kg", "inertia kg m^2", "starts at m", "angle deg", "points m"), bodies),
+        f"<p>Points of the ground: {text(ground)}. Gravity ({_vector(scene.gravity, scene.space)}) m/s^2.</p>",
     ]
     for heading, marks in (("Joints", scene.joints), ("Drivers", scene.drivers), ("Forces", scene.forces)):
         if marks:
             parts += [
                 f"<h3>{heading}</h3>",
-                _table(("name", "type", "between", "at m", "more"), (_mark(mark, scene.space) for mark in marks)),
+                table(("name", "type", "between", "at m", "more"), (_mark(mark, scene.space) for mark in marks)),
             ]
     if model.parameters:
         pairs = [(name, f"{value:.10g}") for name, value in model.parameters.items()]
-        parts += ["<h3>Parameters</h3><p>", ", ".join(f"<code>{_text(k)}</code> = {v}" for k, v in pairs), "</p>"]
+        parts += ["<h3>Parameters</h3><p>", ", ".join(f"<code>{text(k)}</code> = {v}" for k, v in pairs), "</p>"]
     return "".join(parts)
 
 
@@ -184,7 +173,7 @@ def _freedoms(checked: Report) -> str:
         for label, text in check_lines(checked)
         if label not in ("model", "bodies") and not text.endswith("-weighted)")  # one by one; a note tells of them
     ]
-    return f"<h2>Freedoms and redundancy</h2>{_table((), lines)}"
+    return f"<h2>Freedoms and redundancy</h2>{table((), lines)}"
 
 
 def _method(motion: Trajectory) -> str:
@@ -198,18 +187,18 @@ def _method(motion: Trajectory) -> str:
         why, shown = AUGMENTED, name
     if motion.info.redundant:
         why += f" {motion.info.redundant} rows depend on others here; the multipliers given are those of least norm."
-    return f"<h2>Formulation: {_text(shown)}</h2><p>{_text(why)}</p>"
+    return f"<h2>Formulation: {text(shown)}</h2><p>{text(why)}</p>"
 
 
 def _plots(motion: Trajectory) -> str:
-    parts = ["<h2>Motion</h2>", f"<figure>{_svg(strip(motion, INSTANTS))}</figure>"]
+    parts = ["<h2>Motion</h2>", f"<figure>{svg(strip(motion, INSTANTS))}</figure>"]
     panels = overview(motion)
     for k in range(0, len(panels), PANELS):
-        parts.append(f"<figure>{_svg(figure(motion, panels=panels[k : k + PANELS]))}</figure>")
+        parts.append(f"<figure>{svg(figure(motion, panels=panels[k : k + PANELS]))}</figure>")
     names = [name for joint in _loaded(motion)[:MOST_JOINTS] for name in _force_columns(motion, joint)]
     driving = list(motion.tables["driving"].columns.names)
     if names or driving:
-        parts.append(f"<figure>{_svg(figure(motion, [*names, *driving]))}</figure>")
+        parts.append(f"<figure>{svg(figure(motion, [*names, *driving]))}</figure>")
         most = len(_loaded(motion))
         if most > MOST_JOINTS:
             parts.append(f"<p>Reactions of the {MOST_JOINTS} most loaded of {most} joints.</p>")
@@ -244,7 +233,7 @@ def _loads(motion: Trajectory, checked: Report) -> str:
     shown = rows[:MOST_ROWS]
     rest = f"<p>and {len(rows) - len(shown)} more</p>" if len(rows) > len(shown) else ""
     heads = ("quantity", "unit", "least", "at t s", "largest", "at t s", "")
-    return f"<h2>Reactions and driving forces</h2>{_table(heads, shown, numeric=(2, 3, 4, 5))}{rest}"
+    return f"<h2>Reactions and driving forces</h2>{table(heads, shown, numeric=(2, 3, 4, 5))}{rest}"
 
 
 def _extremes(motion: Trajectory, checked: Report) -> Iterator[list[str]]:
@@ -277,21 +266,10 @@ def _energy(motion: Trajectory) -> str:
     error = motion.constraint_error
     return (
         "<h2>Energy balance and accuracy</h2>"
-        f"{_table(('J', 'start', 'end', 'least', 'largest'), rows, numeric=(1, 2, 3, 4))}"
+        f"{table(('J', 'start', 'end', 'least', 'largest'), rows, numeric=(1, 2, 3, 4))}"
         f"<p>The constraints are kept within |Psi| {error['position']:.2e} m, rad and |Psi_dot| "
         f"{error['velocity']:.2e} m/s, rad/s over all steps; the energy balance within "
         f"{np.max(np.abs(motion.drift())):.2e} J.</p>"
-    )
-
-
-def _comparison(comparison: Comparison) -> str:
-    heads = [heading for heading, _ in compared.TABLE]
-    rows = [[form(row) for _, form in compared.TABLE] for row in comparison.rows]
-    notes = "".join(f"<li>{_text(line)}</li>" for line in compared.remarks(comparison))
-    numeric = range(1, len(heads) - 1)
-    return (
-        f'<h2>Formulations compared</h2><div class="wide">{_table(heads, rows, numeric)}</div><ul>{notes}</ul>'
-        f"<figure>{_svg(compared.figure(comparison))}</figure>"
     )
 
 
@@ -312,39 +290,12 @@ def _settings(motion: Trajectory, command: str) -> str:
     keys = ("formulation", "stabilization", "integrator", "rtol", "atol", "t_end", "step", "steps", "rejected")
     rows = [(key, str(s[key])) for key in (*keys, "evaluations") if s.get(key) is not None]
     rows += [(name, str(text)) for name, text in (s.get("versions") or {}).items()]
-    notes = "".join(f"<li>{_text(note)}</li>" for note in s.get("notes") or ())
-    made = f"<pre>{_text(command)}</pre>" if command else ""
-    return f"<h2>To have it again</h2>{made}{_table((), rows)}<ul>{notes}</ul>"
-
-
-def _table(heads: Sequence[str], rows: Rows, numeric: Iterable[int] = ()) -> str:
-    right = set(numeric)
-    head = f"<thead><tr>{''.join(f'<th>{_text(cell)}</th>' for cell in heads)}</tr></thead>" if heads else ""
-    kinds = ("v", "n")
-    body = "\n".join(
-        "<tr>" + "".join(f'<td class="{kinds[k in right]}">{_text(cell)}</td>' for k, cell in enumerate(row)) + "</tr>"
-        for row in rows
-    )
-    return f"<table>{head}<tbody>{body}</tbody></table>"
+    made = f"<pre>{text(command)}</pre>" if command else ""
+    return f"<h2>To have it again</h2>{made}{table((), rows)}{bullets(s.get('notes') or ())}"
 
 
 def _vector(point: Sequence[float], space: str) -> str:
     return ", ".join(f"{x:.6g}" for x in (point[:2] if space == "planar" else point))
-
-
-def _svg(fig: Figure) -> str:
-    """A figure as a part of the page, its text as text."""
-    import matplotlib
-
-    out = io.StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "none"}):
-        fig.savefig(out, format="svg", metadata={"Date": None})
-    drawn = out.getvalue()
-    return drawn[drawn.index("<svg") :]
-
-
-def _text(text: str) -> str:
-    return escape(printable(text))
 
 
 def worth_writing(checked: Report) -> bool:

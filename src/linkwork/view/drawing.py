@@ -110,12 +110,12 @@ class Drawing:
 
 def scene_of(motion: Trajectory) -> Scene:
     """The scene that a trajectory keeps."""
-    if not motion.info.scene:
+    if not motion.scene:
         raise UsageError(f"the trajectory of '{motion.name}' holds no scene to draw; run it again", "no-scene")
     if not len(motion.t):
         raise UsageError(f"the trajectory of '{motion.name}' has no rows to draw", "empty-trajectory")
     with _refusals(motion):
-        return Scene.from_dict(motion.info.scene)
+        return Scene.from_dict(motion.scene)
 
 
 @contextmanager
@@ -127,12 +127,12 @@ def _refusals(motion: Trajectory) -> Iterator[None]:
         raise UsageError(f"the scene of '{motion.name}' is damaged: {error!r}", "bad-scene") from error
 
 
-def poses(scene: Scene, motion: Trajectory) -> Array:
-    """Position and Euler parameters (x, y, z, e0, e1, e2, e3) of every body but the ground at every time.
+def poses(scene: Scene, motion: Trajectory | Mapping[str, Array]) -> Array:
+    """Position and Euler parameters (x, y, z, e0, e1, e2, e3) of every body but the ground at every time t.
 
     A turn by phi about z is e = (cos phi/2, 0, 0, sin phi/2).
     """
-    found = np.zeros((len(motion.t), len(scene.bodies) - 1, 7))
+    found = np.zeros((len(motion["t"]), len(scene.bodies) - 1, 7))
     planar = scene.space == "planar"
     parts = ("x", "y", "phi") if planar else ("x", "y", "z", "e0", "e1", "e2", "e3")
     for k, body in enumerate(scene.bodies[1:]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
+Sides: TypeAlias = tuple[float, float, float, float]  # left, right, bottom, top
 
 FILMS = (".gif", ".mp4")
 PAPER, DRIVE, LOAD = "#ffffff", "#c2410c", "#b3303f"
@@ -100,7 +101,7 @@ def _name(axes: Axes, scene: Scene, drawing: Drawing, bodies: Bodies) -> None:
         )  # fmt: skip
 
 
-def around(scene: Scene, drawing: Drawing, pose: Array) -> tuple[float, float, float, float]:
+def around(scene: Scene, drawing: Drawing, pose: Array) -> Sides:
     """Left, right, bottom and top of one pose, with room for names."""
     bodies, view = Bodies(pose), _flat if scene.space == "planar" else _seen
     lines = [line for outline in drawing.outlines for line in bodies.lines(outline)]
@@ -112,7 +113,7 @@ def around(scene: Scene, drawing: Drawing, pose: Array) -> tuple[float, float, f
     return float(left), float(right), float(bottom), float(top)
 
 
-def limits(scene: Scene, drawing: Drawing, all_poses: Array) -> tuple[float, float, float, float]:
+def limits(scene: Scene, drawing: Drawing, all_poses: Array) -> Sides:
     """Left, right, bottom and top of all the motion, on paper."""
     if scene.space == "planar":
         (left, bottom, _), (right, top, _) = drawing.box
@@ -122,7 +123,7 @@ def limits(scene: Scene, drawing: Drawing, all_poses: Array) -> tuple[float, flo
     return float(left), float(right), float(bottom), float(top)
 
 
-def _panel(axes: Axes, sides: tuple[float, float, float, float]) -> None:
+def _panel(axes: Axes, sides: Sides) -> None:
     axes.set_axis_off()
     axes.set_xlim(sides[0], sides[1])
     axes.set_ylim(sides[2], sides[3])
@@ -130,19 +131,23 @@ def _panel(axes: Axes, sides: tuple[float, float, float, float]) -> None:
 
 def still(motion: Trajectory, row: int = 0, width: float = 6.0, names: bool = True) -> Figure:
     """The mechanism at one row of a trajectory."""
+    scene, all_poses, drawing = picture_of(motion)
+    return picture(scene, drawing, all_poses[row], around(scene, drawing, all_poses[row]), width, names)
+
+
+def picture(scene: Scene, drawing: Drawing, pose: Array, sides: Sides, width: float, names: bool) -> Figure:
+    """One pose between these sides, so many inches wide."""
     from matplotlib.figure import Figure
 
-    scene, all_poses, drawing = picture_of(motion)
-    sides = around(scene, drawing, all_poses[row])
     height = float(np.clip(width * (sides[3] - sides[2]) / (sides[1] - sides[0]), 0.25 * width, 1.1 * width))
     fig = Figure(figsize=(width, height), facecolor="white")
     axes = fig.add_axes((0.0, 0.0, 1.0, 1.0))
     _panel(axes, _filled(sides, width / height))
-    draw(axes, scene, drawing, all_poses[row], names)
+    draw(axes, scene, drawing, pose, names)
     return fig
 
 
-def _filled(sides: tuple[float, float, float, float], aspect: float) -> tuple[float, float, float, float]:
+def _filled(sides: Sides, aspect: float) -> Sides:
     """The sides widened to this aspect, about their middle."""
     left, right, bottom, top = sides
     x, y = (left + right) / 2, (bottom + top) / 2
