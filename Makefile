@@ -8,7 +8,7 @@ ifneq ($(shell $(BIN)/python -c 'print("works")' 2>/dev/null),works)
 $(shell rm -f .venv/installed)
 endif
 
-.PHONY: demo test test-all bench lint viewer browser
+.PHONY: demo test test-all bench lint viewer browser docs
 
 demo: .venv/installed
 	mkdir -p demo
@@ -35,6 +35,12 @@ browser: .venv/installed
 	@$(BIN)/python viewer/build.py || [ $$? = 2 ]
 	-@command -v chromium >/dev/null || { apt-get -qq update && \
 		apt-get -qq install --no-install-recommends chromium fonts-dejavu-core >/dev/null; }
+
+# The viewer is for the pages of the gallery that move; without it they are left out.
+docs: .venv/installed
+	-@command -v npm >/dev/null && $(BIN)/python viewer/build.py
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
+	@echo "written  build/docs/index.html"
 
 bench: .venv/installed
 	$(BIN)/python -m benchmarks

@@ -1,45 +1,106 @@
-"""What the documentation shows works as shown."""
+"""What the documentation shows works as shown.
+
+A page is worked through from top to bottom in a folder of its own, as a reader would: `yaml` blocks are models, saved
+under the name in their first line; `sh` blocks are run by a shell that knows `linkwork`; `python` blocks are run as
+scripts. Everything else (`text`, indented) is output or mathematics. A block whose first line begins with "# not run"
+is left out and says there why.
+"""
 
 from __future__ import annotations
 
+import importlib
+import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import linkwork
 from linkwork.elements.forces import FORCES
 from linkwork.elements.joints import JOINTS
 from linkwork.elements.motions import MOTIONS
 from linkwork.elements.shapes import SHAPES
-from linkwork.modelfile import loads
+from linkwork.modelfile import loads, shipped
 from linkwork.motion.check import check
+from linkwork.view.page import built
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *(page for page in sorted(DOCS.rglob("*.md")) if "generated" not in page.parts)]
+NOT_RUN = "# not run"
+LANGUAGES = ("yaml", "sh", "python", "text")
+BLOCK = re.compile(r"^```(\S*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
-def blocks(language: str) -> list[tuple[str, str]]:
-    found = []
-    for page in PAGES:
-        for k, text in enumerate(re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)):
-            found.append((f"{page.name}-{k}", text))
-    return found
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("text", [text for _, text in blocks("yaml")], ids=[name for name, _ in blocks("yaml")])
-def test_model_files_in_the_documentation_are_sound(text: str) -> None:
-    report = check(loads(text))
-    assert report.dof > 0
-    assert not report.q_changes
+def blocks(page: Path) -> Iterator[tuple[str, str]]:
+    """Language and text of the blocks of a page; directives such as {image} and {toctree} are not among them."""
+    for language, text in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if not language.startswith("{"):
+            yield language, text
 
 
-@pytest.mark.parametrize("text", [text for _, text in blocks("python")], ids=[name for name, _ in blocks("python")])
-def test_python_in_the_documentation_runs(text: str, tmp_path: Path) -> None:
-    script = tmp_path / "shown.py"
-    script.write_text(text, encoding="utf-8")
-    subprocess.run([sys.executable, str(script)], check=True, cwd=tmp_path, capture_output=True, timeout=120)
+def needs_viewer(language: str, text: str) -> bool:
+    return language == "sh" and "linkwork view" in text
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment in which `linkwork` is this one."""
+    folder = tmp_path_factory.mktemp("bin")
+    command = folder / "linkwork"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m linkwork "$@"\n')
+    command.chmod(0o755)
+    source = str(Path(linkwork.__file__).parents[1])
+    return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": source, "MPLBACKEND": "agg"}
+
+
+def run(command: list[str], folder: Path, shell: dict[str, str], shown: str) -> None:
+    done = subprocess.run(command, cwd=folder, env=shell, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, f"{shown}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if any(blocks(page))], ids=name_of)
+def test_pages_can_be_worked_through(page: Path, tmp_path: Path, shell: dict[str, str]) -> None:
+    left_out = 0
+    for k, (language, text) in enumerate(blocks(page)):
+        if text.startswith(NOT_RUN):
+            continue
+        if needs_viewer(language, text) and not built():
+            left_out += 1
+        elif language == "yaml":
+            model = loads(text)
+            if model.name != "short":  # which is there to show that it cannot close
+                check(model)
+            if named := re.match(r"# (\S+\.yaml)\n", text):
+                (tmp_path / named[1]).write_text(text, encoding="utf-8")
+        elif language == "sh":
+            run(["sh", "-e", "-c", text], tmp_path, shell, text)
+        elif language == "python":
+            script = tmp_path / f"block{k}.py"
+            script.write_text(text, encoding="utf-8")
+            run([sys.executable, script.name], tmp_path, shell, text)
+    if left_out:
+        pytest.skip(f"the viewer is not built (make viewer): {left_out} blocks were left out")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_command_stands_in_a_block_that_is_run(page: Path) -> None:
+    """Blocks have a language that says what they are, and commands stand in no other block than `sh`."""
+    text = page.read_text(encoding="utf-8")
+    for language, block in blocks(page):
+        assert language in LANGUAGES, f"a block of language '{language}'"
+        if block.startswith(NOT_RUN):
+            assert re.match(rf"{NOT_RUN}[^:\n]*: \w+", block), "a block that is not run says why"
+    outside = BLOCK.sub("", text)
+    commands = re.findall(r"^    (?:linkwork|make|pip|python3?) [a-z].*$", outside, re.MULTILINE)
+    assert commands == []
 
 
 @pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
@@ -48,13 +109,47 @@ def test_examples_run(script: Path, tmp_path: Path) -> None:
 
 
 def test_every_joint_motion_force_and_shape_is_documented() -> None:
-    page = (ROOT / "docs" / "model-files.md").read_text(encoding="utf-8")
+    page = (DOCS / "model-files.md").read_text(encoding="utf-8")
     for name in (*JOINTS["planar"], *JOINTS["spatial"], *MOTIONS, *FORCES["planar"], *FORCES["spatial"], *SHAPES):
         assert f"| `{name}` |" in page
 
 
 def test_links_of_the_documentation_lead_somewhere() -> None:
+    """Pages under generated/ come with `make docs`; their names are those that docs/conf.py writes."""
+    written = re.findall(r'^        "(\S+)": \w+\.', (DOCS / "conf.py").read_text(encoding="utf-8"), re.MULTILINE)
+    assert "gallery" in written
     for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
-        for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
-            if "://" not in target:
+        outside = BLOCK.sub("", page.read_text(encoding="utf-8"))
+        for target in re.findall(r"\]\(([^)#]+)", outside):
+            if "/generated/" in f"/{target}":
+                assert Path(target).stem in written, f"{page.name}: {target}"
+            elif "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+# The verification page runs everything; here a part that takes a second or two.
+
+
+def test_verification_compares_with_the_sources_and_refuses_what_deviates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS))
+    verification = importlib.import_module("verification")
+    rows = [*verification.slider_crank(), *verification.sliding_pendulum(), *verification.redundant_linkage()]
+    assert {row.mechanism for row in rows} == {"slider_crank", "sliding_pendulum", "redundant_24"}
+    assert all(row.deviation <= row.allowed for row in rows)
+    for name in ("scotch_yoke", "quick_return"):
+        assert verification.checked(name).deviation <= 1e-12
+    with pytest.raises(AssertionError, match=r"crank\.phi"):
+        verification.number("four_bar", "crank.phi", 1.0, 1.1, 1e-3, "a sign that flipped")
+
+
+@pytest.mark.slow
+def test_documentation_builds_without_warnings(tmp_path: Path, shell: dict[str, str]) -> None:
+    """`make docs`: all pages, and a gallery with a picture of every shipped mechanism."""
+    pytest.importorskip("sphinx", reason="sphinx is not installed; pip install -e .[docs]")
+    run([sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", str(DOCS), str(tmp_path)], ROOT, shell, "sphinx")
+    gallery = (tmp_path / "generated" / "gallery.html").read_text(encoding="utf-8")
+    assert all(f"{name}.svg" in gallery for name in shipped())
+    for page in tmp_path.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        loaded = re.findall(r'<(?:script|link|img|iframe)\b[^>]*(?:src|href)="(https?:[^"]+)"', text)
+        assert loaded == [], f"{page.name} loads {loaded}"

@@ -1,0 +1,301 @@
+"""The verification page: every published number that linkwork reproduces, by running it.
+
+python docs/verification.py     # prints the page; an error names what deviates too much
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from math import pi, sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork import Trajectory, check, kinematics, load, prepare, simulate
+from linkwork.modelfile import shipped
+
+HERE = Path(__file__).parent
+DATA = HERE.parent / "tests" / "reference"
+FINE = {"rtol": 1e-12, "atol": 1e-12}
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A number of a source beside ours. Of curves and tables `given` and `found` say how many values are compared."""
+
+    mechanism: str
+    quantity: str
+    given: str
+    found: str
+    deviation: float
+    allowed: float
+    source: str
+
+    def __post_init__(self) -> None:
+        if not self.deviation <= self.allowed:
+            too_much = f"{self.deviation:.2e} from {self.source}, allowed {self.allowed:.0e}"
+            raise AssertionError(f"{self.mechanism}, {self.quantity}: {too_much}")
+
+
+def number(mechanism: str, quantity: str, given: float | str, found: float, allowed: float, source: str) -> Row:
+    shown = given if isinstance(given, str) else f"{given:.10g}"
+    return Row(mechanism, quantity, shown, f"{found:.10g}", abs(found - float(given)), allowed, source)
+
+
+def curve(mechanism: str, quantity: str, given: Any, found: Any, allowed: float, source: str) -> Row:
+    given, found = np.asarray(given), np.asarray(found)
+    assert given.shape == found.shape
+    count = f"{given.size} values"
+    return Row(mechanism, quantity, count, count, float(np.max(np.abs(found - given))), allowed, source)
+
+
+def table(name: str) -> dict[str, Array]:
+    """Columns of a reference file; remarks begin with #, the first other line names the columns."""
+    names, *rows = [line for line in (DATA / name).read_text().splitlines() if not line.startswith("#")]
+    values = np.array([[float(x) for x in row.split(",")] for row in rows])
+    return dict(zip(names.split(","), values.T, strict=True))
+
+
+def checked(name: str) -> Row:
+    """The number that the file of a shipped mechanism states."""
+    model = load(name)
+    number_ = model.about.checked
+    if number_.get("analysis") == "kinematics":
+        motion = kinematics(model, t_end=number_["t"] or model.simulation.step)
+    else:
+        motion = simulate(model, t_end=number_["t"], rtol=1e-11, atol=1e-11)
+    row = -1 if number_["t"] else 0
+    found = motion[number_["quantity"]][row]
+    what = f"`{number_['quantity']}` at t = {number_['t']:g} s"
+    return number(name, what, number_["value"], found, number_["tolerance"], number_["source"])
+
+
+def slider_crank() -> Iterator[Row]:
+    """The paper counts the angle of the rod clockwise and prints four digits."""
+    motion = simulate(load("slider_crank"), t_end=20.0, step=0.05, **FINE)
+    at_one = int(np.argmin(np.abs(motion.t - 1.0)))
+    for what, quantity, sign, printed in (
+        ("theta_1(1 s)", "crank.phi", 1, ".2629"),
+        ("theta_1'(1 s)", "crank.omega", 1, "-.4375"),
+        ("theta_2(1 s)", "rod.phi", -1, ".1303"),
+        ("theta_2'(1 s)", "rod.omega", -1, "-.2130"),
+    ):
+        found = sign * motion[quantity][at_one]
+        yield number("slider_crank", what, printed, found, 5e-5, "[zhou2007, section 5], four digits")
+    expected = table("slider_crank_two_angles.csv")
+    found = np.array([motion["crank.phi"], motion["crank.omega"], -motion["rod.phi"], -motion["rod.omega"]])
+    given = np.array([expected["th1"], expected["th1d"], expected["th2"], expected["th2d"]])
+    source = "equations (3) to (5) of [zhou2007] in two angles, integrated apart"
+    yield curve("slider_crank", "both angles and rates over 20 s", given, found, 1e-9, source)
+
+
+def pendulum_with_rod() -> Iterator[Row]:
+    model = load("simple_pendulum_rod")
+    mechanism = prepare(model)
+    largest, smallest = np.linalg.svd(np.asarray(mechanism.place().Psi_q, dtype=float), compute_uv=False)
+    source = "[pennestri2004, eq. (59)]"
+    yield number("simple_pendulum_rod", "larger singular value of Psi_q at 45 deg", sqrt(2.0), largest, 1e-14, source)
+    yield number("simple_pendulum_rod", "smaller singular value", 1.0, smallest, 1e-14, source)
+    p = model.parameters
+    given = -sqrt(0.5) * p["g"] * p["m"] / (p["m"] + p["I_g"])
+    found = mechanism.simulate(t_end=0.01)["rod.alpha"][0]
+    yield number("simple_pendulum_rod", "p'' at 45 deg", given, found, 1e-13, "[pennestri2004, eq. (62)]")
+
+
+def sliding_pendulum() -> Iterator[Row]:
+    """The manual cuts its digits instead of rounding them, so that a whole unit of the last one may be missing."""
+    motion = simulate(load(HERE / "models" / "sliding_pendulum.yaml"), **FINE)
+    printed = {0.02: (0.99, 0.52, 0.0, -0.13), 3.98: (1.06, -0.01, -0.45, 1.32), 4.0: (1.05, 0.02, -0.48, 1.37)}
+    names = ("slider.x", "pendulum.phi", "slider.vx", "pendulum.omega")
+    rows = [int(np.argmin(np.abs(motion.t - t))) for t in printed]
+    found = np.array([[motion[name][row] for name in names] for row in rows])
+    for name, given, ours in zip(names, printed[4.0], found[-1], strict=True):
+        yield number(
+            "sliding_pendulum", f"`{name}` at t = 4 s", given, ours, 1e-2, "DAP_JC manual, table C.2, two digits cut"
+        )
+    given = np.array(list(printed.values()))
+    yield curve(
+        "sliding_pendulum",
+        "the rows 0.02, 3.98 and 4 s",
+        given,
+        found,
+        1e-2,
+        "DAP_JC manual, table C.2, two digits cut",
+    )
+
+
+ANGLES = {
+    "beta": ("K1",),
+    "theta": ("K2", "K1"),
+    "gamma": ("K3",),
+    "phi": ("K4", "K5"),
+    "delta": ("K5",),
+    "Omega": ("K6", "K7"),
+    "epsilon": ("K7",),
+}
+
+
+def relative_angle(motion: Trajectory, bodies: tuple[str, ...], rate: str) -> Any:
+    first, *others = (motion[f"{body}.{rate}"] for body in bodies)
+    return first - sum(others)
+
+
+def squeezer() -> Iterator[Row]:
+    expected = json.loads((DATA / "andrews.json").read_text())["reference_t_end"]
+    motion = simulate(load("andrews_squeezer"), t_end=0.03, **FINE)
+    for name, bodies in ANGLES.items():
+        given = float(expected[name])
+        found = relative_angle(motion, bodies, "phi")[-1]
+        yield number(
+            "andrews_squeezer",
+            f"{name} at t = 0.03 s",
+            given,
+            found,
+            1e-8 * abs(given),
+            "[ivptestset2008], problem andrews",
+        )
+    for rate, mark, what, allowed in (("omega", "_dot", "rates", 1e-7), ("alpha", "_ddot", "accelerations", 1e-6)):
+        given = np.array([float(expected[name + mark]) for name in ANGLES])
+        found = np.array([relative_angle(motion, bodies, rate)[-1] for bodies in ANGLES.values()])
+        quantity = f"their {what} at t = 0.03 s, relative"
+        yield curve(
+            "andrews_squeezer", quantity, np.ones(7), found / given, allowed, "[ivptestset2008], problem andrews"
+        )
+
+
+def benchmark_library() -> Iterator[Row]:
+    expected = table("A01_pendulum.csv")
+    motion = simulate(load("simple_pendulum"), **FINE)
+    found = np.array([motion["mass.x"], motion["mass.y"]])
+    given = np.array([expected["x"], expected["y"]])
+    yield curve(
+        "simple_pendulum", "place of the mass over 10 s", given, found, 1e-10, "[iftomm], problem A01, closed form"
+    )
+
+    expected = table("A02_N2.csv")
+    motion = simulate(load("n_four_bar"))
+    found = pi / 2 - np.array([motion[f"upright{k}.phi"] for k in range(3)])
+    given = np.array([expected["theta"]] * 3)
+    source = "[iftomm], problem A02, N = 2; one-freedom reduction, default tolerances"
+    yield curve("n_four_bar", "three angles over 10 s, past ten singular positions", given, found, 1e-4, source)
+
+    expected = table("A03_squeezer.csv")
+    model = load("andrews_squeezer", {name: float(expected[name][0]) for name in ANGLES})
+    motion = simulate(model, t_end=0.05, step=0.00025, rtol=1e-11, atol=1e-11)
+    found = np.array([relative_angle(motion, bodies, "phi") for bodies in ANGLES.values()])
+    given = np.array([expected[name] for name in ANGLES])
+    source = "[iftomm], problem A03; reference computed apart to 1e-9"
+    yield curve("andrews_squeezer", "seven angles over 0.05 s", given, found, 2e-7, source)
+
+
+WARSAW = {"A": "boom", "D": "boom", "M": "boom", "C": "arm", "G": "arm", "B": "bucket", "K": "bucket"}
+
+
+def eight_bodies() -> Iterator[Row]:
+    """ADAMS prints seven digits, so that up to half a unit of the seventh is its rounding."""
+    motion = kinematics(load("warsaw_problem12"))
+    for file, rate, what, allowed, source in (
+        ("adams_pos", "", "places", 5.05e-7, "[tartari2019], table of ADAMS, seven digits"),
+        ("adams_vel", "v", "velocities", 5.05e-7, "[tartari2019], table of ADAMS, seven digits"),
+        ("position", "", "places", 1e-10, "intersections of circles"),
+        ("velocity", "v", "velocities", 1e-10, "intersections of circles"),
+    ):
+        expected = table(f"warsaw_problem12_{file}.csv")
+        points = [(name, body, x) for name, body in WARSAW.items() for x in "xy" if f"{name}_{x}" in expected]
+        given = np.array([expected[f"{name}_{x}"] for name, _, x in points])
+        found = np.array([motion[f"{body}.{name}.{rate}{x}"][::5] for name, body, x in points])
+        yield curve("warsaw_problem12", f"{what} of {len(points) // 2} points over 5 s", given, found, allowed, source)
+
+
+def four_bars() -> Iterator[Row]:
+    source = "vector loop solved to 1e-15; torque by the power of all forces"
+    for name, file in (("four_bar_film_strip", "fourbar_film_strip"), ("four_bar_grashof", "fourbar_general_grashof")):
+        expected = table(f"{file}.csv")
+        motion = kinematics(load(name))
+        angles = ("crank.phi", "coupler.phi", "follower.phi")
+        found = np.exp(1j * np.array([motion[q] for q in angles]))
+        given = np.exp(1j * np.array([expected[c] for c in ("theta1", "theta2", "theta3")]))
+        yield curve(name, "directions of three links over a turn", given, found, 1e-8, source)
+        rates = {
+            "omega2": "coupler.omega",
+            "omega3": "follower.omega",
+            "alpha2": "coupler.alpha",
+            "alpha3": "follower.alpha",
+        }
+        found, given = np.array([motion[q] for q in rates.values()]), np.array([expected[c] for c in rates])
+        yield curve(name, "angular velocities and accelerations", given, found, 1e-8, source)
+        found, given = motion["driving:motor"], expected["crank_torque"]
+        yield curve(name, "torque of the motor", given, found, 1e-8, source)
+
+
+def redundant_linkage() -> Iterator[Row]:
+    report = check(load("redundant_24"))
+    source = "[defalco2008], size of its test"
+    yield number("redundant_24", "coordinates", 24, report.coordinates, 0, source)
+    yield number("redundant_24", "constraint rows", 24, report.constraints, 0, source)
+    yield number("redundant_24", "rank of Psi_q", 22, report.rank, 0, source)
+
+
+PUBLISHED = (
+    slider_crank,
+    pendulum_with_rod,
+    sliding_pendulum,
+    squeezer,
+    benchmark_library,
+    eight_bodies,
+    four_bars,
+    redundant_linkage,
+)
+
+
+def published() -> Iterator[str]:
+    """A table for every mechanism and source."""
+    rows = [row for part in PUBLISHED for row in part()]
+    for (mechanism, source), group in groupby(rows, key=lambda row: (row.mechanism, row.source)):
+        yield from (f"`{mechanism}`: {source}", "")
+        yield "| quantity | source has | linkwork has | deviation | allowed |"
+        yield "| --- | ---: | ---: | ---: | ---: |"
+        for r in group:
+            yield f"| {r.quantity} | {r.given} | {r.found} | {r.deviation:.1e} | {r.allowed:.1e} |"
+        yield ""
+
+
+def shipped_numbers() -> Iterator[str]:
+    yield "| mechanism | source has, linkwork has | deviation | allowed | source |"
+    yield "| --- | ---: | ---: | ---: | --- |"
+    for r in map(checked, shipped()):
+        what, numbers = f"`{r.mechanism}`<br>{r.quantity}", f"{r.given}<br>{r.found}"
+        yield f"| {what} | {numbers} | {r.deviation:.1e} | {r.allowed:.1e} | {r.source} |"
+
+
+INTRODUCTION = """# Verification
+
+Every number below was computed while this page was built, by `docs/verification.py`; a deviation beyond what is allowed
+ends the build. Where a source prints few digits, its rounding is what is allowed; elsewhere it is the error of the
+reference and the tolerance of the integration.
+
+## Published numbers and reference curves
+
+Of a curve or a table, all values are compared and the largest deviation is shown, in SI units and radians unless it
+says relative.
+"""
+
+NUMBERS = """
+## One number of every shipped mechanism
+
+Each file states it under `about.checked`. Closed forms, and equations of fewer coordinates, were computed apart from
+linkwork.
+"""
+
+
+def page() -> str:
+    return "\n".join([INTRODUCTION, *published(), NUMBERS, *shipped_numbers(), ""])
+
+
+if __name__ == "__main__":
+    print(page())
