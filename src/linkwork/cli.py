@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -156,6 +157,7 @@ def assemble(
         list[Path] | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write the model, .yaml or .json; with --all, an .html."),
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Let -o replace the model itself.")] = False,
     json: Json = False,
 ) -> None:
     """Close the joints of a rough sketch; with --all, find all positions in which they close.
@@ -187,6 +189,10 @@ def assemble(
         from linkwork.modelfile import SUFFIXES, with_start
         from linkwork.view.report import assembly_lines
 
+        for file in output or ():
+            if not force and file.exists() and Path(document.file).exists() and file.samefile(document.file):
+                message = f"'{file}' is the model itself; with --force its start values are replaced"
+                raise UsageError(message, "output-is-model")
         files = writable(output or (), SUFFIXES)
         assembly = assemble(mechanism, keep or (), _weights(weights))
         for file in files:
@@ -255,6 +261,9 @@ def run(
     assemble: Assemble = False,
     mode: Mode = None,
     keep: Keep = None,
+    resume: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Go on with a motion that ended early; it is written back.")
+    ] = None,
     output: Motions = None,
     json: Json = False,
 ) -> None:
@@ -267,7 +276,11 @@ def run(
         "max_steps": max_steps,
     }
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    files = motion_files(output)
+    files = motion_files(output or ([resume] if resume else None))
+    if resume is not None:
+        from linkwork.trajectory import Trajectory
+
+        given["resume"] = Trajectory.load(resume)
     mechanism = started(model, set_, mode, keep)
     analysis = partial(simulate, **given, weights=_weights(weights), assemble=assemble, keep=keep or ())
     show(followed(mechanism, analysis, files), files, json)
@@ -454,9 +467,15 @@ class _Tried(Exception):
     pass
 
 
+_locks = ExitStack()  # on the files that the command under way will write
+
+
 def writable(paths: Iterable[Path], suffixes: Sequence[str]) -> list[Path]:
-    """The files to be written, after making sure that they can be: a long run should not end with that error."""
-    from linkwork.files import whole
+    """The files to be written, after making sure that they can be: a long run should not end with that error.
+
+    Until the command ends, no other may write them.
+    """
+    from linkwork.files import locked, whole
 
     files = list(paths)
     for path in files:
@@ -465,6 +484,8 @@ def writable(paths: Iterable[Path], suffixes: Sequence[str]) -> list[Path]:
             raise UsageError(f"cannot write '{path}': the name must end in one of {known}", "unknown-suffix")
         with suppress(_Tried), whole(path):
             raise _Tried
+    for path in {path.resolve(): path for path in files}.values():
+        _locks.enter_context(locked(path))
     return files
 
 
@@ -504,6 +525,8 @@ def answer(arguments: Sequence[str]) -> int:
         refusal = InternalError.of(error)
     except Exception as error:  # noqa: BLE001 - behind this there is nobody but the user, whom no traceback helps
         refusal = InternalError.of(error)
+    finally:
+        _locks.close()
     from linkwork.view.report import as_json, error_data, error_text, printable
 
     if "--json" in arguments:
@@ -522,8 +545,19 @@ def _terminated(*_: object) -> None:
     raise KeyboardInterrupt
 
 
+def _raise_again(swallowed: Any) -> None:
+    """An interruption that came inside a callback, where Python ignores exceptions, comes again a moment later."""
+    if swallowed.exc_type is KeyboardInterrupt:
+        main_thread = threading.main_thread().ident
+        threading.Timer(0.02, signal.pthread_kill, (main_thread, signal.SIGTERM)).start()
+    else:
+        sys.__unraisablehook__(swallowed)
+
+
 def main() -> None:
     signal.signal(signal.SIGTERM, _terminated)
+    if hasattr(signal, "pthread_kill"):  # Windows has none
+        sys.unraisablehook = _raise_again
     # What is not finite is looked for where it matters.
     warnings.filterwarnings("ignore", category=RuntimeWarning)
     closed = sys.stdout is None
@@ -543,4 +577,8 @@ def main() -> None:
         print(f"linkwork: cannot write the answer: {error.strerror} [output-failed]", file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would try again when it ends
         code = UsageError.exit_code
+    if code == Interrupted.exit_code:
+        # A compiler may still be at work in a thread, and must not meet the end of the interpreter.
+        sys.stderr.flush()
+        os._exit(code)
     sys.exit(code)

@@ -22,6 +22,7 @@ from linkwork.motion.check import describe_start
 from linkwork.motion.initial import Start, find_start, restart
 from linkwork.motion.passing import find_singular
 from linkwork.motion.results import check_memory, fill_dynamics, report, trajectory
+from linkwork.motion.resume import check_resumable, join, last_state
 from linkwork.motion.singular import about_singular, name_positions
 from linkwork.motion.stopping import explain_stop
 from linkwork.native.lowering import NativeFunction
@@ -62,6 +63,7 @@ def simulate(
     weights: Weights = "mass",
     assemble: bool = False,
     keep: Sequence[str] = (),
+    resume: Trajectory | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> Trajectory:
     """The motion of a mechanism from its start values to t_end.
@@ -69,9 +71,10 @@ def simulate(
     Arguments that are None are taken from the model; atol is then not looser than an rtol that is given. `q` and `v`
     are other start values by the names of coordinates; constants that joints take from the start position stay those of
     the model. `step` is the time between report times; the integrator chooses its own steps. `alpha` and `beta` are the
-    gains of Baumgarte's stabilization, per second. Start values of the coordinates `keep` are not corrected. A run
-    that has tried `max_steps` steps or a few more stops.
-    `progress` is called with the finished fraction and the time reached.
+    gains of Baumgarte's stabilization, per second. Start values of the coordinates `keep` are not corrected.
+    `resume` is a motion of the same mechanism from the same start that ended early; it is gone on with, and the result
+    is both. A run that has tried `max_steps` steps or a few more stops. `progress` is called with the finished
+    fraction and the time reached.
     """
     began = perf_counter()
     mechanism = prepare(model)
@@ -85,6 +88,10 @@ def simulate(
     check_memory(times, mechanism.equations)
     how = Choice(formulation, stabilization, *_gains(stabilization, alpha, beta))
     motion = Motion.begin(mechanism, how, weights, assemble, keep, q, v)
+    y, grid = project_start(motion.system, motion.p, motion.start.place), times
+    if resume is not None:
+        check_resumable(resume, dict(mechanism.model.parameters), motion.start.place, settings.t_end)
+        y, times = last_state(resume), np.append(resume.t[-1], grid[grid > resume.t[-1]])
     ready = perf_counter()
     info = Run(
         model=mechanism.model.name,
@@ -107,10 +114,11 @@ def simulate(
     def result(status: str, reason: str = "") -> Trajectory:
         assert last is not None
         so_far = replace(info, cpu_s=cpu_s, status=status, reason=reason)
-        return motion.result(so_far, times, np.concatenate(rows), last, began)
+        found = motion.result(so_far, times, np.concatenate(rows), last, began)
+        return found if resume is None else join(resume, found, grid)
 
     try:
-        for last in motion.slices(times, method):
+        for last in motion.slices(times, method, y):
             cpu_s += thread_time() - since
             rows.append(last.rows)
             if progress is not None:
@@ -206,10 +214,9 @@ class Motion:
         p = system.p(start.place, how.alpha, how.beta, given=header)
         return Motion(how, system, start, derivative, dynamics, p, header)
 
-    def slices(self, times: Array, method: Settings) -> Iterator[Slice]:
-        """The motion, piece by piece."""
+    def slices(self, times: Array, method: Settings, y: Array) -> Iterator[Slice]:
+        """The motion from this state, piece by piece."""
         s = self.system
-        y = project_start(s, self.p, self.start.place)
         if self.how.stabilization == "state-space":
             partition = self.how.formulation == "coordinate-partitioning"
             return integrate_on_charts(s, self.derivative, self.start.place, partition, y, times, method, self.header)
