@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwork import load, simulate
+from linkwork import load, simulate, soundness
 from linkwork.assembly.assemble import assemble
 from linkwork.cli import answer
 from linkwork.errors import ModelError, NumericalStop, UsageError
+from linkwork.expressions.evaluation import evaluate, ordered
+from linkwork.expressions.graph import symbol
 from linkwork.files import locked, whole
 from linkwork.mechanism import prepare
-from linkwork.modelfile import loads
+from linkwork.modelfile import loads, translation
 from linkwork.motion.check import check
 from linkwork.motion.initial import close_joints
 from linkwork.motion.results import bytes_needed
@@ -285,3 +287,43 @@ def test_a_model_is_not_replaced_by_its_assembly_unless_forced(
     assert file.read_text() == (TRUST / "turn30.yaml").read_text()
     assert answer(["assemble", str(file), "-o", str(file), "--force"]) == 0
     assert load(file).bodies[0].angle == pytest.approx(30.0)
+
+
+# small files
+
+
+def test_nested_tangents_are_checked_by_few_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A law with thousands of switching times costs evaluations by its length, not by their number."""
+    motion = "t"
+    for _ in range(12):
+        motion = f"tan({motion})"
+    calls = []
+    counted = soundness.evaluate
+    monkeypatch.setattr(soundness, "evaluate", lambda *given: calls.append(1) or counted(*given))
+    with pytest.raises(ModelError, match="jumps by"):
+        loads((TRUST / "tan.yaml").read_text().replace("MOTION", motion))
+    assert len(calls) < 12 * 100  # 382,000 one by one
+
+
+def test_chained_parameters_take_linear_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of a chain is evaluated by the one before it: so many nodes as formulas hold, not as chains do."""
+    visited = []
+    counted = translation.evaluate
+
+    def evaluate(outputs: Any, values: Any, *rest: Any) -> Any:
+        outputs = list(outputs)
+        visited.append(len(ordered(outputs, values)))
+        return counted(outputs, values, *rest)
+
+    monkeypatch.setattr(translation, "evaluate", evaluate)
+    n = 300
+    chain = ", ".join(["p0: 1", *(f"p{k}: p{k - 1} + 1" for k in range(1, n))])
+    text = (TRUST / "tan.yaml").read_text().replace("MOTION", "t")
+    model = loads(f"{text}parameters: {{{chain}}}\ngravity: [0, -p{n - 1}]\n")
+    assert sum(visited) < 20 * n
+    assert float(substitute_value(model)) == -n
+
+
+def substitute_value(model: Any) -> float:
+    values = {symbol(name): value for name, value in model.parameters.items()}
+    return float(evaluate([model.gravity[1]], values)[0])

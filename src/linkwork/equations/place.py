@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dense.rank import Rank, check_finite, decide_rank
+from linkwork.dense.rank import Rank, check_finite, decide_rank, singular_values
 from linkwork.elements.kinds import Coordinate
 from linkwork.equations.equations import TIME, Equations, Row
 from linkwork.expressions.evaluation import evaluate
@@ -110,9 +110,14 @@ class Place:
         diagonal = np.diag(self.M)
         if not np.all(diagonal > 0.0):
             return False
+        if self._is_diagonal:
+            return True
         root = np.sqrt(diagonal)
-        scaled = self.M / root[:, None] / root
-        return not np.any(scaled - np.diag(np.diag(scaled))) or bool(np.linalg.eigvalsh(scaled)[0] > REGULAR)
+        return bool(np.linalg.eigvalsh(self.M / root[:, None] / root)[0] > REGULAR)
+
+    @property
+    def _is_diagonal(self) -> bool:
+        return all(i == j for i, j in self.equations.M)
 
     @cached_property
     def length(self) -> float:
@@ -143,20 +148,31 @@ class Place:
         W is M, or of unit weights the squares of 1/length for shifts and 1 for turns; also where M is singular.
         """
         free = np.delete(np.arange(len(self.v)), list(kept))
-        if weights == "mass" and self.has_mass:
+        by_mass = weights == "mass" and self.has_mass
+        if by_mass and not self._is_diagonal:
             root = np.zeros((len(self.v), len(free)))
             root[free] = np.linalg.inv(np.linalg.cholesky(self.M[np.ix_(free, free)])).T
+            J = self.Psi_q @ root
         else:
-            root = np.diag(self.v_scale)[:, free]
-        J = self.Psi_q @ root
+            scale = 1.0 / np.sqrt(np.diag(self.M)) if by_mass else self.v_scale
+            root, J = np.diag(scale)[:, free], (self.Psi_q * scale)[:, free]
         check_finite(J)
         return J, root
 
     @cached_property
+    def _unit_rows(self) -> Array:
+        """Psi_q W^-1/2 with rows of length one."""
+        if self.has_mass and self._is_diagonal:
+            J = self.Psi_q / np.sqrt(np.diag(self.M))
+            check_finite(J)
+        else:
+            J = self.scaled_jacobian("mass")[0]
+        return np.asarray(J / np.maximum(np.linalg.norm(J, axis=1), np.finfo(float).tiny)[:, None])
+
+    @cached_property
     def singular_vectors(self) -> tuple[Array, Array]:
         """Left singular vectors and singular values of Psi_q W^-1/2 with rows of length one."""
-        J, _ = self.scaled_jacobian("mass")
-        J = J / np.maximum(np.linalg.norm(J, axis=1), np.finfo(float).tiny)[:, None]
+        J = self._unit_rows
         if not J.size:
             return np.eye(len(J)), np.zeros(len(J))
         U, values, _ = np.linalg.svd(J)
@@ -165,11 +181,15 @@ class Place:
     @cached_property
     def rank(self) -> Rank:
         """Decided in the metric of M^-1, rows scaled to length one."""
-        return decide_rank(self.singular_vectors[1])
+        J = self._unit_rows
+        values = singular_values(J) if J.size else np.zeros(0)
+        return decide_rank(np.append(values, np.zeros(len(J) - len(values))))
 
     @cached_property
     def dependent(self) -> tuple[Row, ...]:
         """The rows that take part in a dependence."""
+        if self.rank.rank == len(self.Psi):
+            return ()
         U = self.singular_vectors[0][:, self.rank.rank :]
         involved = np.max(np.abs(U), axis=1, initial=0.0) > INVOLVED
         return tuple(row for row, yes in zip(self.equations.rows, involved, strict=True) if yes)
