@@ -1,7 +1,7 @@
 """Mutated model files: each is refused with a clear error, stops with one, or gives finite results in bounded time.
 
-`python -m tests.fuzz 100000` (the target `make fuzz`) tries that many and prints what became of them; a slice of it is
-in test_fuzz.py. A case is known by seed and number alone: `python -m tests.fuzz 1 --seed 3 --first 4711` has it again.
+`python tests/fuzz.py 100000` (the target `make fuzz`) tries that many and prints what became of them; a slice of it is
+in test_fuzz.py. A case is known by seed and number alone: `python tests/fuzz.py 1 --seed 3 --first 4711` has it again.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 from typer.core import TyperCommand
 
-from linkwork.errors import InternalError, Interrupted, LinkworkError, Unfinished, UsageError
+from linkwork.errors import InternalError, Interrupted, LinkworkError, ModelError, Unfinished, UsageError
 
 if TYPE_CHECKING:
     from linkwork.model import Model
@@ -136,7 +136,8 @@ def check(
     from linkwork.motion.check import check
     from linkwork.view.report import aligned, as_json, check_lines
 
-    report = check(started(model, set_, mode, keep), weights=_weights(weights), assemble=assemble, keep=keep or ())
+    with located(model):
+        report = check(started(model, set_, mode, keep), weights=_weights(weights), assemble=assemble, keep=keep or ())
     print(as_json(report.as_dict()) if json else aligned(check_lines(report)))
 
 
@@ -194,7 +195,8 @@ def assemble(
                 message = f"'{file}' is the model itself; with --force its start values are replaced"
                 raise UsageError(message, "output-is-model")
         files = writable(output or (), SUFFIXES)
-        assembly = assemble(mechanism, keep or (), _weights(weights))
+        with located(model):
+            assembly = assemble(mechanism, keep or (), _weights(weights))
         for file in files:
             save(with_start(document, mechanism.with_start(assembly.q, assembly.v), changes).data, file)
         data, lines = assembly.as_dict(), assembly_lines(assembly)
@@ -238,7 +240,8 @@ def kinematics(
         raise UsageError("--keep goes with --mode here: drivers prescribe all that moves", "usage")
     files = motion_files(output)
     mechanism = started(model, set_, mode, keep)
-    motion = followed(mechanism, partial(kinematics, t_end=t_end, step=step, assemble=assemble), files)
+    with located(model):
+        motion = followed(mechanism, partial(kinematics, t_end=t_end, step=step, assemble=assemble), files)
     found = readings(motion, coupler or (), table, dead_centres or (), transmission)
     show(motion, files, json, {"readings": found} if found else {}, reading_lines(found))
 
@@ -283,7 +286,9 @@ def run(
         given["resume"] = Trajectory.load(resume)
     mechanism = started(model, set_, mode, keep)
     analysis = partial(simulate, **given, weights=_weights(weights), assemble=assemble, keep=keep or ())
-    show(followed(mechanism, analysis, files), files, json)
+    with located(model):
+        motion = followed(mechanism, analysis, files)
+    show(motion, files, json)
 
 
 @app.command()
@@ -348,7 +353,7 @@ def compare(
     names = None if formulations == "all" else [name.strip() for name in formulations.split(",")]
     files = writable(output or (), SUFFIXES)
     mechanism = load(model, overrides(set_))
-    with progress(mechanism.name) as moved:
+    with located(model), progress(mechanism.name) as moved:
         comparison = compare(mechanism, formulations=names, coordinates=coordinates, **given, progress=moved)
     written = [part for file in files for part in write(comparison, file)]
     if json or csv:
@@ -377,7 +382,7 @@ def explain(
 
     files = writable(output or (), tuple(FORMATS))
     mechanism = load(model, overrides(set_))
-    with progress(mechanism.name) as moved:
+    with located(model), progress(mechanism.name) as moved:
         sheet = explain(mechanism, formulation, at, moved)
     for file in files:
         save(sheet, file)
@@ -425,6 +430,19 @@ def started(model: str, set_: Sequence[str] | None, mode: int | None, keep: Sequ
     from linkwork.assembly.modes import free_coordinates, in_mode
 
     return in_mode(mechanism, mode, free_coordinates(mechanism, keep or ()))
+
+
+@contextmanager
+def located(model: str) -> Iterator[None]:
+    """Faults found while the mechanism is assembled get the file and the line of the joint, driver or body."""
+    from linkwork.modelfile import find
+
+    try:
+        yield
+    except ModelError as error:
+        if error.file is not None or error.path is None:
+            raise
+        raise find(model).locate(error) from None
 
 
 def motion_files(paths: Sequence[Path] | None) -> list[Path]:
