@@ -15,6 +15,7 @@ import pytest
 
 from linkwork import load, simulate, soundness
 from linkwork.assembly.assemble import assemble
+from linkwork.assembly.modes import modes
 from linkwork.cli import answer
 from linkwork.errors import ModelError, NumericalStop, UsageError
 from linkwork.expressions.evaluation import evaluate, ordered
@@ -327,3 +328,49 @@ def test_chained_parameters_take_linear_work(monkeypatch: pytest.MonkeyPatch) ->
 def substitute_value(model: Any) -> float:
     values = {symbol(name): value for name, value in model.parameters.items()}
     return float(evaluate([model.gravity[1]], values)[0])
+
+
+# small ones
+
+
+def test_results_are_readable_when_printed() -> None:
+    model = load("four_bar")
+    for found, word in (
+        (check(model), "freedom"),
+        (assemble(model), "gap now"),
+        (modes(model, ["crank.phi"]), "mode 1"),
+    ):
+        assert word in str(found)
+        assert found._repr_html_().startswith("<pre>")
+
+
+def test_a_file_name_in_the_place_of_a_model_says_what_to_do() -> None:
+    with pytest.raises(UsageError, match=r"load\('four_bar.yaml'\)"):
+        simulate("four_bar.yaml")  # type: ignore[arg-type]
+
+
+def test_a_comparison_in_which_every_row_failed_does_not_end_with_0(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text(
+        (TRUST / "far.yaml").read_text().replace("1e160", "0.5")
+        + "forces: {f: {type: torque, on: rod, torque: sqrt(0.2 - t)}}\nsimulation: {t_end: 0.5}\n"
+    )
+    assert answer(["compare", str(file), "--formulations", "augmented"]) == 4
+    assert "augmented" in capsys.readouterr().out
+
+
+def test_rounding_is_printed_as_zero(capsys: pytest.CaptureFixture[str]) -> None:
+    """The slider of the slider-crank is guided along y = 0."""
+    assert answer(["run", "slider_crank", "--t-end", "1"]) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if "slider.y" in line)
+    assert line.split()[-3:] == ["0", "rate", "0"]
+
+
+def test_a_picture_of_kinematics_shows_the_coupler_curve(tmp_path: Path) -> None:
+    file = tmp_path / "curve.svg"
+    assert answer(["kinematics", "four_bar_grashof", "--coupler", "coupler.P", "-o", str(file)]) == 0
+    text = file.read_text()
+    assert "coupler.P.x" in text
+    assert "energy" not in text

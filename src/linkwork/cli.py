@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 from typer.core import TyperCommand
 
-from linkwork.errors import InternalError, Interrupted, LinkworkError, ModelError, Unfinished, UsageError
+from linkwork.errors import InternalError, Interrupted, LinkworkError, ModelError, NumericalStop, Unfinished, UsageError
 
 if TYPE_CHECKING:
     from linkwork.model import Model
@@ -241,7 +241,8 @@ def kinematics(
     files = motion_files(output)
     mechanism = started(model, set_, mode, keep)
     with located(model):
-        motion = followed(mechanism, partial(kinematics, t_end=t_end, step=step, assemble=assemble), files)
+        analysis = partial(kinematics, t_end=t_end, step=step, assemble=assemble)
+        motion = followed(mechanism, analysis, files, coupler[0] if coupler else None)
     found = readings(motion, coupler or (), table, dead_centres or (), transmission)
     show(motion, files, json, {"readings": found} if found else {}, reading_lines(found))
 
@@ -360,6 +361,8 @@ def compare(
         print(as_json(comparison.as_dict()) if json else as_csv(comparison).rstrip())
     else:
         print("\n".join([as_text(comparison), *(f"written  {file}" for file in written)]))
+    if all(row.status != "ok" for row in comparison.rows):
+        raise typer.Exit(NumericalStop.exit_code)
 
 
 @app.command(cls=WithChoices)
@@ -453,8 +456,10 @@ def motion_files(paths: Sequence[Path] | None) -> list[Path]:
     return writable(paths or (), (*SUFFIXES, *PICTURES))
 
 
-def followed(mechanism: Model, analysis: Callable[..., Trajectory], files: Sequence[Path]) -> Trajectory:
-    """The motion by this analysis, written; of one that ends early, what there is."""
+def followed(
+    mechanism: Model, analysis: Callable[..., Trajectory], files: Sequence[Path], point: str | None = None
+) -> Trajectory:
+    """The motion by this analysis, written; of one that ends early, what there is. Pictures show a point, or all."""
     from linkwork.view.report import progress
 
     try:
@@ -462,10 +467,10 @@ def followed(mechanism: Model, analysis: Callable[..., Trajectory], files: Seque
             motion = analysis(mechanism, progress=moved)
     except Unfinished as end:
         if end.trajectory is not None and len(end.trajectory.t):
-            write(end.trajectory, files)
+            write(end.trajectory, files, point)
             end.attached["files"] = [str(file) for file in files]
         raise
-    write(motion, files)
+    write(motion, files, point)
     return motion
 
 
@@ -507,7 +512,7 @@ def writable(paths: Iterable[Path], suffixes: Sequence[str]) -> list[Path]:
     return files
 
 
-def write(motion: Trajectory, files: Sequence[Path]) -> None:
+def write(motion: Trajectory, files: Sequence[Path], point: str | None = None) -> None:
     """Write all files that can be written; the first that cannot is the error."""
     from linkwork.resultfile import SUFFIXES
     from linkwork.view.plot import save
@@ -515,7 +520,10 @@ def write(motion: Trajectory, files: Sequence[Path]) -> None:
     failed: list[LinkworkError] = []
     for path in files:
         try:
-            motion.save(path) if path.suffix.lower() in SUFFIXES else save(motion.plot(), path)
+            if path.suffix.lower() in SUFFIXES:
+                motion.save(path)
+            else:
+                save(motion.plot(f"{point}.y", against=f"{point}.x") if point else motion.plot(), path)
         except LinkworkError as error:
             failed.append(error)
     if failed:

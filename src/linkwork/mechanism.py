@@ -21,7 +21,7 @@ from linkwork.equations.body import body_equations
 from linkwork.equations.equations import Equations
 from linkwork.equations.parameters import Structure
 from linkwork.equations.place import Place
-from linkwork.errors import check_choice
+from linkwork.errors import UsageError, check_choice
 from linkwork.expressions.graph import Expr
 from linkwork.model import Model
 from linkwork.soundness import sound, unusual
@@ -120,6 +120,8 @@ def prepare(model: Model | Mechanism) -> Mechanism:
     """
     if isinstance(model, Mechanism):
         return model
+    if not isinstance(model, Model):  # most often the name of a file
+        raise UsageError(f"{model!r} is no Model; read it first: load({str(model)!r})", "not-a-model")
     model = sound(model)
     structure = Structure(model)
     with _lookup:

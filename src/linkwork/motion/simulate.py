@@ -21,7 +21,7 @@ from linkwork.model import Model
 from linkwork.motion.check import describe_start
 from linkwork.motion.initial import Start, find_start, restart
 from linkwork.motion.passing import find_singular
-from linkwork.motion.results import check_memory, fill_dynamics, report, trajectory
+from linkwork.motion.results import check_memory, fill_dynamics, fill_report, report, trajectory
 from linkwork.motion.resume import check_resumable, join, last_state
 from linkwork.motion.singular import about_singular, name_positions
 from linkwork.motion.stopping import explain_stop
@@ -203,7 +203,7 @@ class Motion:
             given = restart(system.start(), q, v)
         start = find_start(given, weights, any_distance=assemble, keep=keep)
         derivative, dynamics = _right_sides(system, how.formulation)
-        for kernel in (project, measure):
+        for kernel in (project, measure, fill_dynamics, fill_report):
             _ = kernel.address  # compiled or loaded here, not within the measured integration
         header: dict[str, float] = {"dynamics": dynamics.address, "derivative": derivative.address}
         if how.formulation in SEQUENCES:
