@@ -8,7 +8,7 @@ ifneq ($(shell $(BIN)/python -c 'print("works")' 2>/dev/null),works)
 $(shell rm -f .venv/installed)
 endif
 
-.PHONY: demo test test-all bench lint viewer browser docs
+.PHONY: demo test test-all fuzz bench lint viewer browser docs
 
 demo: .venv/installed
 	mkdir -p demo
@@ -19,6 +19,12 @@ test: lint browser
 
 test-all: lint browser
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
+
+# Mutated model files; how many, and from which seed, can be chosen: make fuzz COUNT=1000 SEED=7
+COUNT ?= 100000
+SEED ?= 0
+fuzz: .venv/installed
+	$(BIN)/python tests/fuzz.py $(COUNT) --seed $(SEED)
 
 lint: .venv/installed
 	$(BIN)/ruff check .

@@ -17,6 +17,7 @@ from linkwork.dense.householder import (
     take_reflections,
 )
 from linkwork.dense.products import form_gram, multiply_matrices
+from linkwork.dense.rank import decide_rank, singular_values
 from linkwork.dense.spectral import diagonalize, orthogonalize_rows, take_spectral
 from linkwork.dense.trapezoid import complete, solve_least, solve_transposed, take_trapezoid
 from linkwork.dense.triangular import solve_definite, solve_rows
@@ -162,3 +163,15 @@ def test_rows_are_solved_together(rng):
     X = padded(B)
     solve_rows(padded(U), 7, 10, WIDTH, X)
     np.testing.assert_allclose(U.T @ unpadded(X, 7, 10), B, atol=ROUNDING)
+
+
+def test_singular_values_of_a_long_band_are_those_of_the_full_matrix(rng):
+    """A band of 500 rows, shuffled; and with one row twice, where the squares would hide it."""
+    J = np.zeros((500, 750))
+    for i in range(500):
+        J[i, i : i + 4] = rng.normal(size=4)
+    J = J[rng.permutation(500)]
+    exact = np.linalg.svd(J, compute_uv=False)
+    np.testing.assert_allclose(singular_values(J), exact, atol=1e-7 * exact[0])
+    J[7] = J[8]
+    assert decide_rank(singular_values(J)).rank == 499

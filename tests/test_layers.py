@@ -43,8 +43,10 @@ ROOMS = (
     "cli",
     "__main__",
 )
-# `mechanism.simulate()`, `motion.save()` and `motion.plot()` are how users go on; only these imports point downwards.
+# `mechanism.simulate()`, `motion.save()`, `motion.plot()` and printed results are how users go on; only these imports
+# point downwards.
 DOWNWARDS = {("mechanism", "motion"), ("mechanism", "trajectory"), ("trajectory", "resultfile"), ("trajectory", "view")}
+DOWNWARDS |= {(room, "view") for room in ("motion", "assembly", "comparison")}
 HEAVY = ("numba", "llvmlite", "scipy", "matplotlib", "xarray", "h5py", "h5netcdf", "pydantic")
 
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.stem != "__init__")

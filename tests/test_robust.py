@@ -13,12 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwork import load, simulate
+from linkwork import load, simulate, soundness
 from linkwork.assembly.assemble import assemble
+from linkwork.assembly.modes import modes
 from linkwork.cli import answer
-from linkwork.errors import ModelError, NumericalStop
+from linkwork.errors import ModelError, NumericalStop, UsageError
+from linkwork.expressions.evaluation import evaluate, ordered
+from linkwork.expressions.graph import symbol
+from linkwork.files import locked, whole
 from linkwork.mechanism import prepare
-from linkwork.modelfile import loads
+from linkwork.modelfile import loads, translation
 from linkwork.motion.check import check
 from linkwork.motion.initial import close_joints
 from linkwork.motion.results import bytes_needed
@@ -181,3 +185,192 @@ def test_reports_take_the_memory_by_which_they_are_refused() -> None:
     tracemalloc.stop()
     estimate = bytes_needed(prepare(model).equations, len(motion.t))
     assert 0.7 * estimate < most < 1.3 * estimate
+
+
+# interruptions, and runs that meet
+
+
+def test_an_interrupted_motion_is_resumed_to_the_same_motion(tmp_path: Path) -> None:
+    """Stopped between two report times and resumed: the report times, the motion and the energy of an unbroken run."""
+    model = load("slider_crank")
+    options: dict[str, Any] = {"t_end": 5.0, "step": 0.05, "rtol": 1e-11, "atol": 1e-11, "integrator": "dopri5"}
+    whole = simulate(model, **options)
+    with pytest.raises(NumericalStop) as stopped:
+        simulate(model, max_steps=9, **options)
+    first = stopped.value.trajectory
+    assert 0.0 < first.t[-1] < 5.0
+    assert first.t[-1] not in whole.t
+    first.save(tmp_path / "first.nc")
+    motion = simulate(model, resume=Trajectory.load(tmp_path / "first.nc"), **options)
+    np.testing.assert_array_equal(motion.t, whole.t)
+    assert motion.status == "finished"
+    for kind in ("q", "v", "a", "reactions", "energy"):
+        np.testing.assert_allclose(motion.tables[kind].values, whole.tables[kind].values, atol=1e-7)
+    assert motion.info.steps > first.info.steps
+    with pytest.raises(UsageError, match="already"):
+        simulate(model, resume=motion, **options)
+    with pytest.raises(UsageError, match="other parameters"):
+        simulate(load("slider_crank", {"l1": 1.1}), resume=first, **options)
+
+
+def test_the_command_resumes_into_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "motion.nc"
+    assert answer(["run", "slider_crank", "--t-end", "0.5", "-o", str(file)]) == 0
+    assert answer(["run", "slider_crank", "--t-end", "1", "--resume", str(file)]) == 0
+    motion = Trajectory.load(file)
+    assert motion.t[-1] == 1.0
+    assert motion["crank.phi"][-1] == pytest.approx(0.2629316601282817, abs=1e-6)
+
+
+def test_an_interruption_inside_a_callback_is_not_lost() -> None:
+    """Python ignores what a callback of a weak reference raises; the interruption comes again."""
+    script = (
+        "import sys, time, weakref, signal\n"
+        "import linkwork.motion.check as module\n"
+        "class Thing: pass\n"
+        "def swallow(*_, **__):\n"
+        "    thing = Thing()\n"
+        "    reference = weakref.ref(thing, lambda _: signal.raise_signal(signal.SIGTERM))\n"
+        "    del thing\n"
+        "    time.sleep(60)\n"
+        "module.check = swallow\n"
+        "sys.argv = ['linkwork', 'check', 'slider_crank']\n"
+        "from linkwork.cli import main; main()\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=False)
+    assert ended.returncode == 130
+    assert ended.stderr == "linkwork: interrupted [interrupted]\n"
+
+
+def test_a_compiler_at_work_is_left_behind_by_an_interruption() -> None:
+    """LLVM would be busy for a minute; whoever waits for it hears the signal."""
+    script = (
+        "import signal, sys, threading, time\n"
+        "from linkwork.native import machine\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # tests in the background ignore it
+        "threading.Timer(0.2, signal.raise_signal, (signal.SIGINT,)).start()\n"
+        "began = time.monotonic()\n"
+        "try: machine._beside(lambda: time.sleep(60))\n"
+        "except KeyboardInterrupt: print(time.monotonic() - began < 30)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=False)
+    assert ended.stdout == "True\n"
+
+
+def test_two_runs_on_one_output_do_not_meet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "motion.csv"
+    with locked(file):
+        assert answer(["run", "simple_pendulum", "--t-end", "0.1", "-o", str(file)]) == 2
+        text = capsys.readouterr().err
+    assert f"'{file}' is being written by process {os.getpid()} since " in text
+    assert "[output-in-use]" in text
+    assert answer(["run", "simple_pendulum", "--t-end", "0.1", "-o", str(file)]) == 0
+    assert os.listdir(tmp_path) == ["motion.csv"]
+
+
+def test_remains_of_killed_writers_are_cleared_and_those_of_others_kept(tmp_path: Path) -> None:
+    (tmp_path / ".motion.0123abcd.csv").write_text("half")
+    (tmp_path / ".other.0123abcd.csv").write_text("of another file")
+    with whole(tmp_path / "motion.csv") as one, whole(tmp_path / "motion.csv") as two:
+        one.write_text("1")
+        two.write_text("2")
+    assert (tmp_path / "motion.csv").read_text() == "1"
+    assert sorted(os.listdir(tmp_path)) == [".other.0123abcd.csv", "motion.csv"]
+
+
+def test_a_model_is_not_replaced_by_its_assembly_unless_forced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text((TRUST / "turn30.yaml").read_text())
+    assert answer(["assemble", str(file), "-o", str(file)]) == 2
+    assert "--force" in capsys.readouterr().err
+    assert file.read_text() == (TRUST / "turn30.yaml").read_text()
+    assert answer(["assemble", str(file), "-o", str(file), "--force"]) == 0
+    assert load(file).bodies[0].angle == pytest.approx(30.0)
+
+
+# small files
+
+
+def test_nested_tangents_are_checked_by_few_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A law with thousands of switching times costs evaluations by its length, not by their number."""
+    motion = "t"
+    for _ in range(12):
+        motion = f"tan({motion})"
+    calls = []
+    counted = soundness.evaluate
+    monkeypatch.setattr(soundness, "evaluate", lambda *given: calls.append(1) or counted(*given))
+    with pytest.raises(ModelError, match="jumps by"):
+        loads((TRUST / "tan.yaml").read_text().replace("MOTION", motion))
+    assert len(calls) < 12 * 100  # 382,000 one by one
+
+
+def test_chained_parameters_take_linear_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of a chain is evaluated by the one before it: so many nodes as formulas hold, not as chains do."""
+    visited = []
+    counted = translation.evaluate
+
+    def evaluate(outputs: Any, values: Any, *rest: Any) -> Any:
+        outputs = list(outputs)
+        visited.append(len(ordered(outputs, values)))
+        return counted(outputs, values, *rest)
+
+    monkeypatch.setattr(translation, "evaluate", evaluate)
+    n = 300
+    chain = ", ".join(["p0: 1", *(f"p{k}: p{k - 1} + 1" for k in range(1, n))])
+    text = (TRUST / "tan.yaml").read_text().replace("MOTION", "t")
+    model = loads(f"{text}parameters: {{{chain}}}\ngravity: [0, -p{n - 1}]\n")
+    assert sum(visited) < 20 * n
+    assert float(substitute_value(model)) == -n
+
+
+def substitute_value(model: Any) -> float:
+    values = {symbol(name): value for name, value in model.parameters.items()}
+    return float(evaluate([model.gravity[1]], values)[0])
+
+
+# small ones
+
+
+def test_results_are_readable_when_printed() -> None:
+    model = load("four_bar")
+    for found, word in (
+        (check(model), "freedom"),
+        (assemble(model), "gap now"),
+        (modes(model, ["crank.phi"]), "mode 1"),
+    ):
+        assert word in str(found)
+        assert found._repr_html_().startswith("<pre>")
+
+
+def test_a_file_name_in_the_place_of_a_model_says_what_to_do() -> None:
+    with pytest.raises(UsageError, match=r"load\('four_bar.yaml'\)"):
+        simulate("four_bar.yaml")  # type: ignore[arg-type]
+
+
+def test_a_comparison_in_which_every_row_failed_does_not_end_with_0(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text(
+        (TRUST / "far.yaml").read_text().replace("1e160", "0.5")
+        + "forces: {f: {type: torque, on: rod, torque: sqrt(0.2 - t)}}\nsimulation: {t_end: 0.5}\n"
+    )
+    assert answer(["compare", str(file), "--formulations", "augmented"]) == 4
+    assert "augmented" in capsys.readouterr().out
+
+
+def test_rounding_is_printed_as_zero(capsys: pytest.CaptureFixture[str]) -> None:
+    """The slider of the slider-crank is guided along y = 0."""
+    assert answer(["run", "slider_crank", "--t-end", "1"]) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if "slider.y" in line)
+    assert line.split()[-3:] == ["0", "rate", "0"]
+
+
+def test_a_picture_of_kinematics_shows_the_coupler_curve(tmp_path: Path) -> None:
+    file = tmp_path / "curve.svg"
+    assert answer(["kinematics", "four_bar_grashof", "--coupler", "coupler.P", "-o", str(file)]) == 0
+    text = file.read_text()
+    assert "coupler.P.x" in text
+    assert "energy" not in text

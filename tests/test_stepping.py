@@ -32,7 +32,7 @@ def run(kernel: Kernel, stepped: bool, *arguments: Any) -> Any:
 def moving(formulation: str, stabilization: str) -> tuple[Motion, np.ndarray]:
     """A slider-crank on its way, a little off its constraints."""
     motion = Motion.begin(
-        prepare(load("slider_crank")), Choice(formulation, stabilization, 0.0, 0.0), "mass", False, None, None
+        prepare(load("slider_crank")), Choice(formulation, stabilization, 0.0, 0.0), "mass", False, (), None, None
     )
     y = project_start(motion.system, motion.p, motion.start.place)
     y[: motion.system.n_q] += 1e-5 * np.sin(np.arange(motion.system.n_q) + 1.0)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast
@@ -19,7 +20,7 @@ import typer
 from typer import Argument, Option
 from typer.core import TyperCommand
 
-from linkwork.errors import InternalError, Interrupted, LinkworkError, Unfinished, UsageError
+from linkwork.errors import InternalError, Interrupted, LinkworkError, ModelError, NumericalStop, Unfinished, UsageError
 
 if TYPE_CHECKING:
     from linkwork.model import Model
@@ -136,7 +137,8 @@ def check(
     from linkwork.motion.check import check
     from linkwork.view.report import aligned, as_json, check_lines
 
-    report = check(started(model, set_, mode, keep), weights=_weights(weights), assemble=assemble, keep=keep or ())
+    with located(model):
+        report = check(started(model, set_, mode, keep), weights=_weights(weights), assemble=assemble, keep=keep or ())
     print(as_json(report.as_dict()) if json else aligned(check_lines(report)))
 
 
@@ -152,6 +154,7 @@ def assemble(
         Option("--slice", help="With --all, cut freedoms by random linear equations instead of keeping coordinates."),
     ] = False,
     output: Annotated[Files, _output("Write the model, .yaml or .json; with --all, an .html.")] = None,
+    force: Annotated[bool, Option("--force", help="Let -o replace the model itself.")] = False,
     json: Json = False,
 ) -> None:
     """Close the joints of a rough sketch; with --all, find all positions in which they close.
@@ -184,8 +187,13 @@ def assemble(
         from linkwork.modelfile import SUFFIXES, with_start
         from linkwork.view.report import assembly_lines
 
+        for file in output or ():
+            if not force and file.exists() and Path(document.file).exists() and file.samefile(document.file):
+                message = f"'{file}' is the model itself; with --force its start values are replaced"
+                raise UsageError(message, "output-is-model")
         files = writable(output or (), SUFFIXES)
-        assembly = assemble(mechanism, keep or (), _weights(weights))
+        with located(model):
+            assembly = assemble(mechanism, keep or (), _weights(weights))
         for file in files:
             save(with_start(document, mechanism.with_start(assembly.q, assembly.v), changes).data, file)
         data, lines = assembly.as_dict(), assembly_lines(assembly)
@@ -227,7 +235,9 @@ def kinematics(
         raise UsageError("--keep goes with --mode here: drivers prescribe all that moves", "usage")
     files = motion_files(output)
     mechanism = started(model, set_, mode, keep)
-    motion = followed(mechanism, partial(kinematics, t_end=t_end, step=step, assemble=assemble), files)
+    with located(model):
+        analysis = partial(kinematics, t_end=t_end, step=step, assemble=assemble)
+        motion = followed(mechanism, analysis, files, coupler[0] if coupler else None)
     found = readings(motion, coupler or (), table, dead_centres or (), transmission)
     show(motion, files, json, {"readings": found} if found else {}, reading_lines(found))
 
@@ -251,6 +261,9 @@ def run(
     assemble: Assemble = False,
     mode: Mode = None,
     keep: Keep = None,
+    resume: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Go on with a motion that ended early; it is written back.")
+    ] = None,
     output: Motions = None,
     json: Json = False,
 ) -> None:
@@ -261,11 +274,17 @@ def run(
     methods = _given(
         formulation=formulation, stabilization=stabilization, integrator=integrator, alpha=alpha, beta=beta
     )
-    files = motion_files(output)
+    files = motion_files(output or ([resume] if resume else None))
+    if resume is not None:
+        from linkwork.trajectory import Trajectory
+
+        settings["resume"] = Trajectory.load(resume)
     mechanism = started(model, set_, mode, keep)
     how = {"weights": _weights(weights), "assemble": assemble, "keep": keep or ()}
     analysis = partial(simulate, **settings, **methods, **how)
-    show(followed(mechanism, analysis, files), files, json)
+    with located(model):
+        motion = followed(mechanism, analysis, files)
+    show(motion, files, json)
 
 
 @app.command()
@@ -322,7 +341,7 @@ def compare(
     given |= _given(max_step=max_step)
     files = writable(output or (), SUFFIXES)
     mechanism = load(model, overrides(set_))
-    with progress(mechanism.name) as moved:
+    with located(model), progress(mechanism.name) as moved:
         comparison = compare(
             mechanism, formulations=_names(formulations), coordinates=coordinates, **given, progress=moved
         )
@@ -331,6 +350,8 @@ def compare(
         print(as_json(comparison.as_dict()) if json else as_csv(comparison).rstrip())
     else:
         print("\n".join([as_text(comparison), *(f"written  {file}" for file in written)]))
+    if all(row.status != "ok" for row in comparison.rows):
+        raise typer.Exit(NumericalStop.exit_code)
 
 
 @app.command(cls=WithChoices)
@@ -350,7 +371,7 @@ def explain(
 
     files = writable(output or (), tuple(FORMATS))
     mechanism = load(model, overrides(set_))
-    with progress(mechanism.name) as moved:
+    with located(model), progress(mechanism.name) as moved:
         sheet = explain(mechanism, formulation, at, moved)
     for file in files:
         save(sheet, file)
@@ -542,6 +563,19 @@ def started(model: str, set_: Sequence[str] | None, mode: int | None, keep: Sequ
     return in_mode(mechanism, mode, free_coordinates(mechanism, keep or ()))
 
 
+@contextmanager
+def located(model: str) -> Iterator[None]:
+    """Faults found while the mechanism is assembled get the file and the line of the joint, driver or body."""
+    from linkwork.modelfile import find
+
+    try:
+        yield
+    except ModelError as error:
+        if error.file is not None or error.path is None:
+            raise
+        raise find(model).locate(error) from None
+
+
 def motion_files(paths: Sequence[Path] | None) -> list[Path]:
     """Files of trajectories, pages and pictures, which can be written."""
     from linkwork.resultfile import SUFFIXES
@@ -554,8 +588,10 @@ def motion_files(paths: Sequence[Path] | None) -> list[Path]:
     return files
 
 
-def followed(mechanism: Model, analysis: Callable[..., Trajectory], files: Sequence[Path]) -> Trajectory:
-    """The motion by this analysis, written; of one that ends early, what there is."""
+def followed(
+    mechanism: Model, analysis: Callable[..., Trajectory], files: Sequence[Path], point: str | None = None
+) -> Trajectory:
+    """The motion by this analysis, written; of one that ends early, what there is. Pictures show a point, or all."""
     from linkwork.view.report import progress
 
     try:
@@ -563,10 +599,10 @@ def followed(mechanism: Model, analysis: Callable[..., Trajectory], files: Seque
             motion = analysis(mechanism, progress=moved)
     except Unfinished as end:
         if end.trajectory is not None and len(end.trajectory.t):
-            write(end.trajectory, files)
+            write(end.trajectory, files, point)
             end.attached["files"] = [str(file) for file in files]
         raise
-    write(motion, files)
+    write(motion, files, point)
     return motion
 
 
@@ -586,9 +622,15 @@ class _Tried(Exception):
     pass
 
 
+_locks = ExitStack()  # on the files that the command under way will write
+
+
 def writable(paths: Iterable[Path], suffixes: Sequence[str]) -> list[Path]:
-    """The files to be written, after making sure that they can be: a long run should not end with that error."""
-    from linkwork.files import whole
+    """The files to be written, after making sure that they can be: a long run should not end with that error.
+
+    Until the command ends, no other may write them.
+    """
+    from linkwork.files import locked, whole
 
     files = list(paths)
     for path in files:
@@ -597,10 +639,12 @@ def writable(paths: Iterable[Path], suffixes: Sequence[str]) -> list[Path]:
             raise UsageError(f"cannot write '{path}': the name must end in one of {known}", "unknown-suffix")
         with suppress(_Tried), whole(path):
             raise _Tried
+    for path in {path.resolve(): path for path in files}.values():
+        _locks.enter_context(locked(path))
     return files
 
 
-def write(motion: Trajectory, files: Sequence[Path]) -> None:
+def write(motion: Trajectory, files: Sequence[Path], point: str | None = None) -> None:
     """Write all files that can be written; the first that cannot is the error."""
     from linkwork.resultfile import SUFFIXES
     from linkwork.view.plot import save
@@ -613,7 +657,7 @@ def write(motion: Trajectory, files: Sequence[Path]) -> None:
             elif path.suffix.lower() == ".html":
                 motion.animate(path)
             else:
-                save(motion.plot(), path)
+                save(motion.plot(f"{point}.y", against=f"{point}.x") if point else motion.plot(), path)
         except LinkworkError as error:
             failed.append(error)
     if failed:
@@ -641,6 +685,8 @@ def answer(arguments: Sequence[str]) -> int:
         refusal = InternalError.of(error)
     except Exception as error:  # noqa: BLE001 - behind this there is nobody but the user, whom no traceback helps
         refusal = InternalError.of(error)
+    finally:
+        _locks.close()
     from linkwork.view.report import as_json, error_data, error_text, printable
 
     if "--json" in arguments:
@@ -659,8 +705,19 @@ def _terminated(*_: object) -> None:
     raise KeyboardInterrupt
 
 
+def _raise_again(swallowed: Any) -> None:
+    """An interruption that came inside a callback, where Python ignores exceptions, comes again a moment later."""
+    if swallowed.exc_type is KeyboardInterrupt:
+        main_thread = threading.main_thread().ident
+        threading.Timer(0.02, signal.pthread_kill, (main_thread, signal.SIGTERM)).start()
+    else:
+        sys.__unraisablehook__(swallowed)
+
+
 def main() -> None:
     signal.signal(signal.SIGTERM, _terminated)
+    if hasattr(signal, "pthread_kill"):  # Windows has none
+        sys.unraisablehook = _raise_again
     # What is not finite is looked for where it matters.
     warnings.filterwarnings("ignore", category=RuntimeWarning)
     closed = sys.stdout is None
@@ -680,6 +737,10 @@ def main() -> None:
         print(f"linkwork: cannot write the answer: {error.strerror} [output-failed]", file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would try again when it ends
         code = UsageError.exit_code
+    if code == Interrupted.exit_code:
+        # A compiler may still be at work in a thread, and must not meet the end of the interpreter.
+        sys.stderr.flush()
+        os._exit(code)
     sys.exit(code)
 
 

@@ -1,16 +1,23 @@
-"""Writing files whole or not at all."""
+"""Writing files whole or not at all, and one at a time."""
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import stat
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from linkwork.errors import UsageError
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks, and lets no file be replaced that is open
+    fcntl = None  # type: ignore[assignment]
 
 REASONS = {
     errno.ENOSPC: ("disk-full", "no space is left there"),
@@ -30,7 +37,8 @@ def whole(path: str | Path) -> Iterator[Path]:
     """A temporary file beside `path` that takes its place when the block ends without an error.
 
     The temporary name has the same suffix, because writers choose their format by it. Until the exchange, which is one
-    atomic step, an old file at `path` stays as it is; after an error the temporary file is removed.
+    atomic step, an old file at `path` stays as it is; after an error the temporary file is removed. What writers that
+    were killed have left there is removed too.
 
         with whole("motion.csv") as part:
             part.write_text(...)
@@ -39,8 +47,12 @@ def whole(path: str | Path) -> Iterator[Path]:
         target = Path(path).resolve()
         mode = _writable(target, str(path))
         part = target.with_name(f".{target.stem[:80]}.{secrets.token_hex(4)}{target.suffix[:20]}")
+        _clear(target)
+        descriptor = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
         try:
-            os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+            if not _lock(descriptor):
+                os.close(descriptor)
+                descriptor = -1
             yield part
             with open(part, "r+b") as written:  # Windows writes through only what is open for writing
                 os.fsync(written.fileno())
@@ -49,9 +61,76 @@ def whole(path: str | Path) -> Iterator[Path]:
             part.replace(target)
         finally:
             part.unlink(missing_ok=True)
+            if descriptor >= 0:
+                os.close(descriptor)
     except OSError as error:
         code, reason = REASONS.get(error.errno or 0, ("output-failed", error.strerror or str(error)))
         raise UsageError(f"cannot write '{path}': {reason}; nothing was changed", code) from error
+
+
+def _lock(descriptor: int) -> bool:
+    """Whether this process has the file for itself until it closes it or ends."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # somebody else has it, or the file system knows no locks
+        return False
+    return True
+
+
+def _clear(target: Path) -> None:
+    """Remove the temporary files of writers that were killed: nobody holds their locks."""
+    start, end = f".{target.stem[:80]}.", target.suffix[:20]
+    for entry in os.scandir(target.parent) if fcntl is not None else ():
+        if re.fullmatch(re.escape(start) + "[0-9a-f]{8}" + re.escape(end), entry.name) and entry.is_file():
+            with suppress(OSError), open(entry.path, "r+b") as remains:
+                if _lock(remains.fileno()):
+                    os.unlink(entry.path)
+
+
+@contextmanager
+def locked(path: str | Path) -> Iterator[None]:
+    """Nobody else who asks for this may write `path` until the block ends; UsageError if somebody else is at it.
+
+    The lock is one of the system on a file beside `path`, which holds the owner's number and the time. It goes with its
+    owner, however that ends; where there are no such locks nothing is done.
+    """
+    target = Path(path).resolve()
+    beside = target.with_name(f".{target.name[:200]}.lock")
+    descriptor = _own(beside, str(path)) if fcntl is not None else None
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            beside.unlink(missing_ok=True)
+            os.close(descriptor)
+
+
+def _own(beside: Path, shown: str) -> int | None:
+    """The open lock file, or None if there can be none; UsageError if somebody else has it."""
+    try:
+        descriptor = os.open(beside, os.O_CREAT | os.O_RDWR, 0o666)
+    except OSError:  # whoever writes there will say why that cannot be
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not os.path.samestat(os.fstat(descriptor), os.stat(beside)):
+            raise FileNotFoundError  # its owner has removed it meanwhile
+        os.truncate(descriptor, 0)
+        os.write(descriptor, f"process {os.getpid()} since {time.strftime('%Y-%m-%d %H:%M:%S')}".encode())
+    except BlockingIOError:
+        owner = os.read(descriptor, 100).decode(errors="replace") or "somebody else"
+        os.close(descriptor)
+        message = f"'{shown}' is being written by {owner}; wait for it, or choose another name"
+        raise UsageError(message, "output-in-use") from None
+    except FileNotFoundError:
+        os.close(descriptor)
+        return _own(beside, shown)
+    except OSError:  # a file system without locks
+        os.close(descriptor)
+        return None
+    return descriptor
 
 
 def _writable(target: Path, shown: str) -> int | None:

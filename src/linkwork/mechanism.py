@@ -129,6 +129,8 @@ def prepare(model: Model | Mechanism) -> Mechanism:
     """
     if isinstance(model, Mechanism):
         return model
+    if not isinstance(model, Model):  # most often the name of a file
+        raise UsageError(f"{model!r} is no Model; read it first: load({str(model)!r})", "not-a-model")
     model = sound(model)
     structure = Structure(model)
     with _lookup:

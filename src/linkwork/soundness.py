@@ -269,10 +269,10 @@ def law_faults(law: Expr, given: tuple[tuple[Expr, float], ...], t_end: float) -
         if not np.isfinite(values).all():
             first = t[~np.isfinite(values)][0]
             return [(f"the {what} is not finite at t = {first:.6g}", "motion-not-finite", "", "")]
-        for time in times if what != "acceleration" else ():
-            # Across a jump the difference is not the mean of the differences before and after; elsewhere it is.
-            h = 1e-9 * t_end
-            before, jump, after = np.diff(at(time + h * np.array([-3.0, -1.0, 1.0, 3.0])))
+        # Across a jump the difference is not the mean of the differences before and after; elsewhere it is.
+        near = np.array([-3.0, -1.0, 1.0, 3.0]) * 1e-9 * t_end
+        around = at(np.add.outer(np.array(times), near)) if what != "acceleration" else np.empty((0, 4))
+        for time, (before, jump, after) in zip(times, np.diff(around), strict=False):
             if not np.isfinite(jump):
                 return [(f"the {what} is not finite at t = {time:.6g}", "motion-not-finite", "", "")]
             if abs(jump - 0.5 * (before + after)) > 1e-8 * (np.ptp(values) + abs(values[0])):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from html import escape
 from time import perf_counter
 from typing import Any, Literal
 
@@ -83,6 +84,14 @@ class Modes:
 
     def as_dict(self) -> dict[str, Any]:
         return {**asdict(self), "real": self.real}
+
+    def __str__(self) -> str:
+        from linkwork.view.report import aligned, mode_lines
+
+        return aligned(mode_lines(self))
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
 
 
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,14 @@ class Comparison:
 
     def as_dict(self) -> dict[str, Any]:
         return {"rows": [asdict(row) for row in self.rows], "reference": dict(self.reference)}
+
+    def __str__(self) -> str:
+        from linkwork.view.comparison import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
 
 
 def compare(

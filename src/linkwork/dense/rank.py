@@ -16,6 +16,8 @@ RANK_TOLERANCE = 1e-9
 # The last value kept should be this much larger than the first one dropped, and than the tolerance: a matrix a
 # thousandth off could not turn the decision.
 CLEAR_GAP = 1e3
+FEW = 400  # rows, of which all singular values take no time worth saving
+NARROW = 10  # of the rows: a band wider than this part of them saves little
 
 
 def check_finite(*matrices: NDArray[np.float64]) -> None:
@@ -65,3 +67,28 @@ def decide_rank(values: ArrayLike, tolerance: float = RANK_TOLERANCE) -> Rank:
     """The number of values, largest first, above `tolerance` times the largest."""
     values = np.asarray(values, dtype=float)
     return Rank(values, int(np.sum(values > tolerance * np.max(values, initial=0.0))))
+
+
+def singular_values(J: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Largest first. Of many rows of few entries by the eigenvalues of J J^T as a band, where that decides the rank.
+
+    The root of an eigenvalue has an error of EPSILON sigma_1^2/sigma, so that values near the tolerance are not seen;
+    only if all are far above is it used.
+    """
+    if len(J) > FEW:
+        from scipy.linalg import eigvals_banded
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+        rows = csr_array(J)
+        square = csr_array(rows @ rows.T)
+        order = reverse_cuthill_mckee(square, symmetric_mode=True)
+        part = square[order][:, order].tocoo()
+        below = part.row >= part.col
+        i, j = part.row[below], part.col[below]
+        band = np.zeros((int(np.max(i - j)) + 1, len(J)))
+        band[i - j, j] = part.data[below]
+        squares = eigvals_banded(band, lower=True)[::-1] if len(band) < len(J) // NARROW else np.zeros(1)
+        if squares[-1] > (CLEAR_GAP * RANK_TOLERANCE) ** 2 * squares[0]:
+            return np.asarray(np.sqrt(squares))
+    return np.asarray(np.linalg.svd(J, compute_uv=False))

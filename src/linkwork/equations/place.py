@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dense.rank import Rank, check_finite, decide_rank
+from linkwork.dense.rank import Rank, check_finite, decide_rank, singular_values
 from linkwork.equations.equations import TIME, Equations, Row
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr
@@ -148,37 +148,42 @@ class Place:
         W is M, or of unit weights the squares of 1/length for shifts and 1 for turns; also where M is singular.
         """
         free = np.delete(np.arange(len(self.v)), list(kept))
-        if weights == "unit" or not self.has_mass:
-            root = np.diag(self.v_scale)[:, free]
-        elif self.is_diagonal:
-            root = np.diag(1.0 / np.sqrt(np.diag(self.M)))[:, free]
-        else:
+        by_mass = weights == "mass" and self.has_mass
+        if by_mass and not self.is_diagonal:
             root = np.zeros((len(self.v), len(free)))
             root[free] = np.linalg.inv(np.linalg.cholesky(self.M[np.ix_(free, free)])).T
-        J = self.Psi_q @ root
+            J = self.Psi_q @ root
+        else:
+            scale = 1.0 / np.sqrt(np.diag(self.M)) if by_mass else self.v_scale
+            root, J = np.diag(scale)[:, free], (self.Psi_q * scale)[:, free]
         check_finite(J)
         return J, root
 
     @cached_property
     def _unit_rows(self) -> Array:
         """Psi_q W^-1/2 with rows of length one."""
-        J, _ = self.scaled_jacobian("mass")
-        rows: Array = J / np.maximum(np.linalg.norm(J, axis=1), np.finfo(float).tiny)[:, None]
-        return rows
+        if self.has_mass and self.is_diagonal:
+            J = self.Psi_q / np.sqrt(np.diag(self.M))
+            check_finite(J)
+        else:
+            J = self.scaled_jacobian("mass")[0]
+        return np.asarray(J / np.maximum(np.linalg.norm(J, axis=1), np.finfo(float).tiny)[:, None])
 
     @cached_property
     def singular_vectors(self) -> tuple[Array, Array]:
         """Left singular vectors and singular values of Psi_q W^-1/2 with rows of length one."""
-        if not self._unit_rows.size:
-            return np.eye(len(self.Psi)), np.zeros(len(self.Psi))
-        U, values, _ = np.linalg.svd(self._unit_rows)
-        return U, np.append(values, np.zeros(len(U) - len(values)))
+        J = self._unit_rows
+        if not J.size:
+            return np.eye(len(J)), np.zeros(len(J))
+        U, values, _ = np.linalg.svd(J)
+        return U, np.append(values, np.zeros(len(J) - len(values)))
 
     @cached_property
     def rank(self) -> Rank:
         """Decided in the metric of M^-1, rows scaled to length one."""
-        values = np.linalg.svd(self._unit_rows, compute_uv=False) if self._unit_rows.size else np.zeros(0)
-        return decide_rank(np.append(values, np.zeros(len(self.Psi) - len(values))))
+        J = self._unit_rows
+        values = singular_values(J) if J.size else np.zeros(0)
+        return decide_rank(np.append(values, np.zeros(len(J) - len(values))))
 
     @cached_property
     def is_redundant_only_here(self) -> bool:

@@ -118,10 +118,14 @@ class Translation:
             cycle: list[str] = error.args[1][::-1]
             self.fail(("parameters", cycle[0]), f"cycle {' -> '.join(cycle)}", "parameter-cycle")
             self.stop()
+        numbers = {name: self.values[symbols[name]] for name in self.names}
         for name in order:
+            # By the numbers of those it needs: to go down to the first of a chain each time would take its square.
+            numbers[name] = evaluate([formulas[name]], {symbols[other]: numbers[other] for other in needs[name]})[0]
+            if not math.isfinite(numbers[name]):
+                self.fail_finite(("parameters", name), given[name])
             known = {symbols[other]: self.names[other] for other in needs[name]}
             self.names[name] = substitute([formulas[name]], known)[0]
-            self.check_finite(self.names[name], ("parameters", name), given[name])
         self.stop()
 
     def changed(self, name: str, value: str | float, symbols: Mapping[str, Expr]) -> Scalar:
@@ -178,7 +182,10 @@ class Translation:
 
     def check_finite(self, expression: Expr, place: Place, text: str) -> None:
         if not math.isfinite(evaluate([expression], self.values)[0]):
-            self.fail(place, f"'{units.shown(text)}' has no finite value", "not-finite", value=text)
+            self.fail_finite(place, text)
+
+    def fail_finite(self, place: Place, text: str) -> None:
+        self.fail(place, f"'{units.shown(text)}' has no finite value", "not-finite", value=text)
 
     def value(self, x: Scalar) -> float:
         return float(evaluate([x], self.values)[0]) if isinstance(x, Expr) else x

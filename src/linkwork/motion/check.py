@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -43,6 +44,14 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+    def __str__(self) -> str:
+        from linkwork.view.report import aligned, check_lines
+
+        return aligned(check_lines(self))
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
 
 
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters

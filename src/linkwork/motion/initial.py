@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from linkwork.dense.rank import RANK_TOLERANCE, check_finite
 from linkwork.dense.vectors import EPSILON
-from linkwork.equations.equations import Equations
+from linkwork.equations.equations import Equations, Row
 from linkwork.equations.place import Place, Weights
 from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
 
@@ -67,6 +67,15 @@ def describe_gaps(place: Place, gaps: Array, least: float = 0.0) -> str:
         reverse=True,
     )
     return ", ".join(text for k, (size, text) in enumerate(parts[:6]) if k == 0 or size > least)
+
+
+def _path(row: Row) -> str:
+    """The place of a joint or driver in a model file."""
+    return f"{'drivers' if row.part == 'drive' else 'joints'}.{row.element}"
+
+
+def _path_of_widest(place: Place, gaps: Array) -> str:
+    return _path(place.equations.rows[int(np.argmax(np.abs(gaps) / place.row_scale))])
 
 
 @dataclass(frozen=True)
@@ -125,8 +134,9 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
     check_defined(given)
     if np.max(np.abs(given.Psi) / given.row_scale) > SMALL and not any_distance:
         raise ModelError(
-            f"the start position does not fit the joints: {describe_gaps(given, given.Psi)}",
+            f"the start position does not fit the joints: {describe_gaps(given, given.Psi, CLOSED)}",
             "start-far-off",
+            path=_path_of_widest(given, given.Psi),
             rule=f"gaps up to {SMALL:.0%} of the mechanism, or {SMALL:g} rad, are corrected automatically",
             suggestion="correct the start positions, or ask for assembly from afar with --assemble",
         )
@@ -153,6 +163,7 @@ def _check_velocity(start: Start) -> None:
             f"the start velocities do not fit the joints: that of '{name}' would be {start.place.v[k]:.6g}"
             f" in the place of {given.v[k]:.6g} per second",
             "velocity-far-off",
+            path=f"bodies.{given.equations.velocities[k].owner}",
             rule=f"velocities that are given are corrected by up to {SMALL:.0%}, zero is taken for not given",
             suggestion=f"keep it, so that the others follow, with --keep {name}; or take the nearest with --assemble",
         )
@@ -169,6 +180,7 @@ def check_defined(place: Place) -> None:
         raise ModelError(
             f"{names} cannot be evaluated at the start position",
             "undefined-start",
+            path=_path(next(row for row in place.equations.rows if row.element == undefined[0])),
             rule="a distance between points that coincide has no direction",
             suggestion="start with the points apart, or drive x or y in the place of the distance",
         )
@@ -192,6 +204,7 @@ def close_joints(place: Place, weights: Weights, kept: Sequence[int] = ()) -> Pl
     raise ModelError(
         f"the joints cannot close from this start position; best found: {gaps}",
         "cannot-close",
+        path=_path_of_widest(place, best.Psi),
         suggestion="check lengths and start positions of the bodies in this loop",
     )
 
@@ -285,6 +298,7 @@ def align_velocity(place: Place, weights: Weights, kept: Sequence[int] = ()) -> 
             f"no velocities satisfy the joints and drivers; left over per second: "
             f"{describe_gaps(place, place.Psi_dot, AGREED)}",
             "velocities-conflict",
+            path=_path_of_widest(place, place.Psi_dot),
             suggestion="two drivers may act on one freedom, or a driver on a freedom that the joints have taken",
         )
     return place
@@ -313,10 +327,12 @@ def _close_other_sketches(given: Place, nearest: Place, weights: Weights, kept: 
             nearest = place
     if not found:
         conflict = ", ".join(f"'{name}'" for name in _conflict(given, nearest, weights, kept))
-        gaps = describe_gaps(given, minimize_gap(nearest, kept).Psi, CLOSED_BESIDE)
+        best = minimize_gap(nearest, kept)
+        gaps = describe_gaps(given, best.Psi, CLOSED_BESIDE)
         raise ModelError(
             f"the joints {conflict} contradict each other: best found {gaps}",
             "cannot-close",
+            path=_path_of_widest(given, best.Psi),
             rule=f"no position closes them all, from the sketch and from {OTHER_SKETCHES} others",
             suggestion="check the lengths between these joints" + (", or keep fewer coordinates" if kept else ""),
         )

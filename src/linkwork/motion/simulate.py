@@ -22,7 +22,8 @@ from linkwork.model import Model, Simulation
 from linkwork.motion.check import describe_start
 from linkwork.motion.initial import Start, find_start, restart
 from linkwork.motion.passing import find_singular
-from linkwork.motion.results import check_memory, fill_dynamics, report, trajectory
+from linkwork.motion.results import check_memory, fill_dynamics, fill_report, report, trajectory
+from linkwork.motion.resume import check_resumable, join, last_state
 from linkwork.motion.singular import about_singular, name_positions
 from linkwork.motion.stopping import explain_stop
 from linkwork.native.lowering import NativeFunction
@@ -65,6 +66,7 @@ def simulate(
     weights: Weights = "mass",
     assemble: bool = False,
     keep: Sequence[str] = (),
+    resume: Trajectory | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> Trajectory:
     """The motion of a mechanism from its start values to t_end.
@@ -72,10 +74,10 @@ def simulate(
     Arguments that are None are taken from the model; atol is then not looser than an rtol that is given. `q` and `v`
     are other start values by the names of coordinates; constants that joints take from the start position stay those of
     the model. `step` is the time between report times; the integrator chooses its own steps. `alpha` and `beta` are the
-    gains of Baumgarte's stabilization, per second. Start values of the coordinates `keep` are not corrected. A run
-    that has tried `max_steps` steps or a few more stops. No step is longer than `max_step`; see `_longest_step` for
-    what holds without it.
-    `progress` is called with the finished fraction and the time reached.
+    gains of Baumgarte's stabilization, per second. Start values of the coordinates `keep` are not corrected.
+    `resume` is a motion of the same mechanism from the same start that ended early; it is gone on with, and the result
+    is both. A run that has tried `max_steps` steps or a few more stops. No step is longer than `max_step`; see
+    `_longest_step` for what holds without it. `progress` is called with the finished fraction and the time reached.
     """
     began = perf_counter()
     mechanism = prepare(model)
@@ -91,6 +93,10 @@ def simulate(
     check_memory(times, mechanism.equations)
     how = Choice(formulation, stabilization, *_gains(stabilization, alpha, beta))
     motion = Motion.begin(mechanism, how, weights, assemble, keep, q, v)
+    y, grid = project_start(motion.system, motion.p, motion.start.place), times
+    if resume is not None:
+        check_resumable(resume, dict(mechanism.model.parameters), motion.start.place, settings.t_end)
+        y, times = last_state(resume), np.append(resume.t[-1], grid[grid > resume.t[-1]])
     ready = perf_counter()
     info = Run(
         model=mechanism.model.name,
@@ -113,10 +119,11 @@ def simulate(
     def result(status: str, reason: str = "") -> Trajectory:
         assert last is not None
         so_far = replace(info, status=status, reason=reason)
-        return motion.result(so_far, times, np.concatenate(rows), last, began)
+        found = motion.result(so_far, times, np.concatenate(rows), last, began)
+        return found if resume is None else join(resume, found, grid)
 
     try:
-        for last in motion.slices(times, method, max_steps):
+        for last in motion.slices(times, method, y, max_steps):
             rows.append(last.rows)
             if progress is not None:
                 progress(last.t / settings.t_end, last.t)
@@ -211,7 +218,7 @@ class Motion:
             given = restart(system.start(), q, v)
         start = find_start(given, weights, any_distance=assemble, keep=keep)
         derivative, dynamics = _right_sides(system, how.formulation)
-        for kernel in (project, measure):
+        for kernel in (project, measure, fill_dynamics, fill_report):
             _ = kernel.address  # compiled or loaded here, not within the measured integration
         eps = EPS_FRAGILE if start.place.is_redundant_only_here else EPS
         header: dict[str, float] = {"dynamics": dynamics.address, "derivative": derivative.address}
@@ -223,10 +230,9 @@ class Motion:
         p = system.p(start.place, how.alpha, how.beta, given=header, eps=eps)
         return Motion(mechanism.model, how, system, start, derivative, dynamics, p, header)
 
-    def slices(self, times: Array, method: Settings, max_steps: int = MOST_STEPS) -> Iterator[Slice]:
-        """The motion, piece by piece, the first of not more than so many steps."""
+    def slices(self, times: Array, method: Settings, y: Array, max_steps: int = MOST_STEPS) -> Iterator[Slice]:
+        """The motion from this state, piece by piece, the first of not more than so many steps."""
         s = self.system
-        y = project_start(s, self.p, self.start.place)
         if self.how.stabilization == "state-space":
             partition = self.how.formulation == "coordinate-partitioning"
             return integrate_on_charts(s, self.derivative, self.start.place, partition, y, times, method, self.header)

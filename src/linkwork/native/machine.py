@@ -5,14 +5,17 @@ llvmlite lets one thread at a time into LLVM, so all of this may be called from 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cache
+from threading import Thread
 from typing import Any
 
 from linkwork.errors import UsageError
 
 SPEED = 2  # LLVM's level; 3 takes half as long again and gains nothing
+LISTENING = 0.1  # seconds between two looks for signals, which may have come to another thread
 INLINED = 50  # cost of a function that LLVM still copies to where it is called; its own 225 doubles the time it takes
 
 
@@ -83,14 +86,35 @@ def simplify(module: Any) -> None:
 def assemble(text: str, opt: int, passes: bool = False) -> bytes:
     """Object code for this processor of LLVM IR text; `opt` is the effort of the code generator."""
     llvm = binding()
-    target = _compiler(opt)
-    module = llvm.parse_assembly(text)
-    module.verify()
-    if passes:
-        module.triple, module.data_layout = target.triple, str(target.target_data)
-        _optimize(module, target, vectorize=True)
-    code: bytes = target.emit_object(module)
-    return code
+
+    def compile_it() -> bytes:
+        target = _compiler(opt)
+        module = llvm.parse_assembly(text)
+        module.verify()
+        if passes:
+            module.triple, module.data_layout = target.triple, str(target.target_data)
+            _optimize(module, target, vectorize=True)
+        code: bytes = target.emit_object(module)
+        return code
+
+    return _beside(compile_it)
+
+
+def _beside(work: Callable[[], bytes]) -> bytes:
+    """The result of work done in a thread: LLVM looks for no signals, who waits for a thread can be interrupted."""
+    done: Future[bytes] = Future()
+
+    def carry_out() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+            done.set_exception(error)
+
+    thread = Thread(target=carry_out, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(LISTENING)
+    return done.result()
 
 
 @dataclass(frozen=True, eq=False)

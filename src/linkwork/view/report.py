@@ -24,6 +24,7 @@ Lines = list[tuple[str, str]]
 MOST = 12  # coordinates in a summary
 WIDTH = 80  # of long texts
 SEEN = 1e-12  # a gap below is rounding
+ROUNDING = 1e-15  # of the largest value of its kind: a coordinate below is printed as zero
 PATIENCE = 1.0  # seconds until progress is shown
 REDUNDANCIES = {
     "structural": "by which bodies the joints join, whatever the dimensions",
@@ -70,7 +71,8 @@ def summary_lines(motion: Trajectory) -> Lines:
     width = max((len(name) for name in names), default=0)
     for k, name in enumerate(names):
         label = f"at t = {final['t']:.6g} s" if k == 0 else ""
-        lines.append((label, f"{name:{width}} {_digits(final['q'][name])}  rate {_digits(final['v'][name])}"))
+        q, v = (_rounded(motion, kind, name) for kind in ("q", "v"))
+        lines.append((label, f"{name:{width}} {_digits(q)}  rate {_digits(v)}"))
     if len(final["q"]) > len(names):
         lines.append(("", f"and {len(final['q']) - len(names)} coordinates more"))
     lines += [
@@ -260,6 +262,15 @@ def _count(number: Any, noun: str) -> str:
 
 def _number(value: Any, digits: int = 3) -> str:
     return "unknown" if value is None else f"{value:.{digits}g}"
+
+
+def _rounded(motion: Trajectory, kind: str, name: str) -> float:
+    """The last value of a coordinate, zero if it is rounding beside the largest of its unit."""
+    (labels, _, units), values = motion.tables[kind]
+    k = labels.index(name)
+    alike = [j for j, unit in enumerate(units) if unit == units[k]]
+    value = float(values[-1, k])
+    return 0.0 if abs(value) <= ROUNDING * float(abs(values[:, alike]).max()) else value
 
 
 def _digits(value: Any) -> str:

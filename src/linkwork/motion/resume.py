@@ -1,0 +1,65 @@
+"""Going on with a motion from its last state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.equations.place import Place
+from linkwork.errors import UsageError
+from linkwork.trajectory import Run, Table, Trajectory
+
+Array = NDArray[np.float64]
+
+SAME = 1e-6  # of the scale of a coordinate: two starts that are one
+SUMMED = ("steps", "rejected", "evaluations", "compile_s", "wall_s", "integration_s", "cpu_s")
+
+
+def check_resumable(first: Trajectory, parameters: dict[str, float], start: Place, t_end: float) -> None:
+    """UsageError unless the motion is one of this mechanism, from this start, and ends before t_end."""
+    names = start.equations.q_names
+    if first.q_names != names or dict(first.info.parameters) != parameters:
+        raise UsageError("what is to be resumed is a motion of another model or of other parameters", "resume-other")
+    if not len(first.t) or not np.all(np.abs(first.q[0] - start.q) <= SAME * start.q_scale):
+        raise UsageError("what is to be resumed is a motion from another start", "resume-other")
+    if first.t[-1] >= t_end:
+        raise UsageError(f"what is to be resumed has reached t = {first.t[-1]:g} of {t_end:g} already", "resume-done")
+
+
+def last_state(first: Trajectory) -> Array:
+    """(q, v, work dissipated, work supplied) at the end."""
+    work = [first.energy[form][-1] for form in ("dissipated", "supplied")]
+    return np.concatenate([first.q[-1], first.v[-1], work])
+
+
+def join(first: Trajectory, second: Trajectory, times: Array) -> Trajectory:
+    """One motion of two, the second from where the first ends; that state only if it is at a report time."""
+    before, after = first.t < second.t[0], np.ones(len(second.t), dtype=bool)
+    after[0] = second.t[0] in times or len(second.t) == 1
+
+    def both(x: Array, y: Array) -> Array:
+        return np.concatenate([x[before], y[after]])
+
+    a, b = first.info, second.info
+    sums = {name: getattr(a, name) + getattr(b, name) for name in SUMMED}
+    info: Run = replace(
+        b,
+        **sums,
+        constraint_error_position=max(a.constraint_error_position, b.constraint_error_position),
+        constraint_error_velocity=max(a.constraint_error_velocity, b.constraint_error_velocity),
+        notes=tuple(dict.fromkeys((*a.notes, *b.notes))),
+        singular_positions=(*a.singular_positions, *b.singular_positions),
+    )
+    return Trajectory(
+        second.name,
+        both(first.t, second.t),
+        {
+            kind: Table(table.columns, both(first.tables[kind].values, table.values))
+            for kind, table in second.tables.items()
+        },
+        both(first.error_position, second.error_position),
+        both(first.error_velocity, second.error_velocity),
+        info,
+    )

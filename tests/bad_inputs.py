@@ -1,0 +1,206 @@
+"""Bad inputs and what each gets: `python tests/bad_inputs.py` writes docs/bad-inputs.md, and a test compares."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from linkwork.cli import answer
+from linkwork.files import locked
+
+PAGE = Path(__file__).parent.parent / "docs" / "bad-inputs.md"
+
+ROD = """\
+linkwork: 1
+name: rod
+parameters: {l: 1 m, w: 0}
+ground: {points: {O: [0, 0], Q: [1, 0]}}
+bodies:
+  rod: {mass: 2, inertia: 0.2, position: [l/2, 0], angular_velocity: w, points: {O: [-l/2, 0], E: [l/2, 0]}}
+joints:
+  O: {type: revolute, i: ground.O, j: rod.O}
+simulation: {t_end: 0.5, step: 0.1}
+"""
+BARS = """\
+linkwork: 1
+name: bars
+parameters: {h: sqrt(2.5)}
+ground: {points: {O: [0, 0], Q: [3, 0]}}
+bodies:
+  a: {mass: 1, inertia: 0.1, position: [0, 0.5], angle: pi/2, points: {O: [-0.5, 0], A: [0.5, 0]}}
+  b: {mass: 1, inertia: 0.1, position: [1.5, 1.5], angle: "atan2(1, 3)", points: {A: [-h, 0], B: [h, 0]}}
+  c: {mass: 1, inertia: 0.1, position: [3, 1], angle: pi/2, points: {Q: [-1, 0], B: [1, 0]}}
+joints:
+  O: {type: revolute, i: ground.O, j: a.O}
+  A: {type: revolute, i: a.A, j: b.A}
+  B: {type: revolute, i: b.B, j: c.B}
+  Q: {type: revolute, i: ground.Q, j: c.Q}
+simulation: {t_end: 0.5, step: 0.1}
+"""
+HIGH = "{type: table, times: [0, 1, 2], values: [0, 1e308, -1e308]}"
+PIN = "{type: revolute, i: ground.O, j: rod.O}"
+MOTOR = "drivers: {m: {joint: O, motion: %s}}\n"
+
+
+def rod(old: str = "", new: str = "", more: str = "") -> Callable[[], None]:
+    """The rod with a part of its file replaced, and something behind it, as x.yaml."""
+
+    def write() -> None:
+        assert old in ROD
+        Path("x.yaml").write_text((ROD.replace(old, new, 1) if old else ROD) + more, encoding="utf-8")
+
+    return write
+
+
+def bars(more: str = "", old: str = "", new: str = "") -> Callable[[], None]:
+    def write() -> None:
+        assert old in BARS
+        Path("x.yaml").write_text((BARS.replace(old, new) if old else BARS) + more, encoding="utf-8")
+
+    return write
+
+
+def text(content: str | bytes, name: str = "x.yaml") -> Callable[[], None]:
+    return lambda: Path(name).write_bytes(content if isinstance(content, bytes) else content.encode()) and None
+
+
+def nothing() -> None:
+    pass
+
+
+class Case(NamedTuple):
+    what: str
+    command: str
+    prepare: Callable[[], None] = nothing
+
+
+CASES = [
+    Case("a body without mass", "run x.yaml", rod("mass: 2", "mass: 0")),
+    Case("a negative mass", "check x.yaml", rod("mass: 2", "mass: -2")),
+    Case("a negative inertia", "check x.yaml", rod("inertia: 0.2", "inertia: -0.2")),
+    Case("an inertia a million times too large", "check x.yaml", rod("inertia: 0.2", "inertia: 2e5")),
+    Case("an axis of length zero", "check x.yaml", rod("type: revolute", "axis: [0, 0], type: prismatic")),
+    Case("a joint to a missing body", "check x.yaml", rod("j: rod.O", "j: rood.O")),
+    Case("a joint of a body with itself", "check x.yaml", rod("i: ground.O", "i: rod.E")),
+    Case("a key twice", "check x.yaml", rod("mass: 2", "mass: 2, mass: 3")),
+    Case("a body without joints", "check x.yaml", rod("joints:\n  O: {type: revolute, i: ground.O, j: rod.O}\n", "")),
+    Case("no freedom left", "check x.yaml", rod("type: revolute", "type: rigid")),
+    Case("a kinematic analysis without drivers", "kinematics x.yaml", rod()),
+    Case(
+        "two drivers on one freedom",
+        "kinematics x.yaml",
+        rod(more="drivers: {m: {joint: O, motion: t}, n: {joint: O, motion: t}}\n"),
+    ),
+    Case("a joint twice", "check x.yaml", rod("simulation", f"  P: {PIN}\nsimulation")),
+    Case(
+        "joints that contradict each other",
+        "assemble x.yaml",
+        rod("simulation", f"  P: {PIN.replace('ground.O', 'ground.Q')}\nsimulation"),
+    ),
+    Case("a start far from closed", "run x.yaml", bars(old="[1.5, 1.5]", new="[2, 1]")),
+    Case("a loop that cannot close", "assemble x.yaml", bars(old="Q: [3, 0]", new="Q: [9, 0]")),
+    Case("an assembly mode that does not exist", "run x.yaml --mode 7", bars()),
+    Case("a coordinate to be kept that does not exist", "run x.yaml --keep rod.psi", rod()),
+    Case("velocities that contradict a joint", "run x.yaml", rod("angular_velocity: w", "velocity: [1, 0]")),
+    Case(
+        "a mechanism that locks",
+        "kinematics x.yaml",
+        bars("drivers: {m: {joint: Q, motion: pi/2 - 3*t}}\n"),
+    ),
+    Case("a driver that jumps", "run x.yaml", rod(more=MOTOR % '"if(t < 0.2, 0, 1)"')),
+    Case(
+        "a table that is not in order",
+        "check x.yaml",
+        rod(more=MOTOR % "{type: table, times: [0, 2, 1], values: [0, 1, 2]}"),
+    ),
+    Case(
+        "a table through 1e308",
+        "check x.yaml",
+        rod(more=MOTOR % HIGH),
+    ),
+    Case("`.nan`", "check x.yaml", rod("mass: 2", "mass: .nan")),
+    Case("`1e999`", "check x.yaml", rod("mass: 2", "mass: 1e999")),
+    Case(
+        "a force without a value later on",
+        "run x.yaml",
+        rod(more="forces: {f: {type: torque, on: rod, torque: sqrt(0.2 - t)}}\n"),
+    ),
+    Case("a unit nobody knows", "check x.yaml", rod("l: 1 m", "l: 5 furlongs")),
+    Case("a length for a mass", "check x.yaml", rod("mass: 2", "mass: 12 mm")),
+    Case("a comma for a point", "check x.yaml", rod("mass: 2", 'mass: "12,5"')),
+    Case("an end before the start", "run x.yaml --t-end -1", rod()),
+    Case("a tolerance of zero", "run x.yaml --rtol 0", rod()),
+    Case("more report times than memory", "run x.yaml --t-end 1e6 --step 1e-6", rod()),
+    Case("gains without Baumgarte", "run x.yaml --alpha 5", rod()),
+    Case("an empty file", "check x.yaml", text("")),
+    Case("a list", "check x.yaml", text("- 1\n- 2\n")),
+    Case("an unknown key", "check x.yaml", rod("mass: 2", "mas: 2")),
+    Case("a newer format", "check x.yaml", rod("linkwork: 1", "linkwork: 2")),
+    Case("UTF-16", "check x.yaml", text(ROD.encode("utf-16"))),
+    Case("Latin-1", "check x.yaml", text(ROD.replace("name: rod", "name: Stößel").encode("latin-1"))),
+    Case("a byte of zero", "check x.yaml", text(ROD.replace("name: rod", "name: r\0d"))),
+    Case("500 brackets", "check x.yaml", text("linkwork: " + "[" * 500)),
+    Case("an alias", "check x.yaml", text("a: &a [1]\nb: *a\n")),
+    Case("a tag", "check x.yaml", text("a: !!python/object:os.system {}\n")),
+    Case("a pipe", "check x.yaml", lambda: os.mkfifo("x.yaml")),
+    Case("a formula with a program", "check x.yaml", rod("mass: 2", "mass: \"__import__('os')\"")),
+    Case("a tower of powers", "check x.yaml", rod("mass: 2", "mass: 9^9^9^9")),
+    Case("parameters in a circle", "check x.yaml", rod("l: 1 m", "l: k, k: l")),
+    Case("a parameter called pi", "check x.yaml", rod("l: 1 m", "l: 1 m, pi: 3")),
+    Case("an output that is a folder", "run x.yaml -o f.nc", lambda: (rod()(), os.mkdir("f.nc"))[1]),
+    Case("an output that somebody else is writing", "run x.yaml -o busy.nc", rod()),
+    Case("the model as its own output", "assemble x.yaml -o x.yaml", rod()),
+    Case("a damaged result", "plot x.nc", text(b"\x89HDF\r\n\x1a\n" + b"0" * 100, "x.nc")),
+    Case("a text that is no result", "plot x.csv", text("a,b\n1,2\n", "x.csv")),
+    Case("a file that is not there", "run none.yaml"),
+    Case("a formulation nobody knows", "run x.yaml --formulation augmentd", rod()),
+]
+
+HEAD = """\
+# Bad inputs
+
+What some wrong model files, commands and result files get. This page is what linkwork prints, written by
+`python tests/bad_inputs.py`; a test compares it with what is printed now. Exit codes: 0 done, 2 usage, 3 model error,
+4 numerical stop, 70 a fault of linkwork itself, 130 interrupted. What is done in spite of something unusual has a note.
+
+Beyond this table: Ctrl-C and SIGTERM end with 130 and the code `interrupted`, what was computed is in the files, and
+`run --resume FILE` goes on with it. A run that needs too many steps
+stops with `too-many-steps`, 4. On a full disk the old file stays (`disk-full`, 2). Without llvmlite, commands that
+need no machine code work, others say so (`no-llvm`, 2). Too little memory is `out-of-memory`, 2. A closed or full
+standard output is `output-failed`, 2. Anything that nobody thought of is `internal-error`, 70, and asks for a report.
+
+| input | command | exit | printed |
+| --- | --- | --- | --- |
+"""
+
+
+def row(case: Case) -> str:
+    """The row of a case, carried out in an empty folder."""
+    here = os.getcwd()
+    out, err = io.StringIO(), io.StringIO()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            case.prepare()
+            with locked("busy.nc"), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                code = answer(case.command.split())
+        finally:
+            os.chdir(here)
+    assert "Traceback" not in out.getvalue() + err.getvalue()
+    notes = [line.removeprefix("note").strip() for line in out.getvalue().splitlines() if line.startswith("note")]
+    printed = "; ".join(notes) if code == 0 else err.getvalue().removeprefix("linkwork: ").strip()
+    shown = " ".join(printed.replace(str(os.getpid()), "N").split()).replace("|", "\\|")
+    return f"| {case.what} | `linkwork {case.command}` | {code} | {shown} |"
+
+
+def main() -> None:
+    PAGE.write_text(HEAD + "".join(f"{row(case)}\n" for case in CASES), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
