@@ -16,9 +16,11 @@ from linkwork.elements.bodies import Ground, SpatialBody
 from linkwork.elements.joints import JOINTS
 from linkwork.elements.spatial import RackAndPinion
 from linkwork.equations.body import body_equations
+from linkwork.errors import ModelError
 from linkwork.model import Model
-from linkwork.modelfile import load
+from linkwork.modelfile import load, loads
 from linkwork.motion.check import check
+from linkwork.motion.kinematics import kinematics
 from linkwork.motion.simulate import simulate
 
 GROUND = Ground()
@@ -284,3 +286,112 @@ def test_numdyn3d_pendulum_swings_in_closed_form(formulation: str) -> None:
     np.testing.assert_allclose(motion["rod.vx"], -0.5 * rate * np.sin(theta), atol=1e-8)
     np.testing.assert_allclose(motion["rod.wz"], rate, atol=1e-8)
     assert motion.info.constraint_error_position <= 2e-15
+
+
+def test_legs_of_a_stewart_platform_move_it_as_prescribed() -> None:
+    """Six driven lengths, which are those of a prescribed motion; the pose to 1e-10."""
+    motion = kinematics(load("stewart_platform"))
+    t = motion.t
+    zero = np.zeros_like(t)
+    place = [0.1 * np.sin(t), zero, 0.9 + 0.15 * (1 - np.cos(t))]
+    for axis, x in zip("xyz", place, strict=True):
+        np.testing.assert_allclose(motion[f"platform.{axis}"], x, atol=1e-10)
+    turn = Rotation.from_euler("XYZ", np.column_stack([0.2 * np.sin(t), zero, 0.3 * np.sin(2 * t)]))
+    e = np.column_stack([motion[f"platform.e{k}"] for k in (1, 2, 3, 0)])
+    np.testing.assert_allclose((turn.inv() * Rotation.from_quat(e)).as_rotvec(), 0.0, atol=1e-10)
+
+
+def test_a_delta_robot_moves_as_three_spheres_meet() -> None:
+    """The platform does not turn; its centre is at the distance of the rods from each elbow."""
+    motion = kinematics(load("delta_robot"))
+    t, (R, r, arm, rod) = motion.t, (0.2, 0.05, 0.2, 0.4)
+    centre = np.column_stack([motion[f"platform.{axis}"] for axis in "xyz"])
+    angles = (0.4 * np.sin(t), 0.3 * np.sin(2 * t), 0.2 * (1 - np.cos(t)))
+    for k, theta in enumerate(angles):
+        out = np.array([np.cos(2 * np.pi * k / 3), np.sin(2 * np.pi * k / 3), 0.0])
+        elbow = (R - r + arm * np.cos(theta))[:, None] * out - (arm * np.sin(theta))[:, None] * [0.0, 0.0, 1.0]
+        np.testing.assert_allclose(np.linalg.norm(centre - elbow, axis=1), rod, atol=1e-10)
+    assert np.all(centre[:, 2] < 0.0)
+    np.testing.assert_allclose(motion["platform.e0"], 1.0, atol=1e-10)
+
+
+def test_the_rocker_of_a_spatial_four_bar_follows_circle_and_sphere() -> None:
+    motion = kinematics(load("spatial_four_link"))
+    pin = np.column_stack([0 * motion.t, -2 * np.sin(np.pi * motion.t), 2 * np.cos(np.pi * motion.t)])
+    b = pin - [-4.0, -8.5, 0.0]
+    k = (np.sum(b * b, axis=1) + 7.4**2 - 12.2**2) / (2 * 7.4)
+    psi = np.arctan2(b[:, 2], b[:, 0]) + np.arccos(k / np.hypot(b[:, 0], b[:, 2]))
+    np.testing.assert_allclose(motion["rocker.C.x"], -4.0 + 7.4 * np.cos(psi), atol=1e-10)
+    np.testing.assert_allclose(motion["rocker.C.z"], 7.4 * np.sin(psi), atol=1e-10)
+
+
+TOP = """
+linkwork: 1
+space: spatial
+ground: {points: {O: [0, 0, 0], A: [1, 0, 0], B: [2, 0, 0]}}
+bodies:
+  top: {mass: 1, inertia: [1, 1, 1.5], position: [0, 0, 1],
+        orientation: [1, 0, 0, 0], points: {O: [0, 0, -1]}}
+joints:
+  O: {type: revolute, i: ground.O, j: top.O, axis: [0, 0, 1]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "line", "words"),
+    [
+        ("[1, 1, 1.5]", "[1, 1, 2.5]", "inertia-triangle", 6, "1 + 1 < 2.5"),
+        ("[1, 1, 1.5]", "[1, 1, 1, 1.5, 0, 0]", "negative-inertia", 6, "-0.5 < 0"),
+        ("[1, 1, 1.5]", "[[1, 0.1, 0], [0.2, 1, 0], [0, 0, 1]]", "not-symmetric", 6, "(1, 2) and (2, 1)"),
+        ("[1, 1, 1.5]", "[1, 1]", "wrong-shape", 6, "[xx, yy, zz]"),
+        ("[1, 0, 0, 0]", "[0, 0, 0, 0]", "not-unit", 7, "length 0"),
+        ("[1, 0, 0, 0]", "{matrix: [[1, 0, 0], [0, 1, 0], [0, 0.1, 1]]}", "not-a-rotation", 7, "A A^T"),
+        ("[1, 0, 0, 0]", "{matrix: [[1, 0, 0], [0, 1, 0], [0, 0, -1]]}", "left-handed", 7, "left-handed"),
+        ("[1, 0, 0, 0]", "{axis: [0, 0, 0], angle: 1}", "zero-axis", 7, "length zero"),
+        ("[1, 0, 0, 0]", "{sequence: xxz, angles: [1, 2, 3]}", "bad-sequence", 7, "xxz"),
+        ("[1, 0, 0, 0]", "{z: [ground.O, ground.A], x: ground.B}", "parallel-axes", 7, "one line"),
+        ("[1, 0, 0, 0]", "{turn: 3}", "wrong-shape", 7, "{axis, angle}"),
+        ("axis: [0, 0, 1]", "axis: [0, 0, 0]", "zero-axis", 9, "length zero"),
+        ("axis: [0, 0, 1]", "axis: [0, 0, 1], zero: [0, 0, 2]", "parallel-axes", 9, "'zero' is parallel to 'axis'"),
+        ("axis: [0, 0, 1]", "axis: [0, 1]", "wrong-shape", 9, "three numbers"),
+        ("revolute, i: ground.O, j: top.O, axis: [0, 0, 1]",
+         "universal, i: ground.O, j: top.O, axis: [0, 0, 1], axis_j: [0, 0, 1]", "parallel-axes", 9, "parallel"),
+        ("axis: [0, 0, 1]", "axis: ground.C", "unknown-direction", 9, "ground.C"),
+        ("position: [0, 0, 1]", "position: [0, 0]", "wrong-shape", 6, "three numbers"),
+    ],
+)  # fmt: skip
+def test_faults_of_spatial_files_name_line_and_rule(old: str, new: str, code: str, line: int, words: str) -> None:
+    assert loads(TOP).space == "spatial"
+    with pytest.raises(ModelError) as caught:
+        loads(TOP.replace(old, new))
+    error = caught.value.errors[0]
+    assert (error.code, error.line) == (code, line)
+    assert words in str(caught.value)
+
+
+def test_orientations_may_be_stated_in_several_ways(rng: Random) -> None:
+    """All give the same body as SciPy's rotations; the angular velocity may be given in the ground's axes."""
+    a, b, c = rng.uniform(-3, 3, 3)
+    turn = Rotation.from_euler("ZXZ", [a, b, c])
+    axis = turn.as_rotvec()
+    A = turn.as_matrix()
+    rows = ", ".join(str(row.tolist()) for row in A)
+    e = turn.as_quat()[[3, 0, 1, 2]]
+    z, x = (3 * A[:, 2]).tolist(), (A[:, 0] + 0.7 * A[:, 2]).tolist()
+    ways = [
+        str(e.tolist()),
+        f"{{axis: {axis.tolist()}, angle: {np.linalg.norm(axis)}}}",
+        f"{{matrix: [{rows}]}}",
+        f"{{sequence: zxz, angles: [{a}, {b}, {c}]}}",
+        "{z: [ground.O, ground.A], x: ground.B}",
+    ]
+    points = f"A: {z}, B: {x}"
+    for way in ways:
+        text = TOP.replace("A: [1, 0, 0], B: [2, 0, 0]", points).replace(
+            "orientation: [1, 0, 0, 0]", f"orientation: {way}, angular_velocity: {{ground: [1, 2, 3]}}"
+        )
+        body: Any = loads(text).bodies[0]
+        found = np.array([float(x.number if hasattr(x, "number") else x) for x in body.orientation])
+        np.testing.assert_allclose(found * np.sign(found @ e), e, atol=1e-12)
+        omega = [float(x.number if hasattr(x, "number") else x) for x in body.angular_velocity]
+        np.testing.assert_allclose(omega, A.T @ [1, 2, 3], atol=1e-12)
