@@ -374,7 +374,7 @@ def test_sections_may_be_left_empty() -> None:
     """A section without entries may be left out or left empty."""
     model = loads("linkwork: 1\nbodies:\n  a: {mass: 1, inertia: 1}\njoints:\ndrivers:\nforces: {}\n")
     assert model.joints == model.drivers == model.forces == ()
-    assert unusual(model) == ("no joints connect 'a' to the ground [not-connected]",)
+    assert unusual(model) == ("no joints or drivers connect 'a' to the ground [not-connected]",)
 
 
 def test_a_gear_that_carries_itself_is_noted() -> None:

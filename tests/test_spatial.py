@@ -3,22 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from random_mechanisms import Array, Random, fitting_in_space, matrix, pose, spatial_body, state, values
+from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 from test_equations import outputs, solved
 from test_mechanisms import table
 
 from linkwork.elements.bodies import Ground, SpatialBody
-from linkwork.elements.joints import JOINTS
-from linkwork.elements.spatial import RackAndPinion
+from linkwork.elements.forces import PointForce, SpatialTorque, SpringDamper, Torque
+from linkwork.elements.joints import JOINTS, Distance, Measure, PointOnLine, Prismatic, Revolute, Rigid
+from linkwork.elements.pairs import PointPair
+from linkwork.elements.spatial import (
+    PointOnPlane,
+    RackAndPinion,
+    SpatialDistance,
+    SpatialMeasure,
+    SpatialPrismatic,
+    SpatialRevolute,
+    SpatialRigid,
+)
 from linkwork.equations.body import body_equations
+from linkwork.errors import ModelError
+from linkwork.expressions.evaluation import substitute
+from linkwork.expressions.graph import as_expr, cos, sin, symbol
+from linkwork.formulations import NAMES
+from linkwork.mechanism import prepare
 from linkwork.model import Model
-from linkwork.modelfile import load
+from linkwork.modelfile import load, loads, shipped
 from linkwork.motion.check import check
+from linkwork.motion.kinematics import kinematics
 from linkwork.motion.simulate import simulate
 
 GROUND = Ground()
@@ -284,3 +302,304 @@ def test_numdyn3d_pendulum_swings_in_closed_form(formulation: str) -> None:
     np.testing.assert_allclose(motion["rod.vx"], -0.5 * rate * np.sin(theta), atol=1e-8)
     np.testing.assert_allclose(motion["rod.wz"], rate, atol=1e-8)
     assert motion.info.constraint_error_position <= 2e-15
+
+
+def test_legs_of_a_stewart_platform_move_it_as_prescribed() -> None:
+    """Six driven lengths, which are those of a prescribed motion; the pose to 1e-10."""
+    motion = kinematics(load("stewart_platform"))
+    t = motion.t
+    zero = np.zeros_like(t)
+    place = [0.1 * np.sin(t), zero, 0.9 + 0.15 * (1 - np.cos(t))]
+    for axis, x in zip("xyz", place, strict=True):
+        np.testing.assert_allclose(motion[f"platform.{axis}"], x, atol=1e-10)
+    turn = Rotation.from_euler("XYZ", np.column_stack([0.2 * np.sin(t), zero, 0.3 * np.sin(2 * t)]))
+    e = np.column_stack([motion[f"platform.e{k}"] for k in (1, 2, 3, 0)])
+    np.testing.assert_allclose((turn.inv() * Rotation.from_quat(e)).as_rotvec(), 0.0, atol=1e-10)
+
+
+def test_a_delta_robot_moves_as_three_spheres_meet() -> None:
+    """The platform does not turn; its centre is at the distance of the rods from each elbow."""
+    motion = kinematics(load("delta_robot"))
+    t, (R, r, arm, rod) = motion.t, (0.2, 0.05, 0.2, 0.4)
+    centre = np.column_stack([motion[f"platform.{axis}"] for axis in "xyz"])
+    angles = (0.4 * np.sin(t), 0.3 * np.sin(2 * t), 0.2 * (1 - np.cos(t)))
+    for k, theta in enumerate(angles):
+        out = np.array([np.cos(2 * np.pi * k / 3), np.sin(2 * np.pi * k / 3), 0.0])
+        elbow = (R - r + arm * np.cos(theta))[:, None] * out - (arm * np.sin(theta))[:, None] * [0.0, 0.0, 1.0]
+        np.testing.assert_allclose(np.linalg.norm(centre - elbow, axis=1), rod, atol=1e-10)
+    assert np.all(centre[:, 2] < 0.0)
+    np.testing.assert_allclose(motion["platform.e0"], 1.0, atol=1e-10)
+
+
+def test_the_rocker_of_a_spatial_four_bar_follows_circle_and_sphere() -> None:
+    motion = kinematics(load("spatial_four_link"))
+    pin = np.column_stack([0 * motion.t, -2 * np.sin(np.pi * motion.t), 2 * np.cos(np.pi * motion.t)])
+    b = pin - [-4.0, -8.5, 0.0]
+    k = (np.sum(b * b, axis=1) + 7.4**2 - 12.2**2) / (2 * 7.4)
+    psi = np.arctan2(b[:, 2], b[:, 0]) + np.arccos(k / np.hypot(b[:, 0], b[:, 2]))
+    np.testing.assert_allclose(motion["rocker.C.x"], -4.0 + 7.4 * np.cos(psi), atol=1e-10)
+    np.testing.assert_allclose(motion["rocker.C.z"], 7.4 * np.sin(psi), atol=1e-10)
+
+
+TOP = """
+linkwork: 1
+space: spatial
+ground: {points: {O: [0, 0, 0], A: [1, 0, 0], B: [2, 0, 0]}}
+bodies:
+  top: {mass: 1, inertia: [1, 1, 1.5], position: [0, 0, 1],
+        orientation: [1, 0, 0, 0], points: {O: [0, 0, -1]}}
+joints:
+  O: {type: revolute, i: ground.O, j: top.O, axis: [0, 0, 1]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "line", "words"),
+    [
+        ("[1, 1, 1.5]", "[1, 1, 2.5]", "inertia-triangle", 6, "1 + 1 < 2.5"),
+        ("[1, 1, 1.5]", "[1, 1, 1, 1.5, 0, 0]", "negative-inertia", 6, "-0.5 < 0"),
+        ("[1, 1, 1.5]", "[[1, 0.1, 0], [0.2, 1, 0], [0, 0, 1]]", "not-symmetric", 6, "(1, 2) and (2, 1)"),
+        ("[1, 1, 1.5]", "[1, 1]", "wrong-shape", 6, "[xx, yy, zz]"),
+        ("[1, 0, 0, 0]", "[0, 0, 0, 0]", "not-unit", 7, "length 0"),
+        ("[1, 0, 0, 0]", "{matrix: [[1, 0, 0], [0, 1, 0], [0, 0.1, 1]]}", "not-a-rotation", 7, "A A^T"),
+        ("[1, 0, 0, 0]", "{matrix: [[1, 0, 0], [0, 1, 0], [0, 0, -1]]}", "left-handed", 7, "left-handed"),
+        ("[1, 0, 0, 0]", "{axis: [0, 0, 0], angle: 1}", "zero-axis", 7, "length zero"),
+        ("[1, 0, 0, 0]", "{sequence: xxz, angles: [1, 2, 3]}", "bad-sequence", 7, "xxz"),
+        ("[1, 0, 0, 0]", "{z: [ground.O, ground.A], x: ground.B}", "parallel-axes", 7, "one line"),
+        ("[1, 0, 0, 0]", "{turn: 3}", "wrong-shape", 7, "{axis, angle}"),
+        ("axis: [0, 0, 1]", "axis: [0, 0, 0]", "zero-axis", 9, "length zero"),
+        ("axis: [0, 0, 1]", "axis: [0, 0, 1], zero: [0, 0, 2]", "parallel-axes", 9, "'zero' is parallel to 'axis'"),
+        ("axis: [0, 0, 1]", "axis: [0, 1]", "wrong-shape", 9, "three numbers"),
+        ("revolute, i: ground.O, j: top.O, axis: [0, 0, 1]",
+         "universal, i: ground.O, j: top.O, axis: [0, 0, 1], axis_j: [0, 0, 1]", "parallel-axes", 9, "parallel"),
+        ("axis: [0, 0, 1]", "axis: ground.C", "unknown-direction", 9, "ground.C"),
+        ("position: [0, 0, 1]", "position: [0, 0]", "wrong-shape", 6, "three numbers"),
+    ],
+)  # fmt: skip
+def test_faults_of_spatial_files_name_line_and_rule(old: str, new: str, code: str, line: int, words: str) -> None:
+    assert loads(TOP).space == "spatial"
+    with pytest.raises(ModelError) as caught:
+        loads(TOP.replace(old, new))
+    error = caught.value.errors[0]
+    assert (error.code, error.line) == (code, line)
+    assert words in str(caught.value)
+
+
+def test_orientations_may_be_stated_in_several_ways(rng: Random) -> None:
+    """All give the same body as SciPy's rotations; the angular velocity may be given in the ground's axes."""
+    a, b, c = rng.uniform(-3, 3, 3)
+    turn = Rotation.from_euler("ZXZ", [a, b, c])
+    axis = turn.as_rotvec()
+    A = turn.as_matrix()
+    rows = ", ".join(str(row.tolist()) for row in A)
+    e = turn.as_quat()[[3, 0, 1, 2]]
+    z, x = (3 * A[:, 2]).tolist(), (A[:, 0] + 0.7 * A[:, 2]).tolist()
+    ways = [
+        str(e.tolist()),
+        f"{{axis: {axis.tolist()}, angle: {np.linalg.norm(axis)}}}",
+        f"{{matrix: [{rows}]}}",
+        f"{{sequence: zxz, angles: [{a}, {b}, {c}]}}",
+        "{z: [ground.O, ground.A], x: ground.B}",
+    ]
+    points = f"A: {z}, B: {x}"
+    for way in ways:
+        text = TOP.replace("A: [1, 0, 0], B: [2, 0, 0]", points).replace(
+            "orientation: [1, 0, 0, 0]", f"orientation: {way}, angular_velocity: {{ground: [1, 2, 3]}}"
+        )
+        body: Any = loads(text).bodies[0]
+        found = np.array([float(x.number if hasattr(x, "number") else x) for x in body.orientation])
+        np.testing.assert_allclose(found * np.sign(found @ e), e, atol=1e-12)
+        omega = [float(x.number if hasattr(x, "number") else x) for x in body.angular_velocity]
+        np.testing.assert_allclose(omega, A.T @ [1, 2, 3], atol=1e-12)
+
+
+def chain_accelerations(theta: Array, rate: Array, g: Array) -> Array:
+    """Joint accelerations of `spatial_chain` by recursive Newton-Euler, every column of M by a unit acceleration."""
+    N = len(theta)
+    J = np.diag([0.001, 1 / 12, 1 / 12])
+    axes = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+
+    def torques(acceleration: Array, speed: Array, gravity: Array) -> Array:
+        A, omega, alpha, a = np.eye(3), np.zeros(3), np.zeros(3), -gravity  # of the joint's point
+        u, arm, force, moment = [], [], [], []
+        for k in range(N):
+            axis = A @ axes[k % 2]
+            alpha = alpha + axis * acceleration[k] + np.cross(omega, axis) * speed[k]
+            omega = omega + axis * speed[k]
+            A = A @ Rotation.from_rotvec(theta[k] * axes[k % 2]).as_matrix()
+            half, inertia = A @ [0.5, 0.0, 0.0], A @ J @ A.T
+            push = np.cross(alpha, half) + np.cross(omega, np.cross(omega, half))
+            u.append(axis)
+            arm.append(half)
+            force.append(a + push)
+            moment.append(inertia @ alpha + np.cross(omega, inertia @ omega))
+            a = a + 2 * push
+        F, T, found = np.zeros(3), np.zeros(3), np.zeros(N)
+        for k in reversed(range(N)):
+            T = T + moment[k] + np.cross(arm[k], force[k]) + np.cross(2 * arm[k], F)
+            F = F + force[k]
+            found[k] = u[k] @ T
+        return found
+
+    still = np.zeros(N)
+    M = np.column_stack([torques(column, still, np.zeros(3)) for column in np.eye(N)])
+    return np.asarray(np.linalg.solve(M, -torques(still, rate, g)))
+
+
+def test_a_spatial_chain_swings_as_recursive_Newton_Euler_says() -> None:
+    """Four links on hinges about two axes in turn: the end of the chain, and the speed of the first hinge."""
+    N, g = 4, np.array([0.0, 5.0, -9.81])
+    motion = simulate(load("spatial_chain:4"), t_end=1.0, step=0.1, rtol=1e-10, atol=1e-10)
+    y = solve_ivp(
+        lambda t, y: np.append(y[N:], chain_accelerations(y[:N], y[N:], g)),
+        (0.0, 1.0),
+        np.zeros(2 * N),
+        method="DOP853",
+        rtol=1e-9,
+        atol=1e-9,
+        t_eval=motion.t,
+    ).y
+    ends = []
+    for theta in y[:N].T:
+        turn, end = Rotation.identity(), np.zeros(3)
+        for k in range(N):
+            turn = turn * Rotation.from_rotvec(theta[k] * np.eye(3)[1 + k % 2])
+            end = end + turn.apply([1.0, 0.0, 0.0])
+        ends.append(end)
+    found = np.column_stack([motion[f"link3.B.{axis}"] for axis in "xyz"])
+    np.testing.assert_allclose(found, ends, atol=1e-6)
+    np.testing.assert_allclose(motion["link0.wy"], y[N], atol=1e-5)
+
+
+PLANAR = [name for name in shipped() if load(name).space == "planar"]
+
+
+def flat(s: Any) -> tuple[Any, Any, Any]:
+    return s[0], s[1], 0.0
+
+
+def embedded(model: Model) -> Model | None:
+    """A planar mechanism as one in space, held in the plane by its hinges; None if something has no counterpart."""
+    angles = {symbol(f"{body.name}.omega"): symbol(f"{body.name}.wz") for body in model.bodies}
+    bodies: dict[str, Any] = {"ground": model.ground}
+    for b in model.bodies:
+        half = 0.5 * as_expr(b.angle)  # type: ignore[union-attr]
+        bodies[b.name] = SpatialBody(
+            b.name,
+            b.mass,
+            (b.inertia, b.inertia, b.inertia, 0.0, 0.0, 0.0),  # type: ignore[arg-type]
+            flat(b.position),
+            (cos(half), 0.0, 0.0, sin(half)),
+            flat(b.velocity),
+            (0.0, 0.0, b.angular_velocity),  # type: ignore[arg-type]
+            {name: flat(s) for name, s in b.points.items()},
+        )
+    z, x, joints, forces, drivers = (0.0, 0.0, 1.0), (1.0, 0.0, 0.0), {}, [], []
+    for joint in model.joints:
+        ends: Any = (joint.name, bodies[joint.body_i.name], bodies[joint.body_j.name])
+        if isinstance(joint, PointPair):
+            ends = (*ends, flat(joint.s_i), flat(joint.s_j))
+        if isinstance(joint, Revolute):
+            joints[joint.name] = SpatialRevolute(*ends, z, z, x, x)
+        elif isinstance(joint, Prismatic) and joint.angle is None:
+            joints[joint.name] = SpatialPrismatic(*ends, flat(joint.axis))
+        elif isinstance(joint, Rigid) and joint.angle is None:
+            joints[joint.name] = SpatialRigid(*ends)
+        elif isinstance(joint, Distance):
+            joints[joint.name] = SpatialDistance(*ends, joint.length)
+        elif isinstance(joint, PointOnLine):
+            normal = flat((-as_expr(joint.axis[1]), joint.axis[0]))
+            joints[joint.name] = PointOnPlane(*ends, normal, None, flat(joint.axis))
+        else:
+            return None
+    for force in model.forces:
+        if isinstance(force, SpringDamper):
+            ends = bodies[force.body_i.name], bodies[force.body_j.name], flat(force.s_i), flat(force.s_j)
+            forces.append(replace(force, body_i=ends[0], body_j=ends[1], s_i=ends[2], s_j=ends[3]))
+        elif isinstance(force, PointForce):
+            pushed = (*substitute([as_expr(f) for f in force.force], angles), 0.0)
+            forces.append(PointForce(force.name, bodies[force.body.name], flat(force.s), pushed, force.follows))
+        elif isinstance(force, Torque):
+            torque = substitute([as_expr(force.torque)], angles)[0]
+            forces.append(SpatialTorque(force.name, bodies[force.body.name], (0.0, 0.0, torque)))
+        else:
+            return None
+    for driver in model.drivers:
+        joint = driver.joint
+        if isinstance(joint, Measure):
+            ends = bodies[joint.body_i.name], bodies[joint.body_j.name], flat(joint.s_i), flat(joint.s_j)
+            measure = SpatialMeasure(joint.name, *ends)
+            drivers.append(replace(driver, joint=measure))
+        else:
+            freedom = "x" if isinstance(joint, PointOnLine) else driver.freedom  # along the slot
+            drivers.append(replace(driver, joint=joints[joint.name], freedom=freedom))
+    return replace(
+        model,
+        bodies=tuple(b for b in bodies.values() if isinstance(b, SpatialBody)),
+        joints=tuple(joints.values()),
+        forces=tuple(forces),
+        drivers=tuple(drivers),
+        gravity=flat(model.gravity),
+        space="spatial",
+        ground=Ground(points={name: flat(s) for name, s in model.ground.points.items()}),
+    )
+
+
+def least_accelerations(model: Model) -> dict[str, float]:
+    """Accelerations by a dense solution where the model starts; rows may depend on others."""
+    place = prepare(model).place()
+    n, m = len(place.v), len(place.Psi)
+    K = np.block([[place.M, place.Psi_q.T], [place.Psi_q, np.zeros((m, m))]])
+    found = np.linalg.lstsq(K, np.concatenate([place.Q, place.gamma]), rcond=1e-11)[0][:n]
+    return {c.acceleration: float(a) for c, a in zip(place.equations.velocities, found, strict=True)}
+
+
+@pytest.mark.parametrize("name", PLANAR)
+def test_planar_mechanisms_move_in_space_as_in_the_plane(name: str) -> None:
+    """Accelerations at the start, with all forces and drivers; nothing leaves the plane."""
+    model = load(name)
+    raised = embedded(model)
+    if raised is None:
+        pytest.skip("a joint or force without a counterpart in space")
+    planar, spatial = least_accelerations(model), least_accelerations(raised)
+    scale = 1.0 + max(map(abs, planar.values()))
+    for body in model.bodies:
+        pairs = {"ax": "ax", "ay": "ay", "alpha": "alphaz"}
+        for mine, theirs in pairs.items():
+            assert abs(planar[f"{body.name}.{mine}"] - spatial[f"{body.name}.{theirs}"]) < 1e-8 * scale
+        for part in ("az", "alphax", "alphay"):
+            assert abs(spatial[f"{body.name}.{part}"]) < 1e-8 * scale
+
+
+@pytest.mark.parametrize("name", ["slider_crank", "four_bar"])
+def test_an_embedded_mechanism_follows_the_planar_one(name: str) -> None:
+    """Three rows of its loop are redundant in space; mass centres and speeds after a while, and its pins' forces."""
+    model = load(name)
+    raised = embedded(model)
+    assert raised is not None
+    planar, spatial = (simulate(x, t_end=1.0, step=0.1, rtol=1e-10, atol=1e-10) for x in (model, raised))
+    assert spatial.info.redundant >= planar.info.redundant + 3
+    for body in model.bodies:
+        for mine, theirs in (("x", "x"), ("y", "y"), ("vx", "vx"), ("omega", "wz"), ("alpha", "alphaz")):
+            np.testing.assert_allclose(spatial[f"{body.name}.{theirs}"], planar[f"{body.name}.{mine}"], atol=1e-6)
+
+
+@pytest.mark.parametrize("formulation", NAMES)
+def test_every_formulation_moves_bricard_alike(formulation: str) -> None:
+    """Two seconds at rtol 1e-6 within 7e-5 of the reference, with one redundant row in every position."""
+    expected = table("A04_bricard.csv")
+    motion = simulate(load("bricard"), t_end=2.0, rtol=1e-6, atol=1e-6, formulation=formulation)
+    for axis in "xyz":
+        np.testing.assert_allclose(motion[f"rod2.P3.{axis}"], expected[f"P3_{axis}"][: len(motion.t)], atol=7e-5)
+
+
+def test_a_sketched_spatial_four_bar_is_assembled() -> None:
+    """From a rocker tip a metre off: it ends on its circle, 12.2 m from the pin of the wheel."""
+    model = load("spatial_four_link", {"cx": -6.5, "cz": 7.5})
+    with pytest.raises(ModelError) as refused:
+        simulate(model)
+    assert refused.value.code == "start-far-off"
+    motion = kinematics(model, t_end=0.1, assemble=True)
+    tip, pin = (np.array([motion[f"{name}.{axis}"][0] for axis in "xyz"]) for name in ("rocker.C", "wheel.B"))
+    np.testing.assert_allclose(np.linalg.norm(tip - pin), 12.2, rtol=1e-12)
+    np.testing.assert_allclose(tip, [-7.49111544, -8.5, 6.52473088], atol=1e-7)

@@ -234,13 +234,13 @@ class _Checks:
                 yield f"force '{force.name}' acts on '{i}' alone and moves nothing [no-effect]"
         if loose := self.not_connected():
             names = ", ".join(f"'{name}'" for name in loose)
-            yield f"no joints connect {names} to the ground [not-connected]"
+            yield f"no joints or drivers connect {names} to the ground [not-connected]"
 
     def not_connected(self) -> list[str]:
         neighbours: dict[str, set[str]] = {}
-        for joint in self.model.joints:
-            for body in joint.bodies if joint.rows else ():
-                neighbours.setdefault(body.name, set()).update(other.name for other in joint.bodies)
+        for element in (*self.model.joints, *self.model.drivers):
+            for body in element.bodies if element.rows else ():
+                neighbours.setdefault(body.name, set()).update(other.name for other in element.bodies)
         reached, front = {self.model.ground.name}, [self.model.ground.name]
         while front:
             new = neighbours.get(front.pop(), set()) - reached

@@ -76,6 +76,8 @@ class Header(NamedTuple):
     refine: int = 0
     watch: int = 0
     power: int = 0
+    retract: int = 0
+    difference: int = 0
 
 
 HEADER = len(Header._fields)
@@ -89,7 +91,7 @@ def header(p: Pointer) -> Header:
         p[0], integer(p, 1), integer(p, 2), integer(p, 3), integer(p, 4), integer(p, 5), integer(p, 6),
         integer(p, 7), integer(p, 8), integer(p, 9), integer(p, 10), integer(p, 11), integer(p, 12), integer(p, 13),
         integer(p, 14), integer(p, 15), integer(p, 16), integer(p, 17), integer(p, 18), integer(p, 19), integer(p, 20),
-        integer(p, 21), integer(p, 22), integer(p, 23), integer(p, 24),
+        integer(p, 21), integer(p, 22), integer(p, 23), integer(p, 24), integer(p, 25), integer(p, 26),
     )  # fmt: skip
 
 
@@ -129,7 +131,7 @@ class System:
     shift, push   (chart, q, Psi) -> q moved by dx = -W^-1 Psi_q^T (..)^-1 Psi, (chart, v, Psi_dot) -> v changed alike
     switches      (t, q, v) -> functions at whose zeros forces or drivers switch; only if there are any
     report        (t, q, v, a, lam) -> kinetic and potential energy and the named outputs
-    refine, watch, power    of driven mechanisms, see motion/driven.py
+    refine, watch, power, difference    of driven mechanisms, see motion/driven.py
     start         parameters -> q and v as the model states them
     prepare       parameters, alpha, beta, eps, mobility -> what depends on these alone, the rest of p
     """

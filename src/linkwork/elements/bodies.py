@@ -89,6 +89,10 @@ class PlanarBody:
     def retract(self, q: Sequence[Expr], dx: Sequence[Expr]) -> list[Expr]:
         return [a + b for a, b in zip(q, dx, strict=True)]
 
+    def difference(self, q: Sequence[Expr], then: Sequence[Expr]) -> list[Expr]:
+        """The dx by which `retract` moves q to `then`."""
+        return [b - a for a, b in zip(q, then, strict=True)]
+
     def M(self) -> Matrix:
         m, J = as_expr(self.mass), as_expr(self.inertia)
         return {(0, 0): m, (1, 1): m, (2, 2): J}
@@ -181,6 +185,13 @@ class SpatialBody:
         r = [a + b for a, b in zip(q[:3], dx[:3], strict=True)]
         e = Vector(a + b for a, b in zip(q[3:], self.qd(q, dx)[3:], strict=True))
         return [*r, *(e / norm(e))]
+
+    def difference(self, q: Sequence[Expr], then: Sequence[Expr]) -> list[Expr]:
+        """The dx by which `retract` moves q to `then`: dr, and 2 p / p0 of the turn (p0, p) from e to then."""
+        r = [b - a for a, b in zip(q[:3], then[:3], strict=True)]
+        e0, e, then_0, then_3 = q[3], Vector(q[4:]), then[3], Vector(then[4:])
+        turn = e0 * then_3 - then_0 * e - e.cross(then_3)
+        return [*r, *(turn * 2.0 / (e0 * then_0 + e.dot(then_3)))]
 
     def J(self) -> tuple[Vector, Vector, Vector]:
         """The inertia about the mass centre by its rows."""

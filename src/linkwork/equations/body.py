@@ -27,6 +27,7 @@ def body_equations(model: Model) -> Equations:
     v_of = {b.name: [symbol(c.speed) for c in b.velocities] for b in bodies}
     a_of = {b.name: [symbol(f"{c.speed}'") for c in b.velocities] for b in bodies}
     dx_of = {b.name: [symbol(f"d {c.speed}") for c in b.velocities] for b in bodies}
+    then_of = {b.name: [symbol(f"{c.name} then") for c in b.coordinates] for b in bodies}
     ground = PLANAR_GROUND if model.space == "planar" else SPATIAL_GROUND
     frames: dict[str, Any] = {b.name: b.frame(q_of[b.name], v_of[b.name]) for b in bodies}
     frames[model.ground.name] = ground
@@ -95,6 +96,8 @@ def body_equations(model: Model) -> Equations:
         parameters=parts.values,
         start_q=tuple(as_expr(x) for b in bodies for x in b.start_q),
         start_v=tuple(as_expr(x) for b in bodies for x in b.start_v),
+        then=tuple(x for b in bodies for x in then_of[b.name]),
+        difference=tuple(x for b in bodies for x in b.difference(q_of[b.name], then_of[b.name])),
     )
 
     points: dict[str, Output] = {}

@@ -56,8 +56,9 @@ class Equations:
     """Everything a mechanism needs, in the letters of the docstring above.
 
     q, v, a and lam are symbols; `qd`, `M`, `Q` and `Psi` are stated and the rest is differentiated from them. `retract`
-    is q moved by a small `dx` of the kind v dt. `outputs` are named quantities of t, q, v, a and lam,
-    by kind: points (places, velocities, accelerations), reactions of joints, driving forces.
+    is q moved by a small `dx` of the kind v dt, `difference` the dx that moves q to `then`. `outputs` are named
+    quantities of t, q, v, a and lam, by kind: points (places, velocities, accelerations), reactions of joints, driving
+    forces.
     """
 
     q: tuple[Expr, ...]
@@ -81,6 +82,8 @@ class Equations:
     parameters: Mapping[Expr, float]
     start_q: tuple[Expr, ...]
     start_v: tuple[Expr, ...]
+    then: tuple[Expr, ...]
+    difference: tuple[Expr, ...]
     baumgarte: bool = False
 
     @cached_property

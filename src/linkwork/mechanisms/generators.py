@@ -102,5 +102,48 @@ def planar_chain(N: int) -> Document:
     return document
 
 
+def spatial_chain(N: int) -> Document:
+    """N uniform rods hanging from each other, on hinges about y and z in turn, released from the horizontal."""
+    inertia = [0.001, "m*L^2/12", "m*L^2/12"]
+    bodies = {
+        f"link{i}": {
+            "mass": "m",
+            "inertia": inertia,
+            "position": [f"{i + 0.5}*L", 0, 0],
+            "points": {"A": ["-L/2", 0, 0], "B": ["L/2", 0, 0]},
+        }
+        for i in range(N)
+    }
+    joints = {}
+    for i in range(N):
+        axis = [0, 1, 0] if i % 2 == 0 else [0, 0, 1]
+        before = f"link{i - 1}.B" if i else "ground.O"
+        joints[f"J{i}"] = {"type": "revolute", "i": before, "j": f"link{i}.A", "axis": axis, "axis_j": axis}
+    document: Document = {
+        "linkwork": 1,
+        "name": "spatial_chain",
+        "space": "spatial",
+        "about": {
+            "title": f"Chain of {N} rods on hinges about two axes in turn",
+            "source": "textbook example; reference by recursive Newton-Euler in the angles of the hinges",
+        },
+        "parameters": {"m": 1.0, "L": 1.0},
+        "gravity": [0, 5.0, -9.81],
+        "ground": {"points": {"O": [0, 0, 0]}},
+        "bodies": bodies,
+        "joints": joints,
+        "simulation": {"t_end": 1, "step": 0.01},
+    }
+    if N == 8:
+        document["about"]["checked"] = {
+            "quantity": "link7.B.x",
+            "t": 1.0,
+            "value": 4.54385834,
+            "tolerance": 1.0e-6,
+            "source": "recursive Newton-Euler in the angles of the hinges",
+        }
+    return document
+
+
 # name -> what makes it for a given size, and the size of the mechanism shipped under the plain name
-GENERATORS = {"n_four_bar": (n_four_bar, 2), "planar_chain": (planar_chain, 8)}
+GENERATORS = {"n_four_bar": (n_four_bar, 2), "planar_chain": (planar_chain, 8), "spatial_chain": (spatial_chain, 8)}

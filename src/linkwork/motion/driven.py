@@ -2,8 +2,8 @@
 
 At every instant   Psi(t, q) = 0,    Psi_q v = -Psi_t,    Psi_q a = gamma,    Psi_q^T lam = Q - M a:
 
-positions by Newton's iteration from q + h v + h^2/2 a, velocities and accelerations from the constraints, and driving
-forces and reactions by inverse dynamics. All four use the factor of
+positions by Newton's iteration from q moved by h v + h^2/2 a, velocities and accelerations from the constraints, and
+driving forces and reactions by inverse dynamics. All four use the factor of
 
     [ W      Psi_q^T ]
     [ Psi_q  -eps    ]        W = diag(1, 1, arm^2) for every body
@@ -16,7 +16,7 @@ this is what keeps the motion on its branch.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -27,6 +27,8 @@ from numpy.typing import NDArray
 from linkwork.dense.vectors import copy
 from linkwork.equations.equations import TIME, Equations
 from linkwork.equations.place import Place
+from linkwork.expressions.derivatives import directional
+from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
 from linkwork.mechanism import Mechanism
 from linkwork.motion.singular import Instant, between
@@ -74,8 +76,8 @@ class Record(NamedTuple):
     rest: Pointer
 
 
-def record(r: Pointer, n: int, m: int) -> Record:
-    return Record(*split(r, (1, n, n, n, m, n, 1, 2)))
+def record(r: Pointer, n_q: int, n: int, m: int) -> Record:
+    return Record(*split(r, (1, n_q, n, n, m, n, 1, 2)))
 
 
 class State(NamedTuple):
@@ -94,35 +96,40 @@ def state_of(s: Pointer, width: int) -> State:
 
 
 class Work(NamedTuple):
-    """Scratch: the record that is tried, what the projection returns, (t, q, v, lam, factor, a), a result of it."""
+    """Scratch: the record that is tried, what the projection returns, (t, q, v, lam, factor, a), a result of it.
+
+    `pair` are (q, dx) or two positions, `way` what leads from one to the other.
+    """
 
     trial: Pointer
     onto: Pointer
     z: Pointer
     new: Pointer
+    pair: Pointer
+    way: Pointer
     rest: Pointer
 
 
-def work(w: Pointer, n: int, m: int, n_closed: int, width: int) -> Work:
-    return Work(*split(w, (width, 2 * n + N_WORK + 4, n_closed + n, n + m)))
+def work(w: Pointer, n_q: int, n: int, m: int, n_closed: int, width: int) -> Work:
+    return Work(*split(w, (width, n_q + n + N_WORK + 4, n_closed + n, n + m, 2 * n_q, n)))
 
 
 def solve(about: Header, p: Pointer, x: Pointer, at: Work) -> bool:
     """Make a record of a guess: position, velocity, acceleration, multipliers; whether they were found."""
-    n, m = about.n_v, about.m
-    by = scales(p, n, n)
-    r = record(x, n, m)
+    n_q, n, m = about.n_q, about.n_v, about.m
+    by = scales(p, n_q, n)
+    r = record(x, n_q, n, m)
     call(about.project, x, p, at.onto, at.rest)
-    found = projected(at.onto, 2 * n + N_WORK)
+    found = projected(at.onto, n_q + n + N_WORK)
     if found.status[0] == NOT_CONVERGED:
         return False
-    copy(found.state, r.q, n)
-    copy(offset(found.state, n), r.v, n)
+    copy(found.state, r.q, n_q)
+    copy(offset(found.state, n_q), r.v, n)
     call(about.close, x, p, at.z, at.rest)
-    lam, a = offset(at.z, 1 + 2 * n), offset(at.z, about.n_closed)
-    if not largest_scaled(lam, by.rows, m) <= CLOSED * (1.0 + largest_scaled(r.q, by.q, n)):  # Psi stands there
+    lam, a = offset(at.z, 1 + n_q + n), offset(at.z, about.n_closed)
+    if not largest_scaled(lam, by.rows, m) <= CLOSED * (1.0 + largest_scaled(r.q, by.q, n_q)):  # Psi stands there
         return False
-    copy(x, at.z, 1 + 2 * n)
+    copy(x, at.z, 1 + n_q + n)
     for i in range(m):
         lam[i] = 0.0
     for i in range(n):
@@ -164,27 +171,33 @@ def solve(about: Header, p: Pointer, x: Pointer, at: Work) -> bool:
     return True
 
 
-def are_smooth(old: Record, new: Record, n: int, q_size: Pointer) -> bool:
-    """Whether two records are ends of one smooth curve, in every coordinate.
+def are_smooth(about: Header, p: Pointer, old: Record, new: Record, at: Work) -> bool:
+    """Whether two records are ends of one smooth curve, in every direction of v.
 
     v_1 - v_0 = h/2 (a_0 + a_1) + O(h^3),    q_1 - q_0 = h/2 (v_0 + v_1) - h^2/12 (a_1 - a_0) + O(h^5)
 
-    Shifts and turns compare by their scales, whose reciprocals are `q_size`.
+    Shifts and turns compare by their scales. The difference of positions is that of `retract`, in which turns in space
+    add up but for terms of third order.
     """
-    h = new.t[0] - old.t[0]
-    fastest = max(largest_scaled(old.v, q_size, n), largest_scaled(new.v, q_size, n))
-    steepest = h * max(largest_scaled(old.a, q_size, n), largest_scaled(new.a, q_size, n))
+    n_q, n, h = about.n_q, about.n_v, new.t[0] - old.t[0]
+    size = scales(p, n_q, n).v
+    copy(old.q, at.pair, n_q)
+    copy(new.q, offset(at.pair, n_q), n_q)
+    call(about.difference, at.pair, p, at.way, at.rest)
+    fastest = max(largest_scaled(old.v, size, n), largest_scaled(new.v, size, n))
+    steepest = h * max(largest_scaled(old.a, size, n), largest_scaled(new.a, size, n))
+    away = largest_scaled(old.q, scales(p, n_q, n).q, n_q)
     for i in range(n):
-        by = q_size[i]
+        by = size[i]
         speed = by * max(abs(old.v[i]), abs(new.v[i]))
         gain = by * 0.5 * h * (abs(old.a[i]) + abs(new.a[i]))
         jump = by * abs(new.v[i] - old.v[i] - 0.5 * h * (old.a[i] + new.a[i]))
         if not jump <= SMOOTH * gain + STEADY * speed + COMMON * steepest + NOISE * (STILL + fastest):
             return False
         bend = h * h * (new.a[i] - old.a[i]) / 12.0
-        jump = by * abs(new.q[i] - old.q[i] - 0.5 * h * (old.v[i] + new.v[i]) + bend)
+        jump = by * abs(at.way[i] - 0.5 * h * (old.v[i] + new.v[i]) + bend)
         allowed = h * (SMOOTH * (speed + gain) + COMMON * (fastest + steepest))
-        if not jump <= allowed + NOISE * (1.0 + by * abs(old.q[i])):
+        if not jump <= allowed + NOISE * (1.0 + away):
             return False
     return True
 
@@ -199,11 +212,11 @@ def follow(
     value is below `guard` of the largest so far (unless the state is there already).
     """
     about = header(p)
-    n, m = about.n_v, about.m
-    width = 1 + 4 * n + m + 3
+    n_q, n, m = about.n_q, about.n_v, about.m
+    width = 1 + n_q + 3 * n + m + 3
     own = state_of(state, width)
-    at = work(w, n, m, about.n_closed, width)
-    now, trial = record(own.now, n, m), record(at.trial, n, m)
+    at = work(w, n_q, n, m, about.n_closed, width)
+    now, trial = record(own.now, n_q, n, m), record(at.trial, n_q, n, m)
     tried = 0
     for k in range(n_rows):
         while now.t[0] < times[k]:
@@ -215,11 +228,13 @@ def follow(
             if h < left < 2.0 * h:
                 h = 0.5 * left  # two equal steps instead of one and a rest
             trial.t[0] = times[k] if h == left else now.t[0] + h
+            copy(now.q, at.pair, n_q)
             for i in range(n):
-                trial.q[i] = now.q[i] + h * (now.v[i] + 0.5 * h * now.a[i])
+                at.pair[n_q + i] = h * (now.v[i] + 0.5 * h * now.a[i])
                 trial.v[i] = now.v[i] + h * now.a[i]
                 trial.direction[i] = now.direction[i]
-            good = solve(about, p, at.trial, at) and are_smooth(now, trial, n, scales(p, n, n).q)
+            call(about.retract, at.pair, p, trial.q, at.rest)
+            good = solve(about, p, at.trial, at) and are_smooth(about, p, now, trial, at)
             near = guard * own.best[0]
             if good and not trial.sigma[0] < near <= now.sigma[0]:
                 copy(at.trial, own.now, width)
@@ -248,6 +263,8 @@ def driven_programs(M: Mapping[tuple[int, int], Expr], e: Equations, factor: Fac
     watch      -> (1 + J^T J/eps)^-1 x with J = Psi_q W^-1/2, for x in the place of a
     power      -> power dissipated, power supplied
     forward    -> Psi_t
+    difference -> dx that moves one position to another
+    chart      -> x, x_dot and x_ddot of the dx that moves a fixed position to where the mechanism is
     """
     n, m = len(e.v), len(e.Psi)
     force, rate = list(e.Q), list(e.gamma)
@@ -260,12 +277,21 @@ def driven_programs(M: Mapping[tuple[int, int], Expr], e: Equations, factor: Fac
     root = [ARM if turns else ONE for turns in e.turning]
     inverse = factor.solve([*(r * x for r, x in zip(root, e.a, strict=True)), *[ZERO] * m])[:n]
     inputs = (TIME, *e.q, *e.v, *e.lam, *factor.entries(), *e.a)
+    moving = dict(zip((*e.q, *e.then, *e.v), (*[ZERO] * len(e.q), *_then(e, e.qd), *e.a), strict=True))
+    x_dot = directional(e.difference, moving)
     return [
         Program("refine", inputs, refined),
         Program("watch", inputs, [r * x for r, x in zip(root, inverse, strict=True)]),
         Program("power", inputs, [e.dissipation, e.supplied_power]),
         Program("forward", (TIME, *e.q), e.Psi_t),
+        Program("difference", (*e.q, *e.then), e.difference),
+        Program("chart", (*e.q, *e.then, *e.v, *e.a), [*e.difference, *x_dot, *directional(x_dot, moving)]),
     ]
+
+
+def _then(e: Equations, expressions: Sequence[Expr]) -> list[Expr]:
+    """The expressions at the position `then`."""
+    return substitute(expressions, dict(zip(e.q, e.then, strict=True)))
 
 
 def compile_driven(e: Equations) -> System:
@@ -306,11 +332,11 @@ class Driven:
 
     @cached_property
     def width(self) -> int:
-        return size_of(record, self.n, self.system.m)
+        return size_of(record, self.system.n_q, self.n, self.system.m)
 
     def read(self, records: Array) -> Record:
         """The places of one record."""
-        return record(records, self.n, self.system.m)
+        return record(records, self.system.n_q, self.n, self.system.m)
 
     def columns(self, rows: Array) -> Record:
         """The places of many records, as columns of a table."""
@@ -320,24 +346,25 @@ class Driven:
     @cached_property
     def scratch(self) -> Array:
         f = self.system.functions
-        called = [f[name].work for name in ("close", "refine", "watch", "power")]
+        called = [f[name].work for name in ("close", "refine", "watch", "power", "retract", "difference")]
         inner = max(projection.of_system(self.system).work, *called)
-        return np.empty(size_of(work, self.n, self.system.m, f["close"].outputs, self.width) + inner)
+        sizes = self.system.n_q, self.n, self.system.m, f["close"].outputs, self.width
+        return np.empty(size_of(work, *sizes) + inner)
 
     def start(self) -> Array:
         """The state at the start."""
-        s, f, n = self.system, self.system.functions, self.n
+        s, f, n_q, n = self.system, self.system.functions, self.system.n_q, self.n
         state = np.zeros(size_of(state_of, self.width))
         own = state_of(state, self.width)
         r = self.read(own.now)
         y = project_start(s, self.p, self.place)
-        r.q[:], r.v[:] = y[:n], y[n : 2 * n]
+        r.q[:], r.v[:] = y[:n_q], y[n_q : n_q + n]
         z = np.append(f["close"](np.concatenate([[0.0], r.q, r.v]), self.p), np.zeros(n))
-        z[1 : 1 + 2 * n + s.m] = np.concatenate([r.q, r.v, np.zeros(s.m)])
+        z[1 : 1 + n_q + n + s.m] = np.concatenate([r.q, r.v, np.zeros(s.m)])
         for _ in range(MAX_REPETITIONS):
             r.a[:], r.lam[:] = np.split(f["refine"](z, self.p), [n])
-            z[-n:], z[1 + 2 * n :][: s.m] = r.a, r.lam
-        _, J, _ = self.linearize(0.0, self.roots * r.q)
+            z[-n:], z[1 + n_q + n :][: s.m] = r.a, r.lam
+        _, J, _ = self.linearize(0.0, r.q)
         _, values, V_T = np.linalg.svd(J)
         r.direction[:], r.sigma[0] = V_T[-1], values[-1]
         r.power[:] = f["power"](z, self.p)
@@ -351,30 +378,22 @@ class Driven:
 
     def leap(self, state: Array, smallest: float) -> Array | None:
         """The state beyond a singular position, if the path passes through it."""
-        start = self.instant(state)
+        chart = self.chart(state)
+        start = chart.instant(state)
         for k in range(1, LEAPS + 1):
             trial, h = state.copy(), smallest * 2.0**k
             state_of(trial, self.width).step[0] = math.inf
             if self.follow(trial, np.array([state[0] + h]), np.empty((1, self.width)), NEAR, h):
-                end = self.instant(trial)
+                end = chart.instant(trial)
                 on_the_way = (between(start, end, start.t + part * h) for part in INSIDE)
-                gaps = [np.max(np.abs(self.linearize(x.t, x.q)[0])) for x in on_the_way]
-                if max(gaps) <= ON_THE_WAY * np.max(self.roots * self.place.q_scale + np.abs(start.q)):
+                gaps = [np.max(np.abs(chart.linearize(x.t, x.q)[0])) for x in on_the_way]
+                scale = self.roots * self.place.v_scale
+                if max(gaps) <= ON_THE_WAY * (np.max(scale) + np.max(np.abs(self.read(state).q)) * np.min(scale)):
                     return trial
         return None
 
-    def instant(self, state: Array) -> Instant:
-        """The motion at a record, in the coordinates W^1/2 q."""
-        r = self.read(state)
-        return Instant(float(r.t[0]), self.roots * r.q, self.roots * r.v, self.roots * r.a)
-
-    def record(self, x: Instant) -> Array:
-        """The record of a motion that is known, without multipliers and marked by sigma = 0."""
-        made = np.zeros(self.width)
-        r = self.read(made)
-        r.t[0] = x.t
-        r.q[:], r.v[:], r.a[:] = (part / self.roots for part in (x.q, x.v, x.a))
-        return made
+    def chart(self, state: Array) -> Chart:
+        return Chart(self, self.read(state).q.copy())
 
     def power(self, state: Array) -> Array:
         """Power dissipated and supplied."""
@@ -384,10 +403,46 @@ class Driven:
         z[: len(known)] = known
         return f(z, self.p)
 
-    def linearize(self, t: float, x: Array) -> tuple[Array, Array, Array]:
-        """Psi, Psi_q and Psi_t with respect to x = W^1/2 q, rows scaled as eps is."""
-        q = x / self.roots
-        at = replace(self.place, q=q, v=np.zeros_like(q), t=t)
+    def linearize(self, t: float, q: Array) -> tuple[Array, Array, Array]:
+        """Psi, Psi_q with respect to W^1/2 v, and Psi_t, rows scaled as eps is."""
+        at = replace(self.place, q=q, v=np.zeros(self.n), t=t)
         Psi_t = self.system.functions["forward"](np.concatenate([[t], q]), self.p)
         by = self.row_lengths
         return at.Psi / by, at.Psi_q / self.roots / by[:, None], Psi_t / by
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Positions around one of them, as x = W^1/2 dx with the dx that moves it there."""
+
+    driven: Driven
+    middle: Array
+
+    def _way(self, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
+        """dx and its rates."""
+        f = self.driven.system.functions["chart"]
+        x, x_dot, x_ddot = np.split(f(np.concatenate([self.middle, q, v, a]), self.driven.p), 3)
+        return x, x_dot, x_ddot
+
+    def instant(self, state: Array) -> Instant:
+        """The motion at a record."""
+        r, roots = self.driven.read(state), self.driven.roots
+        x, x_dot, x_ddot = self._way(r.q, r.v, r.a)
+        return Instant(float(r.t[0]), roots * x, roots * x_dot, roots * x_ddot)
+
+    def position(self, x: Array) -> Array:
+        return replace(self.driven.place, q=self.middle).moved(x / self.driven.roots).q
+
+    def linearize(self, t: float, x: Array) -> tuple[Array, Array, Array]:
+        """As that of the mechanism. Away from the middle v is not quite the rate of dx, which does no harm."""
+        return self.driven.linearize(t, self.position(x))
+
+    def record(self, x: Instant) -> Array:
+        """The record of a motion that is known, without multipliers and marked by sigma = 0."""
+        d, made = self.driven, np.zeros(self.driven.width)
+        r, still = d.read(made), np.zeros(d.n)
+        r.t[0], r.q[:] = x.t, self.position(x.q)
+        by_v = np.column_stack([self._way(r.q, unit, still)[1] for unit in np.eye(d.n)])  # x_dot is linear in v
+        r.v[:] = np.linalg.solve(by_v, x.v / d.roots)
+        r.a[:] = np.linalg.solve(by_v, x.a / d.roots - self._way(r.q, r.v, still)[2])
+        return made

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from linkwork.equations.equations import Equations
 from linkwork.equations.place import Place
 from linkwork.errors import ModelError
+from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import constant
 from linkwork.model import Model
 from linkwork.motion.initial import check_defined, close_joints, find_start
@@ -162,7 +163,10 @@ def _moves(e: Equations, place: Place, of_driver: NDArray[np.bool_], direction: 
         moved = close_joints(Place(held, place.q, place.v).moved(dx), "unit")
     except ModelError:
         return False
-    way, dx = (moved.q - place.q) / place.q_scale, dx / place.v_scale
+    e = place.equations
+    known = dict(zip((*e.q, *e.then), (*place.q, *moved.q), strict=True))
+    way = np.array(evaluate(e.difference, known), dtype=float) / place.v_scale
+    dx = dx / place.v_scale
     return bool(way @ dx > 0.5 * dx @ dx)
 
 

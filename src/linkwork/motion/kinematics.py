@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from linkwork.elements.kinds import Columns
 from linkwork.equations.equations import TIME
-from linkwork.errors import Interrupted, NumericalStop, UsageError
+from linkwork.errors import Interrupted, NumericalStop
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import symbol
 from linkwork.integrators.loop import report_times
@@ -49,8 +49,6 @@ def kinematics(
     mechanism = prepare(model)
     settings = mechanism.model.simulation.changed(t_end, step)
     times = report_times(0.0, settings.t_end, settings.step)
-    if mechanism.model.space != "planar":
-        raise UsageError("kinematic analysis is for planar mechanisms", "not-planar")
     if settings.t_end != mechanism.model.simulation.t_end:
         sound(replace(mechanism.model, simulation=settings))  # laws and tables over the new span
     check_memory(times, mechanism.equations)
@@ -118,13 +116,12 @@ def _explain_stop(model: Model, path: Path, result: Callable[[str, str], Traject
     message = (
         f"the mechanism locks at t = {limit.t:.9g} ({at}): no position exists beyond; joints involved: {quoted(joints)}"
     )
-    q = limit.q / path.driven.roots
     return NumericalStop(
         message,
         "lock-up",
         trajectory=result("stopped", message),
         t=limit.t,
-        position={name: float(x) for name, x in zip(e.q_names, q, strict=True)},
+        position={name: float(x) for name, x in zip(e.q_names, limit.q, strict=True)},
         joints=joints,
         drivers={driver.name: float(x) for driver, x in zip(model.drivers, driven, strict=True)},
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -65,13 +66,14 @@ class Path:
         beyond = d.leap(self.state, COARSE * self.interval)
         if beyond is None:
             return False
-        start, end = d.instant(self.state), d.instant(beyond)
-        passed = find_between(start, end, d.linearize, self.best)
+        chart = d.chart(self.state)
+        start, end = chart.instant(self.state), chart.instant(beyond)
+        passed = find_between(start, end, chart.linearize, self.best)
         if passed is None:
             return False
         self.leapt.append(passed)
         while self.reached < len(self.times) and self.times[self.reached] <= end.t:
-            self.rows[self.reached] = d.record(between(start, end, float(self.times[self.reached])))
+            self.rows[self.reached] = chart.record(between(start, end, float(self.times[self.reached])))
             self.reached += 1
         self.state = beyond
         return True
@@ -99,7 +101,9 @@ class Path:
         suspect[:-2] |= rises[1:] & (sigma[1:-1] > 0.0)
         found = list(self.leapt)
         for k in np.flatnonzero(suspect[:-1])[:MOST_LOCATED]:
-            passed = find_between(d.instant(self.rows[k]), d.instant(self.rows[k + 1]), d.linearize, self.best)
+            chart = d.chart(self.rows[k])
+            ends = chart.instant(self.rows[k]), chart.instant(self.rows[k + 1])
+            passed = find_between(*ends, chart.linearize, self.best)
             if passed is not None and all(abs(passed.t - other.t) > SAME * self.times[-1] for other in found):
                 found.append(passed)
         return sorted(found, key=lambda passed: passed.t)
@@ -138,5 +142,6 @@ class Path:
 
     def find_limit(self) -> Limit | None:
         """Where the motion ends, if it does so shortly after the state."""
-        d = self.driven
-        return find_limit(d.instant(self.state), d.linearize, float(np.max(d.roots)))
+        chart = self.driven.chart(self.state)
+        limit = find_limit(chart.instant(self.state), chart.linearize, float(np.max(self.driven.roots)))
+        return None if limit is None else replace(limit, q=chart.position(limit.q))

@@ -198,6 +198,7 @@ class Motion:
     dynamics: NativeFunction  # the same with lam
     p: Array
     header: Mapping[str, float]  # entries of the header of p that depend on the choice
+    exact: Array  # p with the least eps, so that the factor shows singular positions
 
     @staticmethod
     def begin(
@@ -228,7 +229,8 @@ class Motion:
             header["formulation"] = FORMULATIONS[how.formulation].kernel.address
             header["tolerance"] = _rank_tolerance(start.place)
         p = system.p(start.place, how.alpha, how.beta, given=header, eps=eps)
-        return Motion(mechanism.model, how, system, start, derivative, dynamics, p, header)
+        exact = p if eps == EPS else system.p(start.place, given=header)
+        return Motion(mechanism.model, how, system, start, derivative, dynamics, p, header, exact)
 
     def slices(self, times: Array, method: Settings, y: Array, max_steps: int = MOST_STEPS) -> Iterator[Slice]:
         """The motion from this state, piece by piece, the first of not more than so many steps."""
@@ -255,8 +257,8 @@ class Motion:
         fill_dynamics(len(rows), rows.shape[1], t, rows, self.p, rates, scratch)
         evaluation_s = (perf_counter() - since) / len(rows)
         q, v, a, lam = rows[:, :n_q], rows[:, n_q:n], rates[:, n_q:n], rates[:, n + N_WORK :]
-        found = report(s, self.p, t, q, v, a, lam)
-        passed = find_singular(s, self.p, self.start.place, t, q, v, rates[:, :n_q], found.log_det)
+        found = report(s, self.exact, t, q, v, a, lam)
+        passed = find_singular(s, self.exact, self.start.place, t, q, v, rates[:, :n_q], found.log_det)
         singular = name_positions(tuple(row.element for row in s.equations.rows), passed)
         told = about_singular(singular, "the mechanism could go on in another branch there")
         info = replace(
