@@ -316,7 +316,8 @@ def test_a_start_in_the_second_mode(linkwork: Answer, command: str, written: Any
         assert math.sin(data["final"]["q"]["rocker.phi"]) < 0 < math.sin(1.3)
         assert math.sin(below["q"]["rocker.phi"]) < 0
     assert "[no-such-mode]" in linkwork(command, path, "--mode", "3", code=2)
-    assert "[usage]" in linkwork(command, path, "--keep", "crank.phi", code=2)
+    if command == "kinematics":
+        assert "[usage]" in linkwork(command, path, "--keep", "crank.phi", code=2)
 
 
 def test_the_speed_of_what_is_kept_is_kept_in_every_mode(linkwork: Answer, written: Any) -> None:

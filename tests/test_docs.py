@@ -49,7 +49,7 @@ def test_examples_run(script: Path, tmp_path: Path) -> None:
 
 def test_every_joint_motion_force_and_shape_is_documented() -> None:
     page = (ROOT / "docs" / "model-files.md").read_text(encoding="utf-8")
-    for name in (*JOINTS, *MOTIONS, *FORCES, *SHAPES):
+    for name in (*JOINTS["planar"], *JOINTS["spatial"], *MOTIONS, *FORCES["planar"], *FORCES["spatial"], *SHAPES):
         assert f"| `{name}` |" in page
 
 

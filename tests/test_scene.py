@@ -74,7 +74,7 @@ def test_a_scene_is_json() -> None:
 
 def test_summary_does_not_repeat_the_scene(digger: Trajectory) -> None:
     """`run --json` tells of the run; the scene is for drawings."""
-    assert digger.info.scene
+    assert digger.scene
     assert "scene" not in digger.summary()
 
 
@@ -257,14 +257,14 @@ def test_what_cannot_be_drawn_is_told(digger: Trajectory, tmp_path: Path, monkey
     from dataclasses import replace
 
     with pytest.raises(UsageError, match=r"holds no scene .* \[no-scene\]"):
-        scene_of(replace(digger, info=replace(digger.info, scene={})))
+        scene_of(replace(digger, model=None))
     with pytest.raises(UsageError, match=r"is damaged.*\[bad-scene\]"):
-        scene_of(replace(digger, info=replace(digger.info, scene={"space": "planar"})))
+        scene_of(replace(digger, model=None, info=replace(digger.info, scene={"space": "planar"})))
     for key, value in (("bodies", ["no", "such"]), ("points", [[0.0, 0.0]]), ("axis", [1.0])):
-        joints = [{**digger.info.scene["joints"][-1], key: value}]
-        broken = {**digger.info.scene, "joints": joints}
+        joints = [{**digger.scene["joints"][-1], key: value}]
+        broken = {**digger.scene, "joints": joints}
         with pytest.raises(UsageError, match=r"is damaged.*\[bad-scene\]"):
-            picture_of(replace(digger, info=replace(digger.info, scene=broken)))
+            picture_of(replace(digger, model=None, info=replace(digger.info, scene=broken)))
     monkeypatch.setenv("PATH", "")
     with pytest.raises(UsageError, match=r"needs the program ffmpeg.*\[no-ffmpeg\]"):
         digger.animate(tmp_path / "film.mp4")

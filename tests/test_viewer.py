@@ -91,7 +91,8 @@ def renamed(motion: Trajectory, old: str, new: str) -> Trajectory:
         return data.replace(old, new) if isinstance(data, str) else data
 
     tables = {kind: Table(Columns(*changed(tuple(x.columns))), x.values) for kind, x in motion.tables.items()}
-    return replace(motion, name=new, tables=tables, info=replace(motion.info, scene=changed(motion.info.scene)))
+    info = replace(motion.info, scene=changed(motion.scene))
+    return replace(motion, name=new, tables=tables, model=None, info=info)
 
 
 @pytest.fixture(scope="module")

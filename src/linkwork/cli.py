@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -18,7 +19,7 @@ import typer
 from typer import Argument, Option
 from typer.core import TyperCommand
 
-from linkwork.errors import Interrupted, LinkworkError, Unfinished, UsageError
+from linkwork.errors import InternalError, Interrupted, LinkworkError, Unfinished, UsageError
 
 if TYPE_CHECKING:
     from linkwork.model import Model
@@ -29,7 +30,7 @@ ParsingError = cast(type[Exception], typer.BadParameter.__base__)
 
 app = typer.Typer(
     help="Multibody dynamics of mechanisms. MODEL is a file, or the name of a mechanism that `linkwork list` shows.",
-    epilog="Exit codes: 0 done, 2 usage, 3 model error, 4 numerical stop, 130 interrupted.",
+    epilog="Exit codes: 0 done, 2 usage, 3 model error, 4 numerical stop, 70 a fault of linkwork, 130 interrupted.",
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -79,9 +80,12 @@ Keep = Annotated[
     Texts, Option(metavar="NAME", help="A coordinate, such as crank.phi, that keeps its start value; repeatable.")
 ]
 TEnd = Annotated[float | None, Option(help="End of the motion, s")]
-Step = Annotated[float | None, Option(help="Distance of report times, s")]
+Step = Annotated[float | None, Option(help="Time between report times, s")]
 Rtol = Annotated[float | None, Option(help="Relative tolerance")]
 Atol = Annotated[float | None, Option(help="Absolute tolerance")]
+MaxStep = Annotated[
+    float | None, Option(help="Longest step, s; by default 8 report steps where forces switch on the state")
+]
 Stabilization = Annotated[str | None, Option(help="What keeps the constraints")]
 Integrator = Annotated[str | None, Option(help="Method of integration")]
 Motions = Annotated[Files, _output("Write .nc, .csv, .html, .png, .svg or .pdf; repeatable.")]
@@ -132,7 +136,7 @@ def check(
     from linkwork.motion.check import check
     from linkwork.view.report import aligned, as_json, check_lines
 
-    report = check(started(model, set_, mode, keep), weights=_weights(weights), assemble=assemble)
+    report = check(started(model, set_, mode, keep), weights=_weights(weights), assemble=assemble, keep=keep or ())
     print(as_json(report.as_dict()) if json else aligned(check_lines(report)))
 
 
@@ -219,6 +223,8 @@ def kinematics(
     from linkwork.motion.linkages import readings
     from linkwork.view.report import reading_lines
 
+    if keep and mode is None:
+        raise UsageError("--keep goes with --mode here: drivers prescribe all that moves", "usage")
     files = motion_files(output)
     mechanism = started(model, set_, mode, keep)
     motion = followed(mechanism, partial(kinematics, t_end=t_end, step=step, assemble=assemble), files)
@@ -240,6 +246,7 @@ def run(
     beta: Annotated[float | None, Option(help="Baumgarte's gain of position errors, 1/s")] = None,
     integrator: Integrator = None,
     max_steps: Annotated[int | None, Option(metavar="N", help="How many steps may be tried")] = None,
+    max_step: MaxStep = None,
     weights: Weights = "mass",
     assemble: Assemble = False,
     mode: Mode = None,
@@ -250,11 +257,14 @@ def run(
     """Simulate a model. End, step and tolerances are those of the model unless given."""
     from linkwork.motion.simulate import simulate
 
-    settings = _given(t_end=t_end, step=step, rtol=rtol, atol=atol, alpha=alpha, beta=beta, max_steps=max_steps)
-    methods = _given(formulation=formulation, stabilization=stabilization, integrator=integrator)
+    settings = _given(t_end=t_end, step=step, rtol=rtol, atol=atol, max_steps=max_steps, max_step=max_step)
+    methods = _given(
+        formulation=formulation, stabilization=stabilization, integrator=integrator, alpha=alpha, beta=beta
+    )
     files = motion_files(output)
     mechanism = started(model, set_, mode, keep)
-    analysis = partial(simulate, **settings, **methods, weights=_weights(weights), assemble=assemble)
+    how = {"weights": _weights(weights), "assemble": assemble, "keep": keep or ()}
+    analysis = partial(simulate, **settings, **methods, **how)
     show(followed(mechanism, analysis, files), files, json)
 
 
@@ -295,6 +305,7 @@ def compare(
     t_end: TEnd = None,
     rtol: Rtol = None,
     atol: Atol = None,
+    max_step: MaxStep = None,
     output: Annotated[Files, _output("Write a report, .html or .md; repeatable.")] = None,
     csv: Annotated[bool, Option("--csv", help="Print the rows as CSV and nothing else.")] = False,
     json: Json = False,
@@ -308,6 +319,7 @@ def compare(
     if csv and json:
         raise UsageError("--csv and --json exclude each other", "usage")
     given = _given(integrator=integrator, stabilization=stabilization, t_end=t_end, rtol=rtol, atol=atol)
+    given |= _given(max_step=max_step)
     files = writable(output or (), SUFFIXES)
     mechanism = load(model, overrides(set_))
     with progress(mechanism.name) as moved:
@@ -524,8 +536,6 @@ def started(model: str, set_: Sequence[str] | None, mode: int | None, keep: Sequ
 
     mechanism = load(model, overrides(set_))
     if mode is None:
-        if keep:
-            raise UsageError("--keep goes with --mode", "usage")
         return mechanism
     from linkwork.assembly.modes import free_coordinates, in_mode
 
@@ -623,6 +633,14 @@ def answer(arguments: Sequence[str]) -> int:
         refusal: LinkworkError = UsageError(f"{fault.format_message().rstrip('.')}{hint}", "usage")
     except LinkworkError as error:
         refusal = error
+    except MemoryError:
+        refusal = UsageError("there is not enough memory; choose a longer step or a smaller model", "out-of-memory")
+    except OSError as error:
+        if _is_about_output(error):
+            raise
+        refusal = InternalError.of(error)
+    except Exception as error:  # noqa: BLE001 - behind this there is nobody but the user, whom no traceback helps
+        refusal = InternalError.of(error)
     from linkwork.view.report import as_json, error_data, error_text, printable
 
     if "--json" in arguments:
@@ -632,12 +650,26 @@ def answer(arguments: Sequence[str]) -> int:
     return refusal.exit_code
 
 
+def _is_about_output(error: OSError) -> bool:
+    """Whether writing to standard output failed: files have names, and libraries that write them no numbers."""
+    return error.filename is None and error.errno is not None
+
+
 def _terminated(*_: object) -> None:
     raise KeyboardInterrupt
 
 
 def main() -> None:
     signal.signal(signal.SIGTERM, _terminated)
+    # What is not finite is looked for where it matters.
+    warnings.filterwarnings("ignore", category=RuntimeWarning)
+    closed = sys.stdout is None
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:  # else the next file that is opened would take its place
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+    if closed:
+        print("linkwork: cannot write the answer: standard output is closed [output-failed]", file=sys.stderr)
+        sys.exit(UsageError.exit_code)
     for stream in (sys.stdout, sys.stderr):
         # A terminal of another encoding shows a name wrongly rather than not at all.
         cast(Any, stream).reconfigure(errors="backslashreplace")
@@ -645,9 +677,11 @@ def main() -> None:
         code = answer(sys.argv[1:])
         sys.stdout.flush()
     except OSError as error:
-        if error.filename is not None:  # not about standard output
-            raise
         print(f"linkwork: cannot write the answer: {error.strerror} [output-failed]", file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would try again when it ends
         code = UsageError.exit_code
     sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

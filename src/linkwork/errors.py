@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import traceback
 from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 MOST_SHOWN = 20  # errors of one file
@@ -112,6 +114,24 @@ class Interrupted(Unfinished):
 
     def __init__(self, message: str, code: str = "interrupted", **attached: Any) -> None:
         super().__init__(message, code, **attached)
+
+
+class InternalError(LinkworkError):
+    """A fault of linkwork itself."""
+
+    exit_code = 70  # as sysexits.h has it
+
+    @staticmethod
+    def of(error: Exception) -> InternalError:
+        """What an exception that nobody expected says, and where it came from."""
+        frames = traceback.extract_tb(error.__traceback__)
+        own = next((frame for frame in reversed(frames) if "linkwork" in Path(frame.filename).parts), frames[-1])
+        place = f"{Path(own.filename).name}:{own.lineno}"
+        return InternalError(
+            f"a fault of linkwork itself: {type(error).__name__} in {place}: {error}; "
+            "please report it with the command and the model file",
+            "internal-error",
+        )
 
 
 def check_choice(what: str, name: str, choices: Collection[str]) -> None:

@@ -10,6 +10,7 @@ in the process, so that a run with other values derives and compiles nothing.
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -17,11 +18,13 @@ from functools import cached_property
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from linkwork.equations.body import body_equations
 from linkwork.equations.equations import Equations
 from linkwork.equations.parameters import Structure
 from linkwork.equations.place import Place
-from linkwork.errors import check_choice
+from linkwork.errors import UsageError, check_choice
 from linkwork.expressions.graph import Expr
 from linkwork.model import Model
 from linkwork.soundness import sound, unusual
@@ -44,7 +47,8 @@ class Shared:
         self._compiled: dict[tuple[object, ...], Any] = {}
         self._compiling = RLock()
         # Derived here, so that every copy with other values has them.
-        _ = equations.columns, equations.Psi_q, equations.gamma, equations.supplied_power, equations.turning
+        e = equations
+        _ = e.columns, e.lengths, e.turning, e.Psi_q, e.gamma, e.supplied_power, e.switches
 
     def compiled(self, key: tuple[object, ...], build: Callable[[Equations], Code]) -> Code:
         found: Code | None = self._compiled.get(key)
@@ -92,8 +96,13 @@ class Mechanism:
         """The same mechanism with other values of parameters that the model names."""
         if not parameters:
             return self
-        for name in parameters:
+        for name, value in parameters.items():
             check_choice("parameter", name, self.model.parameters)
+            if not isinstance(value, int | float | np.number) or not math.isfinite(value):
+                raise UsageError(f"{value!r} is no value of the parameter '{name}'", "bad-value")
+            if name in self.model.folded:
+                message = f"'{name}' stands in a table or among the times of the simulation, which are read as numbers"
+                raise UsageError(f"{message}; load the model with the new value", "folded-parameter")
         return _with_values(self, replace(self.model, parameters={**self.model.parameters, **parameters}))
 
     def simulate(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Trajectory:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import Any
 
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
 from linkwork.elements.drivers import Driver
 from linkwork.elements.forces import Force
 from linkwork.elements.joints import Joint
+from linkwork.elements.kinds import Space
 from linkwork.elements.shapes import Shape
 from linkwork.elements.vectors import Components
 
@@ -66,10 +67,11 @@ class Model:
     gravity: Components = (0.0, -9.81)
     parameters: Mapping[str, float] = field(default_factory=dict)
     ground: Ground = field(default_factory=Ground)
-    space: Literal["planar", "spatial"] = "planar"
+    space: Space = "planar"
     simulation: Simulation = Simulation()
     about: About = About()
     notes: tuple[str, ...] = ()
+    folded: frozenset[str] = frozenset()  # parameters in tables or times, of which a file was read as numbers
     shapes: Mapping[str, Shape] = field(default_factory=dict)
 
     def with_start(self, q: Mapping[str, float], v: Mapping[str, float]) -> Model:

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +33,8 @@ Array = NDArray[np.float64]
 
 FORMAT = 2  # of the files
 SUFFIXES = (".nc", ".csv")
-MAX_NUMBERS = 2**29  # in a file that is read: 4 GB
-MAX_TEXT = 2**24  # characters of settings in a file that is read
+MAX_TEXT = 2**24  # characters of settings, or of one kind of names, in a file that is read
+MAX_SETTINGS = 200
 # The columns that stand alone, and their variables in netCDF files.
 ENDS = {"t": "time", "error:position": "error_position", "error:velocity": "error_velocity"}
 CSV_MARK = "# linkwork "
@@ -66,7 +67,8 @@ def save(motion: Trajectory, path: str | Path) -> None:
         if suffix == ".csv":
             _write_csv(motion, part)
         else:
-            _write_netcdf(motion, part)
+            # As bytes: HDF5 itself, when it cannot write, kills the process later on.
+            part.write_bytes(_netcdf(motion))
 
 
 def load(path: str | Path) -> Trajectory:
@@ -77,8 +79,8 @@ def load(path: str | Path) -> Trajectory:
     with _refusals(path):
         _regular(path)
         motion, stored = _read_csv(path) if suffix == ".csv" else _read_netcdf(path)
-    if stored != checksum(motion):
-        raise _corrupt(path, "its checksum does not fit its content")
+        if stored != checksum(motion):
+            raise _corrupt(path, "its checksum does not fit its content")
     return motion
 
 
@@ -97,7 +99,7 @@ def checksum(motion: Trajectory) -> str:
 def _attributes(motion: Trajectory) -> dict[str, Any]:
     """Numbers and texts of the record as they are, everything else as JSON under NAME_json."""
     attributes: dict[str, Any] = {"linkwork_trajectory": FORMAT, "name": motion.name}
-    for key, value in {**asdict(motion.info), "status": motion.status}.items():
+    for key, value in {**asdict(motion.info), "status": motion.status, "scene": motion.scene}.items():
         # In netCDF an attribute `coordinates` means something else.
         if isinstance(value, str | int | float) and not isinstance(value, bool) and key != "coordinates":
             attributes[key] = value
@@ -144,27 +146,27 @@ def _variables(motion: Trajectory) -> dict[str, tuple[tuple[str, ...], Any, dict
     return variables
 
 
-def _write_netcdf(motion: Trajectory, path: Path) -> None:
+def _netcdf(motion: Trajectory) -> memoryview:
+    """The bytes of a netCDF-4 file."""
     import h5netcdf
     import h5py
 
-    try:
-        with h5netcdf.File(path, "w") as file:
-            for name, (dimensions, values, attributes) in _variables(motion).items():
-                for dimension, size in zip(dimensions, np.shape(values), strict=True):
-                    if dimension not in file.dimensions:
-                        file.dimensions[dimension] = size
-                text = isinstance(values, list)
-                data = np.array(values, dtype=object) if text else values
-                variable = file.create_variable(name, dimensions, h5py.string_dtype() if text else "<f8", data=data)
-                variable.attrs.update(attributes)
-                if not text and len(dimensions) == 2:
-                    variable.attrs["coordinates"] = (
-                        f"{name}_name {name}_unit"  # by the CF conventions: it belongs to the labels
-                    )
-            file.attrs.update({**_attributes(motion), "sha256": checksum(motion)})
-    except RuntimeError as error:  # HDF5 tells of some failed writes only when it closes the file
-        raise OSError(str(error)) from error
+    content = BytesIO()
+    with h5netcdf.File(content, "w") as file:
+        for name, (dimensions, values, attributes) in _variables(motion).items():
+            for dimension, size in zip(dimensions, np.shape(values), strict=True):
+                if dimension not in file.dimensions:
+                    file.dimensions[dimension] = size
+            text = isinstance(values, list)
+            data = np.array(values, dtype=object) if text else values
+            variable = file.create_variable(name, dimensions, h5py.string_dtype() if text else "<f8", data=data)
+            variable.attrs.update(attributes)
+            if not text and len(dimensions) == 2:
+                variable.attrs["coordinates"] = (
+                    f"{name}_name {name}_unit"  # by the CF conventions: it belongs to the labels
+                )
+        file.attrs.update({**_attributes(motion), "sha256": checksum(motion)})
+    return content.getbuffer()
 
 
 def _read_netcdf(path: str | Path) -> tuple[Trajectory, object]:
@@ -187,12 +189,14 @@ def _read_netcdf(path: str | Path) -> tuple[Trajectory, object]:
         for variable in variables:
             if not isinstance(variable, h5py.Dataset) or variable.is_virtual or variable.external:
                 raise _refused(path, f"'{variable.name}' is not plain data")
-        if sum(math.prod(variable.shape) for variable in variables) > MAX_NUMBERS:
-            raise _refused(path, f"it declares more than {MAX_NUMBERS:.1e} numbers")
+        # What is written is not packed, so that more than the file holds comes from elsewhere or from nothing.
+        size = os.path.getsize(path)
+        if sum(math.prod(variable.shape) * variable.dtype.itemsize for variable in variables) > size:
+            raise _refused(path, f"it declares more than the {size} bytes it has")
         ends = {name: _netcdf_numbers(file[variable]) for name, variable in ENDS.items()}
         found = {
             kind: (
-                [file[name].asstr()[:].tolist() for name in _texts(kind)],
+                [_netcdf_texts(file[name], size) for name in _texts(kind)],
                 _netcdf_numbers(file[kind], columns=True),
             )
             for kind in kinds
@@ -206,10 +210,25 @@ def _texts(kind: str) -> tuple[str, str, str]:
 
 
 def _netcdf_attributes(file: Any, path: str | Path) -> dict[str, Any]:
-    if sum(file.attrs.get_id(name).get_storage_size() for name in file.attrs) > MAX_TEXT:
-        raise _refused(path, f"its settings hold more than {MAX_TEXT} bytes")
+    stored = sum(file.attrs.get_id(name).get_storage_size() for name in file.attrs)
+    if stored > MAX_TEXT or len(file.attrs) > MAX_SETTINGS:
+        raise _refused(path, f"it has more than {MAX_SETTINGS} settings, or they hold more than {MAX_TEXT} bytes")
     values = {name: file.attrs[name] for name in file.attrs if not name.startswith("_")}
     return {name: value if isinstance(value, str) else np.asarray(value).item() for name, value in values.items()}
+
+
+def _netcdf_texts(variable: Any, size: int) -> list[str]:
+    """Names of columns. Many may point to one long text, so they are read in parts that bound what can come."""
+    if len(variable.shape) != 1:
+        raise ValueError(f"'{variable.name}' is no list of names")
+    texts: list[str] = []
+    part, length = max(1, MAX_TEXT // size), 0
+    for first in range(0, len(variable), part):
+        texts += variable.asstr()[first : first + part].tolist()
+        length += sum(map(len, texts[first:]))
+        if length > MAX_TEXT:
+            raise ValueError(f"'{variable.name}' holds more than {MAX_TEXT} characters")
+    return texts
 
 
 def _netcdf_numbers(variable: Any, columns: bool = False) -> Array:
@@ -247,6 +266,8 @@ def _read_csv(path: str | Path) -> tuple[Trajectory, object]:
             values = np.loadtxt(file, delimiter=",", comments=None, ndmin=2)
     if values.shape[1:] != (len(names),) or len(set(names)) != len(names):
         raise ValueError(f"{len(names)} names over {values.shape[1]} columns")
+    if sum(len(columns[1]) for columns in head["tables"].values()) > len(names):
+        raise ValueError("its tables hold more columns than it has")
     column = dict(zip(names, values.T, strict=True))
     tables = {
         kind: (columns, np.column_stack([column[name] for name in columns[1]]))

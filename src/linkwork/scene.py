@@ -23,7 +23,9 @@ from linkwork.model import Model
 Point: TypeAlias = tuple[float, float, float]
 
 # Classes by the names that model files give them; what they do not know goes by the name of its class.
-TYPES = {cls: name for table in (JOINTS, FORCES, SHAPES) for name, cls in table.items()}
+TYPES = {
+    cls: name for table in (*JOINTS.values(), *FORCES.values(), SHAPES) for name, cls in table.items()
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,8 @@ from numpy.typing import NDArray
 
 from linkwork.elements.kinds import Columns
 from linkwork.errors import check_choice
+from linkwork.model import Model
+from linkwork.scene import scene
 
 if TYPE_CHECKING:
     import xarray
@@ -94,7 +96,7 @@ class Run:
     singular_positions: tuple[SingularPosition, ...] = ()
     parameters: Mapping[str, float] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
-    scene: Mapping[str, Any] = field(default_factory=dict)  # what a drawing must know, see scene.py
+    scene: Mapping[str, Any] = field(default_factory=dict)  # of a result from a file, see `Trajectory.scene`
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Run:
@@ -123,6 +125,7 @@ class Trajectory:
     error_position: Array
     error_velocity: Array
     info: Run
+    model: Model | None = None  # of a result that was computed here
 
     def __post_init__(self) -> None:
         n = len(self.t)
@@ -160,6 +163,11 @@ class Trajectory:
     @property
     def rows(self) -> tuple[str, ...]:
         return self.tables["lam"].columns.labels
+
+    @cached_property
+    def scene(self) -> Mapping[str, Any]:
+        """What a drawing must know of the mechanism: made when it is asked for, and kept in files."""
+        return scene(self.model).as_dict() if self.model is not None else self.info.scene
 
     def columns(self, kind: str) -> dict[str, Array]:
         """The columns of one kind by their labels."""
@@ -307,7 +315,7 @@ class Trajectory:
             f"<tr><th style='text-align:left'>{escape(what)}</th><td style='text-align:left'>{escape(value)}</td></tr>"
             for what, value in summary_lines(self)
         )
-        moving = frame(self) if built() and self.info.scene and len(self.t) else ""
+        moving = frame(self) if built() and self.scene and len(self.t) else ""
         return f"{moving}<table>{''.join(rows)}</table>"
 
 

@@ -24,6 +24,7 @@ from linkwork.assembly.laurent import NotPolynomialError
 from linkwork.assembly.problem import APART, STARTS, Array, Problem, Random
 from linkwork.assembly.solutions import Ends, Progress, polynomials, position, real_position, solve_closure
 from linkwork.errors import UsageError
+from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
 
 PATH_LIMIT = 20000
@@ -84,8 +85,9 @@ class Modes:
         return {**asdict(self), "real": self.real}
 
 
+@np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def modes(
-    model: Model,
+    model: Model | Mechanism,
     keep: Sequence[str] = (),
     *,
     path_limit: int = PATH_LIMIT,
@@ -94,6 +96,7 @@ def modes(
 ) -> Modes:
     """All positions in which joints and drivers close at t = 0 with the coordinates `keep` at their start values."""
     began = perf_counter()
+    model = prepare(model).model
     problem = Problem.of(model, keep)
     rng = np.random.default_rng(seed)
     notes: list[str] = []
@@ -124,6 +127,7 @@ def modes(
     )
 
 
+@np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def free_coordinates(model: Model, keep: Sequence[str] = ()) -> tuple[str, ...]:
     """Coordinates that fix every freedom which joints and drivers leave: `keep`, then others where these do not do.
 

@@ -16,13 +16,12 @@ from linkwork.assembly.dimension import local_dimension, null_space, row_sizes
 from linkwork.elements.bodies import PlanarBody
 from linkwork.equations.equations import TIME, Equations
 from linkwork.equations.place import Place
-from linkwork.errors import check_choice
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ZERO, Expr, constant, cos, sin
 from linkwork.mechanism import prepare
 from linkwork.model import Model
-from linkwork.motion.initial import check_defined
+from linkwork.motion.initial import check_defined, number_kept
 from linkwork.native.lowering import Program, compile_programs
 
 Array = NDArray[np.float64]
@@ -49,8 +48,7 @@ class Problem:
     def of(model: Model, keep: Sequence[str] = ()) -> Problem:
         """Of a model that is sound, with coordinates that exist."""
         mechanism = prepare(model)
-        for name in keep:
-            check_choice("coordinate", name, mechanism.equations.q_names)
+        number_kept(mechanism.equations, keep)
         check_defined(mechanism.place())
         return Problem(model, mechanism.equations, tuple(keep))
 

@@ -85,6 +85,7 @@ def compare(
     t_end: float | None = None,
     rtol: float | None = None,
     atol: float | None = None,
+    max_step: float | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Run a mechanism by every formulation (or those named) and measure cost and accuracy of each.
@@ -108,7 +109,7 @@ def compare(
     try:
         truth, reference = _reference(mechanism, lambda k: _share(progress, k, runs, "reference"))
         rows = tuple(
-            _row(mechanism, name, integrator, stabilization, truth, _share(progress, k, runs, name))
+            _row(mechanism, name, integrator, stabilization, max_step, truth, _share(progress, k, runs, name))
             for k, name in enumerate(names, start=2)
         )
     except Interrupted as stop:  # a part of one motion, which comes with it, is no result here
@@ -146,10 +147,12 @@ def _row(
     name: str,
     integrator: str,
     stabilization: Stabilization,
+    max_step: float | None,
     truth: Trajectory | None,
     moved: Moved,
 ) -> Row:
-    run = partial(simulate, mechanism, formulation=name, integrator=integrator, stabilization=stabilization)
+    how: dict[str, Any] = {"integrator": integrator, "stabilization": stabilization, "max_step": max_step}
+    run = partial(simulate, mechanism, formulation=name, **how)
     try:
         motion = run(progress=moved)
         times = [(motion.info.integration_s, motion.info.evaluation_s)]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.dense.vectors import EPSILON
+from linkwork.errors import NumericalStop
 
 # A value counts as zero when it is at most this fraction of the largest: far above the rounding of a Jacobian computed
 # from coordinates and far below what a mechanism's lengths make, so that what lies near it is neither.
@@ -15,6 +16,15 @@ RANK_TOLERANCE = 1e-9
 # The last value kept should be this much larger than the first one dropped, and than the tolerance: a matrix a
 # thousandth off could not turn the decision.
 CLEAR_GAP = 1e3
+
+
+def check_finite(*matrices: NDArray[np.float64]) -> None:
+    """NumericalStop before a decomposition of what is not finite: LAPACK prints its own text there, or fails."""
+    if not all(np.all(np.isfinite(matrix)) for matrix in matrices):
+        message = (
+            "the equations have no finite values: masses, lengths or times are too large, too small or too far apart"
+        )
+        raise NumericalStop(message, "not-finite")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
+
+import numpy as np
 
 from linkwork.elements.vectors import Scalar
 from linkwork.expressions.graph import Expr, as_expr, less, maximum, minimum, select, spline
@@ -76,12 +79,21 @@ class Table:
     times: tuple[float, ...]
     values: tuple[float, ...]
 
-    def f(self, t: Expr) -> Expr:
+    @cached_property
+    def pieces(self) -> tuple[tuple[float, ...], ...]:
+        """Coefficients of the cubics between the times, the constant first; none if a slope is not finite."""
         from scipy.interpolate import CubicSpline
 
-        curve = CubicSpline(self.times, self.values)
+        with np.errstate(all="ignore"):
+            try:
+                curve = CubicSpline(self.times, self.values)
+            except (ValueError, np.linalg.LinAlgError):
+                return ()
         pieces = tuple(tuple(float(c) for c in piece[::-1]) for piece in curve.c.T)
-        return spline(t, self.times, pieces)
+        return pieces if np.all(np.isfinite(pieces)) else ()
+
+    def f(self, t: Expr) -> Expr:
+        return spline(t, self.times, self.pieces)
 
 
 Motion: TypeAlias = Law | Polynomial | SmoothStep | Ramp | Table

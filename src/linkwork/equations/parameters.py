@@ -17,13 +17,16 @@ from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
 from linkwork.elements.motions import Table
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.model import Model
 
 BODIES = (Ground, PlanarBody, SpatialBody)
-PLAIN = (float, str, dict, Expr)  # looked at first because most parts are one of these
+AXES = ("axis", "axis_j", "zero", "zero_j")
+PLAIN = (float, str, dict, Expr, list)  # looked at first because most parts are one of these
 
 
 @cache
@@ -71,7 +74,7 @@ class Reading(ABC):
                 parts[field] = self.known["bodies"].get(value.name, value)
             elif field == "joint" and value.name in self.known["joints"]:
                 parts[field] = self.known["joints"][value.name]
-            elif field == "axis" and _is_along_one(value):
+            elif field in AXES and value is not None and _is_along_one(value):
                 parts[field] = tuple(float((x > 0) - (x < 0)) for x in value)
             elif is_dataclass(value) and not isinstance(value, Table):
                 parts[field] = self._element(value)
@@ -81,9 +84,11 @@ class Reading(ABC):
 
     def _part(self, path: tuple[str | int, ...], value: Any) -> Any:
         kind = type(value)
-        if kind is float or kind is int:
+        if kind is Expr and value.is_constant:
+            kind, value = float, value.number
+        if kind is float or kind is int or isinstance(value, np.number):
             return self.number(path, float(value)) if value else 0.0
-        if kind is tuple:
+        if kind is tuple or kind is list or kind is np.ndarray:
             return tuple(self._part((*path, k), part) for k, part in enumerate(value))
         if kind is not str and kind is not Expr and isinstance(value, Mapping):
             return {key: self._part((*path, key), part) for key, part in value.items()}

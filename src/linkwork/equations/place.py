@@ -10,8 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dense.rank import Rank, decide_rank
-from linkwork.elements.kinds import Coordinate
+from linkwork.dense.rank import Rank, check_finite, decide_rank
 from linkwork.equations.equations import TIME, Equations, Row
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr
@@ -23,6 +22,7 @@ Code: TypeAlias = Mapping[str, Callable[[Array], Array]]
 
 INVOLVED = 1e-6  # of a unit vector: a component below is rounding
 REGULAR = 1e-12  # smallest eigenvalue of M, scaled to a unit diagonal, that is not rounding
+OFF = 1e-2  # of the scale of a coordinate: a position off the constraints that is still near
 FAR = 1e-3  # of the distance from the origin: no length of a mechanism counts as smaller, its digits would be lost
 
 
@@ -93,6 +93,11 @@ class Place:
     def gamma(self) -> Array:
         return np.array(evaluate(self.equations.gamma, self.values), dtype=float)
 
+    @cached_property
+    def is_finite(self) -> bool:
+        """Whether constraints, Jacobian and inertia have values here, as decompositions need them."""
+        return all(np.all(np.isfinite(x)) for x in (self._gaps, self._linear))
+
     def moved(self, dx: Array) -> Place:
         return replace(self, q=self._run("retract", self.q, dx))
 
@@ -110,30 +115,32 @@ class Place:
         diagonal = np.diag(self.M)
         if self.is_diagonal or not np.all(diagonal > 0.0):
             return bool(np.all(diagonal > 0.0))
-        return bool(np.linalg.eigvalsh(self.M / np.sqrt(np.outer(diagonal, diagonal)))[0] > REGULAR)
+        root = np.sqrt(diagonal)
+        return bool(np.linalg.eigvalsh(self.M / root[:, None] / root)[0] > REGULAR)
 
     @cached_property
     def length(self) -> float:
         """A length of the mechanism: the longest arm at which a turn moves a joint, else how far its bodies spread."""
         e = self.equations
-        shifts = np.array([row.kind == "length" for row in e.rows], dtype=bool)
-        spots = np.array([x for c, x in zip(e.coordinates, self.q, strict=True) if c.kind == "length"])
-        arm = float(np.max(np.abs(self.Psi_q[shifts][:, e.turning]), initial=0.0))
-        far = float(np.max(np.abs(spots), initial=0.0))
+        arm = float(np.max(np.abs(self.Psi_q[e.lengths["rows"]][:, e.turning]), initial=0.0))
+        far = float(np.max(np.abs(self.q[e.lengths["q"]]), initial=0.0))
         return max(arm or far, FAR * far) or 1.0
+
+    def _scale(self, kind: str) -> Array:
+        return np.where(self.equations.lengths[kind], self.length, 1.0)
 
     @cached_property
     def row_scale(self) -> Array:
         """By what the rows of Psi are measured: the length of the mechanism, a radian, one."""
-        return _scale(self.equations.rows, self.length)
+        return self._scale("rows")
 
     @cached_property
     def q_scale(self) -> Array:
-        return _scale(self.equations.coordinates, self.length)
+        return self._scale("q")
 
     @cached_property
     def v_scale(self) -> Array:
-        return _scale(self.equations.velocities, self.length)
+        return self._scale("v")
 
     def scaled_jacobian(self, weights: Weights, kept: Sequence[int] = ()) -> tuple[Array, Array]:
         """Psi_q W^-1/2 and W^-1/2, without the columns `kept`.
@@ -148,7 +155,9 @@ class Place:
         else:
             root = np.zeros((len(self.v), len(free)))
             root[free] = np.linalg.inv(np.linalg.cholesky(self.M[np.ix_(free, free)])).T
-        return self.Psi_q @ root, root
+        J = self.Psi_q @ root
+        check_finite(J)
+        return J, root
 
     @cached_property
     def _unit_rows(self) -> Array:
@@ -172,6 +181,14 @@ class Place:
         return decide_rank(np.append(values, np.zeros(len(self.Psi) - len(values))))
 
     @cached_property
+    def is_redundant_only_here(self) -> bool:
+        """Whether rows depend on others only where the joints are closed, as in an overconstrained linkage."""
+        if self.rank.rank == len(self.Psi):
+            return False
+        away = OFF * np.random.default_rng(0).normal(size=len(self.v))
+        return self.moved(self.v_scale * away).rank.rank > self.rank.rank
+
+    @cached_property
     def dependent(self) -> tuple[Row, ...]:
         """The rows that take part in a dependence."""
         if self.rank.rank == len(self.Psi):
@@ -186,7 +203,3 @@ def _dense(entries: Mapping[tuple[int, int], Expr], values: Array, shape: tuple[
     if entries:
         matrix[tuple(np.array(list(entries)).T)] = values
     return matrix
-
-
-def _scale(things: Sequence[Coordinate] | Sequence[Row], length: float) -> Array:
-    return np.array([length if x.kind == "length" else 1.0 for x in things])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -45,11 +45,14 @@ class Report:
         return asdict(self)
 
 
-def check(model: Model | Mechanism, weights: Weights = "mass", assemble: bool = False) -> Report:
+@np.errstate(all="ignore")  # what is not finite is looked for where it matters
+def check(
+    model: Model | Mechanism, weights: Weights = "mass", assemble: bool = False, keep: Sequence[str] = ()
+) -> Report:
     """Counts, degrees of freedom, redundant rows, start gaps and what it takes to close them."""
     mechanism = prepare(model)
     equations = mechanism.equations
-    start = find_start(mechanism.place(), weights, any_distance=assemble)
+    start = find_start(mechanism.place(), weights, any_distance=assemble, keep=keep)
     rank = start.place.rank
     m, n = len(equations.Psi), len(equations.v)
     return Report(

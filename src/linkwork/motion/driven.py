@@ -43,6 +43,7 @@ ARM = symbol("kinematics.arm")  # a length of the mechanism, by which turns comp
 
 CLOSED = 1e-11  # of the size of a position: one that does not close better is none
 SOLVED = 1e-8  # of the largest: the last change of accelerations that count as found
+MOST_TRIED = 50_000  # steps between two looks at the clock: one report interval takes a few
 MAX_REPETITIONS = 16
 REPEATED = 1e-12  # of the largest: a repetition that changes less is the last
 # How far two ends may be from one smooth curve, as a part of what lies between them.
@@ -194,8 +195,8 @@ def follow(
 ) -> int:
     """Go on from the state to the times, a record into `rows` for each; how many were reached.
 
-    No step is shorter than `smallest`, and none leads where the smallest singular value is below `guard` of the
-    largest so far (unless the state is there already).
+    No step is shorter than `smallest`, no more than MOST_TRIED are tried, and none leads where the smallest singular
+    value is below `guard` of the largest so far (unless the state is there already).
     """
     about = header(p)
     n, m = about.n_v, about.m
@@ -203,8 +204,12 @@ def follow(
     own = state_of(state, width)
     at = work(w, n, m, about.n_closed, width)
     now, trial = record(own.now, n, m), record(at.trial, n, m)
+    tried = 0
     for k in range(n_rows):
         while now.t[0] < times[k]:
+            tried += 1
+            if tried > MOST_TRIED:
+                return k
             left = times[k] - now.t[0]
             h = min(own.step[0], left)
             if h < left < 2.0 * h:

@@ -39,7 +39,8 @@ def check_driving(model: Model, equations: Equations, assemble: bool = False) ->
     drivers = {driver.name for driver in model.drivers}
     of_driver = np.array([row.element in drivers for row in e.rows], dtype=bool)
     joints = some_rows(e, ~of_driver)
-    place = find_start(Place(joints, *joints.start()), "unit", any_distance=assemble).place
+    q, v = joints.start()
+    place = find_start(Place(joints, q, 0.0 * v), "unit", any_distance=assemble).place
     whole = Place(e, place.q, place.v)
     check_defined(whole)
     J, root = whole.scaled_jacobian("unit")

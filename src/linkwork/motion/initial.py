@@ -2,6 +2,8 @@
 
 The start position is moved by the smallest change, weighted by the masses or by the size of the mechanism alone, that
 closes the joints (Gauss-Newton on Psi with least-norm steps); then the velocities likewise by Psi_q v = -Psi_t.
+Named coordinates stay exactly as they are. If the way from a rough sketch ends before the joints are closed, other
+sketches with turned bodies are tried; if none closes, the smallest set of joints that contradict each other is named.
 """
 
 from __future__ import annotations
@@ -12,13 +14,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dense.rank import RANK_TOLERANCE
+from linkwork.dense.rank import RANK_TOLERANCE, check_finite
+from linkwork.dense.vectors import EPSILON
 from linkwork.equations.equations import Equations
 from linkwork.equations.place import Place, Weights
-from linkwork.errors import ModelError, check_choice
+from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
 
 Array = NDArray[np.float64]
 
+WEIGHTS = ("mass", "unit")
 MAX_ITERATIONS = 60
 MOST_HALVINGS = 20  # of one step, until it is too short to matter
 MOST_DAMPED = 200
@@ -33,6 +37,10 @@ AGREED = 1e-9  # of the largest velocity: what the velocities may leave of Psi_d
 STILL = 1.0  # per second, on the scale of a coordinate: what is far slower is at rest
 SMALL = 0.05  # of the scale of a row: what is corrected without being asked
 CHANGED = 1e-12  # of the scale of a coordinate: a change that is told
+OTHER_SKETCHES = 40
+TURNED, TURNED_MORE = 0.2, 0.07  # radians: the spread of angles of the first other sketch, and what each adds
+SHIFTED = 0.1  # the spread of positions, of the size of the mechanism
+SEED = 20041
 
 
 def gaps_by_element(equations: Equations, gaps: Array) -> dict[str, dict[str, float]]:
@@ -88,15 +96,30 @@ def restart(place: Place, q: Mapping[str, float] | None = None, v: Mapping[str, 
     for level, given, names in (("q", q, place.equations.q_names), ("v", v, place.equations.v_names)):
         for name, value in (given or {}).items():
             check_choice("coordinate", name, names)
+            if not np.isfinite(value):
+                raise UsageError(f"{value} is no start value of '{name}'", "bad-value")
             new[level][names.index(name)] = value
     return replace(place, q=new["q"], v=new["v"])
 
 
-def find_start(given: Place, weights: Weights = "mass", any_distance: bool = False) -> Start:
-    """The start values of the model, corrected where they miss the constraints.
+def number_kept(equations: Equations, keep: Sequence[str]) -> list[int]:
+    """The numbers of coordinates that are to stay as they are; UsageError if there is none of such a name."""
+    names = equations.v_names
+    for name in keep:
+        if name not in names:
+            hint = did_you_mean(name, names)
+            message = f"--keep {name}: no coordinate has this name" + (f"; {hint}" if hint else "")
+            raise UsageError(message, "unknown-coordinate")
+    return [names.index(name) for name in keep]
 
-    A gap beyond SMALL is an error unless `any_distance` is set: so far off, another closure may be meant.
+
+def find_start(given: Place, weights: Weights = "mass", any_distance: bool = False, keep: Sequence[str] = ()) -> Start:
+    """The start values of the model, corrected where they miss the constraints, but not those of `keep`.
+
+    A gap beyond SMALL is an error unless `any_distance` is set: so far off, another closure may be meant. So is a
+    change of a velocity by more than SMALL of what the model says; a body for which it says nothing is at rest.
     """
+    check_choice("weights", weights, WEIGHTS)
     if not len(given.Psi):
         return Start(given, given, weights)
     check_defined(given)
@@ -107,22 +130,49 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
             rule=f"gaps up to {SMALL:.0%} of the mechanism, or {SMALL:g} rad, are corrected automatically",
             suggestion="correct the start positions, or ask for assembly from afar with --assemble",
         )
-    return Start(align_velocity(close_joints(given, weights), weights), given, weights)
+    kept = number_kept(given.equations, keep)
+    closed = close_from_afar(given, weights, kept)[0] if any_distance else close_joints(given, weights, kept)
+    start = Start(align_velocity(closed, weights, kept), given, weights)
+    if not any_distance:
+        _check_velocity(start)
+    return start
+
+
+def _check_velocity(start: Start) -> None:
+    """ModelError where a velocity that the model gives a body is not its velocity at the start."""
+    given, changes = start.given, np.abs(start.place.v - start.given.v)
+    fastest: dict[tuple[str, str], float] = {}  # of a body that shifts, and that turns
+    kinds = [(c.owner, c.kind) for c in given.equations.velocities]
+    for kind, v in zip(kinds, np.abs(given.v), strict=True):
+        fastest[kind] = max(fastest.get(kind, 0.0), float(v))
+    by = np.array([fastest[kind] for kind in kinds])
+    k = int(np.argmax(np.where(by > 0.0, changes / np.maximum(by, np.finfo(float).tiny), 0.0)))
+    if by[k] > 0.0 and changes[k] > SMALL * by[k]:
+        name = given.equations.v_names[k]
+        raise ModelError(
+            f"the start velocities do not fit the joints: that of '{name}' would be {start.place.v[k]:.6g}"
+            f" in the place of {given.v[k]:.6g} per second",
+            "velocity-far-off",
+            rule=f"velocities that are given are corrected by up to {SMALL:.0%}, zero is taken for not given",
+            suggestion=f"keep it, so that the others follow, with --keep {name}; or take the nearest with --assemble",
+        )
 
 
 def check_defined(place: Place) -> None:
     """ModelError where a constraint or its Jacobian has no value, as a distance of zero has no direction."""
-    values = np.column_stack([place.Psi, place.Psi_dot, place.Psi_q])
-    if np.isfinite(values).all():
+    if place.is_finite:
         return
+    values = np.column_stack([place.Psi, place.Psi_dot, place.Psi_q])
     undefined = [row.element for row, x in zip(place.equations.rows, values, strict=True) if not np.all(np.isfinite(x))]
-    names = ", ".join(f"'{name}'" for name in dict.fromkeys(undefined))
-    raise ModelError(
-        f"{names} cannot be evaluated at the start position",
-        "undefined-start",
-        rule="a distance between points that coincide has no direction",
-        suggestion="start with the points apart, or drive x or y in the place of the distance",
-    )
+    if undefined:
+        names = ", ".join(f"'{name}'" for name in dict.fromkeys(undefined))
+        raise ModelError(
+            f"{names} cannot be evaluated at the start position",
+            "undefined-start",
+            rule="a distance between points that coincide has no direction",
+            suggestion="start with the points apart, or drive x or y in the place of the distance",
+        )
+    check_finite(place.M)
 
 
 def is_closed(place: Place, rows: Sequence[int] | None = None, within: float = NEARLY_CLOSED) -> bool:
@@ -133,15 +183,27 @@ def is_closed(place: Place, rows: Sequence[int] | None = None, within: float = N
 
 def close_joints(place: Place, weights: Weights, kept: Sequence[int] = ()) -> Place:
     """The place moved until the joints close; the velocities numbered in `kept` stay zero."""
-    nearest = approach(place, weights, kept)
+    if is_closed(place, within=CLOSED):
+        return place
+    nearest, best = _approach_twice(place, weights, kept)
     if is_closed(nearest):
         return nearest
-    gaps = describe_gaps(place, minimize_gap(nearest, kept).Psi, CLOSED_BESIDE)
+    gaps = describe_gaps(place, best.Psi, CLOSED_BESIDE)
     raise ModelError(
         f"the joints cannot close from this start position; best found: {gaps}",
         "cannot-close",
         suggestion="check lengths and start positions of the bodies in this loop",
     )
+
+
+def _approach_twice(place: Place, weights: Weights, kept: Sequence[int]) -> tuple[Place, Place]:
+    """Where the way to closed joints leads, and the smallest gap nearby; what the second search closes is closed."""
+    nearest = approach(place, weights, kept)
+    if is_closed(nearest):
+        return nearest, nearest
+    best = minimize_gap(nearest, kept)
+    again = approach(best, weights, kept)
+    return (again, again) if is_closed(again) else (nearest, best)
 
 
 def approach(place: Place, weights: Weights, kept: Sequence[int] = (), rows: Sequence[int] | None = None) -> Place:
@@ -163,17 +225,23 @@ def approach(place: Place, weights: Weights, kept: Sequence[int] = (), rows: Seq
             break
         was_closed = is_now
         J, root = place.scaled_jacobian(weights, kept)
-        dx = root @ np.linalg.lstsq(J[chosen] / scale[:, None], -gaps(place), rcond=RANK_TOLERANCE)[0]
+        dx = root @ _least_squares(J[chosen] / scale[:, None], -gaps(place))
         dx /= max(1.0, float(np.max(np.abs(dx) / reach, initial=0.0)))
         for _ in range(MOST_HALVINGS):
             trial = place.moved(dx)
-            if np.linalg.norm(gaps(trial)) < np.linalg.norm(gaps(place)):
+            if np.linalg.norm(gaps(trial)) < np.linalg.norm(gaps(place)) and trial.is_finite:
                 break
             dx = 0.5 * dx
         else:
             break
         place = trial
     return place
+
+
+def _least_squares(A: Array, b: Array, tolerance: float = RANK_TOLERANCE) -> Array:
+    """The least x of those with the least |A x - b|."""
+    check_finite(A, b)
+    return np.asarray(np.linalg.lstsq(A, b, rcond=tolerance)[0], dtype=float)
 
 
 def minimize_gap(place: Place, kept: Sequence[int] = ()) -> Place:
@@ -186,11 +254,11 @@ def minimize_gap(place: Place, kept: Sequence[int] = ()) -> Place:
         J = place.Psi_q[:, free] * reach / scale[:, None]
         A = np.vstack([J, damping * np.linalg.norm(J) * np.eye(len(free))])
         dx = np.zeros(len(place.v))
-        dx[free] = reach * np.linalg.lstsq(A, np.concatenate([-r, np.zeros(len(free))]), rcond=None)[0]
+        dx[free] = reach * _least_squares(A, np.concatenate([-r, np.zeros(len(free))]), EPSILON)
         trial = place.moved(dx)
         r_trial = trial.Psi / scale
         gain = np.linalg.norm(r) - np.linalg.norm(r_trial)
-        if gain > 0.0:
+        if gain > 0.0 and trial.is_finite:
             place, r, damping = trial, r_trial, EASED * damping
         else:
             damping *= RAISED
@@ -211,8 +279,7 @@ def align_velocity(place: Place, weights: Weights, kept: Sequence[int] = ()) -> 
         if left(place) > CLOSED:
             J, root = place.scaled_jacobian(weights, kept)
             by = place.row_scale
-            change = np.linalg.lstsq(J / by[:, None], -place.Psi_dot / by, rcond=RANK_TOLERANCE)[0]
-            place = place.pushed(root @ change)
+            place = place.pushed(root @ _least_squares(J / by[:, None], -place.Psi_dot / by))
     if left(place) > AGREED:
         raise ModelError(
             f"no velocities satisfy the joints and drivers; left over per second: "
@@ -221,3 +288,51 @@ def align_velocity(place: Place, weights: Weights, kept: Sequence[int] = ()) -> 
             suggestion="two drivers may act on one freedom, or a driver on a freedom that the joints have taken",
         )
     return place
+
+
+def close_from_afar(given: Place, weights: Weights, kept: Sequence[int] = ()) -> tuple[Place, bool]:
+    """The closed place nearest to a sketch, and whether bodies had to be turned before it was found."""
+    nearest, _ = _approach_twice(given, weights, kept)
+    if is_closed(nearest):
+        return nearest, False
+    return _close_other_sketches(given, nearest, weights, kept), True
+
+
+def _close_other_sketches(given: Place, nearest: Place, weights: Weights, kept: Sequence[int]) -> Place:
+    """The closed place nearest to the sketch that is found from sketches with turned and shifted bodies."""
+    random = np.random.default_rng(SEED)
+    turning = given.equations.turning
+    found = []
+    for k in range(OTHER_SKETCHES):
+        dx = random.normal(size=len(given.v)) * np.where(turning, TURNED + TURNED_MORE * k, SHIFTED * given.length)
+        dx[list(kept)] = 0.0
+        place = approach(given.moved(dx), weights, kept)
+        if is_closed(place):
+            found.append(place)
+        elif np.linalg.norm(place.Psi / given.row_scale) < np.linalg.norm(nearest.Psi / given.row_scale):
+            nearest = place
+    if not found:
+        conflict = ", ".join(f"'{name}'" for name in _conflict(given, nearest, weights, kept))
+        gaps = describe_gaps(given, minimize_gap(nearest, kept).Psi, CLOSED_BESIDE)
+        raise ModelError(
+            f"the joints {conflict} contradict each other: best found {gaps}",
+            "cannot-close",
+            rule=f"no position closes them all, from the sketch and from {OTHER_SKETCHES} others",
+            suggestion="check the lengths between these joints" + (", or keep fewer coordinates" if kept else ""),
+        )
+    return min(found, key=lambda place: float(np.linalg.norm((place.q - given.q) / given.q_scale)))
+
+
+def _conflict(given: Place, nearest: Place, weights: Weights, kept: Sequence[int]) -> list[str]:
+    """Joints of which none can be left out without the others closing."""
+    rows: dict[str, list[int]] = {}
+    for k, row in enumerate(given.equations.rows):
+        rows.setdefault(row.element, []).append(k)
+    needed = list(rows)
+    # Masses make a light link turn far for each step, so that the way can be too long; without them it is not.
+    ways: list[tuple[Place, Weights]] = [(given, weights), (nearest, weights), (given, "unit"), (nearest, "unit")]
+    for name in rows:
+        others = [k for other in needed if other != name for k in rows[other]]
+        if not any(is_closed(approach(place, by, kept, others), others) for place, by in ways):
+            needed.remove(name)
+    return needed

@@ -24,13 +24,13 @@ from linkwork.motion.initial import find_start
 from linkwork.motion.path import Path
 from linkwork.motion.results import check_memory, report, trajectory
 from linkwork.motion.singular import MOST_TOLD, about_singular, elements_of, name_positions
-from linkwork.scene import scene
 from linkwork.soundness import sound
 from linkwork.trajectory import Run, Table, Trajectory
 
 Array = NDArray[np.float64]
 
 
+@np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def kinematics(
     model: Model | Mechanism,
     *,
@@ -56,7 +56,8 @@ def kinematics(
     check_memory(times, mechanism.equations)
     check_driving(mechanism.model, mechanism.equations, assemble)
     system = Driven.stated(mechanism)
-    start = find_start(system.start(), "unit", any_distance=assemble)
+    given = system.start()
+    start = find_start(replace(given, v=0.0 * given.v), "unit", any_distance=assemble)
     rank = start.place.rank
     if rank.rank < system.n_v:
         raise explain_singular_start(start.place)
@@ -64,7 +65,7 @@ def kinematics(
 
     inertia = np.diag(mechanism.place().M)
     loaded = bool(np.any(inertia > 0.0) or mechanism.model.forces)
-    moved = replace(start, given=replace(start.given, v=start.place.v))  # velocities follow from the drivers
+    moved = replace(start, given=replace(given, v=start.place.v))  # velocities follow from the drivers
     notes = [note for note in mechanism.notes if not note.endswith("[zero-mass]")]
     notes += describe_start(mechanism.model, moved)
     if not loaded:
@@ -83,12 +84,11 @@ def kinematics(
         compile_s=ready - began,
         notes=tuple(notes),
         parameters=dict(mechanism.model.parameters),
-        scene=scene(mechanism.model).as_dict(),
     )
     path = Path(driven, times)
 
     def result(status: str, reason: str = "") -> Trajectory:
-        motion = _result(path, loaded, replace(info, status=status, reason=reason))
+        motion = _result(path, mechanism.model, loaded, replace(info, status=status, reason=reason))
         taken = replace(motion.info, integration_s=path.seconds, wall_s=perf_counter() - began)
         return replace(motion, info=taken)
 
@@ -130,7 +130,7 @@ def _explain_stop(model: Model, path: Path, result: Callable[[str, str], Traject
     )
 
 
-def _result(path: Path, loaded: bool, info: Run) -> Trajectory:
+def _result(path: Path, model: Model, loaded: bool, info: Run) -> Trajectory:
     driven, system = path.driven, path.driven.system
     passed = path.find_passed()
     path.continue_multipliers(passed)
@@ -151,7 +151,7 @@ def _result(path: Path, loaded: bool, info: Run) -> Trajectory:
         constraint_error_velocity=0.0,
     )
     work_done = np.column_stack([_integrate(rate, t) for rate in x.power.T])
-    motion = trajectory(system, t, x.q, x.v, x.a, x.lam, work_done, found, info)
+    motion = trajectory(system, t, x.q, x.v, x.a, x.lam, work_done, found, info, model)
     if loaded:
         return motion
     nothing = Table(Columns(), np.empty((len(t), 0)))

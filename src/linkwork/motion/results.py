@@ -15,7 +15,9 @@ from linkwork.dense.vectors import copy, largest
 from linkwork.elements.kinds import Columns
 from linkwork.equations.equations import Equations
 from linkwork.errors import UsageError
+from linkwork.model import Model
 from linkwork.native.kernels import Pointer, call, kernel, offset, size_of, split, take
+from linkwork.stabilization.projection import N_WORK
 from linkwork.system import System, header
 from linkwork.trajectory import Run, Table, Trajectory
 
@@ -114,7 +116,16 @@ def report(system: System, p: Array, t: Array, q: Array, v: Array, a: Array, lam
 
 
 def trajectory(
-    system: System, t: Array, q: Array, v: Array, a: Array, lam: Array, work_done: Array, found: Report, info: Run
+    system: System,
+    t: Array,
+    q: Array,
+    v: Array,
+    a: Array,
+    lam: Array,
+    work_done: Array,
+    found: Report,
+    info: Run,
+    model: Model,
 ) -> Trajectory:
     """The result of a run; `work_done` are the two columns of work dissipated and supplied."""
     e = system.equations
@@ -132,14 +143,22 @@ def trajectory(
         constraint_error_velocity=float(max(info.constraint_error_velocity, np.max(found.rate, initial=0.0))),
         versions=versions(),
     )
-    return Trajectory(info.model, t, tables, found.gap, found.rate, info)
+    return Trajectory(info.model, t, tables, found.gap, found.rate, info, model)
+
+
+def bytes_needed(equations: Equations, n_times: int) -> int:
+    """The memory that results at so many report times take while they are made."""
+    e = equations
+    state, m = len(e.q) + len(e.v) + N_WORK, len(e.Psi)
+    outputs = sum(len(e.columns[kind].labels) for kind in e.outputs)
+    # The states as they come and together, the rates, what `report` is given, and what it finds.
+    numbers = 2 * state + (state + m) + (1 + state + len(e.v) + m) + (outputs + 5) + len(ENERGIES)
+    return 8 * numbers * n_times
 
 
 def check_memory(times: Array, equations: Equations) -> None:
     """UsageError if the results at these report times would not fit into memory."""
-    e = equations
-    numbers = 4 * len(e.v) + 2 * len(e.Psi) + sum(len(outputs) for outputs in e.outputs.values()) + 12
-    gigabytes = 8e-9 * numbers * len(times)
+    gigabytes = 1e-9 * bytes_needed(equations, len(times))
     if gigabytes > MOST_GIGABYTES:
         raise UsageError(
             f"{len(times)} report times need {gigabytes:.3g} GB; choose a longer step", "too-many-report-times"

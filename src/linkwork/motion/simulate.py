@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Literal, TypeAlias, cast
@@ -15,9 +15,10 @@ from linkwork.equations.place import Place, Weights
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, check_choice
 from linkwork.formulations import FORMULATIONS, NAMES, SEQUENCES, right_side, would_do
 from linkwork.integrators.explicit import INTEGRATORS
-from linkwork.integrators.loop import REACHED, RUNNING, Settings, Slice, integrate, report_times
+from linkwork.integrators.loop import FIRST_BUDGET, REACHED, RUNNING, Settings, Slice, integrate, report_times
+from linkwork.integrators.memory import SAMPLES
 from linkwork.mechanism import Mechanism, prepare
-from linkwork.model import Model
+from linkwork.model import Model, Simulation
 from linkwork.motion.check import describe_start
 from linkwork.motion.initial import Start, find_start, restart
 from linkwork.motion.passing import find_singular
@@ -25,12 +26,11 @@ from linkwork.motion.results import check_memory, fill_dynamics, report, traject
 from linkwork.motion.singular import about_singular, name_positions
 from linkwork.motion.stopping import explain_stop
 from linkwork.native.lowering import NativeFunction
-from linkwork.scene import scene
 from linkwork.soundness import sound
 from linkwork.stabilization import projection
 from linkwork.stabilization.projection import N_WORK, measure, project, project_start
 from linkwork.stabilization.state_space import integrate_on_charts
-from linkwork.system import Form, System, repetitions
+from linkwork.system import EPS, EPS_FRAGILE, Form, System, repetitions
 from linkwork.trajectory import Run, Trajectory
 
 Array = NDArray[np.float64]
@@ -39,11 +39,13 @@ Stabilization: TypeAlias = Literal["projection", "state-space", "baumgarte", "no
 STABILIZATIONS = ("projection", "state-space", "baumgarte", "none")
 WITH_STATE_SPACE = ("coordinate-partitioning", "qr", "svd")
 GAIN = 10.0  # 1/s, of Baumgarte's stabilization unless given
+LEAST_STEPS = 50  # of a run whose forces switch on the state
 MOST_STEPS = 2_000_000  # tried in one run unless more are allowed: a minute or so of a small mechanism
 NEAR_SINGULAR = 1e-5  # of the largest singular value: the most that counts as zero during a motion
 ABOVE_ZERO = 1e-3  # of the smallest singular value at the start: what counts as zero is below
 
 
+@np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def simulate(
     model: Model | Mechanism,
     *,
@@ -59,8 +61,10 @@ def simulate(
     beta: float | None = None,
     integrator: str = "dop853",
     max_steps: int = MOST_STEPS,
+    max_step: float | None = None,
     weights: Weights = "mass",
     assemble: bool = False,
+    keep: Sequence[str] = (),
     progress: Callable[[float, float], None] | None = None,
 ) -> Trajectory:
     """The motion of a mechanism from its start values to t_end.
@@ -68,7 +72,9 @@ def simulate(
     Arguments that are None are taken from the model; atol is then not looser than an rtol that is given. `q` and `v`
     are other start values by the names of coordinates; constants that joints take from the start position stay those of
     the model. `step` is the time between report times; the integrator chooses its own steps. `alpha` and `beta` are the
-    gains of Baumgarte's stabilization, per second. A run that has tried `max_steps` steps or a few more stops.
+    gains of Baumgarte's stabilization, per second. Start values of the coordinates `keep` are not corrected. A run
+    that has tried `max_steps` steps or a few more stops. No step is longer than `max_step`; see `_longest_step` for
+    what holds without it.
     `progress` is called with the finished fraction and the time reached.
     """
     began = perf_counter()
@@ -79,11 +85,12 @@ def simulate(
     check_choice("integrator", integrator, INTEGRATORS)
     if max_steps < 1:
         raise UsageError(f"max_steps = {max_steps} leaves no step to try", "bad-max-steps")
-    method = Settings(INTEGRATORS[integrator], settings.rtol, settings.atol)
+    longest = _longest_step(mechanism, settings) if max_step is None else max_step
+    method = Settings(INTEGRATORS[integrator], settings.rtol, settings.atol, max_step=longest)
     times = report_times(0.0, settings.t_end, settings.step)
     check_memory(times, mechanism.equations)
     how = Choice(formulation, stabilization, *_gains(stabilization, alpha, beta))
-    motion = Motion.begin(mechanism, how, weights, assemble, q, v)
+    motion = Motion.begin(mechanism, how, weights, assemble, keep, q, v)
     ready = perf_counter()
     info = Run(
         model=mechanism.model.name,
@@ -99,7 +106,6 @@ def simulate(
         compile_s=ready - began,
         notes=(*mechanism.notes, *describe_start(mechanism.model, motion.start)),
         parameters=dict(mechanism.model.parameters),
-        scene=scene(mechanism.model).as_dict(),
     )
 
     last, rows = None, []
@@ -110,7 +116,7 @@ def simulate(
         return motion.result(so_far, times, np.concatenate(rows), last, began)
 
     try:
-        for last in motion.slices(times, method):
+        for last in motion.slices(times, method, max_steps):
             rows.append(last.rows)
             if progress is not None:
                 progress(last.t / settings.t_end, last.t)
@@ -152,6 +158,17 @@ class Choice:
         return cast(Form, self.formulation) if self.formulation in SEQUENCES else "terms"
 
 
+def _longest_step(mechanism: Mechanism, settings: Simulation) -> float:
+    """Without limit, unless forces switch on the state: then so long that what switches is looked at SAMPLES times.
+
+    So it is seen as often as the user sees the motion, at the distance of report times, and at 400 times at least. A
+    free body, which any step follows exactly, would otherwise touch something and leave it within one step.
+    """
+    if not mechanism.equations.switches:
+        return np.inf
+    return min(SAMPLES * settings.step, settings.t_end / LEAST_STEPS)
+
+
 def _gains(stabilization: str, alpha: float | None, beta: float | None) -> tuple[float, float]:
     for name, gain in (("alpha", alpha), ("beta", beta)):
         if gain is not None and stabilization != "baumgarte":
@@ -166,6 +183,7 @@ def _gains(stabilization: str, alpha: float | None, beta: float | None) -> tuple
 class Motion:
     """A motion ready to be integrated: compiled equations, start values and right-hand side."""
 
+    model: Model
     how: Choice
     system: System
     start: Start
@@ -180,6 +198,7 @@ class Motion:
         how: Choice,
         weights: Weights,
         assemble: bool,
+        keep: Sequence[str],
         q: Mapping[str, float] | None,
         v: Mapping[str, float] | None,
     ) -> Motion:
@@ -190,28 +209,33 @@ class Motion:
             _check_massless(given, how.formulation)
             system = mechanism.system(how.form, False, charts, baumgarte)
             given = restart(system.start(), q, v)
-        start = find_start(given, weights, any_distance=assemble)
+        start = find_start(given, weights, any_distance=assemble, keep=keep)
         derivative, dynamics = _right_sides(system, how.formulation)
         for kernel in (project, measure):
             _ = kernel.address  # compiled or loaded here, not within the measured integration
+        eps = EPS_FRAGILE if start.place.is_redundant_only_here else EPS
         header: dict[str, float] = {"dynamics": dynamics.address, "derivative": derivative.address}
         if how.formulation in SEQUENCES:
-            header["repetitions"] = repetitions(start.place.rank.smallest)
+            header["repetitions"] = repetitions(start.place.rank.smallest, eps) + (2 if not given.has_mass else 0)
         else:
             header["formulation"] = FORMULATIONS[how.formulation].kernel.address
             header["tolerance"] = _rank_tolerance(start.place)
-        p = system.p(start.place, how.alpha, how.beta, given=header)
-        return Motion(how, system, start, derivative, dynamics, p, header)
+        p = system.p(start.place, how.alpha, how.beta, given=header, eps=eps)
+        return Motion(mechanism.model, how, system, start, derivative, dynamics, p, header)
 
-    def slices(self, times: Array, method: Settings) -> Iterator[Slice]:
-        """The motion, piece by piece."""
+    def slices(self, times: Array, method: Settings, max_steps: int = MOST_STEPS) -> Iterator[Slice]:
+        """The motion, piece by piece, the first of not more than so many steps."""
         s = self.system
         y = project_start(s, self.p, self.start.place)
         if self.how.stabilization == "state-space":
             partition = self.how.formulation == "coordinate-partitioning"
             return integrate_on_charts(s, self.derivative, self.start.place, partition, y, times, method, self.header)
         onto = projection.of_system(s, project if self.how.stabilization == "projection" else measure)
-        return integrate(self.derivative, onto, self.p, y, times, method, n_norm=s.n_q + s.n_v)
+        stops, watch = s.equations.switching_times(times[-1]), s.functions.get("switches")
+        first = min(FIRST_BUDGET, max_steps)
+        return integrate(
+            self.derivative, onto, self.p, y, times, method, s.n_q + s.n_v, first_budget=first, stops=stops, watch=watch
+        )
 
     def result(self, info: Run, times: Array, rows: Array, last: Slice, began: float) -> Trajectory:
         """The trajectory of the rows; of a run stopped between report times, with its last good state."""
@@ -242,13 +266,14 @@ class Motion:
             notes=(*info.notes, *told),
             wall_s=perf_counter() - began,
         )
-        return trajectory(s, t, q, v, a, lam, rows[:, n:], found, info)
+        return trajectory(s, t, q, v, a, lam, rows[:, n:], found, info, self.model)
 
 
 def _check_massless(place: Place, formulation: str) -> None:
     """ModelError where the formulation cannot do with a singular M."""
     others = would_do(regular_mass=False)
-    if formulation in others:
+    determined = np.linalg.matrix_rank(np.vstack([place.M, place.Psi_q]) * place.v_scale) == len(place.v)
+    if formulation in others or (formulation in SEQUENCES and determined):
         return
     diagonal = zip(place.equations.velocities, np.diag(place.M), strict=True)
     without = next((c for c, inertia in diagonal if inertia <= 0.0), None)

@@ -112,19 +112,23 @@ def find_limit(near: Instant, linearize: Linearized, arm: float) -> Limit | None
     w = np.linalg.svd(J)[2][-1]
     w = w if w @ near.v >= 0 else -w
 
+    def solve(J: Array, Psi_t: Array, b: Array) -> Array:
+        K = np.block([[J, Psi_t[:, None]], [w[None, :], np.zeros((1, 1))]])
+        if not (np.all(np.isfinite(K)) and np.all(np.isfinite(b))):
+            return np.full(len(w) + 1, np.nan)
+        return np.asarray(np.linalg.lstsq(K, b, rcond=None)[0])
+
     def tangent(t: float, q: Array) -> tuple[Array, float]:
         """(dq/ds, dt/ds)."""
         _, J, Psi_t = linearize(t, q)
-        K = np.block([[J, Psi_t[:, None]], [w[None, :], np.zeros((1, 1))]])
-        x = np.linalg.lstsq(K, np.append(np.zeros(len(J)), 1.0), rcond=None)[0]
+        x = solve(J, Psi_t, np.append(np.zeros(len(J)), 1.0))
         return x[:-1], float(x[-1])
 
     def at(s: float, t: float, q: Array) -> tuple[float, Array]:
         """The point of the path at s, by Newton's iteration from a neighbour."""
         for _ in range(MAX_ITERATIONS):
             Psi, J, Psi_t = linearize(t, q)
-            K = np.block([[J, Psi_t[:, None]], [w[None, :], np.zeros((1, 1))]])
-            x = np.linalg.lstsq(K, -np.append(Psi, w @ (q - near.q) - s), rcond=None)[0]
+            x = solve(J, Psi_t, -np.append(Psi, w @ (q - near.q) - s))
             q, t = q + x[:-1], t + float(x[-1])
             if np.max(np.abs(x)) <= 1e-14 * (arm + np.max(np.abs(q))):
                 break

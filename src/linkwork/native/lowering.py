@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +87,9 @@ jerk:
 """
 
 
+SIGNATURE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
+
+
 @dataclass(frozen=True)
 class NativeFunction:
     """Machine code of the one signature void f(const double *x, const double *p, double *y, double *w)."""
@@ -98,13 +102,16 @@ class NativeFunction:
     operations: int = 0  # of a sequence
     code: machine.Code | None = field(default=None, repr=False)  # its owner, unless that is a kernel
 
+    @cached_property
+    def _entry(self) -> Callable[..., None]:
+        return SIGNATURE(self.address)
+
     def __call__(self, x: Array, p: Array) -> Array:
         x, p = np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(p, dtype=float)
         if x.shape != (self.inputs,):
             raise ValueError(f"{self.name} takes {self.inputs} numbers, not {x.shape}")
         y, w = np.empty(self.outputs), np.empty(self.work)
-        entry = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(self.address)
-        entry(x.ctypes.data, p.ctypes.data, y.ctypes.data, w.ctypes.data)
+        self._entry(x.ctypes.data, p.ctypes.data, y.ctypes.data, w.ctypes.data)
         return y
 
 

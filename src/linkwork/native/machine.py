@@ -10,16 +10,28 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-# llvmlite is imported inside the functions: a command that computes nothing must not wait for it.
+from linkwork.errors import UsageError
 
 SPEED = 2  # LLVM's level; 3 takes half as long again and gains nothing
 INLINED = 50  # cost of a function that LLVM still copies to where it is called; its own 225 doubles the time it takes
 
 
 @cache
-def _features() -> tuple[str, str]:
-    import llvmlite.binding as llvm
+def binding() -> Any:
+    """llvmlite, imported when it is first needed: a command that computes nothing must not wait for it."""
+    try:
+        import llvmlite.binding
+    except (ImportError, OSError) as error:  # not installed, or its library does not load on this machine
+        message = (
+            f"equations are compiled by llvmlite, which cannot be loaded: {error}; install it: pip install llvmlite"
+        )
+        raise UsageError(message, "no-llvm") from error
+    return llvmlite.binding
 
+
+@cache
+def _features() -> tuple[str, str]:
+    llvm = binding()
     try:
         features = llvm.get_host_cpu_features().flatten()
     except RuntimeError:  # LLVM knows no features of this processor; the name alone then decides
@@ -28,8 +40,7 @@ def _features() -> tuple[str, str]:
 
 
 def _target_machine(opt: int, cpu: str, features: str) -> Any:
-    import llvmlite.binding as llvm
-
+    llvm = binding()
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_default_triple().create_target_machine(
@@ -45,8 +56,8 @@ def _compiler(opt: int) -> Any:
 @cache
 def host() -> str:
     """What object code depends on besides its source: processor, its features, LLVM and llvmlite."""
+    llvm = binding()
     import llvmlite
-    import llvmlite.binding as llvm
 
     cpu, features = _features()
     version = ".".join(map(str, llvm.llvm_version_info))
@@ -55,8 +66,7 @@ def host() -> str:
 
 def _optimize(module: Any, target: Any, *, vectorize: bool) -> None:
     """LLVM's standard passes. Loops are not unrolled: theirs are a few turns, and it would cost most of the time."""
-    import llvmlite.binding as llvm
-
+    llvm = binding()
     tuning = llvm.create_pipeline_tuning_options(speed_level=SPEED)
     tuning.inlining_threshold = INLINED
     tuning.loop_unrolling = tuning.loop_interleaving = False
@@ -72,8 +82,7 @@ def simplify(module: Any) -> None:
 
 def assemble(text: str, opt: int, passes: bool = False) -> bytes:
     """Object code for this processor of LLVM IR text; `opt` is the effort of the code generator."""
-    import llvmlite.binding as llvm
-
+    llvm = binding()
     target = _compiler(opt)
     module = llvm.parse_assembly(text)
     module.verify()
@@ -94,8 +103,7 @@ class Code:
 
 def load(objects: bytes, names: Iterable[str]) -> Code:
     """Link object code into this process."""
-    import llvmlite.binding as llvm
-
+    llvm = binding()
     # The engine takes possession of its target machine, so each gets one of its own.
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(0, *_features()))
     engine.add_object_file(llvm.ObjectFileRef.from_data(objects))

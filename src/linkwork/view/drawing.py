@@ -110,12 +110,12 @@ class Drawing:
 
 def scene_of(motion: Trajectory) -> Scene:
     """The scene that a trajectory keeps."""
-    if not motion.info.scene:
+    if not motion.scene:
         raise UsageError(f"the trajectory of '{motion.name}' holds no scene to draw; run it again", "no-scene")
     if not len(motion.t):
         raise UsageError(f"the trajectory of '{motion.name}' has no rows to draw", "empty-trajectory")
     with _refusals(motion):
-        return Scene.from_dict(motion.info.scene)
+        return Scene.from_dict(motion.scene)
 
 
 @contextmanager

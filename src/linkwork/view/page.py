@@ -55,7 +55,7 @@ def page(motions: Sequence[Trajectory], labels: Sequence[str] = ()) -> str:
     check_built()
     if not 1 <= len(motions) <= MOST_RESULTS:
         raise UsageError(f"{len(motions)} results; the viewer shows 1 to {MOST_RESULTS}", "too-many-results")
-    if len({motion.info.scene.get("space") for motion in motions}) > 1:
+    if len({motion.scene.get("space") for motion in motions}) > 1:
         raise UsageError("planar and spatial mechanisms do not go onto one page", "mixed-spaces")
     names = list(labels) or [motion.name for motion in motions]
     data = {
