@@ -16,14 +16,7 @@ import numpy as np
 from linkwork.equations.place import Weights
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
-from linkwork.motion.initial import (
-    Start,
-    align_velocity,
-    check_defined,
-    close_from_afar,
-    gaps_by_element,
-    number_kept,
-)
+from linkwork.motion.initial import Start, align_velocity, check_defined, close_from_afar, gaps_by_element, number_kept
 
 
 @dataclass(frozen=True)
