@@ -109,7 +109,7 @@ def work(w: Pointer, n: int, m: int, n_closed: int, width: int) -> Work:
 def solve(about: Header, p: Pointer, x: Pointer, at: Work) -> bool:
     """Make a record of a guess: position, velocity, acceleration, multipliers; whether they were found."""
     n, m = about.n_v, about.m
-    by = scales(p, n, n)
+    by = scales(p, n, n, about.m)
     r = record(x, n, m)
     call(about.project, x, p, at.onto, at.rest)
     found = projected(at.onto, 2 * n + N_WORK)
@@ -214,7 +214,7 @@ def follow(
                 trial.q[i] = now.q[i] + h * (now.v[i] + 0.5 * h * now.a[i])
                 trial.v[i] = now.v[i] + h * now.a[i]
                 trial.direction[i] = now.direction[i]
-            good = solve(about, p, at.trial, at) and are_smooth(now, trial, n, scales(p, n, n).q)
+            good = solve(about, p, at.trial, at) and are_smooth(now, trial, n, scales(p, n, n, about.m).q)
             near = guard * own.best[0]
             if good and not trial.sigma[0] < near <= now.sigma[0]:
                 copy(at.trial, own.now, width)
