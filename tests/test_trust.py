@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from linkwork import load, simulate
+from linkwork.formulations import NAMES
 from linkwork.model import Model
 from linkwork.modelfile import loads
 
@@ -160,3 +161,80 @@ def test_a_short_motion_of_a_driver_is_not_stepped_over(rtol: float, begin: floa
     motion = simulate(hung_bob(begin, end), rtol=rtol)
     assert motion["bob.phi"][-1] == pytest.approx(exact.y[0, -1], abs=1e4 * rtol + 1e-9)
     assert motion["bob.omega"][-1] == pytest.approx(exact.y[1, -1], abs=1e4 * rtol + 1e-9)
+
+
+SLIDER_CRANK = """
+linkwork: 1
+name: slider_crank
+gravity: [0, -9.8]
+parameters: {J: 1}
+ground: {points: {O: [0, 0]}}
+bodies:
+  crank: {mass: 1, inertia: 4.5, position: [0.5, 0], velocity: [0, 0.5], angular_velocity: 1,
+          points: {O: [-0.5, 0], A: [0.5, 0]}}
+  rod: {mass: 1, inertia: 5.5, position: [2, 0], velocity: [0, 0.5], angular_velocity: -0.5,
+        points: {A: [-1, 0], B: [1, 0]}}
+  slider: {mass: 2, inertia: J, position: [3, 0], points: {B: [0, 0]}}
+joints:
+  O: {type: revolute, i: ground.O, j: crank.O}
+  A: {type: revolute, i: crank.A, j: rod.A}
+  B: {type: revolute, i: rod.B, j: slider.B}
+  S: {type: prismatic, i: ground.O, j: slider.B, axis: [1, 0]}
+simulation: {t_end: 1, step: 0.05, rtol: 1.0e-10, atol: 1.0e-10}
+"""
+
+
+@pytest.mark.parametrize("formulation", NAMES)
+@pytest.mark.parametrize("inertia", [1e-3, 1e-9, 1e-12, 1e-15])
+def test_the_inertia_of_a_slider_that_cannot_turn_has_no_effect(formulation: str, inertia: float) -> None:
+    """From 1 kg m^2 to 1e-15: the same motion to 1e-9, and crank.phi(1) of the two-angle equations."""
+    usual = simulate(loads(SLIDER_CRANK), formulation=formulation)
+    motion = simulate(loads(SLIDER_CRANK, changes={"J": inertia}), formulation=formulation)
+    assert motion["crank.phi"][-1] == pytest.approx(0.2629316601282817, abs=1e-9)
+    np.testing.assert_allclose(motion.q, usual.q, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(motion["reaction:A.x"], usual["reaction:A.x"], rtol=0, atol=1e-7)
+
+
+def scaled_motion(file: str, size: float, mass: float, formulation: str) -> tuple[Array, Array]:
+    """Positions and reactions of a mechanism so much longer and heavier, as those of the original.
+
+    Under gravity time goes with the root of the size, forces with mass, torques with size times mass.
+    """
+    t_end = 0.6 * math.sqrt(size)
+    motion = simulate(
+        load(MODELS / file, {"S": size, "Mu": mass}),
+        formulation=formulation,
+        t_end=t_end,
+        step=t_end / 20,
+        rtol=1e-9,
+        atol=1e-9 * min(1.0, size),
+    )
+    q = np.array([motion[name] / (1 if name.endswith("phi") else size) for name in motion.q_names])
+    named = [name for name in motion if name.startswith("reaction:")]
+    return q, np.array([motion[name] / (mass * (size if name.endswith("torque") else 1)) for name in named])
+
+
+@pytest.mark.parametrize("formulation", NAMES)
+@pytest.mark.parametrize("file", ["toggle.yaml", "wedge.yaml"])
+def test_motion_does_not_depend_on_size_or_mass(file: str, formulation: str) -> None:
+    """Lengths from 1e-6 to 1e6, masses from 1e-12 to 1e12: positions to 1e-8, reactions to 1e-6 of the largest."""
+    q, reactions = scaled_motion(file, 1.0, 1.0, formulation)
+    for size, mass in ((1e-6, 1.0), (1e-5, 1e12), (1e-4, 1.0), (2e4, 1.0), (1e6, 1e-12), (1.0, 1e-12), (1.0, 1e12)):
+        other_q, other_reactions = scaled_motion(file, size, mass, formulation)
+        np.testing.assert_allclose(other_q, q, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(other_reactions, reactions, rtol=0, atol=1e-6 * np.max(abs(reactions)))
+
+
+@pytest.mark.parametrize("formulation", NAMES)
+@pytest.mark.parametrize("mass", [1e-6, 1e-9, 1e-12])
+def test_a_light_coupler_moves_as_a_massless_one(formulation: str, mass: float) -> None:
+    """crank.phi(4) = 51.2928836693 for a coupler whose mass goes to zero, by SciPy on the minimal equations."""
+    motion = simulate(load(MODELS / "light.yaml", {"ml": mass}), formulation=formulation)
+    assert motion["crank.phi"][-1] == pytest.approx(51.2928836693, abs=mass + 2e-7)
+
+
+def test_an_absolute_tolerance_that_is_no_small_part_of_the_mechanism_is_told() -> None:
+    """A pendulum of a micrometre with the default atol of 1e-9."""
+    model = load(MODELS / "micro.yaml")
+    assert not any("atol-size" in note for note in simulate(model, t_end=1e-3).info.notes)
+    assert any("atol-size" in note for note in simulate(model, t_end=1e-3, atol=1e-9).info.notes)

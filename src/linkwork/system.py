@@ -29,7 +29,7 @@ from linkwork.equations.equations import ALPHA, BETA, TIME, Equations
 from linkwork.equations.place import Code, Place, local_programs
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, symbol
-from linkwork.native.kernels import Pointer, integer, offset
+from linkwork.native.kernels import Pointer, integer, offset, split
 from linkwork.native.lowering import Again, NativeFunction, Program, compile_programs
 from linkwork.sequences.hoisting import parameter_frontier
 from linkwork.sequences.ldl import Factor, factorize
@@ -40,10 +40,10 @@ EPS = 3e-11  # eps of a row, relative to its diagonal entry of Psi_q M^-1 Psi_q^
 # The same where rows depend on others only on the constraints (see Place): off them, as at the inner states of a step,
 # their smallest singular value is not zero, and its square must stay well below eps.
 EPS_FRAGILE = 1e-6
-SOFT = (
-    1e-6  # of the mean inertia of its kind, added to every velocity where M is singular; repetition removes its trace
-)
-LEAST_ROW = 1e-3  # of the largest diagonal entry: a row that vanishes at the start is not left out later
+# Of the mean inertia of its kind, added to every velocity where M is singular; repetition removes its trace.
+SOFT = 1e-6
+LEAST_ROW = 1e-3  # of its smallest entry at the usual scale: a row that vanishes at the start is not left out later
+LEAST_LEFT = 1e-4  # of a diagonal entry, that the other rows leave: a row that is as good as independent
 WORK = (symbol("work dissipated"), symbol("work supplied"))  # carried along as two more unknowns of the integration
 Form = Literal["augmented", "ggl", "terms", "position"]
 
@@ -96,15 +96,20 @@ def header(p: Pointer) -> Header:
 
 
 class Scales(NamedTuple):
-    """Reciprocal scales, behind the header of p: by these coordinates, velocities and rows of Psi become numbers."""
+    """Reciprocal scales, behind the header of p: by these coordinates, velocities and rows of Psi become numbers.
+
+    `equations` are the scales of the rows for formulations on full matrices, which decide rank on what is so scaled.
+    """
 
     q: Pointer
     v: Pointer
     rows: Pointer
+    equations: Pointer
+    rest: Pointer
 
 
-def scales(p: Pointer, n_q: int, n_v: int) -> Scales:
-    return Scales(offset(p, HEADER), offset(p, HEADER + n_q), offset(p, HEADER + n_q + n_v))
+def scales(p: Pointer, n_q: int, n_v: int, m: int) -> Scales:
+    return Scales(*split(offset(p, HEADER), (n_q, n_v, m, m)))
 
 
 def packed(head: Header) -> Array:
@@ -176,12 +181,14 @@ class System:
         mobility: Sequence[float] | None = None,
         given: Mapping[str, float] = MappingProxyType({}),
         eps: float = EPS,
+        by_mass: bool = False,
     ) -> Array:
         """The header, the scales, and everything that depends on parameters alone, already computed.
 
         `place` is where the motion starts, `given` are entries of the header: addresses of a formulation outside the
         sequence and of derivative and dynamics with it, the tolerance of its rank decisions, repetitions. `mobility` is
-        the diagonal of W^-1 for charts: a coordinate without mobility is independent.
+        the diagonal of W^-1 for charts: a coordinate without mobility is independent. With `by_mass` the rows that a
+        formulation gets have length one in the metric of M^-1.
         """
         place = self.start() if place is None else place
         f = self.functions
@@ -190,7 +197,8 @@ class System:
         sizes |= {size: f[name].outputs for size, name in made.items() if name in f}
         addresses = {name: f[name].address for name in FUNCTIONS if name in f}
         head = Header(**{**sizes, **addresses, **given})  # type: ignore[arg-type]
-        scale = np.concatenate([place.q_scale, place.v_scale, place.row_scale])
+        equations = self.equation_scale(place) if by_mass else place.row_scale
+        scale = np.concatenate([place.q_scale, place.v_scale, place.row_scale, equations])
         free = np.ones(self.n_v) if mobility is None else np.array(mobility)
         return self._p(head, eps * self._row_size(place), free, alpha, beta, 1.0 / scale)
 
@@ -204,14 +212,31 @@ class System:
         scale: Array | None = None,
     ) -> Array:
         given = np.concatenate([self.values, [alpha, beta], eps, mobility])
-        scale = np.ones(self.n_q + self.n_v + self.m) if scale is None else scale
+        scale = np.ones(self.n_q + self.n_v + 2 * self.m) if scale is None else scale
         return np.concatenate([packed(head), scale, self.functions["prepare"](given, np.zeros(0))])
 
+    def equation_scale(self, place: Place) -> Array:
+        return np.sqrt(self._row_size(place))
+
     def _row_size(self, place: Place) -> Array:
-        """diag(Psi_q M^-1 Psi_q^T), M by its diagonal, at the start; a row that vanishes there is not left out."""
+        """diag(Psi_q M^-1 Psi_q^T), M by its diagonal, at the start: by this eps of each row is measured.
+
+        A row that vanishes there is not left out: it will not stay below LEAST_ROW of what its smallest entry would be
+        on the scales of the mechanism. Where a light body makes the diagonal so large that other rows, which hold that
+        body, leave less than LEAST_LEFT of it, eps follows what they leave.
+        """
         inertia = np.diag(place.M) if self.regular else np.ones(self.n_v)
-        size: Array = np.sum(place.Psi_q**2 / inertia, axis=1)
-        return np.maximum(size, LEAST_ROW * np.max(size, initial=0.0))
+        usual = np.full((self.m, self.n_v), np.inf)
+        if self.m:
+            i, j = np.array(list(self.equations.Psi_q), dtype=int).reshape(-1, 2).T
+            usual[i, j] = (place.row_scale[i] / place.v_scale[j]) ** 2 / inertia[j]
+        J = place.Psi_q / np.sqrt(inertia)
+        size: Array = np.maximum(np.sum(J * J, axis=1), LEAST_ROW * np.min(usual, axis=1, initial=1e300))
+        if 0 < self.m == place.rank.rank:
+            J = J / np.sqrt(size)[:, None]
+            left = 1.0 / np.sum(np.linalg.pinv(J) ** 2, axis=0)  # 1/diag((J J^T)^-1)
+            size = size * np.minimum(1.0, left / LEAST_LEFT)
+        return size
 
 
 def _eps(e: Equations) -> list[Expr]:
@@ -374,6 +399,6 @@ def compile_system(
     given = [*e.parameters, ALPHA, BETA, *eps, *_mobility(e)]
     improved = [y for program in programs if program.again for y in program.again.outputs.values()]
     frontier = parameter_frontier([*(y for program in programs for y in program.outputs), *improved], given)
-    in_front = [symbol(f"in front {k}") for k in range(HEADER + len(e.q) + n + m)]
+    in_front = [symbol(f"in front {k}") for k in range(HEADER + len(e.q) + n + 2 * m)]
     of_parameters = [Program("start", [*e.parameters], [*e.start_q, *e.start_v]), Program("prepare", given, frontier)]
     return System(e, factor, compile_programs(programs, [*in_front, *frontier], of_parameters), regular)

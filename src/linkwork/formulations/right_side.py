@@ -9,7 +9,7 @@ from linkwork.dense.vectors import copy, fill
 from linkwork.formulations import FORMULATIONS
 from linkwork.formulations.refinement import Given, Result, take_given, take_result
 from linkwork.native.kernels import Pointer, call, kernel, offset, put_integer, size_of, take
-from linkwork.system import header
+from linkwork.system import Scales, header, scales
 
 NAN = math.nan
 
@@ -33,6 +33,28 @@ def take_memory(w: Pointer, n_q: int, n: int, m: int) -> Memory:
     return Memory(w, given, state, solution, rates, rest)
 
 
+def scale_equations(given: Given, by: Scales, n: int, m: int) -> float:
+    """The equations as numbers, for velocities and rows on the scales of the mechanism, inertia by the largest one.
+
+    With d the scales of velocities, r those of rows and m the largest d_j^2 M_jj, which is returned, a formulation
+    finds a_j/d_j and lam_i r_i/m. So its rank decisions do not depend on units or on the size of the mechanism.
+    """
+    heaviest = 0.0
+    for j in range(n):
+        heaviest = max(heaviest, given.M[j * n + j] / (by.v[j] * by.v[j]))
+    if not heaviest > 0.0:
+        heaviest = 1.0
+    for i in range(n):
+        for j in range(n):
+            given.M[i * n + j] /= by.v[i] * by.v[j] * heaviest
+        given.Q[i] /= by.v[i] * heaviest
+    for i in range(m):
+        for j in range(n):
+            given.Psi_q[i * n + j] *= by.equations[i] / by.v[j]
+        given.gamma[i] *= by.equations[i]
+    return heaviest
+
+
 def evaluate(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> Result:
     """(t, q, v, work) -> (qd, a, work rates), all NaN where the formulation has no answer; its solution."""
     about = header(p)
@@ -41,8 +63,14 @@ def evaluate(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> Result:
     put_integer(k.given.sizes, 0, n)
     put_integer(k.given.sizes, 1, m)
     k.given.tolerance[0] = about.tolerance
+    by = scales(p, n_q, n, m)
     call(about.terms, x, p, k.given.M, k.rest)
+    heaviest = scale_equations(k.given, by, n, m)
     call(about.formulation, k.x, p, k.solution.a, k.rest)
+    for j in range(n):
+        k.solution.a[j] /= by.v[j]
+    for i in range(m):
+        k.solution.lam[i] *= heaviest * by.equations[i]
     copy(x, k.state, 1 + n_q + n)
     call(about.rates, k.state, p, k.rates, k.rest)
     copy(k.rates, y, n_q)

@@ -117,7 +117,7 @@ def work(w: Pointer, n_q: int, n: int, m: int, n_closed: int, width: int) -> Wor
 def solve(about: Header, p: Pointer, x: Pointer, at: Work) -> bool:
     """Make a record of a guess: position, velocity, acceleration, multipliers; whether they were found."""
     n_q, n, m = about.n_q, about.n_v, about.m
-    by = scales(p, n_q, n)
+    by = scales(p, n_q, n, m)
     r = record(x, n_q, n, m)
     call(about.project, x, p, at.onto, at.rest)
     found = projected(at.onto, n_q + n + N_WORK)
@@ -180,13 +180,13 @@ def are_smooth(about: Header, p: Pointer, old: Record, new: Record, at: Work) ->
     add up but for terms of third order.
     """
     n_q, n, h = about.n_q, about.n_v, new.t[0] - old.t[0]
-    size = scales(p, n_q, n).v
+    size = scales(p, n_q, n, about.m).v
     copy(old.q, at.pair, n_q)
     copy(new.q, offset(at.pair, n_q), n_q)
     call(about.difference, at.pair, p, at.way, at.rest)
     fastest = max(largest_scaled(old.v, size, n), largest_scaled(new.v, size, n))
     steepest = h * max(largest_scaled(old.a, size, n), largest_scaled(new.a, size, n))
-    away = largest_scaled(old.q, scales(p, n_q, n).q, n_q)
+    away = largest_scaled(old.q, scales(p, n_q, n, about.m).q, n_q)
     for i in range(n):
         by = size[i]
         speed = by * max(abs(old.v[i]), abs(new.v[i]))

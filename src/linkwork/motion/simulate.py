@@ -40,6 +40,7 @@ Stabilization: TypeAlias = Literal["projection", "state-space", "baumgarte", "no
 STABILIZATIONS = ("projection", "state-space", "baumgarte", "none")
 WITH_STATE_SPACE = ("coordinate-partitioning", "qr", "svd")
 GAIN = 10.0  # 1/s, of Baumgarte's stabilization unless given
+UNSUITABLE = 1e4  # times rtol: an atol, by the length of the mechanism, that is told
 LEAST_STEPS = 50  # of a run whose forces switch on the state
 MOST_STEPS = 2_000_000  # tried in one run unless more are allowed: a minute or so of a small mechanism
 NEAR_SINGULAR = 1e-5  # of the largest singular value: the most that counts as zero during a motion
@@ -110,7 +111,11 @@ def simulate(
         dof=motion.system.n_v - motion.start.place.rank.rank,
         redundant=motion.system.m - motion.start.place.rank.rank,
         compile_s=ready - began,
-        notes=(*mechanism.notes, *describe_start(mechanism.model, motion.start)),
+        notes=(
+            *mechanism.notes,
+            *describe_start(mechanism.model, motion.start),
+            *_about_atol(settings, motion.start.place),
+        ),
         parameters=dict(mechanism.model.parameters),
     )
 
@@ -176,6 +181,15 @@ def _longest_step(mechanism: Mechanism, settings: Simulation) -> float:
     return min(SAMPLES * settings.step, settings.t_end / LEAST_STEPS)
 
 
+def _about_atol(settings: Simulation, place: Place) -> Iterator[str]:
+    """A note where atol is no small part of the mechanism, so that it decides the accuracy in place of rtol."""
+    if settings.atol > UNSUITABLE * settings.rtol * place.length:
+        yield (
+            f"atol = {settings.atol:g} is {settings.atol / place.length:.2g} of the length of the mechanism, "
+            f"{place.length:.3g} m, while rtol = {settings.rtol:g}; a smaller atol would suit it [atol-size]"
+        )
+
+
 def _gains(stabilization: str, alpha: float | None, beta: float | None) -> tuple[float, float]:
     for name, gain in (("alpha", alpha), ("beta", beta)):
         if gain is not None and stabilization != "baumgarte":
@@ -222,14 +236,16 @@ class Motion:
         for kernel in (project, measure, fill_dynamics, fill_report):
             _ = kernel.address  # compiled or loaded here, not within the measured integration
         eps = EPS_FRAGILE if start.place.is_redundant_only_here else EPS
+        by_mass = False
         header: dict[str, float] = {"dynamics": dynamics.address, "derivative": derivative.address}
         if how.formulation in SEQUENCES:
             header["repetitions"] = repetitions(start.place.rank.smallest, eps) + (2 if not given.has_mass else 0)
         else:
+            by_mass = FORMULATIONS[how.formulation].needs_regular_mass
             header["formulation"] = FORMULATIONS[how.formulation].kernel.address
-            header["tolerance"] = _rank_tolerance(start.place)
-        p = system.p(start.place, how.alpha, how.beta, given=header, eps=eps)
-        exact = p if eps == EPS else system.p(start.place, given=header)
+            header["tolerance"] = _rank_tolerance(system, start.place, by_mass)
+        p = system.p(start.place, how.alpha, how.beta, given=header, eps=eps, by_mass=by_mass)
+        exact = p if eps == EPS else system.p(start.place, given=header, by_mass=by_mass)
         return Motion(mechanism.model, how, system, start, derivative, dynamics, p, header, exact)
 
     def slices(self, times: Array, method: Settings, y: Array, max_steps: int = MOST_STEPS) -> Iterator[Slice]:
@@ -296,14 +312,18 @@ def _check_massless(place: Place, formulation: str) -> None:
     )
 
 
-def _rank_tolerance(place: Place) -> float:
+def _rank_tolerance(system: System, place: Place, by_mass: bool) -> float:
     """What formulations on full matrices take for zero during a motion, relative to the largest value.
 
     Near a singular position the small differences of a step's inner states from the constraints would be divided by
     the smallest singular value, and lead onto another branch. So they leave it out well before rounding does, as eps
-    does in `augmented` (its root is 5e-6), if only the values at the start are far above.
+    does in `augmented` (its root is 5e-6), if only the values at the start are far above. They are those of Psi_q on
+    the scales of the mechanism, or in the metric of M^-1 for formulations that use it.
     """
-    values = np.linalg.svd(place.Psi_q, compute_uv=False) if place.Psi_q.size else np.ones(1)
+    J, by = place.Psi_q * place.v_scale, place.row_scale
+    if by_mass:
+        J, by = place.scaled_jacobian("mass")[0], system.equation_scale(place)
+    values = np.linalg.svd(J / by[:, None], compute_uv=False) if J.size else np.ones(1)
     least = min(values[values > RANK_TOLERANCE * values[0]], default=0.0)
     return float(np.clip(ABOVE_ZERO * least / max(values[0], 1e-300), RANK_TOLERANCE, NEAR_SINGULAR))
 

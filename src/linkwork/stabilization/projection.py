@@ -76,7 +76,7 @@ def project(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     """x = (t, q, v, work) -> (q, v, work, |Psi| before, |Psi| after, |Psi_dot| after, status)."""
     about = header(p)
     n, m = about.n_q + about.n_v, about.m
-    by = scales(p, about.n_q, about.n_v)
+    by = scales(p, about.n_q, about.n_v, about.m)
     memory = work(w, n, m, about.n_closed)
     closed, gaps, scratch = memory.closed, memory.gaps, memory.rest
     best, trial, spare = x, memory.trial, memory.spare

@@ -92,7 +92,7 @@ def settle(about: Header, p: Pointer, state: Pointer, level: int, size: float, g
     """Solve the dependent positions (level 0) or velocities (level 1) of a state, in place; whether it was possible."""
     memory = kept_memory(about)
     chart = chart_memory(memory, about.n_q, about.m, about.n_chart)
-    rows = scales(p, about.n_q, about.n_v).rows
+    rows = scales(p, about.n_q, about.n_v, about.m).rows
     place = offset(state, 1 + level * about.n_q)
     count = about.n_q if level == 0 else about.n_v
     change = about.shift if level == 0 else about.push
@@ -112,7 +112,7 @@ def settle(about: Header, p: Pointer, state: Pointer, level: int, size: float, g
 
 def on_chart(about: Header, p: Pointer, state: Pointer, gaps: Pointer, scratch: Pointer) -> bool:
     """Solve the dependent part of (t, q, v), in place; whether it was possible."""
-    by = scales(p, about.n_q, about.n_v)
+    by = scales(p, about.n_q, about.n_v, about.m)
     size = 1.0 + largest_scaled(offset(state, 1), by.q, about.n_q)
     if not settle(about, p, state, 0, size, gaps, scratch):
         return False
