@@ -55,17 +55,37 @@ def kind(schema: dict[str, Any]) -> str:
             return str(other or "any")
 
 
-def heading(name: str) -> str:
+def mentioned(schema: Any) -> set[str]:
+    """The entries that a schema refers to, directly or through others."""
+    found: set[str] = set()
+    rest = re.findall(r"#/\$defs/(\w+)", str(schema))
+    while rest:
+        name = rest.pop()
+        if name not in found:
+            found.add(name)
+            rest += re.findall(r"#/\$defs/(\w+)", str(DEFINED[name]))
+    return found
+
+
+def written(name: str) -> str:
     """DistanceEntry -> distance, as it is written in a file; entries without a type have words."""
-    entry = json_schema()["$defs"][name]
-    return (
-        entry["properties"].get("type", {}).get("const")
-        or re.sub(r"(?<!^)([A-Z])", r" \1", name.removesuffix("Entry")).lower()
-    )
+    words = re.sub(r"^.*__(\w+)__\d$", r"\1", name).removesuffix("Entry")
+    words = re.sub(r"(?<!^)([A-Z])", r" \1", words).lower().removeprefix("planar ").removeprefix("spatial ")
+    return str(DEFINED[name]["properties"].get("type", {}).get("const", words))
+
+
+DEFINED: dict[str, Any] = json_schema()["$defs"]
+PLANE, SPACE = (mentioned(DEFINED[model]) for model in ("PlanarModel", "SpatialModel"))
+
+
+def heading(name: str) -> str:
+    """As written; what is written alike in the plane and in space is told apart."""
+    twins = [other for other in DEFINED if written(other) == written(name)]
+    return written(name) + (", in space" if len(twins) > 1 and name not in PLANE else "")
 
 
 def anchor(name: str) -> str:
-    return f"entry-{name.removesuffix('Entry').lower()}"
+    return f"entry-{name.lower()}"
 
 
 def default(schema: dict[str, Any], required: bool) -> str:
@@ -89,18 +109,17 @@ def keys(entry: dict[str, Any]) -> list[str]:
 
 def model_file() -> str:
     """All keys of a model file."""
-    schema = json_schema()
     lines = [
         "# Keys of a model file",
         "",
         "Made from the schema that `linkwork schema` prints. What the elements do is told in",
         "[Model files](../model-files.md).",
         "",
-        "## The file",
-        "",
-        *keys(schema),
     ]
-    for name, entry in schema["$defs"].items():
+    for model, where in (("PlanarModel", "in the plane"), ("SpatialModel", "in space")):
+        lines += [f"## A file {where}", "", *keys(DEFINED[model])]
+    for name in sorted(PLANE | SPACE, key=heading):
+        entry = DEFINED[name]
         lines += [f"({anchor(name)})=", f"## {heading(name)}", "", entry.get("description", ""), "", *keys(entry)]
     return "\n".join(lines)
 
