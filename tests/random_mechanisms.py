@@ -12,9 +12,20 @@ from scipy.spatial.transform import Rotation
 
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
 from linkwork.elements.drivers import Driver
-from linkwork.elements.forces import ANGLE, FORCES, LENGTH, RATE, RotationalSpringDamper, SpringDamper
+from linkwork.elements.forces import (
+    ANGLE,
+    FORCES,
+    LENGTH,
+    RATE,
+    AxialSpringDamper,
+    Bushing,
+    RotationalSpringDamper,
+    SpringDamper,
+)
 from linkwork.elements.joints import JOINTS, Distance, Measure
+from linkwork.elements.kinds import Space
 from linkwork.elements.motions import Law
+from linkwork.elements.spatial import SpatialMeasure, SpatialRevolute
 from linkwork.equations.equations import TIME, Equations
 from linkwork.expressions.evaluation import evaluate, numpy_arithmetic
 from linkwork.expressions.graph import Expr, sin, symbol
@@ -60,16 +71,31 @@ SAMPLES: dict[str, Callable[[Random], Any]] = {
     "t_end": lambda rng: float(rng.uniform(1.6, 2.4)),
     "times": lambda rng: knots(rng),
     "values": lambda rng: tuple(number(rng) for _ in range(7)),
+    "pitch": number,
+    **dict.fromkeys(("teeth_i", "teeth_j"), lambda rng: float(rng.integers(2, 6))),
 }
+SPATIAL_SAMPLES: dict[str, Callable[[Random], Any]] = {
+    **SAMPLES,
+    **dict.fromkeys(("s_i", "s_j", "s", "axis", "axis_j", "zero", "zero_j", "force", "torque"), triple),
+}
+
+
+def matrix_6(rng: Random) -> tuple[tuple[float, ...], ...]:
+    root = rng.uniform(-1.0, 1.0, (6, 6))
+    return tuple(map(tuple, (root @ root.T).tolist()))
 
 
 def sample(kind: type[Any], rng: Random, optional: bool = True, **given: Any) -> Any:
     """An element with random data in all fields that are not given; without `optional`, only in those it needs."""
     data = dict(given)
+    is_spatial = kind in (*JOINTS["spatial"].values(), SpatialMeasure) or isinstance(given.get("body"), SpatialBody)
+    samples = SPATIAL_SAMPLES if is_spatial or isinstance(given.get("body_i"), SpatialBody) else SAMPLES
+    if kind is Bushing:
+        samples = {**samples, "stiffness": matrix_6, "damping": matrix_6}
     for f in fields(kind):
         needed = f.default is MISSING and f.default_factory is MISSING
         if f.name not in data and (needed or optional):
-            data[f.name] = SAMPLES[f.name](rng)
+            data[f.name] = samples[f.name](rng)
     return kind(**data)
 
 
@@ -89,18 +115,22 @@ def spatial_body(name: str, rng: Random) -> SpatialBody:
     (xx, xy, zx), (_, yy, yz), (_, _, zz) = (root @ root.T + np.eye(3)).tolist()
     inertia = (xx, yy, zz, xy, yz, zx)
     points = {"P": triple(rng)}
-    return SpatialBody(name, positive(rng), inertia, triple(rng), quaternion(rng), triple(rng), triple(rng), points)
+    start = triple(rng), quaternion(rng), triple(rng), triple(rng)
+    return SpatialBody(name, positive(rng), inertia, *start, points, mass_centre=triple(rng))
 
 
 def rotation(phi: float) -> Array:
     return np.array([[np.cos(phi), -np.sin(phi)], [np.sin(phi), np.cos(phi)]])
 
 
-def pose(body: Any) -> tuple[Array, Array]:
-    """Origin and rotation matrix of a planar body at its start, as numbers."""
+def pose(body: Any, space: Space = "planar") -> tuple[Array, Array]:
+    """Origin and rotation matrix of a body at its start, as numbers."""
     if isinstance(body, Ground):
-        return np.zeros(2), np.eye(2)
-    return np.array(body.position), rotation(body.angle)
+        return np.zeros(2 + (space == "spatial")), np.eye(2 + (space == "spatial"))
+    if space == "planar":
+        return np.array(body.position), rotation(body.angle)
+    e0, *rest = body.orientation
+    return np.array(body.position), Rotation.from_quat([*rest, e0]).as_matrix()
 
 
 def fitting(kind: type[Any], name: str, i: Any, j: Any, rng: Random, **given: Any) -> Any:
@@ -125,20 +155,45 @@ def fitting(kind: type[Any], name: str, i: Any, j: Any, rng: Random, **given: An
     return sample(kind, rng, optional=False, name=name, body_i=i, body_j=j, **given)
 
 
+def fitting_in_space(kind: type[Any], name: str, i: Any, j: Any, rng: Random, **given: Any) -> Any:
+    """A random joint of spatial bodies that they fulfil where they start."""
+    needs, rows = {f.name for f in fields(kind)}, list(kind.rows)
+    (r_i, A_i), (r_j, A_j) = pose(i, "spatial"), pose(j, "spatial")
+    s_i, d = np.array(triple(rng)), np.array(triple(rng))
+    if "axis" in needs:
+        axis = np.array(triple(rng))
+        given["axis"] = tuple(axis.tolist())
+        u = A_i @ axis / np.linalg.norm(axis)
+        along = (u @ d) * u
+        d = along if "across_x" in rows else d - along if "normal" in rows or "across" in rows else d
+        if "arms" in rows:
+            given["axis_j"] = tuple((A_j.T @ np.cross(u, d)).tolist())
+    if "x" in rows:
+        d = np.zeros(3)
+    given["s_i"] = tuple(s_i.tolist())
+    given["s_j"] = tuple((A_j.T @ (r_i + A_i @ s_i + d - r_j)).tolist())
+    return sample(kind, rng, optional=False, name=name, body_i=i, body_j=j, **given)
+
+
 def force(kind: type[Any], name: str, bodies: Sequence[Any], rng: Random) -> Any:
     """A random force on the first, or the first two, of the bodies, with laws of all that a law may name."""
     needs = {f.name for f in fields(kind)}
     i, j = bodies[0], bodies[1]
-    moving = symbol(f"{i.name}.P.vx") * 0.3 + symbol(f"{i.name}.P.y") * symbol(f"{j.name}.omega") + sin(3.0 * TIME)
+    is_spatial = isinstance(i, SpatialBody)
+    turning = symbol(f"{j.name}.wy" if is_spatial else f"{j.name}.omega")
+    moving = symbol(f"{i.name}.P.vx") * 0.3 + symbol(f"{i.name}.P.y") * turning + sin(3.0 * TIME)
     given: dict[str, Any] = {"body_i": i, "body_j": j} if "body_i" in needs else {"body": i}
+    if "joint" in needs:
+        given = {"joint": sample(SpatialRevolute, rng, name="J", body_i=i, body_j=j)}
     if kind is SpringDamper:
         given |= {"law": LENGTH * LENGTH + 0.2 * RATE * moving, "actuator": moving}
-    if kind is RotationalSpringDamper:
+    if kind in (RotationalSpringDamper, AxialSpringDamper):
         given |= {"law": sin(ANGLE) + 0.2 * RATE * moving, "actuator": moving}
     if "force" in needs:
-        given |= {"force": (moving + 0.4, 1.0 - moving * moving), "follows": bool(rng.integers(2))}
+        pushed = (moving + 0.4, 1.0 - moving * moving, moving)[: 2 + is_spatial]
+        given |= {"force": pushed, "follows": bool(rng.integers(2))}
     if "torque" in needs:
-        given |= {"torque": moving}
+        given |= {"torque": (moving, 0.3, moving * moving) if is_spatial else moving}
     return sample(kind, rng, name=name, **given)
 
 
@@ -150,11 +205,11 @@ def random_mechanism(rng: Random, time: float = 0.0) -> Model:
     ground = Ground()
     bodies: list[Any] = []
     joints: list[Any] = []
-    for k, kind in enumerate([*rng.permutation(list(JOINTS)), "revolute", "point-on-line"]):
+    for k, kind in enumerate([*rng.permutation(list(JOINTS["planar"])), "revolute", "point-on-line"]):
         body = planar_body(f"b{k}", rng)
         before, carrier = ([ground, *bodies][rng.integers(len(bodies) + 1)] for _ in range(2))
         given = {"carrier": carrier} if kind == "gear" else {}
-        joints.append(fitting(JOINTS[kind], f"{kind}{k}", before, body, rng, **given))
+        joints.append(fitting(JOINTS["planar"][kind], f"{kind}{k}", before, body, rng, **given))
         bodies.append(body)
     hinge, pin = joints[-2:]
     joints.append(fitting(Distance, "loop", ground, pin.body_j, rng))
@@ -166,13 +221,26 @@ def random_mechanism(rng: Random, time: float = 0.0) -> Model:
         Driver("turn", hinge, "angle", Law(angle + 0.7 * sin(3.0 * (TIME - time)))),
         Driver("stretch", between, "distance", Law(distance + 0.5 * sin(2.0 * (TIME - time)))),
     )
-    forces = tuple(force(kind, name, [bodies[k], bodies[k + 1]], rng) for k, (name, kind) in enumerate(FORCES.items()))
+    forces = tuple(
+        force(kind, name, [bodies[k], bodies[k + 1]], rng) for k, (name, kind) in enumerate(FORCES["planar"].items())
+    )
     return Model("random", tuple(bodies), tuple(joints), drivers, forces, gravity=(1.3, -9.81), ground=ground)
 
 
 def values(outputs: Iterable[Expr], e: Equations, at: Mapping[Expr, Any]) -> Array:
-    """The outputs as NumPy numbers, without machine code."""
-    return np.array(evaluate(outputs, {**e.parameters, **at}, numpy_arithmetic()))
+    """The outputs as NumPy numbers, real or complex, without machine code."""
+    arithmetic = {**numpy_arithmetic(), "atan2": analytic_atan2}
+    return np.array(evaluate(outputs, {**e.parameters, **at}, arithmetic))
+
+
+def analytic_atan2(y: Any, x: Any) -> Any:
+    """The angle of (x, y), continued to complex numbers and along arrays of them."""
+    if np.isrealobj(x) and np.isrealobj(y):
+        return np.arctan2(y, x)
+    near = np.arctan2(np.real(y), np.real(x))
+    c, s = np.cos(near), np.sin(near)
+    found = near + np.arctan((y * c - x * s) / (x * c + y * s))  # also of imaginary parts below rounding
+    return np.unwrap(np.real(found)) + 1j * np.imag(found) if np.ndim(found) else found
 
 
 def matrix(

@@ -12,6 +12,7 @@ import pytest
 from linkwork.elements.forces import FORCES
 from linkwork.elements.joints import JOINTS
 from linkwork.elements.motions import MOTIONS
+from linkwork.elements.shapes import SHAPES
 from linkwork.modelfile import loads
 from linkwork.motion.check import check
 
@@ -46,9 +47,9 @@ def test_examples_run(script: Path, tmp_path: Path) -> None:
     subprocess.run([sys.executable, str(script)], check=True, cwd=tmp_path, capture_output=True, timeout=120)
 
 
-def test_every_joint_motion_and_force_is_documented() -> None:
+def test_every_joint_motion_force_and_shape_is_documented() -> None:
     page = (ROOT / "docs" / "model-files.md").read_text(encoding="utf-8")
-    for name in (*JOINTS, *MOTIONS, *FORCES):
+    for name in (*JOINTS["planar"], *JOINTS["spatial"], *MOTIONS, *FORCES["planar"], *FORCES["spatial"], *SHAPES):
         assert f"| `{name}` |" in page
 
 

@@ -24,19 +24,10 @@ from random_mechanisms import (
 from linkwork.elements.bodies import Ground, PlanarBody
 from linkwork.elements.drivers import Driver
 from linkwork.elements.forces import PointForce, Torque
-from linkwork.elements.joints import (
-    JOINTS,
-    AngleLock,
-    Distance,
-    Gear,
-    PointOnLine,
-    PointPair,
-    Prismatic,
-    Revolute,
-    Rigid,
-    Spherical,
-)
+from linkwork.elements.joints import JOINTS, AngleLock, Distance, Gear, PointOnLine, Prismatic, Revolute, Rigid
 from linkwork.elements.motions import Law, Polynomial, SmoothStep
+from linkwork.elements.pairs import PointPair
+from linkwork.elements.spatial import Spherical
 from linkwork.equations.body import body_equations
 from linkwork.equations.equations import ALPHA, BETA, TIME, Equations
 from linkwork.expressions.graph import Expr, cos, sin, symbol
@@ -175,9 +166,9 @@ def test_a_pin_in_a_slot_is_pushed_across_it_only(rng: Random) -> None:
 
 def test_reactions_and_applied_forces_move_every_body(rng: Random) -> None:
     """Newton and Euler for the last body of a random tree, from reactions named in their own axes."""
-    for kind in JOINTS:
+    for kind in JOINTS["planar"]:
         i, j = planar_body("i", rng), planar_body("j", rng)
-        joint = fitting(JOINTS[kind], "J", i, j, rng)
+        joint = fitting(JOINTS["planar"][kind], "J", i, j, rng)
         e = body_equations(Model("two", (i, j), (joint,)))
         q, v = e.start()
         at = solved(e, 0.0, q, v)
@@ -303,12 +294,12 @@ def test_parameters_reach_every_kind_of_number() -> None:
     np.testing.assert_allclose(values(e.Q, e, at), [0.0, -1.8 * np.cos(0.8), 0.0])
 
 
-@pytest.mark.parametrize("kind", JOINTS)
+@pytest.mark.parametrize("kind", JOINTS["planar"])
 def test_start_values_of_constants_are_taken_from_the_bodies(kind: str, rng: Random) -> None:
     """Where the bodies start, joints that fit have no gap, whatever the place."""
     i, j = planar_body("i", rng), planar_body("j", rng)
     for body_i in (GROUND, i):
-        e = body_equations(Model("m", (i, j), (fitting(JOINTS[kind], "J", body_i, j, rng),)))
+        e = body_equations(Model("m", (i, j), (fitting(JOINTS["planar"][kind], "J", body_i, j, rng),)))
         q, v = e.start()
         np.testing.assert_allclose(values(e.Psi, e, state(e, 0.0, q, v)), 0.0, atol=1e-14)
 

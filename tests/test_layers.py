@@ -22,6 +22,7 @@ ROOMS = (
     "dense",
     "elements",
     "model",
+    "scene",
     "soundness",
     "mechanisms",
     "modelfile",

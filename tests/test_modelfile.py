@@ -276,7 +276,7 @@ FAULTS = [
         "format 2 is newer than this linkwork, which reads format 1",
     ),
     ("linkwork: 1\n", "linkwork: one\n", "bad-version", 1, "'one' is no version of the format"),
-    ("name: crank", "space: spatial", "wrong-shape", 2, "space: 'spatial': should be 'planar'"),
+    ("name: crank", "space: flat", "wrong-shape", 2, "space: 'flat': should be 'planar'"),
     ("name: crank", "name: [a]", "wrong-shape", 2, "name: a list of 1: should be a text"),
     ("simulation: {t_end: 2 min, step: 10 ms}", "simulation: 5", "wrong-shape", 17, "simulation: 5: should be"),
     # row 40: formulas are not programs
@@ -447,17 +447,20 @@ def test_every_element_can_be_written_in_a_file() -> None:
     """The schema knows every listed joint, force and motion, and every field of theirs has a kind."""
     written = json_schema()
     text = json.dumps(written)
-    for name in (*JOINTS, *FORCES, *MOTIONS):
-        assert f'"const": "{name}"' in text
-    for cls in (*JOINTS.values(), *FORCES.values()):
-        for key, role, _ in schema.keys(cls):
-            assert role in ("point", "body", "flag") or key in schema.KINDS
+    for space in ("planar", "spatial"):
+        for name in (*JOINTS[space], *FORCES[space], *MOTIONS):
+            assert f'"const": "{name}"' in text
+        for cls in (*JOINTS[space].values(), *FORCES[space].values()):
+            for key, role, _ in schema.keys(cls):
+                assert role in ("point", "body", "flag", "joint") or key in schema.KINDS
     for cls in MOTIONS.values():
         for key, _, _ in schema.keys(cls):
             assert key in schema.TURNING
             assert key in schema.SLIDING
-    assert written["properties"]["linkwork"]["const"] == 1
-    assert written["additionalProperties"] is False
+    for entry in written["anyOf"]:
+        model = written["$defs"][entry["$ref"].rpartition("/")[2]]
+        assert model["properties"]["linkwork"]["const"] == 1
+        assert model["additionalProperties"] is False
 
 
 def test_other_joints_and_forces() -> None:

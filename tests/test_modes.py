@@ -30,9 +30,9 @@ from linkwork.elements.joints import (
     Revolute,
     Rigid,
     Rolling,
-    Spherical,
 )
 from linkwork.elements.motions import Law, Polynomial
+from linkwork.elements.spatial import Spherical
 from linkwork.equations.body import body_equations
 from linkwork.equations.equations import TIME
 from linkwork.errors import ModelError, UsageError

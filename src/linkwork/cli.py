@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast
 
 import typer
+from typer import Argument, Option
 from typer.core import TyperCommand
 
 from linkwork.errors import InternalError, Interrupted, LinkworkError, ModelError, NumericalStop, Unfinished, UsageError
@@ -63,31 +64,33 @@ class WithChoices(TyperCommand):
         super().format_help(ctx, formatter)
 
 
-ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A model file or the name of a mechanism.")]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Another value of a parameter; repeatable."),
-]
-Weights = Annotated[str, typer.Option(help="How corrections of the start values are weighted: mass, unit")]
-Assemble = Annotated[bool, typer.Option("--assemble", help="Close the joints however far they are open at the start.")]
-Mode = Annotated[
-    int | None, typer.Option(metavar="K", help="Start in assembly mode K, as `assemble --all` counts them.")
-]
+Texts: TypeAlias = list[str] | None
+Files: TypeAlias = list[Path] | None
+
+
+def _output(text: str) -> Any:
+    return Option("--output", "-o", metavar="FILE", help=text)
+
+
+ModelArgument = Annotated[str, Argument(metavar="MODEL", help="A model file or the name of a mechanism.")]
+Set = Annotated[Texts, Option("--set", metavar="NAME=VALUE", help="Another value of a parameter; repeatable.")]
+Weights = Annotated[str, Option(help="How corrections of the start values are weighted: mass, unit")]
+Assemble = Annotated[bool, Option("--assemble", help="Close the joints however far they are open at the start.")]
+Mode = Annotated[int | None, Option(metavar="K", help="Start in assembly mode K, as `assemble --all` counts them.")]
 Keep = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME", help="A coordinate, such as crank.phi, that keeps its start value; repeatable."),
+    Texts, Option(metavar="NAME", help="A coordinate, such as crank.phi, that keeps its start value; repeatable.")
 ]
-TEnd = Annotated[float | None, typer.Option(help="End of the motion, s")]
-Step = Annotated[float | None, typer.Option(help="Distance of report times, s")]
-Rtol = Annotated[float | None, typer.Option(help="Relative tolerance")]
-Atol = Annotated[float | None, typer.Option(help="Absolute tolerance")]
-Stabilization = Annotated[str | None, typer.Option(help="What keeps the constraints")]
-Integrator = Annotated[str | None, typer.Option(help="Method of integration")]
-Motions = Annotated[
-    list[Path] | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write .nc, .csv, .png or .svg; repeatable."),
+TEnd = Annotated[float | None, Option(help="End of the motion, s")]
+Step = Annotated[float | None, Option(help="Time between report times, s")]
+Rtol = Annotated[float | None, Option(help="Relative tolerance")]
+Atol = Annotated[float | None, Option(help="Absolute tolerance")]
+MaxStep = Annotated[
+    float | None, Option(help="Longest step, s; by default 8 report steps where forces switch on the state")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Stabilization = Annotated[str | None, Option(help="What keeps the constraints")]
+Integrator = Annotated[str | None, Option(help="Method of integration")]
+Motions = Annotated[Files, _output("Write .nc, .csv, .html, .png, .svg or .pdf; repeatable.")]
+Json = Annotated[bool, Option("--json", help="Print one JSON object and nothing else.")]
 
 
 def _version(wanted: bool) -> None:
@@ -101,9 +104,7 @@ def _version(wanted: bool) -> None:
 @app.callback(invoke_without_command=True)
 def linkwork(
     context: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
+    version: Annotated[bool, Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
     if context.invoked_subcommand is None:
         print(context.get_help())
@@ -147,18 +148,13 @@ def assemble(
     set_: Set = None,
     keep: Keep = None,
     weights: Weights = "mass",
-    all_modes: Annotated[bool, typer.Option("--all", help="Find every position in which the joints close.")] = False,
+    all_modes: Annotated[bool, Option("--all", help="Find every position in which the joints close.")] = False,
     sliced: Annotated[
         bool,
-        typer.Option(
-            "--slice", help="With --all, cut freedoms by random linear equations instead of keeping coordinates."
-        ),
+        Option("--slice", help="With --all, cut freedoms by random linear equations instead of keeping coordinates."),
     ] = False,
-    output: Annotated[
-        list[Path] | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the model, .yaml or .json; with --all, an .html."),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Let -o replace the model itself.")] = False,
+    output: Annotated[Files, _output("Write the model, .yaml or .json; with --all, an .html.")] = None,
+    force: Annotated[bool, Option("--force", help="Let -o replace the model itself.")] = False,
     json: Json = False,
 ) -> None:
     """Close the joints of a rough sketch; with --all, find all positions in which they close.
@@ -215,18 +211,16 @@ def kinematics(
     assemble: Assemble = False,
     mode: Mode = None,
     keep: Keep = None,
-    coupler: Annotated[
-        list[str] | None, typer.Option(metavar="BODY.POINT", help="Show the path of a point; repeatable.")
-    ] = None,
+    coupler: Annotated[Texts, Option(metavar="BODY.POINT", help="Show the path of a point; repeatable.")] = None,
     table: Annotated[
-        tuple[str, str] | None, typer.Option(metavar="INPUT OUTPUT", help="Show a coordinate over another one.")
+        tuple[str, str] | None, Option(metavar="INPUT OUTPUT", help="Show a coordinate over another one.")
     ] = None,
     dead_centres: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Show where a coordinate turns back; repeatable.")
+        Texts, Option(metavar="NAME", help="Show where a coordinate turns back; repeatable.")
     ] = None,
     transmission: Annotated[
         tuple[str, str, str, str] | None,
-        typer.Option(metavar="P Q R S", help="Show the angle between the lines through two pairs of points."),
+        Option(metavar="P Q R S", help="Show the angle between the lines through two pairs of points."),
     ] = None,
     output: Motions = None,
     json: Json = False,
@@ -255,18 +249,19 @@ def run(
     step: Step = None,
     rtol: Rtol = None,
     atol: Atol = None,
-    formulation: Annotated[str | None, typer.Option(help="How accelerations are found")] = None,
+    formulation: Annotated[str | None, Option(help="How accelerations are found")] = None,
     stabilization: Stabilization = None,
-    alpha: Annotated[float | None, typer.Option(help="Baumgarte's gain of velocity errors, 1/s")] = None,
-    beta: Annotated[float | None, typer.Option(help="Baumgarte's gain of position errors, 1/s")] = None,
+    alpha: Annotated[float | None, Option(help="Baumgarte's gain of velocity errors, 1/s")] = None,
+    beta: Annotated[float | None, Option(help="Baumgarte's gain of position errors, 1/s")] = None,
     integrator: Integrator = None,
-    max_steps: Annotated[int | None, typer.Option(metavar="N", help="How many steps may be tried")] = None,
+    max_steps: Annotated[int | None, Option(metavar="N", help="How many steps may be tried")] = None,
+    max_step: MaxStep = None,
     weights: Weights = "mass",
     assemble: Assemble = False,
     mode: Mode = None,
     keep: Keep = None,
     resume: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Go on with a motion that ended early; it is written back.")
+        Path | None, Option(metavar="FILE", help="Go on with a motion that ended early; it is written back.")
     ] = None,
     output: Motions = None,
     json: Json = False,
@@ -274,38 +269,31 @@ def run(
     """Simulate a model. End, step and tolerances are those of the model unless given."""
     from linkwork.motion.simulate import simulate
 
-    options = {
-        **{"t_end": t_end, "step": step, "rtol": rtol, "atol": atol, "formulation": formulation},
-        **{"stabilization": stabilization, "alpha": alpha, "beta": beta, "integrator": integrator},
-        "max_steps": max_steps,
-    }
-    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    settings = _given(t_end=t_end, step=step, rtol=rtol, atol=atol, max_steps=max_steps, max_step=max_step)
+    methods = _given(
+        formulation=formulation, stabilization=stabilization, integrator=integrator, alpha=alpha, beta=beta
+    )
     files = motion_files(output or ([resume] if resume else None))
     if resume is not None:
         from linkwork.trajectory import Trajectory
 
-        given["resume"] = Trajectory.load(resume)
+        settings["resume"] = Trajectory.load(resume)
     mechanism = started(model, set_, mode, keep)
-    analysis = partial(simulate, **given, weights=_weights(weights), assemble=assemble, keep=keep or ())
+    how = {"weights": _weights(weights), "assemble": assemble, "keep": keep or ()}
     with located(model):
-        motion = followed(mechanism, analysis, files)
+        motion = followed(mechanism, partial(simulate, **settings, **methods, **how), files)
     show(motion, files, json)
 
 
 @app.command()
 def plot(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A trajectory, .nc or .csv")],
+    file: Annotated[Path, Argument(metavar="FILE", help="A trajectory, .nc or .csv")],
     names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="Quantities or patterns, such as crank.phi '*.omega' reaction:O.x"),
+        Texts, Argument(metavar="[NAME]...", help="Quantities or patterns, such as crank.phi '*.omega' reaction:O.x")
     ] = None,
-    against: Annotated[str, typer.Option(metavar="NAME", help="The quantity along the horizontal axis")] = "t",
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="A .png or .svg (default FILE.png)")
-    ] = None,
-    show_names: Annotated[
-        bool, typer.Option("--names", help="List the quantities of the file and their units.")
-    ] = False,
+    against: Annotated[str, Option(metavar="NAME", help="The quantity along the horizontal axis")] = "t",
+    output: Annotated[Path | None, _output("A .png, .svg or .pdf (default FILE.png)")] = None,
+    show_names: Annotated[bool, Option("--names", help="List the quantities of the file and their units.")] = False,
     json: Json = False,
 ) -> None:
     """Draw a trajectory: quantities over time or over each other. Without names, the most important ones."""
@@ -326,19 +314,17 @@ def plot(
 @app.command(cls=WithChoices)
 def compare(
     model: ModelArgument,
-    formulations: Annotated[str, typer.Option(metavar="all|NAME,...", help="Which to compare")] = "all",
+    formulations: Annotated[str, Option(metavar="all|NAME,...", help="Which to compare")] = "all",
     set_: Set = None,
-    coordinates: Annotated[str, typer.Option(help="Coordinates of the bodies: body")] = "body",
+    coordinates: Annotated[str, Option(help="Coordinates of the bodies: body")] = "body",
     integrator: Integrator = None,
     stabilization: Stabilization = None,
     t_end: TEnd = None,
     rtol: Rtol = None,
     atol: Atol = None,
-    output: Annotated[
-        list[Path] | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write a report, .html or .md; repeatable."),
-    ] = None,
-    csv: Annotated[bool, typer.Option("--csv", help="Print the rows as CSV and nothing else.")] = False,
+    max_step: MaxStep = None,
+    output: Annotated[Files, _output("Write a report, .html or .md; repeatable.")] = None,
+    csv: Annotated[bool, Option("--csv", help="Print the rows as CSV and nothing else.")] = False,
     json: Json = False,
 ) -> None:
     """Run a model by all formulations and compare cost and accuracy. Settings are those of the model unless given."""
@@ -349,13 +335,14 @@ def compare(
 
     if csv and json:
         raise UsageError("--csv and --json exclude each other", "usage")
-    options = {"integrator": integrator, "stabilization": stabilization, "t_end": t_end, "rtol": rtol, "atol": atol}
-    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    names = None if formulations == "all" else [name.strip() for name in formulations.split(",")]
+    given = _given(integrator=integrator, stabilization=stabilization, t_end=t_end, rtol=rtol, atol=atol)
+    given |= _given(max_step=max_step)
     files = writable(output or (), SUFFIXES)
     mechanism = load(model, overrides(set_))
     with located(model), progress(mechanism.name) as moved:
-        comparison = compare(mechanism, formulations=names, coordinates=coordinates, **given, progress=moved)
+        comparison = compare(
+            mechanism, formulations=_names(formulations), coordinates=coordinates, **given, progress=moved
+        )
     written = [part for file in files for part in write(comparison, file)]
     if json or csv:
         print(as_json(comparison.as_dict()) if json else as_csv(comparison).rstrip())
@@ -369,12 +356,9 @@ def compare(
 def explain(
     model: ModelArgument,
     set_: Set = None,
-    formulation: Annotated[str, typer.Option(help="Which to work out")] = "augmented",
-    at: Annotated[float, typer.Option(metavar="T", help="Time at which the mechanism is looked at, s")] = 0.0,
-    output: Annotated[
-        list[Path] | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write .md, .html, .tex or .txt instead; repeatable."),
-    ] = None,
+    formulation: Annotated[str, Option(help="Which to work out")] = "augmented",
+    at: Annotated[float, Option(metavar="T", help="Time at which the mechanism is looked at, s")] = 0.0,
+    output: Annotated[Files, _output("Write .md, .html, .tex or .txt instead; repeatable.")] = None,
     json: Json = False,
 ) -> None:
     """Work out a formulation on a model step by step, in symbols and numbers."""
@@ -404,6 +388,144 @@ def schema(json: Json = False) -> None:
     print(as_json(json_schema()))
 
 
+Sources = Annotated[list[str], Argument(metavar="MODEL|RESULT...", help="Models, or trajectories .nc, .csv")]
+Source = Annotated[str, Argument(metavar="MODEL|RESULT", help="A model, or a trajectory .nc, .csv")]
+
+
+@app.command()
+def view(
+    sources: Sources,
+    set_: Set = None,
+    t_end: TEnd = None,
+    output: Annotated[Path | None, _output("An .html (default NAME.html)")] = None,
+    open_: Annotated[bool, Option("--open", help="Open the page in the browser.")] = False,
+    json: Json = False,
+) -> None:
+    """Write a page that shows mechanisms moving, with plots; several results stand side by side.
+
+    A model is simulated first, or moved by its drivers if they take all its freedoms.
+    """
+    from linkwork.view.page import check_built, write
+
+    check_built()
+    (file,) = writable([output or Path(_stem(sources[0]) + ".html")], (".html",))
+    motions, end = moved(sources, set_, t_end)
+    names = [motion.name for motion in motions]
+    # results of one model go by their files
+    write(motions, file, names if len(set(names)) == len(names) else [Path(source).name for source in sources])
+    _written(file, json, end)
+    if open_:
+        import webbrowser
+
+        webbrowser.open(file.resolve().as_uri())
+
+
+@app.command()
+def animate(
+    source: Source,
+    set_: Set = None,
+    t_end: TEnd = None,
+    film: Annotated[int | None, Option(metavar="N", help="A strip of N pictures, .png, .svg or .pdf, instead.")] = None,
+    speed: Annotated[float | None, Option(help="Seconds of motion per second of film")] = None,
+    output: Annotated[Path | None, _output("A .gif or .mp4 (default NAME.gif)")] = None,
+    json: Json = False,
+) -> None:
+    """Write a film of a mechanism, or a strip of pictures, without a browser."""
+    from linkwork.view.picture import FILMS, check_film, strip, write_film
+    from linkwork.view.plot import SUFFIXES, save
+
+    usual = _stem(source) + (".gif" if film is None else ".png")
+    (file,) = writable([output or Path(usual)], FILMS if film is None else SUFFIXES)
+    check_film(file, film, speed)
+    (motion,), end = moved([source], set_, t_end)
+    if film is None:
+        write_film(motion, file, speed)
+    else:
+        save(strip(motion, film), file)
+    _written(file, json, end)
+
+
+@app.command(cls=WithChoices)
+def report(
+    model: ModelArgument,
+    set_: Set = None,
+    t_end: TEnd = None,
+    formulations: Annotated[
+        str | None, Option("--compare", metavar="all|NAME,...", help="Compare formulations too")
+    ] = None,
+    output: Annotated[Path | None, _output("An .html (default NAME-report.html)")] = None,
+    json: Json = False,
+) -> None:
+    """Write one page about a model, to be read or printed: picture, data, motion, loads, accuracy, equations."""
+    from linkwork.comparison.compare import compare
+    from linkwork.files import write_text
+    from linkwork.lecture.explain import explain
+    from linkwork.motion.check import check
+    from linkwork.view.dossier import html, worth_writing
+    from linkwork.view.report import progress
+
+    (file,) = writable([output or Path(_stem(model) + "-report.html")], (".html",))
+    mechanism = started(model, set_, None, None)
+    checked = check(mechanism)
+    (motion,), end = moved([model], set_, t_end)
+    sheet = explain(mechanism) if worth_writing(checked) else None
+    comparison = None
+    if formulations is not None:
+        with progress(mechanism.name) as step:
+            comparison = compare(mechanism, formulations=_names(formulations), t_end=t_end, progress=step)
+    options = [f"--set {text}" for text in set_ or ()] + ([] if t_end is None else [f"--t-end {t_end:g}"])
+    command = " ".join(["linkwork report", model, *options])
+    write_text(file, html(mechanism, checked, motion, sheet, comparison, command))
+    _written(file, json, end)
+
+
+def moved(
+    sources: Sequence[str], set_: Sequence[str] | None, t_end: float | None
+) -> tuple[list[Trajectory], Unfinished | None]:
+    """The motions of models and result files; of one that ends early what there is, and why it ended."""
+    from linkwork.resultfile import SUFFIXES
+    from linkwork.trajectory import Trajectory
+
+    motions: list[Trajectory] = []
+    end: Unfinished | None = None
+    for source in sources:
+        if source.lower().endswith(SUFFIXES):
+            motions.append(Trajectory.load(source))
+            continue
+        mechanism = started(source, set_, None, None)
+        try:
+            motions.append(followed(mechanism, partial(usual_analysis(mechanism), t_end=t_end), ()))
+        except Unfinished as early:
+            if early.trajectory is None or not len(early.trajectory.t):
+                raise
+            motions.append(early.trajectory)
+            end = early
+    return motions, end
+
+
+def usual_analysis(mechanism: Model) -> Callable[..., Trajectory]:
+    """What moves a mechanism: its drivers if they take all freedoms, else the forces."""
+    from linkwork.motion.check import check
+    from linkwork.motion.kinematics import kinematics
+    from linkwork.motion.simulate import simulate
+
+    return kinematics if mechanism.drivers and check(mechanism).dof == 0 else simulate
+
+
+def _stem(source: str) -> str:
+    return Path(source).stem.replace(":", "_")
+
+
+def _written(file: Path, json: bool, end: Unfinished | None) -> None:
+    """Say which file was written; an analysis that ended early is then the error."""
+    from linkwork.view.report import as_json
+
+    if end is not None:
+        end.attached["files"] = [str(file)]
+        raise end
+    print(as_json({"files": [str(file)]}) if json else f"written  {file}")
+
+
 def overrides(assignments: Sequence[str] | None) -> dict[str, str]:
     """NAME=VALUE texts as a mapping."""
     values = {}
@@ -415,6 +537,14 @@ def overrides(assignments: Sequence[str] | None) -> dict[str, str]:
             raise UsageError(f"--set gives '{name.strip()}' two values", "bad-set")
         values[name.strip()] = value.strip()
     return values
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _names(formulations: str) -> list[str] | None:
+    return None if formulations == "all" else [name.strip() for name in formulations.split(",")]
 
 
 def _weights(name: str) -> Any:
@@ -449,11 +579,15 @@ def located(model: str) -> Iterator[None]:
 
 
 def motion_files(paths: Sequence[Path] | None) -> list[Path]:
-    """Files of trajectories and pictures, which can be written."""
+    """Files of trajectories, pages and pictures, which can be written."""
     from linkwork.resultfile import SUFFIXES
+    from linkwork.view.page import check_built
     from linkwork.view.plot import SUFFIXES as PICTURES
 
-    return writable(paths or (), (*SUFFIXES, *PICTURES))
+    files = writable(paths or (), (*SUFFIXES, ".html", *PICTURES))
+    if any(file.suffix.lower() == ".html" for file in files):
+        check_built()
+    return files
 
 
 def followed(
@@ -522,6 +656,8 @@ def write(motion: Trajectory, files: Sequence[Path], point: str | None = None) -
         try:
             if path.suffix.lower() in SUFFIXES:
                 motion.save(path)
+            elif path.suffix.lower() == ".html":
+                motion.animate(path)
             else:
                 save(motion.plot(f"{point}.y", against=f"{point}.x") if point else motion.plot(), path)
         except LinkworkError as error:

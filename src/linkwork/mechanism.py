@@ -44,7 +44,8 @@ class Shared:
         self._compiled: dict[tuple[object, ...], Any] = {}
         self._compiling = RLock()
         # Derived here, so that every copy with other values has them.
-        _ = equations.columns, equations.Psi_q, equations.gamma, equations.supplied_power, equations.turning
+        e = equations
+        _ = e.columns, e.lengths, e.turning, e.Psi_q, e.gamma, e.supplied_power, e.switches
 
     def compiled(self, key: tuple[object, ...], build: Callable[[Equations], Code]) -> Code:
         found: Code | None = self._compiled.get(key)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import Any
 
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
 from linkwork.elements.drivers import Driver
 from linkwork.elements.forces import Force
 from linkwork.elements.joints import Joint
+from linkwork.elements.kinds import Space
+from linkwork.elements.shapes import Shape
 from linkwork.elements.vectors import Components
 
 
@@ -54,7 +56,7 @@ class Model:
     """Bodies, joints, drivers and forces with the values of their parameters.
 
     Numbers in the elements may be expressions of the parameters; `parameters` gives their values, which can change
-    without anything being compiled again.
+    without anything being compiled again. `shapes` says of some bodies, by name, how they look.
     """
 
     name: str
@@ -65,10 +67,11 @@ class Model:
     gravity: Components = (0.0, -9.81)
     parameters: Mapping[str, float] = field(default_factory=dict)
     ground: Ground = field(default_factory=Ground)
-    space: Literal["planar", "spatial"] = "planar"
+    space: Space = "planar"
     simulation: Simulation = Simulation()
     about: About = About()
     notes: tuple[str, ...] = ()
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
 
     def with_start(self, q: Mapping[str, float], v: Mapping[str, float]) -> Model:
         """The same mechanism from another start, q and v by the names of coordinates ("crank.phi").

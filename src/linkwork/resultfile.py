@@ -99,7 +99,7 @@ def checksum(motion: Trajectory) -> str:
 def _attributes(motion: Trajectory) -> dict[str, Any]:
     """Numbers and texts of the record as they are, everything else as JSON under NAME_json."""
     attributes: dict[str, Any] = {"linkwork_trajectory": FORMAT, "name": motion.name}
-    for key, value in {**asdict(motion.info), "status": motion.status}.items():
+    for key, value in {**asdict(motion.info), "status": motion.status, "scene": motion.scene}.items():
         # In netCDF an attribute `coordinates` means something else.
         if isinstance(value, str | int | float) and not isinstance(value, bool) and key != "coordinates":
             attributes[key] = value

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -12,15 +13,28 @@ from numpy.typing import NDArray
 
 from linkwork.elements.bodies import PlanarBody, SpatialBody
 from linkwork.elements.drivers import Driver
-from linkwork.elements.joints import AxisPair, Distance, Gear, Rolling
+from linkwork.elements.forces import Bushing
+from linkwork.elements.joints import Distance, Gear, Rolling
 from linkwork.elements.motions import Law, Ramp, SmoothStep, Table
+from linkwork.elements.pairs import AxisPair
+from linkwork.elements.spatial import (
+    ConstantVelocity,
+    RackAndPinion,
+    RevoluteSpherical,
+    Screw,
+    SpatialDistance,
+    SpatialGear,
+    Universal,
+)
 from linkwork.errors import ModelError
 from linkwork.expressions.derivatives import directional
-from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered
+from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import ONE, Expr, cos, symbol
+from linkwork.expressions.switching import crossings, sampled, switch
 from linkwork.model import Model
 
 TIME = symbol("t")
+PARALLEL_TOLERANCE = 1e-9  # sine of the angle between axes that count as parallel
 UNIT_TOLERANCE = 1e-6
 # A radius of gyration this many times the distance of the farthest point is a mix-up of units, not a flywheel.
 FARTHEST_GYRATION = 100.0
@@ -28,7 +42,7 @@ FARTHEST_GYRATION = 100.0
 
 def sound(model: Model) -> Model:
     """The model; ModelError with every fault if there is any."""
-    errors = list(_Checks(model).faults())
+    errors = list(checks_of(model).faults())
     if errors:
         raise ModelError.together(errors)
     return model
@@ -36,7 +50,7 @@ def sound(model: Model) -> Model:
 
 def unusual(model: Model) -> tuple[str, ...]:
     """Notes on what is no fault but seldom meant."""
-    return tuple(dict.fromkeys((*model.notes, *_Checks(model).notes())))
+    return tuple(dict.fromkeys((*model.notes, *checks_of(model).notes())))
 
 
 @dataclass(frozen=True)
@@ -47,8 +61,18 @@ class _Checks:
     def values(self) -> dict[Expr, Any]:
         return {symbol(name): number for name, number in self.model.parameters.items()}
 
+    @cached_property
+    def numbers(self) -> dict[Expr, float]:
+        """The formulas of the bodies, evaluated together."""
+        parts = [x for body in self.model.bodies for x in (body.mass, body.inertia, *body.points.values())]
+        flat = [x for part in parts for x in (part if isinstance(part, tuple) else (part,))]
+        formulas = [x for x in flat if isinstance(x, Expr)]
+        return dict(zip(formulas, map(float, evaluate(formulas, self.values)), strict=True))
+
     def value(self, x: Expr | float) -> float:
-        return float(evaluate([x], self.values)[0]) if isinstance(x, Expr) else float(x)
+        if not isinstance(x, Expr):
+            return float(x)
+        return self.numbers[x] if x in self.numbers else float(evaluate([x], self.values)[0])
 
     def faults(self) -> Iterator[ModelError]:
         for body in self.model.bodies:
@@ -58,11 +82,11 @@ class _Checks:
             if joint.body_i is joint.body_j:
                 message = f"joins body '{joint.body_i.name}' to itself"
                 yield ModelError(message, "same-body", path=path, value=joint.body_i.name)
-            if isinstance(joint, AxisPair) and not any(self.value(x) for x in joint.axis):
-                yield ModelError(
-                    "the axis has length zero", "zero-axis", path=f"{path}.axis", suggestion="write [1, 0]"
-                )
+            yield from self.axes(path, joint)
             yield from self.sizes(path, joint)
+        for force in self.model.forces:
+            if isinstance(force, Bushing):
+                yield from self.matrices(force)
         for driver in self.model.drivers:
             yield from self.motion(driver)
 
@@ -75,27 +99,76 @@ class _Checks:
             if (J := self.value(body.inertia)) < 0:
                 yield ModelError(f"inertia {J:g} kg m^2 is negative", "negative-inertia", path=path, value=J)
             return
-        xx, yy, zz, xy, yz, zx = (self.value(x) for x in body.inertia)
-        principal = np.linalg.eigvalsh([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
-        rounding = 1e-9 * abs(principal).max()
+        principal = np.linalg.eigvalsh([[self.value(x) for x in row] for row in body.J()])
+        rounding = 1e-9 * (abs(principal).max() + max(abs(self.value(x)) for x in body.inertia))
         shown = ", ".join(f"{x:.6g}" for x in principal)
+        about = " about the mass centre" if body.inertia_about is not None else ""
         if principal[0] < -rounding:
-            message = f"principal moments {shown}: one is negative"
+            message = f"principal moments {shown}{about}: {principal[0]:.6g} < 0"
             yield ModelError(message, "negative-inertia", path=path, value=principal.tolist())
         elif principal[0] + principal[1] < principal[2] - rounding:
-            message = f"principal moments {shown}: no mass distribution has one above the sum of the others"
+            message = (
+                f"principal moments {shown}{about}: {principal[0]:.6g} + {principal[1]:.6g} < {principal[2]:.6g},"
+                " but no mass distribution has one above the sum of the others"
+            )
             yield ModelError(message, "inertia-triangle", path=path, value=principal.tolist())
         length = float(np.linalg.norm([self.value(x) for x in body.orientation]))
-        if abs(length - 1) > UNIT_TOLERANCE:
+        if not abs(length - 1) <= UNIT_TOLERANCE:
             message = f"Euler parameters have length {length:.9g}"
             yield ModelError(message, "not-unit", path=f"bodies.{body.name}.orientation", rule="their length is 1")
+
+    def axes(self, path: str, joint: object) -> Iterator[ModelError]:
+        """Axes have a length, and two that span a plane are not parallel."""
+        if not isinstance(joint, AxisPair):
+            return
+        given = {
+            name: np.array([self.value(x) for x in axis])
+            for name in ("axis", "axis_j", "zero", "zero_j")
+            if (axis := getattr(joint, name, None)) is not None
+        }
+        hint = "write [1, 0]" if self.model.space == "planar" else "write [0, 0, 1]"
+        for name, axis in given.items():
+            if not axis.any():
+                message = "the direction has length zero" if name.startswith("zero") else "the axis has length zero"
+                yield ModelError(message, "zero-axis", path=f"{path}.{name}", suggestion=hint)
+        for name, other in (("zero", "axis"), ("zero_j", "axis_j")):
+            if name in given and other in given and _are_parallel(given[name], given[other]):
+                message = f"'{name}' is parallel to '{other}', so the joint has no second direction"
+                yield ModelError(message, "parallel-axes", path=f"{path}.{name}")
+        if isinstance(joint, Universal | ConstantVelocity) and "axis_j" in given:
+            i, j = (
+                np.array([self.value(x) for x in frame.direction(tuple(a / np.linalg.norm(a)))]) if a.any() else a
+                for frame, a in zip(joint.starts(), (given["axis"], given["axis_j"]), strict=True)
+            )
+            if isinstance(joint, Universal) and _are_parallel(i, j):
+                message = "the arms of the cross are parallel where the bodies start"
+                rule = "they are perpendicular"
+                yield ModelError(message, "parallel-axes", path=f"{path}.axis_j", rule=rule)
+            elif isinstance(joint, ConstantVelocity) and _are_parallel(i, j) and i @ j < 0:
+                message = "the shafts point against each other where the bodies start"
+                yield ModelError(message, "parallel-axes", path=f"{path}.axis_j", rule="they may bend, not fold")
+
+    def matrices(self, bushing: Bushing) -> Iterator[ModelError]:
+        """Stiffness and damping of a bushing are symmetric and have no negative eigenvalue."""
+        for name in ("stiffness", "damping"):
+            matrix = np.array([[self.value(x) for x in row] for row in getattr(bushing, name)])
+            path = f"forces.{bushing.name}.{name}"
+            if matrix.shape != (6, 6):
+                yield ModelError(f"{matrix.shape} where 6 x 6 should be", "wrong-shape", path=path)
+            elif not np.allclose(matrix, matrix.T, rtol=0.0, atol=1e-9 * abs(matrix).max()):
+                k, n = np.unravel_index(np.argmax(abs(matrix - matrix.T)), (6, 6))
+                message = f"entries ({k + 1}, {n + 1}) and ({n + 1}, {k + 1}) are {matrix[k, n]:g} and {matrix[n, k]:g}"
+                yield ModelError(message, "not-symmetric", path=path, rule="the matrix is symmetric")
+            elif (least := np.linalg.eigvalsh(matrix)[0]) < -1e-9 * abs(matrix).max():
+                message = f"eigenvalue {least:.6g} is negative"
+                yield ModelError(message, "negative-stiffness", path=path, rule="the matrix has none below zero")
 
     def sizes(self, path: str, joint: object) -> Iterator[ModelError]:
         """Lengths and radii are positive."""
         sizes: dict[str, Expr | float] = {}
-        if isinstance(joint, Distance):
+        if isinstance(joint, Distance | SpatialDistance | RevoluteSpherical):
             sizes = {"length": joint.rod_length}
-        elif isinstance(joint, Rolling):
+        elif isinstance(joint, Rolling | RackAndPinion | SpatialGear):
             sizes = {"radius": joint.radius}
         elif isinstance(joint, Gear):
             sizes = {"radius_i": joint.radius_i, "radius_j": joint.radius_j}
@@ -103,6 +176,14 @@ class _Checks:
             if not (metres := self.value(size)) > 0:
                 message = f"{metres:g} m is not a {name.split('_')[0]}"
                 yield ModelError(message, "not-positive", path=f"{path}.{name}", value=metres, rule="it is above zero")
+
+        if isinstance(joint, Screw) and not self.value(joint.pitch):
+            yield ModelError("a thread without pitch does not move", "zero-pitch", path=f"{path}.pitch")
+        if isinstance(joint, SpatialGear):
+            for name in ("teeth_i", "teeth_j"):
+                if (teeth := self.value(getattr(joint, name))) < 1 or teeth != round(teeth):
+                    message = f"{teeth:g} is no number of teeth"
+                    yield ModelError(message, "bad-teeth", path=f"{path}.{name}", value=teeth, rule="1, 2, 3 ..")
 
     def motion(self, driver: Driver) -> Iterator[ModelError]:
         """Drivers have finite values and finite accelerations."""
@@ -122,20 +203,21 @@ class _Checks:
     def notes(self) -> Iterator[str]:
         for body in self.model.bodies:
             mass = self.value(body.mass)
-            moments = [self.value(x) for x in (body.inertia if isinstance(body, SpatialBody) else (body.inertia,))][:3]
+            own = [row[k] for k, row in enumerate(body.J())] if isinstance(body, SpatialBody) else (body.inertia,)
+            moments = [self.value(x) for x in own]
             if mass == 0 or 0 in moments:
                 what = "mass" if mass == 0 else "inertia"
-                yield f"body '{body.name}' has no {what}: only formulations for singular M accept it [zero-mass]"
+                yield f"body '{body.name}' has no {what}: formulations that need a regular M refuse it [zero-mass]"
                 continue
-            radius = float(np.sqrt(max(moments) / mass))
-            reach = max((float(np.hypot.reduce([self.value(x) for x in s])) for s in body.points.values()), default=0.0)
+            radius = math.sqrt(max(moments) / mass)
+            reach = max((math.hypot(*(self.value(x) for x in s)) for s in body.points.values()), default=0.0)
             if reach and radius > FARTHEST_GYRATION * reach:
                 yield (
                     f"body '{body.name}' has a radius of gyration of {radius:.3g} m, its farthest point is at"
                     f" {reach:.3g} m; are the units right? [inertia-scale]"
                 )
         for joint in self.model.joints:
-            if isinstance(joint, Gear) and joint.carrier.name in (joint.body_i.name, joint.body_j.name):
+            if isinstance(joint, Gear | SpatialGear) and joint.carrier.name in (joint.body_i.name, joint.body_j.name):
                 yield (
                     f"'{joint.carrier.name}' is a gear of '{joint.name}' and its carrier, so the other cannot turn;"
                     " the carrier is the body that holds the centres of both [own-carrier]"
@@ -161,6 +243,9 @@ class _Checks:
         return [body.name for body in self.model.bodies if body.name not in reached]
 
 
+checks_of = lru_cache(maxsize=8)(_Checks)  # faults and notes of a model ask for the same numbers
+
+
 @lru_cache(maxsize=256)  # a run with other values often has the same laws
 def law_faults(law: Expr, given: tuple[tuple[Expr, float], ...], t_end: float) -> list[tuple[str, str, str, str]]:
     """Message, code, rule and suggestion where the value or speed of a law jumps, or something is not finite.
@@ -168,24 +253,20 @@ def law_faults(law: Expr, given: tuple[tuple[Expr, float], ...], t_end: float) -
     Value and speed are to be continuous wherever an operation switches or divides, and the acceleration finite.
     """
 
-    def at(f: Expr, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        with np.errstate(all="ignore"):
-            result = evaluate([f], {**dict(given), TIME: t}, numpy_arithmetic())[0]
-        return np.broadcast_to(np.asarray(result, dtype=float), t.shape)
-
     switches = [g for node in ordered([law]) if (g := _switch(node)) is not None]
     t = np.linspace(0, t_end, 4001)
-    times = [time for g in switches for time in _crossings(partial(at, g), t)]
+    times = [time for g in switches for time in crossings(sampled(g, TIME, dict(given)), t)]
     speed = directional([law], {TIME: ONE})[0]
     for what, f in (("value", law), ("speed", speed), ("acceleration", directional([speed], {TIME: ONE})[0])):
-        values = at(f, t)
+        at = sampled(f, TIME, dict(given))
+        values = at(t)
         if not np.isfinite(values).all():
             first = t[~np.isfinite(values)][0]
             return [(f"the {what} is not finite at t = {first:.6g}", "motion-not-finite", "", "")]
-        # Across a jump the difference is not the mean of the differences before and after; elsewhere it is.
-        near = np.array([-3.0, -1.0, 1.0, 3.0]) * 1e-9 * t_end
-        around = at(f, np.add.outer(np.array(times), near)) if what != "acceleration" else np.empty((0, 4))
-        for time, (before, jump, after) in zip(times, np.diff(around), strict=False):
+        for time in times if what != "acceleration" else ():
+            # Across a jump the difference is not the mean of the differences before and after; elsewhere it is.
+            h = 1e-9 * t_end
+            before, jump, after = np.diff(at(time + h * np.array([-3.0, -1.0, 1.0, 3.0])))
             if not np.isfinite(jump):
                 return [(f"the {what} is not finite at t = {time:.6g}", "motion-not-finite", "", "")]
             if abs(jump - 0.5 * (before + after)) > 1e-8 * (np.ptp(values) + abs(values[0])):
@@ -214,26 +295,15 @@ def _table_faults(table: Table, path: str, t_end: float) -> Iterator[ModelError]
         yield ModelError(message, "motion-not-finite", path=path, suggestion="check times and values")
 
 
+def _are_parallel(a: NDArray[np.float64], b: NDArray[np.float64]) -> bool:
+    across = np.linalg.norm(np.cross(a, b))
+    return bool(a.any() and b.any() and across <= PARALLEL_TOLERANCE * np.linalg.norm(a) * np.linalg.norm(b))
+
+
 def _switch(node: Expr) -> Expr | None:
-    """The expression at whose zeros an operation may jump or bend."""
-    if node.op in ("lt", "le", "min", "max"):
-        return node.args[0] - node.args[1]
-    if node.op in ("sign", "abs", "atan2"):
-        return node.args[0]
+    """The expression at whose zeros an operation may jump or bend, poles and turning points of roots included."""
     if node.op == "div":
         return node.args[1]
     if node.op in ("asin", "acos", "sqrt", "pow"):  # where the argument turns back, as in asin(sin(t))
         return directional([node.args[0]], {TIME: ONE})[0]
-    return cos(node.args[0]) if node.op == "tan" else None
-
-
-def _crossings(g: Callable[[NDArray[np.float64]], NDArray[np.float64]], t: NDArray[np.float64]) -> list[float]:
-    """Times within the grid at which g changes sign, by bisection of all of them at once."""
-    signs = np.sign(g(t))
-    k = np.flatnonzero(signs[:-1] != signs[1:])[:1000]
-    a, b, left = t[k], t[k + 1], signs[k]
-    for _ in range(60 if len(k) else 0):
-        middle = 0.5 * (a + b)
-        stays = np.sign(g(middle)) == left
-        a, b = np.where(stays, middle, a), np.where(stays, b, middle)
-    return [float(time) for time in b if 0 < time < t[-1]]
+    return cos(node.args[0]) if node.op == "tan" else switch(node)

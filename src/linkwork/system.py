@@ -28,7 +28,7 @@ from linkwork.dense.rank import RANK_TOLERANCE
 from linkwork.equations.equations import ALPHA, BETA, TIME, Equations
 from linkwork.equations.place import Code, Place, local_programs
 from linkwork.expressions.evaluation import substitute
-from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
+from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, symbol
 from linkwork.native.kernels import Pointer, integer, offset
 from linkwork.native.lowering import Again, NativeFunction, Program, compile_programs
 from linkwork.sequences.hoisting import parameter_frontier
@@ -37,6 +37,12 @@ from linkwork.sequences.ldl import Factor, factorize
 Array = NDArray[np.float64]
 
 EPS = 3e-11  # eps of a row, relative to its diagonal entry of Psi_q M^-1 Psi_q^T at the start
+# The same where rows depend on others only on the constraints (see Place): off them, as at the inner states of a step,
+# their smallest singular value is not zero, and its square must stay well below eps.
+EPS_FRAGILE = 1e-6
+SOFT = (
+    1e-6  # of the mean inertia of its kind, added to every velocity where M is singular; repetition removes its trace
+)
 LEAST_ROW = 1e-3  # of the largest diagonal entry: a row that vanishes at the start is not left out later
 WORK = (symbol("work dissipated"), symbol("work supplied"))  # carried along as two more unknowns of the integration
 Form = Literal["augmented", "ggl", "terms", "position"]
@@ -121,6 +127,7 @@ class System:
     align         what close returns -> (t, q, v changed): the same for Psi_dot = 0, with that factor
     chart         (t, q) -> factor of Psi_q W^-1 Psi_q^T, and Psi_q, for corrections at other positions nearby:
     shift, push   (chart, q, Psi) -> q moved by dx = -W^-1 Psi_q^T (..)^-1 Psi, (chart, v, Psi_dot) -> v changed alike
+    switches      (t, q, v) -> functions at whose zeros forces or drivers switch; only if there are any
     report        (t, q, v, a, lam) -> kinetic and potential energy and the named outputs
     refine, watch, power    of driven mechanisms, see motion/driven.py
     start         parameters -> q and v as the model states them
@@ -171,6 +178,7 @@ class System:
         beta: float = 0.0,
         mobility: Sequence[float] | None = None,
         given: Mapping[str, float] = MappingProxyType({}),
+        eps: float = EPS,
     ) -> Array:
         """The header, the scales, and everything that depends on parameters alone, already computed.
 
@@ -187,7 +195,7 @@ class System:
         head = Header(**{**sizes, **addresses, **given})  # type: ignore[arg-type]
         scale = np.concatenate([place.q_scale, place.v_scale, place.row_scale])
         free = np.ones(self.n_v) if mobility is None else np.array(mobility)
-        return self._p(head, EPS * self._row_size(place), free, alpha, beta, 1.0 / scale)
+        return self._p(head, eps * self._row_size(place), free, alpha, beta, 1.0 / scale)
 
     def _p(
         self,
@@ -223,12 +231,12 @@ def _times(lower: Mapping[tuple[int, int], Expr], x: Sequence[Expr]) -> list[Exp
     return product
 
 
-def repetitions(smallest: float) -> int:
+def repetitions(smallest: float, eps: float = EPS) -> int:
     """How often to repeat, beside the first time, until eps leaves no trace.
 
     `smallest` is the least singular value of Psi_q M^-1/2, scaled.
     """
-    ratio = EPS / max(smallest * smallest, 10 * EPS)
+    ratio = eps / max(smallest * smallest, 10 * eps)
     return max(0, ceil(log(2.0**-52) / log(ratio)) - 2)
 
 
@@ -278,6 +286,17 @@ def _metric(e: Equations, regular: bool) -> Mapping[tuple[int, int], Expr]:
     return e.M if regular else {(i, i): ONE for i in range(len(e.v))}
 
 
+def _softened(e: Equations) -> dict[tuple[int, int], Expr]:
+    """M with a little more on its diagonal, so that every motion has inertia."""
+    softened = dict(e.M)
+    for turning in (False, True):
+        columns = [k for k, turns in enumerate(e.turning) if bool(turns) == turning]
+        own = [e.M[k, k] for k in columns if (k, k) in e.M]
+        added = SOFT * sum(own, ZERO) / max(len(own), 1) if own else as_expr(SOFT)
+        softened |= {(k, k): e.M.get((k, k), ZERO) + added for k in columns}
+    return softened
+
+
 def compile_system(
     equations: Equations,
     form: Form = "augmented",
@@ -297,11 +316,13 @@ def compile_system(
     """
     e = equations
     n, m, eps = len(e.v), len(e.Psi), _eps(e)
-    lower = {(i, j): entry for (i, j), entry in _metric(e, regular).items() if i >= j}
-    lower |= {(n + i, j): entry for (i, j), entry in e.Psi_q.items()}
-    exact = dict(lower)
-    lower |= {(n + i, n + i): -eps[i] for i in range(m)}
-    factor = factorize(n + m, lower, after=range(n, n + m))
+
+    def bordered(metric: Mapping[tuple[int, int], Expr]) -> dict[tuple[int, int], Expr]:
+        lower = {(i, j): entry for (i, j), entry in metric.items() if i >= j}
+        return lower | {(n + i, j): entry for (i, j), entry in e.Psi_q.items()}
+
+    regularized = {(n + i, n + i): -eps[i] for i in range(m)}
+    factor = factorize(n + m, bordered(_metric(e, regular)) | regularized, after=range(n, n + m))
 
     # The least changes in the mass metric that close the gaps, dx and dv with right sides (0, -Psi) and (0, -Psi_dot).
     dx = factor.solve([ZERO] * n + [-gap for gap in e.Psi])[:n]
@@ -326,11 +347,13 @@ def compile_system(
             Program("rates", (TIME, *e.q, *e.v, *e.a, *e.lam), [*e.qd, *powers]),
         ]
     elif form != "position":
-        right = [*e.Q, *e.gamma]
+        right, exact, solver = [*e.Q, *e.gamma], bordered(e.M), factor
+        if not regular:
+            solver = factorize(n + m, bordered(_softened(e)) | regularized, after=range(n, n + m))
 
         def improve(x: Sequence[Expr]) -> list[Expr]:
             rest = [b - Kx for b, Kx in zip(right, _times(exact, x), strict=True)]
-            return [old + new for old, new in zip(x, factor.solve(rest), strict=True)]
+            return [old + new for old, new in zip(x, solver.solve(rest), strict=True)]
 
         def rates(x: Sequence[Expr]) -> list[Expr]:
             """(a, work rates, lam) of a solution (a, lam)."""
@@ -340,11 +363,13 @@ def compile_system(
         if form == "ggl":
             onto = factor.solve([ZERO] * n + [-gap for gap in e.Psi_dot])[:n]
             qd = substitute(e.qd, {v: v + d for v, d in zip(e.v, onto, strict=True)})
-        outputs = [*qd, *rates(improve(factor.solve(right)))]
+        outputs = [*qd, *rates(improve(solver.solve(right)))]
         first, n_y = len(e.q), len(e.q) + n + len(WORK)
         solution = dict(zip((*range(first, first + n), *range(n_y, n_y + m)), (*e.a, *e.lam), strict=True))
         again = Again(REPETITIONS, solution, dict(enumerate(rates(improve([*e.a, *e.lam])), start=first)))
         programs.append(Program("dynamics", (TIME, *e.q, *e.v, *WORK), outputs, "derivative", n_y, again))
+    if e.switches:
+        programs.append(Program("switches", (TIME, *e.q, *e.v), e.switches))
     if charts:
         programs += _charts(e)
     if more is not None:

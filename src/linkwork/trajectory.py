@@ -31,6 +31,8 @@ from numpy.typing import NDArray
 
 from linkwork.elements.kinds import Columns
 from linkwork.errors import check_choice
+from linkwork.model import Model
+from linkwork.scene import scene
 
 if TYPE_CHECKING:
     import xarray
@@ -84,9 +86,8 @@ class Run:
     wall_s: float = 0.0
     dof: int = 0
     redundant: int = 0
-    integration_s: float = 0.0  # in the compiled loop
+    integration_s: float = 0.0  # in compiled code: the time loop, or the path of a driven mechanism
     evaluation_s: float = 0.0  # of one evaluation, in the mean over the states of the motion
-    cpu_s: float = 0.0
     constraint_error_position: float = math.nan
     constraint_error_velocity: float = math.nan
     status: str = "unmeasured"
@@ -95,6 +96,7 @@ class Run:
     singular_positions: tuple[SingularPosition, ...] = ()
     parameters: Mapping[str, float] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
+    scene: Mapping[str, Any] = field(default_factory=dict)  # of a result from a file, see `Trajectory.scene`
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Run:
@@ -123,6 +125,7 @@ class Trajectory:
     error_position: Array
     error_velocity: Array
     info: Run
+    model: Model | None = None  # of a result that was computed here
 
     def __post_init__(self) -> None:
         n = len(self.t)
@@ -160,6 +163,11 @@ class Trajectory:
     @property
     def rows(self) -> tuple[str, ...]:
         return self.tables["lam"].columns.labels
+
+    @cached_property
+    def scene(self) -> Mapping[str, Any]:
+        """What a drawing must know of the mechanism: made when it is asked for, and kept in files."""
+        return scene(self.model).as_dict() if self.model is not None else self.info.scene
 
     def columns(self, kind: str) -> dict[str, Array]:
         """The columns of one kind by their labels."""
@@ -234,7 +242,7 @@ class Trajectory:
     def summary(self) -> dict[str, Any]:
         """Settings, counts, final state and errors, as `linkwork run --json` prints them."""
         account = asdict(self.info)
-        for key in ("constraint_error_position", "constraint_error_velocity"):
+        for key in ("constraint_error_position", "constraint_error_velocity", "scene"):
             del account[key]
         energy = self.energy["kinetic"] + self.energy["potential"]
         any_rows = len(self.t) > 0
@@ -268,6 +276,18 @@ class Trajectory:
 
         return figure(self, names, against)
 
+    def animate(self, path: str | Path, speed: float | None = None) -> None:
+        """Write the moving mechanism: an .html page to play and measure, or a film, .gif or .mp4.
+
+        `speed` is seconds of motion per second of film.
+        """
+        from linkwork.view import page, picture
+
+        if Path(path).suffix.lower() == ".html":
+            page.write([self], path)
+        else:
+            picture.write_film(self, path, speed)
+
     def save(self, path: str | Path) -> None:
         """Write a netCDF-4 (.nc) or CSV (.csv) file, whole or not at all; an old file is replaced."""
         from linkwork.resultfile import save
@@ -288,13 +308,15 @@ class Trajectory:
     def _repr_html_(self) -> str:
         from html import escape
 
+        from linkwork.view.page import built, frame
         from linkwork.view.report import summary_lines
 
         rows = (
             f"<tr><th style='text-align:left'>{escape(what)}</th><td style='text-align:left'>{escape(value)}</td></tr>"
             for what, value in summary_lines(self)
         )
-        return f"<table>{''.join(rows)}</table>"
+        moving = frame(self) if built() and self.scene and len(self.t) else ""
+        return f"{moving}<table>{''.join(rows)}</table>"
 
 
 def _fixed(name: str, values: Array, shape: tuple[int, ...]) -> Array:

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.expressions.evaluation import Arithmetic, evaluate
+from linkwork.expressions.evaluation import RING, Arithmetic, evaluate
 from linkwork.expressions.graph import FUNCTIONS, Expr
 
 Array = NDArray[np.float64]
@@ -127,11 +127,7 @@ def arithmetic() -> Arithmetic:
     table: dict[str, Callable[..., Any]] = dict.fromkeys((*FUNCTIONS, "pow", "atan2", "le", "spline"), _refuse)
     table |= {name: _monotone(getattr(math, name)) for name in MONOTONE}
     return table | {
-        "add": Interval.__add__,
-        "sub": Interval.__sub__,
-        "mul": Interval.__mul__,
-        "div": Interval.__truediv__,
-        "neg": Interval.__neg__,
+        **RING,
         "sin": _wave(math.sin),
         "cos": _wave(math.cos),
         "sqrt": _root,

@@ -35,20 +35,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.assembly.laurent import (
-    MIRROR,
-    PLACE,
-    TURN,
-    WHOLE,
-    Angle,
-    Monomial,
-    NotPolynomialError,
-    Poly,
-    Root,
-    arithmetic,
-    as_poly,
-    monomial,
-)
+from linkwork.assembly import laurent
+from linkwork.assembly.laurent import MIRROR, PLACE, TURN, Angle, Monomial, NotPolynomialError, Poly, Root, monomial
 from linkwork.errors import ModelError
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr
@@ -94,7 +82,7 @@ def form_closure(
 
     `values` are those of parameters and time, `coordinates` the symbols x, y, phi of every body.
     """
-    table = arithmetic()
+    table = laurent.arithmetic()
     symbols: dict[Expr, Any] = dict(values)
     for body, (x, y, phi) in coordinates.items():
         z, c = monomial((PLACE, body)), monomial((MIRROR, body))
@@ -108,7 +96,7 @@ def form_closure(
         poly = row.polynomial() if isinstance(row, Root) else row
         if isinstance(poly, Angle):
             continue
-        poly = as_poly(poly)
+        poly = laurent.as_poly(poly)
         if not all(cmath.isfinite(c) for c in poly.terms.values()):
             raise ModelError(f"the closure of '{group}' has no finite value", "closure-not-finite")
         by_group.setdefault(group, []).append(poly)
@@ -155,7 +143,7 @@ def _solve_angles(rows: Iterable[Angle]) -> tuple[bool, dict[str, Angle]]:
             continue
         for body, m in row.multiples.items():
             rest = Angle({b: -k / m for b, k in row.multiples.items() if b != body}, -row.constant / m)
-            if all(abs(k - round(k)) <= WHOLE for k in rest.multiples.values()):
+            if all(abs(k - round(k)) <= laurent.WHOLE for k in rest.multiples.values()):
                 break
         else:
             raise NotPolynomialError("a gear ratio that is not whole")

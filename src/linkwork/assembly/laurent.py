@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import cmath
 import math
-import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
 
-from linkwork.expressions.evaluation import Arithmetic, float_arithmetic
+from linkwork.expressions.evaluation import RING, Arithmetic, float_arithmetic
 
 # (kind, body). In a polynomial the power -1 of a turn stands for its inverse; where unknowns are listed or have values,
 # the inverse is a variable of its own, BACK.
@@ -216,11 +215,7 @@ def arithmetic() -> Arithmetic:
     """Numbers as they are; polynomials, angles and roots as far as the row stays polynomial."""
     floats = float_arithmetic()
     known: dict[str, Callable[..., Any]] = {
-        "add": operator.add,
-        "sub": operator.sub,
-        "mul": operator.mul,
-        "div": operator.truediv,
-        "neg": operator.neg,
+        **RING,
         "cos": lambda x: x.cos() if isinstance(x, Angle) else _refuse("a cosine of a coordinate"),
         "sin": lambda x: x.sin() if isinstance(x, Angle) else _refuse("a sine of a coordinate"),
         "sqrt": lambda x: Root(x) if isinstance(x, Poly) else _refuse("a root of an angle"),

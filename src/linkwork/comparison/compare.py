@@ -32,7 +32,7 @@ Moved = Callable[[float, float], None]  # the same of one run: fraction, time
 class Row:
     """How one formulation fared; without a finished motion there is only the reason.
 
-    cpu_s           CPU time of the integration, s; building and compiling the equations is not part of it
+    integration_s   time of the integration in compiled code, s; building and compiling the equations is not part of it
     formulation_s   of that, the evaluations of the right-hand side: their number times the measured cost of one at the
                     states of the motion
     position_error  largest |Psi| over steps and report times, m or rad; velocity_error the same of Psi_dot
@@ -42,7 +42,7 @@ class Row:
 
     formulation: str
     status: str  # "ok", or the reason of failure
-    cpu_s: float | None = None
+    integration_s: float | None = None
     formulation_s: float | None = None
     evaluations: int | None = None
     steps: int | None = None
@@ -93,6 +93,7 @@ def compare(
     t_end: float | None = None,
     rtol: float | None = None,
     atol: float | None = None,
+    max_step: float | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Run a mechanism by every formulation (or those named) and measure cost and accuracy of each.
@@ -116,7 +117,7 @@ def compare(
     try:
         truth, reference = _reference(mechanism, lambda k: _share(progress, k, runs, "reference"))
         rows = tuple(
-            _row(mechanism, name, integrator, stabilization, truth, _share(progress, k, runs, name))
+            _row(mechanism, name, integrator, stabilization, max_step, truth, _share(progress, k, runs, name))
             for k, name in enumerate(names, start=2)
         )
     except Interrupted as stop:  # a part of one motion, which comes with it, is no result here
@@ -154,28 +155,34 @@ def _row(
     name: str,
     integrator: str,
     stabilization: Stabilization,
+    max_step: float | None,
     truth: Trajectory | None,
     moved: Moved,
 ) -> Row:
     def run(progress: Moved | None) -> Trajectory:
         return simulate(
-            mechanism, formulation=name, integrator=integrator, stabilization=stabilization, progress=progress
+            mechanism,
+            formulation=name,
+            integrator=integrator,
+            stabilization=stabilization,
+            max_step=max_step,
+            progress=progress,
         )
 
     try:
         motion = run(moved)
-        times = [(motion.info.cpu_s, motion.info.evaluation_s)]
+        times = [(motion.info.integration_s, motion.info.evaluation_s)]
         while len(times) < REPETITIONS and times[0][0] < SHORT:
             again = run(None).info
-            times.append((again.cpu_s, again.evaluation_s))
+            times.append((again.integration_s, again.evaluation_s))
     except (ModelError, NumericalStop, UsageError) as error:
         return Row(name, str(error))
-    cpu_s, evaluation_s = (min(column) for column in zip(*times, strict=True))
+    integration_s, evaluation_s = (min(column) for column in zip(*times, strict=True))
     info = motion.info
     return Row(
         formulation=name,
         status="ok",
-        cpu_s=cpu_s,
+        integration_s=integration_s,
         formulation_s=info.evaluations * evaluation_s,
         evaluations=info.evaluations,
         steps=info.steps,

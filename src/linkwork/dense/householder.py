@@ -8,7 +8,7 @@ from typing import NamedTuple
 from linkwork.dense.cholesky import SINGULAR
 from linkwork.dense.trapezoid import Trapezoid
 from linkwork.dense.vectors import add, copy, dot, fill, sort_descending, swap
-from linkwork.native.kernels import Pointer, offset, take
+from linkwork.native.kernels import Pointer, offset, split
 
 LOST = 1e-8  # the root of rounding: a difference of squares this much smaller than they were has few digits left
 
@@ -24,9 +24,7 @@ class Reflections(NamedTuple):
 
 
 def take_reflections(w: Pointer, rows: int, count: int, width: int) -> Reflections:
-    v, w = take(w, count * width)
-    tau, w = take(w, count)
-    return Reflections(rows, width, v, tau, w)
+    return Reflections(rows, width, *split(w, (count * width, count)))
 
 
 def make_reflection(x: Pointer, start: int, norm: float) -> float:

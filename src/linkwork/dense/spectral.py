@@ -9,7 +9,7 @@ from linkwork.dense.columns import add_columns, add_two_columns, rotate
 from linkwork.dense.householder import Reflections, make_reflection, reflect, take_reflections
 from linkwork.dense.products import transpose
 from linkwork.dense.vectors import EPSILON, add, copy, dot, fill, sort_descending
-from linkwork.native.kernels import Pointer, offset, take
+from linkwork.native.kernels import Pointer, offset, split
 
 SWEEPS = 40  # some five are usual
 ORTHOGONAL = 1e-14  # the cosine of two rows that count as orthogonal: rounding of a scalar product
@@ -20,21 +20,17 @@ class Spectral(NamedTuple):
 
     n: int
     width: int
+    reflections: Reflections
     A: Pointer  # overwritten
     K: Pointer
     values: Pointer
     beside: Pointer  # the values beside the diagonal of the tridiagonal form
-    reflections: Reflections
     rest: Pointer
 
 
 def take_spectral(w: Pointer, n: int, width: int) -> Spectral:
-    A, w = take(w, width * width)
-    K, w = take(w, width * width)
-    values, w = take(w, width)
-    beside, w = take(w, width)
     reflections = take_reflections(w, n, width, width)
-    return Spectral(n, width, A, K, values, beside, reflections, reflections.rest)
+    return Spectral(n, width, reflections, *split(reflections.rest, (width * width, width * width, width, width)))
 
 
 def diagonalize(S: Spectral) -> bool:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from linkwork.dense.triangular import solve_lower, solve_lower_transposed
 from linkwork.dense.vectors import add, clear, copy, permute, permute_back
-from linkwork.native.kernels import Pointer, offset, take
+from linkwork.native.kernels import Pointer, offset, split
 
 
 class Trapezoid(NamedTuple):
@@ -30,13 +30,7 @@ class Trapezoid(NamedTuple):
 
 
 def take_trapezoid(w: Pointer, columns: int, width: int) -> Trapezoid:
-    R, w = take(w, width * width)
-    L, w = take(w, width * width)
-    tau, w = take(w, width)
-    pivots, w = take(w, width)
-    left, w = take(w, width)
-    scratch, w = take(w, width)
-    return Trapezoid(columns, width, R, L, tau, pivots, left, scratch, w)
+    return Trapezoid(columns, width, *split(w, (width * width, width * width, width, width, width, width)))
 
 
 def complete(T: Trapezoid, rank: int) -> None:

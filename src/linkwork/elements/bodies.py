@@ -27,6 +27,12 @@ def _shifts(body: str, axes: str) -> Iterator[Velocity]:
     return (Velocity(body, axis, "length", f"v{axis}", f"a{axis}") for axis in axes)
 
 
+def _plain(vector: Vector) -> tuple[Scalar, Scalar, Scalar]:
+    """The components, as numbers where they are."""
+    x, y, z = (component.number if component.is_constant else component for component in vector)
+    return x, y, z
+
+
 @dataclass(frozen=True, eq=False)
 class Ground:
     """What does not move; its frame is the frame of the model."""
@@ -73,6 +79,10 @@ class PlanarBody:
     def frame(self, q: Sequence[Expr], v: Sequence[Expr]) -> PlanarFrame:
         return PlanarFrame(Vector(q[:2]), q[2], Vector(v[:2]), v[2])
 
+    def start_frame(self) -> PlanarFrame:
+        """Where the start values put the body, at rest."""
+        return self.frame([as_expr(x) for x in self.start_q], [ZERO] * 3)
+
     def qd(self, q: Sequence[Expr], v: Sequence[Expr]) -> list[Expr]:
         return list(v)
 
@@ -93,11 +103,13 @@ class PlanarBody:
 
 @dataclass(frozen=True, eq=False)
 class SpatialBody:
-    """A body in space, q = (r, e) with Euler parameters e, v = (r_dot, omega) with omega in the body frame.
+    """A body in space, q = (r, e) of its mass centre, v = (r_dot, omega): Euler parameters e, omega in the body frame.
 
     r_dot = v_r,    e_dot = E^T omega / 2,    M = diag(m, m, m, J) constant,    gyroscopic force -omega x J omega
                                                                          [haug1989, chapters 9 and 11]
-    J is given by its six entries (xx, yy, zz, xy, yz, zx) as matrix elements about the mass centre.
+    `position` and `velocity` are those of the origin of the body frame, in which points and `mass_centre` are given.
+    J is given by its six entries (xx, yy, zz, xy, yz, zx) as matrix elements about the mass centre, or about the point
+    `inertia_about` of the body frame:    J = J_P - m (d . d I - d d^T),    d = mass centre - P
     """
 
     name: str
@@ -109,6 +121,8 @@ class SpatialBody:
     angular_velocity: tuple[Scalar, Scalar, Scalar] = (0.0, 0.0, 0.0)
     points: Mapping[str, Components] = field(default_factory=dict)
     directions: Mapping[str, Components] = field(default_factory=dict)
+    mass_centre: tuple[Scalar, Scalar, Scalar] = (0.0, 0.0, 0.0)
+    inertia_about: tuple[Scalar, Scalar, Scalar] | None = None
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
@@ -119,23 +133,37 @@ class SpatialBody:
         turns = (Velocity(self.name, f"w{axis}", "angle", f"w{axis}", f"alpha{axis}") for axis in "xyz")
         return (*_shifts(self.name, "xyz"), *turns)
 
+    def _turned(self) -> SpatialFrame:
+        """The body frame as it is turned at the start, about the origin of the ground."""
+        still = Vector((0.0, 0.0, 0.0))
+        return SpatialFrame(still, Vector(self.orientation), still, Vector(self.angular_velocity))
+
     @property
     def start_q(self) -> Components:
-        return (*self.position, *self.orientation)
+        r = Vector(self.position) + self._turned().point(self.mass_centre)
+        return (*r, *self.orientation)
 
     @property
     def start_v(self) -> Components:
-        return (*self.velocity, *self.angular_velocity)
+        r_dot = Vector(self.velocity) + self._turned().point_velocity(self.mass_centre)
+        return (*r_dot, *self.angular_velocity)
 
     def from_start(self, q: Sequence[float], v: Sequence[float]) -> SpatialBody:
-        """The same body from another start."""
+        """The same body from another start; q and v are those of its mass centre."""
         r, e = (q[0], q[1], q[2]), (q[3], q[4], q[5], q[6])
+        r_dot, omega = (v[0], v[1], v[2]), (v[3], v[4], v[5])
+        turned = replace(self, orientation=e, angular_velocity=omega)._turned()
+        position = Vector(r) - turned.point(self.mass_centre)
+        velocity = Vector(r_dot) - turned.point_velocity(self.mass_centre)
         return replace(
-            self, position=r, orientation=e, velocity=(v[0], v[1], v[2]), angular_velocity=(v[3], v[4], v[5])
+            self, position=_plain(position), orientation=e, velocity=_plain(velocity), angular_velocity=omega
         )
 
     def frame(self, q: Sequence[Expr], v: Sequence[Expr]) -> SpatialFrame:
-        return SpatialFrame(Vector(q[:3]), Vector(q[3:]), Vector(v[:3]), Vector(v[3:]))
+        return SpatialFrame(Vector(q[:3]), Vector(q[3:]), Vector(v[:3]), Vector(v[3:]), Vector(self.mass_centre))
+
+    def start_frame(self) -> SpatialFrame:
+        return self.frame([as_expr(x) for x in self.start_q], [ZERO] * 6)
 
     def qd(self, q: Sequence[Expr], v: Sequence[Expr]) -> list[Expr]:
         e0, e1, e2, e3 = q[3:]
@@ -155,8 +183,15 @@ class SpatialBody:
         return [*r, *(e / norm(e))]
 
     def J(self) -> tuple[Vector, Vector, Vector]:
+        """The inertia about the mass centre by its rows."""
         xx, yy, zz, xy, yz, zx = self.inertia
-        return Vector((xx, xy, zx)), Vector((xy, yy, yz)), Vector((zx, yz, zz))
+        rows = Vector((xx, xy, zx)), Vector((xy, yy, yz)), Vector((zx, yz, zz))
+        if self.inertia_about is None:
+            return rows
+        d = Vector(self.mass_centre) - Vector(self.inertia_about)
+        whole = [Vector(d.dot(d) if k == n else ZERO for k in range(3)) for n in range(3)]
+        x, y, z = (row - self.mass * (own - d[n] * d) for n, (row, own) in enumerate(zip(rows, whole, strict=True)))
+        return x, y, z
 
     def M(self) -> Matrix:
         m = as_expr(self.mass)

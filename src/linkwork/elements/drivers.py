@@ -6,11 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.elements.bodies import Body
+from linkwork.elements.frames import SpatialFrame
 from linkwork.elements.joints import Joint
 from linkwork.elements.kinds import Kind
 from linkwork.elements.motions import Motion
+from linkwork.elements.spatial import wrapped
 from linkwork.elements.vectors import Vector
 from linkwork.expressions.graph import Expr
+
+
+def kind_of_freedom(freedom: str) -> Kind:
+    return "angle" if freedom.startswith("angle") else "length"
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,11 +30,14 @@ class Driver:
 
     @property
     def rows(self) -> dict[str, Kind]:
-        return {"drive": "angle" if self.freedom == "angle" else "length"}
+        return {"drive": kind_of_freedom(self.freedom)}
 
     @property
     def bodies(self) -> tuple[Body, ...]:
         return self.joint.bodies
 
     def Psi(self, t: Expr, *frames: Any) -> Vector:
-        return Vector((self.joint.freedoms(*frames)[self.freedom] - self.motion.f(t),))
+        gap = self.joint.freedoms(*frames)[self.freedom] - self.motion.f(t)
+        # Angles in space are known up to whole turns, those in the plane are coordinates.
+        turns = self.rows["drive"] == "angle" and isinstance(frames[0], SpatialFrame)
+        return Vector((wrapped(gap) if turns else gap,))

@@ -7,16 +7,19 @@ Tension counts positive. Differences run from i to j.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from linkwork.elements.bodies import Body
-from linkwork.elements.frames import PlanarFrame
+from linkwork.elements.frames import Frame, PlanarFrame, SpatialFrame
+from linkwork.elements.kinds import Space
+from linkwork.elements.spatial import SpatialAxisPair, wrapped
 from linkwork.elements.vectors import Components, Scalar, Vector, norm
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ZERO, Expr, as_expr, maximum, symbol
 
 # what a law may name besides t, parameters and the motion of bodies
 LENGTH, ANGLE, RATE = symbol("length"), symbol("angle"), symbol("rate")
+AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 SHORTEST = 1e-12  # metres; below it a spring has no direction and pulls with no force
 
 
@@ -42,7 +45,7 @@ class SpringDamper:
     def bodies(self) -> tuple[Body, ...]:
         return self.body_i, self.body_j
 
-    def measure(self, i: PlanarFrame, j: PlanarFrame) -> tuple[Vector, Expr, Expr]:
+    def measure(self, i: Frame, j: Frame) -> tuple[Vector, Expr, Expr]:
         """Unit vector from i to j, length, rate of the length."""
         d = j.point(self.s_j) - i.point(self.s_i)
         length = norm(d)
@@ -53,20 +56,20 @@ class SpringDamper:
         """The part of the tension that is neither spring nor damper."""
         return self.actuator + substitute([self.law], {LENGTH: length, RATE: rate})[0]
 
-    def Q(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> tuple[Vector, ...]:
+    def Q(self, t: Expr, i: Frame, j: Frame) -> tuple[Vector, ...]:
         u, length, rate = self.measure(i, j)
         f = self.stiffness * (length - self.free_length) + self.damping * rate + self.active(length, rate)
         return i.force_at(self.s_i, f * u), j.force_at(self.s_j, -f * u)
 
-    def potential(self, i: PlanarFrame, j: PlanarFrame) -> Expr:
+    def potential(self, i: Frame, j: Frame) -> Expr:
         _, length, _ = self.measure(i, j)
         return 0.5 * (self.stiffness * (length - self.free_length)) * (length - self.free_length)
 
-    def dissipation(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Expr:
+    def dissipation(self, t: Expr, i: Frame, j: Frame) -> Expr:
         _, _, rate = self.measure(i, j)
         return self.damping * rate * rate
 
-    def supplied(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Expr:
+    def supplied(self, t: Expr, i: Frame, j: Frame) -> Expr:
         _, length, rate = self.measure(i, j)
         return -self.active(length, rate) * rate
 
@@ -118,26 +121,26 @@ class PointForce:
     name: str
     body: Body
     s: Components
-    force: tuple[Scalar, Scalar]
+    force: Components
     follows: bool = False
 
     @property
     def bodies(self) -> tuple[Body, ...]:
         return (self.body,)
 
-    def F(self, i: PlanarFrame) -> Vector:
+    def F(self, i: Frame) -> Vector:
         return i.direction(self.force) if self.follows else Vector(self.force)
 
-    def Q(self, t: Expr, i: PlanarFrame) -> tuple[Vector, ...]:
+    def Q(self, t: Expr, i: Frame) -> tuple[Vector, ...]:
         return (i.force_at(self.s, self.F(i)),)
 
-    def potential(self, i: PlanarFrame) -> Expr:
+    def potential(self, i: Frame) -> Expr:
         return ZERO
 
-    def dissipation(self, t: Expr, i: PlanarFrame) -> Expr:
+    def dissipation(self, t: Expr, i: Frame) -> Expr:
         return ZERO
 
-    def supplied(self, t: Expr, i: PlanarFrame) -> Expr:
+    def supplied(self, t: Expr, i: Frame) -> Expr:
         return self.F(i).dot(i.point_velocity(self.s))
 
 
@@ -160,12 +163,159 @@ class Torque:
         return self.torque * i.omega
 
 
-Force: TypeAlias = SpringDamper | RotationalSpringDamper | PointForce | Torque
+@dataclass(frozen=True, eq=False)
+class SpatialTorque:
+    """A torque on a body in space; its components are along the axes of the ground, or turn with the body."""
+
+    name: str
+    body: Body
+    torque: Components
+    follows: bool = False
+
+    bodies = PointForce.bodies
+    potential = PointForce.potential
+    dissipation = PointForce.dissipation
+
+    def T(self, i: SpatialFrame) -> Vector:
+        return i.direction(self.torque) if self.follows else Vector(self.torque)
+
+    def Q(self, t: Expr, i: SpatialFrame) -> tuple[Vector, ...]:
+        return (i.torque(self.T(i)),)
+
+    def supplied(self, t: Expr, i: SpatialFrame) -> Expr:
+        return self.T(i).dot(i.turning)
+
+
+@dataclass(frozen=True, eq=False)
+class AxialSpringDamper:
+    """Spring, damper and actuator about the axis of a spatial joint that leaves the freedom "angle".
+
+    torque T = k turn + c rate + actuator (+ law(angle, rate)),    turn = angle - free_angle less whole turns
+    acts along w on body i, and -T on body j; w is the direction in which the angle changes, the axis where the
+    joint is closed:    w = x_j x (c y_i - s x_i) / (c^2 + s^2),    (c, s) = (x_i . x_j, y_i . x_j)
+    """
+
+    name: str
+    joint: SpatialAxisPair
+    stiffness: Scalar = 0.0
+    damping: Scalar = 0.0
+    free_angle: Scalar = 0.0
+    actuator: Scalar = 0.0
+    law: Expr = ZERO
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        return self.joint.bodies
+
+    def active(self, angle: Expr, rate: Expr) -> Expr:
+        return self.actuator + substitute([self.law], {ANGLE: angle, RATE: rate})[0]
+
+    def measure(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Vector, Expr, Expr]:
+        """w, the angle and its rate."""
+        x_i, y_i, _ = self.joint.triad_i(i)
+        x_j = self.joint.triad_j(j)[0]
+        c, s = x_i.dot(x_j), y_i.dot(x_j)
+        w = x_j.cross(c * y_i - s * x_i) / (c * c + s * s)
+        return w, self.joint.turn(i, j), w.dot(j.turning - i.turning)
+
+    def turn(self, angle: Expr) -> Expr:
+        return wrapped(angle - self.free_angle)
+
+    def Q(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> tuple[Vector, ...]:
+        w, angle, rate = self.measure(i, j)
+        T = self.stiffness * self.turn(angle) + self.damping * rate + self.active(angle, rate)
+        return i.torque(T * w), j.torque(-T * w)
+
+    def potential(self, i: SpatialFrame, j: SpatialFrame) -> Expr:
+        turn = self.turn(self.joint.turn(i, j))
+        return 0.5 * (self.stiffness * turn) * turn
+
+    def dissipation(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Expr:
+        _, _, rate = self.measure(i, j)
+        return self.damping * rate * rate
+
+    def supplied(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Expr:
+        _, angle, rate = self.measure(i, j)
+        return -self.active(angle, rate) * rate
+
+
+@dataclass(frozen=True, eq=False)
+class Bushing:
+    """An elastic bearing between point s_i of body i and point s_j of body j, in the axes of body i.
+
+    f = K x + C x_dot,    x = (A_i^T d, phi),    phi the axial vector of A_i^T A_j: for small turns the angles
+    K and C are 6 x 6, symmetric, by rows, for (d, phi); f acts on body i along x, and -f on body j. It is relaxed where
+    the points meet and the axes of the bodies are parallel.
+    """
+
+    name: str
+    body_i: Body
+    body_j: Body
+    s_i: Components
+    s_j: Components
+    stiffness: tuple[Components, ...]
+    damping: tuple[Components, ...] = ((0.0,) * 6,) * 6
+
+    bodies = SpringDamper.bodies
+
+    def measure(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Vector, Vector, list[tuple[Vector, Vector]]]:
+        """x, its rates, and for each of x the force and torque on body j, at P_j, that does unit work on it."""
+        axes_i = [i.direction(a) for a in AXES]
+        axes_j = [j.direction(a) for a in AXES]
+        d = j.point(self.s_j) - i.point(self.s_i)
+        # Seen from body i, P_j moves at its own velocity less that of the point of body i which is there.
+        rate = j.point_velocity(self.s_j) - i.point_velocity(self.s_i) - i.turning.cross(d)
+        turning = j.turning - i.turning
+        nothing = Vector((0.0, 0.0, 0.0))
+        x = [a.dot(d) for a in axes_i]
+        rates = [a.dot(rate) for a in axes_i]
+        wrenches = [(a, nothing) for a in axes_i]
+        for k in range(3):
+            m, n = (k + 1) % 3, (k + 2) % 3  # of A_i^T A_j, entries (n, m) and (m, n)
+            x.append(0.5 * (axes_i[n].dot(axes_j[m]) - axes_i[m].dot(axes_j[n])))
+            w = 0.5 * (axes_j[m].cross(axes_i[n]) - axes_j[n].cross(axes_i[m]))
+            rates.append(w.dot(turning))
+            wrenches.append((nothing, w))
+        return Vector(x), Vector(rates), wrenches
+
+    def Q(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> tuple[Vector, ...]:
+        x, rates, wrenches = self.measure(i, j)
+        f = [Vector(K).dot(x) + Vector(C).dot(rates) for K, C in zip(self.stiffness, self.damping, strict=True)]
+        F = T = Vector((0.0, 0.0, 0.0))
+        for size, (force, torque) in zip(f, wrenches, strict=True):
+            F, T = F + size * force, T + size * torque
+        d = j.point(self.s_j) - i.point(self.s_i)
+        return i.force_at(self.s_i, F) + i.torque(T + d.cross(F)), -j.force_at(self.s_j, F) - j.torque(T)
+
+    def potential(self, i: SpatialFrame, j: SpatialFrame) -> Expr:
+        x, _, _ = self.measure(i, j)
+        return 0.5 * x.dot(Vector(Vector(K).dot(x) for K in self.stiffness))
+
+    def dissipation(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Expr:
+        _, rates, _ = self.measure(i, j)
+        return rates.dot(Vector(Vector(C).dot(rates) for C in self.damping))
+
+    def supplied(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Expr:
+        return ZERO
+
+
+Force: TypeAlias = (
+    SpringDamper | RotationalSpringDamper | PointForce | Torque | SpatialTorque | AxialSpringDamper | Bushing
+)
 
 # the names under which model files know the forces
-FORCES: dict[str, type[Force]] = {
-    "spring-damper": SpringDamper,
-    "rotational-spring-damper": RotationalSpringDamper,
-    "point-force": PointForce,
-    "torque": Torque,
+FORCES: dict[Space, dict[str, type[Any]]] = {
+    "planar": {
+        "spring-damper": SpringDamper,
+        "rotational-spring-damper": RotationalSpringDamper,
+        "point-force": PointForce,
+        "torque": Torque,
+    },
+    "spatial": {
+        "spring-damper": SpringDamper,
+        "rotational-spring-damper": AxialSpringDamper,
+        "point-force": PointForce,
+        "torque": SpatialTorque,
+        "bushing": Bushing,
+    },
 }

@@ -49,7 +49,7 @@ PLANAR_GROUND = PlanarFrame(Vector((0.0, 0.0)), ZERO, Vector((0.0, 0.0)), ZERO)
 
 @dataclass(frozen=True)
 class SpatialFrame:
-    """Origin r, Euler parameters e and their rates; omega in the body frame.
+    """Mass centre r, Euler parameters e and their rates; omega in the body frame, in which the mass centre is at c.
 
     A = (2 e0^2 - 1) I + 2 (e e^T + e0 e~), written homogeneous of degree two so that |e| = 1 + d scales A by
     1 + 2 d instead of deforming it [haug1989, chapter 9].
@@ -59,6 +59,7 @@ class SpatialFrame:
     e: Vector
     r_dot: Vector
     omega: Vector
+    c: Vector = Vector((0.0, 0.0, 0.0))  # noqa: RUF009
 
     @property
     def A(self) -> tuple[Vector, Vector, Vector]:
@@ -79,14 +80,25 @@ class SpatialFrame:
         return Vector(sum((rows[k][i] * a[k] for k in range(3)), ZERO) for i in range(3))
 
     def point(self, s: Components) -> Vector:
-        return self.r + self.direction(s)
+        """r + A (s - c)."""
+        return self.r + self.direction((Vector(s) - self.c).components)
 
     def point_velocity(self, s: Components) -> Vector:
-        return self.r_dot + self.direction(self.omega.cross(Vector(s)).components)
+        """r_dot + A (omega x (s - c))."""
+        return self.r_dot + self.direction(self.omega.cross(Vector(s) - self.c).components)
+
+    @property
+    def turning(self) -> Vector:
+        """A omega: the angular velocity in the axes of the ground."""
+        return self.direction(self.omega.components)
 
     def force_at(self, s: Components, force: Vector) -> Vector:
-        """(F, s x A^T F): torque in the body frame."""
-        return Vector((*force, *Vector(s).cross(self.in_body(force))))
+        """(F, (s - c) x A^T F): torque in the body frame."""
+        return Vector((*force, *(Vector(s) - self.c).cross(self.in_body(force))))
+
+    def torque(self, T: Vector) -> Vector:
+        """(0, A^T T) of a torque in the axes of the ground."""
+        return Vector((ZERO, ZERO, ZERO, *self.in_body(T)))
 
     def power(self, generalized: Vector) -> Expr:
         return generalized.dot(Vector((*self.r_dot, *self.omega)))

@@ -1,5 +1,6 @@
-"""Joints: each is its constraint equations Psi and names the freedoms it leaves.
+"""Joints of planar bodies, and the lists of all joints.
 
+Each is its constraint equations Psi and names the freedoms it leaves.
 Differences run from i to j: d = P_j - P_i. Constants that are None are taken from the start position of the bodies.
 `axis` is a direction fixed in body i; the reaction is the force and torque on body j at its joint point, given along
 and across the axis where the joint has one.
@@ -9,69 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
-from linkwork.elements.bodies import Body, Ground, PlanarBody
-from linkwork.elements.frames import PLANAR_GROUND, PlanarFrame, SpatialFrame
-from linkwork.elements.kinds import Kind
-from linkwork.elements.vectors import Components, Scalar, Vector, norm
-from linkwork.expressions.graph import ZERO, Expr, as_expr, sign
-
-
-def start_frame(body: Body) -> PlanarFrame:
-    """The body where its start values put it."""
-    if isinstance(body, PlanarBody):
-        return PlanarFrame(Vector(body.position), as_expr(body.angle), Vector((0.0, 0.0)), ZERO)
-    return PLANAR_GROUND
-
-
-def unit(axis: Components) -> Components:
-    """The axis with length one; along x or y it is exact."""
-    x, y = Vector(axis)
-    if x is ZERO or y is ZERO:
-        return sign(x), sign(y)
-    return (Vector(axis) / norm(Vector(axis))).components
+from linkwork.elements.bodies import Body, Ground
+from linkwork.elements.frames import PlanarFrame
+from linkwork.elements.kinds import Kind, Space
+from linkwork.elements.pairs import AxisPair, Pair, PointPair
+from linkwork.elements.spatial import SPATIAL_JOINTS, SpatialJoint, SpatialMeasure
+from linkwork.elements.vectors import Scalar, Vector, norm
+from linkwork.expressions.graph import Expr, as_expr
 
 
 def relative_angle(joint: Rigid | Prismatic | AngleLock) -> Expr:
     """The angle the joint keeps: as given, else as the bodies start."""
     if joint.angle is not None:
         return as_expr(joint.angle)
-    return start_frame(joint.body_j).phi - start_frame(joint.body_i).phi
-
-
-@dataclass(frozen=True, eq=False)
-class Pair:
-    """What concerns two bodies."""
-
-    name: str
-    body_i: Body
-    body_j: Body
-
-    @property
-    def bodies(self) -> tuple[Body, ...]:
-        return self.body_i, self.body_j
-
-
-@dataclass(frozen=True, eq=False)
-class PointPair(Pair):
-    """A point on each of the two bodies; `d` runs from i to j."""
-
-    s_i: Components
-    s_j: Components
-
-    def d(self, i: PlanarFrame, j: PlanarFrame) -> Vector:
-        return j.point(self.s_j) - i.point(self.s_i)
-
-
-@dataclass(frozen=True, eq=False)
-class AxisPair(PointPair):
-    """Two points and an axis of body i through s_i; `u` is its unit vector seen from the ground."""
-
-    axis: Components
-
-    def u(self, i: PlanarFrame) -> Vector:
-        return i.direction(unit(self.axis))
+    i, j = joint.starts()
+    return as_expr(j.phi - i.phi)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +93,7 @@ class Distance(PointPair):
     def rod_length(self) -> Expr:
         if self.length is not None:
             return as_expr(self.length)
-        return norm(start_frame(self.body_j).point(self.s_j) - start_frame(self.body_i).point(self.s_i))
+        return self.start_distance()
 
     def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Vector:
         d, length = self.d(i, j), self.rod_length
@@ -179,7 +134,7 @@ class Rolling(AxisPair):
         return self.u(i).dot(self.d(i, j)) + self.radius * (j.phi - i.phi)
 
     def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Vector:
-        start = self.path(start_frame(self.body_i), start_frame(self.body_j))
+        start = self.path(*self.starts())
         return Vector((self.u(i).perp().dot(self.d(i, j)) - self.radius, self.path(i, j) - start))
 
     def freedoms(self, i: PlanarFrame, j: PlanarFrame) -> Mapping[str, Expr]:
@@ -209,7 +164,7 @@ class Gear(Pair):
         return self.radius_i * (i.phi - carrier.phi) + (-other if self.internal else other)
 
     def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame, carrier: PlanarFrame) -> Vector:
-        start = self.arc(*(start_frame(body) for body in self.bodies))
+        start = self.arc(*self.starts())
         return Vector((self.arc(i, j, carrier) - start,))
 
     def freedoms(self, i: PlanarFrame, j: PlanarFrame, carrier: PlanarFrame) -> Mapping[str, Expr]:
@@ -247,30 +202,12 @@ class Measure(PointPair):
         return {"distance": norm(d), "angle": j.phi - i.phi, "x": d[0], "y": d[1]}
 
 
-@dataclass(frozen=True, eq=False)
-class Spherical(Pair):
-    """Point s_i of spatial body i stays on point s_j of spatial body j.
-
-    Psi = P_j - P_i                                                                    [haug1989, chapter 9]
-    """
-
-    s_i: Components
-    s_j: Components
-    rows: ClassVar[dict[str, Kind]] = {"x": "length", "y": "length", "z": "length"}
-
-    def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
-        return j.point(self.s_j) - i.point(self.s_i)
-
-    def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
-        return {}
-
-
 Joint: TypeAlias = (
-    Revolute | Prismatic | Rigid | Distance | PointOnLine | Rolling | Gear | AngleLock | Measure | Spherical
+    Revolute | Prismatic | Rigid | Distance | PointOnLine | Rolling | Gear | AngleLock | Measure | SpatialJoint
 )
 
-# the names under which model files know the planar joints
-JOINTS: dict[str, type[Joint]] = {
+# the names under which model files know the joints
+PLANAR_JOINTS: dict[str, type[Any]] = {
     "revolute": Revolute,
     "prismatic": Prismatic,
     "rigid": Rigid,
@@ -280,3 +217,5 @@ JOINTS: dict[str, type[Joint]] = {
     "gear": Gear,
     "angle-lock": AngleLock,
 }
+JOINTS: dict[Space, dict[str, type[Any]]] = {"planar": PLANAR_JOINTS, "spatial": SPATIAL_JOINTS}
+MEASURES: dict[Space, type[Any]] = {"planar": Measure, "spatial": SpatialMeasure}

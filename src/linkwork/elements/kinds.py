@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 Kind: TypeAlias = Literal["length", "angle", "number"]
+Space: TypeAlias = Literal["planar", "spatial"]
 
 UNITS: dict[Kind, str] = {"length": "m", "angle": "rad", "number": "1"}
 # Of a force that does work on a change of this kind.

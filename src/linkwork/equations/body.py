@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from linkwork.elements.frames import PLANAR_GROUND, SPATIAL_GROUND, Frame, PlanarFrame
-from linkwork.elements.joints import AxisPair, Distance, PointPair
+from linkwork.elements.frames import PLANAR_GROUND, SPATIAL_GROUND, Frame, PlanarFrame, SpatialFrame
+from linkwork.elements.joints import Distance
 from linkwork.elements.kinds import FORCE_UNITS
+from linkwork.elements.pairs import AxisPair, PointPair
+from linkwork.elements.spatial import AxialPair, SpatialDistance
 from linkwork.elements.vectors import Components, Vector
 from linkwork.equations.equations import TIME, Equations, Output, Row, constraint_forces
 from linkwork.equations.parameters import Symbols
@@ -104,8 +106,9 @@ def body_equations(model: Model) -> Equations:
     for element in joints:
         element_rows = range(start_row, start_row + len(element.rows))
         start_row = element_rows.stop
-        if model.space == "planar" and element_rows:
-            reactions |= _reaction(element, frames, columns, element_rows, e.Psi_q, lam)
+        if element_rows:
+            find = _reaction if model.space == "planar" else _spatial_reaction
+            reactions |= find(element, frames, columns, element_rows, e.Psi_q, lam)
     driving = {
         d.name: Output(-lam[k], FORCE_UNITS[rows[k].kind])
         for d, k in zip(drivers, range(start_row, len(rows)), strict=True)
@@ -171,3 +174,39 @@ def _reaction(
         parts = {"torque": torque}
     units = {name: "N m" if name == "torque" else "N" for name in parts}
     return {f"{joint.name}.{name}": Output(x, units[name]) for name, x in parts.items()}
+
+
+def _spatial_reaction(
+    joint: Any,
+    frames: dict[str, Any],
+    columns: dict[str, range],
+    rows: range,
+    Psi_q: Mapping[tuple[int, int], Expr],
+    lam: tuple[Expr, ...],
+) -> dict[str, Output]:
+    """Force and torque of the joint on body j at its point P_j of the joint: x .. tz in the axes of the ground.
+
+    joint.x .. joint.tz are the same in the axes x_i, y_i, z_i of the joint. If body j is the ground, they are what
+    balances the forces on the other bodies.
+    """
+    P_j = frames[joint.body_j.name].point(joint.s_j)
+    on_j = joint.body_j.name in columns
+    force = torque = Vector((0.0, 0.0, 0.0))
+    for body in (joint.body_j,) if on_j else joint.bodies:
+        if body.name in columns:
+            frame: SpatialFrame = frames[body.name]
+            pushed = Vector(constraint_forces(Psi_q, lam, rows, columns[body.name])) * (1.0 if on_j else -1.0)
+            own, turned = Vector(pushed.components[:3]), frame.direction(pushed.components[3:])
+            force, torque = force + own, torque + turned - (P_j - frame.r).cross(own)
+    axes = {"": (Vector((1.0, 0.0, 0.0)), Vector((0.0, 1.0, 0.0)), Vector((0.0, 0.0, 1.0)))}
+    if isinstance(joint, AxialPair):
+        axes["joint."] = joint.triad_i(frames[joint.body_i.name])
+    found = {
+        f"{joint.name}.{about}{letter}{axis}": Output(a.dot(vector), unit)
+        for about, triad in axes.items()
+        for letter, vector, unit in (("", force, "N"), ("t", torque, "N m"))
+        for axis, a in zip("xyz", triad, strict=True)
+    }
+    if isinstance(joint, SpatialDistance):
+        found[f"{joint.name}.tension"] = Output(lam[rows.start], "N")
+    return found

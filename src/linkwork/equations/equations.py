@@ -6,7 +6,7 @@ Psi_dot = Psi_q v + Psi_t        Psi_ddot = Psi_q a - gamma
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.elements.forces import SHORTEST
 from linkwork.elements.kinds import FORCE_UNITS, UNITS, Columns, Coordinate, Kind, Velocity
 from linkwork.expressions.derivatives import directional, jacobian
-from linkwork.expressions.evaluation import evaluate
+from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
+from linkwork.expressions.switching import all_crossings, dependent, sampled, switch
 
 TIME = symbol("t")
 # In front of the labels of outputs, so that a joint and a body of one name do not meet.
@@ -106,6 +108,12 @@ class Equations:
         return columns
 
     @cached_property
+    def lengths(self) -> dict[str, NDArray[np.bool_]]:
+        """Which of q, v and the rows of Psi are lengths."""
+        things: dict[str, Sequence[Coordinate | Row]] = {"q": self.coordinates, "v": self.velocities, "rows": self.rows}
+        return {name: np.array([x.kind == "length" for x in own], dtype=np.bool_) for name, own in things.items()}
+
+    @cached_property
     def turning(self) -> NDArray[np.bool_]:
         """Which of the velocities turn; the others shift."""
         return np.array([c.kind == "angle" for c in self.velocities], dtype=bool)
@@ -138,6 +146,28 @@ class Equations:
         return gamma
 
     @cached_property
+    def _switching(self) -> tuple[tuple[Expr, ...], tuple[Expr, ...], tuple[float, ...]]:
+        nodes = ordered([*self.Q, *self.Psi])
+        moving, timed = dependent(nodes, (*self.q, *self.v)), dependent(nodes, (TIME,))
+        switches = [node for node in nodes if switch(node) is not None and not _is_guard(node)]
+        of_time = [switch(node) for node in switches if node in timed - moving]
+        of_state = [switch(node) for node in switches if node in moving]
+        knots = [t for node in nodes if node.op == "spline" and node.args[0] is TIME for t in node.table[0]]
+        unique: Any = [tuple(dict.fromkeys(found)) for found in (of_time, of_state, knots)]
+        return unique[0], unique[1], unique[2]
+
+    @property
+    def switches(self) -> tuple[Expr, ...]:
+        """Functions of the state at whose zeros a force or a driver switches."""
+        return self._switching[1]
+
+    def switching_times(self, t_end: float) -> list[float]:
+        """Times before t_end that are known beforehand: zeros of functions of time alone, knots of tables."""
+        of_time, _, knots = self._switching
+        found = {t for g in of_time for t in all_crossings(sampled(g, TIME, self.parameters), t_end)}
+        return sorted(found | {t for t in knots if 0.0 < t < t_end})
+
+    @cached_property
     def supplied_power(self) -> Expr:
         """Power of applied forces and of drivers: the constraint forces -Psi_q^T lam do work lam . Psi_t."""
         return sum((x * y for x, y in zip(self.lam, self.Psi_t, strict=True)), self.applied_power)
@@ -162,6 +192,11 @@ class Equations:
         """q and v as the model states them."""
         values = evaluate([*self.start_q, *self.start_v], self.parameters)
         return np.array(values[: len(self.q)], dtype=float), np.array(values[len(self.q) :], dtype=float)
+
+
+def _is_guard(node: Expr) -> bool:
+    """Whether it only keeps a spring of length zero from dividing by zero."""
+    return node.op == "max" and any(a.is_constant and a.number == SHORTEST for a in node.args)
 
 
 def constraint_forces(

@@ -23,6 +23,7 @@ from linkwork.expressions.graph import Expr, symbol
 from linkwork.model import Model
 
 BODIES = (Ground, PlanarBody, SpatialBody)
+AXES = ("axis", "axis_j", "zero", "zero_j")
 PLAIN = (float, str, dict, Expr)  # looked at first because most parts are one of these
 
 
@@ -71,7 +72,7 @@ class Reading(ABC):
                 parts[field] = self.known["bodies"].get(value.name, value)
             elif field == "joint" and value.name in self.known["joints"]:
                 parts[field] = self.known["joints"][value.name]
-            elif field == "axis" and _is_along_one(value):
+            elif field in AXES and value is not None and _is_along_one(value):
                 parts[field] = tuple(float((x > 0) - (x < 0)) for x in value)
             elif is_dataclass(value) and not isinstance(value, Table):
                 parts[field] = self._element(value)

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.dense.rank import Rank, check_finite, decide_rank, singular_values
-from linkwork.elements.kinds import Coordinate
 from linkwork.equations.equations import TIME, Equations, Row
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr
@@ -23,6 +22,7 @@ Code: TypeAlias = Mapping[str, Callable[[Array], Array]]
 
 INVOLVED = 1e-6  # of a unit vector: a component below is rounding
 REGULAR = 1e-12  # smallest eigenvalue of M, scaled to a unit diagonal, that is not rounding
+OFF = 1e-2  # of the scale of a coordinate: a position off the constraints that is still near
 FAR = 1e-3  # of the distance from the origin: no length of a mechanism counts as smaller, its digits would be lost
 
 
@@ -105,42 +105,42 @@ class Place:
         return replace(self, v=self.v + dv)
 
     @cached_property
+    def is_diagonal(self) -> bool:
+        """Whether M is."""
+        return all(i == j for i, j in self.equations.M)
+
+    @cached_property
     def has_mass(self) -> bool:
         """Whether M is regular: every motion has inertia, also a combination of several velocities."""
         diagonal = np.diag(self.M)
-        if not np.all(diagonal > 0.0):
-            return False
-        if self._is_diagonal:
-            return True
+        if self.is_diagonal or not np.all(diagonal > 0.0):
+            return bool(np.all(diagonal > 0.0))
         root = np.sqrt(diagonal)
         return bool(np.linalg.eigvalsh(self.M / root[:, None] / root)[0] > REGULAR)
-
-    @property
-    def _is_diagonal(self) -> bool:
-        return all(i == j for i, j in self.equations.M)
 
     @cached_property
     def length(self) -> float:
         """A length of the mechanism: the longest arm at which a turn moves a joint, else how far its bodies spread."""
         e = self.equations
-        shifts = np.array([row.kind == "length" for row in e.rows], dtype=bool)
-        spots = np.array([x for c, x in zip(e.coordinates, self.q, strict=True) if c.kind == "length"])
-        arm = float(np.max(np.abs(self.Psi_q[shifts][:, e.turning]), initial=0.0))
-        far = float(np.max(np.abs(spots), initial=0.0))
+        arm = float(np.max(np.abs(self.Psi_q[e.lengths["rows"]][:, e.turning]), initial=0.0))
+        far = float(np.max(np.abs(self.q[e.lengths["q"]]), initial=0.0))
         return max(arm or far, FAR * far) or 1.0
+
+    def _scale(self, kind: str) -> Array:
+        return np.where(self.equations.lengths[kind], self.length, 1.0)
 
     @cached_property
     def row_scale(self) -> Array:
         """By what the rows of Psi are measured: the length of the mechanism, a radian, one."""
-        return _scale(self.equations.rows, self.length)
+        return self._scale("rows")
 
     @cached_property
     def q_scale(self) -> Array:
-        return _scale(self.equations.coordinates, self.length)
+        return self._scale("q")
 
     @cached_property
     def v_scale(self) -> Array:
-        return _scale(self.equations.velocities, self.length)
+        return self._scale("v")
 
     def scaled_jacobian(self, weights: Weights, kept: Sequence[int] = ()) -> tuple[Array, Array]:
         """Psi_q W^-1/2 and W^-1/2, without the columns `kept`.
@@ -148,21 +148,21 @@ class Place:
         W is M, or of unit weights the squares of 1/length for shifts and 1 for turns; also where M is singular.
         """
         free = np.delete(np.arange(len(self.v)), list(kept))
-        by_mass = weights == "mass" and self.has_mass
-        if by_mass and not self._is_diagonal:
+        if weights == "unit" or not self.has_mass:
+            root = np.diag(self.v_scale)[:, free]
+        elif self.is_diagonal:
+            root = np.diag(1.0 / np.sqrt(np.diag(self.M)))[:, free]
+        else:
             root = np.zeros((len(self.v), len(free)))
             root[free] = np.linalg.inv(np.linalg.cholesky(self.M[np.ix_(free, free)])).T
-            J = self.Psi_q @ root
-        else:
-            scale = 1.0 / np.sqrt(np.diag(self.M)) if by_mass else self.v_scale
-            root, J = np.diag(scale)[:, free], (self.Psi_q * scale)[:, free]
+        J = self.Psi_q @ root
         check_finite(J)
         return J, root
 
     @cached_property
     def _unit_rows(self) -> Array:
         """Psi_q W^-1/2 with rows of length one."""
-        if self.has_mass and self._is_diagonal:
+        if self.has_mass and self.is_diagonal:
             J = self.Psi_q / np.sqrt(np.diag(self.M))
             check_finite(J)
         else:
@@ -172,18 +172,24 @@ class Place:
     @cached_property
     def singular_vectors(self) -> tuple[Array, Array]:
         """Left singular vectors and singular values of Psi_q W^-1/2 with rows of length one."""
-        J = self._unit_rows
-        if not J.size:
-            return np.eye(len(J)), np.zeros(len(J))
-        U, values, _ = np.linalg.svd(J)
-        return U, np.append(values, np.zeros(len(J) - len(values)))
+        if not self._unit_rows.size:
+            return np.eye(len(self.Psi)), np.zeros(len(self.Psi))
+        U, values, _ = np.linalg.svd(self._unit_rows)
+        return U, np.append(values, np.zeros(len(U) - len(values)))
 
     @cached_property
     def rank(self) -> Rank:
         """Decided in the metric of M^-1, rows scaled to length one."""
-        J = self._unit_rows
-        values = singular_values(J) if J.size else np.zeros(0)
-        return decide_rank(np.append(values, np.zeros(len(J) - len(values))))
+        values = singular_values(self._unit_rows) if self._unit_rows.size else np.zeros(0)
+        return decide_rank(np.append(values, np.zeros(len(self.Psi) - len(values))))
+
+    @cached_property
+    def is_redundant_only_here(self) -> bool:
+        """Whether rows depend on others only where the joints are closed, as in an overconstrained linkage."""
+        if self.rank.rank == len(self.Psi):
+            return False
+        away = OFF * np.random.default_rng(0).normal(size=len(self.v))
+        return self.moved(self.v_scale * away).rank.rank > self.rank.rank
 
     @cached_property
     def dependent(self) -> tuple[Row, ...]:
@@ -200,7 +206,3 @@ def _dense(entries: Mapping[tuple[int, int], Expr], values: Array, shape: tuple[
     if entries:
         matrix[tuple(np.array(list(entries)).T)] = values
     return matrix
-
-
-def _scale(things: Sequence[Coordinate] | Sequence[Row], length: float) -> Array:
-    return np.array([length if x.kind == "length" else 1.0 for x in things])

@@ -5,20 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from linkwork.expressions.evaluation import ordered
-from linkwork.expressions.graph import (
-    ONE,
-    ZERO,
-    Expr,
-    cos,
-    less,
-    log,
-    power,
-    select,
-    sign,
-    sin,
-    spline,
-    sqrt,
-)
+from linkwork.expressions.graph import ONE, ZERO, Expr, cos, less, log, power, select, sign, sin, spline, sqrt
 
 
 def _spline_slope(node: Expr) -> Expr:

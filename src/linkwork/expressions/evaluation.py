@@ -43,6 +43,11 @@ def ordered(outputs: Iterable[Expr], given: Iterable[Expr] = ()) -> list[Expr]:
     return sequence
 
 
+def _cubic(d: Any, c0: Any, c1: Any, c2: Any, c3: Any) -> tuple[Any, ...]:
+    """c0 + c1 d + c2 d^2 + c3 d^3 and its derivatives."""
+    return c0 + d * (c1 + d * (c2 + d * c3)), c1 + d * (2 * c2 + d * 3 * c3), 2 * c2 + 6 * d * c3, 6 * c3
+
+
 @cache
 def float_arithmetic() -> Arithmetic:
     """Python floats with the values of IEEE 754 where Python raises: infinite at a pole or beyond range, else NaN."""
@@ -79,10 +84,7 @@ def float_arithmetic() -> Arithmetic:
         knots, coefficients, order = data
         i = min(max(bisect_right(knots, x) - 1, 0), len(coefficients) - 1)
         d = x - knots[i]
-        c0, c1, c2, c3 = coefficients[i]
-        return float(
-            ((c0 + d * (c1 + d * (c2 + d * c3))), (c1 + d * (2 * c2 + d * 3 * c3)), 2 * c2 + 6 * d * c3, 6 * c3)[order]
-        )
+        return float(_cubic(d, *coefficients[i])[order])
 
     functions = {name: total(getattr(math, name)) for name in FUNCTIONS if name not in ("abs", "sign")}
     return {
@@ -114,10 +116,7 @@ def numpy_arithmetic() -> Arithmetic:
         c = np.array(coefficients)
         i = np.clip(np.searchsorted(knots, np.real(x), side="right") - 1, 0, len(c) - 1)
         d = x - np.array(knots)[i]
-        c0, c1, c2, c3 = np.moveaxis(c[i], -1, 0)
-        return ((c0 + d * (c1 + d * (c2 + d * c3))), (c1 + d * (2 * c2 + d * 3 * c3)), 2 * c2 + 6 * d * c3, 6 * c3)[
-            order
-        ]
+        return _cubic(d, *np.moveaxis(c[i], -1, 0))[order]
 
     return {
         **RING,
@@ -165,18 +164,8 @@ def evaluate(
 
 GRAPH: Arithmetic = {
     **{name: partial(graph.function, name) for name in FUNCTIONS},
-    "add": graph.add,
-    "sub": graph.sub,
-    "mul": graph.mul,
-    "div": graph.div,
-    "neg": graph.neg,
-    "pow": graph.power,
-    "atan2": graph.atan2,
-    "min": graph.minimum,
-    "max": graph.maximum,
-    "lt": graph.less,
-    "le": graph.less_equal,
-    "select": graph.select,
+    **{name: getattr(graph, name) for name in ("add", "sub", "mul", "div", "neg", "atan2", "select")},
+    **{"pow": graph.power, "min": graph.minimum, "max": graph.maximum, "lt": graph.less, "le": graph.less_equal},
     "spline": lambda x, table: graph.spline(x, *table),
 }
 

@@ -8,9 +8,11 @@ zero, one and the minus sign are applied while building; nothing else is simplif
 from __future__ import annotations
 
 import math
+import operator
 import zlib
 from collections.abc import Callable
-from functools import lru_cache
+from contextlib import suppress
+from functools import lru_cache, partial
 from itertools import count
 from threading import Lock
 from typing import Any, TypeAlias, cast
@@ -170,13 +172,20 @@ ONE = constant(1.0)
 _kept = (ZERO, ONE)
 
 
-def _folded(f: Callable[..., float], *args: float) -> Expr | None:
-    """f of constants as a constant, or None if that is not finite: the node then stays and says so at run time."""
-    try:
-        value = f(*args)
-    except (ValueError, ZeroDivisionError, OverflowError):
-        return None
-    return constant(value) if isinstance(value, float) and math.isfinite(value) else None
+_FOLD: dict[str, Callable[..., float]] = {
+    **{name: getattr(math, name) for name in FUNCTIONS if name not in ("abs", "sign")},
+    **{"abs": abs, "sign": lambda x: float((x > 0.0) - (x < 0.0)), "atan2": math.atan2, "min": min, "max": max},
+    **{"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "pow": math.pow},
+    **{"lt": lambda a, b: float(a < b), "le": lambda a, b: float(a <= b)},
+}
+
+
+def _apply(op: str, *args: Expr) -> Expr:
+    """The node, of constants its value; if that is not finite, the node stays and says so at run time."""
+    if all(a.op == "constant" for a in args):
+        with suppress(ValueError, ZeroDivisionError, OverflowError):
+            return constant(_FOLD[op](*[a.number for a in args]))
+    return node(op, args)
 
 
 def _without_minus(a: Expr) -> Expr | None:
@@ -195,10 +204,6 @@ def add(a: Expr, b: Expr) -> Expr:
         return b
     if b is ZERO:
         return a
-    if a.op == "constant" and b.op == "constant":
-        folded = _folded(float.__add__, a.number, b.number)
-        if folded is not None:
-            return folded
     if a.place > b.place:
         a, b = b, a
     plus_a, plus_b = _without_minus(a), _without_minus(b)
@@ -206,7 +211,7 @@ def add(a: Expr, b: Expr) -> Expr:
         return sub(b, plus_a)
     if plus_b is not None:
         return sub(a, plus_b)
-    return node("add", (a, b))
+    return _apply("add", a, b)
 
 
 def sub(a: Expr, b: Expr) -> Expr:
@@ -216,16 +221,12 @@ def sub(a: Expr, b: Expr) -> Expr:
         return neg(b)
     if a is b:
         return ZERO
-    if a.op == "constant" and b.op == "constant":
-        folded = _folded(float.__sub__, a.number, b.number)
-        if folded is not None:
-            return folded
     plus_b = _without_minus(b)
     if plus_b is not None:
         return add(a, plus_b)
     if a.op == "neg":
         return neg(add(a.args[0], b))
-    return node("sub", (a, b))
+    return _apply("sub", a, b)
 
 
 def mul(a: Expr, b: Expr) -> Expr:
@@ -239,17 +240,13 @@ def mul(a: Expr, b: Expr) -> Expr:
             return a
         if c == -1.0:
             return neg(a)
-        if a.op == "constant":
-            folded = _folded(float.__mul__, a.number, c)
-            if folded is not None:
-                return folded
         if a.op == "neg":
             return mul(a.args[0], constant(-c))
         if a.op == "mul" and a.args[0].op == "constant":
-            product = _folded(float.__mul__, a.args[0].number, c)
-            if product is not None and product is not ZERO:  # neither overflow nor underflow
+            product = _apply("mul", a.args[0], b)
+            if product.op == "constant" and product is not ZERO:  # neither overflow nor underflow
                 return mul(product, a.args[1])
-        return node("mul", (b, a))
+        return _apply("mul", b, a)
     plus_a, plus_b = _without_minus(a), _without_minus(b)
     if plus_a is not None:
         return mul(plus_a, plus_b) if plus_b is not None else neg(mul(plus_a, b))
@@ -261,13 +258,8 @@ def mul(a: Expr, b: Expr) -> Expr:
 def div(a: Expr, b: Expr) -> Expr:
     if a is ZERO and b is not ZERO:
         return ZERO
-    if b.op == "constant" and b.number != 0.0:
-        if a.op == "constant":
-            folded = _folded(float.__truediv__, a.number, b.number)
-            if folded is not None:
-                return folded
-        if abs(math.frexp(b.number)[0]) == 0.5 and math.isfinite(1.0 / b.number):
-            return mul(a, constant(1.0 / b.number))  # the reciprocal of a power of two is exact
+    if b.op == "constant" and abs(math.frexp(b.number)[0]) == 0.5 and math.isfinite(1.0 / b.number):
+        return mul(a, constant(1.0 / b.number))  # the reciprocal of a power of two is exact
     if a is b and b is not ZERO:
         return ONE
     plus_a, plus_b = _without_minus(a), _without_minus(b)
@@ -275,7 +267,7 @@ def div(a: Expr, b: Expr) -> Expr:
         return neg(div(plus_a, b))
     if plus_b is not None:
         return neg(div(a, plus_b))
-    return node("div", (a, b))
+    return _apply("div", a, b)
 
 
 def neg(a: Expr) -> Expr:
@@ -298,11 +290,7 @@ def power(a: Expr, b: Expr) -> Expr:
             return sqrt(a)
         if n == int(n) and abs(n) <= MAX_UNROLLED_POWER:
             return _whole_power(a, int(n))
-        if a.op == "constant":
-            folded = _folded(math.pow, a.number, n)
-            if folded is not None:
-                return folded
-    return node("pow", (a, b))
+    return _apply("pow", a, b)
 
 
 def _whole_power(a: Expr, n: int) -> Expr:
@@ -318,24 +306,6 @@ def _whole_power(a: Expr, n: int) -> Expr:
     return result
 
 
-def _sign(x: float) -> float:
-    return float((x > 0.0) - (x < 0.0))
-
-
-_FOLD: dict[str, Callable[[float], float]] = {
-    "sin": math.sin,
-    "cos": math.cos,
-    "tan": math.tan,
-    "asin": math.asin,
-    "acos": math.acos,
-    "atan": math.atan,
-    "sqrt": math.sqrt,
-    "exp": math.exp,
-    "log": math.log,
-    "tanh": math.tanh,
-    "abs": abs,
-    "sign": _sign,
-}
 _ODD = frozenset({"sin", "tan", "asin", "atan", "tanh", "sign"})
 _EVEN = frozenset({"cos", "abs"})
 
@@ -343,94 +313,21 @@ _EVEN = frozenset({"cos", "abs"})
 def function(op: str, x: Number) -> Expr:
     """One of FUNCTIONS applied to x."""
     x = as_expr(x)
-    if x.op == "constant":
-        folded = _folded(_FOLD[op], x.number)
-        if folded is not None:
-            return folded
     if (op in _ODD or op in _EVEN) and (plus := _without_minus(x)) is not None:
         return neg(function(op, plus)) if op in _ODD else function(op, plus)
-    return node(op, (x,))
+    return _apply(op, x)
 
 
-def sin(x: Number) -> Expr:
-    return function("sin", x)
+sin, cos, tan, asin, acos, atan, sqrt, exp, log, tanh, absolute, sign = (partial(function, op) for op in FUNCTIONS)
 
 
-def cos(x: Number) -> Expr:
-    return function("cos", x)
-
-
-def tan(x: Number) -> Expr:
-    return function("tan", x)
-
-
-def asin(x: Number) -> Expr:
-    return function("asin", x)
-
-
-def acos(x: Number) -> Expr:
-    return function("acos", x)
-
-
-def atan(x: Number) -> Expr:
-    return function("atan", x)
-
-
-def sqrt(x: Number) -> Expr:
-    return function("sqrt", x)
-
-
-def exp(x: Number) -> Expr:
-    return function("exp", x)
-
-
-def log(x: Number) -> Expr:
-    return function("log", x)
-
-
-def tanh(x: Number) -> Expr:
-    return function("tanh", x)
-
-
-def absolute(x: Number) -> Expr:
-    return function("abs", x)
-
-
-def sign(x: Number) -> Expr:
-    return function("sign", x)
-
-
-def _binary(op: str, f: Callable[[float, float], float], a: Number, b: Number) -> Expr:
+def _binary(op: str, a: Number, b: Number) -> Expr:
     a, b = as_expr(a), as_expr(b)
-    if a.op == "constant" and b.op == "constant":
-        folded = _folded(f, a.number, b.number)
-        if folded is not None:
-            return folded
-    if op in COMMUTATIVE and a.place > b.place:
-        a, b = b, a
-    return node(op, (a, b))
+    return _apply(op, b, a) if op in COMMUTATIVE and a.place > b.place else _apply(op, a, b)
 
 
-def atan2(y: Number, x: Number) -> Expr:
-    return _binary("atan2", math.atan2, y, x)
-
-
-def minimum(a: Number, b: Number) -> Expr:
-    return _binary("min", min, a, b)
-
-
-def maximum(a: Number, b: Number) -> Expr:
-    return _binary("max", max, a, b)
-
-
-def less(a: Number, b: Number) -> Expr:
-    """1 where a < b, else 0."""
-    return _binary("lt", lambda x, y: float(x < y), a, b)
-
-
-def less_equal(a: Number, b: Number) -> Expr:
-    """1 where a <= b, else 0."""
-    return _binary("le", lambda x, y: float(x <= y), a, b)
+# comparisons are 1 where they are true, else 0
+atan2, minimum, maximum, less, less_equal = (partial(_binary, op) for op in ("atan2", "min", "max", "lt", "le"))
 
 
 def select(condition: Number, a: Number, b: Number) -> Expr:

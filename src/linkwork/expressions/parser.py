@@ -22,26 +22,8 @@ from functools import partial, reduce
 from typing import NamedTuple
 
 from linkwork.errors import did_you_mean
-from linkwork.expressions.graph import (
-    FUNCTIONS,
-    Expr,
-    add,
-    atan2,
-    constant,
-    div,
-    exp,
-    function,
-    less,
-    less_equal,
-    maximum,
-    minimum,
-    mul,
-    neg,
-    power,
-    select,
-    sub,
-    tanh,
-)
+from linkwork.expressions import graph
+from linkwork.expressions.graph import FUNCTIONS, Expr, constant, exp, less, less_equal, power, tanh
 
 MAX_LENGTH = 10_000
 MAX_DEPTH = 100
@@ -74,26 +56,19 @@ class _Call(NamedTuple):
 
 
 CALLS: dict[str, _Call] = {
-    **{name: _Call(1, 1, partial(function, name)) for name in FUNCTIONS},
+    **{name: _Call(1, 1, partial(graph.function, name)) for name in FUNCTIONS},
     "sinh": _Call(1, 1, lambda x: tanh(x) * _cosh(x)),  # exact for small x, unlike a difference of exponentials
     "cosh": _Call(1, 1, _cosh),
-    "atan2": _Call(2, 2, atan2),
-    "min": _Call(2, None, lambda *args: reduce(minimum, args)),
-    "max": _Call(2, None, lambda *args: reduce(maximum, args)),
-    "if": _Call(3, 3, select),
+    "atan2": _Call(2, 2, graph.atan2),
+    "min": _Call(2, None, lambda *args: reduce(graph.minimum, args)),
+    "max": _Call(2, None, lambda *args: reduce(graph.maximum, args)),
+    "if": _Call(3, 3, graph.select),
 }
 RESERVED = frozenset({*CALLS, "pi"})
 
 _ELSEWHERE = {
-    "ln": "log",
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "fabs": "abs",
-    "sgn": "sign",
-    "where": "if",
-    "select": "if",
+    **{"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2"},
+    **{"fabs": "abs", "sgn": "sign", "where": "if", "select": "if"},
 }
 _LOOKALIKES = {
     **{"\N{MINUS SIGN}": "-", "\N{EN DASH}": "-", "\N{MULTIPLICATION SIGN}": "*", "\N{MIDDLE DOT}": "*"},
@@ -157,14 +132,14 @@ _BINARY = {
     "<=": _Operator(_COMPARISON, less_equal),
     ">": _Operator(_COMPARISON, lambda a, b: less(b, a)),
     ">=": _Operator(_COMPARISON, lambda a, b: less_equal(b, a)),
-    "+": _Operator(_SUM, add),
-    "-": _Operator(_SUM, sub),
-    "*": _Operator(_PRODUCT, mul),
-    "/": _Operator(_PRODUCT, div),
+    "+": _Operator(_SUM, graph.add),
+    "-": _Operator(_SUM, graph.sub),
+    "*": _Operator(_PRODUCT, graph.mul),
+    "/": _Operator(_PRODUCT, graph.div),
     "^": _Operator(_POWER, power),
     "**": _Operator(_POWER, power),
 }
-_PREFIX = {"-": _Operator(_SIGN, neg, 1), "+": _Operator(_SIGN, lambda a: a, 1)}
+_PREFIX = {"-": _Operator(_SIGN, graph.neg, 1), "+": _Operator(_SIGN, lambda a: a, 1)}
 _OPEN = _Operator(0, lambda a: a, 1)
 
 

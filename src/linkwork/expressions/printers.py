@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import keyword
 import math
+import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,6 +30,7 @@ MAX_SYMBOLS = 20  # in a temporary of a formula
 
 # How tightly the outermost operation of a piece binds; a leading minus sign counts as a sum.
 _COMPARISON, _SUM, _PRODUCT, _POWER, _ATOM = range(5)
+_COMPARISONS = {"lt": "<", "le": "<="}
 
 
 class _Piece(NamedTuple):
@@ -151,6 +153,20 @@ def _product(node: Expr, a: _Piece, b: _Piece) -> _Piece:
     return _Piece(f"{a.within(_PRODUCT)}*{b.within(_POWER)}", _PRODUCT)
 
 
+def _infix(node: Expr, args: Sequence[_Piece]) -> _Piece | None:
+    """What text, Python and C write alike, None for anything else."""
+    match node.op:
+        case "add" | "sub":
+            return _sum(node, *args)
+        case "mul" | "div":
+            return _product(node, *args)
+        case "neg":
+            return _Piece(f"-{args[0].within(_PRODUCT)}", _SUM)
+        case "lt" | "le" as op:
+            return _Piece(f"{args[0].within(_SUM)} {_COMPARISONS[op]} {args[1].within(_SUM)}", _COMPARISON)
+    return None
+
+
 # text
 
 
@@ -172,19 +188,13 @@ def _text_render(powers: _Powers, tables: Mapping[Cubics, int]) -> Render:
             return _sign(_text_number, node.number)
         if op == "symbol":
             return _Piece(str(node.value))
-        if op in ("add", "sub"):
-            return _sum(node, *args)
         if op == "mul" and node.args[0].is_constant and (divisor := _RECIPROCALS.get(abs(node.args[0].number))):
             sign, level = ("-", _SUM) if node.args[0].number < 0.0 else ("", _PRODUCT)
             return _Piece(f"{sign}{args[1].within(_PRODUCT)}/{divisor}", level)
-        if op in ("mul", "div"):
-            return _product(node, *args)
-        if op == "neg":
-            return _Piece(f"-{args[0].within(_PRODUCT)}", _SUM)
+        if (piece := _infix(node, args)) is not None:
+            return piece
         if op == "pow":
             return _Piece(f"{args[0].within(_ATOM)}^{args[1].within(_POWER)}", _POWER)
-        if op in ("lt", "le"):
-            return _Piece(f"{args[0].within(_SUM)} {'<' if op == 'lt' else '<='} {args[1].within(_SUM)}", _COMPARISON)
         if op == "spline":
             op = f"spline{tables[node.table[:2]]}" + "'" * node.table[2]
         elif op == "select":
@@ -211,6 +221,12 @@ def text(expr: Expr) -> str:
 # LaTeX
 
 _FUNCTIONS = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
+_FORMULAS: dict[str, Callable[..., Formula]] = {
+    **{"add": operator.add, "sub": operator.sub, "neg": operator.neg, "div": Quotient, "pow": raise_to},
+    "sqrt": notation.Root,
+    "exp": lambda x: Symbol("e") ** x,
+    "abs": lambda x: notation.Fence(x, "||"),
+}
 
 
 def formula(node: Expr, args: Sequence[Formula], tables: Mapping[Cubics, int] | None = None) -> Formula:
@@ -219,44 +235,29 @@ def formula(node: Expr, args: Sequence[Formula], tables: Mapping[Cubics, int] | 
     if op == "constant":
         value = abs(node.number)
         k, divisor = _MULTIPLES_OF_PI.get(value, (0, 1))
-        above = Symbol("pi") if k == 1 else Number(str(k)) * Symbol("pi")
-        shown = (
-            notation.number(value, None) if not k else above if divisor == 1 else Quotient(above, Number(str(divisor)))
+        shown: Formula = (
+            Symbol("pi") if k == 1 else Number(str(k)) * Symbol("pi") if k else notation.number(value, None)
         )
+        if divisor > 1:
+            shown = Quotient(shown, Number(str(divisor)))
         return -shown if node.number < 0.0 else shown
     if op == "symbol":
         return notation.symbol_of(str(node.value))
-    if op == "add":
-        return args[0] + args[1]
-    if op == "sub":
-        return args[0] - args[1]
+    if op in _FORMULAS:
+        return _FORMULAS[op](*args)
     if op == "mul" and node.args[0].is_constant and (divisor := _RECIPROCALS.get(abs(node.args[0].number), 0)):
         shown = Quotient(args[1], Number(str(divisor)))
         return -shown if node.args[0].number < 0.0 else shown
     if op == "mul":
         a, b = args
-        return (
-            b * a
-            if notation.starts_with_digit(b) and not notation.starts_with_digit(a) and not isinstance(a, notation.Minus)
-            else a * b
-        )
-    if op == "div":
-        return Quotient(*args)
-    if op == "neg":
-        return -args[0]
-    if op == "pow":
-        return raise_to(*args)
-    if op in ("lt", "le"):
-        return notation.relate("<" if op == "lt" else "<=", *args)
+        if notation.starts_with_digit(b) and not notation.starts_with_digit(a) and not isinstance(a, notation.Minus):
+            return b * a
+        return a * b
+    if op in _COMPARISONS:
+        return notation.relate(_COMPARISONS[op], *args)
     if op == "select":
         condition = args[0] if isinstance(args[0], notation.Relation) else notation.relate("!=", args[0], Number("0"))
         return notation.Cases(condition, *args[1:])
-    if op == "sqrt":
-        return notation.Root(*args)
-    if op == "exp":
-        return Symbol("e") ** args[0]
-    if op == "abs":
-        return notation.Fence(args[0], "||")
     if op == "spline":
         number = () if tables is None else (str(tables[node.table[:2]]),)
         return notation.call(Symbol("s", number, "'" * node.table[2]), *args)
@@ -341,14 +342,8 @@ def _code_render(language: _Language, names: Mapping[Expr, str], tables: Mapping
             return _Piece(names[node])
         condition = args[0].text if args[0].level == _COMPARISON else f"{args[0].within(_SUM)} != 0.0"
         args = [_Piece(a.within(_SUM, language.truth)) if a.level == _COMPARISON else a for a in args]
-        if op in ("add", "sub"):
-            return _sum(node, *args)
-        if op in ("mul", "div"):
-            return _product(node, *args)
-        if op == "neg":
-            return _Piece(f"-{args[0].within(_PRODUCT)}", _SUM)
-        if op in ("lt", "le"):
-            return _Piece(f"{args[0].within(_SUM)} {'<' if op == 'lt' else '<='} {args[1].within(_SUM)}", _COMPARISON)
+        if (piece := _infix(node, args)) is not None:
+            return piece
         texts = [a.text for a in args]
         if op == "select":
             texts[0] = condition

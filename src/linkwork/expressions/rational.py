@@ -18,7 +18,7 @@ from operator import add, mul
 from typing import TypeAlias
 
 from linkwork.expressions import graph, printers
-from linkwork.expressions.evaluation import evaluate, ordered
+from linkwork.expressions.evaluation import RING, evaluate, ordered
 from linkwork.expressions.graph import Expr
 from linkwork.expressions.notation import Applied, Formula, Number, Quotient, number, raise_to
 
@@ -37,6 +37,14 @@ def _times(a: Monomial, b: Monomial) -> Monomial:
     for atom, e in b:
         exponents[atom] = exponents.get(atom, 0) + e
     return _monomial(exponents)
+
+
+def _collect(terms: Iterable[tuple[Monomial, Fraction]]) -> Polynomial:
+    """The sum of terms, of which several may have the same monomial."""
+    total: dict[Monomial, Fraction] = {}
+    for monomial, c in terms:
+        total[monomial] = total.get(monomial, Fraction(0)) + c
+    return Polynomial({monomial: c for monomial, c in total.items() if c})
 
 
 def _monomial(exponents: dict[Expr, int]) -> Monomial:
@@ -67,10 +75,7 @@ class Polynomial:
         return hash(frozenset(self.terms.items()))
 
     def __add__(self, other: Polynomial) -> Polynomial:
-        terms = dict(self.terms)
-        for monomial, c in other.terms.items():
-            terms[monomial] = terms.get(monomial, Fraction(0)) + c
-        return Polynomial({monomial: c for monomial, c in terms.items() if c})
+        return _collect([*self.terms.items(), *other.terms.items()])
 
     def __neg__(self) -> Polynomial:
         return self.scale(Fraction(-1))
@@ -81,12 +86,12 @@ class Polynomial:
     def __mul__(self, other: Polynomial) -> Polynomial:
         if len(self.terms) * len(other.terms) > 4 * MAX_TERMS:
             raise TooLong
-        total: dict[Monomial, Fraction] = {}
-        for a, x in self.terms.items():
-            for b, y in other.terms.items():
-                for monomial, c in _reduce(_times(a, b)).terms.items():
-                    total[monomial] = total.get(monomial, Fraction(0)) + x * y * c
-        return Polynomial({monomial: c for monomial, c in total.items() if c})
+        return _collect(
+            (monomial, x * y * c)
+            for a, x in self.terms.items()
+            for b, y in other.terms.items()
+            for monomial, c in _reduce(_times(a, b)).terms.items()
+        )
 
     def scale(self, factor: Fraction) -> Polynomial:
         return Polynomial({monomial: factor * c for monomial, c in self.terms.items()})
@@ -105,7 +110,7 @@ class Polynomial:
     def exchange(self, angle: Expr) -> Polynomial:
         """The same with cos(angle)^2 written as 1 - sin(angle)^2; not the normal form, but it may be shorter."""
         sin, cos = graph.sin(angle), graph.cos(angle)
-        total: dict[Monomial, Fraction] = {}
+        terms = []
         for monomial, c in self.terms.items():
             exponents = dict(monomial)
             e = exponents.pop(cos, 0)
@@ -113,8 +118,8 @@ class Polynomial:
                 exponents[cos] = 1
             for k in range(e // 2 + 1):
                 power = _monomial({**exponents, sin: exponents.get(sin, 0) + 2 * k})
-                total[power] = total.get(power, Fraction(0)) + c * math.comb(e // 2, k) * (-1) ** k
-        return Polynomial({monomial: c for monomial, c in total.items() if c})
+                terms.append((power, c * math.comb(e // 2, k) * (-1) ** k))
+        return _collect(terms)
 
 
 NOTHING = Polynomial({})
@@ -161,12 +166,10 @@ def quotient(a: Polynomial, b: Polynomial) -> Polynomial | None:
         if not rest:
             return result
         top = _leading(rest, atoms)
-        exponents = dict(top)
-        for atom, e in lead:
-            exponents[atom] = exponents.get(atom, 0) - e
-        if any(e < 0 for e in exponents.values()):
+        ratio = _times(top, tuple((atom, -e) for atom, e in lead))
+        if any(e < 0 for _, e in ratio):
             return None
-        term = Polynomial({_monomial(exponents): rest.terms[top] / b.terms[lead]})
+        term = Polynomial({ratio: rest.terms[top] / b.terms[lead]})
         result = result + term
         rest = rest - term * b
     return None
@@ -287,19 +290,10 @@ def rational(expr: Expr) -> Rational:
     """The expression in normal form; what is not made by + - * / stays as it is, as an atom."""
     found: dict[Expr, Rational] = {}
     for node in ordered([expr]):
-        parts = [found.get(part, ZERO) for part in node.args]
         if node.op == "constant":
             found[node] = Rational(Polynomial({(): Fraction(node.number)} if node.number else {}))
-        elif node.op == "add":
-            found[node] = parts[0] + parts[1]
-        elif node.op == "sub":
-            found[node] = parts[0] - parts[1]
-        elif node.op == "mul":
-            found[node] = parts[0] * parts[1]
-        elif node.op == "div":
-            found[node] = parts[0] / parts[1]
-        elif node.op == "neg":
-            found[node] = -parts[0]
+        elif node.op in RING:
+            found[node] = RING[node.op](*[found[part] for part in node.args])
         else:
             found[node] = Rational(Polynomial({((node, 1),): Fraction(1)}))
     return found[expr]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -123,72 +124,28 @@ def would_do(*, regular_mass: bool) -> list[str]:
     return [*SEQUENCES, *listed] if regular_mass else listed
 
 
+def _formulation(module: ModuleType, description: str, source: str, needs_regular_mass: bool = False) -> Formulation:
+    """The formulation of a module: a kernel of the same name, and the description of its memory."""
+    name = module.__name__.rpartition(".")[2]
+    return Formulation(
+        name.replace("_", "-"), getattr(module, name), module.take_places, description, source, needs_regular_mass
+    )
+
+
 FORMULATIONS = {
     formulation.name: formulation
     for formulation in (
-        Formulation(
-            "coordinate-partitioning",
-            coordinate_partitioning.coordinate_partitioning,
-            coordinate_partitioning.take_places,
-            "independent coordinates chosen by complete pivoting",
-            "wehage1982",
-        ),
-        Formulation(
-            "zero-eigenvalue",
-            zero_eigenvalue.zero_eigenvalue,
-            zero_eigenvalue.take_places,
-            "null space from eigenvectors of Psi_q^T Psi_q",
-            "kamman1984",
-        ),
-        Formulation("qr", qr.qr, qr.take_places, "null space from QR with column pivoting of Psi_q^T", "kim1986"),
-        Formulation("svd", svd.svd, svd.take_places, "null space from singular vectors of Psi_q^T", "mani1985"),
-        Formulation(
-            "putd",
-            putd.putd,
-            qr.take_places,
-            "null space from Householder's reflections without pivoting",
-            "amirouche1988",
-        ),
-        Formulation(
-            "qtz",
-            qtz.qtz,
-            qr.take_places,
-            "null space from the complete orthogonal factorization of Psi_q^T",
-            "vita2004",
-        ),
-        Formulation(
-            "schur", schur.schur, schur.take_places, "null space from Schur vectors of Psi_q^T Psi_q", "pennestri2007"
-        ),
-        Formulation(
-            "udwadia-kalaba",
-            udwadia_kalaba.udwadia_kalaba,
-            udwadia_kalaba.take_places,
-            "Gauss' principle with the pseudo-inverse of Psi_q M^-1/2",
-            "udwadia1996",
-            needs_regular_mass=True,
-        ),
-        Formulation(
-            "udwadia-phohomsiri",
-            udwadia_phohomsiri.udwadia_phohomsiri,
-            udwadia_phohomsiri.take_places,
-            "pseudo-inverse of the projected mass matrix stacked on Psi_q",
-            "udwadia2006",
-        ),
-        Formulation(
-            "de-falco-1",
-            de_falco_1.de_falco_1,
-            de_falco_1.take_places,
-            "pseudo-inverse of Psi_q M^-1 Psi_q^T",
-            "defalco2005",
-            needs_regular_mass=True,
-        ),
-        Formulation(
-            "de-falco-2",
-            de_falco_2.de_falco_2,
-            de_falco_2.take_places,
-            "pseudo-inverse of M projected on both sides",
-            "defalco2005",
-        ),
+        _formulation(coordinate_partitioning, "independent coordinates chosen by complete pivoting", "wehage1982"),
+        _formulation(zero_eigenvalue, "null space from eigenvectors of Psi_q^T Psi_q", "kamman1984"),
+        _formulation(qr, "null space from QR with column pivoting of Psi_q^T", "kim1986"),
+        _formulation(svd, "null space from singular vectors of Psi_q^T", "mani1985"),
+        _formulation(putd, "null space from Householder's reflections without pivoting", "amirouche1988"),
+        _formulation(qtz, "null space from the complete orthogonal factorization of Psi_q^T", "vita2004"),
+        _formulation(schur, "null space from Schur vectors of Psi_q^T Psi_q", "pennestri2007"),
+        _formulation(udwadia_kalaba, "Gauss' principle with the pseudo-inverse of Psi_q M^-1/2", "udwadia1996", True),
+        _formulation(udwadia_phohomsiri, "pseudo-inverse of the projected mass matrix stacked on Psi_q", "udwadia2006"),
+        _formulation(de_falco_1, "pseudo-inverse of Psi_q M^-1 Psi_q^T", "defalco2005", True),
+        _formulation(de_falco_2, "pseudo-inverse of M projected on both sides", "defalco2005"),
     )
 }
 

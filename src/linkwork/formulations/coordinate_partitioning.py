@@ -10,25 +10,22 @@ from linkwork.dense.triangular import solve_upper, solve_upper_transposed
 from linkwork.dense.vectors import clear, copy, permute, permute_back
 from linkwork.formulations.maggi import FreeMotion, add_free_motion, factor_reduced_mass, take_free_motion
 from linkwork.formulations.refinement import Padded, refine
-from linkwork.native.kernels import Pointer, kernel, offset, take
+from linkwork.native.kernels import Pointer, kernel, offset, split
 
 
 class Places(NamedTuple):
-    U: Pointer
     L: Trapezoid  # its transpose
+    free: FreeMotion
+    U: Pointer
     columns: Pointer  # C
     x: Pointer
-    free: FreeMotion
     rest: Pointer
 
 
 def take_places(w: Pointer, n: int, m: int, width: int) -> Places:
-    U, w = take(w, width * width)
     L = take_trapezoid(w, m, width)
-    columns, w = take(L.rest, width)
-    x, w = take(w, width)
-    free = take_free_motion(w, width)
-    return Places(U, L, columns, x, free, free.rest)
+    free = take_free_motion(L.rest, width)
+    return Places(L, free, *split(free.rest, (width * width, width, width)))
 
 
 @kernel

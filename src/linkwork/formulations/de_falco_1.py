@@ -11,25 +11,21 @@ from linkwork.dense.trapezoid import Trapezoid, complete, solve_least, solve_tra
 from linkwork.dense.triangular import estimate_condition, solve_definite, solve_rows
 from linkwork.dense.vectors import EPSILON, add, copy, subtract_from
 from linkwork.formulations.refinement import SINGULAR_MASS, Padded, refine
-from linkwork.native.kernels import Pointer, kernel, take
+from linkwork.native.kernels import Pointer, kernel, split
 
 
 class Places(NamedTuple):
+    R: Trapezoid
     U: Pointer
     X: Pointer
     D: Pointer
-    R: Trapezoid
     y: Pointer
     rest: Pointer
 
 
 def take_places(w: Pointer, n: int, m: int, width: int) -> Places:
-    U, w = take(w, width * width)
-    X, w = take(w, width * width)
-    D, w = take(w, width * width)
     R = take_trapezoid(w, m, width)
-    y, w = take(R.rest, width)
-    return Places(U, X, D, R, y, w)
+    return Places(R, *split(R.rest, (width * width, width * width, width * width, width)))
 
 
 @kernel

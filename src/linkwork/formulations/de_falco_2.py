@@ -19,15 +19,15 @@ from linkwork.formulations.orthogonal import (
     take_orthogonal,
 )
 from linkwork.formulations.refinement import UNDETERMINED, Padded, refine
-from linkwork.native.kernels import Pointer, kernel, take
+from linkwork.native.kernels import Pointer, kernel, split
 
 
 class Places(NamedTuple):
     jacobian: Orthogonal
+    R: Trapezoid  # E M E = P R^T R P^T
     E: Pointer
     E_M: Pointer
     E_M_E: Pointer
-    R: Trapezoid  # E M E = P R^T R P^T
     x: Pointer
     y: Pointer
     rest: Pointer
@@ -35,13 +35,8 @@ class Places(NamedTuple):
 
 def take_places(w: Pointer, n: int, m: int, width: int) -> Places:
     jacobian = take_orthogonal(w, n, m, width)
-    E, w = take(jacobian.rest, width * width)
-    E_M, w = take(w, width * width)
-    E_M_E, w = take(w, width * width)
-    R = take_trapezoid(w, n, width)
-    x, w = take(R.rest, width)
-    y, w = take(w, width)
-    return Places(jacobian, E, E_M, E_M_E, R, x, y, w)
+    R = take_trapezoid(jacobian.rest, n, width)
+    return Places(jacobian, R, *split(R.rest, (width * width, width * width, width * width, width, width)))
 
 
 @kernel

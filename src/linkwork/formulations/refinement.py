@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 
 from linkwork.dense.products import multiply_transposed
 from linkwork.dense.vectors import add, copy, dot, fill, is_finite, largest
-from linkwork.native.kernels import Pointer, integer, offset, split, take
+from linkwork.native.kernels import Pointer, integer, offset, split
 
 PASSES = 5
 # A relative error of a that is worth another pass.
@@ -82,16 +82,8 @@ class Padded(NamedTuple):
 
 def take_padded(w: Pointer, n: int, m: int) -> Padded:
     width = (max(n, m, 1) + 3) // 4 * 4
-    M, w = take(w, width * width)
-    Psi_q, w = take(w, width * width)
-    f, w = take(w, width)
-    g, w = take(w, width)
-    a, w = take(w, width)
-    lam, w = take(w, width)
-    da, w = take(w, width)
-    dlam, w = take(w, width)
-    spectrum, w = take(w, width)
-    return Padded(n, m, width, M, Psi_q, f, g, a, lam, da, dlam, spectrum, w)
+    matrices, vectors = (width * width, width * width), (width, width, width, width, width, width, width)
+    return Padded(n, m, width, *split(w, (*matrices, *vectors)))
 
 
 def refine(

@@ -10,21 +10,20 @@ from linkwork.dense.spectral import Spectral, copy_zero_rows, diagonalize, drop_
 from linkwork.dense.vectors import EPSILON
 from linkwork.formulations.maggi import FreeMotion, add_free_motion, factor_reduced_mass, take_free_motion
 from linkwork.formulations.refinement import NOT_CONVERGED, Padded, refine
-from linkwork.native.kernels import Pointer, kernel, take
+from linkwork.native.kernels import Pointer, kernel, split
 
 
 class Places(NamedTuple):
     H: Spectral
-    x: Pointer
     free: FreeMotion
+    x: Pointer
     rest: Pointer
 
 
 def take_places(w: Pointer, n: int, m: int, width: int) -> Places:
     H = take_spectral(w, n, width)
-    x, w = take(H.rest, width)
-    free = take_free_motion(w, width)
-    return Places(H, x, free, free.rest)
+    free = take_free_motion(H.rest, width)
+    return Places(H, free, *split(free.rest, (width,)))
 
 
 @kernel
@@ -37,10 +36,11 @@ def schur(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     H is symmetric, so U is diagonal. The order of the Schur vectors is not given by the algorithm: K_1 is chosen by the
     entries of U, not by position as in the program of defalco2008. The spectrum is as for `zero-eigenvalue`.
     """
-    refine(x, y, w, take_places, factor, correct)
+    refine(x, y, w, take_places, factor_zero_vectors, correct)
 
 
-def factor(e: Padded, k: Places, tolerance: float) -> tuple[int, float]:
+def factor_zero_vectors(e: Padded, k: Places, tolerance: float) -> tuple[int, float]:
+    """Diagonalize H = Psi_q^T Psi_q and take the vectors of its zero eigenvalues for V."""
     form_gram(e.Psi_q, e.m, e.n, e.width, k.H.A)
     if not diagonalize(k.H):
         return NOT_CONVERGED, 0.0

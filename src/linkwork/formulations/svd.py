@@ -16,21 +16,20 @@ from linkwork.dense.spectral import (
 )
 from linkwork.formulations.maggi import FreeMotion, add_free_motion, factor_reduced_mass, take_free_motion
 from linkwork.formulations.refinement import NOT_CONVERGED, Padded, refine
-from linkwork.native.kernels import Pointer, kernel, take
+from linkwork.native.kernels import Pointer, kernel, split
 
 
 class Places(NamedTuple):
     H: Spectral
-    X: Pointer  # Lambda U^T
     free: FreeMotion
+    X: Pointer  # Lambda U^T
     rest: Pointer
 
 
 def take_places(w: Pointer, n: int, m: int, width: int) -> Places:
     H = take_spectral(w, n, width)
-    X, w = take(H.rest, width * width)
-    free = take_free_motion(w, width)
-    return Places(H, X, free, free.rest)
+    free = take_free_motion(H.rest, width)
+    return Places(H, free, *split(free.rest, (width * width,)))
 
 
 @kernel

@@ -12,23 +12,20 @@ from linkwork.dense.triangular import estimate_condition, solve_rows, solve_uppe
 from linkwork.dense.vectors import add, copy, subtract_from
 from linkwork.formulations.orthogonal import Orthogonal, take_orthogonal
 from linkwork.formulations.refinement import SINGULAR_MASS, Padded, refine
-from linkwork.native.kernels import Pointer, kernel, take
+from linkwork.native.kernels import Pointer, kernel, split
 
 
 class Places(NamedTuple):
-    U: Pointer
     D: Orthogonal  # its transpose
+    U: Pointer
     x: Pointer
     y: Pointer
     rest: Pointer
 
 
 def take_places(w: Pointer, n: int, m: int, width: int) -> Places:
-    U, w = take(w, width * width)
     D = take_orthogonal(w, n, m, width)
-    x, w = take(D.rest, width)
-    y, w = take(w, width)
-    return Places(U, D, x, y, w)
+    return Places(D, *split(D.rest, (width * width, width, width)))
 
 
 @kernel

@@ -4,42 +4,31 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from linkwork.dense.householder import (
-    Reflections,
-    copy_null_rows,
-    factor_tall,
-    multiply_q_transposed,
-    take_reflections,
-)
+from linkwork.dense.householder import Reflections, copy_null_rows, factor_tall, multiply_q_transposed, take_reflections
 from linkwork.dense.products import form_gram, multiply, multiply_matrices
 from linkwork.dense.triangular import estimate_condition, solve_upper
 from linkwork.dense.vectors import copy, largest
 from linkwork.formulations.maggi import find_force_left
 from linkwork.formulations.orthogonal import Orthogonal, apply_inverse_transposed, factor_jacobian, take_orthogonal
 from linkwork.formulations.refinement import UNDETERMINED, Padded, refine
-from linkwork.native.kernels import Pointer, kernel, offset, take
+from linkwork.native.kernels import Pointer, kernel, offset, split
 
 
 class Places(NamedTuple):
     jacobian: Orthogonal
+    Q: Reflections
     E: Pointer
     B: Pointer  # at the end the R of its QR decomposition
-    Q: Reflections
-    s: Pointer
     b: Pointer
     x: Pointer
+    s: Pointer
     rest: Pointer
 
 
 def take_places(w: Pointer, n: int, m: int, width: int) -> Places:
     jacobian = take_orthogonal(w, n, m, width)
-    E, w = take(jacobian.rest, width * width)
-    B, w = take(w, 2 * width * width)
-    Q = take_reflections(w, n + m, width, 2 * width)
-    s, w = take(Q.rest, 1)
-    b, w = take(w, 2 * width)
-    x, w = take(w, width)
-    return Places(jacobian, E, B, Q, s, b, x, w)
+    Q = take_reflections(jacobian.rest, n + m, width, 2 * width)
+    return Places(jacobian, Q, *split(Q.rest, (width * width, 2 * width * width, 2 * width, width, 1)))
 
 
 @kernel

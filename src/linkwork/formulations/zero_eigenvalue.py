@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
-
 from linkwork.dense.cholesky import factor_cholesky
 from linkwork.dense.columns import add_columns
 from linkwork.dense.products import form_gram, multiply, multiply_transposed
-from linkwork.dense.spectral import Spectral, copy_zero_rows, diagonalize, drop_zero_squares, take_spectral
 from linkwork.dense.triangular import solve_definite
-from linkwork.dense.vectors import EPSILON
-from linkwork.formulations.maggi import FreeMotion, add_free_motion, factor_reduced_mass, take_free_motion
+from linkwork.formulations.maggi import add_free_motion
 from linkwork.formulations.refinement import NOT_CONVERGED, Padded, refine
+from linkwork.formulations.schur import Places, factor_zero_vectors, take_places
 from linkwork.native.kernels import Pointer, kernel, offset
-
-
-class Places(NamedTuple):
-    H: Spectral
-    free: FreeMotion
-    rest: Pointer
-
-
-def take_places(w: Pointer, n: int, m: int, width: int) -> Places:
-    H = take_spectral(w, n, width)
-    free = take_free_motion(H.rest, width)
-    return Places(H, free, free.rest)
 
 
 @kernel
@@ -45,11 +29,9 @@ def zero_eigenvalue(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 
 
 def factor(e: Padded, k: Places, tolerance: float) -> tuple[int, float]:
-    form_gram(e.Psi_q, e.m, e.n, e.width, k.H.A)
-    if not diagonalize(k.H):
-        return NOT_CONVERGED, 0.0
-    rank = drop_zero_squares(k.H.values, e.n, max(tolerance, math.sqrt(e.n * EPSILON)), e.spectrum)
-    copy_zero_rows(k.H.K, k.H.values, e.n, e.width, k.free.V)
+    rank, mass_condition = factor_zero_vectors(e, k, tolerance)
+    if rank < 0:
+        return rank, 0.0
     form_gram(e.Psi_q, e.m, e.n, e.width, k.H.A)
     s = e.spectrum[0] * e.spectrum[0] if rank > 0 else 1.0
     for j in range(e.n - rank):
@@ -58,7 +40,7 @@ def factor(e: Padded, k: Places, tolerance: float) -> tuple[int, float]:
             add_columns(offset(k.H.A, i * e.width), s * v[i], v, 0, e.n)
     if not factor_cholesky(k.H.A, e.n, e.width, k.H.beside, 0.0):
         return NOT_CONVERGED, 0.0
-    return factor_reduced_mass(e, k.free, rank)
+    return rank, mass_condition
 
 
 def correct(e: Padded, k: Places, rank: int) -> None:

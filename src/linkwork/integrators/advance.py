@@ -8,6 +8,15 @@ from __future__ import annotations
 import math
 
 from linkwork.dense.vectors import copy, dot, largest
+from linkwork.integrators.inside import (
+    LEAST_ERROR,
+    differentiate_inside,
+    interpolate,
+    note_signs,
+    pass_switches,
+    prepare_dense,
+    watch_step,
+)
 from linkwork.integrators.memory import (
     ASKED,
     BLOCK,
@@ -16,6 +25,7 @@ from linkwork.integrators.memory import (
     PROJECTION_FAILED,
     REACHED,
     RUNNING,
+    TO_BE_CUT,
     Run,
     open_run,
 )
@@ -25,10 +35,12 @@ FAILED, ASKS_TO_STOP = 1.0, 2.0  # status of a projection, besides zero
 MAX_STREAK = 50  # rejections of one step
 SAFETY = 0.9
 EXCESS = 100.0  # |Psi| before projection by the tolerance: the end of a good step is nearer
+CROWDED = 32  # report times in one step: the stages are so far apart that what these see may be between them
+DEFECT = 1e4  # times the tolerance: a change over the whole step that dense output does not show
 AGAIN = 0.25  # ratio of steps after a failure that is no matter of accuracy
-LEAST_ERROR = 1e-4  # that the next step size remembers
 SMALLEST = 16 * 2.0**-52  # step relative to the time
 STRETCH = 1.01  # of a step that so reaches its end
+REGAINED = 1.05  # with every step, of the length along which switching functions are seen clearly
 INF = math.inf
 
 
@@ -75,6 +87,10 @@ def start(at: Run, p: Pointer, w: Pointer, t_end: float, rows: Pointer) -> bool:
     copy(offset(at.x, 1), rows, integer(at.ny, 0))
     at.row[0] = 1.0
     at.last_error[0] = LEAST_ERROR
+    at.longest[0] = at.max_step[0]
+    at.switch[0] = at.last_switch[0] = at.suspect[0] = -INF
+    if at.n_watched > 0:
+        note_signs(at, at.x, p, w)
     if at.x[0] < t_end and at.next_step[0] == 0.0:
         at.next_step[0] = initial_step(at, p, w, min(at.max_step[0], t_end - at.x[0]))
     return True
@@ -87,31 +103,20 @@ def is_stuck(at: Run) -> bool:
 
 
 def choose_step(at: Run, t_end: float, stops: Pointer) -> None:
-    """The step that error control wishes, but not beyond the next stop or the end."""
-    t, h = at.x[0], min(at.next_step[0], at.max_step[0])
+    """The step that error control wishes, but not beyond the next stop, the next switch or the end."""
+    t, h = at.x[0], min(at.next_step[0], at.max_step[0], at.longest[0])
     stop, n_stops = int(at.stop[0]), integer(at.n_stops, 0)
     while stop < n_stops and stops[2 * stop] <= t:
         stop += 1
     end = min(t_end, stops[2 * stop]) if stop < n_stops else t_end
+    if at.switch[0] > t:
+        end = min(end, at.switch[0])
     at.x_new[0] = t + h
     if t + STRETCH * h >= end:
         at.x_new[0] = end
         h = end - t
     at.stop[0] = stop
     at.h[0] = h
-
-
-def interpolate(at: Run, t: float) -> None:
-    """The state inside the step at the time t, into x_inside, by the polynomial that `dense` has prepared."""
-    theta = (t - at.x[0]) / at.h[0]
-    n, y = at.n, offset(at.x_inside, 1)
-    at.x_inside[0] = t
-    copy(offset(at.F, (at.n_dense - 1) * n), y, n)
-    for j in range(at.n_dense - 1, -1, -1):
-        factor = theta if j % 2 == 0 else 1.0 - theta
-        F = offset(at.F, (j - 1) * n) if j > 0 else offset(at.x, 1)
-        for i in range(n):
-            y[i] = F[i] + factor * y[i]
 
 
 def project_state(at: Run, x: Pointer, p: Pointer, w: Pointer) -> bool:
@@ -137,21 +142,45 @@ def report(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Poi
     """Write the states at the report times inside the step."""
     ny, row = integer(at.ny, 0), int(at.row[0])
     copy(at.residuals, at.new_residuals, 3)
+    at.new_row[0] = row
+    if at.crosses[0] != 0.0:  # too short for a time inside
+        return RUNNING
     if times[row] < at.x_new[0]:
-        call(integer(at.dense, 0), m, p, own, w)
-        if at.outcome[0] != RUNNING:
-            return int(at.outcome[0])
+        outcome = prepare_dense(at, m, p, own, w)
+        if outcome != RUNNING:
+            return outcome
+    crowded = row + CROWDED < integer(at.n_times, 0) and times[row + CROWDED] < at.x_new[0]
     while times[row] < at.x_new[0]:
         interpolate(at, times[row])
         if not project_state(at, at.x_inside, p, w):
             at.failed_inside[0] = 1.0
             return PROJECTION_FAILED
-        if is_far_off(at):
+        if is_far_off(at) or ((crowded or times[row] <= at.suspect[0]) and is_contradicted(at, p, w)):
             return COLLAPSED
         copy(at.projected, offset(rows, row * ny), ny)
         row += 1
     at.new_row[0] = row
     return RUNNING
+
+
+def is_contradicted(at: Run, p: Pointer, w: Pointer) -> bool:
+    """Whether the derivative at the projected state inside is not that of the dense output, which then is the error.
+
+    So a force that acts between the stages of a long step is noticed, whatever its law, if a report time sees it.
+    """
+    ny, x = integer(at.ny, 0), at.x_contradicted
+    x[0] = at.x_inside[0]
+    copy(at.projected, offset(x, 1), ny)
+    call(integer(at.derivative, 0), x, p, at.k_contradicted, w)
+    at.evaluations[0] += 1.0
+    gap = 0.0
+    for i in range(integer(at.n_norm, 0)):
+        defect = at.h[0] * abs(at.k_contradicted[i] - differentiate_inside(at, x[0], i))
+        gap = max(gap, defect / (DEFECT * (at.atol[i] + at.rtol[0] * abs(x[1 + i]))))
+    at.error[0] = max(at.error[0], gap)
+    if gap > 1.0:
+        at.suspect[0] = max(at.suspect[0], x[0])
+    return gap > 1.0
 
 
 def is_far_off(at: Run) -> bool:
@@ -205,7 +234,7 @@ def ratio_of_steps(at: Run) -> float:
 
 def accept(at: Run) -> None:
     """Make the end of the step the last good state, and choose the next step."""
-    wished = min(at.next_step[0], at.max_step[0])
+    wished = min(at.next_step[0], at.max_step[0], at.longest[0])
     ratio = ratio_of_steps(at)
     if at.streak[0] > 0.0:
         ratio = min(ratio, 1.0)
@@ -216,6 +245,7 @@ def accept(at: Run) -> None:
     at.streak[0] = 0.0
     at.steps[0] += 1.0
     at.row[0] = at.new_row[0]
+    at.longest[0] *= REGAINED
     copy(at.new_residuals, at.residuals, 3)
     copy(at.x_new, at.x, 1 + at.n)
     copy(at.k_new, at.k, at.n)
@@ -223,9 +253,11 @@ def accept(at: Run) -> None:
 
 def reject(at: Run, outcome: int) -> None:
     """Choose a smaller step from the same state."""
+    at.rejected[0] += 1.0
+    if outcome == TO_BE_CUT:
+        return
     at.next_step[0] = at.h[0] * (ratio_of_steps(at) if outcome == COLLAPSED else AGAIN)
     at.streak[0] += 1.0
-    at.rejected[0] += 1.0
     at.reason[0] = outcome
 
 
@@ -249,16 +281,20 @@ def advance(
             return PROJECTION_FAILED if at.reason[0] == PROJECTION_FAILED else COLLAPSED
         choose_step(at, t_end, stops)
         at.outcome[0] = RUNNING
-        at.known[0] = at.failed_inside[0] = 0.0
+        at.known[0] = at.failed_inside[0] = at.has_dense[0] = at.crosses[0] = 0.0
         call(integer(at.step, 0), m, p, own, w)
         outcome = int(at.outcome[0])
         if outcome == RUNNING and at.error[0] > 1.0:
             outcome = COLLAPSED
+        if outcome == RUNNING and at.n_watched > 0:
+            outcome = watch_step(at, m, p, own, w)
         if outcome == RUNNING:
             outcome = report(at, m, p, own, w, times, rows)
         if outcome == RUNNING:
             outcome = settle(at, p, w, times, stops, rows)
         if outcome == RUNNING:
+            if at.n_watched > 0:
+                pass_switches(at, p, w)
             accept(at)
             if at.asking[0] != 0.0 and at.x[0] < t_end:
                 return ASKED

@@ -8,7 +8,8 @@ A system y' = f(t, y) is given by machine code of the one native signature,
                 after this step, so that something can be chosen anew
 
 Every state the loop keeps or reports, except the initial one, has passed `project`, so its residuals are known; a
-`project` that only measures returns y unchanged. Python runs the loop in slices of so many attempted steps, and all
+`project` that only measures returns y unchanged and zero for |Psi| before. What was far from the constraints before it
+was projected makes the loop try a smaller step. Python runs the loop in slices of so many attempted steps, and all
 that lasts from one slice to the next is in arrays, so the result does not depend on the slices.
 """
 
@@ -58,6 +59,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 MAX_REPORTS = 2 * 10**7
+LAST_DIGITS = 2  # units of these around a stop are not entered: there a comparison may be rounded to either side
 FIRST_BUDGET = 128  # attempted steps before it is known how long they take
 
 
@@ -69,6 +71,13 @@ class Native(Protocol):
 
     @property
     def work(self) -> int: ...
+
+
+class Watched(Native, Protocol):
+    """The same with the number of its results."""
+
+    @property
+    def outputs(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -137,12 +146,14 @@ def integrate(
     seconds: float = 0.1,
     stops: Collection[float] = (),
     first_step: float | None = None,
+    watch: Watched | None = None,
 ) -> Iterator[Slice]:
     """Integrate from times[0] to times[-1], coming back about every `seconds`; the last slice is not RUNNING.
 
     Only the first `n_norm` components of y (default: all) count in the error norm; quadratures stand behind them. At
-    each of the times `stops` a step ends and another begins, so that the derivative may jump there. `first_step` is
-    tried first, for instance that of a slice from where the run goes on; without it, or if it is 0, one is chosen.
+    each of the times `stops` a step ends and another begins, so that the derivative may jump there, and likewise where
+    one of the outputs of `watch`, functions of (t, y), changes its sign (see inside.py). `first_step` is tried first,
+    for instance that of a slice from where the run goes on; without it, or if it is 0, one is chosen.
     """
     ny = len(y_0)
     n_norm = ny if n_norm is None else n_norm
@@ -150,16 +161,17 @@ def integrate(
     if not np.all(np.isfinite(times)) or np.any(np.diff(times) <= 0.0):
         raise UsageError("report times do not increase", "bad-report-times")
     method = settings.method.prepare(whole_blocks(ny))
-    at, m = new_run(whole_blocks(ny), method.n_dense)
+    at, m = new_run(whole_blocks(ny), method.n_dense, watch.outputs if watch else 0)
     write_integer(at.derivative, derivative.address)
     write_integer(at.project, project.address if project else 0)
+    write_integer(at.watch, watch.address if watch else 0)
     write_integer(at.step, method.step)
     write_integer(at.dense, method.dense)
     write_integer(at.ny, ny)
     write_integer(at.n_norm, n_norm)
     write_integer(at.n_times, len(times))
     write_integer(at.n_stops, len(stops))
-    at.x[0] = math.nextafter(times[0], math.inf) if times[0] in stops else times[0]
+    at.x[0] = times[0] + LAST_DIGITS * np.spacing(times[0]) if times[0] in stops else times[0]
     at.x[1 : 1 + ny] = y_0
     at.atol[:] = math.inf
     at.atol[:n_norm] = settings.atol
@@ -168,8 +180,8 @@ def integrate(
     at.shrink[0], at.growth[0] = method.shrink, method.growth
     at.next_step[0] = first_step or 0.0
     rows = np.empty((len(times), ny))
-    around = np.array([math.nextafter(t, side) for t in sorted(stops) for side in (-math.inf, math.inf)])
-    own, w = allocate(len(method.own)), allocate(max(derivative.work, project.work if project else 0))
+    around = np.array([t + side * LAST_DIGITS * np.spacing(t) for t in sorted(stops) for side in (-1, 1)])
+    own, w = allocate(len(method.own)), allocate(max(f.work for f in (derivative, project, watch) if f))
     own[:] = method.own
     arrays = (m, np.array(p, dtype=np.float64), own, w, times, around, rows)
 

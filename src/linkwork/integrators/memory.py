@@ -32,7 +32,9 @@ COLLAPSED = 2  # no step is small enough: a singularity, or a derivative that is
 NOT_FINITE = 3  # initial state or its derivative; a state or a derivative of the step
 PROJECTION_FAILED = 4
 ASKED = 5  # the projection asked for a stop after this step
+TO_BE_CUT = 6  # outcome alone: the step is to end earlier, at a switch or because what switches was not seen clearly
 
+SAMPLES = 8  # intervals of a step at whose ends switching functions are looked at
 BLOCK = 4  # vectors are padded with zeros to whole blocks of so many doubles, which machine code takes at once
 
 
@@ -44,7 +46,8 @@ class Run(NamedTuple):
 
     n: int
     n_dense: int
-    sizes: Pointer  # BLOCK - 1: n and n_dense, see `open_run`
+    n_watched: int
+    sizes: Pointer  # BLOCK - 1: n, n_dense and n_watched, see `open_run`
     x: Pointer  # 1 + n: (t, y) of the last good state, and its derivative
     k: Pointer  # n
     gap: Pointer
@@ -52,14 +55,21 @@ class Run(NamedTuple):
     k_new: Pointer  # n
     other_gap: Pointer
     x_inside: Pointer  # 1 + n: a state inside the step
+    third_gap: Pointer
+    x_contradicted: Pointer  # 1 + n: the same projected, and the derivative there
+    k_contradicted: Pointer  # n
     projected: Pointer  # n + BLOCK: what `project` returns
     zeros: Pointer  # n + BLOCK
     atol: Pointer  # n; infinite for components that do not count
     F: Pointer  # n_dense n
+    signs: Pointer  # n_watched: positive where a switching function is at the beginning of the step
+    switches: Pointer  # (SAMPLES + 1) n_watched: these functions along the step
+    vertex: Pointer  # n_watched: between two of these points
     residuals: Pointer  # 3: largest |Psi| before, |Psi| after and |Psi_dot| after projection, so far
     new_residuals: Pointer  # 3: with those of the step that is tried
     derivative: Pointer  # addresses; project may be 0
     project: Pointer
+    watch: Pointer
     step: Pointer
     dense: Pointer
     ny: Pointer  # components of y, and how many of them count in the error norm
@@ -76,6 +86,13 @@ class Run(NamedTuple):
     h: Pointer  # of the step that is tried
     error: Pointer
     outcome: Pointer
+    has_dense: Pointer  # whether `dense` has been called for it
+    crosses: Pointer  # whether it does nothing but go past a switch
+    switch: Pointer  # where the next switch has been seen, and where the last one was passed
+    last_switch: Pointer
+    chatter: Pointer  # switches passed shortly after one another
+    longest: Pointer  # step along which switching functions are seen clearly
+    suspect: Pointer  # until when every report time is compared with the derivative, after one that contradicted it
     known: Pointer  # whether k_new is the derivative at x_new
     failed_inside: Pointer  # whether the state that failed is x_inside, not x_new
     started: Pointer
@@ -96,15 +113,17 @@ class Run(NamedTuple):
 SCALARS = (1,) * (len(Run._fields) - Run._fields.index("derivative") - 1)
 
 
-def places(m: Pointer, n: int, n_dense: int) -> Run:
+def places(m: Pointer, n: int, n_dense: int, n_watched: int) -> Run:
     gap = BLOCK - 1
-    states = (gap, 1 + n, n, gap, 1 + n, n, gap, 1 + n)
-    return Run(n, n_dense, *split(m, (*states, n + BLOCK, n + BLOCK, n, n_dense * n, 3, 3, *SCALARS)))
+    states = (gap, 1 + n, n, gap, 1 + n, n, gap, 1 + n, gap, 1 + n, n)
+    watched = (n_watched, (SAMPLES + 1) * n_watched, n_watched)
+    counts = (*states, n + BLOCK, n + BLOCK, n, n_dense * n, *watched, 3, 3, *SCALARS)
+    return Run(n, n_dense, n_watched, *split(m, counts))
 
 
 def open_run(m: Pointer) -> Run:
     """The places of a memory that has been filled."""
-    return places(m, integer(m, 0), integer(m, 1))
+    return places(m, integer(m, 0), integer(m, 1), integer(m, 2))
 
 
 @dataclass(frozen=True)
@@ -150,8 +169,8 @@ def allocate(count: int) -> NDArray[np.float64]:
 _size = functools.cache(functools.partial(size_of, places))
 
 
-def new_run(n: int, n_dense: int) -> tuple[Run, NDArray[np.float64]]:
+def new_run(n: int, n_dense: int, n_watched: int = 0) -> tuple[Run, NDArray[np.float64]]:
     """Empty memory, taken apart and as a whole."""
-    m = allocate(_size(n, n_dense))
-    m[:2].view(np.int64)[:] = n, n_dense
-    return places(m, n, n_dense), m
+    m = allocate(_size(n, n_dense, n_watched))
+    m[:3].view(np.int64)[:] = n, n_dense, n_watched
+    return places(m, n, n_dense, n_watched), m

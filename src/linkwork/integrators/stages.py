@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from linkwork.native.kernels import Pointer, call, integer, kernel, offset, size
 
 OPT = 1  # of the code generator, which has nothing to find out about straight code
 INF = math.inf
+_loading = Lock()
 
 
 class Stages(NamedTuple):
@@ -135,7 +137,8 @@ def prepare(method: Tableau, n: int) -> Method:
     write_integer(own, count)
     its = places(own, n, n_dense, count)
     its.c[:] = method.c
-    its.combine.view(np.int64)[:] = list(combinations(method).addresses.values())
+    with _loading:  # two threads must not both load them: the addresses of one would not last
+        its.combine.view(np.int64)[:] = list(combinations(method).addresses.values())
     write_integer(its.h_n[1:], n)
     write_integer(its.s, method.stages)
     write_integer(its.error_uses_new, len(method.E) > method.stages)

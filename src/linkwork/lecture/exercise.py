@@ -16,21 +16,8 @@ from linkwork.expressions.notation import Fence, Formula, Listed, Symbol, call, 
 from linkwork.expressions.notation import Matrix as Brackets
 from linkwork.expressions.rational import Rational, formula
 from linkwork.lecture import letters as sym
-from linkwork.lecture.sheet import (
-    LONGEST_EQUATION,
-    MOST_COLUMNS,
-    MOST_IN_BLOCKS,
-    Array,
-    Grid,
-    Name,
-    Sheet,
-    Words,
-    Worked,
-    bracket,
-    listing,
-    numbers,
-    spectrum,
-)
+from linkwork.lecture import sheet
+from linkwork.lecture.sheet import MOST_COLUMNS, Array, Grid, Name, Sheet, Words, Worked, bracket, listing, numbers
 from linkwork.lecture.symbolic import MOST_COORDINATES, Matrix, Numbers, Reduction, Symbols
 
 
@@ -209,7 +196,10 @@ class Exercise(Sheet):
         self.head("Rank")
         rank = self.rank
         self.say(
-            self.method.spectrum.about, ", in descending order:", *listing(spectrum(rank.values, MOST_IN_BLOCKS)), "."
+            self.method.spectrum.about,
+            ", in descending order:",
+            *listing(sheet.spectrum(rank.values, sheet.MOST_IN_BLOCKS)),
+            ".",
         )
         none = self.r == min(self.n, self.m)
         gap: Words = "no value is dropped" if none else ("the gap is", number(rank.gap, 3))
@@ -320,7 +310,7 @@ class Exercise(Sheet):
             )  # fmt: skip
             if (cells := self.write_cells(r.V)) is not None and len(r.independent) <= MOST_COLUMNS:
                 self.blocks.append(Grid(sym.V, self.equations.v_names, _rates(len(r.independent)), cells))
-        if equation.size > LONGEST_EQUATION * len(r.independent):
+        if equation.size > sheet.LONGEST_EQUATION * len(r.independent):
             self.say("In symbols the reduced equation is too long to be read.")
             return
         self.equation = equation

@@ -11,20 +11,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from linkwork.dense.rank import RANK_TOLERANCE
-from linkwork.expressions.notation import (
-    Fence,
-    Formula,
-    Listed,
-    Matrix,
-    Number,
-    column,
-    diag,
-    equal,
-    line,
-    number,
-    relate,
-    together,
-)
+from linkwork.expressions import notation
+from linkwork.expressions.notation import Formula, Number, column, diag, equal, line, number, together
 from linkwork.lecture import letters as sym
 from linkwork.lecture.exercise import Exercise, Method, Spectrum
 from linkwork.lecture.sheet import MOST_COLUMNS, Array, Name, Part, listing, names, spectrum
@@ -253,12 +241,12 @@ def svd(x: Exercise) -> tuple[Array, Array]:
 
 def _stack(x: Formula) -> Formula:
     """x over zeros, in a line."""
-    return Fence(Listed((x, Number("0"))))
+    return notation.Fence(notation.Listed((x, Number("0"))))
 
 
 def _corner(A: Formula) -> Formula:
     zero = Number("0")
-    return Matrix(((A, zero), (zero, zero)))
+    return notation.Matrix(((A, zero), (zero, zero)))
 
 
 def putd(x: Exercise) -> tuple[Array, Array]:
@@ -480,11 +468,11 @@ def de_falco_2(x: Exercise) -> tuple[Array, Array]:
 def augmented(x: Exercise) -> tuple[Array, Array]:
     x.head("The whole system, made quasi-definite")
     x.say(
-        "Both sets of equations are solved together. A small", relate(">", sym.eps, Number("0")), "makes the matrix "
-        "quasi-definite, so that", sym.L * sym.D * sym.L.T, "exists in any order of the unknowns, for dependent "
+        "Both sets of equations are solved together. A small", notation.relate(">", sym.eps, Number("0")), "makes the "
+        "matrix quasi-definite, so that", sym.L * sym.D * sym.L.T, "exists in any order of the unknowns, for dependent "
         "constraint rows too:",
     )  # fmt: skip
-    matrix = Matrix(((sym.M, sym.Psi_q.T), (sym.Psi_q, -sym.eps)))
+    matrix = notation.Matrix(((sym.M, sym.Psi_q.T), (sym.Psi_q, -sym.eps)))
     x.show(equal(matrix * column(sym.a, sym.lam), column(sym.Q, sym.gamma - sym.eps * sym.lam_0)))
     compliance = np.einsum("ij,ij->i", x.Psi_q, np.linalg.solve(x.M, x.Psi_q.T).T) if x.m else np.zeros(0)
     eps = EPS * np.maximum(compliance, LEAST_ROW * np.max(compliance, initial=0.0))

@@ -49,6 +49,13 @@ def values_of(matrix: Matrix, values: Mapping[Expr, float]) -> Array:
     return np.array([[entry.value(values) for entry in row] for row in matrix], dtype=float)
 
 
+def need(matrix: Matrix | None) -> Matrix:
+    """A matrix on which another one is built."""
+    if matrix is None:
+        raise TooLong
+    return matrix
+
+
 def total(terms: Iterable[Rational]) -> Rational:
     return sum(terms, ZERO)
 
@@ -137,7 +144,7 @@ class Symbols:
         return self._reductions[key]
 
     def _reduction(self, rank: int, dependent: Sequence[int] | None) -> Reduction | None:
-        if self.Psi_q is None or self.M is None or self.gamma is None or self.Q is None or not self.Psi_q:
+        if not self.Psi_q:
             return None
         try:
             found = self._eliminate(rank, dependent)
@@ -146,11 +153,10 @@ class Symbols:
         return found if found is not None and all(self._holds(found, sample) for sample in self.samples) else None
 
     def _eliminate(self, rank: int, dependent: Sequence[int] | None) -> Reduction | None:
-        assert self.Psi_q is not None
-        assert self.gamma is not None
-        n, m = len(self.equations.v), len(self.Psi_q)
+        M, Psi_q, Q, gamma = (need(matrix) for matrix in (self.M, self.Psi_q, self.Q, self.gamma))
+        n, m = len(self.equations.v), len(Psi_q)
         unit = [[ONE if i == j else ZERO for j in range(m)] for i in range(m)]
-        A = [[*row, *g, *one] for row, g, one in zip(self.Psi_q, self.gamma, unit, strict=True)]
+        A = [[*row, *g, *one] for row, g, one in zip(Psi_q, gamma, unit, strict=True)]
         allowed = range(n) if dependent is None else dependent
         pivots: dict[int, int] = {}  # column: row
         for _ in range(rank):
@@ -177,19 +183,12 @@ class Symbols:
         V = [[-A[pivots[i]][j] for j in v] if i in pivots else [ONE if i == j else ZERO for j in v] for i in range(n)]
         S_gamma = [[A[pivots[i]][n]] if i in pivots else [ZERO] for i in range(n)]
         inverse = [[A[pivots[j]][n + 1 + i] for i in rows] for j in u]
-        M_hat, Q_hat = self._project(V, S_gamma)
-        return Reduction(u, v, rows, V, S_gamma, inverse, M_hat, Q_hat)
-
-    def _project(self, V: Matrix, S_gamma: Matrix) -> tuple[Matrix | None, Matrix | None]:
-        assert self.M is not None
-        assert self.Q is not None
         try:
-            V_T = transpose(V)
-            M_S = product(self.M, S_gamma)
-            rest = [[f[0] - x[0]] for f, x in zip(self.Q, M_S, strict=True)]
-            return product(V_T, product(self.M, V)), product(V_T, rest)
+            rest = [[f[0] - x[0]] for f, x in zip(Q, product(M, S_gamma), strict=True)]
+            M_hat, Q_hat = product(transpose(V), product(M, V)), product(transpose(V), rest)
         except TooLong:
-            return None, None
+            return Reduction(u, v, rows, V, S_gamma, inverse, None, None)
+        return Reduction(u, v, rows, V, S_gamma, inverse, M_hat, Q_hat)
 
     def _holds(self, r: Reduction, x: Numbers) -> bool:
         """Psi_q V = 0, Psi_q S_gamma = gamma, and the accelerations of the reduced equation are those of the whole."""
@@ -221,11 +220,11 @@ class Symbols:
 
     def multipliers(self, r: Reduction) -> Matrix | None:
         """lam = Psi_u^-T (Q - M a)_u of independent rows in terms of the accelerations."""
-        M, Q, u = self.M, self.Q, r.dependent
-        if M is None or Q is None or len(r.rows) < len(self.equations.Psi):
+        if len(r.rows) < len(self.equations.Psi):
             return None
 
         def make() -> Matrix:
+            M, Q, u = need(self.M), need(self.Q), r.dependent
             a = [atom(x) for x in self.equations.a]
             left = [Q[i][0] - total(c * x for c, x in zip(M[i], a, strict=True)) for i in u]
             return [[total(r.inverse[j][i] * left[j] for j in range(len(u)))] for i in range(len(u))]
@@ -240,8 +239,7 @@ class Symbols:
         """R of the QR decomposition of the constraint rows in this order, as columns: R^T R = Psi_q Psi_q^T."""
 
         def make() -> Matrix:
-            assert self.Psi_q is not None
-            rows = [self.Psi_q[i] for i in order]
+            rows = [need(self.Psi_q)[i] for i in order]
             R = [[ZERO] * len(rows) for _ in rows]
             for i, row in enumerate(rows):
                 for j in range(i, len(rows)):
@@ -254,7 +252,7 @@ class Symbols:
             A = x.Psi_q[list(order)]
             return np.asarray(np.linalg.cholesky(A @ A.T)).T
 
-        return None if self.Psi_q is None else self.confirm(make, expected)
+        return self.confirm(make, expected)
 
     def unit_basis(self, reduction: Reduction) -> Matrix | None:
         """V / |V| of a single freedom."""
@@ -288,43 +286,38 @@ class Symbols:
 
     def gram(self) -> Matrix | None:
         """H = Psi_q^T Psi_q."""
-        A = self.Psi_q
-        return None if not A else self.confirm(lambda: product(transpose(A), A), lambda x: x.Psi_q.T @ x.Psi_q)
+        return self.confirm(
+            lambda: product(transpose(need(self.Psi_q)), need(self.Psi_q)), lambda x: x.Psi_q.T @ x.Psi_q
+        )
 
     def compliance(self) -> Matrix | None:
         """Psi_q M^-1 Psi_q^T of a diagonal M."""
-        A, inertia = self.Psi_q, self._diagonal()
-        if not A or inertia is None:
-            return None
         return self.confirm(
-            lambda: product([[a / m for a, m in zip(row, inertia, strict=True)] for row in A], transpose(A)),
+            lambda: product(self._over_masses(lambda m: m), transpose(need(self.Psi_q))),
             lambda x: x.Psi_q @ np.linalg.solve(x.M, x.Psi_q.T),
         )
 
     def weighted(self) -> Matrix | None:
         """Psi_q M^-1/2 of a diagonal M."""
-        A, inertia = self.Psi_q, self._diagonal()
-        if not A or inertia is None:
-            return None
-        return self.confirm(
-            lambda: [[a / root(m) for a, m in zip(row, inertia, strict=True)] for row in A],
-            lambda x: x.Psi_q / np.sqrt(np.diag(x.M)),
-        )
+        return self.confirm(lambda: self._over_masses(root), lambda x: x.Psi_q / np.sqrt(np.diag(x.M)))
+
+    def _over_masses(self, weight: Callable[[Rational], Rational]) -> Matrix:
+        """The columns of Psi_q by the weight of their masses."""
+        weights = [weight(m) for m in self._diagonal()]
+        return [[a / w for a, w in zip(row, weights, strict=True)] for row in need(self.Psi_q)]
 
     def unconstrained(self) -> Matrix | None:
         """M^-1 Q of a diagonal M."""
-        inertia, Q = self._diagonal(), self.Q
-        if inertia is None or Q is None:
-            return None
         return self.confirm(
-            lambda: [[f[0] / m] for f, m in zip(Q, inertia, strict=True)],
+            lambda: [[f[0] / m] for f, m in zip(need(self.Q), self._diagonal(), strict=True)],
             lambda x: np.linalg.solve(x.M, x.Q)[:, None],
         )
 
-    def _diagonal(self) -> list[Rational] | None:
-        if self.M is None or any(x for i, row in enumerate(self.M) for j, x in enumerate(row) if i != j):
-            return None
-        return [row[i] for i, row in enumerate(self.M)]
+    def _diagonal(self) -> list[Rational]:
+        M = need(self.M)
+        if any(x for i, row in enumerate(M) for j, x in enumerate(row) if i != j):
+            raise TooLong
+        return [row[i] for i, row in enumerate(M)]
 
 
 def _close(found: Array, expected: Array) -> bool:

@@ -19,10 +19,12 @@ import pydantic
 from linkwork import units
 from linkwork.document import Data, Document, parse, read
 from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
+from linkwork.expressions.evaluation import evaluate
+from linkwork.expressions.graph import as_expr, symbol
 from linkwork.mechanisms.generators import GENERATORS
 from linkwork.model import Model
 from linkwork.modelfile.faults import check_version, shape_fault
-from linkwork.modelfile.schema import ModelEntry, json_schema
+from linkwork.modelfile.schema import MODEL_ENTRIES, json_schema, space_of
 from linkwork.modelfile.translation import Translation
 from linkwork.soundness import sound
 
@@ -36,7 +38,7 @@ def build(document: Document, changes: Mapping[str, str | float] | None = None) 
     """The model of a document; `changes` gives parameters other values."""
     notes = check_version(document)
     try:
-        entry: Any = ModelEntry.model_validate(document.data)
+        entry: Any = MODEL_ENTRIES[space_of(document.data)].model_validate(document.data)
     except pydantic.ValidationError as error:
         details = error.errors(include_url=False)
         raise ModelError.together([shape_fault(detail, document) for detail in details]) from None
@@ -56,10 +58,12 @@ def with_start(document: Document, model: Model, changes: Mapping[str, str | flo
     for name, value in (changes or {}).items():
         parameters[name] = model.parameters.get(name, value)
     bodies = cast(dict[str, dict[str, Data]], data["bodies"])
+    given = {symbol(name): number for name, number in model.parameters.items()}
     for body in model.bodies:
-        for key in ("position", "angle", "velocity", "angular_velocity"):
+        for key in ("position", "angle" if model.space == "planar" else "orientation", "velocity", "angular_velocity"):
             value = getattr(body, key)
-            bodies[body.name][key] = [float(x) for x in value] if isinstance(value, tuple) else float(value)
+            numbers = evaluate([as_expr(x) for x in (value if isinstance(value, tuple) else (value,))], given)
+            bodies[body.name][key] = [float(x) for x in numbers] if isinstance(value, tuple) else float(numbers[0])
     return Document(document.file, data, {})
 
 

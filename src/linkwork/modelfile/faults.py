@@ -12,6 +12,7 @@ from linkwork.document import Data, Document, Place
 from linkwork.elements.forces import FORCES
 from linkwork.elements.joints import JOINTS
 from linkwork.elements.motions import MOTIONS
+from linkwork.elements.shapes import SHAPES
 from linkwork.errors import ModelError, did_you_mean
 from linkwork.modelfile import schema
 
@@ -21,15 +22,17 @@ def _keys_allowed(place: Place, data: Data) -> list[str]:
     around = place[:-1]
     inside = _at(data, around)
     type_name = str(inside.get("type")) if isinstance(inside, dict) else ""
+    space = schema.space_of(data)
     entries: dict[Place, type[BaseModel] | None] = {
-        (): schema.ModelEntry,
-        ("ground",): schema.GroundEntry,
+        (): schema.MODEL_ENTRIES[space],
+        ("ground",): schema.GROUND_ENTRIES[space],
         ("about",): schema.AboutEntry,
         ("about", "checked"): schema.CheckedEntry,
         ("simulation",): schema.SimulationEntry,
-        ("bodies", *around[1:2]): schema.BodyEntry,
-        ("joints", *around[1:2]): schema.JOINT_ENTRIES.get(type_name),
-        ("forces", *around[1:2]): schema.FORCE_ENTRIES.get(type_name),
+        ("bodies", *around[1:2]): schema.BODY_ENTRIES[space],
+        ("bodies", *around[1:2], "shape"): schema.SHAPE_ENTRIES.get(type_name),
+        ("joints", *around[1:2]): schema.JOINT_ENTRIES[space].get(type_name),
+        ("forces", *around[1:2]): schema.FORCE_ENTRIES[space].get(type_name),
         ("drivers", *around[1:2]): schema.DriverEntry,
         ("drivers", *around[1:2], "motion"): schema.MOTION_ENTRIES.get(type_name),
     }
@@ -66,6 +69,7 @@ def shown(value: Any) -> str:
 def shape_fault(detail: ErrorDetails, document: Document, before: Place = ()) -> ModelError:
     place = _place((*before, *detail["loc"]), document.data)
     value, kind = detail["input"], detail["type"]
+    space = schema.space_of(document.data)
     if kind == "extra_forbidden":
         hint = did_you_mean(str(place[-1]), _keys_allowed(place, document.data))
         error = ModelError(f"unknown key '{place[-1]}'", "unknown-key", suggestion=hint)
@@ -74,12 +78,15 @@ def shape_fault(detail: ErrorDetails, document: Document, before: Place = ()) ->
         place = place[:-1] if kind == "missing" else place
         error = ModelError(f"'{missing}' is missing", "missing-key")
     elif kind == "union_tag_invalid":
-        types: dict[str, Any] = {"joints": JOINTS, "forces": FORCES, "drivers": MOTIONS}
+        types: dict[str, Any] = {
+            "joints": JOINTS[space], "forces": FORCES[space], "drivers": MOTIONS, "bodies": SHAPES
+        }  # fmt: skip
         hint = did_you_mean(str(value.get("type")), types[str(place[0])])
         place = (*place, "type")
         error = ModelError(f"no type '{value.get('type')}'", "unknown-type", value=value.get("type"), suggestion=hint)
     elif kind in ("too_short", "too_long"):
-        error = ModelError(f"{shown(value)} where a pair of numbers should be", "wrong-shape", value=value)
+        wanted = "a pair of numbers" if space == "planar" else "three numbers"
+        error = ModelError(f"{shown(value)} where {wanted} should be", "wrong-shape", value=value)
     else:
         wanted = detail["msg"].removeprefix("Input ").replace("valid ", "")
         wanted = wanted.replace("dictionary", "mapping").replace("string", "text")

@@ -5,7 +5,7 @@ The keys of a joint, force or motion are the fields of its dataclass, so that it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields
 from typing import Annotated, Any, Literal, Union
 
@@ -14,10 +14,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, Wit
 from pydantic_core import PydanticCustomError
 
 from linkwork import units
-from linkwork.elements.bodies import Ground, PlanarBody
-from linkwork.elements.forces import FORCES, RotationalSpringDamper
+from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
+from linkwork.elements.forces import FORCES, AxialSpringDamper, RotationalSpringDamper
 from linkwork.elements.joints import JOINTS
+from linkwork.elements.kinds import Space
 from linkwork.elements.motions import MOTIONS
+from linkwork.elements.shapes import SHAPES
 from linkwork.model import Simulation
 
 FORMAT = 1
@@ -33,7 +35,16 @@ KINDS = {
     "gravity": units.ACCELERATION,
     "points": units.LENGTH,
     "directions": units.NUMBER_KIND,
+    "orientation": units.NUMBER_KIND,
+    "mass_centre": units.LENGTH,
+    "inertia_about": units.LENGTH,
     "axis": units.NUMBER_KIND,
+    "axis_j": units.NUMBER_KIND,
+    "zero": units.NUMBER_KIND,
+    "zero_j": units.NUMBER_KIND,
+    "pitch": units.LENGTH,
+    "teeth_i": units.NUMBER_KIND,
+    "teeth_j": units.NUMBER_KIND,
     "length": units.LENGTH,
     "radius": units.LENGTH,
     "radius_i": units.LENGTH,
@@ -52,6 +63,7 @@ KINDS = {
     "step": units.TIME,
     "rtol": units.NUMBER_KIND,
     "atol": units.NUMBER_KIND,
+    **dict.fromkeys(("ends", "width", "size", "centre", "corners"), units.LENGTH),
 }
 ROTATIONAL = {
     **KINDS,
@@ -85,11 +97,65 @@ def _number(value: Any) -> Any:
     return value
 
 
-def _axis(value: Any) -> Any:
-    if isinstance(value, list) and len(value) == 2:
-        return [_number(x) for x in value]
-    if not isinstance(value, str):
-        raise PydanticCustomError("axis", "should be a pair of numbers or the name body.direction")
+def _numbers(value: Any, *counts: int) -> bool:
+    return isinstance(value, list) and len(value) in counts and all(map(_is_number, value))
+
+
+def _rows(value: Any, count: int) -> bool:
+    return isinstance(value, list) and len(value) == count and all(_numbers(row, count) for row in value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | str) and not isinstance(value, bool)
+
+
+def _vector_or_name(count: int) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
+        if not isinstance(value, str) and not _numbers(value, count):
+            several = "a pair of" if count == 2 else "three"
+            raise PydanticCustomError("axis", f"should be {several} numbers or the name body.direction")
+        return value
+
+    return check
+
+
+def _inertia(value: Any) -> Any:
+    """Three moments, six entries, or the matrix."""
+    if not _rows(value, 3) and not _numbers(value, 3, 6):
+        raise PydanticCustomError("inertia", "should be [xx, yy, zz], [xx, yy, zz, xy, yz, zx] or three rows of three")
+    return value
+
+
+def _matrix(value: Any) -> Any:
+    """The diagonal, or all rows."""
+    if not _rows(value, 6) and not _numbers(value, 6):
+        raise PydanticCustomError("matrix", "should be the six numbers of a diagonal or six rows of six")
+    return value
+
+
+def _orientation(value: Any) -> Any:
+    """One of the ways to state an orientation; see docs/model-files.md."""
+    if _numbers(value, 4):
+        return value
+    if isinstance(value, dict):
+        match sorted(map(str, value)):
+            case ["angle", "axis"] if _numbers(value["axis"], 3) and _is_number(value["angle"]):
+                return value
+            case ["matrix"] if _rows(value["matrix"], 3):
+                return value
+            case ["angles", "sequence"] if _numbers(value["angles"], 3) and isinstance(value["sequence"], str):
+                return value
+            case ["x", "z"] if _numbers(value["z"], 2) and isinstance(value["x"], str):
+                return value
+    ways = "[e0, e1, e2, e3], {axis, angle}, {sequence, angles}, {matrix} or {z: [A, B], x: C}"
+    raise PydanticCustomError("orientation", f"should be {ways}")
+
+
+def _turning(value: Any) -> Any:
+    if not _numbers(value, 3) and not (
+        isinstance(value, dict) and list(value) == ["ground"] and _numbers(value["ground"], 3)
+    ):
+        raise PydanticCustomError("turning", "should be three numbers in the axes of the body, or {ground: [x, y, z]}")
     return value
 
 
@@ -98,18 +164,42 @@ def _nothing_is_empty(value: Any) -> Any:
 
 
 NUMBER_SCHEMA = {"type": ["number", "string"]}
-PAIR_SCHEMA = {"type": "array", "items": NUMBER_SCHEMA, "minItems": 2, "maxItems": 2}
 NUMBER: Any = Annotated[Any, PlainValidator(_number), WithJsonSchema(NUMBER_SCHEMA)]
-PAIR: Any = Annotated[list[NUMBER], pydantic.Field(min_length=2, max_length=2)]
-SHAPES: dict[str, Any] = {
-    "number": NUMBER,
-    "pair": PAIR,
-    "list": list[NUMBER],
-    "points": dict[str, PAIR],
-    "point": str,
-    "body": str,
-    "axis": Annotated[Any, PlainValidator(_axis), WithJsonSchema({"anyOf": [PAIR_SCHEMA, {"type": "string"}]})],
-    "flag": bool,
+
+
+def _forms(count: int) -> dict[str, Any]:
+    """What the roles of keys look like where vectors have so many components."""
+    vector_schema = {"type": "array", "items": NUMBER_SCHEMA, "minItems": count, "maxItems": count}
+    vector: Any = Annotated[list[NUMBER], pydantic.Field(min_length=count, max_length=count)]
+    check = PlainValidator(_vector_or_name(count))
+    return {
+        "number": NUMBER,
+        "vector": vector,
+        "list": list[NUMBER],
+        "points": dict[str, vector],
+        "vectors": Annotated[list[vector], pydantic.Field(min_length=2)],
+        "point": str,
+        "body": str,
+        "joint": str,
+        "axis": Annotated[Any, check, WithJsonSchema({"anyOf": [vector_schema, {"type": "string"}]})],
+        "flag": bool,
+        "inertia": Annotated[Any, PlainValidator(_inertia), WithJsonSchema({"type": "array"})],
+        "matrix": Annotated[Any, PlainValidator(_matrix), WithJsonSchema({"type": "array"})],
+        "orientation": Annotated[Any, PlainValidator(_orientation), WithJsonSchema({"type": ["array", "object"]})],
+        "turning": Annotated[Any, PlainValidator(_turning), WithJsonSchema({"type": ["array", "object"]})],
+    }
+
+
+FORMS: dict[Space, dict[str, Any]] = {"planar": _forms(2), "spatial": _forms(3)}
+
+
+# Fields that are more than a number in space.
+ROLES = {
+    ("SpatialBody", "inertia"): "inertia",
+    ("SpatialBody", "angular_velocity"): "turning",
+    ("SpatialTorque", "torque"): "vector",
+    ("Bushing", "stiffness"): "matrix",
+    ("Bushing", "damping"): "matrix",
 }
 
 
@@ -120,6 +210,9 @@ def keys(cls: type) -> Iterator[tuple[str, str, Field[Any]]]:
     """
     names = {field.name for field in fields(cls)}
     for field in fields(cls):
+        if role := ROLES.get((cls.__name__, field.name)):
+            yield field.name, role, field
+            continue
         match field.name:
             case "name" | "s" | "s_i" | "s_j":
                 continue
@@ -131,14 +224,18 @@ def keys(cls: type) -> Iterator[tuple[str, str, Field[Any]]]:
                 yield field.name, "body", field
             case "internal" | "follows":
                 yield field.name, "flag", field
-            case "position" | "velocity" | "force":
-                yield field.name, "pair", field
+            case "position" | "velocity" | "force" | "size" | "centre":
+                yield field.name, "vector", field
+            case "ends" | "corners":
+                yield field.name, "vectors", field
             case "times" | "values":
                 yield field.name, "list", field
             case "points" | "directions":
                 yield field.name, "points", field
-            case "axis":
+            case "axis" | "axis_j" | "zero" | "zero_j" | "mass_centre" | "inertia_about":
                 yield field.name, "axis", field
+            case "joint" | "orientation":
+                yield field.name, field.name, field
             case _:
                 yield field.name, "number", field
 
@@ -147,12 +244,16 @@ class Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
-def _entry(cls: type, type_name: str | None = None) -> type[Entry]:
+def kinds_of(cls: type) -> Mapping[str, units.Kind]:
+    return ROTATIONAL if cls in (RotationalSpringDamper, AxialSpringDamper) else KINDS
+
+
+def _entry(cls: type, space: Space, type_name: str | None = None) -> type[Entry]:
     """The shape of an element in a file; one of several types names its own."""
-    kinds = ROTATIONAL if cls is RotationalSpringDamper else KINDS
+    kinds = kinds_of(cls)
     shape: dict[str, Any] = {"type": (Literal[type_name], ...)} if type_name else {}
     for key, role, field in keys(cls):
-        annotation = SHAPES[role]
+        annotation = FORMS[space][role]
         if kind := kinds.get(key):
             text = kind.name if kind.unit == "1" else f"{kind.name} in {kind.unit}, or with a unit, or a formula"
             annotation = Annotated[annotation, pydantic.Field(description=text, examples=[kind.example])]
@@ -198,34 +299,52 @@ class AboutEntry(Entry):
     checked: CheckedEntry | None = None
 
 
-JOINT_ENTRIES = {name: _entry(cls, name) for name, cls in JOINTS.items()}
-FORCE_ENTRIES = {name: _entry(cls, name) for name, cls in FORCES.items()}
-MOTION_ENTRIES = {name: _entry(cls, name) for name, cls in MOTIONS.items()}
-GroundEntry = _entry(Ground)
-BodyEntry = _entry(PlanarBody)
-SimulationEntry = _entry(Simulation)
-SECTIONS: dict[str, Any] = {
-    "linkwork": (Annotated[Any, WithJsonSchema({"const": FORMAT, "description": "version of the format"})], ...),
-    "name": (str | None, None),
-    "about": (AboutEntry, AboutEntry()),
-    "space": (Literal["planar"], "planar"),
-    "gravity": (PAIR, [0, -9.81]),
-    "parameters": (_section(NUMBER), {}),
-    "ground": (GroundEntry, GroundEntry()),
-    "bodies": (_section(BodyEntry), ...),
-    "joints": (_section(_one_of(JOINT_ENTRIES)), {}),
-    "drivers": (_section(DriverEntry), {}),
-    "forces": (_section(_one_of(FORCE_ENTRIES)), {}),
-    "simulation": (SimulationEntry, SimulationEntry()),
-}
-ABOUT_MODELS = "A planar mechanism: bodies, joints, drivers and forces."
-ModelEntry = create_model("ModelEntry", __base__=Entry, __doc__=ABOUT_MODELS, **SECTIONS)
+SPACES: tuple[Space, ...] = ("planar", "spatial")
+BODIES: dict[Space, type[Any]] = {"planar": PlanarBody, "spatial": SpatialBody}
+JOINT_ENTRIES = {s: {name: _entry(cls, s, name) for name, cls in JOINTS[s].items()} for s in SPACES}
+FORCE_ENTRIES = {s: {name: _entry(cls, s, name) for name, cls in FORCES[s].items()} for s in SPACES}
+MOTION_ENTRIES = {name: _entry(cls, "planar", name) for name, cls in MOTIONS.items()}
+GROUND_ENTRIES = {s: _entry(Ground, s) for s in SPACES}
+SHAPE_ENTRIES = {name: _entry(cls, "planar", name) for name, cls in SHAPES.items()}
+SHAPE: dict[str, Any] = {"shape": (_one_of(SHAPE_ENTRIES) | None, None)}
+BODY_ENTRIES = {s: create_model(f"{s}Body", __base__=_entry(cls, s), **SHAPE) for s, cls in BODIES.items()}
+SimulationEntry = _entry(Simulation, "planar")
+
+
+def _model_entry(space: Space) -> type[Entry]:
+    """The shape of a file in this space; files that do not say are planar."""
+    ground = GROUND_ENTRIES[space]
+    sections: dict[str, Any] = {
+        "linkwork": (Annotated[Any, WithJsonSchema({"const": FORMAT, "description": "version of the format"})], ...),
+        "name": (str | None, None),
+        "about": (AboutEntry, AboutEntry()),
+        "space": (Literal[space], "planar") if space == "planar" else (Literal[space], ...),
+        "gravity": (FORMS[space]["vector"], [0, -9.81] if space == "planar" else [0, 0, -9.81]),
+        "parameters": (_section(NUMBER), {}),
+        "ground": (ground, ground()),
+        "bodies": (_section(BODY_ENTRIES[space]), ...),
+        "joints": (_section(_one_of(JOINT_ENTRIES[space])), {}),
+        "drivers": (_section(DriverEntry), {}),
+        "forces": (_section(_one_of(FORCE_ENTRIES[space])), {}),
+        "simulation": (SimulationEntry, SimulationEntry()),
+    }
+    about = f"A {space} mechanism: bodies, joints, drivers and forces."
+    return create_model(f"{space.capitalize()}Model", __base__=Entry, __doc__=about, **sections)
+
+
+MODEL_ENTRIES = {s: _model_entry(s) for s in SPACES}
 MotionHolder = create_model("MotionHolder", __base__=Entry, motion=(_one_of(MOTION_ENTRIES), ...))
+
+
+def space_of(data: Any) -> Space:
+    """Which space a file says it is in."""
+    return "spatial" if isinstance(data, dict) and data.get("space") == "spatial" else "planar"
 
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema of model files."""
-    schema = ModelEntry.model_json_schema()
+    entries = [(entry, "validation") for entry in MODEL_ENTRIES.values()]
+    _, schema = pydantic.json_schema.models_json_schema(entries, ref_template="#/$defs/{model}")  # type: ignore
     motions = MotionHolder.model_json_schema()
     driver = schema["$defs"]["DriverEntry"]["properties"]
     driver["motion"] = {"anyOf": [NUMBER_SCHEMA, motions["properties"]["motion"]]}
@@ -233,5 +352,6 @@ def json_schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,
+        "anyOf": [{"$ref": f"#/$defs/{entry.__name__}"} for entry in MODEL_ENTRIES.values()],
         "title": "linkwork model file",
     }

@@ -5,21 +5,28 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pydantic
 
 from linkwork import units
 from linkwork.document import Document, Place
-from linkwork.elements.bodies import Body, Ground, PlanarBody
-from linkwork.elements.drivers import Driver
-from linkwork.elements.forces import FORCES, RotationalSpringDamper
-from linkwork.elements.joints import JOINTS, Joint, Measure, start_frame
+from linkwork.elements import orientation
+from linkwork.elements.bodies import Body, Ground
+from linkwork.elements.drivers import Driver, kind_of_freedom
+from linkwork.elements.forces import FORCES
+from linkwork.elements.frames import SPATIAL_GROUND
+from linkwork.elements.joints import JOINTS, MEASURES, Joint
+from linkwork.elements.kinds import Space
 from linkwork.elements.motions import MOTIONS, Law, Motion, Table
-from linkwork.elements.vectors import Components, Scalar
+from linkwork.elements.shapes import SHAPES
+from linkwork.elements.spatial import Cylindrical, PlanarContact, Screw, SpatialRevolute
+from linkwork.elements.vectors import Components, Scalar, Vector
 from linkwork.errors import ModelError, UsageError, did_you_mean
 from linkwork.expressions.evaluation import evaluate, ordered, substitute
 from linkwork.expressions.graph import Expr, as_expr, symbol
@@ -30,6 +37,8 @@ from linkwork.modelfile import schema
 from linkwork.modelfile.faults import shape_fault
 from linkwork.units import Kind, quantity
 
+SYMMETRIC = 1e-9  # of an entry: a difference below is rounding of a printed number
+UNIT_TOLERANCE = 1e-6  # of a rotation matrix, as of Euler parameters
 PLAIN_NAME = r"[^\W\d]\w*"  # what can stand in a formula
 NOT_IN_NAMES = {
     ".": "a dot joins the name of a body to that of a point or coordinate",
@@ -46,6 +55,7 @@ class Translation:
     def __init__(self, document: Document, entry: Any, changes: Mapping[str, str | float]) -> None:
         self.document = document
         self.entry = entry
+        self.space: Space = entry.space
         self.errors: list[ModelError] = []
         self.names: dict[str, Expr] = {}
         self.values: dict[Expr, float] = {}
@@ -56,9 +66,9 @@ class Translation:
         for name, body in entry.bodies.items():
             if name == "ground":
                 self.fail(("bodies", name), "'ground' is the name of what does not move", "reserved-name", value=name)
-            self.bodies[name] = self.element(PlanarBody, body, ("bodies", name), name=name)
+            self.bodies[name] = self.element(schema.BODIES[self.space], body, ("bodies", name), name=name)
         self.joints: dict[str, Joint] = {
-            name: self.element(JOINTS[joint.type], joint, ("joints", name), name=name)
+            name: self.element(JOINTS[self.space][joint.type], joint, ("joints", name), name=name)
             for name, joint in entry.joints.items()
         }
 
@@ -194,16 +204,114 @@ class Translation:
             message = f"body '{name}' has no point '{point}'" if point else f"'{reference}' names no point"
             hint = did_you_mean(point, body.points) if point else "write body.point"
             self.fail(place, message, "unknown-point", value=reference, suggestion=hint)
-        return body, body.points.get(point, (0.0, 0.0))
+        return body, body.points.get(point, (0.0,) * self.size)
 
-    def direction(self, reference: str, body: Body, place: Place) -> Components:
-        """A direction of this body by its name "body.direction"."""
+    @property
+    def size(self) -> int:
+        return 2 if self.space == "planar" else 3
+
+    def direction(self, reference: str, body: Body, origin: Components, letter: str, place: Place) -> Components:
+        """A direction of this body by its name "body.direction"; in space also from the joint's point to another."""
         name, _, direction = reference.partition(".")
+        points = body.points if self.space == "spatial" else {}
+        if name == body.name and direction in points and direction not in body.directions:
+            return (Vector(points[direction]) - Vector(origin)).components
         if name != body.name or direction not in body.directions:
-            hint = did_you_mean(reference, [f"{body.name}.{known}" for known in body.directions])
-            message = f"'{reference}' is no direction of body i, which is '{body.name}'"
+            hint = did_you_mean(reference, [f"{body.name}.{known}" for known in (*body.directions, *points)])
+            message = f"'{reference}' is no direction of body {letter}, which is '{body.name}'"
             self.fail(place, message, "unknown-direction", value=reference, suggestion=hint)
-        return body.directions.get(direction, (1.0, 0.0))
+        return body.directions.get(direction, (1.0,) + (0.0,) * (self.size - 1))
+
+    def named(self, role: str, key: str, value: Any, given: dict[str, Any], place: Place) -> Any:
+        """What a name in a field leads to: another body, a joint, a point of the body itself, a direction."""
+        if role == "body":
+            return self.body(value, place)
+        if role == "joint":
+            joint = self.joints.get(value)
+            if joint is None:
+                hint = did_you_mean(value, self.joints)
+                self.fail(place, f"no joint '{value}'", "unknown-joint", value=value, suggestion=hint)
+            elif not isinstance(joint, SpatialRevolute | Cylindrical | Screw | PlanarContact):
+                self.fail(place, f"joint '{value}' leaves no angle", "no-freedom", value=value)
+            return joint
+        if "points" in given:  # a body names one of its own points
+            if value not in given["points"]:
+                hint = did_you_mean(value, given["points"])
+                self.fail(place, f"no point '{value}' on this body", "unknown-point", value=value, suggestion=hint)
+            return given["points"].get(value, (0.0, 0.0, 0.0))
+        letter = "j" if key.endswith("_j") else "i"
+        return self.direction(value, given[f"body_{letter}"], given[f"s_{letter}"], letter, place)
+
+    def inertia(self, value: list[Any], place: Place) -> Components:
+        """(xx, yy, zz, xy, yz, zx) of three moments, of these six, or of a matrix, which is symmetric."""
+        kind = units.INERTIA
+        if not isinstance(value[0], list):
+            return (*self.numbers(value, kind, self.names, place), *(0.0,) * (6 - len(value)))
+        rows = [self.numbers(row, kind, self.names, (*place, k)) for k, row in enumerate(value)]
+        for k, n in ((0, 1), (1, 2), (2, 0)):
+            a, b = self.value(rows[k][n]), self.value(rows[n][k])
+            if abs(a - b) > SYMMETRIC * (abs(a) + abs(b)):
+                message = f"entries ({k + 1}, {n + 1}) and ({n + 1}, {k + 1}) are {a:g} and {b:g}"
+                self.fail((*place, k, n), message, "not-symmetric", rule="an inertia matrix is symmetric")
+        return rows[0][0], rows[1][1], rows[2][2], rows[0][1], rows[1][2], rows[2][0]
+
+    def orientation(self, value: Any, place: Place) -> Components:
+        """Euler parameters of an orientation stated in one of several ways."""
+        if isinstance(value, list):
+            return self.numbers(value, units.NUMBER_KIND, self.names, place)
+        if "axis" in value:
+            axis = self.numbers(value["axis"], units.NUMBER_KIND, self.names, (*place, "axis"))
+            if not any(self.value(x) for x in axis):
+                self.fail((*place, "axis"), "the axis has length zero", "zero-axis", suggestion="write [0, 0, 1]")
+                return 1.0, 0.0, 0.0, 0.0
+            angle = self.read(value["angle"], units.ANGLE, self.names, (*place, "angle"))
+            return orientation.turn_about(axis, angle)
+        if "sequence" in value:
+            sequence = value["sequence"].lower()
+            if not re.fullmatch("[xyz]{3}", sequence) or sequence[0] == sequence[1] or sequence[1] == sequence[2]:
+                rule = "three of x, y, z, no two neighbours the same, such as zxz or xyz"
+                self.fail((*place, "sequence"), f"'{sequence}' is no sequence of axes", "bad-sequence", rule=rule)
+                return 1.0, 0.0, 0.0, 0.0
+            angles = self.numbers(value["angles"], units.ANGLE, self.names, (*place, "angles"))
+            return orientation.turn_in_sequence(sequence, angles)
+        if "matrix" in value:
+            at = (*place, "matrix")
+            rows = [self.numbers(row, units.NUMBER_KIND, self.names, (*at, k)) for k, row in enumerate(value["matrix"])]
+            A = np.array([[self.value(x) for x in row] for row in rows])
+            if np.max(np.abs(A @ A.T - np.eye(3))) > UNIT_TOLERANCE:
+                off = f"{np.max(np.abs(A @ A.T - np.eye(3))):.3g}"
+                rule = "its rows are perpendicular and of length one"
+                self.fail(at, f"A A^T differs from the unit matrix by {off}", "not-a-rotation", rule=rule)
+                return 1.0, 0.0, 0.0, 0.0
+            if np.linalg.det(A) < 0.0:
+                self.fail(at, "the axes are left-handed: det A = -1", "left-handed", rule="det A = +1")
+                return 1.0, 0.0, 0.0, 0.0
+            return orientation.of_matrix([Vector(row) for row in rows])
+        (_, A_), (_, B), (_, C) = (
+            self.point(reference, (*place, key))
+            for reference, key in ((value["z"][0], "z"), (value["z"][1], "z"), (value["x"], "x"))
+        )
+        z, x = Vector(B) - Vector(A_), Vector(C) - Vector(A_)
+        if not np.any(np.cross([self.value(a) for a in z], [self.value(a) for a in x])):
+            message = "the three points lie on one line and give no orientation"
+            self.fail(place, message, "parallel-axes", rule="z runs from the first to the second, x towards the third")
+            return 1.0, 0.0, 0.0, 0.0
+        return orientation.along(z, x)
+
+    def turning(self, value: Any, e: Components | None, place: Place) -> Components:
+        """The angular velocity in the axes of the body."""
+        if isinstance(value, list):
+            return self.numbers(value, units.ANGULAR_SPEED, self.names, place)
+        omega = self.numbers(value["ground"], units.ANGULAR_SPEED, self.names, (*place, "ground"))
+        turned = SPATIAL_GROUND if e is None else replace(SPATIAL_GROUND, e=Vector(e))
+        return turned.in_body(Vector(omega)).components
+
+    def matrix(self, value: list[Any], place: Place) -> tuple[Components, ...]:
+        """Rows of a 6 x 6 matrix, of which the diagonal may stand for all; in SI units."""
+        if isinstance(value[0], list):
+            return tuple(self.numbers(row, None, self.names, (*place, k)) for k, row in enumerate(value))
+        diagonal = self.numbers(value, None, self.names, place)
+        return tuple(tuple(x if k == n else 0.0 for n in range(6)) for k, x in enumerate(diagonal))
 
     @cached_property
     def time_names(self) -> dict[str, Expr]:
@@ -214,9 +322,10 @@ class Translation:
         """What formulas of forces may name: time, parameters, coordinates and velocities of bodies and points."""
         found = dict(self.time_names)
         for body in self.bodies.values():
-            if isinstance(body, PlanarBody):
+            if not isinstance(body, Ground):
+                axes = "xyz"[: self.size]
                 own = [*(c.part for c in body.coordinates), *(c.speed_part for c in body.velocities)]
-                own += [f"{point}.{part}" for point in body.points for part in ("x", "y", "vx", "vy")]
+                own += [f"{point}.{kind}{axis}" for point in body.points for kind in ("", "v") for axis in axes]
                 found |= {f"{body.name}.{part}": symbol(f"{body.name}.{part}") for part in own}
         return found
 
@@ -233,7 +342,7 @@ class Translation:
         self, cls: type, entry: Any, place: Place, kinds: Mapping[str, Kind] | None = None, name: str | None = None
     ) -> Any:
         """An element from its entry."""
-        kinds = kinds or (schema.ROTATIONAL if cls is RotationalSpringDamper else schema.KINDS)
+        kinds = kinds or schema.kinds_of(cls)
         given: dict[str, Any] = {}
         if name is not None:
             given["name"] = name
@@ -244,16 +353,25 @@ class Translation:
                 continue
             if role == "point":
                 given[field.name], given[field.name.replace("body", "s")] = self.point(value, at)
-            elif role == "body":
-                given[field.name] = self.body(value, at)
+            elif role in ("body", "joint", "axis") and isinstance(value, str):
+                given[field.name] = self.named(role, key, value, given, at)
             elif role == "flag":
                 given[field.name] = value
-            elif role == "axis" and isinstance(value, str):
-                given[field.name] = self.direction(value, given["body_i"], at)
+            elif role == "inertia":
+                given[field.name] = self.inertia(value, at)
+            elif role == "orientation":
+                given[field.name] = self.orientation(value, at)
+            elif role == "turning":
+                given[field.name] = self.turning(value, given.get("orientation"), at)
+            elif role == "matrix":
+                given[field.name] = self.matrix(value, at)
             elif role == "points":
                 for point in value:
                     self.check_name((*at, point))
                 given[field.name] = {k: self.numbers(xy, kinds[key], self.names, (*at, k)) for k, xy in value.items()}
+            elif role == "vectors":
+                rows = (self.numbers(xy, kinds[key], self.names, (*at, k)) for k, xy in enumerate(value))
+                given[field.name] = tuple(rows)
             elif key in schema.OF_MOTION and isinstance(value, list):
                 given[field.name] = self.numbers(value, kinds[key], self.motion_names, at, of_parameters=False)
             elif key in schema.OF_MOTION:
@@ -266,7 +384,7 @@ class Translation:
         return cls(**given)
 
     def numbers(
-        self, values: list[Any], kind: Kind, names: Mapping[str, Expr], place: Place, of_parameters: bool = True
+        self, values: list[Any], kind: Kind | None, names: Mapping[str, Expr], place: Place, of_parameters: bool = True
     ) -> Components:
         return tuple(self.read(x, kind, names, (*place, k), of_parameters) for k, x in enumerate(values))
 
@@ -278,17 +396,20 @@ class Translation:
         joint = self.driven(name, entry)
         if joint is None:
             return None
-        freedoms: Mapping[str, Expr] = joint.freedoms(*(start_frame(body) for body in joint.bodies))  # type: ignore
-        freedom = entry.freedom or ("distance" if isinstance(joint, Measure) else next(iter(freedoms), ""))
+        freedoms: Mapping[str, Expr] = joint.freedoms(*joint.starts())
+        is_measure = isinstance(joint, MEASURES[self.space])
+        freedom = entry.freedom or ("distance" if is_measure else next(iter(freedoms), ""))
         if not freedoms:
             self.fail((*place, "joint"), f"joint '{entry.joint}' leaves no freedom to drive", "no-freedom")
         elif freedom not in freedoms:
             hint = did_you_mean(freedom, freedoms)
             self.fail((*place, "freedom"), f"no freedom '{freedom}'", "unknown-freedom", suggestion=hint)
-        elif entry.freedom is None and len(freedoms) > 1 and not isinstance(joint, Measure):
+        elif entry.freedom is None and len(freedoms) > 1 and not is_measure:
             hint = "add freedom: " + " or ".join(freedoms)
             self.fail(place, f"joint '{entry.joint}' leaves several freedoms", "which-freedom", suggestion=hint)
-        motion = self.motion(entry.motion, schema.TURNING if freedom == "angle" else schema.SLIDING, (*place, "motion"))
+        motion = self.motion(
+            entry.motion, schema.TURNING if kind_of_freedom(freedom) == "angle" else schema.SLIDING, (*place, "motion")
+        )
         return None if motion is None else Driver(name, joint, freedom, motion)
 
     def driven(self, name: str, entry: schema.DriverEntry) -> Joint | None:
@@ -303,7 +424,8 @@ class Translation:
         if entry.joint is None and entry.i is not None and entry.j is not None:
             body_i, s_i = self.point(entry.i, (*place, "i"))
             body_j, s_j = self.point(entry.j, (*place, "j"))
-            return Measure(name, body_i, body_j, s_i, s_j)
+            measure: Joint = MEASURES[self.space](name, body_i, body_j, s_i, s_j)
+            return measure
         self.fail(place, "a driver needs either a joint or two points i and j", "driver-target")
         return None
 
@@ -337,15 +459,21 @@ class Translation:
         entry = self.entry
         drivers = [self.driver(name, driver) for name, driver in entry.drivers.items()]
         forces = [
-            self.element(FORCES[force.type], force, ("forces", name), name=name) for name, force in entry.forces.items()
+            self.element(FORCES[self.space][force.type], force, ("forces", name), name=name)
+            for name, force in entry.forces.items()
         ]
+        shapes = {
+            name: self.element(SHAPES[body.shape.type], body.shape, ("bodies", name, "shape"))
+            for name, body in entry.bodies.items()
+            if body.shape is not None
+        }
         gravity = self.numbers(entry.gravity, units.ACCELERATION, self.names, ("gravity",))
         simulation = self.simulation()
         self.stop()
         checked = entry.about.checked
         return Model(
             name=entry.name or Path(self.document.file).stem.encode(errors="backslashreplace").decode(),
-            bodies=tuple(body for body in self.bodies.values() if isinstance(body, PlanarBody)),
+            bodies=tuple(body for body in self.bodies.values() if not isinstance(body, Ground)),
             joints=tuple(self.joints.values()),
             drivers=tuple(driver for driver in drivers if driver is not None),
             forces=tuple(forces),
@@ -356,4 +484,5 @@ class Translation:
             simulation=simulation,
             about=About(entry.about.title, entry.about.source, checked.model_dump() if checked else {}),
             notes=notes,
+            shapes=shapes,
         )

@@ -191,6 +191,8 @@ def is_closed(place: Place, rows: Sequence[int] | None = None, within: float = N
 
 def close_joints(place: Place, weights: Weights, kept: Sequence[int] = ()) -> Place:
     """The place moved until the joints close; the velocities numbered in `kept` stay zero."""
+    if is_closed(place, within=CLOSED):
+        return place
     nearest, best = _approach_twice(place, weights, kept)
     if is_closed(nearest):
         return nearest

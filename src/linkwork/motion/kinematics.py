@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from time import perf_counter, thread_time
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,8 @@ def kinematics(
     times = report_times(0.0, settings.t_end, settings.step)
     if mechanism.model.space != "planar":
         raise UsageError("kinematic analysis is for planar mechanisms", "not-planar")
-    sound(replace(mechanism.model, simulation=settings))
+    if settings.t_end != mechanism.model.simulation.t_end:
+        sound(replace(mechanism.model, simulation=settings))  # laws and tables over the new span
     check_memory(times, mechanism.equations)
     check_driving(mechanism.model, mechanism.equations, assemble)
     system = Driven.stated(mechanism)
@@ -71,7 +72,7 @@ def kinematics(
         notes.append("no body has mass and no force acts: there are no reactions [no-masses]")
     elif light := {c.owner: None for c, x in zip(system.equations.velocities, inertia, strict=True) if x <= 0.0}:
         notes.append(f"the reactions hold no inertia forces of {quoted(light)}, which have no mass [zero-mass]")
-    ready, cpu = perf_counter(), thread_time()
+    ready = perf_counter()
     info = Run(
         model=mechanism.model.name,
         analysis="kinematics",
@@ -87,8 +88,8 @@ def kinematics(
     path = Path(driven, times)
 
     def result(status: str, reason: str = "") -> Trajectory:
-        motion = _result(path, loaded, replace(info, status=status, reason=reason))
-        taken = replace(motion.info, cpu_s=thread_time() - cpu, wall_s=perf_counter() - began)
+        motion = _result(path, mechanism.model, loaded, replace(info, status=status, reason=reason))
+        taken = replace(motion.info, integration_s=path.seconds, wall_s=perf_counter() - began)
         return replace(motion, info=taken)
 
     try:
@@ -129,7 +130,7 @@ def _explain_stop(model: Model, path: Path, result: Callable[[str, str], Traject
     )
 
 
-def _result(path: Path, loaded: bool, info: Run) -> Trajectory:
+def _result(path: Path, model: Model, loaded: bool, info: Run) -> Trajectory:
     driven, system = path.driven, path.driven.system
     passed = path.find_passed()
     path.continue_multipliers(passed)
@@ -150,7 +151,7 @@ def _result(path: Path, loaded: bool, info: Run) -> Trajectory:
         constraint_error_velocity=0.0,
     )
     work_done = np.column_stack([_integrate(rate, t) for rate in x.power.T])
-    motion = trajectory(system, t, x.q, x.v, x.a, x.lam, work_done, found, info)
+    motion = trajectory(system, t, x.q, x.v, x.a, x.lam, work_done, found, info, model)
     if loaded:
         return motion
     nothing = Table(Columns(), np.empty((len(t), 0)))

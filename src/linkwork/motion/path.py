@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,7 @@ class Path:
         self.state = driven.start()
         self.rows[0] = self.state[: driven.width]
         self.leapt: list[Passed] = []
+        self.seconds = 0.0  # in compiled code
 
     def follow(self) -> Iterator[int]:
         """Go on from report time to report time; the number of those reached, every now and then."""
@@ -51,7 +53,9 @@ class Path:
         """Whether so many report times, or all, were reached with steps above this part of a report interval."""
         ahead = self.times[self.reached : self.reached + count]
         smallest = max(part * self.interval, SHORTEST * float(ahead[0]))
+        since = perf_counter()
         found = self.driven.follow(self.state, ahead, self.rows[self.reached :], guard, smallest)
+        self.seconds += perf_counter() - since
         self.reached += found
         return found == len(ahead)
 

@@ -15,6 +15,7 @@ from linkwork.dense.vectors import copy, largest
 from linkwork.elements.kinds import Columns
 from linkwork.equations.equations import Equations
 from linkwork.errors import UsageError
+from linkwork.model import Model
 from linkwork.native.kernels import Pointer, call, kernel, offset, size_of, split, take
 from linkwork.stabilization.projection import N_WORK
 from linkwork.system import System, header
@@ -23,6 +24,7 @@ from linkwork.trajectory import Run, Table, Trajectory
 Array = NDArray[np.float64]
 
 MOST_GIGABYTES = 4.0
+FACTORS = 8  # of a determinant that are multiplied before their logarithm is taken
 ENERGIES = ("kinetic", "potential", "dissipated", "supplied")
 ENERGY = Columns(ENERGIES, tuple(f"energy:{form}" for form in ENERGIES), ("J",) * len(ENERGIES))
 
@@ -85,10 +87,13 @@ def fill_report(n_rows: int, x: Pointer, p: Pointer, out: Pointer, w: Pointer) -
         found.rate[0] = largest(offset(at.gaps, m), m)
         call(about.close, row, p, at.closed, at.rest)
         reciprocals = offset(at.closed, 1 + n + m)
-        log_det = 0.0
+        log_det, product = 0.0, 1.0
         for i in range(about.n_v + m):
-            log_det -= math.log(abs(reciprocals[i]))
-        found.log_det[0] = log_det
+            product *= reciprocals[i]
+            if i % FACTORS == FACTORS - 1:
+                log_det -= math.log(abs(product))
+                product = 1.0
+        found.log_det[0] = log_det - math.log(abs(product))
 
 
 class Report(NamedTuple):
@@ -111,7 +116,16 @@ def report(system: System, p: Array, t: Array, q: Array, v: Array, a: Array, lam
 
 
 def trajectory(
-    system: System, t: Array, q: Array, v: Array, a: Array, lam: Array, work_done: Array, found: Report, info: Run
+    system: System,
+    t: Array,
+    q: Array,
+    v: Array,
+    a: Array,
+    lam: Array,
+    work_done: Array,
+    found: Report,
+    info: Run,
+    model: Model,
 ) -> Trajectory:
     """The result of a run; `work_done` are the two columns of work dissipated and supplied."""
     e = system.equations
@@ -129,7 +143,7 @@ def trajectory(
         constraint_error_velocity=float(max(info.constraint_error_velocity, np.max(found.rate, initial=0.0))),
         versions=versions(),
     )
-    return Trajectory(info.model, t, tables, found.gap, found.rate, info)
+    return Trajectory(info.model, t, tables, found.gap, found.rate, info, model)
 
 
 def bytes_needed(equations: Equations, n_times: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from time import perf_counter, thread_time
+from time import perf_counter
 from typing import Literal, TypeAlias, cast
 
 import numpy as np
@@ -16,8 +16,9 @@ from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, 
 from linkwork.formulations import FORMULATIONS, NAMES, SEQUENCES, right_side, would_do
 from linkwork.integrators.explicit import INTEGRATORS
 from linkwork.integrators.loop import REACHED, RUNNING, Settings, Slice, integrate, report_times
+from linkwork.integrators.memory import SAMPLES
 from linkwork.mechanism import Mechanism, prepare
-from linkwork.model import Model
+from linkwork.model import Model, Simulation
 from linkwork.motion.check import describe_start
 from linkwork.motion.initial import Start, find_start, restart
 from linkwork.motion.passing import find_singular
@@ -30,7 +31,7 @@ from linkwork.soundness import sound
 from linkwork.stabilization import projection
 from linkwork.stabilization.projection import N_WORK, measure, project, project_start
 from linkwork.stabilization.state_space import integrate_on_charts
-from linkwork.system import Form, System, repetitions
+from linkwork.system import EPS, EPS_FRAGILE, Form, System, repetitions
 from linkwork.trajectory import Run, Trajectory
 
 Array = NDArray[np.float64]
@@ -39,6 +40,7 @@ Stabilization: TypeAlias = Literal["projection", "state-space", "baumgarte", "no
 STABILIZATIONS = ("projection", "state-space", "baumgarte", "none")
 WITH_STATE_SPACE = ("coordinate-partitioning", "qr", "svd")
 GAIN = 10.0  # 1/s, of Baumgarte's stabilization unless given
+LEAST_STEPS = 50  # of a run whose forces switch on the state
 MOST_STEPS = 2_000_000  # tried in one run unless more are allowed: a minute or so of a small mechanism
 NEAR_SINGULAR = 1e-5  # of the largest singular value: the most that counts as zero during a motion
 ABOVE_ZERO = 1e-3  # of the smallest singular value at the start: what counts as zero is below
@@ -60,6 +62,7 @@ def simulate(
     beta: float | None = None,
     integrator: str = "dop853",
     max_steps: int = MOST_STEPS,
+    max_step: float | None = None,
     weights: Weights = "mass",
     assemble: bool = False,
     keep: Sequence[str] = (),
@@ -73,17 +76,19 @@ def simulate(
     the model. `step` is the time between report times; the integrator chooses its own steps. `alpha` and `beta` are the
     gains of Baumgarte's stabilization, per second. Start values of the coordinates `keep` are not corrected.
     `resume` is a motion of the same mechanism from the same start that ended early; it is gone on with, and the result
-    is both. A run that has tried `max_steps` steps or a few more stops. `progress` is called with the finished
-    fraction and the time reached.
+    is both. A run that has tried `max_steps` steps or a few more stops. No step is longer than `max_step`; see
+    `_longest_step` for what holds without it. `progress` is called with the finished fraction and the time reached.
     """
     began = perf_counter()
     mechanism = prepare(model)
     settings = mechanism.model.simulation.changed(t_end, step, rtol, atol)
-    sound(replace(mechanism.model, simulation=settings))
+    if settings.t_end != mechanism.model.simulation.t_end:
+        sound(replace(mechanism.model, simulation=settings))  # laws and tables over the new span
     check_choice("integrator", integrator, INTEGRATORS)
     if max_steps < 1:
         raise UsageError(f"max_steps = {max_steps} leaves no step to try", "bad-max-steps")
-    method = Settings(INTEGRATORS[integrator], settings.rtol, settings.atol)
+    longest = _longest_step(mechanism, settings) if max_step is None else max_step
+    method = Settings(INTEGRATORS[integrator], settings.rtol, settings.atol, max_step=longest)
     times = report_times(0.0, settings.t_end, settings.step)
     check_memory(times, mechanism.equations)
     how = Choice(formulation, stabilization, *_gains(stabilization, alpha, beta))
@@ -109,23 +114,21 @@ def simulate(
         parameters=dict(mechanism.model.parameters),
     )
 
-    last, rows, cpu_s, since = None, [], 0.0, thread_time()
+    last, rows = None, []
 
     def result(status: str, reason: str = "") -> Trajectory:
         assert last is not None
-        so_far = replace(info, cpu_s=cpu_s, status=status, reason=reason)
+        so_far = replace(info, status=status, reason=reason)
         found = motion.result(so_far, times, np.concatenate(rows), last, began)
         return found if resume is None else join(resume, found, grid)
 
     try:
         for last in motion.slices(times, method, y):
-            cpu_s += thread_time() - since
             rows.append(last.rows)
             if progress is not None:
                 progress(last.t / settings.t_end, last.t)
             if last.status == RUNNING and last.steps + last.rejected >= max_steps:
                 break
-            since = thread_time()
     except KeyboardInterrupt:
         if last is None:
             raise
@@ -162,6 +165,17 @@ class Choice:
         return cast(Form, self.formulation) if self.formulation in SEQUENCES else "terms"
 
 
+def _longest_step(mechanism: Mechanism, settings: Simulation) -> float:
+    """Without limit, unless forces switch on the state: then so long that what switches is looked at SAMPLES times.
+
+    So it is seen as often as the user sees the motion, at the distance of report times, and at 400 times at least. A
+    free body, which any step follows exactly, would otherwise touch something and leave it within one step.
+    """
+    if not mechanism.equations.switches:
+        return np.inf
+    return min(SAMPLES * settings.step, settings.t_end / LEAST_STEPS)
+
+
 def _gains(stabilization: str, alpha: float | None, beta: float | None) -> tuple[float, float]:
     for name, gain in (("alpha", alpha), ("beta", beta)):
         if gain is not None and stabilization != "baumgarte":
@@ -176,6 +190,7 @@ def _gains(stabilization: str, alpha: float | None, beta: float | None) -> tuple
 class Motion:
     """A motion ready to be integrated: compiled equations, start values and right-hand side."""
 
+    model: Model
     how: Choice
     system: System
     start: Start
@@ -205,14 +220,15 @@ class Motion:
         derivative, dynamics = _right_sides(system, how.formulation)
         for kernel in (project, measure, fill_dynamics, fill_report):
             _ = kernel.address  # compiled or loaded here, not within the measured integration
+        eps = EPS_FRAGILE if start.place.is_redundant_only_here else EPS
         header: dict[str, float] = {"dynamics": dynamics.address, "derivative": derivative.address}
         if how.formulation in SEQUENCES:
-            header["repetitions"] = repetitions(start.place.rank.smallest)
+            header["repetitions"] = repetitions(start.place.rank.smallest, eps) + (2 if not given.has_mass else 0)
         else:
             header["formulation"] = FORMULATIONS[how.formulation].kernel.address
             header["tolerance"] = _rank_tolerance(start.place)
-        p = system.p(start.place, how.alpha, how.beta, given=header)
-        return Motion(how, system, start, derivative, dynamics, p, header)
+        p = system.p(start.place, how.alpha, how.beta, given=header, eps=eps)
+        return Motion(mechanism.model, how, system, start, derivative, dynamics, p, header)
 
     def slices(self, times: Array, method: Settings, y: Array) -> Iterator[Slice]:
         """The motion from this state, piece by piece."""
@@ -221,7 +237,9 @@ class Motion:
             partition = self.how.formulation == "coordinate-partitioning"
             return integrate_on_charts(s, self.derivative, self.start.place, partition, y, times, method, self.header)
         onto = projection.of_system(s, project if self.how.stabilization == "projection" else measure)
-        return integrate(self.derivative, onto, self.p, y, times, method, n_norm=s.n_q + s.n_v)
+        stops = [stop for stop in s.equations.switching_times(times[-1]) if stop >= times[0]]
+        watch = s.functions.get("switches")
+        return integrate(self.derivative, onto, self.p, y, times, method, s.n_q + s.n_v, stops=stops, watch=watch)
 
     def result(self, info: Run, times: Array, rows: Array, last: Slice, began: float) -> Trajectory:
         """The trajectory of the rows; of a run stopped between report times, with its last good state."""
@@ -230,10 +248,10 @@ class Motion:
         if not len(t) or last.t > t[-1]:
             rows, t = np.vstack([rows, last.y]), np.append(t, last.t)
         rates = np.zeros((len(rows), self.dynamics.outputs))
-        since = thread_time()
+        since = perf_counter()
         scratch = np.empty(self.dynamics.inputs + self.dynamics.work)
         fill_dynamics(len(rows), rows.shape[1], t, rows, self.p, rates, scratch)
-        evaluation_s = (thread_time() - since) / len(rows)
+        evaluation_s = (perf_counter() - since) / len(rows)
         q, v, a, lam = rows[:, :n_q], rows[:, n_q:n], rates[:, n_q:n], rates[:, n + N_WORK :]
         found = report(s, self.p, t, q, v, a, lam)
         passed = find_singular(s, self.p, self.start.place, t, q, v, rates[:, :n_q], found.log_det)
@@ -252,13 +270,14 @@ class Motion:
             notes=(*info.notes, *told),
             wall_s=perf_counter() - began,
         )
-        return trajectory(s, t, q, v, a, lam, rows[:, n:], found, info)
+        return trajectory(s, t, q, v, a, lam, rows[:, n:], found, info, self.model)
 
 
 def _check_massless(place: Place, formulation: str) -> None:
     """ModelError where the formulation cannot do with a singular M."""
     others = would_do(regular_mass=False)
-    if formulation in others:
+    determined = np.linalg.matrix_rank(np.vstack([place.M, place.Psi_q]) * place.v_scale) == len(place.v)
+    if formulation in others or (formulation in SEQUENCES and determined):
         return
     diagonal = zip(place.equations.velocities, np.diag(place.M), strict=True)
     without = next((c for c, inertia in diagonal if inertia <= 0.0), None)

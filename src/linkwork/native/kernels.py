@@ -40,6 +40,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dis import EXTENDED_ARG, opmap
+from functools import cache as cache_results
 from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import RLock
@@ -104,6 +105,7 @@ class _Ruler:
         return _Ruler(self.place + (part.start or 0))
 
 
+@cache_results
 def size_of(places: Callable[..., tuple[Any, ...]], *sizes: int) -> int:
     """How many doubles a description of memory takes: where the last of its places, the rest, begins."""
     rest = places(_Ruler(), *sizes)[-1]

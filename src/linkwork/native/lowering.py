@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +87,9 @@ jerk:
 """
 
 
+SIGNATURE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
+
+
 @dataclass(frozen=True)
 class NativeFunction:
     """Machine code of the one signature void f(const double *x, const double *p, double *y, double *w)."""
@@ -98,13 +102,16 @@ class NativeFunction:
     operations: int = 0  # of a sequence
     code: machine.Code | None = field(default=None, repr=False)  # its owner, unless that is a kernel
 
+    @cached_property
+    def _entry(self) -> Callable[..., None]:
+        return SIGNATURE(self.address)
+
     def __call__(self, x: Array, p: Array) -> Array:
         x, p = np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(p, dtype=float)
         if x.shape != (self.inputs,):
             raise ValueError(f"{self.name} takes {self.inputs} numbers, not {x.shape}")
         y, w = np.empty(self.outputs), np.empty(self.work)
-        entry = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(self.address)
-        entry(x.ctypes.data, p.ctypes.data, y.ctypes.data, w.ctypes.data)
+        self._entry(x.ctypes.data, p.ctypes.data, y.ctypes.data, w.ctypes.data)
         return y
 
 
@@ -194,15 +201,12 @@ def _lowered(program: Program, parameters: Sequence[Expr], tables: dict[object, 
             raise KeyError(f"{program.name} needs '{node.value}', which is neither input nor parameter")
     kept = _kept(program, [*sequence, *program.inputs], parameters)
     part_of = {node: k // PART for k, node in enumerate(sequence)}
-    last = (len(sequence) - 1) // PART
+    last = max(len(sequence) - 1, 0) // PART
     handed_on: dict[Expr, int] = {}  # values used in a later part, with their places in w
     for node in sequence:
         for a in node.args:
             if a in part_of and part_of[a] != part_of[node]:
                 handed_on.setdefault(a, len(handed_on))
-    for node in kept:
-        if part_of.get(node, last) != last:
-            handed_on.setdefault(node, len(handed_on))
     slots: dict[Expr, list[int]] = {}
     for k, y in enumerate(program.outputs):
         slots.setdefault(y, []).append(k)
@@ -220,8 +224,12 @@ def _lowered(program: Program, parameters: Sequence[Expr], tables: dict[object, 
             for node, places in slots.items():
                 for slot in places:
                     emitter.store(node, "y", slot)
-            if program.again:
-                emitter.go_on(program.name, program.again.count, kept, len(handed_on))
+        if program.again:
+            here = {
+                node: k for k, node in enumerate(kept, start=len(handed_on)) if part_of.get(node, last) == start // PART
+            }
+            go_on = f"{program.name}.more" if start // PART == last else ""
+            emitter.keep(here, program.again.count, go_on, len(handed_on))
         bodies.append("\n".join(emitter.lines))
 
     name, work = program.name, len(handed_on)
@@ -332,16 +340,16 @@ class _Emitter:
         value = self.value(node)
         self.lines.append(f"store double {value}, ptr {self.pointer(array, k)}")
 
-    def go_on(self, name: str, count: int, kept: Sequence[Expr], start: int) -> None:
-        """Call the repetition, its values in w from `start` on, if the integer at `count` of p asks for it."""
+    def keep(self, kept: Mapping[Expr, int], count: int, go_on: str, start: int) -> None:
+        """If the integer at `count` of p asks for repetitions, store their values in w, and at last call them."""
         self.lines.append(f"%count = load i64, ptr {self.pointer('p', count)}")
         self.lines.append("%wanted = icmp sgt i64 %count, 0")
         self.lines.append("br i1 %wanted, label %again, label %done\nagain:")
-        for k, node in enumerate(kept):
-            # Loads and addresses made here do not serve the other path, which ends here.
-            self.store(node, "w", start + k)
-        self.lines.append(f"%memory = getelementptr double, ptr %w, i64 {start}")
-        self.lines.append(f"call void @{name}.more(ptr %memory, ptr %p, ptr %y, i64 %count)")
+        for node, place in kept.items():
+            self.store(node, "w", place)  # loads and addresses made here do not serve the other path, which ends here
+        if go_on:
+            self.lines.append(f"%memory = getelementptr double, ptr %w, i64 {start}")
+            self.lines.append(f"call void @{go_on}(ptr %memory, ptr %p, ptr %y, i64 %count)")
         self.lines.append("br label %done\ndone:")
 
     def compute(self, node: Expr) -> None:

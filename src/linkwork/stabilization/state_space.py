@@ -195,6 +195,7 @@ def integrate_on_charts(
     before: Slice | None = None
     mobility: list[float] = []
     rank, usual, near = 0, 0.0, False
+    stops = system.equations.switching_times(times[-1])
     memory = np.zeros(size_of(chart_memory, n_q, system.m, system.functions["chart"].outputs))
     while True:
         t = float(times[0] if before is None else before.t)
@@ -217,7 +218,7 @@ def integrate_on_charts(
             remaining, pieces = remaining[:2], (derivative_of, projection.of_system(system))
         else:
             pieces = (right, onto)
-        for part in integrate(*pieces, p, y, remaining, method, n_norm=n):
+        for part in integrate(*pieces, p, y, remaining, method, n, stops=stops, watch=system.functions.get("switches")):
             if part.status == REACHED and part.t < times[-1]:
                 part = replace(part, status=ASKED)
             joined = part if before is None else _join(before, part)

@@ -14,6 +14,7 @@ import numpy as np
 from linkwork.comparison.compare import COLUMNS, Comparison, Row
 from linkwork.errors import UsageError
 from linkwork.files import write_text
+from linkwork.view import markup
 from linkwork.view.plot import COLORS, GRID, INK, save
 from linkwork.view.report import printable
 
@@ -30,7 +31,7 @@ BETWEEN = 0.045  # least distance of two labels, of the height of the axes
 Format = Callable[[Row], str]
 TABLE: tuple[tuple[str, Format], ...] = (
     ("formulation", lambda row: row.formulation),
-    ("CPU [ms]", lambda row: _fixed(row.cpu_s, 1e3)),
+    ("time [ms]", lambda row: _fixed(row.integration_s, 1e3)),
     ("right side [ms]", lambda row: _fixed(row.formulation_s, 1e3)),
     ("evaluations", lambda row: _count(row.evaluations)),
     ("steps", lambda row: _count(row.steps)),
@@ -43,7 +44,7 @@ TABLE: tuple[tuple[str, Format], ...] = (
 CSS = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #30363d; max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
 table { border-collapse: collapse; margin: 1rem 0 } th, td { padding: .3rem .7rem; border-bottom: 1px solid #dfe3e8 }
-td { text-align: right; font-variant-numeric: tabular-nums } td:first-child, td:last-child, th { text-align: left }
+td.n { text-align: right; font-variant-numeric: tabular-nums } td, th { text-align: left } figure { margin: 0 }
 .wide { overflow-x: auto } svg { max-width: 100%; height: auto } .failed td { color: #b3303f }
 """
 
@@ -55,17 +56,8 @@ def table(comparison: Comparison) -> Table:
     from rich.text import Text
 
     shown = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
-    headings = (
-        "formulation",
-        "CPU\nms",
-        "right\nside",
-        "evalu-\nations",
-        "steps",
-        "|Psi|",
-        "|Psi_\ndot|",
-        "energy\ndrift",
-    )
-    for heading in (*headings, "distance"):
+    headings = ("formulation", "CPU\nms", "right\nside", "evalu-\nations", "steps", "|Psi|", "|Psi_\ndot|")
+    for heading in (*headings, "energy\ndrift", "distance"):
         shown.add_column(Text(heading), justify="left" if heading == "formulation" else "right", no_wrap=True)
     for row in comparison.rows:
         texts = [Text(form(row)) for _, form in TABLE[: len(shown.columns)]]
@@ -126,7 +118,7 @@ def figure(comparison: Comparison) -> Figure:
     """Cost against accuracy, both logarithmic, beside bars of the cost."""
     from matplotlib.figure import Figure
 
-    rows = sorted((row for row in comparison.rows if row.ok), key=lambda row: row.cpu_s or 0.0)
+    rows = sorted((row for row in comparison.rows if row.ok), key=lambda row: row.integration_s or 0.0)
     height = max(4.2, 0.32 * len(rows) + 1.6)
     fig = Figure(figsize=(13.0, height), layout="constrained", facecolor="white")
     left, right = fig.subplots(1, 2, width_ratios=(1.15, 1.0))
@@ -171,34 +163,17 @@ def markdown(comparison: Comparison, picture: str) -> str:
 
 
 def html(comparison: Comparison) -> str:
-    """A page that needs nothing else."""
-    svg = io.StringIO()
-    fig = figure(comparison)
-    fig.savefig(svg, format="svg", metadata={"Date": None})
-    drawing = svg.getvalue()
-    title = escape(f"Formulations of {comparison.model}")
-    heads = "".join(f"<th>{escape(heading)}</th>" for heading, _ in TABLE)
-    body = "\n".join(
-        f"<tr{'' if row.ok else ' class=failed'}>"
-        + "".join(f"<td>{escape(form(row))}</td>" for _, form in TABLE)
-        + "</tr>"
-        for row in comparison.rows
-    )
-    notes = "\n".join(f"<li>{escape(line)}</li>" for line in remarks(comparison))
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{title}</title><style>{CSS}</style></head>
-<body><h1>{title}</h1>
-<div class="wide"><table><thead><tr>{heads}</tr></thead>
-<tbody>
-{body}
-</tbody></table></div>
-<ul>
-{notes}
-</ul>
-{drawing[drawing.index("<svg") :]}
-</body></html>
-"""
+    title = f"Formulations of {comparison.model}"
+    return markup.document(title, CSS, f"<h1>{markup.text(title)}</h1>\n{html_part(comparison)}")
+
+
+def html_part(comparison: Comparison) -> str:
+    """Table, remarks and picture for a page."""
+    failed = [k for k, row in enumerate(comparison.rows) if not row.ok]
+    rows = ([form(row) for _, form in TABLE] for row in comparison.rows)
+    shown = markup.table([heading for heading, _ in TABLE], rows, range(1, len(TABLE) - 1), failed)
+    notes = markup.bullets(remarks(comparison))
+    return f'<div class="wide">{shown}</div>{notes}<figure>{markup.svg(figure(comparison))}</figure>'
 
 
 def _draw_accuracy(axes: Axes, rows: list[Row], colors: dict[str, str]) -> None:
@@ -211,7 +186,7 @@ def _draw_accuracy(axes: Axes, rows: list[Row], colors: dict[str, str]) -> None:
         axes.text(0.5, 0.5, "no reference solution", ha="center", color=INK, transform=axes.transAxes)
         return
     x = np.array([max(row.distance or 0.0, LEAST) for row in drawn])
-    y = np.array([row.cpu_s or 0.0 for row in drawn])
+    y = np.array([row.integration_s or 0.0 for row in drawn])
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(*_decades(x))
@@ -232,7 +207,7 @@ def _draw_cost(axes: Axes, rows: list[Row], colors: dict[str, str]) -> None:
     axes.set_xlabel("CPU time [ms], dark: in the right side", color=INK)
     axes.grid(color=GRID, linewidth=0.7, axis="x")
     names = [row.formulation for row in rows]
-    whole = np.array([1e3 * (row.cpu_s or 0.0) for row in rows])
+    whole = np.array([1e3 * (row.integration_s or 0.0) for row in rows])
     inside = np.array([1e3 * (row.formulation_s or 0.0) for row in rows])
     shades = [colors[name] for name in names]
     axes.barh(names, whole, color=shades, alpha=0.35, height=0.68)
@@ -255,18 +230,12 @@ def spread(heights: np.ndarray, between: float) -> np.ndarray:
     """Heights in rising order moved apart to at least `between`, each group about its middle."""
     groups = [[h] for h in heights]
 
-    def middle(group: list[float]) -> float:
-        return float(np.mean(group))
-
-    def top(group: list[float]) -> float:
-        return middle(group) + 0.5 * between * (len(group) - 1)
-
     def bottom(group: list[float]) -> float:
-        return middle(group) - 0.5 * between * (len(group) - 1)
+        return float(np.mean(group)) - 0.5 * between * (len(group) - 1)
 
     k = 0
     while k + 1 < len(groups):
-        if bottom(groups[k + 1]) < top(groups[k]) + between:
+        if bottom(groups[k + 1]) < bottom(groups[k]) + between * len(groups[k]):
             groups[k] += groups.pop(k + 1)
             k = max(k - 1, 0)
         else:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-SUFFIXES = (".png", ".svg")
+SUFFIXES = (".png", ".svg", ".pdf")
 COLORS = ("#1f5fa8", "#d1495b", "#2a9d63", "#e08e1b", "#7a4fa3", "#1a9aa8", "#8a6d3b", "#5c6770")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))  # so that more curves than colors differ
 INK, GRID = "#30363d", "#dfe3e8"
@@ -52,17 +52,21 @@ class Panel(NamedTuple):
     log: bool = False
 
 
-def figure(motion: Trajectory, names: Sequence[str] = (), against: str = "t") -> Figure:
+def figure(
+    motion: Trajectory, names: Sequence[str] = (), against: str = "t", panels: Sequence[Panel] | None = None
+) -> Figure:
     """One panel per unit, stacked over one axis: the named quantities, or what matters most of the run.
 
-    A name may be a pattern ("*.phi"). The figure belongs to no window and is drawn when it is saved.
+    A name may be a pattern ("*.phi"). Panels that are made already take the place of names. The figure belongs to no
+    window and is drawn when it is saved.
     """
     from matplotlib.figure import Figure
 
     if len(motion.t) == 0:
         raise UsageError(f"the trajectory of '{motion.name}' has no rows to plot", "empty-trajectory")
     x, unit = motion.quantity(against)
-    panels = chosen(motion, names) if names else overview(motion)
+    if panels is None:
+        panels = chosen(motion, names) if names else overview(motion)
     plane = against != "t" and unit == "m" and all(panel.unit == "m" for panel in panels)
     columns = 2 if len(panels) > 3 else 1
     rows = -(-len(panels) // columns)
@@ -83,12 +87,12 @@ def figure(motion: Trajectory, names: Sequence[str] = (), against: str = "t") ->
 
 
 def save(fig: Figure, path: str | Path) -> None:
-    """Write a figure as .png or .svg, whole or not at all."""
+    """Write a figure as .png, .svg or .pdf, whole or not at all."""
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
-        raise UsageError(f"cannot write '{path}': pictures are written as .png or .svg", "unknown-suffix")
+        raise UsageError(f"cannot write '{path}': pictures are written as {', '.join(SUFFIXES)}", "unknown-suffix")
     # Without a date, the same trajectory gives the same picture.
-    metadata = {"Date": None} if suffix == ".svg" else None
+    metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
     with whole(path) as part:
         fig.savefig(part, format=suffix[1:], dpi=150, metadata=metadata)
 

@@ -14,6 +14,7 @@ from linkwork.expressions.notation import ESCAPES, Formula, Minus, Number, latex
 from linkwork.files import write_text
 from linkwork.lecture.sheet import Block, Equation, Grid, Heading, Name, Paragraph, Part, Table, Worked
 from linkwork.view.formulas import mathml, plain
+from linkwork.view.markup import document
 
 WIDTH = 100  # of paragraphs on the terminal
 
@@ -197,42 +198,33 @@ def _tex_block(block: Block) -> str:
 
 # HTML
 
-_HTML = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-body {{ max-width: 60rem; margin: 2rem auto; padding: 0 1rem; font: 17px/1.5 Georgia, serif; color: #1a1a1a; }}
-h1 {{ font-size: 1.6rem; }}
-h2 {{ font-size: 1.2rem; margin-top: 2rem; border-bottom: 1px solid #ccc; }}
-code {{ font-size: 0.85em; }}
-table {{ border-collapse: collapse; margin: 0.8rem 0; }}
-th, td {{ padding: 0.15rem 0.7rem; text-align: left; }}
-thead th {{ border-bottom: 1px solid #888; font-weight: normal; }}
-.scroll {{ overflow-x: auto; }}
-.grid {{ display: flex; align-items: center; gap: 0.6rem; overflow-x: auto; margin: 0.8rem 0; }}
-.grid td {{ text-align: right; white-space: nowrap; }}
-.grid thead th {{ text-align: right; border: 0; }}
-.grid tbody th {{ font-weight: normal; border-right: 1.5px solid #333; }}
-.grid td:last-child {{ border-right: 1.5px solid #333; }}
-.grid.bare td:first-child {{ border-left: 1.5px solid #333; }}
-math[display="block"] {{ margin: 0.8rem 0; overflow-x: auto; overflow-y: hidden; }}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-{body}
-</body>
-</html>
+_CSS = """
+body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; font: 17px/1.5 Georgia, serif; color: #1a1a1a; }
+h1 { font-size: 1.6rem; }
+h2 { font-size: 1.2rem; margin-top: 2rem; border-bottom: 1px solid #ccc; }
+code { font-size: 0.85em; }
+table { border-collapse: collapse; margin: 0.8rem 0; }
+th, td { padding: 0.15rem 0.7rem; text-align: left; }
+thead th { border-bottom: 1px solid #888; font-weight: normal; }
+.scroll { overflow-x: auto; }
+.grid { display: flex; align-items: center; gap: 0.6rem; overflow-x: auto; margin: 0.8rem 0; }
+.grid td { text-align: right; white-space: nowrap; }
+.grid thead th { text-align: right; border: 0; }
+.grid tbody th { font-weight: normal; border-right: 1.5px solid #333; }
+.grid td:last-child { border-right: 1.5px solid #333; }
+.grid.bare td:first-child { border-left: 1.5px solid #333; }
+math[display="block"] { margin: 0.8rem 0; overflow-x: auto; overflow-y: hidden; }
 """
 
 
 def page(worked: Worked) -> str:
     """The exercise as a page of HTML that needs nothing else: formulas are MathML."""
-    body = "\n".join(_html_block(block) for block in worked.blocks)
-    return _HTML.format(title=html.escape(worked.title), body=body)
+    return document(worked.title, _CSS, f"<h1>{html.escape(worked.title)}</h1>\n{html_blocks(worked.blocks)}")
+
+
+def html_blocks(blocks: Sequence[Block]) -> str:
+    """Blocks of an exercise as a part of a page."""
+    return "\n".join(_html_block(block) for block in blocks)
 
 
 _html = _inline(mathml, lambda name: f"<code>{html.escape(name)}</code>" if name else "", html.escape)

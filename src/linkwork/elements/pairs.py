@@ -1,0 +1,62 @@
+"""What joints of planar and of spatial bodies have in common: two bodies, points on them, axes through the points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from linkwork.elements.bodies import Body, Ground
+from linkwork.elements.frames import PLANAR_GROUND, Frame
+from linkwork.elements.vectors import Components, Vector, norm
+from linkwork.expressions.graph import ZERO, Expr, sign
+
+
+def unit(axis: Components) -> Components:
+    """The axis with length one; along x, y or z it is exact."""
+    components = Vector(axis)
+    if sum(x is not ZERO for x in components) <= 1:
+        return tuple(sign(x) for x in components)
+    return (components / norm(components)).components
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """What concerns two bodies."""
+
+    name: str
+    body_i: Body
+    body_j: Body
+    ground: ClassVar[Frame] = PLANAR_GROUND
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        return self.body_i, self.body_j
+
+    def starts(self) -> tuple[Any, ...]:
+        """The frames of its bodies where their start values put them."""
+        return tuple(self.ground if isinstance(b, Ground) else b.start_frame() for b in self.bodies)
+
+
+@dataclass(frozen=True, eq=False)
+class PointPair(Pair):
+    """A point on each of the two bodies; `d` runs from i to j."""
+
+    s_i: Components
+    s_j: Components
+
+    def d(self, i: Frame, j: Frame) -> Vector:
+        return j.point(self.s_j) - i.point(self.s_i)
+
+    def start_distance(self) -> Expr:
+        """Between the two points where the bodies start."""
+        return norm(self.d(*self.starts()))
+
+
+@dataclass(frozen=True, eq=False)
+class AxisPair(PointPair):
+    """Two points and an axis of body i through s_i; `u` is its unit vector seen from the ground."""
+
+    axis: Components
+
+    def u(self, i: Frame) -> Vector:
+        return i.direction(unit(self.axis))

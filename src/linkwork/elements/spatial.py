@@ -1,0 +1,505 @@
+"""Joints of spatial bodies, composed of a few primitives in the shape of the planar ones (joints.py).
+
+`axis` is fixed in body i and `axis_j` in body j; z_i and z_j are their unit vectors. x_i is `zero` made perpendicular
+to the axis, from which angles count, and y_i = z_i x x_i; likewise in body j. Without `zero`, x is the x axis of the
+body, turned the shortest way that takes its z axis to the joint axis (-z if the axis points down).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, TypeAlias
+
+from linkwork.elements.bodies import Body, Ground
+from linkwork.elements.frames import SPATIAL_GROUND, Frame, SpatialFrame
+from linkwork.elements.kinds import Kind
+from linkwork.elements.pairs import AxisPair, PointPair, unit
+from linkwork.elements.vectors import Components, Scalar, Vector, norm
+from linkwork.expressions.graph import ZERO, Expr, as_expr, atan2, cos, less, select, sin
+
+Triad: TypeAlias = tuple[Vector, Vector, Vector]
+
+# An axis with a z component below this points down. No usual angle has this cosine, so that rounding does not decide.
+DOWN = -0.55
+TURN = 6.283185307179586
+
+POINT: dict[str, Kind] = {"x": "length", "y": "length", "z": "length"}
+PARALLEL: dict[str, Kind] = {"tilt_x": "number", "tilt_y": "number"}
+
+
+def distance(d: Vector, length: Expr) -> Expr:
+    """(d . d - l^2) / (2 l): its multiplier is the tension of a rod."""
+    return (d.dot(d) - length * length) / (2 * length)
+
+
+def angle(i: Triad, x_j: Vector) -> Expr:
+    """The angle of x_j about z_i, from x_i towards y_i, within (-pi, pi]."""
+    x_i, y_i, _ = i
+    return atan2(y_i.dot(x_j), x_i.dot(x_j))
+
+
+def wrapped(x: Expr) -> Expr:
+    """x less whole turns: an angle from which another is taken is smooth wherever the two are less than pi apart."""
+    return atan2(sin(x), cos(x))
+
+
+def perpendicular(z: Components) -> Vector:
+    """A unit vector perpendicular to the unit vector z, as the head of this file says; s = -1 if z points down.
+
+    x = (1 - s zx^2 / (s + zz), -s zx zy / (s + zz), -s zx)                                       [duff2017]
+    """
+    zx, zy, zz = Vector(z)
+    s = select(less(zz, DOWN), -1.0, 1.0)
+    return Vector((1.0 - s * zx * zx / (s + zz), -s * zx * zy / (s + zz), -s * zx))
+
+
+def body_triad(axis: Components, zero: Components | None) -> Triad:
+    """x, y, z of a joint in the axes of the body it is fixed in."""
+    z = Vector(unit(axis))
+    if zero is None:
+        x = perpendicular(z.components)
+    else:
+        x = Vector(unit((Vector(zero) - Vector(zero).dot(z) * z).components))
+    return x, z.cross(x), z
+
+
+def seen(frame: SpatialFrame, triad: Triad) -> Triad:
+    x, y, z = (frame.direction(a.components) for a in triad)
+    return x, y, z
+
+
+@dataclass(frozen=True, eq=False)
+class Spherical(PointPair):
+    """Point s_i of body i stays on point s_j of body j.
+
+    Psi = P_j - P_i                                                                    [haug1989, chapter 9]
+    """
+
+    ground: ClassVar[Frame] = SPATIAL_GROUND
+    rows: ClassVar[dict[str, Kind]] = POINT
+
+    def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
+        return self.d(i, j)
+
+    def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class SpatialDistance(PointPair):
+    """A massless rod with a ball at each end keeps points s_i and s_j at the distance `length`; lam > 0 is tension.
+
+    Psi = (d . d - length^2) / (2 length)                                              [haug1989, chapter 9]
+    """
+
+    length: Scalar | None = None
+    ground: ClassVar[Frame] = SPATIAL_GROUND
+    rows: ClassVar[dict[str, Kind]] = {"length": "length"}
+
+    @property
+    def rod_length(self) -> Expr:
+        return self.start_distance() if self.length is None else as_expr(self.length)
+
+    def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
+        return Vector((distance(self.d(i, j), self.rod_length),))
+
+    def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class UniversalSpherical(SpatialDistance):
+    """A massless link with a universal joint on body i and a ball on body j; the link does not spin, else as a rod."""
+
+
+@dataclass(frozen=True, eq=False)
+class AxialPair(AxisPair):
+    """An axis in body i; `triad_i` are the axes in which reactions are given."""
+
+    ground: ClassVar[Frame] = SPATIAL_GROUND
+
+    def triad_i(self, i: SpatialFrame) -> Triad:
+        return seen(i, body_triad(self.axis, None))
+
+
+@dataclass(frozen=True, eq=False)
+class SpatialAxisPair(AxialPair):
+    """An axis in body i and the same axis in body j, by default where body j has it at the start."""
+
+    axis_j: Components | None = None
+    zero: Components | None = None
+    zero_j: Components | None = None
+
+    def triad_i(self, i: SpatialFrame) -> Triad:
+        return seen(i, body_triad(self.axis, self.zero))
+
+    def in_j(self, a: Vector) -> Components:
+        """A direction of the ground as body j has it where it starts."""
+        start: SpatialFrame = self.starts()[1]
+        return start.in_body(a).components
+
+    @property
+    def own_axis_j(self) -> Components:
+        return self.in_j(self.triad_i(self.starts()[0])[2]) if self.axis_j is None else self.axis_j
+
+    @property
+    def own_zero_j(self) -> Components | None:
+        return self.zero_j
+
+    def triad_j(self, j: SpatialFrame) -> Triad:
+        return seen(j, body_triad(self.own_axis_j, self.own_zero_j))
+
+    def z_j(self, j: SpatialFrame) -> Vector:
+        return j.direction(unit(self.own_axis_j))
+
+    def parallel(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Expr, Expr]:
+        """(x_i . z_j, y_i . z_j): the axes do not tilt against each other."""
+        x, y, _ = self.triad_i(i)
+        return x.dot(self.z_j(j)), y.dot(self.z_j(j))
+
+    def offsets(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Expr, Expr, Expr]:
+        """d in the axes of the joint in body i."""
+        d = self.d(i, j)
+        x, y, z = self.triad_i(i)
+        return x.dot(d), y.dot(d), z.dot(d)
+
+    def turn(self, i: SpatialFrame, j: SpatialFrame) -> Expr:
+        """The angle of x_j from x_i about the axis."""
+        return angle(self.triad_i(i), self.triad_j(j)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class SpatialRevolute(SpatialAxisPair):
+    """Body j turns about the axis of body i; point s_j stays on s_i.
+
+    Psi = (P_j - P_i, x_i . z_j, y_i . z_j)                                            [haug1989, chapter 9]
+    """
+
+    rows: ClassVar[dict[str, Kind]] = {**POINT, **PARALLEL}
+
+    def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
+        return Vector((*self.d(i, j), *self.parallel(i, j)))
+
+    def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
+        return {"angle": self.turn(i, j)}
+
+
+@dataclass(frozen=True, eq=False)
+class Cylindrical(SpatialAxisPair):
+    """Body j turns about the axis of body i and slides along it.
+
+    Psi = (x_i . d, y_i . d, x_i . z_j, y_i . z_j)                                     [haug1989, chapter 9]
+    """
+
+    rows: ClassVar[dict[str, Kind]] = {"across_x": "length", "across_y": "length", **PARALLEL}
+
+    def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
+        return Vector((*self.offsets(i, j)[:2], *self.parallel(i, j)))
+
+    def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
+        return {"displacement": self.offsets(i, j)[2], "angle": self.turn(i, j)}
+
+
+@dataclass(frozen=True, eq=False)
+class Screw(SpatialAxisPair):
+    """As cylindrical, with a displacement of `pitch` for each turn; the fourth and fifth row are those it adds.
+
+    Psi = (.., pitch/2pi (angle - 2pi displacement/pitch - c)), c as at the start; whole turns are all the same
+    """
+
+    pitch: Scalar = field(kw_only=True)
+    rows: ClassVar[dict[str, Kind]] = {**Cylindrical.rows, "thread": "length"}
+
+    def lead(self, i: SpatialFrame, j: SpatialFrame) -> Expr:
+        return self.turn(i, j) - self.offsets(i, j)[2] * TURN / self.pitch
+
+    def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
+        gap = wrapped(self.lead(i, j) - self.lead(*self.starts()))
+        return Vector((*self.offsets(i, j)[:2], *self.parallel(i, j), gap * self.pitch / TURN))
+
+    def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
+        return {"displacement": self.offsets(i, j)[2], "angle": self.turn(i, j)}
+
+
+@dataclass(frozen=True, eq=False)
+class PlanarContact(SpatialAxisPair):
+    """A plane of body j slides on the plane of body i through s_i; `axis` is the normal of both.
+
+    Psi = (z_i . d, x_i . z_j, y_i . z_j)
+    """
+
+    rows: ClassVar[dict[str, Kind]] = {"normal": "length", **PARALLEL}
+
+    def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
+        return Vector((self.offsets(i, j)[2], *self.parallel(i, j)))
+
+    def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
+        x, y, _ = self.offsets(i, j)
+        return {"x": x, "y": y, "angle": self.turn(i, j)}
+
+
+@dataclass(frozen=True, eq=False)
+class SpatialPointOnLine(SpatialAxisPair):
+    """Point s_j of body j stays on the line of body i along the axis through s_i: Psi = (x_i . d, y_i . d)."""
+
+    rows: ClassVar[dict[str, Kind]] = {"across_x": "length", "across_y": "length"}
+
+    def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
+        return Vector(self.offsets(i, j)[:2])
+
+    def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
+        return {"displacement": self.offsets(i, j)[2]}
+
+
+@dataclass(frozen=True, eq=False)
+class PointOnPlane(SpatialAxisPair):
+    """Point s_j of body j stays in the plane of body i through s_i, `axis` being its normal: Psi = z_i . d."""
+
+    rows: ClassVar[dict[str, Kind]] = {"normal": "length"}
+
+    def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
+        return Vector((self.u(i).dot(self.d(i, j)),))
+
+    def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
+        x, y, _ = self.offsets(i, j)
+        return {"x": x, "y": y}
+
+
+@dataclass(frozen=True, eq=False)
+class RevoluteSpherical(SpatialAxisPair):
+    """A massless link that turns about the axis of body i and has a ball on body j.
+
+    Psi = ((d . d - length^2) / (2 length), z_i . d)                                   [haug1989, chapter 9]
+    """
+
+    length: Scalar | None = None
+    rows: ClassVar[dict[str, Kind]] = {"length": "length", "across": "length"}
+
+    @property
+    def rod_length(self) -> Expr:
+        return self.start_distance() if self.length is None else as_expr(self.length)
+
+    def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
+        d = self.d(i, j)
+        return Vector((distance(d, self.rod_length), self.u(i).dot(d)))
+
+    def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
+        return {"angle": angle(self.triad_i(i), self.d(i, j))}
+
+
+@dataclass(frozen=True, eq=False)
+class AlignedPair(SpatialAxisPair):
+    """The bodies do not turn against each other: as their axes and zeros say, else as they start."""
+
+    aligned: ClassVar[dict[str, Kind]] = {"turn_z": "number", "turn_x": "number", "turn_y": "number"}
+
+    @property
+    def own_zero_j(self) -> Components | None:
+        return self.in_j(self.triad_i(self.starts()[0])[0]) if self.zero_j is None else self.zero_j
+
+    def turned(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Expr, Expr, Expr]:
+        """(x_i . y_j, y_i . z_j, z_i . x_j)"""
+        (x_i, y_i, z_i), (x_j, y_j, z_j) = self.triad_i(i), self.triad_j(j)
+        return x_i.dot(y_j), y_i.dot(z_j), z_i.dot(x_j)
+
+
+@dataclass(frozen=True, eq=False)
+class SpatialPrismatic(AlignedPair):
+    """Point s_j of body j slides along the axis through s_i on body i; the bodies do not turn against each other.
+
+    Psi = (x_i . d, y_i . d, x_i . y_j, y_i . z_j, z_i . x_j)                          [haug1989, chapter 9]
+    """
+
+    rows: ClassVar[dict[str, Kind]] = {"across_x": "length", "across_y": "length", **AlignedPair.aligned}
+
+    def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
+        return Vector((*self.offsets(i, j)[:2], *self.turned(i, j)))
+
+    def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
+        return {"displacement": self.offsets(i, j)[2]}
+
+
+@dataclass(frozen=True, eq=False)
+class SpatialRigid(AlignedPair):
+    """Bodies i and j are fastened to each other at points s_i and s_j.
+
+    Psi = (P_j - P_i, x_i . y_j, y_i . z_j, z_i . x_j)
+    """
+
+    axis: Components = (0.0, 0.0, 1.0)
+    rows: ClassVar[dict[str, Kind]] = {**POINT, **AlignedPair.aligned}
+
+    def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
+        return Vector((*self.d(i, j), *self.turned(i, j)))
+
+    def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class ConstantVelocity(SpatialAxisPair):
+    """Shafts i and j meet at a point at any angle and turn at the same speed.
+
+    Psi = (P_j - P_i, (x_i . y_j - y_i . x_j) / 2): body j is turned against body i about an axis across both shafts
+    """
+
+    rows: ClassVar[dict[str, Kind]] = {**POINT, "twist": "number"}
+
+    @property
+    def own_zero_j(self) -> Components | None:
+        """As given, else x_i turned the shortest way from z_i to z_j as the bodies start."""
+        if self.zero_j is not None:
+            return self.zero_j
+        i, j = self.starts()
+        x, _, z = self.triad_i(i)
+        both = z + self.z_j(j)
+        return self.in_j(x - (both.dot(x) / (1.0 + z.dot(self.z_j(j)))) * both)
+
+    def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
+        (x_i, y_i, _), (x_j, y_j, _) = self.triad_i(i), self.triad_j(j)
+        return Vector((*self.d(i, j), 0.5 * (x_i.dot(y_j) - y_i.dot(x_j))))
+
+    def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class Universal(SpatialAxisPair):
+    """A cross whose arms turn in body i about `axis` and in body j about `axis_j`, which stay perpendicular.
+
+    Psi = (P_j - P_i, z_i . z_j)                                                       [haug1989, chapter 9]
+    """
+
+    axis_j: Components = field(kw_only=True)
+    rows: ClassVar[dict[str, Kind]] = {**POINT, "arms": "number"}
+
+    def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
+        return Vector((*self.d(i, j), self.u(i).dot(self.z_j(j))))
+
+    def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
+        """Of the cross against body i, and of body j against the cross."""
+        return {"angle_i": angle(self.triad_i(i), self.z_j(j)), "angle_j": -angle(self.triad_j(j), self.u(i))}
+
+
+@dataclass(frozen=True, eq=False)
+class SpatialGear(AxialPair):
+    """Two gears on a carrier that holds their axes, parallel or crossing (bevel gears); their teeth mesh.
+
+    Psi = R (z_i angle_i + z_j angle_j - c) / z_i with z teeth (-z_j for an internal gear), R the pitch radius of gear
+    i; angles are those of the gears in the carrier about their axes, c as at the start; a whole tooth is all the same.
+    """
+
+    axis_j: Components
+    teeth_i: float
+    teeth_j: float
+    radius: Scalar
+    carrier: Body = field(default_factory=Ground)
+    internal: bool = False
+    rows: ClassVar[dict[str, Kind]] = {"mesh": "length"}
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        return self.body_i, self.body_j, self.carrier
+
+    def turn(self, i: SpatialFrame, j: SpatialFrame, carrier: SpatialFrame) -> Expr:
+        """z_i angle_i + z_j angle_j"""
+        total = ZERO
+        starts = self.starts()
+        for gear, start, axis, teeth in (
+            (i, starts[0], self.axis, as_expr(self.teeth_i)),
+            (j, starts[1], self.axis_j, as_expr(-self.teeth_j if self.internal else self.teeth_j)),
+        ):
+            own = body_triad(axis, None)
+            fixed = body_triad(starts[2].in_body(start.direction(own[2].components)).components, None)
+            total = total + teeth * angle(seen(carrier, fixed), gear.direction(own[0].components))
+        return total
+
+    def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame, carrier: SpatialFrame) -> Vector:
+        gap = wrapped(self.turn(i, j, carrier) - self.turn(*self.starts()))
+        return Vector((gap * self.radius / self.teeth_i,))
+
+    def freedoms(self, i: SpatialFrame, j: SpatialFrame, carrier: SpatialFrame) -> Mapping[str, Expr]:
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class RackAndPinion(AxialPair):
+    """A rack on body i along `axis`, a pinion on body j about `axis_j` through its centre s_j; other joints hold both.
+
+    Psi = z_i . d + R angle - c, the angle of the pinion against the rack about z_j, c as at the start; the pinion is
+    on the side z_j x z_i of the rack. Whole turns are all the same, as the displacement tells them apart.
+    """
+
+    axis_j: Components
+    radius: Scalar
+    rows: ClassVar[dict[str, Kind]] = {"mesh": "length"}
+
+    def turn(self, i: SpatialFrame, j: SpatialFrame) -> Expr:
+        """angle + z_i . d / R"""
+        start_i, start_j = self.starts()
+        own = body_triad(self.axis_j, None)
+        fixed = body_triad(start_i.in_body(start_j.direction(own[2].components)).components, None)
+        travel = i.direction(unit(self.axis)).dot(self.d(i, j))
+        return angle(seen(i, fixed), j.direction(own[0].components)) + travel / self.radius
+
+    def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
+        return Vector((wrapped(self.turn(i, j) - self.turn(*self.starts())) * self.radius,))
+
+    def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class SpatialMeasure(PointPair):
+    """No joint at all: what can be measured, and so driven, between point s_i of body i and s_j of body j."""
+
+    ground: ClassVar[Frame] = SPATIAL_GROUND
+    rows: ClassVar[dict[str, Kind]] = {}
+
+    def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
+        return Vector(())
+
+    def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
+        d = self.d(i, j)
+        return {"distance": norm(d), "x": d[0], "y": d[1], "z": d[2]}
+
+
+SpatialJoint: TypeAlias = (
+    Spherical
+    | SpatialDistance
+    | UniversalSpherical
+    | SpatialRevolute
+    | Cylindrical
+    | Screw
+    | PlanarContact
+    | SpatialPointOnLine
+    | PointOnPlane
+    | RevoluteSpherical
+    | SpatialPrismatic
+    | SpatialRigid
+    | ConstantVelocity
+    | Universal
+    | SpatialGear
+    | RackAndPinion
+    | SpatialMeasure
+)
+
+SPATIAL_JOINTS: dict[str, type[SpatialJoint]] = {
+    "spherical": Spherical,
+    "revolute": SpatialRevolute,
+    "prismatic": SpatialPrismatic,
+    "cylindrical": Cylindrical,
+    "universal": Universal,
+    "constant-velocity": ConstantVelocity,
+    "screw": Screw,
+    "planar": PlanarContact,
+    "rigid": SpatialRigid,
+    "point-on-line": SpatialPointOnLine,
+    "point-on-plane": PointOnPlane,
+    "distance": SpatialDistance,
+    "revolute-spherical": RevoluteSpherical,
+    "universal-spherical": UniversalSpherical,
+    "gear": SpatialGear,
+    "rack-and-pinion": RackAndPinion,
+}

@@ -1,0 +1,175 @@
+"""What a drawing of a mechanism must know, as plain data made from the Model alone.
+
+A trajectory keeps its scene, so that a result can be drawn without the model. All vectors have three components, in
+the frame of their body; those of planar mechanisms have z = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, TypeAlias
+
+from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
+from linkwork.elements.drivers import Driver
+from linkwork.elements.forces import FORCES, PointForce, RotationalSpringDamper, SpringDamper
+from linkwork.elements.joints import JOINTS, Distance
+from linkwork.elements.shapes import SHAPES, Shape
+from linkwork.elements.vectors import Scalar
+from linkwork.expressions.evaluation import evaluate, ordered
+from linkwork.expressions.graph import Expr, as_expr, symbol
+from linkwork.model import Model
+
+Point: TypeAlias = tuple[float, float, float]
+
+# Classes by the names that model files give them; what they do not know goes by the name of its class.
+TYPES = {
+    cls: name for table in (*JOINTS.values(), *FORCES.values(), SHAPES) for name, cls in table.items()
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A body: its named points and, if the model gives one, its shape as {"type": "disc", "radius": 0.2, ...}."""
+
+    name: str
+    points: Mapping[str, Point] = field(default_factory=dict)
+    shape: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A joint, a force or a driver: what it is, which bodies it concerns and where.
+
+    `points` holds one point for each body, or none; `axis` is fixed in the first body (the direction of a force: see
+    `parts`); `radii` are those of discs and gears, or the length of a rod. `parts` says of a spring-damper what it is
+    made of (spring, damper, actuator), of a driver which freedom it drives, of a force whether it follows its body.
+    """
+
+    name: str
+    type: str
+    bodies: tuple[str, ...]
+    points: tuple[Point, ...] = ()
+    axis: Point | None = None
+    radii: tuple[float, ...] = ()
+    parts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Bodies, the ground first, and all that joins, drives and loads them."""
+
+    space: str
+    gravity: Point
+    bodies: tuple[Figure, ...]
+    joints: tuple[Mark, ...] = ()
+    forces: tuple[Mark, ...] = ()
+    drivers: tuple[Mark, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Scene:
+        """The scene of `as_dict`, after a way through JSON too."""
+        marks = {kind: tuple(_mark(entry) for entry in data[kind]) for kind in ("joints", "forces", "drivers")}
+        bodies = tuple(
+            Figure(str(b["name"]), {str(k): _point(p) for k, p in b["points"].items()}, b["shape"])
+            for b in data["bodies"]
+        )
+        return Scene(str(data["space"]), _point(data["gravity"]), bodies, **marks)
+
+
+def scene(model: Model) -> Scene:
+    """The scene of a mechanism, with the values of its parameters."""
+    values = {symbol(name): value for name, value in model.parameters.items()}
+
+    def number(x: Scalar) -> float:
+        return float(evaluate([as_expr(x)], values)[0])
+
+    def vector(components: Sequence[Scalar]) -> Point:
+        x, y, z = (*map(number, components), 0.0)[:3]
+        return x, y, z
+
+    def figure(body: Ground | PlanarBody | SpatialBody) -> Figure:
+        shape = model.shapes.get(body.name)
+        points = {name: vector(s) for name, s in body.points.items()}
+        return Figure(body.name, points, None if shape is None else look(shape))
+
+    def look(shape: Shape) -> dict[str, Any]:
+        """Fields of a shape: numbers, vectors, or rows of vectors."""
+        found: dict[str, Any] = {"type": TYPES[type(shape)]}
+        for f in fields(shape):
+            value = getattr(shape, f.name)
+            if value is None or not isinstance(value, tuple):
+                found[f.name] = None if value is None else number(value)
+            elif isinstance(value[0], tuple):
+                found[f.name] = [vector(row) for row in value]
+            else:
+                found[f.name] = vector(value)
+        return found
+
+    def mark(element: Any, type_name: str, parts: tuple[str, ...] = (), name: str = "") -> Mark:
+        own = {f.name: getattr(element, f.name) for f in fields(element)}
+        return Mark(
+            name or element.name,
+            type_name,
+            tuple(body.name for body in element.bodies),
+            tuple(vector(own[s]) for s in ("s_i", "s_j", "s") if s in own),
+            vector(own["axis"]) if "axis" in own else None,
+            tuple(number(own[r]) for r in ("radius", "radius_i", "radius_j") if r in own),
+            parts,
+        )
+
+    def joint(element: Any) -> Mark:
+        found = mark(element, TYPES.get(type(element), type(element).__name__.lower()))
+        if isinstance(element, Distance):
+            return replace(found, radii=(number(element.rod_length),))
+        return found
+
+    def force(element: Any) -> Mark:
+        kind = TYPES.get(type(element), type(element).__name__.lower())
+        if isinstance(element, SpringDamper | RotationalSpringDamper):
+            law = element.law, element.actuator
+            given = {
+                "spring": number(element.stiffness) != 0.0,
+                "damper": number(element.damping) != 0.0,
+                "actuator": any(not as_expr(x).is_constant or as_expr(x).number != 0.0 for x in law),
+            }
+            return mark(element, kind, tuple(part for part, there in given.items() if there))
+        found = mark(element, kind)
+        if isinstance(element, PointForce) and all(of_parameters(x) for x in element.force):
+            return replace(found, axis=vector(element.force), parts=("follows",) if element.follows else ())
+        return found
+
+    def of_parameters(x: Scalar) -> bool:
+        return not isinstance(x, Expr) or all(node in values for node in ordered([x]) if node.op == "symbol")
+
+    def drive(driver: Driver) -> Mark:
+        return mark(driver.joint, "driver", (driver.freedom, driver.joint.name), driver.name)
+
+    return Scene(
+        model.space,
+        vector(model.gravity),
+        tuple(figure(body) for body in (model.ground, *model.bodies)),
+        tuple(joint(element) for element in model.joints),
+        tuple(force(element) for element in model.forces),
+        tuple(drive(driver) for driver in model.drivers),
+    )
+
+
+def _point(data: Sequence[float]) -> Point:
+    x, y, z = (float(c) for c in data)
+    return x, y, z
+
+
+def _mark(data: Mapping[str, Any]) -> Mark:
+    return Mark(
+        str(data["name"]),
+        str(data["type"]),
+        tuple(map(str, data["bodies"])),
+        tuple(_point(p) for p in data["points"]),
+        None if data["axis"] is None else _point(data["axis"]),
+        tuple(map(float, data["radii"])),
+        tuple(map(str, data["parts"])),
+    )

@@ -1,0 +1,303 @@
+"""All about one mechanism on one page, to be read or printed: picture, data, motion, loads, accuracy, equations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import pi
+from typing import Any
+
+import numpy as np
+
+from linkwork.comparison.compare import Comparison
+from linkwork.elements.vectors import Scalar
+from linkwork.expressions.evaluation import evaluate
+from linkwork.expressions.graph import as_expr, symbol
+from linkwork.formulations import FORMULATIONS
+from linkwork.lecture.sheet import Heading, Worked
+from linkwork.model import Model
+from linkwork.motion.check import Report
+from linkwork.scene import Mark
+from linkwork.trajectory import Trajectory
+from linkwork.view.comparison import html_part
+from linkwork.view.drawing import scene_of
+from linkwork.view.markup import bullets, document, svg, table, text
+from linkwork.view.picture import still, strip
+from linkwork.view.plot import figure, overview
+from linkwork.view.report import check_lines
+from linkwork.view.worked import html_blocks
+
+INSTANTS = 6  # pictures in the strip
+PANELS = 2  # in one figure, so that it fits a printed page
+ROUNDING = 1e-12  # start values below it are shown as zero
+MOST_JOINTS = 4  # whose reactions are plotted: those with the largest
+MOST_ROWS = 60  # of a table
+SHORT = 9  # coordinates: the most with which equations are written out
+SECTIONS = ("Constraints", "Jacobian", "Masses and forces")  # of the worked exercise
+POLICY = """
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">"""
+CSS = """
+:root { color-scheme: light }
+body { font: 14px/1.5 Georgia, "Times New Roman", serif; color: #1d232a; max-width: 54rem; margin: 2rem auto;
+  padding: 0 1.2rem }
+h1 { font-size: 1.7rem; margin: 0 } h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; border-bottom: 1.5px solid #1f5fa8 }
+h3 { font-size: 1rem; margin: 1.1rem 0 .3rem } p { margin: .4rem 0 } .source { color: #5a6570 }
+table { border-collapse: collapse; margin: .4rem 0; font: 12.5px/1.45 system-ui, sans-serif }
+th, td { padding: .15rem .8rem .15rem 0; border-bottom: 1px solid #e3e7ec; text-align: left; vertical-align: top }
+thead th { border-bottom: 1.5px solid #9aa4af; font-weight: 600 } td.n { text-align: right }
+td.n, td.v { font-variant-numeric: tabular-nums } code { font-size: .86em }
+pre { background: #f3f5f8; padding: .6rem .8rem; overflow-x: auto; font-size: .82rem; border-radius: 5px }
+svg { max-width: 100%; height: auto; display: block } figure { margin: .6rem 0 } .wide { overflow-x: auto }
+.at { display: flex; flex-wrap: wrap; gap: 0 2.4rem; align-items: center } .at > figure { flex: 1 1 22rem }
+.grid { display: flex; align-items: center; gap: .6rem; overflow-x: auto } .scroll { overflow-x: auto }
+.grid td { text-align: right; white-space: nowrap } math[display="block"] { margin: .6rem 0; overflow-x: auto }
+.failed td { color: #b3303f }
+@media print {
+  @page { size: A4; margin: 16mm } body { margin: 0; max-width: none; font-size: 10.5pt } h2 { break-after: avoid }
+  figure, tr, pre { break-inside: avoid } .wide, .grid, .scroll { overflow: visible }
+}
+"""
+KINEMATIC = (
+    "The drivers take all freedoms, so nothing is integrated: positions follow from Psi(t, q) = 0 by Newton's "
+    "iteration, velocities and accelerations from linear systems with the Jacobian, driving forces and reactions from "
+    "M a + Psi_q^T lam = Q with all motion known."
+)
+AUGMENTED = (
+    "One symmetric system gives accelerations and multipliers together. It is the choice unless another is asked for: "
+    "its zeros cost nothing, no coordinates need to be chosen as independent, and redundant rows are taken as they are."
+)
+
+
+def html(
+    model: Model,
+    checked: Report,
+    motion: Trajectory,
+    sheet: Worked | None = None,
+    comparison: Comparison | None = None,
+    command: str = "",
+) -> str:
+    """The page; it needs nothing else. `command` is the line that made it."""
+    title = model.about.title or model.name
+    sections = [
+        _head(model, checked, motion, title),
+        _data(model, motion),
+        _freedoms(checked),
+        _method(motion),
+        _plots(motion),
+        _loads(motion, checked),
+        _energy(motion),
+        f"<h2>Formulations compared</h2>{html_part(comparison)}" if comparison else "",
+        _equations(sheet) if sheet else "",
+        _settings(motion, command),
+    ]
+    return document(title, CSS, "".join(sections), POLICY)
+
+
+def _head(model: Model, checked: Report, motion: Trajectory, title: str) -> str:
+    counts = [
+        ("bodies", str(checked.bodies)),
+        ("joints", str(len(model.joints))),
+        ("drivers", str(len(model.drivers))),
+        ("forces", str(len(model.forces))),
+        ("coordinates", str(checked.coordinates)),
+        ("constraint rows", f"{checked.constraints}, of rank {checked.rank}"),
+        ("degrees of freedom", str(checked.dof)),
+        ("shown", f"{motion.t[0]:g} to {motion.t[-1]:g} s, {motion.status}"),
+    ]
+    about = f'<p class="source">{text(model.about.source)}</p>' if model.about.source else ""
+    picture = f"<figure>{svg(still(motion, width=5.2))}</figure>"
+    return (
+        f"<h1>{text(title)}</h1><p><code>{text(model.name)}</code></p>{about}"
+        f'<div class="at">{picture}{table((), counts)}</div>'
+    )
+
+
+def _data(model: Model, motion: Trajectory) -> str:
+    """Bodies, joints, drivers, forces and parameters with their numbers."""
+    scene = scene_of(motion)
+    values = {symbol(name): value for name, value in model.parameters.items()}
+
+    def number(x: Scalar) -> str:
+        return f"{float(evaluate([as_expr(x)], values)[0]):.6g}"
+
+    def start(name: str, factor: float = 1.0) -> str:
+        value = factor * motion[name][0]
+        return f"{value if abs(value) > ROUNDING else 0.0:.6g}"
+
+    bodies = [
+        [
+            body.name,
+            number(body.mass),
+            ", ".join(map(number, body.inertia)) if isinstance(body.inertia, tuple) else number(body.inertia),
+            ", ".join(start(f"{body.name}.{axis}") for axis in "xyz" if f"{body.name}.{axis}" in motion),
+            start(f"{body.name}.phi", 180.0 / pi) if f"{body.name}.phi" in motion else "",
+            "; ".join(f"{name} ({_vector(figure.points[name], scene.space)})" for name in figure.points),
+        ]
+        for body, figure in zip(model.bodies, scene.bodies[1:], strict=True)
+    ]
+    ground = "; ".join(f"{name} ({_vector(p, scene.space)})" for name, p in scene.bodies[0].points.items())
+    parts = [
+        "<h2>Data</h2><h3>Bodies</h3>",
+        table(("body", "mass kg", "inertia kg m^2", "starts at m", "angle deg", "points m"), bodies),
+        f"<p>Points of the ground: {text(ground)}. Gravity ({_vector(scene.gravity, scene.space)}) m/s^2.</p>",
+    ]
+    for heading, marks in (("Joints", scene.joints), ("Drivers", scene.drivers), ("Forces", scene.forces)):
+        if marks:
+            parts += [
+                f"<h3>{heading}</h3>",
+                table(("name", "type", "between", "at m", "more"), (_mark(mark, scene.space) for mark in marks)),
+            ]
+    if model.parameters:
+        pairs = [(name, f"{value:.10g}") for name, value in model.parameters.items()]
+        parts += ["<h3>Parameters</h3><p>", ", ".join(f"<code>{text(k)}</code> = {v}" for k, v in pairs), "</p>"]
+    return "".join(parts)
+
+
+def _mark(mark: Mark, space: str) -> list[str]:
+    more = []
+    if mark.axis is not None:
+        more.append(f"axis ({_vector(mark.axis, space)})")
+    if mark.radii:
+        what = "length" if mark.type == "distance" else "radius"
+        more.append(f"{what} {', '.join(f'{r:.6g} m' for r in mark.radii)}")
+    if mark.type == "driver":
+        more.append(f"{mark.parts[0]} of {mark.parts[1]}" if mark.parts[1] != mark.name else mark.parts[0])
+    else:
+        more += mark.parts
+    places = "; ".join(f"({_vector(point, space)})" for point in mark.points)
+    return [mark.name, mark.type, " and ".join(mark.bodies), places, ", ".join(more)]
+
+
+def _freedoms(checked: Report) -> str:
+    lines = [
+        (label, text)
+        for label, text in check_lines(checked)
+        if label not in ("model", "bodies") and not text.endswith("-weighted)")  # one by one; a note tells of them
+    ]
+    return f"<h2>Freedoms and redundancy</h2>{table((), lines)}"
+
+
+def _method(motion: Trajectory) -> str:
+    """Which formulation gave the motion, and why that one."""
+    name = motion.info.formulation
+    if name == "kinematic":
+        why, shown = KINEMATIC, "kinematic analysis"
+    elif name in FORMULATIONS:
+        why, shown = f"Asked for: {FORMULATIONS[name].description} [{FORMULATIONS[name].source}].", name
+    else:
+        why, shown = AUGMENTED, name
+    if motion.info.redundant:
+        why += f" {motion.info.redundant} rows depend on others here; the multipliers given are those of least norm."
+    return f"<h2>Formulation: {text(shown)}</h2><p>{text(why)}</p>"
+
+
+def _plots(motion: Trajectory) -> str:
+    parts = ["<h2>Motion</h2>", f"<figure>{svg(strip(motion, INSTANTS))}</figure>"]
+    panels = overview(motion)
+    for k in range(0, len(panels), PANELS):
+        parts.append(f"<figure>{svg(figure(motion, panels=panels[k : k + PANELS]))}</figure>")
+    names = [name for joint in _loaded(motion)[:MOST_JOINTS] for name in _force_columns(motion, joint)]
+    driving = list(motion.tables["driving"].columns.names)
+    if names or driving:
+        parts.append(f"<figure>{svg(figure(motion, [*names, *driving]))}</figure>")
+        most = len(_loaded(motion))
+        if most > MOST_JOINTS:
+            parts.append(f"<p>Reactions of the {MOST_JOINTS} most loaded of {most} joints.</p>")
+    return "".join(parts)
+
+
+def _force_columns(motion: Trajectory, joint: str) -> list[str]:
+    found = (f"reaction:{joint}.{part}" for part in ("x", "y", "z", "along", "normal"))
+    return [name for name in found if name in motion]
+
+
+def _joints(motion: Trajectory) -> list[str]:
+    labels = motion.tables["reactions"].columns.labels
+    return list(dict.fromkeys(label.rpartition(".")[0] for label in labels))
+
+
+def _loaded(motion: Trajectory) -> list[str]:
+    """The joints with forces, the most loaded first."""
+    peaks = {joint: _size(motion, joint).max() for joint in _joints(motion) if _force_columns(motion, joint)}
+    return sorted(peaks, key=lambda joint: -peaks[joint])
+
+
+def _size(motion: Trajectory, joint: str) -> Any:
+    return np.sqrt(sum(motion[name] ** 2 for name in _force_columns(motion, joint)))
+
+
+def _loads(motion: Trajectory, checked: Report) -> str:
+    """Least and largest value of every reaction and driving force, with their times."""
+    rows = list(_extremes(motion, checked))
+    if not rows:
+        return ""
+    shown = rows[:MOST_ROWS]
+    rest = f"<p>and {len(rows) - len(shown)} more</p>" if len(rows) > len(shown) else ""
+    heads = ("quantity", "unit", "least", "at t s", "largest", "at t s", "")
+    return f"<h2>Reactions and driving forces</h2>{table(heads, shown, numeric=(2, 3, 4, 5))}{rest}"
+
+
+def _extremes(motion: Trajectory, checked: Report) -> Iterator[list[str]]:
+    for joint in _joints(motion):
+        remark = "" if checked.reactions.get(joint, "unique") == "unique" else "not unique"
+        if len(_force_columns(motion, joint)) > 1:
+            yield _extreme(f"|{joint}|", "N", _size(motion, joint), motion, remark)
+        labels, names, _ = motion.tables["reactions"].columns
+        for label, name in zip(labels, names, strict=True):
+            if label.rpartition(".")[0] == joint and np.any(motion[name]):
+                yield _extreme(name, motion.quantity(name).unit, motion[name], motion, remark)
+    for name in motion.tables["driving"].columns.names:
+        yield _extreme(name, motion.quantity(name).unit, motion[name], motion, "")
+
+
+def _extreme(name: str, unit: str, values: Any, motion: Trajectory, remark: str) -> list[str]:
+    low, high = int(np.argmin(values)), int(np.argmax(values))
+    return [
+        *(name, unit, f"{values[low]:.5g}", f"{motion.t[low]:.5g}"),
+        *(f"{values[high]:.5g}", f"{motion.t[high]:.5g}", remark),
+    ]
+
+
+def _energy(motion: Trajectory) -> str:
+    forms = {**motion.energy, "kinetic + potential + dissipated - supplied, less its start": motion.drift()}
+    rows = [
+        [form, f"{values[0]:.6g}", f"{values[-1]:.6g}", f"{np.min(values):.6g}", f"{np.max(values):.6g}"]
+        for form, values in forms.items()
+    ]
+    error = motion.constraint_error
+    return (
+        "<h2>Energy balance and accuracy</h2>"
+        f"{table(('J', 'start', 'end', 'least', 'largest'), rows, numeric=(1, 2, 3, 4))}"
+        f"<p>The constraints are kept within |Psi| {error['position']:.2e} m, rad and |Psi_dot| "
+        f"{error['velocity']:.2e} m/s, rad/s over all steps; the energy balance within "
+        f"{np.max(np.abs(motion.drift())):.2e} J.</p>"
+    )
+
+
+def _equations(sheet: Worked) -> str:
+    """The equations in symbols, as far as the worked exercise gives them."""
+    kept, wanted = [], False
+    for block in sheet.blocks:
+        if isinstance(block, Heading):
+            wanted = block.text in SECTIONS
+        if wanted:
+            kept.append(block)
+    body = html_blocks(kept).replace("<h2>", "<h3>").replace("</h2>", "</h3>")
+    return f"<h2>Equations at the start</h2>{body}"
+
+
+def _settings(motion: Trajectory, command: str) -> str:
+    s: Mapping[str, Any] = motion.summary()
+    keys = ("formulation", "stabilization", "integrator", "rtol", "atol", "t_end", "step", "steps", "rejected")
+    rows = [(key, str(s[key])) for key in (*keys, "evaluations") if s.get(key) is not None]
+    rows += [(name, str(text)) for name, text in (s.get("versions") or {}).items()]
+    made = f"<pre>{text(command)}</pre>" if command else ""
+    return f"<h2>To have it again</h2>{made}{table((), rows)}{bullets(s.get('notes') or ())}"
+
+
+def _vector(point: Sequence[float], space: str) -> str:
+    return ", ".join(f"{x:.6g}" for x in (point[:2] if space == "planar" else point))
+
+
+def worth_writing(checked: Report) -> bool:
+    """Whether the equations are short enough for a page."""
+    return checked.coordinates <= SHORT

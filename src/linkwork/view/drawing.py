@@ -1,0 +1,605 @@
+"""The drawing of a mechanism: lines and outlines fixed in its bodies, and symbols that stretch between two points.
+
+It is made once from a scene and its poses and serves the viewer, films and pictures alike; colours and line widths by
+role stand in STYLES. Lengths of symbols are multiples of `unit`, which follows from the size of the mechanism. The
+picture of a planar mechanism looks against z; of a spatial one the same outlines are its rods and plates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from math import cos, dist, hypot, pi, sin
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.errors import UsageError
+from linkwork.scene import Mark, Point, Scene
+from linkwork.trajectory import Trajectory
+from linkwork.view.outlines import Line, Spot, arrow, box, circle, coil, dashpot, hull, rounded
+
+Array = NDArray[np.float64]
+
+
+class Style(NamedTuple):
+    """How a role is drawn: colours are body, ink, paper, drive or load; the order counts from the back."""
+
+    order: int
+    stroke: str | None
+    width: float = 0.0  # of the stroke, in units
+    fill: str | None = None
+    opacity: float = 1.0  # of the fill
+
+
+STYLES = {
+    "hatch": Style(0, "ink", 0.13),
+    "track": Style(1, "ink", 0.2),
+    "link": Style(2, "body", 0.3, "body", 0.26),
+    "limb": Style(2, "body", 1.6),
+    "rail": Style(3, "body", 0.3),
+    "barrel": Style(2, "body", 0.3, "body", 0.26),
+    "block": Style(4, "body", 0.3, "body", 0.55),
+    "disc": Style(2, "body", 0.3, "body", 0.2),
+    "mark": Style(3, "body", 0.2),
+    "slot": Style(3, "body", 0.2, "paper", 0.9),
+    "rod": Style(5, "ink", 0.22, "paper", 1.0),
+    "spring": Style(6, "ink", 0.24),
+    "damper": Style(6, "ink", 0.24),
+    "actuator": Style(6, "drive", 0.26),
+    "support": Style(7, "ink", 0.22, "paper", 1.0),
+    "weld": Style(8, "ink", 0.2, "ink", 1.0),
+    "pin": Style(9, "ink", 0.24, "paper", 1.0),
+    "point": Style(9, "body", 0.2, "body", 1.0),
+    "drive": Style(10, "drive", 0.28),
+    "load": Style(10, "load", 0.3),
+    "centre": Style(11, "ink", 0.14, "paper", 1.0),
+}
+UNIT = 0.0155  # of the largest extent of the mechanism: about the radius of a pin
+LEAST_LINK = 0.16  # of the usual length of a link: the most a unit may be
+WIDTH = 1.25  # half the width of a link, in units
+BLOCK = (2.3, 1.35)  # half the sides of a sliding block
+SLOT = 0.78  # half the width of a slot
+SAMPLES = 200  # poses looked at for ranges of motion
+TRAVEL = 2.9  # units a track reaches beyond the ends of the motion
+SIDE = 1.35  # units by which spring and damper beside each other are moved out
+
+STRAIGHT: list[Point] = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0)]
+CROSS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
+
+
+@dataclass(frozen=True)
+class Outline:
+    """Lines of one role, fixed in a body (by number; 0 is the ground).
+
+    An upright one moves with the point `at` and does not turn; its lines are relative to that point.
+    """
+
+    body: int
+    role: str
+    lines: list[Line]
+    closed: bool = False
+    name: str = ""
+    at: Spot = (0.0, 0.0)
+    upright: bool = False
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Lines between two points of bodies; (a, b, w) lies at P_i + u (a |d| + b) + perp(u) w, u = d/|d|."""
+
+    role: str
+    name: str
+    bodies: tuple[int, int]
+    points: tuple[Point, Point]
+    lines: list[list[Point]]
+    closed: bool = False
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A mechanism ready to be drawn at any pose. `box` encloses all of its motion."""
+
+    unit: float
+    box: tuple[Point, Point]
+    outlines: list[Outline] = field(default_factory=list)
+    stretches: list[Stretch] = field(default_factory=list)
+
+
+def scene_of(motion: Trajectory) -> Scene:
+    """The scene that a trajectory keeps."""
+    if not motion.scene:
+        raise UsageError(f"the trajectory of '{motion.name}' holds no scene to draw; run it again", "no-scene")
+    if not len(motion.t):
+        raise UsageError(f"the trajectory of '{motion.name}' has no rows to draw", "empty-trajectory")
+    with _refusals(motion):
+        return Scene.from_dict(motion.scene)
+
+
+@contextmanager
+def _refusals(motion: Trajectory) -> Iterator[None]:
+    """A scene can come from anywhere: whatever is wrong with it becomes one clear error."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise UsageError(f"the scene of '{motion.name}' is damaged: {error!r}", "bad-scene") from error
+
+
+def poses(scene: Scene, motion: Trajectory | Mapping[str, Array]) -> Array:
+    """Position and Euler parameters (x, y, z, e0, e1, e2, e3) of every body but the ground at every time t.
+
+    A turn by phi about z is e = (cos phi/2, 0, 0, sin phi/2).
+    """
+    found = np.zeros((len(motion["t"]), len(scene.bodies) - 1, 7))
+    planar = scene.space == "planar"
+    parts = ("x", "y", "phi") if planar else ("x", "y", "z", "e0", "e1", "e2", "e3")
+    for k, body in enumerate(scene.bodies[1:]):
+        columns = [motion[f"{body.name}.{part}"] for part in parts]
+        if planar:
+            x, y, phi = columns
+            columns = [x, y, 0.0 * x, np.cos(phi / 2), 0.0 * x, 0.0 * x, np.sin(phi / 2)]
+        found[:, k] = np.column_stack(columns)
+    return found
+
+
+def rotation(e: Array) -> Array:
+    """The matrix A of Euler parameters e, with r + A s the place of a point s of the body.
+
+    A = (e0^2 - |e_v|^2) I + 2 e_v e_v^T + 2 e0 skew(e_v)
+    """
+    e0, x, y, z = e
+    v = np.array([x, y, z])
+    skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    A: Array = (e0 * e0 - v @ v) * np.eye(3) + 2.0 * np.outer(v, v) + 2.0 * e0 * skew
+    return A
+
+
+class Bodies:
+    """The places of all bodies at one time, the ground first."""
+
+    def __init__(self, pose: Array) -> None:
+        self.r = [np.zeros(3), *(row[:3] for row in pose)]
+        self.A = [np.eye(3), *(rotation(row[3:]) for row in pose)]
+
+    def point(self, body: int, s: Sequence[float]) -> Array:
+        place: Array = self.r[body] + self.A[body] @ (*s, 0.0)[:3]
+        return place
+
+    def lines(self, outline: Outline) -> list[Array]:
+        """The lines of an outline at this pose, as rows of x, y, z."""
+        if outline.upright:
+            at = self.point(outline.body, outline.at)
+            return [at + np.array([(x, y, 0.0) for x, y in line]) for line in outline.lines]
+        r, A = self.r[outline.body], self.A[outline.body]
+        return [r + np.array([(x, y, 0.0) for x, y in line]) @ A.T for line in outline.lines]
+
+    def stretched(self, stretch: Stretch) -> list[Array]:
+        """The lines of a symbol between its two points."""
+        start, end = (self.point(body, s) for body, s in zip(stretch.bodies, stretch.points, strict=True))
+        length = float(np.linalg.norm(end - start))
+        u = (end - start) / length if length > 0.0 else np.array([1.0, 0.0, 0.0])
+        n = np.cross([0.0, 0.0, 1.0], u)
+        across = n / max(float(np.linalg.norm(n)), 1e-300)
+        return [
+            np.array([start + u * (a * length + b) + across * w for a, b, w in line], float) for line in stretch.lines
+        ]
+
+
+def drawing(scene: Scene, motion_poses: Array) -> Drawing:
+    """The drawing of a mechanism for these poses, which tell how far things slide."""
+    step = max(1, len(motion_poses) // SAMPLES)
+    return _Draughtsman(scene, [Bodies(pose) for pose in motion_poses[::step]]).draw()
+
+
+def picture_of(motion: Trajectory) -> tuple[Scene, Array, Drawing]:
+    """What a trajectory looks like: its scene, the poses of its bodies and the drawing."""
+    own = scene_of(motion)
+    found = poses(own, motion)
+    with _refusals(motion):
+        return own, found, drawing(own, found)
+
+
+class _Draughtsman:
+    """One scene on the way to its drawing."""
+
+    def __init__(self, scene: Scene, seen: list[Bodies]) -> None:
+        self.scene = scene
+        self.seen = seen
+        self.index = {body.name: k for k, body in enumerate(scene.bodies)}
+        # the points through which the outline of each body goes
+        self.anchors: list[list[Point]] = [list(dict.fromkeys(body.points.values())) for body in scene.bodies]
+        for mark in (*scene.joints, *scene.forces):
+            for body, point in zip(mark.bodies, mark.points, strict=False):
+                self._anchor(self.index[body], point)
+        for k in range(1, len(self.anchors)):
+            if not self.anchors[k]:
+                self.anchors[k].append((0.0, 0.0, 0.0))
+        self.lengths = [
+            length
+            for spots in self.anchors[1:]
+            for length in [max(dist(p, q) for p in spots for q in spots)]
+            if length > 0.0
+        ]
+        self.low, self.high = self._box()
+        extent = max(float(np.max(self.high - self.low)), 1e-9)
+        usual = float(np.median(self.lengths)) if self.lengths else extent
+        self.unit = min(UNIT * extent, LEAST_LINK * usual)
+        self.outlines: list[Outline] = []
+        self.stretches: list[Stretch] = []
+        self.own_look: set[int] = set()  # bodies that joints have given a form
+
+    def _anchor(self, body: int, spot: Sequence[float]) -> None:
+        x, y, z = (*map(float, spot), 0.0)[:3]
+        if all(dist((x, y, z), other) > 1e-9 * (1.0 + hypot(x, y, z)) for other in self.anchors[body]):
+            self.anchors[body].append((x, y, z))
+
+    def _box(self) -> tuple[Array, Array]:
+        radii = {self.index[m.bodies[k]]: r for m in self.scene.joints for k, r in _discs(m)}
+        spots = []
+        for bodies in self.seen:
+            for k, anchors in enumerate(self.anchors):
+                places = [bodies.point(k, spot) for spot in anchors]
+                r = radii.get(k, 0.0)
+                spots += [p + d for p in places for d in ((r, r, 0.0), (-r, -r, 0.0))] if r else places
+        if not spots:
+            return np.full(3, -1.0), np.full(3, 1.0)
+        return np.min(spots, axis=0), np.max(spots, axis=0)
+
+    def add(self, body: int, role: str, lines: list[Line], closed: bool = False, name: str = "") -> None:
+        self.outlines.append(Outline(body, role, lines, closed, name))
+
+    def draw(self) -> Drawing:
+        margin = 3.2 * self.unit
+        box = _three(self.low - margin), _three(self.high + margin)
+        if self.scene.space != "planar":
+            return Drawing(self.unit, box, [], list(self._limbs()))
+        for joint in self.scene.joints:
+            self._joint(joint)
+        for force in self.scene.forces:
+            self._force(force)
+        for driver in self.scene.drivers:
+            self._driver(driver)
+        for k, figure in enumerate(self.scene.bodies):
+            if figure.shape is not None:
+                self._shape(k, figure.name, figure.shape)
+            elif k > 0:
+                self._link(k, figure.name)
+            used = {(round(x, 12), round(y, 12)) for x, y in self._joined(k)}
+            free = [s for s in _spots(figure.points.values()) if (round(s[0], 12), round(s[1], 12)) not in used]
+            if k > 0:
+                for spot in free:
+                    self.add(k, "point", [circle(spot, 0.45 * self.unit, 16)], True)
+                self._centre(k)
+        self.outlines.sort(key=lambda outline: STYLES[outline.role].order)
+        return Drawing(self.unit, box, self.outlines, self.stretches)
+
+    def _limbs(self) -> Iterator[Stretch]:
+        """The bodies of a spatial mechanism as rods from their points to the mass centre, and its springs."""
+        for k, spots in enumerate(self.anchors[1:], start=1):
+            for spot in spots:
+                if np.linalg.norm(spot) > 1e-9:
+                    yield Stretch("limb", self.scene.bodies[k].name, (k, k), (spot, (0.0, 0.0, 0.0)), [STRAIGHT])
+        for mark in self.scene.forces:
+            if len(mark.points) == 2:
+                i, j = (self.index[name] for name in mark.bodies)
+                yield Stretch("spring", mark.name, (i, j), (mark.points[0], mark.points[1]), [coil(self.unit, 0.0)])
+
+    def _joined(self, body: int) -> Iterator[Spot]:
+        for mark in self.scene.joints:
+            for name, point in zip(mark.bodies, mark.points, strict=False):
+                if self.index[name] == body:
+                    yield point[0], point[1]
+
+    # bodies
+
+    def _shape(self, k: int, name: str, shape: Mapping[str, Any]) -> None:
+        """What the model says a body looks like."""
+        match shape["type"]:
+            case "rod":
+                width = 0.5 * shape["width"] if shape["width"] is not None else WIDTH * self.unit
+                self.add(k, "link", [rounded(_spots(shape["ends"]), width)], True, name)
+            case "box":
+                (x, y, _), (width, height, _) = shape["centre"], shape["size"]
+                turn = cos(shape["angle"]), sin(shape["angle"])
+                self.add(k, "link", [box((x, y), turn, width / 2, height / 2)], True, name)
+            case "disc":
+                x, y, _ = shape["centre"]
+                self._disc(k, (x, y), shape["radius"], name)
+            case "polygon":
+                self.add(k, "link", [_spots(shape["corners"])], True, name)
+
+    def _link(self, k: int, name: str) -> None:
+        """A plate or rod through all points of a body; a lone point is joined to the mass centre."""
+        spots = _spots(self.anchors[k])
+        if len(spots) == 1 and k not in self.own_look:
+            reach = hypot(*spots[0])
+            if reach > 1e-9:
+                self.add(k, "disc", [circle((0.0, 0.0), min(2.6 * self.unit, 0.5 * reach), 40)], True, name)
+                spots.append((0.0, 0.0))
+            else:
+                self._disc(k, (0.0, 0.0), 2.6 * self.unit, name)
+                return
+        if len(spots) > 1:
+            self.add(k, "link", [rounded(hull(spots), WIDTH * self.unit)], True, name)
+
+    def _disc(self, k: int, spot: Spot, radius: float, name: str) -> None:
+        """A disc with two strokes that show how it turns."""
+        x, y = spot
+        self.add(k, "disc", [circle(spot, radius, 64)], True, name)
+        inner = 0.28 * radius
+        self.add(k, "mark", [[(x + inner * c, y + inner * s), (x + radius * c, y + radius * s)] for c, s in CROSS])
+
+    def _centre(self, k: int) -> None:
+        """The mass centre: a circle with two quarters of it filled in."""
+        r = 0.62 * self.unit
+        self.add(k, "centre", [circle((0.0, 0.0), r, 24)], True)
+        self.add(k, "centre", [[(-r, 0.0), (r, 0.0)], [(0.0, -r), (0.0, r)]])
+
+    # joints
+
+    def _joint(self, mark: Mark) -> None:
+        match mark.type:
+            case "prismatic":
+                self._prismatic(mark)
+            case "point-on-line":
+                self._slot(mark)
+            case "rolling":
+                self._rolling(mark)
+            case "gear":
+                self._gear(mark)
+            case "distance":
+                w = 0.5 * self.unit
+                self._stretch("rod", mark, [[(0.0, 0.0, w), (1.0, 0.0, w), (1.0, 0.0, -w), (0.0, 0.0, -w)]], True)
+                for end in (0, 1):
+                    self._pin(mark, end)
+            case "rigid":
+                s = 0.8 * self.unit
+                self.add(self.index[mark.bodies[1]], "weld", [box(_spot(mark.points[1]), (1.0, 0.0), s, s)], True)
+            case _ if len(mark.points) == 2:
+                self._pin(mark, 1)
+
+    def _pin(self, mark: Mark, end: int) -> None:
+        """A pin, with a support under it where it is fixed to the ground."""
+        for side in (0, 1):
+            if self.index[mark.bodies[side]] == 0 and (mark.type != "distance" or side == end):
+                self._support(_spot(mark.points[side]))
+        k = self.index[mark.bodies[end]]
+        self.add(k, "pin", [circle(_spot(mark.points[end]), 0.72 * self.unit, 28)], True, mark.name)
+
+    def _support(self, spot: Spot, down: float = -1.0) -> None:
+        """The triangle of a fixed pivot on hatched ground, or below a ceiling."""
+        (x, y), u = spot, self.unit
+        if any(o.role == "support" and o.lines[0][0] == (x, y) for o in self.outlines):
+            return
+        foot, half = y + down * 2.7 * u, 1.75 * u
+        self.add(0, "support", [[(x, y), (x - half, foot), (x + half, foot)]], True)
+        self._ground_line((x - 2.6 * u, foot), (x + 2.6 * u, foot), (0.0, down))
+
+    def _ground_line(self, p: Spot, q: Spot, n: Spot = (0.0, -1.0)) -> None:
+        """A line with hatching on the side of n."""
+        length = hypot(q[0] - p[0], q[1] - p[1])
+        (c, s), u = ((q[0] - p[0]) / length, (q[1] - p[1]) / length), self.unit
+        self.add(0, "track", [[p, q]])
+        count = min(max(2, round(length / (0.95 * u))), 120)
+        strokes = []
+        for k in range(count):
+            at = (k + 0.75) * length / count
+            x, y = p[0] + c * at, p[1] + s * at
+            strokes.append([(x, y), (x + 0.85 * u * (n[0] - c), y + 0.85 * u * (n[1] - s))])
+        self.add(0, "hatch", strokes)
+
+    def _guide(self, ends: Sequence[Spot], axis: Spot, below: float) -> None:
+        """Ground at this distance below a line, or beside it where it is upright."""
+        n = (axis[1], -axis[0]) if axis[0] > 0.0 or (axis[0] == 0.0 and axis[1] > 0.0) else (-axis[1], axis[0])
+        p, q = ((x + n[0] * below, y + n[1] * below) for x, y in ends)
+        self._ground_line(p, q, n)
+
+    def _travel(self, mark: Mark) -> tuple[Spot, float, float]:
+        """The unit axis in body i and the least and largest place of the point of body j along it."""
+        assert mark.axis is not None
+        i, j = (self.index[name] for name in mark.bodies[:2])
+        axis = np.array(mark.axis) / max(float(np.linalg.norm(mark.axis)), 1e-300)
+        places = [float((b.A[i] @ axis) @ (b.point(j, mark.points[1]) - b.point(i, mark.points[0]))) for b in self.seen]
+        return (float(axis[0]), float(axis[1])), min(places), max(places)
+
+    def _prismatic(self, mark: Mark) -> None:
+        """A block on j that slides on a hatched line of the ground, or on body i; or a cylinder with its piston."""
+        i, j = (self.index[name] for name in mark.bodies)
+        axis, least, most = self._travel(mark)
+        first = self.seen[0]
+        across = first.A[j].T @ first.A[i] @ np.array((*axis, 0.0))
+        turn = float(across[0]), float(across[1])
+        if i and j and self._cylinder(mark, axis, turn, least, most):
+            return
+        u, (x, y) = self.unit, _spot(mark.points[0])
+        ends = [(x + axis[0] * d, y + axis[1] * d) for d in (least - TRAVEL * u, most + TRAVEL * u)]
+        if i == 0:
+            self._guide(ends, axis, BLOCK[1] * u)
+        else:
+            for spot in ends:
+                self._anchor(i, spot)
+            self.add(i, "rail", [ends])
+        sides = (BLOCK[0] * u, BLOCK[1] * u)
+        if self.scene.bodies[j].shape is None:
+            self.add(j, "block", [box(_spot(mark.points[1]), turn, *sides)], True, self.scene.bodies[j].name)
+        self.own_look.add(j)
+
+    def _cylinder(self, mark: Mark, axis: Spot, turn: Spot, least: float, most: float) -> bool:
+        """A cylinder about the axis of i and a piston rod of j, if both bodies have all their points on the axis."""
+        u, (i, j) = self.unit, (self.index[name] for name in mark.bodies)
+        pair = ((i, axis, mark.points[0]), (j, turn, mark.points[1]))
+        for k, (c, s), origin in pair:
+            beside = (abs(c * (y - origin[1]) - s * (x - origin[0])) for x, y, _ in self.anchors[k])
+            if max(beside, default=0.0) > 1e-6 * (1.0 + abs(most)):
+                return False
+        rod = barrel = least - 2.2 * u  # the rod reaches back as far as the cylinder reaches out
+        if not most - rod < barrel - u:
+            return False
+        (x, y), w = _spot(mark.points[0]), 1.15 * u
+        middle, half = (x + axis[0] * (barrel + u) / 2, y + axis[1] * (barrel + u) / 2), (barrel - u) / 2
+        self.add(i, "barrel", [box(middle, axis, half, w)], True, self.scene.bodies[i].name)
+        self.add(i, "rail", [[(x, y), (x + axis[0] * u, y + axis[1] * u)]])
+        (x, y), (c, s) = _spot(mark.points[1]), turn
+        piston = x - c * rod, y - s * rod
+        middle = (x - c * rod / 2, y - s * rod / 2)
+        self.add(j, "block", [box(middle, turn, rod / 2, 0.32 * u), box(piston, turn, 0.4 * u, 0.9 * w)], True,
+                 self.scene.bodies[j].name)  # fmt: skip
+        self.own_look |= {i, j}
+        return True
+
+    def _slot(self, mark: Mark) -> None:
+        """A slot of body i in which a pin of body j runs."""
+        i, j = (self.index[name] for name in mark.bodies)
+        axis, least, most = self._travel(mark)
+        u, (x, y) = self.unit, _spot(mark.points[0])
+        ends = [(x + axis[0] * d, y + axis[1] * d) for d in (least - 0.9 * u, most + 0.9 * u)]
+        if i == 0:
+            self._guide(ends, axis, 1.3 * u)
+            self.add(j, "pin", [circle(_spot(mark.points[1]), 1.2 * u, 32)], True)
+        else:
+            for spot in ends:
+                self._anchor(i, spot)
+            self.add(i, "slot", [rounded(ends, SLOT * u)], True)
+        self.add(j, "pin", [circle(_spot(mark.points[1]), 0.62 * u, 28)], True, mark.name)
+
+    def _rolling(self, mark: Mark) -> None:
+        """A disc of body j on a line of body i."""
+        i, j = (self.index[name] for name in mark.bodies)
+        axis, least, most = self._travel(mark)
+        radius, (x, y) = mark.radii[0], _spot(mark.points[0])
+        ends = [(x + axis[0] * d, y + axis[1] * d) for d in (least - 1.3 * radius, most + 1.3 * radius)]
+        if i == 0:
+            self._ground_line(ends[0], ends[1], (axis[1], -axis[0]))  # the disc is on the other side
+        else:
+            for spot in ends:
+                self._anchor(i, spot)
+        self._disc(j, _spot(mark.points[1]), radius, self.scene.bodies[j].name)
+        self.own_look.add(j)
+
+    def _gear(self, mark: Mark) -> None:
+        """Two pitch circles with teeth, about the points by which the gears are carried."""
+        for k, radius in _discs(mark):
+            body = self.index[mark.bodies[k]]
+            carried = [m for m in self.scene.joints if m.points and {mark.bodies[k], mark.bodies[2]} <= {*m.bodies}]
+            spot = _spot(carried[0].points[carried[0].bodies.index(mark.bodies[k])]) if carried else (0.0, 0.0)
+            self._disc(body, spot, radius, mark.bodies[k])
+            teeth, depth = max(24, round(2.0 * pi * radius / (1.6 * self.unit))), 0.5 * self.unit
+            around = (2.0 * pi * n / teeth for n in range(teeth))
+            x, y = spot
+            self.add(body, "mark", [
+                [(x + (radius - depth) * cos(t), y + (radius - depth) * sin(t)),
+                 (x + (radius + depth) * cos(t), y + (radius + depth) * sin(t))] for t in around
+            ])  # fmt: skip
+            self.own_look.add(body)
+
+    # forces and drivers
+
+    def _stretch(self, role: str, mark: Mark, lines: list[list[Point]], closed: bool = False) -> None:
+        i, j = (self.index[name] for name in mark.bodies[:2])
+        self.stretches.append(Stretch(role, mark.name, (i, j), (mark.points[0], mark.points[1]), lines, closed))
+
+    def _force(self, mark: Mark) -> None:
+        match mark.type:
+            case "spring-damper":
+                beside = SIDE * self.unit if {"spring", "damper"} <= {*mark.parts} else 0.0
+                if "spring" in mark.parts:
+                    self._stretch("spring", mark, [coil(self.unit, beside)])
+                if "damper" in mark.parts:
+                    self._stretch("damper", mark, dashpot(self.unit, self._length(mark), -beside))
+                if mark.parts == ("actuator",):
+                    self._stretch("actuator", mark, dashpot(self.unit, self._length(mark), 0.0))
+                for end in (0, 1):
+                    self._spring_end(mark, end)
+            case "rotational-spring-damper":
+                at = self._between(mark.bodies[0], mark.bodies[1])
+                turns = (2.5 * 2.0 * pi * n / 90 for n in range(91))
+                x, y = at[1]
+                spiral = [(x + (1.1 + 0.13 * t) * self.unit * cos(t), y + (1.1 + 0.13 * t) * self.unit * sin(t))
+                          for t in turns]  # fmt: skip
+                self.add(at[0], "spring", [spiral], name=mark.name)
+            case "torque":
+                self._turning_arrow(*self._between(mark.bodies[0], self.scene.bodies[0].name), "load", mark.name)
+            case "point-force" if mark.axis is not None and any(mark.axis):
+                size, length = hypot(*mark.axis), 5.5 * self.unit
+                direction = mark.axis[0] / size, mark.axis[1] / size
+                tail = (-direction[0] * length, -direction[1] * length)
+                upright, spot = "follows" not in mark.parts, _spot(mark.points[0])
+                lines = arrow(tail, (0.0, 0.0), self.unit)
+                if not upright:
+                    lines = [[(x + spot[0], y + spot[1]) for x, y in line] for line in lines]
+                body = self.index[mark.bodies[0]]
+                self.outlines.append(Outline(body, "load", lines, False, mark.name, spot, upright))
+
+    def _length(self, mark: Mark) -> float:
+        i, j = (self.index[name] for name in mark.bodies[:2])
+        return min(float(np.linalg.norm(b.point(j, mark.points[1]) - b.point(i, mark.points[0]))) for b in self.seen)
+
+    def _spring_end(self, mark: Mark, end: int) -> None:
+        k, spot = self.index[mark.bodies[end]], _spot(mark.points[end])
+        if k == 0:
+            first = self.seen[0]
+            other = first.point(self.index[mark.bodies[1 - end]], mark.points[1 - end])
+            self._support(spot, 1.0 if other[1] < spot[1] else -1.0)  # away from the spring
+        self.add(k, "pin", [circle(spot, 0.5 * self.unit, 24)], True)
+
+    def _between(self, one: str, other: str) -> tuple[int, Spot]:
+        """Body and point of the joint between two bodies, else the origin of the first."""
+        for mark in self.scene.joints:
+            if mark.points and {one, other} == {*mark.bodies}:
+                end = mark.bodies.index(one)
+                return self.index[one], _spot(mark.points[end])
+        return self.index[one], (0.0, 0.0)
+
+    def _turning_arrow(self, body: int, spot: Spot, role: str, name: str) -> None:
+        (x, y), r, turn = spot, 2.5 * self.unit, 1.5 * pi
+        path = [(r * cos(t), r * sin(t)) for t in (-0.25 * pi + turn * n / 40 for n in range(41))]
+        head = arrow(path[-4], path[-1], self.unit)[1]
+        self.outlines.append(Outline(body, role, [path, head], False, name, (x, y), True))
+
+    def _sliding_arrow(self, mark: Mark) -> None:
+        """An arrow with two heads beside the driven point along the axis, which lies still where the ground has it."""
+        (c, s), least, most = self._travel(mark)
+        u, (i, j) = self.unit, (self.index[name] for name in mark.bodies[:2])
+        origin, body = mark.points[1], j
+        if i and any(m.name == mark.parts[1] and m.type == "prismatic" for m in self.scene.joints):
+            turn = self.seen[0].A[j].T @ self.seen[0].A[i] @ np.array((c, s, 0.0))
+            c, s = float(turn[0]), float(turn[1])
+        elif i:
+            x, y, _ = mark.points[0]
+            origin, body = (x + c * (least + most) / 2, y + s * (least + most) / 2, 0.0), i
+        x, y = -2.3 * u * s, 2.3 * u * c
+        lines = [line for way in (2.6 * u, -2.6 * u) for line in arrow((x, y), (x + way * c, y + way * s), u)]
+        if i:
+            lines = [[(x + origin[0], y + origin[1]) for x, y in line] for line in lines]
+        self.outlines.append(Outline(body, "drive", lines, False, mark.name, _spot(origin), upright=i == 0))
+
+    def _driver(self, mark: Mark) -> None:
+        freedom = mark.parts[0]
+        if freedom == "angle":
+            at = (self.index[mark.bodies[1]], _spot(mark.points[1])) if mark.points else (0, (0.0, 0.0))
+            self._turning_arrow(*at, "drive", mark.name)
+        elif freedom == "displacement":
+            self._sliding_arrow(mark)
+        elif freedom == "distance" and len(mark.points) == 2:
+            self._stretch("actuator", mark, dashpot(self.unit, self._length(mark), 0.0))
+
+
+def _discs(mark: Mark) -> list[tuple[int, float]]:
+    """The discs of a joint: place of the body among its bodies, and radius."""
+    if mark.type == "rolling":
+        return [(1, mark.radii[0])]
+    return [(0, mark.radii[0]), (1, mark.radii[1])] if mark.type == "gear" else []
+
+
+def _spot(point: Point) -> Spot:
+    return point[0], point[1]
+
+
+def _spots(points: Iterable[Sequence[float]]) -> list[Spot]:
+    return list(dict.fromkeys((float(p[0]), float(p[1])) for p in points))
+
+
+def _three(values: Array) -> Point:
+    return float(values[0]), float(values[1]), float(values[2])

@@ -1,0 +1,138 @@
+"""The viewer: one page of HTML with trajectories, their drawings and everything that shows them.
+
+The page itself is built from `viewer/`; here data is put into it, as JSON in which no "<" is left, so that no name can
+end the element that holds it. Numbers go as base64 of little-endian arrays.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import asdict
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork import __version__
+from linkwork.errors import UsageError
+from linkwork.files import write_text
+from linkwork.trajectory import Trajectory, plain
+from linkwork.view.drawing import STYLES, picture_of
+from linkwork.view.plot import COLORS
+
+Array = NDArray[np.float64]
+
+BUNDLE = Path(__file__).with_name("viewer.html")
+PLACE = '"LINKWORK-DATA"'
+MOST_RESULTS = 4  # beside each other
+MOST_ROWS = 4000  # of a trajectory; of a longer one, rows are left out evenly
+MOST_NUMBERS = 1_500_000  # in all columns: 16 MB
+# Kinds of columns in the order in which they are let in.
+KINDS = ("q", "energy", "error", "v", "reactions", "driving", "points", "a", "lam")
+FRAME = 560  # pixels of height in a notebook
+DIGITS = 9  # of coordinates in a drawing
+
+
+def built() -> bool:
+    """Whether the viewer is there."""
+    return BUNDLE.exists()
+
+
+def check_built() -> None:
+    """UsageError if the viewer is not there."""
+    if not built():
+        raise UsageError(
+            "the viewer is not built; `make viewer` in the source folder builds it (it needs npm)", "no-viewer"
+        )
+
+
+def page(motions: Sequence[Trajectory], labels: Sequence[str] = ()) -> str:
+    """The page that shows these motions beside each other; labels are their names unless given."""
+    check_built()
+    if not 1 <= len(motions) <= MOST_RESULTS:
+        raise UsageError(f"{len(motions)} results; the viewer shows 1 to {MOST_RESULTS}", "too-many-results")
+    if len({motion.scene.get("space") for motion in motions}) > 1:
+        raise UsageError("planar and spatial mechanisms do not go onto one page", "mixed-spaces")
+    names = list(labels) or [motion.name for motion in motions]
+    data = {
+        "version": __version__,
+        "colors": COLORS,
+        "styles": {role: style._asdict() for role, style in STYLES.items()},
+        "results": [_result(motion, label) for motion, label in zip(motions, names, strict=True)],
+    }
+    text = json.dumps(plain(data), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    head, tail = BUNDLE.read_text(encoding="utf-8").split(PLACE)
+    return f"{head}{text}{tail}"
+
+
+def write(motions: Sequence[Trajectory], path: str | Path, labels: Sequence[str] = ()) -> None:
+    """The page as a file, whole or not at all."""
+    if Path(path).suffix.lower() != ".html":
+        raise UsageError(f"cannot write '{path}': the viewer is an .html file", "unknown-suffix")
+    write_text(path, page(motions, labels))
+
+
+def frame(motion: Trajectory) -> str:
+    """The page inside another one, for notebooks; it can reach nothing there."""
+    style = f"width:100%;height:{FRAME}px;border:1px solid #8884;border-radius:8px"
+    return f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{escape(page([motion]))}"></iframe>'
+
+
+def _result(motion: Trajectory, label: str) -> dict[str, Any]:
+    scene, poses, drawing = picture_of(motion)
+    rows = np.unique(np.linspace(0, len(motion.t) - 1, min(len(motion.t), MOST_ROWS)).round().astype(int))
+    columns, left_out = _columns(motion, len(rows))
+    return {
+        "name": motion.name,
+        "label": label,
+        "facts": facts(motion),
+        "scene": scene.as_dict(),
+        "drawing": _rounded(asdict(drawing), drawing.unit),
+        "rows": len(rows),
+        "t": _base64(motion.t[rows], "<f8"),
+        "poses": _base64(poses[rows], "<f4"),
+        "quantities": [{"name": name, "unit": motion.quantity(name).unit, "kind": kind} for name, kind in columns],
+        "values": _base64(np.array([motion[name][rows] for name, _ in columns]), "<f8"),
+        "left_out": left_out,
+    }
+
+
+def facts(motion: Trajectory) -> list[str]:
+    """What stands beside the name: how the motion was found and how good it is."""
+    run = motion.info
+    methods = [name for name in (run.formulation, run.stabilization, run.integrator) if name != "none"]
+    error = motion.constraint_error["position"]
+    return [motion.status, f"{run.dof} dof", ", ".join(methods), f"|Psi| ≤ {error:.1e}"]
+
+
+def _columns(motion: Trajectory, rows: int) -> tuple[list[tuple[str, str]], list[str]]:
+    """Names and kinds of the columns on the page, and the kinds for which there was no room."""
+    names = {kind: list(table.columns.names) for kind, table in motion.tables.items()}
+    names["energy"] = [*names["energy"], "energy:drift"]
+    names["error"] = ["error:position", "error:velocity"]
+    columns: list[tuple[str, str]] = []
+    left_out = []
+    for kind in KINDS:
+        own = [(name, kind) for name in names.get(kind, ())]
+        if rows * (len(columns) + len(own)) <= MOST_NUMBERS:
+            columns += own
+        elif own:
+            left_out.append(kind)
+    return columns, left_out
+
+
+def _base64(values: Array, kind: str) -> str:
+    return b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")
+
+
+def _rounded(data: Any, unit: float) -> Any:
+    """The same with lengths rounded far below what can be seen."""
+    if isinstance(data, dict):
+        return {key: _rounded(value, unit) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_rounded(value, unit) for value in data]
+    return float(f"{data:.{DIGITS}g}") if isinstance(data, float) else data

@@ -1,0 +1,251 @@
+"""Pictures of a mechanism without a browser: one pose, a strip of several, a film."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.errors import UsageError
+from linkwork.files import whole
+from linkwork.scene import Scene
+from linkwork.trajectory import Trajectory
+from linkwork.view.drawing import STYLES, Bodies, Drawing, picture_of
+from linkwork.view.plot import COLORS, INK
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+Sides: TypeAlias = tuple[float, float, float, float]  # left, right, bottom, top
+
+FILMS = (".gif", ".mp4")
+PAPER, DRIVE, LOAD = "#ffffff", "#c2410c", "#b3303f"
+PER_SECOND = 25  # pictures of a film
+LASTS = 6.0  # seconds of a film unless its speed is given
+LONGEST = 2000  # pictures of a film
+MOST_STRIP = 100
+SEEN = 40  # poses that tell how much room a spatial motion takes
+HIDDEN = ("centre",)  # roles that only the viewer shows, on demand
+# A spatial mechanism is seen from here: along (-1, -1, -1), with z upwards.
+RIGHT, UP = np.array([-1.0, 1.0, 0.0]) / 2**0.5, np.array([-1.0, -1.0, 2.0]) / 6**0.5
+
+
+def draw(axes: Axes, scene: Scene, drawing: Drawing, pose: Array, names: bool = False) -> None:
+    """One pose of a mechanism on axes of equal scale, whose limits are set."""
+    from matplotlib.colors import to_rgba
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path as Outline
+
+    bodies = Bodies(pose)
+    left, right = axes.get_xlim()
+    points = axes.get_window_extent().width / axes.figure.dpi * 72.0 / (right - left)  # per metre
+    view = _flat if scene.space == "planar" else _seen
+    marks: list[tuple[str, int, list[Array], bool]] = [
+        *((o.role, o.body, bodies.lines(o), o.closed) for o in drawing.outlines if o.role not in HIDDEN),
+        *((s.role, s.bodies[0], bodies.stretched(s), s.closed) for s in drawing.stretches),
+    ]
+    for role, body, lines, closed in sorted(marks, key=lambda mark: STYLES[mark[0]].order):
+        style = STYLES[role]
+        known = {"ink": INK, "paper": PAPER, "drive": DRIVE, "load": LOAD, "body": color(body)}
+        paths = [Outline(view(line), closed=False) for line in lines]
+        if closed:
+            paths = [Outline(view(np.vstack([line, line[:1]])), closed=True) for line in lines]
+        axes.add_patch(
+            PathPatch(
+                Outline.make_compound_path(*paths),
+                facecolor=to_rgba(known[style.fill], style.opacity) if style.fill and closed else "none",
+                edgecolor=known[style.stroke] if style.stroke else "none",
+                linewidth=max(style.width * drawing.unit * points, 0.4),
+                joinstyle="round",
+                capstyle="round",
+                zorder=2 + style.order,
+            )
+        )
+    if names:
+        _name(axes, scene, drawing, bodies)
+
+
+def color(body: int) -> str:
+    """The colour of a body by its number; the ground has ink."""
+    return COLORS[(body - 1) % len(COLORS)] if body else INK
+
+
+def _flat(line: Array) -> Array:
+    return line[:, :2]
+
+
+def _seen(line: Array) -> Array:
+    return np.column_stack([line @ RIGHT, line @ UP])
+
+
+def _name(axes: Axes, scene: Scene, drawing: Drawing, bodies: Bodies) -> None:
+    """Names of joints beside their points; of several at one place, one after the other."""
+    index = {figure.name: k for k, figure in enumerate(scene.bodies)}
+    places: dict[tuple[int, int], tuple[Array, list[str]]] = {}
+    view = _flat if scene.space == "planar" else _seen
+    for mark in scene.joints:
+        if mark.points:
+            spot = view(bodies.point(index[mark.bodies[1]], mark.points[1])[None, :])[0]
+            near = (round(spot[0] / drawing.unit), round(spot[1] / drawing.unit))
+            places.setdefault(near, (spot, []))[1].append(mark.name)
+    for spot, labels in places.values():
+        axes.annotate(
+            ", ".join(labels), (spot[0], spot[1]), xytext=(6, 6), textcoords="offset points", fontsize=8, color=INK,
+            zorder=20, parse_math=False, bbox={"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.8},
+        )  # fmt: skip
+
+
+def around(scene: Scene, drawing: Drawing, pose: Array) -> Sides:
+    """Left, right, bottom and top of one pose, with room for names."""
+    bodies, view = Bodies(pose), _flat if scene.space == "planar" else _seen
+    lines = [line for outline in drawing.outlines for line in bodies.lines(outline)]
+    lines += [line for stretch in drawing.stretches for line in bodies.stretched(stretch)]
+    if not lines:  # bodies without points in space
+        lines = [np.array(drawing.box)]
+    flat, room = view(np.concatenate(lines)), 3.0 * drawing.unit
+    (left, bottom), (right, top) = flat.min(axis=0) - room, flat.max(axis=0) + room
+    return float(left), float(right), float(bottom), float(top)
+
+
+def limits(scene: Scene, drawing: Drawing, all_poses: Array) -> Sides:
+    """Left, right, bottom and top of all the motion, on paper."""
+    if scene.space == "planar":
+        (left, bottom, _), (right, top, _) = drawing.box
+        return left, right, bottom, top
+    seen = np.array([around(scene, drawing, pose) for pose in all_poses[:: max(1, len(all_poses) // SEEN)]])
+    (left, _, bottom, _), (_, right, _, top) = seen.min(axis=0), seen.max(axis=0)
+    return float(left), float(right), float(bottom), float(top)
+
+
+def _panel(axes: Axes, sides: Sides) -> None:
+    axes.set_axis_off()
+    axes.set_xlim(sides[0], sides[1])
+    axes.set_ylim(sides[2], sides[3])
+
+
+def still(motion: Trajectory, row: int = 0, width: float = 6.0, names: bool = True) -> Figure:
+    """The mechanism at one row of a trajectory."""
+    scene, all_poses, drawing = picture_of(motion)
+    return picture(scene, drawing, all_poses[row], around(scene, drawing, all_poses[row]), width, names)
+
+
+def picture(scene: Scene, drawing: Drawing, pose: Array, sides: Sides, width: float, names: bool) -> Figure:
+    """One pose between these sides, so many inches wide."""
+    from matplotlib.figure import Figure
+
+    height = float(np.clip(width * (sides[3] - sides[2]) / (sides[1] - sides[0]), 0.25 * width, 1.1 * width))
+    fig = Figure(figsize=(width, height), facecolor="white")
+    axes = fig.add_axes((0.0, 0.0, 1.0, 1.0))
+    _panel(axes, _filled(sides, width / height))
+    draw(axes, scene, drawing, pose, names)
+    return fig
+
+
+def _filled(sides: Sides, aspect: float) -> Sides:
+    """The sides widened to this aspect, about their middle."""
+    left, right, bottom, top = sides
+    x, y = (left + right) / 2, (bottom + top) / 2
+    half = max((right - left) / 2, (top - bottom) / 2 * aspect)
+    return x - half, x + half, y - half / aspect, y + half / aspect
+
+
+def check_film(path: str | Path, count: int | None, speed: float | None) -> None:
+    """UsageError if such a film or strip cannot be made here."""
+    if count is not None and not 1 <= count <= MOST_STRIP:
+        raise UsageError(f"a strip has 1 to {MOST_STRIP} pictures, not {count}", "bad-film")
+    if speed is not None and not 0.0 < speed < np.inf:
+        raise UsageError(f"speed = {speed:g} is not above zero", "bad-speed")
+    if Path(path).suffix.lower() == ".mp4" and shutil.which("ffmpeg") is None:
+        raise UsageError(
+            "an .mp4 needs the program ffmpeg, which is not installed; write a .gif or .html instead", "no-ffmpeg"
+        )
+
+
+def strip(motion: Trajectory, count: int) -> Figure:
+    """The mechanism at `count` instants, equal in time, on one scale; the paths of free points lie below."""
+    from matplotlib.figure import Figure
+
+    check_film("", count, None)
+    scene, all_poses, drawing = picture_of(motion)
+    sides = limits(scene, drawing, all_poses)
+    rows = np.searchsorted(motion.t, np.linspace(motion.t[0], motion.t[-1], count) - 1e-12).clip(0, len(motion.t) - 1)
+    aspect = (sides[1] - sides[0]) / (sides[3] - sides[2])
+    columns = min(count, max(1, round((count / aspect) ** 0.5 * 1.25)))
+    lines = -(-count // columns)
+    width = 12.0 / columns
+    height = float(np.clip(width / aspect, 0.3 * width, 1.4 * width))
+    label = 0.25  # inches above every picture
+    fig = Figure(figsize=(width * columns, (height + label) * lines), facecolor="white")
+    for k, row in enumerate(rows):
+        across, down = k % columns, k // columns
+        axes = fig.add_axes(
+            (
+                across / columns,
+                1.0 - ((down + 1) * (height + label)) / fig.get_figheight(),
+                1.0 / columns,
+                height / fig.get_figheight(),
+            )
+        )
+        _panel(axes, _filled(sides, width / height))
+        draw(axes, scene, drawing, all_poses[row])
+        axes.set_title(f"t = {motion.t[row]:.4g} s", fontsize=10, color=INK, pad=3)
+    return fig
+
+
+def write_film(motion: Trajectory, path: str | Path, speed: float | None = None, width: float = 6.4) -> None:
+    """A film as .gif or .mp4; `speed` is seconds of motion per second of film."""
+    from matplotlib.animation import FFMpegWriter, FuncAnimation, PillowWriter
+    from matplotlib.figure import Figure
+
+    suffix = Path(path).suffix.lower()
+    if suffix not in FILMS:
+        raise UsageError(f"cannot write '{path}': films are written as .gif or .mp4", "unknown-suffix")
+    check_film(path, None, speed)
+    scene, all_poses, drawing = picture_of(motion)
+    times = frame_times(motion.t, speed)
+    between = _between(motion.t, all_poses, times)
+    sides = limits(scene, drawing, all_poses)
+    height = float(np.clip(width * (sides[3] - sides[2]) / (sides[1] - sides[0]), 0.3 * width, 1.2 * width))
+    width, height = (2 * round(inches * 50) / 100 for inches in (width, height))  # an .mp4 has an even number of pixels
+    fig = Figure(figsize=(width, height), dpi=100, facecolor="white")
+    axes = fig.add_axes((0.0, 0.0, 1.0, 1.0))
+    _panel(axes, _filled(sides, width / height))
+    clock = axes.text(
+        0.02, 0.98, "", transform=axes.transAxes, va="top", fontsize=10, color=INK, family="monospace", zorder=30
+    )
+
+    def frame(k: int) -> Sequence[Any]:
+        for patch in list(axes.patches):
+            patch.remove()
+        draw(axes, scene, drawing, between[k])
+        clock.set_text(f"{motion.name}  t = {times[k]:.4g} s")
+        clock.set_parse_math(False)
+        return (clock,)
+
+    film = FuncAnimation(fig, frame, frames=len(times), interval=1000 / PER_SECOND, repeat=True)
+    writer = PillowWriter(fps=PER_SECOND) if suffix == ".gif" else FFMpegWriter(fps=PER_SECOND, codec="h264",
+        extra_args=["-pix_fmt", "yuv420p"])  # fmt: skip
+    with whole(path) as part:
+        film.save(part, writer=writer)
+
+
+def frame_times(t: Array, speed: float | None) -> Array:
+    """The times of the pictures of a film: from the first to the last, equally far apart."""
+    length = float(t[-1] - t[0])
+    shown = LASTS if speed is None else length / speed
+    count = int(np.clip(round(shown * PER_SECOND), 1, LONGEST)) if length > 0.0 else 1
+    return np.linspace(float(t[0]), float(t[-1]), count)
+
+
+def _between(t: Array, all_poses: Array, times: Array) -> Array:
+    """Poses between the rows, linear in all seven numbers, Euler parameters brought back to length one."""
+    flat = all_poses.reshape(len(t), -1)
+    found = np.column_stack([np.interp(times, t, column) for column in flat.T]).reshape(len(times), -1, 7)
+    found[..., 3:] /= np.linalg.norm(found[..., 3:], axis=-1, keepdims=True)
+    return found

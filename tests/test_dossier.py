@@ -1,0 +1,86 @@
+"""The page about a mechanism: its numbers are those of the motion, and it needs nothing else."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import numpy as np
+import pytest
+
+import linkwork
+from linkwork.view.dossier import html, worth_writing
+
+
+def cells(page: str, heading: str) -> list[list[str]]:
+    """The rows of the first table below a heading, as texts."""
+    table = page.split(f"<h2>{heading}</h2>")[1].split("</table>")[0]
+    rows = re.findall("<tr>(.*?)</tr>", table.split("<tbody>")[1])
+    return [[unescape(cell) for cell in re.findall("<td[^>]*>(.*?)</td>", row)] for row in rows]
+
+
+@pytest.fixture(scope="module")
+def driven() -> tuple[linkwork.Model, linkwork.Trajectory, str]:
+    model = linkwork.load("scissor_lift")
+    motion = linkwork.kinematics(model)
+    return model, motion, html(model, linkwork.check(model), motion, command="linkwork report scissor_lift")
+
+
+def test_extremes_of_reactions_stand_with_their_times(
+    driven: tuple[linkwork.Model, linkwork.Trajectory, str],
+) -> None:
+    """Least and largest value of every reaction, and when; at its time the value is what the table says."""
+    _, motion, page = driven
+    rows = {row[0]: row for row in cells(page, "Reactions and driving forces")}
+    assert float(rows["driving:spindle"][2]) == pytest.approx(motion["driving:spindle"].min(), rel=1e-4)
+    for name in ("reaction:A.x", "reaction:A.y", "driving:spindle"):
+        _, _, least, t_least, largest, t_largest, _ = rows[name]
+        assert np.interp(float(t_least), motion.t, motion[name]) == pytest.approx(float(least), rel=1e-3, abs=1e-6)
+        assert np.interp(float(t_largest), motion.t, motion[name]) == pytest.approx(float(largest), rel=1e-3, abs=1e-6)
+        assert float(least) <= motion[name].mean() <= float(largest)
+    size = np.hypot(motion["reaction:A.x"], motion["reaction:A.y"])
+    assert float(rows["|A|"][4]) == pytest.approx(size.max(), rel=1e-4)
+
+
+def test_the_balance_of_energy(driven: tuple[linkwork.Model, linkwork.Trajectory, str]) -> None:
+    """The load is raised by what the spindle supplies: m g h of platform and bars at the end."""
+    model, _, page = driven
+    rows = {row[0]: [float(x) for x in row[1:]] for row in cells(page, "Energy balance and accuracy")}
+    p = model.parameters
+    closed, opened = (np.sqrt(p["L"] ** 2 - x**2) for x in (p["closed"], p["open"]))
+    # two bars at half a stage, two at one and a half, the platform at two stages
+    risen = (p["load"] * 2.0 + p["m"] * (2 * 0.5 + 2 * 1.5)) * 9.81 * (opened - closed)
+    assert rows["potential"][1] - rows["potential"][0] == pytest.approx(risen, rel=1e-5)
+    assert rows["supplied"][1] == pytest.approx(risen, rel=1e-4)
+    assert rows["kinetic"][1] == pytest.approx(0.0, abs=1e-9)  # at rest again
+
+
+def test_the_page_needs_nothing_else(driven: tuple[linkwork.Model, linkwork.Trajectory, str]) -> None:
+    """No script, no link, nothing loaded; pictures are part of it."""
+    _, _, page = driven
+    assert "<script" not in page
+    assert not re.search('(?:src|href)="(?!#)', page)
+    assert page.count("<svg") >= 4
+    assert "linkwork report scissor_lift" in page
+    assert "default-src 'none'" in page
+
+
+def test_redundant_reactions_are_marked() -> None:
+    """Joints whose reactions are not unique say so, in the table of extremes too; equations are written if short."""
+    model = linkwork.load("four_bar_redundant")
+    checked = linkwork.check(model)
+    assert worth_writing(checked)
+    motion = linkwork.simulate(model, t_end=0.5)
+    comparison = linkwork.compare(model, formulations=["qr"], t_end=0.1)
+    page = html(model, checked, motion, linkwork.explain(model), comparison)
+    marked = {row[0] for row in cells(page, "Reactions and driving forces") if row[-1] == "not unique"}
+    assert marked >= {f"reaction:{j}.{part}" for j in ("B", "B2") for part in "xy"}
+    assert not any(name.startswith(("reaction:O", "reaction:C.")) for name in marked)
+    assert "<h2>Equations at the start</h2>" in page
+    assert "<math" in page
+    assert any(row[0] == "qr" for row in cells(page.replace('<div class="wide">', ""), "Formulations compared"))
+
+
+def test_long_equations_are_left_out() -> None:
+    """Twenty-four coordinates are too many to be written out."""
+    assert not worth_writing(linkwork.check(linkwork.load("warsaw_problem12")))

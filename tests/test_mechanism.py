@@ -1,0 +1,240 @@
+"""A mechanism prepared once: what is structure and what is value, reuse in the process, threads, memory."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linkwork.mechanism
+from linkwork import load, loads, prepare
+from linkwork.comparison.compare import compare
+from linkwork.equations.body import body_equations
+from linkwork.equations.parameters import Structure
+from linkwork.errors import ModelError, UsageError
+from linkwork.mechanism import Mechanism
+from linkwork.modelfile import shipped
+from linkwork.motion.check import check
+from linkwork.motion.kinematics import kinematics
+from linkwork.motion.simulate import simulate
+from linkwork.native import machine
+
+CRANK = """
+linkwork: 1
+gravity: [0, -9.81]
+ground: {points: {O: [OX, 0.2], H: [0.3, 1.5]}}
+bodies:
+  crank: {mass: MASS, inertia: 0.4, position: [0.5, 0.2], points: {O: [-0.5, 0], A: [0.5, 0]}}
+  rod: {mass: 1.5, inertia: 0.3, position: [1.75, 0.2], points: {A: [-0.75, 0], B: [0.75, 0]}}
+joints:
+  O: {type: revolute, i: ground.O, j: crank.O}
+  A: {type: revolute, i: crank.A, j: rod.A}
+  S: {type: point-on-line, i: ground.O, j: rod.B, axis: AXIS}
+forces:
+  spring: {type: spring-damper, i: ground.H, j: crank.A, stiffness: 40, damping: 0.5, free_length: 1.0}
+simulation: {t_end: 0.4, step: 0.1, rtol: 1.0e-10}
+"""
+
+
+def crank(ox: str = "1.0e-3", mass: str = "2.0", axis: str = "[3, 0.01]") -> linkwork.Model:
+    return loads(CRANK.replace("OX", ox).replace("MASS", mass).replace("AXIS", axis))
+
+
+@pytest.fixture
+def nothing_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From here on neither sequences nor derivatives may be made."""
+
+    def fail(*_: object) -> None:
+        pytest.fail("made again")
+
+    monkeypatch.setattr(machine, "assemble", fail)
+    monkeypatch.setattr(linkwork.mechanism, "body_equations", fail)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"ox": "-2.0e-3"},  # a point of the ground
+        {"mass": "7.5"},
+        {"axis": "[2, 0.03]"},
+        {"ox": "5e-4", "mass": "1", "axis": "[-1, -0.02]"},
+    ],
+    ids=lambda other: "-".join(other),
+)
+def test_another_value_compiles_nothing(other: dict[str, str], request: pytest.FixtureRequest) -> None:
+    """Ground points, masses, axes: the same machine code gives what equations with these numbers give."""
+    simulate(crank(), assemble=True)
+    expected = body_equations(crank(**other))
+    request.getfixturevalue("nothing_compiles")
+    motion = simulate(crank(**other), assemble=True)
+    at = dict(zip((*expected.q, *expected.v), (*motion.q[-1], *motion.v[-1]), strict=True))
+    from linkwork.expressions.evaluation import evaluate
+
+    kinetic = evaluate([expected.kinetic], {**expected.parameters, **at})[0]
+    assert motion.energy["kinetic"][-1] == pytest.approx(kinetic, rel=1e-12)
+    gaps = evaluate(expected.Psi, {**expected.parameters, **at})
+    np.testing.assert_allclose(gaps, 0.0, atol=1e-13)
+
+
+def test_the_number_of_repetitions_is_no_structure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Near a dead centre eps leaves traces that more repetitions remove, with the same machine code.
+
+    The accelerations are then those of a dense solution to the digits that the condition number leaves.
+    """
+    mechanism = prepare(load("slider_crank"))
+    system = mechanism.system()
+    place = system.start()
+    x = np.concatenate([[0.0], place.q, place.v, [0.0, 0.0]])
+    p = system.p(place)
+    # Rows scaled down make eps, which is relative to the start, too large for them by the square.
+    few, many = (system.functions["dynamics"](x, system.p(place, given={"repetitions": k})) for k in (0, 6))
+    np.testing.assert_allclose(many, few, rtol=1e-9, atol=1e-9)
+    first = len(place.q) + len(place.v) + 2
+    K = np.block([[place.M, place.Psi_q.T], [place.Psi_q, np.zeros((system.m, system.m))]])
+    exact = np.linalg.solve(K, np.concatenate([place.Q, place.gamma]))
+    found = np.concatenate([many[len(place.q) : first - 2], many[first:]])
+    np.testing.assert_allclose(found, exact, rtol=1e-11, atol=1e-11)
+    assert len(p) == len(system.p(place, given={"repetitions": 6}))
+
+
+@pytest.mark.parametrize("name", sorted(shipped()))
+def test_values_stand_in_the_order_of_their_symbols(name: str) -> None:
+    """What tells structure from value and what puts symbols in the place of values read a model alike."""
+    model = load(name)
+    assert Structure(model).values == list(body_equations(model).parameters.values())
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({}, {"axis": "[1, 0]"}),  # an axis along x leaves products out
+        ({"axis": "[1, 0]"}, {"axis": "[0, 1]"}),
+        ({}, {"ox": "0"}),  # an exact zero leaves terms out
+    ],
+)
+def test_exact_zeros_and_axes_along_x_are_structure(one: dict[str, str], other: dict[str, str]) -> None:
+    assert Structure(crank(**one)).key != Structure(crank(**other)).key
+
+
+def test_axes_along_x_of_any_length_are_one_structure() -> None:
+    assert Structure(crank(axis="[1, 0]")).key == Structure(crank(axis="[2.5, 0]")).key
+
+
+def test_a_prepared_mechanism_runs_with_other_values_start_and_times() -> None:
+    """The same as a model that was written with these values."""
+    model = load("slider_crank")
+    mechanism = prepare(model)
+    written = simulate(replace(model, parameters={**model.parameters, "l1": 0.9}), t_end=0.3, rtol=1e-11)
+    motion = mechanism.simulate({"l1": 0.9}, t_end=0.3, rtol=1e-11)
+    np.testing.assert_array_equal(motion.q, written.q)
+    np.testing.assert_array_equal(motion.lam, written.lam)
+    assert motion.info.parameters["l1"] == 0.9
+    faster = mechanism.simulate(v={"crank.phi": 3.0}, t_end=0.1)
+    assert faster["crank.omega"][0] > mechanism.simulate(t_end=0.1)["crank.omega"][0]
+    assert prepare(mechanism) is mechanism
+    with pytest.raises(UsageError, match="unknown-parameter"):
+        mechanism.simulate({"l3": 1.0})
+    with pytest.raises(UsageError, match="unknown-coordinate"):
+        mechanism.simulate(q={"crank.psi": 1.0})
+
+
+def test_a_new_value_is_checked_as_one_in_a_file_is() -> None:
+    mechanism = prepare(loads(CRANK.replace("OX", "0").replace("AXIS", "[1, 0]").replace("MASS", "m").replace(
+        "linkwork: 1", "linkwork: 1\nparameters: {m: 2.0}"
+    )))  # fmt: skip
+    with pytest.raises(ModelError, match="negative-mass"):
+        mechanism.simulate({"m": -1.0})
+
+
+def test_every_analysis_takes_a_prepared_mechanism() -> None:
+    driven, free = prepare(load("slider_crank_driven")), prepare(load("slider_crank"))
+    assert check(free).dof == check(load("slider_crank")).dof == 1
+    assert kinematics(driven, t_end=0.1).status == "finished"
+    assert all(row.ok for row in compare(free, formulations=["augmented", "qr"], t_end=0.1).rows)
+    assert linkwork.assemble(free).residual < 1e-12
+
+
+def test_four_threads_give_bit_identical_results() -> None:
+    """Prepared and run at the same time, from models read in each thread."""
+    names = ("slider_crank", "four_bar", "double_pendulum")
+    expected = {name: simulate(load(name), t_end=1.0) for name in names}
+    barrier = threading.Barrier(4)
+
+    def run(_: int) -> list[np.ndarray]:
+        barrier.wait()
+        return [part for name in names for m in [simulate(load(name), t_end=1.0)] for part in (m.q, m.v, m.a, m.lam)]
+
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(run, range(4)))
+    for result in results:
+        parts = [part for name in names for m in [expected[name]] for part in (m.q, m.v, m.a, m.lam)]
+        for found, wanted in zip(result, parts, strict=True):
+            np.testing.assert_array_equal(found, wanted)
+
+
+def resident() -> float:
+    """Megabytes of this process in memory."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc to measure memory by")
+def test_runs_in_a_loop_take_no_more_memory() -> None:
+    """A thousand runs with other values; the benchmark does ten thousand."""
+    mechanism = prepare(load("slider_crank"))
+    for k in range(100):
+        mechanism.simulate({"l1": 1.0 + 1e-6 * k}, t_end=0.5)
+    gc.collect()
+    before = resident()
+    for k in range(1000):
+        mechanism.simulate({"l1": 1.0 + 1e-6 * k}, t_end=0.5)
+    gc.collect()
+    assert resident() - before < 5.0
+
+
+def test_machine_code_goes_with_the_last_mechanism_of_its_structure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linkwork.mechanism, "MOST_KEPT", 1)
+    text = CRANK.replace("OX", "0").replace("MASS", "2").replace("AXIS", "[1, 0]")
+    mechanism = prepare(loads(text.replace("rod", "first_of_its_kind")))
+    code = weakref.ref(mechanism.system().functions["constraints"].code)
+    prepare(loads(text.replace("rod", "second_of_its_kind")))  # takes the one place there is
+    assert code() is not None
+    del mechanism
+    gc.collect()
+    assert code() is None
+
+
+@pytest.mark.parametrize("body", ["phi", "x", "vx", "Kurbel_ä", "t1", "reaction"])
+def test_names_of_any_form_run_through_every_analysis(body: str) -> None:
+    """Nothing is recognized by the spelling of a name."""
+    text = CRANK.replace("OX", "0").replace("MASS", "2").replace("AXIS", "[1, 0]").replace("crank", body)
+    model = loads(text.replace("  O: {type", f"  {body}: {{type").replace(" A: {type", " angle: {type"))
+    plain = simulate(crank(ox="0", axis="[1, 0]"), assemble=True)
+    motion = simulate(model, assemble=True)
+    np.testing.assert_array_equal(motion.q, plain.q)
+    assert check(model, assemble=True).dof == 1
+    assert motion.quantity(f"{body}.omega").unit == "rad/s"
+    assert motion.quantity(f"reaction:{body}.x").unit == "N"
+    assert all(row.ok for row in compare(model, formulations=["augmented", "svd"], t_end=0.1).rows)
+    assert linkwork.assemble(model).residual < 1e-12
+    driven = text.replace("forces:", "drivers: {motor: {joint: O, motion: '0.1*t'}}\nforces:")
+    assert kinematics(loads(driven), t_end=0.1, assemble=True).status == "finished"
+    assert linkwork.explain(model, "qr").blocks
+
+
+def test_a_dot_in_a_name_is_refused_clearly() -> None:
+    with pytest.raises(ModelError, match=r"a\.b"):
+        loads(CRANK.replace("OX", "0").replace("MASS", "2").replace("AXIS", "[1, 0]").replace("crank", "a.b"))
+
+
+def test_a_mechanism_says_what_it_is() -> None:
+    mechanism = prepare(load("slider_crank"))
+    assert isinstance(mechanism, Mechanism)
+    assert repr(mechanism) == "<Mechanism 'slider_crank': 9 coordinates, 8 constraints>"

@@ -1,0 +1,282 @@
+"""Scenes and drawings: what is drawn lies where the equations say it is."""
+
+from __future__ import annotations
+
+import json
+from math import cos, pi, sin
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linkwork
+from linkwork import Trajectory
+from linkwork.elements.bodies import SpatialBody
+from linkwork.elements.joints import Spherical
+from linkwork.errors import ModelError, UsageError
+from linkwork.expressions.evaluation import evaluate
+from linkwork.expressions.graph import as_expr
+from linkwork.model import Model
+from linkwork.modelfile import shipped
+from linkwork.scene import Scene, scene
+from linkwork.view.drawing import Bodies, drawing, picture_of, poses, rotation, scene_of
+from linkwork.view.outlines import hull, rounded
+from linkwork.view.picture import frame_times, still, strip, write_film
+
+DISC = """
+linkwork: 1
+name: rolling_disc
+gravity: [0, -9.81]
+parameters: {R: 0.3}
+ground: {points: {O: [0, 0]}}
+bodies:
+  disc: {mass: 2, inertia: 0.09, position: [0, R], velocity: [1, 0], angular_velocity: -1/R, points: {C: [0, 0]}}
+joints:
+  roll: {type: rolling, i: ground.O, j: disc.C, axis: [1, 0], radius: R}
+simulation: {t_end: 1, step: 0.05}
+"""
+
+
+@pytest.fixture(scope="module")
+def digger() -> Trajectory:
+    return linkwork.kinematics(linkwork.load("warsaw_problem12"), t_end=3.0)
+
+
+def moved(name: str) -> Trajectory:
+    """A short motion of a mechanism, by its drivers if it has any."""
+    model = linkwork.load(name)
+    analysis = linkwork.kinematics if model.drivers and linkwork.check(model).dof == 0 else linkwork.simulate
+    return analysis(model, t_end=20 * model.simulation.step)
+
+
+def polygon_area(line: list[tuple[float, float]]) -> float:
+    return 0.5 * sum(a[0] * b[1] - a[1] * b[0] for a, b in zip(line, line[1:] + line[:1], strict=True))
+
+
+def test_files_hold_the_scene(digger: Trajectory, tmp_path: Path) -> None:
+    """A trajectory that was written and read draws the same scene as its model."""
+    expected = scene(linkwork.load("warsaw_problem12"))
+    for name in ("motion.nc", "motion.csv"):
+        digger.save(tmp_path / name)
+        assert scene_of(Trajectory.load(tmp_path / name)) == expected
+
+
+def test_a_scene_is_json() -> None:
+    """Shapes, springs and drivers of all kinds come back from JSON as they were."""
+    text = DISC.replace(
+        "points: {C: [0, 0]}}", "points: {C: [0, 0]}, shape: {type: box, size: [R, 2*R], angle: 90 deg}}"
+    )
+    found = scene(linkwork.loads(text))
+    again = Scene.from_dict(json.loads(json.dumps(found.as_dict())))
+    assert again.joints == found.joints
+    assert again.bodies[1].shape == {"type": "box", "size": [0.3, 0.6, 0.0], "centre": [0.0, 0.0, 0.0], "angle": pi / 2}
+
+
+def test_summary_does_not_repeat_the_scene(digger: Trajectory) -> None:
+    """`run --json` tells of the run; the scene is for drawings."""
+    assert digger.scene
+    assert "scene" not in digger.summary()
+
+
+@pytest.mark.parametrize("name", ["warsaw_problem12", "quick_return", "jansen_leg"])
+def test_drawn_points_are_where_the_equations_put_them(name: str) -> None:
+    """r + A s from the poses equals the columns body.point.x and .y, which the compiled equations give."""
+    motion = moved(name)
+    own = scene_of(motion)
+    found = poses(own, motion)
+    for row in (0, len(motion.t) // 2, -1):
+        bodies = Bodies(found[row])
+        for k, body in enumerate(own.bodies):
+            for point, s in body.points.items():
+                columns = (motion[f"{body.name}.{point}.{axis}"][row] for axis in "xy")
+                # rounding of half angles and of sums of some metres
+                np.testing.assert_allclose(bodies.point(k, s)[:2], list(columns), atol=1e-13)
+
+
+def test_rotation_is_that_of_the_equations(rng: np.random.Generator) -> None:
+    """A of Euler parameters turns vectors as the frames of spatial bodies do."""
+    e = rng.normal(size=4)
+    e /= np.linalg.norm(e)
+    s = rng.normal(size=3)
+    body = SpatialBody("b", 1.0, (1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
+    q, v = [as_expr(float(x)) for x in (0, 0, 0, *e)], [as_expr(0.0)] * 6
+    expected = evaluate(list(body.frame(q, v).point(tuple(float(x) for x in s))), {})
+    np.testing.assert_allclose(rotation(e) @ s, expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_every_mechanism_can_be_drawn(name: str) -> None:
+    """Each body has an outline of its own, everything is finite, and the box holds all joints at all times."""
+    motion = moved(name)
+    own, found, drawn = picture_of(motion)
+    assert {o.body for o in drawn.outlines if o.name == own.bodies[o.body].name} == set(range(1, len(own.bodies)))
+    corners = np.array([spot for o in drawn.outlines for line in o.lines for spot in line])
+    assert np.all(np.isfinite(corners))
+    low, high = np.array(drawn.box)
+    index = {body.name: k for k, body in enumerate(own.bodies)}
+    for pose in found[:: max(1, len(found) // 5)]:
+        for joint in own.joints:
+            for body, s in zip(joint.bodies, joint.points, strict=False):
+                place = Bodies(pose).point(index[body], s)
+                assert np.all(low[:2] <= place[:2])
+                assert np.all(place[:2] <= high[:2])
+    still(motion).savefig("/dev/null", format="png", dpi=20)
+
+
+def test_a_piston_stays_in_its_cylinder(digger: Trajectory) -> None:
+    """Seen from the cylinder, the piston's end of the rod is between the ends of the barrel at all times."""
+    own, found, drawn = picture_of(digger)
+    index = {body.name: k for k, body in enumerate(own.bodies)}
+    for number in "12":
+        barrel = next(o for o in drawn.outlines if o.role == "barrel" and o.body == index[f"cylinder{number}"])
+        rod = next(o for o in drawn.outlines if o.role == "block" and o.body == index[f"rod{number}"])
+        axis = np.array(next(j.axis for j in own.joints if j.name == f"slide{number}"))
+        axis /= np.linalg.norm(axis)
+        reach = [axis[:2] @ spot for spot in barrel.lines[0]]
+        for pose in found:
+            bodies = Bodies(pose)
+            back = bodies.A[barrel.body].T
+            piston = [axis @ (back @ (p - bodies.r[barrel.body])) for p in bodies.lines(rod)[1]]
+            assert min(reach) < min(piston)
+            assert max(piston) < max(reach)
+
+
+def test_a_disc_rolls_on_its_line() -> None:
+    """The lowest point of the drawn disc is on the drawn line at all times, and the hatching below it."""
+    own, found, drawn = picture_of(linkwork.simulate(linkwork.loads(DISC)))
+    disc = next(o for o in drawn.outlines if o.role == "disc")
+    track = next(o for o in drawn.outlines if o.role == "track")
+    assert {y for _, y in track.lines[0]} == {0.0}
+    # a polygon of 64 corners is inside the circle by 0.3 (1 - cos(pi/64)) = 4e-4 at most
+    assert [Bodies(pose).lines(disc)[0][:, 1].min() for pose in found] == pytest.approx([0.0] * len(found), abs=4e-4)
+    assert all(y <= 0.0 for o in drawn.outlines if o.role == "hatch" for line in o.lines for _, y in line)
+    assert min(x for x, _ in track.lines[0]) < 0.0 < 1.0 < max(x for x, _ in track.lines[0])
+    assert own.joints[0].radii == (0.3,)
+
+
+def test_a_spring_ends_at_its_points_however_it_is_stretched() -> None:
+    """The first and last corner of a spring are the points it joins."""
+    motion = linkwork.simulate(linkwork.load("andrews_squeezer"), t_end=0.02)
+    own, found, drawn = picture_of(motion)
+    (spring,) = drawn.stretches
+    k3 = [body.name for body in own.bodies].index("K3")
+    for pose in found[::40]:
+        bodies = Bodies(pose)
+        line = bodies.stretched(spring)[0]
+        np.testing.assert_allclose(line[0], (0.014, 0.072, 0.0), atol=1e-15)
+        np.testing.assert_allclose(line[-1], bodies.point(k3, own.bodies[k3].points["D"]), atol=1e-15)
+
+
+def test_outlines_around_points() -> None:
+    """A rod has the area 2 r L + pi r^2, a plate also that of its hull; a point inside does not matter."""
+    r, L = 0.1, 2.0
+    rod = rounded(hull([(0.0, 0.0), (L, 0.0), (0.7, 0.0)]), r)
+    assert polygon_area(rod) == pytest.approx(
+        2 * r * L + pi * r * r, rel=2e-3
+    )  # arcs are drawn in pieces of 15 degrees
+    corners = [(0.0, 0.0), (3.0, 0.0), (0.0, 4.0), (1.0, 1.0)]
+    assert hull(corners) == [(0.0, 0.0), (3.0, 0.0), (0.0, 4.0)]
+    assert polygon_area(rounded(hull(corners), r)) == pytest.approx(6.0 + 12.0 * r + pi * r * r, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("shape", "area"),
+    [
+        ("{type: disc, radius: 0.2, centre: [0.1, 0]}", pi * 0.04),
+        ("{type: box, size: [40 cm, 20 cm], angle: 30 deg}", 0.08),
+        ("{type: polygon, corners: [[0, 0], [1, 0], [0, 2*R]]}", 0.3),
+        ("{type: rod, ends: [[0, 0], [1, 0]], width: 0.2}", 0.2 + pi * 0.01),
+    ],
+)
+def test_shapes_of_model_files(shape: str, area: float) -> None:
+    """A shape is drawn with the size that the file gives, in the frame of its body."""
+    text = DISC.replace("points: {C: [0, 0]}}", f"points: {{C: [0, 0]}}, shape: {shape}}}")
+    model = linkwork.loads(text)
+    own = scene(model)
+    drawn = drawing(own, np.array([[[0.0, 0.3, 0.0, 1.0, 0.0, 0.0, 0.0]]]))
+    # the disc of the rolling joint comes first
+    line = next(o.lines[0] for o in drawn.outlines[::-1] if o.name == "disc" and o.role in ("link", "disc"))
+    assert polygon_area(line) == pytest.approx(area, rel=5e-3)
+
+
+def test_faults_of_shapes_are_told() -> None:
+    """Unknown kinds, keys and quantities of a shape are errors with their place."""
+    for shape, code in (
+        ("{type: ball}", "unknown-type"),
+        ("{type: disc, radius: 1, colour: red}", "unknown-key"),
+        ("{type: disc, radius: 3 kg}", "unit-mismatch"),
+        ("{type: rod, ends: [[0, 0]]}", "wrong-shape"),
+        ("{type: disc}", "missing-key"),
+    ):
+        text = DISC.replace("points: {C: [0, 0]}}", f"points: {{C: [0, 0]}}, shape: {shape}}}")
+        with pytest.raises(ModelError) as found:
+            linkwork.loads(text)
+        assert found.value.errors[0].code == code, shape
+
+
+def test_a_spatial_scene_has_its_points_in_space() -> None:
+    """A spatial mechanism is drawn as rods from its mass centres to its points, by the same poses."""
+    body = SpatialBody("top", 1.0, (1.0, 1.0, 1.0, 0.0, 0.0, 0.0), points={"P": (0.0, 0.3, 0.4)})
+    model = Model(
+        "top", (body,), (Spherical("O", Model("", ()).ground, body, (0.0, 0.0, 0.0), (0.0, 0.3, 0.4)),),
+        gravity=(0.0, 0.0, -9.81), space="spatial",
+    )  # fmt: skip
+    own = scene(model)
+    assert own.joints[0].points == ((0.0, 0.0, 0.0), (0.0, 0.3, 0.4))
+    quarter = (cos(pi / 4), sin(pi / 4), 0.0, 0.0)  # about x: y to z, z to -y
+    drawn = drawing(own, np.array([[[1.0, 0.0, 0.0, *quarter]]]))
+    (limb,) = drawn.stretches
+    ends = Bodies(np.array([[1.0, 0.0, 0.0, *quarter]])).stretched(limb)[0]
+    np.testing.assert_allclose(ends, [(1.0, -0.4, 0.3), (1.0, 0.0, 0.0)], atol=1e-15)
+
+
+def test_films_show_all_of_the_motion(tmp_path: Path) -> None:
+    """A film begins with the first row and ends with the last; its pictures differ."""
+    from PIL import Image
+
+    motion = linkwork.simulate(linkwork.load("four_bar"), t_end=1.0)
+    assert frame_times(motion.t, 0.5)[[0, -1]].tolist() == [0.0, 1.0]
+    assert len(frame_times(motion.t, 0.5)) == 50  # two seconds of 25 pictures
+    write_film(motion, tmp_path / "film.gif", speed=5.0, width=2.0)
+    with Image.open(tmp_path / "film.gif") as film:
+        assert film.n_frames == 5
+        first = np.asarray(film.convert("L"), dtype=float)
+        film.seek(4)
+        assert np.mean(np.abs(np.asarray(film.convert("L"), dtype=float) - first)) > 1.0
+
+
+def test_a_strip_has_the_instants_asked_for() -> None:
+    """A strip of n pictures names n times, the first and the last among them."""
+    motion = linkwork.simulate(linkwork.load("four_bar"), t_end=1.0)
+    titles = [axes.get_title() for axes in strip(motion, 5).axes]
+    assert titles == [f"t = {t:g} s" for t in (0.0, 0.25, 0.5, 0.75, 1.0)]
+
+
+def test_what_cannot_be_drawn_is_told(digger: Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a scene, without ffmpeg, with an unknown suffix or speed there is one clear error."""
+    from dataclasses import replace
+
+    with pytest.raises(UsageError, match=r"holds no scene .* \[no-scene\]"):
+        scene_of(replace(digger, model=None))
+    with pytest.raises(UsageError, match=r"is damaged.*\[bad-scene\]"):
+        scene_of(replace(digger, model=None, info=replace(digger.info, scene={"space": "planar"})))
+    for key, value in (("bodies", ["no", "such"]), ("points", [[0.0, 0.0]]), ("axis", [1.0])):
+        joints = [{**digger.scene["joints"][-1], key: value}]
+        broken = {**digger.scene, "joints": joints}
+        with pytest.raises(UsageError, match=r"is damaged.*\[bad-scene\]"):
+            picture_of(replace(digger, model=None, info=replace(digger.info, scene=broken)))
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(UsageError, match=r"needs the program ffmpeg.*\[no-ffmpeg\]"):
+        digger.animate(tmp_path / "film.mp4")
+    with pytest.raises(UsageError, match=r"\[unknown-suffix\]"):
+        digger.animate(tmp_path / "film.avi")
+    with pytest.raises(UsageError, match=r"\[bad-speed\]"):
+        digger.animate(tmp_path / "film.gif", speed=0.0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_may_be_anything() -> None:
+    """A name that would be mathematics to matplotlib is drawn as text."""
+    text = DISC.replace("roll:", '"$x^{":')
+    motion = linkwork.simulate(linkwork.loads(text), t_end=0.1)
+    still(motion).savefig("/dev/null", format="png", dpi=20)

@@ -1,0 +1,112 @@
+"""Every kernel as plain Python: on arrays of exactly the described size it does what its machine code does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from linkwork import load, prepare
+from linkwork.formulations import FORMULATIONS, right_side
+from linkwork.motion import driven, results
+from linkwork.motion.driven import Driven
+from linkwork.motion.initial import find_start
+from linkwork.motion.simulate import Choice, Motion
+from linkwork.native.kernels import Kernel, size_of
+from linkwork.native.translation import find_kernels
+from linkwork.stabilization import projection, state_space
+from linkwork.stabilization.projection import N_WORK, project_start
+
+# Stepped through in the tests of their own rooms.
+ELSEWHERE = {
+    *(f.kernel.name for f in FORMULATIONS.values()),
+    *("dynamics", "derivative", "advance", "step", "dense", "follow_paths", "linearize_at"),
+}
+
+
+def run(kernel: Kernel, stepped: bool, *arguments: Any) -> Any:
+    return kernel.python(*arguments) if stepped else kernel(*arguments)
+
+
+def moving(formulation: str, stabilization: str) -> tuple[Motion, np.ndarray]:
+    """A slider-crank on its way, a little off its constraints."""
+    motion = Motion.begin(
+        prepare(load("slider_crank")), Choice(formulation, stabilization, 0.0, 0.0), "mass", False, None, None
+    )
+    y = project_start(motion.system, motion.p, motion.start.place)
+    y[: motion.system.n_q] += 1e-5 * np.sin(np.arange(motion.system.n_q) + 1.0)
+    return motion, np.concatenate([[0.1], y])
+
+
+@pytest.mark.parametrize("how", [projection.project, projection.measure], ids=lambda kernel: kernel.name)
+def test_projection(how: Kernel) -> None:
+    motion, x = moving("augmented", "projection")
+    onto = projection.of_system(motion.system, how)
+    results_ = []
+    for stepped in (False, True):
+        y = np.full(onto.outputs, np.nan)
+        run(how, stepped, x.copy(), motion.p.copy(), y, np.full(onto.work, np.nan))
+        results_.append(y)
+    np.testing.assert_allclose(results_[1], results_[0], rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("kernel", [state_space.derivative, state_space.keep], ids=lambda kernel: kernel.name)
+def test_state_space(kernel: Kernel) -> None:
+    motion, x = moving("coordinate-partitioning", "state-space")
+    system, found = motion.system, []
+    functions = dict(zip(("derivative", "keep"), state_space.of_system(system, motion.derivative), strict=True))
+    f = functions[kernel.name]
+    for stepped in (False, True):
+        memory = np.zeros(size_of(state_space.chart_memory, system.n_q, system.m, system.functions["chart"].outputs))
+        p = system.p(motion.start.place, given={**motion.header, "memory": memory.ctypes.data})
+        chart = state_space.chart_memory(memory, system.n_q, system.m, system.functions["chart"].outputs)
+        chart.factor[:] = system.functions["chart"](x[: 1 + system.n_q], p)
+        chart.pivots[:] = chart.factor[: system.m]
+        y, before = np.full(f.outputs, np.nan), p.copy()
+        run(kernel, stepped, x.copy(), p, y, np.full(f.work, np.nan))
+        assert p.tobytes() == before.tobytes()  # parameters are only read
+        found.append(np.concatenate([y, memory]))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-11, atol=1e-13)
+
+
+def test_tables_of_results() -> None:
+    motion, x = moving("augmented", "projection")
+    s, rows, ny = motion.system, 3, len(x) - 1
+    times, states = np.linspace(0.0, 0.2, rows), np.tile(x[1:], (rows, 1)) * np.linspace(1.0, 1.1, rows)[:, None]
+    rates = []
+    for stepped in (False, True):
+        out = np.full((rows, ny + s.m), np.nan)
+        scratch = np.full(1 + ny + motion.dynamics.work, np.nan)
+        run(results.fill_dynamics, stepped, rows, ny, times, states.ravel(), motion.p, out.ravel(), scratch)
+        rates.append(out)
+    np.testing.assert_array_equal(rates[1], rates[0])
+    given = np.column_stack([times, states[:, :-N_WORK], rates[0][:, s.n_q : s.n_q + s.n_v], rates[0][:, ny:]]).ravel()
+    f, lines = s.functions, []
+    inner = max(f[name].work for name in ("report", "constraints", "close"))
+    for stepped in (False, True):
+        out = np.full(rows * size_of(results.line, f["report"].outputs), np.nan)
+        scratch = np.full(size_of(results.work, s.m, f["close"].outputs) + inner, np.nan)
+        run(results.fill_report, stepped, rows, given.copy(), motion.p, out, scratch)
+        lines.append(out)
+    np.testing.assert_allclose(lines[1], lines[0], rtol=1e-13)
+
+
+def test_path_of_a_driven_mechanism() -> None:
+    mechanism = prepare(load("slider_crank_driven"))
+    system = Driven.stated(mechanism)
+    made = Driven.at(system, find_start(system.start(), "unit").place)
+    found = []
+    for stepped in (False, True):
+        state, times, rows = made.start(), np.array([0.01, 0.02, 0.05]), np.full(3 * made.width, np.nan)
+        scratch = np.full(len(made.scratch), np.nan)
+        assert run(driven.follow, stepped, 3, 0.0, 1e-6, times, made.p.copy(), state, rows, scratch) == 3
+        found.append(rows)
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-9, atol=1e-11)
+
+
+def test_every_kernel_is_stepped_through() -> None:
+    """A new kernel must be run so too, here or with its room."""
+    here = {projection.project, projection.measure, state_space.keep, state_space.derivative, driven.follow}
+    here |= {results.fill_dynamics, results.fill_report, right_side.dynamics, right_side.derivative}
+    assert {kernel.name for kernel in find_kernels("linkwork")} <= {kernel.name for kernel in here} | ELSEWHERE

@@ -1,0 +1,278 @@
+// A mechanism on its stage: what planar and spatial ones have in common.
+
+import { LinearSRGBColorSpace, WebGLRenderer } from "three";
+import { type Mark, type Page, place, type Result, type Vec } from "./data";
+
+export interface Shown {
+  names: boolean;
+  velocities: boolean;
+  reactions: boolean;
+  centres: boolean;
+  grid: boolean;
+  paths: Set<string>;
+}
+
+/** A point that can be named, traced and pointed at: "body.point", or the mass centre under the name of its body. */
+export interface Spotted {
+  name: string;
+  body: number;
+  s: Vec;
+  joints: Mark[];
+  loaded: boolean; // a force acts there
+  centre: boolean;
+}
+
+export interface Told {
+  title: string;
+  kind: string;
+  rows: [string, number | undefined, string][];
+}
+
+export const LABELS = 26; // with more joints, names are not shown at first
+const NEAR = 13; // pixels within which a point is meant
+
+export abstract class Stage {
+  readonly renderer: WebGLRenderer;
+  readonly spots: Spotted[] = [];
+  protected readonly poses: Float32Array;
+  protected width = 1;
+  protected height = 1;
+  time: number;
+  private readonly labels: { element: HTMLElement; spot: Spotted }[] = [];
+  private readonly layer: HTMLElement;
+  private readonly here: Vec = [0, 0, 0];
+
+  constructor(
+    readonly result: Result,
+    readonly page: Page,
+    readonly host: HTMLElement,
+    readonly shown: Shown,
+    readonly changed: () => void,
+  ) {
+    this.renderer = new WebGLRenderer({ antialias: true, preserveDrawingBuffer: true });
+    this.renderer.outputColorSpace = LinearSRGBColorSpace;
+    this.renderer.setPixelRatio(Math.min(Math.max(devicePixelRatio, 2), 3)); // finer than a coarse screen, for smooth edges
+    this.renderer.domElement.setAttribute("role", "img");
+    this.renderer.domElement.setAttribute("aria-label", `the mechanism ${result.data.name}`);
+    this.host.append(this.renderer.domElement);
+    this.layer = document.createElement("div");
+    this.layer.className = "labels";
+    this.host.append(this.layer);
+    this.poses = new Float32Array(7 * result.data.scene.bodies.length);
+    this.time = result.start;
+    result.pose(this.time, this.poses);
+    this.findSpots();
+    this.makeLabels();
+  }
+
+  abstract project(at: Vec): [number, number];
+  abstract fit(): void;
+  abstract theme(): void;
+  protected abstract draw(): void;
+  protected abstract bodyAt(x: number, y: number): number;
+  protected abstract resized(): void;
+  abstract pathsChanged(): void;
+  abstract highlight(body: number): void;
+
+  protected get joints(): Mark[] {
+    return this.result.data.scene.joints;
+  }
+
+  protected bodyOf(name: string): number {
+    return this.result.bodies.get(name) ?? 0;
+  }
+
+  private findSpots(): void {
+    this.result.data.scene.bodies.forEach((body, k) => {
+      const own: Spotted[] = Object.entries(body.points).map(([point, s]) => ({
+        name: `${body.name}.${point}`,
+        body: k,
+        s,
+        joints: [],
+        loaded: false,
+        centre: false,
+      }));
+      if (k > 0) own.push({ name: body.name, body: k, s: [0, 0, 0], joints: [], loaded: false, centre: true });
+      this.spots.push(...own);
+    });
+    for (const mark of this.joints) {
+      mark.points.forEach((s, k) => {
+        const body = this.bodyOf(mark.bodies[k]);
+        this.spotOn(body, s)?.joints.push(mark);
+      });
+    }
+    for (const mark of this.result.data.scene.forces) {
+      mark.points.forEach((s, k) => {
+        const spot = this.spotOn(this.bodyOf(mark.bodies[k]), s);
+        if (spot) spot.loaded = true;
+      });
+    }
+  }
+
+  private spotOn(body: number, s: Vec): Spotted | undefined {
+    return this.spots.find((spot) => spot.body === body && !spot.centre && distance(spot.s, s) < 1e-12);
+  }
+
+  /** Names beside points, those at one place together; a joint goes before the points it joins. */
+  private makeLabels(): void {
+    const unit = this.result.data.drawing.unit;
+    const places: { at: Vec; names: string[]; spot: Spotted }[] = [];
+    const add = (spot: Spotted, name: string) => {
+      const at = place(this.poses, spot.body, spot.s, [0, 0, 0]);
+      const known = places.find((other) => distance(other.at, at) < 0.5 * unit);
+      if (!known) places.push({ at, names: [name], spot });
+      else if (!known.names.includes(name)) known.names.push(name);
+    };
+    for (const spot of this.spots) {
+      if (spot.body === 0 && !spot.joints.length) continue;
+      for (const joint of spot.joints) {
+        // a guide is not at the point of its first body
+        if (spot.body === this.bodyOf(joint.bodies[1]) || !joint.axis) add(spot, joint.name);
+      }
+    }
+    for (const spot of this.spots) {
+      if (!spot.joints.length && !spot.centre && spot.body > 0) add(spot, spot.name.slice(spot.name.lastIndexOf(".") + 1));
+    }
+    for (const { names, spot } of places) {
+      const element = document.createElement("span");
+      element.textContent = names.length > 3 ? `${names.slice(0, 3).join(", ")}, …` : names.join(", ");
+      this.layer.append(element);
+      this.labels.push({ element, spot });
+    }
+  }
+
+  resize(): void {
+    const { clientWidth, clientHeight } = this.host;
+    if (clientWidth === 0 || clientHeight === 0) return;
+    const first = this.width === 1;
+    this.width = clientWidth;
+    this.height = clientHeight;
+    this.renderer.setSize(clientWidth, clientHeight);
+    this.resized();
+    if (first) this.fit();
+    this.changed();
+  }
+
+  /** Draw the mechanism at a time. */
+  show(time: number): void {
+    this.time = time;
+    this.result.pose(time, this.poses);
+    this.draw();
+    this.layer.hidden = !this.shown.names;
+    if (!this.shown.names) return;
+    for (const { element, spot } of this.labels) {
+      const [x, y] = this.project(place(this.poses, spot.body, spot.s, this.here));
+      element.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
+    }
+  }
+
+  at(spot: Spotted): Vec {
+    return place(this.poses, spot.body, spot.s, [0, 0, 0]);
+  }
+
+  spotAt(x: number, y: number): Spotted | undefined {
+    let found: Spotted | undefined;
+    let least = NEAR;
+    for (const spot of this.spots) {
+      if (spot.centre && !this.shown.centres && !this.shown.paths.has(spot.name)) continue;
+      if (spot.body === 0 && !spot.joints.length) continue;
+      const [px, py] = this.project(place(this.poses, spot.body, spot.s, this.here));
+      const far = Math.hypot(px - x, py - y) - (spot.joints.length ? 0.5 : 0) - (spot.body > 0 ? 0.25 : 0);
+      if (far < least) {
+        least = far;
+        found = spot;
+      }
+    }
+    return found;
+  }
+
+  /** What is at a place of the screen: a point with its joints, or a body. */
+  tell(x: number, y: number): { told: Told; body: number } | undefined {
+    const spot = this.spotAt(x, y);
+    if (spot) return { told: this.tellSpot(spot), body: spot.body };
+    const body = this.bodyAt(x, y);
+    return body > 0 ? { told: this.tellBody(body), body } : undefined;
+  }
+
+  private rows(names: string[], short: (name: string) => string): Told["rows"] {
+    return names
+      .filter((name) => this.result.quantities.has(name))
+      .map((name) => [short(name), this.result.value(name, this.time), this.result.quantities.get(name)?.unit ?? ""]);
+  }
+
+  private tellSpot(spot: Spotted): Told {
+    const axes = this.result.data.scene.space === "planar" ? ["x", "y"] : ["x", "y", "z"];
+    const at = place(this.poses, spot.body, spot.s, [0, 0, 0]);
+    const columns = [...axes, ...axes.map((axis) => `v${axis}`)].map((part) => `${spot.name}.${part}`);
+    let rows = this.rows(columns, (name) => name.slice(name.lastIndexOf(".") + 1));
+    if (!rows.length) rows = axes.map((axis, k) => [axis, at[k], "m"]);
+    // all joints at this place, also those between other bodies
+    const unit = this.result.data.drawing.unit;
+    const here = this.joints.filter((joint) => {
+      const k = joint.points.length - 1;
+      if (k < 0) return false;
+      return distance(place(this.poses, this.bodyOf(joint.bodies[k]), joint.points[k], [0, 0, 0]), at) < 0.05 * unit;
+    });
+    for (const joint of here) {
+      const mine = [...this.result.quantities.keys()].filter((name) => name.startsWith(`reaction:${joint.name}.`));
+      rows.push(...this.rows(mine, (name) => name.slice("reaction:".length)));
+    }
+    const kinds = here.map((joint) => `${joint.name}: ${joint.type}`).join(", ");
+    return { title: spot.name, kind: kinds || (spot.centre ? "mass centre" : "point"), rows };
+  }
+
+  private tellBody(body: number): Told {
+    const name = this.result.data.scene.bodies[body].name;
+    const parts = ["x", "y", "z", "phi", "vx", "vy", "vz", "omega", "wx", "wy", "wz"];
+    const columns = parts.map((part) => `${name}.${part}`);
+    return { title: name, kind: "body", rows: this.rows(columns, (full) => full.slice(name.length + 1)) };
+  }
+
+  /** The force of a joint on its second body, seen from the ground. */
+  protected force(joint: Mark, out: Vec): boolean {
+    const value = (part: string) => this.result.value(`reaction:${joint.name}.${part}`, this.time);
+    const [along, normal] = [value("along"), value("normal")];
+    if (along !== undefined && normal !== undefined && joint.axis) {
+      const i = this.bodyOf(joint.bodies[0]);
+      const origin = place(this.poses, i, [0, 0, 0], [0, 0, 0]);
+      const tip = place(this.poses, i, joint.axis, [0, 0, 0]);
+      const length = distance(tip, origin) || 1;
+      const [c, s] = [(tip[0] - origin[0]) / length, (tip[1] - origin[1]) / length];
+      out[0] = along * c - normal * s;
+      out[1] = along * s + normal * c;
+      out[2] = 0;
+      return true;
+    }
+    const parts = ["x", "y", "z"].map(value);
+    if (parts[0] === undefined) return false;
+    for (let k = 0; k < 3; k++) out[k] = parts[k] ?? 0;
+    return true;
+  }
+
+  protected usualSpeed(): number {
+    const bodies = this.result.data.scene.bodies.slice(1);
+    return this.usual(bodies.map(({ name }) => ["vx", "vy", "vz"].map((part) => `${name}.${part}`)));
+  }
+
+  protected usualLoad(): number {
+    const parts = ["x", "y", "z", "along", "normal"];
+    return this.usual(this.joints.map(({ name }) => parts.map((part) => `reaction:${name}.${part}`)));
+  }
+
+  /** The size a quantity seldom exceeds, over all rows, from columns of its components. */
+  private usual(vectors: string[][]): number {
+    const sizes: number[] = [];
+    for (const names of vectors) {
+      const columns = names.map((name) => this.result.quantities.get(name)?.values).filter((x) => x !== undefined);
+      if (!columns.length) continue;
+      const step = Math.max(1, Math.floor(columns[0].length / 200));
+      for (let k = 0; k < columns[0].length; k += step) sizes.push(Math.hypot(...columns.map((column) => column[k])));
+    }
+    sizes.sort((a, b) => a - b);
+    return sizes[Math.floor(0.85 * (sizes.length - 1))] || 1;
+  }
+}
+
+export function distance(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  return Math.hypot(a[0] - b[0], a[1] - b[1], (a[2] ?? 0) - (b[2] ?? 0));
+}
