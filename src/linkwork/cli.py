@@ -135,9 +135,9 @@ def check(
 ) -> None:
     """Check a model: counts, freedoms, redundant rows, reactions, start values."""
     from linkwork.motion.check import check
-    from linkwork.view.report import aligned, as_json, check_lines
+    from linkwork.view.report import aligned, as_json, check_lines, progress
 
-    with located(model):
+    with located(model), progress(Path(model).name):
         report = check(started(model, set_, mode, keep), weights=_weights(weights), assemble=assemble, keep=keep or ())
     print(as_json(report.as_dict()) if json else aligned(check_lines(report)))
 
