@@ -42,6 +42,17 @@ joints:
   Q: {type: revolute, i: ground.Q, j: c.Q}
 simulation: {t_end: 0.5, step: 0.1}
 """
+TOP = """\
+linkwork: 1
+name: top
+space: spatial
+ground: {points: {O: [0, 0, 0]}}
+bodies:
+  top: {mass: 1, inertia: [1, 1, 1], position: [1, 0, 0], orientation: [1, 0, 0, 0], points: {O: [-1, 0, 0]}}
+joints:
+  O: {type: revolute, i: ground.O, j: top.O, axis: [0, 0, 1], axis_j: [0, 0, 1]}
+simulation: {t_end: 0.5, step: 0.1}
+"""
 HIGH = "{type: table, times: [0, 1, 2], values: [0, 1e308, -1e308]}"
 PIN = "{type: revolute, i: ground.O, j: rod.O}"
 MOTOR = "drivers: {m: {joint: O, motion: %s}}\n"
@@ -65,6 +76,11 @@ def bars(more: str = "", old: str = "", new: str = "") -> Callable[[], None]:
     return write
 
 
+def top(old: str, new: str) -> Callable[[], None]:
+    assert old in TOP
+    return text(TOP.replace(old, new))
+
+
 def text(content: str | bytes, name: str = "x.yaml") -> Callable[[], None]:
     return lambda: Path(name).write_bytes(content if isinstance(content, bytes) else content.encode()) and None
 
@@ -80,11 +96,15 @@ class Case(NamedTuple):
 
 
 CASES = [
-    Case("a body without mass", "run x.yaml", rod("mass: 2", "mass: 0")),
+    Case("a body without mass", "run x.yaml --formulation udwadia-kalaba", rod("mass: 2", "mass: 0")),
     Case("a negative mass", "check x.yaml", rod("mass: 2", "mass: -2")),
     Case("a negative inertia", "check x.yaml", rod("inertia: 0.2", "inertia: -0.2")),
     Case("an inertia a million times too large", "check x.yaml", rod("inertia: 0.2", "inertia: 2e5")),
     Case("an axis of length zero", "check x.yaml", rod("type: revolute", "axis: [0, 0], type: prismatic")),
+    Case("an inertia of no mass distribution", "check x.yaml", top("[1, 1, 1]", "[1, 1, 3]")),
+    Case("an inertia that is not positive", "check x.yaml", top("[1, 1, 1]", "[1, 1, 1, 2, 0, 0]")),
+    Case("Euler parameters not of length one", "check x.yaml", top("[1, 0, 0, 0]", "[1, 1, 0, 0]")),
+    Case("an axis of length zero in space", "check x.yaml", top("axis: [0, 0, 1]", "axis: [0, 0, 0]")),
     Case("a joint to a missing body", "check x.yaml", rod("j: rod.O", "j: rood.O")),
     Case("a joint of a body with itself", "check x.yaml", rod("i: ground.O", "i: rod.E")),
     Case("a key twice", "check x.yaml", rod("mass: 2", "mass: 2, mass: 3")),

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwork import load, simulate, soundness
+from linkwork import load, simulate
 from linkwork.assembly.assemble import assemble
 from linkwork.assembly.modes import modes
 from linkwork.cli import answer
 from linkwork.errors import ModelError, NumericalStop, UsageError
+from linkwork.expressions import switching
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import symbol
 from linkwork.files import locked, whole
@@ -299,8 +300,8 @@ def test_nested_tangents_are_checked_by_few_evaluations(monkeypatch: pytest.Monk
     for _ in range(12):
         motion = f"tan({motion})"
     calls = []
-    counted = soundness.evaluate
-    monkeypatch.setattr(soundness, "evaluate", lambda *given: calls.append(1) or counted(*given))
+    counted = switching.evaluate
+    monkeypatch.setattr(switching, "evaluate", lambda *given: calls.append(1) or counted(*given))
     with pytest.raises(ModelError, match="jumps by"):
         loads((TRUST / "tan.yaml").read_text().replace("MOTION", motion))
     assert len(calls) < 12 * 100  # 382,000 one by one

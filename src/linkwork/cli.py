@@ -135,9 +135,9 @@ def check(
 ) -> None:
     """Check a model: counts, freedoms, redundant rows, reactions, start values."""
     from linkwork.motion.check import check
-    from linkwork.view.report import aligned, as_json, check_lines
+    from linkwork.view.report import aligned, as_json, check_lines, progress
 
-    with located(model):
+    with located(model), progress(Path(model).name):
         report = check(started(model, set_, mode, keep), weights=_weights(weights), assemble=assemble, keep=keep or ())
     print(as_json(report.as_dict()) if json else aligned(check_lines(report)))
 
@@ -262,7 +262,7 @@ def run(
     mode: Mode = None,
     keep: Keep = None,
     resume: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Go on with a motion that ended early; it is written back.")
+        Path | None, Option(metavar="FILE", help="Go on with a motion that ended early; it is written back.")
     ] = None,
     output: Motions = None,
     json: Json = False,
@@ -281,9 +281,8 @@ def run(
         settings["resume"] = Trajectory.load(resume)
     mechanism = started(model, set_, mode, keep)
     how = {"weights": _weights(weights), "assemble": assemble, "keep": keep or ()}
-    analysis = partial(simulate, **settings, **methods, **how)
     with located(model):
-        motion = followed(mechanism, analysis, files)
+        motion = followed(mechanism, partial(simulate, **settings, **methods, **how), files)
     show(motion, files, json)
 
 

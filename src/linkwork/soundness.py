@@ -42,6 +42,7 @@ UNIT_TOLERANCE = 1e-6
 FARTHEST_GYRATION = 100.0
 
 
+@np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def sound(model: Model) -> Model:
     """The model; ModelError with every fault if there is any."""
     errors = list(checks_of(model).faults())
@@ -50,6 +51,7 @@ def sound(model: Model) -> Model:
     return model
 
 
+@np.errstate(all="ignore")
 def unusual(model: Model) -> tuple[str, ...]:
     """Notes on what is no fault but seldom meant."""
     return tuple(dict.fromkeys((*model.notes, *checks_of(model).notes())))

@@ -14,7 +14,7 @@ from linkwork.trajectory import Run, Table, Trajectory
 Array = NDArray[np.float64]
 
 SAME = 1e-6  # of the scale of a coordinate: two starts that are one
-SUMMED = ("steps", "rejected", "evaluations", "compile_s", "wall_s", "integration_s", "cpu_s")
+SUMMED = ("steps", "rejected", "evaluations", "compile_s", "wall_s", "integration_s")
 
 
 def check_resumable(first: Trajectory, parameters: dict[str, float], start: Place, t_end: float) -> None:

@@ -255,8 +255,8 @@ class Motion:
             partition = self.how.formulation == "coordinate-partitioning"
             return integrate_on_charts(s, self.derivative, self.start.place, partition, y, times, method, self.header)
         onto = projection.of_system(s, project if self.how.stabilization == "projection" else measure)
-        stops, watch = s.equations.switching_times(times[-1]), s.functions.get("switches")
-        first = min(FIRST_BUDGET, max_steps)
+        stops = [stop for stop in s.equations.switching_times(times[-1]) if stop >= times[0]]
+        first, watch = min(FIRST_BUDGET, max_steps), s.functions.get("switches")
         return integrate(
             self.derivative, onto, self.p, y, times, method, s.n_q + s.n_v, first_budget=first, stops=stops, watch=watch
         )
