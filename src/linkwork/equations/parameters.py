@@ -84,8 +84,8 @@ class Reading(ABC):
 
     def _part(self, path: tuple[str | int, ...], value: Any) -> Any:
         kind = type(value)
-        if kind is Expr and value.is_constant:
-            kind, value = float, value.number
+        if kind is Expr and value.is_constant and value.number:
+            return self.number(path, value.number)
         if kind is float or kind is int or isinstance(value, np.number):
             return self.number(path, float(value)) if value else 0.0
         if kind is tuple or kind is list or kind is np.ndarray:
