@@ -104,6 +104,7 @@ CASES = [
     Case("an inertia of no mass distribution", "check x.yaml", top("[1, 1, 1]", "[1, 1, 3]")),
     Case("an inertia that is not positive", "check x.yaml", top("[1, 1, 1]", "[1, 1, 1, 2, 0, 0]")),
     Case("Euler parameters not of length one", "check x.yaml", top("[1, 0, 0, 0]", "[1, 1, 0, 0]")),
+    Case("numbers for points", "check x.yaml", top("[1, 0, 0, 0]", "{z: [1, 2], x: ground.O}")),
     Case("an axis of length zero in space", "check x.yaml", top("axis: [0, 0, 1]", "axis: [0, 0, 0]")),
     Case("a joint to a missing body", "check x.yaml", rod("j: rod.O", "j: rood.O")),
     Case("a joint of a body with itself", "check x.yaml", rod("i: ground.O", "i: rod.E")),

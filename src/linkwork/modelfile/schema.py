@@ -145,7 +145,7 @@ def _orientation(value: Any) -> Any:
                 return value
             case ["angles", "sequence"] if _numbers(value["angles"], 3) and isinstance(value["sequence"], str):
                 return value
-            case ["x", "z"] if _numbers(value["z"], 2) and isinstance(value["x"], str):
+            case ["x", "z"] if _numbers(value["z"], 2) and all(isinstance(x, str) for x in (*value["z"], value["x"])):
                 return value
     ways = "[e0, e1, e2, e3], {axis, angle}, {sequence, angles}, {matrix} or {z: [A, B], x: C}"
     raise PydanticCustomError("orientation", f"should be {ways}")
