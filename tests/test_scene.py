@@ -12,7 +12,7 @@ import pytest
 import linkwork
 from linkwork import Trajectory
 from linkwork.elements.bodies import SpatialBody
-from linkwork.elements.joints import Spherical
+from linkwork.elements.spatial import Spherical
 from linkwork.errors import ModelError, UsageError
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import as_expr

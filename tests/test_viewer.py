@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 import linkwork
 from linkwork import Trajectory
 from linkwork.elements.bodies import Ground, SpatialBody
-from linkwork.elements.joints import Spherical
 from linkwork.elements.kinds import Columns
+from linkwork.elements.spatial import Spherical
 from linkwork.errors import UsageError
 from linkwork.model import Model
 from linkwork.trajectory import Table

@@ -54,7 +54,7 @@ class SpringDamper:
 
     def active(self, length: Expr, rate: Expr) -> Expr:
         """The part of the tension that is neither spring nor damper."""
-        return self.actuator + substitute([self.law], {LENGTH: length, RATE: rate})[0]
+        return self.actuator + substitute([as_expr(self.law)], {LENGTH: length, RATE: rate})[0]
 
     def Q(self, t: Expr, i: Frame, j: Frame) -> tuple[Vector, ...]:
         u, length, rate = self.measure(i, j)
@@ -94,7 +94,7 @@ class RotationalSpringDamper:
     bodies = SpringDamper.bodies
 
     def active(self, angle: Expr, rate: Expr) -> Expr:
-        return self.actuator + substitute([self.law], {ANGLE: angle, RATE: rate})[0]
+        return self.actuator + substitute([as_expr(self.law)], {ANGLE: angle, RATE: rate})[0]
 
     def Q(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> tuple[Vector, ...]:
         theta, rate = j.phi - i.phi, j.omega - i.omega
@@ -208,7 +208,7 @@ class AxialSpringDamper:
         return self.joint.bodies
 
     def active(self, angle: Expr, rate: Expr) -> Expr:
-        return self.actuator + substitute([self.law], {ANGLE: angle, RATE: rate})[0]
+        return self.actuator + substitute([as_expr(self.law)], {ANGLE: angle, RATE: rate})[0]
 
     def measure(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Vector, Expr, Expr]:
         """w, the angle and its rate."""
