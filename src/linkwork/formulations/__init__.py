@@ -7,8 +7,8 @@ and nothing in w, whose size is `work_size(n, m)`, needs to be set. Among the mu
 choose those of least norm.
 
 Rank is decided once per evaluation, on the values the method itself computes (pivots, singular values, roots of
-eigenvalues): a value counts as zero when it is at most `tolerance` times the largest. Rows and columns are taken as they are
-given; `right_side` scales them by the mechanism.
+eigenvalues): a value counts as zero when it is at most `tolerance` times the largest. Rows and columns are taken as
+they are given; `right_side` scales them by the mechanism.
 """
 
 from __future__ import annotations
