@@ -11,10 +11,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from linkwork import load, simulate
+from linkwork import kinematics, load, simulate
+from linkwork.errors import ModelError, NumericalStop
 from linkwork.formulations import NAMES
 from linkwork.model import Model
 from linkwork.modelfile import loads
+from linkwork.view.report import summary_lines
 
 Array = NDArray[np.float64]
 MODELS = Path(__file__).parent / "reference" / "trust"
@@ -238,3 +240,64 @@ def test_an_absolute_tolerance_that_is_no_small_part_of_the_mechanism_is_told() 
     model = load(MODELS / "micro.yaml")
     assert not any("atol-size" in note for note in simulate(model, t_end=1e-3).info.notes)
     assert any("atol-size" in note for note in simulate(model, t_end=1e-3, atol=1e-9).info.notes)
+
+
+def test_a_motion_that_loses_energy_is_not_finished() -> None:
+    """Baumgarte's stabilization loses the branch of a parallelogram in line; the energy says so, and the exit code."""
+    with pytest.raises(NumericalStop, match=r"energy balance is off by .* at t = .*") as stopped:
+        simulate(load("n_four_bar:2"), stabilization="baumgarte", rtol=1e-6, t_end=10.0)
+    assert (stopped.value.code, stopped.value.exit_code) == ("energy-balance", 4)
+    motion = stopped.value.trajectory
+    assert motion.status == "doubtful"
+    assert motion.t[-1] == 10.0
+    assert any("'baumgarte' does not keep it in its own" in note for note in motion.info.notes)
+
+
+@pytest.mark.parametrize("rtol", TOLERANCES)
+@pytest.mark.parametrize("model", ["slider_crank", "double_pendulum", "andrews_squeezer", "n_four_bar:2"])
+def test_a_good_run_raises_no_alarm(model: str, rtol: float) -> None:
+    """At every tolerance the drift is what the tolerance explains."""
+    motion = simulate(load(model), rtol=rtol)
+    assert motion.status == "finished"
+    assert not any("energy-balance" in note for note in motion.info.notes)
+
+
+def test_kinematics_does_not_call_the_quadrature_of_work_a_drift() -> None:
+    """Positions are solved for, nothing drifts: only the work is added up over the report times."""
+    motion = kinematics(load("slider_crank_driven"))
+    assert "max_drift" not in motion.summary()["energy"]
+    text = " ".join(line for _, line in summary_lines(motion))
+    assert "drift" not in text
+    assert "work over the report times" in text
+
+
+def test_friction_that_switches_forever_leaves_the_steps_to_the_control_of_the_error() -> None:
+    """A cart that has come to rest under dry friction goes on by steps of about tolerance by friction, not by none."""
+    with pytest.raises(NumericalStop) as stopped:
+        simulate(cart("-2*sign(cart.vx)", velocity=1.0, t_end=1.0), rtol=1e-6, atol=1e-6, max_steps=20_000)
+    assert stopped.value.code == "too-many-steps"
+    assert stopped.value.trajectory.t[-1] > 0.5 + 1000 * 1e-6 / 2
+
+
+def test_pins_of_an_epicyclic_gear_carry_the_tooth_forces() -> None:
+    """Forces at the teeth by hand: 16.67 N from the sun, 14.80 N from the ring; the planet pin carries their sum.
+
+    Every body is in balance: m a of the planet is its pin and both teeth, and the carrier hands the pin on.
+    """
+    motion = simulate(load(MODELS / "epi.yaml"), t_end=0.05)
+    at = {name: motion[f"reaction:{name}"][-1] for name in ("P.x", "P.y", "S.x", "S.y", "C.x", "C.y")}
+    assert (at["P.x"], at["P.y"]) == pytest.approx((1.19, -28.12), abs=0.005)
+    assert math.hypot(at["S.x"], at["S.y"]) == pytest.approx(16.67, abs=0.005)
+    assert (at["C.x"], at["C.y"]) == pytest.approx((at["P.x"], at["P.y"]), abs=1e-9)
+
+
+def test_a_start_in_a_singular_position_is_refused_with_its_branches() -> None:
+    """A driven parallelogram in line: (b, c) go on at the rates (0, 2) or (-4, -6); a mixture of both is no motion."""
+    model = load(MODELS / "in_line.yaml")
+    with pytest.raises(ModelError) as refused:
+        simulate(model)
+    assert refused.value.code == "singular-start"
+    assert "(a.phi 2, b.phi 0, c.phi 2)" in str(refused.value)
+    assert "(a.phi 2, b.phi -4, c.phi -6)" in str(refused.value)
+    motion = simulate(model, v={"a.phi": 2, "a.y": 1, "b.y": 2, "c.phi": 2, "c.y": 1})
+    np.testing.assert_allclose(motion["b.phi"], 0.0, atol=1e-8)

@@ -233,7 +233,7 @@ class Trajectory:
 
     @property
     def status(self) -> str:
-        """`finished`, `stopped`, `interrupted`, or `unmeasured`: a run is finished only with its errors known."""
+        """`finished`, `stopped`, `interrupted`, `doubtful`, or `unmeasured`; finished: errors known and small."""
         measured = [*self.constraint_error.values(), *np.abs(self.drift()[-1:])]
         if self.info.status == "finished" and not (len(self.t) and np.all(np.isfinite(measured))):
             return "unmeasured"
@@ -257,7 +257,9 @@ class Trajectory:
             "energy": {
                 "initial": energy[0] if any_rows else None,
                 "final": energy[-1] if any_rows else None,
-                "max_drift": np.max(np.abs(self.drift()), initial=0.0) if any_rows else None,
+                ("max_drift" if self.info.analysis == "simulation" else "work_quadrature_error"): (
+                    np.max(np.abs(self.drift()), initial=0.0) if any_rows else None
+                ),
             },
             "status": self.status,
         }

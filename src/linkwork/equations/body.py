@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from linkwork.elements.forces import SHORTEST
 from linkwork.elements.frames import PLANAR_GROUND, SPATIAL_GROUND, Frame, PlanarFrame, SpatialFrame
-from linkwork.elements.joints import Distance
+from linkwork.elements.joints import Distance, Gear, Revolute
 from linkwork.elements.kinds import FORCE_UNITS
 from linkwork.elements.pairs import AxisPair, PointPair
 from linkwork.elements.spatial import AxialPair, SpatialDistance
-from linkwork.elements.vectors import Components, Vector
+from linkwork.elements.vectors import Components, Vector, norm
 from linkwork.equations.equations import TIME, Equations, Output, Row, constraint_forces
 from linkwork.equations.parameters import Symbols
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import substitute
-from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, symbol
+from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, maximum, sign, symbol
 from linkwork.model import Model
 
 
@@ -106,12 +107,15 @@ def body_equations(model: Model) -> Equations:
             points |= _point_outputs(f"{b.name}.{name}", frames[b.name], s, motion)
     reactions: dict[str, Output] = {}
     start_row = 0
+    teeth = _tooth_forces(joints, rows, frames, lam)
     for element in joints:
         element_rows = range(start_row, start_row + len(element.rows))
         start_row = element_rows.stop
-        if element_rows:
-            find = _reaction if model.space == "planar" else _spatial_reaction
-            reactions |= find(element, frames, columns, element_rows, e.Psi_q, lam)
+        if element_rows and model.space == "planar":
+            beside = teeth.get(element.name)
+            reactions |= _reaction(element, frames, columns, element_rows, e.Psi_q, lam, beside)
+        elif element_rows:
+            reactions |= _spatial_reaction(element, frames, columns, element_rows, e.Psi_q, lam)
     driving = {
         d.name: Output(-lam[k], FORCE_UNITS[rows[k].kind])
         for d, k in zip(drivers, range(start_row, len(rows)), strict=True)
@@ -147,6 +151,60 @@ def _point_outputs(name: str, frame: Frame, s: Components, motion: Mapping[Expr,
     }
 
 
+def _tooth_forces(
+    joints: list[Any], rows: list[Row], frames: dict[str, Any], lam: tuple[Expr, ...]
+) -> dict[str, Vector]:
+    """What the pins of gears carry because teeth push at the pitch point, by the names of the pins.
+
+    The constraint of a gear knows angles alone: its multiplier turns both gears and the carrier. The teeth do the same
+    with the tangential force f = -lam t on gear i at the pitch point R_i e from its centre, t = perp(e), and -f on gear
+    j; then the pins hold the gears against f, and these two forces on the carrier are the couple that turns it. e runs
+    to the other centre, and away from it where gear i is the inner one of an internal pair. A gear whose centre no
+    revolute joints show is left out with its partner.
+    """
+    first_row = {row.element: k for k, row in reversed(list(enumerate(rows)))}
+    carried: dict[str, Vector] = {}
+    for gear in (joint for joint in joints if isinstance(joint, Gear)):
+        chains = [_pins(joints, body.name, gear.carrier.name) for body in (gear.body_i, gear.body_j)]
+        if not all(chains):
+            continue
+        centre_i, centre_j = (frames[pin.body_j.name].point(pin.s_j) for (pin, _), *_ in chains)
+        e = (centre_j - centre_i) / maximum(norm(centre_j - centre_i), SHORTEST)
+        if gear.internal:
+            e = e * sign(as_expr(gear.radius_i) - gear.radius_j)
+        f = -lam[first_row[gear.name]] * e.perp()
+        for chain, force in zip(chains, (f, -f), strict=True):
+            for pin, held in chain:
+                on_j = -force if pin.body_j.name == held else force
+                carried[pin.name] = carried[pin.name] + on_j if pin.name in carried else on_j
+    return carried
+
+
+def _pins(joints: list[Any], gear: str, carrier: str) -> list[tuple[Revolute, str]]:
+    """The pins that hold the centre of a gear to the carrier, with the body that each holds.
+
+    It is one between the two, or two at the same point of a third body, as for a sun that turns in the frame.
+    """
+    pins = [joint for joint in joints if isinstance(joint, Revolute)]
+
+    def other(pin: Revolute, name: str) -> str | None:
+        names = pin.body_i.name, pin.body_j.name
+        return names[1 - names.index(name)] if name in names else None
+
+    def place(pin: Revolute, name: str) -> list[Expr]:
+        return [as_expr(x) for x in (pin.s_i if pin.body_i.name == name else pin.s_j)]
+
+    for pin in pins:
+        if other(pin, gear) == carrier:
+            return [(pin, gear)]
+    for pin in pins:
+        between = other(pin, gear)
+        for second in pins:
+            if between and other(second, between) == carrier and place(pin, between) == place(second, between):
+                return [(pin, gear), (second, between)]
+    return []
+
+
 def _reaction(
     joint: Any,
     frames: dict[str, Any],
@@ -154,8 +212,12 @@ def _reaction(
     rows: range,
     Psi_q: Mapping[tuple[int, int], Expr],
     lam: tuple[Expr, ...],
+    beside: Vector | None,
 ) -> dict[str, Output]:
-    """Force and torque of the joint on body j at its point of the joint (on body i, reversed, if j is the ground)."""
+    """Force and torque of the joint on body j at its point of the joint (on body i, reversed, if j is the ground).
+
+    `beside` is a force that it carries and that the constraints do not show, see `_tooth_forces`.
+    """
     on_j = joint.body_j.name in columns
     body = joint.body_j if on_j else joint.body_i
     if body.name not in columns:
@@ -172,6 +234,8 @@ def _reaction(
     elif isinstance(joint, Distance):
         parts = {"tension": lam[rows.start], "x": fx, "y": fy}
     elif isinstance(joint, PointPair):
+        if beside is not None:
+            fx, fy = force + beside
         parts = {"x": fx, "y": fy, "torque": torque}
     else:
         parts = {"torque": torque}

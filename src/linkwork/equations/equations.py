@@ -154,7 +154,8 @@ class Equations:
         moving, timed = dependent(nodes, (*self.q, *self.v)), dependent(nodes, (TIME,))
         switches = [node for node in nodes if switch(node) is not None and not _is_guard(node)]
         of_time = [switch(node) for node in switches if node in timed - moving]
-        of_state = [switch(node) for node in switches if node in moving]
+        acting = set(ordered(self.Q))  # joints do not switch
+        of_state = [switch(node) for node in switches if node in moving & acting]
         knots = [t for node in nodes if node.op == "spline" and node.args[0] is TIME for t in node.table[0]]
         unique: Any = [tuple(dict.fromkeys(found)) for found in (of_time, of_state, knots)]
         return unique[0], unique[1], unique[2]

@@ -6,8 +6,9 @@ looked at in SAMPLES + 1 points of each step and where the parabola through thre
 points do not show g clearly, because it turns faster than the state itself (the height of a point on a free body that
 spins), the step is taken again with half its length.
 
-Switches that follow each other within a small part of a step, as when a sliding contact comes to rest, would each take
-steps of their own; after a few of them they are left to the control of the error, until they are rarer again.
+Switches that follow each other within a step, as when a sliding contact comes to rest, would each take
+steps of their own; after a few of them they are left to the control of the error, until they are rarer again. So is one
+that shows itself anew, and earlier, however often the step is cut.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from linkwork.dense.vectors import copy
 from linkwork.integrators.memory import RUNNING, SAMPLES, TO_BE_CUT, Run
 from linkwork.native.kernels import Pointer, call, integer, offset
 
+HALVINGS = 60  # of an interval with a switch: down to rounding
 HOP = 16 * 2.0**-52  # of the time: a step that only goes past a switch
-NEAR = 0.1  # of a step: switches nearer to one another than this are counted,
-MOST_NEAR = 4  # and so many are located
+MOST_NEAR = 4  # switches within a step of one another that are located, and cuts of one step
+NEAR = 0.1  # of how g bends between points: a vertex this near to zero is looked at
 ROUGH = 0.02  # of the range of g along a step: a fourth difference above is not seen clearly
 SHORTEST = 2.0**-10  # of the longest step: one this short is clear enough
 LEAST_ERROR = 1e-4  # that the next step size remembers
@@ -137,10 +139,13 @@ def watch_step(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int
             return RUNNING
         at.longest[0] = at.next_step[0] = 0.5 * at.h[0]
         return TO_BE_CUT
-    if at.chatter[0] > MOST_NEAR and low - at.last_switch[0] <= NEAR * at.h[0]:
+    wished = max(at.h[0], min(at.next_step[0], at.max_step[0]))  # a step that was cut before is no measure
+    if at.cuts[0] > MOST_NEAR or (at.chatter[0] > MOST_NEAR and low - at.last_switch[0] <= wished):
         return RUNNING
-    hop = HOP * (abs(at.x[0]) + at.h[0])
-    while high - low > 0.25 * hop:
+    hop = HOP * (abs(at.x[0]) + wished)
+    for _ in range(HALVINGS):
+        if high - low <= 0.25 * hop:
+            break
         middle = 0.5 * (low + high)
         if is_behind(at, middle, p, w, at.switches):
             high = middle
@@ -148,6 +153,7 @@ def watch_step(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int
             low = middle
     if low - at.x[0] > hop:
         at.switch[0] = low
+        at.cuts[0] += 1.0
         return TO_BE_CUT
     interpolate(at, min(high + hop, at.x_new[0]))
     copy(at.x_inside, at.x_new, 1 + at.n)
@@ -160,7 +166,8 @@ def watch_step(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int
 
 def pass_switches(at: Run, p: Pointer, w: Pointer) -> None:
     """Note the signs at the end of a good step, and whether switches follow each other closely."""
+    at.cuts[0] = 0.0
     if note_signs(at, at.x_new, p, w):
-        near = at.x_new[0] - at.last_switch[0] <= NEAR * min(at.next_step[0], at.max_step[0])
+        near = at.x_new[0] - at.last_switch[0] <= min(at.next_step[0], at.max_step[0])
         at.chatter[0] = at.chatter[0] + 1.0 if near else 0.0
         at.last_switch[0] = at.x_new[0]

@@ -91,6 +91,7 @@ class Run(NamedTuple):
     switch: Pointer  # where the next switch has been seen, and where the last one was passed
     last_switch: Pointer
     chatter: Pointer  # switches passed shortly after one another
+    cuts: Pointer  # of the step that is tried, at switches
     longest: Pointer  # step along which switching functions are seen clearly
     suspect: Pointer  # until when every report time is compared with the derivative, after one that contradicted it
     known: Pointer  # whether k_new is the derivative at x_new

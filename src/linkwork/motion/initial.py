@@ -36,6 +36,7 @@ CLOSED_BESIDE = 1e-6  # the same for joints beside others that cannot close
 AGREED = 1e-9  # of the largest velocity: what the velocities may leave of Psi_dot
 STILL = 1.0  # per second, on the scale of a coordinate: what is far slower is at rest
 SMALL = 0.05  # of the scale of a row: what is corrected without being asked
+CONTRADICTS = 1e-6  # of gamma: what no accelerations can bring about
 CHANGED = 1e-12  # of the scale of a coordinate: a change that is told
 OTHER_SKETCHES = 40
 TURNED, TURNED_MORE = 0.2, 0.07  # radians: the spread of angles of the first other sketch, and what each adds
@@ -352,3 +353,46 @@ def _conflict(given: Place, nearest: Place, weights: Weights, kept: Sequence[int
         if not any(is_closed(approach(place, by, kept, others), others) for place, by in ways):
             needed.remove(name)
     return needed
+
+
+def check_branch(place: Place) -> None:
+    """ModelError where the velocities at a singular position belong to no branch of the motion.
+
+    There Psi_q has left null vectors u that it has not elsewhere, and accelerations exist only for velocities with
+    u . gamma(v) = 0, a quadratic equation. What satisfies Psi_q v = -Psi_t alone is a mixture of its solutions.
+    """
+    rank = place.rank.rank
+    if rank == len(place.Psi):
+        return
+    J, _ = place.scaled_jacobian("mass")
+    rows = np.maximum(np.linalg.norm(J, axis=1), np.finfo(float).tiny)
+    left = place.singular_vectors[0][:, rank:] / rows[:, None]
+
+    def contradiction(v: Array) -> Array:
+        return np.asarray(left.T @ replace(place, v=v).gamma)
+
+    size = float(np.linalg.norm(place.gamma / rows))
+    if np.linalg.norm(contradiction(place.v)) <= CONTRADICTS * size:
+        return
+    branches = ""
+    free = np.linalg.svd(place.Psi_q / place.row_scale[:, None] * place.v_scale)[2][rank:] * place.v_scale
+    if len(free) == 1:
+        # u . gamma is a quadratic function of the part along the one free direction; the largest component is taken.
+        at = [contradiction(place.v + s * free[0]) for s in (-1.0, 0.0, 1.0)]
+        k = int(np.argmax(np.abs(at[0]) + np.abs(at[2])))
+        c = 0.5 * (at[0][k] - 2 * at[1][k] + at[2][k]), 0.5 * (at[2][k] - at[0][k]), at[1][k]
+        found = [place.v + s.real * free[0] for s in np.roots(c) if abs(s.imag) <= CONTRADICTS * (1 + abs(s))]
+        turning = [(k, name) for k, name in enumerate(place.equations.v_names) if place.equations.turning[k]]
+        texts = [", ".join(f"{name} {_rounded(v[k]):.6g}" for k, name in turning) for v in found]
+        branches = "; the branches have the rates " + " or ".join(f"({text})" for text in texts) if texts else ""
+    names = ", ".join(f"'{name}'" for name in dict.fromkeys(row.element for row in place.dependent))
+    raise ModelError(
+        f"the start position is singular, joints involved: {names}; its velocities belong to none of the branches in "
+        f"which the motion could go on{branches}",
+        "singular-start",
+        suggestion="give the velocities of the branch that is meant, or start from another position",
+    )
+
+
+def _rounded(rate: float) -> float:
+    return 0.0 if abs(rate) < CHANGED else rate

@@ -19,8 +19,9 @@ from linkwork.integrators.loop import FIRST_BUDGET, REACHED, RUNNING, Settings, 
 from linkwork.integrators.memory import SAMPLES
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model, Simulation
+from linkwork.motion.alarm import LIMIT, find_imbalance
 from linkwork.motion.check import describe_start
-from linkwork.motion.initial import Start, find_start, restart
+from linkwork.motion.initial import Start, check_branch, find_start, restart
 from linkwork.motion.passing import find_singular
 from linkwork.motion.results import check_memory, fill_dynamics, fill_report, report, trajectory
 from linkwork.motion.resume import check_resumable, join, last_state
@@ -143,7 +144,17 @@ def simulate(
     if last.status != REACHED:
         message, code = explain_stop(mechanism, motion.system, motion.derivative, formulation, motion.p, last)
         raise NumericalStop(message, code, trajectory=result("stopped", message))
-    return result("finished")
+    found = result("finished")
+    said, is_wrong = find_imbalance(found)
+    if is_wrong:
+        message = f"{said}; beyond {LIMIT:.0%} the motion is not to be trusted and a smaller rtol or max_step may help"
+        raise NumericalStop(message, "energy-balance", trajectory=_marked(found, "doubtful", reason=message))
+    return _marked(found, "finished", f"{said} [energy-balance]") if said else found
+
+
+def _marked(motion: Trajectory, status: str, *notes: str, reason: str = "") -> Trajectory:
+    info = replace(motion.info, status=status, reason=reason, notes=(*motion.info.notes, *notes))
+    return replace(motion, info=info)
 
 
 @dataclass(frozen=True)
@@ -232,6 +243,7 @@ class Motion:
             system = mechanism.system(how.form, False, charts, baumgarte)
             given = restart(system.start(), q, v)
         start = find_start(given, weights, any_distance=assemble, keep=keep)
+        check_branch(replace(start.place, equations=mechanism.equations))
         derivative, dynamics = _right_sides(system, how.formulation)
         for kernel in (project, measure, fill_dynamics, fill_report):
             _ = kernel.address  # compiled or loaded here, not within the measured integration
@@ -276,7 +288,9 @@ class Motion:
         found = report(s, self.exact, t, q, v, a, lam)
         passed = find_singular(s, self.exact, self.start.place, t, q, v, rates[:, :n_q], found.log_det)
         singular = name_positions(tuple(row.element for row in s.equations.rows), passed)
-        told = about_singular(singular, "the mechanism could go on in another branch there")
+        kept = self.how.stabilization in ("projection", "state-space")
+        lost = "" if kept else f", and '{self.how.stabilization}' does not keep it in its own"
+        told = about_singular(singular, f"the mechanism could go on in another branch there{lost}")
         info = replace(
             info,
             steps=last.steps,

@@ -20,6 +20,7 @@ from linkwork.system import System
 Array = NDArray[np.float64]
 
 AHEAD = (1e-12, 1e-9, 1e-6)  # seconds after a stop in which the cause is looked for
+EVIDENT = 1e-3  # of a force: what it must change by so near to be the cause of a stop
 NUDGE = 1e-6  # of all velocities, for the same
 
 
@@ -68,7 +69,10 @@ def explain_stop(
 
 
 def _find_force(mechanism: Mechanism, t: float, q: Array, v: Array) -> str:
-    """Of the forces of the model, the one that has no finite value here or nearby, else the one that changes most."""
+    """Of the forces of the model, the one that has no finite value here or nearby, else the one that changes most.
+
+    A change that is a small part of the force itself is no evidence, and none is named.
+    """
     model = mechanism.model
     most, found = 0.0, ""
     for force in model.forces:
@@ -80,6 +84,6 @@ def _find_force(mechanism: Mechanism, t: float, q: Array, v: Array) -> str:
         if not np.all(np.isfinite(values)):
             return f"; the force '{force.name}' has no finite value there"
         change = float(np.max(np.abs(values - values[0]), initial=0.0))
-        if change > most:
+        if change > max(most, EVIDENT * float(np.max(np.abs(values), initial=0.0))):
             most, found = change, f"; of the forces, '{force.name}' changes most"
     return found

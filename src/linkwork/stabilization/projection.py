@@ -103,7 +103,8 @@ def project(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     copy(offset(best, 1), result.state, n)
     copy(offset(x, 1 + n), offset(result.state, n), N_WORK)
     result.before[0] = before
-    result.status[0] = CONVERGED if gap <= ACCEPTED * size else NOT_CONVERGED
+    accepted = gap <= ACCEPTED * size and rate <= ACCEPTED * (speed + size)
+    result.status[0] = CONVERGED if accepted else NOT_CONVERGED
 
 
 @kernel

@@ -1,0 +1,39 @@
+"""What a finished run says about itself: whether its energy balance is as good as its tolerances explain.
+
+The balance kinetic + potential + dissipated - supplied is constant on an exact motion, whatever the mechanism, and no
+part of the error control, so it is a witness of its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linkwork.trajectory import Trajectory
+
+ALLOWED = 100.0  # tolerances of every step, added up: more is not explained
+FIRST = 10  # steps more, for runs of a few
+ROUNDING = 1e-11  # of the largest energy there is, with any zero of the potential
+LIMIT = 0.01  # of the energy turned over: beyond this the motion is not to be used
+
+
+def find_imbalance(motion: Trajectory) -> tuple[str, bool]:
+    """What the energy balance contradicts, "" if nothing; and whether that is beyond LIMIT."""
+    info, drift = motion.info, np.abs(motion.drift())
+    forms = [x for x in motion.energy.values() if len(x)]
+    fastest = float(np.max(np.abs(motion.v), initial=0.0))
+    if not forms or not np.all(np.isfinite(drift)) or fastest == 0.0 or info.rtol is None or info.atol is None:
+        return "", False
+    turned_over = max(float(np.max(np.abs(x - x[0]))) for x in forms)
+    turned_over = max(turned_over, float(np.max(motion.energy["kinetic"])))
+    largest = max(float(np.max(np.abs(x))) for x in forms)
+    tolerance = ALLOWED * (FIRST + info.steps) * (info.rtol + info.atol / fastest)
+    explained = tolerance * turned_over + ROUNDING * largest
+    worst = float(np.max(drift))
+    if worst <= explained:
+        return "", False
+    jump = int(np.argmax(np.abs(np.diff(motion.drift())))) + 1
+    said = (
+        f"the energy balance is off by {worst:.3g} J of {turned_over:.3g} J turned over, the tolerances explain "
+        f"{explained:.2g} J; the largest jump is at t = {motion.t[jump]:.6g}"
+    )
+    return said, worst > max(LIMIT, tolerance) * turned_over
