@@ -111,7 +111,9 @@ def test_schema_is_a_json_schema(linkwork: Answer) -> None:
     schema = json.loads(linkwork("schema"))
     assert schema == linkwork.data("schema")
     assert schema["$schema"].startswith("https://json-schema.org/")
-    assert {"bodies", "joints", "drivers", "forces"} <= set(schema["properties"])
+    spaces = [schema["$defs"][space["$ref"].rsplit("/", 1)[1]] for space in schema["anyOf"]]
+    assert len(spaces) == 2  # planar and spatial
+    assert all({"bodies", "joints", "drivers", "forces"} <= set(space["properties"]) for space in spaces)
 
 
 def test_check_counts_and_shows_what_was_corrected(linkwork: Answer, stretched: Path) -> None:

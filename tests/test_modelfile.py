@@ -94,12 +94,18 @@ def test_a_changed_parameter_reaches_what_depends_on_it() -> None:
         assert caught.value.code == code
 
 
+# What a note tells of on purpose: a body that is free, and the rod of a source that gives it no inertia about its axis.
+MEANT = {"free_rigid_body": ["not-connected]"]} | dict.fromkeys(
+    ("numdyn3d_pendulum", "numdyn3d_pendulum_in_plane"), ["zero-mass]"]
+)
+
+
 @pytest.mark.parametrize("name", shipped())
 def test_shipped_mechanisms_load_without_notes(name: str) -> None:
     """Every shipped file is read, bears its own name and states its source and a checked number."""
     model = load(name)
     assert model.name == name
-    assert unusual(model) == ()
+    assert [note.split("[")[-1] for note in unusual(model)] == MEANT.get(name, [])
     assert model.about.source
     assert {"quantity", "t", "value", "tolerance"} <= model.about.checked.keys()
 

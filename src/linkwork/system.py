@@ -305,7 +305,8 @@ def _charts(e: Equations) -> list[Program]:
 
 
 def _metric(e: Equations, regular: bool) -> Mapping[tuple[int, int], Expr]:
-    return e.M if regular else {(i, i): ONE for i in range(len(e.v))}
+    diagonal = range(len(e.v))
+    return {**{(i, i): ZERO for i in diagonal}, **e.M} if regular else {(i, i): ONE for i in diagonal}
 
 
 def _softened(e: Equations) -> dict[tuple[int, int], Expr]:
@@ -313,7 +314,7 @@ def _softened(e: Equations) -> dict[tuple[int, int], Expr]:
     softened = dict(e.M)
     for turning in (False, True):
         columns = [k for k, turns in enumerate(e.turning) if bool(turns) == turning]
-        own = [e.M[k, k] for k in columns if (k, k) in e.M]
+        own = [e.M[k, k] for k in columns if e.M.get((k, k), ZERO) is not ZERO]
         added = SOFT * sum(own, ZERO) / max(len(own), 1) if own else as_expr(SOFT)
         softened |= {(k, k): e.M.get((k, k), ZERO) + added for k in columns}
     return softened

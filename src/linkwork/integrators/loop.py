@@ -144,10 +144,10 @@ def integrate(
     settings: Settings,
     n_norm: int | None = None,
     seconds: float = 0.1,
-    first_budget: int = FIRST_BUDGET,
     stops: Collection[float] = (),
     first_step: float | None = None,
     watch: Watched | None = None,
+    first_budget: int = FIRST_BUDGET,
 ) -> Iterator[Slice]:
     """Integrate from times[0] to times[-1], coming back about every `seconds`; the last slice is not RUNNING.
 
