@@ -533,3 +533,30 @@ def test_interruption_keeps_what_was_reached() -> None:
     assert motion.info.status == "interrupted"
     assert 0.0 < motion.t[-1] < 30.0
     np.testing.assert_allclose(motion["crank.phi"], motion.t, atol=1e-13)
+
+
+SIZED = """
+linkwork: 1
+gravity: [0,0]
+ground: {points: {O: [0, 0]}}
+bodies:
+  crank: {mass: 1, inertia: J, position: [a/2, 0], points: {O: [-a/2,0], A: [a/2,0]}}
+  rod: {mass: 1, inertia: J, position: [2*a, 0], points: {A: [-a,0], B: [a,0]}}
+  s: {mass: 1, inertia: J, position: [3*a, 0], points: {B: [0,0]}}
+joints:
+  O: {type: revolute, i: ground.O, j: crank.O}
+  A: {type: revolute, i: crank.A, j: rod.A}
+  B: {type: revolute, i: rod.B, j: s.B}
+  S: {type: prismatic, i: ground.O, j: s.B, axis: [1,0]}
+drivers: {m: {joint: O, motion: "t"}}
+parameters: {a: LEN, J: 0.1}
+simulation: {t_end: 1, step: 0.05}
+"""
+
+
+def test_positions_do_not_depend_on_size_or_on_inertia() -> None:
+    """A slider-crank of 1 m to 0.1 mm whose links keep the inertia of the largest turns by the same angles."""
+    angles = [kinematics(loads(SIZED.replace("LEN", size)))["rod.phi"] for size in ("1", "1e-2", "1e-4")]
+    closed = -np.arcsin(0.5 * np.sin(np.linspace(0.0, 1.0, 21)))
+    for found in angles:
+        np.testing.assert_allclose(found, closed, atol=1e-12)

@@ -134,10 +134,10 @@ def solve(about: Header, p: Pointer, x: Pointer, at: Work) -> bool:
         lam[i] = 0.0
     for i in range(n):
         a[i] = 0.0
-    change, size = math.inf, 0.0
+    before, change, size = math.inf, math.inf, 0.0
     for k in range(MAX_REPETITIONS):
         call(about.refine, at.z, p, at.new, at.rest)
-        before, change, shift, size, load = change, 0.0, 0.0, STILL, 0.0
+        earlier, before, change, shift, size, load = before, change, 0.0, 0.0, STILL, 0.0
         for i in range(n):
             change = max(change, by.v[i] * abs(at.new[i] - a[i]))
             size = max(size, by.v[i] * abs(at.new[i]))
@@ -148,7 +148,7 @@ def solve(about: Header, p: Pointer, x: Pointer, at: Work) -> bool:
             lam[i] = at.new[n + i]
         if change <= REPEATED * size and shift <= REPEATED * load:
             break  # what is left is smaller than this change by a large factor
-        if k >= 3 and change > 0.5 * before:
+        if k >= 4 and change > 0.5 * earlier:  # accelerations and forces correct each other in turn
             break
     if not change <= SOLVED * size:
         return False
