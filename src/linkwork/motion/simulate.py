@@ -243,7 +243,8 @@ class Motion:
             system = mechanism.system(how.form, False, charts, baumgarte)
             given = restart(system.start(), q, v)
         start = find_start(given, weights, any_distance=assemble, keep=keep)
-        check_branch(replace(start.place, equations=mechanism.equations))
+        if start.place.rank.rank < system.m:
+            check_branch(replace(start.place, equations=mechanism.equations))
         derivative, dynamics = _right_sides(system, how.formulation)
         for kernel in (project, measure, fill_dynamics, fill_report):
             _ = kernel.address  # compiled or loaded here, not within the measured integration
