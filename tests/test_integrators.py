@@ -15,8 +15,8 @@ from linkwork.errors import UsageError
 from linkwork.integrators import advance, inside, loop, memory, stages
 from linkwork.integrators.explicit import DOP853, INTEGRATORS, Tableau
 from linkwork.integrators.loop import Settings, Slice, integrate, report_times
-from linkwork.integrators.memory import Method, Run, write_integer
-from linkwork.native.kernels import Kernel, Pointer, call, kernel, size_of
+from linkwork.integrators.memory import Method, Run
+from linkwork.native.kernels import Kernel, Pointer, call, kernel, put_integer, size_of
 
 Array = NDArray[np.float64]
 METHODS = list(INTEGRATORS.values())
@@ -147,7 +147,7 @@ def test_generated_combinations_are_those_of_the_weights(method: Tableau, n: int
     """out = y + h sum_j w_j k_j for every row of weights, to the rounding of sums of terms of size 50."""
     count = len(method.rows)
     y, k, h_n, out = rng.normal(size=n), rng.normal(size=count * n), np.array([0.37, 0.0]), np.zeros(n)
-    write_integer(h_n[1:], n)
+    put_integer(h_n[1:], 0, n)
     rows = (*method.rows, method.E, method.E_low, *method.W)
     for address, row in zip(stages.combinations(method).addresses.values(), rows, strict=True):
         call(address, y, k, out, h_n)
@@ -174,7 +174,7 @@ def ready(method: Tableau, f: Kernel, y: list[float], settings: Settings) -> Rea
         (at.ny, len(y)),
         (at.n_norm, len(y)),
     ):
-        write_integer(place, number)
+        put_integer(place, 0, number)
     at.x[1 : 1 + len(y)] = y
     at.atol[:] = math.inf
     at.atol[: len(y)] = settings.atol
@@ -252,9 +252,9 @@ def test_steps_in_python_are_those_of_the_machine_code(method: Tableau, monkeypa
     prepared, m, at = ready(method, pendulum, [1.0, 0.0, 0.0, 0.0], settings)
     assert len(m) == size_of(memory.places, at.n, at.n_dense, at.n_watched)
     at.next_step[0] = 0.9
-    write_integer(at.project, project.address)
-    write_integer(at.n_times, len(times))
-    write_integer(at.n_stops, 1)
+    put_integer(at.project, 0, project.address)
+    put_integer(at.n_times, 0, len(times))
+    put_integer(at.n_stops, 0, 1)
     rows, around = np.zeros(4 * len(times)), stop + loop.LAST_DIGITS * np.spacing(stop) * np.array([-1, 1])
     own, w = prepared.own.copy(), np.zeros(0)
     status = advance.advance.python(m, np.zeros(1), own, w, times, around, rows, 1000)

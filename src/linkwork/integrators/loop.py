@@ -39,8 +39,8 @@ from linkwork.integrators.memory import (
     allocate,
     new_run,
     whole_blocks,
-    write_integer,
 )
+from linkwork.native.kernels import put_integer
 
 __all__ = [
     "ASKED",
@@ -163,15 +163,15 @@ def integrate(
         raise UsageError("report times do not increase", "bad-report-times")
     method = settings.method.prepare(whole_blocks(ny))
     at, m = new_run(whole_blocks(ny), method.n_dense, watch.outputs if watch else 0)
-    write_integer(at.derivative, derivative.address)
-    write_integer(at.project, project.address if project else 0)
-    write_integer(at.watch, watch.address if watch else 0)
-    write_integer(at.step, method.step)
-    write_integer(at.dense, method.dense)
-    write_integer(at.ny, ny)
-    write_integer(at.n_norm, n_norm)
-    write_integer(at.n_times, len(times))
-    write_integer(at.n_stops, len(stops))
+    put_integer(at.derivative, 0, derivative.address)
+    put_integer(at.project, 0, project.address if project else 0)
+    put_integer(at.watch, 0, watch.address if watch else 0)
+    put_integer(at.step, 0, method.step)
+    put_integer(at.dense, 0, method.dense)
+    put_integer(at.ny, 0, ny)
+    put_integer(at.n_norm, 0, n_norm)
+    put_integer(at.n_times, 0, len(times))
+    put_integer(at.n_stops, 0, len(stops))
     at.x[0] = times[0] + LAST_DIGITS * np.spacing(times[0]) if times[0] in stops else times[0]
     at.x[1 : 1 + ny] = y_0
     at.atol[:] = math.inf

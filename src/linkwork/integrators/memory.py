@@ -150,11 +150,6 @@ class Preparable(Protocol):
     def prepare(self, n: int) -> Method: ...
 
 
-def write_integer(place: Pointer, number: int) -> None:
-    """What `integer` reads."""
-    place.view(np.int64)[0] = number
-
-
 def whole_blocks(ny: int) -> int:
     """The length of vectors of ny components."""
     return (ny + BLOCK - 1) // BLOCK * BLOCK

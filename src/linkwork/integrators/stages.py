@@ -16,9 +16,9 @@ import numpy as np
 from linkwork.dense.vectors import copy, dot
 from linkwork.integrators.advance import differentiate, is_finite
 from linkwork.integrators.explicit import Row, Tableau
-from linkwork.integrators.memory import BLOCK, NOT_FINITE, Method, Run, open_run, write_integer
+from linkwork.integrators.memory import BLOCK, NOT_FINITE, Method, Run, open_run
 from linkwork.native import cache, machine
-from linkwork.native.kernels import Pointer, call, integer, kernel, offset, size_of, split, take
+from linkwork.native.kernels import Pointer, call, integer, kernel, offset, put_integer, size_of, split, take
 
 OPT = 1  # of the code generator, which has nothing to find out about straight code
 INF = math.inf
@@ -134,14 +134,14 @@ def prepare(method: Tableau, n: int) -> Method:
     """The method with memory for vectors of n components."""
     count, n_dense = len(method.rows), len(method.W)
     own = np.zeros(size_of(places, n, n_dense, count))
-    write_integer(own, count)
+    put_integer(own, 0, count)
     its = places(own, n, n_dense, count)
     its.c[:] = method.c
     with _loading:  # two threads must not both load them: the addresses of one would not last
         its.combine.view(np.int64)[:] = list(combinations(method).addresses.values())
-    write_integer(its.h_n[1:], n)
-    write_integer(its.s, method.stages)
-    write_integer(its.error_uses_new, len(method.E) > method.stages)
+    put_integer(its.h_n[1:], 0, n)
+    put_integer(its.s, 0, method.stages)
+    put_integer(its.error_uses_new, 0, len(method.E) > method.stages)
     control = method.error_order, method.beta, method.shrink, method.growth
     return Method(step.address, dense.address, n_dense, own, *control)
 
