@@ -66,6 +66,12 @@ def run(command: list[str], folder: Path, shell: dict[str, str], shown: str) -> 
     assert done.returncode == 0, f"{shown}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
 
 
+def test_every_page_can_be_reached_from_the_index() -> None:
+    listed = (DOCS / "index.md").read_text(encoding="utf-8").splitlines()
+    pages = {str(page.relative_to(DOCS).with_suffix("")) for page in PAGES[1:]} - {"index"}
+    assert not pages - set(listed)
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if any(blocks(page))], ids=name_of)
 def test_pages_can_be_worked_through(page: Path, tmp_path: Path, shell: dict[str, str]) -> None:
     left_out = 0
