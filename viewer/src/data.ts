@@ -182,9 +182,10 @@ export function place(poses: Float32Array, body: number, s: ArrayLike<number>, o
   return out;
 }
 
-export function shown(value: number | undefined): string {
+/** The digits of a value; what is not above `rounding` is 0. */
+export function shown(value: number | undefined, rounding = 0): string {
   if (value === undefined || !Number.isFinite(value)) return "–";
-  if (value === 0) return "0";
+  if (Math.abs(value) <= rounding) return "0";
   const size = Math.abs(value);
   return size >= 1e5 || size < 1e-3 ? value.toExponential(3) : value.toPrecision(6);
 }

@@ -7,6 +7,7 @@ import { button, element } from "./dom";
 import { adapted, cssColor } from "./theme";
 
 const MOST = 8; // curves in a panel that nobody chose one by one
+const ROUNDING = 1e-14; // of the largest value of a panel
 const HEIGHT = 148;
 const DASHES: (number[] | undefined)[] = [undefined, [7, 4], [2, 3], [8, 3, 2, 3]]; // by result
 
@@ -29,6 +30,8 @@ const NOUNS: Record<string, string> = {
   N: "force",
   "N m": "torque",
   J: "energy",
+  "1": "number",
+  "1/s": "rate",
 };
 
 interface Curve {
@@ -44,6 +47,7 @@ interface Panel {
   curves: Curve[];
   now: HTMLElement;
   texts: HTMLElement[];
+  rounding: number; // up to which a value is shown as 0
   element: HTMLElement;
 }
 
@@ -265,7 +269,7 @@ export class Plots {
     plot.over.addEventListener("pointermove", (event) => {
       if (event.buttons) seek(event);
     });
-    this.panels.push({ plot, curves, now, texts, element: box });
+    this.panels.push({ plot, curves, now, texts, rounding: log ? 0 : ROUNDING * largest(curves), element: box });
   }
 
   private resize(): void {
@@ -281,11 +285,11 @@ export class Plots {
     const clock = performance.now();
     const tell = atOnce || clock - this.told > 100;
     if (tell) this.told = clock;
-    for (const { plot, curves, now, texts } of this.panels) {
+    for (const { plot, curves, now, texts, rounding } of this.panels) {
       now.style.transform = `translateX(${plot.valToPos(time, "x").toFixed(1)}px)`;
       if (!tell) continue;
       curves.forEach(({ values, result }, k) => {
-        texts[k].textContent = shown(between(values, result, time));
+        texts[k].textContent = shown(between(values, result, time), rounding);
       });
     }
   }
@@ -293,6 +297,12 @@ export class Plots {
   theme(): void {
     this.build();
   }
+}
+
+function largest(curves: Curve[]): number {
+  let size = 0;
+  for (const { values } of curves) for (let k = 0; k < values.length; k++) size = Math.max(size, Math.abs(values[k] ?? 0) || 0);
+  return size;
 }
 
 function between(values: ArrayLike<number | null>, result: Result, time: number): number | undefined {
