@@ -157,7 +157,7 @@ def test_four_bar_redundant_moves_as_four_bar() -> None:
 
 ROW = {
     *("formulation", "status", "integration_s", "formulation_s", "evaluations", "steps"),
-    *("position_error", "velocity_error", "energy_drift", "distance"),
+    *("position_error", "velocity_error", "energy_drift", "distance", "coordinates"),
 }
 
 
@@ -213,7 +213,7 @@ def test_a_failing_formulation_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None
     assert "failed" in as_text(result)
     assert "ggl: the step size collapsed at t = 0.3" in as_text(result)
     assert "collapsed" in html(result)
-    assert as_csv(result).splitlines()[1].endswith(",,,,,,,,")
+    assert as_csv(result).splitlines()[1].endswith(",,,,,,,,,body")
 
 
 def test_what_does_not_go_together_is_a_reason() -> None:
@@ -228,7 +228,7 @@ def test_what_does_not_go_together_is_a_reason() -> None:
     [
         ({"formulations": ["qrr"]}, "unknown-formulation"),
         ({"formulations": []}, "no-formulation"),
-        ({"coordinates": "polar"}, "unknown-coordinates"),
+        ({"coordinates": ["polar"]}, "unknown-coordinates"),
         ({"integrator": "euler"}, "unknown-integrator"),
         ({"stabilization": "glue"}, "unknown-stabilization"),
         ({"t_end": -1.0}, "bad-t-end"),

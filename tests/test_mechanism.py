@@ -17,6 +17,7 @@ import linkwork.mechanism
 from linkwork import load, loads, prepare
 from linkwork.comparison.compare import compare
 from linkwork.equations.body import body_equations
+from linkwork.equations.coordinates import COORDINATES
 from linkwork.equations.parameters import Structure
 from linkwork.errors import ModelError, UsageError
 from linkwork.mechanism import Mechanism
@@ -55,7 +56,7 @@ def nothing_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.fail("made again")
 
     monkeypatch.setattr(machine, "assemble", fail)
-    monkeypatch.setattr(linkwork.mechanism, "body_equations", fail)
+    monkeypatch.setitem(COORDINATES, "body", fail)
 
 
 @pytest.mark.parametrize(
@@ -288,3 +289,14 @@ simulation: {t_end: 1}
 """
     named, plain = (simulate(loads(text.replace("LAW", law))) for law in ("k*rate", "6*rate"))
     np.testing.assert_allclose(named["b.x"], plain["b.x"], atol=1e-9)
+
+
+@pytest.mark.parametrize(("entry", "path"), [("coordinates: bodies", "coordinates"), ("cut: [Q]", "cut")])
+def test_coordinates_and_cuts_that_are_none_are_refused_where_they_stand(entry: str, path: str) -> None:
+    """A model file with an unknown name gets an error at its key, a call with one an error of use."""
+    text = CRANK.replace("OX", "0.1").replace("MASS", "2.0").replace("AXIS", "[3, 0.1]")
+    with pytest.raises(ModelError) as refused:
+        prepare(loads(text.replace("t_end: 0.4", f"{entry}, t_end: 0.4")))
+    assert refused.value.path == f"simulation.{path}"
+    with pytest.raises(UsageError):
+        prepare(crank(), "bodies")

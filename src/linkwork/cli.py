@@ -44,12 +44,14 @@ class WithChoices(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         from inspect import signature
 
+        from linkwork.equations.coordinates import COORDINATES
         from linkwork.formulations import NAMES
         from linkwork.integrators.explicit import INTEGRATORS
         from linkwork.lecture.explain import METHODS
         from linkwork.motion.simulate import STABILIZATIONS, simulate
 
         choices = {
+            "coordinates": COORDINATES,
             "formulation": METHODS if ctx.info_name == "explain" else NAMES,
             "formulations": NAMES,
             "stabilization": STABILIZATIONS,
@@ -76,6 +78,8 @@ ModelArgument = Annotated[str, Argument(metavar="MODEL", help="A model file or t
 Set = Annotated[Texts, Option("--set", metavar="NAME=VALUE", help="Another value of a parameter; repeatable.")]
 Weights = Annotated[str, Option(help="How corrections of the start values are weighted: mass, unit")]
 Assemble = Annotated[bool, Option("--assemble", help="Close the joints however far they are open at the start.")]
+Coordinates = Annotated[str | None, Option(help="In which coordinates; those of the model unless given")]
+Cut = Annotated[Texts, Option(metavar="JOINT", help="A joint that closes a loop in joint coordinates; repeatable.")]
 Mode = Annotated[int | None, Option(metavar="K", help="Start in assembly mode K, as `assemble --all` counts them.")]
 Keep = Annotated[
     Texts, Option(metavar="NAME", help="A coordinate, such as crank.phi, that keeps its start value; repeatable.")
@@ -123,7 +127,7 @@ def list_mechanisms(json: Json = False) -> None:
     print(as_json({"mechanisms": found}) if json else aligned(mechanism_lines(found)))
 
 
-@app.command()
+@app.command(cls=WithChoices)
 def check(
     model: ModelArgument,
     set_: Set = None,
@@ -131,6 +135,8 @@ def check(
     assemble: Assemble = False,
     mode: Mode = None,
     keep: Keep = None,
+    coordinates: Coordinates = None,
+    cut: Cut = None,
     json: Json = False,
 ) -> None:
     """Check a model: counts, freedoms, redundant rows, reactions, start values."""
@@ -138,16 +144,19 @@ def check(
     from linkwork.view.report import aligned, as_json, check_lines, progress
 
     with located(model), progress(Path(model).name):
-        report = check(started(model, set_, mode, keep), weights=_weights(weights), assemble=assemble, keep=keep or ())
+        how = {"weights": _weights(weights), "assemble": assemble, "keep": keep or ()}
+        report = check(started(model, set_, mode, keep), **how, coordinates=coordinates, cut=cut)
     print(as_json(report.as_dict()) if json else aligned(check_lines(report)))
 
 
-@app.command()
+@app.command(cls=WithChoices)
 def assemble(
     model: ModelArgument,
     set_: Set = None,
     keep: Keep = None,
     weights: Weights = "mass",
+    coordinates: Coordinates = None,
+    cut: Cut = None,
     all_modes: Annotated[bool, Option("--all", help="Find every position in which the joints close.")] = False,
     sliced: Annotated[
         bool,
@@ -193,7 +202,7 @@ def assemble(
                 raise UsageError(message, "output-is-model")
         files = writable(output or (), SUFFIXES)
         with located(model):
-            assembly = assemble(mechanism, keep or (), _weights(weights))
+            assembly = assemble(mechanism, keep or (), _weights(weights), coordinates, cut)
         for file in files:
             save(with_start(document, mechanism.with_start(assembly.q, assembly.v), changes).data, file)
         data, lines = assembly.as_dict(), assembly_lines(assembly)
@@ -203,7 +212,7 @@ def assemble(
         print(aligned([*lines, *(("written", str(file)) for file in files)]))
 
 
-@app.command()
+@app.command(cls=WithChoices)
 def kinematics(
     model: ModelArgument,
     set_: Set = None,
@@ -212,6 +221,8 @@ def kinematics(
     assemble: Assemble = False,
     mode: Mode = None,
     keep: Keep = None,
+    coordinates: Coordinates = None,
+    cut: Cut = None,
     coupler: Annotated[Texts, Option(metavar="BODY.POINT", help="Show the path of a point; repeatable.")] = None,
     table: Annotated[
         tuple[str, str] | None, Option(metavar="INPUT OUTPUT", help="Show a coordinate over another one.")
@@ -236,7 +247,7 @@ def kinematics(
     files = motion_files(output)
     mechanism = started(model, set_, mode, keep)
     with located(model):
-        analysis = partial(kinematics, t_end=t_end, step=step, assemble=assemble)
+        analysis = partial(kinematics, coordinates=coordinates, cut=cut, t_end=t_end, step=step, assemble=assemble)
         motion = followed(mechanism, analysis, files, coupler[0] if coupler else None)
     found = readings(motion, coupler or (), table, dead_centres or (), transmission)
     show(motion, files, json, {"readings": found} if found else {}, reading_lines(found))
@@ -246,6 +257,8 @@ def kinematics(
 def run(
     model: ModelArgument,
     set_: Set = None,
+    coordinates: Coordinates = None,
+    cut: Cut = None,
     t_end: TEnd = None,
     step: Step = None,
     rtol: Rtol = None,
@@ -271,6 +284,7 @@ def run(
     from linkwork.motion.simulate import simulate
 
     settings = _given(t_end=t_end, step=step, rtol=rtol, atol=atol, max_steps=max_steps, max_step=max_step)
+    settings |= _given(coordinates=coordinates, cut=cut)
     methods = _given(
         formulation=formulation, stabilization=stabilization, integrator=integrator, alpha=alpha, beta=beta
     )
@@ -317,7 +331,7 @@ def compare(
     model: ModelArgument,
     formulations: Annotated[str, Option(metavar="all|NAME,...", help="Which to compare")] = "all",
     set_: Set = None,
-    coordinates: Annotated[str, Option(help="Coordinates of the bodies: body")] = "body",
+    coordinates: Annotated[str | None, Option(metavar="NAME,...", help="In which to run it")] = None,
     integrator: Integrator = None,
     stabilization: Stabilization = None,
     t_end: TEnd = None,
@@ -342,7 +356,11 @@ def compare(
     mechanism = load(model, overrides(set_))
     with located(model), progress(mechanism.name) as moved:
         comparison = compare(
-            mechanism, formulations=_names(formulations), coordinates=coordinates, **given, progress=moved
+            mechanism,
+            formulations=_names(formulations),
+            coordinates=None if coordinates is None else _names(coordinates),
+            **given,
+            progress=moved,
         )
     written = [part for file in files for part in write(comparison, file)]
     if json or csv:
@@ -358,6 +376,8 @@ def explain(
     model: ModelArgument,
     set_: Set = None,
     formulation: Annotated[str, Option(help="Which to work out")] = "augmented",
+    coordinates: Coordinates = None,
+    cut: Cut = None,
     at: Annotated[float, Option(metavar="T", help="Time at which the mechanism is looked at, s")] = 0.0,
     output: Annotated[Files, _output("Write .md, .html, .tex or .txt instead; repeatable.")] = None,
     json: Json = False,
@@ -371,7 +391,7 @@ def explain(
     files = writable(output or (), tuple(FORMATS))
     mechanism = load(model, overrides(set_))
     with located(model), progress(mechanism.name) as moved:
-        sheet = explain(mechanism, formulation, at, moved)
+        sheet = explain(mechanism, formulation, at, moved, coordinates, cut)
     for file in files:
         save(sheet, file)
     if json:

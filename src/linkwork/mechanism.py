@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock, RLock
@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from linkwork.equations.body import body_equations
+from linkwork.equations.coordinates import COORDINATES
 from linkwork.equations.equations import Equations
 from linkwork.equations.parameters import Structure
 from linkwork.equations.place import Place
-from linkwork.errors import UsageError, check_choice
+from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
 from linkwork.expressions.graph import Expr
-from linkwork.model import Model
+from linkwork.model import Model, Simulation
 from linkwork.soundness import sound, unusual
 from linkwork.system import Form, System, compile_system
 
@@ -122,29 +122,55 @@ class Mechanism:
         return f"<Mechanism '{self.model.name}': {len(e.q)} coordinates, {len(e.Psi)} constraints>"
 
 
-def prepare(model: Model | Mechanism) -> Mechanism:
+def prepare(model: Model | Mechanism, coordinates: str | None = None, cut: Sequence[str] | None = None) -> Mechanism:
     """The model checked, with equations that all models of its structure share; ModelError with all its faults.
 
-    Nothing is compiled before an analysis needs it. A Mechanism is returned as it is.
+    `coordinates` and `cut` are those of the model unless given. Nothing is compiled before an analysis needs it. A
+    Mechanism is returned as it is if its coordinates are these.
     """
-    if isinstance(model, Mechanism):
-        return model
-    if not isinstance(model, Model):  # most often the name of a file
+    if not isinstance(model, Mechanism | Model):  # most often the name of a file
         raise UsageError(f"{model!r} is no Model; read it first: load({str(model)!r})", "not-a-model")
-    model = sound(model)
+    stated = model.model if isinstance(model, Mechanism) else model
+    if coordinates is not None:
+        check_choice("coordinates", coordinates, COORDINATES)
+    settings = replace(
+        stated.simulation,
+        coordinates=stated.simulation.coordinates if coordinates is None else coordinates,
+        cut=stated.simulation.cut if cut is None else tuple(cut),
+    )
+    if isinstance(model, Mechanism) and settings == stated.simulation:
+        return model
+    _check_simulation(stated, settings)
+    model = sound(replace(stated, simulation=settings))
     structure = Structure(model)
+    key = (settings.coordinates, settings.cut, *structure.key)
     with _lookup:
-        shared = _shared.get(structure.key)
+        shared = _shared.get(key)
         if shared is not None:
-            _shared.move_to_end(structure.key)
+            _shared.move_to_end(key)
     if shared is None:
-        made = Shared(body_equations(model))
+        made = Shared(COORDINATES[settings.coordinates](model))
         with _lookup:  # another thread may have been quicker
-            shared = _shared.setdefault(structure.key, made)
+            shared = _shared.setdefault(key, made)
             while len(_shared) > MOST_KEPT:
                 _shared.popitem(last=False)
     values = dict(zip(shared.symbols, structure.values, strict=True))
     return Mechanism(model, shared.equations.with_values(values), shared)
+
+
+def _check_simulation(model: Model, settings: Simulation) -> None:
+    """ModelError where coordinates or joints to be cut are none."""
+    joints = [joint.name for joint in model.joints]
+    for key, known, names in (("coordinates", COORDINATES, (settings.coordinates,)), ("cut", joints, settings.cut)):
+        for name in names:
+            if name not in known:
+                raise ModelError(
+                    f"no {'joint' if key == 'cut' else 'coordinates'} '{name}'",
+                    f"unknown-{'joint' if key == 'cut' else 'coordinates'}",
+                    path=f"simulation.{key}",
+                    value=name,
+                    suggestion=did_you_mean(name, known) or f"choose from {', '.join(known)}",
+                )
 
 
 def _with_values(mechanism: Mechanism, model: Model) -> Mechanism:

@@ -23,6 +23,8 @@ class Simulation:
     step: float = 0.01
     rtol: float = 1e-9
     atol: float = 1e-9
+    coordinates: str = "body"
+    cut: tuple[str, ...] = ()  # joints that close loops in joint coordinates
 
     def changed(
         self,
@@ -34,11 +36,12 @@ class Simulation:
         """The same with the values that are given; atol is then not looser than an rtol that is given alone."""
         if atol is None:
             atol = self.atol if rtol is None else min(self.atol, rtol)
-        return Simulation(
-            self.t_end if t_end is None else t_end,
-            self.step if step is None else step,
-            self.rtol if rtol is None else rtol,
-            atol,
+        return replace(
+            self,
+            t_end=self.t_end if t_end is None else t_end,
+            step=self.step if step is None else step,
+            rtol=self.rtol if rtol is None else rtol,
+            atol=atol,
         )
 
 

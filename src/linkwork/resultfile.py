@@ -42,6 +42,7 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 # Kind of columns -> the dimension of its labels in files.
 DIMENSIONS = {
     **{"q": "coordinate", "v": "velocity", "a": "velocity", "lam": "row", "energy": "form"},
+    **{"theta": "joint_coordinate", "theta_d": "joint_velocity", "theta_dd": "joint_velocity"},
     **{"points": "point", "reactions": "reaction", "driving": "driver"},
 }
 

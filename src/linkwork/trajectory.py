@@ -13,8 +13,11 @@ Every quantity has one name, the same in Python (`motion["crank.phi"]`), in plot
     energy:kinetic  :potential  :dissipated  :supplied  :drift
     error:position  error:velocity                          largest |Psi| and |Psi_dot|
 
-A coordinate that is not one of a body, such as that of a joint, has the velocity NAME.dot and the acceleration
-NAME.ddot. Names in model files hold no colon, so a joint and a body of the same name do not meet.
+A run in joint coordinates has all of these, and its own state besides, in tables of the same names:
+
+    theta:O  theta_d:O  theta_dd:O  ...                     coordinates of joint O, their rates and accelerations
+
+Names in model files hold no colon, so a joint and a body of the same name do not meet.
 """
 
 from __future__ import annotations

@@ -47,9 +47,15 @@ class Assembly:
 
 
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
-def assemble(model: Model | Mechanism, keep: Sequence[str] = (), weights: Weights = "mass") -> Assembly:
+def assemble(
+    model: Model | Mechanism,
+    keep: Sequence[str] = (),
+    weights: Weights = "mass",
+    coordinates: str | None = None,
+    cut: Sequence[str] | None = None,
+) -> Assembly:
     """The nearest closed position and the nearest velocity along it; coordinates named in `keep` do not change."""
-    mechanism = prepare(model)
+    mechanism = prepare(model, coordinates, cut)
     equations, given = mechanism.equations, mechanism.place()
     check_defined(given)
     names = equations.q_names

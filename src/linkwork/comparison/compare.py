@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from html import escape
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from linkwork.model import Model
 from linkwork.motion.simulate import STABILIZATIONS, Stabilization, simulate
 from linkwork.trajectory import Trajectory
 
-COORDINATES = ("body",)
 TIGHT = 1e-12  # tolerances of the reference solution
 REFERENCES = ("augmented", "qr")  # the second where bodies without mass rule out the first
 REPETITIONS = 3  # of runs shorter than SHORT; the quickest counts
@@ -51,10 +51,15 @@ class Row:
     velocity_error: float | None = None
     energy_drift: float | None = None
     distance: float | None = None
+    coordinates: str = "body"
 
     @property
     def ok(self) -> bool:
         return self.status == "ok"
+
+    @property
+    def label(self) -> str:
+        return self.formulation if self.coordinates == "body" else f"{self.formulation}, {self.coordinates}"
 
 
 COLUMNS = tuple(field.name for field in fields(Row))
@@ -62,7 +67,7 @@ COLUMNS = tuple(field.name for field in fields(Row))
 
 @dataclass(frozen=True)
 class Comparison:
-    """A row for every formulation, and the solution they are measured against.
+    """A row for every formulation in all coordinates, and the solution they are measured against.
 
     `reference` holds its settings, counts and status, `error` (its distance from the solution with ten times larger
     tolerances) and `runs`, the settings of the rows.
@@ -88,7 +93,7 @@ def compare(
     model: Model | Mechanism,
     *,
     formulations: Sequence[str] | None = None,
-    coordinates: str = "body",
+    coordinates: Sequence[str] | None = None,
     integrator: str = "dop853",
     stabilization: Stabilization = "projection",
     t_end: float | None = None,
@@ -97,35 +102,39 @@ def compare(
     max_step: float | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Run a mechanism by every formulation (or those named) and measure cost and accuracy of each.
+    """Run a mechanism by every formulation (or those named), in all `coordinates`, and measure cost and accuracy.
 
     Arguments that are None are taken from the model. A formulation that fails is a row with its reason; what concerns
     the model or the settings of all is an error. `progress` is called with the finished fraction and what is running.
     """
     names = tuple(dict.fromkeys(NAMES if formulations is None else formulations))
-    check_choice("coordinates", coordinates, COORDINATES)
     check_choice("integrator", integrator, INTEGRATORS)
     check_choice("stabilization", stabilization, STABILIZATIONS)
     for name in names:
         check_choice("formulation", name, NAMES)
     if not names:
         raise UsageError("no formulation to compare", "no-formulation")
-    settings = prepare(model).model.simulation.changed(t_end, None, rtol, atol)
+    stated = prepare(model).model
+    settings = stated.simulation.changed(t_end, None, rtol, atol)
     Settings(INTEGRATORS[integrator], settings.rtol, settings.atol)  # refuses tolerances that no run could use
-    mechanism = prepare(replace(prepare(model).model, simulation=settings))
+    stated = replace(stated, simulation=settings)
+    chosen = tuple(dict.fromkeys((settings.coordinates,) if coordinates is None else coordinates))
+    mechanisms = [prepare(stated, name) for name in chosen]
+    if not mechanisms:
+        raise UsageError("no coordinates to compare", "no-coordinates")
 
-    runs = len(names) + 2
+    runs = len(names) * len(mechanisms) + 2
     try:
-        truth, reference = _reference(mechanism, lambda k: _share(progress, k, runs, "reference"))
+        truth, reference = _reference(mechanisms[0], lambda k: _share(progress, k, runs, "reference"))
         rows = tuple(
             _row(mechanism, name, integrator, stabilization, max_step, truth, _share(progress, k, runs, name))
-            for k, name in enumerate(names, start=2)
+            for k, (mechanism, name) in enumerate(product(mechanisms, names), start=2)
         )
     except Interrupted as stop:  # a part of one motion, which comes with it, is no result here
         raise Interrupted(f"the comparison was {stop.message}") from None
-    how = {"coordinates": coordinates, "integrator": integrator, "stabilization": stabilization}
+    how = {"coordinates": ", ".join(chosen), "integrator": integrator, "stabilization": stabilization}
     reference["runs"] = how | {"rtol": settings.rtol, "atol": settings.atol, "repetitions": REPETITIONS}
-    return Comparison(mechanism.model.name, rows, reference)
+    return Comparison(stated.name, rows, reference)
 
 
 def _reference(mechanism: Mechanism, moved: Callable[[int], Moved]) -> tuple[Trajectory | None, dict[str, Any]]:
@@ -169,7 +178,7 @@ def _row(
             again = run().info
             times.append((again.integration_s, again.evaluation_s))
     except (ModelError, NumericalStop, UsageError) as error:
-        return Row(name, str(error))
+        return Row(name, str(error), coordinates=mechanism.equations.kind)
     integration_s, evaluation_s = (min(column) for column in zip(*times, strict=True))
     info = motion.info
     return Row(
@@ -183,11 +192,12 @@ def _row(
         velocity_error=info.constraint_error_velocity,
         energy_drift=float(np.max(np.abs(motion.drift()))),
         distance=None if truth is None else _distance(motion, truth),
+        coordinates=info.coordinates,
     )
 
 
 def _distance(motion: Trajectory, truth: Trajectory) -> float:
-    """The largest difference of a coordinate over the report times."""
+    """The largest difference of a coordinate of a body over the report times."""
     return float(np.max(np.abs(motion.q - truth.q), initial=0.0))
 
 

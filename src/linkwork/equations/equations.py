@@ -85,6 +85,9 @@ class Equations:
     then: tuple[Expr, ...]
     difference: tuple[Expr, ...]
     baumgarte: bool = False
+    kind: str = "body"  # which of COORDINATES these are
+    state: tuple[str, str, str] = ("q", "v", "a")  # what results call q, v and a of these equations
+    body: Equations | None = None  # in body coordinates, if these are in others: their q, v and a are outputs
 
     @cached_property
     def q_names(self) -> tuple[str, ...]:
@@ -99,15 +102,22 @@ class Equations:
         """Labels, names and units of q, v, a, lam and the outputs, as results have them."""
         names, units = self.v_names, tuple(c.unit for c in self.velocities)
         rows = tuple(str(row) for row in self.rows)
-        columns = {
-            "q": Columns(self.q_names, self.q_names, tuple(c.unit for c in self.coordinates)),
-            "v": Columns(names, tuple(c.speed for c in self.velocities), tuple(f"{unit}/s" for unit in units)),
-            "a": Columns(names, tuple(c.acceleration for c in self.velocities), tuple(f"{u}/s^2" for u in units)),
-            "lam": Columns(rows, tuple(f"lam:{row}" for row in rows), tuple(FORCE_UNITS[r.kind] for r in self.rows)),
-        }
+        state = (
+            Columns(self.q_names, self.q_names, tuple(c.unit for c in self.coordinates)),
+            Columns(names, tuple(c.speed for c in self.velocities), tuple(f"{unit}/s" for unit in units)),
+            Columns(names, tuple(c.acceleration for c in self.velocities), tuple(f"{u}/s^2" for u in units)),
+        )
+        columns = dict(zip(self.state, state, strict=True))
+        columns["lam"] = Columns(
+            rows, tuple(f"lam:{row}" for row in rows), tuple(FORCE_UNITS[r.kind] for r in self.rows)
+        )
         for kind, outputs in self.outputs.items():
             named = tuple(PREFIXES.get(kind, "") + name for name in outputs)
             columns[kind] = Columns(tuple(outputs), named, tuple(output.unit for output in outputs.values()))
+        if self.body is not None:
+            for kind, own in zip(self.state, state, strict=True):
+                columns[kind] = own._replace(names=tuple(f"{kind}:{label}" for label in own.labels))
+            columns |= {kind: self.body.columns[kind] for kind in self.body.state}
         return columns
 
     @cached_property

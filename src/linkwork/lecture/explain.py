@@ -5,7 +5,7 @@ What is short enough is written in symbols (see symbolic.py), everything in numb
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -26,12 +26,14 @@ def explain(
     formulation: str = "augmented",
     at: float = 0.0,
     progress: Callable[[float, float], None] | None = None,
+    coordinates: str | None = None,
+    cut: Sequence[str] | None = None,
 ) -> Worked:
     """The steps of a formulation at time `at` of the motion, which is simulated up to there."""
     check_choice("formulation", formulation, METHODS)
     if not 0.0 <= at < np.inf:
         raise UsageError(f"the time must be zero or positive, not {at:g}", "bad-time")
-    return Exercise(reach(model, at, progress), formulation, METHODS[formulation]).work_out()
+    return Exercise(reach(prepare(model, coordinates, cut), at, progress), formulation, METHODS[formulation]).work_out()
 
 
 def reach(model: Model | Mechanism, at: float, progress: Callable[[float, float], None] | None = None) -> Instant:
@@ -40,5 +42,5 @@ def reach(model: Model | Mechanism, at: float, progress: Callable[[float, float]
     t_end = at or mechanism.model.simulation.step
     motion = simulate(mechanism, t_end=t_end, step=t_end, progress=progress)
     now = -1 if at else 0
-    numbers = Numbers(mechanism.equations, motion.q[now], motion.v[now], at)
-    return Instant(mechanism.model.name, numbers, motion.a[now], motion.lam[now])
+    q, v, a = (motion.tables[kind].values[now] for kind in mechanism.equations.state)
+    return Instant(mechanism.model.name, Numbers(mechanism.equations, q, v, at), a, motion.lam[now])

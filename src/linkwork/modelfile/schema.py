@@ -183,6 +183,8 @@ def _forms(count: int) -> dict[str, Any]:
         "joint": str,
         "axis": Annotated[Any, check, WithJsonSchema({"anyOf": [vector_schema, {"type": "string"}]})],
         "flag": bool,
+        "name": str,
+        "names": list[str],
         "inertia": Annotated[Any, PlainValidator(_inertia), WithJsonSchema({"type": "array"})],
         "matrix": Annotated[Any, PlainValidator(_matrix), WithJsonSchema({"type": "array"})],
         "orientation": Annotated[Any, PlainValidator(_orientation), WithJsonSchema({"type": ["array", "object"]})],
@@ -236,6 +238,10 @@ def keys(cls: type) -> Iterator[tuple[str, str, Field[Any]]]:
                 yield field.name, "axis", field
             case "joint" | "orientation":
                 yield field.name, field.name, field
+            case "coordinates":
+                yield field.name, "name", field
+            case "cut":
+                yield field.name, "names", field
             case _:
                 yield field.name, "number", field
 

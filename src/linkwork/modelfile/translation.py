@@ -356,8 +356,10 @@ class Translation:
                 given[field.name], given[field.name.replace("body", "s")] = self.point(value, at)
             elif role in ("body", "joint", "axis") and isinstance(value, str):
                 given[field.name] = self.named(role, key, value, given, at)
-            elif role == "flag":
+            elif role in ("flag", "name"):
                 given[field.name] = value
+            elif role == "names":
+                given[field.name] = tuple(value)
             elif role == "inertia":
                 given[field.name] = self.inertia(value, at)
             elif role == "orientation":
@@ -454,14 +456,14 @@ class Translation:
     def simulation(self) -> Simulation:
         """Times and tolerances, which are positive."""
         given: Simulation = self.element(Simulation, self.entry.simulation, ("simulation",))
-        self.fold(vars(given).values())
-        values = {name: self.value(x) for name, x in vars(given).items()}
         codes = {"t_end": "bad-t-end", "step": "bad-report-step", "rtol": "bad-tolerance", "atol": "bad-tolerance"}
+        self.fold(getattr(given, name) for name in codes)
+        values: dict[str, Any] = {name: self.value(getattr(given, name)) for name in codes}
         for name, code in codes.items():
             if not 0.0 < values[name] < (1.0 if name == "rtol" else math.inf):
                 rule = "it is above 0 and below 1" if name == "rtol" else "it is above zero"
                 self.fail(("simulation", name), f"{name} = {values[name]:g}", code, value=values[name], rule=rule)
-        return Simulation(**values)
+        return replace(given, **values)
 
     def model(self, notes: tuple[str, ...]) -> Model:
         entry = self.entry

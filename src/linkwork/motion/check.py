@@ -56,10 +56,15 @@ class Report:
 
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def check(
-    model: Model | Mechanism, weights: Weights = "mass", assemble: bool = False, keep: Sequence[str] = ()
+    model: Model | Mechanism,
+    weights: Weights = "mass",
+    assemble: bool = False,
+    keep: Sequence[str] = (),
+    coordinates: str | None = None,
+    cut: Sequence[str] | None = None,
 ) -> Report:
     """Counts, degrees of freedom, redundant rows, start gaps and what it takes to close them."""
-    mechanism = prepare(model)
+    mechanism = prepare(model, coordinates, cut)
     equations = mechanism.equations
     start = find_start(mechanism.place(), weights, any_distance=assemble, keep=keep)
     rank = start.place.rank

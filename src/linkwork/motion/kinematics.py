@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
 
@@ -34,6 +34,8 @@ Array = NDArray[np.float64]
 def kinematics(
     model: Model | Mechanism,
     *,
+    coordinates: str | None = None,
+    cut: Sequence[str] | None = None,
     t_end: float | None = None,
     step: float | None = None,
     assemble: bool = False,
@@ -46,7 +48,7 @@ def kinematics(
     NumericalStop with the code "lock-up" carries the trajectory so far, the time `t`, the `position` and the `joints`.
     """
     began = perf_counter()
-    mechanism = prepare(model)
+    mechanism = prepare(model, coordinates, cut)
     settings = mechanism.model.simulation.changed(t_end, step)
     times = report_times(0.0, settings.t_end, settings.step)
     if settings.t_end != mechanism.model.simulation.t_end:
@@ -74,6 +76,7 @@ def kinematics(
     info = Run(
         model=mechanism.model.name,
         analysis="kinematics",
+        coordinates=mechanism.equations.kind,
         formulation="kinematic",
         stabilization="newton",
         t_end=settings.t_end,

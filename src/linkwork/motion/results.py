@@ -129,7 +129,7 @@ def trajectory(
 ) -> Trajectory:
     """The result of a run; `work_done` are the two columns of work dissipated and supplied."""
     e = system.equations
-    tables = {"q": Table(e.columns["q"], q), "v": Table(e.columns["v"], v), "a": Table(e.columns["a"], a)}
+    tables = {kind: Table(e.columns[kind], x) for kind, x in zip(e.state, (q, v, a), strict=True)}
     first = 2
     for kind in e.outputs:
         columns = e.columns[kind]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,19 +20,22 @@ SUMMED = ("steps", "rejected", "evaluations", "compile_s", "wall_s", "integratio
 
 def check_resumable(first: Trajectory, parameters: dict[str, float], start: Place, t_end: float) -> None:
     """UsageError unless the motion is one of this mechanism, from this start, and ends before t_end."""
-    names = start.equations.q_names
-    if first.q_names != names or dict(first.info.parameters) != parameters:
-        raise UsageError("what is to be resumed is a motion of another model or of other parameters", "resume-other")
-    if not len(first.t) or not np.all(np.abs(first.q[0] - start.q) <= SAME * start.q_scale):
+    e = start.equations
+    table = first.tables.get(e.state[0])
+    if table is None or table.columns.labels != e.q_names or dict(first.info.parameters) != parameters:
+        what = "what is to be resumed is a motion of another model, of other parameters or coordinates"
+        raise UsageError(what, "resume-other")
+    if not len(first.t) or not np.all(np.abs(table.values[0] - start.q) <= SAME * start.q_scale):
         raise UsageError("what is to be resumed is a motion from another start", "resume-other")
     if first.t[-1] >= t_end:
         raise UsageError(f"what is to be resumed has reached t = {first.t[-1]:g} of {t_end:g} already", "resume-done")
 
 
-def last_state(first: Trajectory) -> Array:
-    """(q, v, work dissipated, work supplied) at the end."""
+def last_state(first: Trajectory, state: Sequence[str]) -> Array:
+    """(q, v, work dissipated, work supplied) at the end; `state` is what results call q and v."""
     work = [first.energy[form][-1] for form in ("dissipated", "supplied")]
-    return np.concatenate([first.q[-1], first.v[-1], work])
+    q, v = (first.tables[kind].values[-1] for kind in state[:2])
+    return np.concatenate([q, v, work])
 
 
 def join(first: Trajectory, second: Trajectory, times: Array) -> Trajectory:

@@ -54,6 +54,8 @@ def simulate(
     *,
     q: Mapping[str, float] | None = None,
     v: Mapping[str, float] | None = None,
+    coordinates: str | None = None,
+    cut: Sequence[str] | None = None,
     t_end: float | None = None,
     step: float | None = None,
     rtol: float | None = None,
@@ -82,7 +84,7 @@ def simulate(
     `_longest_step` for what holds without it. `progress` is called with the finished fraction and the time reached.
     """
     began = perf_counter()
-    mechanism = prepare(model)
+    mechanism = prepare(model, coordinates, cut)
     settings = mechanism.model.simulation.changed(t_end, step, rtol, atol)
     if settings.t_end != mechanism.model.simulation.t_end:
         sound(replace(mechanism.model, simulation=settings))  # laws and tables over the new span
@@ -98,10 +100,11 @@ def simulate(
     y, grid = project_start(motion.system, motion.p, motion.start.place), times
     if resume is not None:
         check_resumable(resume, dict(mechanism.model.parameters), motion.start.place, settings.t_end)
-        y, times = last_state(resume), np.append(resume.t[-1], grid[grid > resume.t[-1]])
+        y, times = last_state(resume, mechanism.equations.state), np.append(resume.t[-1], grid[grid > resume.t[-1]])
     ready = perf_counter()
     info = Run(
         model=mechanism.model.name,
+        coordinates=mechanism.equations.kind,
         formulation=formulation,
         stabilization=stabilization,
         integrator=integrator,

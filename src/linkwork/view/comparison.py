@@ -30,7 +30,7 @@ BETWEEN = 0.045  # least distance of two labels, of the height of the axes
 # Heading and text of what the columns of a table show.
 Format = Callable[[Row], str]
 TABLE: tuple[tuple[str, Format], ...] = (
-    ("formulation", lambda row: row.formulation),
+    ("formulation", lambda row: row.label),
     ("time [ms]", lambda row: _shown(row.integration_s, ".3g", 1e3)),
     ("right side [ms]", lambda row: _shown(row.formulation_s, ".3g", 1e3)),
     ("evaluations", lambda row: _shown(row.evaluations)),
@@ -94,7 +94,7 @@ def remarks(comparison: Comparison) -> list[str]:
         )
     else:
         lines.append(f"no reference solution: {r['status']}")
-    return [*lines, *(f"{row.formulation}: {row.status}" for row in comparison.rows if not row.ok)]
+    return [*lines, *(f"{row.label}: {row.status}" for row in comparison.rows if not row.ok)]
 
 
 def as_csv(comparison: Comparison) -> str:
@@ -122,7 +122,7 @@ def figure(comparison: Comparison) -> Figure:
     height = max(4.2, 0.32 * len(rows) + 1.6)
     fig = Figure(figsize=(13.0, height), layout="constrained", facecolor="white")
     left, right = fig.subplots(1, 2, width_ratios=(1.15, 1.0))
-    colors = {row.formulation: COLORS[k % len(COLORS)] for k, row in enumerate(comparison.rows)}
+    colors = {row.label: COLORS[k % len(COLORS)] for k, row in enumerate(comparison.rows)}
     _draw_accuracy(left, rows, colors)
     _draw_cost(right, rows, colors)
     for axes in (left, right):
@@ -187,14 +187,14 @@ def _draw_accuracy(axes: Axes, rows: list[Row], colors: dict[str, str]) -> None:
     axes.set_yscale("log")
     axes.set_xlim(*_decades(x))
     axes.set_ylim(*_decades(y))
-    axes.scatter(x, y, s=42, c=[colors[row.formulation] for row in drawn], zorder=3, edgecolors="white", linewidths=0.8)
+    axes.scatter(x, y, s=42, c=[colors[row.label] for row in drawn], zorder=3, edgecolors="white", linewidths=0.8)
     low, high = np.log10(axes.get_ylim())
     places = spread((np.log10(y) - low) / (high - low), BETWEEN)
     for row, x_k, y_k, place in zip(drawn, x, y, places, strict=True):
         axes.annotate(
-            row.formulation, (x_k, y_k), xytext=(1.02, place), textcoords="axes fraction", va="center", fontsize=9,
+            row.label, (x_k, y_k), xytext=(1.02, place), textcoords="axes fraction", va="center", fontsize=9,
             color=INK, annotation_clip=False, parse_math=False,
-            arrowprops={"arrowstyle": "-", "color": colors[row.formulation], "linewidth": 0.7, "relpos": (0, 0.5)},
+            arrowprops={"arrowstyle": "-", "color": colors[row.label], "linewidth": 0.7, "relpos": (0, 0.5)},
         )  # fmt: skip
 
 
@@ -202,7 +202,7 @@ def _draw_cost(axes: Axes, rows: list[Row], colors: dict[str, str]) -> None:
     """A bar per formulation, quickest on top: the right-hand side dark, the rest of the integration light."""
     axes.set_xlabel("CPU time [ms], dark: in the right side", color=INK)
     axes.grid(color=GRID, linewidth=0.7, axis="x")
-    names = [row.formulation for row in rows]
+    names = [row.label for row in rows]
     whole = np.array([1e3 * (row.integration_s or 0.0) for row in rows])
     inside = np.array([1e3 * (row.formulation_s or 0.0) for row in rows])
     shades = [colors[name] for name in names]

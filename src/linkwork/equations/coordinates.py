@@ -1,0 +1,13 @@
+"""The coordinates in which the equations of a mechanism can be written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from linkwork.equations.body import body_equations
+from linkwork.equations.equations import Equations
+from linkwork.model import Model
+
+# Equations in other coordinates than those of the bodies name their state, say `body=body_equations(model)`, and have
+# q, v and a of the bodies among their outputs, in the order of `body.columns`; all results are then the same.
+COORDINATES: dict[str, Callable[[Model], Equations]] = {"body": body_equations}
