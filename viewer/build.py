@@ -15,10 +15,10 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 BUNDLE = HERE.parent / "src" / "linkwork" / "view" / "viewer.html"
-SOURCES = ("package.json", "package-lock.json", "tsconfig.json", "vite.config.ts", "index.html", "src")
+SOURCES = ("package.json", "tsconfig.json", "vite.config.ts", "index.html", "src")
 
-# Versions stand in package-lock.json; scripts of packages are not run.
-INSTALL = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+# Versions stand in package.json; scripts of packages are not run.
+INSTALL = ["install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund"]
 
 
 def requirements() -> list[str]:
