@@ -15,7 +15,8 @@ from linkwork.mechanism import prepare
 from linkwork.modelfile import load
 from linkwork.motion.initial import find_start
 from linkwork.native.kernels import Pointer, call, kernel, offset
-from linkwork.native.lowering import NativeFunction, Program, compile_programs
+from linkwork.native.lowering import NativeFunction, compile_programs
+from linkwork.sequences.sequence import ComputationSequence
 from linkwork.stabilization.projection import of_system, project_start
 
 Array = NDArray[np.float64]
@@ -87,7 +88,7 @@ def spring_chain(masses: int) -> Case:
 
 
 def compiled(name: str, inputs: list[Expr], outputs: list[Expr]) -> NativeFunction:
-    return compile_programs([Program(name, inputs, outputs)], [])[name]
+    return compile_programs([ComputationSequence(name, inputs, outputs)], [])[name]
 
 
 def slider_crank_of_bodies() -> Case:

@@ -45,7 +45,8 @@ from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr, cos, exp, sin, sqrt, symbol
 from linkwork.model import Model
-from linkwork.native.lowering import Program, compile_programs
+from linkwork.native.lowering import compile_programs
+from linkwork.sequences.sequence import ComputationSequence
 
 GROUND = Ground()
 CIRCLE = np.exp(2j * np.pi * np.arange(32) / 32)
@@ -380,7 +381,7 @@ def motion_table(motion: Motion, times: Any) -> tuple[Array, Array]:
     f = motion.f(TIME)
     rate = directional([f], {TIME: f * 0 + 1.0})
     outputs = [f, *rate, *directional(rate, {TIME: f * 0 + 1.0})]
-    native = compile_programs([Program("motion", (TIME,), outputs)], [])["motion"]
+    native = compile_programs([ComputationSequence("motion", (TIME,), outputs)], [])["motion"]
     p = np.zeros(0)
     return (
         np.array([evaluate(outputs, {TIME: float(t)}) for t in times]).T,
@@ -506,7 +507,7 @@ def test_coincident_points_feel_nothing(name: str, rng: Random) -> None:
     spring: Any = model.forces[0]
     pull = replace(spring, body_j=GROUND, s_i=(0.5, 0.75), s_j=(1.0, 2.0))
     e = body_equations(replace(model, forces=(pull,)))
-    program = Program("Q", (TIME, *e.q, *e.v), [*e.Q, e.potential, e.dissipation, e.applied_power])
+    program = ComputationSequence("Q", (TIME, *e.q, *e.v), [*e.Q, e.potential, e.dissipation, e.applied_power])
     native = compile_programs([program], list(e.parameters))["Q"]
     p = np.array(list(e.parameters.values()))
     for gap in (0.0, 1e-300, 1e-17, 1e-13):

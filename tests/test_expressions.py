@@ -45,8 +45,9 @@ from linkwork.expressions.graph import (
     tan,
     tanh,
 )
+from linkwork.expressions.languages import c, python
 from linkwork.expressions.parser import CALLS, MAX_DEPTH, MAX_LENGTH, RESERVED, ExpressionError, parse
-from linkwork.expressions.printers import c, latex, python, text
+from linkwork.expressions.printers import latex, text
 
 x, y, z = symbol("x"), symbol("y"), symbol("z")
 KNOTS = (-1.0, 0.1, 1.0, 2.5)

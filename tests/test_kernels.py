@@ -28,8 +28,9 @@ from linkwork.expressions import graph
 from linkwork.motion.results import fill_report
 from linkwork.native import cache, kernels, machine
 from linkwork.native.kernels import Pointer, call, integer, kernel, offset, put_integer, size_of, take
-from linkwork.native.lowering import NativeFunction, Program, compile_programs
+from linkwork.native.lowering import NativeFunction, compile_programs
 from linkwork.native.translation import find_kernels, translate
+from linkwork.sequences.sequence import ComputationSequence
 
 HALF = 0.5
 
@@ -407,7 +408,9 @@ def test_machine_code_is_freed_with_its_last_function() -> None:
     x = [graph.symbol("x"), graph.symbol("y")]
 
     def system() -> dict[str, NativeFunction]:
-        return compile_programs([Program("f", x, [graph.sin(x[0]) * x[1]]), Program("g", x, [x[0] - x[1]])], [])
+        return compile_programs(
+            [ComputationSequence("f", x, [graph.sin(x[0]) * x[1]]), ComputationSequence("g", x, [x[0] - x[1]])], []
+        )
 
     kept = system()["f"]
     for _ in range(50):  # until the pools of the allocator are filled
@@ -430,7 +433,7 @@ def test_threads_compile_load_and_call_at_once(folder: Path) -> None:
         y[0] = x[0] * x[0]
 
     def use(k: int) -> tuple[int, float, float]:
-        f = compile_programs([Program("f", [x], [graph.sin(x) * float(k)])], [])["f"]
+        f = compile_programs([ComputationSequence("f", [x], [graph.sin(x) * float(k)])], [])["f"]
         y = np.zeros(1)
         square(np.array([float(k)]), np.zeros(1), y, np.zeros(1))
         return square.address, f(np.array([0.3]), np.zeros(0))[0], y[0]

@@ -43,9 +43,10 @@ ROOMS = (
     "cli",
     "__main__",
 )
-# `mechanism.simulate()`, `motion.save()`, `motion.plot()` and printed results are how users go on; only these imports
-# point downwards.
+# `sequence.compile()`, `mechanism.simulate()`, `motion.save()`, `motion.plot()` and printed results: how users go on;
+# only these imports point downwards.
 DOWNWARDS = {("mechanism", "motion"), ("mechanism", "trajectory"), ("trajectory", "resultfile"), ("trajectory", "view")}
+DOWNWARDS |= {("sequences", "native")}
 DOWNWARDS |= {(room, "view") for room in ("motion", "assembly", "comparison")}
 HEAVY = ("numba", "llvmlite", "scipy", "matplotlib", "xarray", "h5py", "h5netcdf", "pydantic")
 

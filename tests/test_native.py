@@ -18,7 +18,8 @@ from linkwork.expressions.derivatives import PARTIALS
 from linkwork.expressions.evaluation import GRAPH, evaluate, numpy_arithmetic, ordered
 from linkwork.expressions.graph import ONE, ZERO, Expr, constant, cos, maximum, minimum, sin, spline, symbol
 from linkwork.native import lowering
-from linkwork.native.lowering import NativeFunction, Program, compile_programs
+from linkwork.native.lowering import NativeFunction, compile_programs
+from linkwork.sequences.sequence import ComputationSequence
 
 X = [symbol(f"x{k}") for k in range(3)]
 TABLE = ((0.0, 0.5, 2.0, 2.25), ((1.0, 2.0, -3.0, 0.5), (0.1, -1.0, 0.7, 3.0), (-2.0, 1.0, 0.0, 0.3)))
@@ -29,7 +30,7 @@ ARGUMENTS |= {"select": 3}
 def compiled(
     outputs: list[Expr], inputs: list[Expr] | None = None, parameters: tuple[Expr, ...] = ()
 ) -> NativeFunction:
-    return compile_programs([Program("f", X if inputs is None else inputs, outputs)], parameters)["f"]
+    return compile_programs([ComputationSequence("f", X if inputs is None else inputs, outputs)], parameters)["f"]
 
 
 def operation(op: str) -> list[Expr]:
@@ -168,7 +169,7 @@ def test_inputs_and_parameters_may_stand_for_any_node() -> None:
 @pytest.mark.parametrize("n", [10, 2000])
 def test_the_head_returns_the_first_outputs(n: int, rng: Random) -> None:
     outputs = long_sequence(n, rng, list(X))[-7:]
-    functions = compile_programs([Program("whole", X, outputs, "head", 3)], [])
+    functions = compile_programs([ComputationSequence("whole", X, outputs, "head", 3)], [])
     x, p = rng.normal(size=3), np.zeros(0)
     assert functions["head"].outputs == 3
     np.testing.assert_array_equal(functions["head"](x, p), functions["whole"](x, p)[:3])
@@ -177,7 +178,9 @@ def test_the_head_returns_the_first_outputs(n: int, rng: Random) -> None:
 def test_several_programs_share_splines_and_keep_apart(rng: Random) -> None:
     f, g = spline(X[0], *TABLE), spline(X[0] + 1.0, *TABLE, 1)
     other = spline(X[0], (0.0, 1.0), ((5.0, 1.0, 1.0, 1.0),))
-    functions = compile_programs([Program("one", X, [f, other]), Program("two", X[:1], [g, f])], [])
+    functions = compile_programs(
+        [ComputationSequence("one", X, [f, other]), ComputationSequence("two", X[:1], [g, f])], []
+    )
     x = rng.uniform(-1, 3, 3)
     at = {X[0]: float(x[0])}
     np.testing.assert_allclose(functions["one"](x, np.zeros(0)), evaluate([f, other], at), rtol=1e-14)

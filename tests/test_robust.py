@@ -85,7 +85,7 @@ def test_an_unexpected_exception_is_an_internal_error_that_asks_for_a_report(
     monkeypatch.setattr("linkwork.motion.check.check", fail)
     assert answer(["check", "slider_crank"]) == 70
     text = capsys.readouterr().err
-    assert "ZeroDivisionError in test_robust.py" in text or "ZeroDivisionError in cli.py" in text
+    assert "ZeroDivisionError in test_robust.py" in text or "ZeroDivisionError in analyses.py" in text
     assert "please report it" in text
     assert answer(["check", "slider_crank", "--json"]) == 70
     assert json.loads(capsys.readouterr().out)["error"]["code"] == "internal-error"

@@ -30,9 +30,10 @@ from linkwork.equations.place import Code, Place, local_programs
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, symbol
 from linkwork.native.kernels import Pointer, integer, offset, split
-from linkwork.native.lowering import Again, NativeFunction, Program, compile_programs
+from linkwork.native.lowering import NativeFunction, compile_programs
 from linkwork.sequences.hoisting import parameter_frontier
 from linkwork.sequences.ldl import Factor, factorize
+from linkwork.sequences.sequence import Again, ComputationSequence
 
 Array = NDArray[np.float64]
 
@@ -266,7 +267,7 @@ def _mobility(e: Equations) -> list[Expr]:
     return [symbol(f"mobility {name}") for name in e.v_names]
 
 
-def _charts(e: Equations) -> list[Program]:
+def _charts(e: Equations) -> list[ComputationSequence]:
     """chart, shift and push: Newton's iteration with the Jacobian and the factor of another position."""
     n, m, mobility = len(e.v), len(e.Psi), _mobility(e)
     entries = [symbol(f"chart {k}") for k in range(len(e.Psi_q))]
@@ -298,9 +299,9 @@ def _charts(e: Equations) -> list[Program]:
     dx = change(gaps)
     moved = substitute(e.retract, dict(zip(e.dx, dx, strict=True)))
     return [
-        Program("chart", (TIME, *e.q), [*factor.entries(), *e.Psi_q.values()]),
-        Program("shift", (*kept, *entries, *e.q, *gaps), moved),
-        Program("push", (*kept, *entries, *e.v, *gaps), [v + d for v, d in zip(e.v, dx, strict=True)]),
+        ComputationSequence("chart", (TIME, *e.q), [*factor.entries(), *e.Psi_q.values()]),
+        ComputationSequence("shift", (*kept, *entries, *e.q, *gaps), moved),
+        ComputationSequence("push", (*kept, *entries, *e.v, *gaps), [v + d for v, d in zip(e.v, dx, strict=True)]),
     ]
 
 
@@ -325,7 +326,7 @@ def compile_system(
     form: Form = "augmented",
     regular: bool = True,
     charts: bool = False,
-    more: Callable[[Equations, Factor], list[Program]] | None = None,
+    more: Callable[[Equations, Factor], list[ComputationSequence]] | None = None,
 ) -> System:
     """Machine code of the equations, with `more` programs that may use the factor of `close`.
 
@@ -357,17 +358,17 @@ def compile_system(
     named = (output.expression for outputs in e.outputs.values() for output in outputs.values())
     programs = [
         *local_programs(e),
-        Program("close", (TIME, *e.q, *e.v), [TIME, *moved, *e.v, *e.Psi, *factor.entries()]),
-        Program("align", (TIME, *e.q, *e.v, *e.lam, *entries), [TIME, *e.q, *pushed]),
-        Program("report", (TIME, *e.q, *e.v, *e.a, *e.lam), [e.kinetic, e.potential, *named]),
+        ComputationSequence("close", (TIME, *e.q, *e.v), [TIME, *moved, *e.v, *e.Psi, *factor.entries()]),
+        ComputationSequence("align", (TIME, *e.q, *e.v, *e.lam, *entries), [TIME, *e.q, *pushed]),
+        ComputationSequence("report", (TIME, *e.q, *e.v, *e.a, *e.lam), [e.kinetic, e.potential, *named]),
     ]
     powers = [e.dissipation, e.supplied_power]
     if form == "terms":
         full = [e.M.get((i, j), ZERO) for i in range(n) for j in range(n)]
         full += [e.Psi_q.get((i, j), ZERO) for i in range(m) for j in range(n)]
         programs += [
-            Program("terms", (TIME, *e.q, *e.v), [*full, *e.Q, *e.gamma]),
-            Program("rates", (TIME, *e.q, *e.v, *e.a, *e.lam), [*e.qd, *powers]),
+            ComputationSequence("terms", (TIME, *e.q, *e.v), [*full, *e.Q, *e.gamma]),
+            ComputationSequence("rates", (TIME, *e.q, *e.v, *e.a, *e.lam), [*e.qd, *powers]),
         ]
     elif form != "position":
         right, exact, solver = [*e.Q, *e.gamma], bordered(e.M), factor
@@ -390,9 +391,9 @@ def compile_system(
         first, n_y = len(e.q), len(e.q) + n + len(WORK)
         solution = dict(zip((*range(first, first + n), *range(n_y, n_y + m)), (*e.a, *e.lam), strict=True))
         again = Again(REPETITIONS, solution, dict(enumerate(rates(improve([*e.a, *e.lam])), start=first)))
-        programs.append(Program("dynamics", (TIME, *e.q, *e.v, *WORK), outputs, "derivative", n_y, again))
+        programs.append(ComputationSequence("dynamics", (TIME, *e.q, *e.v, *WORK), outputs, "derivative", n_y, again))
     if e.switches:
-        programs.append(Program("switches", (TIME, *e.q, *e.v), e.switches))
+        programs.append(ComputationSequence("switches", (TIME, *e.q, *e.v), e.switches))
     if charts:
         programs += _charts(e)
     if more is not None:
@@ -401,5 +402,8 @@ def compile_system(
     improved = [y for program in programs if program.again for y in program.again.outputs.values()]
     frontier = parameter_frontier([*(y for program in programs for y in program.outputs), *improved], given)
     in_front = [symbol(f"in front {k}") for k in range(HEADER + len(e.q) + n + 2 * m)]
-    of_parameters = [Program("start", [*e.parameters], [*e.start_q, *e.start_v]), Program("prepare", given, frontier)]
+    of_parameters = [
+        ComputationSequence("start", [*e.parameters], [*e.start_q, *e.start_v]),
+        ComputationSequence("prepare", given, frontier),
+    ]
     return System(e, factor, compile_programs(programs, [*in_front, *frontier], of_parameters), regular)

@@ -22,7 +22,8 @@ from linkwork.expressions.graph import ZERO, Expr, constant, cos, sin
 from linkwork.mechanism import prepare
 from linkwork.model import Model
 from linkwork.motion.initial import check_defined, number_kept
-from linkwork.native.lowering import Program, compile_programs
+from linkwork.native.lowering import compile_programs
+from linkwork.sequences.sequence import ComputationSequence
 
 Array = NDArray[np.float64]
 Random = np.random.Generator
@@ -130,7 +131,7 @@ class Problem:
         entries = jacobian(directional(outputs, e.motion), e.v)
         # rates are linear in v, so that their derivatives do not hold v
         names = list(self.values)
-        program = Program("closure", e.q, [*outputs, *entries.values()])
+        program = ComputationSequence("closure", e.q, [*outputs, *entries.values()])
         f = compile_programs([program], names)["closure"]
         p = np.array([self.values[name] for name in names])
         n, m = len(outputs), len(self.rows)

@@ -14,7 +14,7 @@ from linkwork.dense.rank import Rank, check_finite, decide_rank, singular_values
 from linkwork.equations.equations import TIME, Equations, Row
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr
-from linkwork.native.lowering import Program
+from linkwork.sequences.sequence import ComputationSequence
 
 Array = NDArray[np.float64]
 Weights: TypeAlias = Literal["mass", "unit"]
@@ -26,12 +26,12 @@ OFF = 1e-2  # of the scale of a coordinate: a position off the constraints that 
 FAR = 1e-3  # of the distance from the origin: no length of a mechanism counts as smaller, its digits would be lost
 
 
-def local_programs(e: Equations) -> list[Program]:
+def local_programs(e: Equations) -> list[ComputationSequence]:
     """What a Place asks for, as sequences: compiled with the rest of a system, or evaluated as they are."""
     return [
-        Program("constraints", (TIME, *e.q, *e.v), [*e.Psi, *e.Psi_dot]),
-        Program("linear", (TIME, *e.q), [*e.Psi_q.values(), *e.M.values()]),
-        Program("retract", (*e.q, *e.dx), e.retract),
+        ComputationSequence("constraints", (TIME, *e.q, *e.v), [*e.Psi, *e.Psi_dot]),
+        ComputationSequence("linear", (TIME, *e.q), [*e.Psi_q.values(), *e.M.values()]),
+        ComputationSequence("retract", (*e.q, *e.dx), e.retract),
     ]
 
 

@@ -33,8 +33,8 @@ from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
 from linkwork.mechanism import Mechanism
 from linkwork.motion.singular import Instant, between
 from linkwork.native.kernels import Pointer, call, kernel, offset, size_of, split
-from linkwork.native.lowering import Program
 from linkwork.sequences.ldl import Factor
+from linkwork.sequences.sequence import ComputationSequence
 from linkwork.stabilization import projection
 from linkwork.stabilization.projection import N_WORK, NOT_CONVERGED, largest_scaled, project_start, projected
 from linkwork.system import EPS, Header, System, compile_system, header, scales
@@ -256,7 +256,7 @@ def in_metric(e: Equations) -> Equations:
     return replace(e, M=W, parameters={**e.parameters, ARM: 1.0})
 
 
-def driven_programs(M: Mapping[tuple[int, int], Expr], e: Equations, factor: Factor) -> list[Program]:
+def driven_programs(M: Mapping[tuple[int, int], Expr], e: Equations, factor: Factor) -> list[ComputationSequence]:
     """Of (t, q, v, lam, factor, a), with M the true mass matrix:
 
     refine     -> (a, lam) corrected by the residuals of Psi_q a = gamma and M a + Psi_q^T lam = Q
@@ -280,12 +280,12 @@ def driven_programs(M: Mapping[tuple[int, int], Expr], e: Equations, factor: Fac
     moving = dict(zip((*e.q, *e.then, *e.v), (*[ZERO] * len(e.q), *_then(e, e.qd), *e.a), strict=True))
     x_dot = directional(e.difference, moving)
     return [
-        Program("refine", inputs, refined),
-        Program("watch", inputs, [r * x for r, x in zip(root, inverse, strict=True)]),
-        Program("power", inputs, [e.dissipation, e.supplied_power]),
-        Program("forward", (TIME, *e.q), e.Psi_t),
-        Program("difference", (*e.q, *e.then), e.difference),
-        Program("chart", (*e.q, *e.then, *e.v, *e.a), [*e.difference, *x_dot, *directional(x_dot, moving)]),
+        ComputationSequence("refine", inputs, refined),
+        ComputationSequence("watch", inputs, [r * x for r, x in zip(root, inverse, strict=True)]),
+        ComputationSequence("power", inputs, [e.dissipation, e.supplied_power]),
+        ComputationSequence("forward", (TIME, *e.q), e.Psi_t),
+        ComputationSequence("difference", (*e.q, *e.then), e.difference),
+        ComputationSequence("chart", (*e.q, *e.then, *e.v, *e.a), [*e.difference, *x_dot, *directional(x_dot, moving)]),
     ]
 
 
@@ -295,7 +295,7 @@ def _then(e: Equations, expressions: Sequence[Expr]) -> list[Expr]:
 
 
 def compile_driven(e: Equations) -> System:
-    def more(metric: Equations, factor: Factor) -> list[Program]:
+    def more(metric: Equations, factor: Factor) -> list[ComputationSequence]:
         return driven_programs(e.M, metric, factor)
 
     return compile_system(in_metric(e), "position", more=more)

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr
 from linkwork.native import cache, machine
+from linkwork.sequences.sequence import ComputationSequence
 
 Array = NDArray[np.float64]
 
@@ -110,46 +112,26 @@ class NativeFunction:
         x, p = np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(p, dtype=float)
         if x.shape != (self.inputs,):
             raise ValueError(f"{self.name} takes {self.inputs} numbers, not {x.shape}")
-        y, w = np.empty(self.outputs), np.empty(self.work)
-        self._entry(x.ctypes.data, p.ctypes.data, y.ctypes.data, w.ctypes.data)
+        y = np.empty(self.outputs)
+        self.fill(x, p, y)
         return y
 
-
-@dataclass(frozen=True)
-class Program:
-    """A function to be compiled: the outputs as expressions of the inputs (which may be any nodes).
-
-    Under the name `head`, if given, there is a second function that returns the first `head_outputs` outputs only.
-    With `again`, outputs are improved in a loop.
-    """
-
-    name: str
-    inputs: Sequence[Expr]
-    outputs: Sequence[Expr]
-    head: str = ""
-    head_outputs: int = 0
-    again: Again | None = None
-
-
-@dataclass(frozen=True)
-class Again:
-    """The outputs at some places once more, as expressions of all that the program has computed and of `x`.
-
-    `x` are symbols for what now stands at some places of the outputs. It is done as often as the integer at the place
-    `count` of p says: a number that may differ from run to run without anything being compiled.
-    """
-
-    count: int
-    x: Mapping[int, Expr]
-    outputs: Mapping[int, Expr]
+    def fill(self, x: Array, p: Array, y: Array) -> None:
+        """Write the results into y; all arrays are contiguous and as long as the code reads and writes them."""
+        w = np.empty(self.work)
+        self._entry(x.ctypes.data, p.ctypes.data, y.ctypes.data, w.ctypes.data)
 
 
 def compile_programs(
-    programs: Sequence[Program], parameters: Sequence[Expr], without_p: Sequence[Program] = ()
+    programs: Sequence[ComputationSequence],
+    parameters: Sequence[Expr],
+    without_p: Sequence[ComputationSequence] = (),
+    around: Mapping[str, tuple[str, str]] = MappingProxyType({}),
 ) -> dict[str, NativeFunction]:
     """Machine code of the programs; `parameters` are the nodes whose values the argument p carries.
 
-    Those `without_p` do not read it: they may compute what it carries.
+    Those `without_p` do not read it: they may compute what it carries. `around` gives LLVM code of further functions,
+    each with the program that it calls, whose sizes it has.
     """
     tables: dict[object, str] = {}
     texts, sizes = [], {}
@@ -161,6 +143,9 @@ def compile_programs(
         if program.head:
             texts.append(_head(program))
             sizes[program.head] = (inputs, program.head_outputs, outputs + work, operations)
+    for name, (inner, text) in around.items():
+        texts.append(text)
+        sizes[name] = sizes[inner]
     text = "\n".join([*texts, _declarations(tables)])
     code = cache.cached([text, machine.host(), str(OPT)], lambda: machine.assemble(text, OPT))
     loaded = machine.load(code, sizes)
@@ -170,7 +155,7 @@ def compile_programs(
 ARGUMENTS = "ptr noalias readonly %x, ptr noalias readonly %p, ptr noalias %y, ptr noalias %w"
 
 
-def _head(program: Program) -> str:
+def _head(program: ComputationSequence) -> str:
     """All outputs go into the scratch, the first of them on into y."""
     return f"""define void @{program.head}({ARGUMENTS}) nounwind {{
   %rest = getelementptr double, ptr %w, i64 {len(program.outputs)}
@@ -191,7 +176,9 @@ def _declarations(tables: dict[object, str]) -> str:
     return "\n".join(lines) + (SPLINE + "\n".join(tables.values()) if tables else "")
 
 
-def _lowered(program: Program, parameters: Sequence[Expr], tables: dict[object, str]) -> tuple[int, int, str]:
+def _lowered(
+    program: ComputationSequence, parameters: Sequence[Expr], tables: dict[object, str]
+) -> tuple[int, int, str]:
     """The size of the scratch, the number of operations and the LLVM code of the program."""
     given: dict[Expr, tuple[str, int]] = {node: ("p", k) for k, node in enumerate(parameters)}
     given.update((node, ("x", k)) for k, node in enumerate(program.inputs))
@@ -253,7 +240,7 @@ def _lowered(program: Program, parameters: Sequence[Expr], tables: dict[object, 
     return work, len(sequence), "\n".join(functions)
 
 
-def _kept(program: Program, known: Sequence[Expr], parameters: Sequence[Expr]) -> list[Expr]:
+def _kept(program: ComputationSequence, known: Sequence[Expr], parameters: Sequence[Expr]) -> list[Expr]:
     """Of what the program knows, that which its repetition uses."""
     if program.again is None:
         return []
@@ -265,7 +252,7 @@ def _kept(program: Program, known: Sequence[Expr], parameters: Sequence[Expr]) -
 
 
 def _repetition(
-    program: Program, kept: list[Expr], parameters: Sequence[Expr], tables: dict[object, str]
+    program: ComputationSequence, kept: list[Expr], parameters: Sequence[Expr], tables: dict[object, str]
 ) -> tuple[int, str]:
     """The doubles it needs behind w, and the functions name.again, which improves once, and name.more, the loop.
 
@@ -273,7 +260,7 @@ def _repetition(
     """
     assert program.again is not None
     name, again = program.name, program.again
-    inner = Program(f"{name}.again", [*kept, *again.x.values()], list(again.outputs.values()))
+    inner = ComputationSequence(f"{name}.again", [*kept, *again.x.values()], list(again.outputs.values()))
     work, _, text = _lowered(inner, parameters, tables)
     n_in, n_out = len(inner.inputs), len(inner.outputs)
     copies_in = [_copy("y", slot, "x", len(kept) + k) for k, slot in enumerate(again.x)]

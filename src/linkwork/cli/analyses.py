@@ -1,0 +1,277 @@
+"""Commands that analyse a model."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Option
+
+from linkwork.cli.app import (
+    Assemble,
+    Atol,
+    Coordinates,
+    Cut,
+    Files,
+    Integrator,
+    Json,
+    Keep,
+    MaxStep,
+    Mode,
+    ModelArgument,
+    Motions,
+    Rtol,
+    Set,
+    Stabilization,
+    Step,
+    TEnd,
+    Texts,
+    Weights,
+    WithChoices,
+    app,
+    output_option,
+)
+from linkwork.cli.motions import (
+    followed,
+    given,
+    located,
+    motion_files,
+    named,
+    overrides,
+    show,
+    started,
+    weights_of,
+    writable,
+)
+from linkwork.errors import NumericalStop, UsageError
+
+
+@app.command("list")
+def list_mechanisms(json: Json = False) -> None:
+    """Show the shipped mechanisms: sources and a number each has to reproduce."""
+    from linkwork.modelfile import load, shipped
+    from linkwork.view.report import aligned, as_json, mechanism_lines
+
+    found = [
+        {"name": name, "space": model.space, "source": model.about.source, "checked": model.about.checked or None}
+        for name, model in ((name, load(name)) for name in shipped())
+    ]
+    print(as_json({"mechanisms": found}) if json else aligned(mechanism_lines(found)))
+
+
+@app.command(cls=WithChoices)
+def check(
+    model: ModelArgument,
+    set_: Set = None,
+    weights: Weights = "mass",
+    assemble: Assemble = False,
+    mode: Mode = None,
+    keep: Keep = None,
+    coordinates: Coordinates = None,
+    cut: Cut = None,
+    json: Json = False,
+) -> None:
+    """Check a model: counts, freedoms, redundant rows, reactions, start values."""
+    from linkwork.motion.check import check
+    from linkwork.view.report import aligned, as_json, check_lines, progress
+
+    with located(model), progress(Path(model).name):
+        how = {"weights": weights_of(weights), "assemble": assemble, "keep": keep or ()}
+        report = check(started(model, set_, mode, keep), **how, coordinates=coordinates, cut=cut)
+    print(as_json(report.as_dict()) if json else aligned(check_lines(report)))
+
+
+@app.command(cls=WithChoices)
+def assemble(
+    model: ModelArgument,
+    set_: Set = None,
+    keep: Keep = None,
+    weights: Weights = "mass",
+    coordinates: Coordinates = None,
+    cut: Cut = None,
+    all_modes: Annotated[bool, Option("--all", help="Find every position in which the joints close.")] = False,
+    sliced: Annotated[
+        bool,
+        Option("--slice", help="With --all, cut freedoms by random linear equations instead of keeping coordinates."),
+    ] = False,
+    output: Annotated[Files, output_option("Write the model, .yaml or .json; with --all, an .html.")] = None,
+    force: Annotated[bool, Option("--force", help="Let -o replace the model itself.")] = False,
+    json: Json = False,
+) -> None:
+    """Close the joints of a rough sketch; with --all, find all positions in which they close.
+
+    With --all, freedoms that neither drivers nor --keep take are taken by keeping coordinates: angles, if possible.
+    """
+    from linkwork.modelfile import build, find
+    from linkwork.view.report import aligned, as_json
+
+    document, changes = find(model), overrides(set_)
+    mechanism = build(document, changes)
+    if sliced and not all_modes:
+        raise UsageError("--slice goes with --all", "usage")
+    if all_modes:
+        from linkwork.assembly.modes import free_coordinates, modes
+        from linkwork.files import write_text
+        from linkwork.view.modes import html
+        from linkwork.view.report import mode_lines, progress
+
+        files = writable(output or (), (".html",))
+        with progress(mechanism.name) as moved:
+            kept = tuple(keep or ()) if sliced else free_coordinates(mechanism, keep or ())
+            found = modes(mechanism, kept, progress=moved)
+        for file in files:
+            write_text(file, html(found, mechanism))
+        data, lines = found.as_dict(), mode_lines(found)
+    else:
+        from linkwork.assembly.assemble import assemble
+        from linkwork.document import save
+        from linkwork.modelfile import SUFFIXES, with_start
+        from linkwork.view.report import assembly_lines
+
+        for file in output or ():
+            if not force and file.exists() and Path(document.file).exists() and file.samefile(document.file):
+                message = f"'{file}' is the model itself; with --force its start values are replaced"
+                raise UsageError(message, "output-is-model")
+        files = writable(output or (), SUFFIXES)
+        with located(model):
+            assembly = assemble(mechanism, keep or (), weights_of(weights), coordinates, cut)
+        for file in files:
+            save(with_start(document, mechanism.with_start(assembly.q, assembly.v), changes).data, file)
+        data, lines = assembly.as_dict(), assembly_lines(assembly)
+    if json:
+        print(as_json({**data, "files": [str(file) for file in files]}))
+    else:
+        print(aligned([*lines, *(("written", str(file)) for file in files)]))
+
+
+@app.command(cls=WithChoices)
+def kinematics(
+    model: ModelArgument,
+    set_: Set = None,
+    t_end: TEnd = None,
+    step: Step = None,
+    assemble: Assemble = False,
+    mode: Mode = None,
+    keep: Keep = None,
+    coordinates: Coordinates = None,
+    cut: Cut = None,
+    coupler: Annotated[Texts, Option(metavar="BODY.POINT", help="Show the path of a point; repeatable.")] = None,
+    table: Annotated[
+        tuple[str, str] | None, Option(metavar="INPUT OUTPUT", help="Show a coordinate over another one.")
+    ] = None,
+    dead_centres: Annotated[
+        Texts, Option(metavar="NAME", help="Show where a coordinate turns back; repeatable.")
+    ] = None,
+    transmission: Annotated[
+        tuple[str, str, str, str] | None,
+        Option(metavar="P Q R S", help="Show the angle between the lines through two pairs of points."),
+    ] = None,
+    output: Motions = None,
+    json: Json = False,
+) -> None:
+    """Move a mechanism as its drivers prescribe, with driving forces and reactions."""
+    from linkwork.motion.kinematics import kinematics
+    from linkwork.motion.linkages import readings
+    from linkwork.view.report import reading_lines
+
+    if keep and mode is None:
+        raise UsageError("--keep goes with --mode here: drivers prescribe all that moves", "usage")
+    files = motion_files(output)
+    mechanism = started(model, set_, mode, keep)
+    with located(model):
+        analysis = partial(kinematics, coordinates=coordinates, cut=cut, t_end=t_end, step=step, assemble=assemble)
+        motion = followed(mechanism, analysis, files, coupler[0] if coupler else None)
+    found = readings(motion, coupler or (), table, dead_centres or (), transmission)
+    show(motion, files, json, {"readings": found} if found else {}, reading_lines(found))
+
+
+@app.command(cls=WithChoices)
+def run(
+    model: ModelArgument,
+    set_: Set = None,
+    coordinates: Coordinates = None,
+    cut: Cut = None,
+    t_end: TEnd = None,
+    step: Step = None,
+    rtol: Rtol = None,
+    atol: Atol = None,
+    formulation: Annotated[str | None, Option(help="How accelerations are found")] = None,
+    stabilization: Stabilization = None,
+    alpha: Annotated[float | None, Option(help="Baumgarte's gain of velocity errors, 1/s")] = None,
+    beta: Annotated[float | None, Option(help="Baumgarte's gain of position errors, 1/s")] = None,
+    integrator: Integrator = None,
+    max_steps: Annotated[int | None, Option(metavar="N", help="How many steps may be tried")] = None,
+    max_step: MaxStep = None,
+    weights: Weights = "mass",
+    assemble: Assemble = False,
+    mode: Mode = None,
+    keep: Keep = None,
+    resume: Annotated[
+        Path | None, Option(metavar="FILE", help="Go on with a motion that ended early; it is written back.")
+    ] = None,
+    output: Motions = None,
+    json: Json = False,
+) -> None:
+    """Simulate a model. End, step and tolerances are those of the model unless given."""
+    from linkwork.motion.simulate import simulate
+
+    settings = given(t_end=t_end, step=step, rtol=rtol, atol=atol, max_steps=max_steps, max_step=max_step)
+    settings |= given(coordinates=coordinates, cut=cut)
+    methods = given(formulation=formulation, stabilization=stabilization, integrator=integrator, alpha=alpha, beta=beta)
+    files = motion_files(output or ([resume] if resume else None))
+    if resume is not None:
+        from linkwork.trajectory import Trajectory
+
+        settings["resume"] = Trajectory.load(resume)
+    mechanism = started(model, set_, mode, keep)
+    how = {"weights": weights_of(weights), "assemble": assemble, "keep": keep or ()}
+    with located(model):
+        motion = followed(mechanism, partial(simulate, **settings, **methods, **how), files)
+    show(motion, files, json)
+
+
+@app.command(cls=WithChoices)
+def compare(
+    model: ModelArgument,
+    formulations: Annotated[str, Option(metavar="all|NAME,...", help="Which to compare")] = "all",
+    set_: Set = None,
+    coordinates: Annotated[str | None, Option(metavar="NAME,...", help="In which to run it")] = None,
+    integrator: Integrator = None,
+    stabilization: Stabilization = None,
+    t_end: TEnd = None,
+    rtol: Rtol = None,
+    atol: Atol = None,
+    max_step: MaxStep = None,
+    output: Annotated[Files, output_option("Write a report, .html or .md; repeatable.")] = None,
+    csv: Annotated[bool, Option("--csv", help="Print the rows as CSV and nothing else.")] = False,
+    json: Json = False,
+) -> None:
+    """Run a model by all formulations and compare cost and accuracy. Settings are those of the model unless given."""
+    from linkwork.comparison.compare import compare
+    from linkwork.modelfile import load
+    from linkwork.view.comparison import SUFFIXES, as_csv, as_text, write
+    from linkwork.view.report import as_json, progress
+
+    if csv and json:
+        raise UsageError("--csv and --json exclude each other", "usage")
+    methods = given(integrator=integrator, stabilization=stabilization, t_end=t_end, rtol=rtol, atol=atol)
+    methods |= given(max_step=max_step)
+    files = writable(output or (), SUFFIXES)
+    mechanism = load(model, overrides(set_))
+    with located(model), progress(mechanism.name) as moved:
+        comparison = compare(
+            mechanism,
+            formulations=named(formulations),
+            coordinates=None if coordinates is None else named(coordinates),
+            **methods,
+            progress=moved,
+        )
+    written = [part for file in files for part in write(comparison, file)]
+    if json or csv:
+        print(as_json(comparison.as_dict()) if json else as_csv(comparison).rstrip())
+    else:
+        print("\n".join([as_text(comparison), *(f"written  {file}" for file in written)]))
+    if all(row.status != "ok" for row in comparison.rows):
+        raise typer.Exit(NumericalStop.exit_code)

@@ -1,0 +1,184 @@
+"""Between the options of a command and the library: models in, motions and files out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from linkwork.errors import LinkworkError, ModelError, Unfinished, UsageError
+
+if TYPE_CHECKING:
+    from linkwork.model import Model
+    from linkwork.trajectory import Trajectory
+
+
+def overrides(assignments: Sequence[str] | None) -> dict[str, str]:
+    """NAME=VALUE texts as a mapping."""
+    values = {}
+    for text in assignments or ():
+        name, equals, value = text.partition("=")
+        if not (name.strip() and equals and value.strip()):
+            raise UsageError(f"--set {text}: write NAME=VALUE, as in --set l1=0.5", "bad-set")
+        if name.strip() in values:
+            raise UsageError(f"--set gives '{name.strip()}' two values", "bad-set")
+        values[name.strip()] = value.strip()
+    return values
+
+
+def given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def named(formulations: str) -> list[str] | None:
+    return None if formulations == "all" else [name.strip() for name in formulations.split(",")]
+
+
+def weights_of(name: str) -> Any:
+    if name not in ("mass", "unit"):
+        raise UsageError(f"no weights '{name}'; choose from mass, unit", "unknown-weights")
+    return name
+
+
+def started(model: str, set_: Sequence[str] | None, mode: int | None, keep: Sequence[str] | None) -> Model:
+    """The model, in one of its assembly modes if that is asked for."""
+    from linkwork.modelfile import load
+
+    mechanism = load(model, overrides(set_))
+    if mode is None:
+        return mechanism
+    from linkwork.assembly.modes import free_coordinates, in_mode
+
+    return in_mode(mechanism, mode, free_coordinates(mechanism, keep or ()))
+
+
+@contextmanager
+def located(model: str) -> Iterator[None]:
+    """Faults found while the mechanism is assembled get the file and the line of the joint, driver or body."""
+    from linkwork.modelfile import find
+
+    try:
+        yield
+    except ModelError as error:
+        if error.file is not None or error.path is None:
+            raise
+        raise find(model).locate(error) from None
+
+
+def motion_files(paths: Sequence[Path] | None) -> list[Path]:
+    """Files of trajectories, pages and pictures, which can be written."""
+    from linkwork.resultfile import SUFFIXES
+    from linkwork.view.page import check_built
+    from linkwork.view.plot import SUFFIXES as PICTURES
+
+    files = writable(paths or (), (*SUFFIXES, ".html", *PICTURES))
+    if any(file.suffix.lower() == ".html" for file in files):
+        check_built()
+    return files
+
+
+def followed(
+    mechanism: Model, analysis: Callable[..., Trajectory], files: Sequence[Path], point: str | None = None
+) -> Trajectory:
+    """The motion by this analysis, written; of one that ends early, what there is. Pictures show a point, or all."""
+    from linkwork.view.report import progress
+
+    try:
+        with progress(mechanism.name) as moved:
+            motion = analysis(mechanism, progress=moved)
+    except Unfinished as end:
+        if end.trajectory is not None and len(end.trajectory.t):
+            write(end.trajectory, files, point)
+            end.attached["files"] = [str(file) for file in files]
+        raise
+    write(motion, files, point)
+    return motion
+
+
+def show(
+    motion: Trajectory, files: Sequence[Path], json: bool, data: Any = None, lines: Sequence[tuple[str, str]] = ()
+) -> None:
+    """Print the summary of a motion, what else is known of it, and the files."""
+    from linkwork.view.report import aligned, as_json, summary_lines
+
+    if json:
+        print(as_json({**motion.summary(), **(data or {}), "files": [str(file) for file in files]}))
+    else:
+        print(aligned([*summary_lines(motion), *lines, *(("written", str(file)) for file in files)]))
+
+
+class _Tried(Exception):
+    pass
+
+
+locks = ExitStack()  # on the files that the command under way will write
+
+
+def writable(paths: Iterable[Path], suffixes: Sequence[str]) -> list[Path]:
+    """The files to be written, after making sure that they can be: a long run should not end with that error.
+
+    Until the command ends, no other may write them.
+    """
+    from linkwork.files import locked, whole
+
+    files = list(paths)
+    for path in files:
+        if path.suffix.lower() not in suffixes:
+            known = ", ".join(suffixes)
+            raise UsageError(f"cannot write '{path}': the name must end in one of {known}", "unknown-suffix")
+        with suppress(_Tried), whole(path):
+            raise _Tried
+    for path in {path.resolve(): path for path in files}.values():
+        locks.enter_context(locked(path))
+    return files
+
+
+def write(motion: Trajectory, files: Sequence[Path], point: str | None = None) -> None:
+    """Write all files that can be written; the first that cannot is the error."""
+    from linkwork.resultfile import SUFFIXES
+    from linkwork.view.plot import save
+
+    failed: list[LinkworkError] = []
+    for path in files:
+        try:
+            if path.suffix.lower() in SUFFIXES:
+                motion.save(path)
+            elif path.suffix.lower() == ".html":
+                motion.animate(path)
+            else:
+                save(motion.plot(f"{point}.y", against=f"{point}.x") if point else motion.plot(), path)
+        except LinkworkError as error:
+            failed.append(error)
+    if failed:
+        raise failed[0]
+
+
+def moved(
+    sources: Sequence[str], set_: Sequence[str] | None, t_end: float | None
+) -> tuple[list[Trajectory], Unfinished | None]:
+    """The motions of models and result files; of one that ends early what there is, and why it ended."""
+    from linkwork.motion.check import check
+    from linkwork.motion.kinematics import kinematics
+    from linkwork.motion.simulate import simulate
+    from linkwork.resultfile import SUFFIXES
+    from linkwork.trajectory import Trajectory
+
+    motions: list[Trajectory] = []
+    end: Unfinished | None = None
+    for source in sources:
+        if source.lower().endswith(SUFFIXES):
+            motions.append(Trajectory.load(source))
+            continue
+        mechanism = started(source, set_, None, None)
+        try:
+            # drivers that take all freedoms move it, else the forces
+            analysis = kinematics if mechanism.drivers and check(mechanism).dof == 0 else simulate
+            motions.append(followed(mechanism, partial(analysis, t_end=t_end), ()))
+        except Unfinished as early:
+            if early.trajectory is None or not len(early.trajectory.t):
+                raise
+            motions.append(early.trajectory)
+            end = early
+    return motions, end

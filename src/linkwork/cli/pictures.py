@@ -1,0 +1,142 @@
+"""Commands that draw: plots, pages, films and reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from linkwork.cli.app import Json, ModelArgument, Set, TEnd, Texts, WithChoices, app, output_option
+from linkwork.cli.motions import moved, named, started, writable
+from linkwork.errors import Unfinished
+
+Sources = Annotated[list[str], Argument(metavar="MODEL|RESULT...", help="Models, or trajectories .nc, .csv")]
+Source = Annotated[str, Argument(metavar="MODEL|RESULT", help="A model, or a trajectory .nc, .csv")]
+
+
+@app.command()
+def plot(
+    file: Annotated[Path, Argument(metavar="FILE", help="A trajectory, .nc or .csv")],
+    names: Annotated[
+        Texts, Argument(metavar="[NAME]...", help="Quantities or patterns, such as crank.phi '*.omega' reaction:O.x")
+    ] = None,
+    against: Annotated[str, Option(metavar="NAME", help="The quantity along the horizontal axis")] = "t",
+    output: Annotated[Path | None, output_option("A .png, .svg or .pdf (default FILE.png)")] = None,
+    show_names: Annotated[bool, Option("--names", help="List the quantities of the file and their units.")] = False,
+    json: Json = False,
+) -> None:
+    """Draw a trajectory: quantities over time or over each other. Without names, the most important ones."""
+    from linkwork.trajectory import Trajectory
+    from linkwork.view.plot import save
+    from linkwork.view.report import aligned, as_json
+
+    motion = Trajectory.load(file)
+    if show_names:
+        units = [(name, quantity.unit) for name, quantity in motion.quantities.items()]
+        print(as_json({"quantities": dict(units)}) if json else aligned(units))
+        return
+    picture = output or file.with_suffix(".png")
+    save(motion.plot(*(names or ()), against=against), picture)
+    print(as_json({"files": [str(picture)]}) if json else f"written  {picture}")
+
+
+@app.command()
+def view(
+    sources: Sources,
+    set_: Set = None,
+    t_end: TEnd = None,
+    output: Annotated[Path | None, output_option("An .html (default NAME.html)")] = None,
+    open_: Annotated[bool, Option("--open", help="Open the page in the browser.")] = False,
+    json: Json = False,
+) -> None:
+    """Write a page that shows mechanisms moving, with plots; several results stand side by side.
+
+    A model is simulated first, or moved by its drivers if they take all its freedoms.
+    """
+    from linkwork.view.page import check_built, write
+
+    check_built()
+    (file,) = writable([output or Path(_stem(sources[0]) + ".html")], (".html",))
+    motions, end = moved(sources, set_, t_end)
+    names = [motion.name for motion in motions]
+    # results of one model go by their files
+    write(motions, file, names if len(set(names)) == len(names) else [Path(source).name for source in sources])
+    _written(file, json, end)
+    if open_:
+        import webbrowser
+
+        webbrowser.open(file.resolve().as_uri())
+
+
+@app.command()
+def animate(
+    source: Source,
+    set_: Set = None,
+    t_end: TEnd = None,
+    film: Annotated[int | None, Option(metavar="N", help="A strip of N pictures, .png, .svg or .pdf, instead.")] = None,
+    speed: Annotated[float | None, Option(help="Seconds of motion per second of film")] = None,
+    output: Annotated[Path | None, output_option("A .gif or .mp4 (default NAME.gif)")] = None,
+    json: Json = False,
+) -> None:
+    """Write a film of a mechanism, or a strip of pictures, without a browser."""
+    from linkwork.view.picture import FILMS, check_film, strip, write_film
+    from linkwork.view.plot import SUFFIXES, save
+
+    usual = _stem(source) + (".gif" if film is None else ".png")
+    (file,) = writable([output or Path(usual)], FILMS if film is None else SUFFIXES)
+    check_film(file, film, speed)
+    (motion,), end = moved([source], set_, t_end)
+    if film is None:
+        write_film(motion, file, speed)
+    else:
+        save(strip(motion, film), file)
+    _written(file, json, end)
+
+
+@app.command(cls=WithChoices)
+def report(
+    model: ModelArgument,
+    set_: Set = None,
+    t_end: TEnd = None,
+    formulations: Annotated[
+        str | None, Option("--compare", metavar="all|NAME,...", help="Compare formulations too")
+    ] = None,
+    output: Annotated[Path | None, output_option("An .html (default NAME-report.html)")] = None,
+    json: Json = False,
+) -> None:
+    """Write one page about a model, to be read or printed: picture, data, motion, loads, accuracy, equations."""
+    from linkwork.comparison.compare import compare
+    from linkwork.files import write_text
+    from linkwork.lecture.explain import explain
+    from linkwork.motion.check import check
+    from linkwork.view.dossier import html, worth_writing
+    from linkwork.view.report import progress
+
+    (file,) = writable([output or Path(_stem(model) + "-report.html")], (".html",))
+    mechanism = started(model, set_, None, None)
+    checked = check(mechanism)
+    (motion,), end = moved([model], set_, t_end)
+    sheet = explain(mechanism) if worth_writing(checked) else None
+    comparison = None
+    if formulations is not None:
+        with progress(mechanism.name) as step:
+            comparison = compare(mechanism, formulations=named(formulations), t_end=t_end, progress=step)
+    options = [f"--set {text}" for text in set_ or ()] + ([] if t_end is None else [f"--t-end {t_end:g}"])
+    command = " ".join(["linkwork report", model, *options])
+    write_text(file, html(mechanism, checked, motion, sheet, comparison, command))
+    _written(file, json, end)
+
+
+def _stem(source: str) -> str:
+    return Path(source).stem.replace(":", "_")
+
+
+def _written(file: Path, json: bool, end: Unfinished | None) -> None:
+    """Say which file was written; an analysis that ended early is then the error."""
+    from linkwork.view.report import as_json
+
+    if end is not None:
+        end.attached["files"] = [str(file)]
+        raise end
+    print(as_json({"files": [str(file)]}) if json else f"written  {file}")

@@ -1,0 +1,481 @@
+"""Expressions as complete functions in programming languages.
+
+A function computes several expressions by the same operations as `evaluate`; what is shared or long goes to
+temporaries w1, w2, ... A language is a `Language`, which says how operations are written, and a function that puts the
+file together; LANGUAGES lists them.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from linkwork.expressions.evaluation import ordered
+from linkwork.expressions.graph import FUNCTIONS, Expr
+from linkwork.expressions.printers import COMPARISON, SUM, Cubics, Piece, Powers, infix, lines_of, number_tables, signed
+
+
+class Language(NamedTuple):
+    """What differs: numbers, truths as numbers, a format for each operation that is not + - * /, words to avoid."""
+
+    formats: Mapping[str, str]
+    truth: str
+    reserved: re.Pattern[str]
+    number: Callable[[float], str] = repr
+    unequal: str = "!="
+    ignores_case: bool = False
+
+
+class Function(NamedTuple):
+    """What a file is put together from."""
+
+    inputs: list[Expr]
+    names: dict[Expr, str]
+    used: set[Expr]
+    tables: dict[Cubics, int]
+    temporaries: list[tuple[str, str]]
+    results: list[tuple[str, str]]  # with a comment
+    operations: set[str]
+
+
+def _prepare(
+    exprs: Sequence[Expr], name: str, arguments: Sequence[Expr] | None, labels: Sequence[str], language: Language
+) -> Function:
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or language.reserved.fullmatch(name):
+        raise ValueError(f"'{name}' cannot be the name of a function")
+    nodes = ordered(exprs)
+    used = [node for node in nodes if node.op == "symbol"]
+    inputs = sorted(used, key=lambda s: str(s.value)) if arguments is None else list(arguments)
+    missing = sorted(str(s.value) for s in set(used) - set(inputs))
+    if missing:
+        raise ValueError(f"the arguments lack {', '.join(missing)}")
+    names = _identifiers(inputs, language, name)
+    tables = number_tables(nodes)
+    lines, pieces = lines_of(exprs, Powers({}), _render(language, names, tables), lambda k: Piece(f"w{k}"))
+    temporaries = [(target.text, piece.within(SUM, language.truth)) for target, piece in lines]
+    comments = [f"  {{}} {_comment([label])}" for label in labels] or [""] * len(pieces)
+    results = [(p.within(SUM, language.truth), c) for p, c in zip(pieces, comments, strict=True)]
+    return Function(inputs, names, set(used), tables, temporaries, results, {node.op for node in nodes})
+
+
+def _render(
+    language: Language, names: Mapping[Expr, str], tables: Mapping[Cubics, int]
+) -> Callable[[Expr, list[Piece]], Piece]:
+    def render(node: Expr, args: list[Piece]) -> Piece:
+        op = node.op
+        if op == "constant":
+            return signed(lambda value: Piece(language.number(value)), node.number)
+        if op == "symbol":
+            return Piece(names[node])
+        zero = language.number(0.0)
+        condition = args[0].text if args[0].level == COMPARISON else f"{args[0].within(SUM)} {language.unequal} {zero}"
+        args = [Piece(a.within(SUM, language.truth)) if a.level == COMPARISON else a for a in args]
+        if (piece := infix(node, args)) is not None:
+            return piece
+        texts = [a.text for a in args]
+        if op == "select":
+            texts[0] = condition
+        elif op == "spline":
+            number = str(tables[node.table[:2]])
+            texts += [number, number, str(node.table[2])]
+        return Piece(language.formats[op].format(*texts))
+
+    return render
+
+
+def _identifiers(symbols: Sequence[Expr], language: Language, taken_by_function: str) -> dict[Expr, str]:
+    """A valid name for each symbol: crank.phi is crank_phi."""
+    names: dict[Expr, str] = {}
+    folded = str.lower if language.ignores_case else str
+    taken = {folded(taken_by_function)}
+    for symbol in symbols:
+        name = "".join(
+            c if c.isascii() and c.isalnum() else "_" if c.isascii() else f"u{ord(c):x}" for c in str(symbol.value)
+        )
+        if not name or not name[0].isalpha() or language.reserved.fullmatch(name):
+            name = f"v_{name}"
+        while folded(name) in taken:
+            name += "_"
+        taken.add(folded(name))
+        names[symbol] = name
+    return names
+
+
+def _comment(names: Iterable[str]) -> str:
+    """Names that can stand in any comment."""
+    return ", ".join("".join(c if c.isalnum() or c in "_.- '" else "?" for c in name) for name in names)
+
+
+def _symbol_names(f: Function) -> str:
+    return _comment(str(s.value) for s in f.inputs)
+
+
+def _indented(lines: Iterable[str], by: str = "    ") -> str:
+    return "".join(f"{by}{line}\n" for line in lines)
+
+
+def _flat(table: Iterable[float], number: Callable[[float], str] = repr) -> str:
+    return ", ".join(number(float(x)) for x in table)
+
+
+# Python, on numbers and on NumPy arrays
+
+_PYTHON = Language(
+    truth="float({})",
+    formats={
+        **{name: f"math.{name}({{}})" for name in FUNCTIONS},
+        "abs": "abs({})",
+        "sign": "_sign({})",
+        "atan2": "math.atan2({}, {})",
+        "pow": "math.pow({}, {})",
+        "min": "min({}, {})",
+        "max": "max({}, {})",
+        "select": "({1} if {0} else {2})",
+        "spline": "_spline({}, _KNOTS{}, _COEFFICIENTS{}, {})",
+    },
+    reserved=re.compile("|".join([*keyword.kwlist, "math|bisect|np|abs|min|max|float|len", r"w\d+", "_.*"])),
+)
+_NUMPY = Language(
+    truth="1.0*({})",
+    formats={
+        **{name: f"np.{name}({{}})" for name in FUNCTIONS},
+        **{name: f"np.{name.replace('a', 'arc', 1)}({{}})" for name in ("asin", "acos", "atan")},
+        "atan2": "np.arctan2({}, {})",
+        "pow": "np.power({}, {})",
+        "min": "np.minimum({}, {})",
+        "max": "np.maximum({}, {})",
+        "select": "np.where({0}, {1}, {2})",
+        "spline": "_spline({}, _KNOTS{}, _COEFFICIENTS{}, {})",
+    },
+    reserved=_PYTHON.reserved,
+)
+_PYTHON_SIGN = """\
+def _sign(x):
+    return float((x > 0.0) - (x < 0.0))
+"""
+_PYTHON_SPLINE = """\
+def _spline(x, knots, coefficients, order):
+    i = min(max(bisect.bisect_right(knots, x) - 1, 0), len(coefficients) - 1)
+    d = x - knots[i]
+    c0, c1, c2, c3 = coefficients[i]
+    return (c0 + d*(c1 + d*(c2 + d*c3)), c1 + d*(2*c2 + d*3*c3), 2*c2 + 6*d*c3, 6*c3)[order]
+"""
+_NUMPY_SPLINE = """\
+def _spline(x, knots, coefficients, order):
+    i = np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(coefficients) - 1)
+    d = x - np.array(knots)[i]
+    c0, c1, c2, c3 = np.moveaxis(np.array(coefficients)[i], -1, 0)
+    return (c0 + d*(c1 + d*(c2 + d*c3)), c1 + d*(2*c2 + d*3*c3), 2*c2 + 6*d*c3, 6*c3)[order]
+"""
+
+
+def _python_module(f: Function, name: str, imports: str, helpers: Iterable[str]) -> str:
+    blocks = [imports, *helpers]
+    for (knots, coefficients), k in f.tables.items():
+        blocks.append(f"_KNOTS{k} = {knots!r}\n_COEFFICIENTS{k} = {coefficients!r}\n")
+    body = [f"# arguments: {_symbol_names(f)}"] if f.inputs else []
+    body += [f"{target} = {value}" for target, value in f.temporaries]
+    results = [f"    {value},{comment.format('#')}" for value, comment in f.results]
+    body += ["return (", *results, ")"] if results else ["return ()"]
+    head = f"def {name}({', '.join(f.names[s] for s in f.inputs)}):"
+    blocks.append(f"{head}\n{_indented(body)}")
+    return "\n\n".join(blocks)
+
+
+def python(
+    exprs: Sequence[Expr], name: str = "f", arguments: Sequence[Expr] | None = None, labels: Sequence[str] = ()
+) -> str:
+    """A Python module with one function of the symbols (in the order of `arguments`, or of their names) -> tuple."""
+    f = _prepare(exprs, name, arguments, labels, _PYTHON)
+    helpers = [_PYTHON_SIGN] * ("sign" in f.operations) + [_PYTHON_SPLINE] * bool(f.tables)
+    return _python_module(f, name, "import bisect\nimport math\n" if f.tables else "import math\n", helpers)
+
+
+def numpy(
+    exprs: Sequence[Expr], name: str = "f", arguments: Sequence[Expr] | None = None, labels: Sequence[str] = ()
+) -> str:
+    """The same for arguments that may be NumPy arrays."""
+    f = _prepare(exprs, name, arguments, labels, _NUMPY)
+    return _python_module(f, name, "import numpy as np\n", [_NUMPY_SPLINE] * bool(f.tables))
+
+
+# C
+
+_C = Language(
+    truth="(double)({})",
+    formats={
+        **{name: f"{name}({{}})" for name in FUNCTIONS},
+        "abs": "fabs({})",
+        "sign": "sign_of({})",
+        "atan2": "atan2({}, {})",
+        "pow": "pow({}, {})",
+        "min": "fmin({}, {})",
+        "max": "fmax({}, {})",
+        "select": "({0} ? {1} : {2})",
+        "spline": "spline_value({0}, (int)(sizeof coefficients{1} / sizeof *coefficients{1}), "
+        "knots{1}, coefficients{2}, {3})",
+    },
+    reserved=re.compile(
+        "auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|inline|int|long|register|"
+        "restrict|return|short|signed|sizeof|static|struct|switch|typedef|union|unsigned|void|volatile|while|bool|true|"
+        "false|nullptr|alignas|alignof|asm|typeof|constexpr|thread_local|static_assert|main|linux|unix|"
+        "NAN|INFINITY|HUGE(_VAL[FL]?)?|M_.*|FP_.*|MATH_.*|math_errhandling|DOMAIN|SING|OVERFLOW|UNDERFLOW|[PT]LOSS|"
+        "sin|cos|tan|asin|acos|atan|atan2|sqrt|exp|log|tanh|pow|fabs|fmin|fmax|sign_of|spline_value|"
+        r"in|out|w\d+|knots\d+|coefficients\d+|_.*"
+    ),
+)
+_C_SIGN = """\
+static double sign_of(double x)
+{
+    return (double)((x > 0.0) - (x < 0.0));
+}
+"""
+_C_SPLINE = """\
+static double spline_value(double x, int pieces, const double *knots, const double (*coefficients)[4], int order)
+{
+    int low = 0, high = pieces;
+    while (high - low > 1) {
+        int middle = (low + high) / 2;
+        if (knots[middle] <= x)
+            low = middle;
+        else
+            high = middle;
+    }
+    const double *c = coefficients[low];
+    const double d = x - knots[low];
+    switch (order) {
+    case 0: return c[0] + d*(c[1] + d*(c[2] + d*c[3]));
+    case 1: return c[1] + d*(2.0*c[2] + d*3.0*c[3]);
+    case 2: return 2.0*c[2] + 6.0*d*c[3];
+    default: return 6.0*c[3];
+    }
+}
+"""
+
+
+def c(
+    exprs: Sequence[Expr], name: str = "f", arguments: Sequence[Expr] | None = None, labels: Sequence[str] = ()
+) -> str:
+    """A C99 file with void name(const double *in, double *out); `in` holds the symbols in the order of `arguments`."""
+    f = _prepare(exprs, name, arguments, labels, _C)
+    blocks = ["#include <math.h>\n", *[_C_SIGN] * ("sign" in f.operations), *[_C_SPLINE] * bool(f.tables)]
+    for (knots, coefficients), k in f.tables.items():
+        rows = ", ".join("{" + _flat(row) + "}" for row in coefficients)
+        blocks.append(
+            f"static const double knots{k}[] = {{{_flat(knots)}}};\n"
+            f"static const double coefficients{k}[][4] = {{{rows}}};\n"
+        )
+    body = [] if f.used else ["(void)in;"]
+    body += [f"const double {f.names[s]} = in[{i}];" for i, s in enumerate(f.inputs) if s in f.used]
+    body += [f"const double {target} = {value};" for target, value in f.temporaries]
+    body += [f"out[{i}] = {value};{comment.format('//')}" for i, (value, comment) in enumerate(f.results)]
+    head = f"/* in: {_symbol_names(f)} */\nvoid {name}(const double *in, double *out)"
+    blocks.append(f"{head}\n{{\n{_indented(body)}}}\n")
+    return "\n".join(blocks)
+
+
+# Fortran 2008, free form
+
+
+def _fortran_number(value: float) -> str:
+    mantissa, _, exponent = repr(value).partition("e")
+    return f"{mantissa}d{int(exponent or 0)}"
+
+
+_FORTRAN = Language(
+    truth="merge(1d0, 0d0, {})",
+    formats={
+        **{name: f"{name}({{}})" for name in FUNCTIONS},
+        "sign": "sign_of({})",
+        "atan2": "atan2({}, {})",
+        "pow": "(({})**({}))",
+        "min": "min({}, {})",
+        "max": "max({}, {})",
+        "select": "merge({1}, {2}, {0})",
+        "spline": "spline_value({}, knots{}, coefficients{}, {})",
+    },
+    reserved=re.compile(
+        r"in|out|w\d+|knots\d+|coefficients\d+|sign_of|spline_value|merge|min|max|atan2|real64|kind|size|sign|"
+        f"{'|'.join(FUNCTIONS)}",
+        re.IGNORECASE,
+    ),
+    number=_fortran_number,
+    unequal="/=",
+    ignores_case=True,
+)
+_FORTRAN_SIGN = """\
+    pure function sign_of(x) result(y)
+        real(real64), intent(in) :: x
+        real(real64) :: y
+        y = merge(1d0, 0d0, x > 0d0) - merge(1d0, 0d0, x < 0d0)
+    end function
+"""
+_FORTRAN_SPLINE = """\
+    pure function spline_value(x, knots, coefficients, order) result(y)
+        real(real64), intent(in) :: x, knots(:), coefficients(:, :)
+        integer, intent(in) :: order
+        real(real64) :: y, d, c(4)
+        integer :: low
+        low = min(max(count(knots <= x), 1), size(coefficients, 2))
+        d = x - knots(low)
+        c = coefficients(:, low)
+        select case (order)
+        case (0)
+            y = c(1) + d*(c(2) + d*(c(3) + d*c(4)))
+        case (1)
+            y = c(2) + d*(2d0*c(3) + d*3d0*c(4))
+        case (2)
+            y = 2d0*c(3) + 6d0*d*c(4)
+        case default
+            y = 6d0*c(4)
+        end select
+    end function
+"""
+_LONGEST = 120  # of a line of Fortran, which may have 132 characters
+
+
+def _continued(line: str) -> str:
+    """The statement on as many lines as it needs, broken at spaces."""
+    lines = [""]
+    for word in line.split(" "):
+        if len(lines[-1]) + len(word) + 1 > _LONGEST and lines[-1].strip():
+            lines[-1] += " &"
+            lines.append("           ")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return "\n    ".join(lines)
+
+
+def fortran(
+    exprs: Sequence[Expr], name: str = "f", arguments: Sequence[Expr] | None = None, labels: Sequence[str] = ()
+) -> str:
+    """A file with subroutine name(in, out), which C calls as the function that `c` writes."""
+    f = _prepare(exprs, name, arguments, labels, _FORTRAN)
+    head = [
+        f"subroutine {name}(in, out) bind(c)",
+        "    use, intrinsic :: iso_fortran_env, only: real64",
+        "    implicit none",
+        f"    real(real64), intent(in) :: in({max(len(f.inputs), 1)})",
+        f"    real(real64), intent(out) :: out({max(len(f.results), 1)})",
+    ]
+    for (knots, coefficients), k in f.tables.items():
+        flat = _flat((x for row in coefficients for x in row), _fortran_number)
+        pieces, numbers = len(coefficients), _flat(knots, _fortran_number)
+        head.append(_continued(f"    real(real64), parameter :: knots{k}({len(knots)}) = [{numbers}]"))
+        shape = f"reshape([{flat}], [4, {pieces}])"
+        head.append(_continued(f"    real(real64), parameter :: coefficients{k}(4, {pieces}) = {shape}"))
+    body = [f"real(real64) :: {f.names[s]}" for s in f.inputs if s in f.used]
+    body += [f"real(real64) :: {target}" for target, _ in f.temporaries]
+    body += [f"{f.names[s]} = in({i})" for i, s in enumerate(f.inputs, 1) if s in f.used]
+    body += [_continued(f"{target} = {value}") for target, value in f.temporaries]
+    for i, (value, comment) in enumerate(f.results, 1):
+        body += [comment.format("!").strip()] * bool(comment) + [_continued(f"out({i}) = {value}")]
+    helpers = [_FORTRAN_SIGN] * ("sign" in f.operations) + [_FORTRAN_SPLINE] * bool(f.tables)
+    contained = ["contains\n" + "".join(helpers)] if helpers else []
+    comments = _indented((_comment([str(s.value)]) for s in f.inputs), "! in: ")
+    return comments + "\n".join([*head, _indented(body) + "".join(contained) + f"end subroutine {name}\n"])
+
+
+# Julia
+
+_JULIA = Language(
+    truth="Float64({})",
+    formats={
+        **{name: f"{name}({{}})" for name in FUNCTIONS},
+        "atan2": "atan({}, {})",
+        "pow": "(({})^({}))",
+        "min": "min({}, {})",
+        "max": "max({}, {})",
+        "select": "ifelse({0}, {1}, {2})",
+        "spline": "spline_value({}, KNOTS{}, COEFFICIENTS{}, {})",
+    },
+    reserved=re.compile(
+        "baremodule|begin|break|catch|const|continue|do|else|elseif|end|export|false|finally|for|function|global|if|import|"
+        r"in|isa|let|local|macro|module|quote|return|struct|true|try|using|while|x|w\d+|pi|im|min|max|ifelse|Float64|"
+        f"spline_value|{'|'.join(FUNCTIONS)}"
+    ),
+)
+_JULIA_SPLINE = """\
+function spline_value(x, knots, coefficients, order)
+    i = clamp(searchsortedlast(knots, x), 1, length(coefficients))
+    d = x - knots[i]
+    c0, c1, c2, c3 = coefficients[i]
+    return (c0 + d*(c1 + d*(c2 + d*c3)), c1 + d*(2*c2 + d*3*c3), 2*c2 + 6*d*c3, 6*c3)[order + 1]
+end
+"""
+
+
+def julia(
+    exprs: Sequence[Expr], name: str = "f", arguments: Sequence[Expr] | None = None, labels: Sequence[str] = ()
+) -> str:
+    """A Julia file with name(x), which takes the symbols as a vector in the order of `arguments` and returns one."""
+    f = _prepare(exprs, name, arguments, labels, _JULIA)
+    blocks = [_JULIA_SPLINE] * bool(f.tables)
+    for (knots, coefficients), k in f.tables.items():
+        rows = ", ".join(f"({_flat(row)})" for row in coefficients)
+        blocks.append(f"const KNOTS{k} = [{_flat(knots)}]\nconst COEFFICIENTS{k} = [{rows}]\n")
+    body = [f"{f.names[s]} = x[{i}]" for i, s in enumerate(f.inputs, 1) if s in f.used]
+    body += [f"{target} = {value}" for target, value in f.temporaries]
+    body += ["return [", *(f"    {value},{comment.format('#')}" for value, comment in f.results), "]"]
+    blocks.append(f"# x: {_symbol_names(f)}\nfunction {name}(x)\n{_indented(body)}end\n")
+    return "\n".join(blocks)
+
+
+# Maple
+
+_MAPLE = Language(
+    truth="`if`({}, 1, 0)",
+    formats={
+        **{name: f"{name}({{}})" for name in FUNCTIONS},
+        **{name: f"{name.replace('a', 'arc', 1)}({{}})" for name in ("asin", "acos", "atan")},
+        "log": "ln({})",
+        "sign": "signum({})",
+        "atan2": "arctan({}, {})",
+        "pow": "(({})^({}))",
+        "min": "min({}, {})",
+        "max": "max({}, {})",
+        "select": "`if`({0}, {1}, {2})",
+        "spline": "spline_value({}, knots{}, coefficients{}, {})",
+    },
+    reserved=re.compile(
+        "and|assuming|break|by|catch|description|do|done|elif|else|end|error|export|fi|finally|for|from|global|if|implies|"
+        "in|intersect|local|minus|mod|module|next|not|od|option|options|or|proc|quit|read|return|save|stop|subset|then|to|"
+        rf"try|union|until|use|uses|while|xor|Pi|I|D|O|gamma|w\d+|min|max|ln|signum|{'|'.join(FUNCTIONS)}"
+    ),
+    number=lambda value: repr(value).removesuffix(".0"),
+    unequal="<>",
+)
+_MAPLE_SPLINE = """\
+spline_value := proc(x, knots, coefficients, order)
+    local i, d;
+    i := 1; while i < nops(coefficients) and knots[i + 1] <= x do i := i + 1 od;
+    d := x - knots[i];
+    if order = 0 then coefficients[i][1] + d*(coefficients[i][2] + d*(coefficients[i][3] + d*coefficients[i][4]))
+    elif order = 1 then coefficients[i][2] + d*(2*coefficients[i][3] + d*3*coefficients[i][4])
+    elif order = 2 then 2*coefficients[i][3] + 6*d*coefficients[i][4]
+    else 6*coefficients[i][4] fi
+end proc:
+"""
+
+
+def maple(
+    exprs: Sequence[Expr], name: str = "f", arguments: Sequence[Expr] | None = None, labels: Sequence[str] = ()
+) -> str:
+    """A Maple procedure of the symbols (in the order of `arguments`) that returns a list."""
+    f = _prepare(exprs, name, arguments, labels, _MAPLE)
+    blocks = [_MAPLE_SPLINE] * bool(f.tables)
+    for (knots, coefficients), k in f.tables.items():
+        rows = ", ".join(f"[{_flat(row)}]" for row in coefficients)
+        blocks.append(f"knots{k} := [{_flat(knots)}]:\ncoefficients{k} := [{rows}]:\n")
+    body = [f"local {', '.join(target for target, _ in f.temporaries)};"] if f.temporaries else []
+    body += [f"{target} := {value};" for target, value in f.temporaries]
+    body += [f"[{', '.join(value for value, _ in f.results)}]"]
+    head = f"{name} := proc({', '.join(f.names[s] for s in f.inputs)})"
+    blocks.append(f"{head}\n{_indented(body)}end proc:\n")
+    return "\n".join(blocks)
+
+
+LANGUAGES: dict[str, Callable[[Sequence[Expr], str, Sequence[Expr] | None, Sequence[str]], str]] = {
+    writer.__name__: writer for writer in (python, numpy, c, fortran, julia, maple)
+}
