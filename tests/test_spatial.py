@@ -286,10 +286,12 @@ def test_shafts_turn_in_the_ratio_of_Cardan() -> None:
     np.testing.assert_allclose(power, rate, atol=1e-9)
 
 
+@pytest.mark.parametrize("coordinates", ["body", "euler"])
 @pytest.mark.parametrize("formulation", ["augmented", "svd", "qr", "coordinate-partitioning"])
-def test_numdyn3d_pendulum_swings_in_closed_form(formulation: str) -> None:
+def test_numdyn3d_pendulum_swings_in_closed_form(formulation: str, coordinates: str) -> None:
     """Position and velocity to 1e-8 over 3 s, constraints to 2e-15 m."""
-    motion = simulate(load("numdyn3d_pendulum"), rtol=1e-11, atol=1e-11, formulation=formulation)
+    model = load("numdyn3d_pendulum")
+    motion = simulate(model, rtol=1e-11, atol=1e-11, formulation=formulation, coordinates=coordinates)
     K, c, J, rest = 32.66, 4.584, 0.834 + 10 * 0.25, 1.57
     decay = c / (2 * J)
     omega = np.sqrt(K / J - decay**2)
@@ -302,6 +304,30 @@ def test_numdyn3d_pendulum_swings_in_closed_form(formulation: str) -> None:
     np.testing.assert_allclose(motion["rod.vx"], -0.5 * rate * np.sin(theta), atol=1e-8)
     np.testing.assert_allclose(motion["rod.wz"], rate, atol=1e-8)
     assert motion.info.constraint_error_position <= 2e-15
+
+
+SPATIAL = [name for name in shipped() if load(name).space == "spatial"]
+
+
+@pytest.mark.parametrize("name", SPATIAL)
+def test_euler_parameters_and_angular_velocities_describe_one_motion(name: str) -> None:
+    """Poses, velocities, accelerations and reactions, the latter where redundant rows leave them unique."""
+    model = load(name)
+    body, euler = (simulate(model, t_end=0.2, rtol=1e-10, coordinates=x) for x in ("body", "euler"))
+    for kind in ("q", "v", "a", *(() if body.info.redundant else ("reactions", "driving"))):
+        expected = body.tables[kind].values
+        size = 1.0 + np.max(np.abs(expected), initial=0.0)
+        np.testing.assert_allclose(euler.tables[kind].values, expected, atol=1e-7 * size, rtol=0)
+    assert euler.info.dof == body.info.dof
+    lengths = np.sum(euler.tables["euler"].values.reshape(len(euler.t), -1, 7)[:, :, 3:] ** 2, axis=2)
+    np.testing.assert_allclose(lengths, 1.0, atol=1e-14)
+
+
+def test_a_method_that_needs_a_regular_M_names_others_for_euler_parameters() -> None:
+    with pytest.raises(ModelError, match="singular.*udwadia-phohomsiri.*de-falco-2"):
+        simulate(load("heavy_top"), coordinates="euler", formulation="udwadia-kalaba")
+    with pytest.raises(ModelError, match="no Euler parameters"):
+        simulate(load("slider_crank"), coordinates="euler")
 
 
 def test_legs_of_a_stewart_platform_move_it_as_prescribed() -> None:

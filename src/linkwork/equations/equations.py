@@ -128,8 +128,8 @@ class Equations:
 
     @cached_property
     def turning(self) -> NDArray[np.bool_]:
-        """Which of the velocities turn; the others shift."""
-        return np.array([c.kind == "angle" for c in self.velocities], dtype=bool)
+        """Which of the velocities turn, rates of Euler parameters among them; the others shift."""
+        return np.array([c.kind != "length" for c in self.velocities], dtype=bool)
 
     @cached_property
     def motion(self) -> dict[Expr, Expr]:

@@ -320,13 +320,15 @@ def _check_massless(place: Place, formulation: str) -> None:
     diagonal = zip(place.equations.velocities, np.diag(place.M), strict=True)
     without = next((c for c, inertia in diagonal if inertia <= 0.0), None)
     what = "a combination of velocities has no inertia"
-    if without is not None:
+    if place.equations.kind == "euler":
+        what = "in Euler parameters M is singular"
+    elif without is not None:
         what = f"body '{without.owner}' has no {'mass' if without.kind == 'length' else 'inertia'}"
     raise ModelError(
         what,
         "zero-mass",
-        rule=f"the formulation '{formulation}' needs both of every body",
-        suggestion=f"give it some, or choose one of the formulations {', '.join(others)}",
+        rule=f"the formulation '{formulation}' needs a regular one: mass and inertia of every body",
+        suggestion=f"choose one of the formulations {', '.join(others)}",
     )
 
 

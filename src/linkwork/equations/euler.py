@@ -1,0 +1,105 @@
+"""Equations in Euler parameters: v = qd, seven for every body, the length of its Euler parameters a constraint."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from linkwork.elements.kinds import Velocity
+from linkwork.equations.body import body_equations
+from linkwork.equations.equations import Equations, Output, Row
+from linkwork.errors import ModelError
+from linkwork.expressions.derivatives import directional
+from linkwork.expressions.evaluation import substitute
+from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
+from linkwork.model import Model
+
+STATE = ("euler", "euler_d", "euler_dd")
+
+
+def euler_equations(model: Model) -> Equations:
+    """M_e qdd + Psi_q^T lam = Q_e from those in (r_dot, omega) = B qd, omega = 2 E(e) e_dot:
+
+    M_e = B^T M B        Q_e = B^T (Q - M B_dot qd)        Psi_e = (Psi, e . e - 1 of every body)
+
+    M_e has rank six for every body: e itself is no motion. What the joints transmit is the same lam; that of e . e - 1
+    is no reaction [haug1989, section 11.3].
+    """
+    if model.space != "spatial":
+        message = "the bodies of a planar model have an angle and no Euler parameters"
+        raise ModelError(message, "not-spatial", suggestion="choose the coordinates body")
+    body = body_equations(model)
+    q = body.q
+    velocities = tuple(c for b in model.bodies for c in _velocities(b.name, b.velocities[:3]))
+    v, a, dx = (tuple(symbol(f"{c.speed}{mark}") for c in velocities) for mark in ("", "'", " change"))
+    places = [7 * k for k in range(len(model.bodies))]
+    B = {entry: x for k, place in enumerate(places) for entry, x in _B(6 * k, place, q[place + 3 : place + 7]).items()}
+
+    speed = [ZERO] * len(body.v)
+    for (i, j), entry in B.items():
+        speed[i] = speed[i] + entry * v[j]
+    rates = dict(zip(q, v, strict=True))
+    left = directional(speed, rates)  # B_dot qd
+    rise = directional(speed, dict(zip(v, a, strict=True)))
+    of_bodies = dict(zip(body.v, speed, strict=True))
+    of_bodies |= {old: x + y for old, x, y in zip(body.a, rise, left, strict=True)}
+
+    force = substitute(body.Q, of_bodies)
+    M: dict[tuple[int, int], Expr] = {}
+    Q = [ZERO] * len(v)
+    in_row = [{j: entry for (i, j), entry in B.items() if i == row} for row in range(len(body.v))]
+    for (i, k), entry in body.M.items():
+        force[i] = force[i] - entry * left[k]
+        for row, x in in_row[i].items():
+            for column, y in in_row[k].items():
+                M[row, column] = M.get((row, column), ZERO) + x * entry * y
+    for (i, j), entry in B.items():
+        Q[j] = Q[j] + entry * force[i]
+
+    rows = tuple(Row(b.name, "e.e", "number") for b in model.bodies)
+    then = tuple(symbol(f"{c.name} then") for c in body.coordinates)
+    kinetic, dissipation, applied = substitute([body.kinetic, body.dissipation, body.applied_power], of_bodies)
+    poses = (body.q, speed, [of_bodies[x] for x in body.a])
+    outputs = {
+        kind: dict(zip(body.columns[kind].labels, map(Output, own, body.columns[kind].units), strict=True))
+        for kind, own in zip(body.state, poses, strict=True)
+    }
+    for kind, named in body.outputs.items():
+        moved = substitute([output.expression for output in named.values()], of_bodies)
+        outputs[kind] = {name: Output(x, output.unit) for (name, output), x in zip(named.items(), moved, strict=True)}
+    start = dict(zip((*body.q, *body.v), (*body.start_q, *body.start_v), strict=True))
+    return replace(
+        body,
+        v=v,
+        a=a,
+        dx=dx,
+        lam=(*body.lam, *(symbol(f"lam {row}") for row in rows)),
+        velocities=velocities,
+        rows=(*body.rows, *rows),
+        qd=v,
+        retract=tuple(x + y for x, y in zip(q, dx, strict=True)),
+        M={entry: x for entry, x in M.items() if x is not ZERO},
+        Q=tuple(Q),
+        Psi=(*body.Psi, *(sum((x * x for x in q[p + 3 : p + 7]), -ONE) for p in places)),
+        kinetic=kinetic,
+        dissipation=dissipation,
+        applied_power=applied,
+        outputs=outputs,
+        start_v=tuple(substitute(body.qd, start)),
+        then=then,
+        difference=tuple(y - x for x, y in zip(q, then, strict=True)),
+        kind="euler",
+        state=STATE,
+        body=body,
+    )
+
+
+def _velocities(body: str, shifts: tuple[Velocity, ...]) -> tuple[Velocity, ...]:
+    return (*shifts, *(Velocity(body, f"e{k}", "number", f"e{k}_d", f"e{k}_dd") for k in range(4)))
+
+
+def _B(row: int, column: int, e: tuple[Expr, ...]) -> dict[tuple[int, int], Expr]:
+    """Entries of a body in (r_dot, omega) = B (r_dot, e_dot): the identity and 2 E(e)."""
+    e0, e1, e2, e3 = e
+    E = ((-e1, e0, e3, -e2), (-e2, -e3, e0, e1), (-e3, e2, -e1, e0))
+    B = {(row + k, column + k): ONE for k in range(3)}
+    return B | {(row + 3 + i, column + 3 + j): 2 * x for i, line in enumerate(E) for j, x in enumerate(line)}
