@@ -324,7 +324,7 @@ def test_euler_parameters_and_angular_velocities_describe_one_motion(name: str) 
 
 
 def test_a_method_that_needs_a_regular_M_names_others_for_euler_parameters() -> None:
-    with pytest.raises(ModelError, match="singular.*udwadia-phohomsiri.*de-falco-2"):
+    with pytest.raises(ModelError, match=r"singular.*udwadia-phohomsiri.*de-falco-2"):
         simulate(load("heavy_top"), coordinates="euler", formulation="udwadia-kalaba")
     with pytest.raises(ModelError, match="no Euler parameters"):
         simulate(load("slider_crank"), coordinates="euler")

@@ -32,7 +32,11 @@ def euler_equations(model: Model) -> Equations:
     velocities = tuple(c for b in model.bodies for c in _velocities(b.name, b.velocities[:3]))
     v, a, dx = (tuple(symbol(f"{c.speed}{mark}") for c in velocities) for mark in ("", "'", " change"))
     places = [7 * k for k in range(len(model.bodies))]
-    B = {entry: x for k, place in enumerate(places) for entry, x in _B(6 * k, place, q[place + 3 : place + 7]).items()}
+    B = {
+        entry: x
+        for k, place in enumerate(places)
+        for entry, x in _velocity_matrix(6 * k, place, q[place + 3 : place + 7]).items()
+    }
 
     speed = [ZERO] * len(body.v)
     for (i, j), entry in B.items():
@@ -97,7 +101,7 @@ def _velocities(body: str, shifts: tuple[Velocity, ...]) -> tuple[Velocity, ...]
     return (*shifts, *(Velocity(body, f"e{k}", "number", f"e{k}_d", f"e{k}_dd") for k in range(4)))
 
 
-def _B(row: int, column: int, e: tuple[Expr, ...]) -> dict[tuple[int, int], Expr]:
+def _velocity_matrix(row: int, column: int, e: tuple[Expr, ...]) -> dict[tuple[int, int], Expr]:
     """Entries of a body in (r_dot, omega) = B (r_dot, e_dot): the identity and 2 E(e)."""
     e0, e1, e2, e3 = e
     E = ((-e1, e0, e3, -e2), (-e2, -e3, e0, e1), (-e3, e2, -e1, e0))
