@@ -25,8 +25,8 @@ from linkwork.comparison.compare import compare
 from linkwork.equations.body import body_equations
 from linkwork.equations.place import Place
 from linkwork.formulations import NAMES
-from linkwork.integrators.explicit import INTEGRATORS
 from linkwork.integrators.loop import Settings, integrate, report_times
+from linkwork.integrators.methods import INTEGRATORS
 from linkwork.modelfile import load
 from linkwork.motion.initial import find_start
 from linkwork.motion.kinematics import kinematics

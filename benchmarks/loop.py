@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.expressions.graph import Expr, cos, sin, sqrt, symbol
-from linkwork.integrators.explicit import INTEGRATORS
+from linkwork.integrators.explicit import EXPLICIT
 from linkwork.integrators.loop import Native, Settings, Slice, integrate
 from linkwork.mechanism import prepare
 from linkwork.modelfile import load
@@ -104,7 +104,7 @@ def slider_crank_of_bodies() -> Case:
 
 def run(case: Case, rtol: float, repetitions: int = 1, method: str = "dop853") -> tuple[float, Slice]:
     """Seconds in the compiled loop, the least of several, and the end of the run."""
-    settings, times = Settings(INTEGRATORS[method], rtol, rtol), np.array([0.0, 20.0])
+    settings, times = Settings(EXPLICIT[method], rtol, rtol), np.array([0.0, 20.0])
     ends = []
     for _ in range(repetitions):
         *_, last = integrate(case.derivative, case.project, case.p, case.y, times, settings, case.n_norm, 10.0)
@@ -115,7 +115,7 @@ def run(case: Case, rtol: float, repetitions: int = 1, method: str = "dop853") -
 def evaluation_s(case: Case, rtol: float, method: str) -> list[float]:
     """Seconds of the right-hand side alone at as many states of the motion as a run evaluates: independent, waiting."""
     count = run(case, rtol, method=method)[1].evaluations
-    settings, times = Settings(INTEGRATORS[method], rtol, rtol), np.linspace(0.0, 20.0, count)
+    settings, times = Settings(EXPLICIT[method], rtol, rtol), np.linspace(0.0, 20.0, count)
     slices = integrate(case.derivative, case.project, case.p, case.y, times, settings, case.n_norm, 10.0)
     rows, f = np.concatenate([part.rows for part in slices]), case.derivative
     states = np.ascontiguousarray(np.column_stack([times, rows]))
@@ -154,7 +154,7 @@ def report() -> list[str]:
         "| --- | --- | --- | --- | --- | --- |",
     ]
     by_hand = slider_crank_by_hand()
-    for method in INTEGRATORS:
+    for method in EXPLICIT:
         for case in (by_hand, spring_chain(10)):
             independent, waiting = evaluation_s(case, 1e-9, method)
             seconds, end = run(case, 1e-9, REPETITIONS, method)

@@ -20,7 +20,7 @@ import pytest
 from linkwork import __version__
 from linkwork.cli import answer, overrides
 from linkwork.errors import UsageError
-from linkwork.integrators.explicit import INTEGRATORS
+from linkwork.integrators.methods import INTEGRATORS
 from linkwork.modelfile import shipped
 from linkwork.motion.simulate import FORMULATIONS, STABILIZATIONS
 from linkwork.trajectory import Trajectory

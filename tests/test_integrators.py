@@ -13,13 +13,13 @@ from scipy.integrate._ivp import dop853_coefficients
 
 from linkwork.errors import UsageError
 from linkwork.integrators import advance, inside, loop, memory, stages
-from linkwork.integrators.explicit import DOP853, INTEGRATORS, Tableau
+from linkwork.integrators.explicit import DOP853, EXPLICIT, Tableau
 from linkwork.integrators.loop import Settings, Slice, integrate, report_times
 from linkwork.integrators.memory import Method, Run
 from linkwork.native.kernels import Kernel, Pointer, call, kernel, put_integer, size_of
 
 Array = NDArray[np.float64]
-METHODS = list(INTEGRATORS.values())
+METHODS = list(EXPLICIT.values())
 each_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 
 
@@ -173,6 +173,7 @@ def ready(method: Tableau, f: Kernel, y: list[float], settings: Settings) -> Rea
         (at.dense, prepared.dense),
         (at.ny, len(y)),
         (at.n_norm, len(y)),
+        (at.n_rates, len(y)),
     ):
         put_integer(place, 0, number)
     at.x[1 : 1 + len(y)] = y

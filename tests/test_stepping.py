@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from linkwork import load, prepare
+from linkwork.equations.implicit import N_WORK
 from linkwork.formulations import FORMULATIONS, right_side
 from linkwork.motion import driven, results
 from linkwork.motion.driven import Driven
@@ -16,12 +17,13 @@ from linkwork.motion.simulate import Choice, Motion
 from linkwork.native.kernels import Kernel, size_of
 from linkwork.native.translation import find_kernels
 from linkwork.stabilization import projection, state_space
-from linkwork.stabilization.projection import N_WORK, project_start
+from linkwork.stabilization.projection import project_start
 
 # Stepped through in the tests of their own rooms.
 ELSEWHERE = {
     *(f.kernel.name for f in FORMULATIONS.values()),
     *("dynamics", "derivative", "advance", "step", "dense", "follow_paths", "linearize_at"),
+    *("radau_step", "radau_dense", "linearize_motion"),
 }
 
 

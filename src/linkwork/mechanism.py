@@ -22,11 +22,14 @@ import numpy as np
 
 from linkwork.equations.coordinates import COORDINATES
 from linkwork.equations.equations import Equations
+from linkwork.equations.implicit import ALGEBRAIC, algebraic, algebraic_programs, linearized
 from linkwork.equations.parameters import Structure
 from linkwork.equations.place import Place
 from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
 from linkwork.expressions.graph import Expr
 from linkwork.model import Model, Simulation
+from linkwork.sequences.ldl import Factor
+from linkwork.sequences.sequence import ComputationSequence
 from linkwork.soundness import sound, unusual
 from linkwork.system import Form, System, compile_system
 
@@ -73,15 +76,33 @@ class Mechanism:
     shared: Shared
 
     def system(
-        self, form: Form = "augmented", regular: bool = True, charts: bool = False, baumgarte: bool = False
+        self,
+        form: Form = "augmented",
+        regular: bool = True,
+        charts: bool = False,
+        baumgarte: bool = False,
+        implicit: str = "",
     ) -> System:
-        """The compiled equations with the values of this mechanism; see `compile_system`."""
+        """The compiled equations with the values of this mechanism; see `compile_system`.
+
+        `implicit` adds what an implicit integrator needs: a form of ALGEBRAIC, or "linearized".
+        """
+
+        def more(e: Equations, factor: Factor) -> list[ComputationSequence]:
+            return algebraic_programs(e, implicit) if implicit in ALGEBRAIC else linearized(e, factor)
 
         def build(e: Equations) -> System:
-            return compile_system(e.with_baumgarte() if baumgarte else e, form, regular, charts)
+            # Errors of algebraic forms are of the kind M^-1 Psi_q^T, which no other metric removes without a trace.
+            soft = implicit in ALGEBRAIC
+            e = e.with_baumgarte() if baumgarte else e
+            return compile_system(e, form, regular, charts, more if implicit else None, soft)
 
-        code = self.shared.compiled(("system", form, regular, charts, baumgarte), build)
+        code = self.shared.compiled(("system", form, regular, charts, baumgarte, implicit), build)
         return code.with_values(self.equations)
+
+    def implicit_pattern(self, form: str) -> list[tuple[int, int]]:
+        """Rows and columns of the entries of the Jacobian of an algebraic form."""
+        return self.shared.compiled(("pattern", form), lambda e: list(algebraic(e, form).f_y))
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from linkwork.dense.rank import RANK_TOLERANCE
 from linkwork.equations.equations import ALPHA, BETA, TIME, Equations
+from linkwork.equations.implicit import N_WORK, WORK
 from linkwork.equations.place import Code, Place, local_programs
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, symbol
@@ -45,7 +46,6 @@ EPS_FRAGILE = 1e-6
 SOFT = 1e-6
 LEAST_ROW = 1e-3  # of its smallest entry at the usual scale: a row that vanishes at the start is not left out later
 LEAST_LEFT = 1e-4  # of a diagonal entry, that the other rows leave: a row that is as good as independent
-WORK = (symbol("work dissipated"), symbol("work supplied"))  # carried along as two more unknowns of the integration
 Form = Literal["augmented", "ggl", "terms", "position"]
 
 
@@ -60,6 +60,7 @@ class Header(NamedTuple):
     n_closed: int = 0  # doubles that `close` returns
     n_chart: int = 0  # doubles that `chart` returns
     n_report: int = 0  # doubles that `report` returns
+    n_carried: int = N_WORK  # unknowns behind q and v
     memory: int = 0  # address of what a stabilization keeps between steps
     formulation: int = 0
     project: int = 0
@@ -79,6 +80,8 @@ class Header(NamedTuple):
     power: int = 0
     retract: int = 0
     difference: int = 0
+    linearize: int = 0
+    solve: int = 0
 
 
 HEADER = len(Header._fields)
@@ -92,7 +95,8 @@ def header(p: Pointer) -> Header:
         p[0], integer(p, 1), integer(p, 2), integer(p, 3), integer(p, 4), integer(p, 5), integer(p, 6),
         integer(p, 7), integer(p, 8), integer(p, 9), integer(p, 10), integer(p, 11), integer(p, 12), integer(p, 13),
         integer(p, 14), integer(p, 15), integer(p, 16), integer(p, 17), integer(p, 18), integer(p, 19), integer(p, 20),
-        integer(p, 21), integer(p, 22), integer(p, 23), integer(p, 24), integer(p, 25), integer(p, 26),
+        integer(p, 21), integer(p, 22), integer(p, 23), integer(p, 24), integer(p, 25), integer(p, 26), integer(p, 27),
+        integer(p, 28), integer(p, 29),
     )  # fmt: skip
 
 
@@ -137,6 +141,7 @@ class System:
     shift, push   (chart, q, Psi) -> q moved by dx = -W^-1 Psi_q^T (..)^-1 Psi, (chart, v, Psi_dot) -> v changed alike
     switches      (t, q, v) -> functions at whose zeros forces or drivers switch; only if there are any
     report        (t, q, v, a, lam) -> kinetic and potential energy and the named outputs
+    linearize, solve, implicit, implicit_jacobian    for implicit integrators, see equations/implicit.py
     refine, watch, power, difference    of driven mechanisms, see motion/driven.py
     start         parameters -> q and v as the model states them
     prepare       parameters, alpha, beta, eps, mobility -> what depends on these alone, the rest of p
@@ -327,8 +332,11 @@ def compile_system(
     regular: bool = True,
     charts: bool = False,
     more: Callable[[Equations, Factor], list[ComputationSequence]] | None = None,
+    soft: bool = False,
 ) -> System:
     """Machine code of the equations, with `more` programs that may use the factor of `close`.
+
+    Where M is singular, corrections onto the constraints are least in the unit metric or, if `soft`, in one near to M.
 
     `form` says what the right-hand side is:
     augmented   accelerations from the sequence above
@@ -346,7 +354,8 @@ def compile_system(
         return lower | {(n + i, j): entry for (i, j), entry in e.Psi_q.items()}
 
     regularized = {(n + i, n + i): -eps[i] for i in range(m)}
-    factor = factorize(n + m, bordered(_metric(e, regular)) | regularized, after=range(n, n + m))
+    metric = _softened(e) if soft and not regular else _metric(e, regular)
+    factor = factorize(n + m, bordered(metric) | regularized, after=range(n, n + m))
 
     # The least changes in the mass metric that close the gaps, dx and dv with right sides (0, -Psi) and (0, -Psi_dot).
     dx = factor.solve([ZERO] * n + [-gap for gap in e.Psi])[:n]
@@ -388,7 +397,7 @@ def compile_system(
             onto = factor.solve([ZERO] * n + [-gap for gap in e.Psi_dot])[:n]
             qd = substitute(e.qd, {v: v + d for v, d in zip(e.v, onto, strict=True)})
         outputs = [*qd, *rates(improve(solver.solve(right)))]
-        first, n_y = len(e.q), len(e.q) + n + len(WORK)
+        first, n_y = len(e.q), len(e.q) + n + N_WORK
         solution = dict(zip((*range(first, first + n), *range(n_y, n_y + m)), (*e.a, *e.lam), strict=True))
         again = Again(REPETITIONS, solution, dict(enumerate(rates(improve([*e.a, *e.lam])), start=first)))
         programs.append(ComputationSequence("dynamics", (TIME, *e.q, *e.v, *WORK), outputs, "derivative", n_y, again))

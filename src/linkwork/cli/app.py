@@ -25,15 +25,15 @@ class WithChoices(TyperCommand):
         from inspect import signature
 
         from linkwork.equations.coordinates import COORDINATES
-        from linkwork.formulations import NAMES
-        from linkwork.integrators.explicit import INTEGRATORS
+        from linkwork.formulations import CHOICES
+        from linkwork.integrators.methods import INTEGRATORS
         from linkwork.lecture.explain import METHODS
         from linkwork.motion.simulate import STABILIZATIONS, simulate
 
         choices = {
             "coordinates": COORDINATES,
-            "formulation": METHODS if ctx.info_name == "explain" else NAMES,
-            "formulations": NAMES,
+            "formulation": METHODS if ctx.info_name == "explain" else CHOICES,
+            "formulations": CHOICES,
             "stabilization": STABILIZATIONS,
             "integrator": INTEGRATORS,
         }

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, check_choice
-from linkwork.formulations import NAMES
-from linkwork.integrators.explicit import INTEGRATORS
+from linkwork.formulations import CHOICES, NAMES
 from linkwork.integrators.loop import Settings
+from linkwork.integrators.methods import INTEGRATORS
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
 from linkwork.motion.simulate import STABILIZATIONS, Stabilization, simulate
@@ -111,7 +111,7 @@ def compare(
     check_choice("integrator", integrator, INTEGRATORS)
     check_choice("stabilization", stabilization, STABILIZATIONS)
     for name in names:
-        check_choice("formulation", name, NAMES)
+        check_choice("formulation", name, CHOICES)
     if not names:
         raise UsageError("no formulation to compare", "no-formulation")
     stated = prepare(model).model

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.dense.rank import RANK_TOLERANCE, Rank
+from linkwork.equations.implicit import ALGEBRAIC
 from linkwork.errors import NumericalStop, UsageError
 from linkwork.formulations import (
     coordinate_partitioning,
@@ -40,7 +41,17 @@ from linkwork.formulations import (
 from linkwork.formulations.refinement import take_given, take_padded, take_result
 from linkwork.native.kernels import Kernel, Pointer, put_integer, size_of
 
-__all__ = ["FORMULATIONS", "NAMES", "SEQUENCES", "Formulation", "Solution", "explain_refusal", "would_do"]
+__all__ = [
+    "ALGEBRAIC",
+    "CHOICES",
+    "FORMULATIONS",
+    "NAMES",
+    "SEQUENCES",
+    "Formulation",
+    "Solution",
+    "explain_refusal",
+    "would_do",
+]
 
 UNDETERMINED = (
     "the accelerations are not determined: a motion that the constraints admit has no mass, whatever the formulation"
@@ -150,3 +161,4 @@ FORMULATIONS = {
 }
 
 NAMES = (*SEQUENCES, *FORMULATIONS)
+CHOICES = tuple(dict.fromkeys((*NAMES, *ALGEBRAIC)))  # with those for implicit integrators alone

@@ -61,16 +61,18 @@ def initial_step(at: Run, p: Pointer, w: Pointer, limit: float) -> float:
     """A first step over which an explicit Euler step is good to about one percent of y. [hairer1993, section II.4]"""
     y, y_new = offset(at.x, 1), offset(at.x_new, 1)
     d0 = d1 = d2 = 0.0
-    for i in range(at.n):
+    n_rates = integer(at.n_rates, 0)
+    copy(y, y_new, at.n)
+    for i in range(n_rates):
         scale = at.atol[i] + at.rtol[0] * abs(y[i])
         d0 += (y[i] / scale) ** 2
         d1 += (at.k[i] / scale) ** 2
     h = min(0.01 * math.sqrt(d0 / d1) if min(d0, d1) > 1e-10 else 1e-6, limit)
     at.x_new[0] = at.x[0] + h
-    for i in range(at.n):
+    for i in range(n_rates):
         y_new[i] = y[i] + h * at.k[i]
     differentiate(at, p, w)
-    for i in range(at.n):
+    for i in range(n_rates):
         d2 += ((at.k_new[i] - at.k[i]) / (at.atol[i] + at.rtol[0] * abs(y[i]))) ** 2
     steepest = max(math.sqrt(d2) / h, math.sqrt(d1))
     wanted = (0.01 / steepest) ** (1.0 / at.error_order[0]) if 1e-15 < steepest < INF else max(1e-6, 1e-3 * h)
@@ -174,7 +176,7 @@ def is_contradicted(at: Run, p: Pointer, w: Pointer) -> bool:
     call(integer(at.derivative, 0), x, p, at.k_contradicted, w)
     at.evaluations[0] += 1.0
     gap = 0.0
-    for i in range(integer(at.n_norm, 0)):
+    for i in range(min(integer(at.n_norm, 0), integer(at.n_rates, 0))):
         defect = at.h[0] * abs(at.k_contradicted[i] - differentiate_inside(at, x[0], i))
         gap = max(gap, defect / (DEFECT * (at.atol[i] + at.rtol[0] * abs(x[1 + i]))))
     at.error[0] = max(at.error[0], gap)
@@ -225,6 +227,8 @@ def ratio_of_steps(at: Run) -> float:
 
     [hairer1993, section II.4; hairer1996, section IV.2]
     """
+    if at.proposed[0] != 0.0 and at.error[0] <= 1.0:
+        return float(at.proposed[0])
     exponent = 1.0 / at.error_order[0] - 0.75 * at.beta[0]
     ratio: float = SAFETY / at.error[0] ** exponent
     if at.beta[0] != 0.0 and at.error[0] <= 1.0:
@@ -281,7 +285,7 @@ def advance(
             return PROJECTION_FAILED if at.reason[0] == PROJECTION_FAILED else COLLAPSED
         choose_step(at, t_end, stops)
         at.outcome[0] = RUNNING
-        at.known[0] = at.failed_inside[0] = at.has_dense[0] = at.crosses[0] = 0.0
+        at.known[0] = at.failed_inside[0] = at.has_dense[0] = at.crosses[0] = at.proposed[0] = 0.0
         call(integer(at.step, 0), m, p, own, w)
         outcome = int(at.outcome[0])
         if outcome == RUNNING and at.error[0] > 1.0:

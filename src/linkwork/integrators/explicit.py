@@ -242,4 +242,4 @@ DOP853 = Tableau(
 )
 # fmt: on
 
-INTEGRATORS = {method.name: method for method in (DOP853, DOPRI5)}
+EXPLICIT = {method.name: method for method in (DOP853, DOPRI5)}

@@ -170,6 +170,7 @@ def integrate(
     put_integer(at.dense, 0, method.dense)
     put_integer(at.ny, 0, ny)
     put_integer(at.n_norm, 0, n_norm)
+    put_integer(at.n_rates, 0, min(method.n_rates, ny))
     put_integer(at.n_times, 0, len(times))
     put_integer(at.n_stops, 0, len(stops))
     at.x[0] = times[0] + LAST_DIGITS * np.spacing(times[0]) if times[0] in stops else times[0]
@@ -182,7 +183,7 @@ def integrate(
     at.next_step[0] = first_step or 0.0
     rows = np.empty((len(times), ny))
     around = np.array([t + side * LAST_DIGITS * np.spacing(t) for t in sorted(stops) for side in (-1, 1)])
-    own, w = allocate(len(method.own)), allocate(max(f.work for f in (derivative, project, watch) if f))
+    own, w = allocate(len(method.own)), allocate(max(f.work for f in (derivative, project, watch, method) if f))
     own[:] = method.own
     arrays = (m, np.array(p, dtype=np.float64), own, w, times, around, rows)
 

@@ -5,10 +5,12 @@ parameters p and the scratch w of the derivative, and the method's own memory:
 
     step    from x = (t, y), k = f(t, y), x_new[0] = t_new and h = t_new - t to y_new and `error`, the error of the step
             in units of the tolerance. Where f(t_new, y_new) is had on the way, it is left in k_new and `known` is 1.
+            A method with an error control of its own leaves the ratio of the next step to h in `proposed`.
     dense   for a step that is good enough, the vectors F_j of the solution inside it,
 
             y(theta) = y + theta (F_0 + (1 - theta) (F_1 + theta (F_2 + (1 - theta) (F_3 + ...)))).
 
+An implicit method may solve M y' = f(t, y) instead; `n_rates` is the number of first components with y'_i = f_i.
 Either may set `outcome`, which it finds RUNNING, to the reason why a smaller step must be tried. Where that was seen
 inside the step, it leaves that (t, y) in x_inside and sets `failed_inside`, else it was at x_new. In Python a method
 has `prepare(n)`, which returns a `Method`.
@@ -74,6 +76,7 @@ class Run(NamedTuple):
     dense: Pointer
     ny: Pointer  # components of y, and how many of them count in the error norm
     n_norm: Pointer
+    n_rates: Pointer  # components of y whose derivative is that of f
     n_times: Pointer  # report times, the first the initial and the last the final one
     n_stops: Pointer  # times at which a step must end, as pairs: the last double before and the first one after
     rtol: Pointer
@@ -85,6 +88,7 @@ class Run(NamedTuple):
     growth: Pointer
     h: Pointer  # of the step that is tried
     error: Pointer
+    proposed: Pointer  # ratio of the next step to it if the method has one, else 0
     outcome: Pointer
     has_dense: Pointer  # whether `dense` has been called for it
     crosses: Pointer  # whether it does nothing but go past a switch
@@ -139,6 +143,8 @@ class Method:
     beta: float  # weight of the previous error in the step size
     shrink: float  # smallest and largest ratio of successive steps
     growth: float
+    n_rates: int  # see above; not above n
+    work: int = 0  # doubles of scratch it needs
 
 
 class Preparable(Protocol):

@@ -143,7 +143,7 @@ def prepare(method: Tableau, n: int) -> Method:
     put_integer(its.s, 0, method.stages)
     put_integer(its.error_uses_new, 0, len(method.E) > method.stages)
     control = method.error_order, method.beta, method.shrink, method.growth
-    return Method(step.address, dense.address, n_dense, own, *control)
+    return Method(step.address, dense.address, n_dense, own, *control, n_rates=n)
 
 
 @functools.cache

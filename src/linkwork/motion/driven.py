@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from linkwork.dense.vectors import copy
 from linkwork.equations.equations import TIME, Equations
+from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import substitute
@@ -36,7 +37,7 @@ from linkwork.native.kernels import Pointer, call, kernel, offset, size_of, spli
 from linkwork.sequences.ldl import Factor
 from linkwork.sequences.sequence import ComputationSequence
 from linkwork.stabilization import projection
-from linkwork.stabilization.projection import N_WORK, NOT_CONVERGED, largest_scaled, project_start, projected
+from linkwork.stabilization.projection import NOT_CONVERGED, largest_scaled, project_start, projected
 from linkwork.system import EPS, Header, System, compile_system, header, scales
 
 Array = NDArray[np.float64]

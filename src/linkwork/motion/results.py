@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from linkwork.dense.vectors import copy, largest
 from linkwork.elements.kinds import Columns
 from linkwork.equations.equations import Equations
+from linkwork.equations.implicit import N_WORK
 from linkwork.errors import UsageError
 from linkwork.model import Model
 from linkwork.native.kernels import Pointer, call, kernel, offset, size_of, split, take
-from linkwork.stabilization.projection import N_WORK
 from linkwork.system import System, header
 from linkwork.trajectory import Run, Table, Trajectory
 

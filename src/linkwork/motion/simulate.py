@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.dense.rank import RANK_TOLERANCE
+from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place, Weights
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, check_choice
-from linkwork.formulations import FORMULATIONS, NAMES, SEQUENCES, right_side, would_do
-from linkwork.integrators.explicit import INTEGRATORS
+from linkwork.formulations import ALGEBRAIC, CHOICES, FORMULATIONS, SEQUENCES, linearization, right_side, would_do
 from linkwork.integrators.loop import FIRST_BUDGET, REACHED, RUNNING, Settings, Slice, integrate, report_times
-from linkwork.integrators.memory import SAMPLES
+from linkwork.integrators.memory import SAMPLES, Preparable
+from linkwork.integrators.methods import INTEGRATORS, RADAU5
+from linkwork.integrators.radau import Radau5
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model, Simulation
 from linkwork.motion.alarm import LIMIT, find_imbalance
@@ -30,7 +32,7 @@ from linkwork.motion.stopping import explain_stop
 from linkwork.native.lowering import NativeFunction
 from linkwork.soundness import sound
 from linkwork.stabilization import projection
-from linkwork.stabilization.projection import N_WORK, measure, project, project_start
+from linkwork.stabilization.projection import measure, project, project_start
 from linkwork.stabilization.state_space import integrate_on_charts
 from linkwork.system import EPS, EPS_FRAGILE, Form, System, repetitions
 from linkwork.trajectory import Run, Trajectory
@@ -95,7 +97,7 @@ def simulate(
     method = Settings(INTEGRATORS[integrator], settings.rtol, settings.atol, max_step=longest)
     times = report_times(0.0, settings.t_end, settings.step)
     check_memory(times, mechanism.equations)
-    how = Choice(formulation, stabilization, *_gains(stabilization, alpha, beta))
+    how = Choice(formulation, stabilization, *_gains(stabilization, alpha, beta), integrator)
     motion = Motion.begin(mechanism, how, weights, assemble, keep, q, v)
     y, grid = project_start(motion.system, motion.p, motion.start.place), times
     if resume is not None:
@@ -168,9 +170,22 @@ class Choice:
     stabilization: Stabilization
     alpha: float
     beta: float
+    integrator: str = "dop853"
 
     def __post_init__(self) -> None:
-        check_choice("formulation", self.formulation, NAMES)
+        check_choice("formulation", self.formulation, CHOICES)
+        if self.formulation in set(ALGEBRAIC) - set(SEQUENCES) and self.integrator != RADAU5.name:
+            raise UsageError(
+                f"the formulation '{self.formulation}' has multipliers among its unknowns, which only an implicit "
+                f"integrator can find: --integrator {RADAU5.name}",
+                "needs-implicit",
+            )
+        if self.is_algebraic and self.stabilization not in ("projection", "none"):
+            raise UsageError(
+                f"the formulation '{self.formulation}' with {RADAU5.name} keeps the constraints itself; "
+                f"'{self.stabilization}' has no place in it, 'projection' and 'none' have",
+                "no-effect",
+            )
         check_choice("stabilization", self.stabilization, STABILIZATIONS)
         if self.stabilization == "state-space" and self.formulation not in WITH_STATE_SPACE:
             raise UsageError(
@@ -181,7 +196,21 @@ class Choice:
 
     @property
     def form(self) -> Form:
-        return cast(Form, self.formulation) if self.formulation in SEQUENCES else "terms"
+        if self.formulation in FORMULATIONS:
+            return "terms"
+        return cast(Form, self.formulation) if self.formulation in SEQUENCES and not self.is_algebraic else "augmented"
+
+    @property
+    def is_algebraic(self) -> bool:
+        """Whether multipliers are among the unknowns that are integrated."""
+        return self.integrator == RADAU5.name and self.formulation in ALGEBRAIC
+
+    @property
+    def implicit(self) -> str:
+        """What the integrator needs beside the right-hand side, see equations/implicit.py."""
+        if self.integrator != RADAU5.name or self.stabilization == "state-space":
+            return ""
+        return self.formulation if self.is_algebraic else "linearized"
 
 
 def _longest_step(mechanism: Mechanism, settings: Simulation) -> float:
@@ -227,6 +256,7 @@ class Motion:
     p: Array
     header: Mapping[str, float]  # entries of the header of p that depend on the choice
     exact: Array  # p with the least eps, so that the factor shows singular positions
+    method: Preparable
 
     @staticmethod
     def begin(
@@ -238,51 +268,71 @@ class Motion:
         q: Mapping[str, float] | None,
         v: Mapping[str, float] | None,
     ) -> Motion:
+        implicit = how.implicit
         charts, baumgarte = how.stabilization == "state-space", how.stabilization == "baumgarte"
-        system = mechanism.system(how.form, True, charts, baumgarte)
+        system = mechanism.system(how.form, True, charts, baumgarte, how.implicit)
         given = restart(system.start(), q, v)
         if not given.has_mass:
             _check_massless(given, how.formulation)
-            system = mechanism.system(how.form, False, charts, baumgarte)
+            implicit = how.formulation if how.is_algebraic else ""  # K of `linearized` is not that of a singular M
+            system = mechanism.system(how.form, False, charts, baumgarte, implicit)
             given = restart(system.start(), q, v)
         start = find_start(given, weights, any_distance=assemble, keep=keep)
+        if how.is_algebraic:
+            _check_independent(start.place, how.formulation)
         if start.place.rank.rank < system.m:
             check_branch(replace(start.place, equations=mechanism.equations))
         derivative, dynamics = _right_sides(system, how.formulation)
+        method = INTEGRATORS[how.integrator]
         for kernel in (project, measure, fill_dynamics, fill_report):
             _ = kernel.address  # compiled or loaded here, not within the measured integration
         eps = EPS_FRAGILE if start.place.is_redundant_only_here else EPS
         by_mass = False
         header: dict[str, float] = {"dynamics": dynamics.address, "derivative": derivative.address}
-        if how.formulation in SEQUENCES:
+        if how.formulation not in FORMULATIONS:
             header["repetitions"] = repetitions(start.place.rank.smallest, eps) + (2 if not given.has_mass else 0)
         else:
             by_mass = FORMULATIONS[how.formulation].needs_regular_mass
             header["formulation"] = FORMULATIONS[how.formulation].kernel.address
             header["tolerance"] = _rank_tolerance(system, start.place, by_mass)
+        if how.is_algebraic:
+            derivative, method, header["n_carried"] = _implicit_form(mechanism, system, how.formulation)
+        elif implicit:
+            method = Radau5(linearization.of_system(system, dynamics))
         p = system.p(start.place, how.alpha, how.beta, given=header, eps=eps, by_mass=by_mass)
         exact = p if eps == EPS else system.p(start.place, given=header, by_mass=by_mass)
-        return Motion(mechanism.model, how, system, start, derivative, dynamics, p, header, exact)
+        return Motion(mechanism.model, how, system, start, derivative, dynamics, p, header, exact, method)
 
     def slices(self, times: Array, method: Settings, y: Array, max_steps: int = MOST_STEPS) -> Iterator[Slice]:
         """The motion from this state, piece by piece, the first of not more than so many steps."""
-        s = self.system
+        s, method = self.system, replace(method, method=self.method)
         if self.how.stabilization == "state-space":
             partition = self.how.formulation == "coordinate-partitioning"
             return integrate_on_charts(s, self.derivative, self.start.place, partition, y, times, method, self.header)
-        onto = projection.of_system(s, project if self.how.stabilization == "projection" else measure)
+        y = self.unknowns(times[0], y)
+        how = project if self.how.stabilization == "projection" else measure
+        onto = projection.of_system(s, how, len(y) - s.n_q - s.n_v)
         stops = [stop for stop in s.equations.switching_times(times[-1]) if stop >= times[0]]
         first, watch = min(FIRST_BUDGET, max_steps), s.functions.get("switches")
         return integrate(
             self.derivative, onto, self.p, y, times, method, s.n_q + s.n_v, first_budget=first, stops=stops, watch=watch
         )
 
+    def unknowns(self, t: float, y: Array) -> Array:
+        """(q, v, work), with algebraic unknowns behind where the form has them; mu of ggl is zero."""
+        if not self.how.is_algebraic:
+            return y
+        s, of = self.system, ALGEBRAIC[self.how.formulation]
+        rates = self.dynamics(np.append(t, y), self.p)
+        mu = np.zeros(s.m if of.has_mu else 0)
+        return np.concatenate([y, rates[s.n_q : s.n_q + s.n_v], rates[len(y) :], mu])
+
     def result(self, info: Run, times: Array, rows: Array, last: Slice, began: float) -> Trajectory:
         """The trajectory of the rows; of a run stopped between report times, with its last good state."""
         s, n_q, n = self.system, self.system.n_q, self.system.n_q + self.system.n_v
-        t = times[: len(rows)]
+        t, rows = times[: len(rows)], np.ascontiguousarray(rows[:, : n + N_WORK])
         if not len(t) or last.t > t[-1]:
-            rows, t = np.vstack([rows, last.y]), np.append(t, last.t)
+            rows, t = np.vstack([rows, last.y[: n + N_WORK]]), np.append(t, last.t)
         rates = np.zeros((len(rows), self.dynamics.outputs))
         since = perf_counter()
         scratch = np.empty(self.dynamics.inputs + self.dynamics.work)
@@ -315,7 +365,7 @@ def _check_massless(place: Place, formulation: str) -> None:
     """ModelError where the formulation cannot do with a singular M."""
     others = would_do(regular_mass=False)
     determined = np.linalg.matrix_rank(np.vstack([place.M, place.Psi_q]) * place.v_scale) == len(place.v)
-    if formulation in others or (formulation in SEQUENCES and determined):
+    if formulation in others or (formulation not in FORMULATIONS and determined):
         return
     diagonal = zip(place.equations.velocities, np.diag(place.M), strict=True)
     without = next((c for c, inertia in diagonal if inertia <= 0.0), None)
@@ -330,6 +380,28 @@ def _check_massless(place: Place, formulation: str) -> None:
         rule=f"the formulation '{formulation}' needs a regular one: mass and inertia of every body",
         suggestion=f"choose one of the formulations {', '.join(others)}",
     )
+
+
+def _check_independent(place: Place, formulation: str) -> None:
+    """ModelError where multipliers would not be unique."""
+    rank, m = place.rank.rank, len(place.equations.Psi)
+    if rank < m:
+        raise ModelError(
+            f"constraints are redundant: rank {rank} of {m}",
+            "redundant-constraints",
+            rule=f"the formulation '{formulation}' with {RADAU5.name} integrates multipliers, which must be unique",
+            suggestion="leave out what is redundant, or choose another formulation, such as augmented",
+        )
+
+
+def _implicit_form(mechanism: Mechanism, system: System, form: str) -> tuple[NativeFunction, Radau5, int]:
+    """f of M y' = f(t, y), the method with its M, Jacobian and indices, and the number of unknowns behind q and v."""
+    of, f = ALGEBRAIC[form], system.functions
+    count = of.size(system.n_v, system.m)
+    index = [of.q] * system.n_q + [of.v] * system.n_v + [1] * N_WORK + [of.algebraic] * count
+    mass = np.diag([1.0] * (system.n_q + system.n_v + N_WORK) + [0.0] * count)
+    method = Radau5(f["implicit_jacobian"], mass, index, mechanism.implicit_pattern(form))
+    return f["implicit"], method, N_WORK + count
 
 
 def _rank_tolerance(system: System, place: Place, by_mass: bool) -> float:
@@ -351,7 +423,7 @@ def _rank_tolerance(system: System, place: Place, by_mass: bool) -> float:
 def _right_sides(system: System, formulation: str) -> tuple[NativeFunction, NativeFunction]:
     """The derivative for the time loop, and the dynamics for the report, which returns lam too."""
     f, ny = system.functions, system.n_q + system.n_v + N_WORK
-    if formulation in SEQUENCES:
+    if formulation not in FORMULATIONS:
         return f["derivative"], f["dynamics"]
     work = right_side.scratch_size(system.n_q, system.n_v, system.m, max(f["terms"].work, f["rates"].work))
     return (

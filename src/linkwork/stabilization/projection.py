@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.dense.vectors import copy, largest
+from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
 from linkwork.native.kernels import Kernel, Pointer, call, kernel, offset, size_of, split, take
 from linkwork.native.lowering import NativeFunction
@@ -28,7 +29,6 @@ MAX_ITERATIONS = 12
 ROUNDING = 4 * 2.0**-52  # of the size of a state: nothing is left to correct
 ACCEPTED = 1e-9  # of the size of a state: a projection that stalls above this has failed
 CONVERGED, NOT_CONVERGED, LAST_TIME = 0.0, 1.0, 2.0
-N_WORK = 2  # unknowns behind q and v that are carried along: work dissipated and supplied
 INF = math.inf
 
 
@@ -84,7 +84,7 @@ def project(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     size = 1.0 + largest_scaled(offset(x, 1), by.q, about.n_q)
     speed = size * largest_scaled(offset(x, 1 + about.n_q), by.v, about.n_v)
     before, gap, rate = INF, INF, INF
-    result = projected(y, n + N_WORK)
+    result = projected(y, n + about.n_carried)
     for k in range(MAX_ITERATIONS):
         call(about.close, best, p, closed, scratch)
         call(about.align, closed, p, trial, scratch)
@@ -101,7 +101,7 @@ def project(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
             break
 
     copy(offset(best, 1), result.state, n)
-    copy(offset(x, 1 + n), offset(result.state, n), N_WORK)
+    copy(offset(x, 1 + n), offset(result.state, n), about.n_carried)
     result.before[0] = before
     accepted = gap <= ACCEPTED * size and rate <= ACCEPTED * (speed + size)
     result.status[0] = CONVERGED if accepted else NOT_CONVERGED
@@ -114,23 +114,24 @@ def measure(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     n, m = about.n_q + about.n_v, about.m
     gaps, scratch = take(w, 2 * m)
     call(about.constraints, x, p, gaps, scratch)
-    result = projected(y, n + N_WORK)
-    copy(offset(x, 1), result.state, n + N_WORK)
+    result = projected(y, n + about.n_carried)
+    copy(offset(x, 1), result.state, n + about.n_carried)
     result.before[0] = 0.0
     result.gap[0] = largest(gaps, m)
     result.rate[0] = largest(offset(gaps, m), m)
     result.status[0] = CONVERGED
 
 
-def of_system(system: System, how: Kernel = project) -> NativeFunction:
+def of_system(system: System, how: Kernel = project, n_carried: int = N_WORK) -> NativeFunction:
     """`project` or `measure` with the sizes of a system."""
     f, n = system.functions, system.n_q + system.n_v
     inner = max(f[name].work for name in ("constraints", "close", "align"))
     room = size_of(work, n, system.m, f["close"].outputs) + inner
-    return NativeFunction(how.name, how.address, 1 + n + N_WORK, size_of(projected, n + N_WORK), room)
+    return NativeFunction(how.name, how.address, 1 + n + n_carried, size_of(projected, n + n_carried), room)
 
 
 def project_start(system: System, p: Array, place: Place) -> Array:
     """(q, v, 0, 0) with the last digits of the constraints brought to rounding."""
-    y = of_system(system)(np.concatenate([[place.t], place.q, place.v, np.zeros(N_WORK)]), p)
+    n_carried = header(p).n_carried
+    y = of_system(system, n_carried=n_carried)(np.concatenate([[place.t], place.q, place.v, np.zeros(n_carried)]), p)
     return y[: system.n_q + system.n_v + N_WORK]

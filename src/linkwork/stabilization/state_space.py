@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.dense.vectors import copy, largest
+from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
 from linkwork.integrators.loop import (
     ASKED,
@@ -41,7 +42,6 @@ from linkwork.stabilization import projection
 from linkwork.stabilization.projection import (
     CONVERGED,
     LAST_TIME,
-    N_WORK,
     NOT_CONVERGED,
     largest_scaled,
     projected,

@@ -1,0 +1,487 @@
+"""The three-stage Radau IIA method of order 5 for M y' = f(t, y) with constant M, which may be singular.
+
+With y_i = y + Z_i at the times t + c_i h the stages solve
+
+    M Z_i = h sum_j a_ij f(t + c_j h, y + Z_j),          y_new = y + Z_3.
+
+W = (T^-1 x I) Z, where T^-1 A^-1 T has one real eigenvalue gamma and the block of alpha + i beta, separates Newton's
+iteration with one Jacobian J = f_y into a real and a complex system,
+
+    (gamma/h M - J) dW_1 = R_1,        ((alpha + i beta)/h M - J) (dW_2 + i dW_3) = R_2 + i R_3,
+    R = T^-1 f - (1/h) Lambda M W.                                               [hairer1996, section IV.8]
+
+J is kept as long as the iteration converges fast, the factors as long as h stays too. Components of a variable of index
+i count in all norms times h^(i - 1) [hairer1996, section VII.7]. Since the error estimate, of order 3, is far above the
+error, it is compared with 0.1 rtol^(2/3) in place of rtol, and with atol reduced alike, as the code RADAU5 does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.dense.elimination import factor, factor_complex, solve, solve_complex
+from linkwork.dense.vectors import EPSILON, clear, copy
+from linkwork.integrators.advance import SAFETY, is_finite
+from linkwork.integrators.memory import BLOCK, COLLAPSED, NOT_FINITE, RUNNING, Method, Run, open_run
+from linkwork.native.kernels import Pointer, call, integer, kernel, offset, put_integer, size_of, split
+
+Array = NDArray[np.float64]
+
+MOST_ITERATIONS = 7
+FAST = 1e-3  # rate of convergence up to which the Jacobian is kept
+SLOW = 0.99  # and from which on the step is given up
+SAME = 1.2  # ratio of steps up to which the old one is taken again, with its factors
+SMALLEST_RATIO, LARGEST_RATIO = 0.2, 8.0
+TINY = 1e-4  # of the last step: one so short, cut off at a switch, is not solved for
+FLOOR = 1e-2  # of the error that the predictive control remembers
+PERTURBED = math.sqrt(EPSILON)  # relative change of y for a difference quotient
+
+
+def _collocation() -> tuple[Array, Array]:
+    """c and A of the method: zeros of the Radau polynomial, and integrals of their Lagrange polynomials."""
+    c = np.array([(4 - math.sqrt(6)) / 10, (4 + math.sqrt(6)) / 10, 1.0])
+    powers = np.arange(3)
+    return c, (c[:, None] ** (powers + 1) / (powers + 1)) @ np.linalg.inv(c[:, None] ** powers)
+
+
+def _separation(A: Array) -> tuple[Array, float, complex]:
+    """T, gamma and alpha + i beta."""
+    values, vectors = np.linalg.eig(np.linalg.inv(A))
+    real, upper = int(np.argmin(np.abs(values.imag))), int(np.argmax(values.imag))
+    x, z = vectors[:, real].real, vectors[:, upper]
+    return np.column_stack([x, z.real, -z.imag]), float(values[real].real), complex(values[upper])
+
+
+C, A = _collocation()
+T, GAMMA, COMPLEX = _separation(A)
+
+
+def error_weights() -> Array:
+    """d of err = (gamma/h M - J)^-1 (f(t, y) + M sum_i d_i Z_i/h), the difference to a formula of order 3.
+
+    That formula has the nodes 0, c_1, c_2, c_3 and the weight 1/gamma of f(t, y).    [hairer1996, eq. (IV.8.19)]
+    """
+    powers = np.arange(3)
+    b_low = np.linalg.solve((C[:, None] ** powers).T, 1.0 / (powers + 1) - np.array([1.0, 0.0, 0.0]) / GAMMA)
+    d: Array = GAMMA * np.linalg.inv(A).T @ (b_low - A[2])
+    return d
+
+
+class Radau(NamedTuple):
+    """Places in the memory of the method, for vectors of n components; those without n in their comment one double."""
+
+    jacobian: Pointer  # address, or 0 for difference quotients
+    n_entries: Pointer  # that the Jacobian returns, if it does not return it whole
+    pattern: Pointer  # n n: their places in it
+    is_diagonal: Pointer  # whether M is
+    mass: Pointer  # n n
+    J: Pointer  # n n, by rows of ny
+    exponent: Pointer  # n: index - 1 of each component
+    E: Pointer  # n n: the real and the complex matrix, their factors
+    E_real: Pointer  # n n
+    E_imaginary: Pointer  # n n
+    pivots: Pointer  # n
+    complex_pivots: Pointer  # n
+    filled: Pointer  # n: scratch of the factorization
+    Z: Pointer  # 3 n
+    W: Pointer  # 3 n
+    R: Pointer  # 3 n
+    P: Pointer  # 3 n: the F_j of the last good step
+    weight: Pointer  # n: reciprocal of what counts as one
+    change: Pointer  # n: M times something; a state for a difference quotient
+    gap: Pointer  # BLOCK - 1
+    x: Pointer  # 1 + n: argument of f
+    f: Pointer  # n
+    c: Pointer  # 3
+    T: Pointer  # 9
+    T_inverse: Pointer  # 9
+    d: Pointer  # 3: weights of the error estimate
+    gamma: Pointer
+    alpha: Pointer
+    beta: Pointer
+    t_begin: Pointer  # of the step tried last
+    t_end: Pointer
+    h_tried: Pointer
+    error_tried: Pointer
+    has_last: Pointer  # whether the step before this one is known, with its h and its error
+    h_last: Pointer
+    error_last: Pointer
+    h_factored: Pointer  # of the factors, 0 if there are none
+    t_jacobian: Pointer
+    is_slow: Pointer  # whether the iteration asks for another Jacobian
+    contraction: Pointer  # theta/(1 - theta) of the last iteration
+    rest: Pointer
+
+
+SCALARS = (1,) * (len(Radau._fields) - Radau._fields.index("gamma") - 1)
+
+
+def places(own: Pointer, n: int) -> Radau:
+    square = n * n
+    vectors = (n, n, n, 3 * n, 3 * n, 3 * n, 3 * n, n, n, BLOCK - 1, 1 + n, n)
+    return Radau(
+        *split(own, (1, 1, square, 1, square, square, n, square, square, square, *vectors, 3, 9, 9, 3, *SCALARS))
+    )
+
+
+def open_radau(own: Pointer, at: Run) -> Radau:
+    return places(own, at.n)
+
+
+def evaluate(at: Run, its: Radau, p: Pointer, out: Pointer, w: Pointer) -> bool:
+    """f at its.x; where it is not finite, that state is left for the loop."""
+    call(integer(at.derivative, 0), its.x, p, out, w)
+    at.evaluations[0] += 1.0
+    if is_finite(out, at, integer(at.ny, 0)):
+        return True
+    at.outcome[0] = NOT_FINITE
+    at.failed_inside[0] = 1.0
+    copy(its.x, at.x_inside, 1 + at.n)
+    return False
+
+
+def evaluate_jacobian(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
+    """J at the beginning of the step: exact where it is given, else by difference quotients; whether it is finite."""
+    ny = integer(at.ny, 0)
+    its.t_jacobian[0] = at.x[0]
+    its.h_factored[0] = 0.0
+    if integer(its.jacobian, 0) != 0:
+        n_entries, entries = int(its.n_entries[0]), its.E  # whose content is not needed any more
+        call(integer(its.jacobian, 0), at.x, p, its.J if n_entries == 0 else entries, w)
+        if n_entries > 0:
+            clear(its.J, 0, ny * ny)
+        for k in range(n_entries):
+            its.J[int(its.pattern[k])] = entries[k]
+    else:
+        copy(at.x, its.x, 1 + at.n)
+        for j in range(ny):
+            usual = at.atol[j] / at.rtol[0]
+            delta = PERTURBED * max(abs(at.x[1 + j]), usual if usual < math.inf else 1.0)
+            its.x[1 + j] = at.x[1 + j] + delta
+            delta = its.x[1 + j] - at.x[1 + j]
+            if not evaluate(at, its, p, its.f, w):
+                return False
+            its.x[1 + j] = at.x[1 + j]
+            for i in range(ny):
+                its.J[i * ny + j] = (its.f[i] - at.k[i]) / delta
+    total = 0.0
+    for i in range(ny * ny):
+        total += its.J[i] - its.J[i]
+    if total != 0.0:
+        at.outcome[0] = NOT_FINITE
+    return total == 0.0
+
+
+def factor_systems(at: Run, its: Radau) -> bool:
+    """The factors of gamma/h M - J and (alpha + i beta)/h M - J; whether both are regular."""
+    ny, width, h = integer(at.ny, 0), at.n, at.h[0]
+    its.h_factored[0] = 0.0
+    for i in range(ny):
+        for j in range(ny):
+            place = i * width + j
+            M_h, J = its.mass[place] / h, its.J[i * ny + j]
+            its.E[place] = its.gamma[0] * M_h - J
+            its.E_real[place] = its.alpha[0] * M_h - J
+            its.E_imaginary[place] = its.beta[0] * M_h
+        for j in range(ny, width):
+            place = i * width + j
+            its.E[place] = its.E_real[place] = its.E_imaginary[place] = 0.0
+    if not factor(its.E, ny, width, its.pivots, its.filled):
+        return False
+    if not factor_complex(its.E_real, its.E_imaginary, ny, width, its.complex_pivots, its.filled):
+        return False
+    its.h_factored[0] = h
+    return True
+
+
+def multiply_mass(at: Run, its: Radau, x: Pointer, y: Pointer) -> None:
+    """y := M x."""
+    ny = integer(at.ny, 0)
+    for i in range(ny):
+        row = offset(its.mass, i * at.n)
+        y[i] = row[i] * x[i]
+        if its.is_diagonal[0] == 0.0:
+            for j in range(ny):
+                if j != i:
+                    y[i] += row[j] * x[j]
+
+
+def set_weights(at: Run, its: Radau) -> float:
+    """Reciprocals of the tolerances, and the tolerance that stands for rtol."""
+    rtol: float = 0.1 * at.rtol[0] ** (2.0 / 3.0)
+    for i in range(integer(at.ny, 0)):
+        scale = rtol * (at.atol[i] / at.rtol[0] + abs(at.x[1 + i]))
+        its.weight[i] = at.h[0] ** its.exponent[i] / scale
+    return rtol
+
+
+def norm(at: Run, its: Radau, x: Pointer) -> float:
+    """The root of the mean of the squares of x by the tolerances."""
+    total = 0.0
+    for i in range(integer(at.ny, 0)):
+        total += (x[i] * its.weight[i]) ** 2
+    return math.sqrt(total / integer(at.n_norm, 0))
+
+
+def fit(its: Radau, n: int, ny: int, F: Pointer) -> None:
+    """F_j of y(theta) = y + theta (F_0 + (1 - theta) (F_1 + theta F_2)) through the stages."""
+    c_1, c_2 = its.c[0], its.c[1]
+    for i in range(ny):
+        end = its.Z[2 * n + i]
+        G_1 = (its.Z[i] / c_1 - end) / (1.0 - c_1)
+        G_2 = (its.Z[n + i] / c_2 - end) / (1.0 - c_2)
+        F[i] = end
+        F[2 * n + i] = (G_2 - G_1) / (c_2 - c_1)
+        F[n + i] = G_1 - c_1 * F[2 * n + i]
+
+
+def combine(rows: Pointer, X: Pointer, n: int, ny: int, Y: Pointer) -> None:
+    """Y := (rows x I) X for a matrix of three rows."""
+    for k in range(3):
+        for i in range(ny):
+            Y[k * n + i] = rows[3 * k] * X[i] + rows[3 * k + 1] * X[n + i] + rows[3 * k + 2] * X[2 * n + i]
+
+
+def guess_stages(at: Run, its: Radau) -> None:
+    """The polynomial of the last step, continued, or zero."""
+    n, ny = at.n, integer(at.ny, 0)
+    for k in range(3):
+        theta = 1.0 + its.c[k] * at.h[0] / its.h_last[0] if its.has_last[0] != 0.0 else 1.0
+        for i in range(ny):
+            F = its.P[n + i] + theta * its.P[2 * n + i]
+            its.Z[k * n + i] = theta * (its.P[i] + (1.0 - theta) * F) - its.P[i] if theta != 1.0 else 0.0
+    combine(its.T_inverse, its.Z, n, ny, its.W)
+
+
+def continue_last(at: Run, its: Radau) -> None:
+    """A step too short for (gamma/h M - J) to be regular in floating point: the last one's polynomial, or Euler's step.
+
+    Its error is about TINY of the last one's, or TINY^2 of what that changed.
+    """
+    n, ny = at.n, integer(at.ny, 0)
+    guess_stages(at, its)
+    if its.has_last[0] == 0.0:
+        for k in range(3):
+            for i in range(integer(at.n_rates, 0)):
+                its.Z[k * n + i] = its.c[k] * at.h[0] * at.k[i]
+    for i in range(ny):
+        at.x_new[1 + i] = at.x[1 + i] + its.Z[2 * n + i]
+    at.error[0] = TINY
+    at.proposed[0] = LARGEST_RATIO
+
+
+def form_residual(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
+    """R = T^-1 f - (1/h) Lambda M W; whether f is finite at all stages."""
+    n, ny, h = at.n, integer(at.ny, 0), at.h[0]
+    for k in range(3):
+        its.x[0] = min(at.x[0] + its.c[k] * h, at.x_new[0])
+        for i in range(ny):
+            its.x[1 + i] = at.x[1 + i] + its.Z[k * n + i]
+        if not evaluate(at, its, p, offset(its.Z, k * n), w):  # Z is not needed again before W has changed
+            return False
+    combine(its.T_inverse, its.Z, n, ny, its.R)
+    for k in range(3):
+        multiply_mass(at, its, offset(its.W, k * n), its.change)
+        for i in range(ny):
+            M_W = its.change[i] / h
+            if k == 0:
+                its.R[i] -= its.gamma[0] * M_W
+            elif k == 1:
+                its.R[n + i] -= its.alpha[0] * M_W
+                its.R[2 * n + i] -= its.beta[0] * M_W
+            else:
+                its.R[n + i] += its.beta[0] * M_W
+                its.R[2 * n + i] -= its.alpha[0] * M_W
+    return True
+
+
+def solve_stages(at: Run, its: Radau, p: Pointer, w: Pointer, wanted: float) -> int:
+    """Newton's iteration for the stages; how many rounds it took, or 0 where it does not converge.
+
+    It ends where its rate theta promises an error below `wanted` of the tolerance, theta/(1 - theta) |dW|, and is given
+    up where the rounds left will not do; then `error` is set to what makes the loop take a suitable step.
+    """
+    n, ny, width = at.n, integer(at.ny, 0), at.n
+    its.contraction[0] = max(its.contraction[0], EPSILON) ** 0.8
+    theta, last_ratio, last = FAST, 1.0, 1.0
+    for k in range(MOST_ITERATIONS):
+        if not form_residual(at, its, p, w):
+            return 0
+        R_2, R_3 = offset(its.R, n), offset(its.R, 2 * n)
+        solve(its.E, ny, width, its.pivots, its.R)
+        solve_complex(its.E_real, its.E_imaginary, ny, width, its.complex_pivots, R_2, R_3)
+        change = math.sqrt((norm(at, its, its.R) ** 2 + norm(at, its, R_2) ** 2 + norm(at, its, R_3) ** 2) / 3.0)
+        if not change < math.inf:
+            break
+        if k > 0:
+            ratio = change / last
+            theta = ratio if k == 1 else math.sqrt(ratio * last_ratio)
+            last_ratio = ratio
+            if not theta < SLOW:
+                break
+            its.contraction[0] = theta / (1.0 - theta)
+            left = MOST_ITERATIONS - 1 - k
+            expected = its.contraction[0] * change * theta**left / wanted
+            if expected >= 1.0:
+                by = 0.8 * max(1e-4, min(20.0, expected)) ** (-1.0 / (4 + left))
+                at.error[0] = (SAFETY / by) ** 4
+                at.outcome[0] = COLLAPSED
+                return 0
+        last = max(change, EPSILON)
+        for i in range(3 * n):
+            its.W[i] += its.R[i]
+        combine(its.T, its.W, n, ny, its.Z)
+        if its.contraction[0] * change <= wanted:
+            its.is_slow[0] = 1.0 if theta > FAST else 0.0
+            return k + 1
+    at.error[0] = (SAFETY / 0.5) ** 4
+    at.outcome[0] = COLLAPSED
+    return 0
+
+
+def estimate_error(at: Run, its: Radau, p: Pointer, w: Pointer, is_new: bool) -> float:
+    """|(gamma/h M - J)^-1 (f(t, y) + M sum_i d_i Z_i/h)|, filtered once more where it is large after no good step."""
+    n, ny = at.n, integer(at.ny, 0)
+    Z_2, Z_3, M_Z, err = offset(its.Z, n), offset(its.Z, 2 * n), offset(its.R, n), its.R
+    for i in range(ny):
+        its.change[i] = (its.d[0] * its.Z[i] + its.d[1] * Z_2[i] + its.d[2] * Z_3[i]) / at.h[0]
+    multiply_mass(at, its, its.change, M_Z)
+    for i in range(ny):
+        err[i] = at.k[i] + M_Z[i]
+    solve(its.E, ny, at.n, its.pivots, err)
+    size = norm(at, its, err)
+    if size >= 1.0 and is_new:
+        its.x[0] = at.x[0]
+        for i in range(ny):
+            its.x[1 + i] = at.x[1 + i] + err[i]
+        if not evaluate(at, its, p, its.f, w):
+            return size
+        for i in range(ny):
+            err[i] = its.f[i] + M_Z[i]
+        solve(its.E, ny, at.n, its.pivots, err)
+        size = norm(at, its, err)
+    return max(size, 1e-10)
+
+
+def propose(at: Run, its: Radau, rounds: int) -> float:
+    """The ratio of the next step to this one, after a good one.
+
+    The smaller of SAFETY fac/err^(1/4), with fac small where Newton's iteration was long, and of Gustafsson's
+    predictive control; a little growth is left out, since the factors then serve again.
+    [hairer1996, eqs. (IV.8.21), (IV.8.25)]
+    """
+    safety = SAFETY * (1 + 2 * MOST_ITERATIONS) / (rounds + 2 * MOST_ITERATIONS)
+    inverse = at.error[0] ** 0.25 / min(SAFETY, safety)
+    if its.has_last[0] != 0.0:
+        predicted = its.h_last[0] / at.h[0] * (at.error[0] ** 2 / its.error_last[0]) ** 0.25 / SAFETY
+        inverse = max(inverse, predicted)
+    ratio: float = 1.0 / max(1.0 / LARGEST_RATIO, min(1.0 / SMALLEST_RATIO, inverse))
+    if 1.0 <= ratio <= SAME and its.is_slow[0] == 0.0:
+        ratio = 1.0
+    return ratio
+
+
+@kernel
+def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
+    """A step with its error estimate, as memory.py asks for."""
+    at = open_run(m)
+    its = open_radau(own, at)
+    n, ny, t = at.n, integer(at.ny, 0), at.x[0]
+    is_new = True  # no good step right before this attempt
+    if t == its.t_end[0]:  # the step tried last was taken
+        fit(its, n, ny, its.P)
+        its.h_last[0] = its.h_tried[0]
+        its.error_last[0] = max(its.error_tried[0], FLOOR)
+        its.has_last[0] = 1.0
+        is_new = False
+    elif t != its.t_begin[0]:  # this is a beginning, or begins behind a stop
+        its.has_last[0] = 0.0
+    its.t_begin[0], its.t_end[0], its.h_tried[0] = t, math.nan, at.h[0]
+    if at.h[0] < TINY * its.h_last[0]:
+        continue_last(at, its)
+        return
+    rtol = set_weights(at, its)
+    if its.is_slow[0] != 0.0 and its.t_jacobian[0] != t and not evaluate_jacobian(at, its, p, w):
+        return
+    if at.h[0] != its.h_factored[0] and not factor_systems(at, its):
+        at.error[0] = (SAFETY / 0.5) ** 4
+        at.outcome[0] = COLLAPSED
+        return
+    guess_stages(at, its)
+    its.is_slow[0] = 1.0  # where what follows fails
+    rounds = solve_stages(at, its, p, w, max(10.0 * EPSILON / rtol, min(0.03, math.sqrt(rtol))))
+    if rounds == 0:
+        return
+    for i in range(ny):
+        at.x_new[1 + i] = at.x[1 + i] + its.Z[2 * n + i]
+    at.error[0] = estimate_error(at, its, p, w, is_new)
+    if at.outcome[0] != RUNNING:
+        return
+    at.proposed[0] = propose(at, its, rounds)
+    its.error_tried[0] = at.error[0]
+    its.t_end[0] = at.x_new[0]
+
+
+@kernel
+def radau_dense(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
+    """The polynomial of degree 3 through the stages, as memory.py asks for."""
+    at = open_run(m)
+    fit(open_radau(own, at), at.n, integer(at.ny, 0), at.F)
+
+
+class Sized(Protocol):
+    """Machine code of the one native signature and the doubles of scratch it needs."""
+
+    @property
+    def address(self) -> int: ...
+
+    @property
+    def work(self) -> int: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Radau5:
+    """The method for a system M y' = f(t, y), whose f is the `derivative` of `integrate`.
+
+    `jacobian`, (t, y) -> f_y by rows or its entries at the places `pattern`, is exact or left out: then difference
+    quotients take its place. Without `mass`
+    M is one. `index` is 1 for components that are differential or follow from others at once, 2 or 3 for those that
+    follow after one or two differentiations.
+    """
+
+    jacobian: Sized | None = None
+    mass: Array | None = None
+    index: Sequence[int] | None = None
+    pattern: Sequence[tuple[int, int]] | None = None
+    name: str = "radau5"
+
+    def prepare(self, n: int) -> Method:
+        own = np.zeros(size_of(places, n))
+        its = places(own, n)
+        mass = np.eye(n)
+        if self.mass is not None:
+            ny = len(self.mass)
+            mass[:ny, :ny] = self.mass
+        if self.jacobian is not None:
+            put_integer(its.jacobian, 0, self.jacobian.address)
+        if self.pattern is not None and self.mass is not None:
+            its.n_entries[0] = len(self.pattern)
+            its.pattern[: len(self.pattern)] = np.array(self.pattern) @ [len(self.mass), 1]
+        its.is_diagonal[0] = np.array_equal(mass, np.diag(np.diag(mass)))
+        its.mass[:] = mass.ravel()
+        its.exponent[: len(self.index or ())] = np.array(self.index or (), dtype=float) - 1.0
+        its.c[:], its.T[:], its.T_inverse[:] = C, T.ravel(), np.linalg.inv(T).ravel()
+        its.d[:] = error_weights()
+        its.gamma[0], its.alpha[0], its.beta[0] = GAMMA, COMPLEX.real, COMPLEX.imag
+        its.t_begin[0] = its.t_end[0] = its.t_jacobian[0] = math.nan
+        its.is_slow[0] = its.contraction[0] = 1.0
+        n_rates = int(np.cumprod(np.all(mass == np.eye(n), axis=1)).sum())
+        work = self.jacobian.work if self.jacobian else 0
+        control = 4.0, 0.0, SMALLEST_RATIO, LARGEST_RATIO
+        return Method(radau_step.address, radau_dense.address, 3, own, *control, n_rates, work)
