@@ -19,19 +19,20 @@ def entry(name: str, target: Path) -> list[str]:
     """A section about one mechanism. Where the viewer has been built, a page beside it shows the motion."""
     model = load(name)
     motion = move(model)
-    save(still(motion, width=4.5, names=False), target / f"{name}.svg")
+    file = name.replace("/", "_")
+    save(still(motion, width=4.5, names=False), target / f"{file}.svg")
     moving = ""
     if built():
-        write([motion], target / "extra" / "moving" / f"{name}.html")
-        moving = f' <a href="../moving/{name}.html">See it move.</a>'
+        write([motion], target / "extra" / "moving" / f"{file}.html")
+        moving = f' <a href="../moving/{file}.html">See it move.</a>'
     report, row = check(model), verification.checked(name)
     rank = f" of rank {report.rank}" if report.redundant else ""
     freedoms = "driven in all freedoms" if report.dof == 0 else f"degrees of freedom: {report.dof}"
     return [
-        f"({name})=",
+        f"({file})=",
         f"## {name}",
         "",
-        f"```{{image}} {name}.svg",
+        f"```{{image}} {file}.svg",
         f":alt: {model.about.title}",
         ":class: mechanism",
         "```",

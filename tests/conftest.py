@@ -23,12 +23,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of one formulation run in one worker, because compiling it takes seconds and one of them suffices."""
+    """Tests of one formulation run in one worker, because compiling it takes seconds and one of them suffices.
+
+    Of the mechanisms in folders, only the checked numbers are among the fast tests.
+    """
     for item in items:
         parameters = getattr(item, "callspec", None)
         for value in parameters.params.values() if parameters else ():
             if isinstance(value, str) and value in FORMULATIONS:
                 item.add_marker(pytest.mark.xdist_group(value))
+            elif isinstance(value, str) and value.startswith("dap/") and "checked" not in item.name:
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

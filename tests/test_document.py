@@ -59,13 +59,13 @@ def test_values_have_the_types_of_yaml_1_2() -> None:
 def test_every_value_has_its_line() -> None:
     """The line of a value is that of its key or, in a list, its own; a missing value has that of what is around it."""
     crank = parse(CRANK)
-    assert crank.line(("gravity", 1)) == 3
-    assert crank.line(("bodies", "rod")) == 5
-    assert crank.line(("bodies", "rod", "mass")) == 6
-    assert crank.line(("bodies", "rod", "points", "A", 0)) == 7
-    assert crank.line(("bodies", "rod", "points", "B", 1)) == 8
-    assert crank.line(("bodies", "rod", "inertia", "xx")) == 5
-    assert crank.line(("nothing",)) == 1
+    assert crank.where(("gravity", 1))[1] == 3
+    assert crank.where(("bodies", "rod"))[1] == 5
+    assert crank.where(("bodies", "rod", "mass"))[1] == 6
+    assert crank.where(("bodies", "rod", "points", "A", 0))[1] == 7
+    assert crank.where(("bodies", "rod", "points", "B", 1))[1] == 8
+    assert crank.where(("bodies", "rod", "inertia", "xx"))[1] == 5
+    assert crank.where(("nothing",))[1] == 1
 
 
 def test_json_gives_the_same_data_and_lines() -> None:

@@ -52,21 +52,24 @@ class Document:
     file: str
     data: dict[str, Data]
     lines: Mapping[Place, int]
+    files: Mapping[Place, str] = field(default_factory=dict)  # where a model is written in several
 
-    def line(self, place: Place) -> int:
-        """The line of a value, or of the nearest value around it if there is none at this place."""
+    def where(self, place: Place) -> tuple[str, int]:
+        """File and line of a value, or of the nearest value around it if there is none at this place."""
         while place and place not in self.lines:
             place = place[:-1]
-        return self.lines.get(place, 1)
+        return self.files.get(place, self.file), self.lines.get(place, 1)
 
     def locate(self, error: ModelError, place: Place | None = None) -> ModelError:
         """The error with file, line and path filled in; without a place, the error's own path tells the line."""
         if place is None:
-            path, lines = error.path or "", {path_text(place): line for place, line in self.lines.items()}
-            while path and path not in lines:
+            path, places = error.path or "", {path_text(place): place for place in self.lines}
+            while path and path not in places:
                 path = re.sub(r"(\.[^.]*|\[[0-9]+\]|^[^.\[]*)$", "", path)
-            return error.at(file=self.file, line=lines.get(path, 1))
-        return error.at(file=self.file, line=self.line(place), path=path_text(place))
+            file, line = self.where(places.get(path, ()))
+            return error.at(file=file, line=line)
+        file, line = self.where(place)
+        return error.at(file=file, line=line, path=path_text(place))
 
 
 def path_text(place: Place) -> str:
@@ -76,7 +79,12 @@ def path_text(place: Place) -> str:
 
 def read(path: str | Path) -> Document:
     """Read a model file: JSON if its name ends in .json, YAML otherwise."""
-    return parse(_text(_bytes(path), str(path)), str(path), is_json=Path(path).suffix.lower() == ".json")
+    return parse(read_text(path), str(path), is_json=Path(path).suffix.lower() == ".json")
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a regular file of bounded size, UTF-8, with line ends "\\n"."""
+    return _text(_bytes(path), str(path))
 
 
 def parse(text: str, file: str = "<text>", *, is_json: bool = False) -> Document:

@@ -21,6 +21,7 @@ from linkwork.document import Data, Document, parse, read
 from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import as_expr, symbol
+from linkwork.formats import read_folder
 from linkwork.mechanisms.generators import GENERATORS
 from linkwork.model import Model
 from linkwork.modelfile.faults import check_version, shape_fault
@@ -73,7 +74,7 @@ def loads(text: str, *, is_json: bool = False, changes: Mapping[str, str | float
 
 
 def load(model: str | Path, changes: Mapping[str, str | float] | None = None) -> Model:
-    """The model of a file, or of a shipped mechanism given by its name ("slider_crank", "planar_chain:64").
+    """The model of a file, of a folder of another program, or of a shipped mechanism ("slider_crank").
 
     `changes` gives parameters other values: {"l1": 1.2} or {"l1": "1200 mm"}.
     """
@@ -82,15 +83,17 @@ def load(model: str | Path, changes: Mapping[str, str | float] | None = None) ->
 
 def shipped() -> list[str]:
     """The names of the mechanisms that come with linkwork."""
-    return sorted([*(path.stem for path in MECHANISMS.glob("*.yaml")), *GENERATORS])
+    files = (path.relative_to(MECHANISMS).with_suffix("").as_posix() for path in MECHANISMS.rglob("*.yaml"))
+    return sorted([*files, *GENERATORS])
 
 
 def find(model: str | Path) -> Document:
     """What a path or the name of a shipped mechanism leads to; some names take a size, as in "planar_chain:64"."""
     text = str(model)
-    if isinstance(model, Path) or text.lower().endswith(SUFFIXES) or re.search(r"[/\\\0]", text):
-        return read(model)
     name, colon, size = text.replace("-", "_").partition(":")
+    is_path = isinstance(model, Path) or text.lower().endswith(SUFFIXES) or re.search(r"[/\\\0]", text)
+    if is_path and name not in shipped():
+        return _read(model)
     if name in GENERATORS:
         generate, usual = GENERATORS[name]
         if colon and not (re.fullmatch("[0-9]{1,4}", size) and int(size) > 0):
@@ -98,7 +101,17 @@ def find(model: str | Path) -> Document:
         return Document(text, generate(int(size) if colon else usual), {})
     if not colon and name in shipped():
         return read(MECHANISMS / f"{name}.yaml")
-    if os.path.isfile(text):
-        return read(text)
+    if os.path.exists(text):
+        return _read(text)
     hint = did_you_mean(name, shipped()) or "see 'linkwork list'"
     raise UsageError(f"no file and no shipped mechanism '{units.shown(text)}'; {hint}", "no-such-model")
+
+
+def _read(path: str | Path) -> Document:
+    """The document of a file, or of a folder of another program that can be taken over whole."""
+    if not os.path.isdir(path):
+        return read(path)
+    document, left_out = read_folder(Path(path))
+    if left_out:
+        raise ModelError.together(left_out)
+    return document

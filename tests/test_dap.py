@@ -1,0 +1,456 @@
+"""Model folders of DAP: read without executing anything, and the published models against reference motions."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import dap_folders
+import numpy as np
+import pytest
+from dap_folders import DATA, MODELS
+from numpy.typing import NDArray
+
+from linkwork.cli import answer
+from linkwork.document import parse
+from linkwork.errors import ModelError
+from linkwork.formats import read_folder
+from linkwork.formats.mfile import assign
+from linkwork.model import Model
+from linkwork.modelfile import build, load
+from linkwork.motion.kinematics import kinematics
+from linkwork.motion.simulate import simulate
+
+Array = NDArray[np.float64]
+HEAD = "function {}\ninclude_global\n"
+# The files of examples C.1 to C.3 of the manual in their syntax.
+C1 = {
+    "inBodies": """
+B1 = Body_struct;
+B1.m = 5.0; B1.J = 4.0;
+B1.theta = 1.0;
+
+B2 = Body_struct;
+B2.m = 2.0; B2.J = 0.2;
+B2.theta = pi/6;  % at rest, as in the table of results
+
+Bodies = [B1; B2];
+""",
+    "inPoints": """
+P1 = Point_struct; P1.Bindex = 0; P1.sPlocal = [0; 0.2];
+P2 = Point_struct; P2.Bindex = 1; P2.sPlocal = [0; 0];
+P3 = Point_struct; P3.Bindex = 2;
+P3.sPlocal = [0 ...  half of the length
+              0.5]';
+Points = [P1; P2; P3];
+""",
+    "inUvectors": """
+V1 = Unit_struct; V1.Bindex = 0; V1.ulocal = [1; 0];
+V2 = Unit_struct; V2.Bindex = 1; V2.ulocal = [1; 0];
+Uvectors = [V1; V2];
+""",
+    "inForces": """
+F1 = Force_struct; F1.type = 'ptp'; F1.iPindex = 2; F1.jPindex = 1; F1.k = 20; F1.L0 = 0.6;
+F2 = Force_struct; F2.type = 'weight';  % the default
+Forces = [F1; F2];
+""",
+    "inConst": "nConst = 0;\n",
+    "inAnimate": """
+%{
+the window and nothing else
+%}
+Points_anim = [];
+xmin = -0.5; xmax = 2.0; ymin = -1.0; ymax = 0.5;
+""",
+    "ChainOpen": """
+if check <= 2
+    Coord_Tran(1, 1, 2, 2, theta(1));
+    Coord_Rev(2, 3, theta(2));
+end
+if check == 2
+    u1 = Uvectors(2).u;
+    d22 = -Points(3).sP;
+    z2 = [0; 0];
+    Bmat = [u1 z2
+            0 0
+            u1 s_rot(d22)
+            0 1];
+elseif check == 3
+    d22d = -Points(3).sP_d;
+    Bd = [0
+          0
+          0
+          s_rot(d22d)*theta_d(2)
+          0];
+end
+end
+""",
+}
+C2 = {
+    "inBodies": """
+B1 = Body_struct; B1.m = 1; B1.J = 0.1; B1.theta = 65*pi/180;
+B2 = Body_struct; B2.m = 2; B2.J = 0.2; B2.theta = -0.6;
+B3 = Body_struct; B3.m = 4; B3.J = 0.4; B3.theta = 0.4;
+B3.shape = 'rect'; B3.W = 0.04; B3.H = 0.02; B3.color = 'b';
+Bodies = [B1; B2; B3];
+""",
+    "inPoints": """
+half = 0.12/2;
+P1 = Point_struct; P1.Bindex = 0; P1.sPlocal = [0; 0];
+P2 = Point_struct; P2.Bindex = 1; P2.sPlocal = [-half; 0];
+P3 = Point_struct; P3.Bindex = 1; P3.sPlocal = [half; 0];
+P4 = Point_struct; P4.Bindex = 2; P4.sPlocal = 0.13*[-1 0];
+P5 = Point_struct; P5.Bindex = 2; P5.sPlocal = [0.13 -0.0];
+P6 = Point_struct; P6.Bindex = 3;
+Points = [P1; P2; P3; P4; P5; P6];
+""",
+    "inUvectors": """
+U1 = Unit_struct; U1.Bindex = 0; U1.ulocal = [1; 0];
+U2 = Unit_struct; U2.Bindex = 3; U2.ulocal = [1; 0];
+Uvectors = [U1; U2];
+""",
+    "inForces": """
+F1 = Force_struct; F1.type = 'ptp'; F1.iPindex = 1; F1.jPindex = 6; F1.k = 20; F1.L0 = 0.6;
+F2 = Force_struct; F2.type = 'weight'; F2.gravity = 9.81; F2.wgt = [0; -1];
+Forces = [F1; F2];
+""",
+    "inConst": "nConst = 2;\n",
+    "ChainOpen": """
+if check <= 2
+    Coord_Rev(1, 2, theta(1));
+    Coord_Rev(3, 4, theta(2));
+    Coord_Tran(1, 1, 6, 2, theta(3));
+
+    Update_P(5);
+end
+if check == 2
+    d11 = -Points(2).sP; d21 = Bodies(2).r; d22 = -Points(4).sP;
+    u3 = Uvectors(2).u; z2 = [0; 0];
+    Bmat = [s_rot(d11)    z2          z2
+            1            0            0
+            s_rot(d21)   s_rot(d22)   z2
+            1            1            0
+            z2           z2           u3
+            0            0            0];
+end
+end
+""",
+    "CutJoint": """
+dcut1 = Points(5).rP;
+dcut2 = Points(5).rP - Points(4).rP;
+u3 = Uvectors(2).u;
+C = [s_rot(dcut1) s_rot(dcut2) -u3];
+if check == 1
+    Phi = Points(5).rP - Points(6).rP;
+elseif check == 2
+    rhsV = [0 0]';
+elseif check == 3
+    dcut1d = Points(5).rP_d;
+    rhsA = -s_rot(dcut1d*theta_d(1));
+end
+end
+""",
+}
+C3 = {
+    **C2,
+    "inConst": "nConst = 3;\n",
+    "CutJoint": """
+C = [s_rot(dcut1) s_rot(dcut2) -u3
+     1            0             0];
+if check == 1
+    Phi = [(Points(5).rP - Points(6).rP)
+           (theta(1) - pi/3 - 2*pi*t)];
+elseif check == 2
+    rhsV = [0 0 2*pi]';
+end
+end
+""",
+}
+
+
+def written(folder: Path, files: dict[str, str]) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, text in files.items():
+        arguments = "(check, theta,\n  theta_d, t)" if name in ("ChainOpen", "CutJoint") else ""
+        (folder / f"{name}.m").write_text(HEAD.format(name + arguments) + text)
+    return folder
+
+
+def state(model: Model) -> tuple[dict[str, float], dict[str, float]]:
+    q = {
+        f"{body.name}.{part}": x
+        for body in model.bodies
+        for part, x in zip(("x", "y", "phi"), body.start_q, strict=True)
+    }
+    v = {
+        f"{body.name}.{part}": x
+        for body in model.bodies
+        for part, x in zip(("x", "y", "phi"), body.start_v, strict=True)
+    }
+    return q, v  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("files", "name"), [(C1, "sliding_pendulum_jc"), (C2, "slider_crank"), (C3, "slider_crank_driven")]
+)
+def test_examples_of_the_manual_move_as_the_shipped_models(files: dict[str, str], name: str, tmp_path: Path) -> None:
+    """Joints come from ChainOpen and CutJoint. C.2 and C.3 cannot start as they say, but as corrected."""
+    shipped, model = load(f"dap/{name}"), load(written(tmp_path / "model", files))
+    q, v = state(shipped)
+    names = dict(zip((body.name for body in shipped.bodies), (body.name for body in model.bodies), strict=True))
+    q, v = ({f"{names[k.split('.')[0]]}.{k.split('.')[1]}": x for k, x in values.items()} for values in (q, v))
+    if name == "sliding_pendulum_jc":
+        given, _ = state(model)
+        assert [*given.values()] == pytest.approx([*q.values()], abs=1e-12)
+    analysis = kinematics if shipped.drivers else simulate
+    motion, expected = analysis(model.with_start(q, v), t_end=2.0, step=0.02), analysis(shipped, t_end=2.0, step=0.02)
+    np.testing.assert_allclose(motion.q, expected.q, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(motion.v, expected.v, rtol=0, atol=1e-7)
+
+
+def test_example_c1_gives_the_table_of_the_manual(tmp_path: Path) -> None:
+    """Table C.2, whose numbers are cut, not rounded: at 4.00 s 1.05, 0.02, -0.48 and 1.37."""
+    motion = simulate(load(written(tmp_path / "SP", C1)), t_end=4.0, step=0.02)
+    found = [motion[name][-1] for name in ("B1.x", "B2.phi", "B1.vx", "B2.omega")]
+    assert found == pytest.approx([1.055, 0.02, -0.48, 1.37], abs=5.1e-3)
+
+
+def reference(name: str) -> dict[str, Array]:
+    names, *rows = [x for x in (DATA / f"dap_{name}.csv").read_text().splitlines() if not x.startswith("#")]
+    values = np.array([[float(x) for x in row.split(",")] for row in rows])
+    return dict(zip(names.split(","), values.T, strict=True))
+
+
+COMPARED = [name for name in MODELS if (DATA / f"dap_{name}.csv").exists()]
+CONTACT = ("bc_rod", "jc_rod", "jc_rod2")  # their contact force keeps the speed of the impact
+
+
+def corrected(model: Model, expected: dict[str, Array]) -> Model:
+    """The start of the reference, corrected in the metric of the program: metres and radians alike."""
+    if "y1" not in expected:
+        return model
+    bodies = [(k, body.name) for k, body in enumerate(model.bodies, 1)]
+    q = {f"{body}.{part}": expected[f"{part}{k}"][0] for k, body in bodies for part in ("x", "y", "phi")}
+    rates = (("x", "vx"), ("y", "vy"), ("phi", "omega"))
+    v = {f"{body}.{part}": expected[f"{rate}{k}"][0] for k, body in bodies for part, rate in rates}
+    return model.with_start(q, v)
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_folders_of_the_published_models_follow_the_reference(name: str, tmp_path: Path) -> None:
+    """Positions over 10 s to 1e-7, multipliers to 1e-5 of the largest of their joint, in the convention of dap.py."""
+    expected = reference(name)
+    model = corrected(load(dap_folders.write(name, tmp_path / name)), expected)
+    motion = simulate(model, t_end=10.0, step=0.2, rtol=1e-11, atol=1e-11)
+    for k, body in enumerate(model.bodies, 1):
+        for part in ("x", "y", "phi"):
+            if f"{part}{k}" in expected:
+                np.testing.assert_allclose(motion[f"{body.name}.{part}"], expected[f"{part}{k}"], rtol=0, atol=1e-7)
+    rows = [column for column in expected if column.startswith("lam_")]
+    found = dict(zip(motion.rows, motion.lam.T, strict=True))
+    published = {joint["name"]: joint for joint in dap_folders.data(name).get("joints") or ()}
+    for column in rows:
+        _, joint, row = column.split("_")
+        kind = published[joint]["type"]
+        own = [values for label, values in found.items() if label.split(".")[0] == joint][int(row) - 1]
+        factor = 1.0 if kind == "rev" else -1.0
+        if kind == "rev-tran":
+            factor = 1.0 / np.hypot(*dap_folders.data(name)["vectors"][published[joint]["vector_i"] - 1]["local"])
+        size = max(np.max(np.abs(expected[f"lam_{joint}_{n}"])) for n in (1, 2) if f"lam_{joint}_{n}" in expected)
+        np.testing.assert_allclose(factor * own, expected[column], rtol=0, atol=1e-5 * max(size, 1.0), err_msg=column)
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in (*COMPARED, *CONTACT)])
+def test_other_folders_run_like_the_shipped_models(name: str, tmp_path: Path) -> None:
+    """Whole states at the end of 1 s, from the start of the shipped model."""
+    model = load(dap_folders.write(name, tmp_path / name))
+    file = {"bc_cart_d": "cart_d", "bc_mp_a": "macpherson_a", "bc_mp_c": "macpherson_c", "jc_aa": "double_a_arm_jc"}
+    shipped = load("dap/" + {**file, "jc_mpb": "macpherson_b_jc", "jc_scd": "slider_crank_driven"}[name])
+    q, v = (
+        dict(zip(names, values.values(), strict=True))
+        for names, values in zip(map(list, state(model)), state(shipped), strict=True)
+    )
+    motion = simulate(model.with_start(q, v), t_end=1.0, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(
+        motion.q[-1], simulate(shipped, t_end=1.0, rtol=1e-10, atol=1e-10).q[-1], rtol=0, atol=1e-8
+    )
+
+
+@pytest.mark.parametrize("name", ["bc_mp_b", "bc_cart_b", "jc_tp"])
+def test_a_converted_file_is_the_model_of_the_folder(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, file = dap_folders.write(name, tmp_path / name), tmp_path / "model.yaml"
+    assert answer(["convert", str(folder), "-o", str(file)]) == 0
+    assert capsys.readouterr().out.split() == ["written", str(file)]
+    assert parse(file.read_text()).data == read_folder(folder)[0].data
+    assert simulate(load(file), t_end=0.5).q == pytest.approx(simulate(load(folder), t_end=0.5).q, abs=1e-14)
+
+
+# What cannot be read is refused with file and line.
+
+REFUSED = [
+    ("inBodies", "B1.m = 5.0;", "B1.m = 5.0.1;", "not-a-number"),
+    ("inBodies", "B1.m = 5.0;", "B1.m = 5,0;", "m-file-code"),
+    ("inBodies", "B1.m = 5.0;", "B1.m = '5.0';", "not-a-number"),
+    ("inBodies", "B1.m = 5.0;", "B1.m = five;", "not-a-number"),
+    ("inBodies", "B1.m = 5.0;", "B1.m = 1/0;", "not-a-number"),
+    ("inBodies", "B1.m = 5.0;", "B1.m = 1e999;", "not-finite"),
+    ("inBodies", "B1.m = 5.0;", "B1.m = 9^9^9^9;", "not-a-number"),
+    ("inBodies", "B1.m = 5.0;", "B1.mass = 5.0;", "unknown-key"),
+    ("inBodies", "B1.m = 5.0;", "B1.m = [5 6];", "not-a-number"),
+    ("inBodies", "B1.m = 5.0;", f"B1.m = {'(' * 5000}5.0{')' * 5000};", "too-deep"),
+    ("inBodies", "B1.m = 5.0;", f"B1.m = 5.0{' + 1' * 5000};", "too-deep"),
+    ("inBodies", "B1.m = 5.0;", f"B1.m = {'-' * 5000}5.0;", "too-deep"),
+    ("inBodies", "B1.m = 5.0;", "system('touch executed');", "m-file-code"),
+    ("inBodies", "B1.m = 5.0;", "B1.m = eval('5.0');", "m-file-code"),
+    ("inBodies", "B1.m = 5.0;", "!touch executed", "m-file-syntax"),
+    ("inBodies", "B1.m = 5.0;", "for k = 1:3, B1.m = k; end", "m-file-code"),
+    ("inBodies", "B1.m = 5.0;", "while 1", "m-file-code"),
+    ("inBodies", "B1.m = 5.0;", "if 1, B1.m = 5.0; end", "m-file-code"),
+    ("inBodies", "B1.m = 5.0;", "B1.m = -5.0;", "negative-mass"),
+    ("inBodies", "B1.m = 5.0;", "B1.m(2) = 5.0;", "m-file-syntax"),
+    ("inBodies", "Bodies = [B1; B2];", "Bodies = [B1; B2", "m-file-syntax"),
+    ("inBodies", "Bodies = [B1; B2];", "Bodies = [B1; B3];", "not-a-number"),
+    ("inPoints", "P2.Bindex = 1;", "P2.Bindex = 3;", "no-such-index"),
+    ("inPoints", "P1.sPlocal = [0; 0.2];", "P1.sPlocal = [0; 0.2; 0];", "wrong-shape"),
+    ("inForces", "F1.type = 'ptp';", "F1.type = 'ptq';", "unknown-type"),
+    ("inForces", "F1.iPindex = 2;", "F1.iPindex = 2.5;", "no-such-index"),
+    ("ChainOpen", "    Coord_Rev(2, 3, theta(2));", "    Coord_Rev(P, 3, theta(2));", "m-file-code"),
+    ("ChainOpen", "    Coord_Rev(2, 3, theta(2));", "    x = eval('1');", "m-file-code"),
+    ("ChainOpen", "    Coord_Rev(2, 3, theta(2));", "    for k = 1:2", "m-file-code"),
+]
+
+
+@pytest.mark.parametrize(
+    ("file", "right", "wrong", "code"), REFUSED, ids=[f"{x[0]}-{x[3]}-{n}" for n, x in enumerate(REFUSED)]
+)
+def test_what_is_not_data_is_refused_with_file_and_line(
+    file: str, right: str, wrong: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert right in C1[file]
+    text = C1[file].replace(right, wrong)
+    folder = written(tmp_path / "model", {**C1, file: text})
+    with pytest.raises(ModelError) as caught:
+        load(folder)
+    found = caught.value.errors[0]
+    assert found.code == code
+    assert found.file == str(folder / f"{file}.m")
+    assert found.line == (HEAD + text)[: (HEAD + text).index(wrong)].count("\n") + 1 + (file == "ChainOpen")
+    assert not (tmp_path / "executed").exists()
+
+
+@pytest.mark.parametrize("missing", ["inBodies", "inPoints", "inForces", "ChainOpen"])
+def test_a_missing_file_is_named(missing: str, tmp_path: Path) -> None:
+    folder = written(tmp_path / "model", {name: text for name, text in C1.items() if name != missing})
+    with pytest.raises(ModelError, match=r"inBodies|inPoints|inForces|inJoints") as caught:
+        load(folder)
+    assert caught.value.file == str(folder)
+
+
+def test_links_that_lead_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
+    folder = written(tmp_path / "model", C1)
+    (folder / "inPoints.m").rename(tmp_path / "elsewhere.m")
+    (folder / "inPoints.m").symlink_to(tmp_path / "elsewhere.m")
+    with pytest.raises(ModelError, match=r"no file inPoints\.m"):
+        load(folder)
+
+
+def test_user_forces_are_reported_with_their_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`convert` writes the rest and says what is missing; `run` refuses; user_force.yaml completes the folder."""
+    folder, file = dap_folders.write("bc_aa", tmp_path / "AA"), tmp_path / "model.yaml"
+    stated = (folder / "user_force.yaml").rename(tmp_path / "user_force.yaml")
+    assert answer(["convert", str(folder), "-o", str(file), "--json"]) == 0
+    (missing,) = json.loads(capsys.readouterr().out)["not_taken_over"]
+    assert re.search(r"user_force\.m:2: .*lines 2 to 6 are code; .*user_force\.yaml", missing)
+    assert [force.name for force in load(file).forces] == ["S1"]
+    assert answer(["run", str(folder), "--t-end", "0.1"]) == 3
+    assert "[user-force]" in capsys.readouterr().err
+    stated.rename(folder / "user_force.yaml")
+    assert {force.name for force in load(folder).forces} == {"S1", "tyre"}
+
+
+def test_cuts_that_are_not_understood_are_reported(tmp_path: Path) -> None:
+    """Another constraint than a pin or a driver does not count, so that nConst does not fit."""
+    other = C2["CutJoint"].replace("Points(5).rP - Points(6).rP;\nelseif", "norm(Points(5).rP);\nelseif")
+    _, (left_out,) = read_folder(written(tmp_path / "model", {**C2, "CutJoint": other}))
+    assert left_out.code == "cut-joint"
+    assert "inJoints.m" in str(left_out)
+
+
+def test_all_joint_and_force_types_become_the_same_elements(tmp_path: Path) -> None:
+    """Kinds that the published models do not use: rigid, fixed pins, offsets, driven lengths, torques, local forces."""
+    files = {
+        "inBodies": """
+B1 = Body_struct; B1.r = [1; 2]; B1.p = pi/2; B1.r_d = [0.5 0]; B1.p_d = 0.1;
+B2 = Body_struct; B2.r = [3 2];
+Bodies = [B1; B2];
+""",
+        "inPoints": """
+P1 = Point_struct; P1.Bindex = 1; P1.sPlocal = [1; 0];
+P2 = Point_struct; P2.Bindex = 2; P2.sPlocal = [0; 1];
+P3 = Point_struct; P3.sPlocal = [1; 3];
+Points = [P1; P2; P3];
+""",
+        "inUvectors": "U1 = Unit_struct; U1.Bindex = 1; U1.ulocal = [0; 2];\nUvectors = U1;\n",
+        "inFuncts": """
+F1 = Funct_struct; F1.type = 'b'; F1.f_start = 1; F1.f_end = 2; F1.t_end = 3;
+Functs = F1;
+""",
+        "inJoints": """
+J1 = Joint_struct; J1.type = 'rigid'; J1.iBindex = 2; J1.jBindex = 1;
+J2 = Joint_struct; J2.iPindex = 1; J2.jPindex = 3; J2.fix = 1;
+J3 = Joint_struct; J3.type = 'rev-tran'; J3.iPindex = 1; J3.jPindex = 2; J3.iUindex = 1; J3.L = 0.5;
+J4 = Joint_struct; J4.type = 'rel-tran'; J4.iPindex = 1; J4.jPindex = 2; J4.iFunct = 1;
+Joints = [J1; J2; J3; J4];
+""",
+        "inForces": """
+F1 = Force_struct; F1.type = 'rot-sda'; F1.iBindex = 1; F1.jBindex = 2; F1.k = 3; F1.theta0 = 0.2; F1.T_a = 4;
+F2 = Force_struct; F2.type = 'flocal'; F2.iBindex = 1; F2.flocal = [1; 2];
+F3 = Force_struct; F3.type = 'T'; F3.iBindex = 2; F3.T = 7;
+Forces = [F1, F2, F3];
+""",
+    }
+    document, left_out = read_folder(written(tmp_path / "model", files))
+    data: Any = document.data
+    assert left_out == []
+    assert data["bodies"]["B1"]["velocity"] == [0.5, 0.0]
+    # B2 is 2 m in front of B1, which looks along y: at (0, -2) in its axes.
+    held = data["bodies"]["B1"]["points"]["J1_rigid"]
+    assert held == pytest.approx([0.0, -2.0])
+    assert data["joints"]["J1"] == {"type": "rigid", "i": "B1.J1_rigid", "j": "B2.centre"}
+    assert data["joints"]["J2"] == {"type": "rigid", "i": "B1.P1", "j": "ground.P3"}
+    # perp(u) = (-2, 0), so that perp(u) . d = 0.5 where P2 is 0.25 along +x of B1's axes from P1
+    assert data["bodies"]["B1"]["points"]["J3_line"] == pytest.approx([1.25, 0.0])
+    motion = {"type": "smooth-step", "start": 1.0, "end": 2.0, "t_start": 0.0, "t_end": 3.0}
+    assert data["drivers"]["J4"] == {"i": "B1.P1", "j": "B2.P2", "freedom": "distance", "motion": motion}
+    spring = {
+        "type": "rotational-spring-damper",
+        "i": "B2",
+        "j": "B1",
+        "stiffness": 3.0,
+        "free_angle": 0.2,
+        "actuator": 4.0,
+    }
+    assert data["forces"]["F1"] == spring
+    assert data["forces"]["F2"] == {"type": "point-force", "at": "B1.centre", "force": [1.0, 2.0], "follows": True}
+    assert data["forces"]["F3"] == {"type": "torque", "on": "B2", "torque": 7.0}
+    with pytest.raises(ModelError):  # it is overconstrained nonsense, but its faults are found by the model
+        simulate(build(document), t_end=0.1)
+
+
+def test_numbers_of_m_files_are_those_of_matlab() -> None:
+    """Precedence, blanks in arrays, transposition, quotes, continuation."""
+    text = """
+a = -2^2; b = 2^-1; c = 2*-3; d = 1e-3 + 1.5D2; e = [1 -2]; f = [1 - 2]; g = [1 -2 + 3]; h = [1, 2; ...
+ 3 4]'; k = 'it''s'; l = "two"; m = 6/2*3; n = .5; o = (1 + 2)*[1 2]; p = sqrt(2)^2; q = [e f]; r = 2.^3;
+"""
+    found = {name: value for name, (value, _) in assign(text, "x.m").items()}
+    numbers = {"a": -4.0, "b": 0.5, "c": -6.0, "d": 150.001, "m": 9.0, "n": 0.5, "p": 2.0, "r": 8.0}
+    assert {name: found[name] for name in numbers} == pytest.approx(numbers)
+    arrays = {"e": [1, -2], "f": [-1], "g": [1, 1], "h": [1, 2, 3, 4], "o": [3, 6], "q": [1, -2, -1]}
+    assert {name: found[name] for name in arrays} == arrays
+    assert (found["k"], found["l"]) == ("it's", "two")
