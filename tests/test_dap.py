@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from linkwork.cli import answer
 from linkwork.document import parse
-from linkwork.errors import ModelError
+from linkwork.errors import ModelError, UsageError
 from linkwork.formats import read_folder
 from linkwork.formats.mfile import assign
 from linkwork.model import Model
 from linkwork.modelfile import build, load
 from linkwork.motion.kinematics import kinematics
 from linkwork.motion.simulate import simulate
+from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
 HEAD = "function {}\ninclude_global\n"
@@ -454,3 +455,48 @@ a = -2^2; b = 2^-1; c = 2*-3; d = 1e-3 + 1.5D2; e = [1 -2]; f = [1 - 2]; g = [1 
     arrays = {"e": [1, -2], "f": [-1], "g": [1, 1], "h": [1, 2, 3, 4], "o": [3, 6], "q": [1, -2, -1]}
     assert {name: found[name] for name in arrays} == arrays
     assert (found["k"], found["l"]) == ("it's", "two")
+
+
+# The arrays of the post-processor.
+
+
+def test_arrays_of_the_post_processor_satisfy_the_equations_of_dap() -> None:
+    """Table C.3: shapes, and M theta_dd = h + Jac^T Lam, Jac theta_d = 0 with forces written by hand."""
+    motion = simulate(load("dap/sliding_pendulum"), t_end=1.0, step=0.1)
+    found = motion.dap_arrays()
+    shapes = {"T": (11,), "theta": (11, 6), "theta_d": (11, 6), "theta_dd": (11, 6), "Jac": (11, 4, 6), "Lam": (11, 4)}
+    shapes |= {"r": (11, 2, 2), "rd": (11, 2, 2), "rdd": (11, 2, 2), "p": (11, 2), "pd": (11, 2), "pdd": (11, 2)}
+    assert {key: x.shape for key, x in found.items()} == {**shapes, "rP": (11, 3, 2), "rPd": (11, 3, 2), "eng": (11, 3)}
+    M = np.diag([5.0, 5.0, 4.0, 2.0, 2.0, 0.2])
+    for k in range(11):
+        spring = -20.0 * (found["r"][k, 0, 0] - 0.6)
+        h = np.array([spring, -5.0 * 9.81, 0.0, 0.0, -2.0 * 9.81, 0.0])
+        np.testing.assert_allclose(M @ found["theta_dd"][k], h + found["Jac"][k].T @ found["Lam"][k], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(found["Jac"][k] @ found["theta_d"][k], 0.0, rtol=0, atol=1e-12)
+    end = found["r"][:, 1] + 0.5 * np.column_stack([-np.sin(found["p"][:, 1]), np.cos(found["p"][:, 1])])
+    np.testing.assert_allclose(found["rP"][:, 1], end, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(found["rPd"][:, 1], found["rd"][:, 0], rtol=0, atol=1e-12)  # the pin is on the slider
+    np.testing.assert_allclose(found["rP"][:, 2], [[0.0, 0.2]] * 11, rtol=0, atol=0)
+    assert np.ptp(found["eng"][:, 2]) < 1e-7
+
+
+def test_a_mat_file_holds_the_arrays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from scipy.io import loadmat
+
+    file = tmp_path / "results.mat"
+    assert answer(["run", "dap/slider_crank", "--t-end", "0.5", "--step", "0.1", "-o", str(file)]) == 0
+    capsys.readouterr()
+    stored, expected = loadmat(file), simulate(load("dap/slider_crank"), t_end=0.5, step=0.1).dap_arrays()
+    for key, values in expected.items():
+        np.testing.assert_allclose(stored[key].reshape(values.shape), values, rtol=0, atol=1e-12)
+    assert [str(name[0]) for name in stored["bodies"][0]] == ["crank", "rod", "slider"]
+    assert [str(name[0]) for name in stored["points"][0]][:2] == ["crank.P2", "crank.P3"]
+    assert stored["rows"][0][0][0] == "O.x"
+
+
+def test_arrays_of_other_motions_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="planar"):
+        simulate(load("heavy_top"), t_end=0.01).dap_arrays()
+    simulate(load("dap/slider_crank"), t_end=0.1).save(tmp_path / "motion.csv")
+    with pytest.raises(UsageError, match="model"):
+        Trajectory.load(tmp_path / "motion.csv").dap_arrays()

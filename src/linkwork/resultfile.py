@@ -1,6 +1,7 @@
-"""Files of trajectories: netCDF-4 and CSV, whole or refused.
+"""Files of trajectories: netCDF-4 and CSV, whole or refused; and the arrays of DAP, for MATLAB.
 
-Both kinds hold the same: the tables with labels, names and units, the record of the run, and a checksum over all of it.
+The two kinds that are read again hold the same: the tables with labels, names and units, the record of the run, and a
+checksum over all of it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import stat
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,8 @@ Array = NDArray[np.float64]
 
 FORMAT = 2  # of the files
 SUFFIXES = (".nc", ".csv")
+WRITTEN = (*SUFFIXES, ".mat")
+STATE = {"theta": "q", "theta_d": "v", "theta_dd": "a"}  # of joint coordinates, or else of the bodies
 MAX_TEXT = 2**24  # characters of settings, or of one kind of names, in a file that is read
 MAX_SETTINGS = 200
 # The columns that stand alone, and their variables in netCDF files.
@@ -60,16 +63,66 @@ def dataset(motion: Trajectory) -> xarray.Dataset:
 
 
 def save(motion: Trajectory, path: str | Path) -> None:
-    """Write a .nc or .csv file, whole or not at all; an old file is replaced."""
+    """Write a .nc, .csv or .mat file, whole or not at all; an old file is replaced."""
     suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise UsageError(f"cannot write '{path}': trajectories are written as .nc or .csv", "unknown-suffix")
+    if suffix not in WRITTEN:
+        raise UsageError(f"cannot write '{path}': trajectories are written as .nc, .csv or .mat", "unknown-suffix")
     with whole(path) as part:
         if suffix == ".csv":
             _write_csv(motion, part)
+        elif suffix == ".mat":
+            part.write_bytes(_matlab(motion))
         else:
             # As bytes: HDF5 itself, when it cannot write, kills the process later on.
             part.write_bytes(_netcdf(motion))
+
+
+def dap_arrays(motion: Trajectory) -> dict[str, Array]:
+    """A planar motion in the arrays that DAP's `post` makes, by their names there [nikravesh2018, table C.3].
+
+    T; theta, theta_d, theta_dd (nt x nJC); r, rd, rdd (nt x nB x 2); p, pd, pdd (nt x nB); rP, rPd (nt x nP x 2); Jac
+    (nt x nConst x nJC); Lam (nt x nConst) as in DAP, M theta_dd = h + Jac^T Lam; eng (nt x 3): kinetic, potential, sum.
+    In body coordinates every body is floating: theta are x, y, phi of all bodies. Points stand in the order of
+    `columns("points")`, those of the ground last.
+    """
+    from linkwork.mechanism import prepare
+
+    if motion.model is None:
+        raise UsageError("the Jacobian needs the model: take the result of `simulate`, not of a file", "no-model")
+    if motion.model.space != "planar":
+        raise UsageError("these arrays are of planar motions; take `quantities` or a .nc file", "not-planar")
+    nt, tables = len(motion.t), motion.tables
+    q, v, a = (tables[kind].values.reshape(nt, -1, 3) for kind in ("q", "v", "a"))
+    state = [tables[kind if kind in tables else usual].values for kind, usual in STATE.items()]
+    points = tables["points"].values.reshape(nt, -1, 3, 2)
+    place = prepare(motion.model, motion.info.coordinates).system().start()
+    jacobians = [replace(place, t=float(t), q=theta).Psi_q for t, theta in zip(motion.t, state[0], strict=True)]
+    kinetic, potential = motion.energy["kinetic"], motion.energy["potential"]
+    return {
+        "T": motion.t,
+        **dict(zip(STATE, state, strict=True)),
+        **{"r": q[:, :, :2], "rd": v[:, :, :2], "rdd": a[:, :, :2]},
+        **{"p": q[:, :, 2], "pd": v[:, :, 2], "pdd": a[:, :, 2]},
+        **{"rP": points[:, :, 0], "rPd": points[:, :, 1]},
+        "Jac": np.array(jacobians).reshape(nt, len(motion.rows), -1),
+        "Lam": -motion.lam,
+        "eng": np.column_stack([kinetic, potential, kinetic + potential]),
+    }
+
+
+def _matlab(motion: Trajectory) -> bytes:
+    """The arrays of `dap_arrays` for MATLAB and Octave, with the names of bodies, points and rows."""
+    from scipy.io import savemat
+
+    q_names, points = motion.q_names[::3], motion.tables["points"].columns.names[::6]
+    names = {"bodies": q_names, "points": points, "rows": motion.rows}
+    cells = {
+        key: np.array([x.rpartition(".")[0] if key != "rows" else x for x in of], dtype=object)
+        for key, of in names.items()
+    }
+    content = BytesIO()
+    savemat(content, {**dap_arrays(motion), **cells})
+    return content.getvalue()
 
 
 def load(path: str | Path) -> Trajectory:

@@ -275,6 +275,12 @@ class Trajectory:
 
         return dataset(self)
 
+    def dap_arrays(self) -> dict[str, Array]:
+        """The motion in the arrays that the post-processor of DAP makes: theta, r, p, rP, Jac, Lam and their rates."""
+        from linkwork.resultfile import dap_arrays
+
+        return dap_arrays(self)
+
     def plot(self, *names: str, against: str = "t") -> Figure:
         """A figure of some quantities, by name or pattern ("*.phi"); without names, of what matters most."""
         from linkwork.view.plot import figure
@@ -294,7 +300,10 @@ class Trajectory:
             picture.write_film(self, path, speed)
 
     def save(self, path: str | Path) -> None:
-        """Write a netCDF-4 (.nc) or CSV (.csv) file, whole or not at all; an old file is replaced."""
+        """Write a netCDF-4 (.nc) or CSV (.csv) file, whole or not at all; an old file is replaced.
+
+        A .mat holds the arrays of `dap_arrays` for MATLAB and Octave, and is not read again.
+        """
         from linkwork.resultfile import save
 
         save(self, path)

@@ -73,7 +73,7 @@ MaxStep = Annotated[
 ]
 Stabilization = Annotated[str | None, Option(help="What keeps the constraints")]
 Integrator = Annotated[str | None, Option(help="Method of integration")]
-Motions = Annotated[Files, output_option("Write .nc, .csv, .html, .png, .svg or .pdf; repeatable.")]
+Motions = Annotated[Files, output_option("Write .nc, .csv, .mat, .html, .png, .svg or .pdf; repeatable.")]
 Json = Annotated[bool, Option("--json", help="Print one JSON object and nothing else.")]
 
 

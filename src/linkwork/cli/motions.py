@@ -69,11 +69,11 @@ def located(model: str) -> Iterator[None]:
 
 def motion_files(paths: Sequence[Path] | None) -> list[Path]:
     """Files of trajectories, pages and pictures, which can be written."""
-    from linkwork.resultfile import SUFFIXES
+    from linkwork.resultfile import WRITTEN
     from linkwork.view.page import check_built
     from linkwork.view.plot import SUFFIXES as PICTURES
 
-    files = writable(paths or (), (*SUFFIXES, ".html", *PICTURES))
+    files = writable(paths or (), (*WRITTEN, ".html", *PICTURES))
     if any(file.suffix.lower() == ".html" for file in files):
         check_built()
     return files
@@ -137,13 +137,13 @@ def writable(paths: Iterable[Path], suffixes: Sequence[str]) -> list[Path]:
 
 def write(motion: Trajectory, files: Sequence[Path], point: str | None = None) -> None:
     """Write all files that can be written; the first that cannot is the error."""
-    from linkwork.resultfile import SUFFIXES
+    from linkwork.resultfile import WRITTEN
     from linkwork.view.plot import save
 
     failed: list[LinkworkError] = []
     for path in files:
         try:
-            if path.suffix.lower() in SUFFIXES:
+            if path.suffix.lower() in WRITTEN:
                 motion.save(path)
             elif path.suffix.lower() == ".html":
                 motion.animate(path)
