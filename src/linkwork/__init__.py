@@ -8,16 +8,19 @@ if TYPE_CHECKING:
     from linkwork.assembly.modes import modes
     from linkwork.comparison.compare import compare
     from linkwork.lecture.explain import explain
+    from linkwork.lecture.listing import write_down
     from linkwork.mechanism import Mechanism, prepare
     from linkwork.model import Model
     from linkwork.modelfile import load, loads
     from linkwork.motion.check import check
     from linkwork.motion.kinematics import kinematics
     from linkwork.motion.simulate import simulate
+    from linkwork.sequences.sequence import ComputationSequence
     from linkwork.trajectory import Trajectory
 
 __version__ = "0.1.0"
 __all__ = [
+    "ComputationSequence",
     "Mechanism",
     "Model",
     "Trajectory",
@@ -31,9 +34,11 @@ __all__ = [
     "modes",
     "prepare",
     "simulate",
+    "write_down",
 ]
 
 _HOMES = {
+    "ComputationSequence": "sequences.sequence",
     "Mechanism": "mechanism",
     "Model": "model",
     "Trajectory": "trajectory",
@@ -47,6 +52,7 @@ _HOMES = {
     "modes": "assembly.modes",
     "prepare": "mechanism",
     "simulate": "motion.simulate",
+    "write_down": "lecture.listing",
 }
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from typer import Option
 
 from linkwork.cli.app import Coordinates, Cut, Files, Json, ModelArgument, Set, WithChoices, app, output_option
-from linkwork.cli.motions import located, overrides, writable
+from linkwork.cli.motions import given, located, overrides, writable
+from linkwork.errors import check_choice
 
 
 @app.command(cls=WithChoices)
@@ -37,6 +39,41 @@ def explain(
         print(as_json({**as_dict(sheet), "files": [str(file) for file in files]}))
     else:
         print("\n".join(f"written  {file}" for file in files) if files else text(sheet).rstrip())
+
+
+@app.command(cls=WithChoices)
+def equations(
+    model: ModelArgument,
+    set_: Set = None,
+    form: Annotated[str, Option(help="explicit, rif or lagrange")] = "explicit",
+    to: Annotated[str, Option(help="text, latex, markdown, python, numpy, c, fortran, julia or maple")] = "text",
+    coordinates: Coordinates = None,
+    cut: Cut = None,
+    pivoting: Annotated[str, Option(help="sparse, first, smallest or largest")] = "sparse",
+    largest: Annotated[int | None, Option(metavar="N", help="Size above which an expression is veiled")] = None,
+    unveil: Annotated[int, Option(metavar="K", help="How often definitions are put in place of symbols")] = 0,
+    output: Annotated[Path | None, Option("--output", "-o", metavar="FILE", help="Write it to a file.")] = None,
+    json: Json = False,
+) -> None:
+    """Write down the equations of a model: as stated, with all hidden constraints, or solved as a sequence."""
+    from linkwork.files import write_text
+    from linkwork.lecture.listing import write_down
+    from linkwork.modelfile import load
+    from linkwork.view.listing import FORMATS, as_dict
+    from linkwork.view.report import as_json
+
+    check_choice("format", to, FORMATS)
+    mechanism = load(model, overrides(set_))
+    how = given(coordinates=coordinates, cut=cut, largest=largest)
+    with located(model):
+        listing = write_down(mechanism, form, pivoting=pivoting, unveil=unveil, **how)
+    text = FORMATS[to](listing)
+    if output is not None:
+        write_text(output, text)
+    if json:
+        print(as_json({**as_dict(listing), "text": text, "files": [str(output)] if output else []}))
+    else:
+        print(f"written  {output}" if output else text.rstrip())
 
 
 @app.command()

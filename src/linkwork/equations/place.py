@@ -186,6 +186,16 @@ class Place:
         return decide_rank(np.append(values, np.zeros(len(J) - len(values))))
 
     @cached_property
+    def independent_rows(self) -> tuple[int, ...]:
+        """As many rows as the rank says, in order, chosen for the least dependence on each other."""
+        if self.rank.rank == len(self.Psi):
+            return tuple(range(len(self.Psi)))
+        from scipy.linalg import qr
+
+        order = qr(self._unit_rows.T, mode="r", pivoting=True)[1]
+        return tuple(sorted(order[: self.rank.rank].tolist()))
+
+    @cached_property
     def is_redundant_only_here(self) -> bool:
         """Whether rows depend on others only where the joints are closed, as in an overconstrained linkage."""
         if self.rank.rank == len(self.Psi):

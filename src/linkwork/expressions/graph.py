@@ -169,7 +169,8 @@ def as_expr(x: Number) -> Expr:
 
 ZERO = constant(0.0)
 ONE = constant(1.0)
-_kept = (ZERO, ONE)
+TWO = constant(2.0)
+_kept = (ZERO, ONE, TWO)
 
 
 _FOLD: dict[str, Callable[..., float]] = {
@@ -204,6 +205,8 @@ def add(a: Expr, b: Expr) -> Expr:
         return b
     if b is ZERO:
         return a
+    if a is b:
+        return mul(TWO, a)
     if a.place > b.place:
         a, b = b, a
     plus_a, plus_b = _without_minus(a), _without_minus(b)

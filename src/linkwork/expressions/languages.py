@@ -51,7 +51,7 @@ def _prepare(
     missing = sorted(str(s.value) for s in set(used) - set(inputs))
     if missing:
         raise ValueError(f"the arguments lack {', '.join(missing)}")
-    names = _identifiers(inputs, language, name)
+    names = identifiers(inputs, language, name)
     tables = number_tables(nodes)
     lines, pieces = lines_of(exprs, Powers({}), _render(language, names, tables), lambda k: Piece(f"w{k}"))
     temporaries = [(target.text, piece.within(SUM, language.truth)) for target, piece in lines]
@@ -85,11 +85,11 @@ def _render(
     return render
 
 
-def _identifiers(symbols: Sequence[Expr], language: Language, taken_by_function: str) -> dict[Expr, str]:
+def identifiers(symbols: Sequence[Expr], language: Language, function: str = "f") -> dict[Expr, str]:
     """A valid name for each symbol: crank.phi is crank_phi."""
     names: dict[Expr, str] = {}
     folded = str.lower if language.ignores_case else str
-    taken = {folded(taken_by_function)}
+    taken = {folded(function)}
     for symbol in symbols:
         name = "".join(
             c if c.isascii() and c.isalnum() else "_" if c.isascii() else f"u{ord(c):x}" for c in str(symbol.value)
@@ -424,13 +424,13 @@ def julia(
 
 # Maple
 
-_MAPLE = Language(
+MAPLE_WORDS = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan", "log": "ln", "sign": "signum"}
+MAPLE_WORDS |= {"if": "piecewise", "pi": "Pi"}
+MAPLE = Language(
     truth="`if`({}, 1, 0)",
     formats={
         **{name: f"{name}({{}})" for name in FUNCTIONS},
-        **{name: f"{name.replace('a', 'arc', 1)}({{}})" for name in ("asin", "acos", "atan")},
-        "log": "ln({})",
-        "sign": "signum({})",
+        **{name: f"{word}({{}})" for name, word in MAPLE_WORDS.items()},
         "atan2": "arctan({}, {})",
         "pow": "(({})^({}))",
         "min": "min({}, {})",
@@ -463,7 +463,7 @@ def maple(
     exprs: Sequence[Expr], name: str = "f", arguments: Sequence[Expr] | None = None, labels: Sequence[str] = ()
 ) -> str:
     """A Maple procedure of the symbols (in the order of `arguments`) that returns a list."""
-    f = _prepare(exprs, name, arguments, labels, _MAPLE)
+    f = _prepare(exprs, name, arguments, labels, MAPLE)
     blocks = [_MAPLE_SPLINE] * bool(f.tables)
     for (knots, coefficients), k in f.tables.items():
         rows = ", ".join(f"[{_flat(row)}]" for row in coefficients)

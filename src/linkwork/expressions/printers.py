@@ -14,6 +14,8 @@ import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from linkwork.expressions import notation
@@ -168,22 +170,24 @@ def infix(node: Expr, args: Sequence[Piece]) -> Piece | None:
 # text
 
 
-def _text_number(value: float) -> Piece:
+def _text_number(value: float, pi: str) -> Piece:
     if value in _MULTIPLES_OF_PI:
         k, divisor = _MULTIPLES_OF_PI[value]
         if (k, divisor) == (1, 1):
-            return Piece("pi")
-        return Piece(f"{k}*pi" if divisor == 1 else f"pi/{divisor}", PRODUCT)
+            return Piece(pi)
+        return Piece(f"{k}*{pi}" if divisor == 1 else f"{pi}/{divisor}", PRODUCT)
     return Piece(repr(value).removesuffix(".0"))
 
 
-def _text_render(powers: Powers, tables: Mapping[Cubics, int]) -> Render:
+def _text_render(powers: Powers, tables: Mapping[Cubics, int], words: Mapping[str, str]) -> Render:
+    number = partial(_text_number, pi=words.get("pi", "pi"))
+
     def render(node: Expr, args: list[Piece]) -> Piece:
         op = node.op
         if node in powers.found:
             return Piece(f"{args[0].within(ATOM)}^{powers.found[node][1]}", POWER)
         if op == "constant":
-            return signed(_text_number, node.number)
+            return signed(number, node.number)
         if op == "symbol":
             return Piece(str(node.value))
         if op == "mul" and node.args[0].is_constant and (divisor := _RECIPROCALS.get(abs(node.args[0].number))):
@@ -197,16 +201,19 @@ def _text_render(powers: Powers, tables: Mapping[Cubics, int]) -> Render:
             op = f"spline{tables[node.table[:2]]}" + "'" * node.table[2]
         elif op == "select":
             op = "if"
-        return Piece(f"{op}({', '.join(a.text for a in args)})")
+        return Piece(f"{words.get(op, op)}({', '.join(a.text for a in args)})")
 
     return render
 
 
-def text(expr: Expr) -> str:
-    """The expression as the parser reads it; a spline is spline1(x), its derivatives spline1'(x), ..."""
+def text(expr: Expr, words: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The expression as the parser reads it; a spline is spline1(x), its derivatives spline1'(x), ...
+
+    `words` gives functions and pi other names.
+    """
     nodes = ordered([expr])
     powers = Powers.of(nodes)
-    render = _text_render(powers, number_tables(nodes))
+    render = _text_render(powers, number_tables(nodes), words)
     if not _exceeds_tree_limit(expr, powers):
         return lines_of([expr], powers, render, None)[1][0].text
     prefix = "w"

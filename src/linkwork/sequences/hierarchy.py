@@ -6,11 +6,12 @@ A hierarchy is a list of symbols W1, W2, ... with definitions, each in terms of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
-from linkwork.expressions.evaluation import ordered, substitute
-from linkwork.expressions.graph import Expr, symbol
+from linkwork.expressions.evaluation import GRAPH, Arithmetic, ordered, substitute
+from linkwork.expressions.graph import Expr, constant, symbol
 from linkwork.sequences.sequence import ComputationSequence
 
 
@@ -59,23 +60,69 @@ class Hierarchy:
     def unveil(self, exprs: Iterable[Expr], depth: int | None = None) -> list[Expr]:
         """The expressions with definitions in the place of symbols, `depth` times one after another, or wholly."""
         exprs = list(exprs)
-        if depth is None:  # from below: every definition is rewritten once
-            known: dict[Expr, Expr] = {}
-            for made, definition in self._definitions.items():
-                (known[made],) = substitute([definition], known)
-            return substitute(exprs, known)
+        if depth is None:
+            return [*map(Memory(self, GRAPH, constant, lambda symbol: symbol), exprs)]
         for _ in range(depth):
             exprs = substitute(exprs, self._definitions)
         return exprs
 
-    def used(self, exprs: Iterable[Expr]) -> Iterator[tuple[Expr, Expr]]:
-        """The symbols that the expressions need, with their definitions, in order."""
-        needed = set(ordered(exprs))
-        for made, definition in reversed(self._definitions.items()):
+    def lines(self, exprs: Iterable[Expr], depth: int = 0) -> tuple[list[tuple[Expr, Expr]], list[Expr]]:
+        """What is to be written down: the symbols needed with their definitions, then the expressions, all unveiled."""
+        shown = self.unveil(exprs, depth)
+        definitions = dict(zip(self._definitions, self.unveil(self._definitions.values(), depth), strict=True))
+        needed = set(ordered(shown))
+        for made, definition in reversed(definitions.items()):
             if made in needed:
                 needed.update(ordered([definition]))
-        return ((made, definition) for made, definition in self._definitions.items() if made in needed)
+        return [(made, definition) for made, definition in definitions.items() if made in needed], shown
 
     def sequence(self, name: str, inputs: Sequence[Expr], outputs: Iterable[Expr]) -> ComputationSequence:
         """The outputs as a sequence of the inputs alone."""
         return ComputationSequence(name, tuple(inputs), tuple(self.unveil(outputs)))
+
+
+class Memory:
+    """Values of expressions over any numbers, each node computed once, symbols of a hierarchy by their definitions."""
+
+    def __init__(
+        self,
+        hierarchy: Hierarchy,
+        arithmetic: Arithmetic,
+        constant: Callable[[float], Any],
+        value_of: Callable[[Expr], Any],
+    ) -> None:
+        self.hierarchy = hierarchy
+        self.arithmetic = arithmetic
+        self.constant = constant
+        self.value_of = value_of
+        self.known: dict[Expr, Any] = {}
+        self._veiled = 0
+
+    def __call__(self, expr: Expr) -> Any:
+        if self._veiled < self.hierarchy.last_used:
+            for made, definition in list(self.hierarchy.definitions.items())[self._veiled :]:
+                self._veiled += 1
+                self.known[made] = self.compute(definition)
+        return self.compute(expr)
+
+    def compute(self, expr: Expr) -> Any:
+        """The value of an expression whose symbols of the hierarchy are known."""
+        known, waiting = self.known, [expr]
+        while waiting:
+            node = waiting[-1]
+            missing = [] if node in known else [a for a in node.args if a not in known]
+            waiting += missing
+            if missing or waiting.pop() in known:
+                continue
+            if node.op == "constant":
+                value = self.constant(node.number)
+            elif node.op == "symbol":
+                value = self.value_of(node)
+            elif node.op == "spline":
+                value = self.arithmetic["spline"](known[node.args[0]], node.table)
+            elif node.op in ("sin", "cos", "tan") and "angle" in self.arithmetic:
+                value = self.arithmetic[node.op](self.arithmetic["angle"](node.args[0]))
+            else:
+                value = self.arithmetic[node.op](*[known[a] for a in node.args])
+            known[node] = value
+        return known[expr]

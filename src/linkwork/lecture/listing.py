@@ -1,0 +1,171 @@
+"""The equations of a mechanism written down: as they are stated, in involutive form, and solved.
+
+lagrange    M a + Psi_q^T lam = Q,  Psi = 0
+rif         with all hidden constraints: A X = b for X = (a, lam), N = {Psi, D_t Psi}, det A != 0
+                                                                                 [zhou2007, eqs. (7)-(11)]
+explicit    a and lam as a computation sequence W1, W2, ..., by symbolic LU      [zhou2007, eqs. (17)-(19)]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from linkwork.equations.equations import TIME, Equations
+from linkwork.equations.explicit import leading_system, solve_explicitly
+from linkwork.errors import UsageError, check_choice
+from linkwork.expressions.derivatives import directional
+from linkwork.expressions.evaluation import substitute
+from linkwork.expressions.graph import ONE, ZERO, Expr, constant
+from linkwork.mechanism import Mechanism, prepare
+from linkwork.model import Model
+from linkwork.sequences.hierarchy import Hierarchy
+from linkwork.sequences.lu import lu
+from linkwork.sequences.sequence import ComputationSequence
+
+FORMS = ("explicit", "rif", "lagrange")
+LARGEST = 12  # symbols and numbers of an entry that is not veiled
+
+
+@dataclass(frozen=True)
+class Group:
+    """A matrix or vector by those of its entries that are not zero, each with the names of its row and column."""
+
+    letter: str
+    about: str
+    entries: Mapping[tuple[str, ...], Expr]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What is written down: groups of entries, then the definitions of veiled symbols and the results in them."""
+
+    model: str
+    form: str
+    equations: Equations
+    inputs: tuple[Expr, ...]  # t, q, v and the parameters that the model names
+    groups: tuple[Group, ...]
+    results: Mapping[str, Expr] = field(default_factory=dict[str, Expr])
+    conditions: Sequence[Expr] = ()  # what must not vanish
+    notes: tuple[str, ...] = ()
+    hierarchy: Hierarchy = field(default_factory=Hierarchy)
+    depth: int = 0
+
+    @property
+    def sequence(self) -> ComputationSequence:
+        """The results as a function of the inputs; of a form that solves nothing, all entries."""
+        name = "".join(c if c.isascii() and c.isalnum() else "_" for c in self.model)
+        return self.hierarchy.sequence(name if name[:1].isalpha() else f"f_{name}", self.inputs, self.outputs.values())
+
+    @property
+    def outputs(self) -> Mapping[str, Expr]:
+        if self.results:
+            return self.results
+        return {
+            f"{group.letter} {' '.join(names)}": entry
+            for group in self.groups
+            for names, entry in group.entries.items()
+        }
+
+
+def write_down(
+    model: Model | Mechanism,
+    form: str = "explicit",
+    *,
+    coordinates: str | None = None,
+    cut: Sequence[str] | None = None,
+    pivoting: str | Sequence[int] = "sparse",
+    largest: int = LARGEST,
+    unveil: int = 0,
+) -> Listing:
+    """The equations in one of FORMS.
+
+    `pivoting` is that of the LU, entries larger than `largest` are veiled, and definitions are unveiled `unveil` times.
+    Numbers that the model does not name stand in the equations as numbers.
+    """
+    check_choice("form", form, FORMS)
+    if unveil < 0 or largest < 1:
+        raise UsageError("the depth of unveiling must be 0 or more, the size of what is not veiled 1 or more", "usage")
+    mechanism = prepare(model, coordinates, cut)
+    place = mechanism.place()
+    e = with_numbers(mechanism.equations, mechanism.model.parameters)
+    rows = place.independent_rows
+    dependent = ", ".join(str(row) for k, row in enumerate(e.rows) if k not in rows)
+    notes = [f"{len(e.v) - len(rows)} degrees of freedom"]
+    notes += [f"left out, because they depend on the other rows: {dependent}"] * bool(dependent)
+    letter = "W"
+    while any(re.fullmatch(rf"{letter}\d+", str(s.value)) for s in (*e.q, *e.v, *e.parameters)):
+        letter += "W"
+    groups, results, conditions, hierarchy = _stated(e), {}, [], Hierarchy(letter, largest)
+    if form == "rif":
+        groups += _hidden(e)
+        A, b = leading_system(e, rows)
+        size = len(b)
+        rank = lu(A, size).rank
+        regular = f"det A != 0 for almost all states, A being {size} x {size}"
+        notes.insert(0, regular if rank == size else f"det A = 0: A is {size} x {size} and has rank {rank}")
+    elif form == "explicit":
+        groups += [Group("gamma", "-D_t^2 Psi at a = 0", _vector(e.rows, e.gamma))]
+        solved = solve_explicitly(e, rows, pivoting, hierarchy, [place.values])
+        results = dict(zip((c.acceleration for c in e.velocities), solved.a, strict=True))
+        results |= {f"lam {e.rows[k]}": solved.lam[k] for k in rows}
+        conditions = solved.factors.pivots
+    inputs = (TIME, *e.q, *e.v, *e.parameters)
+    name = mechanism.model.name
+    return Listing(name, form, e, inputs, tuple(groups), results, conditions, tuple(notes), hierarchy, unveil)
+
+
+def with_numbers(e: Equations, named: Iterable[str]) -> Equations:
+    """The equations with numbers in the place of parameters that have no name."""
+    kept = set(named)
+    numbers = {s: constant(value) for s, value in e.parameters.items() if s.value not in kept}
+    n, k = len(e.Q), len(e.Q) + len(e.Psi)
+    made = substitute([*e.Q, *e.Psi, *e.qd, *e.M.values()], numbers)
+    return replace(
+        e,
+        Q=tuple(made[:n]),
+        Psi=tuple(made[n:k]),
+        qd=tuple(made[k : k + len(e.qd)]),
+        M=dict(zip(e.M, made[k + len(e.qd) :], strict=True)),
+        parameters={s: value for s, value in e.parameters.items() if s not in numbers},
+    )
+
+
+def _vector(names: Iterable[object], entries: Iterable[Expr]) -> dict[tuple[str, ...], Expr]:
+    return {(str(name),): entry for name, entry in zip(names, entries, strict=True) if entry is not ZERO}
+
+
+def _matrix(
+    rows: Sequence[object], columns: Sequence[object], entries: Mapping[tuple[int, int], Expr]
+) -> dict[tuple[str, ...], Expr]:
+    named = {(str(rows[i]), str(columns[j])): entry for (i, j), entry in sorted(entries.items())}
+    return {names: entry for names, entry in named.items() if entry is not ZERO}
+
+
+def _stated(e: Equations) -> list[Group]:
+    lower = {(i, j): entry for (i, j), entry in e.M.items() if i >= j}
+    rates = [(c.name, rate) for c, rate, v in zip(e.coordinates, e.qd, e.v, strict=False) if rate is not v]
+    groups = [Group("qd", "rates of the coordinates", _vector(*zip(*rates, strict=True)))] if rates else []
+    return [
+        *groups,
+        Group("M", "mass matrix, symmetric", _matrix(e.v_names, e.v_names, lower)),
+        Group("Q", "applied forces", _vector(e.v_names, e.Q)),
+        Group("Psi", "constraints, Psi = 0", _vector(e.rows, e.Psi)),
+        Group("Psi_q", "their Jacobian with respect to v", _matrix(e.rows, e.v_names, e.Psi_q)),
+    ]
+
+
+def _hidden(e: Equations) -> list[Group]:
+    """D_t Psi = Psi_q v + Psi_t, D_t^2 Psi = Psi_q a + H v + 2 Psi_tq v + Psi_tt  [zhou2007, eqs. (8)-(9)]."""
+    places, entries = list(e.Psi_q), list(e.Psi_q.values())
+    turning = directional(entries, dict(zip(e.q, e.qd, strict=True)))
+    H = dict(zip(places, turning, strict=True))
+    Psi_tq = dict(zip(places, directional(entries, {TIME: ONE}), strict=True))
+    return [
+        Group("D_t Psi", "hidden constraints, D_t Psi = 0", _vector(e.rows, e.Psi_dot)),
+        Group("H", "sum over i of the derivatives of Psi_q by q_i, times their rates", _matrix(e.rows, e.v_names, H)),
+        Group("Psi_tq", "derivative of Psi_q by t", _matrix(e.rows, e.v_names, Psi_tq)),
+        Group("Psi_tt", "second derivative of Psi by t", _vector(e.rows, directional(e.Psi_t, {TIME: ONE}))),
+        Group("b", "A X = b with A = [M Psi_q^T; Psi_q 0], X = (a, lam), b = (Q, -H v - 2 Psi_tq v - Psi_tt)", {}),
+    ]

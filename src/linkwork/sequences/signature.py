@@ -1,0 +1,178 @@
+"""Whether an expression is identically zero, decided by its values modulo a prime at random points.
+
+Rational operations are done exactly in the field of P elements. A sine and a cosine are the coordinates of a point on
+the circle s^2 + c^2 = 1 over that field: every angle gets a random point, sums and whole multiples of angles the
+products of points, so that the relations between them hold by themselves. Square roots are roots in the field where
+there is one; elsewhere, and where a denominator vanishes, a point says nothing. All other functions are random numbers,
+equal for equal arguments [monagan1993].
+
+An expression that is not zero, a quotient of polynomials of degree d, has the value zero at a random point with
+probability d / P at most [schwartz1980]: with P = 2^61 - 1, d below 10^6 and four points below 10^-49. The value of an
+expression that is zero is zero at every point that says something; where none does, it counts as not zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from math import pi
+from random import Random
+from typing import Any
+
+from linkwork.expressions.graph import Expr
+from linkwork.sequences.hierarchy import Hierarchy, Memory
+
+P = 2**61 - 1  # a prime with P = 3 (mod 4), so that a^((P + 1) / 4) is a root of every square a
+POINTS = 4
+MOST_POINTS = 64
+FINEST = 2**10  # angles are multiples of the angle at whose point they start, divided by this
+MOST_TURNS = 2**20
+
+
+def residue(value: float) -> int | None:
+    """The number, which is a fraction with a power of two below, in the field."""
+    numerator, denominator = value.as_integer_ratio()
+    return numerator * pow(denominator, -1, P) % P
+
+
+def _quotient(a: int, b: int) -> int | None:
+    return a * pow(b, -1, P) % P if b else None
+
+
+def _root(a: int) -> int | None:
+    root = pow(a, (P + 1) // 4, P)
+    return root if root * root % P == a else None
+
+
+RATIONAL: dict[str, Callable[..., int | None]] = {
+    "add": lambda a, b: (a + b) % P,
+    "sub": lambda a, b: (a - b) % P,
+    "mul": lambda a, b: a * b % P,
+    "neg": lambda a: -a % P,
+    "div": _quotient,
+    "sqrt": _root,
+    "cos": lambda z: z[0],
+    "sin": lambda z: z[1],
+    "tan": lambda z: _quotient(z[1], z[0]),
+}
+OTHERS = ("asin", "acos", "atan", "exp", "log", "tanh", "abs", "sign", "atan2", "pow", "min", "max", "lt", "le")
+
+Turn = tuple[int, int]
+
+
+def _turned(a: Turn, b: Turn) -> Turn:
+    return (a[0] * b[0] - a[1] * b[1]) % P, (a[0] * b[1] + a[1] * b[0]) % P
+
+
+def _times(z: Turn, n: int) -> Turn:
+    if n < 0:
+        z, n = (z[0], -z[1] % P), -n
+    result = (1, 0)
+    while n:
+        if n & 1:
+            result = _turned(result, z)
+        z, n = _turned(z, z), n >> 1
+    return result
+
+
+def angles(expr: Expr, definitions: Mapping[Expr, Expr]) -> dict[Expr | None, Fraction]:
+    """The angle as a sum of multiples of parts; the key None stands for a number."""
+    terms: dict[Expr | None, Fraction] = {}
+    waiting = [(expr, Fraction(1))]
+    while waiting:
+        node, factor = waiting.pop()
+        if node in definitions:
+            waiting.append((definitions[node], factor))
+        elif node.op in ("add", "sub"):
+            waiting += [(node.args[0], factor), (node.args[1], factor if node.op == "add" else -factor)]
+        elif node.op == "neg":
+            waiting.append((node.args[0], -factor))
+        elif node.op == "mul" and node.args[0].is_constant:
+            waiting.append((node.args[1], factor * Fraction(node.args[0].number)))
+        elif node.op == "div" and node.args[1].is_constant:
+            waiting.append((node.args[0], factor / Fraction(node.args[1].number)))
+        elif node.is_constant:
+            terms[None] = terms.get(None, Fraction(0)) + factor * Fraction(node.number)
+        else:
+            terms[node] = terms.get(node, Fraction(0)) + factor
+    return terms
+
+
+class _Point(Memory):
+    """Values at one random point."""
+
+    def __init__(self, hierarchy: Hierarchy, random: Random) -> None:
+        self.random = random
+        self._drawn: dict[tuple[object, ...], int] = {}
+        self._turns: dict[object, Turn] = {}
+        table: dict[str, Callable[..., Any]] = {
+            name: lambda *a, f=f: None if None in a else f(*a) for name, f in RATIONAL.items()
+        }
+        table |= {name: lambda *a, name=name: self._draw(name, *a) for name in OTHERS}
+        table["select"] = lambda c, a, b: a if a == b else self._draw("select", c, a, b)
+        table["spline"] = lambda x, data: self._draw("spline", x, hash(data))
+        table["angle"] = self._turn
+        super().__init__(hierarchy, table, residue, lambda symbol: self._draw("symbol", symbol.value))
+
+    def _draw(self, *key: object) -> int | None:
+        """A random number, the same for the same key."""
+        if None in key:
+            return None
+        if key not in self._drawn:
+            self._drawn[key] = self.random.randrange(1, P)
+        return self._drawn[key]
+
+    def _turn(self, angle: Expr) -> Turn | None:
+        """(cos, sin) of an angle."""
+        turn = (1, 0)
+        for part, factor in angles(angle, self.hierarchy.definitions).items():
+            if part is None:
+                quarters = float(factor) / (pi / 2)
+                if quarters == round(quarters):
+                    turn = _turned(turn, _times((0, 1), round(quarters) % 4))
+                    continue
+            value = 1 if part is None else self.compute(part)
+            if value is None:
+                return None
+            steps = factor * FINEST
+            if part is None or steps.denominator > 1 or abs(steps) > MOST_TURNS:
+                key, steps = (value, factor), Fraction(FINEST)
+            else:
+                key = (value, Fraction(1))
+            if key not in self._turns:
+                self._turns[key] = self._random_turn()
+            turn = _turned(turn, _times(self._turns[key], int(steps)))
+        return turn
+
+    def _random_turn(self) -> Turn:
+        """((1 - u^2) / (1 + u^2), 2 u / (1 + u^2)); -1 is not a square, so that no denominator vanishes."""
+        u = self.random.randrange(1, P)
+        below = pow(1 + u * u, -1, P)
+        return (1 - u * u) * below % P, 2 * u * below % P
+
+
+class Signature:
+    """The zero test, for expressions in the symbols of a hierarchy and any others."""
+
+    def __init__(self, hierarchy: Hierarchy | None = None, seed: int = 0) -> None:
+        self._hierarchy = hierarchy or Hierarchy()
+        self._random = Random(seed)
+        self._points: list[_Point] = []
+
+    def is_zero(self, expr: Expr) -> bool:
+        """Whether the value is zero at as many points as say something, POINTS of at most MOST_POINTS."""
+        zeros = 0
+        for k in range(MOST_POINTS):
+            if k == len(self._points):
+                self._points.append(_Point(self._hierarchy, self._random))
+            value = self._points[k](expr)
+            if value:
+                return False
+            zeros += value is not None
+            if zeros == POINTS:
+                break
+        return zeros > 0
+
+    def agree(self, a: Iterable[Expr], b: Iterable[Expr]) -> bool:
+        """Whether the expressions are pairwise identical."""
+        return all(self.is_zero(x - y) for x, y in zip(a, b, strict=True))

@@ -1,0 +1,157 @@
+"""The equations of a mechanism as text, LaTeX, Markdown, as Maple in the manner of [zhou2007], and as functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import chain
+from typing import Any
+
+from linkwork.errors import UsageError
+from linkwork.expressions import languages, notation, printers
+from linkwork.expressions.evaluation import substitute
+from linkwork.expressions.graph import Expr, symbol
+from linkwork.lecture.listing import Listing
+from linkwork.sequences.hierarchy import size_of
+
+TITLES = {
+    "lagrange": "M a + Psi_q^T lam = Q,  Psi = 0",
+    "rif": "implicit reduced involutive form: A X = b,  N = {Psi, D_t Psi},  det A != 0",
+    "explicit": "a and lam, solved from M a + Psi_q^T lam = Q,  Psi_q a = gamma",
+}
+
+
+def counted(listing: Listing) -> str:
+    """How long the sequence is, also where every subexpression is written out wherever it is used."""
+    s = listing.sequence
+    operations = ", ".join(f"{number} {op}" for op, number in s.count().items())
+    expanded = f"{s.expanded:.3g}" if s.expanded > 10**6 else str(s.expanded)
+    return f"{len(s.operations)} operations, depth {s.depth} ({operations}); written out {expanded}"
+
+
+def as_dict(listing: Listing) -> dict[str, Any]:
+    """What programs want of it."""
+    s = listing.sequence
+    return {
+        "model": listing.model,
+        "form": listing.form,
+        "inputs": [str(x.value) for x in s.inputs],
+        "outputs": [*listing.outputs],
+        "operations": len(s.operations),
+        "depth": s.depth,
+        "count": s.count(),
+        "expanded": float(s.expanded),
+        "notes": [*listing.notes],
+    }
+
+
+def _definitions(listing: Listing) -> tuple[list[tuple[Expr, Expr]], list[Expr], list[Expr]]:
+    """Definitions, results and conditions, unveiled as far as is asked."""
+    lines, shown = listing.hierarchy.lines([*listing.results.values(), *listing.conditions], listing.depth)
+    longest = max(map(size_of, [*(definition for _, definition in lines), *shown]), default=0)
+    if longest > printers.MAX_TREE:
+        message = f"unveiled {listing.depth} times, an expression has {longest:.2g} symbols; unveil less deep"
+        raise UsageError(message, "too-long")
+    return lines, shown[: len(listing.results)], shown[len(listing.results) :]
+
+
+def text(listing: Listing) -> str:
+    lines = [f"{listing.model}: {TITLES[listing.form]}", ""]
+    for group in listing.groups:
+        lines += [f"{group.letter}: {group.about}"]
+        lines += [f"  {group.letter}[{', '.join(names)}] = {entry!r}" for names, entry in group.entries.items()]
+        lines += [""]
+    if listing.results:
+        definitions, results, conditions = _definitions(listing)
+        lines += [f"{made!r} = {definition!r}" for made, definition in definitions]
+        lines += [f"{name} = {result!r}" for name, result in zip(listing.results, results, strict=True)]
+        pivots = ", ".join(dict.fromkeys(map(repr, conditions)))
+        lines += ["", f"valid while none of these is zero: {pivots}"]
+    return "\n".join([*lines, *listing.notes, counted(listing)]) + "\n"
+
+
+def _latex_lines(listing: Listing) -> list[tuple[str, list[str]]]:
+    """Headings with their equations, aligned at the sign of equality."""
+    blocks = []
+    for group in listing.groups:
+        letter = notation.latex(notation.symbol_of(group.letter)) if " " not in group.letter else "D_t \\Psi"
+        equations = [
+            f"{letter}_{{{', '.join(notation.latex(notation.symbol_of(name)) for name in names)}}} &= {_latex(entry)}"
+            for names, entry in group.entries.items()
+        ]
+        blocks.append((f"{group.letter}: {group.about}", equations))
+    if listing.results:
+        definitions, results, _ = _definitions(listing)
+        blocks.append(("computation sequence", [f"{_latex(w)} &= {_latex(x)}" for w, x in definitions]))
+        solved = zip(listing.results, results, strict=True)
+        blocks.append(("solution", [f"{_latex(symbol(name))} &= {_latex(x)}" for name, x in solved]))
+    return blocks
+
+
+def _latex(expr: Expr) -> str:
+    return printers.latex(expr)
+
+
+def _aligned(equations: list[str]) -> str:
+    return "\\begin{aligned}\n" + " \\\\\n".join(equations) + "\n\\end{aligned}"
+
+
+def latex(listing: Listing) -> str:
+    """Displays for a document that loads amsmath."""
+    parts = [f"% {listing.model}: {TITLES[listing.form]}"]
+    for heading, equations in _latex_lines(listing):
+        parts.append(f"% {heading}")
+        parts += [f"\\[\n{_aligned([equation])}\n\\]" for equation in equations]
+    return "\n".join([*parts, *(f"% {note}" for note in (*listing.notes, counted(listing)))]) + "\n"
+
+
+def markdown(listing: Listing) -> str:
+    parts = [f"# {listing.model}", "", f"`{TITLES[listing.form]}`", ""]
+    for heading, equations in _latex_lines(listing):
+        parts += [f"## {heading}", ""]
+        parts += chain.from_iterable((f"$${equation.replace(' &= ', ' = ')}$$", "") for equation in equations)
+    return "\n".join([*parts, *(f"- {note}" for note in (*listing.notes, counted(listing)))]) + "\n"
+
+
+def maple(listing: Listing) -> str:
+    """The right-hand side for dsolve/numeric: Y = (q, v) by pairs, YP its rates, W the veiled expressions.
+
+    Where every rate of a coordinate is one velocity, coordinate and velocity stand side by side.
+    """
+    if not listing.results:
+        return listing.sequence.write("maple")
+    e = listing.equations
+    paired = e.qd == e.v
+    state = [x for pair in zip(e.q, e.v, strict=True) for x in pair] if paired else [*e.q, *e.v]
+    renamed = {x: symbol(f"Y[{k}]") for k, x in enumerate(state, 1)}
+    numbers = {w: k for k, w in enumerate(listing.hierarchy.definitions, 1)}
+    renamed |= {w: symbol(f"W[{k}]") for w, k in numbers.items()}
+    names = languages.identifiers([*e.parameters], languages.MAPLE)
+    renamed |= {s: symbol(name) for s, name in names.items()}
+    definitions, results, _ = _definitions(listing)
+    lines = [f"W[{numbers[w]}] := {_maple(x, renamed)};" for w, x in definitions]
+    rates = dict(zip(e.q, e.qd, strict=True)) | dict(zip(e.v, results[: len(e.v)], strict=True))
+    lines += [f"YP[{k}] := {_maple(rates[x], renamed)};" for k, x in enumerate(state, 1)]
+    multipliers = zip([*listing.results][len(e.v) :], results[len(e.v) :], strict=True)
+    notes = [
+        f"# Y: {', '.join(str(x.value) for x in state)}",
+        *(f"# {note}" for note in (*listing.notes, counted(listing))),
+    ]
+    notes += [f"# {name} = {_maple(x, renamed)}" for name, x in multipliers]
+    return "\n".join([*notes, "f := proc(N, t, Y, YP)", "local W;", *lines, "end proc:"]) + "\n"
+
+
+def _maple(expr: Expr, renamed: dict[Expr, Expr]) -> str:
+    return printers.text(substitute([expr], renamed)[0], languages.MAPLE_WORDS)
+
+
+def _code(language: str) -> Callable[[Listing], str]:
+    return lambda listing: listing.sequence.write(language, [*listing.outputs])
+
+
+FORMATS: dict[str, Callable[[Listing], str]] = {
+    "text": text,
+    "latex": latex,
+    "markdown": markdown,
+    **{name: _code(name) for name in languages.LANGUAGES},
+    "maple": maple,
+}

@@ -1,0 +1,229 @@
+"""Equations written down: their numbers in every language against the numerical solution."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from random_mechanisms import Array
+
+from linkwork.cli import answer
+from linkwork.equations.equations import TIME
+from linkwork.errors import UsageError
+from linkwork.expressions.evaluation import evaluate
+from linkwork.expressions.graph import (
+    absolute,
+    atan2,
+    cos,
+    less,
+    maximum,
+    minimum,
+    power,
+    select,
+    sign,
+    sin,
+    spline,
+    symbol,
+)
+from linkwork.lecture.listing import FORMS, Listing, write_down
+from linkwork.lecture.symbolic import Numbers
+from linkwork.mechanism import prepare
+from linkwork.modelfile import load
+from linkwork.sequences.sequence import ComputationSequence
+from linkwork.sequences.signature import Signature
+from linkwork.view.listing import FORMATS
+
+MECHANISMS = ("slider_crank", "four_bar", "simple_pendulum_rod")
+COMPILERS = {
+    "c": ["gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O2", "-ffp-contract=off"],
+    "fortran": ["gfortran", "-std=f2008", "-Wall", "-Wextra", "-Werror", "-O2", "-ffp-contract=off"],
+}
+SUFFIX = {"c": ".c", "fortran": ".f90"}
+
+
+def run(language: str, listing_or_sequence: Listing | ComputationSequence, folder: Path) -> Callable[[Array], Array]:
+    """The exported function, as a function of one array."""
+    if isinstance(listing_or_sequence, Listing):
+        code, s = FORMATS[language](listing_or_sequence), listing_or_sequence.sequence
+    else:
+        code, s = listing_or_sequence.write(language), listing_or_sequence
+    if language in ("python", "numpy"):
+        module: dict[str, Any] = {}
+        exec(compile(code, "exported", "exec"), module)
+        return lambda x: np.array(module[s.name](*x.tolist()))
+    compiler, *options = COMPILERS[language]
+    if shutil.which(compiler) is None:
+        pytest.skip(f"there is no {compiler}")
+    source, library = folder / f"f{SUFFIX[language]}", folder / "f.so"
+    source.write_text(code)
+    done = subprocess.run(
+        [compiler, *options, "-shared", "-fPIC", source, "-lm", "-o", library],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    f = getattr(ctypes.CDLL(str(library)), s.name)
+
+    def call(x: Array) -> Array:
+        x, y = np.ascontiguousarray(x, dtype=float), np.empty(len(s.outputs))
+        f(x.ctypes.data_as(ctypes.c_void_p), y.ctypes.data_as(ctypes.c_void_p))
+        return y
+
+    return call
+
+
+def solution(name: str, listing: Listing, rng: np.random.Generator) -> tuple[Array, Array]:
+    """A state on which nothing is symmetric, as inputs of the listing, with a and lam by NumPy there."""
+    e = prepare(load(name)).equations
+    q, v = e.start()
+    place = Numbers(e, q + 0.1 * rng.normal(size=len(q)), v + rng.normal(size=len(v)), 0.3)
+    return np.array([place.values[s] for s in listing.sequence.inputs]), np.concatenate(place.solution)
+
+
+@pytest.mark.parametrize("language", ["python", "numpy", "c", "fortran"])
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_exported_functions_give_the_accelerations(
+    name: str, language: str, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    """Against a numerical solution of the full matrix, and against our own machine code to 1e-13."""
+    listing = write_down(load(name))
+    f = run(language, listing, tmp_path)
+    x, expected = solution(name, listing, rng)
+    found = f(x)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * np.max(np.abs(expected)))
+    ours = listing.sequence.compile()(x)
+    np.testing.assert_allclose(found, ours, rtol=1e-13, atol=1e-13 * np.max(np.abs(ours)))
+
+
+def every_operation() -> ComputationSequence:
+    """What mechanisms seldom need: tables, switches, powers; and names that a language could take for its own."""
+    x, end, other = symbol("in"), symbol("end"), symbol("Sin")
+    table = ((0.0, 0.5, 2.0), ((1.0, 2.0, -3.0, 0.5), (0.1, -1.0, 0.7, 3.0)))
+    return ComputationSequence(
+        "f",
+        [x, end, other, symbol("unused")],
+        [
+            *(spline(x, *table, order) for order in range(4)),
+            select(less(x, end), sin(x), cos(end)) + less(end, other),
+            sign(x) * absolute(end - 1e-3) * 1.5e300,
+            atan2(x, end) + minimum(x, end) * maximum(other, x) - power(absolute(x) + 1, other),
+            -x / -(end * other) - (x - (end - other)) * 12345678.90123456789,
+        ],
+    )
+
+
+@pytest.mark.parametrize("language", ["python", "numpy", "c", "fortran"])
+def test_every_operation_is_written_in_every_language(language: str, tmp_path: Path, rng: np.random.Generator) -> None:
+    s = every_operation()
+    f = run(language, s, tmp_path)
+    for _ in range(20):
+        x = rng.normal(size=4)
+        np.testing.assert_allclose(f(x), s.evaluate(x.tolist()), rtol=1e-14)
+
+
+def test_julia_and_maple_have_one_statement_for_each_temporary() -> None:
+    """There is nothing here to run them: brackets match, blocks end, every name is assigned before it is used."""
+    s = every_operation()
+    for language in ("julia", "maple"):
+        text = s.write(language)
+        assert text.count("(") == text.count(")")
+        assert text.count("[") == text.count("]")
+        body = text[text.index("function f(" if language == "julia" else "f := proc") :]
+        known = set(re.findall(r"^\s*(\w+) :?= ", body, re.M))
+        assert set(re.findall(r"\bw\d+\b", body)) <= known
+    assert s.write("julia").rstrip().endswith("end")
+    assert s.write("maple").rstrip().endswith("end proc:")
+
+
+def test_numpy_functions_take_arrays(rng: np.random.Generator) -> None:
+    s = every_operation()
+    module: dict[str, Any] = {}
+    exec(compile(s.write("numpy"), "exported", "exec"), module)
+    x = rng.normal(size=(4, 7))
+    expected = np.array([s.evaluate(column) for column in x.T.tolist()]).T
+    np.testing.assert_allclose(np.array(module["f"](*x)), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", [*MECHANISMS, "slider_crank_driven", "spatial_slider_crank"])
+def test_hidden_constraints_are_those_of_the_involutive_form(name: str) -> None:
+    """Psi_q a + H v + 2 Psi_tq v + Psi_tt is D_t^2 Psi = Psi_q a - gamma, identically [zhou2007, eq. (8)]."""
+    listing = write_down(load(name), "rif")
+    e, groups = listing.equations, {group.letter: group.entries for group in listing.groups}
+    v = dict(zip(e.v_names, e.v, strict=True))
+    zero = Signature()
+    assert groups["D_t Psi"]
+    for k, row in enumerate(map(str, e.rows)):
+        rest = groups["Psi_tt"].get((row,), 0.0) + e.gamma[k]
+        for letter, factor in (("H", 1), ("Psi_tq", 2)):
+            for (owner, column), entry in groups[letter].items():
+                rest = rest + factor * entry * v[column] if owner == row else rest
+        assert zero.is_zero(rest), row
+    assert any(note.startswith("det A != 0") for note in listing.notes)
+
+
+def test_a_driven_mechanism_has_constraints_of_time() -> None:
+    groups = {group.letter: group.entries for group in write_down(load("slider_crank_driven"), "rif").groups}
+    assert any(TIME in (entry, *entry.args) or "t" in repr(entry) for entry in groups["Psi"].values())
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("to", FORMATS)
+def test_every_form_is_written_in_every_format(form: str, to: str) -> None:
+    text = FORMATS[to](write_down(load("simple_pendulum"), form))
+    assert text.endswith("\n")
+    assert text.count("(") == text.count(")")
+    if to == "latex":
+        assert text.count("\\begin{aligned}") == text.count("\\end{aligned}") == text.count("\\[")
+
+
+def test_unveiling_changes_what_is_written_and_not_what_it_means() -> None:
+    """Every step writes out the symbols once; at the end none is left, and a and lam have the same signature."""
+    model = load("slider_crank")
+    whole = write_down(model, largest=1)
+    symbols = []
+    for depth in (0, 1, 2):
+        listing = write_down(model, largest=1, unveil=depth)
+        lines, shown = listing.hierarchy.lines(listing.results.values(), depth)
+        symbols.append(len(lines))
+        assert listing.hierarchy.unveil(shown) == whole.hierarchy.unveil(whole.results.values())
+    assert symbols[0] >= symbols[1] >= symbols[2]
+    with pytest.raises(UsageError, match="unveil less deep"):
+        FORMATS["text"](write_down(load("andrews_squeezer"), unveil=30))
+
+
+def test_a_parameter_may_have_the_name_of_a_veiled_symbol() -> None:
+    listing = write_down(load("simple_pendulum"))
+    assert not {str(s.value) for s in listing.inputs} & {str(s.value) for s in listing.hierarchy.definitions}
+
+
+def test_the_command_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "pendulum.c"
+    assert answer(["equations", "simple_pendulum", "--to", "c", "-o", str(file)]) == 0
+    assert "void simple_pendulum(" in file.read_text()
+    capsys.readouterr()
+    assert answer(["equations", "simple_pendulum", "--set", "L=2", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["outputs"][:2] == ["mass.ax", "mass.ay"]
+    assert sum(data["count"].values()) == data["operations"]
+    assert answer(["equations", "simple_pendulum", "--to", "pascal"]) == 2
+    assert "no format 'pascal'" in capsys.readouterr().err
+    assert answer(["equations", "simple_pendulum", "--form", "explict"]) == 2
+    assert answer(["equations", "simple_pendulum", "--unveil", "-1"]) == 2
+
+
+def test_dependent_rows_are_left_out_and_named() -> None:
+    listing = write_down(load("four_bar_redundant"))
+    assert any("depend on the other rows" in note for note in listing.notes)
+    place = prepare(load("four_bar_redundant")).place()
+    found = evaluate(listing.hierarchy.unveil(listing.results.values()), place.values)
+    a = Numbers(place.equations, place.q, place.v).solution[0]
+    np.testing.assert_allclose(found[: len(a)], a, rtol=1e-9, atol=1e-9 * np.max(np.abs(a)))
