@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from linkwork import load, prepare, simulate
 from linkwork.errors import ModelError, UsageError
@@ -154,3 +155,116 @@ def test_forms_with_multipliers_say_what_they_need():
         simulate(model, formulation="index-3", integrator="radau5", stabilization="baumgarte")
     with pytest.raises(ModelError, match="redundant"):
         simulate(load("four_bar_redundant"), formulation="index-3", integrator="radau5")
+
+
+def governor_by_hand(times):
+    """Angle of the arms and height of the slider of A05: L^2/(2 I) is the potential of the spin."""
+    rod, ball, slider, k, c, g = 0.3, 5.0, 3.0, 8e5, 4e4, 9.81
+    arm, d = rod + ball, (0.5 * rod + ball) / (rod + ball)
+    across, along = rod * 1.0001 / 12 + rod * (d - 0.5) ** 2 + ball * (1 - d) ** 2, rod * 2e-4 / 12
+    alone = slider * 0.02 / 12 + 0.3 * 2e-4 / 12
+
+    def about_z(a):
+        return alone + 2 * (arm * (0.05 + d * np.cos(a)) ** 2 + across * np.cos(a) ** 2 + along * np.sin(a) ** 2)
+
+    def slope(a):
+        return 2 * (2 * (along - across) * np.sin(a) * np.cos(a) - 2 * arm * (0.05 + d * np.cos(a)) * d * np.sin(a))
+
+    spin = about_z(np.pi / 6) * 2 * np.pi
+    assert spin == pytest.approx(53.868998658418, abs=1e-11)  # as published
+
+    def f(t, y):
+        a, s, a_dot, s_dot = y
+        x, z = 0.5 * np.cos(a), 1 - 0.5 * np.sin(a) - s
+        length = np.hypot(x, z)
+        by_a, by_s = -0.5 * (x * np.sin(a) + z * np.cos(a)) / length, -z / length
+        tension = k * (length - 0.5) + c * (by_a * a_dot + by_s * s_dot)
+        turn = spin**2 / (2 * about_z(a) ** 2) * slope(a) + 2 * arm * g * d * np.cos(a) - 2 * tension * by_a
+        return [a_dot, s_dot, turn / (2 * (across + arm * d * d)), -g - 2 * tension * by_s / slider]
+
+    return solve_ivp(f, (0, times[-1]), [np.pi / 6, 0.5, 0, 0], "Radau", times, rtol=1e-10, atol=1e-12).y
+
+
+def spin_about_z(motion):
+    """Sum of m (x vy - y vx) + (A J w)_z over the bodies."""
+    total, d = 0.0, 5.15 / 5.3
+    across = 0.3 * 1.0001 / 12 + 0.3 * (d - 0.5) ** 2 + 5 * (1 - d) ** 2
+    masses = {"shaft": 0.3, "slider": 3.0, "arm_a": 5.3, "arm_b": 5.3}
+    inertias = {"shaft": (0.0250025, 0.0250025, 5e-6), "slider": (0.005,) * 3}
+    inertias |= dict.fromkeys(("arm_a", "arm_b"), (5e-06, across, across))
+    for body, mass in masses.items():
+        e0, e1, e2, e3, wx, wy, wz = (motion[f"{body}.{c}"] for c in ("e0", "e1", "e2", "e3", "wx", "wy", "wz"))
+        x, y, vx, vy = (motion[f"{body}.{c}"] for c in ("x", "y", "vx", "vy"))
+        row = (2 * (e1 * e3 - e0 * e2), 2 * (e2 * e3 + e0 * e1), e0**2 - e1**2 - e2**2 + e3**2)
+        turning = sum(a * inertia * w for a, inertia, w in zip(row, inertias[body], (wx, wy, wz), strict=True))
+        total = total + mass * (x * vy - y * vx) + turning
+    return total
+
+
+def test_governor_moves_as_by_hand():
+    """A05 of the library of benchmarks, 1 s: the slider to 1e-6 and the angular momentum to 1e-7."""
+    motion = simulate(load("flyball_governor"), t_end=1.0, integrator="radau5", rtol=1e-10, atol=1e-10)
+    alpha, height, *_ = governor_by_hand(motion.t)
+    np.testing.assert_allclose(motion["slider.z"], height, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(motion["arm_a.ball.z"], 1 - np.sin(alpha), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(spin_about_z(motion), 53.868998658418, rtol=0, atol=1e-7)
+
+
+@pytest.mark.slow
+def test_governor_for_ten_seconds_by_two_integrators():
+    implicit = simulate(load("flyball_governor"), integrator="radau5", rtol=1e-10, atol=1e-10)
+    explicit = simulate(load("flyball_governor"), integrator="dop853", rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(implicit["slider.z"], explicit["slider.z"], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(implicit["slider.z"], governor_by_hand(implicit.t)[1], rtol=0, atol=1e-6)
+    for motion in (implicit, explicit):
+        np.testing.assert_allclose(spin_about_z(motion), 53.868998658418, rtol=0, atol=1e-7)
+    assert 10 * implicit.info.evaluations < explicit.info.evaluations
+
+
+DRIVEN_ROD = """
+linkwork: 1
+name: driven_rod
+parameters: {k: 1.0e+8, c: 1.0e+6}
+ground: {points: {L: [-0.5, 0], C: [0, 0], W: [0.5, 0]}}
+bodies:
+  rod: {mass: 10, inertia: 10/12, position: [0, 0.5], points: {L: [-0.5, 0], C: [0, 0], R: [0.5, 0]}}
+  wheel: {mass: 1, inertia: 0.01, position: [0.5, 0], points: {C: [0, 0]}}
+joints:
+  guide: {type: point-on-line, i: ground.C, j: rod.C, axis: [0, 1]}
+  road: {type: prismatic, i: ground.W, j: wheel.C, axis: [0, 1]}
+drivers:
+  bump: {joint: road, motion: 0.05*(1 - cos(10*t))}
+forces:
+  left: {type: spring-damper, i: ground.L, j: rod.L, stiffness: k, damping: c, free_length: 0.5}
+  right: {type: spring-damper, i: wheel.C, j: rod.R, stiffness: k, damping: c, free_length: 0.5}
+simulation: {t_end: 10, step: 0.1}
+"""
+
+
+def rod_by_hand(times):
+    """Height and angle of the rod, its forces from the lengths of both springs."""
+
+    def f(t, x):
+        y, phi, y_dot, phi_dot = x
+        total, moment = -10 * 9.81, 0.0
+        for side in (-1, 1):
+            base, base_dot = (0.05 * (1 - np.cos(10 * t)), 0.5 * np.sin(10 * t)) if side == 1 else (0.0, 0.0)
+            arm = side * 0.5 * np.array([np.cos(phi), np.sin(phi)])
+            d = np.array([0.0, y]) + arm - [side * 0.5, base]
+            d_dot = np.array([0.0, y_dot - base_dot]) + phi_dot * np.array([-arm[1], arm[0]])
+            length = np.hypot(*d)
+            force = -(1e8 * (length - 0.5) + 1e6 * (d @ d_dot) / length) * d / length
+            total, moment = total + force[1], moment + arm[0] * force[1] - arm[1] * force[0]
+        return [y_dot, phi_dot, total / 10, moment / (10 / 12)]
+
+    return solve_ivp(f, (0, times[-1]), [0.5, 0, 0, 0], "Radau", times, rtol=1e-9, atol=1e-11).y
+
+
+def test_driven_rod_on_very_stiff_springs(tmp_path):
+    """Springs of 1e8 N/m and dampers of 1e6 N s/m, ten seconds in some hundred steps; stability would ask for 1e6."""
+    (tmp_path / "rod.yaml").write_text(DRIVEN_ROD)
+    motion = simulate(load(tmp_path / "rod.yaml"), integrator="radau5", rtol=1e-8, atol=1e-8)
+    assert motion.info.steps < 1000
+    by_hand = rod_by_hand(motion.t[:21])
+    np.testing.assert_allclose(motion["rod.y"][:21], by_hand[0], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(motion["rod.phi"][:21], by_hand[1], rtol=0, atol=1e-6)
