@@ -175,7 +175,8 @@ def prepare(model: Model | Mechanism, coordinates: str | None = None, cut: Seque
             shared = _shared.setdefault(key, made)
             while len(_shared) > MOST_KEPT:
                 _shared.popitem(last=False)
-    values = dict(zip(shared.symbols, structure.values, strict=True))
+    # What events change is not stated by the model and stands behind all that is.
+    values = {**shared.equations.parameters, **dict(zip(shared.symbols, structure.values, strict=False))}
     return Mechanism(model, shared.equations.with_values(values), shared)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
 from linkwork.elements.drivers import Driver
+from linkwork.elements.events import Event
 from linkwork.elements.forces import Force
 from linkwork.elements.joints import Joint
 from linkwork.elements.kinds import Space
@@ -56,10 +57,11 @@ class About:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Bodies, joints, drivers and forces with the values of their parameters.
+    """Bodies, joints, drivers, forces and events with the values of their parameters.
 
     Numbers in the elements may be expressions of the parameters; `parameters` gives their values, which can change
-    without anything being compiled again. `shapes` says of some bodies, by name, how they look.
+    without anything being compiled again. `shapes` says of some bodies, by name, how they look. Joints in
+    `open` hold nothing until an event engages them.
     """
 
     name: str
@@ -76,6 +78,8 @@ class Model:
     notes: tuple[str, ...] = ()
     folded: frozenset[str] = frozenset()  # parameters in tables or times, of which a file was read as numbers
     shapes: Mapping[str, Shape] = field(default_factory=dict)
+    events: tuple[Event, ...] = ()
+    open: frozenset[str] = frozenset()
 
     def with_start(self, q: Mapping[str, float], v: Mapping[str, float]) -> Model:
         """The same mechanism from another start, q and v by the names of coordinates ("crank.phi").

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from linkwork.elements.kinds import Columns
 from linkwork.errors import LinkworkError, ModelError, UsageError
 from linkwork.files import whole
-from linkwork.trajectory import Run, Table, Trajectory, plain
+from linkwork.trajectory import Events, Run, Table, Trajectory, plain
 
 if TYPE_CHECKING:
     import xarray
@@ -42,6 +42,13 @@ MAX_SETTINGS = 200
 ENDS = {"t": "time", "error:position": "error_position", "error:velocity": "error_velocity"}
 CSV_MARK = "# linkwork "
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
+# Fields of the events, their variables in netCDF files and what these are numbered by.
+EVENTS = {
+    "t": ("event_time", ("event",)),
+    "q": ("event_q", ("event", "coordinate")),
+    "v_before": ("event_v_before", ("event", "velocity")),
+    "v_after": ("event_v_after", ("event", "velocity")),
+}
 # Kind of columns -> the dimension of its labels in files.
 DIMENSIONS = {
     **{"q": "coordinate", "v": "velocity", "a": "velocity", "lam": "row", "energy": "form"},
@@ -147,6 +154,10 @@ def checksum(motion: Trajectory) -> str:
         digest.update(json.dumps([kind, columns, values.shape]).encode())
         # Text knows only one NaN.
         digest.update(np.where(np.isnan(values), np.nan, values).astype("<f8").tobytes())
+    if motion.events.names:
+        digest.update(json.dumps(motion.events.names).encode())
+        for values in motion.events[1:]:
+            digest.update(np.asarray(values).astype("<f8").tobytes())
     return digest.hexdigest()
 
 
@@ -163,9 +174,12 @@ def _attributes(motion: Trajectory) -> dict[str, Any]:
 
 
 def _assemble(
-    attributes: Mapping[str, Any], ends: Mapping[str, Array], tables: Mapping[str, tuple[Sequence[Any], Array]]
+    attributes: Mapping[str, Any],
+    ends: Mapping[str, Array],
+    tables: Mapping[str, tuple[Sequence[Any], Array]],
+    events: Events,
 ) -> Trajectory:
-    """The trajectory a file holds: its attributes, the single columns ENDS, and tables by kind."""
+    """The trajectory a file holds: its attributes, the single columns ENDS, tables by kind, and events."""
     record = {
         key.removesuffix("_json"): json.loads(value) if key.endswith("_json") else value
         for key, value in attributes.items()
@@ -180,6 +194,7 @@ def _assemble(
         error_position=ends["error:position"],
         error_velocity=ends["error:velocity"],
         info=Run.read(record),
+        events=events,
     )
 
 
@@ -197,6 +212,10 @@ def _variables(motion: Trajectory) -> dict[str, tuple[tuple[str, ...], Any, dict
             variables[f"{kind}_unit"] = ((dimension,), list(units), {})
             attributes = {"units": units[0]} if len(set(units)) == 1 else {}
             variables[kind] = (("time", dimension), values, attributes)
+    if motion.events.names:
+        variables["event"] = (("event",), list(motion.events.names), {})
+        for field, (name, dimensions) in EVENTS.items():
+            variables[name] = (dimensions, getattr(motion.events, field), {})
     return variables
 
 
@@ -215,7 +234,7 @@ def _netcdf(motion: Trajectory) -> memoryview:
             data = np.array(values, dtype=object) if text else values
             variable = file.create_variable(name, dimensions, h5py.string_dtype() if text else "<f8", data=data)
             variable.attrs.update(attributes)
-            if not text and len(dimensions) == 2:
+            if not text and dimensions[0] == "time" and len(dimensions) == 2:
                 variable.attrs["coordinates"] = (
                     f"{name}_name {name}_unit"  # by the CF conventions: it belongs to the labels
                 )
@@ -237,8 +256,10 @@ def _read_netcdf(path: str | Path) -> tuple[Trajectory, object]:
         attributes = _netcdf_attributes(file, path)
         _check_format(attributes, path)
         kinds = [name.removesuffix("_unit") for name in file if name.endswith("_unit")]
+        of_events = ["event", *(name for name, _ in EVENTS.values())] if "event" in file else []
         variables = [
-            file[name] for name in (*ENDS.values(), *kinds, *(text for kind in kinds for text in _texts(kind)))
+            file[name]
+            for name in (*of_events, *ENDS.values(), *kinds, *(text for kind in kinds for text in _texts(kind)))
         ]
         for variable in variables:
             if not isinstance(variable, h5py.Dataset) or variable.is_virtual or variable.external:
@@ -255,7 +276,12 @@ def _read_netcdf(path: str | Path) -> tuple[Trajectory, object]:
             )
             for kind in kinds
         }
-    return _assemble(attributes, ends, found), attributes.get("sha256")
+        events = Events()
+        if of_events:
+            names = tuple(_netcdf_texts(file["event"], size))
+            fields = {f: _netcdf_numbers(file[name], len(place) == 2) for f, (name, place) in EVENTS.items()}
+            events = Events(names, **fields)
+    return _assemble(attributes, ends, found, events), attributes.get("sha256")
 
 
 def _texts(kind: str) -> tuple[str, str, str]:
@@ -297,6 +323,7 @@ def _write_csv(motion: Trajectory, path: Path) -> None:
     head = {
         "attributes": _attributes(motion),
         "tables": {kind: table.columns for kind, table in motion.tables.items()},
+        "events": plain(motion.events._asdict()),
         "sha256": checksum(motion),
     }
     values = np.column_stack([quantity.values for quantity in motion.quantities.values()])
@@ -328,7 +355,9 @@ def _read_csv(path: str | Path) -> tuple[Trajectory, object]:
         for kind, columns in head["tables"].items()
         if columns[0]
     }
-    return _assemble(attributes, {name: column[name] for name in ENDS}, tables), head["sha256"]
+    names, *numbers = (head["events"][field] for field in Events._fields)
+    events = Events(tuple(map(str, names)), *(np.array(x, dtype=float) for x in numbers))
+    return _assemble(attributes, {name: column[name] for name in ENDS}, tables, events), head["sha256"]
 
 
 def _check_format(attributes: Mapping[str, Any], path: str | Path) -> None:

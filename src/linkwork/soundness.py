@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from linkwork.elements.bodies import PlanarBody, SpatialBody
 from linkwork.elements.drivers import Driver
+from linkwork.elements.events import Event
 from linkwork.elements.forces import Bushing
 from linkwork.elements.joints import Distance, Gear, Rolling
 from linkwork.elements.motions import Law, Ramp, SmoothStep, Table
@@ -38,6 +39,7 @@ PARALLEL_TOLERANCE = 1e-9  # sine of the angle between axes that count as parall
 # Symbols beside those of coordinates: multipliers, small changes, what a system adds.
 RESERVED = ("lam", "d", "eps", "mobility", "factor", "chart", "work", "in")
 UNIT_TOLERANCE = 1e-6
+NOTHING: tuple[object, ...] = (None, {}, ())
 # A radius of gyration this many times the distance of the farthest point is a mix-up of units, not a flywheel.
 FARTHEST_GYRATION = 100.0
 
@@ -97,6 +99,11 @@ class _Checks:
                 yield from self.matrices(force)
         for driver in self.model.drivers:
             yield from self.motion(driver)
+        for event in self.model.events:
+            yield from self.event(event)
+        for name in self.model.open - {name for event in self.model.events for name in event.engage}:
+            message = f"joint '{name}' is open and no event engages it"
+            yield ModelError(message, "never-engaged", path=f"joints.{name}.open", suggestion="leave it out")
 
     def mass(self, body: PlanarBody | SpatialBody) -> Iterator[ModelError]:
         path = f"bodies.{body.name}"
@@ -207,6 +214,28 @@ class _Checks:
             given = tuple((node, float(self.values[node])) for node in used)
             for message, code, rule, hint in law_faults(motion.expression, given, t_end):
                 yield ModelError(message, code, path=path, rule=rule, suggestion=hint)
+
+    def event(self, event: Event) -> Iterator[ModelError]:
+        """Events watch something that changes, and only those that set something say what."""
+        path = f"events.{event.name}"
+        if not any(node.op == "symbol" and node not in self.values for node in ordered([event.when])):
+            message = "'when' does not change with time or with the motion"
+            yield ModelError(message, "constant-event", path=f"{path}.when")
+        said = [key for key in ("restitution", "velocities", "release", "engage") if getattr(event, key) not in NOTHING]
+        if event.action == "set" and not said and event.callback is None:
+            rule = "it names restitution, velocities, release or engage"
+            yield ModelError("nothing is set", "nothing-set", path=f"{path}.action", rule=rule)
+        if event.action != "set" and (said or event.callback is not None):
+            what = said[0] if said else "a callback"
+            hint = "write action: set"
+            message = f"{what} has no effect with the action {event.action}"
+            yield ModelError(message, "no-effect", path=f"{path}.{what}", suggestion=hint)
+        if event.restitution is not None and not 0.0 <= (e := self.value(event.restitution)) <= 1.0:
+            message = f"restitution {e:g}"
+            yield ModelError(message, "bad-restitution", path=f"{path}.restitution", value=e, rule="from 0 to 1")
+        both = sorted({*event.release} & {*event.engage})
+        if both:
+            yield ModelError(f"joint '{both[0]}' is released and engaged at once", "bad-event", path=f"{path}.engage")
 
     def notes(self) -> Iterator[str]:
         for body in self.model.bodies:

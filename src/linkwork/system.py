@@ -28,7 +28,8 @@ from linkwork.dense.rank import RANK_TOLERANCE
 from linkwork.equations.equations import ALPHA, BETA, TIME, Equations
 from linkwork.equations.implicit import N_WORK, WORK
 from linkwork.equations.place import Code, Place, local_programs
-from linkwork.expressions.evaluation import substitute
+from linkwork.expressions.derivatives import jacobian
+from linkwork.expressions.evaluation import ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, symbol
 from linkwork.native.kernels import Pointer, integer, offset, split
 from linkwork.native.lowering import NativeFunction, compile_programs
@@ -139,7 +140,8 @@ class System:
     align         what close returns -> (t, q, v changed): the same for Psi_dot = 0, with that factor
     chart         (t, q) -> factor of Psi_q W^-1 Psi_q^T, and Psi_q, for corrections at other positions nearby:
     shift, push   (chart, q, Psi) -> q moved by dx = -W^-1 Psi_q^T (..)^-1 Psi, (chart, v, Psi_dot) -> v changed alike
-    switches      (t, q, v) -> functions at whose zeros forces or drivers switch; only if there are any
+    switches      (t, q, v) -> functions at whose zeros events happen, and those at which forces or drivers switch, and
+    jumps         (t, q, v) -> what events do, see `_events`; only if there are any
     report        (t, q, v, a, lam) -> kinetic and potential energy and the named outputs
     linearize, solve, implicit, implicit_jacobian    for implicit integrators, see equations/implicit.py
     refine, watch, power, difference    of driven mechanisms, see motion/driven.py
@@ -174,10 +176,13 @@ class System:
 
     def start(self) -> Place:
         """The state the model states, its equations evaluated by machine code."""
+        q, v = np.split(self.functions["start"](self.values, np.zeros(0)), [self.n_q])
+        return self.place(q, v)
+
+    def place(self, q: Array, v: Array, t: float = 0.0) -> Place:
         p = self._p(Header(), np.zeros(self.m), np.ones(self.n_v))
         code: Code = {name: partial(self.functions[name], p=p) for name in ("constraints", "linear", "retract")}
-        q, v = np.split(self.functions["start"](self.values, np.zeros(0)), [self.n_q])
-        return Place(self.equations, q, v, code=code)
+        return Place(self.equations, q, v, t, code)
 
     def p(
         self,
@@ -310,6 +315,26 @@ def _charts(e: Equations) -> list[ComputationSequence]:
     ]
 
 
+def _events(e: Equations, solution: Callable[[], Sequence[Expr]]) -> list[ComputationSequence]:
+    """switches, and jumps: of each event the rows G it prescribes, w less their values, holds, and the rate of `when`.
+
+    Reactions in them become the solution (a, lam) of the linear system.
+    """
+    state = (TIME, *e.q, *e.v)
+    jumps: list[Expr] = []
+    for event in e.events:
+        G = jacobian(event.rows, e.v)
+        jumps += [G.get((i, j), ZERO) for i in range(len(event.rows)) for j in range(len(e.v))]
+        jumps += [w - row for w, row in zip(event.targets, event.rows, strict=True)]
+        jumps += [*event.holds.values(), event.rate]
+    found = [*(event.when for event in e.events), *jumps]
+    if not {*e.a, *e.lam}.isdisjoint(ordered(found)):
+        found = substitute(found, dict(zip((*e.a, *e.lam), solution(), strict=True)))
+    when, jumps = found[: len(e.events)], found[len(e.events) :]
+    switches = ComputationSequence("switches", state, [*when, *e.switches])
+    return [switches, ComputationSequence("jumps", state, jumps)]
+
+
 def _metric(e: Equations, regular: bool) -> Mapping[tuple[int, int], Expr]:
     diagonal = range(len(e.v))
     return {**{(i, i): ZERO for i in diagonal}, **e.M} if regular else {(i, i): ONE for i in diagonal}
@@ -372,6 +397,14 @@ def compile_system(
         ComputationSequence("report", (TIME, *e.q, *e.v, *e.a, *e.lam), [e.kinetic, e.potential, *named]),
     ]
     powers = [e.dissipation, e.supplied_power]
+    right, exact, solver = [*e.Q, *e.gamma], bordered(e.M), factor
+    if not regular:
+        solver = factorize(n + m, bordered(_softened(e)) | regularized, after=range(n, n + m))
+
+    def improve(x: Sequence[Expr]) -> list[Expr]:
+        rest = [b - Kx for b, Kx in zip(right, _times(exact, x), strict=True)]
+        return [old + new for old, new in zip(x, solver.solve(rest), strict=True)]
+
     if form == "terms":
         full = [e.M.get((i, j), ZERO) for i in range(n) for j in range(n)]
         full += [e.Psi_q.get((i, j), ZERO) for i in range(m) for j in range(n)]
@@ -380,13 +413,6 @@ def compile_system(
             ComputationSequence("rates", (TIME, *e.q, *e.v, *e.a, *e.lam), [*e.qd, *powers]),
         ]
     elif form != "position":
-        right, exact, solver = [*e.Q, *e.gamma], bordered(e.M), factor
-        if not regular:
-            solver = factorize(n + m, bordered(_softened(e)) | regularized, after=range(n, n + m))
-
-        def improve(x: Sequence[Expr]) -> list[Expr]:
-            rest = [b - Kx for b, Kx in zip(right, _times(exact, x), strict=True)]
-            return [old + new for old, new in zip(x, solver.solve(rest), strict=True)]
 
         def rates(x: Sequence[Expr]) -> list[Expr]:
             """(a, work rates, lam) of a solution (a, lam)."""
@@ -401,8 +427,8 @@ def compile_system(
         solution = dict(zip((*range(first, first + n), *range(n_y, n_y + m)), (*e.a, *e.lam), strict=True))
         again = Again(REPETITIONS, solution, dict(enumerate(rates(improve([*e.a, *e.lam])), start=first)))
         programs.append(ComputationSequence("dynamics", (TIME, *e.q, *e.v, *WORK), outputs, "derivative", n_y, again))
-    if e.switches:
-        programs.append(ComputationSequence("switches", (TIME, *e.q, *e.v), e.switches))
+    if (e.events or e.switches) and form != "position":
+        programs += _events(e, lambda: improve(solver.solve(right)))
     if charts:
         programs += _charts(e)
     if more is not None:

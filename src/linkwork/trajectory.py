@@ -68,6 +68,23 @@ class SingularPosition:
     joints: tuple[str, ...]
 
 
+class Events(NamedTuple):
+    """What happened in a motion, in its order: names, times, coordinates, velocities before and after."""
+
+    names: tuple[str, ...] = ()
+    t: Array = np.empty(0)
+    q: Array = np.empty(0)
+    v_before: Array = np.empty(0)
+    v_after: Array = np.empty(0)
+
+    def counts(self) -> dict[str, int]:
+        """How often each happened."""
+        return {name: self.names.count(name) for name in dict.fromkeys(self.names)}
+
+
+NO_EVENTS = Events()
+
+
 @dataclass(frozen=True)
 class Run:
     """What a run knows about itself: settings, counts, times taken, largest errors over all steps, how it ended."""
@@ -84,6 +101,7 @@ class Run:
     step: float | None = None  # between report times
     steps: int = 0
     rejected: int = 0
+    switches: int = 0  # of laws, at which a step ended
     evaluations: int = 0  # of the right-hand side; in kinematics, positions solved for
     compile_s: float = 0.0
     wall_s: float = 0.0
@@ -129,6 +147,7 @@ class Trajectory:
     error_velocity: Array
     info: Run
     model: Model | None = None  # of a result that was computed here
+    events: Events = NO_EVENTS
 
     def __post_init__(self) -> None:
         n = len(self.t)
@@ -138,6 +157,11 @@ class Trajectory:
         tables = {kind: self.tables.get(kind, nothing) for kind in (*KINDS, *self.tables)}
         shaped = {k: Table(x.columns, _fixed(k, x.values, (n, len(x.columns.labels)))) for k, x in tables.items()}
         object.__setattr__(self, "tables", shaped)
+        names, *values = self.events
+        widths = ((), (len(self.q_names),), (len(self.v_names),), (len(self.v_names),))
+        sized = (np.reshape(x, (len(names), *width)) for x, width in zip(values, widths, strict=True))
+        events = Events(names, *(_fixed("events", x, x.shape) for x in sized))
+        object.__setattr__(self, "events", events)
 
     @property
     def q(self) -> Array:
@@ -264,6 +288,16 @@ class Trajectory:
                     np.max(np.abs(self.drift()), initial=0.0) if any_rows else None
                 ),
             },
+            "events": [
+                {
+                    "name": name,
+                    "t": t,
+                    "q": dict(zip(self.q_names, q, strict=True)),
+                    "v_before": dict(zip(self.v_names, v_before, strict=True)),
+                    "v_after": dict(zip(self.v_names, v_after, strict=True)),
+                }
+                for name, t, q, v_before, v_after in zip(*self.events, strict=True)
+            ],
             "status": self.status,
         }
         result: dict[str, Any] = plain(summary)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from linkwork.elements.events import DIRECTIONS, Event, Watch, closed
 from linkwork.elements.forces import SHORTEST
 from linkwork.elements.frames import PLANAR_GROUND, SPATIAL_GROUND, Frame, PlanarFrame, SpatialFrame
 from linkwork.elements.joints import Distance, Gear, Revolute
@@ -14,8 +15,9 @@ from linkwork.elements.spatial import AxialPair, SpatialDistance
 from linkwork.elements.vectors import Components, Vector, norm
 from linkwork.equations.equations import TIME, Equations, Output, Row, constraint_forces
 from linkwork.equations.parameters import Symbols
+from linkwork.errors import ModelError
 from linkwork.expressions.derivatives import directional
-from linkwork.expressions.evaluation import substitute
+from linkwork.expressions.evaluation import ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, maximum, sign, symbol
 from linkwork.model import Model
 
@@ -37,11 +39,15 @@ def body_equations(model: Model) -> Equations:
         columns[b.name] = range(first, first + len(b.velocities))
         first += len(b.velocities)
 
+    switched = {name for event in model.events for name in (*event.release, *event.engage)}
+    held = {closed(joint.name): float(joint.name not in model.open) for joint in joints if joint.name in switched}
     rows: list[Row] = []
     Psi: list[Expr] = []
     for element in (*joints, *drivers):
         rows += [Row(element.name, part, kind) for part, kind in element.rows.items()]
-        Psi += element.Psi(TIME, *(frames[b.name] for b in element.bodies))
+        gaps = element.Psi(TIME, *(frames[b.name] for b in element.bodies))
+        # An open joint has rows that are zero, which hold nothing and have no multiplier.
+        Psi += gaps * closed(element.name) if closed(element.name) in held else gaps
     lam = tuple(symbol(f"lam {row}") for row in rows)
 
     q = tuple(x for b in bodies for x in q_of[b.name])
@@ -65,6 +71,7 @@ def body_equations(model: Model) -> Equations:
 
     named = _named_points(bodies, frames)
     dissipation = applied = ZERO
+    watched: list[Watch] = []
     for force in parts.forces:
         at = [frames[b.name] for b in force.bodies]
         for b, generalized in zip(force.bodies, force.Q(TIME, *at), strict=True):
@@ -94,7 +101,8 @@ def body_equations(model: Model) -> Equations:
         dissipation=dissipation,
         applied_power=applied,
         outputs={},
-        parameters=parts.values,
+        parameters={**parts.values, **held},
+        held=tuple(held),
         start_q=tuple(as_expr(x) for b in bodies for x in b.start_q),
         start_v=tuple(as_expr(x) for b in bodies for x in b.start_v),
         then=tuple(x for b in bodies for x in then_of[b.name]),
@@ -120,7 +128,42 @@ def body_equations(model: Model) -> Equations:
         d.name: Output(-lam[k], FORCE_UNITS[rows[k].kind])
         for d, k in zip(drivers, range(start_row, len(rows)), strict=True)
     }
-    return e.with_outputs({"points": points, "reactions": reactions, "driving": driving})
+    named |= {symbol(f"reaction.{name}"): output.expression for name, output in reactions.items()}
+    named |= {symbol(f"driving.{name}"): output.expression for name, output in driving.items()}
+    events = tuple(_watch(event, named, e) for event in parts.events)
+    return e.with_outputs({"points": points, "reactions": reactions, "driving": driving}, (*events, *watched))
+
+
+def _watch(event: Event, named: Mapping[Expr, Expr], e: Equations) -> Watch:
+    """An event of a model with all its names replaced."""
+    names, values = [symbol(name) for name in event.velocities], [as_expr(x) for x in event.velocities.values()]
+    when, *rest = substitute([event.when, *names, *values], named)
+    rows, targets = rest[: len(names)], rest[len(names) :]
+    of_place = {*e.v, *e.a, *e.lam}.isdisjoint(ordered([when]))
+    rate = directional([when], e.motion)[0] if of_place else ZERO
+    if event.restitution is not None:
+        if not of_place:
+            message = f"restitution reverses the rate of 'when', and '{event.name}' depends on velocities or forces"
+            raise ModelError(message, "bad-event", path=f"events.{event.name}.when", rule="it depends on t and q alone")
+        rows, targets = [*rows, rate], [*targets, -as_expr(event.restitution) * rate]
+    holds = {closed(name): ZERO for name in event.release} | {closed(name): ONE for name in event.engage}
+    if holds and not rows:  # once the joints are as it sets them, there is nothing to watch
+        done = as_expr(1.0)
+        for parameter, value in holds.items():
+            done = done * (parameter if value is ONE else 1.0 - parameter)
+        when = when + done * (1.0 - when)
+    return Watch(
+        name=event.name,
+        when=when,
+        direction=DIRECTIONS[event.direction],
+        ends=event.action == "stop",
+        rows=tuple(rows),
+        targets=tuple(targets),
+        turns=event.restitution is not None,
+        rate=rate,
+        holds=holds,
+        switches_joints=bool(holds),
+    )
 
 
 def _add(Q: list[Expr], columns: range, generalized: Any) -> None:

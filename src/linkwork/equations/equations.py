@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.elements.events import Watch
 from linkwork.elements.forces import SHORTEST
 from linkwork.elements.kinds import FORCE_UNITS, UNITS, Columns, Coordinate, Kind, Velocity
 from linkwork.expressions.derivatives import directional, jacobian
@@ -58,7 +59,7 @@ class Equations:
     q, v, a and lam are symbols; `qd`, `M`, `Q` and `Psi` are stated and the rest is differentiated from them. `retract`
     is q moved by a small `dx` of the kind v dt, `difference` the dx that moves q to `then`. `outputs` are named
     quantities of t, q, v, a and lam, by kind: points (places, velocities, accelerations), reactions of joints, driving
-    forces.
+    forces. Parameters that events change are `held`.
     """
 
     q: tuple[Expr, ...]
@@ -84,6 +85,8 @@ class Equations:
     start_v: tuple[Expr, ...]
     then: tuple[Expr, ...]
     difference: tuple[Expr, ...]
+    held: tuple[Expr, ...] = ()
+    events: tuple[Watch, ...] = ()
     baumgarte: bool = False
     kind: str = "body"  # which of COORDINATES these are
     state: tuple[str, str, str] = ("q", "v", "a")  # what results call q, v and a of these equations
@@ -190,8 +193,8 @@ class Equations:
         """The same equations, and what has been derived from them, with other values of the parameters."""
         return self._with(parameters=values)
 
-    def with_outputs(self, outputs: Mapping[str, Mapping[str, Output]]) -> Equations:
-        return self._with(outputs=outputs)
+    def with_outputs(self, outputs: Mapping[str, Mapping[str, Output]], events: tuple[Watch, ...]) -> Equations:
+        return self._with(outputs=outputs, events=events)
 
     def _with(self, **changes: Any) -> Equations:
         """The same but for what no derivative depends on, so that those already formed are kept."""

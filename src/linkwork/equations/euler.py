@@ -88,6 +88,7 @@ def euler_equations(model: Model) -> Equations:
         dissipation=dissipation,
         applied_power=applied,
         outputs=outputs,
+        events=tuple(event.moved(of_bodies) for event in body.events),
         start_v=tuple(substitute(body.qd, start)),
         then=then,
         difference=tuple(y - x for x, y in zip(q, then, strict=True)),

@@ -43,6 +43,8 @@ class Reading(ABC):
         self.joints = [self._keep("joints", joint) for joint in model.joints]
         self.drivers = [self._element(driver) for driver in model.drivers]
         self.forces = [self._element(force) for force in model.forces]
+        # Whatever is called back is no part of the equations.
+        self.events = [self._element(replace(event, callback=None)) for event in model.events]
         self.gravity = self._part(("gravity",), tuple(model.gravity))
 
     @abstractmethod
@@ -126,8 +128,8 @@ class Structure(Reading):
     def __init__(self, model: Model) -> None:
         self.values = [float(x) for x in model.parameters.values()]
         super().__init__(model)
-        elements = (self.bodies, self.joints, self.drivers, self.forces)
-        self.key = (model.space, tuple(model.parameters), self.gravity, *map(tuple, elements))
+        elements = (self.bodies, self.joints, self.drivers, self.forces, self.events)
+        self.key = (model.space, tuple(model.parameters), model.open, self.gravity, *map(tuple, elements))
 
     def number(self, path: tuple[str | int, ...], value: float) -> str:
         self.values.append(value)

@@ -10,6 +10,7 @@ import math
 from linkwork.dense.vectors import copy, dot, largest
 from linkwork.integrators.inside import (
     LEAST_ERROR,
+    check_end,
     differentiate_inside,
     interpolate,
     note_signs,
@@ -21,6 +22,7 @@ from linkwork.integrators.memory import (
     ASKED,
     BLOCK,
     COLLAPSED,
+    HAPPENED,
     NOT_FINITE,
     PROJECTION_FAILED,
     REACHED,
@@ -93,6 +95,8 @@ def start(at: Run, p: Pointer, w: Pointer, t_end: float, rows: Pointer) -> bool:
     at.switch[0] = at.last_switch[0] = at.suspect[0] = -INF
     if at.n_watched > 0:
         note_signs(at, at.x, p, w)
+        for i in range(at.n_watched):
+            at.grazes[i] = -INF
     if at.x[0] < t_end and at.next_step[0] == 0.0:
         at.next_step[0] = initial_step(at, p, w, min(at.max_step[0], t_end - at.x[0]))
     return True
@@ -296,12 +300,15 @@ def advance(
             outcome = report(at, m, p, own, w, times, rows)
         if outcome == RUNNING:
             outcome = settle(at, p, w, times, stops, rows)
+        if outcome == RUNNING and at.n_watched > 0:
+            outcome = check_end(at, p, w)
         if outcome == RUNNING:
-            if at.n_watched > 0:
-                pass_switches(at, p, w)
+            happened = at.n_watched > 0 and pass_switches(at, p, w)
             accept(at)
             if at.asking[0] != 0.0 and at.x[0] < t_end:
                 return ASKED
+            if happened:
+                return HAPPENED
         else:
             reject(at, outcome)
     return REACHED if at.x[0] >= t_end else RUNNING

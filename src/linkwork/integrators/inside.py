@@ -13,6 +13,8 @@ that shows itself anew, and earlier, however often the step is cut.
 
 from __future__ import annotations
 
+import math
+
 from linkwork.dense.vectors import copy
 from linkwork.integrators.memory import RUNNING, SAMPLES, TO_BE_CUT, Run
 from linkwork.native.kernels import Pointer, call, integer, offset
@@ -20,9 +22,12 @@ from linkwork.native.kernels import Pointer, call, integer, offset
 HALVINGS = 60  # of an interval with a switch: down to rounding
 HOP = 16 * 2.0**-52  # of the time: a step that only goes past a switch
 MOST_NEAR = 4  # switches within a step of one another that are located, and cuts of one step
+MOST_CUTS = 20  # the same of a step with an event
+GRAZING = 1e-9  # of how g bends between points: a vertex this near to zero touches it
 NEAR = 0.1  # of how g bends between points: a vertex this near to zero is looked at
 ROUGH = 0.02  # of the range of g along a step: a fourth difference above is not seen clearly
 SHORTEST = 2.0**-10  # of the longest step: one this short is clear enough
+INF = math.inf
 LEAST_ERROR = 1e-4  # that the next step size remembers
 
 
@@ -62,38 +67,44 @@ def prepare_dense(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> 
 def note_signs(at: Run, x: Pointer, p: Pointer, w: Pointer) -> bool:
     """Take the signs of the switching functions at the state x for those of the next step; whether one has changed."""
     call(integer(at.watch, 0), x, p, at.switches, w)
-    changed = has_changed(at, at.switches)
+    changed = has_changed(at, at.switches, at.n_watched)
+    for i in range(at.n_watched):
+        at.changed[i] = 1.0 if (at.switches[i] > 0.0) != (at.signs[i] > 0.0) else 0.0
     copy(at.switches, at.signs, at.n_watched)
     return changed
 
 
-def has_changed(at: Run, g: Pointer) -> bool:
+def has_changed(at: Run, g: Pointer, count: int) -> bool:
+    """Whether one of the first functions, so many, has another sign than at the beginning of the step."""
     changed = False
-    for i in range(at.n_watched):
+    for i in range(count):
         changed = changed or (g[i] > 0.0) != (at.signs[i] > 0.0)
     return changed
 
 
-def is_behind(at: Run, t: float, p: Pointer, w: Pointer, g: Pointer) -> bool:
+def is_behind(at: Run, t: float, p: Pointer, w: Pointer, g: Pointer, count: int) -> bool:
     """Whether a sign inside the step at t is another than at its beginning; the functions there go to g."""
     interpolate(at, t)
     call(integer(at.watch, 0), at.x_inside, p, g, w)
-    return has_changed(at, g)
+    return has_changed(at, g, count)
 
 
 def sample_time(at: Run, k: int) -> float:
     return float(at.x_new[0] if k == SAMPLES else at.x[0] + k / SAMPLES * at.h[0])
 
 
-def find_switch(at: Run, p: Pointer, w: Pointer) -> tuple[float, float]:
-    """Two times inside the step, one sample apart at most, between which a sign changes first; INF if none does."""
+def find_switch(at: Run, p: Pointer, w: Pointer, looked_at: int) -> tuple[float, float]:
+    """Two times inside the step, one sample apart at most, between which a sign changes first; its end if none does.
+
+    Only the first functions are looked at, so many.
+    """
     count = at.n_watched
     copy(at.signs, at.switches, count)
     for k in range(1, SAMPLES + 1):
-        if is_behind(at, sample_time(at, k), p, w, offset(at.switches, k * count)):
+        if is_behind(at, sample_time(at, k), p, w, offset(at.switches, k * count), looked_at):
             return sample_time(at, k - 1), sample_time(at, k)
     for k in range(1, SAMPLES):
-        for i in range(count):
+        for i in range(looked_at):
             before = at.switches[(k - 1) * count + i]
             here = at.switches[k * count + i]
             after = at.switches[(k + 1) * count + i]
@@ -102,8 +113,11 @@ def find_switch(at: Run, p: Pointer, w: Pointer) -> tuple[float, float]:
                 least = here - 0.5 * slope * slope / bend
                 if (least > 0.0) != (here > 0.0) or abs(least) < NEAR * abs(bend):
                     t = at.x[0] + (k - slope / bend) / SAMPLES * at.h[0]
-                    if at.x[0] < t < at.x_new[0] and is_behind(at, t, p, w, at.vertex):
-                        return sample_time(at, k - 1 if t <= sample_time(at, k) else k), t
+                    if at.x[0] < t < at.x_new[0]:
+                        if is_behind(at, t, p, w, at.vertex, looked_at):
+                            return sample_time(at, k - 1 if t <= sample_time(at, k) else k), t
+                        if abs(at.vertex[i]) <= GRAZING * abs(bend):
+                            at.grazes[i] = t
     return at.x_new[0], at.x_new[0]
 
 
@@ -133,24 +147,35 @@ def watch_step(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int
     outcome = prepare_dense(at, m, p, own, w)
     if outcome != RUNNING:
         return outcome
-    low, high = find_switch(at, p, w)
+    wished = max(at.h[0], min(at.next_step[0], at.max_step[0]))  # a step that was cut before is no measure
+    looked_at = at.n_watched
+    low, high = find_switch(at, p, w, looked_at)
+    if low != at.x_new[0] and (
+        at.cuts[0] > MOST_NEAR or (at.chatter[0] > MOST_NEAR and low - at.last_switch[0] <= wished)
+    ):
+        looked_at = integer(at.n_events, 0) if at.cuts[0] <= MOST_CUTS else 0
+        low, high = find_switch(at, p, w, looked_at)
+        if low == at.x_new[0]:
+            return RUNNING
     if low == at.x_new[0]:
         if at.h[0] <= SHORTEST * at.max_step[0] or is_clear(at):
             return RUNNING
         at.longest[0] = at.next_step[0] = 0.5 * at.h[0]
         return TO_BE_CUT
-    wished = max(at.h[0], min(at.next_step[0], at.max_step[0]))  # a step that was cut before is no measure
-    if at.cuts[0] > MOST_NEAR or (at.chatter[0] > MOST_NEAR and low - at.last_switch[0] <= wished):
-        return RUNNING
-    hop = HOP * (abs(at.x[0]) + wished)
+    # Where rounding of g itself hides the change, a longer hop shows it.
+    hop = HOP * (abs(at.x[0]) + wished) * 2.0 ** at.hops[0]
     for _ in range(HALVINGS):
         if high - low <= 0.25 * hop:
             break
         middle = 0.5 * (low + high)
-        if is_behind(at, middle, p, w, at.switches):
+        if is_behind(at, middle, p, w, at.switches, looked_at):
             high = middle
         else:
             low = middle
+    is_behind(at, high, p, w, at.switches, looked_at)
+    for i in range(looked_at):
+        if (at.switches[i] > 0.0) != (at.signs[i] > 0.0):
+            at.nearest[0] = i
     if low - at.x[0] > hop:
         at.switch[0] = low
         at.cuts[0] += 1.0
@@ -164,10 +189,57 @@ def watch_step(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int
     return RUNNING
 
 
-def pass_switches(at: Run, p: Pointer, w: Pointer) -> None:
-    """Note the signs at the end of a good step, and whether switches follow each other closely."""
+def check_end(at: Run, p: Pointer, w: Pointer) -> int:
+    """Whether a step that does not go past an event ends before it, also by the last digit; else TO_BE_CUT."""
+    if integer(at.n_events, 0) == 0 or at.crosses[0] != 0.0 or at.cuts[0] > MOST_CUTS:
+        return RUNNING
+    call(integer(at.watch, 0), at.x_new, p, at.switches, w)
+    if not has_changed(at, at.switches, integer(at.n_events, 0)):
+        return RUNNING
+    earlier = at.x_new[0] - HOP * (abs(at.x_new[0]) + at.h[0]) * 2.0 ** at.cuts[0]
+    if earlier <= at.x[0]:
+        at.crosses[0] = 1.0
+        return RUNNING
+    at.switch[0] = earlier
+    at.cuts[0] += 1.0
+    return TO_BE_CUT
+
+
+def pass_switches(at: Run, p: Pointer, w: Pointer) -> bool:
+    """Note the signs at the end of a good step; whether that of an event has changed.
+
+    What remains is whether other switches follow each other closely.
+    """
     at.cuts[0] = 0.0
-    if note_signs(at, at.x_new, p, w):
+    at_switch = at.crosses[0] != 0.0 or at.x_new[0] == at.switch[0]
+    nearest = int(at.nearest[0])
+    before = at.signs[nearest]
+    changed = note_signs(at, at.x_new, p, w)
+    if changed or not at_switch:
+        at.hops[0] = 0.0
+    elif at.signs[nearest] == before:
+        at.hops[0] += 1.0
+    if not changed:
+        if at.crosses[0] != 0.0:
+            at.grazes[nearest] = at.x_new[0]
+        return False
+    for i in range(at.n_watched):
+        if at.changed[i] != 0.0 and at.x_new[0] - at.grazes[i] <= at.next_step[0]:
+            at.grazes[i] = -INF  # it was a matter of rounding
+    n_events = integer(at.n_events, 0)
+    happened = any_of(at.changed, n_events)
+    if happened:
+        copy(at.x, at.x_before, 1 + at.n)
+    if any_of(offset(at.changed, n_events), at.n_watched - n_events):
         near = at.x_new[0] - at.last_switch[0] <= min(at.next_step[0], at.max_step[0])
         at.chatter[0] = at.chatter[0] + 1.0 if near else 0.0
         at.last_switch[0] = at.x_new[0]
+        at.switched[0] += at.crosses[0]
+    return happened
+
+
+def any_of(flags: Pointer, count: int) -> bool:
+    found = False
+    for i in range(count):
+        found = found or flags[i] != 0.0
+    return found

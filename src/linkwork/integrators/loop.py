@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Protocol
 
@@ -30,6 +30,7 @@ from linkwork.integrators.explicit import DOP853
 from linkwork.integrators.memory import (
     ASKED,
     COLLAPSED,
+    HAPPENED,
     NOT_FINITE,
     PROJECTION_FAILED,
     REACHED,
@@ -45,6 +46,7 @@ from linkwork.native.kernels import put_integer
 __all__ = [
     "ASKED",
     "COLLAPSED",
+    "HAPPENED",
     "NOT_FINITE",
     "PROJECTION_FAILED",
     "REACHED",
@@ -54,6 +56,7 @@ __all__ = [
     "Slice",
     "advance",
     "integrate",
+    "join_slices",
     "report_times",
 ]
 
@@ -115,7 +118,10 @@ class Slice:
     psi_before: float  # largest |Psi| that the steps brought to the projection, and largest residuals of kept states
     psi: float
     psi_dot: float
+    switches: int  # located, and times at which something switches
+    grazes: Array  # of each watched function, when it last came to zero without changing its sign; else -inf
     loop_s: float  # time spent in the compiled loop
+    happened: tuple[float, Array, tuple[int, ...]] | None  # (t, y) just before events, and which they are
     failed: tuple[float, Array] | None  # (t, y) that cannot be projected or differentiated, if that ended the last step
 
 
@@ -147,13 +153,15 @@ def integrate(
     stops: Collection[float] = (),
     first_step: float | None = None,
     watch: Watched | None = None,
+    n_events: int = 0,
     first_budget: int = FIRST_BUDGET,
 ) -> Iterator[Slice]:
     """Integrate from times[0] to times[-1], coming back about every `seconds`; the last slice is not RUNNING.
 
     Only the first `n_norm` components of y (default: all) count in the error norm; quadratures stand behind them. At
     each of the times `stops` a step ends and another begins, so that the derivative may jump there, and likewise where
-    one of the outputs of `watch`, functions of (t, y), changes its sign (see inside.py). `first_step` is tried first,
+    one of the outputs of `watch`, functions of (t, y), changes its sign (see inside.py); the first `n_events` of them
+    also end a slice, HAPPENED, from which the run goes on if asked for the next. `first_step` is tried first,
     for instance that of a slice from where the run goes on; without it, or if it is 0, one is chosen.
     """
     ny = len(y_0)
@@ -171,6 +179,7 @@ def integrate(
     put_integer(at.ny, 0, ny)
     put_integer(at.n_norm, 0, n_norm)
     put_integer(at.n_rates, 0, min(method.n_rates, ny))
+    put_integer(at.n_events, 0, n_events)
     put_integer(at.n_times, 0, len(times))
     put_integer(at.n_stops, 0, len(stops))
     at.x[0] = times[0] + LAST_DIGITS * np.spacing(times[0]) if times[0] in stops else times[0]
@@ -192,7 +201,7 @@ def integrate(
         status, budget, done, loop_s = RUNNING, first_budget, 0, 0.0
         _ = advance.address  # compiled or loaded here, not within the measured time
         addresses = [array.ctypes.data for array in arrays]  # asking for them takes longer than some steps
-        while status == RUNNING:
+        while status in (RUNNING, HAPPENED):
             began = perf_counter()
             status = advance(*addresses, budget)
             took = perf_counter() - began
@@ -206,12 +215,35 @@ def integrate(
     return slices()
 
 
+def join_slices(before: Slice, part: Slice) -> Slice:
+    """The slice of a run that began anew, with the counters of what went before; its first row is the new beginning."""
+    first = int(len(part.times) > 0 and part.times[0] == before.t)
+    return replace(
+        part,
+        times=part.times[first:],
+        rows=part.rows[first:],
+        steps=before.steps + part.steps,
+        rejected=before.rejected + part.rejected,
+        evaluations=before.evaluations + part.evaluations,
+        psi_before=max(before.psi_before, part.psi_before),
+        psi=max(before.psi, part.psi),
+        psi_dot=max(before.psi_dot, part.psi_dot),
+        switches=before.switches + part.switches,
+        grazes=np.maximum(before.grazes, part.grazes),
+        loop_s=before.loop_s + part.loop_s,
+    )
+
+
 def slice_of(at: Run, ny: int, status: int, times: Array, rows: Array, loop_s: float) -> Slice:
     failed: Array | None = None
     if status == NOT_FINITE:
         failed = at.x
     elif at.streak[0] > 0.0 and at.reason[0] != COLLAPSED:
         failed = at.x_inside if at.failed_inside[0] != 0.0 else at.x_new
+    happened: tuple[float, Array, tuple[int, ...]] | None = None
+    if status == HAPPENED:
+        which = np.flatnonzero(at.changed[: int(at.n_events.view(np.int64)[0])])
+        happened = float(at.x_before[0]), at.x_before[1 : 1 + ny].copy(), tuple(which.tolist())
     return Slice(
         status,
         float(at.x[0]),
@@ -225,6 +257,9 @@ def slice_of(at: Run, ny: int, status: int, times: Array, rows: Array, loop_s: f
         float(at.residuals[0]),
         float(at.residuals[1]),
         float(at.residuals[2]),
+        int(at.switched[0] + at.stop[0]),
+        at.grazes.copy(),
         loop_s,
+        happened,
         None if failed is None else (float(failed[0]), failed[1 : 1 + ny].copy()),
     )

@@ -34,6 +34,7 @@ COLLAPSED = 2  # no step is small enough: a singularity, or a derivative that is
 NOT_FINITE = 3  # initial state or its derivative; a state or a derivative of the step
 PROJECTION_FAILED = 4
 ASKED = 5  # the projection asked for a stop after this step
+HAPPENED = 7  # the sign of an event has changed; the state before is in x_before
 TO_BE_CUT = 6  # outcome alone: the step is to end earlier, at a switch or because what switches was not seen clearly
 
 SAMPLES = 8  # intervals of a step at whose ends switching functions are looked at
@@ -60,6 +61,8 @@ class Run(NamedTuple):
     third_gap: Pointer
     x_contradicted: Pointer  # 1 + n: the same projected, and the derivative there
     k_contradicted: Pointer  # n
+    fourth_gap: Pointer
+    x_before: Pointer  # 1 + n: the state just before the last event
     projected: Pointer  # n + BLOCK: what `project` returns
     zeros: Pointer  # n + BLOCK
     atol: Pointer  # n; infinite for components that do not count
@@ -67,6 +70,8 @@ class Run(NamedTuple):
     signs: Pointer  # n_watched: positive where a switching function is at the beginning of the step
     switches: Pointer  # (SAMPLES + 1) n_watched: these functions along the step
     vertex: Pointer  # n_watched: between two of these points
+    changed: Pointer  # n_watched: 1 where the sign has changed in the last step
+    grazes: Pointer  # n_watched: when it last came to zero and did not change its sign
     residuals: Pointer  # 3: largest |Psi| before, |Psi| after and |Psi_dot| after projection, so far
     new_residuals: Pointer  # 3: with those of the step that is tried
     derivative: Pointer  # addresses; project may be 0
@@ -77,6 +82,7 @@ class Run(NamedTuple):
     ny: Pointer  # components of y, and how many of them count in the error norm
     n_norm: Pointer
     n_rates: Pointer  # components of y whose derivative is that of f
+    n_events: Pointer  # of the watched functions, the first: none of them is left to the control of the error
     n_times: Pointer  # report times, the first the initial and the last the final one
     n_stops: Pointer  # times at which a step must end, as pairs: the last double before and the first one after
     rtol: Pointer
@@ -92,6 +98,9 @@ class Run(NamedTuple):
     outcome: Pointer
     has_dense: Pointer  # whether `dense` has been called for it
     crosses: Pointer  # whether it does nothing but go past a switch
+    nearest: Pointer  # which function switches there
+    hops: Pointer  # steps to a switch or past it in which that function did not change, by rounding
+    switched: Pointer  # switches that were located
     switch: Pointer  # where the next switch has been seen, and where the last one was passed
     last_switch: Pointer
     chatter: Pointer  # switches passed shortly after one another
@@ -120,8 +129,8 @@ SCALARS = (1,) * (len(Run._fields) - Run._fields.index("derivative") - 1)
 
 def places(m: Pointer, n: int, n_dense: int, n_watched: int) -> Run:
     gap = BLOCK - 1
-    states = (gap, 1 + n, n, gap, 1 + n, n, gap, 1 + n, gap, 1 + n, n)
-    watched = (n_watched, (SAMPLES + 1) * n_watched, n_watched)
+    states = (gap, 1 + n, n, gap, 1 + n, n, gap, 1 + n, gap, 1 + n, n, gap, 1 + n)
+    watched = (n_watched, (SAMPLES + 1) * n_watched, n_watched, n_watched, n_watched)
     counts = (*states, n + BLOCK, n + BLOCK, n, n_dense * n, *watched, 3, 3, *SCALARS)
     return Run(n, n_dense, n_watched, *split(m, counts))
 

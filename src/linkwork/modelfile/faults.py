@@ -34,6 +34,7 @@ def _keys_allowed(place: Place, data: Data) -> list[str]:
         ("joints", *around[1:2]): schema.JOINT_ENTRIES[space].get(type_name),
         ("forces", *around[1:2]): schema.FORCE_ENTRIES[space].get(type_name),
         ("drivers", *around[1:2]): schema.DriverEntry,
+        ("events", *around[1:2]): schema.EventEntry,
         ("drivers", *around[1:2], "motion"): schema.MOTION_ENTRIES.get(type_name),
     }
     entry = entries.get(around)

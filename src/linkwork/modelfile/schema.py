@@ -286,6 +286,18 @@ class DriverEntry(Entry):
     motion: Any
 
 
+class EventEntry(Entry):
+    """What happens where a formula of the motion goes through zero."""
+
+    when: str
+    direction: Literal["both", "rising", "falling"] = "both"
+    action: Literal["record", "stop", "set"] = "record"
+    restitution: NUMBER | None = None
+    velocities: dict[str, NUMBER] | None = None
+    release: str | list[str] | None = None
+    engage: str | list[str] | None = None
+
+
 class CheckedEntry(Entry):
     """One number the mechanism must reproduce."""
 
@@ -307,7 +319,11 @@ class AboutEntry(Entry):
 
 SPACES: tuple[Space, ...] = ("planar", "spatial")
 BODIES: dict[Space, type[Any]] = {"planar": PlanarBody, "spatial": SpatialBody}
-JOINT_ENTRIES = {s: {name: _entry(cls, s, name) for name, cls in JOINTS[s].items()} for s in SPACES}
+OPEN: dict[str, Any] = {"open": (bool, False)}
+JOINT_ENTRIES = {
+    s: {name: create_model(f"{cls.__name__}Entry", __base__=_entry(cls, s, name), **OPEN) for name, cls in own.items()}
+    for s, own in JOINTS.items()
+}
 FORCE_ENTRIES = {s: {name: _entry(cls, s, name) for name, cls in FORCES[s].items()} for s in SPACES}
 MOTION_ENTRIES = {name: _entry(cls, "planar", name) for name, cls in MOTIONS.items()}
 GROUND_ENTRIES = {s: _entry(Ground, s) for s in SPACES}
@@ -332,9 +348,10 @@ def _model_entry(space: Space) -> type[Entry]:
         "joints": (_section(_one_of(JOINT_ENTRIES[space])), {}),
         "drivers": (_section(DriverEntry), {}),
         "forces": (_section(_one_of(FORCE_ENTRIES[space])), {}),
+        "events": (_section(EventEntry), {}),
         "simulation": (SimulationEntry, SimulationEntry()),
     }
-    about = f"A {space} mechanism: bodies, joints, drivers and forces."
+    about = f"A {space} mechanism: bodies, joints, drivers, forces and events."
     return create_model(f"{space.capitalize()}Model", __base__=Entry, __doc__=about, **sections)
 
 

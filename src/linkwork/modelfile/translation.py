@@ -34,6 +34,7 @@ from linkwork.expressions.parser import RESERVED, ExpressionError
 from linkwork.expressions.parser import parse as parse_expression
 from linkwork.model import About, Model, Simulation
 from linkwork.modelfile import schema
+from linkwork.modelfile.events import read_event
 from linkwork.modelfile.faults import shape_fault
 from linkwork.units import Kind, quantity
 
@@ -192,9 +193,8 @@ class Translation:
 
     def body(self, name: str, place: Place) -> Body:
         if name not in self.bodies:
-            self.fail(
-                place, f"no body '{name}'", "unknown-body", value=name, suggestion=did_you_mean(name, self.bodies)
-            )
+            hint = did_you_mean(name, self.bodies)
+            self.fail(place, f"no body '{name}'", "unknown-body", value=name, suggestion=hint)
         return self.bodies.get(name, self.ground)
 
     def point(self, reference: str, place: Place) -> tuple[Body, Components]:
@@ -472,11 +472,9 @@ class Translation:
             self.element(FORCES[self.space][force.type], force, ("forces", name), name=name)
             for name, force in entry.forces.items()
         ]
-        shapes = {
-            name: self.element(SHAPES[body.shape.type], body.shape, ("bodies", name, "shape"))
-            for name, body in entry.bodies.items()
-            if body.shape is not None
-        }
+        events = tuple(read_event(self, name, event) for name, event in entry.events.items())
+        shaped = {name: body.shape for name, body in entry.bodies.items() if body.shape is not None}
+        shapes = {n: self.element(SHAPES[shape.type], shape, ("bodies", n, "shape")) for n, shape in shaped.items()}
         gravity = self.numbers(entry.gravity, units.ACCELERATION, self.names, ("gravity",))
         simulation = self.simulation()
         self.stop()
@@ -496,4 +494,6 @@ class Translation:
             about=About(entry.about.title, entry.about.source, checked.model_dump() if checked else {}),
             notes=notes,
             shapes=shapes,
+            events=events,
+            open=frozenset(name for name, joint in entry.joints.items() if joint.open),
         )

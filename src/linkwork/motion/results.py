@@ -115,6 +115,18 @@ def report(system: System, p: Array, t: Array, q: Array, v: Array, a: Array, lam
     return Report(table[:, :n], table[:, n], table[:, n + 1], table[:, n + 2])
 
 
+def body_states(system: System, p: Array, t: Array, q: Array, v: Array) -> tuple[Array, Array]:
+    """q and v of the bodies at states of the equations."""
+    e = system.equations
+    if e.body is None:
+        return q, v
+    rest = np.zeros(len(e.a) + len(e.lam))
+    rows = [system.functions["report"](np.concatenate([[time], *x, rest]), p) for time, *x in zip(t, q, v, strict=True)]
+    n_q, n_v = len(e.body.q), len(e.body.v)
+    found = np.reshape(rows, (len(t), system.functions["report"].outputs))[:, 2:]
+    return found[:, :n_q], found[:, n_q : n_q + n_v]
+
+
 def trajectory(
     system: System,
     t: Array,

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from linkwork.equations.place import Place
 from linkwork.errors import UsageError
-from linkwork.trajectory import Run, Table, Trajectory
+from linkwork.trajectory import Events, Run, Table, Trajectory
 
 Array = NDArray[np.float64]
 
 SAME = 1e-6  # of the scale of a coordinate: two starts that are one
-SUMMED = ("steps", "rejected", "evaluations", "compile_s", "wall_s", "integration_s")
+SUMMED = ("steps", "rejected", "evaluations", "switches", "compile_s", "wall_s", "integration_s")
 
 
 def check_resumable(first: Trajectory, parameters: dict[str, float], start: Place, t_end: float) -> None:
@@ -66,4 +66,8 @@ def join(first: Trajectory, second: Trajectory, times: Array) -> Trajectory:
         both(first.error_position, second.error_position),
         both(first.error_velocity, second.error_velocity),
         info,
+        events=Events(
+            (*first.events.names, *second.events.names),
+            *(np.concatenate(pair) for pair in zip(first.events[1:], second.events[1:], strict=True)),
+        ),
     )

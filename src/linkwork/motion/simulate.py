@@ -14,6 +14,7 @@ from linkwork.dense.rank import RANK_TOLERANCE
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place, Weights
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, check_choice
+from linkwork.expressions.graph import Expr
 from linkwork.formulations import ALGEBRAIC, CHOICES, FORMULATIONS, SEQUENCES, linearization, right_side, would_do
 from linkwork.integrators.loop import FIRST_BUDGET, REACHED, RUNNING, Settings, Slice, integrate, report_times
 from linkwork.integrators.memory import SAMPLES, Preparable
@@ -23,9 +24,10 @@ from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model, Simulation
 from linkwork.motion.alarm import LIMIT, find_imbalance
 from linkwork.motion.check import describe_start
+from linkwork.motion.events import Course
 from linkwork.motion.initial import Start, check_branch, find_start, restart
 from linkwork.motion.passing import find_singular
-from linkwork.motion.results import check_memory, fill_dynamics, fill_report, report, trajectory
+from linkwork.motion.results import Report, check_memory, fill_dynamics, fill_report, report, trajectory
 from linkwork.motion.resume import check_resumable, join, last_state
 from linkwork.motion.singular import about_singular, name_positions
 from linkwork.motion.stopping import explain_stop
@@ -101,6 +103,9 @@ def simulate(
     motion = Motion.begin(mechanism, how, weights, assemble, keep, q, v)
     y, grid = project_start(motion.system, motion.p, motion.start.place), times
     if resume is not None:
+        if mechanism.equations.held:
+            message = "what events have changed, joints or contacts, is not kept in a motion, so it cannot be resumed"
+            raise UsageError(message, "resume-events")
         check_resumable(resume, dict(mechanism.model.parameters), motion.start.place, settings.t_end)
         y, times = last_state(resume, mechanism.equations.state), np.append(resume.t[-1], grid[grid > resume.t[-1]])
     ready = perf_counter()
@@ -125,16 +130,20 @@ def simulate(
         parameters=dict(mechanism.model.parameters),
     )
 
+    if mechanism.equations.events and stabilization == "state-space":
+        raise UsageError("state-space does not stop at events; choose another stabilization", "events-state-space")
     last, rows = None, []
+    called = {event.name: event.callback for event in mechanism.model.events if event.callback is not None}
+    course = Course(motion, called)
 
     def result(status: str, reason: str = "") -> Trajectory:
         assert last is not None
         so_far = replace(info, status=status, reason=reason)
-        found = motion.result(so_far, times, np.concatenate(rows), last, began)
+        found = motion.result(so_far, times, np.concatenate(rows), last, began, course)
         return found if resume is None else join(resume, found, grid)
 
     try:
-        for last in motion.slices(times, method, y, max_steps):
+        for last in course.slices(times, method, y, max_steps):
             rows.append(last.rows)
             if progress is not None:
                 progress(last.t / settings.t_end, last.t)
@@ -147,9 +156,11 @@ def simulate(
         raise Interrupted(message, trajectory=result("interrupted", "interrupted by the user")) from None
     assert last is not None
     if last.status != REACHED:
-        message, code = explain_stop(mechanism, motion.system, motion.derivative, formulation, motion.p, last)
+        message, code = course.stopped or explain_stop(
+            mechanism, course.motion.system, motion.derivative, formulation, course.motion.p, last
+        )
         raise NumericalStop(message, code, trajectory=result("stopped", message))
-    found = result("finished")
+    found = result("finished", f"event '{course.ended_by}' at t = {last.t:.9g}" if course.ended_by else "")
     said, is_wrong = find_imbalance(found)
     if is_wrong:
         message = f"{said}; beyond {LIMIT:.0%} the motion is not to be trusted and a smaller rtol or max_step may help"
@@ -214,12 +225,12 @@ class Choice:
 
 
 def _longest_step(mechanism: Mechanism, settings: Simulation) -> float:
-    """Without limit, unless forces switch on the state: then so long that what switches is looked at SAMPLES times.
+    """Without limit, unless there are events or switching forces: then what switches is looked at SAMPLES times.
 
     So it is seen as often as the user sees the motion, at the distance of report times, and at 400 times at least. A
     free body, which any step follows exactly, would otherwise touch something and leave it within one step.
     """
-    if not mechanism.equations.switches:
+    if not mechanism.equations.switches and not mechanism.equations.events:
         return np.inf
     return min(SAMPLES * settings.step, settings.t_end / LEAST_STEPS)
 
@@ -286,24 +297,25 @@ class Motion:
         method = INTEGRATORS[how.integrator]
         for kernel in (project, measure, fill_dynamics, fill_report):
             _ = kernel.address  # compiled or loaded here, not within the measured integration
-        eps = EPS_FRAGILE if start.place.is_redundant_only_here else EPS
-        by_mass = False
         header: dict[str, float] = {"dynamics": dynamics.address, "derivative": derivative.address}
-        if how.formulation not in FORMULATIONS:
-            header["repetitions"] = repetitions(start.place.rank.smallest, eps) + (2 if not given.has_mass else 0)
-        else:
-            by_mass = FORMULATIONS[how.formulation].needs_regular_mass
-            header["formulation"] = FORMULATIONS[how.formulation].kernel.address
-            header["tolerance"] = _rank_tolerance(system, start.place, by_mass)
         if how.is_algebraic:
             derivative, method, header["n_carried"] = _implicit_form(mechanism, system, how.formulation)
         elif implicit:
             method = Radau5(linearization.of_system(system, dynamics))
-        p = system.p(start.place, how.alpha, how.beta, given=header, eps=eps, by_mass=by_mass)
-        exact = p if eps == EPS else system.p(start.place, given=header, by_mass=by_mass)
+        p, exact, header = _parameters(system, how, start.place, header)
         return Motion(mechanism.model, how, system, start, derivative, dynamics, p, header, exact, method)
 
-    def slices(self, times: Array, method: Settings, y: Array, max_steps: int = MOST_STEPS) -> Iterator[Slice]:
+    def with_held(self, values: Mapping[Expr, float], t: float, y: Array) -> Motion:
+        """The same with other values of what events change, from (q, v) on."""
+        e = self.system.equations
+        system = self.system.with_values(e.with_values({**e.parameters, **values}))
+        place = system.place(y[: system.n_q], y[system.n_q :], t)
+        p, exact, header = _parameters(system, self.how, place, self.header)
+        return replace(self, system=system, start=replace(self.start, place=place), p=p, exact=exact, header=header)
+
+    def slices(
+        self, times: Array, method: Settings, y: Array, max_steps: int = MOST_STEPS, first_step: float | None = None
+    ) -> Iterator[Slice]:
         """The motion from this state, piece by piece, the first of not more than so many steps."""
         s, method = self.system, replace(method, method=self.method)
         if self.how.stabilization == "state-space":
@@ -315,7 +327,18 @@ class Motion:
         stops = [stop for stop in s.equations.switching_times(times[-1]) if stop >= times[0]]
         first, watch = min(FIRST_BUDGET, max_steps), s.functions.get("switches")
         return integrate(
-            self.derivative, onto, self.p, y, times, method, s.n_q + s.n_v, first_budget=first, stops=stops, watch=watch
+            self.derivative,
+            onto,
+            self.p,
+            y,
+            times,
+            method,
+            s.n_q + s.n_v,
+            stops=stops,
+            first_step=first_step,
+            watch=watch,
+            n_events=len(s.equations.events),
+            first_budget=first,
         )
 
     def unknowns(self, t: float, y: Array) -> Array:
@@ -327,19 +350,32 @@ class Motion:
         mu = np.zeros(s.m if of.has_mu else 0)
         return np.concatenate([y, rates[s.n_q : s.n_q + s.n_v], rates[len(y) :], mu])
 
-    def result(self, info: Run, times: Array, rows: Array, last: Slice, began: float) -> Trajectory:
+    def evaluate(self, t: Array, rows: Array) -> tuple[Array, Report]:
+        """Rates and multipliers at these states, and what is reported there."""
+        n_q, n = self.system.n_q, self.system.n_q + self.system.n_v
+        rates = np.zeros((len(rows), self.dynamics.outputs))
+        scratch = np.empty(self.dynamics.inputs + self.dynamics.work)
+        fill_dynamics(len(rows), rows.shape[1], t, rows, self.p, rates, scratch)
+        a, lam = rates[:, n_q:n], rates[:, n + N_WORK :]
+        return rates, report(self.system, self.exact, t, rows[:, :n_q], rows[:, n_q:n], a, lam)
+
+    def result(self, info: Run, times: Array, rows: Array, last: Slice, began: float, course: Course) -> Trajectory:
         """The trajectory of the rows; of a run stopped between report times, with its last good state."""
         s, n_q, n = self.system, self.system.n_q, self.system.n_q + self.system.n_v
         t, rows = times[: len(rows)], np.ascontiguousarray(rows[:, : n + N_WORK])
         if not len(t) or last.t > t[-1]:
             rows, t = np.vstack([rows, last.y[: n + N_WORK]]), np.append(t, last.t)
-        rates = np.zeros((len(rows), self.dynamics.outputs))
         since = perf_counter()
-        scratch = np.empty(self.dynamics.inputs + self.dynamics.work)
-        fill_dynamics(len(rows), rows.shape[1], t, rows, self.p, rates, scratch)
+        ends = np.cumsum([count for _, count in course.parts])
+        ends[-1] = len(rows)
+        evaluated = [
+            part.evaluate(t[end - count : end], rows[end - count : end])
+            for (part, _), end, count in zip(course.parts, ends, np.diff(ends, prepend=0), strict=True)
+        ]
+        rates = np.concatenate([part for part, _ in evaluated])
+        found = Report(*(np.concatenate(columns) for columns in zip(*(part for _, part in evaluated), strict=True)))
         evaluation_s = (perf_counter() - since) / len(rows)
         q, v, a, lam = rows[:, :n_q], rows[:, n_q:n], rates[:, n_q:n], rates[:, n + N_WORK :]
-        found = report(s, self.exact, t, q, v, a, lam)
         passed = find_singular(s, self.exact, self.start.place, t, q, v, rates[:, :n_q], found.log_det)
         singular = name_positions(tuple(row.element for row in s.equations.rows), passed)
         kept = self.how.stabilization in ("projection", "state-space")
@@ -352,13 +388,36 @@ class Motion:
             evaluations=last.evaluations,
             integration_s=last.loop_s,
             evaluation_s=evaluation_s,
+            switches=last.switches,
             constraint_error_position=last.psi,
             constraint_error_velocity=last.psi_dot,
             singular_positions=singular,
-            notes=(*info.notes, *told),
+            notes=(*info.notes, *told, *_about_grazes(s, last)),
             wall_s=perf_counter() - began,
         )
-        return trajectory(s, t, q, v, a, lam, rows[:, n:], found, info, self.model)
+        made = trajectory(s, t, q, v, a, lam, rows[:, n:], found, info, self.model)
+        return replace(made, events=course.events())
+
+
+def _parameters(
+    system: System, how: Choice, place: Place, given: Mapping[str, float]
+) -> tuple[Array, Array, dict[str, float]]:
+    """p, p with the least eps, and the header: what is `given` and what depends on the place."""
+    eps, by_mass, header = EPS_FRAGILE if place.is_redundant_only_here else EPS, False, dict(given)
+    if how.formulation in FORMULATIONS:
+        by_mass = FORMULATIONS[how.formulation].needs_regular_mass
+        header["formulation"] = FORMULATIONS[how.formulation].kernel.address
+        header["tolerance"] = _rank_tolerance(system, place, by_mass)
+    else:
+        header["repetitions"] = repetitions(place.rank.smallest, eps) + (0 if system.regular else 2)
+    p = system.p(place, how.alpha, how.beta, given=header, eps=eps, by_mass=by_mass)
+    return p, p if eps == EPS else system.p(place, given=header, by_mass=by_mass), header
+
+
+def _about_grazes(system: System, last: Slice) -> Iterator[str]:
+    for event, t in zip(system.equations.events, last.grazes, strict=False):
+        if np.isfinite(t):
+            yield f"event '{event.name}' came to zero at t = {t:.9g} and did not change its sign [grazing]"
 
 
 def _check_massless(place: Place, formulation: str) -> None:

@@ -35,6 +35,7 @@ from linkwork.integrators.loop import (
     Settings,
     Slice,
     integrate,
+    join_slices,
 )
 from linkwork.native.kernels import Pointer, call, kernel, memory_at, offset, size_of, split
 from linkwork.native.lowering import NativeFunction
@@ -221,7 +222,7 @@ def integrate_on_charts(
         for part in integrate(*pieces, p, y, remaining, method, n, stops=stops, watch=system.functions.get("switches")):
             if part.status == REACHED and part.t < times[-1]:
                 part = replace(part, status=ASKED)
-            joined = part if before is None else _join(before, part)
+            joined = part if before is None else join_slices(before, part)
             if part.status in (PROJECTION_FAILED, COLLAPSED, ASKED):
                 break
             yield joined
@@ -241,20 +242,3 @@ def _mobility(place: Place, partition: bool) -> list[float]:
     columns = qr(place.Psi_q * weights / place.row_scale[:, None], mode="r", pivoting=True)[1]
     dependent = set(columns[: place.rank.rank].tolist())
     return [1.0 if k in dependent else 0.0 for k in range(len(place.v))]
-
-
-def _join(before: Slice, part: Slice) -> Slice:
-    """The slice of a run that began anew, with the counters of what went before; its first row is the new beginning."""
-    first = int(len(part.times) > 0 and part.times[0] == before.t)
-    return replace(
-        part,
-        times=part.times[first:],
-        rows=part.rows[first:],
-        steps=before.steps + part.steps,
-        rejected=before.rejected + part.rejected,
-        evaluations=before.evaluations + part.evaluations,
-        psi_before=max(before.psi_before, part.psi_before),
-        psi=max(before.psi, part.psi),
-        psi_dot=max(before.psi_dot, part.psi_dot),
-        loop_s=before.loop_s + part.loop_s,
-    )

@@ -65,6 +65,7 @@ def summary_lines(motion: Trajectory) -> Lines:
         ("status", status),
         ("freedom", f"{_count(s['dof'], 'degree')} of freedom, {_count(s['redundant'], 'redundant constraint')}"),
         ("steps", f"{s['steps']} taken, {s['rejected']} rejected, {s['evaluations']} evaluations"),
+        *_event_lines(motion),
         ("time", f"{_number(s['wall_s'])} s, of which {_number(s['compile_s'])} s compiling"),
     ]
     names = [name for name in final["q"] if name in final["v"]][:MOST]
@@ -82,6 +83,12 @@ def summary_lines(motion: Trajectory) -> Lines:
         *(("note", note) for note in s.get("notes") or ()),
     ]
     return lines
+
+
+def _event_lines(motion: Trajectory) -> Lines:
+    counted = [f"{name} {_count(count, 'time')}" for name, count in motion.events.counts().items()]
+    switches = [("switches", f"{motion.info.switches} of laws located")] if motion.info.switches else []
+    return [*([("events", ", ".join(counted))] if counted else []), *switches]
 
 
 def check_lines(report: Report) -> Lines:

@@ -1,0 +1,90 @@
+"""Events: what happens where a function of the motion goes through zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from linkwork.elements.joints import JOINTS, Distance
+from linkwork.elements.pairs import AxisPair, PointPair
+from linkwork.elements.spatial import AxialPair, SpatialDistance
+from linkwork.elements.vectors import Scalar
+from linkwork.expressions.evaluation import substitute
+from linkwork.expressions.graph import ZERO, Expr, symbol
+
+Direction: TypeAlias = Literal["both", "rising", "falling"]
+Action: TypeAlias = Literal["record", "stop", "set"]
+Callback: TypeAlias = Callable[[float, Mapping[str, float], Mapping[str, float]], Mapping[str, float] | None]
+
+DIRECTIONS: dict[Direction, int] = {"both": 0, "rising": 1, "falling": -1}
+ACTIONS: tuple[Action, ...] = ("record", "stop", "set")
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """`when`, an expression of t, q, v and reactions, goes through zero.
+
+    record   the event is noted
+    stop     the run ends there
+    set      velocities jump so that the constraints, and rows G v that are prescribed, hold afterwards:
+
+             M dv + Psi_q^T P + G^T R = 0,    Psi_q (v + dv) = -Psi_t,    G (v + dv) = w        [pfeiffer1996, ch. 3]
+
+             `restitution` e prescribes the rate of `when`: after it -e times what it was before, R being the impulse;
+             `velocities` prescribes some by name. Joints in `release` hold no longer, and those in `engage` do from
+             now on. `callback` is given t, q and v by name, and may return velocities to be set, by name.
+    """
+
+    name: str
+    when: Expr
+    direction: Direction = "both"
+    action: Action = "record"
+    restitution: Scalar | None = None
+    velocities: Mapping[str, Scalar] = field(default_factory=dict)
+    release: tuple[str, ...] = ()
+    engage: tuple[str, ...] = ()
+    callback: Callback | None = None
+
+
+class Watch(NamedTuple):
+    """An event in the letters of the equations, of a model or of one of its elements."""
+
+    name: str
+    when: Expr
+    direction: int = 0
+    ends: bool = False  # whether the run does
+    rows: tuple[Expr, ...] = ()  # affine in v; afterwards they are `targets`
+    targets: tuple[Expr, ...] = ()
+    turns: bool = False  # whether `when` goes back to the side it came from, by what is prescribed
+    rate: Expr = ZERO  # of `when`, if it depends on t and q alone
+    holds: Mapping[Expr, Expr] = MappingProxyType({})  # parameters that take new values, and these
+    switches_joints: bool = False
+
+    def moved(self, by: Mapping[Expr, Expr]) -> Watch:
+        """The same in other coordinates."""
+        n, values = len(self.rows), [*self.rows, *self.targets, *self.holds.values()]
+        when, rate, *values = substitute([self.when, self.rate, *values], by)
+        holds = dict(zip(self.holds, values[2 * n :], strict=True))
+        return self._replace(
+            when=when, rate=rate, rows=tuple(values[:n]), targets=tuple(values[n : 2 * n]), holds=holds
+        )
+
+
+def closed(joint: str) -> Expr:
+    """The parameter that is 1 while a joint holds and 0 while it is open."""
+    return symbol(f"{joint}.closed'")
+
+
+def reaction_parts(joint: Any) -> tuple[str, ...]:
+    """The parts of a reaction that formulas of events may name."""
+    if type(joint) in JOINTS["spatial"].values():
+        axes = ("x", "y", "z", "tx", "ty", "tz")
+        own = tuple(f"joint.{axis}" for axis in axes) if isinstance(joint, AxialPair) else ()
+        return (*axes, *own, *(("tension",) if isinstance(joint, SpatialDistance) else ()))
+    if isinstance(joint, AxisPair):
+        return ("along", "normal", "torque")
+    if isinstance(joint, Distance):
+        return ("tension", "x", "y")
+    return ("x", "y", "torque") if isinstance(joint, PointPair) else ("torque",)

@@ -1,0 +1,233 @@
+"""A motion through its events: they are noted, end the run, or change velocities, joints and held values.
+
+The time loop ends a step on either side of an event (integrators/inside.py). What an event changes it changes between
+the two; then the loop begins anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.elements.events import Callback, closed
+from linkwork.equations.implicit import N_WORK
+from linkwork.equations.place import Place
+from linkwork.errors import NumericalStop, UsageError, check_choice
+from linkwork.expressions.graph import Expr
+from linkwork.formulations import FORMULATIONS
+from linkwork.integrators.loop import COLLAPSED, HAPPENED, REACHED, RUNNING, Settings, Slice, join_slices
+from linkwork.motion.results import body_states
+from linkwork.stabilization import projection
+from linkwork.system import System
+from linkwork.trajectory import Events
+
+if TYPE_CHECKING:
+    from linkwork.motion.simulate import Motion
+
+Array = NDArray[np.float64]
+
+CLOSE = 1e-7  # of the time: events nearer to each other than this,
+MOST_CLOSE = 20  # so many in a row, accumulate
+SNAPS = 1e-6  # of the mechanism's length, or radians: a gap beyond is not closed by a joint that engages
+IMPULSES = FORMULATIONS["udwadia-phohomsiri"]  # M may be singular, and rows redundant
+
+
+class Jump(NamedTuple):
+    """What an event does at a state: rows of velocities, their changes, held values; and the rate of `when`."""
+
+    G: Array
+    gaps: Array
+    holds: Array
+    rate: float
+
+
+def jumps_at(system: System, p: Array, t: float, y: Array) -> list[Jump]:
+    """Of every event; see System."""
+    n, found = system.n_v, list[Jump]()
+    numbers = system.functions["jumps"](np.append(t, y), p)
+    for event in system.equations.events:
+        k = len(event.rows)
+        rows, gaps, holds, rate, numbers = np.split(numbers, np.cumsum([k * n, k, len(event.holds), 1]))
+        found.append(Jump(rows.reshape(k, n), gaps, holds, float(rate[0])))
+    return found
+
+
+@dataclass(frozen=True)
+class Happening:
+    """One event that has happened; velocities before and after."""
+
+    name: str
+    t: float
+    q: Array
+    v_before: Array
+    v_after: Array
+
+
+@dataclass
+class Course:
+    """The way of a motion through its events."""
+
+    motion: Motion  # from the last event on
+    callbacks: Mapping[str, Callback]
+    happenings: list[Happening] = field(default_factory=list)
+    parts: list[tuple[Motion, int]] = field(default_factory=list)  # each with the rows that belong to it
+    ended_by: str = ""  # the event that ends the run
+    stopped: tuple[str, str] | None = None  # message and code where it could not go on
+    close: int = 0
+
+    def slices(self, times: Array, method: Settings, y: Array, max_steps: int) -> Iterator[Slice]:
+        """The slices of the motion, with the counters of all of it."""
+        before: Slice | None = None
+        while True:
+            self.parts.append((self.motion, 0))
+            for part in self.motion.slices(times, method, y, max_steps, before.step if before else None):
+                joined = part if before is None else join_slices(before, part)
+                self.parts[-1] = (self.motion, self.parts[-1][1] + len(joined.rows))
+                if part.status != HAPPENED:
+                    yield joined
+                    continue
+                changed = self.happen(part)
+                t, y = changed or (part.t, part.y)
+                times = times[times > part.t]
+                if self.ended_by or self.stopped or not len(times):
+                    yield replace(joined, status=COLLAPSED if self.stopped else REACHED, y=y)
+                    return
+                yield replace(joined, status=RUNNING)
+                if changed:
+                    before = replace(joined, t=t, times=joined.times[:0], rows=joined.rows[:0])
+                    times = np.append(t, times)
+                    break
+            else:
+                return
+
+    def happen(self, part: Slice) -> tuple[float, Array] | None:
+        """Note what happened at the end of a slice; t and y where it changed something."""
+        assert part.happened is not None
+        system, p = self.motion.system, self.motion.p
+        n_q, n = system.n_q, system.n_q + system.n_v
+        t, y, which = part.happened
+        after = np.concatenate([[part.t], part.y[:n]])
+        sides = np.where(system.functions["switches"](after, p) > 0.0, 1, -1)
+        events = system.equations.events
+        found = [k for k in which if events[k].direction in (0, sides[k])]
+        if not found:
+            return None
+        try:
+            changed = self.change([(k, int(sides[k])) for k in found], part)
+        except NumericalStop as stop:
+            self.stopped = stop.message, stop.code
+            changed = None
+        v_after = (changed[1] if changed else part.y)[n_q:n]
+        self.check_accumulation(t)
+        for k in found:
+            self.happenings.append(Happening(events[k].name, t, y[:n_q], y[n_q:n], v_after))
+            if events[k].ends and not self.ended_by:
+                self.ended_by = events[k].name
+        return changed
+
+    def check_accumulation(self, t: float) -> None:
+        """Stop where events follow each other without end."""
+        self.close = self.close + 1 if self.happenings and t - self.happenings[-1].t <= CLOSE * abs(t) else 0
+        if self.close >= MOST_CLOSE and self.stopped is None:
+            last = [h for h in self.happenings if t - h.t <= MOST_CLOSE * CLOSE * abs(t)]
+            names = [h.name for h in last]
+            often = max(set(names), key=names.count)
+            total = sum(h.name == often for h in self.happenings)
+            self.stopped = (
+                f"the event '{often}' happens without end: {total} times until t = {t:.9g}, {names.count(often)} of "
+                f"them within {t - last[0].t:.2g} s; the motion comes to rest or chatters there; let an event with the "
+                "action stop end the run before, or one engage a joint that holds the rest; last good state kept",
+                "events-accumulate",
+            )
+
+    def change(self, events: list[tuple[int, int]], part: Slice) -> tuple[float, Array] | None:
+        """t and y after these events, given by number and by the side of zero on which they are now."""
+        motion, system = self.motion, self.motion.system
+        watches = system.equations.events
+        n_q, n = system.n_q, system.n_q + system.n_v
+        assert part.happened is not None
+        t, y_before, _ = part.happened
+        q, v = part.y[:n_q], part.y[n_q:n]
+        jumps = jumps_at(system, motion.p, part.t, part.y[:n])
+        rows, gaps = [jumps[k].G for k, _ in events], [jumps[k].gaps for k, _ in events]
+        held: dict[Expr, float] = {}
+        for k, _ in events:
+            held |= dict(zip(watches[k].holds, jumps[k].holds.tolist(), strict=True))
+            if (callback := self.callbacks.get(watches[k].name)) is not None:
+                asked = self.ask(callback, part.t, q, v)
+                rows.append(asked[0])
+                gaps.append(asked[1])
+        G, gap = np.vstack(rows), np.concatenate(gaps)
+        if not held and not len(G):
+            return None
+        if held:
+            self.motion = motion = motion.with_held(held, part.t, part.y[:n])
+        place = motion.system.place(q, v, part.t)
+        y = part.y[: n + N_WORK].copy()
+        switched = any(watches[k].switches_joints for k, _ in events)
+        if len(G) or switched:
+            check_gaps(place, held)
+            dv = impulse(place, G, gap, watches[events[0][0]].name)
+            y[n_q:n] += dv
+            lost = 0.5 * float(v @ place.M @ v - y[n_q:n] @ place.M @ y[n_q:n])
+            y[n] += max(lost, 0.0)
+            y[n + 1] += max(-lost, 0.0)
+            after = jumps_at(motion.system, motion.p, part.t, y[:n])
+            if any(watches[k].turns or after[k].rate * side < 0.0 for k, side in events):
+                y[:n_q] = y_before[:n_q]  # on the side from which it came, so that it is not passed once more
+                part = replace(part, t=t)
+        if switched:
+            y = projection.of_system(motion.system)(np.append(part.t, y), motion.p)[: len(y)]
+        return part.t, y
+
+    def ask(self, callback: Callback, t: float, q: Array, v: Array) -> tuple[Array, Array]:
+        """Rows and changes of the velocities that a callback wishes to set."""
+        e = self.motion.system.equations
+        if e.body is not None:
+            raise UsageError("a callback sets velocities in body coordinates alone", "callback-coordinates")
+        names = [c.speed for c in e.velocities]
+        given = callback(t, dict(zip(e.q_names, q.tolist(), strict=True)), dict(zip(names, v.tolist(), strict=True)))
+        for name in given or {}:
+            check_choice("velocity", name, names)
+        places = [names.index(name) for name in given or {}]
+        return np.eye(len(v))[places], np.array([*(given or {}).values()], dtype=float) - v[places]
+
+    def events(self) -> Events:
+        """All that happened."""
+        h, system = self.happenings, self.motion.system
+        t = np.array([x.t for x in h])
+        q = np.reshape([x.q for x in h], (len(h), system.n_q))
+        before = np.reshape([x.v_before for x in h], (len(h), system.n_v))
+        after = np.reshape([x.v_after for x in h], (len(h), system.n_v))
+        places, v_before = body_states(system, self.motion.p, t, q, before)
+        return Events(tuple(x.name for x in h), t, places, v_before, body_states(system, self.motion.p, t, q, after)[1])
+
+
+def check_gaps(place: Place, held: Mapping[Expr, float]) -> None:
+    """NumericalStop where a joint engages although it is open by more than rounding explains."""
+    wide = np.abs(place.Psi) > SNAPS * place.row_scale
+    for row, gap, is_wide in zip(place.equations.rows, place.Psi, wide, strict=True):
+        if is_wide and held.get(closed(row.element)) == 1.0:
+            raise NumericalStop(
+                f"joint '{row.element}' cannot engage at t = {place.t:.9g}: it is {abs(gap):.3g} {row.unit} open; "
+                "last good state kept",
+                "impossible-event",
+            )
+
+
+def impulse(place: Place, G: Array, gap: Array, event: str) -> Array:
+    """dv with M dv + Psi_q^T P + G^T R = 0 so that the constraints hold and G v changes by `gap`."""
+    J, wanted = np.vstack([place.Psi_q, G]), np.concatenate([-place.Psi_dot, gap])
+    dv = IMPULSES(place.M, J, np.zeros(len(place.v)), wanted).a
+    size = np.max(np.abs(J), initial=0.0) * np.max(np.abs(place.v)) + np.max(np.abs(wanted), initial=0.0)
+    if np.max(np.abs(J @ dv - wanted), initial=0.0) > SNAPS * size:
+        raise NumericalStop(
+            f"the event '{event}' at t = {place.t:.9g} prescribes velocities that the joints do not allow; "
+            "last good state kept",
+            "impossible-event",
+        )
+    return dv

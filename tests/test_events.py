@@ -1,0 +1,339 @@
+"""Events: where a function of the motion goes through zero, and what happens there."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
+
+from linkwork import Trajectory, loads, simulate
+from linkwork.elements.events import Event
+from linkwork.errors import ModelError, NumericalStop, UsageError
+from linkwork.expressions.graph import symbol
+
+Array = NDArray[np.float64]
+
+BALL = """
+linkwork: 1
+bodies:
+  ball: {mass: 2, inertia: 0.1, position: [0, 1], velocity: [0.3, 0], angular_velocity: 1}
+events:
+  bounce: {when: "ball.y", direction: falling, action: set, restitution: 0.9}
+  half: {when: "ball.x - 0.5"}
+simulation: {t_end: 7, step: 0.05, rtol: 1.0e-10, atol: 1.0e-12}
+"""
+
+
+def times(motion: Trajectory, name: str) -> Array:
+    return motion.events.t[[other == name for other in motion.events.names]]
+
+
+def test_a_ball_bounces_at_the_times_of_the_closed_form() -> None:
+    """t_0 = sqrt(2 h/g), then t_k+1 = t_k + 2 v_k/g with v_k = e^k sqrt(2 g h); twenty of them."""
+    motion = simulate(loads(BALL.replace("restitution: 0.9", "restitution: 0.95")), t_end=12.0)
+    g, e = 9.81, 0.95
+    speeds = e ** np.arange(1, 20) * math.sqrt(2 * g)
+    exact = math.sqrt(2 / g) + np.concatenate([[0.0], np.cumsum(2 * speeds / g)])
+    found = times(motion, "bounce")
+    assert len(found) >= 20
+    np.testing.assert_allclose(found[:20], exact, rtol=0, atol=1e-10)
+    bounces = [name == "bounce" for name in motion.events.names]
+    np.testing.assert_allclose(motion.events.v_after[bounces][:19, 1], speeds, rtol=1e-10)
+    np.testing.assert_allclose(motion.events.v_before[bounces][1:20, 1], -speeds, rtol=1e-10)
+    np.testing.assert_allclose(times(motion, "half"), [0.5 / 0.3], atol=1e-12)
+    assert np.max(np.abs(motion.drift())) < 1e-9  # what the impacts take is dissipated
+    assert motion["energy:dissipated"][-1] > 1.0
+
+
+@pytest.mark.parametrize("direction", ["both", "falling"])
+def test_velocities_set_by_a_formula_bounce_the_ball_as_restitution_does(direction: str) -> None:
+    """Without a direction the event is not met again on the way back up."""
+    set_ = f'direction: {direction}, action: set, velocities: {{ball.vy: "-0.9*ball.vy"}}'
+    other = BALL.replace("direction: falling, action: set, restitution: 0.9", set_)
+    a, b = simulate(loads(BALL)), simulate(loads(other))
+    np.testing.assert_allclose(times(a, "bounce"), times(b, "bounce"), atol=1e-10)
+    np.testing.assert_allclose(a.q, b.q, atol=1e-9)
+
+
+def test_a_rod_that_falls_on_its_end_gets_the_impulse_of_the_impact_law() -> None:
+    """R = -(1 + e) v_n/(1/m + x^2/J) at the end, x its distance from the mass centre along the ground."""
+    text = """
+linkwork: 1
+bodies:
+  rod:
+    {mass: 2, inertia: 0.3, position: [0, 2], angle: 0.7, velocity: [0.4, 0], angular_velocity: -0.5,
+     points: {A: [-0.6, 0.1]}}
+events:
+  hit: {when: "rod.A.y", direction: falling, action: set, restitution: 0.6}
+  after: {when: "rod.A.y - 0.01", direction: rising, action: stop}
+"""
+    motion = simulate(loads(text), rtol=1e-10)
+    hit = motion.events.names.index("hit")
+    q, v, after = motion.events.q[hit], motion.events.v_before[hit], motion.events.v_after[hit]
+    arm = math.cos(q[2]) * -0.6 - math.sin(q[2]) * 0.1
+    normal = v[1] + v[2] * arm
+    R = -(1 + 0.6) * normal / (1 / 2 + arm**2 / 0.3)
+    np.testing.assert_allclose(after, [v[0], v[1] + R / 2, v[2] + arm * R / 0.3], atol=1e-9)
+    assert motion.info.reason.startswith("event 'after' at t = ")
+    assert motion.status == "finished"
+    assert motion.t[-1] == pytest.approx(motion.events.t[-1], abs=1e-12)
+
+
+DOUBLE = """
+linkwork: 1
+ground: {points: {O: [0, 0]}}
+bodies:
+  upper: {mass: 1.5, inertia: 0.2, position: [0.5, 0], points: {O: [-0.5, 0], P: [0.7, 0]}}
+  lower: {mass: 0.8, inertia: 0.1, position: [1.6, 0], points: {P: [-0.4, 0]}}
+joints:
+  O: {type: revolute, i: ground.O, j: upper.O}
+  P: {type: revolute, i: upper.P, j: lower.P}
+events:
+  stop: {when: "lower.phi - upper.phi - 0.4", direction: rising, action: set, restitution: 1}
+simulation: {t_end: 3, step: 0.1, rtol: 1.0e-11, atol: 1.0e-11}
+"""
+
+
+def double_pendulum_by_angles(t_end: float) -> tuple[Array, list[float]]:
+    """Angles and their rates at t_end, and the times of impacts, in minimal coordinates by SciPy."""
+    m1, j1, m2, j2, l1, s1, s2, g = 1.5, 0.2, 0.8, 0.1, 1.2, 0.5, 0.4, 9.81
+
+    def M(q: Array) -> Array:
+        c = m2 * l1 * s2 * math.cos(q[1] - q[0])
+        return np.array([[j1 + m1 * s1**2 + m2 * l1**2, c], [c, j2 + m2 * s2**2]])
+
+    def rates(t: float, y: Array) -> Array:
+        q, v = y[:2], y[2:]
+        k = m2 * l1 * s2 * math.sin(q[1] - q[0])
+        h = [k * v[1] ** 2 - (m1 * s1 + m2 * l1) * g * math.cos(q[0]), -k * v[0] ** 2 - m2 * s2 * g * math.cos(q[1])]
+        return np.concatenate([v, np.linalg.solve(M(q), h)])
+
+    def touch(t: float, y: Array) -> float:
+        return float(y[1] - y[0] - 0.4)
+
+    touch.terminal, touch.direction = True, 1  # type: ignore[attr-defined]
+    y, t, impacts = np.zeros(4), 0.0, list[float]()
+    while t < t_end:
+        found = solve_ivp(rates, (t, t_end), y, method="DOP853", rtol=1e-12, atol=1e-13, events=touch)
+        t, y = found.t[-1], found.y[:, -1].copy()
+        if t < t_end:
+            impacts.append(t)
+            G = np.array([-1.0, 1.0])
+            y[2:] -= 2 * (G @ y[2:]) / (G @ np.linalg.solve(M(y), G)) * np.linalg.solve(M(y), G)
+    return y, impacts
+
+
+def test_a_double_pendulum_against_an_end_stop_keeps_its_energy_and_its_joints() -> None:
+    """The same motion in two angles, by SciPy, with the impact R = -2 G v/(G M^-1 G^T)."""
+    motion = simulate(loads(DOUBLE))
+    y, impacts = double_pendulum_by_angles(3.0)
+    assert len(impacts) >= 2
+    np.testing.assert_allclose(motion.events.t, impacts, atol=1e-8)
+    found = [motion[name][-1] for name in ("upper.phi", "lower.phi", "upper.omega", "lower.omega")]
+    np.testing.assert_allclose(found, y, atol=1e-7)
+    energy = motion["energy:kinetic"] + motion["energy:potential"]
+    assert np.max(np.abs(energy - energy[0])) < 1e-9
+    assert motion.constraint_error["velocity"] < 1e-12
+
+
+@pytest.mark.parametrize("formulation", ["ggl", "udwadia-kalaba", "svd"])
+def test_events_do_not_depend_on_the_formulation(formulation: str) -> None:
+    _, impacts = double_pendulum_by_angles(3.0)
+    motion = simulate(loads(DOUBLE), formulation=formulation)
+    np.testing.assert_allclose(motion.events.t, impacts, atol=1e-8)
+
+
+def test_state_space_refuses_events() -> None:
+    with pytest.raises(UsageError, match="events-state-space"):
+        simulate(loads(DOUBLE), formulation="qr", stabilization="state-space")
+
+
+FOUR_BAR = """
+linkwork: 1
+ground: {points: {O: [0, 0], C: [1.2, 0]}}
+bodies:
+  crank:
+    {mass: 1, inertia: 0.02, position: [0.1, 0.17320508], angle: 60 deg, angular_velocity: 6,
+     points: {O: [-0.2, 0], A: [0.2, 0]}}
+  rod: {mass: 1, inertia: 0.1, position: [0.7, 0.6], angle: 30 deg, points: {A: [-0.5, 0], B: [0.5, 0]}}
+  rocker: {mass: 1, inertia: 0.1, position: [1.15, 0.4], angle: 95 deg, points: {C: [-0.45, 0], B: [0.45, 0]}}
+joints:
+  O: {type: revolute, i: ground.O, j: crank.O}
+  A: {type: revolute, i: crank.A, j: rod.A}
+  B: {type: revolute, i: rod.B, j: rocker.B}
+  C: {type: revolute, i: ground.C, j: rocker.C}
+events:
+  breaks: {when: "reaction.B.x^2 + reaction.B.y^2 - 18^2", direction: rising, action: set, release: B}
+simulation: {t_end: 1.5, step: 0.01, rtol: 1.0e-10, atol: 1.0e-10}
+"""
+
+
+def test_a_pin_is_released_at_a_given_force_and_the_chains_go_on_alone() -> None:
+    """The force at the event is 18 N; from there the motion is that of the model without the pin."""
+    model = loads(FOUR_BAR)
+    motion = simulate(model, assemble=True)
+    assert motion.events.counts() == {"breaks": 1}
+    t = float(motion.events.t[0])
+    assert 0.05 < t < 1.4
+    force = np.hypot(motion["reaction:B.x"], motion["reaction:B.y"])
+    before, after = motion.t < t, motion.t > t
+    assert np.all(force[before] < 18.0)
+    assert not np.any(force[after])
+    whole = simulate(replace(model, events=()), assemble=True)
+    near = np.interp(t, whole.t, np.hypot(whole["reaction:B.x"], whole["reaction:B.y"]))
+    assert near == pytest.approx(18.0, rel=1e-3)  # between report times
+    np.testing.assert_allclose(motion.events.v_after, motion.events.v_before)  # nothing jumps
+    joints = tuple(joint for joint in model.joints if joint.name != "B")
+    alone = replace(model, joints=joints, events=())
+    q = dict(zip(motion.q_names, motion.events.q[0], strict=True))
+    v = dict(zip(motion.v_names, motion.events.v_after[0], strict=True))
+    rest = simulate(alone, q=q, v=v, t_end=1.5 - t, rtol=1e-10)
+    np.testing.assert_allclose(motion.q[-1], rest.q[-1], atol=1e-7)
+    np.testing.assert_allclose(motion.v[-1], rest.v[-1], atol=1e-6)
+    assert np.max(np.abs(motion.drift())) < 1e-7
+
+
+LATCH = """
+linkwork: 1
+gravity: [0, 0]
+ground: {points: {O: [0, 0]}}
+bodies:
+  a: {mass: 1, inertia: 1, velocity: [2, 0], points: {R: [0.1, 0]}}
+  b: {mass: 3, inertia: 1, position: [1, 0], points: {L: [-0.1, 0]}}
+joints:
+  A: {type: prismatic, i: ground.O, j: a.R, axis: [1, 0]}
+  B: {type: prismatic, i: ground.O, j: b.L, axis: [1, 0]}
+  latch: {type: revolute, i: a.R, j: b.L, open: true}
+events:
+  snap: {when: "a.R.x - b.L.x", action: set, engage: latch}
+  free: {when: "t - 1.5", action: set, release: latch}
+simulation: {t_end: 2}
+"""
+
+
+def test_a_latch_that_snaps_in_makes_two_bodies_one() -> None:
+    """Momentum stays: (1 kg) (2 m/s) = (4 kg) v from t = 0.4 s on; 1.5 J are lost. Then both move on alike."""
+    motion = simulate(loads(LATCH))
+    np.testing.assert_allclose(motion.events.t, [0.4, 1.5], atol=1e-12)
+    assert motion.events.names == ("snap", "free")
+    late = motion.t > 0.4
+    np.testing.assert_allclose(motion["a.vx"][late], 0.5, atol=1e-12)
+    np.testing.assert_allclose(motion["b.vx"][late], 0.5, atol=1e-12)
+    np.testing.assert_allclose(motion["b.x"][late], 1 + 0.5 * (motion.t[late] - 0.4), atol=1e-11)
+    assert motion["energy:dissipated"][-1] == pytest.approx(1.5, abs=1e-12)
+    with pytest.raises(NumericalStop, match=r"'latch' cannot engage.*0\.3 m open"):
+        simulate(loads(LATCH.replace("a.R.x - b.L.x", "a.R.x - b.L.x + 0.3")))
+
+
+def test_events_within_one_step_are_told_apart_and_grazing_is_said() -> None:
+    """Free fall, which any step follows: three heights 1 micrometre apart, and a parabola that touches zero."""
+    heights = "".join(f'  h{k}: {{when: "ball.y - {0.5 - 1e-6 * k}"}}\n' for k in range(3))
+    text = BALL.replace("  half:", heights + '  graze: {when: "(t - 0.3)^2"}\n  half:')
+    motion = simulate(loads(text), t_end=0.4)
+    exact = [math.sqrt(2 * (0.5 + 1e-6 * k) / 9.81) for k in range(3)]
+    assert motion.events.names == ("h0", "h1", "h2")
+    np.testing.assert_allclose(motion.events.t, exact, rtol=0, atol=1e-14)
+    assert any("event 'graze' came to zero at t = 0.3" in note for note in motion.info.notes)
+
+
+def test_a_ball_that_bounces_without_end_ends_with_a_message() -> None:
+    """Infinitely many bounces accumulate at t = sqrt(2 h/g) (1 + e)/(1 - e)."""
+    end = math.sqrt(2 / 9.81) * 3
+    with pytest.raises(NumericalStop, match="'bounce' happens without end") as stop:
+        simulate(loads(BALL.replace("restitution: 0.9", "restitution: 0.5")))
+    assert stop.value.code == "events-accumulate"
+    assert stop.value.exit_code == 4
+    assert stop.value.trajectory.t[-1] == pytest.approx(end, abs=1e-5)
+    with pytest.raises(NumericalStop, match="'bounce' happens without end"):
+        simulate(loads(BALL.replace("restitution: 0.9", "restitution: 0")))
+
+
+def test_a_callback_sees_the_state_and_sets_velocities() -> None:
+    seen = []
+
+    def kick(t: float, q: dict[str, float], v: dict[str, float]) -> dict[str, float]:
+        seen.append((t, q["ball.y"], v["ball.vy"]))
+        return {"ball.vx": 5.0}
+
+    model = loads(BALL)
+    event = Event("kick", symbol("ball.y") - 0.5, "falling", "set", callback=kick)  # type: ignore[arg-type]
+    motion = simulate(replace(model, events=(event,)), t_end=0.5)
+    fall = math.sqrt(1 / 9.81)
+    np.testing.assert_allclose(seen, [(fall, 0.5, -9.81 * fall)], atol=1e-9)
+    assert motion["ball.vx"][-1] == pytest.approx(5.0)
+    assert motion["ball.x"][-1] == pytest.approx(0.3 * fall + 5 * (0.5 - fall), abs=1e-9)
+    wrong = replace(event, callback=lambda t, q, v: {"ball.v": 1.0})
+    with pytest.raises(UsageError, match="unknown-velocity"):
+        simulate(replace(model, events=(wrong,)), t_end=0.5)
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".csv"])
+def test_events_are_kept_in_files_and_in_the_summary(tmp_path: Path, suffix: str) -> None:
+    motion = simulate(loads(BALL), t_end=2.0)
+    motion.save(tmp_path / f"ball{suffix}")
+    again = Trajectory.load(tmp_path / f"ball{suffix}")
+    assert again.events.names == motion.events.names
+    assert len(again.events.names) > 2
+    for one, other in zip(again.events[1:], motion.events[1:], strict=True):
+        np.testing.assert_array_equal(one, other)
+    first = motion.summary()["events"][0]
+    assert first["name"] == "bounce"
+    assert first["v_after"]["ball.y"] == pytest.approx(-0.9 * first["v_before"]["ball.y"])
+
+
+@pytest.mark.parametrize(
+    ("event", "code", "what"),
+    [
+        ("{direction: rising}", "missing-key", "'when' is missing"),
+        ('{when: "ball.z"}', "expression-name", "unknown name 'ball.z'"),
+        ('{when: "3 - 1"}', "constant-event", "does not change"),
+        ('{when: "ball.y", direction: down}', "wrong-shape", "'both', 'rising' or 'falling'"),
+        ('{when: "ball.y", action: set}', "nothing-set", "nothing is set"),
+        ('{when: "ball.y", restitution: 0.5}', "no-effect", "write action: set"),
+        ('{when: "ball.y", action: set, restitution: 2}', "bad-restitution", "from 0 to 1"),
+        ('{when: "ball.y", action: set, velocities: {ball.vz: 1}}', "unknown-velocity", "did you mean 'ball.v"),
+        ('{when: "ball.y", action: set, release: pin}', "unknown-joint", "no joint 'pin'"),
+        ('{when: "ball.y", then: stop}', "unknown-key", "unknown key 'then'"),
+    ],
+)
+def test_a_wrong_event_is_refused_with_its_line(event: str, code: str, what: str) -> None:
+    text = f"linkwork: 1\nbodies:\n  ball: {{mass: 1, inertia: 1}}\nevents:\n  touch: {event}\n"
+    with pytest.raises(ModelError) as fault:
+        loads(text)
+    assert fault.value.code == code
+    assert what in str(fault.value)
+    assert ":5: events.touch" in str(fault.value)
+
+
+def test_restitution_of_a_velocity_is_refused() -> None:
+    text = BALL.replace('"ball.y"', '"ball.vy"')
+    with pytest.raises(ModelError, match="bad-event"):
+        simulate(loads(text))
+
+
+def test_a_spatial_body_that_hits_the_ground_is_the_same_in_euler_parameters() -> None:
+    """Impulses in v and in rates of Euler parameters, whose mass matrix is singular, are one."""
+    text = """
+linkwork: 1
+space: spatial
+bodies:
+  b:
+    {mass: 2, inertia: [0.1, 0.2, 0.3], position: [0, 0, 1], angular_velocity: [1, 2, 0.5],
+     points: {P: [0.1, 0.2, -0.1]}}
+events:
+  hit: {when: "b.P.z", direction: falling, action: set, restitution: 0.7}
+simulation: {t_end: 0.8, rtol: 1.0e-10}
+"""
+    one = simulate(loads(text))
+    other = simulate(loads(text), coordinates="euler", formulation="udwadia-phohomsiri")
+    assert len(one.events.names) >= 2
+    np.testing.assert_allclose(one.events.t, other.events.t, atol=1e-10)
+    np.testing.assert_allclose(one.events.v_after, other.events.v_after, atol=1e-9)
+    v, after = one.events.v_before[0], one.events.v_after[0]
+    np.testing.assert_allclose((after - v)[:2], 0.0, atol=1e-12)  # no friction
+    assert np.max(np.abs(one.drift())) < 1e-9
