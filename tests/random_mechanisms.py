@@ -112,7 +112,8 @@ def quaternion(rng: Random) -> tuple[float, float, float, float]:
 
 def spatial_body(name: str, rng: Random) -> SpatialBody:
     root = rng.uniform(-1.0, 1.0, (3, 3))
-    (xx, xy, zx), (_, yy, yz), (_, _, zz) = (root @ root.T + np.eye(3)).tolist()
+    mass = root @ root.T + 0.5 * np.eye(3)  # the integral of x x^T
+    (xx, xy, zx), (_, yy, yz), (_, _, zz) = (np.trace(mass) * np.eye(3) - mass).tolist()
     inertia = (xx, yy, zz, xy, yz, zx)
     points = {"P": triple(rng)}
     start = triple(rng), quaternion(rng), triple(rng), triple(rng)

@@ -154,6 +154,8 @@ def prepare(model: Model | Mechanism, coordinates: str | None = None, cut: Seque
     stated = model.model if isinstance(model, Mechanism) else model
     if coordinates is not None:
         check_choice("coordinates", coordinates, COORDINATES)
+    for name in cut or ():
+        check_choice("joint", name, [joint.name for joint in stated.joints])
     settings = replace(
         stated.simulation,
         coordinates=stated.simulation.coordinates if coordinates is None else coordinates,

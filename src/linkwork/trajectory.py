@@ -273,12 +273,14 @@ class Trajectory:
             del account[key]
         energy = self.energy["kinetic"] + self.energy["potential"]
         any_rows = len(self.t) > 0
+        own = {kind: table for kind, table in self.tables.items() if kind not in KINDS}
         summary = {
             **account,
             "final": {
                 "t": self.t[-1] if any_rows else None,
                 "q": dict(zip(self.q_names, self.q[-1], strict=True)) if any_rows else {},
                 "v": dict(zip(self.v_names, self.v[-1], strict=True)) if any_rows else {},
+                **{kind: dict(zip(x.columns.labels, x.values[-1], strict=True)) for kind, x in own.items() if any_rows},
             },
             "constraint_error": self.constraint_error,
             "energy": {

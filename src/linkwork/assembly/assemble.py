@@ -21,7 +21,10 @@ from linkwork.motion.initial import Start, align_velocity, check_defined, close_
 
 @dataclass(frozen=True)
 class Assembly:
-    """The assembled position and velocity, and what it took."""
+    """The assembled position and velocity of the bodies, and what it took.
+
+    `theta` and `theta_d` are the coordinates and velocities of the joints where these were moved, else nothing.
+    """
 
     model: str
     q: dict[str, float]
@@ -33,6 +36,8 @@ class Assembly:
     residual: float
     gaps_before: dict[str, dict[str, float]]
     other_sketch: bool  # whether bodies had to be turned before the joints would close
+    theta: dict[str, float]
+    theta_d: dict[str, float]
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -58,15 +63,18 @@ def assemble(
     mechanism = prepare(model, coordinates, cut)
     equations, given = mechanism.equations, mechanism.place()
     check_defined(given)
-    names = equations.q_names
     kept = number_kept(equations, keep)
     place, other_sketch = close_from_afar(given, weights, kept)
     place = align_velocity(place, weights, kept)
     start = Start(place, given, weights)
+    own = (equations.q_names, place.q), (equations.v_names, place.v)
+    bodies = equations.body or equations
+    q, v = (x.tolist() for x in place.of_bodies())
+    theta, theta_d = ({} if bodies is equations else dict(zip(names, x.tolist(), strict=True)) for names, x in own)
     return Assembly(
         model=mechanism.model.name,
-        q=dict(zip(names, place.q.tolist(), strict=True)),
-        v=dict(zip(equations.v_names, place.v.tolist(), strict=True)),
+        q=dict(zip(bodies.q_names, q, strict=True)),
+        v=dict(zip(bodies.v_names, v, strict=True)),
         q_changes=start.q_changes,
         v_changes=start.v_changes,
         kept=tuple(keep),
@@ -74,4 +82,6 @@ def assemble(
         residual=float(np.max(np.abs(place.Psi), initial=0.0)),
         gaps_before=gaps_by_element(equations, given.Psi),
         other_sketch=other_sketch,
+        theta=theta,
+        theta_d=theta_d,
     )

@@ -48,7 +48,7 @@ class Problem:
     @staticmethod
     def of(model: Model, keep: Sequence[str] = ()) -> Problem:
         """Of a model that is sound, with coordinates that exist."""
-        mechanism = prepare(model)
+        mechanism = prepare(model, "body")
         number_kept(mechanism.equations, keep)
         check_defined(mechanism.place())
         return Problem(model, mechanism.equations, tuple(keep))

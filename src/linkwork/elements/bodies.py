@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from linkwork.elements.frames import PlanarFrame, SpatialFrame
+from linkwork.elements.frames import PlanarFrame, SpatialFrame, euler_difference, euler_moved, euler_rates
 from linkwork.elements.kinds import Coordinate, Velocity
-from linkwork.elements.vectors import Components, Scalar, Vector, norm
+from linkwork.elements.vectors import Components, Scalar, Vector
 from linkwork.expressions.graph import ZERO, Expr, as_expr
 
 Matrix: TypeAlias = dict[tuple[int, int], Expr]
@@ -170,28 +170,13 @@ class SpatialBody:
         return self.frame([as_expr(x) for x in self.start_q], [ZERO] * 6)
 
     def qd(self, q: Sequence[Expr], v: Sequence[Expr]) -> list[Expr]:
-        e0, e1, e2, e3 = q[3:]
-        wx, wy, wz = v[3:]
-        return [
-            *v[:3],
-            0.5 * (-e1 * wx - e2 * wy - e3 * wz),
-            0.5 * (e0 * wx - e3 * wy + e2 * wz),
-            0.5 * (e3 * wx + e0 * wy - e1 * wz),
-            0.5 * (-e2 * wx + e1 * wy + e0 * wz),
-        ]
+        return [*v[:3], *euler_rates(q[3:], v[3:])]
 
     def retract(self, q: Sequence[Expr], dx: Sequence[Expr]) -> list[Expr]:
-        """r + dr and (e + E^T dtheta / 2) / |.|, so that |e| = 1 again."""
-        r = [a + b for a, b in zip(q[:3], dx[:3], strict=True)]
-        e = Vector(a + b for a, b in zip(q[3:], self.qd(q, dx)[3:], strict=True))
-        return [*r, *(e / norm(e))]
+        return [*(a + b for a, b in zip(q[:3], dx[:3], strict=True)), *euler_moved(q[3:], dx[3:])]
 
     def difference(self, q: Sequence[Expr], then: Sequence[Expr]) -> list[Expr]:
-        """The dx by which `retract` moves q to `then`: dr, and 2 p / p0 of the turn (p0, p) from e to then."""
-        r = [b - a for a, b in zip(q[:3], then[:3], strict=True)]
-        e0, e, then_0, then_3 = q[3], Vector(q[4:]), then[3], Vector(then[4:])
-        turn = e0 * then_3 - then_0 * e - e.cross(then_3)
-        return [*r, *(turn * 2.0 / (e0 * then_0 + e.dot(then_3)))]
+        return [*(b - a for a, b in zip(q[:3], then[:3], strict=True)), *euler_difference(q[3:], then[3:])]
 
     def J(self) -> tuple[Vector, Vector, Vector]:
         """The inertia about the mass centre by its rows."""

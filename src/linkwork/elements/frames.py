@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
-from linkwork.elements.vectors import Components, Vector
+from linkwork.elements.vectors import Components, Vector, norm
 from linkwork.expressions.graph import ZERO, Expr, cos, sin
 
 
@@ -17,6 +18,7 @@ class PlanarFrame:
     phi: Expr
     r_dot: Vector
     omega: Expr
+    c: ClassVar[Vector] = Vector((0.0, 0.0))  # points count from the mass centre
 
     def direction(self, a: Components) -> Vector:
         """A a: a body-fixed direction seen from the ground."""
@@ -108,4 +110,41 @@ SPATIAL_GROUND = SpatialFrame(
     Vector((0.0, 0.0, 0.0)), Vector((1.0, 0.0, 0.0, 0.0)), Vector((0.0, 0.0, 0.0)), Vector((0.0, 0.0, 0.0))
 )
 
+
+@dataclass(frozen=True)
+class TurnedFrame(SpatialFrame):
+    """A frame whose rotation matrix is given beside its Euler parameters."""
+
+    rows: tuple[Vector, Vector, Vector] = SPATIAL_GROUND.A
+
+    @property
+    def A(self) -> tuple[Vector, Vector, Vector]:
+        return self.rows
+
+
 Frame: TypeAlias = PlanarFrame | SpatialFrame
+
+
+def euler_rates(e: Sequence[Expr], omega: Sequence[Expr]) -> list[Expr]:
+    """E^T omega / 2, omega in the turned axes."""
+    e0, e1, e2, e3 = e
+    wx, wy, wz = omega
+    return [
+        0.5 * (-e1 * wx - e2 * wy - e3 * wz),
+        0.5 * (e0 * wx - e3 * wy + e2 * wz),
+        0.5 * (e3 * wx + e0 * wy - e1 * wz),
+        0.5 * (-e2 * wx + e1 * wy + e0 * wz),
+    ]
+
+
+def euler_moved(e: Sequence[Expr], turn: Sequence[Expr]) -> list[Expr]:
+    """(e + E^T turn / 2) / |.|, so that |e| = 1 again."""
+    moved = Vector(e) + Vector(euler_rates(e, turn))
+    return [*(moved / norm(moved))]
+
+
+def euler_difference(e: Sequence[Expr], then: Sequence[Expr]) -> list[Expr]:
+    """The turn by which `euler_moved` takes e to `then`: 2 p / p0 of the parameters (p0, p) from e to then."""
+    e0, own, then_0, other = e[0], Vector(e[1:]), then[0], Vector(then[1:])
+    turn = e0 * other - then_0 * own - own.cross(other)
+    return [*(turn * 2.0 / (e0 * then_0 + own.dot(other)))]

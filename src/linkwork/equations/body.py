@@ -3,29 +3,78 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from linkwork.elements.events import DIRECTIONS, Event, Watch, closed
-from linkwork.elements.forces import SHORTEST
-from linkwork.elements.frames import PLANAR_GROUND, SPATIAL_GROUND, Frame, PlanarFrame, SpatialFrame
-from linkwork.elements.joints import Distance, Gear, Revolute
+from linkwork.elements.frames import PLANAR_GROUND, SPATIAL_GROUND, Frame, SpatialFrame, TurnedFrame
 from linkwork.elements.kinds import FORCE_UNITS
-from linkwork.elements.pairs import AxisPair, PointPair
-from linkwork.elements.spatial import AxialPair, SpatialDistance
-from linkwork.elements.vectors import Components, Vector, norm
+from linkwork.elements.vectors import Components, Vector
 from linkwork.equations.equations import TIME, Equations, Output, Row, constraint_forces
 from linkwork.equations.parameters import Symbols
+from linkwork.equations.reactions import Pushed, reaction_outputs
 from linkwork.errors import ModelError
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import ordered, substitute
-from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, maximum, sign, symbol
+from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, symbol
 from linkwork.model import Model
+
+
+class Bodies(NamedTuple):
+    """The equations in body coordinates, still without outputs, and what they are made of.
+
+    `frames` are those of ground and bodies by name, `columns` the places of a body among the velocities, `rows` those
+    of a joint or driver among the constraints.
+    """
+
+    parts: Symbols
+    frames: Mapping[str, Any]
+    columns: Mapping[str, range]
+    rows: tuple[range, ...]  # of joints, then of drivers
+    of_forces: tuple[Watch, ...]
+    named: Mapping[Expr, Expr]  # what formulas may name besides coordinates
+    equations: Equations
+
+    def outputs(self, pushed: Pushed) -> dict[str, dict[str, Output]]:
+        """Points with their velocities and accelerations, reactions, driving forces."""
+        e, (fixed, *bodies) = self.equations, self.parts.bodies
+        motion = {**e.motion, **dict(zip(e.v, e.a, strict=True))}
+        points: dict[str, Output] = {}
+        for b in (*bodies, fixed):
+            for name, s in b.points.items():
+                points |= _point_outputs(f"{b.name}.{name}", self.frames[b.name], s, motion)
+        reactions = reaction_outputs(self.parts.joints, self.frames, pushed, e.rows, e.lam)
+        numbers = [rows.start for rows in self.rows[len(self.parts.joints) :]]
+        driving = {
+            d.name: Output(-e.lam[k], FORCE_UNITS[e.rows[k].kind])
+            for d, k in zip(self.parts.drivers, numbers, strict=True)
+        }
+        return {"points": points, "reactions": reactions, "driving": driving}
+
+    def watched(self, outputs: Mapping[str, Mapping[str, Output]]) -> tuple[Watch, ...]:
+        """The events of the model and those of its forces."""
+        named = dict(self.named)
+        named |= {symbol(f"reaction.{name}"): output.expression for name, output in outputs["reactions"].items()}
+        named |= {symbol(f"driving.{name}"): output.expression for name, output in outputs["driving"].items()}
+        return (*(_watch(event, named, self.equations) for event in self.parts.events), *self.of_forces)
 
 
 def body_equations(model: Model) -> Equations:
     """M a + Psi_q^T lam = Q with q = (x, y, phi) of every planar body, or (r, e) of every spatial one."""
+    made = derive_bodies(model)
+    e = made.equations
+    rows_of = {joint.name: rows for joint, rows in zip(made.parts.joints, made.rows, strict=False)}
+
+    def pushed(joint: Any, body: Any) -> list[Expr]:
+        return constraint_forces(e.Psi_q, e.lam, rows_of[joint.name], made.columns[body.name])
+
+    outputs = made.outputs(pushed)
+    return e.with_outputs(outputs, made.watched(outputs))
+
+
+def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
+    """The equations of the bodies; with the rotation matrices of spatial ones as symbols of their own, if asked for."""
     parts = Symbols(model)
-    (fixed, *bodies), joints, drivers = parts.bodies, parts.joints, parts.drivers
+    (_, *bodies), joints, drivers = parts.bodies, parts.joints, parts.drivers
     q_of = {b.name: [symbol(c.name) for c in b.coordinates] for b in bodies}
     v_of = {b.name: [symbol(c.speed) for c in b.velocities] for b in bodies}
     a_of = {b.name: [symbol(f"{c.speed}'") for c in b.velocities] for b in bodies}
@@ -34,6 +83,11 @@ def body_equations(model: Model) -> Equations:
     ground = PLANAR_GROUND if model.space == "planar" else SPATIAL_GROUND
     frames: dict[str, Any] = {b.name: b.frame(q_of[b.name], v_of[b.name]) for b in bodies}
     frames[model.ground.name] = ground
+    carried: dict[Expr, Expr] = {}
+    if with_matrices and model.space == "spatial":
+        for b in bodies:
+            frames[b.name] = with_matrix(frames[b.name], b.name)
+            carried |= matrix_rates(frames[b.name])
     first, columns = 0, {}
     for b in bodies:
         columns[b.name] = range(first, first + len(b.velocities))
@@ -42,8 +96,10 @@ def body_equations(model: Model) -> Equations:
     switched = {name for event in model.events for name in (*event.release, *event.engage)}
     held = {closed(joint.name): float(joint.name not in model.open) for joint in joints if joint.name in switched}
     rows: list[Row] = []
+    rows_of: list[range] = []
     Psi: list[Expr] = []
     for element in (*joints, *drivers):
+        rows_of.append(range(len(rows), len(rows) + len(element.rows)))
         rows += [Row(element.name, part, kind) for part, kind in element.rows.items()]
         gaps = element.Psi(TIME, *(frames[b.name] for b in element.bodies))
         # An open joint has rows that are zero, which hold nothing and have no multiplier.
@@ -54,7 +110,6 @@ def body_equations(model: Model) -> Equations:
     v = tuple(x for b in bodies for x in v_of[b.name])
     a = tuple(x for b in bodies for x in a_of[b.name])
     qd = tuple(x for b in bodies for x in b.qd(q_of[b.name], v_of[b.name]))
-    motion = {TIME: ONE, **dict(zip(q, qd, strict=True)), **dict(zip(v, a, strict=True))}
 
     M: dict[tuple[int, int], Expr] = {}
     gravity = Vector(parts.gravity)
@@ -107,31 +162,20 @@ def body_equations(model: Model) -> Equations:
         start_v=tuple(as_expr(x) for b in bodies for x in b.start_v),
         then=tuple(x for b in bodies for x in then_of[b.name]),
         difference=tuple(x for b in bodies for x in b.difference(q_of[b.name], then_of[b.name])),
+        carried=carried,
     )
+    return Bodies(parts, frames, columns, tuple(rows_of), tuple(watched), named, e)
 
-    points: dict[str, Output] = {}
-    for b in (*bodies, fixed):
-        for name, s in b.points.items():
-            points |= _point_outputs(f"{b.name}.{name}", frames[b.name], s, motion)
-    reactions: dict[str, Output] = {}
-    start_row = 0
-    teeth = _tooth_forces(joints, rows, frames, lam)
-    for element in joints:
-        element_rows = range(start_row, start_row + len(element.rows))
-        start_row = element_rows.stop
-        if element_rows and model.space == "planar":
-            beside = teeth.get(element.name)
-            reactions |= _reaction(element, frames, columns, element_rows, e.Psi_q, lam, beside)
-        elif element_rows:
-            reactions |= _spatial_reaction(element, frames, columns, element_rows, e.Psi_q, lam)
-    driving = {
-        d.name: Output(-lam[k], FORCE_UNITS[rows[k].kind])
-        for d, k in zip(drivers, range(start_row, len(rows)), strict=True)
-    }
-    named |= {symbol(f"reaction.{name}"): output.expression for name, output in reactions.items()}
-    named |= {symbol(f"driving.{name}"): output.expression for name, output in driving.items()}
-    events = tuple(_watch(event, named, e) for event in parts.events)
-    return e.with_outputs({"points": points, "reactions": reactions, "driving": driving}, (*events, *watched))
+
+def with_matrix(frame: SpatialFrame, name: str) -> TurnedFrame:
+    """The frame with symbols in the place of its rotation matrix."""
+    x, y, z = (Vector(symbol(f"{name} A{i}{j}") for j in range(3)) for i in range(3))
+    return TurnedFrame(frame.r, frame.e, frame.r_dot, frame.omega, frame.c, (x, y, z))
+
+
+def matrix_rates(frame: TurnedFrame) -> dict[Expr, Expr]:
+    """A_dot = A omega~."""
+    return {a: rate for row in frame.rows for a, rate in zip(row, row.cross(frame.omega), strict=True)}
 
 
 def _watch(event: Event, named: Mapping[Expr, Expr], e: Equations) -> Watch:
@@ -192,131 +236,3 @@ def _point_outputs(name: str, frame: Frame, s: Components, motion: Mapping[Expr,
         for kind, vector, unit in (("", place, "m"), ("v", velocity, "m/s"), ("a", acceleration, "m/s^2"))
         for axis, x in zip(axes, vector, strict=True)
     }
-
-
-def _tooth_forces(
-    joints: list[Any], rows: list[Row], frames: dict[str, Any], lam: tuple[Expr, ...]
-) -> dict[str, Vector]:
-    """What the pins of gears carry because teeth push at the pitch point, by the names of the pins.
-
-    The constraint of a gear knows angles alone: its multiplier turns both gears and the carrier. The teeth do the same
-    with the tangential force f = -lam t on gear i at the pitch point R_i e from its centre, t = perp(e), and -f on gear
-    j; then the pins hold the gears against f, and these two forces on the carrier are the couple that turns it. e runs
-    to the other centre, and away from it where gear i is the inner one of an internal pair. A gear whose centre no
-    revolute joints show is left out with its partner.
-    """
-    first_row = {row.element: k for k, row in reversed(list(enumerate(rows)))}
-    carried: dict[str, Vector] = {}
-    for gear in (joint for joint in joints if isinstance(joint, Gear)):
-        chains = [_pins(joints, body.name, gear.carrier.name) for body in (gear.body_i, gear.body_j)]
-        if not all(chains):
-            continue
-        centre_i, centre_j = (frames[pin.body_j.name].point(pin.s_j) for (pin, _), *_ in chains)
-        e = (centre_j - centre_i) / maximum(norm(centre_j - centre_i), SHORTEST)
-        if gear.internal:
-            e = e * sign(as_expr(gear.radius_i) - gear.radius_j)
-        f = -lam[first_row[gear.name]] * e.perp()
-        for chain, force in zip(chains, (f, -f), strict=True):
-            for pin, held in chain:
-                on_j = -force if pin.body_j.name == held else force
-                carried[pin.name] = carried[pin.name] + on_j if pin.name in carried else on_j
-    return carried
-
-
-def _pins(joints: list[Any], gear: str, carrier: str) -> list[tuple[Revolute, str]]:
-    """The pins that hold the centre of a gear to the carrier, with the body that each holds.
-
-    It is one between the two, or two at the same point of a third body, as for a sun that turns in the frame.
-    """
-    pins = [joint for joint in joints if isinstance(joint, Revolute)]
-
-    def other(pin: Revolute, name: str) -> str | None:
-        names = pin.body_i.name, pin.body_j.name
-        return names[1 - names.index(name)] if name in names else None
-
-    def place(pin: Revolute, name: str) -> list[Expr]:
-        return [as_expr(x) for x in (pin.s_i if pin.body_i.name == name else pin.s_j)]
-
-    for pin in pins:
-        if other(pin, gear) == carrier:
-            return [(pin, gear)]
-    for pin in pins:
-        between = other(pin, gear)
-        for second in pins:
-            if between and other(second, between) == carrier and place(pin, between) == place(second, between):
-                return [(pin, gear), (second, between)]
-    return []
-
-
-def _reaction(
-    joint: Any,
-    frames: dict[str, Any],
-    columns: dict[str, range],
-    rows: range,
-    Psi_q: Mapping[tuple[int, int], Expr],
-    lam: tuple[Expr, ...],
-    beside: Vector | None,
-) -> dict[str, Output]:
-    """Force and torque of the joint on body j at its point of the joint (on body i, reversed, if j is the ground).
-
-    `beside` is a force that it carries and that the constraints do not show, see `_tooth_forces`.
-    """
-    on_j = joint.body_j.name in columns
-    body = joint.body_j if on_j else joint.body_i
-    if body.name not in columns:
-        return {}
-    sign = 1.0 if on_j else -1.0
-    fx, fy, torque = (sign * x for x in constraint_forces(Psi_q, lam, rows, columns[body.name]))
-    frame: PlanarFrame = frames[body.name]
-    force = Vector((fx, fy))
-    if isinstance(joint, PointPair):
-        torque = torque - frame.direction(joint.s_j if on_j else joint.s_i).perp().dot(force)
-    if isinstance(joint, AxisPair):
-        u = joint.u(frames[joint.body_i.name])
-        parts = {"along": u.dot(force), "normal": u.perp().dot(force), "torque": torque}
-    elif isinstance(joint, Distance):
-        parts = {"tension": lam[rows.start], "x": fx, "y": fy}
-    elif isinstance(joint, PointPair):
-        if beside is not None:
-            fx, fy = force + beside
-        parts = {"x": fx, "y": fy, "torque": torque}
-    else:
-        parts = {"torque": torque}
-    units = {name: "N m" if name == "torque" else "N" for name in parts}
-    return {f"{joint.name}.{name}": Output(x, units[name]) for name, x in parts.items()}
-
-
-def _spatial_reaction(
-    joint: Any,
-    frames: dict[str, Any],
-    columns: dict[str, range],
-    rows: range,
-    Psi_q: Mapping[tuple[int, int], Expr],
-    lam: tuple[Expr, ...],
-) -> dict[str, Output]:
-    """Force and torque of the joint on body j at its point P_j of the joint: x .. tz in the axes of the ground.
-
-    joint.x .. joint.tz are the same in the axes x_i, y_i, z_i of the joint. If body j is the ground, they are what
-    balances the forces on the other bodies.
-    """
-    P_j = frames[joint.body_j.name].point(joint.s_j)
-    on_j = joint.body_j.name in columns
-    force = torque = Vector((0.0, 0.0, 0.0))
-    for body in (joint.body_j,) if on_j else joint.bodies:
-        if body.name in columns:
-            frame: SpatialFrame = frames[body.name]
-            pushed = Vector(constraint_forces(Psi_q, lam, rows, columns[body.name])) * (1.0 if on_j else -1.0)
-            own, turned = Vector(pushed.components[:3]), frame.direction(pushed.components[3:])
-            force, torque = force + own, torque + turned - (P_j - frame.r).cross(own)
-    axes = {"": (Vector((1.0, 0.0, 0.0)), Vector((0.0, 1.0, 0.0)), Vector((0.0, 0.0, 1.0)))}
-    if isinstance(joint, AxialPair):
-        axes["joint."] = joint.triad_i(frames[joint.body_i.name])
-    found = {
-        f"{joint.name}.{about}{letter}{axis}": Output(a.dot(vector), unit)
-        for about, triad in axes.items()
-        for letter, vector, unit in (("", force, "N"), ("t", torque, "N m"))
-        for axis, a in zip("xyz", triad, strict=True)
-    }
-    if isinstance(joint, SpatialDistance):
-        found[f"{joint.name}.tension"] = Output(lam[rows.start], "N")
-    return found

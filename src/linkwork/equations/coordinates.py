@@ -7,8 +7,13 @@ from collections.abc import Callable
 from linkwork.equations.body import body_equations
 from linkwork.equations.equations import Equations
 from linkwork.equations.euler import euler_equations
+from linkwork.equations.joint import joint_equations
 from linkwork.model import Model
 
 # Equations in other coordinates than those of the bodies name their state, say `body=body_equations(model)`, and have
 # q, v and a of the bodies among their outputs, in the order of `body.columns`; all results are then the same.
-COORDINATES: dict[str, Callable[[Model], Equations]] = {"body": body_equations, "euler": euler_equations}
+COORDINATES: dict[str, Callable[[Model], Equations]] = {
+    "body": body_equations,
+    "joint": joint_equations,
+    "euler": euler_equations,
+}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -90,7 +90,11 @@ class Equations:
     baumgarte: bool = False
     kind: str = "body"  # which of COORDINATES these are
     state: tuple[str, str, str] = ("q", "v", "a")  # what results call q, v and a of these equations
+    carried: Mapping[Expr, Expr] = field(default_factory=dict)  # other nodes that move with q, and their rates
+    gradients: Mapping[Expr, Mapping[int, Expr]] = field(default_factory=dict)  # of nodes that are linear in v
     body: Equations | None = None  # in body coordinates, if these are in others: their q, v and a are outputs
+    arm: Expr | None = None  # then the longest arm at which a turn of a body moves a joint
+    from_body: tuple[tuple[Expr, ...], tuple[Expr, ...]] = ((), ())  # then q and v, of q and v of the bodies
 
     @cached_property
     def q_names(self) -> tuple[str, ...]:
@@ -137,7 +141,7 @@ class Equations:
     @cached_property
     def motion(self) -> dict[Expr, Expr]:
         """The direction in which time carries (t, q) at velocity v."""
-        return {TIME: ONE, **dict(zip(self.q, self.qd, strict=True))}
+        return {TIME: ONE, **dict(zip(self.q, self.qd, strict=True)), **self.carried}
 
     @cached_property
     def Psi_dot(self) -> list[Expr]:
@@ -146,7 +150,7 @@ class Equations:
     @cached_property
     def Psi_q(self) -> dict[tuple[int, int], Expr]:
         """d Psi_dot / d v: the Jacobian with respect to v, which is Psi_q N for general coordinates."""
-        return jacobian(self.Psi_dot, self.v)
+        return jacobian(self.Psi_dot, self.v, self.gradients)
 
     @cached_property
     def Psi_t(self) -> list[Expr]:

@@ -95,6 +95,7 @@ def euler_equations(model: Model) -> Equations:
         kind="euler",
         state=STATE,
         body=body,
+        from_body=(body.q, body.qd),
     )
 
 

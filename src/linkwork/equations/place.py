@@ -98,6 +98,15 @@ class Place:
         """Whether constraints, Jacobian and inertia have values here, as decompositions need them."""
         return all(np.all(np.isfinite(x)) for x in (self._gaps, self._linear))
 
+    def of_bodies(self) -> tuple[Array, Array]:
+        """q and v of the bodies, whatever the coordinates."""
+        e = self.equations
+        if e.body is None:
+            return self.q, self.v
+        known = {**self.values, **dict.fromkeys((*e.a, *e.lam), 0.0)}
+        q, v = (evaluate([x.expression for x in e.outputs[kind].values()], known) for kind in e.body.state[:2])
+        return np.array(q, dtype=float), np.array(v, dtype=float)
+
     def moved(self, dx: Array) -> Place:
         return replace(self, q=self._run("retract", self.q, dx))
 
@@ -122,7 +131,10 @@ class Place:
     def length(self) -> float:
         """A length of the mechanism: the longest arm at which a turn moves a joint, else how far its bodies spread."""
         e = self.equations
-        arm = float(np.max(np.abs(self.Psi_q[e.lengths["rows"]][:, e.turning]), initial=0.0))
+        if e.arm is None:
+            arm = float(np.max(np.abs(self.Psi_q[e.lengths["rows"]][:, e.turning]), initial=0.0))
+        else:
+            arm = float(evaluate([e.arm], e.parameters)[0])
         far = float(np.max(np.abs(self.q[e.lengths["q"]]), initial=0.0))
         return max(arm or far, FAR * far) or 1.0
 

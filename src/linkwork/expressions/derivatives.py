@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import ONE, ZERO, Expr, cos, less, log, power, select, sign, sin, spline, sqrt
@@ -68,9 +69,11 @@ def directional(outputs: Iterable[Expr], direction: Mapping[Expr, Expr]) -> list
     return [rates.get(y, ZERO) for y in outputs]
 
 
-def jacobian(outputs: Sequence[Expr], inputs: Sequence[Expr]) -> dict[tuple[int, int], Expr]:
-    """The entries d outputs[i] / d inputs[j] that are not identically zero."""
-    gradients: dict[Expr, dict[int, Expr]] = {x: {j: ONE} for j, x in enumerate(inputs)}
+def jacobian(
+    outputs: Sequence[Expr], inputs: Sequence[Expr], known: Mapping[Expr, Mapping[int, Expr]] = MappingProxyType({})
+) -> dict[tuple[int, int], Expr]:
+    """The entries d outputs[i] / d inputs[j] that are not identically zero; of some nodes they may be known."""
+    gradients: dict[Expr, Mapping[int, Expr]] = {**known, **{x: {j: ONE} for j, x in enumerate(inputs)}}
     for node in ordered(outputs):
         if node in gradients or not node.args:
             continue

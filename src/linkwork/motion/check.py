@@ -12,7 +12,7 @@ import numpy as np
 from linkwork.equations.place import Place, Weights
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
-from linkwork.motion.initial import Start, approach, find_start, gaps_by_element, is_closed
+from linkwork.motion.initial import Start, approach, find_start, gaps_by_element, is_closed, restart
 
 TRIALS = 3  # directions in which a redundant mechanism is moved
 NEARBY = 0.05  # of the scale of a coordinate: how far
@@ -66,7 +66,8 @@ def check(
     """Counts, degrees of freedom, redundant rows, start gaps and what it takes to close them."""
     mechanism = prepare(model, coordinates, cut)
     equations = mechanism.equations
-    start = find_start(mechanism.place(), weights, any_distance=assemble, keep=keep)
+    given = restart(mechanism.place(), None, None, weights, assemble, keep)
+    start = find_start(given, weights, any_distance=assemble, keep=keep)
     rank = start.place.rank
     m, n = len(equations.Psi), len(equations.v)
     return Report(
@@ -80,7 +81,7 @@ def check(
         redundant=m - rank.rank,
         redundant_rows=tuple(map(str, start.place.dependent)),
         redundancy=redundancy(start.place),
-        reactions=reactions(start.place),
+        reactions=reactions(start.place if equations.body is None else _bodies_at(start.place)),
         singular_values=tuple(float(s) for s in rank.values),
         position_gaps=gaps_by_element(equations, start.given.Psi),
         velocity_gaps=gaps_by_element(equations, start.given.Psi_dot),
@@ -89,6 +90,13 @@ def check(
         v_changes=start.v_changes,
         notes=(*mechanism.notes, *describe_start(mechanism.model, start)),
     )
+
+
+def _bodies_at(place: Place) -> Place:
+    """The equations of the bodies where they are, which hold all joints."""
+    e = place.equations
+    assert e.body is not None
+    return Place(e.body.with_values(e.parameters), *place.of_bodies())
 
 
 def reactions(place: Place) -> dict[str, Literal["unique", "not unique"]]:

@@ -19,6 +19,7 @@ from linkwork.dense.vectors import EPSILON
 from linkwork.equations.equations import Equations, Row
 from linkwork.equations.place import Place, Weights
 from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
+from linkwork.expressions.evaluation import evaluate
 
 Array = NDArray[np.float64]
 
@@ -100,16 +101,47 @@ def _changes(names: tuple[str, ...], changes: Array, scale: Array) -> dict[str, 
     return {name: float(d) for name, d, s in zip(names, changes, scale, strict=True) if abs(d) > CHANGED * s}
 
 
-def restart(place: Place, q: Mapping[str, float] | None = None, v: Mapping[str, float] | None = None) -> Place:
-    """The place with other values of some coordinates and velocities, by the names of coordinates ("crank.phi")."""
-    new = {"q": place.q.copy(), "v": place.v.copy()}
-    for level, given, names in (("q", q, place.equations.q_names), ("v", v, place.equations.v_names)):
+Given = Mapping[str, float] | None
+
+
+def restart(
+    place: Place,
+    q: Given = None,
+    v: Given = None,
+    weights: Weights = "mass",
+    any_distance: bool = False,
+    keep: Sequence[str] = (),
+) -> Place:
+    """The place with other values of some coordinates and velocities, by the names of coordinates ("crank.phi").
+
+    In other coordinates than those of the bodies, the bodies are first moved until they fit the joints as `find_start`
+    does it, so that the start is the same in all coordinates; then what is named by these coordinates themselves holds.
+    """
+    e, new = place.equations, {"q": place.q.copy(), "v": place.v.copy()}
+    for level, given, names in (("q", q, e.q_names), ("v", v, e.v_names)):
+        known = names if e.body is None else (*names, *(e.body.q_names if level == "q" else e.body.v_names))
         for name, value in (given or {}).items():
-            check_choice("coordinate", name, names)
+            check_choice("coordinate", name, known)
             if not np.isfinite(value):
                 raise UsageError(f"{value} is no start value of '{name}'", "bad-value")
-            new[level][names.index(name)] = value
+    if e.body is not None:
+        bodies = fit_bodies(e, q, v, weights, any_distance, keep)
+        for level, own in zip(new, e.from_body, strict=True):
+            new[level] = np.array(evaluate(own, bodies.values), dtype=float)
+    for level, given, names in (("q", q, e.q_names), ("v", v, e.v_names)):
+        for name, value in (given or {}).items():
+            if name in names:
+                new[level][names.index(name)] = value
     return replace(place, q=new["q"], v=new["v"])
+
+
+def fit_bodies(e: Equations, q: Given, v: Given, weights: Weights, any_distance: bool, keep: Sequence[str]) -> Place:
+    """Where the bodies of a mechanism in other coordinates start."""
+    assert e.body is not None
+    body = e.body.with_values(e.parameters)
+    q, v = ({name: x for name, x in (given or {}).items() if name in body.v_names + body.q_names} for given in (q, v))
+    given = restart(Place(body, *body.start()), q, v)
+    return find_start(given, weights, any_distance, [name for name in keep if name in body.v_names]).place
 
 
 def number_kept(equations: Equations, keep: Sequence[str]) -> list[int]:
@@ -141,7 +173,8 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
             rule=f"gaps up to {SMALL:.0%} of the mechanism, or {SMALL:g} rad, are corrected automatically",
             suggestion="correct the start positions, or ask for assembly from afar with --assemble",
         )
-    kept = number_kept(given.equations, keep)
+    body = given.equations.body
+    kept = number_kept(given.equations, [name for name in keep if body is None or name not in body.v_names])
     closed = close_from_afar(given, weights, kept)[0] if any_distance else close_joints(given, weights, kept)
     start = Start(align_velocity(closed, weights, kept), given, weights)
     if not any_distance:

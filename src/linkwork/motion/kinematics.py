@@ -20,7 +20,7 @@ from linkwork.model import Model
 from linkwork.motion.check import describe_start
 from linkwork.motion.driven import Driven, state_of
 from linkwork.motion.driving import check_driving, explain_singular_start, quoted
-from linkwork.motion.initial import find_start
+from linkwork.motion.initial import find_start, restart
 from linkwork.motion.path import Path
 from linkwork.motion.results import check_memory, report, trajectory
 from linkwork.motion.singular import MOST_TOLD, about_singular, elements_of, name_positions
@@ -57,7 +57,9 @@ def kinematics(
     check_driving(mechanism.model, mechanism.equations, assemble)
     system = Driven.stated(mechanism)
     given = system.start()
-    start = find_start(replace(given, v=0.0 * given.v), "unit", any_distance=assemble)
+    e = mechanism.equations
+    still = dict.fromkeys((e.body or e).v_names, 0.0)
+    start = find_start(restart(given, None, still, "unit", assemble), "unit", any_distance=assemble)
     rank = start.place.rank
     if rank.rank < system.n_v:
         raise explain_singular_start(start.place)

@@ -282,12 +282,12 @@ class Motion:
         implicit = how.implicit
         charts, baumgarte = how.stabilization == "state-space", how.stabilization == "baumgarte"
         system = mechanism.system(how.form, True, charts, baumgarte, how.implicit)
-        given = restart(system.start(), q, v)
+        given = restart(system.start(), q, v, weights, assemble, keep)
         if not given.has_mass:
             _check_massless(given, how.formulation)
             implicit = how.formulation if how.is_algebraic else ""  # K of `linearized` is not that of a singular M
             system = mechanism.system(how.form, False, charts, baumgarte, implicit)
-            given = restart(system.start(), q, v)
+            given = restart(system.start(), q, v, weights, assemble, keep)
         start = find_start(given, weights, any_distance=assemble, keep=keep)
         if how.is_algebraic:
             _check_independent(start.place, how.formulation)

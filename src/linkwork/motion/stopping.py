@@ -39,7 +39,7 @@ def explain_stop(
             f"largest gap in '{widest}'; last good state kept",
             "projection-failed",
         )
-    force = _find_force(mechanism, last.t, last.y[:n_q], last.y[n_q:n])
+    force = _find_force(mechanism, last.t, *Place(e, last.y[:n_q], last.y[n_q:n], last.t).of_bodies())
     if formulation in FORMULATIONS:
         sizes = np.cumsum([system.n_v**2, system.m * system.n_v, system.n_v])
         M, Psi_q, Q, gamma = np.split(system.functions["terms"](state, p), sizes)

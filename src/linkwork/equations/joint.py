@@ -1,0 +1,361 @@
+"""Equations in joint coordinates: a spanning tree of joints carries the bodies, the other joints are constraints.
+
+    v_b = B(q) v        M = B^T M_b B        Q = B^T (Q_b - M_b Bdot v)        C = D B
+                                                                             [nikravesh2018, eqs. (9.22) to (9.34)]
+
+v_b, M_b and Q_b are those of the bodies, D is the Jacobian of the constraints with respect to v_b. Each hinge gives
+v_c = X v_p + H v of a body c and its parent p; by these X and H everything is made link by link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import chain
+from typing import Any
+
+from linkwork.elements.bodies import Ground
+from linkwork.elements.events import closed
+from linkwork.elements.frames import PlanarFrame, SpatialFrame, TurnedFrame
+from linkwork.elements.pairs import PointPair
+from linkwork.elements.paths import Shift, follow_path
+from linkwork.elements.vectors import Vector, norm
+from linkwork.equations.body import Bodies, body_equations, derive_bodies
+from linkwork.equations.equations import Equations, Output, constraint_forces
+from linkwork.equations.tree import Hinge, span_tree
+from linkwork.expressions.derivatives import directional, jacobian
+from linkwork.expressions.evaluation import substitute
+from linkwork.expressions.graph import ZERO, Expr, less, maximum, select, symbol
+from linkwork.model import Model
+
+Matrix = dict[tuple[int, int], Expr]
+Symbols = list[list[Expr]]
+LETTERS = ("theta {}", "theta_d {}", "theta_dd {}", "d theta {}", "theta {} then")  # of q, v, a, dx and `then`
+
+
+@dataclass(frozen=True)
+class Link:
+    """A body c of the tree: v_c = X v_p + H v, and zeta, its acceleration at constant v_p and v.
+
+    Rows of X and H and columns of X count all velocities of bodies, columns of H those of joints.
+    """
+
+    columns: range  # of the body among the velocities of bodies
+    X: Matrix
+    H: Matrix
+    zeta: tuple[Expr, ...]
+
+    def substituted(self, known: Mapping[Expr, Expr]) -> Link:
+        X, H, zeta = (substitute(x, known) for x in (self.X.values(), self.H.values(), self.zeta))
+        return Link(self.columns, dict(zip(self.X, X, strict=True)), dict(zip(self.H, H, strict=True)), tuple(zeta))
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Links, parents before their children, of `n_b` velocities of bodies and `n` of joints."""
+
+    links: tuple[Link, ...]
+    n_b: int
+    n: int
+
+    def spread(self, own: Sequence[Expr]) -> list[Expr]:
+        """y_c = X y_p + own_c."""
+        y = list(own)
+        for link in self.links:
+            for (i, j), entry in link.X.items():
+                y[i] = y[i] + entry * y[j]
+        return y
+
+    def along(self, v: Sequence[Expr]) -> list[Expr]:
+        """H v."""
+        y = [ZERO] * self.n_b
+        for link in self.links:
+            for (i, j), entry in link.H.items():
+                y[i] = y[i] + entry * v[j]
+        return y
+
+    def gather(self, force: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
+        """F_c = force_c + the X^T F of its children, which is what its hinge must carry, and H^T F = B^T force."""
+        F, h = list(force), [ZERO] * self.n
+        for link in reversed(self.links):
+            for (i, j), entry in link.H.items():
+                h[j] = h[j] + entry * F[i]
+            for (i, j), entry in link.X.items():
+                F[j] = F[j] + entry * F[i]
+        return F, h
+
+    def zeta(self) -> list[Expr]:
+        zeta = [ZERO] * self.n_b
+        for link in self.links:
+            zeta[link.columns.start : link.columns.stop] = link.zeta
+        return zeta
+
+    def substituted(self, known: Mapping[Expr, Expr]) -> Tree:
+        return Tree(tuple(link.substituted(known) for link in self.links), self.n_b, self.n)
+
+    def B(self) -> list[dict[int, Expr]]:
+        """B by its rows."""
+        rows: list[dict[int, Expr]] = [{} for _ in range(self.n_b)]
+        for link in self.links:
+            for (i, j), entry in link.H.items():
+                rows[i][j] = entry
+            for (i, j), entry in link.X.items():
+                for k, x in rows[j].items():
+                    rows[i][k] = rows[i].get(k, ZERO) + entry * x
+        return [{k: x for k, x in sorted(row.items()) if x is not ZERO} for row in rows]
+
+    def project(self, M_b: Mapping[tuple[int, int], Expr]) -> Matrix:
+        """B^T M_b B by composite bodies: I_p <- I_p + X^T I_c X, and H^T I_c H [featherstone2008, ch. 6]."""
+        composite: Matrix = dict(M_b)
+        M: Matrix = {}
+        above = {i: link for link in self.links for i in link.columns}
+        for link in reversed(self.links):
+            I_c = {(i, j): x for i in link.columns for j in link.columns if (x := composite.get((i, j))) is not None}
+            for (i, j), x in _product(_transposed(link.X), _product(I_c, link.X)).items():
+                composite[i, j] = composite.get((i, j), ZERO) + x
+            force = _product(I_c, link.H)
+            at: Link | None = link
+            while at is not None:
+                for (i, j), x in _product(_transposed(at.H), force).items():
+                    M[i, j] = M[j, i] = x
+                force = _product(_transposed(at.X), force)
+                at = above[next(iter(force))[0]] if force else None
+        return dict(sorted(M.items()))
+
+
+def _transposed(A: Matrix) -> Matrix:
+    return {(j, i): x for (i, j), x in A.items()}
+
+
+def _product(A: Matrix, B: Matrix) -> Matrix:
+    """A B of sparse matrices."""
+    rows: dict[int, list[tuple[int, Expr]]] = {}
+    for (i, j), y in B.items():
+        rows.setdefault(i, []).append((j, y))
+    found: Matrix = {}
+    for (i, k), x in A.items():
+        for j, y in rows.get(k, ()):
+            found[i, j] = found.get((i, j), ZERO) + x * y
+    return {at: x for at, x in found.items() if x is not ZERO}
+
+
+def joint_equations(model: Model) -> Equations:
+    """M a + C^T lam = Q with q = theta, the coordinates of the joints of a spanning tree."""
+    made, plain = derive_bodies(model, with_matrices=True), body_equations(model)
+    b, parts = made.equations, made.parts
+    loose = [
+        joint.name for joint in parts.joints if closed(joint.name) in b.held
+    ]  # they can open, so they carry nothing
+    hinges = span_tree(parts.bodies[0], parts.bodies[1:], parts.joints, (*model.simulation.cut, *loose))
+    in_tree = {hinge.joint.name for hinge in hinges if hinge.joint is not None}
+    cut = [
+        k
+        for element, rows in zip((*parts.joints, *parts.drivers), made.rows, strict=True)
+        for k in rows
+        if element in parts.drivers or element.name not in in_tree
+    ]
+    order = {body.name: k for k, body in enumerate(parts.bodies)}
+    by_body = sorted(hinges, key=lambda hinge: order[hinge.child.name])
+    symbols = {hinge.child.name: _symbols(hinge) for hinge in hinges}
+    q, v, a, dx, then = (tuple(x for hinge in by_body for x in symbols[hinge.child.name][k]) for k in range(5))
+
+    measured = _measured(plain, made, by_body)
+    start = dict(zip((*plain.q, *plain.v), (*plain.start_q, *plain.start_v), strict=True))
+    start_q, start_v = (tuple(substitute(x, start)) for x in measured)
+    start |= dict(zip(q, start_q, strict=True))
+    local, known = _follow(made, hinges, symbols, v, start)
+    tree = local.substituted(known)
+    v_b, zeta = substitute(b.v, known), tree.zeta()
+    B_dot_v = tree.spread(zeta)
+    *Q_b, kinetic, potential, dissipation, applied = substitute(
+        [*b.Q, b.kinetic, b.potential, b.dissipation, b.applied_power], known
+    )
+    # What moves with q: places and matrices of the bodies at their velocities, and these as Bdot v says if v is kept.
+    still = {**known, **dict(zip(b.a, B_dot_v, strict=True))}
+    moving, rates = [*b.q, *b.carried, *b.v], [*b.qd, *b.carried.values(), *b.a]
+    carried = zip(substitute(moving, known), substitute(rates, still), strict=True)
+    e = Equations(
+        q=q,
+        v=v,
+        a=a,
+        lam=tuple(b.lam[k] for k in cut),
+        dx=dx,
+        coordinates=tuple(c for hinge in by_body for c in hinge.coordinates),
+        velocities=tuple(c for hinge in by_body for c in hinge.velocities),
+        rows=tuple(b.rows[k] for k in cut),
+        qd=_of_hinges(Hinge.qd, by_body, symbols, 1),
+        retract=_of_hinges(Hinge.retract, by_body, symbols, 3),
+        M=tree.project(b.M),
+        Q=tuple(tree.gather(_less(Q_b, b.M, B_dot_v))[1]),
+        Psi=tuple(substitute([b.Psi[k] for k in cut], known)),
+        kinetic=kinetic,
+        potential=potential,
+        dissipation=dissipation,
+        applied_power=applied,
+        outputs={},
+        parameters=b.parameters,
+        held=b.held,
+        start_q=start_q,
+        start_v=start_v,
+        then=then,
+        difference=_of_hinges(Hinge.difference, by_body, symbols, 4),
+        kind="joint",
+        state=("theta", "theta_d", "theta_dd"),
+        carried={at: rate for at, rate in carried if not at.is_constant},
+        gradients={x: row for x, row in zip(v_b, tree.B(), strict=True) if not x.is_constant} if cut else {},
+        body=plain,
+        arm=_longest_arm(made),
+        from_body=measured,
+    )
+    a_b = tree.spread([x + y for x, y in zip(tree.along(a), zeta, strict=True)])
+    known |= dict(zip(b.a, a_b, strict=True))
+    outputs = _outputs(made, hinges, local, cut)
+    events = tuple(event.moved(known) for event in made.watched(outputs))
+    for kind, own in zip(plain.state, (b.q, b.v, b.a), strict=True):
+        named = zip(plain.columns[kind].labels, own, plain.columns[kind].units, strict=True)
+        outputs[kind] = {label: Output(x, unit) for label, x, unit in named}
+    return e.with_outputs({kind: _moved(own, known) for kind, own in outputs.items()}, events)
+
+
+def _moved(outputs: Mapping[str, Output], known: Mapping[Expr, Expr]) -> dict[str, Output]:
+    found = substitute([output.expression for output in outputs.values()], known)
+    return {name: Output(x, output.unit) for (name, output), x in zip(outputs.items(), found, strict=True)}
+
+
+def _longest_arm(made: Bodies) -> Expr:
+    """The greatest distance of a joint from the mass centre of one of its bodies."""
+    arms = [
+        norm(Vector(s) - made.frames[body.name].c)
+        for joint in made.parts.joints
+        if isinstance(joint, PointPair)
+        for body, s in ((joint.body_i, joint.s_i), (joint.body_j, joint.s_j))
+        if not isinstance(body, Ground)
+    ]
+    return reduce(maximum, arms, ZERO)
+
+
+def _less(Q: Sequence[Expr], M: Mapping[tuple[int, int], Expr], a: Sequence[Expr]) -> list[Expr]:
+    """Q - M a."""
+    left = list(Q)
+    for (i, j), entry in M.items():
+        left[i] = left[i] - entry * a[j]
+    return left
+
+
+def _symbols(hinge: Hinge) -> Symbols:
+    """Of q, v, a, dx and `then`."""
+    owned = (hinge.coordinates, hinge.velocities, hinge.velocities, hinge.velocities, hinge.coordinates)
+    return [[symbol(letter.format(c.name)) for c in own] for letter, own in zip(LETTERS, owned, strict=True)]
+
+
+def _of_hinges(
+    ask: Callable[[Hinge, Sequence[Expr], Sequence[Expr]], list[Expr]],
+    hinges: Sequence[Hinge],
+    symbols: Mapping[str, Symbols],
+    k: int,
+) -> tuple[Expr, ...]:
+    """What all hinges answer, of their q and the symbols number k."""
+    return tuple(x for hinge in hinges for x in ask(hinge, symbols[hinge.child.name][0], symbols[hinge.child.name][k]))
+
+
+def _measured(plain: Equations, made: Bodies, hinges: Sequence[Hinge]) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
+    """Coordinates and velocities of the joints, of q and v of the bodies."""
+    frames = {
+        name: SpatialFrame(f.r, f.e, f.r_dot, f.omega, f.c) if isinstance(f, TurnedFrame) else f
+        for name, f in made.frames.items()
+    }
+    found = [hinge.measure(frames, plain.motion, *_state(frames[hinge.child.name])) for hinge in hinges]
+    theta, theta_d = (tuple(x for both in found for x in both[k]) for k in range(2))
+    return theta, theta_d
+
+
+def _state(frame: Any) -> tuple[list[Expr], list[Expr]]:
+    """q and v of the body whose frame it is."""
+    if isinstance(frame, PlanarFrame):
+        return [*frame.r, frame.phi], [*frame.r_dot, frame.omega]
+    return [*frame.r, *frame.e], [*frame.r_dot, *frame.omega]
+
+
+def _matrix(frame: Any) -> list[Expr]:
+    return [x for row in frame.rows for x in row] if isinstance(frame, TurnedFrame) else []
+
+
+def _follow(
+    made: Bodies, hinges: Sequence[Hinge], symbols: Mapping[str, Symbols], v: Sequence[Expr], start: Mapping[Expr, Expr]
+) -> tuple[Tree, dict[Expr, Expr]]:
+    """The tree in the symbols of the bodies, and what these symbols are in joint coordinates."""
+    b, place = made.equations, {x: k for k, x in enumerate(v)}
+    known: dict[Expr, Expr] = {}
+    links = []
+    for hinge in hinges:
+        parent, child = made.frames[hinge.parent.name], made.frames[hinge.child.name]
+        columns, above = made.columns[hinge.child.name], made.columns.get(hinge.parent.name, range(0))
+        q, own_v = symbols[hinge.child.name][:2]
+        frame, A = _carry(hinge, parent, child, q, own_v, start)
+        q_c, v_c = _state(frame)
+        X, H = jacobian(v_c, [b.v[k] for k in above]), jacobian(v_c, own_v)
+        zeta = directional(v_c, {**b.motion, **dict(zip(q, hinge.qd(q, own_v), strict=True))})
+        links.append(
+            Link(
+                columns,
+                {(columns[i], above[j]): x for (i, j), x in X.items()},
+                {(columns[i], place[own_v[j]]): x for (i, j), x in H.items()},
+                tuple(zeta),
+            )
+        )
+        of_parent = [*chain(*_state(parent)), *_matrix(parent)]
+        near = {x: known[x] for x in of_parent if x in known}
+        near |= zip(_matrix(child), substitute(A, near), strict=True)
+        found = substitute([*q_c, *v_c], near)
+        known |= zip(_matrix(child), (near[x] for x in _matrix(child)), strict=True)
+        known |= zip(chain(*_state(child)), found, strict=True)
+    return Tree(tuple(links), len(b.v), len(v)), known
+
+
+def _carry(
+    hinge: Hinge, parent: Any, child: Any, q: Sequence[Expr], v: Sequence[Expr], start: Mapping[Expr, Expr]
+) -> tuple[Any, list[Expr]]:
+    """The frame of the child of a hinge, made of that of its parent and of its own matrix; and this matrix."""
+    if hinge.joint is None:
+        frame = hinge.child.frame(q, v)
+        return frame, [] if isinstance(frame, PlanarFrame) else [x for row in frame.A for x in row]
+    at = follow_path(hinge.joint, q, v, parent, hinge.onwards)
+    s = Vector(hinge.joint.s_j if hinge.onwards else hinge.joint.s_i)
+    if isinstance(at, PlanarFrame):
+        return Shift(child.c - s, s * 0.0).take(at), []
+    # Of e and -e, which are the same, the one with which the body starts.
+    turned, e = Vector(substitute(at.e, start)), Vector(substitute(child.e, start))
+    way = select(less(turned.dot(e), 0.0), -1.0, 1.0)
+    moved = Shift(child.c - s, s * 0.0).take(replace(at, rows=child.rows))
+    return replace(moved, e=at.e * way), _matrix(at)
+
+
+def _outputs(made: Bodies, hinges: Sequence[Hinge], local: Tree, cut: Sequence[int]) -> dict[str, dict[str, Output]]:
+    """Points, reactions and driving forces in the symbols of the bodies.
+
+    The joint of a hinge does F to its child and -X^T F to its parent; F is what the child and all that it carries need
+    beyond the forces that act on them.
+    """
+    b = made.equations
+    needed = [-x for x in _less(b.Q, b.M, b.a)]
+    for (i, j), entry in b.Psi_q.items():
+        if i in cut:
+            needed[j] = needed[j] + entry * b.lam[i]
+    F, _ = local.gather(needed)
+    of_tree = {hinge.joint.name: (hinge, link) for hinge, link in zip(hinges, local.links, strict=True) if hinge.joint}
+    rows_of = {joint.name: rows for joint, rows in zip(made.parts.joints, made.rows, strict=False)}
+
+    def pushed(joint: Any, body: Any) -> list[Expr]:
+        columns = made.columns[body.name]
+        if joint.name not in of_tree:
+            return constraint_forces(b.Psi_q, b.lam, rows_of[joint.name], columns)
+        hinge, link = of_tree[joint.name]
+        if body.name == hinge.child.name:
+            return [F[k] for k in columns]
+        force = dict.fromkeys(columns, ZERO)
+        for (i, j), entry in link.X.items():
+            force[j] = force[j] - entry * F[i]
+        return list(force.values())
+
+    return made.outputs(pushed)

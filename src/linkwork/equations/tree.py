@@ -1,0 +1,119 @@
+"""The spanning tree of a mechanism: what carries each body, and which joints close loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkwork.elements.bodies import Ground
+from linkwork.elements.drivers import kind_of_freedom
+from linkwork.elements.frames import euler_difference, euler_moved, euler_rates
+from linkwork.elements.kinds import Coordinate, Velocity
+from linkwork.elements.orientation import product
+from linkwork.elements.paths import PATHS
+from linkwork.expressions.derivatives import directional
+from linkwork.expressions.graph import Expr
+
+List = Sequence[Expr]
+
+
+@dataclass(frozen=True)
+class Hinge:
+    """What carries a body: a joint from its parent, walked from i to j (`onwards`) or back; without one it floats."""
+
+    child: Any
+    parent: Any
+    joint: Any = None
+    onwards: bool = True
+
+    @property
+    def is_ball(self) -> bool:
+        return self.joint is not None and PATHS[type(self.joint)].is_ball
+
+    @property
+    def freedoms(self) -> tuple[str, ...]:
+        return PATHS[type(self.joint)].freedoms
+
+    @property
+    def coordinates(self) -> tuple[Coordinate, ...]:
+        if self.joint is None:
+            found: tuple[Coordinate, ...] = self.child.coordinates
+            return found
+        if self.is_ball:
+            return tuple(Coordinate(self.joint.name, f"e{k}", "number") for k in range(4))
+        return tuple(Coordinate(self.joint.name, self._part(f), kind_of_freedom(f)) for f in self.freedoms)
+
+    @property
+    def velocities(self) -> tuple[Velocity, ...]:
+        if self.joint is None:
+            found: tuple[Velocity, ...] = self.child.velocities
+            return found
+        if self.is_ball:
+            return tuple(Velocity(self.joint.name, f"w{x}", "angle", f"w{x}", f"alpha{x}") for x in "xyz")
+        parts = [(self._part(f), kind_of_freedom(f)) for f in self.freedoms]
+        return tuple(Velocity(self.joint.name, part, kind, f"{part}_d", f"{part}_dd") for part, kind in parts)
+
+    def _part(self, freedom: str) -> str:
+        return freedom if len(self.freedoms) > 1 else ""
+
+    def qd(self, q: List, v: List) -> list[Expr]:
+        if self.joint is None:
+            return list(self.child.qd(q, v))
+        return euler_rates(q, v) if self.is_ball else list(v)
+
+    def retract(self, q: List, dx: List) -> list[Expr]:
+        if self.joint is None:
+            return list(self.child.retract(q, dx))
+        return euler_moved(q, dx) if self.is_ball else [a + b for a, b in zip(q, dx, strict=True)]
+
+    def difference(self, q: List, then: List) -> list[Expr]:
+        if self.joint is None:
+            return list(self.child.difference(q, then))
+        return euler_difference(q, then) if self.is_ball else [b - a for a, b in zip(q, then, strict=True)]
+
+    def measure(
+        self, frames: Mapping[str, Any], motion: Mapping[Expr, Expr], q: List, v: List
+    ) -> tuple[list[Expr], list[Expr]]:
+        """Its coordinates and velocities, of the frames of the bodies; q and v are those of the child itself."""
+        if self.joint is None:
+            return list(q), list(v)
+        i, j = (frames[body.name] for body in (self.joint.body_i, self.joint.body_j))
+        if self.is_ball:
+            e0, e1, e2, e3 = i.e
+            turned = product((e0, -e1, -e2, -e3), j.e.components)
+            return list(turned), [*(j.omega - j.in_body(i.turning))]
+        freedoms = self.joint.freedoms(i, j)
+        found = [freedoms[f] for f in self.freedoms]
+        return found, directional(found, motion)
+
+
+def span_tree(ground: Ground, bodies: Sequence[Any], joints: Sequence[Any], cut: Sequence[str]) -> list[Hinge]:
+    """The tree from the ground that leaves the fewest constraint rows to its cuts, and among such short loops.
+
+    It grows by the joint with the most rows, of those nearest to the ground; parents come before their children. The
+    joints named in `cut` stay outside. A body that no joint reaches floats.
+    """
+    depth = {ground.name: 0}
+    hinges: list[Hinge] = []
+    usable = [joint for joint in joints if type(joint) in PATHS and joint.name not in cut]
+    while len(depth) <= len(bodies):
+        edges = [
+            (-len(joint.rows), depth[parent.name], number, onwards)
+            for number, joint in enumerate(usable)
+            for parent, child, onwards in (
+                (joint.body_i, joint.body_j, True),
+                (joint.body_j, joint.body_i, False),
+            )
+            if parent.name in depth and child.name not in depth
+        ]
+        if edges:
+            _, above, number, onwards = min(edges, key=lambda edge: edge[:3])
+            joint = usable[number]
+            parent, child = (joint.body_i, joint.body_j) if onwards else (joint.body_j, joint.body_i)
+            hinges.append(Hinge(child, parent, joint, onwards))
+        else:
+            above, child = 0, next(b for b in bodies if b.name not in depth)
+            hinges.append(Hinge(child, ground))
+        depth[child.name] = above + 1
+    return hinges

@@ -1,0 +1,196 @@
+"""Joint coordinates beside body coordinates: the same motion, accelerations and reactions by other equations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from random_mechanisms import Random, fitting, fitting_in_space, force, planar_body, random_mechanism, spatial_body
+
+from linkwork import Model, load, loads, prepare
+from linkwork.elements.bodies import Ground
+from linkwork.elements.forces import FORCES
+from linkwork.elements.joints import JOINTS
+from linkwork.elements.kinds import Space
+from linkwork.elements.paths import PATHS
+from linkwork.equations.place import Place
+from linkwork.expressions.evaluation import evaluate
+from linkwork.modelfile import shipped
+from linkwork.motion.check import check
+from linkwork.motion.initial import align_velocity, approach
+from linkwork.motion.kinematics import kinematics
+from linkwork.motion.simulate import simulate
+
+KINDS = [(space, name) for space in JOINTS for name, kind in JOINTS[space].items() if kind in PATHS]
+
+
+def solve(place: Place) -> tuple[Any, Any]:
+    """Accelerations and multipliers by a dense solution, rows scaled; of dependent rows the least multipliers."""
+    n, m = len(place.v), len(place.Psi)
+    K = np.block([[place.M, place.Psi_q.T], [place.Psi_q, np.zeros((m, m))]])
+    size = np.sqrt(np.maximum(np.max(np.abs(K), axis=1), 1e-12))
+    right = np.concatenate([place.Q, place.gamma]) / size
+    found = np.linalg.lstsq(K / size[:, None] / size, right, rcond=1e-12)[0] / size
+    return found[:n], found[n:]
+
+
+def check_beside_bodies(model: Model, rng: Random, far: float = 0.3) -> None:
+    """At a random state on the constraints the equations of the joints and of the bodies say the same."""
+    place = prepare(model, "joint").place()
+    e = place.equations
+    place = place.moved(far * place.v_scale * rng.uniform(-1.0, 1.0, len(place.v)))
+    place = place.pushed(place.v_scale * rng.uniform(-1.0, 1.0, len(place.v)))
+    if len(place.Psi):
+        place = align_velocity(approach(place, "unit"), "unit")
+    q, v = place.of_bodies()
+    assert e.body is not None
+    bodies = Place(e.body.with_values(e.parameters), q, v)
+    np.testing.assert_allclose(bodies.Psi, 0.0, atol=1e-9 * bodies.length)
+    speed = 1.0 + np.max(np.abs(v))
+    np.testing.assert_allclose(bodies.Psi_dot, 0.0, atol=1e-9 * speed * max(1.0, bodies.length))
+
+    theta, theta_d = (np.array(evaluate(own, bodies.values)) for own in e.from_body)
+    angles = np.array([c.kind == "angle" for c in e.coordinates])
+    apart = np.where(angles, np.angle(np.exp(1j * (theta - place.q))), theta - place.q)
+    turned = np.array([c.kind == "number" for c in e.coordinates])  # Euler parameters, of two signs
+    np.testing.assert_allclose(np.where(turned, np.abs(theta) - np.abs(place.q), apart), 0.0, atol=1e-9)
+    np.testing.assert_allclose(theta_d, place.v, atol=1e-9 * speed)
+
+    a, lam = solve(place)
+    known = {**place.values, **dict(zip((*e.a, *e.lam), (*a, *lam), strict=True))}
+    a_b, lam_b = solve(bodies)
+    found = evaluate([x.expression for x in e.outputs["a"].values()], known)
+    np.testing.assert_allclose(found, a_b, rtol=1e-8, atol=1e-8 * (1.0 + np.max(np.abs(a_b))))
+    if bodies.rank.rank == len(bodies.Psi):
+        b = bodies.equations
+        known_b = {**bodies.values, **dict(zip((*b.a, *b.lam), (*a_b, *lam_b), strict=True))}
+        for kind in ("points", "reactions", "driving"):
+            mine, theirs = (
+                np.array(evaluate([x.expression for x in eq.outputs[kind].values()], at))
+                for eq, at in ((e, known), (b, known_b))
+            )
+            assert list(e.outputs[kind]) == list(b.outputs[kind])
+            np.testing.assert_allclose(mine, theirs, atol=1e-7 * (1.0 + np.max(np.abs(theirs), initial=0.0)))
+
+
+@pytest.mark.parametrize("walk", ["on", "back", "grounded"])
+@pytest.mark.parametrize(("space", "name"), KINDS)
+def test_a_joint_carries_its_body_as_its_constraints_say(space: Space, name: str, walk: str, rng: Random) -> None:
+    """Onwards from body i, back from body j, from the ground; the carrier floats, all forces act."""
+    new, fit = (planar_body, fitting) if space == "planar" else (spatial_body, fitting_in_space)
+    ground, carrier, body = Ground(), new("carrier", rng), new("body", rng)
+    kind = JOINTS[space][name]
+    hung: Any = {
+        "on": lambda: fit(kind, "J", carrier, body, rng),
+        "back": lambda: fit(kind, "J", body, carrier, rng),
+        "grounded": lambda: fit(kind, "J", body, ground, rng),
+    }[walk]()
+    gravity = (1.3, -9.81, 0.7)[: 2 + (space == "spatial")]
+    # A joint of the list comes first in the tree, and then the carrier floats.
+    forces = [
+        force(own, f"F{k}", [carrier, body], rng)
+        for k, own in enumerate(FORCES[space].values())
+        if "joint" not in own.__dataclass_fields__
+    ]
+    model = Model("hung", (carrier, body), (hung,), (), tuple(forces), gravity, ground=ground, space=space)
+    check_beside_bodies(model, rng)
+
+
+def test_a_random_mechanism_with_loops_and_drivers_moves_alike(rng: Random) -> None:
+    """All planar joints, forces and drivers at once, whatever tree is found."""
+    check_beside_bodies(random_mechanism(rng), rng, far=0.02)
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_a_shipped_mechanism_moves_alike(name: str, rng: Random) -> None:
+    """At a random state near its start."""
+    check_beside_bodies(load(name), rng, far=0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", shipped())
+def test_a_shipped_mechanism_follows_the_same_path(name: str) -> None:
+    """Five seconds, or its own span; reactions where they are unique."""
+    model = load(name)
+    t_end = min(5.0, model.simulation.t_end)
+    how = {"t_end": t_end, "step": t_end / 100, "rtol": 1e-12, "atol": 1e-13}
+    body, joint = (simulate(model, **how, coordinates=kind) for kind in ("body", "joint"))
+    assert joint.info.coordinates == "joint"
+    np.testing.assert_allclose(joint.q, body.q, rtol=0.0, atol=1e-8)
+    if body.info.redundant == 0:
+        theirs = body.tables["reactions"].values
+        mine = joint.tables["reactions"].values
+        np.testing.assert_allclose(mine, theirs, rtol=0.0, atol=1e-7 * (1.0 + np.max(np.abs(theirs), initial=0.0)))
+
+
+ANALYSES = ("slider_crank_driven", "spatial_four_link", "warsaw_problem12")
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_a_driven_mechanism_is_moved_alike(name: str) -> None:
+    """Positions, velocities, accelerations, driving forces and reactions, by kinematics."""
+    model = load(name)
+    body, joint = (kinematics(model, t_end=0.5, step=0.05, coordinates=kind) for kind in ("body", "joint"))
+    for kind in ("q", "v", "a", "driving", "reactions", "energy"):
+        theirs, mine = body.tables[kind].values, joint.tables[kind].values
+        np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-9 * (1.0 + np.max(np.abs(theirs), initial=0.0)))
+
+
+def test_theta_is_the_angle_of_the_pin_and_what_is_given_by_its_name_holds() -> None:
+    """theta, theta_d and theta_dd are in the results; start values may be those of joints or of bodies."""
+    model = load("double_pendulum")
+    motion = simulate(model, coordinates="joint", t_end=0.2, step=0.02, q={"A": 0.4}, v={"O": 0.3})
+    np.testing.assert_allclose(motion["theta:O"], motion["upper.phi"], atol=1e-12)
+    for mine, theirs in (("theta", "phi"), ("theta_d", "omega"), ("theta_dd", "alpha")):
+        apart = motion[f"lower.{theirs}"] - motion[f"upper.{theirs}"]
+        np.testing.assert_allclose(motion[f"{mine}:A"], apart, atol=1e-9)
+    assert (motion["theta:A"][0], motion["theta_d:O"][0]) == pytest.approx((0.4, 0.3), abs=1e-12)
+    turned = simulate(model, coordinates="joint", t_end=0.2, q={"lower.phi": 0.02}, assemble=True, keep=["lower.phi"])
+    assert turned["lower.phi"][0] == pytest.approx(0.02, abs=1e-12)
+
+
+def test_an_open_chain_has_no_constraints_and_a_cut_takes_a_joint_out_of_the_tree() -> None:
+    """Of the slider-crank any one of its four joints may close the loop; the motion is the same."""
+    model = load("slider_crank")
+    assert check(load("double_pendulum"), coordinates="joint").constraints == 0
+    expected = simulate(model, t_end=0.5, step=0.1, rtol=1e-11, atol=1e-12).q
+    for joint in model.joints:
+        report = check(model, coordinates="joint", cut=[joint.name])
+        assert (report.coordinates, report.constraints, report.dof) == (3, 2, 1)
+        motion = simulate(model, coordinates="joint", cut=[joint.name], t_end=0.5, step=0.1, rtol=1e-11, atol=1e-12)
+        assert {row.split(".")[0] for row in motion.rows} == {joint.name}
+        np.testing.assert_allclose(motion.q, expected, atol=1e-9)
+
+
+def test_start_values_that_miss_the_joints_are_corrected_alike() -> None:
+    """Bodies a little off their joints start in joint coordinates where they start in body coordinates."""
+    text = """
+linkwork: 1
+ground: {points: {O: [0, 0], S: [0, 0.02]}}
+bodies:
+  crank: {mass: 1, inertia: 0.1, position: [0.24, 0.01], angular_velocity: 2, points: {O: [-0.25, 0], A: [0.25, 0]}}
+  rod: {mass: 2, inertia: 0.3, position: [1.01, 0.02], points: {A: [-0.5, 0], B: [0.5, 0]}}
+joints:
+  O: {type: revolute, i: ground.O, j: crank.O}
+  A: {type: revolute, i: rod.A, j: crank.A}
+  S: {type: point-on-line, i: ground.S, j: rod.B, axis: [1, 0]}
+simulation: {t_end: 0.5, step: 0.1, rtol: 1.0e-11, atol: 1.0e-12}
+"""
+    body, joint = (simulate(loads(text), coordinates=kind, keep=["crank.phi"]) for kind in ("body", "joint"))
+    assert abs(body["crank.x"][0] - 0.24) > 1e-4
+    np.testing.assert_allclose(joint.q, body.q, atol=1e-9)
+    np.testing.assert_allclose(joint.v, body.v, atol=1e-9)
+
+
+def test_a_motion_in_joint_coordinates_is_resumed_and_kept_in_files(tmp_path: Any) -> None:
+    """All tables come back; half a motion goes on as the whole."""
+    model = load("four_bar")
+    whole = simulate(model, coordinates="joint", t_end=0.4, step=0.1)
+    half = simulate(model, coordinates="joint", t_end=0.2, step=0.1)
+    for suffix in (".nc", ".csv"):
+        half.save(tmp_path / f"half{suffix}")
+        read = type(half).load(tmp_path / f"half{suffix}")
+        assert read.tables.keys() == half.tables.keys()
+        again = simulate(model, coordinates="joint", t_end=0.4, step=0.1, resume=read)
+        np.testing.assert_allclose(again.tables["theta"].values, whole.tables["theta"].values, atol=1e-8)
