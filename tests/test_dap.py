@@ -377,7 +377,7 @@ def test_user_forces_are_reported_with_their_lines(tmp_path: Path, capsys: pytes
 def test_cuts_that_are_not_understood_are_reported(tmp_path: Path) -> None:
     """Another constraint than a pin or a driver does not count, so that nConst does not fit."""
     other = C2["CutJoint"].replace("Points(5).rP - Points(6).rP;\nelseif", "norm(Points(5).rP);\nelseif")
-    _, (left_out,) = read_folder(written(tmp_path / "model", {**C2, "CutJoint": other}))
+    _, (left_out,), _ = read_folder(written(tmp_path / "model", {**C2, "CutJoint": other}))
     assert left_out.code == "cut-joint"
     assert "inJoints.m" in str(left_out)
 
@@ -415,7 +415,7 @@ F3 = Force_struct; F3.type = 'T'; F3.iBindex = 2; F3.T = 7;
 Forces = [F1, F2, F3];
 """,
     }
-    document, left_out = read_folder(written(tmp_path / "model", files))
+    document, left_out, _ = read_folder(written(tmp_path / "model", files))
     data: Any = document.data
     assert left_out == []
     assert data["bodies"]["B1"]["velocity"] == [0.5, 0.0]

@@ -8,7 +8,7 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -153,3 +153,15 @@ def write_text(path: str | Path, text: str) -> None:
     """Write a text file in UTF-8 with "\\n" line ends, whole or not at all."""
     with whole(path) as part:
         part.write_bytes(text.encode())
+
+
+def write_texts(folder: Path, texts: Mapping[str, str]) -> Path:
+    """Write files into a folder, which is made if there is none; each is whole or as it was."""
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        code, reason = REASONS.get(error.errno or 0, ("output-failed", error.strerror))
+        raise UsageError(f"cannot write '{folder}': {reason}", code) from None
+    for name, text in texts.items():
+        write_text(folder / name, text)
+    return folder

@@ -45,7 +45,7 @@ from linkwork.cli.motions import (
     weights_of,
     writable,
 )
-from linkwork.errors import NumericalStop, UsageError
+from linkwork.errors import NumericalStop, UsageError, check_choice
 
 
 @app.command("list")
@@ -212,6 +212,9 @@ def run(
         Path | None, Option(metavar="FILE", help="Go on with a motion that ended early; it is written back.")
     ] = None,
     output: Motions = None,
+    output_format: Annotated[
+        str | None, Option(metavar="numdyn3d", help="Write a report and three text files per body into the folder -o.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Simulate a model. End, step and tolerances are those of the model unless given."""
@@ -220,7 +223,13 @@ def run(
     settings = given(t_end=t_end, step=step, rtol=rtol, atol=atol, max_steps=max_steps, max_step=max_step)
     settings |= given(coordinates=coordinates, cut=cut)
     methods = given(formulation=formulation, stabilization=stabilization, integrator=integrator, alpha=alpha, beta=beta)
-    files = motion_files(output or ([resume] if resume else None))
+    if output_format is None:
+        files = motion_files(output or ([resume] if resume else None))
+    else:
+        check_choice("output-format", output_format, ("numdyn3d",))
+        if not output or len(output) != 1:
+            raise UsageError("--output-format numdyn3d needs one folder: -o FOLDER", "usage")
+        files = output
     if resume is not None:
         from linkwork.trajectory import Trajectory
 
@@ -228,7 +237,8 @@ def run(
     mechanism = started(model, set_, mode, keep)
     how = {"weights": weights_of(weights), "assemble": assemble, "keep": keep or ()}
     with located(model):
-        motion = followed(mechanism, partial(simulate, **settings, **methods, **how), files)
+        analysis = partial(simulate, **settings, **methods, **how)
+        motion = followed(mechanism, analysis, files, into_folder=output_format is not None)
     show(motion, files, json)
 
 

@@ -80,20 +80,28 @@ def motion_files(paths: Sequence[Path] | None) -> list[Path]:
 
 
 def followed(
-    mechanism: Model, analysis: Callable[..., Trajectory], files: Sequence[Path], point: str | None = None
+    mechanism: Model,
+    analysis: Callable[..., Trajectory],
+    files: Sequence[Path],
+    point: str | None = None,
+    into_folder: bool = False,
 ) -> Trajectory:
     """The motion by this analysis, written; of one that ends early, what there is. Pictures show a point, or all."""
     from linkwork.view.report import progress
 
+    if into_folder:
+        from linkwork.view import numdyn3d
+
+        numdyn3d.check_space(mechanism)
     try:
         with progress(mechanism.name) as moved:
             motion = analysis(mechanism, progress=moved)
     except Unfinished as end:
         if end.trajectory is not None and len(end.trajectory.t):
-            write(end.trajectory, files, point)
+            write(end.trajectory, files, point, into_folder)
             end.attached["files"] = [str(file) for file in files]
         raise
-    write(motion, files, point)
+    write(motion, files, point, into_folder)
     return motion
 
 
@@ -135,15 +143,18 @@ def writable(paths: Iterable[Path], suffixes: Sequence[str]) -> list[Path]:
     return files
 
 
-def write(motion: Trajectory, files: Sequence[Path], point: str | None = None) -> None:
+def write(motion: Trajectory, files: Sequence[Path], point: str | None = None, into_folder: bool = False) -> None:
     """Write all files that can be written; the first that cannot is the error."""
     from linkwork.resultfile import WRITTEN
+    from linkwork.view import numdyn3d
     from linkwork.view.plot import save
 
     failed: list[LinkworkError] = []
     for path in files:
         try:
-            if path.suffix.lower() in WRITTEN:
+            if into_folder:
+                numdyn3d.write(motion, path)
+            elif path.suffix.lower() in WRITTEN:
                 motion.save(path)
             elif path.suffix.lower() == ".html":
                 motion.animate(path)

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from linkwork.document import Document
 from linkwork.errors import ModelError
 from linkwork.formats.dap import is_dap, read_dap
+from linkwork.formats.deck import Given, is_deck, read_deck
 
 
-def read_folder(folder: Path) -> tuple[Document, list[ModelError]]:
-    """The model file of a folder, and what of the folder it does not hold."""
+class Reading(NamedTuple):
+    """The model file of a folder, what of the folder it does not hold, and start values that others must fit."""
+
+    document: Document
+    left_out: list[ModelError]
+    given: list[Given]
+
+
+def read_folder(folder: Path) -> Reading:
     try:
         if is_dap(folder):
-            return read_dap(folder)
+            return Reading(*read_dap(folder), [])
+        if is_deck(folder):
+            document, given = read_deck(folder)
+            return Reading(document, [], given)
     except OSError as error:
         raise ModelError(f"cannot be read: {error.strerror}", "unreadable", file=str(folder)) from None
-    rule = "a folder holds a model of DAP, with inBodies.m"
+    rule = "a folder holds a model of DAP, with inBodies.m, or a deck, with bodies.txt and inertia.txt"
     raise ModelError("is a folder without a model", "not-a-model-folder", file=str(folder), rule=rule)

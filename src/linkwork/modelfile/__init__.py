@@ -29,7 +29,7 @@ from linkwork.modelfile.schema import MODEL_ENTRIES, json_schema, space_of
 from linkwork.modelfile.translation import Translation
 from linkwork.soundness import sound
 
-__all__ = ["SUFFIXES", "build", "find", "json_schema", "load", "loads", "shipped", "with_start"]
+__all__ = ["SUFFIXES", "build", "find", "json_schema", "load", "loads", "shipped", "take_over", "with_start"]
 
 MECHANISMS = Path(__file__).parent.parent / "mechanisms"
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -111,7 +111,18 @@ def _read(path: str | Path) -> Document:
     """The document of a file, or of a folder of another program that can be taken over whole."""
     if not os.path.isdir(path):
         return read(path)
-    document, left_out = read_folder(Path(path))
+    document, left_out = take_over(Path(path))
     if left_out:
         raise ModelError.together(left_out)
     return document
+
+
+def take_over(folder: Path) -> tuple[Document, list[ModelError]]:
+    """The document of a folder of another program, its start values complete, and what it does not hold."""
+    document, left_out, given = read_folder(folder)
+    if given:
+        from linkwork.formats.initial import completed
+
+        started = with_start(document, completed(build(document), given))
+        document = Document(document.file, started.data, document.lines, document.files)
+    return document, left_out

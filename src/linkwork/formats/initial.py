@@ -1,0 +1,95 @@
+"""Start values of a spatial mechanism of which some coordinates are given: the others follow from the joints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.elements.bodies import Ground
+from linkwork.elements.frames import SPATIAL_GROUND
+from linkwork.elements.vectors import Vector
+from linkwork.errors import ModelError
+from linkwork.expressions.derivatives import jacobian
+from linkwork.expressions.evaluation import evaluate
+from linkwork.expressions.graph import ZERO, Expr, as_expr, symbol
+from linkwork.formats.deck import Given
+from linkwork.model import Model
+
+Array = NDArray[np.float64]
+
+MOST_ITERATIONS = 50
+ROUNDING = 1e-15
+FITS = 1e-9  # metres, and parts of unit vectors
+
+
+def completed(model: Model, given: Sequence[Given]) -> Model:
+    """The model from the start that has the given coordinates and rates and is otherwise nearest to its estimate.
+
+    Psi(0, q) = 0,  e . e = 1,  q_k = value,    Psi_q qd + Psi_t = 0,  e . e_dot = 0,  qd_k = rate
+    by Newton steps of least norm over (x, y, z, e0 .. e3) of all bodies; omega = 2 E e_dot.
+    """
+    names = [body.name for body in model.bodies]
+    coordinates = [symbol(c.name) for body in model.bodies for c in body.coordinates]
+    frames: dict[str, Any] = {
+        body.name: body.frame(coordinates[7 * k : 7 * k + 7], [ZERO] * 6) for k, body in enumerate(model.bodies)
+    }
+    t = symbol("t")
+    rows: list[Expr] = []
+    elements: tuple[Any, ...] = (*model.joints, *model.drivers)
+    for joint in elements:
+        rows += joint.Psi(t, *(SPATIAL_GROUND if isinstance(b, Ground) else frames[b.name] for b in joint.bodies))
+    e = [Vector(coordinates[7 * k + 3 : 7 * k + 7]) for k in range(len(names))]
+    rows += [0.5 * (x.dot(x) - 1.0) for x in e]
+    held = [7 * names.index(one.body) + one.coordinate - 1 for one in given]
+    slopes = jacobian(rows, [*coordinates, t])
+    chosen = np.zeros((len(given), len(coordinates)))
+    chosen[range(len(given)), held] = 1.0
+
+    def at(q: Array) -> tuple[Array, Array, Array]:
+        """What is left of all equations, their derivatives by q, and by t."""
+        values = {**dict(zip(coordinates, q.tolist(), strict=True)), t: 0.0}
+        left = np.array(evaluate(rows, values), dtype=float)
+        J = np.zeros((len(rows), len(coordinates) + 1))
+        for (row, column), slope in zip(slopes, evaluate(list(slopes.values()), values), strict=True):
+            J[row, column] = slope
+        off = q[held] - [one.value for one in given]
+        return np.concatenate([left, off]), np.vstack([J[:, :-1], chosen]), J[:, -1]
+
+    q = np.array(evaluate([as_expr(x) for body in model.bodies for x in body.start_q], {}), dtype=float)
+    best = np.inf
+    for _ in range(MOST_ITERATIONS):
+        left, J, _ = at(q)
+        if np.linalg.norm(left) >= 0.5 * best and best <= FITS:
+            break
+        best = min(best, float(np.linalg.norm(left)))
+        q = q - np.linalg.lstsq(J, left, rcond=1e-10)[0]
+    q[np.abs(q) < ROUNDING] = 0.0
+    left, J, rate = at(q)
+    _check(left, given, "positions")
+    wanted = np.concatenate([-rate, [one.rate for one in given]])
+    qd = np.linalg.lstsq(J, wanted, rcond=1e-10)[0]
+    qd[np.abs(qd) < ROUNDING] = 0.0
+    _check(J @ qd - wanted, given, "velocities")
+    start: dict[str, float] = {}
+    speeds: dict[str, float] = {}
+    for k, body in enumerate(model.bodies):
+        own, own_rate = q[7 * k : 7 * k + 7], qd[7 * k : 7 * k + 7]
+        e0, e1, e2, e3 = own[3:]
+        B = np.array([[-e1, -e2, -e3], [e0, -e3, e2], [e3, e0, -e1], [-e2, e1, e0]])
+        start |= {c.name: float(x) for c, x in zip(body.coordinates, own, strict=True)}
+        moving = [*own_rate[:3], *(2.0 * B.T @ own_rate[3:])]
+        speeds |= {c.name: float(x) for c, x in zip(body.velocities, moving, strict=True)}
+    return model.with_start(start, speeds)
+
+
+def _check(left: Array, given: Sequence[Given], what: str) -> None:
+    if np.all(np.isfinite(left)) and np.max(np.abs(left), initial=0.0) <= FITS:
+        return
+    row = given[0].row
+    off = float(np.max(np.abs(left)))
+    message = f"the initial {what} do not fit the joints: a gap of {off:.3g} is left"
+    hint = "correct them, or the estimates in bodies.txt"
+    raise ModelError(message, "start-far-off", file=row.file, line=row.line, suggestion=hint)

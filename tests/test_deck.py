@@ -1,0 +1,253 @@
+"""Decks in the layout of NumDyn3D: read, completed, written back, and the files of a run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linkwork.assembly.assemble import assemble
+from linkwork.cli import answer
+from linkwork.errors import ModelError, UsageError
+from linkwork.files import write_texts
+from linkwork.formats.deck import DECK, TYPES
+from linkwork.formats.deck_writing import deck_of
+from linkwork.model import Model
+from linkwork.modelfile import load, loads, shipped
+from linkwork.motion.kinematics import kinematics
+from linkwork.motion.simulate import simulate
+from linkwork.trajectory import Trajectory
+
+# Tables 1 to 5 of the paper, with a body and a control table.
+PENDULUM = {
+    "joints": """
+CON B1 B2 T P1x  P1y P1z Q1x  Q1y Q1z R1x  R1y R1z
+C1  0  1  1 0    0   0   0    0   1   -1   0   0
+            P2x  P2y P2z Q2x  Q2y Q2z R2x  R2y R2z
+            -0.5 0   0   -0.5 0   1   -1.5 0   0
+""",
+    "springs": """
+NSPDAMP 1
+S   B1 B2 K     L0   C     A P1x P1y P1z P2x P2y P2z T
+SP1 0  1  32.66 1.57 4.584 0 1   0   0   0   0   0   2
+""",
+    "inertia": """
+B MAS Ixx Ixy Ixz Iyx Iyy   Iyz Izx Izy Izz
+1 10  0   0   0   0   0.834 0   0   0   0.834
+""",
+    "forces": """
+NFOR 1
+FOR BO Fx Fy Fz     Tx Ty Tz Px Py Pz Rif
+F1  1  0  0  -98.10 0  0  0  0  0  0  1
+""",
+    "initial": """
+DOF 1
+BO Q Pos  Vel
+1  4 0.97 0
+""",
+    "bodies": """
+NBODY 1
+B NAME X   Y   Z E0  E1 E2 E3
+1 rod  0.4 0.2 0 0.9 0  0  0.4   # roughly: turned counter-clockwise
+""",
+    "control": """
+TEND STEP  RTOL ATOL
+3.D0 0.001 1e-9 1e-9
+""",
+}
+
+
+def written(folder: Path, tables: dict[str, str]) -> Path:
+    return write_texts(folder, {f"{name}.txt": text for name, text in tables.items()})
+
+
+def test_the_deck_of_the_paper_runs_as_the_shipped_pendulum(tmp_path: Path) -> None:
+    """Table 5 gives e0 alone; all else follows from the joint, and 3 s of motion agree to rounding."""
+    motion, expected = simulate(load(written(tmp_path / "deck", PENDULUM))), simulate(load("numdyn3d_pendulum"))
+    np.testing.assert_allclose(motion.q, expected.q, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(motion.v, expected.v, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(motion.a, expected.a, rtol=0, atol=1e-11)
+    assert motion.constraint_error["position"] < 2e-15
+
+
+def test_a_rate_of_one_euler_parameter_gives_the_motion(tmp_path: Path) -> None:
+    """e0 = cos(theta/2), so that theta_dot = -2 e0_dot / sin(theta/2); the mass centre moves at half of it."""
+    tables = {**PENDULUM, "initial": PENDULUM["initial"].replace("0.97 0", "0.97 -0.3")}
+    model = load(written(tmp_path / "deck", tables))
+    rate = 0.6 / np.sqrt(1.0 - 0.97**2)
+    assert model.bodies[0].angular_velocity == pytest.approx((0.0, 0.0, rate), abs=1e-12)
+    theta = 2.0 * np.arccos(0.97)
+    assert model.bodies[0].velocity == pytest.approx(
+        0.5 * rate * np.array([-np.sin(theta), np.cos(theta), 0.0]), abs=1e-12
+    )
+
+
+def moved(model: Model, t_end: float) -> Trajectory:
+    analysis = kinematics if model.about.checked.get("analysis") == "kinematics" else simulate
+    return analysis(model, t_end=t_end, step=t_end / 5)
+
+
+SPATIAL = [name for name in shipped() if load(name).space == "spatial"]
+LEFT_OUT = {"stewart_platform": [f"driver 'leg{k}': it acts between points, not in a joint" for k in range(1, 7)]}
+
+
+QUICK = ("numdyn3d_pendulum", "heavy_top", "spatial_slider_crank", "stewart_platform")
+
+
+@pytest.mark.parametrize("name", [x if x in QUICK else pytest.param(x, marks=pytest.mark.slow) for x in SPATIAL])
+def test_spatial_mechanisms_move_alike_from_their_decks(name: str, tmp_path: Path) -> None:
+    """Whole states over a short time; what a deck cannot hold is listed."""
+    model = load(name)
+    closed = assemble(model)
+    tables, left_out = deck_of(model.with_start(closed.q, closed.v))
+    assert set(tables) == set(DECK)
+    assert left_out == LEFT_OUT.get(name, [])
+    again = load(written(tmp_path / "deck", tables))
+    assert [body.name for body in again.bodies] == [body.name for body in model.bodies]
+    if left_out:
+        return
+    t_end = 0.02 * model.simulation.t_end
+    motion, expected = (moved(x, t_end) for x in (again, model.with_start(closed.q, closed.v)))
+    size = np.max(np.abs(expected.q))
+    np.testing.assert_allclose(motion.q, expected.q, rtol=0, atol=1e-8 * size)
+    np.testing.assert_allclose(motion.v, expected.v, rtol=0, atol=1e-7 * np.max(np.abs(expected.v)))
+
+
+def test_joints_springs_and_forces_of_every_kind_come_back(tmp_path: Path) -> None:
+    """A chain of joints with numbers of their own, mass centres beside the origins, forces in both axes, a gear."""
+    model = loads(
+        """
+linkwork: 1
+name: chain
+space: spatial
+gravity: [0.1, -9.81, 0.3]
+parameters: {p: 0.2}
+ground: {points: {O: [0, 0, 0], W: [0, 0, 3]}}
+bodies:
+  nut: {mass: 1, inertia: [0.2, 0.3, 0.25, 0.01, 0.02, -0.01], mass_centre: [0.1, 0, 0.05], position: [0, 0, 0.5],
+        points: {O: [0, 0, 0], A: [0.5, 0, 0]}}
+  ball one: {mass: 2, inertia: [0.2, 0.2, 0.2], inertia_about: [0.1, 0, 0], position: [1.5, 0, 0.5],
+             points: {A: [0, 0, 0]}}
+  wheel: {mass: 1, inertia: [0.1, 0.1, 0.2], position: [0, 0, 3], points: {O: [0, 0, 0]}}
+  pinion: {mass: 1, inertia: [0.1, 0.1, 0.2], position: [1, 0, 3], points: {O: [0, 0, 0]}}
+joints:
+  S: {type: screw, i: ground.O, j: nut.O, axis: [0, 0, 1], pitch: p}
+  R: {type: revolute-spherical, i: nut.A, j: ball one.A, axis: [0, 1, 0]}
+  W: {type: revolute, i: ground.W, j: wheel.O, axis: [0, 0, 1]}
+  P: {type: revolute, i: ground.O, j: pinion.O, axis: [0, 0, 1]}
+  G: {type: gear, i: wheel.O, j: pinion.O, axis: [0, 0, 1], axis_j: [0, 0, 1], teeth_i: 30, teeth_j: 20, radius: 0.6}
+forces:
+  k: {type: spring-damper, i: ground.W, j: ball one.A, stiffness: 30*p, free_length: 1, damping: 0.5, actuator: 0.2}
+  own: {type: point-force, at: ball one.A, force: [1, 2, p], follows: true}
+  twist: {type: torque, on: wheel, torque: [0.1, 0.2, 0.3]}
+  law: {type: torque, on: wheel, torque: [0, 0, "sin(t)"]}
+  soft: {type: bushing, i: ground.O, j: nut.O, stiffness: [1, 1, 1, 1, 1, 1]}
+simulation: {t_end: 0.5}
+""".replace("i: ground.O, j: pinion.O", "i: ground.Z, j: pinion.O").replace(
+            "W: [0, 0, 3]}", "W: [0, 0, 3], Z: [1, 0, 3]}"
+        )
+    )
+    tables, left_out = deck_of(model)
+    assert left_out == [
+        "force 'law': it is a formula of time or motion",
+        "force 'soft': there is no table for a bushing",
+    ]
+    again = load(written(tmp_path / "deck", tables))
+    kept = [force for force in model.forces if force.name not in ("law", "soft")]
+    bare = type(model)(**{**vars(model), "forces": tuple(kept)})
+    motion, expected = simulate(again, t_end=0.5, step=0.1), simulate(bare, t_end=0.5, step=0.1)
+    assert again.bodies[1].name == "ball_one"
+    np.testing.assert_allclose(motion.q, expected.q, rtol=0, atol=1e-8)
+    assert np.max(np.abs(expected.q - expected.q[0])) > 0.1  # it moves
+
+
+WRONG = [
+    ("joints", "C1  0  1  1 0    0", "C1  0  1  1 zero 0", "zero", "P1x, a number"),
+    ("joints", "C1  0  1  1 0", "C1  0  7  1 0", "7", "B2, a whole number from 0 to 1"),
+    ("joints", "C1  0  1  1 0", "C1  0  1 99 0", "99", "T, a whole number from 1 to 16"),
+    ("joints", "-1.5 0   0\n", "-1.5 55\n", "\n", "R2z"),
+    ("springs", "SP1 0  1  32.66", "SP1 0  1  32,66", "32,66", "K, a number"),
+    ("springs", "0   2\n", "0   3\n", "3\n", "T, a whole number from 1 to 2"),
+    ("inertia", "0   0.834\n", "0   0.834 7\n", "7", "behind the last entry, Izz"),
+    ("inertia", "B MAS", "B MASS", "B MASS", "the heading 'B MAS Ixx"),
+    ("forces", "-98.10", "1e999 ", "1e999", "Fz, a number"),
+    ("initial", "1  4 0.97", "1  8 0.97", "8", "Q, a whole number from 1 to 7"),
+    ("bodies", "1 rod", "2 rod", "2 rod", "B, a whole number from 1 to 1"),
+]
+
+
+@pytest.mark.parametrize(("name", "right", "wrong", "at", "expected"), WRONG, ids=[f"{x[0]}-{x[4]}" for x in WRONG])
+def test_a_table_that_cannot_be_read_tells_where_and_what_was_expected(
+    name: str, right: str, wrong: str, at: str, expected: str, tmp_path: Path
+) -> None:
+    assert right in PENDULUM[name]
+    text = PENDULUM[name].replace(right, wrong)
+    folder = written(tmp_path / "deck", {**PENDULUM, name: text})
+    with pytest.raises(ModelError) as caught:
+        load(folder)
+    place = text.index(at, text.index(wrong))
+    before = text[:place]
+    found = caught.value
+    assert (found.code, found.file) == ("bad-table", str(folder / f"{name}.txt"))
+    assert found.line == before.count("\n") + 1
+    assert found.message.startswith(f"column {len(before) - before.rfind(chr(10))}: ")
+    assert expected in found.message
+
+
+def test_faults_of_the_model_name_the_table(tmp_path: Path) -> None:
+    """Counts, missing rows and what the model itself refuses."""
+    for name, right, wrong, message in (
+        ("forces", "NFOR 1", "NFOR 2", "NFOR says 2, but the table has 1 records"),
+        ("inertia", "1 10 ", "1 -10 ", "mass"),
+        ("initial", "0.97 0", "1.97 0", "the initial positions do not fit the joints"),
+        ("springs", "SP1 0  1", "SP1 1  1", "joints between bodies 'rod' and 'rod' leave an angle"),
+    ):
+        folder = written(tmp_path / "deck", {**PENDULUM, name: PENDULUM[name].replace(right, wrong)})
+        with pytest.raises(ModelError, match=message) as caught:
+            load(folder)
+        assert caught.value.file == str(folder / f"{name}.txt")
+        written(folder, PENDULUM)
+
+
+def test_a_run_writes_a_report_and_three_files_for_each_body(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "out"
+    arguments = ["run", "numdyn3d_pendulum", "--t-end", "0.1", "--step", "0.05", "--output-format", "numdyn3d"]
+    assert answer([*arguments, "-o", str(folder)]) == 0
+    expected = simulate(load("numdyn3d_pendulum"), t_end=0.1, step=0.05)
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "body1_accelerations.txt", "body1_positions.txt", "body1_velocities.txt", "report.txt"
+    ]  # fmt: skip
+    for kind, values in (("positions", expected.q), ("velocities", expected.v), ("accelerations", expected.a)):
+        found = np.loadtxt(folder / f"body1_{kind}.txt")
+        np.testing.assert_allclose(found, np.column_stack([expected.t, values]), rtol=0, atol=1e-14)
+    report = (folder / "report.txt").read_text()
+    assert all(word in report for word in ("32.66", "4.584", "0.834", "-98.1", "NSPDAMP 1", "finished"))
+    capsys.readouterr()
+    assert answer(["run", "slider_crank", *arguments[2:], "-o", str(folder)]) == 2
+    assert "[not-spatial]" in capsys.readouterr().err
+    assert answer([*arguments, "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["error"]["code"] == "usage"
+
+
+def test_convert_writes_decks_and_reads_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    deck, file = tmp_path / "deck", tmp_path / "model.yaml"
+    assert answer(["convert", "spatial_slider_crank", "-o", str(deck)]) == 0
+    assert answer(["convert", str(deck), "-o", str(file)]) == 0
+    expected, motion = (simulate(load(x), t_end=0.1) for x in (deck, file))
+    np.testing.assert_allclose(motion.q, expected.q, rtol=0, atol=1e-12)
+    with pytest.raises(UsageError, match="planar"):
+        deck_of(load("slider_crank"))
+    capsys.readouterr()
+
+
+def test_the_page_about_decks_shows_every_table() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "howto" / "decks.md").read_text()
+    for name, (headings, counted) in DECK.items():
+        row = next(line for line in page.splitlines() if line.startswith(f"| `{name}.txt`"))
+        assert all(f"`{heading.removesuffix('...')}`" in row for heading in headings)
+        assert f"`{counted} n`" in row or not counted
+    assert all(f"{k} {kind}" in page.replace("\n", " ") for k, kind in enumerate(TYPES, 1))
