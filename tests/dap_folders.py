@@ -84,10 +84,12 @@ def joints(model: Mapping[str, Any]) -> list[dict[str, Any]]:
         if joint["joint"] == "disc":
             found.append({"type": "disc", "body_i": joint["body"], "radius": joint["radius"], "x0": joint["x0"]})
         elif joint["joint"] != "float":
-            ends = {"point_i": joint["child_point"], "point_j": joint["parent_point"]}
-            if joint["joint"] == "tran":
-                ends |= {"vector_i": joint["child_vector"], "vector_j": joint["parent_vector"]}
-            found.append({"type": "tran" if joint["joint"] == "tran" else "rev", **ends})
+            parent, child = joint["parent_point"], joint["child_point"]
+            if joint["joint"] == "tran":  # whose axis is that of j
+                vectors = {"vector_i": joint["child_vector"], "vector_j": joint["parent_vector"]}
+                found.append({"type": "tran", "point_i": child, "point_j": parent, **vectors})
+            else:
+                found.append({"type": "rev", "point_i": parent, "point_j": child})
     for joint in model["chain"]["cut"]:
         if joint["type"] == "driver":
             found.append({"type": "rel-rot", "body_i": 1, "body_j": 0, "function": 1})

@@ -263,6 +263,28 @@ def test_folders_of_the_published_models_follow_the_reference(name: str, tmp_pat
         np.testing.assert_allclose(factor * own, expected[column], rtol=0, atol=1e-5 * max(size, 1.0), err_msg=column)
 
 
+QUICK = ("bc_cart_b", "jc_mpa", "jc_sc")
+
+
+@pytest.mark.parametrize("name", [x if x in QUICK else pytest.param(x, marks=pytest.mark.slow) for x in COMPARED])
+def test_joint_coordinates_of_the_published_models_follow_the_reference(name: str, tmp_path: Path) -> None:
+    """The same motions in joint coordinates; theta is that of the joint-coordinate program, relative from joint to joint."""
+    expected = reference(name)
+    model = corrected(load(dap_folders.write(name, tmp_path / name)), expected)
+    motion = simulate(model, t_end=10.0, step=0.2, rtol=1e-11, atol=1e-11, coordinates="joint")
+    for k, body in enumerate(model.bodies, 1):
+        for part in ("x", "y", "phi"):
+            if f"{part}{k}" in expected:
+                np.testing.assert_allclose(motion[f"{body.name}.{part}"], expected[f"{part}{k}"], rtol=0, atol=1e-7)
+    arrays = motion.dap_arrays()
+    for k in range(3):
+        # The data of this cart count the angle of body 2 from the ground.
+        if f"theta{k + 1}" in expected and (name, k) != ("jc_cart_c", 1):
+            np.testing.assert_allclose(arrays["theta"][:, k], expected[f"theta{k + 1}"], rtol=0, atol=1e-7)
+            np.testing.assert_allclose(arrays["theta_d"][:, k], expected[f"thetadot{k + 1}"], rtol=0, atol=1e-6)
+    assert arrays["Jac"].shape == (51, len(motion.rows), arrays["theta"].shape[1])
+
+
 @pytest.mark.parametrize("name", [name for name in MODELS if name not in (*COMPARED, *CONTACT)])
 def test_other_folders_run_like_the_shipped_models(name: str, tmp_path: Path) -> None:
     """Whole states at the end of 1 s, from the start of the shipped model."""

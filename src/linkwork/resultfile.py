@@ -111,7 +111,7 @@ def dap_arrays(motion: Trajectory) -> dict[str, Array]:
         **{"r": q[:, :, :2], "rd": v[:, :, :2], "rdd": a[:, :, :2]},
         **{"p": q[:, :, 2], "pd": v[:, :, 2], "pdd": a[:, :, 2]},
         **{"rP": points[:, :, 0], "rPd": points[:, :, 1]},
-        "Jac": np.array(jacobians).reshape(nt, len(motion.rows), -1),
+        "Jac": np.array(jacobians).reshape(nt, len(motion.rows), state[1].shape[1]),
         "Lam": -motion.lam,
         "eng": np.column_stack([kinetic, potential, kinetic + potential]),
     }
