@@ -20,9 +20,9 @@ def entry(name: str, target: Path) -> list[str]:
     model = load(name)
     motion = move(model)
     file = name.replace("/", "_")
-    save(still(motion, width=4.5, names=False), target / f"{file}.svg")
+    save(motion.plot() if model.stated else still(motion, width=4.5, names=False), target / f"{file}.svg")
     moving = ""
-    if built():
+    if built() and not model.stated:
         write([motion], target / "extra" / "moving" / f"{file}.html")
         moving = f' <a href="../moving/{file}.html">See it move.</a>'
     report, row = check(model), verification.checked(name)

@@ -112,8 +112,11 @@ def test_schema_is_a_json_schema(linkwork: Answer) -> None:
     assert schema == linkwork.data("schema")
     assert schema["$schema"].startswith("https://json-schema.org/")
     spaces = [schema["$defs"][space["$ref"].rsplit("/", 1)[1]] for space in schema["anyOf"]]
+    *spaces, stated = spaces
     assert len(spaces) == 2  # planar and spatial
     assert all({"bodies", "joints", "drivers", "forces"} <= set(space["properties"]) for space in spaces)
+    assert "equations" in stated["properties"]
+    assert "bodies" not in stated["properties"]
 
 
 def test_check_counts_and_shows_what_was_corrected(linkwork: Answer, stretched: Path) -> None:

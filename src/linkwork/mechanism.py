@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from linkwork.equations.coordinates import COORDINATES
+from linkwork.equations.coordinates import COORDINATES, equations_of
 from linkwork.equations.equations import Equations
 from linkwork.equations.implicit import ALGEBRAIC, algebraic, algebraic_programs, linearized
 from linkwork.equations.parameters import Structure
@@ -172,7 +172,7 @@ def prepare(model: Model | Mechanism, coordinates: str | None = None, cut: Seque
         if shared is not None:
             _shared.move_to_end(key)
     if shared is None:
-        made = Shared(COORDINATES[settings.coordinates](model))
+        made = Shared(equations_of(model))
         with _lookup:  # another thread may have been quicker
             shared = _shared.setdefault(key, made)
             while len(_shared) > MOST_KEPT:
@@ -184,6 +184,9 @@ def prepare(model: Model | Mechanism, coordinates: str | None = None, cut: Seque
 
 def _check_simulation(model: Model, settings: Simulation) -> None:
     """ModelError where coordinates or joints to be cut are none."""
+    if model.stated is not None and settings.coordinates != "body":
+        message = f"the system states its equations, which cannot be had in {settings.coordinates} coordinates"
+        raise ModelError(message, "unknown-coordinates", path="simulation.coordinates", value=settings.coordinates)
     joints = [joint.name for joint in model.joints]
     for key, known, names in (("coordinates", COORDINATES, (settings.coordinates,)), ("cut", joints, settings.cut)):
         for name in names:

@@ -13,6 +13,7 @@ from linkwork.elements.forces import Force
 from linkwork.elements.joints import Joint
 from linkwork.elements.kinds import Space
 from linkwork.elements.shapes import Shape
+from linkwork.elements.stated import Stated
 from linkwork.elements.vectors import Components
 
 
@@ -61,11 +62,12 @@ class Model:
 
     Numbers in the elements may be expressions of the parameters; `parameters` gives their values, which can change
     without anything being compiled again. `shapes` says of some bodies, by name, how they look. Joints in
-    `open` hold nothing until an event engages them.
+    `open` hold nothing until an event engages them. A system that is `stated` by its equations has no elements but
+    events.
     """
 
     name: str
-    bodies: tuple[PlanarBody | SpatialBody, ...]
+    bodies: tuple[PlanarBody | SpatialBody, ...] = ()
     joints: tuple[Joint, ...] = ()
     drivers: tuple[Driver, ...] = ()
     forces: tuple[Force, ...] = ()
@@ -80,12 +82,15 @@ class Model:
     shapes: Mapping[str, Shape] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
     open: frozenset[str] = frozenset()
+    stated: Stated | None = None
 
     def with_start(self, q: Mapping[str, float], v: Mapping[str, float]) -> Model:
         """The same mechanism from another start, q and v by the names of coordinates ("crank.phi").
 
         Constants that joints take from the start position stay what they are if q fits the joints.
         """
+        if self.stated is not None:
+            return replace(self, stated=replace(self.stated, start=q, rate=v))
         bodies = {body.name: body.from_start(*_values(body, q, v)) for body in self.bodies}
 
         def moved(element: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, cast
@@ -27,12 +27,15 @@ from linkwork.elements.spatial import (
     SpatialGear,
     Universal,
 )
+from linkwork.elements.stated import RATE, Stated
 from linkwork.errors import ModelError
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import evaluate, ordered
-from linkwork.expressions.graph import ONE, Expr, cos, symbol
+from linkwork.expressions.graph import ONE, Expr, as_expr, cos, symbol
+from linkwork.expressions.parser import RESERVED as PARSED
 from linkwork.expressions.switching import crossings, sampled, switch
 from linkwork.model import Model
+from linkwork.sequences.signature import Signature
 
 TIME = symbol("t")
 PARALLEL_TOLERANCE = 1e-9  # sine of the angle between axes that count as parallel
@@ -104,6 +107,8 @@ class _Checks:
         for name in self.model.open - {name for event in self.model.events for name in event.engage}:
             message = f"joint '{name}' is open and no event engages it"
             yield ModelError(message, "never-engaged", path=f"joints.{name}.open", suggestion="leave it out")
+        if self.model.stated is not None:
+            yield from stated_faults(self.model.stated, self.model.parameters)
 
     def mass(self, body: PlanarBody | SpatialBody) -> Iterator[ModelError]:
         path = f"bodies.{body.name}"
@@ -278,6 +283,41 @@ class _Checks:
             reached |= new
             front.extend(new)
         return [body.name for body in self.model.bodies if body.name not in reached]
+
+
+def stated_faults(stated: Stated, parameters: Mapping[str, float]) -> Iterator[ModelError]:
+    """Equations that a model states: sizes, names, what depends on what, symmetry, inertia at the start."""
+
+    def fault(place: str, message: str, code: str, rule: str | None = None) -> ModelError:
+        return ModelError(message, code, path=f"equations.{place}", rule=rule)
+
+    names, n = [*stated.kinds], len(stated.kinds)
+    for name in names:
+        taken = {"t": "time", **dict.fromkeys(parameters, "a parameter"), **dict.fromkeys(PARSED, "a function")}
+        taken |= {f"{other}{RATE}": f"the rate of '{other}'" for other in names}
+        if name in taken:
+            yield fault(f"coordinates.{name}", f"'{name}' is also {taken[name]}", "duplicate-name")
+    for key, size in (("M", len(stated.M)), ("Q", len(stated.Q))):
+        if size != n:
+            yield fault(key, f"{size} rows for {n} coordinates", "shape-mismatch")
+    for i, row in enumerate(stated.M):
+        if len(row) != n:
+            yield fault(f"M[{i}]", f"{len(row)} entries for {n} coordinates", "shape-mismatch")
+            return
+    known = {TIME, *stated.q, *map(symbol, parameters)}
+    for place, expr, of_velocities in stated.expressions():
+        used = {node for node in ordered([expr]) if node.op == "symbol"}
+        if (found := sorted(str(s.value) for s in used & {*stated.v})) and not of_velocities:
+            rule = "M, Psi and the potential depend on t and q alone"
+            yield fault(place, f"depends on the velocity {found[0]}", "of-velocities", rule)
+        if found := sorted(str(s.value) for s in used - known - {*stated.v}):
+            yield fault(place, f"unknown name '{found[0]}'", "expression-name")
+    zero = Signature()
+    for i in range(min(n, len(stated.M))):
+        for j in range(i):
+            if not zero.is_zero(as_expr(stated.M[i][j]) - as_expr(stated.M[j][i])):
+                message = f"entries ({i + 1}, {j + 1}) and ({j + 1}, {i + 1}) are not the same function"
+                yield fault(f"M[{i}][{j}]", message, "not-symmetric", "a mass matrix is symmetric")
 
 
 checks_of = lru_cache(maxsize=8)(_Checks)  # faults and notes of a model ask for the same numbers

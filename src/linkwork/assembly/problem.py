@@ -16,6 +16,7 @@ from linkwork.assembly.dimension import local_dimension, null_space, row_sizes
 from linkwork.elements.bodies import PlanarBody
 from linkwork.equations.equations import TIME, Equations
 from linkwork.equations.place import Place
+from linkwork.errors import UsageError
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ZERO, Expr, constant, cos, sin
@@ -49,6 +50,9 @@ class Problem:
     def of(model: Model, keep: Sequence[str] = ()) -> Problem:
         """Of a model that is sound, with coordinates that exist."""
         mechanism = prepare(model, "body")
+        if model.stated is not None:
+            message = "assembly modes are those of bodies and joints; the model states equations without any"
+            raise UsageError(message, "no-bodies")
         number_kept(mechanism.equations, keep)
         check_defined(mechanism.place())
         return Problem(model, mechanism.equations, tuple(keep))

@@ -39,11 +39,15 @@ class Velocity(Coordinate):
 
     @property
     def speed(self) -> str:
-        return f"{self.owner}.{self.speed_part}"
+        return self._named(self.speed_part)
 
     @property
     def acceleration(self) -> str:
-        return f"{self.owner}.{self.acceleration_part}"
+        return self._named(self.acceleration_part)
+
+    def _named(self, part: str) -> str:
+        """Of an owner with but one part the ending of its name: theta_d, theta_dd."""
+        return f"{self.owner}.{part}" if self.part else f"{self.owner}{part}"
 
 
 class Columns(NamedTuple):

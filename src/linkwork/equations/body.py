@@ -55,7 +55,7 @@ class Bodies(NamedTuple):
         named = dict(self.named)
         named |= {symbol(f"reaction.{name}"): output.expression for name, output in outputs["reactions"].items()}
         named |= {symbol(f"driving.{name}"): output.expression for name, output in outputs["driving"].items()}
-        return (*(_watch(event, named, self.equations) for event in self.parts.events), *self.of_forces)
+        return (*(watch_for(event, named, self.equations) for event in self.parts.events), *self.of_forces)
 
 
 def body_equations(model: Model) -> Equations:
@@ -178,7 +178,7 @@ def matrix_rates(frame: TurnedFrame) -> dict[Expr, Expr]:
     return {a: rate for row in frame.rows for a, rate in zip(row, row.cross(frame.omega), strict=True)}
 
 
-def _watch(event: Event, named: Mapping[Expr, Expr], e: Equations) -> Watch:
+def watch_for(event: Event, named: Mapping[Expr, Expr], e: Equations) -> Watch:
     """An event of a model with all its names replaced."""
     names, values = [symbol(name) for name in event.velocities], [as_expr(x) for x in event.velocities.values()]
     when, *rest = substitute([event.when, *names, *values], named)

@@ -8,6 +8,7 @@ from linkwork.equations.body import body_equations
 from linkwork.equations.equations import Equations
 from linkwork.equations.euler import euler_equations
 from linkwork.equations.joint import joint_equations
+from linkwork.equations.stated import stated_equations
 from linkwork.model import Model
 
 # Equations in other coordinates than those of the bodies name their state, say `body=body_equations(model)`, and have
@@ -17,3 +18,8 @@ COORDINATES: dict[str, Callable[[Model], Equations]] = {
     "joint": joint_equations,
     "euler": euler_equations,
 }
+
+
+def equations_of(model: Model) -> Equations:
+    """The equations in the coordinates that the model asks for; those that it states itself are in its own."""
+    return stated_equations(model) if model.stated else COORDINATES[model.simulation.coordinates](model)

@@ -42,7 +42,7 @@ class Row:
         return UNITS[self.kind]
 
     def __str__(self) -> str:
-        return f"{self.element}.{self.part}"
+        return f"{self.element}.{self.part}" if self.part else self.element
 
 
 class Output(NamedTuple):

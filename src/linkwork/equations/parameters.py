@@ -46,6 +46,7 @@ class Reading(ABC):
         # Whatever is called back is no part of the equations.
         self.events = [self._element(replace(event, callback=None)) for event in model.events]
         self.gravity = self._part(("gravity",), tuple(model.gravity))
+        self.stated: Any = None if model.stated is None else self._element(model.stated)
 
     @abstractmethod
     def number(self, path: tuple[str | int, ...], value: float) -> Any:
@@ -129,7 +130,7 @@ class Structure(Reading):
         self.values = [float(x) for x in model.parameters.values()]
         super().__init__(model)
         elements = (self.bodies, self.joints, self.drivers, self.forces, self.events)
-        self.key = (model.space, tuple(model.parameters), model.open, self.gravity, *map(tuple, elements))
+        self.key = (model.space, tuple(model.parameters), model.open, self.gravity, self.stated, *map(tuple, elements))
 
     def number(self, path: tuple[str | int, ...], value: float) -> str:
         self.values.append(value)

@@ -25,7 +25,7 @@ from linkwork.formats import read_folder
 from linkwork.mechanisms.generators import GENERATORS
 from linkwork.model import Model
 from linkwork.modelfile.faults import check_version, shape_fault
-from linkwork.modelfile.schema import MODEL_ENTRIES, json_schema, space_of
+from linkwork.modelfile.schema import entry_of, json_schema
 from linkwork.modelfile.translation import Translation
 from linkwork.soundness import sound
 
@@ -39,7 +39,7 @@ def build(document: Document, changes: Mapping[str, str | float] | None = None) 
     """The model of a document; `changes` gives parameters other values."""
     notes = check_version(document)
     try:
-        entry: Any = MODEL_ENTRIES[space_of(document.data)].model_validate(document.data)
+        entry: Any = entry_of(document.data).model_validate(document.data)
     except pydantic.ValidationError as error:
         details = error.errors(include_url=False)
         raise ModelError.together([shape_fault(detail, document) for detail in details]) from None
@@ -58,6 +58,11 @@ def with_start(document: Document, model: Model, changes: Mapping[str, str | flo
     parameters = cast(dict[str, Data], data.get("parameters") or {})
     for name, value in (changes or {}).items():
         parameters[name] = model.parameters.get(name, value)
+    if model.stated is not None:
+        coordinates = cast(Any, data["equations"])["coordinates"]
+        for name, q in model.stated.start.items():
+            coordinates[name] |= {"start": q, "rate": model.stated.rate[name]}
+        return Document(document.file, data, {})
     bodies = cast(dict[str, dict[str, Data]], data["bodies"])
     given = {symbol(name): number for name, number in model.parameters.items()}
     for body in model.bodies:

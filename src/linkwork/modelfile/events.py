@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from linkwork import units
 from linkwork.elements.events import Event, reaction_parts
+from linkwork.elements.stated import RATE
 from linkwork.errors import did_you_mean
 from linkwork.expressions.graph import Expr, as_expr, symbol
 from linkwork.modelfile import schema
@@ -31,7 +32,8 @@ def read_event(given: Translation, name: str, entry: schema.EventEntry) -> Event
     given.check_name(place)
     read = partial(given.read, kind=None, names=event_names(given), of_parameters=False)
     when = as_expr(read(entry.when, place=(*place, "when")))
-    speeds = list(filter(SPEED.fullmatch, given.motion_names))
+    stated = isinstance(given.entry, schema.StatedModel)
+    speeds = [name for name in given.motion_names if (name.endswith(RATE) if stated else SPEED.fullmatch(name))]
     velocities = {}
     for speed, value in (entry.velocities or {}).items():
         at = (*place, "velocities", speed)

@@ -24,7 +24,10 @@ def _keys_allowed(place: Place, data: Data) -> list[str]:
     type_name = str(inside.get("type")) if isinstance(inside, dict) else ""
     space = schema.space_of(data)
     entries: dict[Place, type[BaseModel] | None] = {
-        (): schema.MODEL_ENTRIES[space],
+        (): schema.entry_of(data),
+        ("equations",): schema.StatedEntry,
+        ("equations", "coordinates", *around[2:3]): schema.StatedCoordinateEntry,
+        ("equations", "Psi", *around[2:3]): schema.StatedRowEntry,
         ("ground",): schema.GROUND_ENTRIES[space],
         ("about",): schema.AboutEntry,
         ("about", "checked"): schema.CheckedEntry,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields
-from typing import Annotated, Any, Literal, Union
+from typing import Annotated, Any, ClassVar, Literal, Union
 
 import pydantic
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, WithJsonSchema, create_model
@@ -356,6 +356,64 @@ def _model_entry(space: Space) -> type[Entry]:
 
 
 MODEL_ENTRIES = {s: _model_entry(s) for s in SPACES}
+KindName = Literal["length", "angle", "number"]
+
+
+class StatedCoordinateEntry(Entry):
+    """A coordinate, with its value and rate at the start."""
+
+    kind: KindName = "number"
+    start: NUMBER = 0.0
+    rate: NUMBER = 0.0
+
+
+class StatedRowEntry(Entry):
+    """A constraint that is a length or an angle."""
+
+    expression: NUMBER
+    kind: KindName = "number"
+
+
+ROWS: Any = _section(StatedRowEntry | NUMBER)
+NUMBERS: Any = _section(NUMBER)
+EVENTS: Any = _section(EventEntry)
+SIMULATION: Any = SimulationEntry
+
+
+class StatedEntry(Entry):
+    """M qdd + Psi_q^T lam = Q, Psi = 0, as formulas of t, coordinates, their rates NAME_d and parameters."""
+
+    coordinates: Annotated[dict[str, StatedCoordinateEntry], pydantic.Field(min_length=1)]
+    M: list[list[NUMBER]]
+    Q: list[NUMBER]
+    Psi: ROWS = {}
+    potential: NUMBER = 0.0
+
+
+class StatedModel(Entry):
+    """A system given by its equations, without bodies."""
+
+    space: ClassVar[Space] = "planar"
+    gravity: ClassVar[list[float]] = [0, 0]
+    ground: ClassVar[Any] = GROUND_ENTRIES["planar"]()
+    bodies: ClassVar[dict[str, Any]] = {}
+    joints: ClassVar[dict[str, Any]] = {}
+    drivers: ClassVar[dict[str, Any]] = {}
+    forces: ClassVar[dict[str, Any]] = {}
+    linkwork: Annotated[Any, WithJsonSchema({"const": FORMAT, "description": "version of the format"})]
+    name: str | None = None
+    about: AboutEntry = AboutEntry()
+    parameters: NUMBERS = {}
+    equations: StatedEntry
+    events: EVENTS = {}
+    simulation: SIMULATION = SimulationEntry()
+
+
+def entry_of(data: Any) -> type[Entry]:
+    """The shape that a file must have."""
+    return StatedModel if isinstance(data, dict) and "equations" in data else MODEL_ENTRIES[space_of(data)]
+
+
 MotionHolder = create_model("MotionHolder", __base__=Entry, motion=(_one_of(MOTION_ENTRIES), ...))
 
 
@@ -366,7 +424,8 @@ def space_of(data: Any) -> Space:
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema of model files."""
-    entries = [(entry, "validation") for entry in MODEL_ENTRIES.values()]
+    models: tuple[type[Entry], ...] = (*MODEL_ENTRIES.values(), StatedModel)
+    entries = [(entry, "validation") for entry in models]
     _, schema = pydantic.json_schema.models_json_schema(entries, ref_template="#/$defs/{model}")  # type: ignore
     motions = MotionHolder.model_json_schema()
     driver = schema["$defs"]["DriverEntry"]["properties"]
@@ -375,6 +434,6 @@ def json_schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,
-        "anyOf": [{"$ref": f"#/$defs/{entry.__name__}"} for entry in MODEL_ENTRIES.values()],
+        "anyOf": [{"$ref": f"#/$defs/{entry.__name__}"} for entry in models],
         "title": "linkwork model file",
     }

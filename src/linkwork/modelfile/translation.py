@@ -36,11 +36,11 @@ from linkwork.model import About, Model, Simulation
 from linkwork.modelfile import schema
 from linkwork.modelfile.events import read_event
 from linkwork.modelfile.faults import shape_fault
+from linkwork.modelfile.stated import PLAIN_NAME, own_names, read_stated
 from linkwork.units import Kind, quantity
 
 SYMMETRIC = 1e-9  # of an entry: a difference below is rounding of a printed number
 UNIT_TOLERANCE = 1e-6  # of a rotation matrix, as of Euler parameters
-PLAIN_NAME = r"[^\W\d]\w*"  # what can stand in a formula
 NOT_IN_NAMES = {
     ".": "a dot joins the name of a body to that of a point or coordinate",
     ":": "a colon joins a kind of quantity to the name of a joint",
@@ -321,6 +321,8 @@ class Translation:
     @cached_property
     def motion_names(self) -> dict[str, Expr]:
         """What formulas of forces may name: time, parameters, coordinates and velocities of bodies and points."""
+        if isinstance(self.entry, schema.StatedModel):
+            return {**self.time_names, **own_names(self.entry.equations)}
         found = dict(self.time_names)
         for body in self.bodies.values():
             if not isinstance(body, Ground):
@@ -476,6 +478,7 @@ class Translation:
         shaped = {name: body.shape for name, body in entry.bodies.items() if body.shape is not None}
         shapes = {n: self.element(SHAPES[shape.type], shape, ("bodies", n, "shape")) for n, shape in shaped.items()}
         gravity = self.numbers(entry.gravity, units.ACCELERATION, self.names, ("gravity",))
+        stated = read_stated(self, entry.equations) if isinstance(entry, schema.StatedModel) else None
         simulation = self.simulation()
         self.stop()
         checked = entry.about.checked
@@ -496,4 +499,5 @@ class Translation:
             shapes=shapes,
             events=events,
             open=frozenset(name for name, joint in entry.joints.items() if joint.open),
+            stated=stated,
         )

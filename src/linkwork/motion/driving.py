@@ -118,7 +118,9 @@ def _describe(equations: Equations, v: Array, columns: Sequence[int]) -> str:
     if v[shifts].any():
         along = v[shifts] / np.linalg.norm(v[shifts])
         axis = [equations.velocities[k].part for k, x in zip(shifts, np.abs(along), strict=True) if x > 1 - ALIGNED]
-        words.append(f"along {axis[0]}" if axis else f"along ({', '.join(f'{x:.3g}' for x in along)})")
+        words.append(
+            f"along {axis[0]}".removesuffix(" ") if axis else f"along ({', '.join(f'{x:.3g}' for x in along)})"
+        )
     if any(v[k] for k in columns if equations.turning[k]):
         words.append("turning")
     return " and ".join(words)

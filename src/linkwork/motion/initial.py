@@ -72,7 +72,9 @@ def describe_gaps(place: Place, gaps: Array, least: float = 0.0) -> str:
 
 
 def _path(row: Row) -> str:
-    """The place of a joint or driver in a model file."""
+    """The place of a joint, driver or stated constraint in a model file."""
+    if not row.part:
+        return f"equations.Psi.{row.element}"
     return f"{'drivers' if row.part == 'drive' else 'joints'}.{row.element}"
 
 
@@ -193,11 +195,12 @@ def _check_velocity(start: Start) -> None:
     k = int(np.argmax(np.where(by > 0.0, changes / np.maximum(by, np.finfo(float).tiny), 0.0)))
     if by[k] > 0.0 and changes[k] > SMALL * by[k]:
         name = given.equations.v_names[k]
+        owners = "equations.coordinates" if given.equations.kind == "stated" else "bodies"
         raise ModelError(
             f"the start velocities do not fit the joints: that of '{name}' would be {start.place.v[k]:.6g}"
             f" in the place of {given.v[k]:.6g} per second",
             "velocity-far-off",
-            path=f"bodies.{given.equations.velocities[k].owner}",
+            path=f"{owners}.{given.equations.velocities[k].owner}",
             rule=f"velocities that are given are corrected by up to {SMALL:.0%}, zero is taken for not given",
             suggestion=f"keep it, so that the others follow, with --keep {name}; or take the nearest with --assemble",
         )

@@ -167,12 +167,20 @@ def check_film(path: str | Path, count: int | None, speed: float | None) -> None
         )
 
 
+def _moving(motion: Trajectory) -> tuple[Scene, Array, Drawing]:
+    """The picture of a motion, of which a film can be made."""
+    found = picture_of(motion)
+    if not found[1].size:
+        raise UsageError(f"'{motion.name}' has no bodies that move; plot its quantities instead", "no-bodies")
+    return found
+
+
 def strip(motion: Trajectory, count: int) -> Figure:
     """The mechanism at `count` instants, equal in time, on one scale; the paths of free points lie below."""
     from matplotlib.figure import Figure
 
     check_film("", count, None)
-    scene, all_poses, drawing = picture_of(motion)
+    scene, all_poses, drawing = _moving(motion)
     sides = limits(scene, drawing, all_poses)
     rows = np.searchsorted(motion.t, np.linspace(motion.t[0], motion.t[-1], count) - 1e-12).clip(0, len(motion.t) - 1)
     aspect = (sides[1] - sides[0]) / (sides[3] - sides[2])
@@ -207,7 +215,7 @@ def write_film(motion: Trajectory, path: str | Path, speed: float | None = None,
     if suffix not in FILMS:
         raise UsageError(f"cannot write '{path}': films are written as .gif or .mp4", "unknown-suffix")
     check_film(path, None, speed)
-    scene, all_poses, drawing = picture_of(motion)
+    scene, all_poses, drawing = _moving(motion)
     times = frame_times(motion.t, speed)
     between = _between(motion.t, all_poses, times)
     sides = limits(scene, drawing, all_poses)

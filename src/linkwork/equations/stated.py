@@ -1,0 +1,66 @@
+"""Equations that the model itself states."""
+
+from __future__ import annotations
+
+from linkwork.elements.kinds import Coordinate, Velocity
+from linkwork.elements.stated import ACCELERATION, RATE, Stated
+from linkwork.equations.body import watch_for
+from linkwork.equations.equations import TIME, Equations, Row
+from linkwork.equations.parameters import Symbols
+from linkwork.expressions.derivatives import directional
+from linkwork.expressions.graph import ZERO, Expr, as_expr, symbol
+from linkwork.model import Model
+
+
+def stated_equations(model: Model) -> Equations:
+    """M a + Psi_q^T lam = Q as it stands.
+
+    Kinetic energy is v^T M v / 2. Its rate is v^T Q + v^T M_dot v / 2 but for constraints, whatever the system; what of
+    this the potential does not account for is the power of applied forces.
+    """
+    parts = Symbols(model)
+    stated: Stated = parts.stated
+    q, v, names = stated.q, stated.v, [*stated.kinds]
+    M = {(i, j): as_expr(x) for i, row in enumerate(stated.M) for j, x in enumerate(row)}
+    M = {place: entry for place, entry in M.items() if entry is not ZERO}
+    Q = tuple(map(as_expr, stated.Q))
+    rows = tuple(Row(name, "", stated.row_kinds.get(name, "number")) for name in stated.Psi)
+    potential = as_expr(stated.potential)
+    motion = {TIME: as_expr(1.0), **dict(zip(q, v, strict=True))}
+    kinetic = _half_form(M, v)
+    power = sum((force * rate for force, rate in zip(Q, v, strict=True)), ZERO)
+    inertia, stored = directional([kinetic, potential], motion)
+    then = tuple(symbol(f"{name} then") for name in names)
+    dx = tuple(symbol(f"d {name}") for name in names)
+    kinds = stated.kinds
+    e = Equations(
+        q=q,
+        v=v,
+        a=tuple(symbol(f"{name}{ACCELERATION}") for name in names),
+        lam=tuple(symbol(f"lam {row}") for row in rows),
+        dx=dx,
+        coordinates=tuple(Coordinate(name, "", kinds[name]) for name in names),
+        velocities=tuple(Velocity(name, "", kinds[name], RATE, ACCELERATION) for name in names),
+        rows=rows,
+        qd=v,
+        retract=tuple(x + d for x, d in zip(q, dx, strict=True)),
+        M=M,
+        Q=Q,
+        Psi=tuple(map(as_expr, stated.Psi.values())),
+        kinetic=kinetic,
+        potential=potential,
+        dissipation=ZERO,
+        applied_power=power + inertia + stored,
+        outputs={},
+        parameters=parts.values,
+        start_q=tuple(as_expr(stated.start[name]) for name in names),
+        start_v=tuple(as_expr(stated.rate[name]) for name in names),
+        then=then,
+        difference=tuple(b - a for a, b in zip(q, then, strict=True)),
+        kind="stated",
+    )
+    return e.with_outputs({}, tuple(watch_for(event, {}, e) for event in parts.events))
+
+
+def _half_form(M: dict[tuple[int, int], Expr], v: tuple[Expr, ...]) -> Expr:
+    return sum((0.5 * entry * v[i] * v[j] for (i, j), entry in M.items()), ZERO)

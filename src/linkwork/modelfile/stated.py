@@ -1,0 +1,63 @@
+"""Systems that a file gives by their equations."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from linkwork import units
+from linkwork.elements.stated import RATE, Stated
+from linkwork.expressions.graph import Expr, symbol
+from linkwork.modelfile.schema import StatedEntry, StatedRowEntry
+
+if TYPE_CHECKING:
+    from linkwork.modelfile.translation import Translation
+
+PLAIN_NAME = r"[^\W\d]\w*"  # what can stand in a formula
+KINDS = {"length": (units.LENGTH, units.SPEED), "angle": (units.ANGLE, units.ANGULAR_SPEED), "number": (None, None)}
+
+
+def own_names(entry: StatedEntry) -> dict[str, Expr]:
+    """Coordinates and their rates."""
+    return {word: symbol(word) for name in entry.coordinates for word in (name, f"{name}{RATE}")}
+
+
+def read_stated(file: Translation, entry: StatedEntry) -> Stated:
+    """The equations of a system without bodies."""
+    for name in entry.coordinates:
+        if not re.fullmatch(PLAIN_NAME, name):
+            rule = "the name of a coordinate is made of letters, digits and underscores"
+            place = ("equations", "coordinates", name)
+            file.fail(place, f"'{name}' cannot stand in a formula", "bad-name", rule=rule)
+    names = file.motion_names
+
+    def number(value: Any, *place: str) -> Any:
+        return file.read(value, None, names, ("equations", *place), of_parameters=False)
+
+    def numbers(values: list[Any], *place: str | int) -> Any:
+        return file.numbers(values, None, names, ("equations", *place), of_parameters=False)
+
+    start: dict[str, Any] = {}
+    rate: dict[str, Any] = {}
+    for name, c in entry.coordinates.items():
+        place = ("equations", "coordinates", name)
+        start[name] = file.read(c.start, KINDS[c.kind][0], file.names, (*place, "start"))
+        rate[name] = file.read(c.rate, KINDS[c.kind][1], file.names, (*place, "rate"))
+    Psi: dict[str, Any] = {}
+    row_kinds = {}
+    for name, row in entry.Psi.items():
+        file.check_name(("equations", "Psi", name))
+        if isinstance(row, StatedRowEntry):
+            Psi[name], row_kinds[name] = number(row.expression, "Psi", name, "expression"), row.kind
+        else:
+            Psi[name] = number(row, "Psi", name)
+    return Stated(
+        {name: c.kind for name, c in entry.coordinates.items()},
+        start,
+        rate,
+        tuple(numbers(row, "M", k) for k, row in enumerate(entry.M)),
+        numbers(entry.Q, "Q"),
+        Psi,
+        row_kinds,
+        number(entry.potential, "potential"),
+    )

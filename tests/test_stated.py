@@ -1,0 +1,263 @@
+"""Systems given by their equations: files, faults, motion by every formulation and integrator."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from linkwork.cli import answer
+from linkwork.elements.stated import Stated
+from linkwork.equations.equations import TIME
+from linkwork.equations.explicit import solve_explicitly
+from linkwork.errors import ModelError
+from linkwork.expressions.evaluation import evaluate
+from linkwork.expressions.graph import symbol
+from linkwork.expressions.parser import parse
+from linkwork.formulations import NAMES
+from linkwork.integrators.methods import INTEGRATORS
+from linkwork.mechanism import prepare
+from linkwork.model import Model
+from linkwork.modelfile import load, loads
+from linkwork.motion.simulate import simulate
+
+REFERENCE = Path(__file__).parent / "reference"
+AT_1 = {"theta1": (0.2629316601282817, -0.4375210779891946), "theta2": (0.1303248907128768, -0.2130489239566246)}
+
+
+@pytest.mark.parametrize("formulation", NAMES)
+def test_the_two_angle_slider_crank_by_every_formulation(formulation: str) -> None:
+    """Whole state at t = 1 to 1e-10, and the energy that the equations conserve."""
+    motion = simulate(load("slider_crank_zhou"), t_end=1.0, rtol=1e-12, atol=1e-12, formulation=formulation)
+    for name, (angle, rate) in AT_1.items():
+        assert motion[name][-1] == pytest.approx(angle, abs=1e-10)
+        assert motion[f"{name}_d"][-1] == pytest.approx(rate, abs=1e-10)
+    assert motion.energy["kinetic"][0] + motion.energy["potential"][0] == pytest.approx(3.1875, abs=1e-12)
+    assert np.max(np.abs(motion.drift())) < 1e-9
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_the_two_angle_slider_crank_by_every_integrator(integrator: str) -> None:
+    motion = simulate(load("slider_crank_zhou"), t_end=1.0, rtol=1e-11, atol=1e-11, integrator=integrator)
+    for name, (angle, rate) in AT_1.items():
+        assert motion[name][-1] == pytest.approx(angle, abs=1e-8)
+        assert motion[f"{name}_d"][-1] == pytest.approx(rate, abs=1e-8)
+
+
+def test_bodies_and_stated_equations_move_alike() -> None:
+    """The three-body model of the same slider-crank, over 5 s; the source counts the rod's angle clockwise."""
+    bodies = simulate(load("slider_crank"), t_end=5.0, step=0.5, rtol=1e-12)
+    stated = simulate(load("slider_crank_zhou"), t_end=5.0, step=0.5, rtol=1e-12)
+    np.testing.assert_allclose(stated["theta1"], bodies["crank.phi"], atol=1e-9)
+    np.testing.assert_allclose(stated["theta2_d"], -bodies["rod.omega"], atol=1e-9)
+    np.testing.assert_allclose(stated["theta1_dd"], bodies["crank.alpha"], atol=1e-8)
+
+
+def appendix(values: dict[str, float], Y: list[float]) -> list[float]:
+    """W1 to W7 of the source's appendix."""
+    angles = {"1": Y[0], "3": Y[2]}
+    known = {**values, "Y2": Y[1], "Y4": Y[3], "C": np.cos(Y[0] + Y[2]), "S": np.sin(Y[0] + Y[2])}
+    known |= {f"c{k}": np.cos(x) for k, x in angles.items()} | {f"s{k}": np.sin(x) for k, x in angles.items()}
+    for line in (REFERENCE / "slider_crank_appendix.txt").read_text().splitlines():
+        if not line.startswith("#"):
+            name, text = line.split(" = ")
+            expr = parse(text, {word: symbol(word) for word in known})
+            known[name] = evaluate([expr], {symbol(word): float(x) for word, x in known.items()})[0]
+    return [known[f"W{k}"] for k in range(1, 8)]
+
+
+def test_LU_with_the_pivots_of_the_source_gives_the_W_of_its_appendix(rng: np.random.Generator) -> None:
+    """U22 = W1/8, U23 = -W2/2, L32 = 4 W3/W1, U33 = 2 W4, L21 b2 = W5/4, lam = -W6/2, theta1'' = W7."""
+    e = prepare(load("slider_crank_zhou")).equations
+    solved = solve_explicitly(e, [0], pivoting=[1, 0, 2])
+    factors = solved.factors
+    assert factors.rows == (1, 0, 2)
+    for _ in range(10):
+        values = {str(s.value): float(rng.uniform(0.5, 2.0)) for s in e.parameters}
+        Y = rng.uniform(-0.6, 0.6, 4).tolist()
+        at = {s: values[str(s.value)] for s in e.parameters} | {TIME: 0.0}
+        at |= dict(zip((e.q[0], e.v[0], e.q[1], e.v[1]), Y, strict=True))
+        ours = [
+            8 * factors.U[1, 1],
+            -2 * factors.U[1, 2],
+            factors.L[2, 1] * 2 * factors.U[1, 1],
+            factors.U[2, 2] / 2,
+            4 * factors.L[1, 0] * e.Q[1],
+            -2 * solved.lam[0],
+            solved.a[0],
+        ]
+        found = evaluate(factors.hierarchy.unveil(ours), at)
+        np.testing.assert_allclose(found, appendix(values, Y), rtol=1e-9)
+
+
+def test_the_maple_procedure_reads_like_the_appendix(capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(["equations", "slider_crank_zhou", "--to", "maple"]) == 0
+    text = capsys.readouterr().out
+    for line in ("f := proc(N, t, Y, YP)", "W[1] := ", "YP[1] := Y[2];", "YP[3] := Y[4];", "end proc:"):
+        assert line in text
+    assert "W[8]" not in text
+
+
+TEXT = """
+linkwork: 1
+name: swing
+parameters: {m: 2, L: 1.5 m}
+equations:
+  coordinates:
+    x: {kind: length, start: 1.5 m, rate: 0}
+    y: {kind: length}
+  M: [[m, 0], [0, m]]
+  Q: [0, -m*9.81]
+  Psi:
+    rod: {expression: (x^2 + y^2 - L^2)/(2*L), kind: length}
+"""
+
+
+def test_a_pendulum_without_a_potential_is_supplied_by_its_forces() -> None:
+    """The start falls by Newton's law, and the work of the weight is what the kinetic energy gains."""
+    motion = simulate(loads(TEXT), t_end=1.0, rtol=1e-11)
+    np.testing.assert_allclose(motion["x"] ** 2 + motion["y"] ** 2, 1.5**2, atol=1e-12)
+    speed = motion["x_d"] ** 2 + motion["y_d"] ** 2
+    np.testing.assert_allclose(speed, -2 * 9.81 * motion["y"], atol=1e-8)
+    np.testing.assert_allclose(motion["y_dd"][0], -9.81, atol=1e-9)
+    np.testing.assert_allclose(motion.energy["supplied"], motion.energy["kinetic"], atol=1e-8)
+
+
+def test_a_system_of_python_objects_is_the_one_of_the_file() -> None:
+    m, L, x, y = (symbol(name) for name in ("m", "L", "x", "y"))
+    stated = Stated(
+        kinds={"x": "length", "y": "length"},
+        start={"x": 1.5, "y": 0.0},
+        rate={"x": 0.0, "y": 0.0},
+        M=((m, 0.0), (0.0, m)),
+        Q=(0.0, -9.81 * m),
+        Psi={"rod": (x * x + y * y - L * L) / (2 * L)},
+        row_kinds={"rod": "length"},
+    )
+    model = Model("swing", stated=stated, parameters={"m": 2.0, "L": 1.5})
+    ours, file = (simulate(one, t_end=0.5) for one in (model, loads(TEXT)))
+    np.testing.assert_allclose(ours.q, file.q, atol=1e-14)
+
+
+def test_constraints_may_depend_on_time_and_masses_on_place() -> None:
+    """A bead on a wire that turns as t^2/2: r'' = r t^2, to the series of its solution."""
+    r, phi, t = symbol("r"), symbol("phi"), TIME
+    rate = symbol("r_d"), symbol("phi_d")
+    stated = Stated(
+        kinds={"r": "length", "phi": "angle"},
+        start={"r": 1.0, "phi": 0.0},
+        rate={"r": 0.0, "phi": 0.0},
+        M=((1.0, 0.0), (0.0, r * r)),
+        Q=(r * rate[1] ** 2, -2 * r * rate[0] * rate[1]),
+        Psi={"wire": phi - 0.5 * t * t},
+        row_kinds={"wire": "angle"},
+    )
+    motion = simulate(Model("bead", stated=stated), t_end=1.0, rtol=1e-12)
+    series = sum(1.0 / np.prod([(4 * k) * (4 * k - 1) for k in range(1, n + 1)]) for n in range(8))
+    assert motion["r"][-1] == pytest.approx(series, abs=1e-10)
+    assert motion["phi"][-1] == pytest.approx(0.5, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "code"),
+    [
+        (("[[m, 0], [0, m]]", "[[m, x], [0, m]]"), 9, "not-symmetric"),
+        (("[[m, 0], [0, m]]", "[[m, 0]]"), 9, "shape-mismatch"),
+        (("[[m, 0], [0, m]]", "[[m, 0], [0]]"), 9, "shape-mismatch"),
+        (("[[m, 0], [0, m]]", "[[m + x_d^2, 0], [0, m]]"), 9, "of-velocities"),
+        (("[0, -m*9.81]", "[0, -m*9.81, 3]"), 10, "shape-mismatch"),
+        (("[0, -m*9.81]", "[0, -m*9.81*z]"), 10, "expression-name"),
+        (("[0, -m*9.81]", "[0, -m*(9.81]"), 10, "expression-syntax"),
+        (("(x^2 + y^2 - L^2)/(2*L)", "x*x_d"), 12, "of-velocities"),
+        (("(x^2 + y^2 - L^2)/(2*L)", "x*speed"), 12, "expression-name"),
+        (("kind: length, start: 1.5 m", "kind: lenght, start: 1.5 m"), 7, "wrong-shape"),
+        (("start: 1.5 m", "start: 1.5 kg"), 7, "unit-mismatch"),
+        (("y: {kind: length}", "y: {kind: length}\n    m: {kind: length}"), 9, "duplicate-name"),
+        (("y: {kind: length}", "y: {kind: length}\n    x_d: {kind: length}"), 9, "duplicate-name"),
+        (("y: {kind: length}", "y: {kind: length}\n    t: {kind: length}"), 9, "duplicate-name"),
+        (("y: {kind: length}", "y z: {kind: length}"), 8, "bad-name"),
+        (("  M:", "  mass:"), 9, "unknown-key"),
+        (("parameters: {m: 2, L: 1.5 m}", "bodies: {}"), 4, "unknown-key"),
+        (("start: 1.5 m", "start: 5 m"), 12, "start-far-off"),
+    ],
+)
+def test_faults_are_named_with_their_lines(change: tuple[str, str], line: int, code: str, tmp_path: Path) -> None:
+    file = tmp_path / "swing.yaml"
+    file.write_text(TEXT.replace(*change).lstrip("\n"))
+    with pytest.raises(ModelError) as caught:
+        prepare_located(file)
+    found = [(error.line, error.code) for error in caught.value.errors]
+    assert (line - 1, code) in found, found
+
+
+def prepare_located(file: Path) -> Any:
+    from linkwork.cli.motions import located
+    from linkwork.motion.check import check
+
+    with located(str(file)):
+        return check(load(file))
+
+
+def test_events_of_stated_systems_are_located() -> None:
+    """A ball dropped on the floor from h with restitution e: bounces at t1 = sqrt(2 h/g), then every 2 e v1/g."""
+    text = """
+linkwork: 1
+name: ball
+equations:
+  coordinates: {y: {kind: length, start: 1.0}}
+  M: [[0.5]]
+  Q: [-0.5*9.81]
+events:
+  floor: {when: y, direction: falling, action: set, restitution: 0.8}
+  top: {when: y_d, direction: falling}
+simulation: {t_end: 1.2, step: 0.01}
+"""
+    motion = simulate(loads(text), rtol=1e-11)
+    first = np.sqrt(2 / 9.81)
+    expected = [first, first + 0.8 * first, first + 1.6 * first]
+    np.testing.assert_allclose(motion.events.t[:3], expected, atol=1e-9)
+
+
+def test_a_massless_system_is_refused_by_name() -> None:
+    with pytest.raises(ModelError, match="det A is zero"):
+        solve_explicitly(prepare(loads(TEXT.replace("[[m, 0], [0, m]]", "[[m, 0], [0, 0]]"))).equations, [])
+
+
+def test_another_start_recompiles_nothing_and_moves_otherwise() -> None:
+    stated = loads(TEXT).stated
+    assert stated is not None
+    model, other = (
+        replace(loads(TEXT), stated=replace(stated, start=dict(zip("xy", start, strict=True))))
+        for start in ((1.2, -0.9), (0.9, -1.2))
+    )
+    assert prepare(model).shared is prepare(other).shared
+    assert simulate(other, t_end=0.2)["x"][0] == 0.9
+    changed = simulate(model, t_end=0.2, q={"x": 0.9, "y": -1.2})
+    np.testing.assert_array_equal(changed.q, simulate(other, t_end=0.2).q)
+
+
+def test_commands_take_stated_systems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "swing.yaml"
+    file.write_text(TEXT.replace("start: 1.5 m", "start: 1.53 m"))
+    closed = tmp_path / "closed.yaml"
+    assert answer(["assemble", str(file), "-o", str(closed)]) == 0
+    assert load(closed).stated.start["x"] == pytest.approx(1.5)  # type: ignore[union-attr]
+    capsys.readouterr()
+    assert answer(["run", str(closed), "--t-end", "0.1", "--json", "-o", str(tmp_path / "swing.nc")]) == 0
+    assert json.loads(capsys.readouterr().out)["coordinates"] == "stated"
+    assert answer(["explain", str(closed)]) == 0
+    assert answer(["assemble", str(closed), "--all"]) == 2
+    assert "[no-bodies]" in capsys.readouterr().err
+    assert answer(["animate", str(tmp_path / "swing.nc")]) == 2
+    assert "[no-bodies]" in capsys.readouterr().err
+    assert answer(["run", str(closed), "--coordinates", "euler"]) == 3
+
+
+def test_the_second_run_of_the_source_turns_round() -> None:
+    """With twice the start speed theta1 grows monotonically."""
+    motion = simulate(load("slider_crank_zhou", {"omega": 2}), t_end=5.0)
+    assert np.all(np.diff(motion["theta1"]) > 0)
