@@ -16,6 +16,14 @@ from linkwork.elements.shapes import SHAPES
 from linkwork.errors import ModelError, did_you_mean
 from linkwork.modelfile import schema
 
+NOT_IN_NAMES = {
+    ".": "a dot joins the name of a body to that of a point or coordinate",
+    ":": "a colon joins a kind of quantity to the name of a joint",
+    "'": "quotes and commas would break tables and messages",
+    '"': "quotes and commas would break tables and messages",
+    ",": "quotes and commas would break tables and messages",
+}
+
 
 def _keys_allowed(place: Place, data: Data) -> list[str]:
     """The keys known where a key is unknown."""

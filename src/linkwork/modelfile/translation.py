@@ -35,19 +35,12 @@ from linkwork.expressions.parser import parse as parse_expression
 from linkwork.model import About, Model, Simulation
 from linkwork.modelfile import schema
 from linkwork.modelfile.events import read_event
-from linkwork.modelfile.faults import shape_fault
+from linkwork.modelfile.faults import NOT_IN_NAMES, shape_fault
 from linkwork.modelfile.stated import PLAIN_NAME, own_names, read_stated
 from linkwork.units import Kind, quantity
 
 SYMMETRIC = 1e-9  # of an entry: a difference below is rounding of a printed number
 UNIT_TOLERANCE = 1e-6  # of a rotation matrix, as of Euler parameters
-NOT_IN_NAMES = {
-    ".": "a dot joins the name of a body to that of a point or coordinate",
-    ":": "a colon joins a kind of quantity to the name of a joint",
-    "'": "quotes and commas would break tables and messages",
-    '"': "quotes and commas would break tables and messages",
-    ",": "quotes and commas would break tables and messages",
-}
 
 
 class Translation:
