@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,14 @@ from linkwork.elements.kinds import Space
 from linkwork.elements.paths import PATHS
 from linkwork.equations.place import Place
 from linkwork.expressions.evaluation import evaluate
+from linkwork.expressions.graph import symbol
+from linkwork.mechanisms.generators import planar_chain
 from linkwork.modelfile import shipped
 from linkwork.motion.check import check
 from linkwork.motion.initial import align_velocity, approach
 from linkwork.motion.kinematics import kinematics
 from linkwork.motion.simulate import simulate
+from linkwork.sequences.articulated import Link, Tree, articulate
 
 KINDS = [(space, name) for space in JOINTS for name, kind in JOINTS[space].items() if kind in PATHS]
 
@@ -37,6 +41,8 @@ def solve(place: Place) -> tuple[Any, Any]:
 
 def check_beside_bodies(model: Model, rng: Random, far: float = 0.3) -> None:
     """At a random state on the constraints the equations of the joints and of the bodies say the same."""
+    if model.stated:
+        pytest.skip("there are no bodies")
     place = prepare(model, "joint").place()
     e = place.equations
     place = place.moved(far * place.v_scale * rng.uniform(-1.0, 1.0, len(place.v)))
@@ -113,6 +119,8 @@ def test_a_shipped_mechanism_moves_alike(name: str, rng: Random) -> None:
 def test_a_shipped_mechanism_follows_the_same_path(name: str) -> None:
     """Five seconds, or its own span; reactions where they are unique."""
     model = load(name)
+    if model.stated:
+        pytest.skip("there are no bodies")
     t_end = min(5.0, model.simulation.t_end)
     how = {"t_end": t_end, "step": t_end / 100, "rtol": 1e-12, "atol": 1e-13}
     body, joint = (simulate(model, **how, coordinates=kind) for kind in ("body", "joint"))
@@ -194,3 +202,101 @@ def test_a_motion_in_joint_coordinates_is_resumed_and_kept_in_files(tmp_path: An
         assert read.tables.keys() == half.tables.keys()
         again = simulate(model, coordinates="joint", t_end=0.4, step=0.1, resume=read)
         np.testing.assert_allclose(again.tables["theta"].values, whole.tables["theta"].values, atol=1e-8)
+
+
+def closed_chain(N: int) -> Model:
+    """A hanging chain whose last link has a pin on the ground too, at 0.8 of its length."""
+    document = planar_chain(N)
+    angle = np.arccos(0.8)  # a zigzag
+    for k, body in enumerate(document["bodies"].values()):
+        sign = 1 if k % 2 == 0 else -1
+        body |= {"position": [0.8 * (k + 0.5), 0.5 * np.sin(angle)], "angle": float(sign * angle)}
+        body["points"]["C"] = [0.3, 0.1 + 0.01 * k]
+    document["parameters"] = {"m": 1.0, "L": 1.0}
+    document["ground"]["points"]["E"] = [0.8 * N, 0.0 if N % 2 == 0 else float(np.sin(angle))]
+    document["joints"]["end"] = {"type": "revolute", "i": "ground.E", "j": f"link{N - 1}.B"}
+    document |= {"about": {}, "simulation": {"t_end": 1, "step": 0.1, "cut": ["end"]}}
+    return loads(json.dumps(document))
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: load("planar_chain:14"), lambda: load("spatial_chain:14"), lambda: closed_chain(14)]
+)
+def test_a_long_chain_is_eliminated_link_by_link_with_the_same_accelerations(make: Any, rng: Random) -> None:
+    """Without its full M; machine code against a dense solution with B^T M_b B, at speed, reactions of the pins too."""
+    model = make()
+    mechanism = prepare(model, "joint")
+    e = mechanism.equations
+    assert e.chain is not None
+    system = mechanism.system()
+    place = system.start()
+    place = place.moved(0.2 * rng.uniform(-1.0, 1.0, system.n_v)).pushed(rng.uniform(-1.0, 1.0, system.n_v))
+    if system.m:
+        place = align_velocity(approach(place, "unit"), "unit")
+    np.testing.assert_allclose(place.M, _full(e, place), rtol=1e-12, atol=1e-12)
+    p = system.p(place, given={"repetitions": 2})
+    found = system.functions["dynamics"](np.concatenate([[0.0], place.q, place.v, [0.0, 0.0]]), p)
+    a, lam = solve(place)
+    n = system.n_q + system.n_v
+    np.testing.assert_allclose(found[system.n_q : n], a, rtol=1e-9, atol=1e-9 * np.max(np.abs(a)))
+    np.testing.assert_allclose(found[n + 2 :], lam, rtol=1e-8, atol=1e-8 * (1.0 + np.max(np.abs(lam), initial=0.0)))
+    check_beside_bodies(model, rng, far=0.02)
+
+
+def _full(e: Any, place: Place) -> Any:
+    M = np.zeros((len(e.v), len(e.v)))
+    for at, x in zip(e.M, evaluate(e.M.values(), place.values), strict=True):
+        M[at] = x
+    return M
+
+
+@pytest.mark.parametrize("m", [0, 2])
+def test_elimination_along_a_tree_solves_its_full_system(m: int, rng: Random) -> None:
+    """Of a random tree with branches and links of several x, its factor kept or handed on as numbers."""
+    sizes, own, parents = 3, [1, 2, 1, 3, 1], [None, 0, 1, 1, 0]
+    links, first = [], 0
+    for k, parent in enumerate(parents):
+        rows = range(sizes * k, sizes * (k + 1))
+        X = {
+            (i, j): symbol(f"X{i},{j}")
+            for i in rows
+            for j in (range(3 * parent, 3 * parent + 3) if parent is not None else ())
+        }
+        H = {(i, first + j): symbol(f"H{i},{first + j}") for i in rows for j in range(own[k])}
+        first += own[k]
+        links.append(Link(rows, X, H))
+    tree = Tree(tuple(links), sizes * len(parents), first)
+    M = {(i, j): symbol(f"M{min(i, j)},{max(i, j)}") for link in links for i in link.rows for j in link.rows}
+    D = {(i, j): symbol(f"D{i},{j}") for i in range(m) for j in (4, 8, 10, 11, 13)}
+    eps = [symbol(f"eps{i}") for i in range(m)]
+    factor = articulate(tree, M, D, eps)
+    right = [symbol(f"b{k}") for k in range(tree.n + m)]
+    at = {x: float(rng.normal()) for x in (*tree.entries(), *D.values(), *right)} | dict.fromkeys(eps, 1e-3)
+    dense = np.zeros((tree.n_b, tree.n_b))
+    for link in links:
+        root = rng.normal(size=(3, 3))
+        dense[link.rows.start : link.rows.stop, link.rows.start : link.rows.stop] = root @ root.T
+    at |= {x: dense[place] for place, x in M.items()}
+    B = np.zeros((tree.n_b, tree.n))
+    for i, row in enumerate(tree.B()):
+        for j, x in row.items():
+            B[i, j] = evaluate([x], at)[0]
+    C = np.zeros((m, tree.n_b))
+    for place, x in D.items():
+        C[place] = at[x]
+    K = np.block([[B.T @ dense @ B, (C @ B).T], [C @ B, -1e-3 * np.eye(m)]])
+    expected = np.linalg.solve(K, [at[x] for x in right])
+    np.testing.assert_allclose(evaluate(factor.solve(right), at), expected, rtol=1e-8)
+    kept = [symbol(f"kept {k}") for k in range(len(factor.entries()))]
+    handed = at | dict(zip(kept, evaluate(factor.entries(), at), strict=True))
+    np.testing.assert_allclose(evaluate(factor.with_entries(kept).solve(right), handed), expected, rtol=1e-8)
+    projected = tree.project(M)
+    np.testing.assert_allclose(evaluate(projected.values(), at), [(B.T @ dense @ B)[place] for place in projected])
+    pivots = [handed[x] for x in kept[: tree.n + m]]
+    np.testing.assert_allclose(1.0 / np.prod(pivots), np.linalg.det(K), rtol=1e-8)
+
+
+def test_auto_takes_the_coordinates_of_fewer_operations_and_says_which() -> None:
+    """A chain in those of its joints; a free body in its own, which are as good."""
+    assert simulate(load("double_pendulum"), coordinates="auto", t_end=0.1).info.coordinates == "joint"
+    assert simulate(load("free_rigid_body"), coordinates="auto", t_end=0.1).info.coordinates == "body"

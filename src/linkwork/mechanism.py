@@ -28,7 +28,7 @@ from linkwork.equations.place import Place
 from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
 from linkwork.expressions.graph import Expr
 from linkwork.model import Model, Simulation
-from linkwork.sequences.ldl import Factor
+from linkwork.sequences.articulated import Solver
 from linkwork.sequences.sequence import ComputationSequence
 from linkwork.soundness import sound, unusual
 from linkwork.system import Form, System, compile_system
@@ -88,7 +88,7 @@ class Mechanism:
         `implicit` adds what an implicit integrator needs: a form of ALGEBRAIC, or "linearized".
         """
 
-        def more(e: Equations, factor: Factor) -> list[ComputationSequence]:
+        def more(e: Equations, factor: Solver) -> list[ComputationSequence]:
             return algebraic_programs(e, implicit) if implicit in ALGEBRAIC else linearized(e, factor)
 
         def build(e: Equations) -> System:

@@ -27,12 +27,14 @@ from numpy.typing import NDArray
 from linkwork.dense.rank import RANK_TOLERANCE
 from linkwork.equations.equations import ALPHA, BETA, TIME, Equations
 from linkwork.equations.implicit import N_WORK, WORK
+from linkwork.equations.linear import eps_of, factor_in, factor_of, multiply
 from linkwork.equations.place import Code, Place, local_programs
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, symbol
 from linkwork.native.kernels import Pointer, integer, offset, split
 from linkwork.native.lowering import NativeFunction, compile_programs
+from linkwork.sequences.articulated import Solver
 from linkwork.sequences.hoisting import parameter_frontier
 from linkwork.sequences.ldl import Factor, factorize
 from linkwork.sequences.sequence import Again, ComputationSequence
@@ -150,7 +152,7 @@ class System:
     """
 
     equations: Equations
-    factor_pattern: Factor
+    factor_pattern: Solver
     functions: Mapping[str, NativeFunction]
     regular: bool  # whether every motion has inertia; if not, corrections are least in the unit metric
 
@@ -250,20 +252,6 @@ class System:
         return size
 
 
-def _eps(e: Equations) -> list[Expr]:
-    return [symbol(f"eps {row}") for row in e.rows]
-
-
-def _times(lower: Mapping[tuple[int, int], Expr], x: Sequence[Expr]) -> list[Expr]:
-    """K x of the symmetric matrix with these entries (i, j), i >= j."""
-    product = [ZERO] * len(x)
-    for (i, j), entry in lower.items():
-        product[i] = product[i] + entry * x[j]
-        if i != j:
-            product[j] = product[j] + entry * x[i]
-    return product
-
-
 def repetitions(smallest: float, eps: float = EPS) -> int:
     """How often to repeat, beside the first time, until eps leaves no trace.
 
@@ -335,11 +323,6 @@ def _events(e: Equations, solution: Callable[[], Sequence[Expr]]) -> list[Comput
     return [switches, ComputationSequence("jumps", state, jumps)]
 
 
-def _metric(e: Equations, regular: bool) -> Mapping[tuple[int, int], Expr]:
-    diagonal = range(len(e.v))
-    return {**{(i, i): ZERO for i in diagonal}, **e.M} if regular else {(i, i): ONE for i in diagonal}
-
-
 def _softened(e: Equations) -> dict[tuple[int, int], Expr]:
     """M with a little more on its diagonal, so that every motion has inertia."""
     softened = dict(e.M)
@@ -356,7 +339,7 @@ def compile_system(
     form: Form = "augmented",
     regular: bool = True,
     charts: bool = False,
-    more: Callable[[Equations, Factor], list[ComputationSequence]] | None = None,
+    more: Callable[[Equations, Solver], list[ComputationSequence]] | None = None,
     soft: bool = False,
 ) -> System:
     """Machine code of the equations, with `more` programs that may use the factor of `close`.
@@ -372,15 +355,9 @@ def compile_system(
     position    nothing: there is no motion to be integrated
     """
     e = equations
-    n, m, eps = len(e.v), len(e.Psi), _eps(e)
-
-    def bordered(metric: Mapping[tuple[int, int], Expr]) -> dict[tuple[int, int], Expr]:
-        lower = {(i, j): entry for (i, j), entry in metric.items() if i >= j}
-        return lower | {(n + i, j): entry for (i, j), entry in e.Psi_q.items()}
-
-    regularized = {(n + i, n + i): -eps[i] for i in range(m)}
-    metric = _softened(e) if soft and not regular else _metric(e, regular)
-    factor = factorize(n + m, bordered(metric) | regularized, after=range(n, n + m))
+    n, m = len(e.v), len(e.Psi)
+    unit: dict[tuple[int, int], Expr] = {(i, i): ONE for i in range(n)}
+    factor = factor_of(e) if regular else factor_in(e, _softened(e) if soft else unit)
 
     # The least changes in the mass metric that close the gaps, dx and dv with right sides (0, -Psi) and (0, -Psi_dot).
     dx = factor.solve([ZERO] * n + [-gap for gap in e.Psi])[:n]
@@ -397,12 +374,14 @@ def compile_system(
         ComputationSequence("report", (TIME, *e.q, *e.v, *e.a, *e.lam), [e.kinetic, e.potential, *named]),
     ]
     powers = [e.dissipation, e.supplied_power]
-    right, exact, solver = [*e.Q, *e.gamma], bordered(e.M), factor
+    right, solver = [*e.Q, *e.gamma], factor
     if not regular:
-        solver = factorize(n + m, bordered(_softened(e)) | regularized, after=range(n, n + m))
+        solver = factor_in(e, _softened(e))
 
     def improve(x: Sequence[Expr]) -> list[Expr]:
-        rest = [b - Kx for b, Kx in zip(right, _times(exact, x), strict=True)]
+        if not m and regular:  # there is no eps
+            return list(x)
+        rest = [b - Kx for b, Kx in zip(right, multiply(e, x), strict=True)]
         return [old + new for old, new in zip(x, solver.solve(rest), strict=True)]
 
     if form == "terms":
@@ -433,7 +412,7 @@ def compile_system(
         programs += _charts(e)
     if more is not None:
         programs += more(e, factor.with_entries(entries))
-    given = [*e.parameters, ALPHA, BETA, *eps, *_mobility(e)]
+    given = [*e.parameters, ALPHA, BETA, *eps_of(e), *_mobility(e)]
     improved = [y for program in programs if program.again for y in program.again.outputs.values()]
     frontier = parameter_frontier([*(y for program in programs for y in program.outputs), *improved], given)
     in_front = [symbol(f"in front {k}") for k in range(HEADER + len(e.q) + n + 2 * m)]

@@ -8,15 +8,24 @@ from linkwork.equations.body import body_equations
 from linkwork.equations.equations import Equations
 from linkwork.equations.euler import euler_equations
 from linkwork.equations.joint import joint_equations
+from linkwork.equations.linear import count_operations
 from linkwork.equations.stated import stated_equations
 from linkwork.model import Model
 
-# Equations in other coordinates than those of the bodies name their state, say `body=body_equations(model)`, and have
-# q, v and a of the bodies among their outputs, in the order of `body.columns`; all results are then the same.
+
+def quickest_equations(model: Model) -> Equations:
+    """In body or joint coordinates, whichever take fewer operations for the accelerations at a state."""
+    return min((body_equations(model), joint_equations(model)), key=count_operations)
+
+
+# Equations in other coordinates than those of the bodies name their state, say `body=body_equations(model)` and how
+# their q and v follow `from_body`, and have q, v and a of the bodies among their outputs, in the order of
+# `body.columns`; all results are then the same.
 COORDINATES: dict[str, Callable[[Model], Equations]] = {
     "body": body_equations,
     "joint": joint_equations,
     "euler": euler_equations,
+    "auto": quickest_equations,
 }
 
 

@@ -22,6 +22,7 @@ from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
 from linkwork.expressions.switching import all_crossings, dependent, sampled, switch
+from linkwork.sequences.articulated import Chain
 
 TIME = symbol("t")
 # In front of the labels of outputs, so that a joint and a body of one name do not meet.
@@ -93,6 +94,7 @@ class Equations:
     carried: Mapping[Expr, Expr] = field(default_factory=dict)  # other nodes that move with q, and their rates
     gradients: Mapping[Expr, Mapping[int, Expr]] = field(default_factory=dict)  # of nodes that are linear in v
     body: Equations | None = None  # in body coordinates, if these are in others: their q, v and a are outputs
+    chain: Chain | None = None  # then M is not to be formed, the links being many
     arm: Expr | None = None  # then the longest arm at which a turn of a body moves a joint
     from_body: tuple[tuple[Expr, ...], tuple[Expr, ...]] = ((), ())  # then q and v, of q and v of the bodies
 

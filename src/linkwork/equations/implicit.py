@@ -25,7 +25,7 @@ from linkwork.equations.equations import TIME, Equations
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ZERO, Expr, symbol
-from linkwork.sequences.ldl import Factor
+from linkwork.sequences.articulated import Solver
 from linkwork.sequences.sequence import ComputationSequence
 
 WORK = (symbol("work dissipated"), symbol("work supplied"))  # carried along as two more unknowns of the integration
@@ -48,7 +48,7 @@ class Algebraic(NamedTuple):
 ALGEBRAIC = {"index-3": Algebraic(1, 2, 3, False), "ggl": Algebraic(1, 1, 2, True)}
 
 
-def linearized(e: Equations, factor: Factor) -> list[ComputationSequence]:
+def linearized(e: Equations, factor: Solver) -> list[ComputationSequence]:
     """linearize: (t, q, v, a, lam) -> for each of q and v the derivatives of qd, work rates and the right sides above.
 
     Behind them are those of the work rates by (a, lam). solve: (factor, right side) -> (a, lam).

@@ -10,7 +10,7 @@ v_c = X v_p + H v of a body c and its parent p; by these X and H everything is m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from itertools import chain
 from typing import Any
@@ -28,116 +28,10 @@ from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ZERO, Expr, less, maximum, select, symbol
 from linkwork.model import Model
+from linkwork.sequences.articulated import Chain, Link, Projected, Tree
 
-Matrix = dict[tuple[int, int], Expr]
 Symbols = list[list[Expr]]
 LETTERS = ("theta {}", "theta_d {}", "theta_dd {}", "d theta {}", "theta {} then")  # of q, v, a, dx and `then`
-
-
-@dataclass(frozen=True)
-class Link:
-    """A body c of the tree: v_c = X v_p + H v, and zeta, its acceleration at constant v_p and v.
-
-    Rows of X and H and columns of X count all velocities of bodies, columns of H those of joints.
-    """
-
-    columns: range  # of the body among the velocities of bodies
-    X: Matrix
-    H: Matrix
-    zeta: tuple[Expr, ...]
-
-    def substituted(self, known: Mapping[Expr, Expr]) -> Link:
-        X, H, zeta = (substitute(x, known) for x in (self.X.values(), self.H.values(), self.zeta))
-        return Link(self.columns, dict(zip(self.X, X, strict=True)), dict(zip(self.H, H, strict=True)), tuple(zeta))
-
-
-@dataclass(frozen=True)
-class Tree:
-    """Links, parents before their children, of `n_b` velocities of bodies and `n` of joints."""
-
-    links: tuple[Link, ...]
-    n_b: int
-    n: int
-
-    def spread(self, own: Sequence[Expr]) -> list[Expr]:
-        """y_c = X y_p + own_c."""
-        y = list(own)
-        for link in self.links:
-            for (i, j), entry in link.X.items():
-                y[i] = y[i] + entry * y[j]
-        return y
-
-    def along(self, v: Sequence[Expr]) -> list[Expr]:
-        """H v."""
-        y = [ZERO] * self.n_b
-        for link in self.links:
-            for (i, j), entry in link.H.items():
-                y[i] = y[i] + entry * v[j]
-        return y
-
-    def gather(self, force: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
-        """F_c = force_c + the X^T F of its children, which is what its hinge must carry, and H^T F = B^T force."""
-        F, h = list(force), [ZERO] * self.n
-        for link in reversed(self.links):
-            for (i, j), entry in link.H.items():
-                h[j] = h[j] + entry * F[i]
-            for (i, j), entry in link.X.items():
-                F[j] = F[j] + entry * F[i]
-        return F, h
-
-    def zeta(self) -> list[Expr]:
-        zeta = [ZERO] * self.n_b
-        for link in self.links:
-            zeta[link.columns.start : link.columns.stop] = link.zeta
-        return zeta
-
-    def substituted(self, known: Mapping[Expr, Expr]) -> Tree:
-        return Tree(tuple(link.substituted(known) for link in self.links), self.n_b, self.n)
-
-    def B(self) -> list[dict[int, Expr]]:
-        """B by its rows."""
-        rows: list[dict[int, Expr]] = [{} for _ in range(self.n_b)]
-        for link in self.links:
-            for (i, j), entry in link.H.items():
-                rows[i][j] = entry
-            for (i, j), entry in link.X.items():
-                for k, x in rows[j].items():
-                    rows[i][k] = rows[i].get(k, ZERO) + entry * x
-        return [{k: x for k, x in sorted(row.items()) if x is not ZERO} for row in rows]
-
-    def project(self, M_b: Mapping[tuple[int, int], Expr]) -> Matrix:
-        """B^T M_b B by composite bodies: I_p <- I_p + X^T I_c X, and H^T I_c H [featherstone2008, ch. 6]."""
-        composite: Matrix = dict(M_b)
-        M: Matrix = {}
-        above = {i: link for link in self.links for i in link.columns}
-        for link in reversed(self.links):
-            I_c = {(i, j): x for i in link.columns for j in link.columns if (x := composite.get((i, j))) is not None}
-            for (i, j), x in _product(_transposed(link.X), _product(I_c, link.X)).items():
-                composite[i, j] = composite.get((i, j), ZERO) + x
-            force = _product(I_c, link.H)
-            at: Link | None = link
-            while at is not None:
-                for (i, j), x in _product(_transposed(at.H), force).items():
-                    M[i, j] = M[j, i] = x
-                force = _product(_transposed(at.X), force)
-                at = above[next(iter(force))[0]] if force else None
-        return dict(sorted(M.items()))
-
-
-def _transposed(A: Matrix) -> Matrix:
-    return {(j, i): x for (i, j), x in A.items()}
-
-
-def _product(A: Matrix, B: Matrix) -> Matrix:
-    """A B of sparse matrices."""
-    rows: dict[int, list[tuple[int, Expr]]] = {}
-    for (i, j), y in B.items():
-        rows.setdefault(i, []).append((j, y))
-    found: Matrix = {}
-    for (i, k), x in A.items():
-        for j, y in rows.get(k, ()):
-            found[i, j] = found.get((i, j), ZERO) + x * y
-    return {at: x for at, x in found.items() if x is not ZERO}
 
 
 def joint_equations(model: Model) -> Equations:
@@ -186,7 +80,7 @@ def joint_equations(model: Model) -> Equations:
         rows=tuple(b.rows[k] for k in cut),
         qd=_of_hinges(Hinge.qd, by_body, symbols, 1),
         retract=_of_hinges(Hinge.retract, by_body, symbols, 3),
-        M=tree.project(b.M),
+        M=Projected(tree, b.M) if tree.is_long() else tree.project(b.M),
         Q=tuple(tree.gather(_less(Q_b, b.M, B_dot_v))[1]),
         Psi=tuple(substitute([b.Psi[k] for k in cut], known)),
         kinetic=kinetic,
@@ -205,6 +99,7 @@ def joint_equations(model: Model) -> Equations:
         carried={at: rate for at, rate in carried if not at.is_constant},
         gradients={x: row for x, row in zip(v_b, tree.B(), strict=True) if not x.is_constant} if cut else {},
         body=plain,
+        chain=Chain(tree, b.M, tuple(v_b)) if tree.is_long() else None,
         arm=_longest_arm(made),
         from_body=measured,
     )

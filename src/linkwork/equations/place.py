@@ -30,9 +30,14 @@ def local_programs(e: Equations) -> list[ComputationSequence]:
     """What a Place asks for, as sequences: compiled with the rest of a system, or evaluated as they are."""
     return [
         ComputationSequence("constraints", (TIME, *e.q, *e.v), [*e.Psi, *e.Psi_dot]),
-        ComputationSequence("linear", (TIME, *e.q), [*e.Psi_q.values(), *e.M.values()]),
+        ComputationSequence("linear", (TIME, *e.q), [*e.Psi_q.values(), *_inertia(e)]),
         ComputationSequence("retract", (*e.q, *e.dx), e.retract),
     ]
+
+
+def _inertia(e: Equations) -> list[Expr]:
+    """What M is made of."""
+    return [*e.M.values()] if e.chain is None else [*e.chain.tree.entries(), *e.chain.M.values()]
 
 
 @dataclass(frozen=True)
@@ -82,8 +87,19 @@ class Place:
 
     @cached_property
     def M(self) -> Array:
-        e = self.equations
-        return _dense(e.M, self._linear[len(e.Psi_q) :], (len(e.v), len(e.v)))
+        e, values = self.equations, self._linear[len(self.equations.Psi_q) :]
+        if e.chain is None:
+            return _dense(e.M, values, (len(e.v), len(e.v)))
+        tree, rest = e.chain.tree, iter(values.tolist())
+        B = np.zeros((tree.n_b, tree.n))
+        for link in tree.links:
+            X, H = ({at: next(rest) for at in entries} for entries in (link.X, link.H))
+            for (i, j), x in X.items():
+                B[i] += x * B[j]
+            for at, x in H.items():
+                B[at] = x
+        M_b = _dense(e.chain.M, np.array(list(rest)), (tree.n_b, tree.n_b))
+        return np.asarray(B.T @ M_b @ B)
 
     @cached_property
     def Q(self) -> Array:
@@ -116,7 +132,7 @@ class Place:
     @cached_property
     def is_diagonal(self) -> bool:
         """Whether M is."""
-        return all(i == j for i, j in self.equations.M)
+        return self.equations.chain is None and all(i == j for i, j in self.equations.M)
 
     @cached_property
     def has_mass(self) -> bool:

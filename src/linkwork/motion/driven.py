@@ -34,7 +34,7 @@ from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
 from linkwork.mechanism import Mechanism
 from linkwork.motion.singular import Instant, between
 from linkwork.native.kernels import Pointer, call, kernel, offset, size_of, split
-from linkwork.sequences.ldl import Factor
+from linkwork.sequences.articulated import Solver
 from linkwork.sequences.sequence import ComputationSequence
 from linkwork.stabilization import projection
 from linkwork.stabilization.projection import NOT_CONVERGED, largest_scaled, project_start, projected
@@ -254,10 +254,10 @@ def follow(
 def in_metric(e: Equations) -> Equations:
     """The equations with W in the place of M."""
     W = {(k, k): ARM * ARM if turns else ONE for k, turns in enumerate(e.turning)}
-    return replace(e, M=W, parameters={**e.parameters, ARM: 1.0})
+    return replace(e, M=W, chain=None, parameters={**e.parameters, ARM: 1.0})
 
 
-def driven_programs(M: Mapping[tuple[int, int], Expr], e: Equations, factor: Factor) -> list[ComputationSequence]:
+def driven_programs(M: Mapping[tuple[int, int], Expr], e: Equations, factor: Solver) -> list[ComputationSequence]:
     """Of (t, q, v, lam, factor, a), with M the true mass matrix:
 
     refine     -> (a, lam) corrected by the residuals of Psi_q a = gamma and M a + Psi_q^T lam = Q
@@ -296,7 +296,7 @@ def _then(e: Equations, expressions: Sequence[Expr]) -> list[Expr]:
 
 
 def compile_driven(e: Equations) -> System:
-    def more(metric: Equations, factor: Factor) -> list[ComputationSequence]:
+    def more(metric: Equations, factor: Solver) -> list[ComputationSequence]:
         return driven_programs(e.M, metric, factor)
 
     return compile_system(in_metric(e), "position", more=more)

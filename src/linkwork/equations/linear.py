@@ -1,0 +1,69 @@
+"""The linear system of the equations, and how it is divided by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from linkwork.equations.equations import Equations
+from linkwork.expressions.derivatives import jacobian
+from linkwork.expressions.evaluation import ordered
+from linkwork.expressions.graph import ZERO, Expr, symbol
+from linkwork.sequences.articulated import Solver, articulate
+from linkwork.sequences.ldl import factorize
+
+Entries = Mapping[tuple[int, int], Expr]
+
+
+def eps_of(e: Equations) -> list[Expr]:
+    return [symbol(f"eps {row}") for row in e.rows]
+
+
+def on_bodies(e: Equations) -> dict[tuple[int, int], Expr]:
+    """D of a chain: the derivatives of Psi_dot with respect to the velocities of its bodies."""
+    return {} if e.chain is None else jacobian(e.Psi_dot, e.chain.y)
+
+
+def bordered(e: Equations, metric: Entries) -> dict[tuple[int, int], Expr]:
+    """The lower half of [metric, Psi_q^T; Psi_q, 0]."""
+    n = len(e.v)
+    lower = {(i, j): entry for (i, j), entry in metric.items() if i >= j}
+    return lower | {(n + i, j): entry for (i, j), entry in e.Psi_q.items()}
+
+
+def factor_in(e: Equations, metric: Entries) -> Solver:
+    """Of [metric, Psi_q^T; Psi_q, -eps]."""
+    n, m = len(e.v), len(e.Psi)
+    regularized = {(n + i, n + i): -x for i, x in enumerate(eps_of(e))}
+    return factorize(n + m, bordered(e, metric) | regularized, after=range(n, n + m))
+
+
+def factor_of(e: Equations) -> Solver:
+    """Of [M, Psi_q^T; Psi_q, -eps], M regular; of a chain link by link."""
+    if e.chain is not None:
+        return articulate(e.chain.tree, e.chain.M, on_bodies(e), eps_of(e))
+    return factor_in(e, {**{(i, i): ZERO for i in range(len(e.v))}, **e.M})
+
+
+def multiply(e: Equations, x: Sequence[Expr]) -> list[Expr]:
+    """(M a + Psi_q^T lam, Psi_q a) of x = (a, lam); of a chain (B^T (M_b B a + D^T lam), D B a)."""
+    if e.chain is None:
+        product = [ZERO] * len(x)
+        for (i, j), entry in bordered(e, e.M).items():
+            product[i] = product[i] + entry * x[j]
+            if i != j:
+                product[j] = product[j] + entry * x[i]
+        return product
+    tree, n = e.chain.tree, len(e.v)
+    y, force, gaps = tree.spread(tree.along(x[:n])), [ZERO] * tree.n_b, [ZERO] * len(e.Psi)
+    for (i, j), entry in e.chain.M.items():
+        force[i] = force[i] + entry * y[j]
+    for (i, j), entry in on_bodies(e).items():
+        force[j] = force[j] + entry * x[n + i]
+        gaps[i] = gaps[i] + entry * y[j]
+    return [*tree.gather(force)[1], *gaps]
+
+
+def count_operations(e: Equations) -> int:
+    """Of accelerations and multipliers from a state."""
+    solution = factor_of(e).solve([*e.Q, *e.gamma])
+    return sum(1 for node in ordered([*e.qd, *solution]) if node.args)
