@@ -268,7 +268,7 @@ QUICK = ("bc_cart_b", "jc_mpa", "jc_sc")
 
 @pytest.mark.parametrize("name", [x if x in QUICK else pytest.param(x, marks=pytest.mark.slow) for x in COMPARED])
 def test_joint_coordinates_of_the_published_models_follow_the_reference(name: str, tmp_path: Path) -> None:
-    """The same motions in joint coordinates; theta is that of the joint-coordinate program, relative from joint to joint."""
+    """The same motions in joint coordinates; theta is that of DAP_JC, relative from joint to joint."""
     expected = reference(name)
     model = corrected(load(dap_folders.write(name, tmp_path / name)), expected)
     motion = simulate(model, t_end=10.0, step=0.2, rtol=1e-11, atol=1e-11, coordinates="joint")

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 
 from linkwork.equations.equations import Equations
 from linkwork.errors import ModelError
+from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ZERO, Expr
 from linkwork.sequences.hierarchy import Hierarchy
 from linkwork.sequences.lu import LU, lu
+from linkwork.sequences.structural import rate_of
 
 
 @dataclass(frozen=True)
@@ -55,3 +57,25 @@ def solve_explicitly(
     x = factors.solve(b)
     found = dict(zip(rows, x[n:], strict=True))
     return Explicit(factors, tuple(x[:n]), tuple(found.get(row, ZERO) for row in range(len(e.Psi))))
+
+
+def as_dae(e: Equations) -> tuple[list[Expr], list[Expr], list[str]]:
+    """F(t, x, x', ...) = 0 with its unknowns x = (q, lam) and the names of its equations.
+
+    Where velocities are not the rates of coordinates, they are unknowns too, and qd = N(q) v are equations.
+    """
+    second_order = e.qd == e.v
+    rates = [rate_of(x) for x in e.q]
+    accelerations = [rate_of(x, 2) if second_order else rate_of(v) for x, v in zip(e.q, e.v, strict=False)]
+    forces = [-force for force in e.Q]
+    for (i, j), entry in e.M.items():
+        forces[i] = forces[i] + entry * accelerations[j]
+    for (i, j), entry in e.Psi_q.items():
+        forces[j] = forces[j] + entry * e.lam[i]
+    names = [*(f"motion of {name}" for name in e.v_names), *map(str, e.rows)]
+    if second_order:
+        F = substitute([*forces, *e.Psi], dict(zip(e.v, rates, strict=True)))
+        return F, [*e.q, *e.lam], names
+    kinematic = [rate - given for rate, given in zip(rates, e.qd, strict=True)]
+    own = [f"rate of {name}" for name in e.q_names]
+    return [*kinematic, *forces, *e.Psi], [*e.q, *e.v, *e.lam], [*own, *names]

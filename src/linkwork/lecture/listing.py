@@ -9,12 +9,12 @@ explicit    a and lam as a computation sequence W1, W2, ..., by symbolic LU     
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from linkwork.equations.equations import TIME, Equations
-from linkwork.equations.explicit import leading_system, solve_explicitly
-from linkwork.errors import UsageError, check_choice
+from linkwork.equations.explicit import as_dae, leading_system, solve_explicitly
+from linkwork.errors import ModelError, UsageError, check_choice
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, constant
@@ -23,6 +23,7 @@ from linkwork.model import Model
 from linkwork.sequences.hierarchy import Hierarchy
 from linkwork.sequences.lu import lu
 from linkwork.sequences.sequence import ComputationSequence
+from linkwork.sequences.structural import analyse
 
 FORMS = ("explicit", "rif", "lagrange")
 LARGEST = 12  # symbols and numbers of an entry that is not veiled
@@ -92,7 +93,8 @@ def write_down(
     e = with_numbers(mechanism.equations, mechanism.model.parameters)
     rows = place.independent_rows
     dependent = ", ".join(str(row) for k, row in enumerate(e.rows) if k not in rows)
-    notes = [f"{len(e.v) - len(rows)} degrees of freedom"]
+    dof = len(e.v) - len(rows)
+    notes = [f"{dof} {'degree' if dof == 1 else 'degrees'} of freedom"]
     notes += [f"left out, because they depend on the other rows: {dependent}"] * bool(dependent)
     letter = "W"
     while any(re.fullmatch(rf"{letter}\d+", str(s.value)) for s in (*e.q, *e.v, *e.parameters)):
@@ -105,6 +107,7 @@ def write_down(
         rank = lu(A, size).rank
         regular = f"det A != 0 for almost all states, A being {size} x {size}"
         notes.insert(0, regular if rank == size else f"det A = 0: A is {size} x {size} and has rank {rank}")
+        notes += _structure(e)
     elif form == "explicit":
         groups += [Group("gamma", "-D_t^2 Psi at a = 0", _vector(e.rows, e.gamma))]
         solved = solve_explicitly(e, rows, pivoting, hierarchy, [place.values])
@@ -114,6 +117,24 @@ def write_down(
     inputs = (TIME, *e.q, *e.v, *e.parameters)
     name = mechanism.model.name
     return Listing(name, form, e, inputs, tuple(groups), results, conditions, tuple(notes), hierarchy, unveil)
+
+
+def _structure(e: Equations) -> Iterator[str]:
+    """What the signature matrix says: index, and which equations are differentiated how often."""
+    F, unknowns, names = as_dae(e)
+    try:
+        found = analyse(F, unknowns, names)
+    except ModelError as error:
+        yield f"structural analysis: {error.message}"
+        return
+    if not found.regular:
+        dependent = ", ".join(names[i] for i in found.dependent)
+        yield f"structural analysis fails: its Jacobian has rank {found.rank} of {len(F)}, without {dependent}"
+        return
+    yield f"structural index {found.index}, {found.freedoms} values free at the start"
+    for times in sorted({*found.c} - {0}):
+        own = ", ".join(name for name, c in zip(names, found.c, strict=True) if c == times)
+        yield f"differentiated {times} {'time' if times == 1 else 'times'}: {own}"
 
 
 def with_numbers(e: Equations, named: Iterable[str]) -> Equations:
