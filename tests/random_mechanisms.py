@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
+from linkwork.elements.contact import MODELS, Contact
 from linkwork.elements.drivers import Driver
 from linkwork.elements.forces import (
     ANGLE,
@@ -22,7 +23,8 @@ from linkwork.elements.forces import (
     RotationalSpringDamper,
     SpringDamper,
 )
-from linkwork.elements.joints import JOINTS, Distance, Measure
+from linkwork.elements.friction import FRICTIONS
+from linkwork.elements.joints import JOINTS, Distance, Measure, Revolute
 from linkwork.elements.kinds import Space
 from linkwork.elements.motions import Law
 from linkwork.elements.spatial import SpatialMeasure, SpatialRevolute
@@ -72,11 +74,23 @@ SAMPLES: dict[str, Callable[[Random], Any]] = {
     "times": lambda rng: knots(rng),
     "values": lambda rng: tuple(number(rng) for _ in range(7)),
     "pitch": number,
+    **dict.fromkeys(("normal_force", "coefficient", "dynamic", "transition", "stribeck", "viscous", "stall"), positive),
+    **dict.fromkeys(("speed", "no_load"), number),
+    "normal": pair,
+    "static": lambda rng: 1.5 + positive(rng),
+    "restitution": lambda rng: float(rng.uniform(0.2, 0.9)),
+    "exponent": lambda rng: float(rng.uniform(1.2, 2.5)),
+    "shape": lambda rng: float(rng.uniform(1.2, 2.5)),
+    "model": lambda rng: str(rng.choice(MODELS)),
+    "friction": lambda rng: str(rng.choice(FRICTIONS[1:])),
+    "freedom": lambda rng: "angle",
+    "lower": lambda rng: 40.0,  # beyond what the freedom reaches: the stop is touched
+    "upper": lambda rng: 50.0,
     **dict.fromkeys(("teeth_i", "teeth_j"), lambda rng: float(rng.integers(2, 6))),
 }
 SPATIAL_SAMPLES: dict[str, Callable[[Random], Any]] = {
     **SAMPLES,
-    **dict.fromkeys(("s_i", "s_j", "s", "axis", "axis_j", "zero", "zero_j", "force", "torque"), triple),
+    **dict.fromkeys(("s_i", "s_j", "s", "axis", "axis_j", "zero", "zero_j", "force", "torque", "normal"), triple),
 }
 
 
@@ -185,7 +199,9 @@ def force(kind: type[Any], name: str, bodies: Sequence[Any], rng: Random) -> Any
     moving = symbol(f"{i.name}.P.vx") * 0.3 + symbol(f"{i.name}.P.y") * turning + sin(3.0 * TIME)
     given: dict[str, Any] = {"body_i": i, "body_j": j} if "body_i" in needs else {"body": i}
     if "joint" in needs:
-        given = {"joint": sample(SpatialRevolute, rng, name="J", body_i=i, body_j=j)}
+        given = {"joint": sample(SpatialRevolute if is_spatial else Revolute, rng, name="J", body_i=i, body_j=j)}
+    if issubclass(kind, Contact):
+        given |= {"radius_j": 20.0}  # the surfaces touch
     if kind is SpringDamper:
         given |= {"law": LENGTH * LENGTH + 0.2 * RATE * moving, "actuator": moving}
     if kind in (RotationalSpringDamper, AxialSpringDamper):
@@ -223,7 +239,8 @@ def random_mechanism(rng: Random, time: float = 0.0) -> Model:
         Driver("stretch", between, "distance", Law(distance + 0.5 * sin(2.0 * (TIME - time)))),
     )
     forces = tuple(
-        force(kind, name, [bodies[k], bodies[k + 1]], rng) for k, (name, kind) in enumerate(FORCES["planar"].items())
+        force(kind, name, [bodies[k % 7], bodies[k % 7 + 1]], rng)
+        for k, (name, kind) in enumerate(FORCES["planar"].items())
     )
     return Model("random", tuple(bodies), tuple(joints), drivers, forces, gravity=(1.3, -9.81), ground=ground)
 

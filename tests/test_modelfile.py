@@ -460,7 +460,7 @@ def test_every_element_can_be_written_in_a_file() -> None:
             assert f'"const": "{name}"' in text
         for cls in (*JOINTS[space].values(), *FORCES[space].values()):
             for key, role, _ in schema.keys(cls):
-                assert role in ("point", "body", "flag", "joint") or key in schema.KINDS
+                assert role in ("point", "body", "flag", "joint", "freedom", *schema.TEXTS) or key in schema.KINDS
     for cls in MOTIONS.values():
         for key, _, _ in schema.keys(cls):
             assert key in schema.TURNING

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from linkwork.assembly.assemble import assemble
     from linkwork.assembly.modes import modes
     from linkwork.comparison.compare import compare
+    from linkwork.elements.events import Event
     from linkwork.lecture.explain import explain
     from linkwork.lecture.listing import write_down
     from linkwork.mechanism import Mechanism, prepare
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "ComputationSequence",
+    "Event",
     "Mechanism",
     "Model",
     "Trajectory",
@@ -38,6 +40,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Event": "elements.events",
     "ComputationSequence": "sequences.sequence",
     "Mechanism": "mechanism",
     "Model": "model",

@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.elements.bodies import PlanarBody, SpatialBody
+from linkwork.elements.contact import Compliance, EndStop, FlatContact
 from linkwork.elements.drivers import Driver
 from linkwork.elements.events import Event
-from linkwork.elements.forces import Bushing
+from linkwork.elements.forces import OF_JOINTS, AxialSpringDamper, Bushing, Drag, Motor
+from linkwork.elements.friction import Friction
 from linkwork.elements.joints import Distance, Gear, Rolling
 from linkwork.elements.motions import Law, Ramp, SmoothStep, Table
 from linkwork.elements.pairs import AxisPair
@@ -28,7 +30,7 @@ from linkwork.elements.spatial import (
     Universal,
 )
 from linkwork.elements.stated import RATE, Stated
-from linkwork.errors import ModelError
+from linkwork.errors import ModelError, did_you_mean
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import ONE, Expr, as_expr, cos, symbol
@@ -42,6 +44,7 @@ PARALLEL_TOLERANCE = 1e-9  # sine of the angle between axes that count as parall
 # Symbols beside those of coordinates: multipliers, small changes, what a system adds.
 RESERVED = ("lam", "d", "eps", "mobility", "factor", "chart", "work", "in")
 UNIT_TOLERANCE = 1e-6
+TINY, INF = math.ulp(0.0), math.inf
 NOTHING: tuple[object, ...] = (None, {}, ())
 # A radius of gyration this many times the distance of the farthest point is a mix-up of units, not a flywheel.
 FARTHEST_GYRATION = 100.0
@@ -100,6 +103,9 @@ class _Checks:
         for force in self.model.forces:
             if isinstance(force, Bushing):
                 yield from self.matrices(force)
+            if isinstance(force, (*OF_JOINTS, AxialSpringDamper)):
+                yield from self.freedom(force)
+            yield from self.surface(force)
         for driver in self.model.drivers:
             yield from self.motion(driver)
         for event in self.model.events:
@@ -182,6 +188,45 @@ class _Checks:
             elif (least := np.linalg.eigvalsh(matrix)[0]) < -1e-9 * abs(matrix).max():
                 message = f"eigenvalue {least:.6g} is negative"
                 yield ModelError(message, "negative-stiffness", path=path, rule="the matrix has none below zero")
+
+    def freedom(self, force: Any) -> Iterator[ModelError]:
+        """A force along a freedom of a joint says which, if there are several."""
+        freedoms, path = force.joint.freedoms(*force.joint.starts()), f"forces.{force.name}"
+        given = getattr(force, "freedom", "angle")
+        if given and given not in freedoms:
+            hint = did_you_mean(given, freedoms)
+            message = f"joint '{force.joint.name}' leaves no {given}"
+            yield ModelError(message, "no-freedom", path=f"{path}.joint", value=given, suggestion=hint)
+        elif not given and len(freedoms) != 1:
+            message = f"joint '{force.joint.name}' leaves {', '.join(freedoms) or 'no freedom'}"
+            yield ModelError(message, "which-freedom", path=f"{path}.joint", suggestion="name one as freedom")
+
+    def surface(self, force: Any) -> Iterator[ModelError]:
+        """Numbers of contact, friction and end stops that have a meaning."""
+        path, limits = f"forces.{force.name}", dict[str, tuple[float, float]]()
+        if isinstance(force, Compliance):
+            e = 1e-3 if force.model == "flores-machado" else 0.0
+            limits = {"stiffness": (TINY, INF), "damping": (0.0, INF), "exponent": (1.0, 10.0), "restitution": (e, 1.0)}
+        if isinstance(force, Friction):
+            limits |= {"dynamic": (0.0, INF), "static": (self.value(force.dynamic), INF), "viscous": (0.0, INF)}
+            limits |= {"transition": (TINY, INF), "stribeck": (TINY, INF), "shape": (TINY, INF)}
+        if isinstance(force, Drag):
+            limits = {"coefficient": (0.0, INF)}
+        for name, (low, high) in limits.items():
+            given = getattr(force, name)
+            if given is not None and not low <= (number := self.value(given)) <= high:
+                rule = f"it is at least {low:g}" + (f" and at most {high:g}" if high < INF else "")
+                rule = "it is above zero" if low == TINY else rule
+                yield ModelError(f"{name} {number:g}", "out-of-range", path=f"{path}.{name}", value=number, rule=rule)
+        if isinstance(force, FlatContact) and not any(self.value(x) for x in force.normal):
+            yield ModelError("the normal has length zero", "zero-axis", path=f"{path}.normal")
+        if isinstance(force, EndStop):
+            ends = [self.value(x) for x in (force.lower, force.upper) if x is not None]
+            if not ends or ends != sorted(set(ends)):
+                message = "an end stop needs a lower or an upper end" if not ends else "lower is not below upper"
+                yield ModelError(message, "bad-end-stop", path=path)
+        if isinstance(force, Motor) and not self.value(force.no_load):
+            yield ModelError("a motor without speed", "out-of-range", path=f"{path}.no_load", rule="it is not zero")
 
     def sizes(self, path: str, joint: object) -> Iterator[ModelError]:
         """Lengths and radii are positive."""

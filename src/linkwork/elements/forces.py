@@ -10,17 +10,20 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from linkwork.elements.bodies import Body
+from linkwork.elements.contact import EndStop, FlatContact, RoundContact
 from linkwork.elements.frames import Frame, PlanarFrame, SpatialFrame
+from linkwork.elements.freedoms import Freedom, measure_freedom
+from linkwork.elements.friction import JointFriction
+from linkwork.elements.joints import Joint
 from linkwork.elements.kinds import Space
 from linkwork.elements.spatial import SpatialAxisPair, wrapped
-from linkwork.elements.vectors import Components, Scalar, Vector, norm
+from linkwork.elements.vectors import SHORTEST, Components, Scalar, Vector, norm
 from linkwork.expressions.evaluation import substitute
-from linkwork.expressions.graph import ZERO, Expr, as_expr, maximum, symbol
+from linkwork.expressions.graph import ZERO, Expr, as_expr, maximum, sqrt, symbol
 
 # what a law may name besides t, parameters and the motion of bodies
 LENGTH, ANGLE, RATE = symbol("length'"), symbol("angle'"), symbol("rate'")  # no parameter has such a name
 AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-SHORTEST = 1e-12  # metres; below it a spring has no direction and pulls with no force
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,9 +302,96 @@ class Bushing:
         return ZERO
 
 
+@dataclass(frozen=True, eq=False)
+class Drag:
+    """The drag of air or water at point s of a body.
+
+    F = -coefficient |v| v,    coefficient = density drag_coefficient area / 2
+    """
+
+    name: str
+    body: Body
+    s: Components
+    coefficient: Scalar
+
+    bodies = PointForce.bodies
+    potential = PointForce.potential
+
+    def measure(self, i: Frame) -> tuple[Vector, Expr]:
+        """The velocity, and how fast that is."""
+        v = i.point_velocity(self.s)
+        return v, sqrt(v.dot(v) + SHORTEST * SHORTEST)
+
+    def Q(self, t: Expr, i: Frame) -> tuple[Vector, ...]:
+        v, speed = self.measure(i)
+        return (i.force_at(self.s, v * (-self.coefficient * speed)),)
+
+    def dissipation(self, t: Expr, i: Frame) -> Expr:
+        v, speed = self.measure(i)
+        return self.coefficient * speed * v.dot(v)
+
+    def supplied(self, t: Expr, i: Frame) -> Expr:
+        return ZERO
+
+
+@dataclass(frozen=True, eq=False)
+class Motor:
+    """A motor that drives the freedom of a joint, its torque (or force) falling with the rate.
+
+    F = stall (1 - rate/no_load),    up to rate = no_load, where it drives nothing; beyond, it brakes
+    """
+
+    name: str
+    joint: Joint
+    stall: Scalar
+    no_load: Scalar
+    freedom: str = ""
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        return self.joint.bodies
+
+    def drive(self, frames: tuple[Frame, ...]) -> tuple[Expr, Freedom]:
+        along = measure_freedom(self.joint, self.freedom, *frames)
+        return self.stall * (1.0 - along.rate / self.no_load), along
+
+    def Q(self, t: Expr, *frames: Any) -> tuple[Vector, ...]:
+        F, along = self.drive(frames)
+        return tuple(F * row for row in along.rows)
+
+    def potential(self, *frames: Any) -> Expr:
+        return ZERO
+
+    def dissipation(self, t: Expr, *frames: Any) -> Expr:
+        return ZERO
+
+    def supplied(self, t: Expr, *frames: Any) -> Expr:
+        F, along = self.drive(frames)
+        return F * along.rate
+
+
 Force: TypeAlias = (
-    SpringDamper | RotationalSpringDamper | PointForce | Torque | SpatialTorque | AxialSpringDamper | Bushing
+    SpringDamper
+    | RotationalSpringDamper
+    | PointForce
+    | Torque
+    | SpatialTorque
+    | AxialSpringDamper
+    | Bushing
+    | Drag
+    | Motor
+    | JointFriction
+    | EndStop
+    | RoundContact
+    | FlatContact
 )
+OF_JOINTS = (Motor, JointFriction, EndStop)  # these act along a freedom of a joint
+OF_BOTH: dict[str, type[Any]] = {
+    "drag": Drag,
+    "motor": Motor,
+    "joint-friction": JointFriction,
+    "end-stop": EndStop,
+}
 
 # the names under which model files know the forces
 FORCES: dict[Space, dict[str, type[Any]]] = {
@@ -310,6 +400,9 @@ FORCES: dict[Space, dict[str, type[Any]]] = {
         "rotational-spring-damper": RotationalSpringDamper,
         "point-force": PointForce,
         "torque": Torque,
+        **OF_BOTH,
+        "circle-contact": RoundContact,
+        "line-contact": FlatContact,
     },
     "spatial": {
         "spring-damper": SpringDamper,
@@ -317,5 +410,8 @@ FORCES: dict[Space, dict[str, type[Any]]] = {
         "point-force": PointForce,
         "torque": SpatialTorque,
         "bushing": Bushing,
+        **OF_BOTH,
+        "sphere-contact": RoundContact,
+        "plane-contact": FlatContact,
     },
 }

@@ -41,6 +41,24 @@ class PlanarFrame:
     def torque(self, T: Expr) -> Vector:
         return Vector((ZERO, ZERO, T))
 
+    def velocity_at(self, place: Vector) -> Vector:
+        """Of the point of the body that is at this place."""
+        return self.r_dot + self.omega * (place - self.r).perp()
+
+    def force_through(self, place: Vector, force: Vector) -> Vector:
+        """The generalized force of a force at this place."""
+        return Vector((*force, (place - self.r).perp().dot(force)))
+
+    @property
+    def v(self) -> tuple[Expr, ...]:
+        return (*self.r_dot, self.omega)
+
+    @property
+    def motion(self) -> list[tuple[Expr, Expr]]:
+        """The coordinates with their rates; of the ground, which has none, nothing."""
+        pairs = zip((*self.r, self.phi), self.v, strict=True)
+        return [(x, rate) for x, rate in pairs if x.op == "symbol"]
+
     def power(self, generalized: Vector) -> Expr:
         """Generalized force times generalized velocity."""
         return generalized.dot(Vector((*self.r_dot, self.omega)))
@@ -102,6 +120,21 @@ class SpatialFrame:
         """(0, A^T T) of a torque in the axes of the ground."""
         return Vector((ZERO, ZERO, ZERO, *self.in_body(T)))
 
+    def velocity_at(self, place: Vector) -> Vector:
+        return self.r_dot + self.turning.cross(place - self.r)
+
+    def force_through(self, place: Vector, force: Vector) -> Vector:
+        return Vector((*force, *self.in_body((place - self.r).cross(force))))
+
+    @property
+    def v(self) -> tuple[Expr, ...]:
+        return (*self.r_dot, *self.omega)
+
+    @property
+    def motion(self) -> list[tuple[Expr, Expr]]:
+        pairs = zip((*self.r, *self.e), (*self.r_dot, *euler_rates([*self.e], [*self.omega])), strict=True)
+        return [(x, rate) for x, rate in pairs if x.op == "symbol"]
+
     def power(self, generalized: Vector) -> Expr:
         return generalized.dot(Vector((*self.r_dot, *self.omega)))
 
@@ -120,6 +153,15 @@ class TurnedFrame(SpatialFrame):
     @property
     def A(self) -> tuple[Vector, Vector, Vector]:
         return self.rows
+
+    @property
+    def matrix_rates(self) -> list[tuple[Expr, Expr]]:
+        """A_dot = A omega~."""
+        return [(a, rate) for row in self.rows for a, rate in zip(row, row.cross(self.omega), strict=True)]
+
+    @property
+    def motion(self) -> list[tuple[Expr, Expr]]:
+        return [*super().motion, *self.matrix_rates]
 
 
 Frame: TypeAlias = PlanarFrame | SpatialFrame

@@ -10,6 +10,8 @@ from linkwork.expressions.graph import ZERO, Expr, Number, as_expr, sqrt
 Scalar: TypeAlias = Expr | float
 Components: TypeAlias = tuple[Scalar, ...]
 
+SHORTEST = 1e-12  # metres; below it what joins two points has no direction, and a spring pulls with no force
+
 
 class Vector:
     """A column of two or three expressions."""

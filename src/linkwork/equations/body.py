@@ -87,7 +87,7 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
     if with_matrices and model.space == "spatial":
         for b in bodies:
             frames[b.name] = with_matrix(frames[b.name], b.name)
-            carried |= matrix_rates(frames[b.name])
+            carried |= dict(frames[b.name].matrix_rates)
     first, columns = 0, {}
     for b in bodies:
         columns[b.name] = range(first, first + len(b.velocities))
@@ -129,6 +129,8 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
     watched: list[Watch] = []
     for force in parts.forces:
         at = [frames[b.name] for b in force.bodies]
+        held |= getattr(force, "held", {})
+        watched += force.events(TIME, *at) if hasattr(force, "events") else []
         for b, generalized in zip(force.bodies, force.Q(TIME, *at), strict=True):
             if b.name in columns:
                 _add(Q, columns[b.name], list(generalized))
@@ -171,11 +173,6 @@ def with_matrix(frame: SpatialFrame, name: str) -> TurnedFrame:
     """The frame with symbols in the place of its rotation matrix."""
     x, y, z = (Vector(symbol(f"{name} A{i}{j}") for j in range(3)) for i in range(3))
     return TurnedFrame(frame.r, frame.e, frame.r_dot, frame.omega, frame.c, (x, y, z))
-
-
-def matrix_rates(frame: TurnedFrame) -> dict[Expr, Expr]:
-    """A_dot = A omega~."""
-    return {a: rate for row in frame.rows for a, rate in zip(row, row.cross(frame.omega), strict=True)}
 
 
 def watch_for(event: Event, named: Mapping[Expr, Expr], e: Equations) -> Watch:

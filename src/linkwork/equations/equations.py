@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.elements.events import Watch
-from linkwork.elements.forces import SHORTEST
 from linkwork.elements.kinds import FORCE_UNITS, UNITS, Columns, Coordinate, Kind, Velocity
+from linkwork.elements.vectors import SHORTEST
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
@@ -174,7 +174,8 @@ class Equations:
         switches = [node for node in nodes if switch(node) is not None and not _is_guard(node)]
         of_time = [switch(node) for node in switches if node in timed - moving]
         acting = set(ordered(self.Q))  # joints do not switch
-        of_state = [switch(node) for node in switches if node in moving & acting]
+        known = {event.when for event in self.events}
+        of_state = [g for node in switches if node in moving & acting and (g := switch(node)) not in known]
         knots = [t for node in nodes if node.op == "spline" and node.args[0] is TIME for t in node.table[0]]
         unique: Any = [tuple(dict.fromkeys(found)) for found in (of_time, of_state, knots)]
         return unique[0], unique[1], unique[2]

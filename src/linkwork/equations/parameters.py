@@ -25,7 +25,7 @@ from linkwork.expressions.graph import Expr, symbol
 from linkwork.model import Model
 
 BODIES = (Ground, PlanarBody, SpatialBody)
-AXES = ("axis", "axis_j", "zero", "zero_j")
+AXES = ("axis", "axis_j", "zero", "zero_j", "normal")
 PLAIN = (float, str, dict, Expr, list)  # looked at first because most parts are one of these
 
 

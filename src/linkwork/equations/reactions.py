@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from linkwork.elements.bodies import Ground
-from linkwork.elements.forces import SHORTEST
 from linkwork.elements.frames import PlanarFrame, SpatialFrame
 from linkwork.elements.joints import Distance, Gear, Revolute
 from linkwork.elements.pairs import AxisPair, PointPair
 from linkwork.elements.spatial import AxialPair, SpatialDistance
-from linkwork.elements.vectors import Vector, norm
+from linkwork.elements.vectors import SHORTEST, Vector, norm
 from linkwork.equations.equations import Output, Row
 from linkwork.expressions.graph import Expr, as_expr, maximum, sign
 

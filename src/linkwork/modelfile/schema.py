@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields
-from typing import Annotated, Any, ClassVar, Literal, Union
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, Union
 
 import pydantic
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, WithJsonSchema, create_model
@@ -15,7 +15,9 @@ from pydantic_core import PydanticCustomError
 
 from linkwork import units
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
+from linkwork.elements.contact import MODELS, Compliance
 from linkwork.elements.forces import FORCES, AxialSpringDamper, RotationalSpringDamper
+from linkwork.elements.friction import FRICTIONS
 from linkwork.elements.joints import JOINTS
 from linkwork.elements.kinds import Space
 from linkwork.elements.motions import MOTIONS
@@ -24,8 +26,9 @@ from linkwork.model import Simulation
 
 FORMAT = 1
 
-# What the numbers of elements are, by the names of their fields.
-KINDS = {
+Kinds: TypeAlias = Mapping[str, units.Kind | None]
+# What the numbers of elements are, by the names of their fields; None where that depends on a freedom or an exponent.
+KINDS: Kinds = {
     "mass": units.MASS,
     "inertia": units.INERTIA,
     "position": units.LENGTH,
@@ -56,6 +59,15 @@ KINDS = {
     "actuator": units.FORCE,
     "law": units.FORCE,
     "force": units.FORCE,
+    "normal_force": units.FORCE,
+    "normal": units.NUMBER_KIND,
+    "exponent": units.NUMBER_KIND,
+    "restitution": units.NUMBER_KIND,
+    "dynamic": units.NUMBER_KIND,
+    "static": units.NUMBER_KIND,
+    "shape": units.NUMBER_KIND,
+    "transition": units.SPEED,
+    "stribeck": units.SPEED,
     "torque": units.TORQUE,
     "t_start": units.TIME,
     "t_end": units.TIME,
@@ -63,9 +75,11 @@ KINDS = {
     "step": units.TIME,
     "rtol": units.NUMBER_KIND,
     "atol": units.NUMBER_KIND,
+    **dict.fromkeys(("lower", "upper", "stall", "no_load", "speed", "viscous", "coefficient")),
     **dict.fromkeys(("ends", "width", "size", "centre", "corners"), units.LENGTH),
 }
-ROTATIONAL = {
+COMPLIANT: Kinds = {**KINDS, "stiffness": None, "damping": None}
+ROTATIONAL: Kinds = {
     **KINDS,
     "stiffness": units.ROTATIONAL_STIFFNESS,
     "damping": units.ROTATIONAL_DAMPING,
@@ -73,20 +87,21 @@ ROTATIONAL = {
     "law": units.TORQUE,
 }
 # The values of a motion are of the kind of the freedom that is driven.
-TURNING = {
+TURNING: Kinds = {
     **KINDS,
     **dict.fromkeys(("value", "values", "start", "end"), units.ANGLE),
     "rate": units.ANGULAR_SPEED,
     "acceleration": units.ANGULAR_ACCELERATION,
 }
-SLIDING = {
+SLIDING: Kinds = {
     **KINDS,
     **dict.fromkeys(("value", "values", "start", "end"), units.LENGTH),
     "rate": units.SPEED,
     "acceleration": units.ACCELERATION,
 }
+TEXTS = {"model": MODELS, "friction": FRICTIONS}
 # Formulas in these fields may name time and the motion of bodies, in all others parameters only.
-OF_MOTION = ("law", "actuator", "force", "torque")
+OF_MOTION = ("law", "actuator", "force", "torque", "normal_force", "speed")
 # What the law of a force may call the motion it measures.
 MEASURES = {"spring-damper": ("length", "rate"), "rotational-spring-damper": ("angle", "rate")}
 
@@ -183,6 +198,8 @@ def _forms(count: int) -> dict[str, Any]:
         "joint": str,
         "axis": Annotated[Any, check, WithJsonSchema({"anyOf": [vector_schema, {"type": "string"}]})],
         "flag": bool,
+        "freedom": str,
+        **{name: Literal[choices] for name, choices in TEXTS.items()},
         "name": str,
         "names": list[str],
         "inertia": Annotated[Any, PlainValidator(_inertia), WithJsonSchema({"type": "array"})],
@@ -234,7 +251,9 @@ def keys(cls: type) -> Iterator[tuple[str, str, Field[Any]]]:
                 yield field.name, "list", field
             case "points" | "directions":
                 yield field.name, "points", field
-            case "axis" | "axis_j" | "zero" | "zero_j" | "mass_centre" | "inertia_about":
+            case "model" | "friction" | "freedom":
+                yield field.name, field.name, field
+            case "axis" | "axis_j" | "zero" | "zero_j" | "normal" | "mass_centre" | "inertia_about":
                 yield field.name, "axis", field
             case "joint" | "orientation":
                 yield field.name, field.name, field
@@ -250,7 +269,9 @@ class Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
-def kinds_of(cls: type) -> Mapping[str, units.Kind]:
+def kinds_of(cls: type) -> Kinds:
+    if issubclass(cls, Compliance):
+        return COMPLIANT
     return ROTATIONAL if cls in (RotationalSpringDamper, AxialSpringDamper) else KINDS
 
 

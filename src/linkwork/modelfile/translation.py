@@ -25,7 +25,6 @@ from linkwork.elements.joints import JOINTS, MEASURES, Joint
 from linkwork.elements.kinds import Space
 from linkwork.elements.motions import MOTIONS, Law, Motion, Table
 from linkwork.elements.shapes import SHAPES
-from linkwork.elements.spatial import Cylindrical, PlanarContact, Screw, SpatialRevolute
 from linkwork.elements.vectors import Components, Scalar, Vector
 from linkwork.errors import ModelError, UsageError, did_you_mean
 from linkwork.expressions.evaluation import evaluate, ordered, substitute
@@ -225,8 +224,6 @@ class Translation:
             if joint is None:
                 hint = did_you_mean(value, self.joints)
                 self.fail(place, f"no joint '{value}'", "unknown-joint", value=value, suggestion=hint)
-            elif not isinstance(joint, SpatialRevolute | Cylindrical | Screw | PlanarContact):
-                self.fail(place, f"joint '{value}' leaves no angle", "no-freedom", value=value)
             return joint
         if "points" in given:  # a body names one of its own points
             if value not in given["points"]:
@@ -335,7 +332,7 @@ class Translation:
         return {**self.motion_names, **{name: symbol(f"{name}'") for name in measures}}
 
     def element(
-        self, cls: type, entry: Any, place: Place, kinds: Mapping[str, Kind] | None = None, name: str | None = None
+        self, cls: type, entry: Any, place: Place, kinds: schema.Kinds | None = None, name: str | None = None
     ) -> Any:
         """An element from its entry."""
         kinds = kinds or schema.kinds_of(cls)
@@ -351,7 +348,7 @@ class Translation:
                 given[field.name], given[field.name.replace("body", "s")] = self.point(value, at)
             elif role in ("body", "joint", "axis") and isinstance(value, str):
                 given[field.name] = self.named(role, key, value, given, at)
-            elif role in ("flag", "name"):
+            elif role in ("flag", "name", "freedom", *schema.TEXTS):
                 given[field.name] = value
             elif role == "names":
                 given[field.name] = tuple(value)
@@ -427,7 +424,7 @@ class Translation:
         self.fail(place, "a driver needs either a joint or two points i and j", "driver-target")
         return None
 
-    def motion(self, given: Any, kinds: Mapping[str, Kind], place: Place) -> Motion | None:
+    def motion(self, given: Any, kinds: schema.Kinds, place: Place) -> Motion | None:
         """A formula of t, or one of the named motions."""
         if isinstance(given, int | float | str) and not isinstance(given, bool):
             return Law(as_expr(self.read(given, kinds["value"], self.time_names, place, of_parameters=False)))

@@ -1,0 +1,239 @@
+"""Contact as a force of the depth to which two surfaces overlap; end stops of joints.
+
+gap is the distance of the surfaces along their normal n, which points from body i to body j; delta = -gap where they
+overlap. Both bodies are pushed at the same point, F n on body j and -F n on body i; friction lies in the tangent. Begin
+and end are events, NAME.begin and NAME.end.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from linkwork.elements.bodies import Body
+from linkwork.elements.events import Watch
+from linkwork.elements.frames import Frame, PlanarFrame
+from linkwork.elements.freedoms import Freedom, measure_freedom
+from linkwork.elements.friction import Friction
+from linkwork.elements.joints import Joint
+from linkwork.elements.vectors import SHORTEST, Components, Scalar, Vector, norm
+from linkwork.expressions.graph import ZERO, Expr, as_expr, less, maximum, select, sqrt, symbol
+
+SLOWEST = 1e-9  # a contact that begins more slowly counts as beginning so
+MODELS = ("linear", "kelvin-voigt", "hunt-crossley", "lankarani-nikravesh", "flores-machado")
+
+
+class Push(NamedTuple):
+    """The force F, the part of it that stores energy, and what is stored."""
+
+    F: Expr
+    elastic: Expr
+    stored: Expr
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Compliance:
+    """F(delta, delta_dot) where surfaces overlap; k stiffness, c damping, n exponent, e restitution.
+
+    linear                 F = k delta + c delta_dot, never below zero
+    kelvin-voigt           F = k delta + c delta_dot, also where that pulls
+    hunt-crossley          F = k delta^n (1 + 3/2 (1 - e) delta_dot/v_0)                  [hunt1975]
+    lankarani-nikravesh    F = k delta^n (1 + 3/4 (1 - e^2) delta_dot/v_0)                [lankarani1990]
+    flores-machado         F = k delta^n (1 + 8/5 (1 - e)/e delta_dot/v_0)                [flores2011]
+
+    v_0 is delta_dot at the begin of the contact; one in which the run begins has none and is elastic.
+    """
+
+    stiffness: Scalar
+    model: str = "linear"
+    damping: Scalar = 0.0
+    exponent: Scalar = 1.5
+    restitution: Scalar = 1.0
+
+    def push(self, gap: Expr, approach: Expr, v_0: Expr) -> Push:
+        touching, e = less(gap, ZERO), as_expr(self.restitution)
+        delta = select(touching, -gap, ZERO)
+        if self.model in ("linear", "kelvin-voigt"):
+            elastic = self.stiffness * delta
+            F = elastic + self.damping * approach
+            F = maximum(F, 0.0) if self.model == "linear" else F
+            return Push(select(touching, F, ZERO), elastic, 0.5 * elastic * delta)
+        elastic = self.stiffness * delta**self.exponent
+        loss = {
+            "hunt-crossley": 1.5 * (1.0 - e),
+            "lankarani-nikravesh": 0.75 * (1.0 - e * e),
+            "flores-machado": 1.6 * (1.0 - e) / e,
+        }[self.model]
+        return Push(elastic * (1.0 + loss / v_0 * approach), elastic, elastic * delta / (as_expr(self.exponent) + 1.0))
+
+
+def _begin_and_end(name: str, gap: Expr, approach: Expr, v_0: Expr) -> list[Watch]:
+    begin = Watch(f"{name}.begin", gap, direction=-1, holds={v_0: maximum(approach, SLOWEST)})
+    return [begin, Watch(f"{name}.end", gap, direction=1)]
+
+
+class Touch(NamedTuple):
+    """Where two surfaces are nearest: n, the gap, and the velocity of body j against body i at that point."""
+
+    n: Vector
+    gap: Expr
+    point: Vector
+    velocity: Vector
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Contact(Compliance, Friction, ABC):
+    """What contacts of all shapes have in common."""
+
+    name: str
+    body_i: Body
+    body_j: Body
+    s_i: Components
+    s_j: Components
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        return self.body_i, self.body_j
+
+    @abstractmethod
+    def shape_gap(self, i: Frame, j: Frame) -> tuple[Vector, Expr, Vector]:
+        """n, the gap, and the point of contact."""
+
+    @property
+    def v_0(self) -> Expr:
+        return symbol(f"{self.name}.approach'")
+
+    @property
+    def held(self) -> dict[Expr, float]:
+        return {self.v_0: math.inf}
+
+    def touch(self, i: Frame, j: Frame) -> Touch:
+        n, gap, point = self.shape_gap(i, j)
+        return Touch(n, gap, point, j.velocity_at(point) - i.velocity_at(point))
+
+    def events(self, t: Expr, i: Frame, j: Frame) -> list[Watch]:
+        at = self.touch(i, j)
+        return _begin_and_end(self.name, at.gap, -at.n.dot(at.velocity), self.v_0)
+
+    def forces(self, i: Frame, j: Frame) -> tuple[Touch, Push, Vector]:
+        """The touch, the push along n, and friction on body j; where F pulls there is none."""
+        at = self.touch(i, j)
+        normal = at.n.dot(at.velocity)
+        push = self.push(at.gap, -normal, self.v_0)
+        if self.friction == "none":
+            return at, push, at.n * ZERO
+        load = maximum(push.F, 0.0)
+        if isinstance(i, PlanarFrame):
+            tangent = at.n.perp()
+            return at, push, tangent * (-self.mu(tangent.dot(at.velocity)) * load)
+        sliding = at.velocity - at.n * normal
+        speed = sqrt(sliding.dot(sliding) + SHORTEST * SHORTEST)
+        return at, push, sliding * (-self.mu(speed) * load / speed)
+
+    def Q(self, t: Expr, i: Frame, j: Frame) -> tuple[Vector, ...]:
+        at, push, friction = self.forces(i, j)
+        F = at.n * push.F + friction
+        return i.force_through(at.point, -F), j.force_through(at.point, F)
+
+    def potential(self, i: Frame, j: Frame) -> Expr:
+        return self.forces(i, j)[1].stored
+
+    def dissipation(self, t: Expr, i: Frame, j: Frame) -> Expr:
+        at, push, friction = self.forces(i, j)
+        return (push.elastic - push.F) * at.n.dot(at.velocity) - friction.dot(at.velocity)
+
+    def supplied(self, t: Expr, i: Frame, j: Frame) -> Expr:
+        return ZERO
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RoundContact(Contact):
+    """Circles or spheres about points s_i and s_j; a radius 0 is a point.
+
+    gap = |d| - radius_i - radius_j,    n = d/|d|
+    """
+
+    radius_i: Scalar = 0.0
+    radius_j: Scalar = 0.0
+
+    def shape_gap(self, i: Frame, j: Frame) -> tuple[Vector, Expr, Vector]:
+        P_j = j.point(self.s_j)
+        d = P_j - i.point(self.s_i)
+        length = norm(d)
+        n = d / maximum(length, SHORTEST)
+        return n, length - self.radius_i - self.radius_j, P_j - n * self.radius_j
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FlatContact(Contact):
+    """A circle or sphere about point s_j, or that point, and the line or plane of body i through s_i.
+
+    gap = n . d - radius_j,    n = A_i normal/|normal|, which points out of the material of body i
+    """
+
+    normal: Components
+    radius_j: Scalar = 0.0
+
+    def shape_gap(self, i: Frame, j: Frame) -> tuple[Vector, Expr, Vector]:
+        normal = Vector(self.normal)
+        n, P_j = i.direction((normal / norm(normal)).components), j.point(self.s_j)
+        return n, n.dot(P_j - i.point(self.s_i)) - self.radius_j, P_j - n * self.radius_j
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EndStop(Compliance):
+    """Stops that keep the freedom of a joint between `lower` and `upper`, either of which may be left out."""
+
+    name: str
+    joint: Joint
+    freedom: str = ""
+    lower: Scalar | None = None
+    upper: Scalar | None = None
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        return self.joint.bodies
+
+    @property
+    def held(self) -> dict[Expr, float]:
+        return {symbol(f"{self.name}.{side}.approach'"): math.inf for side in self.sides}
+
+    @property
+    def sides(self) -> dict[str, tuple[float, Scalar]]:
+        """By name, the direction in which a stop pushes, and where it is."""
+        stops = {"lower": (1.0, self.lower), "upper": (-1.0, self.upper)}
+        return {side: (sign, place) for side, (sign, place) in stops.items() if place is not None}
+
+    def measure(self, frames: tuple[Frame, ...]) -> tuple[Freedom, list[tuple[str, Expr, Expr, Expr]]]:
+        """The freedom, and of every side its name, gap, rate of approach and v_0."""
+        along = measure_freedom(self.joint, self.freedom, *frames)
+        return along, [
+            (side, sign * (along.value - place), -sign * along.rate, v_0)
+            for (side, (sign, place)), v_0 in zip(self.sides.items(), self.held, strict=True)
+        ]
+
+    def pushes(self, frames: tuple[Frame, ...]) -> tuple[Freedom, list[Push]]:
+        along, sides = self.measure(frames)
+        return along, [self.push(gap, approach, v_0) for _, gap, approach, v_0 in sides]
+
+    def events(self, t: Expr, *frames: Any) -> list[Watch]:
+        _, sides = self.measure(frames)
+        return [watch for side, *measured in sides for watch in _begin_and_end(f"{self.name}.{side}", *measured)]
+
+    def Q(self, t: Expr, *frames: Any) -> tuple[Vector, ...]:
+        along, pushes = self.pushes(frames)
+        F = sum((sign * push.F for (sign, _), push in zip(self.sides.values(), pushes, strict=True)), ZERO)
+        return tuple(F * row for row in along.rows)
+
+    def potential(self, *frames: Any) -> Expr:
+        return sum((push.stored for push in self.pushes(frames)[1]), ZERO)
+
+    def dissipation(self, t: Expr, *frames: Any) -> Expr:
+        along, pushes = self.pushes(frames)
+        signs = [sign for sign, _ in self.sides.values()]
+        return sum((s * (x.elastic - x.F) * along.rate for s, x in zip(signs, pushes, strict=True)), ZERO)
+
+    def supplied(self, t: Expr, *frames: Any) -> Expr:
+        return ZERO

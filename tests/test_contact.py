@@ -1,0 +1,333 @@
+"""Contact, friction, end stops, drag and motors: their laws against closed forms and independent integrations."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
+
+from linkwork import Trajectory, loads, simulate
+from linkwork.elements.contact import MODELS
+from linkwork.errors import ModelError
+
+Array = NDArray[np.float64]
+
+REFERENCE = Path(__file__).parent / "reference"
+
+DROP = """
+linkwork: 1
+ground: {{points: {{O: [0, 0]}}}}
+bodies:
+  ball: {{mass: 2, inertia: 0.1, position: [0, 0.3], velocity: [0.4, -1], angular_velocity: 3, points: {{C: [0, 0]}}}}
+forces:
+  floor: {{type: line-contact, i: ground.O, j: ball.C, normal: [0, 1], radius_j: 0.1, {law}}}
+simulation: {{t_end: 0.4, step: 0.002, rtol: 1.0e-10, atol: 1.0e-12}}
+"""
+LAWS = {
+    "linear": "stiffness: 2.0e+5, damping: 50, model: linear",
+    "kelvin-voigt": "stiffness: 2.0e+5, damping: 50, model: kelvin-voigt",
+    "hunt-crossley": "stiffness: 1.0e+8, model: hunt-crossley, restitution: 0.8",
+    "lankarani-nikravesh": "stiffness: 1.0e+8, model: lankarani-nikravesh, restitution: 0.8",
+    "flores-machado": "stiffness: 1.0e+8, model: flores-machado, restitution: 0.8",
+}
+
+
+def written_out(model: str, v_0: float) -> tuple[float, float]:
+    """How long a mass of 2 kg that meets the floor with v_0 touches it, and its speed afterwards, by SciPy."""
+    e, k, c, m, g = 0.8, 1e8, 50.0, 2.0, 9.81
+
+    def force(depth: float, rate: float) -> float:
+        if model in ("linear", "kelvin-voigt"):
+            F = 2e5 * depth + c * rate
+            return max(F, 0.0) if model == "linear" else F
+        loss = {
+            "hunt-crossley": 3 / 2 * (1 - e),
+            "lankarani-nikravesh": 3 / 4 * (1 - e**2),
+            "flores-machado": 8 / 5 * (1 - e) / e,
+        }[model]
+        return k * max(depth, 0.0) ** 1.5 * (1 + loss * rate / v_0)
+
+    def leaves(t: float, y: Array) -> float:
+        return float(y[0]) if t > 1e-9 else 1.0
+
+    leaves.terminal, leaves.direction = True, -1  # type: ignore[attr-defined]
+    found = solve_ivp(
+        lambda t, y: [y[1], g - force(y[0], y[1]) / m],
+        (0.0, 0.1),
+        [0.0, v_0],
+        method="DOP853",
+        rtol=1e-12,
+        atol=1e-15,
+        max_step=1e-5,
+        events=leaves,
+    )
+    return float(found.t[-1]), float(found.y[1, -1])
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_ball_meets_the_floor_by_the_law_and_its_energy_is_accounted_for(model: str) -> None:
+    """Begin from free fall in closed form, duration and speed afterwards from the law written out."""
+    motion = simulate(loads(DROP.format(law=LAWS[model])))
+    v_0 = math.sqrt(1 + 2 * 9.81 * 0.2)
+    begin = (v_0 - 1) / 9.81
+    assert motion.events.names[:2] == ("floor.begin", "floor.end")
+    assert motion.events.t[0] == pytest.approx(begin, abs=1e-12)
+    lasts, speed = written_out(model, v_0)
+    assert motion.events.t[1] - motion.events.t[0] == pytest.approx(lasts, abs=1e-9)
+    assert motion.events.v_before[1][1] == pytest.approx(-speed, abs=1e-7)
+    assert motion.events.v_before[1][0] == pytest.approx(0.4)  # no friction
+    assert np.max(np.abs(motion.drift())) < 1e-7
+    assert motion["energy:dissipated"][-1] > 0.5
+
+
+def test_restitution_near_one_is_what_the_law_promises() -> None:
+    """For e near 1 Hunt-Crossley and Lankarani-Nikravesh leave with e v_0, to first order in 1 - e."""
+    for model in ("hunt-crossley", "lankarani-nikravesh"):
+        text = DROP.format(law=f"stiffness: 1.0e+9, model: {model}, restitution: 0.99")
+        motion = simulate(loads(text))
+        ratio = -motion.events.v_before[1][1] / motion.events.v_before[0][1]
+        assert ratio == pytest.approx(0.99, abs=2e-4)
+
+
+def test_the_rod_of_Nikravesh_meets_the_ground_when_the_reference_says() -> None:
+    """Contacts with K = 1e11 N/m^1.5, e = 0.99, over the first ten: begin and end, states of the rod."""
+    text = """
+linkwork: 1
+ground: {points: {O: [0, 0]}}
+bodies:
+  rod: {mass: 1, inertia: 0.01, position: [0, 1], angle: 45 deg, points: {P1: [0, -1], P2: [0, 1]}}
+forces:
+  one:
+    {type: line-contact, i: ground.O, j: rod.P1, normal: [0, 1], stiffness: 1.0e+11, model: lankarani-nikravesh,
+     restitution: 0.99}
+  two:
+    {type: line-contact, i: ground.O, j: rod.P2, normal: [0, 1], stiffness: 1.0e+11, model: lankarani-nikravesh,
+     restitution: 0.99}
+simulation: {t_end: 0.455, step: 0.005, rtol: 1.0e-11, atol: 1.0e-11}
+"""
+    rows = json.loads((REFERENCE / "dap" / "dap_jc_rod_contacts.json").read_text(encoding="utf-8"))["rows"][:16]
+    motion = simulate(loads(text))
+    named = [f"{'one' if point == 1 else 'two'}.{event}" for _, point, event, *_ in rows]
+    assert list(motion.events.names) == named
+    np.testing.assert_allclose(motion.events.t, [row[0] for row in rows], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(motion.events.q, [row[3:6] for row in rows], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(motion.events.v_before, [row[6:9] for row in rows], rtol=0, atol=1e-6)
+
+
+def test_friction_of_a_sliding_block_takes_its_speed_in_closed_form() -> None:
+    """v = v_0 - mu g t; the block of 3 kg stands on two points, its weight stored in the floor."""
+    text = """
+linkwork: 1
+ground: {points: {O: [0, 0]}}
+bodies:
+  block: {mass: 3, inertia: 0.05, position: [0, 0.1], velocity: [2, 0], points: {C: [0, -0.1]}}
+joints:
+  slide: {type: prismatic, i: ground.O, j: block.C, axis: [1, 0]}
+forces:
+  rub: {type: joint-friction, joint: slide, friction: FRICTION, dynamic: 0.3, normal_force: 3*9.81, transition: 0.001}
+simulation: {t_end: 0.5, rtol: 1.0e-9}
+"""
+    for friction in ("tanh", "anderson", "brown-mcphee"):
+        motion = simulate(loads(text.replace("FRICTION", friction)))
+        np.testing.assert_allclose(motion["block.vx"], 2 - 0.3 * 9.81 * motion.t, atol=1e-7)
+        assert np.max(np.abs(motion.drift())) < 1e-7
+
+
+def test_friction_laws_have_their_published_values() -> None:
+    """mu of Anderson between static and dynamic, Brown and McPhee largest near the transition; odd functions."""
+    from linkwork.elements.friction import Friction
+    from linkwork.expressions.evaluation import evaluate
+    from linkwork.expressions.graph import symbol
+
+    v = symbol("v")
+    speeds = np.array([-0.3, -0.01, -1e-3, 0.0, 1e-3, 0.01, 0.3])
+    anderson = Friction(friction="anderson", dynamic=0.15, static=0.2, transition=1e-4, stribeck=1e-3, viscous=0.01)
+    found = [evaluate([anderson.mu(v)], {v: x})[0] for x in speeds]
+    exact = (0.15 + 0.05 * np.exp(-((np.abs(speeds) / 1e-3) ** 2))) * np.tanh(1e4 * speeds) + 0.01 * speeds
+    np.testing.assert_allclose(found, exact, atol=1e-15)
+    brown = Friction(friction="brown-mcphee", dynamic=0.15, static=0.2, transition=1e-3)
+    w = speeds / 1e-3
+    exact = 0.15 * np.tanh(4 * w) + 0.05 * w / (w**2 / 4 + 3 / 4) ** 2
+    np.testing.assert_allclose([evaluate([brown.mu(v)], {v: x})[0] for x in speeds], exact, atol=1e-15)
+    assert exact[4] == pytest.approx(0.2, rel=1e-3)
+
+
+def test_a_ball_thrown_with_backspin_rolls_where_friction_stops_sliding() -> None:
+    """Sliding: v = v_0 - mu g t, omega = omega_0 - mu m g r t/J, until v = -omega r; then both stay."""
+    text = DROP.format(
+        law="stiffness: 1.0e+6, damping: 2000, friction: tanh, dynamic: 0.2, transition: 1.0e-4"
+    ).replace("position: [0, 0.3], velocity: [0.4, -1]", f"position: [0, {0.1 - 2 * 9.81 / 1e6}], velocity: [0.4, 0]")
+    motion = simulate(loads(text), t_end=0.5)
+    v, w, r, m, J, mu_g = 0.4, 3.0, 0.1, 2.0, 0.1, 0.2 * 9.81
+    t = (v + w * r) / (mu_g * (1 + m * r * r / J))
+    sliding = motion.t < 0.98 * t
+    np.testing.assert_allclose(motion["ball.vx"][sliding], v - mu_g * motion.t[sliding], atol=1e-6)
+    np.testing.assert_allclose(motion["ball.omega"][sliding], w - mu_g * m * r / J * motion.t[sliding], atol=1e-5)
+    assert motion["ball.vx"][-1] == pytest.approx(v - mu_g * t, abs=1e-5)
+    assert motion["ball.vx"][-1] == pytest.approx(-r * motion["ball.omega"][-1], abs=1e-5)
+    assert np.max(np.abs(motion.drift())) < 1e-6
+
+
+def test_an_end_stop_turns_a_pendulum_around_without_loss() -> None:
+    """A stiff stop at 0.2 rad: the energy stays, and so does the law k (angle - upper) of its torque."""
+    text = """
+linkwork: 1
+ground: {points: {O: [0, 0]}}
+bodies:
+  arm: {mass: 1, inertia: 0.1, position: [0.5, 0], points: {O: [-0.5, 0]}}
+joints:
+  O: {type: revolute, i: ground.O, j: arm.O}
+forces:
+  stop: {type: end-stop, joint: O, lower: -70 deg, stiffness: 2.0e+4}
+simulation: {t_end: 2, step: 0.001, rtol: 1.0e-11, atol: 1.0e-11}
+"""
+    motion = simulate(loads(text))
+    assert motion.events.counts()["stop.lower.begin"] >= 2
+    assert np.max(np.abs(motion.drift())) < 1e-9
+    assert np.min(motion["arm.phi"]) > -math.radians(75)
+    assert motion["arm.phi"][0] == 0.0
+    inside = motion["arm.phi"] < -math.radians(70)
+    depth = -math.radians(70) - motion["arm.phi"][inside]
+    alpha = (2e4 * depth - 9.81 * 0.5 * np.cos(motion["arm.phi"][inside])) / (0.1 + 0.25)
+    np.testing.assert_allclose(motion["arm.alpha"][inside], alpha, rtol=1e-9)
+
+
+def hertz_cradle(n: int, k: float, v: float) -> Array:
+    """Speeds of n balls of 1 kg in a row after the first came with v, by SciPy."""
+
+    def rates(t: float, y: Array) -> Array:
+        x, speed = y[:n], y[n:]
+        push = k * np.maximum(x[:-1] - x[1:], 0.0) ** 1.5
+        return np.concatenate([speed, np.append(0.0, push) - np.append(push, 0.0)])
+
+    start = np.concatenate([np.zeros(n), [v], np.zeros(n - 1)])
+    found = solve_ivp(rates, (0.0, 0.01), start, method="DOP853", rtol=1e-11, atol=1e-14, max_step=1e-5)
+    return np.asarray(found.y[n:, -1])
+
+
+def cradle(gap: float, extra: str) -> str:
+    bodies = "".join(
+        f"  b{k}: {{mass: 1, inertia: 0.01, position: [{k * (0.1 + gap)}, 0], velocity: [{1.0 if k == 0 else 0.0}, 0],"
+        " points: {C: [0, 0]}}\n"
+        for k in range(5)
+    )
+    head = "linkwork: 1\ngravity: [0, 0]\nground: {points: {O: [0, 0]}}\nbodies:\n"
+    joints = "".join(f"  s{k}: {{type: prismatic, i: ground.O, j: b{k}.C, axis: [1, 0]}}\n" for k in range(5))
+    settings = "simulation: {t_end: 0.01, step: 1.0e-4, rtol: 1.0e-11, atol: 1.0e-12}\n"
+    return f"{head}{bodies}joints:\n{joints}{extra}{settings}"
+
+
+def test_a_newtons_cradle_of_five_touching_balls_follows_hertz() -> None:
+    """The last ball takes most of the speed, the others a little: the chain of five written out."""
+    law = "radius_i: 0.05, radius_j: 0.05, stiffness: 1.0e+8, model: hunt-crossley"
+    contacts = (f"  c{k}: {{type: circle-contact, i: b{k}.C, j: b{k + 1}.C, {law}}}\n" for k in range(4))
+    forces = "forces:\n" + "".join(contacts)
+    motion = simulate(loads(cradle(0.0, forces)))
+    speeds = hertz_cradle(5, 1e8, 1.0)
+    found = np.array([motion[f"b{k}.vx"][-1] for k in range(5)])
+    np.testing.assert_allclose(found, speeds, atol=1e-6)
+    assert found[4] > 0.98
+    assert np.sum(found) == pytest.approx(1.0, abs=1e-9)
+    assert np.max(np.abs(motion.drift())) < 1e-9
+
+
+def test_a_newtons_cradle_of_impacts_hands_the_speed_on() -> None:
+    """With gaps of a micrometre, each elastic impact swaps the speeds of two equal balls: the last one leaves."""
+    line = '  hit{0}: {{when: "b{1}.x - b{0}.x - 0.1", direction: falling, action: set, restitution: 1}}\n'
+    motion = simulate(loads(cradle(1e-6, "events:\n" + "".join(line.format(k, k + 1) for k in range(4)))))
+    assert motion.events.names == ("hit0", "hit1", "hit2", "hit3")
+    np.testing.assert_allclose(motion.events.t, 1e-6 * np.arange(1, 5), atol=1e-12)
+    np.testing.assert_allclose([motion[f"b{k}.vx"][-1] for k in range(5)], [0, 0, 0, 0, 1], atol=1e-9)
+
+
+def test_drag_and_motor_in_closed_form() -> None:
+    """v = v_0/(1 + c v_0 t/m) of m v' = -c v^2; omega = w (1 - exp(-T t/(J w))) of J omega' = T (1 - omega/w)."""
+    text = """
+linkwork: 1
+gravity: [0, 0]
+ground: {points: {O: [0, 0]}}
+bodies:
+  car: {mass: 4, inertia: 1, velocity: [3, -4], points: {C: [0, 0]}}
+  wheel: {mass: 1, inertia: 0.2, position: [5, 0], points: {C: [0, 0]}}
+joints:
+  axle: {type: revolute, i: ground.W, j: wheel.C}
+forces:
+  air: {type: drag, at: car.C, coefficient: 0.7}
+  motor: {type: motor, joint: axle, stall: 6, no_load: 12}
+simulation: {t_end: 2, rtol: 1.0e-10}
+""".replace("O: [0, 0]", "O: [0, 0], W: [5, 0]")
+    motion = simulate(loads(text))
+    speed = 5 / (1 + 0.7 * 5 * motion.t / 4)
+    np.testing.assert_allclose(motion["car.vx"], 0.6 * speed, atol=1e-8)
+    np.testing.assert_allclose(motion["car.vy"], -0.8 * speed, atol=1e-8)
+    np.testing.assert_allclose(motion["wheel.omega"], 12 * (1 - np.exp(-6 * motion.t / (0.2 * 12))), atol=1e-7)
+    assert np.max(np.abs(motion.drift())) < 1e-7
+
+
+def test_a_sphere_on_a_tilted_plane_in_space_slides_and_spins_as_in_closed_form() -> None:
+    """Down a plane of 30 degrees with mu below 2/7 tan: a = g (sin - mu cos), alpha = 5/2 mu g cos/r."""
+    s, c = 0.5, math.sqrt(0.75)
+    text = f"""
+linkwork: 1
+space: spatial
+ground: {{points: {{O: [0, 0, 0]}}}}
+bodies:
+  ball: {{mass: 2, inertia: [0.008, 0.008, 0.008], position: [{-0.1 * s}, 0, {0.1 * c}], points: {{C: [0, 0, 0]}}}}
+forces:
+  floor:
+    {{type: plane-contact, i: ground.O, j: ball.C, normal: [{-s}, 0, {c}], radius_j: 0.1, stiffness: 1.0e+6,
+     damping: 3000, friction: tanh, dynamic: 0.1, transition: 1.0e-4}}
+simulation: {{t_end: 0.5, rtol: 1.0e-9}}
+"""
+    motion = simulate(loads(text))
+    along = motion["ball.vx"] * c + motion["ball.vz"] * s
+    late = motion.t > 0.1  # the floor has settled
+    g = 9.81
+    np.testing.assert_allclose(np.diff(along[late]) / np.diff(motion.t[late]), -g * (s - 0.1 * c), rtol=1e-4)
+    spin = motion["ball.wy"]
+    np.testing.assert_allclose(np.diff(spin[late]) / np.diff(motion.t[late]), -2.5 * 0.1 * g * c / 0.1, rtol=1e-4)
+    assert np.max(np.abs(motion.drift())) < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("force", "code"),
+    [
+        ("{type: line-contact, i: ground.O, j: b.C, normal: [0, 0], stiffness: 1}", "zero-axis"),
+        ("{type: line-contact, i: ground.O, j: b.C, normal: [0, 1], stiffness: -1}", "out-of-range"),
+        ("{type: line-contact, i: ground.O, j: b.C, normal: [0, 1], stiffness: 1, model: glue}", "wrong-shape"),
+        ("{type: line-contact, i: ground.O, j: b.C, normal: [0, 1], stiffness: 1, restitution: 2}", "out-of-range"),
+        ("{type: line-contact, i: ground.O, j: b.C, normal: [0, 1], stiffness: 1, friction: sand}", "wrong-shape"),
+        ("{type: joint-friction, joint: pin, normal_force: 1, dynamic: 0.3, static: 0.2}", "out-of-range"),
+        ("{type: end-stop, joint: pin, stiffness: 1}", "bad-end-stop"),
+        ("{type: end-stop, joint: pin, lower: 1, upper: 0, stiffness: 1}", "bad-end-stop"),
+        ("{type: end-stop, joint: slot, lower: 1, stiffness: 1}", "which-freedom"),
+        ("{type: motor, joint: pin, freedom: length, stall: 1, no_load: 2}", "no-freedom"),
+        ("{type: motor, joint: pin, stall: 1, no_load: 0}", "out-of-range"),
+        ("{type: drag, at: b.C, coefficient: -1}", "out-of-range"),
+    ],
+)
+def test_a_wrong_contact_is_refused_with_its_line(force: str, code: str) -> None:
+    text = f"""linkwork: 1
+ground: {{points: {{O: [0, 0]}}}}
+bodies: {{b: {{mass: 1, inertia: 1, points: {{C: [0, 0]}}}}}}
+joints:
+  pin: {{type: revolute, i: ground.O, j: b.C}}
+  slot: {{type: point-on-line, i: ground.O, j: b.C, axis: [1, 0]}}
+forces:
+  f: {force}
+"""
+    with pytest.raises(ModelError) as fault:
+        loads(text)
+    assert fault.value.code == code
+    assert ":8: forces.f" in str(fault.value)
+
+
+def test_a_contact_keeps_its_events_in_a_file(tmp_path: Path) -> None:
+    motion = simulate(loads(DROP.format(law=LAWS["linear"])))
+    motion.save(tmp_path / "drop.nc")
+    assert Trajectory.load(tmp_path / "drop.nc").events.counts() == motion.events.counts()
