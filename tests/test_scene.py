@@ -12,16 +12,17 @@ import pytest
 import linkwork
 from linkwork import Trajectory
 from linkwork.elements.bodies import SpatialBody
-from linkwork.elements.spatial import Spherical
+from linkwork.elements.spatial import SPATIAL_JOINTS, Spherical
 from linkwork.errors import ModelError, UsageError
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import as_expr
 from linkwork.model import Model
 from linkwork.modelfile import load, shipped
-from linkwork.scene import Scene, scene
+from linkwork.scene import Figure, Mark, Scene, scene
 from linkwork.view.drawing import Bodies, drawing, picture_of, poses, rotation, scene_of
 from linkwork.view.outlines import hull, rounded
 from linkwork.view.picture import frame_times, still, strip, write_film
+from linkwork.view.solids import Solid, silhouette
 
 DISC = """
 linkwork: 1
@@ -281,3 +282,66 @@ def test_names_may_be_anything() -> None:
     text = DISC.replace("roll:", '"$x^{":')
     motion = linkwork.simulate(linkwork.loads(text), t_end=0.1)
     still(motion).savefig("/dev/null", format="png", dpi=20)
+
+
+@pytest.mark.parametrize("name", ["heavy_top", "double_wishbone_3d"])
+def test_points_of_bodies_are_drawn_where_they_are(name: str) -> None:
+    """Mass centres beside the origins of bodies: poses are of mass centres, and points count from there."""
+    model = linkwork.load(name)
+    motion = (linkwork.kinematics if model.drivers else linkwork.simulate)(model, t_end=0.1, step=0.05)
+    own, found, _ = picture_of(motion)
+    bodies = Bodies(found[-1])
+    for k, figure in enumerate(own.bodies):
+        for point, s in figure.points.items():
+            expected = [motion[f"{figure.name}.{point}.{axis}"][-1] for axis in "xyz"]
+            np.testing.assert_allclose(bodies.point(k, s), expected, atol=1e-12)
+
+
+FORMS = {
+    **{"revolute": "cylinder", "prismatic": "box", "spherical": "ball", "cylindrical": "cylinder", "screw": "cylinder"},
+    **{"universal": "cylinder", "constant-velocity": "ball", "planar": "box", "rigid": "box", "point-on-line": "ball"},
+    **{"point-on-plane": "ball", "distance": "ball", "revolute-spherical": "cylinder", "universal-spherical": "ball"},
+    **{"gear": "cylinder", "rack-and-pinion": "cylinder"},
+}
+
+
+@pytest.mark.parametrize("name", SPATIAL_JOINTS)
+def test_every_spatial_joint_has_its_symbol(name: str, rng: np.random.Generator) -> None:
+    """At its points, along its axes, and seen from the front its outline lies around the projection of its middle."""
+    s_i, s_j, z, z_j = (tuple(map(float, rng.normal(size=3))) for _ in range(4))
+    mark = Mark("J", name, ("ground", "body"), (s_i, s_j), z, z_j, (0.3, 0.2))  # type: ignore[arg-type]
+    own = Scene("spatial", (0.0, 0.0, 0.0), (Figure("ground"), Figure("body")), (mark,))
+    e = rng.normal(size=4)
+    pose = np.array([[*rng.normal(size=3), *(e / np.linalg.norm(e))]])
+    drawn = drawing(own, pose[None])
+    symbols = [solid for solid in drawn.solids if solid.role != "axis"]
+    assert FORMS[name] in {solid.form for solid in symbols}
+    bodies = Bodies(pose)
+    right, up = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
+    for solid in symbols:
+        assert solid.at == (s_i, s_j)[solid.body]
+        if solid.form == "cylinder":
+            own_axis = np.array((z, z_j)[solid.body])
+            np.testing.assert_allclose(np.cross(solid.z, own_axis), 0.0, atol=1e-12)
+        outline, _ = silhouette(solid, bodies, right, up)
+        middle = bodies.point(solid.body, solid.at)
+        for axis in (right, up):
+            assert np.min(outline @ axis) < middle @ axis < np.max(outline @ axis)
+
+
+def test_the_outline_of_a_cylinder_is_as_wide_as_it_is() -> None:
+    """A cylinder of radius 1 and length 4 along z, seen along x and along z; a box with three of its edges."""
+    bodies = Bodies(np.zeros((0, 7)))
+    x, y, z = np.eye(3)
+    cylinder, box = (
+        Solid(0, "joint", "cylinder", (1.0, 0.0, 0.0), (1.0, 4.0)),
+        Solid(0, "joint", "box", size=(1.0, 2.0, 3.0)),
+    )
+    outline, (cap,) = silhouette(cylinder, bodies, y, z)
+    np.testing.assert_allclose([np.ptp(outline @ y), np.ptp(outline @ z)], [2.0, 4.0], atol=1e-12)
+    outline, (cap,) = silhouette(cylinder, bodies, x, y)
+    np.testing.assert_allclose([np.min(outline @ x), np.max(outline @ x), cap[0] @ z], [0.0, 2.0, 2.0], atol=1e-12)
+    outline, edges = silhouette(box, bodies, np.array([-1.0, 1.0, 0.0]) / 2**0.5, np.array([-1.0, -1.0, 2.0]) / 6**0.5)
+    assert len(outline) == 6
+    for edge in edges:
+        np.testing.assert_allclose(edge[0], [0.5, 1.0, 1.5], atol=1e-12)

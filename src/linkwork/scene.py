@@ -1,7 +1,7 @@
 """What a drawing of a mechanism must know, as plain data made from the Model alone.
 
 A trajectory keeps its scene, so that a result can be drawn without the model. All vectors have three components, in
-the frame of their body; those of planar mechanisms have z = 0.
+the axes of their body, points counting from its mass centre; those of planar mechanisms have z = 0.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from linkwork.elements.drivers import Driver
 from linkwork.elements.forces import FORCES, PointForce, RotationalSpringDamper, SpringDamper
 from linkwork.elements.joints import JOINTS, Distance
 from linkwork.elements.shapes import SHAPES, Shape
+from linkwork.elements.spatial import SpatialGear
 from linkwork.elements.vectors import Scalar
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import Expr, as_expr, symbol
@@ -42,8 +43,9 @@ class Mark:
     """A joint, a force or a driver: what it is, which bodies it concerns and where.
 
     `points` holds one point for each body, or none; `axis` is fixed in the first body (the direction of a force: see
-    `parts`); `radii` are those of discs and gears, or the length of a rod. `parts` says of a spring-damper what it is
-    made of (spring, damper, actuator), of a driver which freedom it drives, of a force whether it follows its body.
+    `parts`), `axis_j` in the second, where it is given; `radii` are those of discs and gears, or the length of a rod.
+    `parts` says of a spring-damper what it is made of (spring, damper, actuator), of a driver which freedom it drives,
+    of a force whether it follows its body.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Mark:
     bodies: tuple[str, ...]
     points: tuple[Point, ...] = ()
     axis: Point | None = None
+    axis_j: Point | None = None
     radii: tuple[float, ...] = ()
     parts: tuple[str, ...] = ()
 
@@ -91,9 +94,16 @@ def scene(model: Model) -> Scene:
         x, y, z = (*map(number, components), 0.0)[:3]
         return x, y, z
 
+    def place(body: Ground | PlanarBody | SpatialBody, s: Sequence[Scalar]) -> Point:
+        """A point from the mass centre, which poses are of."""
+        if not isinstance(body, SpatialBody):
+            return vector(s)
+        x, y, z = (number(a) - number(b) for a, b in zip(s, body.mass_centre, strict=True))
+        return x, y, z
+
     def figure(body: Ground | PlanarBody | SpatialBody) -> Figure:
         shape = model.shapes.get(body.name)
-        points = {name: vector(s) for name, s in body.points.items()}
+        points = {name: place(body, s) for name, s in body.points.items()}
         return Figure(body.name, points, None if shape is None else look(shape))
 
     def look(shape: Shape) -> dict[str, Any]:
@@ -115,16 +125,22 @@ def scene(model: Model) -> Scene:
             name or element.name,
             type_name,
             tuple(body.name for body in element.bodies),
-            tuple(vector(own[s]) for s in ("s_i", "s_j", "s") if s in own),
+            tuple(place(body, own[s]) for s, body in zip(of_points(own), element.bodies, strict=False)),
             vector(own["axis"]) if "axis" in own else None,
+            vector(own["axis_j"]) if own.get("axis_j") is not None else None,
             tuple(number(own[r]) for r in ("radius", "radius_i", "radius_j") if r in own),
             parts,
         )
+
+    def of_points(own: Mapping[str, Any]) -> list[str]:
+        return [s for s in ("s_i", "s_j", "s") if s in own]
 
     def joint(element: Any) -> Mark:
         found = mark(element, TYPES.get(type(element), type(element).__name__.lower()))
         if isinstance(element, Distance):
             return replace(found, radii=(number(element.rod_length),))
+        if isinstance(element, SpatialGear):
+            return replace(found, radii=(found.radii[0], found.radii[0] * element.teeth_j / element.teeth_i))
         return found
 
     def force(element: Any) -> Mark:
@@ -170,6 +186,7 @@ def _mark(data: Mapping[str, Any]) -> Mark:
         tuple(map(str, data["bodies"])),
         tuple(_point(p) for p in data["points"]),
         None if data["axis"] is None else _point(data["axis"]),
+        None if data.get("axis_j") is None else _point(data["axis_j"]),
         tuple(map(float, data["radii"])),
         tuple(map(str, data["parts"])),
     )

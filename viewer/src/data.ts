@@ -41,6 +41,19 @@ export interface Stretch {
   closed: boolean;
 }
 
+/** A cylinder (radius, length), a ball (radius), a box (three sides) or a plate (corners), fixed in a body. */
+export interface Solid {
+  body: number;
+  role: string;
+  form: "cylinder" | "ball" | "box" | "plate";
+  at: Vec;
+  size: number[];
+  z: Vec;
+  x: Vec;
+  corners: Vec[];
+  name: string;
+}
+
 export interface Style {
   order: number;
   stroke: string | null;
@@ -54,7 +67,7 @@ interface ResultData {
   label: string;
   facts: string[];
   scene: Scene;
-  drawing: { unit: number; box: [Vec, Vec]; outlines: Outline[]; stretches: Stretch[] };
+  drawing: { unit: number; box: [Vec, Vec]; outlines: Outline[]; stretches: Stretch[]; solids: Solid[] };
   rows: number;
   t: string;
   poses: string;

@@ -1,4 +1,4 @@
-// Spatial mechanisms: rods between the points of bodies, balls at joints, an eye that orbits.
+// Spatial mechanisms: rods between the points of bodies, solids for joints and shapes, an eye that orbits.
 
 import {
   ArrowHelper,
@@ -13,6 +13,7 @@ import {
   HemisphereLight,
   Line,
   LineBasicMaterial,
+  Matrix4,
   Mesh,
   MeshLambertMaterial,
   PerspectiveCamera,
@@ -24,12 +25,20 @@ import {
   Vector3,
 } from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
-import { type Page, place, type Result, type Vec } from "./data";
+import { type Page, place, type Result, type Solid, type Vec } from "./data";
 import { SLOTS } from "./ribbons";
 import { type Shown, Stage } from "./stage";
 import { palette } from "./theme";
 
 const Y = new Vector3(0, 1, 0);
+
+/** A plate of triangles about its first corner, seen from both sides. */
+function fan(corners: Vec[]): BufferGeometry {
+  const triangles = corners.slice(2).flatMap((p, k) => [corners[0], corners[k + 1], p, p, corners[k + 1], corners[0]]);
+  const geometry = new BufferGeometry().setAttribute("position", new Float32BufferAttribute(triangles.flat(), 3));
+  geometry.computeVertexNormals();
+  return geometry;
+}
 
 export class SpatialStage extends Stage {
   private readonly camera = new PerspectiveCamera(35, 1, 0.01, 1000);
@@ -71,17 +80,7 @@ export class SpatialStage extends Stage {
       if (limb.role === "limb") this.rod(limb.bodies[0], limb.points[0], limb.points[1], drawing.unit);
       else this.spring(limb.bodies, limb.points, limb.lines[0]);
     }
-    for (const joint of scene.joints) {
-      joint.points.forEach((s, k) => {
-        const body = this.bodyOf(joint.bodies[k]);
-        const u = drawing.unit;
-        const form = body === 0 ? new BoxGeometry(3.6 * u, 3.6 * u, 3.6 * u) : new SphereGeometry(1.5 * u, 24, 16);
-        const mark = new Mesh(form, this.neutral);
-        mark.position.set(...s);
-        this.bodies[body].add(mark);
-      });
-      if (joint.axis && joint.points.length) this.pin(this.bodyOf(joint.bodies[0]), joint.points[0], joint.axis);
-    }
+    for (const solid of drawing.solids) this.solid(solid);
     scene.bodies.forEach((_, k) => {
       if (k > 0 && !this.bodies[k].children.length) this.add(k, new BoxGeometry(4 * drawing.unit, 4 * drawing.unit, 4 * drawing.unit));
     });
@@ -108,13 +107,21 @@ export class SpatialStage extends Stage {
     mesh.quaternion.setFromUnitVectors(Y, along.normalize());
   }
 
-  /** A pin along the axis of a joint. */
-  private pin(body: number, at: Vec, axis: Vec): void {
-    const u = this.result.data.drawing.unit;
-    const pin = new Mesh(new CylinderGeometry(0.8 * u, 0.8 * u, 6 * u, 20), this.neutral);
-    pin.position.set(...at);
-    pin.quaternion.setFromUnitVectors(Y, new Vector3(...axis).normalize());
-    this.bodies[body].add(pin);
+  /** The symbol of a joint, or the shape of a body. */
+  private solid({ body, role, form, at, size, z, x, corners }: Solid): void {
+    const along = new Vector3(...z);
+    const across = new Vector3(...x);
+    const forms = {
+      cylinder: () => new CylinderGeometry(size[0], size[0], size[1], 28),
+      ball: () => new SphereGeometry(size[0], 24, 16),
+      box: () => new BoxGeometry(...size),
+      plate: () => fan(corners),
+    };
+    const mesh = this.add(role === "shape" || role === "gear" ? body : 0, forms[form]());
+    mesh.position.set(...at);
+    if (form === "cylinder") mesh.quaternion.setFromUnitVectors(Y, along);
+    if (form === "box") mesh.quaternion.setFromRotationMatrix(new Matrix4().makeBasis(across, along.clone().cross(across), along));
+    this.bodies[body].add(mesh);
   }
 
   private spring(bodies: [number, number], points: [Vec, Vec], pieces: Vec[]): void {

@@ -2,7 +2,7 @@
 
 It is made once from a scene and its poses and serves the viewer, films and pictures alike; colours and line widths by
 role stand in STYLES. Lengths of symbols are multiples of `unit`, which follows from the size of the mechanism. The
-picture of a planar mechanism looks against z; of a spatial one the same outlines are its rods and plates.
+picture of a planar mechanism looks against z; spatial ones are made of rods and solids (solids.py).
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from linkwork.errors import UsageError
 from linkwork.scene import Mark, Point, Scene
 from linkwork.trajectory import Trajectory
-from linkwork.view.outlines import Line, Spot, arrow, box, circle, coil, dashpot, hull, rounded
+from linkwork.view.outlines import Line, Spot, Stretch, arrow, box, circle, coil, dashpot, hull, rounded
+from linkwork.view.solids import Solid, limbs, solids
 
 Array = NDArray[np.float64]
 
@@ -38,7 +39,11 @@ STYLES = {
     "hatch": Style(0, "ink", 0.13),
     "track": Style(1, "ink", 0.2),
     "link": Style(2, "body", 0.3, "body", 0.26),
-    "limb": Style(2, "body", 1.6),
+    "limb": Style(2, "body", 1.2),
+    "shape": Style(2, "body", 0.3, "body", 0.35),
+    "gear": Style(3, "body", 0.3, "body", 0.3),
+    "axis": Style(4, "ink", 0.2, "ink", 0.45),
+    "joint": Style(6, "body", 0.3, "paper", 1.0),
     "rail": Style(3, "body", 0.3),
     "barrel": Style(2, "body", 0.3, "body", 0.26),
     "block": Style(4, "body", 0.3, "body", 0.55),
@@ -66,7 +71,6 @@ SAMPLES = 200  # poses looked at for ranges of motion
 TRAVEL = 2.9  # units a track reaches beyond the ends of the motion
 SIDE = 1.35  # units by which spring and damper beside each other are moved out
 
-STRAIGHT: list[Point] = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0)]
 CROSS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 
 
@@ -87,18 +91,6 @@ class Outline:
 
 
 @dataclass(frozen=True)
-class Stretch:
-    """Lines between two points of bodies; (a, b, w) lies at P_i + u (a |d| + b) + perp(u) w, u = d/|d|."""
-
-    role: str
-    name: str
-    bodies: tuple[int, int]
-    points: tuple[Point, Point]
-    lines: list[list[Point]]
-    closed: bool = False
-
-
-@dataclass(frozen=True)
 class Drawing:
     """A mechanism ready to be drawn at any pose. `box` encloses all of its motion."""
 
@@ -106,6 +98,7 @@ class Drawing:
     box: tuple[Point, Point]
     outlines: list[Outline] = field(default_factory=list)
     stretches: list[Stretch] = field(default_factory=list)
+    solids: list[Solid] = field(default_factory=list)
 
 
 def scene_of(motion: Trajectory) -> Scene:
@@ -254,7 +247,8 @@ class _Draughtsman:
         margin = 3.2 * self.unit
         box = _three(self.low - margin), _three(self.high + margin)
         if self.scene.space != "planar":
-            return Drawing(self.unit, box, [], list(self._limbs()))
+            rods = list(limbs(self.scene, self.anchors, self.unit))
+            return Drawing(self.unit, box, [], rods, solids(self.scene, self.seen, self.unit))
         for joint in self.scene.joints:
             self._joint(joint)
         for force in self.scene.forces:
@@ -274,17 +268,6 @@ class _Draughtsman:
                 self._centre(k)
         self.outlines.sort(key=lambda outline: STYLES[outline.role].order)
         return Drawing(self.unit, box, self.outlines, self.stretches)
-
-    def _limbs(self) -> Iterator[Stretch]:
-        """The bodies of a spatial mechanism as rods from their points to the mass centre, and its springs."""
-        for k, spots in enumerate(self.anchors[1:], start=1):
-            for spot in spots:
-                if np.linalg.norm(spot) > 1e-9:
-                    yield Stretch("limb", self.scene.bodies[k].name, (k, k), (spot, (0.0, 0.0, 0.0)), [STRAIGHT])
-        for mark in self.scene.forces:
-            if len(mark.points) == 2:
-                i, j = (self.index[name] for name in mark.bodies)
-                yield Stretch("spring", mark.name, (i, j), (mark.points[0], mark.points[1]), [coil(self.unit, 0.0)])
 
     def _joined(self, body: int) -> Iterator[Spot]:
         for mark in self.scene.joints:

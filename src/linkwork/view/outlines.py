@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from math import atan2, ceil, cos, pi, sin
 
@@ -12,6 +13,18 @@ Spot = tuple[float, float]
 Line = list[Spot]
 
 COILS = 7
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Lines between two points of bodies; (a, b, w) lies at P_i + u (a |d| + b) + perp(u) w, u = d/|d|."""
+
+    role: str
+    name: str
+    bodies: tuple[int, int]
+    points: tuple[Point, Point]
+    lines: list[list[Point]]
+    closed: bool = False
 
 
 def circle(spot: Spot, radius: float, corners: int) -> Line:

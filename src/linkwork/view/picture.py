@@ -16,6 +16,7 @@ from linkwork.scene import Scene
 from linkwork.trajectory import Trajectory
 from linkwork.view.drawing import STYLES, Bodies, Drawing, picture_of
 from linkwork.view.plot import COLORS, INK
+from linkwork.view.solids import silhouette
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +51,12 @@ def draw(axes: Axes, scene: Scene, drawing: Drawing, pose: Array, names: bool = 
         *((o.role, o.body, bodies.lines(o), o.closed) for o in drawing.outlines if o.role not in HIDDEN),
         *((s.role, s.bodies[0], bodies.stretched(s), s.closed) for s in drawing.stretches),
     ]
+    for solid in sorted(drawing.solids, key=lambda s: float(np.cross(RIGHT, UP) @ bodies.point(s.body, s.at))):
+        outline, edges = silhouette(solid, bodies, RIGHT, UP)
+        marks += [(solid.role, solid.body, [outline], True), (solid.role, solid.body, edges, False)]
     for role, body, lines, closed in sorted(marks, key=lambda mark: STYLES[mark[0]].order):
+        if not lines:
+            continue
         style = STYLES[role]
         known = {"ink": INK, "paper": PAPER, "drive": DRIVE, "load": LOAD, "body": color(body)}
         paths = [Outline(view(line), closed=False) for line in lines]
@@ -106,6 +112,7 @@ def around(scene: Scene, drawing: Drawing, pose: Array) -> Sides:
     bodies, view = Bodies(pose), _flat if scene.space == "planar" else _seen
     lines = [line for outline in drawing.outlines for line in bodies.lines(outline)]
     lines += [line for stretch in drawing.stretches for line in bodies.stretched(stretch)]
+    lines += [silhouette(solid, bodies, RIGHT, UP)[0] for solid in drawing.solids]
     if not lines:  # bodies without points in space
         lines = [np.array(drawing.box)]
     flat, room = view(np.concatenate(lines)), 3.0 * drawing.unit

@@ -1,0 +1,199 @@
+"""The drawing of a spatial mechanism: rods between the points of bodies, and solids that show joints and shapes.
+
+A cylinder is a hinge, a box a slider, a ball a spherical joint; thin rods are axes and rails. Sizes are multiples of
+`unit`, as in the plane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import cos, pi, sin, sqrt
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.scene import Mark, Point, Scene
+from linkwork.view.outlines import Stretch, coil, hull
+
+if TYPE_CHECKING:
+    from linkwork.view.drawing import Bodies
+
+Array = NDArray[np.float64]
+Lines: TypeAlias = list[Array]
+
+STRAIGHT: list[Point] = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0)]
+ROUND = 32  # corners of a circle
+RAIL = 3.5  # units by which a rail reaches beyond the ends of the motion
+
+
+@dataclass(frozen=True)
+class Solid:
+    """A cylinder (radius, length), a ball (radius), a box (three sides) or a plate (corners), fixed in a body.
+
+    Its middle is at `at`; z is the axis of a cylinder and of the third side of a box, x that of the first side.
+    """
+
+    body: int
+    role: str
+    form: str
+    at: Point = (0.0, 0.0, 0.0)
+    size: tuple[float, ...] = ()
+    z: Point = (0.0, 0.0, 1.0)
+    x: Point = (1.0, 0.0, 0.0)
+    corners: tuple[Point, ...] = ()
+    name: str = ""
+
+
+def limbs(scene: Scene, anchors: Sequence[Sequence[Point]], unit: float) -> Iterator[Stretch]:
+    """Bodies without a shape as rods from their points to the mass centre, massless rods, and springs."""
+    index = {body.name: k for k, body in enumerate(scene.bodies)}
+    for k, spots in enumerate(anchors[1:], start=1):
+        if scene.bodies[k].shape is None:
+            for spot in spots:
+                if np.linalg.norm(spot) > 1e-9:
+                    yield Stretch("limb", scene.bodies[k].name, (k, k), (spot, (0.0, 0.0, 0.0)), [STRAIGHT])
+        elif scene.bodies[k].shape["type"] == "rod":  # type: ignore[index]
+            one, other = scene.bodies[k].shape["ends"][:2]  # type: ignore[index]
+            yield Stretch("limb", scene.bodies[k].name, (k, k), (_point(one), _point(other)), [STRAIGHT])
+    for mark in (*scene.joints, *scene.forces):
+        is_rod = mark.type in ("distance", "revolute-spherical", "universal-spherical")
+        if len(mark.points) == 2 and (is_rod or mark in scene.forces):
+            i, j = (index[name] for name in mark.bodies[:2])
+            role, line = ("rod", STRAIGHT) if is_rod else ("spring", coil(unit, 0.0))
+            yield Stretch(role, mark.name, (i, j), (mark.points[0], mark.points[1]), [line])
+
+
+def solids(scene: Scene, seen: Sequence[Bodies], unit: float) -> list[Solid]:
+    """The shapes of bodies and the symbols of joints."""
+    index = {body.name: k for k, body in enumerate(scene.bodies)}
+    found = [solid for k, body in enumerate(scene.bodies) if body.shape for solid in _shape(k, body.name, body.shape)]
+    for mark in scene.joints:
+        if len(mark.points) == 2:
+            found += _joint(mark, index[mark.bodies[0]], index[mark.bodies[1]], seen, unit)
+    return found
+
+
+def _shape(k: int, name: str, shape: Mapping[str, Any]) -> Iterator[Solid]:
+    """What the model says; the shapes of the plane lie in the x-y plane of the body."""
+    match shape["type"]:
+        case "box":
+            (width, height, _), turn = shape["size"], shape["angle"]
+            sides = (width, height, 0.25 * min(width, height))
+            yield Solid(k, "shape", "box", _point(shape["centre"]), sides, x=(cos(turn), sin(turn), 0.0), name=name)
+        case "disc":
+            radius = shape["radius"]
+            yield Solid(k, "shape", "cylinder", _point(shape["centre"]), (radius, 0.12 * radius), name=name)
+        case "polygon":
+            yield Solid(k, "shape", "plate", corners=tuple(_point(p) for p in shape["corners"]), name=name)
+
+
+def _joint(mark: Mark, i: int, j: int, seen: Sequence[Bodies], u: float) -> Iterator[Solid]:
+    at_i, at_j = mark.points
+    z = _unit(mark.axis) if mark.axis is not None else (0.0, 0.0, 1.0)
+    z_j = _unit(mark.axis_j) if mark.axis_j is not None else _turned(seen[0], i, j, z)
+    x_j = _across(z_j)
+
+    def rail() -> Solid:
+        """A thin rod along the axis as far as the motion goes."""
+        travel = [float(np.dot(b.A[i] @ z, b.point(j, at_j) - b.point(i, at_i))) for b in seen]
+        least, most = min(travel) - RAIL * u, max(travel) + RAIL * u
+        middle = tuple(p + 0.5 * (least + most) * c for p, c in zip(at_i, z, strict=True))
+        return Solid(i, "axis", "cylinder", _point(middle), (0.45 * u, most - least), z)
+
+    ball = Solid(j, "joint", "ball", at_j, (1.5 * u,))
+    match mark.type:
+        case "revolute":
+            yield Solid(j, "axis", "cylinder", at_j, (0.55 * u, 7.0 * u), z_j)
+            yield Solid(i, "joint", "cylinder", at_i, (1.5 * u, 4.4 * u), z)
+        case "prismatic":
+            yield rail()
+            yield Solid(j, "joint", "box", at_j, (2.8 * u, 2.8 * u, 4.8 * u), z_j, x_j)
+        case "cylindrical" | "screw":
+            yield rail()
+            yield Solid(j, "joint", "cylinder", at_j, (1.6 * u, 4.8 * u), z_j)
+            if mark.type == "screw":
+                yield Solid(j, "axis", "cylinder", at_j, (2.1 * u, 0.8 * u), z_j)
+        case "universal":
+            yield Solid(i, "joint", "cylinder", at_i, (0.8 * u, 5.4 * u), z)
+            yield Solid(j, "joint", "cylinder", at_j, (0.8 * u, 5.4 * u), z_j)
+        case "constant-velocity":
+            yield ball
+            yield Solid(i, "axis", "cylinder", at_i, (0.6 * u, 6.0 * u), z)
+            yield Solid(j, "axis", "cylinder", at_j, (0.6 * u, 6.0 * u), z_j)
+        case "planar" | "point-on-plane":
+            yield Solid(i, "axis", "box", at_i, (9.0 * u, 9.0 * u, 0.4 * u), z, _across(z))
+            yield (
+                Solid(j, "joint", "box", at_j, (3.0 * u, 3.0 * u, 1.2 * u), z_j, x_j) if mark.type == "planar" else ball
+            )
+        case "point-on-line":
+            yield rail()
+            yield ball
+        case "rigid":
+            yield Solid(j, "weld", "box", at_j, (1.8 * u, 1.8 * u, 1.8 * u))
+        case "revolute-spherical":
+            yield Solid(i, "joint", "cylinder", at_i, (1.5 * u, 4.4 * u), z)
+            yield ball
+        case "gear" if len(mark.radii) == 2:
+            yield Solid(i, "gear", "cylinder", at_i, (mark.radii[0], 1.6 * u), z)
+            yield Solid(j, "gear", "cylinder", at_j, (mark.radii[1], 1.6 * u), z_j)
+        case "rack-and-pinion":
+            yield rail()
+            yield Solid(j, "gear", "cylinder", at_j, (mark.radii[0], 1.6 * u), z_j)
+        case _:  # balls at both ends of a rod
+            yield ball
+            if mark.type != "spherical":
+                yield Solid(i, "joint", "ball", at_i, (1.5 * u,))
+
+
+def _point(values: Sequence[float] | Array) -> Point:
+    x, y, z = (*map(float, values), 0.0)[:3]
+    return x, y, z
+
+
+def _unit(axis: Point) -> Point:
+    length = sqrt(sum(c * c for c in axis)) or 1.0
+    return _point([c / length for c in axis])
+
+
+def _turned(bodies: Bodies, i: int, j: int, z: Point) -> Point:
+    """A direction of body i as body j has it."""
+    return _point(bodies.A[j].T @ bodies.A[i] @ np.array(z))
+
+
+def _across(z: Point) -> Point:
+    """A direction perpendicular to z."""
+    least = int(np.argmin(np.abs(z)))
+    return _unit(_point(np.cross(z, np.eye(3)[least])))
+
+
+def silhouette(solid: Solid, bodies: Bodies, right: Array, up: Array) -> tuple[Array, Lines]:
+    """The outline of a solid as it is seen, corner by corner in space, and the edges inside it that are in sight."""
+    r, A = bodies.r[solid.body], bodies.A[solid.body]
+    at, eye = r + A @ np.array(solid.at), np.cross(right, up)
+    turns = [2.0 * pi * k / ROUND for k in range(ROUND)]
+    if solid.form == "ball":
+        return np.array([at + solid.size[0] * (cos(t) * right + sin(t) * up) for t in turns]), []
+    if solid.form == "plate":
+        return r + np.array(solid.corners) @ A.T, []
+    z, x = A @ np.array(solid.z), A @ np.array(solid.x if solid.form == "box" else _across(solid.z))
+    y = np.cross(z, x)
+    if solid.form == "cylinder":
+        radius, length = solid.size
+        ring = np.array([radius * (cos(t) * x + sin(t) * y) for t in turns])
+        ends = [at + ring + side * 0.5 * length * z for side in (-1.0, 1.0)]
+        cap = ends[int(z @ eye > 0.0)]
+        return _hull(np.vstack(ends), right, up), [np.vstack([cap, cap[:1]])]
+    sides = [0.5 * size * axis for size, axis in zip(solid.size, (x, y, z), strict=True)]
+    sides = [side if side @ eye > 0.0 else -side for side in sides]  # towards the eye
+    corners = np.array(
+        [at + a * sides[0] + b * sides[1] + c * sides[2] for a in (1, -1) for b in (1, -1) for c in (1, -1)]
+    )
+    near = at + sides[0] + sides[1] + sides[2]
+    return _hull(corners, right, up), [np.array([near, near - 2.0 * side]) for side in sides]
+
+
+def _hull(points: Array, right: Array, up: Array) -> Array:
+    flat = {(float(p @ right), float(p @ up)): p for p in points}
+    return np.array([flat[spot] for spot in hull(list(flat))])
