@@ -18,6 +18,7 @@ from linkwork.elements.paths import PATHS
 from linkwork.equations.place import Place
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import symbol
+from linkwork.lecture.listing import write_down
 from linkwork.mechanisms.generators import planar_chain
 from linkwork.modelfile import shipped
 from linkwork.motion.check import check
@@ -25,6 +26,7 @@ from linkwork.motion.initial import align_velocity, approach
 from linkwork.motion.kinematics import kinematics
 from linkwork.motion.simulate import simulate
 from linkwork.sequences.articulated import Link, Tree, articulate
+from linkwork.view.listing import FORMATS
 
 KINDS = [(space, name) for space in JOINTS for name, kind in JOINTS[space].items() if kind in PATHS]
 
@@ -300,3 +302,78 @@ def test_auto_takes_the_coordinates_of_fewer_operations_and_says_which() -> None
     """A chain in those of its joints; a free body in its own, which are as good."""
     assert simulate(load("double_pendulum"), coordinates="auto", t_end=0.1).info.coordinates == "joint"
     assert simulate(load("free_rigid_body"), coordinates="auto", t_end=0.1).info.coordinates == "body"
+
+
+def values_of(model: Model, letter: str, rng: Random, cut: Any = None) -> tuple[dict[tuple[str, ...], float], Any]:
+    """Entries of a matrix as `linkwork equations` writes them, at a random state; theta and theta_d by name."""
+    listing = write_down(model, "lagrange", coordinates="joint", cut=cut)
+    e = listing.equations
+    state = dict(zip((*e.q, *e.v), rng.uniform(0.2, 1.2, 2 * len(e.q)).tolist(), strict=True))
+    known = {**e.parameters, **state}
+    known |= {arm: evaluate([x], known)[0] for arm, x in listing.arms.items()}
+    group = next(group for group in listing.groups if group.letter == letter)
+    found = dict(zip(group.entries, evaluate(group.entries.values(), known), strict=True))
+    by_name = {**dict(zip(e.q_names, list(state.values()), strict=False))}
+    rates = dict(zip(e.v_names, list(state.values())[len(e.q) :], strict=True))
+    return {at: x for at, x in found.items() if x != 0.0}, (by_name, rates)
+
+
+def test_the_sliding_pendulum_has_the_B_of_example_C_1(rng: Random) -> None:
+    """B = [u_0 0; 0 0; u_0 d_22; 0 1] with d_22 turned by 90 degrees, and B_dot theta_dot; d_22 = -s of the pin."""
+    B, (theta, rate) = values_of(load("dap/sliding_pendulum_jc"), "B", rng)
+    d = 0.5 * np.array([np.sin(theta["pin"]), -np.cos(theta["pin"])])
+    assert pytest.approx(
+        {
+            ("slider.x", "guide"): 1.0,
+            ("pendulum.x", "guide"): 1.0,
+            ("pendulum.x", "pin"): -d[1],
+            ("pendulum.y", "pin"): d[0],
+            ("pendulum.phi", "pin"): 1.0,
+        }
+    ) == B
+    rest, (theta, rate) = values_of(load("dap/sliding_pendulum_jc"), "B_dot_v", rng)
+    d_dot = 0.5 * rate["pin"] * np.array([np.cos(theta["pin"]), np.sin(theta["pin"])])
+    assert rest == pytest.approx({("pendulum.x",): -d_dot[1] * rate["pin"], ("pendulum.y",): d_dot[0] * rate["pin"]})
+
+
+def test_the_slider_crank_has_the_B_and_C_of_example_C_2(rng: Random) -> None:
+    """B = [d_11 0 0; 1 0 0; d_21 d_22 0; 1 1 0; 0 0 u_3; 0 0 0] and C = [d_*1 d_*2 -u_3], -C_dot theta_dot.
+
+    Crank and rod are 0.12 m and 0.26 m long, their mass centres in the middle; the cut is at pin B.
+    """
+    model = load("dap/slider_crank")
+
+    def arms(theta: Any) -> Any:
+        crank, rod = (np.array([np.cos(phi), np.sin(phi)]) for phi in (theta["O"], theta["O"] + theta["A"]))
+        return 0.06 * crank, 0.12 * crank + 0.13 * rod, 0.13 * rod, 0.12 * crank + 0.26 * rod, 0.26 * rod
+
+    B, (theta, _) = values_of(model, "B", rng)
+    d_11, d_21, d_22, *_ = arms(theta)
+    expected = {("crank.phi", "O"): 1.0, ("rod.phi", "O"): 1.0, ("rod.phi", "A"): 1.0, ("slider.x", "guide"): 1.0}
+    for body, joint, d in (("crank", "O", d_11), ("rod", "O", d_21), ("rod", "A", d_22)):
+        expected |= {(f"{body}.x", joint): -d[1], (f"{body}.y", joint): d[0]}
+    assert pytest.approx(expected) == B
+
+    C, (theta, _) = values_of(model, "C", rng)
+    *_, d_1, d_2 = arms(theta)
+    expected = {("B.x", "guide"): -1.0}
+    for joint, d in (("O", d_1), ("A", d_2)):
+        expected |= {("B.x", joint): -d[1], ("B.y", joint): d[0]}
+    assert pytest.approx(expected) == C
+
+    right, (theta, rate) = values_of(model, "minus_C_dot_v", rng)
+    *_, d_1, d_2 = arms(theta)
+    turn = np.array([[0.0, -1.0], [1.0, 0.0]])
+    d_2_dot = (rate["O"] + rate["A"]) * turn @ d_2
+    d_1_dot = rate["O"] * turn @ (d_1 - d_2) + d_2_dot
+    x, y = -turn @ (d_1_dot * rate["O"] + d_2_dot * rate["A"])
+    assert right == pytest.approx({("B.x",): x, ("B.y",): y})
+    assert any("O -> crank, A -> rod" in note for note in write_down(model, "lagrange", coordinates="joint").notes)
+
+
+@pytest.mark.parametrize("name", ["slider_crank", "spatial_four_link", "four_bar"])
+def test_equations_in_joint_coordinates_are_written_in_all_formats(name: str) -> None:
+    """As text with arms, and as functions in which these are put in."""
+    listing = write_down(load(name), "lagrange", coordinates="joint")
+    for to in ("text", "latex", "markdown", "python", "c"):
+        assert FORMATS[to](listing)

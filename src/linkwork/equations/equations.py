@@ -94,6 +94,7 @@ class Equations:
     carried: Mapping[Expr, Expr] = field(default_factory=dict)  # other nodes that move with q, and their rates
     gradients: Mapping[Expr, Mapping[int, Expr]] = field(default_factory=dict)  # of nodes that are linear in v
     body: Equations | None = None  # in body coordinates, if these are in others: their q, v and a are outputs
+    carriers: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of a body its parent and joint, "" if none
     chain: Chain | None = None  # then M is not to be formed, the links being many
     arm: Expr | None = None  # then the longest arm at which a turn of a body moves a joint
     from_body: tuple[tuple[Expr, ...], tuple[Expr, ...]] = ((), ())  # then q and v, of q and v of the bodies

@@ -99,6 +99,7 @@ def joint_equations(model: Model) -> Equations:
         carried={at: rate for at, rate in carried if not at.is_constant},
         gradients={x: row for x, row in zip(v_b, tree.B(), strict=True) if not x.is_constant} if cut else {},
         body=plain,
+        carriers={h.child.name: (h.parent.name, "" if h.joint is None else h.joint.name) for h in hinges},
         chain=Chain(tree, b.M, tuple(v_b)) if tree.is_long() else None,
         arm=_longest_arm(made),
         from_body=measured,

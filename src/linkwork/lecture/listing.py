@@ -12,12 +12,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from linkwork.equations.equations import TIME, Equations
+from linkwork.equations.equations import TIME, Equations, Output
 from linkwork.equations.explicit import as_dae, leading_system, solve_explicitly
 from linkwork.errors import ModelError, UsageError, check_choice
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import substitute
-from linkwork.expressions.graph import ONE, ZERO, Expr, constant
+from linkwork.expressions.graph import ONE, ZERO, Expr, constant, symbol
+from linkwork.lecture.arms import describe_tree, name_arms
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
 from linkwork.sequences.hierarchy import Hierarchy
@@ -63,10 +64,21 @@ class Listing:
     def outputs(self) -> Mapping[str, Expr]:
         if self.results:
             return self.results
-        return {
+        found = {
             f"{group.letter} {' '.join(names)}": entry
             for group in self.groups
             for names, entry in group.entries.items()
+        }
+        return dict(zip(found, substitute(found.values(), self.arms), strict=True))
+
+    @property
+    def arms(self) -> dict[Expr, Expr]:
+        """What the symbols for arms in the matrices of joint coordinates stand for."""
+        return {
+            symbol(f"d_{name}"): x
+            for group in self.groups
+            if group.letter == "d"
+            for (name,), x in group.entries.items()
         }
 
 
@@ -94,7 +106,7 @@ def write_down(
     rows = place.independent_rows
     dependent = ", ".join(str(row) for k, row in enumerate(e.rows) if k not in rows)
     dof = len(e.v) - len(rows)
-    notes = [f"{dof} {'degree' if dof == 1 else 'degrees'} of freedom"]
+    notes = [f"{dof} {'degree' if dof == 1 else 'degrees'} of freedom", *describe_tree(e)]
     notes += [f"left out, because they depend on the other rows: {dependent}"] * bool(dependent)
     letter = "W"
     while any(re.fullmatch(rf"{letter}\d+", str(s.value)) for s in (*e.q, *e.v, *e.parameters)):
@@ -109,7 +121,8 @@ def write_down(
         notes.insert(0, regular if rank == size else f"det A = 0: A is {size} x {size} and has rank {rank}")
         notes += _structure(e)
     elif form == "explicit":
-        groups += [Group("gamma", "-D_t^2 Psi at a = 0", _vector(e.rows, e.gamma))]
+        if e.kind != "joint":  # else it is there as -C_dot v
+            groups += [Group("gamma", "-D_t^2 Psi at a = 0", _vector(e.rows, e.gamma))]
         solved = solve_explicitly(e, rows, pivoting, hierarchy, [place.values])
         results = dict(zip((c.acceleration for c in e.velocities), solved.a, strict=True))
         results |= {f"lam {e.rows[k]}": solved.lam[k] for k in rows}
@@ -143,8 +156,14 @@ def with_numbers(e: Equations, named: Iterable[str]) -> Equations:
     numbers = {s: constant(value) for s, value in e.parameters.items() if s.value not in kept}
     n, k = len(e.Q), len(e.Q) + len(e.Psi)
     made = substitute([*e.Q, *e.Psi, *e.qd, *e.M.values()], numbers)
+    speeds = e.outputs["v"] if e.body is not None else {}
+    moving = substitute([output.expression for output in speeds.values()], numbers)
     return replace(
         e,
+        outputs={"v": {name: Output(x, own.unit) for (name, own), x in zip(speeds.items(), moving, strict=True)}},
+        carried={},  # differentiated anew, with the numbers
+        gradients={},
+        chain=None,
         Q=tuple(made[:n]),
         Psi=tuple(made[n:k]),
         qd=tuple(made[k : k + len(e.qd)]),
@@ -168,12 +187,38 @@ def _stated(e: Equations) -> list[Group]:
     lower = {(i, j): entry for (i, j), entry in e.M.items() if i >= j}
     rates = [(c.name, rate) for c, rate, v in zip(e.coordinates, e.qd, e.v, strict=False) if rate is not v]
     groups = [Group("qd", "rates of the coordinates", _vector(*zip(*rates, strict=True)))] if rates else []
+    if e.kind == "joint":
+        return [*groups, *_joint_groups(e, lower)]
     return [
         *groups,
         Group("M", "mass matrix, symmetric", _matrix(e.v_names, e.v_names, lower)),
         Group("Q", "applied forces", _vector(e.v_names, e.Q)),
         Group("Psi", "constraints, Psi = 0", _vector(e.rows, e.Psi)),
         Group("Psi_q", "their Jacobian with respect to v", _matrix(e.rows, e.v_names, e.Psi_q)),
+    ]
+
+
+def _joint_groups(e: Equations, lower: Mapping[tuple[int, int], Expr]) -> list[Group]:
+    """In joint coordinates: how the bodies move with the joints, and the equations that follow from it."""
+    B, C, arms = name_arms(e)
+    speeds = [output.expression for output in e.outputs["v"].values()]
+    return [
+        *(
+            [Group("d", "arms: d i.j runs from joint j to the mass centre of body i, or to the cut", arms)]
+            if arms
+            else []
+        ),
+        Group("B", "v_b = B v, the velocities of the bodies", _matrix([*e.outputs["v"]], e.v_names, B)),
+        Group(
+            "B_dot_v",
+            "the rest of their accelerations, a_b = B a + B_dot v",
+            _vector(e.outputs["v"], directional(speeds, e.motion)),
+        ),
+        Group("M", "B^T M_b B, symmetric", _matrix(e.v_names, e.v_names, lower)),
+        Group("h", "B^T (Q_b - M_b B_dot v)", _vector(e.v_names, e.Q)),
+        Group("Psi", "constraints of cut joints and drivers, Psi = 0", _vector(e.rows, e.Psi)),
+        Group("C", "their Jacobian with respect to v", _matrix(e.rows, e.v_names, C)),
+        Group("minus_C_dot_v", "right side of C a = -C_dot v, with what drivers add", _vector(e.rows, e.gamma)),
     ]
 
 

@@ -20,6 +20,11 @@ TITLES = {
 }
 
 
+def title(listing: Listing) -> str:
+    found = TITLES[listing.form]
+    return found.replace("Psi_q^T", "C^T").replace("= Q", "= h") if listing.equations.kind == "joint" else found
+
+
 def counted(listing: Listing) -> str:
     """How long the sequence is, also where every subexpression is written out wherever it is used."""
     s = listing.sequence
@@ -55,7 +60,7 @@ def _definitions(listing: Listing) -> tuple[list[tuple[Expr, Expr]], list[Expr],
 
 
 def text(listing: Listing) -> str:
-    lines = [f"{listing.model}: {TITLES[listing.form]}", ""]
+    lines = [f"{listing.model}: {title(listing)}", ""]
     for group in listing.groups:
         lines += [f"{group.letter}: {group.about}"]
         lines += [f"  {group.letter}[{', '.join(names)}] = {entry!r}" for names, entry in group.entries.items()]
@@ -97,7 +102,7 @@ def _aligned(equations: list[str]) -> str:
 
 def latex(listing: Listing) -> str:
     """Displays for a document that loads amsmath."""
-    parts = [f"% {listing.model}: {TITLES[listing.form]}"]
+    parts = [f"% {listing.model}: {title(listing)}"]
     for heading, equations in _latex_lines(listing):
         parts.append(f"% {heading}")
         parts += [f"\\[\n{_aligned([equation])}\n\\]" for equation in equations]
@@ -105,7 +110,7 @@ def latex(listing: Listing) -> str:
 
 
 def markdown(listing: Listing) -> str:
-    parts = [f"# {listing.model}", "", f"`{TITLES[listing.form]}`", ""]
+    parts = [f"# {listing.model}", "", f"`{title(listing)}`", ""]
     for heading, equations in _latex_lines(listing):
         parts += [f"## {heading}", ""]
         parts += chain.from_iterable((f"$${equation.replace(' &= ', ' = ')}$$", "") for equation in equations)
