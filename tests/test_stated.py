@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from random_mechanisms import Array
 
 from linkwork.cli import answer
 from linkwork.elements.stated import Stated
@@ -24,6 +25,7 @@ from linkwork.mechanism import prepare
 from linkwork.model import Model
 from linkwork.modelfile import load, loads
 from linkwork.motion.simulate import simulate
+from linkwork.trajectory import Trajectory
 
 REFERENCE = Path(__file__).parent / "reference"
 AT_1 = {"theta1": (0.2629316601282817, -0.4375210779891946), "theta2": (0.1303248907128768, -0.2130489239566246)}
@@ -100,6 +102,54 @@ def test_the_maple_procedure_reads_like_the_appendix(capsys: pytest.CaptureFixtu
     for line in ("f := proc(N, t, Y, YP)", "W[1] := ", "YP[1] := Y[2];", "YP[3] := Y[4];", "end proc:"):
         assert line in text
     assert "W[8]" not in text
+
+
+def plain(t_end: float, **settings: Any) -> tuple[Trajectory, Array, Array]:
+    """The sequence integrated as the source does, and the errors of its constraint and of the rate of it."""
+    motion = simulate(load("slider_crank_zhou"), t_end=t_end, step=1.0, formulation="lu", **settings)
+    (th1, th2), (w1, w2) = ((motion[f"theta1{x}"], motion[f"theta2{x}"]) for x in ("", "_d"))
+    return motion, np.sin(th1) - 2 * np.sin(th2), np.cos(th1) * w1 - 2 * np.cos(th2) * w2
+
+
+def test_the_explicit_sequence_drifts_as_the_source_says_unless_it_is_projected() -> None:
+    """At the tolerances of the source, 1e-7: it prints 0.14e-7 and -0.69e-7 at t = 1, 0.42e-5 and 0.59e-6 at t = 20."""
+    for stabilization, low, high in (("none", 0.1, 10.0), ("projection", 0.0, 1e-6)):
+        motion, gap, rate = plain(20.0, integrator="dopri5", rtol=1e-7, atol=1e-7, stabilization=stabilization)
+        printed = np.array([0.14e-7, 0.69e-7, 0.42e-5, 0.59e-6])
+        found = np.abs([gap[1], rate[1], gap[-1], rate[-1]])
+        assert np.all((low * printed <= found) & (found <= high * printed)), found
+        assert motion["theta1"][1] == pytest.approx(AT_1["theta1"][0], abs=1e-6)
+
+
+def test_a_pivot_near_zero_is_given_up_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pivots of the source divide by cos(theta1 + theta2), which vanishes where the crank turns round."""
+    calls = []
+
+    def as_the_source(*arguments: Any, **options: Any) -> Any:
+        calls.append(options)
+        first = {"pivoting": [1, 0, 2]} if len(calls) == 1 else {}
+        return solve_explicitly(*arguments, **{**options, **first})
+
+    monkeypatch.setattr("linkwork.mechanism.solve_explicitly", as_the_source)
+    model = load("slider_crank_zhou", {"omega": 2})
+    motion = simulate(model, t_end=5.0, formulation="lu", rtol=1e-10)
+    assert len(calls) == 2
+    (note,) = [note for note in motion.info.notes if "[repivoted]" in note]
+    expected = simulate(model, t_end=5.0, rtol=1e-10)
+    at = float(note.split("t = ")[1].split(" ")[0])
+    k = int(np.argmax(expected["theta1"] + expected["theta2"] > np.pi / 2))
+    assert expected.t[k - 1] <= at + 0.05 <= expected.t[k] + 0.05
+    for name in ("theta1", "theta2_d", "theta1_dd", "lam:closure"):
+        np.testing.assert_allclose(motion[name], expected[name], atol=1e-7)
+
+
+def test_the_explicit_sequence_of_bodies_moves_as_the_others_do() -> None:
+    for name in ("slider_crank", "four_bar_redundant", "heavy_top"):
+        ours, other = (
+            simulate(load(name), t_end=0.5, formulation=formulation, rtol=1e-10) for formulation in ("lu", "augmented")
+        )
+        np.testing.assert_allclose(ours.q, other.q, atol=1e-8)
+        np.testing.assert_allclose(ours.a, other.a, atol=1e-6 * np.max(np.abs(other.a)))
 
 
 TEXT = """

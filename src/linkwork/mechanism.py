@@ -22,6 +22,7 @@ import numpy as np
 
 from linkwork.equations.coordinates import COORDINATES, equations_of
 from linkwork.equations.equations import Equations
+from linkwork.equations.explicit import solve_explicitly
 from linkwork.equations.implicit import ALGEBRAIC, algebraic, algebraic_programs, linearized
 from linkwork.equations.parameters import Structure
 from linkwork.equations.place import Place
@@ -29,6 +30,7 @@ from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
 from linkwork.expressions.graph import Expr
 from linkwork.model import Model, Simulation
 from linkwork.sequences.articulated import Solver
+from linkwork.sequences.lu import VANISHING
 from linkwork.sequences.sequence import ComputationSequence
 from linkwork.soundness import sound, unusual
 from linkwork.system import Form, System, compile_system
@@ -82,11 +84,20 @@ class Mechanism:
         charts: bool = False,
         baumgarte: bool = False,
         implicit: str = "",
+        place: Place | None = None,
+        least: float = VANISHING,
     ) -> System:
         """The compiled equations with the values of this mechanism; see `compile_system`.
 
-        `implicit` adds what an implicit integrator needs: a form of ALGEBRAIC, or "linearized".
+        `implicit` adds what an implicit integrator needs: a form of ALGEBRAIC, or "linearized". The pivots of the form
+        "lu" are chosen at `place`, none below `least` of the largest entry of its column.
         """
+        explicit, own = None, tuple[object, ...]()
+        if form == "lu":
+            assert place is not None
+            e = self.shared.equations.with_baumgarte() if baumgarte else self.shared.equations
+            explicit = solve_explicitly(e, place.independent_rows, samples=[place.values], least=least)
+            own = place.independent_rows, explicit.factors.rows, explicit.factors.columns
 
         def more(e: Equations, factor: Solver) -> list[ComputationSequence]:
             return algebraic_programs(e, implicit) if implicit in ALGEBRAIC else linearized(e, factor)
@@ -95,9 +106,9 @@ class Mechanism:
             # Errors of algebraic forms are of the kind M^-1 Psi_q^T, which no other metric removes without a trace.
             soft = implicit in ALGEBRAIC
             e = e.with_baumgarte() if baumgarte else e
-            return compile_system(e, form, regular, charts, more if implicit else None, soft)
+            return compile_system(e, form, regular, charts, more if implicit else None, soft, explicit)
 
-        code = self.shared.compiled(("system", form, regular, charts, baumgarte, implicit), build)
+        code = self.shared.compiled(("system", form, regular, charts, baumgarte, implicit, *own), build)
         return code.with_values(self.equations)
 
     def implicit_pattern(self, form: str) -> list[tuple[int, int]]:

@@ -42,7 +42,7 @@ from linkwork.sequences.signature import Signature
 TIME = symbol("t")
 PARALLEL_TOLERANCE = 1e-9  # sine of the angle between axes that count as parallel
 # Symbols beside those of coordinates: multipliers, small changes, what a system adds.
-RESERVED = ("lam", "d", "eps", "mobility", "factor", "chart", "work", "in")
+RESERVED = ("lam", "d", "eps", "mobility", "factor", "chart", "work", "in", "pivot")
 UNIT_TOLERANCE = 1e-6
 TINY, INF = math.ulp(0.0), math.inf
 NOTHING: tuple[object, ...] = (None, {}, ())

@@ -26,11 +26,12 @@ from numpy.typing import NDArray
 
 from linkwork.dense.rank import RANK_TOLERANCE
 from linkwork.equations.equations import ALPHA, BETA, TIME, Equations
+from linkwork.equations.explicit import Explicit
 from linkwork.equations.implicit import N_WORK, WORK
 from linkwork.equations.linear import eps_of, factor_in, factor_of, multiply
 from linkwork.equations.place import Code, Place, local_programs
 from linkwork.expressions.derivatives import jacobian
-from linkwork.expressions.evaluation import ordered, substitute
+from linkwork.expressions.evaluation import evaluate, ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, symbol
 from linkwork.native.kernels import Pointer, integer, offset, split
 from linkwork.native.lowering import NativeFunction, compile_programs
@@ -49,7 +50,8 @@ EPS_FRAGILE = 1e-6
 SOFT = 1e-6
 LEAST_ROW = 1e-3  # of its smallest entry at the usual scale: a row that vanishes at the start is not left out later
 LEAST_LEFT = 1e-4  # of a diagonal entry, that the other rows leave: a row that is as good as independent
-Form = Literal["augmented", "ggl", "terms", "position"]
+PIVOT = 1e-3  # of its size when it was chosen: a pivot of the explicit form that is given up
+Form = Literal["augmented", "ggl", "lu", "terms", "position"]
 
 
 class Header(NamedTuple):
@@ -148,13 +150,14 @@ class System:
     linearize, solve, implicit, implicit_jacobian    for implicit integrators, see equations/implicit.py
     refine, watch, power, difference    of driven mechanisms, see motion/driven.py
     start         parameters -> q and v as the model states them
-    prepare       parameters, alpha, beta, eps, mobility -> what depends on these alone, the rest of p
+    prepare       parameters, alpha, beta, eps, mobility, first pivots -> what depends on these alone, the rest of p
     """
 
     equations: Equations
     factor_pattern: Solver
     functions: Mapping[str, NativeFunction]
     regular: bool  # whether every motion has inertia; if not, corrections are least in the unit metric
+    pivots: tuple[Expr, ...] = ()  # of the explicit form, which must not vanish
 
     @property
     def n_q(self) -> int:
@@ -213,7 +216,8 @@ class System:
         equations = self.equation_scale(place) if by_mass else place.row_scale
         scale = np.concatenate([place.q_scale, place.v_scale, place.row_scale, equations])
         free = np.ones(self.n_v) if mobility is None else np.array(mobility)
-        return self._p(head, eps * self._row_size(place), free, alpha, beta, 1.0 / scale)
+        first = np.array(evaluate(self.pivots, place.values), dtype=float)
+        return self._p(head, eps * self._row_size(place), free, alpha, beta, 1.0 / scale, first)
 
     def _p(
         self,
@@ -223,8 +227,10 @@ class System:
         alpha: float = 0.0,
         beta: float = 0.0,
         scale: Array | None = None,
+        first_pivots: Array | None = None,
     ) -> Array:
-        given = np.concatenate([self.values, [alpha, beta], eps, mobility])
+        first = np.ones(len(self.pivots)) if first_pivots is None else first_pivots
+        given = np.concatenate([self.values, [alpha, beta], eps, mobility, first])
         scale = np.ones(self.n_q + self.n_v + 2 * self.m) if scale is None else scale
         return np.concatenate([packed(head), scale, self.functions["prepare"](given, np.zeros(0))])
 
@@ -303,10 +309,10 @@ def _charts(e: Equations) -> list[ComputationSequence]:
     ]
 
 
-def _events(e: Equations, solution: Callable[[], Sequence[Expr]]) -> list[ComputationSequence]:
+def _events(e: Equations, solution: Callable[[], Sequence[Expr]], small: Sequence[Expr]) -> list[ComputationSequence]:
     """switches, and jumps: of each event the rows G it prescribes, w less their values, holds, and the rate of `when`.
 
-    Reactions in them become the solution (a, lam) of the linear system.
+    Reactions in them become the solution (a, lam) of the linear system. Behind the events, pivots become `small`.
     """
     state = (TIME, *e.q, *e.v)
     jumps: list[Expr] = []
@@ -319,7 +325,7 @@ def _events(e: Equations, solution: Callable[[], Sequence[Expr]]) -> list[Comput
     if not {*e.a, *e.lam}.isdisjoint(ordered(found)):
         found = substitute(found, dict(zip((*e.a, *e.lam), solution(), strict=True)))
     when, jumps = found[: len(e.events)], found[len(e.events) :]
-    switches = ComputationSequence("switches", state, [*when, *e.switches])
+    switches = ComputationSequence("switches", state, [*when, *small, *e.switches])
     return [switches, ComputationSequence("jumps", state, jumps)]
 
 
@@ -341,6 +347,7 @@ def compile_system(
     charts: bool = False,
     more: Callable[[Equations, Solver], list[ComputationSequence]] | None = None,
     soft: bool = False,
+    explicit: Explicit | None = None,
 ) -> System:
     """Machine code of the equations, with `more` programs that may use the factor of `close`.
 
@@ -351,6 +358,8 @@ def compile_system(
     ggl         the same, with qd = N(q) (v + dv) where dv is the least change with Psi_q (v + dv) = -Psi_t: positions
                 move along the constraints although the velocities have drifted off them. It is the stabilized index-2
                 form of Gear, Gupta and Leimkuhler with the multiplier of the positions eliminated [gear1985]
+    lu          accelerations from the sequence of `explicit`, without lam; below PIVOT of their size when they were
+                chosen, its pivots are events behind those of the equations
     terms       what another formulation makes it from
     position    nothing: there is no motion to be integrated
     """
@@ -384,6 +393,8 @@ def compile_system(
         rest = [b - Kx for b, Kx in zip(right, multiply(e, x), strict=True)]
         return [old + new for old, new in zip(x, solver.solve(rest), strict=True)]
 
+    solved, pivots = explicit.unveiled() if explicit else ([], [])
+    first_pivots = [symbol(f"pivot {k}") for k in range(len(pivots))]
     if form == "terms":
         full = [e.M.get((i, j), ZERO) for i in range(n) for j in range(n)]
         full += [e.Psi_q.get((i, j), ZERO) for i in range(m) for j in range(n)]
@@ -401,18 +412,25 @@ def compile_system(
         if form == "ggl":
             onto = factor.solve([ZERO] * n + [-gap for gap in e.Psi_dot])[:n]
             qd = substitute(e.qd, {v: v + d for v, d in zip(e.v, onto, strict=True)})
-        outputs = [*qd, *rates(improve(solver.solve(right)))]
         first, n_y = len(e.q), len(e.q) + n + N_WORK
         solution = dict(zip((*range(first, first + n), *range(n_y, n_y + m)), (*e.a, *e.lam), strict=True))
         again = Again(REPETITIONS, solution, dict(enumerate(rates(improve([*e.a, *e.lam])), start=first)))
-        programs.append(ComputationSequence("dynamics", (TIME, *e.q, *e.v, *WORK), outputs, "derivative", n_y, again))
-    if (e.events or e.switches) and form != "position":
-        programs += _events(e, lambda: improve(solver.solve(right)))
+        state = (TIME, *e.q, *e.v, *WORK)
+        if explicit is None:
+            outputs = [*qd, *rates(improve(solver.solve(right)))]
+            programs.append(ComputationSequence("dynamics", state, outputs, "derivative", n_y, again))
+        else:
+            outputs = [*qd, *rates(solved)]
+            programs.append(ComputationSequence("dynamics", state, outputs))
+            programs.append(ComputationSequence("derivative", state, outputs[:n_y]))
+    if (e.events or e.switches or pivots) and form != "position":
+        small = [u / u_0 - PIVOT for u, u_0 in zip(pivots, first_pivots, strict=True)]
+        programs += _events(e, lambda: solved if explicit else improve(solver.solve(right)), small)
     if charts:
         programs += _charts(e)
     if more is not None:
         programs += more(e, factor.with_entries(entries))
-    given = [*e.parameters, ALPHA, BETA, *eps_of(e), *_mobility(e)]
+    given = [*e.parameters, ALPHA, BETA, *eps_of(e), *_mobility(e), *first_pivots]
     improved = [y for program in programs if program.again for y in program.again.outputs.values()]
     frontier = parameter_frontier([*(y for program in programs for y in program.outputs), *improved], given)
     in_front = [symbol(f"in front {k}") for k in range(HEADER + len(e.q) + n + 2 * m)]
@@ -420,4 +438,4 @@ def compile_system(
         ComputationSequence("start", [*e.parameters], [*e.start_q, *e.start_v]),
         ComputationSequence("prepare", given, frontier),
     ]
-    return System(e, factor, compile_programs(programs, [*in_front, *frontier], of_parameters), regular)
+    return System(e, factor, compile_programs(programs, [*in_front, *frontier], of_parameters), regular, tuple(pivots))

@@ -15,7 +15,7 @@ from linkwork.errors import ModelError
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ZERO, Expr
 from linkwork.sequences.hierarchy import Hierarchy
-from linkwork.sequences.lu import LU, lu
+from linkwork.sequences.lu import LU, VANISHING, lu
 from linkwork.sequences.structural import rate_of
 
 
@@ -26,6 +26,11 @@ class Explicit:
     factors: LU
     a: tuple[Expr, ...]
     lam: tuple[Expr, ...]
+
+    def unveiled(self) -> tuple[list[Expr], list[Expr]]:
+        """(a, lam) and the pivots, as expressions of the state and parameters."""
+        found = self.factors.hierarchy.unveil([*self.a, *self.lam, *self.factors.pivots])
+        return found[: len(self.a) + len(self.lam)], found[len(self.a) + len(self.lam) :]
 
 
 def leading_system(e: Equations, rows: Sequence[int]) -> tuple[dict[tuple[int, int], Expr], list[Expr]]:
@@ -44,11 +49,12 @@ def solve_explicitly(
     pivoting: str | Sequence[int] = "sparse",
     hierarchy: Hierarchy | None = None,
     samples: Sequence[Mapping[Expr, float]] = (),
+    least: float = VANISHING,
 ) -> Explicit:
     """a and lam by LU with these rows of Psi; a ModelError where det A is zero whatever the state."""
     n = len(e.v)
     A, b = leading_system(e, rows)
-    factors = lu(A, n + len(rows), pivoting=pivoting, hierarchy=hierarchy, samples=samples)
+    factors = lu(A, n + len(rows), pivoting=pivoting, hierarchy=hierarchy, samples=samples, least=least)
     if factors.rank < factors.size:
         left = [k for k in range(factors.size) if k not in factors.rows]
         names = ", ".join(f"'{e.v_names[k]}'" if k < n else f"'{e.rows[rows[k - n]]}'" for k in left)

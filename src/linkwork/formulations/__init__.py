@@ -44,6 +44,7 @@ from linkwork.native.kernels import Kernel, Pointer, put_integer, size_of
 __all__ = [
     "ALGEBRAIC",
     "CHOICES",
+    "EXPLICIT",
     "FORMULATIONS",
     "NAMES",
     "SEQUENCES",
@@ -161,4 +162,5 @@ FORMULATIONS = {
 }
 
 NAMES = (*SEQUENCES, *FORMULATIONS)
-CHOICES = tuple(dict.fromkeys((*NAMES, *ALGEBRAIC)))  # with those for implicit integrators alone
+EXPLICIT = "lu"  # symbolic LU: rows that depend on others are left out, and have no multipliers
+CHOICES = tuple(dict.fromkeys((*NAMES, *ALGEBRAIC, EXPLICIT)))  # with those for implicit integrators alone

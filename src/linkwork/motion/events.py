@@ -78,6 +78,7 @@ class Course:
     ended_by: str = ""  # the event that ends the run
     stopped: tuple[str, str] | None = None  # message and code where it could not go on
     close: int = 0
+    repivoted: list[float] = field(default_factory=list)  # times at which the explicit form got other pivots
 
     def slices(self, times: Array, method: Settings, y: Array, max_steps: int) -> Iterator[Slice]:
         """The slices of the motion, with the counters of all of it."""
@@ -113,7 +114,12 @@ class Course:
         after = np.concatenate([[part.t], part.y[:n]])
         sides = np.where(system.functions["switches"](after, p) > 0.0, 1, -1)
         events = system.equations.events
-        found = [k for k in which if events[k].direction in (0, sides[k])]
+        found = [k for k in which if k < len(events) and events[k].direction in (0, sides[k])]
+        if any(k >= len(events) and sides[k] < 0 for k in which):
+            self.motion = self.motion.pivoted_at(part.t, part.y[:n])
+            self.repivoted.append(part.t)
+            if not found:
+                return part.t, part.y
         if not found:
             return None
         try:

@@ -13,9 +13,17 @@ from numpy.typing import NDArray
 from linkwork.dense.rank import RANK_TOLERANCE
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place, Weights
-from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, check_choice
+from linkwork.errors import Interrupted, NumericalStop, UsageError, check_choice
 from linkwork.expressions.graph import Expr
-from linkwork.formulations import ALGEBRAIC, CHOICES, FORMULATIONS, SEQUENCES, linearization, right_side, would_do
+from linkwork.formulations import (
+    ALGEBRAIC,
+    CHOICES,
+    EXPLICIT,
+    FORMULATIONS,
+    SEQUENCES,
+    linearization,
+    right_side,
+)
 from linkwork.integrators.loop import FIRST_BUDGET, REACHED, RUNNING, Settings, Slice, integrate, report_times
 from linkwork.integrators.memory import SAMPLES, Preparable
 from linkwork.integrators.methods import INTEGRATORS, RADAU5
@@ -31,7 +39,9 @@ from linkwork.motion.results import Report, check_memory, fill_dynamics, fill_re
 from linkwork.motion.resume import check_resumable, join, last_state
 from linkwork.motion.singular import about_singular, name_positions
 from linkwork.motion.stopping import explain_stop
+from linkwork.motion.suitability import check_independent, check_massless
 from linkwork.native.lowering import NativeFunction
+from linkwork.sequences.lu import VANISHING
 from linkwork.soundness import sound
 from linkwork.stabilization import projection
 from linkwork.stabilization.projection import measure, project, project_start
@@ -48,6 +58,8 @@ GAIN = 10.0  # 1/s, of Baumgarte's stabilization unless given
 UNSUITABLE = 1e4  # times rtol: an atol, by the length of the mechanism, that is told
 LEAST_STEPS = 50  # of a run whose forces switch on the state
 MOST_STEPS = 2_000_000  # tried in one run unless more are allowed: a minute or so of a small mechanism
+LEAST_PIVOT = 0.03  # of the largest entry of its column, where pivots are chosen anew
+MOST_TOLD = 5  # times in one note
 NEAR_SINGULAR = 1e-5  # of the largest singular value: the most that counts as zero during a motion
 ABOVE_ZERO = 1e-3  # of the smallest singular value at the start: what counts as zero is below
 
@@ -209,6 +221,8 @@ class Choice:
     def form(self) -> Form:
         if self.formulation in FORMULATIONS:
             return "terms"
+        if self.formulation == EXPLICIT:
+            return "lu"
         return cast(Form, self.formulation) if self.formulation in SEQUENCES and not self.is_algebraic else "augmented"
 
     @property
@@ -268,6 +282,7 @@ class Motion:
     header: Mapping[str, float]  # entries of the header of p that depend on the choice
     exact: Array  # p with the least eps, so that the factor shows singular positions
     method: Preparable
+    with_pivots: Callable[[Place, float], System] | None = None  # the system with other pivots, of the explicit form
 
     @staticmethod
     def begin(
@@ -281,16 +296,21 @@ class Motion:
     ) -> Motion:
         implicit = how.implicit
         charts, baumgarte = how.stabilization == "state-space", how.stabilization == "baumgarte"
-        system = mechanism.system(how.form, True, charts, baumgarte, how.implicit)
+
+        def with_pivots(place: Place, least: float = VANISHING) -> System:
+            return mechanism.system(how.form, place.has_mass, charts, baumgarte, implicit, place, least)
+
+        stated = mechanism.place() if how.formulation == EXPLICIT else None
+        system = mechanism.system(how.form, True, charts, baumgarte, implicit, stated)
         given = restart(system.start(), q, v, weights, assemble, keep)
         if not given.has_mass:
-            _check_massless(given, how.formulation)
+            check_massless(given, how.formulation)
             implicit = how.formulation if how.is_algebraic else ""  # K of `linearized` is not that of a singular M
-            system = mechanism.system(how.form, False, charts, baumgarte, implicit)
+            system = mechanism.system(how.form, False, charts, baumgarte, implicit, stated)
             given = restart(system.start(), q, v, weights, assemble, keep)
         start = find_start(given, weights, any_distance=assemble, keep=keep)
         if how.is_algebraic:
-            _check_independent(start.place, how.formulation)
+            check_independent(start.place, how.formulation)
         if start.place.rank.rank < system.m:
             check_branch(replace(start.place, equations=mechanism.equations))
         derivative, dynamics = _right_sides(system, how.formulation)
@@ -303,7 +323,8 @@ class Motion:
         elif implicit:
             method = Radau5(linearization.of_system(system, dynamics))
         p, exact, header = _parameters(system, how, start.place, header)
-        return Motion(mechanism.model, how, system, start, derivative, dynamics, p, header, exact, method)
+        made = Motion(mechanism.model, how, system, start, derivative, dynamics, p, header, exact, method)
+        return made if stated is None else replace(made, with_pivots=with_pivots)
 
     def with_held(self, values: Mapping[Expr, float], t: float, y: Array) -> Motion:
         """The same with other values of what events change, from (q, v) on."""
@@ -312,6 +333,17 @@ class Motion:
         place = system.place(y[: system.n_q], y[system.n_q :], t)
         p, exact, header = _parameters(system, self.how, place, self.header)
         return replace(self, system=system, start=replace(self.start, place=place), p=p, exact=exact, header=header)
+
+    def pivoted_at(self, t: float, y: Array) -> Motion:
+        """The same with pivots of the explicit form that are large at (q, v)."""
+        assert self.with_pivots is not None
+        e, n_q, n = self.system.equations, self.system.n_q, self.system.n_q + self.system.n_v
+        system = self.with_pivots(self.system.place(y[:n_q], y[n_q:n], t), LEAST_PIVOT).with_values(e)
+        derivative, dynamics = _right_sides(system, self.how.formulation)
+        header = {**self.header, "dynamics": dynamics.address, "derivative": derivative.address}
+        place = system.place(y[:n_q], y[n_q:n], t)
+        p, exact, header = _parameters(system, self.how, place, header)
+        return replace(self, system=system, derivative=derivative, dynamics=dynamics, p=p, exact=exact, header=header)
 
     def slices(
         self, times: Array, method: Settings, y: Array, max_steps: int = MOST_STEPS, first_step: float | None = None
@@ -337,7 +369,7 @@ class Motion:
             stops=stops,
             first_step=first_step,
             watch=watch,
-            n_events=len(s.equations.events),
+            n_events=len(s.equations.events) + len(s.pivots),
             first_budget=first,
         )
 
@@ -392,7 +424,7 @@ class Motion:
             constraint_error_position=last.psi,
             constraint_error_velocity=last.psi_dot,
             singular_positions=singular,
-            notes=(*info.notes, *told, *_about_grazes(s, last)),
+            notes=(*info.notes, *told, *_about_grazes(s, last), *_about_pivots(course)),
             wall_s=perf_counter() - began,
         )
         made = trajectory(s, t, q, v, a, lam, rows[:, n:], found, info, self.model)
@@ -414,43 +446,17 @@ def _parameters(
     return p, p if eps == EPS else system.p(place, given=header, by_mass=by_mass), header
 
 
+def _about_pivots(course: Course) -> Iterator[str]:
+    if course.repivoted:
+        shown = ", ".join(f"{t:.6g}" for t in course.repivoted[:MOST_TOLD])
+        more = f" and {len(course.repivoted) - MOST_TOLD} times more" if len(course.repivoted) > MOST_TOLD else ""
+        yield f"a pivot came near zero, and others were chosen, at t = {shown}{more} [repivoted]"
+
+
 def _about_grazes(system: System, last: Slice) -> Iterator[str]:
     for event, t in zip(system.equations.events, last.grazes, strict=False):
         if np.isfinite(t):
             yield f"event '{event.name}' came to zero at t = {t:.9g} and did not change its sign [grazing]"
-
-
-def _check_massless(place: Place, formulation: str) -> None:
-    """ModelError where the formulation cannot do with a singular M."""
-    others = would_do(regular_mass=False)
-    determined = np.linalg.matrix_rank(np.vstack([place.M, place.Psi_q]) * place.v_scale) == len(place.v)
-    if formulation in others or (formulation not in FORMULATIONS and determined):
-        return
-    diagonal = zip(place.equations.velocities, np.diag(place.M), strict=True)
-    without = next((c for c, inertia in diagonal if inertia <= 0.0), None)
-    what = "a combination of velocities has no inertia"
-    if place.equations.kind == "euler":
-        what = "in Euler parameters M is singular"
-    elif without is not None:
-        what = f"body '{without.owner}' has no {'mass' if without.kind == 'length' else 'inertia'}"
-    raise ModelError(
-        what,
-        "zero-mass",
-        rule=f"the formulation '{formulation}' needs a regular one: mass and inertia of every body",
-        suggestion=f"choose one of the formulations {', '.join(others)}",
-    )
-
-
-def _check_independent(place: Place, formulation: str) -> None:
-    """ModelError where multipliers would not be unique."""
-    rank, m = place.rank.rank, len(place.equations.Psi)
-    if rank < m:
-        raise ModelError(
-            f"constraints are redundant: rank {rank} of {m}",
-            "redundant-constraints",
-            rule=f"the formulation '{formulation}' with {RADAU5.name} integrates multipliers, which must be unique",
-            suggestion="leave out what is redundant, or choose another formulation, such as augmented",
-        )
 
 
 def _implicit_form(mechanism: Mechanism, system: System, form: str) -> tuple[NativeFunction, Radau5, int]:

@@ -26,7 +26,7 @@ Entries = Mapping[tuple[int, int], Expr]
 Place = tuple[int, int]
 STRATEGIES = ("sparse", "first", "smallest", "largest")
 SAMPLES = 5
-VANISHING = 1e-9  # of the largest entry that its column ever had: an entry that is zero at a sample but for rounding
+VANISHING = 1e-9  # an entry that is zero at a sample but for rounding
 
 
 @dataclass(frozen=True)
@@ -105,15 +105,16 @@ def lu(
     hierarchy: Hierarchy | None = None,
     fraction_free: bool = False,
     samples: Sequence[Mapping[Expr, float]] = (),
+    least: float = VANISHING,
 ) -> LU:
     """The factors of a size x size matrix.
 
     `pivoting` is the row of each pivot, or how it is chosen: "sparse" takes rows and columns in one order for least
     fill-in, those without a diagonal late; "first" the first entry that is not zero, "smallest" the smallest
     expression, "largest" the numerically largest at the samples (at random points without them). A row that is named
-    but has a zero there gives way to another, and so does every entry that vanishes at a sample. `columns` is the order
-    in which columns are eliminated, "given" or "free": then the pivot is chosen among all columns that are left.
-    Elimination ends at the rank, when nothing but zeros is left.
+    but has a zero there gives way to another, and so does every entry that is at a sample below `least` of the largest
+    that its column ever had. `columns` is the order in which columns are eliminated, "given" or "free": then the pivot
+    is chosen among all columns that are left. Elimination ends at the rank, when nothing but zeros is left.
     """
     if pivoting == "sparse":
         late = [i for i in range(size) if (i, i) not in A]
@@ -123,7 +124,9 @@ def lu(
         check_choice("pivoting", pivoting, STRATEGIES)
     if isinstance(columns, str):
         check_choice("order of columns", columns, ("given", "free"))
-    left = _Elimination(size, Hierarchy() if hierarchy is None else hierarchy, pivoting, columns == "free", samples)
+    left = _Elimination(
+        size, Hierarchy() if hierarchy is None else hierarchy, pivoting, columns == "free", samples, least
+    )
     left.columns = list(range(size)) if isinstance(columns, str) else list(columns)
     for (i, j), entry in A.items():
         left.put(i, j, entry)
@@ -171,6 +174,7 @@ class _Elimination:
         pivoting: str | Sequence[int],
         free: bool,
         samples: Sequence[Mapping[Expr, float]],
+        least: float,
     ) -> None:
         self.hierarchy = hierarchy
         self.pivoting = pivoting
@@ -182,6 +186,7 @@ class _Elimination:
         self.done = 0
         self.zero = Signature(hierarchy)
         self.values = _at_samples(hierarchy, samples) if samples or pivoting == "largest" else None
+        self.least = least
         self.largest = [0.0] * size  # of each column, at the samples
 
     def entry(self, i: int, j: int) -> Expr:
@@ -206,7 +211,7 @@ class _Elimination:
     def _rank(self, i: int, j: int) -> tuple[float, ...]:
         """Least for the best pivot: one that does not vanish at the samples, then by the strategy, then the first."""
         value = 1.0 if self.values is None else self.values(self.matrix[i][j])
-        vanishes = value <= VANISHING * self.largest[j]
+        vanishes = value <= self.least * self.largest[j]
         if self.pivoting == "first":
             return vanishes, j, i
         if self.pivoting == "smallest":
