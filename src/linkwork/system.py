@@ -340,6 +340,16 @@ def _softened(e: Equations) -> dict[tuple[int, int], Expr]:
     return softened
 
 
+def compile_place(place: Place) -> Place:
+    """The same place, its equations evaluated by machine code: for searches that ask thousands of times."""
+    if place.code is not None:
+        return place
+    e = place.equations
+    functions = compile_programs(local_programs(e), list(e.parameters))
+    p = np.array([*e.parameters.values()], dtype=float)
+    return replace(place, code={name: partial(f, p=p) for name, f in functions.items()})
+
+
 def compile_system(
     equations: Equations,
     form: Form = "augmented",

@@ -20,6 +20,7 @@ from linkwork.equations.equations import Equations, Row
 from linkwork.equations.place import Place, Weights
 from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
 from linkwork.expressions.evaluation import evaluate
+from linkwork.system import compile_place
 
 Array = NDArray[np.float64]
 
@@ -351,6 +352,8 @@ def close_from_afar(given: Place, weights: Weights, kept: Sequence[int] = ()) ->
 
 def _close_other_sketches(given: Place, nearest: Place, weights: Weights, kept: Sequence[int]) -> Place:
     """The closed place nearest to the sketch that is found from sketches with turned and shifted bodies."""
+    given = compile_place(given)
+    nearest = replace(nearest, code=given.code)
     random = np.random.default_rng(SEED)
     turning = given.equations.turning
     found = []
