@@ -8,7 +8,7 @@ ifneq ($(shell $(BIN)/python -c 'print("works")' 2>/dev/null),works)
 $(shell rm -f .venv/installed)
 endif
 
-.PHONY: demo test test-all fuzz bench lint viewer browser docs
+.PHONY: demo test test-all fuzz trust bench lint viewer browser docs
 
 demo: .venv/installed
 	mkdir -p demo
@@ -25,6 +25,11 @@ COUNT ?= 100000
 SEED ?= 0
 fuzz: .venv/installed
 	$(BIN)/python tests/fuzz.py $(COUNT) --seed $(SEED)
+
+# Random mechanisms against SciPy: make trust COUNT=500
+trust: COUNT = 500
+trust: .venv/installed
+	$(BIN)/python tests/random_runs.py $(COUNT) --seed $(SEED)
 
 lint: .venv/installed
 	$(BIN)/ruff check .

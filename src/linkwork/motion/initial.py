@@ -161,8 +161,9 @@ def number_kept(equations: Equations, keep: Sequence[str]) -> list[int]:
 def find_start(given: Place, weights: Weights = "mass", any_distance: bool = False, keep: Sequence[str] = ()) -> Start:
     """The start values of the model, corrected where they miss the constraints, but not those of `keep`.
 
-    A gap beyond SMALL is an error unless `any_distance` is set: so far off, another closure may be meant. So is a
-    change of a velocity by more than SMALL of what the model says; a body for which it says nothing is at rest.
+    A gap beyond SMALL is an error unless `any_distance` is set: so far off, another closure may be meant. Where a
+    velocity would change by more than SMALL of what the model says, all that it gives are kept and those that are zero
+    follow; it is an error if the joints do not allow that.
     """
     check_choice("weights", weights, WEIGHTS)
     if not len(given.Psi):
@@ -178,15 +179,22 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
         )
     body = given.equations.body
     kept = number_kept(given.equations, [name for name in keep if body is None or name not in body.v_names])
-    closed = close_from_afar(given, weights, kept)[0] if any_distance else close_joints(given, weights, kept)
+    if any_distance:
+        closed = close_from_afar(given, weights, kept)[0]
+        return Start(align_velocity(closed, weights, kept), given, weights)
+    closed = close_joints(given, weights, kept)
     start = Start(align_velocity(closed, weights, kept), given, weights)
-    if not any_distance:
-        _check_velocity(start)
-    return start
+    fault = _velocity_fault(start)
+    if fault is None:
+        return start
+    try:  # the others follow those that are given
+        return Start(align_velocity(closed, weights, sorted({*kept, *np.flatnonzero(given.v)})), given, weights)
+    except ModelError:
+        raise fault from None
 
 
-def _check_velocity(start: Start) -> None:
-    """ModelError where a velocity that the model gives a body is not its velocity at the start."""
+def _velocity_fault(start: Start) -> ModelError | None:
+    """What is wrong where a velocity that the model gives a body is not its velocity at the start."""
     given, changes = start.given, np.abs(start.place.v - start.given.v)
     fastest: dict[tuple[str, str], float] = {}  # of a body that shifts, and that turns
     kinds = [(c.owner, c.kind) for c in given.equations.velocities]
@@ -194,17 +202,18 @@ def _check_velocity(start: Start) -> None:
         fastest[kind] = max(fastest.get(kind, 0.0), float(v))
     by = np.array([fastest[kind] for kind in kinds])
     k = int(np.argmax(np.where(by > 0.0, changes / np.maximum(by, np.finfo(float).tiny), 0.0)))
-    if by[k] > 0.0 and changes[k] > SMALL * by[k]:
-        name = given.equations.v_names[k]
-        owners = "equations.coordinates" if given.equations.kind == "stated" else "bodies"
-        raise ModelError(
-            f"the start velocities do not fit the joints: that of '{name}' would be {start.place.v[k]:.6g}"
-            f" in the place of {given.v[k]:.6g} per second",
-            "velocity-far-off",
-            path=f"{owners}.{given.equations.velocities[k].owner}",
-            rule=f"velocities that are given are corrected by up to {SMALL:.0%}, zero is taken for not given",
-            suggestion=f"keep it, so that the others follow, with --keep {name}; or take the nearest with --assemble",
-        )
+    if by[k] == 0.0 or changes[k] <= SMALL * by[k]:
+        return None
+    name = given.equations.v_names[k]
+    owners = "equations.coordinates" if given.equations.kind == "stated" else "bodies"
+    return ModelError(
+        f"the start velocities do not fit the joints: that of '{name}' would be {start.place.v[k]:.6g}"
+        f" in the place of {given.v[k]:.6g} per second",
+        "velocity-far-off",
+        path=f"{owners}.{given.equations.velocities[k].owner}",
+        rule=f"velocities that are given stay, or are corrected by up to {SMALL:.0%}; zero is taken for not given",
+        suggestion=f"give fewer of them, name one that stays with --keep {name}, or take the nearest with --assemble",
+    )
 
 
 def check_defined(place: Place) -> None:
