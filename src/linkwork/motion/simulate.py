@@ -382,14 +382,16 @@ class Motion:
         mu = np.zeros(s.m if of.has_mu else 0)
         return np.concatenate([y, rates[s.n_q : s.n_q + s.n_v], rates[len(y) :], mu])
 
-    def evaluate(self, t: Array, rows: Array) -> tuple[Array, Report]:
-        """Rates and multipliers at these states, and what is reported there."""
+    def evaluate(self, t: Array, rows: Array) -> tuple[Array, Report, float]:
+        """Rates and multipliers at these states, what is reported there, and the seconds that the rates took."""
         n_q, n = self.system.n_q, self.system.n_q + self.system.n_v
         rates = np.zeros((len(rows), self.dynamics.outputs))
         scratch = np.empty(self.dynamics.inputs + self.dynamics.work)
+        since = perf_counter()
         fill_dynamics(len(rows), rows.shape[1], t, rows, self.p, rates, scratch)
+        taken = perf_counter() - since
         a, lam = rates[:, n_q:n], rates[:, n + N_WORK :]
-        return rates, report(self.system, self.exact, t, rows[:, :n_q], rows[:, n_q:n], a, lam)
+        return rates, report(self.system, self.exact, t, rows[:, :n_q], rows[:, n_q:n], a, lam), taken
 
     def result(self, info: Run, times: Array, rows: Array, last: Slice, began: float, course: Course) -> Trajectory:
         """The trajectory of the rows; of a run stopped between report times, with its last good state."""
@@ -397,16 +399,17 @@ class Motion:
         t, rows = times[: len(rows)], np.ascontiguousarray(rows[:, : n + N_WORK])
         if not len(t) or last.t > t[-1]:
             rows, t = np.vstack([rows, last.y[: n + N_WORK]]), np.append(t, last.t)
-        since = perf_counter()
         ends = np.cumsum([count for _, count in course.parts])
         ends[-1] = len(rows)
         evaluated = [
             part.evaluate(t[end - count : end], rows[end - count : end])
             for (part, _), end, count in zip(course.parts, ends, np.diff(ends, prepend=0), strict=True)
         ]
-        rates = np.concatenate([part for part, _ in evaluated])
-        found = Report(*(np.concatenate(columns) for columns in zip(*(part for _, part in evaluated), strict=True)))
-        evaluation_s = (perf_counter() - since) / len(rows)
+        rates, found, taken = evaluated[0]
+        if len(evaluated) > 1:
+            rates = np.concatenate([part[0] for part in evaluated])
+            found = Report(*map(np.concatenate, zip(*(part[1] for part in evaluated), strict=True)))
+            taken = sum(part[2] for part in evaluated)
         q, v, a, lam = rows[:, :n_q], rows[:, n_q:n], rates[:, n_q:n], rates[:, n + N_WORK :]
         passed = find_singular(s, self.exact, self.start.place, t, q, v, rates[:, :n_q], found.log_det)
         singular = name_positions(tuple(row.element for row in s.equations.rows), passed)
@@ -419,7 +422,7 @@ class Motion:
             rejected=last.rejected,
             evaluations=last.evaluations,
             integration_s=last.loop_s,
-            evaluation_s=evaluation_s,
+            evaluation_s=taken / len(rows),
             switches=last.switches,
             constraint_error_position=last.psi,
             constraint_error_velocity=last.psi_dot,
