@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 DATA = Path(__file__).parent / "reference" / "dap"
-MODELS = sorted(path.stem.removeprefix("dap_") for path in DATA.glob("dap_*.json"))
+MODELS = sorted(x.stem.removeprefix("dap_") for x in DATA.glob("dap_*.json") if "contacts" not in x.name)
 
 JOINT_KEYS = {
     **{"point_i": "iPindex", "point_j": "jPindex", "vector_i": "iUindex", "vector_j": "jUindex", "function": "iFunct"},
@@ -64,6 +64,13 @@ def user_forces(model: Mapping[str, Any]) -> dict[str, Any]:
             T = f"{force['torque_max']}*(1 - abs({wheel}.omega)/{force['omega_max']!r})"
             found["motor"] = {"type": "torque", "on": wheel, "torque": f"-{T}"}
             found["reaction"] = {"type": "torque", "on": other, "torque": T}
+        elif force["type"] == "ground_contact":
+            law = {"model": force["model"], "stiffness": force["stiffness"], "restitution": force["restitution"]}
+            for point, of in force["points"]:
+                place = f"B{of}.{model['points'][point - 1]['name']}"
+                found[f"contact{point}"] = {
+                    "type": "line-contact", "i": "ground.O", "j": place, "normal": [0, 1], **law
+                }  # fmt: skip
         elif force["type"] == "air_drag":
             drag = [f"-{force['coefficient']}*{body}.vx^2", 0]
             found["drag"] = {"type": "point-force", "at": f"{body}.centre", "force": drag}

@@ -237,6 +237,7 @@ class _Translation:
         path = home / USER_FORCES
         if path.is_file() and path.resolve().parent == home.resolve():
             stated = parse(read_text(path), str(path))
+            self.at(0, None, "O")
             for body in range(1, len(self.names)):
                 self.at(body)  # a point in every mass centre, for forces that act there
             for section, entries in stated.data.items():
