@@ -23,7 +23,7 @@ from linkwork.elements.forces import (
     RotationalSpringDamper,
     SpringDamper,
 )
-from linkwork.elements.friction import FRICTIONS
+from linkwork.elements.friction import FRICTIONS, StickSlip
 from linkwork.elements.joints import JOINTS, Distance, Measure, Revolute
 from linkwork.elements.kinds import Space
 from linkwork.elements.motions import Law
@@ -241,6 +241,7 @@ def random_mechanism(rng: Random, time: float = 0.0) -> Model:
     forces = tuple(
         force(kind, name, [bodies[k % 7], bodies[k % 7 + 1]], rng)
         for k, (name, kind) in enumerate(FORCES["planar"].items())
+        if kind is not StickSlip
     )
     return Model("random", tuple(bodies), tuple(joints), drivers, forces, gravity=(1.3, -9.81), ground=ground)
 

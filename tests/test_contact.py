@@ -138,6 +138,63 @@ simulation: {t_end: 0.5, rtol: 1.0e-9}
         assert np.max(np.abs(motion.drift())) < 1e-7
 
 
+BELT = """
+linkwork: 1
+ground: {points: {O: [0, 0], W: [-1, 0]}}
+bodies:
+  block: {mass: 2, inertia: 0.01, position: [0, 0], velocity: [VELOCITY, 0], points: {C: [0, 0]}}
+joints:
+  slide: {type: prismatic, i: ground.O, j: block.C, axis: [1, 0]}
+forces:
+  spring: {type: spring-damper, i: ground.W, j: block.C, stiffness: 50, free_length: 1}
+  belt: {type: stick-slip, joint: slide, normal_force: 2*9.81, speed: 0.1, dynamic: 0.15, static: 0.25}
+simulation: {t_end: 10, step: 0.01, rtol: 1.0e-11, atol: 1.0e-12}
+"""
+
+
+@pytest.mark.parametrize("coordinates", ["body", "joint"])
+def test_a_block_on_a_belt_sticks_and_slips_in_closed_form(coordinates: str) -> None:
+    """Sticks until k x = mu_s m g; slips about x_d = mu_d m g/k until its speed is that of the belt again."""
+    motion = simulate(loads(BELT.replace("VELOCITY", "0.1")), coordinates=coordinates)
+    m, k, speed, g = 2.0, 50.0, 0.1, 9.81
+    omega, x_s, x_d = math.sqrt(k / m), 0.25 * m * g / k, 0.15 * m * g / k
+    slip, stick = 2 / omega * (math.pi - math.atan((x_s - x_d) * omega / speed)), 2 * (x_s - x_d) / speed
+    times = np.cumsum([x_s / speed, *([slip, stick] * 6)])
+    times = times[times < 10.0]
+    assert len(times) >= 10
+    assert motion.events.names == (("belt.slip", "belt.stick") * len(times))[: len(times)]
+    np.testing.assert_allclose(motion.events.t, times, rtol=0, atol=1e-9)
+    since = motion.t[motion.t < times[1]][motion.t[motion.t < times[1]] > times[0]] - times[0]
+    exact = x_d + (x_s - x_d) * np.cos(omega * since) + speed / omega * np.sin(omega * since)
+    inside = (motion.t > times[0]) & (motion.t < times[1])
+    np.testing.assert_allclose(motion["block.x"][inside], exact, atol=1e-9)
+    np.testing.assert_allclose(motion["block.vx"][motion.t < times[0]], speed, atol=1e-12)
+    assert np.max(np.abs(motion.drift())) < 1e-9
+    assert motion.info.redundant == 0
+
+
+def test_a_block_that_starts_slipping_is_caught_by_the_belt() -> None:
+    """At rest on the moving belt: a = mu_d g - x k/m until v is that of the belt; it never slips forward."""
+    motion = simulate(loads(BELT.replace("VELOCITY", "0")), t_end=0.5)
+    omega, x_d = 5.0, 0.15 * 2 * 9.81 / 50
+    first = math.asin(0.1 / (omega * x_d)) / omega
+    assert motion.events.names[0] == "belt.stick"
+    assert motion.events.t[0] == pytest.approx(first, abs=1e-9)
+    held = simulate(loads(BELT.replace("VELOCITY", "0").replace("speed: 0.1", "speed: 0")), t_end=1.0)
+    np.testing.assert_array_equal(held["block.x"], 0.0)  # a belt that stands, and a spring that is relaxed
+
+
+def test_stick_slip_lets_go_at_once_where_it_cannot_hold() -> None:
+    """The spring is stretched by more than mu_s m g/k at the start, and the block at rest with the belt: it slips."""
+    text = BELT.replace("VELOCITY", "0.1").replace("position: [0, 0]", "position: [0.2, 0]")
+    motion = simulate(loads(text), t_end=0.3)
+    assert motion.events.names[0] == "belt.slip"
+    assert motion.events.t[0] == 0.0
+    x_d = 0.15 * 2 * 9.81 / 50
+    exact = x_d + (0.2 - x_d) * np.cos(5 * motion.t) + 0.1 / 5 * np.sin(5 * motion.t)
+    np.testing.assert_allclose(motion["block.x"], exact, atol=1e-9)
+
+
 def test_friction_laws_have_their_published_values() -> None:
     """mu of Anderson between static and dynamic, Brown and McPhee largest near the transition; odd functions."""
     from linkwork.elements.friction import Friction
@@ -309,6 +366,8 @@ simulation: {{t_end: 0.5, rtol: 1.0e-9}}
         ("{type: motor, joint: pin, freedom: length, stall: 1, no_load: 2}", "no-freedom"),
         ("{type: motor, joint: pin, stall: 1, no_load: 0}", "out-of-range"),
         ("{type: drag, at: b.C, coefficient: -1}", "out-of-range"),
+        ("{type: stick-slip, joint: pin, normal_force: 1, dynamic: 0.1, speed: t}", "speed-changes"),
+        ("{type: circle-contact, i: ground.O, j: b.C, radius_j: -1, stiffness: 1}", "out-of-range"),
     ],
 )
 def test_a_wrong_contact_is_refused_with_its_line(force: str, code: str) -> None:

@@ -16,7 +16,7 @@ from linkwork.elements.contact import Compliance, EndStop, FlatContact
 from linkwork.elements.drivers import Driver
 from linkwork.elements.events import Event
 from linkwork.elements.forces import OF_JOINTS, AxialSpringDamper, Bushing, Drag, Motor
-from linkwork.elements.friction import Friction
+from linkwork.elements.friction import Friction, StickSlip
 from linkwork.elements.joints import Distance, Gear, Rolling
 from linkwork.elements.motions import Law, Ramp, SmoothStep, Table
 from linkwork.elements.pairs import AxisPair
@@ -210,8 +210,15 @@ class _Checks:
         if isinstance(force, Friction):
             limits |= {"dynamic": (0.0, INF), "static": (self.value(force.dynamic), INF), "viscous": (0.0, INF)}
             limits |= {"transition": (TINY, INF), "stribeck": (TINY, INF), "shape": (TINY, INF)}
+        if isinstance(force, StickSlip):
+            limits = {"dynamic": (0.0, INF), "static": (self.value(force.dynamic), INF), "radius": (TINY, INF)}
+            speed = ordered([as_expr(force.speed)])
+            if any(node.op == "symbol" and node not in self.values for node in speed):
+                message = "the speed of what sticks changes with time or with the motion"
+                yield ModelError(message, "speed-changes", path=f"{path}.speed", suggestion="choose joint-friction")
         if isinstance(force, Drag):
             limits = {"coefficient": (0.0, INF)}
+        limits |= {name: (0.0, INF) for name in ("radius_i", "radius_j") if hasattr(force, name)}
         for name, (low, high) in limits.items():
             given = getattr(force, name)
             if given is not None and not low <= (number := self.value(given)) <= high:

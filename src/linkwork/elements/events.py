@@ -61,6 +61,8 @@ class Watch(NamedTuple):
     rate: Expr = ZERO  # of `when`, if it depends on t and q alone
     holds: Mapping[Expr, Expr] = MappingProxyType({})  # parameters that take new values, and these
     switches_joints: bool = False
+    is_level: bool = False  # whether it also happens where a run, or a part of it, begins beyond zero
+    at_start: bool = False  # whether it happens when the run begins, and is not worth noting
 
     def moved(self, by: Mapping[Expr, Expr]) -> Watch:
         """The same in other coordinates."""

@@ -13,7 +13,7 @@ from linkwork.elements.bodies import Body
 from linkwork.elements.contact import EndStop, FlatContact, RoundContact
 from linkwork.elements.frames import Frame, PlanarFrame, SpatialFrame
 from linkwork.elements.freedoms import Freedom, measure_freedom
-from linkwork.elements.friction import JointFriction
+from linkwork.elements.friction import JointFriction, StickSlip
 from linkwork.elements.joints import Joint
 from linkwork.elements.kinds import Space
 from linkwork.elements.spatial import SpatialAxisPair, wrapped
@@ -381,15 +381,17 @@ Force: TypeAlias = (
     | Drag
     | Motor
     | JointFriction
+    | StickSlip
     | EndStop
     | RoundContact
     | FlatContact
 )
-OF_JOINTS = (Motor, JointFriction, EndStop)  # these act along a freedom of a joint
+OF_JOINTS = (Motor, JointFriction, StickSlip, EndStop)  # these act along a freedom of a joint
 OF_BOTH: dict[str, type[Any]] = {
     "drag": Drag,
     "motor": Motor,
     "joint-friction": JointFriction,
+    "stick-slip": StickSlip,
     "end-stop": EndStop,
 }
 

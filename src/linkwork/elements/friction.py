@@ -1,6 +1,7 @@
 """Dry friction: its coefficient at a sliding speed, and friction in a joint.
 
-The laws are smooth: friction vanishes at rest, and what should stick creeps at a speed below `transition`.
+The laws of `Friction` are smooth: friction vanishes at rest, and what should stick creeps at a speed below
+`transition`. `StickSlip` is exact instead, with a constraint while it sticks.
 """
 
 from __future__ import annotations
@@ -9,12 +10,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.elements.bodies import Body
+from linkwork.elements.drivers import kind_of_freedom
+from linkwork.elements.events import Watch, closed
 from linkwork.elements.frames import Frame
 from linkwork.elements.freedoms import Freedom, measure_freedom
 from linkwork.elements.joints import Joint
+from linkwork.elements.kinds import Kind
 from linkwork.elements.vectors import Scalar, Vector
-from linkwork.expressions.graph import ZERO, Expr, as_expr, exp, tanh
+from linkwork.expressions.graph import ONE, ZERO, Expr, absolute, as_expr, exp, less, select, sign, symbol, tanh
 
+REST = 1e-12  # a sliding speed below counts as none where a run begins
 FRICTIONS = ("none", "tanh", "anderson", "brown-mcphee")
 
 
@@ -85,3 +90,97 @@ class JointFriction(Friction):
 
     def supplied(self, t: Expr, *frames: Any) -> Expr:
         return self.force(frames)[0] * self.speed
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StickSlip:
+    """Coulomb friction along the freedom of a joint that either sticks, a constraint, or slips, a constant friction.
+
+    v = radius (rate - speed),    N the normal force, a formula of time and the motion
+    stick    v = 0 as long as |f| <= static N,    f the friction at the radius
+    slip     f = -dynamic N sign(v), until v goes through zero
+    Both are events, NAME.stick and NAME.slip.                                               [pfeiffer1996, ch. 2]
+    """
+
+    name: str
+    joint: Joint
+    freedom: str = ""
+    normal_force: Scalar
+    dynamic: Scalar
+    static: Scalar | None = None
+    radius: Scalar = 1.0
+    speed: Scalar = 0.0
+
+    bodies = JointFriction.bodies
+    potential = JointFriction.potential
+
+    @property
+    def mode(self) -> Expr:
+        """The sign of v while it slips, 0 while it sticks."""
+        return symbol(f"{self.name}.mode'")
+
+    @property
+    def place(self) -> Expr:
+        """Of the freedom on the belt, where it sticks."""
+        return symbol(f"{self.name}.place'")
+
+    @property
+    def held(self) -> dict[Expr, float]:
+        return {self.mode: 0.0, self.place: 0.0, closed(self.name): 0.0}
+
+    def force(self, frames: tuple[Frame, ...]) -> tuple[Expr, Freedom]:
+        along = measure_freedom(self.joint, self.freedom, *frames)
+        return -self.mode * self.dynamic * self.normal_force * self.radius, along
+
+    Q = JointFriction.Q
+    dissipation = JointFriction.dissipation
+    supplied = JointFriction.supplied
+
+    def stick(self) -> Stick:
+        return Stick(self.name, self)
+
+    def events(self, t: Expr, *frames: Any) -> list[Watch]:
+        _, along = self.force(frames)
+        mode, v, lam = self.mode, along.rate - self.speed, symbol(f"lam {self.name}.stick")
+        static = self.dynamic if self.static is None else self.static
+        left = static * self.normal_force * self.radius - absolute(lam)  # the friction at the freedom is -lam
+        sticks = {mode: ZERO, self.place: along.value - self.speed * t, closed(self.name): ONE}
+        sign_v = select(less(v * v, REST * REST), ZERO, sign(v))
+        starts = {**sticks, mode: sign_v, closed(self.name): 1.0 - sign_v * sign_v}
+        slips = {mode: sign(lam), closed(self.name): ZERO}
+        return [
+            Watch(f"{self.name}.start", ONE, holds=starts, at_start=True),
+            Watch(f"{self.name}.stick", mode * v + 1.0 - mode * mode, -1, holds=sticks, switches_joints=True),
+            Watch(
+                f"{self.name}.slip",
+                (1.0 - mode * mode) * left + mode * mode,
+                -1,
+                holds=slips,
+                switches_joints=True,
+                is_level=True,
+            ),
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Stick:
+    """The constraint of friction that sticks, one row beside those of joints and drivers.
+
+    Psi = closed (freedom - speed t - place)
+    """
+
+    name: str
+    friction: StickSlip
+
+    @property
+    def rows(self) -> dict[str, Kind]:
+        joint, freedom = self.friction.joint, self.friction.freedom
+        return {"stick": kind_of_freedom(freedom or next(iter(joint.freedoms(*joint.starts()))))}
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        return self.friction.joint.bodies
+
+    def Psi(self, t: Expr, *frames: Any) -> Vector:
+        value = measure_freedom(self.friction.joint, self.friction.freedom, *frames).value
+        return Vector((closed(self.name) * (value - self.friction.speed * t - self.friction.place),))

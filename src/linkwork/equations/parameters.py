@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
+from linkwork.elements.friction import StickSlip
 from linkwork.elements.motions import Table
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.model import Model
@@ -108,6 +109,8 @@ class Symbols(Reading):
     def __init__(self, model: Model) -> None:
         self.values: dict[Expr, float] = {symbol(name): value for name, value in model.parameters.items()}
         super().__init__(model)
+        # Friction that sticks is a constraint like that of a driver.
+        self.drivers += [force.stick() for force in self.forces if isinstance(force, StickSlip)]
 
     def number(self, path: tuple[str | int, ...], value: float) -> Expr:
         made = symbol(f"{'.'.join(map(str, path))}'")  # the prime keeps these names apart from all names of model files

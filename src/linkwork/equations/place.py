@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.dense.rank import Rank, check_finite, decide_rank, singular_values
+from linkwork.elements.events import closed
 from linkwork.equations.equations import TIME, Equations, Row
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr
@@ -224,6 +225,17 @@ class Place:
         return tuple(sorted(order[: self.rank.rank].tolist()))
 
     @cached_property
+    def is_open(self) -> NDArray[np.bool_]:
+        """Of each row, whether its joint holds nothing now."""
+        values = self.equations.parameters
+        return np.array([values.get(closed(row.element)) == 0.0 for row in self.equations.rows], dtype=bool)
+
+    @cached_property
+    def redundant(self) -> int:
+        """How many rows depend on others."""
+        return len(self.Psi) - self.rank.rank - int(np.count_nonzero(self.is_open))
+
+    @cached_property
     def is_redundant_only_here(self) -> bool:
         """Whether rows depend on others only where the joints are closed, as in an overconstrained linkage."""
         if self.rank.rank == len(self.Psi):
@@ -237,7 +249,7 @@ class Place:
         if self.rank.rank == len(self.Psi):
             return ()
         U = self.singular_vectors[0][:, self.rank.rank :]
-        involved = np.max(np.abs(U), axis=1, initial=0.0) > INVOLVED
+        involved = (np.max(np.abs(U), axis=1, initial=0.0) > INVOLVED) & ~self.is_open
         return tuple(row for row, yes in zip(self.equations.rows, involved, strict=True) if yes)
 
 

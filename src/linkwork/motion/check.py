@@ -78,7 +78,7 @@ def check(
         rank=rank.rank,
         dof=n - rank.rank,
         gruebler=n - m,
-        redundant=m - rank.rank,
+        redundant=start.place.redundant,
         redundant_rows=tuple(map(str, start.place.dependent)),
         redundancy=redundancy(start.place),
         reactions=reactions(start.place if equations.body is None else _bodies_at(start.place)),
@@ -112,7 +112,7 @@ def redundancy(place: Place) -> Redundancy:
     geometric         by the dimensions, in every position: parallel axes, a repeated joint
     at this position  only here; a little further on the constraints are independent
     """
-    m, rank = len(place.Psi), place.rank.rank
+    m, rank = place.rank.rank + place.redundant, place.rank.rank
     if rank == m:
         return "none"
     from scipy.sparse import csr_array
@@ -138,7 +138,7 @@ def describe_start(model: Model, start: Start) -> Iterator[str]:
     if rank.uncertain:
         smallest = ", ".join(f"{s:.2e}" for s in rank.values[-4:])
         yield f"rank uncertain: the smallest singular values of the constraints are {smallest} [rank-uncertain]"
-    if m > rank.rank:
+    if start.place.redundant:
         rows = ", ".join(map(str, start.place.dependent))
         yield f"constraints are redundant: rank {rank.rank} of {m}; dependent rows {rows} [redundant]"
     if n == rank.rank and not model.drivers:

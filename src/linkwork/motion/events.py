@@ -83,6 +83,7 @@ class Course:
     def slices(self, times: Array, method: Settings, y: Array, max_steps: int) -> Iterator[Slice]:
         """The slices of the motion, with the counters of all of it."""
         before: Slice | None = None
+        y = self.begin(times[0], y)
         while True:
             self.parts.append((self.motion, 0))
             for part in self.motion.slices(times, method, y, max_steps, before.step if before else None):
@@ -93,6 +94,8 @@ class Course:
                     continue
                 changed = self.happen(part)
                 t, y = changed or (part.t, part.y)
+                if changed:
+                    y = self.pass_levels(t, y)
                 times = times[times > part.t]
                 if self.ended_by or self.stopped or not len(times):
                     yield replace(joined, status=COLLAPSED if self.stopped else REACHED, y=y)
@@ -123,7 +126,7 @@ class Course:
         if not found:
             return None
         try:
-            changed = self.change([(k, int(sides[k])) for k in found], part)
+            changed = self.change([(k, int(sides[k])) for k in found], part.t, part.y, t, y)
         except NumericalStop as stop:
             self.stopped = stop.message, stop.code
             changed = None
@@ -150,45 +153,67 @@ class Course:
                 "events-accumulate",
             )
 
-    def change(self, events: list[tuple[int, int]], part: Slice) -> tuple[float, Array] | None:
+    def begin(self, t: float, y: Array) -> Array:
+        """y after what happens when the run begins."""
+        events = self.motion.system.equations.events
+        found = [(k, 1) for k, event in enumerate(events) if event.at_start]
+        changed = self.change(found, t, y, t, y) if found else None
+        return self.pass_levels(t, changed[1] if changed else y)
+
+    def pass_levels(self, t: float, y: Array) -> Array:
+        """y after those events that are beyond zero already, one after the other."""
+        for _ in range(MOST_CLOSE):
+            system, n_q = self.motion.system, self.motion.system.n_q
+            n, events = n_q + system.n_v, system.equations.events
+            levels = [k for k, event in enumerate(events) if event.is_level]
+            if not levels:
+                break
+            g = system.functions["switches"](np.append(t, y[:n]), self.motion.p)
+            past = [k for k in levels if g[k] * events[k].direction > 0.0]
+            changed = self.change([(past[0], events[past[0]].direction)], t, y, t, y) if past else None
+            if changed is None:
+                break
+            self.happenings.append(Happening(events[past[0]].name, t, y[:n_q], y[n_q:n], changed[1][n_q:n]))
+            y = changed[1]
+        return y
+
+    def change(
+        self, events: list[tuple[int, int]], t: float, y: Array, t_before: float, y_before: Array
+    ) -> tuple[float, Array] | None:
         """t and y after these events, given by number and by the side of zero on which they are now."""
         motion, system = self.motion, self.motion.system
         watches = system.equations.events
         n_q, n = system.n_q, system.n_q + system.n_v
-        assert part.happened is not None
-        t, y_before, _ = part.happened
-        q, v = part.y[:n_q], part.y[n_q:n]
-        jumps = jumps_at(system, motion.p, part.t, part.y[:n])
+        q, v, y = y[:n_q], y[n_q:n], y[: n + N_WORK].copy()
+        jumps = jumps_at(system, motion.p, t, y[:n])
         rows, gaps = [jumps[k].G for k, _ in events], [jumps[k].gaps for k, _ in events]
         held: dict[Expr, float] = {}
         for k, _ in events:
             held |= dict(zip(watches[k].holds, jumps[k].holds.tolist(), strict=True))
             if (callback := self.callbacks.get(watches[k].name)) is not None:
-                asked = self.ask(callback, part.t, q, v)
+                asked = self.ask(callback, t, q, v)
                 rows.append(asked[0])
                 gaps.append(asked[1])
         G, gap = np.vstack(rows), np.concatenate(gaps)
         if not held and not len(G):
             return None
         if held:
-            self.motion = motion = motion.with_held(held, part.t, part.y[:n])
-        place = motion.system.place(q, v, part.t)
-        y = part.y[: n + N_WORK].copy()
+            self.motion = motion = motion.with_held(held, t, y[:n])
+        place = motion.system.place(q, v, t)
         switched = any(watches[k].switches_joints for k, _ in events)
         if len(G) or switched:
             check_gaps(place, held)
-            dv = impulse(place, G, gap, watches[events[0][0]].name)
-            y[n_q:n] += dv
+            y[n_q:n] += impulse(place, G, gap, watches[events[0][0]].name)
             lost = 0.5 * float(v @ place.M @ v - y[n_q:n] @ place.M @ y[n_q:n])
             y[n] += max(lost, 0.0)
             y[n + 1] += max(-lost, 0.0)
-            after = jumps_at(motion.system, motion.p, part.t, y[:n])
+            after = jumps_at(motion.system, motion.p, t, y[:n])
             if any(watches[k].turns or after[k].rate * side < 0.0 for k, side in events):
-                y[:n_q] = y_before[:n_q]  # on the side from which it came, so that it is not passed once more
-                part = replace(part, t=t)
+                # On the side from which it came, so that it is not passed once more.
+                t, y[:n_q] = t_before, y_before[:n_q]
         if switched:
-            y = projection.of_system(motion.system)(np.append(part.t, y), motion.p)[: len(y)]
-        return part.t, y
+            y = projection.of_system(motion.system)(np.append(t, y), motion.p)[: len(y)]
+        return t, y
 
     def ask(self, callback: Callback, t: float, q: Array, v: Array) -> tuple[Array, Array]:
         """Rows and changes of the velocities that a callback wishes to set."""

@@ -70,6 +70,8 @@ def kinematics(
     moved = replace(start, given=replace(given, v=start.place.v))  # velocities follow from the drivers
     notes = [note for note in mechanism.notes if not note.endswith("[zero-mass]")]
     notes += describe_start(mechanism.model, moved)
+    if mechanism.equations.events:
+        notes.append("events are not looked for where drivers prescribe the motion: no contact begins [no-events]")
     if not loaded:
         notes.append("no body has mass and no force acts: there are no reactions [no-masses]")
     elif light := {c.owner: None for c, x in zip(system.equations.velocities, inertia, strict=True) if x <= 0.0}:

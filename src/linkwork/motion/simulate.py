@@ -132,7 +132,7 @@ def simulate(
         t_end=settings.t_end,
         step=settings.step,
         dof=motion.system.n_v - motion.start.place.rank.rank,
-        redundant=motion.system.m - motion.start.place.rank.rank,
+        redundant=motion.start.place.redundant,
         compile_s=ready - began,
         notes=(
             *mechanism.notes,
