@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 
 TOLERANCES = (1e-6, 1e-8, 1e-10)
 ALLOWED = 1e4  # times rtol: what a run may be off without a word
-LEAST_STEPS = 1000  # of the second opinion
+LEAST_STEPS = 500  # of the second opinion
 REFERENCE_RTOL = 1e-12
 MOST_CALLS = 200_000  # of the right-hand side in one second opinion
 DRIFTED = 1e-7  # of the length: a second opinion this far off its constraints is none
