@@ -12,7 +12,8 @@ from scipy.integrate import solve_ivp
 from linkwork import load, prepare, simulate
 from linkwork.errors import ModelError, UsageError
 from linkwork.formulations import NAMES, linearization
-from linkwork.motion.simulate import Choice, Motion
+from linkwork.motion.choice import Choice
+from linkwork.motion.simulate import Motion
 from linkwork.stabilization.projection import project_start
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -150,7 +151,7 @@ def test_andrews_squeezer_as_index_3():
 def test_forms_with_multipliers_say_what_they_need():
     model = load("slider_crank")
     with pytest.raises(UsageError, match="needs-implicit"):
-        simulate(model, formulation="index-3")
+        simulate(model, formulation="index-3", integrator="dop853")
     with pytest.raises(UsageError, match="no-effect"):
         simulate(model, formulation="index-3", integrator="radau5", stabilization="baumgarte")
     with pytest.raises(ModelError, match="redundant"):
@@ -268,3 +269,51 @@ def test_driven_rod_on_very_stiff_springs(tmp_path):
     by_hand = rod_by_hand(motion.t[:21])
     np.testing.assert_allclose(motion["rod.y"][:21], by_hand[0], rtol=0, atol=1e-6)
     np.testing.assert_allclose(motion["rod.phi"][:21], by_hand[1], rtol=0, atol=1e-6)
+
+
+FADING = """
+linkwork: 1
+name: fading
+gravity: [0, 0]
+ground: {points: {O: [0, 0]}}
+bodies:
+  cart: {mass: 1, inertia: 1, position: [1, 0], points: {P: [0, 0]}}
+joints:
+  rail: {type: prismatic, i: ground.O, j: cart.P, axis: [1, 0]}
+forces:
+  spring: {type: point-force, at: cart.P, force: ["100*(sin(t) - cart.x) - 1e5*exp(-10*t)*cart.vx", 0]}
+simulation: {t_end: 200, step: 0.5, rtol: 1e-8, atol: 1e-8}
+"""
+
+
+def test_the_method_changes_with_the_stiffness(tmp_path):
+    """A damper that fades away: implicit while it is strong, explicit before that is known and when it is gone."""
+    (tmp_path / "fading.yaml").write_text(FADING)
+    model = load(tmp_path / "fading.yaml")
+    motion = simulate(model, integrator="auto")
+    exact = solve_ivp(
+        lambda t, y: [y[1], 100 * (np.sin(t) - y[0]) - 1e5 * np.exp(-10 * t) * y[1]],
+        (0, 10), [1, 0], "Radau", motion.t[:21], rtol=1e-9, atol=1e-11,
+    )  # fmt: skip
+    np.testing.assert_allclose(motion["cart.x"][:21], exact.y[0], rtol=0, atol=1e-5)
+    np.testing.assert_allclose(motion["cart.vx"][:21], exact.y[1], rtol=0, atol=1e-4)
+    (note,) = (note for note in motion.info.notes if "[stiff]" in note)
+    assert "dop853, radau5 from t = " in note
+    assert ", dop853 from t = " in note
+    assert motion.info.integrator == "auto"
+
+
+@pytest.mark.parametrize("name", ["slider_crank", "heavy_top", "four_bar_redundant"])
+def test_auto_is_dop853_where_nothing_is_stiff(name):
+    """Number for number."""
+    auto, explicit = (simulate(load(name), t_end=1.0, integrator=integrator) for integrator in ("auto", "dop853"))
+    np.testing.assert_array_equal(auto.q, explicit.q)
+    assert auto.info.steps == explicit.info.steps
+    assert not any("[stiff]" in note for note in auto.info.notes)
+
+
+def test_very_stiff_motions_need_no_choice(tmp_path):
+    (tmp_path / "rod.yaml").write_text(DRIVEN_ROD)
+    motion = simulate(load(tmp_path / "rod.yaml"))
+    assert motion.info.steps < 1000
+    assert any("radau5 from t = 0.000" in note for note in motion.info.notes)

@@ -13,7 +13,8 @@ from linkwork.formulations import FORMULATIONS, NAMES
 from linkwork.model import Model
 from linkwork.modelfile import load, loads
 from linkwork.motion.check import check
-from linkwork.motion.simulate import WITH_STATE_SPACE, simulate
+from linkwork.motion.choice import WITH_STATE_SPACE
+from linkwork.motion.simulate import simulate
 
 T, THETA, RATE = np.loadtxt(Path(__file__).parent / "reference" / "A02_N2.csv", delimiter=",", skiprows=2).T[:3]
 

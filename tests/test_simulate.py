@@ -14,7 +14,8 @@ from linkwork.expressions.graph import sqrt, symbol
 from linkwork.expressions.parser import parse
 from linkwork.formulations import FORMULATIONS, NAMES, right_side
 from linkwork.modelfile import load, loads
-from linkwork.motion.simulate import WITH_STATE_SPACE, simulate
+from linkwork.motion.choice import WITH_STATE_SPACE
+from linkwork.motion.simulate import simulate
 from linkwork.system import compile_system
 
 

@@ -11,9 +11,10 @@ from linkwork import load, prepare
 from linkwork.equations.implicit import N_WORK
 from linkwork.formulations import FORMULATIONS, right_side
 from linkwork.motion import driven, results
+from linkwork.motion.choice import Choice
 from linkwork.motion.driven import Driven
 from linkwork.motion.initial import find_start
-from linkwork.motion.simulate import Choice, Motion
+from linkwork.motion.simulate import Motion
 from linkwork.native.kernels import Kernel, size_of
 from linkwork.native.translation import find_kernels
 from linkwork.stabilization import projection, state_space
@@ -23,7 +24,7 @@ from linkwork.stabilization.projection import project_start
 ELSEWHERE = {
     *(f.kernel.name for f in FORMULATIONS.values()),
     *("dynamics", "derivative", "advance", "step", "dense", "follow_paths", "linearize_at"),
-    *("radau_step", "radau_dense", "linearize_motion"),
+    *("radau_step", "radau_dense", "linearize_motion", "alpha_step", "alpha_dense"),
 }
 
 

@@ -202,6 +202,13 @@ def run(
     alpha: Annotated[float | None, Option(help="Baumgarte's gain of velocity errors, 1/s")] = None,
     beta: Annotated[float | None, Option(help="Baumgarte's gain of position errors, 1/s")] = None,
     integrator: Integrator = None,
+    spectral_radius: Annotated[
+        float | None, Option("--rho", help="generalized-alpha: spectral radius of infinitely fast modes, 0 to 1")
+    ] = None,
+    fixed_step: Annotated[
+        float | None,
+        Option(metavar="SECONDS", help="generalized-alpha: length of all steps, without error control"),
+    ] = None,
     max_steps: Annotated[int | None, Option(metavar="N", help="How many steps may be tried")] = None,
     max_step: MaxStep = None,
     weights: Weights = "mass",
@@ -223,6 +230,7 @@ def run(
     settings = given(t_end=t_end, step=step, rtol=rtol, atol=atol, max_steps=max_steps, max_step=max_step)
     settings |= given(coordinates=coordinates, cut=cut)
     methods = given(formulation=formulation, stabilization=stabilization, integrator=integrator, alpha=alpha, beta=beta)
+    methods |= given(spectral_radius=spectral_radius, fixed_step=fixed_step)
     if output_format is None:
         files = motion_files(output or ([resume] if resume else None))
     else:

@@ -28,7 +28,8 @@ class WithChoices(TyperCommand):
         from linkwork.formulations import CHOICES
         from linkwork.integrators.methods import INTEGRATORS
         from linkwork.lecture.explain import METHODS
-        from linkwork.motion.simulate import STABILIZATIONS, simulate
+        from linkwork.motion.choice import STABILIZATIONS
+        from linkwork.motion.simulate import simulate
 
         choices = {
             "coordinates": COORDINATES,

@@ -17,7 +17,8 @@ from linkwork.integrators.loop import Settings
 from linkwork.integrators.methods import INTEGRATORS
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
-from linkwork.motion.simulate import STABILIZATIONS, Stabilization, simulate
+from linkwork.motion.choice import STABILIZATIONS, Stabilization
+from linkwork.motion.simulate import simulate
 from linkwork.trajectory import Trajectory
 
 TIGHT = 1e-12  # tolerances of the reference solution
@@ -94,7 +95,7 @@ def compare(
     *,
     formulations: Sequence[str] | None = None,
     coordinates: Sequence[str] | None = None,
-    integrator: str = "dop853",
+    integrator: str = "auto",
     stabilization: Stabilization = "projection",
     t_end: float | None = None,
     rtol: float | None = None,

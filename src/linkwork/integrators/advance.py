@@ -138,7 +138,7 @@ def project_state(at: Run, x: Pointer, p: Pointer, w: Pointer) -> bool:
     if not is_finite(out, at, at.n + BLOCK) or out[ny + 3] == FAILED:
         return False
     if out[ny + 3] == ASKS_TO_STOP:
-        at.asking[0] = 1.0
+        at.asking[0] = ASKED
     for i in range(3):
         at.new_residuals[i] = max(at.new_residuals[i], out[ny + i])
     return True
@@ -305,10 +305,10 @@ def advance(
         if outcome == RUNNING:
             happened = at.n_watched > 0 and pass_switches(at, p, w)
             accept(at)
-            if at.asking[0] != 0.0 and at.x[0] < t_end:
-                return ASKED
             if happened:
                 return HAPPENED
+            if at.asking[0] != 0.0 and at.x[0] < t_end:
+                return int(at.asking[0])
         else:
             reject(at, outcome)
     return REACHED if at.x[0] >= t_end else RUNNING

@@ -35,6 +35,7 @@ from linkwork.integrators.memory import (
     PROJECTION_FAILED,
     REACHED,
     RUNNING,
+    UNSUITED,
     Preparable,
     Run,
     allocate,
@@ -51,6 +52,7 @@ __all__ = [
     "PROJECTION_FAILED",
     "REACHED",
     "RUNNING",
+    "UNSUITED",
     "Native",
     "Settings",
     "Slice",
@@ -123,6 +125,7 @@ class Slice:
     loop_s: float  # time spent in the compiled loop
     happened: tuple[float, Array, tuple[int, ...]] | None  # (t, y) just before events, and which they are
     failed: tuple[float, Array] | None  # (t, y) that cannot be projected or differentiated, if that ended the last step
+    changes: tuple[tuple[float, str], ...] = ()  # times at which another method took over, and its name
 
 
 def report_times(t_0: float, t_end: float, step: float) -> Array:
@@ -184,12 +187,13 @@ def integrate(
     put_integer(at.n_stops, 0, len(stops))
     at.x[0] = times[0] + LAST_DIGITS * np.spacing(times[0]) if times[0] in stops else times[0]
     at.x[1 : 1 + ny] = y_0
+    at.t_end[0] = times[-1]
     at.atol[:] = math.inf
     at.atol[:n_norm] = settings.atol
     at.rtol[0], at.min_step[0], at.max_step[0] = settings.rtol, settings.min_step, settings.max_step
     at.error_order[0], at.beta[0] = method.error_order, method.beta
     at.shrink[0], at.growth[0] = method.shrink, method.growth
-    at.next_step[0] = first_step or 0.0
+    at.next_step[0] = first_step or method.first_step
     rows = np.empty((len(times), ny))
     around = np.array([t + side * LAST_DIGITS * np.spacing(t) for t in sorted(stops) for side in (-1, 1)])
     own, w = allocate(len(method.own)), allocate(max(f.work for f in (derivative, project, watch, method) if f))
@@ -231,6 +235,7 @@ def join_slices(before: Slice, part: Slice) -> Slice:
         switches=before.switches + part.switches,
         grazes=np.maximum(before.grazes, part.grazes),
         loop_s=before.loop_s + part.loop_s,
+        changes=(*before.changes, *part.changes),
     )
 
 

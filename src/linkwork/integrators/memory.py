@@ -10,7 +10,8 @@ parameters p and the scratch w of the derivative, and the method's own memory:
 
             y(theta) = y + theta (F_0 + (1 - theta) (F_1 + theta (F_2 + (1 - theta) (F_3 + ...)))).
 
-An implicit method may solve M y' = f(t, y) instead; `n_rates` is the number of first components with y'_i = f_i.
+`asking` set to UNSUITED stops the run after the next good step. An implicit method may solve M y' = f(t, y) instead;
+`n_rates` is the number of first components with y'_i = f_i.
 Either may set `outcome`, which it finds RUNNING, to the reason why a smaller step must be tried. Where that was seen
 inside the step, it leaves that (t, y) in x_inside and sets `failed_inside`, else it was at x_new. In Python a method
 has `prepare(n)`, which returns a `Method`.
@@ -35,6 +36,7 @@ NOT_FINITE = 3  # initial state or its derivative; a state or a derivative of th
 PROJECTION_FAILED = 4
 ASKED = 5  # the projection asked for a stop after this step
 HAPPENED = 7  # the sign of an event has changed; the state before is in x_before
+UNSUITED = 8  # the method found that another kind suits the problem better
 TO_BE_CUT = 6  # outcome alone: the step is to end earlier, at a switch or because what switches was not seen clearly
 
 SAMPLES = 8  # intervals of a step at whose ends switching functions are looked at
@@ -85,6 +87,7 @@ class Run(NamedTuple):
     n_events: Pointer  # of the watched functions, the first: none of them is left to the control of the error
     n_times: Pointer  # report times, the first the initial and the last the final one
     n_stops: Pointer  # times at which a step must end, as pairs: the last double before and the first one after
+    t_end: Pointer  # the last report time
     rtol: Pointer
     min_step: Pointer
     max_step: Pointer
@@ -114,7 +117,7 @@ class Run(NamedTuple):
     last_error: Pointer  # of the last good step
     streak: Pointer  # steps rejected since, and why the last of them
     reason: Pointer
-    asking: Pointer  # whether the projection wishes the run to stop
+    asking: Pointer  # the status with which the projection or the method wishes the run to stop, or 0
     steps: Pointer
     rejected: Pointer
     evaluations: Pointer
@@ -154,6 +157,7 @@ class Method:
     growth: float
     n_rates: int  # see above; not above n
     work: int = 0  # doubles of scratch it needs
+    first_step: float = 0.0  # unless another is given
 
 
 class Preparable(Protocol):

@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.dense.elimination import factor, factor_complex, solve, solve_complex
-from linkwork.dense.vectors import EPSILON, clear, copy
+from linkwork.dense.vectors import EPSILON, clear, copy, dot
 from linkwork.integrators.advance import SAFETY, is_finite
-from linkwork.integrators.memory import BLOCK, COLLAPSED, NOT_FINITE, RUNNING, Method, Run, open_run
+from linkwork.integrators.memory import BLOCK, COLLAPSED, NOT_FINITE, RUNNING, UNSUITED, Method, Run, open_run
 from linkwork.native.kernels import Pointer, call, integer, kernel, offset, put_integer, size_of, split
 
 Array = NDArray[np.float64]
@@ -39,6 +39,8 @@ SLOW = 0.99  # and from which on the step is given up
 SAME = 1.2  # ratio of steps up to which the old one is taken again, with its factors
 SMALLEST_RATIO, LARGEST_RATIO = 0.2, 8.0
 TINY = 1e-4  # of the last step: one so short, cut off at a switch, is not solved for
+EASY, CALM = 1.0, 20  # h |lambda| of steps that an explicit method could take, and how many of them are enough
+POWERS = 8  # of J for this
 FLOOR = 1e-2  # of the error that the predictive control remembers
 PERTURBED = math.sqrt(EPSILON)  # relative change of y for a difference quotient
 
@@ -116,6 +118,9 @@ class Radau(NamedTuple):
     t_jacobian: Pointer
     is_slow: Pointer  # whether the iteration asks for another Jacobian
     contraction: Pointer  # theta/(1 - theta) of the last iteration
+    detects: Pointer  # whether to ask for an explicit method where that would do
+    fastest: Pointer  # |lambda| of J, only if so
+    calm: Pointer  # steps for which an explicit method would have done
     rest: Pointer
 
 
@@ -175,7 +180,32 @@ def evaluate_jacobian(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
         total += its.J[i] - its.J[i]
     if total != 0.0:
         at.outcome[0] = NOT_FINITE
+    elif its.detects[0] != 0.0:
+        its.fastest[0] = estimate_fastest(at, its)
     return total == 0.0
+
+
+def estimate_fastest(at: Run, its: Radau) -> float:
+    """The largest |lambda| of J, roughly, by powers of J on a vector."""
+    ny = integer(at.ny, 0)
+    x, y, n = its.R, offset(its.R, at.n), min(integer(at.n_norm, 0), ny)
+    for i in range(n):
+        x[i] = 1.0 + 0.1 * (i % 7)
+    product = 1.0
+    for k in range(POWERS):
+        size = 0.0
+        for i in range(n):
+            y[i] = dot(offset(its.J, i * ny), x, 0, n)
+            size += y[i] * y[i]
+        size = math.sqrt(size)
+        if not 0.0 < size < math.inf:
+            return 0.0 if size == 0.0 else math.inf
+        for i in range(n):
+            x[i] = y[i] / size
+        if k >= POWERS // 2:
+            product *= size
+    found: float = product ** (1.0 / (POWERS - POWERS // 2))
+    return found
 
 
 def factor_systems(at: Run, its: Radau) -> bool:
@@ -400,6 +430,10 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
         its.error_last[0] = max(its.error_tried[0], FLOOR)
         its.has_last[0] = 1.0
         is_new = False
+        if its.detects[0] != 0.0:
+            its.calm[0] = its.calm[0] + 1.0 if its.h_last[0] * its.fastest[0] < EASY else 0.0
+            if its.calm[0] >= CALM:
+                at.asking[0] = UNSUITED
     elif t != its.t_begin[0]:  # this is a beginning, or begins behind a stop
         its.has_last[0] = 0.0
     its.t_begin[0], its.t_end[0], its.h_tried[0] = t, math.nan, at.h[0]
@@ -452,13 +486,14 @@ class Radau5:
     `jacobian`, (t, y) -> f_y by rows or its entries at the places `pattern`, is exact or left out: then difference
     quotients take its place. Without `mass`
     M is one. `index` is 1 for components that are differential or follow from others at once, 2 or 3 for those that
-    follow after one or two differentiations.
+    follow after one or two differentiations. If it `detects`, it asks for an explicit method where that would do.
     """
 
     jacobian: Sized | None = None
     mass: Array | None = None
     index: Sequence[int] | None = None
     pattern: Sequence[tuple[int, int]] | None = None
+    detects: bool = False
     name: str = "radau5"
 
     def prepare(self, n: int) -> Method:
@@ -481,6 +516,7 @@ class Radau5:
         its.gamma[0], its.alpha[0], its.beta[0] = GAMMA, COMPLEX.real, COMPLEX.imag
         its.t_begin[0] = its.t_end[0] = its.t_jacobian[0] = math.nan
         its.is_slow[0] = its.contraction[0] = 1.0
+        its.detects[0] = self.detects
         n_rates = int(np.cumprod(np.all(mass == np.eye(n), axis=1)).sum())
         work = self.jacobian.work if self.jacobian else 0
         control = 4.0, 0.0, SMALLEST_RATIO, LARGEST_RATIO

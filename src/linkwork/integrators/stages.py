@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import NamedTuple
 
@@ -16,12 +17,15 @@ import numpy as np
 from linkwork.dense.vectors import copy, dot
 from linkwork.integrators.advance import differentiate, is_finite
 from linkwork.integrators.explicit import Row, Tableau
-from linkwork.integrators.memory import BLOCK, NOT_FINITE, Method, Run, open_run
+from linkwork.integrators.memory import BLOCK, NOT_FINITE, UNSUITED, Method, Run, open_run
 from linkwork.native import cache, machine
 from linkwork.native.kernels import Pointer, call, integer, kernel, offset, put_integer, size_of, split, take
 
 OPT = 1  # of the code generator, which has nothing to find out about straight code
 INF = math.inf
+STIFF, CALM = 15, 6  # steps limited by stability that are enough, and others after which these count no more
+OPPOSITE = 0.95  # of the product of two lengths
+MANY = 1000  # steps still to go: what another method needs must be worth being compiled
 _loading = Lock()
 
 
@@ -37,12 +41,15 @@ class Stages(NamedTuple):
     h_n: Pointer  # 2: the step and the length of vectors, which these are told
     s: Pointer  # 1
     error_uses_new: Pointer  # 1: whether the error estimate needs k_s
+    limit: Pointer  # 1: of h |lambda|, from which on a step is limited by stability, or infinite
+    stiff: Pointer  # 1: how many steps were, and how many since were not
+    calm: Pointer  # 1
     rest: Pointer
 
 
 def places(own: Pointer, n: int, n_dense: int, count: int) -> Stages:
     _, own = take(own, BLOCK)  # count, see `open_stages`; so vectors begin at whole blocks
-    return Stages(*split(own, (count * (BLOCK + n), count * n, n, n, count, count + 2 + n_dense, 2, 1, 1)))
+    return Stages(*split(own, (count * (BLOCK + n), count * n, n, n, count, count + 2 + n_dense, 2, 1, 1, 1, 1, 1)))
 
 
 def open_stages(own: Pointer, at: Run) -> Stages:
@@ -91,6 +98,34 @@ def differentiate_end(at: Run, its: Stages, p: Pointer, w: Pointer) -> None:
     copy(at.k_new, offset(its.k, integer(its.s, 0) * at.n), at.n)
 
 
+def look_for_stiffness(at: Run, its: Stages) -> None:
+    """Ask for another method where steps are limited by a fast mode that does not show, not by what does.
+
+    The last stage of a good step and its end are two states at one time; h |lambda| ~ h |k_new - k_i| / |y_new - y_i|
+    [hairer1996, section IV.2]. The step is at the limit of stability, or its length that of a mode which decays: with
+    lambda real and negative k_new - k_i is opposite to y_new - y_i, and after some such steps the mode itself is gone.
+    """
+    i, n_norm = integer(its.s, 0) - 1, integer(at.n_norm, 0)
+    x, k = stage_argument(at, its, i), offset(its.k, i * at.n)
+    if x[0] != at.x[0]:  # no good step right before
+        return
+    slope = gap = along = 0.0
+    for j in range(n_norm):
+        slope += (at.k[j] - k[j]) ** 2
+        gap += (at.x[1 + j] - x[1 + j]) ** 2
+        along += (at.k[j] - k[j]) * (at.x[1 + j] - x[1 + j])
+    h_lambda, decays = its.h_n[0] * math.sqrt(slope), -along > OPPOSITE * math.sqrt(slope * gap)
+    if h_lambda > math.sqrt(gap) * (1.0 if decays else its.limit[0]):
+        its.stiff[0] += 1.0
+        its.calm[0] = 0.0
+    else:
+        its.calm[0] += 1.0
+        if its.calm[0] >= CALM:
+            its.stiff[0] = 0.0
+    if its.stiff[0] >= STIFF and at.t_end[0] - at.x[0] > MANY * its.h_n[0]:
+        at.asking[0] = UNSUITED
+
+
 @kernel
 def step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     """A step with its error estimate, as memory.py asks for."""
@@ -98,6 +133,8 @@ def step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     its = open_stages(own, at)
     s, count = integer(its.s, 0), integer(own, 0)
     y_new = offset(at.x_new, 1)
+    if its.limit[0] < INF:
+        look_for_stiffness(at, its)
     its.h_n[0] = at.h[0]
     copy(at.k, its.k, at.n)
     for i in range(1, s):
@@ -141,9 +178,25 @@ def prepare(method: Tableau, n: int) -> Method:
         its.combine.view(np.int64)[:] = list(combinations(method).addresses.values())
     put_integer(its.h_n[1:], 0, n)
     put_integer(its.s, 0, method.stages)
+    its.limit[0] = INF
     put_integer(its.error_uses_new, 0, len(method.E) > method.stages)
     control = method.error_order, method.beta, method.shrink, method.growth
     return Method(step.address, dense.address, n_dense, own, *control, n_rates=n)
+
+
+@dataclass(frozen=True)
+class Detecting:
+    """An explicit method that asks for another where the problem turns out to be stiff."""
+
+    method: Tableau
+    limit: float  # of h |lambda|, about where its domain of stability ends
+    name: str = "auto"
+
+    def prepare(self, n: int) -> Method:
+        found = prepare(self.method, n)
+        own = found.own.copy()
+        places(own, n, found.n_dense, integer(own, 0)).limit[0] = self.limit
+        return replace(found, own=own)
 
 
 @functools.cache

@@ -212,7 +212,7 @@ class Course:
                 # On the side from which it came, so that it is not passed once more.
                 t, y[:n_q] = t_before, y_before[:n_q]
         if switched:
-            y = projection.of_system(motion.system)(np.append(t, y), motion.p)[: len(y)]
+            y = projection.project_state(motion.system, motion.p, t, y)
         return t, y
 
     def ask(self, callback: Callback, t: float, q: Array, v: Array) -> tuple[Array, Array]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from time import perf_counter
-from typing import Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,24 +15,19 @@ from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place, Weights
 from linkwork.errors import Interrupted, NumericalStop, UsageError, check_choice
 from linkwork.expressions.graph import Expr
-from linkwork.formulations import (
-    ALGEBRAIC,
-    CHOICES,
-    EXPLICIT,
-    FORMULATIONS,
-    SEQUENCES,
-    linearization,
-    right_side,
-)
+from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, SEQUENCES, linearization, right_side
 from linkwork.integrators.loop import FIRST_BUDGET, REACHED, RUNNING, Settings, Slice, integrate, report_times
 from linkwork.integrators.memory import SAMPLES, Preparable
-from linkwork.integrators.methods import INTEGRATORS, RADAU5
+from linkwork.integrators.methods import ALPHA, AUTO, INTEGRATORS, RADAU5
 from linkwork.integrators.radau import Radau5
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model, Simulation
 from linkwork.motion.alarm import LIMIT, find_imbalance
+from linkwork.motion.automatic import choose_as_it_goes, describe_changes
 from linkwork.motion.check import describe_start
+from linkwork.motion.choice import Choice, Stabilization, choose_alpha, choose_gains
 from linkwork.motion.events import Course
+from linkwork.motion.implicit import implicit_form
 from linkwork.motion.initial import Start, check_branch, find_start, restart
 from linkwork.motion.passing import find_singular
 from linkwork.motion.results import Report, check_memory, fill_dynamics, fill_report, report, trajectory
@@ -46,15 +41,10 @@ from linkwork.soundness import sound
 from linkwork.stabilization import projection
 from linkwork.stabilization.projection import measure, project, project_start
 from linkwork.stabilization.state_space import integrate_on_charts
-from linkwork.system import EPS, EPS_FRAGILE, Form, System, repetitions
+from linkwork.system import EPS, EPS_FRAGILE, System, repetitions
 from linkwork.trajectory import Run, Trajectory
 
 Array = NDArray[np.float64]
-Stabilization: TypeAlias = Literal["projection", "state-space", "baumgarte", "none"]
-
-STABILIZATIONS = ("projection", "state-space", "baumgarte", "none")
-WITH_STATE_SPACE = ("coordinate-partitioning", "qr", "svd")
-GAIN = 10.0  # 1/s, of Baumgarte's stabilization unless given
 UNSUITABLE = 1e4  # times rtol: an atol, by the length of the mechanism, that is told
 LEAST_STEPS = 50  # of a run whose forces switch on the state
 MOST_STEPS = 2_000_000  # tried in one run unless more are allowed: a minute or so of a small mechanism
@@ -80,7 +70,9 @@ def simulate(
     stabilization: Stabilization = "projection",
     alpha: float | None = None,
     beta: float | None = None,
-    integrator: str = "dop853",
+    integrator: str = "auto",
+    spectral_radius: float | None = None,
+    fixed_step: float | None = None,
     max_steps: int = MOST_STEPS,
     max_step: float | None = None,
     weights: Weights = "mass",
@@ -95,6 +87,8 @@ def simulate(
     are other start values by the names of coordinates; constants that joints take from the start position stay those of
     the model. `step` is the time between report times; the integrator chooses its own steps. `alpha` and `beta` are the
     gains of Baumgarte's stabilization, per second. Start values of the coordinates `keep` are not corrected.
+    `spectral_radius` and `fixed_step` are of generalized-alpha: what a step leaves of infinitely fast modes, from 0 to
+    1, and a length of all steps in place of error control.
     `resume` is a motion of the same mechanism from the same start that ended early; it is gone on with, and the result
     is both. A run that has tried `max_steps` steps or a few more stops. No step is longer than `max_step`; see
     `_longest_step` for what holds without it. `progress` is called with the finished fraction and the time reached.
@@ -111,7 +105,12 @@ def simulate(
     method = Settings(INTEGRATORS[integrator], settings.rtol, settings.atol, max_step=longest)
     times = report_times(0.0, settings.t_end, settings.step)
     check_memory(times, mechanism.equations)
-    how = Choice(formulation, stabilization, *_gains(stabilization, alpha, beta), integrator)
+    if integrator == AUTO.name and formulation in set(ALGEBRAIC) - set(SEQUENCES):
+        integrator = RADAU5.name  # it follows such forms to any accuracy
+    if integrator == ALPHA.name and formulation == "augmented":
+        formulation = "index-3"  # which is what it solves
+    by_alpha = choose_alpha(integrator, spectral_radius, fixed_step)
+    how = Choice(formulation, stabilization, *choose_gains(stabilization, alpha, beta), integrator, by_alpha)
     motion = Motion.begin(mechanism, how, weights, assemble, keep, q, v)
     y, grid = project_start(motion.system, motion.p, motion.start.place), times
     if resume is not None:
@@ -174,7 +173,7 @@ def simulate(
         raise NumericalStop(message, code, trajectory=result("stopped", message))
     found = result("finished", f"event '{course.ended_by}' at t = {last.t:.9g}" if course.ended_by else "")
     said, is_wrong = find_imbalance(found)
-    if is_wrong:
+    if is_wrong and fixed_step is None:  # whose length is the user's, damping by the method included
         message = f"{said}; beyond {LIMIT:.0%} the motion is not to be trusted and a smaller rtol or max_step may help"
         raise NumericalStop(message, "energy-balance", trajectory=_marked(found, "doubtful", reason=message))
     return _marked(found, "finished", f"{said} [energy-balance]") if said else found
@@ -183,59 +182,6 @@ def simulate(
 def _marked(motion: Trajectory, status: str, *notes: str, reason: str = "") -> Trajectory:
     info = replace(motion.info, status=status, reason=reason, notes=(*motion.info.notes, *notes))
     return replace(motion, info=info)
-
-
-@dataclass(frozen=True)
-class Choice:
-    """How accelerations are found and what keeps the constraints."""
-
-    formulation: str
-    stabilization: Stabilization
-    alpha: float
-    beta: float
-    integrator: str = "dop853"
-
-    def __post_init__(self) -> None:
-        check_choice("formulation", self.formulation, CHOICES)
-        if self.formulation in set(ALGEBRAIC) - set(SEQUENCES) and self.integrator != RADAU5.name:
-            raise UsageError(
-                f"the formulation '{self.formulation}' has multipliers among its unknowns, which only an implicit "
-                f"integrator can find: --integrator {RADAU5.name}",
-                "needs-implicit",
-            )
-        if self.is_algebraic and self.stabilization not in ("projection", "none"):
-            raise UsageError(
-                f"the formulation '{self.formulation}' with {RADAU5.name} keeps the constraints itself; "
-                f"'{self.stabilization}' has no place in it, 'projection' and 'none' have",
-                "no-effect",
-            )
-        check_choice("stabilization", self.stabilization, STABILIZATIONS)
-        if self.stabilization == "state-space" and self.formulation not in WITH_STATE_SPACE:
-            raise UsageError(
-                f"the formulation '{self.formulation}' names no independent coordinates to integrate alone; "
-                f"state-space goes with {', '.join(WITH_STATE_SPACE)}",
-                "no-state-space",
-            )
-
-    @property
-    def form(self) -> Form:
-        if self.formulation in FORMULATIONS:
-            return "terms"
-        if self.formulation == EXPLICIT:
-            return "lu"
-        return cast(Form, self.formulation) if self.formulation in SEQUENCES and not self.is_algebraic else "augmented"
-
-    @property
-    def is_algebraic(self) -> bool:
-        """Whether multipliers are among the unknowns that are integrated."""
-        return self.integrator == RADAU5.name and self.formulation in ALGEBRAIC
-
-    @property
-    def implicit(self) -> str:
-        """What the integrator needs beside the right-hand side, see equations/implicit.py."""
-        if self.integrator != RADAU5.name or self.stabilization == "state-space":
-            return ""
-        return self.formulation if self.is_algebraic else "linearized"
 
 
 def _longest_step(mechanism: Mechanism, settings: Simulation) -> float:
@@ -258,16 +204,6 @@ def _about_atol(settings: Simulation, place: Place) -> Iterator[str]:
         )
 
 
-def _gains(stabilization: str, alpha: float | None, beta: float | None) -> tuple[float, float]:
-    for name, gain in (("alpha", alpha), ("beta", beta)):
-        if gain is not None and stabilization != "baumgarte":
-            message = f"{name} is a gain of Baumgarte's stabilization, and has no effect with '{stabilization}'"
-            raise UsageError(message, "no-effect")
-        if gain is not None and not 0.0 <= gain < np.inf:
-            raise UsageError(f"{name} = {gain:g} is not a gain per second", "bad-gain")
-    return GAIN if alpha is None else alpha, GAIN if beta is None else beta
-
-
 @dataclass(frozen=True)
 class Motion:
     """A motion ready to be integrated: compiled equations, start values and right-hand side."""
@@ -282,6 +218,7 @@ class Motion:
     header: Mapping[str, float]  # entries of the header of p that depend on the choice
     exact: Array  # p with the least eps, so that the factor shows singular positions
     method: Preparable
+    stiff: Callable[[], Motion]  # the same for an implicit integrator, compiled when it is asked for
     with_pivots: Callable[[Place, float], System] | None = None  # the system with other pivots, of the explicit form
 
     @staticmethod
@@ -319,11 +256,19 @@ class Motion:
             _ = kernel.address  # compiled or loaded here, not within the measured integration
         header: dict[str, float] = {"dynamics": dynamics.address, "derivative": derivative.address}
         if how.is_algebraic:
-            derivative, method, header["n_carried"] = _implicit_form(mechanism, system, how.formulation)
+            derivative, method, header["n_carried"] = implicit_form(mechanism, system, how)
         elif implicit:
             method = Radau5(linearization.of_system(system, dynamics))
         p, exact, header = _parameters(system, how, start.place, header)
-        made = Motion(mechanism.model, how, system, start, derivative, dynamics, p, header, exact, method)
+
+        @cache
+        def stiff() -> Motion:
+            other = Motion.begin(mechanism, replace(how, integrator=RADAU5.name), weights, assemble, keep, q, v)
+            if isinstance(other.method, Radau5) and not other.how.is_algebraic:
+                return replace(other, method=replace(other.method, detects=True))
+            return other
+
+        made = Motion(mechanism.model, how, system, start, derivative, dynamics, p, header, exact, method, stiff)
         return made if stated is None else replace(made, with_pivots=with_pivots)
 
     def with_held(self, values: Mapping[Expr, float], t: float, y: Array) -> Motion:
@@ -349,6 +294,21 @@ class Motion:
         self, times: Array, method: Settings, y: Array, max_steps: int = MOST_STEPS, first_step: float | None = None
     ) -> Iterator[Slice]:
         """The motion from this state, piece by piece, the first of not more than so many steps."""
+        if self.how.integrator == AUTO.name and self.how.stabilization != "state-space":
+
+            def implicit(rest: Array, y: Array) -> Iterator[Slice]:
+                values, n = self.system.equations.parameters, self.system.n_q + self.system.n_v
+                return self.stiff().with_held(values, float(rest[0]), y[:n]).slices(rest, method, y)
+
+            def explicit(rest: Array, y: Array) -> Iterator[Slice]:
+                return self._slices(rest, method, y, max_steps, first_step if rest is times else None)
+
+            return choose_as_it_goes(explicit, implicit, times, y)
+        return self._slices(times, method, y, max_steps, first_step)
+
+    def _slices(
+        self, times: Array, method: Settings, y: Array, max_steps: int, first_step: float | None
+    ) -> Iterator[Slice]:
         s, method = self.system, replace(method, method=self.method)
         if self.how.stabilization == "state-space":
             partition = self.how.formulation == "coordinate-partitioning"
@@ -427,7 +387,13 @@ class Motion:
             constraint_error_position=last.psi,
             constraint_error_velocity=last.psi_dot,
             singular_positions=singular,
-            notes=(*info.notes, *told, *_about_grazes(s, last), *_about_pivots(course)),
+            notes=(
+                *info.notes,
+                *describe_changes(last.changes),
+                *told,
+                *_about_grazes(s, last),
+                *_about_pivots(course),
+            ),
             wall_s=perf_counter() - began,
         )
         made = trajectory(s, t, q, v, a, lam, rows[:, n:], found, info, self.model)
@@ -460,16 +426,6 @@ def _about_grazes(system: System, last: Slice) -> Iterator[str]:
     for event, t in zip(system.equations.events, last.grazes, strict=False):
         if np.isfinite(t):
             yield f"event '{event.name}' came to zero at t = {t:.9g} and did not change its sign [grazing]"
-
-
-def _implicit_form(mechanism: Mechanism, system: System, form: str) -> tuple[NativeFunction, Radau5, int]:
-    """f of M y' = f(t, y), the method with its M, Jacobian and indices, and the number of unknowns behind q and v."""
-    of, f = ALGEBRAIC[form], system.functions
-    count = of.size(system.n_v, system.m)
-    index = [of.q] * system.n_q + [of.v] * system.n_v + [1] * N_WORK + [of.algebraic] * count
-    mass = np.diag([1.0] * (system.n_q + system.n_v + N_WORK) + [0.0] * count)
-    method = Radau5(f["implicit_jacobian"], mass, index, mechanism.implicit_pattern(form))
-    return f["implicit"], method, N_WORK + count
 
 
 def _rank_tolerance(system: System, place: Place, by_mass: bool) -> float:

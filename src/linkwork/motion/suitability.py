@@ -7,7 +7,6 @@ import numpy as np
 from linkwork.equations.place import Place
 from linkwork.errors import ModelError
 from linkwork.formulations import FORMULATIONS, would_do
-from linkwork.integrators.methods import RADAU5
 
 
 def check_massless(place: Place, formulation: str) -> None:
@@ -38,6 +37,6 @@ def check_independent(place: Place, formulation: str) -> None:
         raise ModelError(
             f"constraints are redundant: rank {rank} of {m}",
             "redundant-constraints",
-            rule=f"the formulation '{formulation}' with {RADAU5.name} integrates multipliers, which must be unique",
+            rule=f"the formulation '{formulation}' integrates multipliers, which must be unique",
             suggestion="leave out what is redundant, or choose another formulation, such as augmented",
         )

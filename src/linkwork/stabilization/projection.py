@@ -130,8 +130,13 @@ def of_system(system: System, how: Kernel = project, n_carried: int = N_WORK) ->
     return NativeFunction(how.name, how.address, 1 + n + n_carried, size_of(projected, n + n_carried), room)
 
 
-def project_start(system: System, p: Array, place: Place) -> Array:
-    """(q, v, 0, 0) with the last digits of the constraints brought to rounding."""
+def project_state(system: System, p: Array, t: float, y: Array) -> Array:
+    """(q, v, work) with the last digits of the constraints brought to rounding."""
     n_carried = header(p).n_carried
-    y = of_system(system, n_carried=n_carried)(np.concatenate([[place.t], place.q, place.v, np.zeros(n_carried)]), p)
-    return y[: system.n_q + system.n_v + N_WORK]
+    more = np.zeros(n_carried - N_WORK)
+    return of_system(system, n_carried=n_carried)(np.concatenate([[t], y, more]), p)[: len(y)]
+
+
+def project_start(system: System, p: Array, place: Place) -> Array:
+    """(q, v, 0, 0), projected."""
+    return project_state(system, p, place.t, np.concatenate([place.q, place.v, np.zeros(N_WORK)]))

@@ -1,0 +1,95 @@
+"""What a run may choose: how accelerations are found, what keeps the constraints, how time advances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, cast
+
+import numpy as np
+
+from linkwork.errors import UsageError, check_choice
+from linkwork.formulations import ALGEBRAIC, CHOICES, EXPLICIT, FORMULATIONS, SEQUENCES
+from linkwork.integrators.alpha import GeneralizedAlpha
+from linkwork.integrators.methods import ALPHA, RADAU5
+from linkwork.system import Form
+
+Stabilization: TypeAlias = Literal["projection", "state-space", "baumgarte", "none"]
+
+STABILIZATIONS = ("projection", "state-space", "baumgarte", "none")
+WITH_STATE_SPACE = ("coordinate-partitioning", "qr", "svd")
+IMPLICIT = (RADAU5.name, ALPHA.name)
+GAIN = 10.0  # 1/s, of Baumgarte's stabilization unless given
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How accelerations are found and what keeps the constraints."""
+
+    formulation: str
+    stabilization: Stabilization
+    alpha: float
+    beta: float
+    integrator: str = "dop853"
+    by_alpha: GeneralizedAlpha = ALPHA
+
+    def __post_init__(self) -> None:
+        check_choice("formulation", self.formulation, CHOICES)
+        if self.integrator == ALPHA.name and self.formulation != "index-3":
+            message = f"{ALPHA.name} solves the index-3 form, not '{self.formulation}'"
+            raise UsageError(message, "no-effect")
+        if self.formulation in set(ALGEBRAIC) - set(SEQUENCES) and self.integrator not in IMPLICIT:
+            raise UsageError(
+                f"the formulation '{self.formulation}' has multipliers among its unknowns, which only an implicit "
+                f"integrator can find: --integrator {' or '.join(IMPLICIT)}",
+                "needs-implicit",
+            )
+        if self.is_algebraic and self.stabilization not in ("projection", "none"):
+            raise UsageError(
+                f"the formulation '{self.formulation}' with {RADAU5.name} keeps the constraints itself; "
+                f"'{self.stabilization}' has no place in it, 'projection' and 'none' have",
+                "no-effect",
+            )
+        check_choice("stabilization", self.stabilization, STABILIZATIONS)
+        if self.stabilization == "state-space" and self.formulation not in WITH_STATE_SPACE:
+            raise UsageError(
+                f"the formulation '{self.formulation}' names no independent coordinates to integrate alone; "
+                f"state-space goes with {', '.join(WITH_STATE_SPACE)}",
+                "no-state-space",
+            )
+
+    @property
+    def form(self) -> Form:
+        if self.formulation in FORMULATIONS:
+            return "terms"
+        if self.formulation == EXPLICIT:
+            return "lu"
+        return cast(Form, self.formulation) if self.formulation in SEQUENCES and not self.is_algebraic else "augmented"
+
+    @property
+    def is_algebraic(self) -> bool:
+        """Whether multipliers are among the unknowns that are integrated."""
+        return self.integrator in IMPLICIT and self.formulation in ALGEBRAIC
+
+    @property
+    def implicit(self) -> str:
+        """What the integrator needs beside the right-hand side, see equations/implicit.py."""
+        if self.integrator not in IMPLICIT or self.stabilization == "state-space":
+            return ""
+        return self.formulation if self.is_algebraic else "linearized"
+
+
+def choose_alpha(integrator: str, spectral_radius: float | None, fixed_step: float | None) -> GeneralizedAlpha:
+    if (spectral_radius is not None or fixed_step is not None) and integrator != ALPHA.name:
+        message = f"spectral radius and fixed steps belong to {ALPHA.name}, and have no effect with '{integrator}'"
+        raise UsageError(message, "no-effect")
+    return replace(ALPHA, rho=ALPHA.rho if spectral_radius is None else spectral_radius, fixed=fixed_step)
+
+
+def choose_gains(stabilization: str, alpha: float | None, beta: float | None) -> tuple[float, float]:
+    for name, gain in (("alpha", alpha), ("beta", beta)):
+        if gain is not None and stabilization != "baumgarte":
+            message = f"{name} is a gain of Baumgarte's stabilization, and has no effect with '{stabilization}'"
+            raise UsageError(message, "no-effect")
+        if gain is not None and not 0.0 <= gain < np.inf:
+            raise UsageError(f"{name} = {gain:g} is not a gain per second", "bad-gain")
+    return GAIN if alpha is None else alpha, GAIN if beta is None else beta
