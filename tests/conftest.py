@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from zlib import crc32
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is loaded, as the command line does it
+
 import numpy as np
 import pytest
 

@@ -322,15 +322,18 @@ def test_the_sliding_pendulum_has_the_B_of_example_C_1(rng: Random) -> None:
     """B = [u_0 0; 0 0; u_0 d_22; 0 1] with d_22 turned by 90 degrees, and B_dot theta_dot; d_22 = -s of the pin."""
     B, (theta, rate) = values_of(load("dap/sliding_pendulum_jc"), "B", rng)
     d = 0.5 * np.array([np.sin(theta["pin"]), -np.cos(theta["pin"])])
-    assert pytest.approx(
-        {
-            ("slider.x", "guide"): 1.0,
-            ("pendulum.x", "guide"): 1.0,
-            ("pendulum.x", "pin"): -d[1],
-            ("pendulum.y", "pin"): d[0],
-            ("pendulum.phi", "pin"): 1.0,
-        }
-    ) == B
+    assert (
+        pytest.approx(
+            {
+                ("slider.x", "guide"): 1.0,
+                ("pendulum.x", "guide"): 1.0,
+                ("pendulum.x", "pin"): -d[1],
+                ("pendulum.y", "pin"): d[0],
+                ("pendulum.phi", "pin"): 1.0,
+            }
+        )
+        == B
+    )
     rest, (theta, rate) = values_of(load("dap/sliding_pendulum_jc"), "B_dot_v", rng)
     d_dot = 0.5 * rate["pin"] * np.array([np.cos(theta["pin"]), np.sin(theta["pin"])])
     assert rest == pytest.approx({("pendulum.x",): -d_dot[1] * rate["pin"], ("pendulum.y",): d_dot[0] * rate["pin"]})

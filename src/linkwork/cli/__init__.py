@@ -77,6 +77,8 @@ def _raise_again(swallowed: Any) -> None:
 
 
 def main() -> None:
+    # Threads of the linear algebra wait for each other on matrices of this size, for seconds on a busy machine.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     signal.signal(signal.SIGTERM, _terminated)
     if hasattr(signal, "pthread_kill"):  # Windows has none
         sys.unraisablehook = _raise_again
