@@ -629,3 +629,12 @@ def test_a_sketched_spatial_four_bar_is_assembled() -> None:
     tip, pin = (np.array([motion[f"{name}.{axis}"][0] for axis in "xyz"]) for name in ("rocker.C", "wheel.B"))
     np.testing.assert_allclose(np.linalg.norm(tip - pin), 12.2, rtol=1e-12)
     np.testing.assert_allclose(tip, [-7.49111544, -8.5, 6.52473088], atol=1e-7)
+
+
+def test_lengths_of_euler_parameters_count_as_errors() -> None:
+    """A free body has no joint; without projection its |e| drifts, and that is the error that is reported."""
+    kept, free = (simulate(load("free_rigid_body"), stabilization=x) for x in ("projection", "none"))
+    lengths = np.sqrt(sum(free[f"{free.model.bodies[0].name}.e{k}"] ** 2 for k in range(4)))  # type: ignore[union-attr]
+    np.testing.assert_allclose(free.error_position, np.abs(lengths - 1.0), rtol=0, atol=1e-15)
+    assert free.constraint_error["position"] > 1e-10
+    assert kept.constraint_error["position"] < 1e-15

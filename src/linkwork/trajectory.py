@@ -11,7 +11,7 @@ Every quantity has one name, the same in Python (`motion["crank.phi"]`), in plot
     driving:motor                                           force or torque of a driver
     lam:O.x                                                 multiplier of a row of Psi
     energy:kinetic  :potential  :dissipated  :supplied  :drift
-    error:position  error:velocity                          largest |Psi| and |Psi_dot|
+    error:position  error:velocity                          largest |Psi|, in space also ||e| - 1|, and |Psi_dot|
 
 A run in joint coordinates has all of these, and its own state besides, in tables of the same names:
 
