@@ -16,7 +16,7 @@ from linkwork.elements.frames import SPATIAL_GROUND, Frame, SpatialFrame
 from linkwork.elements.kinds import Kind
 from linkwork.elements.pairs import AxisPair, PointPair, unit
 from linkwork.elements.vectors import Components, Scalar, Vector, norm
-from linkwork.expressions.graph import ZERO, Expr, as_expr, atan2, cos, less, select, sin
+from linkwork.expressions.graph import Expr, as_expr, atan2, cos, less, select, sin, sqrt
 
 Triad: TypeAlias = tuple[Vector, Vector, Vector]
 
@@ -24,6 +24,7 @@ Triad: TypeAlias = tuple[Vector, Vector, Vector]
 DOWN = -0.55
 TURN = 6.283185307179586
 
+AXES = (Vector((1.0, 0.0, 0.0)), Vector((0.0, 1.0, 0.0)), Vector((0.0, 0.0, 1.0)))
 POINT: dict[str, Kind] = {"x": "length", "y": "length", "z": "length"}
 PARALLEL: dict[str, Kind] = {"tilt_x": "number", "tilt_y": "number"}
 
@@ -37,6 +38,13 @@ def angle(i: Triad, x_j: Vector) -> Expr:
     """The angle of x_j about z_i, from x_i towards y_i, within (-pi, pi]."""
     x_i, y_i, _ = i
     return atan2(y_i.dot(x_j), x_i.dot(x_j))
+
+
+def bend(i: Triad, z_j: Vector) -> dict[str, Expr]:
+    """The turns about x_i, then about the y axis so turned, that take z_i to z_j."""
+    x_i, y_i, z_i = i
+    across, along = y_i.dot(z_j), z_i.dot(z_j)
+    return {"angle_x": atan2(-across, along), "angle_y": atan2(x_i.dot(z_j), sqrt(across * across + along * along))}
 
 
 def wrapped(x: Expr) -> Expr:
@@ -83,7 +91,9 @@ class Spherical(PointPair):
         return self.d(i, j)
 
     def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
-        return {}
+        """The Cardan angles x, y, z of the axes of body j in those of body i."""
+        own, (x_j, y_j, z_j) = seen(i, AXES), seen(j, AXES)
+        return {**bend(own, z_j), "angle_z": atan2(-own[0].dot(y_j), own[0].dot(x_j))}
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,7 +371,8 @@ class ConstantVelocity(SpatialAxisPair):
         return Vector((*self.d(i, j), 0.5 * (x_i.dot(y_j) - y_i.dot(x_j))))
 
     def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
-        return {}
+        """How shaft j is bent against shaft i."""
+        return bend(self.triad_i(i), self.z_j(j))
 
 
 @dataclass(frozen=True, eq=False)
@@ -402,25 +413,30 @@ class SpatialGear(AxialPair):
     def bodies(self) -> tuple[Body, ...]:
         return self.body_i, self.body_j, self.carrier
 
-    def turn(self, i: SpatialFrame, j: SpatialFrame, carrier: SpatialFrame) -> Expr:
-        """z_i angle_i + z_j angle_j"""
-        total = ZERO
+    def angles(self, i: SpatialFrame, j: SpatialFrame, carrier: SpatialFrame) -> tuple[Expr, Expr]:
+        """Of the gears in the carrier about their axes."""
         starts = self.starts()
-        for gear, start, axis, teeth in (
-            (i, starts[0], self.axis, as_expr(self.teeth_i)),
-            (j, starts[1], self.axis_j, as_expr(-self.teeth_j if self.internal else self.teeth_j)),
-        ):
+        found = []
+        for gear, start, axis in ((i, starts[0], self.axis), (j, starts[1], self.axis_j)):
             own = body_triad(axis, None)
             fixed = body_triad(starts[2].in_body(start.direction(own[2].components)).components, None)
-            total = total + teeth * angle(seen(carrier, fixed), gear.direction(own[0].components))
-        return total
+            found.append(angle(seen(carrier, fixed), gear.direction(own[0].components)))
+        return found[0], found[1]
+
+    def turn(self, i: SpatialFrame, j: SpatialFrame, carrier: SpatialFrame) -> Expr:
+        """z_i angle_i + z_j angle_j"""
+        one, other = self.angles(i, j, carrier)
+        return as_expr(self.teeth_i) * one + as_expr(-self.teeth_j if self.internal else self.teeth_j) * other
 
     def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame, carrier: SpatialFrame) -> Vector:
         gap = wrapped(self.turn(i, j, carrier) - self.turn(*self.starts()))
         return Vector((gap * self.radius / self.teeth_i,))
 
     def freedoms(self, i: SpatialFrame, j: SpatialFrame, carrier: SpatialFrame) -> Mapping[str, Expr]:
-        return {}
+        """How far the gears have turned in the carrier since the start."""
+        pairs = zip(self.angles(i, j, carrier), self.angles(*self.starts()), strict=True)
+        one, other = (wrapped(now - start) for now, start in pairs)
+        return {"angle_i": one, "angle_j": other}
 
 
 @dataclass(frozen=True, eq=False)
@@ -435,19 +451,26 @@ class RackAndPinion(AxialPair):
     radius: Scalar
     rows: ClassVar[dict[str, Kind]] = {"mesh": "length"}
 
-    def turn(self, i: SpatialFrame, j: SpatialFrame) -> Expr:
-        """angle + z_i . d / R"""
+    def travel(self, i: SpatialFrame, j: SpatialFrame) -> Expr:
+        return i.direction(unit(self.axis)).dot(self.d(i, j))
+
+    def angle(self, i: SpatialFrame, j: SpatialFrame) -> Expr:
+        """Of the pinion against the rack about z_j."""
         start_i, start_j = self.starts()
         own = body_triad(self.axis_j, None)
         fixed = body_triad(start_i.in_body(start_j.direction(own[2].components)).components, None)
-        travel = i.direction(unit(self.axis)).dot(self.d(i, j))
-        return angle(seen(i, fixed), j.direction(own[0].components)) + travel / self.radius
+        return angle(seen(i, fixed), j.direction(own[0].components))
+
+    def turn(self, i: SpatialFrame, j: SpatialFrame) -> Expr:
+        """angle + z_i . d / R"""
+        return self.angle(i, j) + self.travel(i, j) / self.radius
 
     def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
         return Vector((wrapped(self.turn(i, j) - self.turn(*self.starts())) * self.radius,))
 
     def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
-        return {}
+        """The place of the pinion along the rack, and how far it has turned since the start."""
+        return {"displacement": self.travel(i, j), "angle": wrapped(self.angle(i, j) - self.angle(*self.starts()))}
 
 
 @dataclass(frozen=True, eq=False)
