@@ -48,7 +48,7 @@ drivers:
 
 
 def test_a_bent_constant_velocity_joint_hands_the_speed_on() -> None:
-    """The shaft is driven, its joint bent by two laws: z_j lies where they say, and the spin has nothing along z_i + z_j."""
+    """The shaft is driven, its joint bent: z_j lies where two laws say, and the spin has nothing along z_i + z_j."""
     motion = kinematics(
         loads("""
 linkwork: 1
@@ -59,7 +59,8 @@ bodies:
   other: {mass: 1, inertia: [1, 1, 1], position: [0, 0, 1], points: {O: [0, 0, -1]}}
 joints:
   A: {type: revolute, i: ground.A, j: one.A, axis: [0, 0, 1], zero: [1, 0, 0], zero_j: [1, 0, 0]}
-  O: {type: constant-velocity, i: one.O, j: other.O, axis: [0, 0, 1], zero: [1, 0, 0], axis_j: [0, 0, 1], zero_j: [1, 0, 0]}
+  O: {type: constant-velocity, i: one.O, j: other.O, axis: [0, 0, 1], zero: [1, 0, 0], axis_j: [0, 0, 1],
+      zero_j: [1, 0, 0]}
 drivers:
   spin: {joint: A, motion: 2*t}
   x: {joint: O, freedom: angle_x, motion: 0.5*sin(2*t)}
@@ -90,7 +91,8 @@ bodies:
 joints:
   O: {type: revolute, i: ground.O, j: wheel.O, axis: [0, 0, 1]}
   P: {type: revolute, i: ground.P, j: pinion.O, axis: [0, 0, 1]}
-  teeth: {type: gear, i: wheel.O, j: pinion.O, axis: [0, 0, 1], axis_j: [0, 0, 1], teeth_i: 30, teeth_j: 20, radius: 0.6}
+  teeth: {type: gear, i: wheel.O, j: pinion.O, axis: [0, 0, 1], axis_j: [0, 0, 1], teeth_i: 30, teeth_j: 20,
+          radius: 0.6}
   plane: {type: planar, i: ground.R, j: roller.O, axis: [0, 0, 1]}
   height: {type: point-on-plane, i: ground.R, j: roller.O, axis: [0, 1, 0]}
   rack: {type: rack-and-pinion, i: ground.R, j: roller.O, axis: [1, 0, 0], axis_j: [0, 0, 1], radius: 0.2}

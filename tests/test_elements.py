@@ -190,7 +190,8 @@ def driver_cases() -> dict[str, Callable[[Random], Model]]:
                 rng: Random, kind: Any = kind, freedom: str = freedom, motion: Any = motion, make: Any = make
             ) -> Model:
                 bodies = tuple(make(name, rng) for name in "ijk")
-                joint = sample(kind, rng, name="J", body_i=bodies[0], body_j=bodies[1])
+                given = {"carrier": bodies[2]} if kind is JOINTS["spatial"]["gear"] else {}
+                joint = sample(kind, rng, name="J", body_i=bodies[0], body_j=bodies[1], **given)
                 law = Law(SPEED) if motion is Law else sample(motion, rng)
                 return model_of(Driver("D", joint, freedom, law), bodies)
 
