@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from math import acos, pi, sqrt
+from math import acos, atan, pi, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -283,6 +283,22 @@ def in_space() -> Iterator[Row]:
     yield curve("numdyn3d_pendulum", "place of the mass centre over 3 s", given, found, 1e-8, source)
 
 
+def contacts() -> Iterator[Row]:
+    rows = json.loads((DATA / "dap" / "dap_jc_rod_contacts.json").read_text())["rows"][:16]
+    events = simulate(load("dap/rod_jc"), t_end=0.455, rtol=1e-11, atol=1e-11).events
+    source = "[nikravesh2018], model Rod of DAP_JC, integrated apart with contacts as events"
+    yield curve("dap/rod_jc", "begin and end of eight contacts", [row[0] for row in rows], events.t, 1e-9, source)
+    given, found = [row[6:9] for row in rows], events.v_before
+    yield curve("dap/rod_jc", "velocities there", given, found, 1e-6, source)
+
+    model, g = load("stick_slip_belt"), 9.81
+    omega, x_s, x_d, v = 5.0, 0.25 * 2 * g / 50, 0.15 * 2 * g / 50, 0.1
+    slip, stick = 2 / omega * (pi - atan((x_s - x_d) * omega / v)), 2 * (x_s - x_d) / v
+    given = np.cumsum([x_s / v, *([slip, stick] * 5), slip])
+    found = simulate(model, t_end=10.0, rtol=1e-11, atol=1e-11).events.t
+    yield curve("stick_slip_belt", "times of stick and slip over 10 s", given, found, 1e-9, "closed form")
+
+
 PUBLISHED = (
     slider_crank,
     slider_crank_stated,
@@ -294,6 +310,7 @@ PUBLISHED = (
     four_bars,
     redundant_linkage,
     in_space,
+    contacts,
 )
 
 

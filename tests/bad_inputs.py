@@ -53,6 +53,15 @@ joints:
   O: {type: revolute, i: ground.O, j: top.O, axis: [0, 0, 1], axis_j: [0, 0, 1]}
 simulation: {t_end: 0.5, step: 0.1}
 """
+BALL = """\
+linkwork: 1
+name: ball
+bodies:
+  ball: {mass: 1, inertia: 0.1, position: [0, 1]}
+events:
+  bounce: {when: "ball.y", direction: falling, action: set, restitution: 0.5}
+"""
+BRAKE = "forces: {b: {type: joint-friction, joint: O, normal_force: 5 N, radius: 1 cm, dynamic: 0.3, static: 0.2}}\n"
 HIGH = "{type: table, times: [0, 1, 2], values: [0, 1e308, -1e308]}"
 PIN = "{type: revolute, i: ground.O, j: rod.O}"
 MOTOR = "drivers: {m: {joint: O, motion: %s}}\n"
@@ -134,6 +143,11 @@ CASES = [
         bars("drivers: {m: {joint: Q, motion: pi/2 - 3*t}}\n"),
     ),
     Case("a driver that jumps", "run x.yaml", rod(more=MOTOR % '"if(t < 0.2, 0, 1)"')),
+    Case("a ball that bounces without end", "run x.yaml --t-end 3", text(BALL)),
+    Case("an event that cannot happen", "check x.yaml", text(BALL.replace("ball.y", "3 - 1"))),
+    Case("an event of nothing known", "check x.yaml", text(BALL.replace("ball.y", "ball.height"))),
+    Case("a coefficient of restitution above one", "check x.yaml", text(BALL.replace("0.5}", "1.5}"))),
+    Case("a friction that grows as it begins to slide", "check x.yaml", rod(more=BRAKE)),
     Case(
         "a table that is not in order",
         "check x.yaml",

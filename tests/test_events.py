@@ -253,6 +253,36 @@ def test_a_ball_that_bounces_without_end_ends_with_a_message() -> None:
         simulate(loads(BALL.replace("restitution: 0.9", "restitution: 0")))
 
 
+def test_a_square_wave_does_not_spoil_the_order() -> None:
+    """v' = s(t) - v with s = +1 and -1 in turn every half second: exponentials, to 1e-8 at rtol 1e-10."""
+    text = """
+linkwork: 1
+gravity: [0, 0]
+bodies:
+  b: {mass: 1, inertia: 1, points: {C: [0, 0]}}
+forces:
+  f: {type: point-force, at: b.C, force: ["if(sin(2*pi*t) > 0, 1, -1) - b.vx", 0]}
+simulation: {t_end: 10, step: 0.5, rtol: 1.0e-10, atol: 1.0e-10}
+"""
+    motion = simulate(loads(text))
+    x = v = 0.0
+    for k in range(20):
+        s = 1.0 if k % 2 == 0 else -1.0
+        x += s * 0.5 + (v - s) * (1 - math.exp(-0.5))
+        v = s + (v - s) * math.exp(-0.5)
+        assert motion["b.x"][k + 1] == pytest.approx(x, abs=1e-8)
+        assert motion["b.vx"][k + 1] == pytest.approx(v, abs=1e-8)
+    assert motion.info.switches in (19, 20)
+    assert motion.info.steps < 200
+
+
+@pytest.mark.parametrize("method", [{"integrator": "radau5"}, {"integrator": "radau5", "formulation": "ggl"}])
+def test_implicit_integrators_locate_the_same_impacts(method: dict[str, str]) -> None:
+    _, impacts = double_pendulum_by_angles(3.0)
+    motion = simulate(loads(DOUBLE), rtol=1e-9, **method)  # type: ignore[arg-type]
+    np.testing.assert_allclose(motion.events.t, impacts, atol=1e-6)
+
+
 def test_a_callback_sees_the_state_and_sets_velocities() -> None:
     seen = []
 

@@ -142,14 +142,12 @@ class Course:
         """Stop where events follow each other without end."""
         self.close = self.close + 1 if self.happenings and t - self.happenings[-1].t <= CLOSE * abs(t) else 0
         if self.close >= MOST_CLOSE and self.stopped is None:
-            last = [h for h in self.happenings if t - h.t <= MOST_CLOSE * CLOSE * abs(t)]
-            names = [h.name for h in last]
+            names = [happening.name for happening in self.happenings[-MOST_CLOSE:]]
             often = max(set(names), key=names.count)
-            total = sum(h.name == often for h in self.happenings)
             self.stopped = (
-                f"the event '{often}' happens without end: {total} times until t = {t:.9g}, {names.count(often)} of "
-                f"them within {t - last[0].t:.2g} s; the motion comes to rest or chatters there; let an event with the "
-                "action stop end the run before, or one engage a joint that holds the rest; last good state kept",
+                f"the event '{often}' happens without end at t = {t:.6g}: {MOST_CLOSE} times each within {CLOSE:.0e} "
+                "of this time after the last; the motion comes to rest or chatters there; let an event with the action "
+                "stop end the run before, or one engage a joint that holds the rest; last good state kept",
                 "events-accumulate",
             )
 

@@ -423,8 +423,9 @@ def _about_pivots(course: Course) -> Iterator[str]:
 
 
 def _about_grazes(system: System, last: Slice) -> Iterator[str]:
-    for event, t in zip(system.equations.events, last.grazes, strict=False):
-        if np.isfinite(t):
+    events = system.equations.events
+    for k, (event, t) in enumerate(zip(events, last.grazes, strict=False)):
+        if np.isfinite(t) and event.when not in (other.when for other in events[:k]):  # begin and end are one
             yield f"event '{event.name}' came to zero at t = {t:.9g} and did not change its sign [grazing]"
 
 
