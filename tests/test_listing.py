@@ -200,6 +200,15 @@ def test_unveiling_changes_what_is_written_and_not_what_it_means() -> None:
         FORMATS["text"](write_down(load("andrews_squeezer"), unveil=30))
 
 
+def test_the_explicit_sequence_grows_linearly_with_the_links_of_a_chain() -> None:
+    """Every link beyond the second adds the same number of operations, while the written expressions explode."""
+    sequences = {N: write_down(load(f"planar_chain:{N}")).sequence for N in (2, 4, 8, 12)}
+    counts = {N: len(s.operations) for N, s in sequences.items()}
+    each = (counts[4] - counts[2]) // 2
+    assert [counts[N] - counts[2] for N in (8, 12)] == [6 * each, 10 * each]
+    assert sequences[12].expanded > sequences[8].expanded ** 1.4 > 10**20
+
+
 def test_a_parameter_may_have_the_name_of_a_veiled_symbol() -> None:
     listing = write_down(load("simple_pendulum"))
     assert not {str(s.value) for s in listing.inputs} & {str(s.value) for s in listing.hierarchy.definitions}

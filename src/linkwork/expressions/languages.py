@@ -297,7 +297,7 @@ _FORTRAN = Language(
         "spline": "spline_value({}, knots{}, coefficients{}, {})",
     },
     reserved=re.compile(
-        r"in|out|w\d+|knots\d+|coefficients\d+|sign_of|spline_value|merge|min|max|atan2|real64|kind|size|sign|"
+        r"in|out|w\d+|knots\d+|coefficients\d+|sign_of|spline_value|merge|min|max|atan2|c_double|kind|size|sign|"
         f"{'|'.join(FUNCTIONS)}",
         re.IGNORECASE,
     ),
@@ -307,16 +307,16 @@ _FORTRAN = Language(
 )
 _FORTRAN_SIGN = """\
     pure function sign_of(x) result(y)
-        real(real64), intent(in) :: x
-        real(real64) :: y
+        real(c_double), intent(in) :: x
+        real(c_double) :: y
         y = merge(1d0, 0d0, x > 0d0) - merge(1d0, 0d0, x < 0d0)
     end function
 """
 _FORTRAN_SPLINE = """\
     pure function spline_value(x, knots, coefficients, order) result(y)
-        real(real64), intent(in) :: x, knots(:), coefficients(:, :)
+        real(c_double), intent(in) :: x, knots(:), coefficients(:, :)
         integer, intent(in) :: order
-        real(real64) :: y, d, c(4)
+        real(c_double) :: y, d, c(4)
         integer :: low
         low = min(max(count(knots <= x), 1), size(coefficients, 2))
         d = x - knots(low)
@@ -354,19 +354,19 @@ def fortran(
     f = _prepare(exprs, name, arguments, labels, _FORTRAN)
     head = [
         f"subroutine {name}(in, out) bind(c)",
-        "    use, intrinsic :: iso_fortran_env, only: real64",
+        "    use, intrinsic :: iso_c_binding, only: c_double",
         "    implicit none",
-        f"    real(real64), intent(in) :: in({max(len(f.inputs), 1)})",
-        f"    real(real64), intent(out) :: out({max(len(f.results), 1)})",
+        f"    real(c_double), intent(in) :: in({max(len(f.inputs), 1)})",
+        f"    real(c_double), intent(out) :: out({max(len(f.results), 1)})",
     ]
     for (knots, coefficients), k in f.tables.items():
         flat = _flat((x for row in coefficients for x in row), _fortran_number)
         pieces, numbers = len(coefficients), _flat(knots, _fortran_number)
-        head.append(_continued(f"    real(real64), parameter :: knots{k}({len(knots)}) = [{numbers}]"))
+        head.append(_continued(f"    real(c_double), parameter :: knots{k}({len(knots)}) = [{numbers}]"))
         shape = f"reshape([{flat}], [4, {pieces}])"
-        head.append(_continued(f"    real(real64), parameter :: coefficients{k}(4, {pieces}) = {shape}"))
-    body = [f"real(real64) :: {f.names[s]}" for s in f.inputs if s in f.used]
-    body += [f"real(real64) :: {target}" for target, _ in f.temporaries]
+        head.append(_continued(f"    real(c_double), parameter :: coefficients{k}(4, {pieces}) = {shape}"))
+    body = [f"real(c_double) :: {f.names[s]}" for s in f.inputs if s in f.used]
+    body += [f"real(c_double) :: {target}" for target, _ in f.temporaries]
     body += [f"{f.names[s]} = in({i})" for i, s in enumerate(f.inputs, 1) if s in f.used]
     body += [_continued(f"{target} = {value}") for target, value in f.temporaries]
     for i, (value, comment) in enumerate(f.results, 1):
