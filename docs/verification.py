@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from linkwork import Trajectory, check, kinematics, load, prepare, simulate
 from linkwork.modelfile import shipped
 
-
 DATA = Path(__file__).parents[1] / "tests" / "reference"
 FINE = {"rtol": 1e-12, "atol": 1e-12}
 
