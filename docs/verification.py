@@ -290,6 +290,26 @@ def redundant_linkage() -> Iterator[Row]:
     yield number("redundant_24", "rank of Psi_q", 22, report.rank, 0, source)
 
 
+def stiff() -> Iterator[Row]:
+    motion = simulate(load("flyball_governor"), coordinates="joint", rtol=1e-10, atol=1e-10)
+    d = 5.15 / 5.3  # from the hinge of an arm to its mass centre
+    across, along = 0.3 * 1.0001 / 12 + 0.3 * (d - 0.5) ** 2 + 5 * (1 - d) ** 2, 0.3 * 2e-4 / 12
+    sine = 1.0 - motion["arm_a.ball.z"]
+    cosine = np.sqrt(1.0 - sine**2)
+    arm = 5.3 * (0.05 + d * cosine) ** 2 + across * cosine**2 + along * sine**2
+    spin = motion["shaft.wz"] * (3.0 * 0.02 / 12 + along + 2.0 * arm)
+    given, source = np.full(len(spin), 53.868998658418), "[iftomm], problem A05"
+    yield curve("flyball_governor", "angular momentum 53.868998658418 over 10 s", given, spin, 1e-7, source)
+    source = "equations in the angle of the arms and the height of the slider, integrated apart"
+    yield number("flyball_governor", "`slider.z` at t = 10 s", 0.6196229170613, motion["slider.z"][-1], 1e-7, source)
+
+    how: dict[str, Any] = {"formulation": "index-3", "integrator": "radau5", "rtol": 1e-13, "atol": 1e-13}
+    motion = simulate(load("andrews_squeezer"), t_end=0.03, step=0.03, **how)
+    beta = float(json.loads((DATA / "andrews.json").read_text())["reference_t_end"]["beta"])
+    source = "[ivptestset2008]"
+    yield number("andrews_squeezer", "angle beta at t = 0.03 s, index 3", beta, motion["K1.phi"][-1], 1e-7, source)
+
+
 def in_space() -> Iterator[Row]:
     expected = table("A04_bricard.csv")
     motion = simulate(load("bricard"))
@@ -351,6 +371,7 @@ PUBLISHED = (
     redundant_linkage,
     in_space,
     contacts,
+    stiff,
 )
 
 

@@ -317,3 +317,31 @@ def test_very_stiff_motions_need_no_choice(tmp_path):
     motion = simulate(load(tmp_path / "rod.yaml"))
     assert motion.info.steps < 1000
     assert any("radau5 from t = 0.000" in note for note in motion.info.notes)
+
+
+def test_ida_of_sundials_agrees():
+    """The same residuals, with multipliers of index 1, by another library; both to about 1e-8."""
+    ida = pytest.importorskip("sksundae.ida", reason="scikit-sundae is not installed")
+    mechanism, times = prepare(load("slider_crank")), np.linspace(0.0, 2.0, 11)
+    system = mechanism.system("terms")
+    n_q, n, m, p = system.n_q, system.n_v, system.m, system.p()
+
+    def residual(t, y, y_dot, out):
+        M, Psi_q, Q, gamma = np.split(
+            system.functions["terms"](np.concatenate([[t], y[: n_q + n]]), p), np.cumsum([n * n, m * n, n])
+        )
+        a, Psi_q = y_dot[n_q : n_q + n], Psi_q.reshape(m, n)
+        out[:n_q] = y_dot[:n_q] - y[n_q : n_q + n]
+        out[n_q : n_q + n] = M.reshape(n, n) @ a + Psi_q.T @ y[n_q + n :] - Q
+        out[n_q + n :] = Psi_q @ a - gamma
+
+    how = {"step": 0.2, "t_end": 2.0, "rtol": 1e-10, "atol": 1e-10}
+    motion = simulate(mechanism, formulation="index-3", integrator="radau5", **how)
+    y_0 = np.concatenate([motion.q[0], motion.v[0], motion.lam[0]])
+    slopes = np.concatenate([motion.v[0], motion.a[0], np.zeros(m)])
+    solver = ida.IDA(residual, rtol=1e-10, atol=1e-10, algebraic_idx=[*range(n_q + n, n_q + n + m)])
+    found = solver.solve(times, y_0, slopes)
+    assert found.success
+    np.testing.assert_allclose(motion.q, found.y[:, :n_q], rtol=0, atol=2e-7)
+    np.testing.assert_allclose(motion.v, found.y[:, n_q : n_q + n], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(motion.lam, found.y[:, n_q + n :], rtol=0, atol=1e-5 * np.abs(motion.lam).max())

@@ -75,6 +75,15 @@ def error_weights() -> Array:
     return d
 
 
+def dense_weights() -> Array:
+    """F_j of the polynomial of degree 4 that has the slope 1 at 0, and none at c_1, c_2 and 1."""
+    basis = [np.polynomial.Polynomial([0.0, 1.0])]
+    for next_factor in ([1.0, -1.0], [0.0, 1.0], [1.0, -1.0]):
+        basis.append(basis[-1] * np.polynomial.Polynomial(next_factor))
+    slopes = np.array([[phi.deriv()(theta) for phi in basis] for theta in (0.0, *C)])
+    return np.linalg.solve(slopes, np.array([1.0, 0.0, 0.0, 0.0]))
+
+
 class Radau(NamedTuple):
     """Places in the memory of the method, for vectors of n components; those without n in their comment one double."""
 
@@ -93,7 +102,7 @@ class Radau(NamedTuple):
     filled: Pointer  # n: scratch of the factorization
     Z: Pointer  # 3 n
     W: Pointer  # 3 n
-    R: Pointer  # 3 n
+    R: Pointer  # 3 n: residuals, then the error
     P: Pointer  # 3 n: the F_j of the last good step
     weight: Pointer  # n: reciprocal of what counts as one
     change: Pointer  # n: M times something; a state for a difference quotient
@@ -104,6 +113,7 @@ class Radau(NamedTuple):
     T: Pointer  # 9
     T_inverse: Pointer  # 9
     d: Pointer  # 3: weights of the error estimate
+    D: Pointer  # 4: see `dense_weights`
     gamma: Pointer
     alpha: Pointer
     beta: Pointer
@@ -130,9 +140,8 @@ SCALARS = (1,) * (len(Radau._fields) - Radau._fields.index("gamma") - 1)
 def places(own: Pointer, n: int) -> Radau:
     square = n * n
     vectors = (n, n, n, 3 * n, 3 * n, 3 * n, 3 * n, n, n, BLOCK - 1, 1 + n, n)
-    return Radau(
-        *split(own, (1, 1, square, 1, square, square, n, square, square, square, *vectors, 3, 9, 9, 3, *SCALARS))
-    )
+    matrices = (1, 1, square, 1, square, square, n, square, square, square)
+    return Radau(*split(own, (*matrices, *vectors, 3, 9, 9, 3, 4, *SCALARS)))
 
 
 def open_radau(own: Pointer, at: Run) -> Radau:
@@ -302,6 +311,7 @@ def continue_last(at: Run, its: Radau) -> None:
                 its.Z[k * n + i] = its.c[k] * at.h[0] * at.k[i]
     for i in range(ny):
         at.x_new[1 + i] = at.x[1 + i] + its.Z[2 * n + i]
+    clear(its.R, 0, ny)
     at.error[0] = TINY
     at.proposed[0] = LARGEST_RATIO
 
@@ -464,9 +474,21 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
 
 @kernel
 def radau_dense(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
-    """The polynomial of degree 3 through the stages, as memory.py asks for."""
+    """The polynomial of degree 3 through the stages, of order 3, as memory.py asks for.
+
+    Where all of M is one, that of degree 4 and order 4 that also has the slope f(t, y) at the beginning. How far the
+    first is from it is what the error estimate filters, and it is taken from there: what is stiff in f shall not show
+    between the steps.
+    """
     at = open_run(m)
-    fit(open_radau(own, at), at.n, integer(at.ny, 0), at.F)
+    its = open_radau(own, at)
+    n, ny = at.n, integer(at.ny, 0)
+    fit(its, n, ny, at.F)
+    clear(at.F, 3 * n, 4 * n)
+    if integer(at.n_rates, 0) == ny:
+        for j in range(4):
+            for i in range(ny):
+                at.F[j * n + i] += its.D[j] * its.gamma[0] * its.R[i]
 
 
 class Sized(Protocol):
@@ -513,6 +535,7 @@ class Radau5:
         its.exponent[: len(self.index or ())] = np.array(self.index or (), dtype=float) - 1.0
         its.c[:], its.T[:], its.T_inverse[:] = C, T.ravel(), np.linalg.inv(T).ravel()
         its.d[:] = error_weights()
+        its.D[:] = dense_weights()
         its.gamma[0], its.alpha[0], its.beta[0] = GAMMA, COMPLEX.real, COMPLEX.imag
         its.t_begin[0] = its.t_end[0] = its.t_jacobian[0] = math.nan
         its.is_slow[0] = its.contraction[0] = 1.0
@@ -520,4 +543,4 @@ class Radau5:
         n_rates = int(np.cumprod(np.all(mass == np.eye(n), axis=1)).sum())
         work = self.jacobian.work if self.jacobian else 0
         control = 4.0, 0.0, SMALLEST_RATIO, LARGEST_RATIO
-        return Method(radau_step.address, radau_dense.address, 3, own, *control, n_rates, work)
+        return Method(radau_step.address, radau_dense.address, 4, own, *control, n_rates, work)
