@@ -182,7 +182,9 @@ def test_every_form_is_written_in_every_format(form: str, to: str) -> None:
     assert text.endswith("\n")
     assert text.count("(") == text.count(")")
     if to == "latex":
-        assert text.count("\\begin{aligned}") == text.count("\\end{aligned}") == text.count("\\[")
+        assert text.count("\\[") == text.count("\\]")
+        assert text.count("{") == text.count("}")
+        assert not re.search(r"_\{[^{}]*\}_", text), "two subscripts in a row"
 
 
 def test_unveiling_changes_what_is_written_and_not_what_it_means() -> None:

@@ -228,10 +228,11 @@ def _hidden(e: Equations) -> list[Group]:
     turning = directional(entries, dict(zip(e.q, e.qd, strict=True)))
     H = dict(zip(places, turning, strict=True))
     Psi_tq = dict(zip(places, directional(entries, {TIME: ONE}), strict=True))
+    b = _vector((*e.v_names, *e.rows), (*e.Q, *e.gamma))
     return [
         Group("D_t Psi", "hidden constraints, D_t Psi = 0", _vector(e.rows, e.Psi_dot)),
         Group("H", "sum over i of the derivatives of Psi_q by q_i, times their rates", _matrix(e.rows, e.v_names, H)),
         Group("Psi_tq", "derivative of Psi_q by t", _matrix(e.rows, e.v_names, Psi_tq)),
         Group("Psi_tt", "second derivative of Psi by t", _vector(e.rows, directional(e.Psi_t, {TIME: ONE}))),
-        Group("b", "A X = b with A = [M Psi_q^T; Psi_q 0], X = (a, lam), b = (Q, -H v - 2 Psi_tq v - Psi_tt)", {}),
+        Group("b", "A X = b with A = [M Psi_q^T; Psi_q 0], X = (a, lam), b = (Q, -H v - 2 Psi_tq v - Psi_tt)", b),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import chain
 from typing import Any
@@ -64,7 +65,7 @@ def text(listing: Listing) -> str:
     for group in listing.groups:
         lines += [f"{group.letter}: {group.about}"]
         lines += [f"  {group.letter}[{', '.join(names)}] = {entry!r}" for names, entry in group.entries.items()]
-        lines += [""]
+        lines += [""] if group.entries else ["  zero", ""]
     if listing.results:
         definitions, results, conditions = _definitions(listing)
         lines += [f"{made!r} = {definition!r}" for made, definition in definitions]
@@ -74,38 +75,39 @@ def text(listing: Listing) -> str:
     return "\n".join([*lines, *listing.notes, counted(listing)]) + "\n"
 
 
+LETTERS = {"D_t Psi": "D_t \\Psi", "minus_C_dot_v": "(-\\dot{C} v)"}
+
+
 def _latex_lines(listing: Listing) -> list[tuple[str, list[str]]]:
-    """Headings with their equations, aligned at the sign of equality."""
+    """Headings with their equations; velocities whose names end in _d are written with a prime."""
+    names = {v: re.sub("_d(?= |$)", "'", str(v.value)) for v in listing.equations.v}
+    primed = {v: symbol(name) for v, name in names.items()}
+
+    def shown(expr: Expr) -> str:
+        return printers.latex(substitute([expr], primed)[0])
+
+    def of(name: str) -> str:
+        return notation.latex(notation.symbol_of(re.sub("_(d+)(?= |$)", lambda d: "'" * len(d[1]), name)))
+
     blocks = []
     for group in listing.groups:
-        letter = notation.latex(notation.symbol_of(group.letter)) if " " not in group.letter else "D_t \\Psi"
-        equations = [
-            f"{letter}_{{{', '.join(notation.latex(notation.symbol_of(name)) for name in names)}}} &= {_latex(entry)}"
-            for names, entry in group.entries.items()
-        ]
-        blocks.append((f"{group.letter}: {group.about}", equations))
+        letter = LETTERS.get(group.letter) or notation.latex(notation.symbol_of(group.letter))
+        entries = group.entries.items()
+        equations = [f"{{{letter}}}_{{{', '.join(map(of, names))}}} = {shown(entry)}" for names, entry in entries]
+        blocks.append((f"{group.letter}: {group.about}", equations or [f"{letter} = 0"]))
     if listing.results:
         definitions, results, _ = _definitions(listing)
-        blocks.append(("computation sequence", [f"{_latex(w)} &= {_latex(x)}" for w, x in definitions]))
+        blocks.append(("computation sequence", [f"{shown(w)} = {shown(x)}" for w, x in definitions]))
         solved = zip(listing.results, results, strict=True)
-        blocks.append(("solution", [f"{_latex(symbol(name))} &= {_latex(x)}" for name, x in solved]))
+        blocks.append(("solution", [f"{of(name)} = {shown(x)}" for name, x in solved]))
     return blocks
-
-
-def _latex(expr: Expr) -> str:
-    return printers.latex(expr)
-
-
-def _aligned(equations: list[str]) -> str:
-    return "\\begin{aligned}\n" + " \\\\\n".join(equations) + "\n\\end{aligned}"
 
 
 def latex(listing: Listing) -> str:
     """Displays for a document that loads amsmath."""
     parts = [f"% {listing.model}: {title(listing)}"]
     for heading, equations in _latex_lines(listing):
-        parts.append(f"% {heading}")
-        parts += [f"\\[\n{_aligned([equation])}\n\\]" for equation in equations]
+        parts += [f"% {heading}", *(f"\\[\n{equation}\n\\]" for equation in equations)]
     return "\n".join([*parts, *(f"% {note}" for note in (*listing.notes, counted(listing)))]) + "\n"
 
 
@@ -113,7 +115,7 @@ def markdown(listing: Listing) -> str:
     parts = [f"# {listing.model}", "", f"`{title(listing)}`", ""]
     for heading, equations in _latex_lines(listing):
         parts += [f"## {heading}", ""]
-        parts += chain.from_iterable((f"$${equation.replace(' &= ', ' = ')}$$", "") for equation in equations)
+        parts += chain.from_iterable((f"$$\n{equation}\n$$", "") for equation in equations)
     return "\n".join([*parts, *(f"- {note}" for note in (*listing.notes, counted(listing)))]) + "\n"
 
 
