@@ -199,7 +199,7 @@ def test_unveiling_changes_what_is_written_and_not_what_it_means() -> None:
         assert listing.hierarchy.unveil(shown) == whole.hierarchy.unveil(whole.results.values())
     assert symbols[0] >= symbols[1] >= symbols[2]
     with pytest.raises(UsageError, match="unveil less deep"):
-        FORMATS["text"](write_down(load("andrews_squeezer"), unveil=30))
+        FORMATS["text"](write_down(load("andrews_squeezer"), unveil=6))
 
 
 def test_the_explicit_sequence_grows_linearly_with_the_links_of_a_chain() -> None:

@@ -45,9 +45,10 @@ def test_the_two_angle_slider_crank_by_every_formulation(formulation: str) -> No
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_the_two_angle_slider_crank_by_every_integrator(integrator: str) -> None:
     motion = simulate(load("slider_crank_zhou"), t_end=1.0, rtol=1e-11, atol=1e-11, integrator=integrator)
+    accuracy = 1e-6 if integrator == "generalized-alpha" else 1e-8  # it is of second order only
     for name, (angle, rate) in AT_1.items():
-        assert motion[name][-1] == pytest.approx(angle, abs=1e-8)
-        assert motion[f"{name}_d"][-1] == pytest.approx(rate, abs=1e-8)
+        assert motion[name][-1] == pytest.approx(angle, abs=accuracy)
+        assert motion[f"{name}_d"][-1] == pytest.approx(rate, abs=accuracy)
 
 
 def test_bodies_and_stated_equations_move_alike() -> None:

@@ -164,7 +164,7 @@ def disguised(dice: Dice, expr: Expr, atoms: list[Expr]) -> Expr:
     return dice.choice([expr * one, expr + none * v, (expr * (u * u + 1)) / (u * u + 1) + none])
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_the_rank_of_matrices_that_are_singular_by_construction(seed: int) -> None:
     """A = B C in disguise, B n x r and C r x n: elimination ends after r pivots, in any order."""
     dice = Dice(seed)
