@@ -411,6 +411,20 @@ def test_user_forces_are_reported_with_their_lines(tmp_path: Path, capsys: pytes
     assert {force.name for force in load(folder).forces} == {"S1", "tyre"}
 
 
+def test_formulas_that_are_not_needed_may_be_anything(tmp_path: Path) -> None:
+    """Ranges, cells and handles in ChainOpen change nothing; in user_force loops are only counted."""
+    more = C1["ChainOpen"].replace("z2 = [0; 0];", "z2 = zeros(2, 1); w = Points(3).sP(1:2); f = @(x) x{1} ~= 2;")
+    user = HEAD.format("user_force") + "for k = 1:nB\n  Bodies(k).f(1:2) = {3};\nend\n"
+    forces = C1["inForces"].replace(
+        "Forces = [F1; F2];", "F3 = Force_struct; F3.type = 'user'; F3.own = 3; Forces = [F1; F2; F3];"
+    )
+    folder = written(tmp_path / "model", {**C1, "ChainOpen": more, "inForces": forces})
+    (folder / "user_force.m").write_text(user)
+    document, (left_out,), _ = read_folder(folder)
+    assert "lines 2 to 5 are code" in left_out.message
+    assert document.data["joints"] == read_folder(written(tmp_path / "plain", C1)).document.data["joints"]
+
+
 def test_cuts_that_are_not_understood_are_reported(tmp_path: Path) -> None:
     """Another constraint than a pin or a driver does not count, so that nConst does not fit."""
     other = C2["CutJoint"].replace("Points(5).rP - Points(6).rP;\nelseif", "norm(Points(5).rP);\nelseif")

@@ -15,7 +15,7 @@ from typing import Any
 from linkwork.document import Data, Document, Place, parse, read_text
 from linkwork.errors import ModelError, did_you_mean
 from linkwork.formats.dap_files import Element, Folder
-from linkwork.formats.mfile import Statement
+from linkwork.formats.mfile import Statement, statements
 from linkwork.units import shown
 
 USER_FORCES = "user_force.yaml"
@@ -249,7 +249,8 @@ class _Translation:
             self.files |= {place: str(path) for place in stated.lines if place}
             return
         file = str(self.folder.m_files.get("user_force", home))
-        lines = [s.line for s in self.folder.code("user_force")[1:]] if "user_force" in self.folder.m_files else []
+        code = self.folder.m_files.get("user_force")
+        lines = [s.line for s in statements(read_text(code), file, lenient=True)[1:]] if code else []
         where = f"lines {lines[0]} to {lines[-1]} are code" if lines else "the folder has no user_force.m"
         hint = f"state these forces in {USER_FORCES} beside it, under 'forces:' as in a model file"
         message = f"a force of type 'user' is not taken over: {where}"

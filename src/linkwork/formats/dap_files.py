@@ -169,13 +169,14 @@ class Folder:
     def code(self, name: str) -> list[Statement]:
         """The statements of a file of formulas, in which nothing may call what has nothing to do with them."""
         path = self.m_files[name.lower()]
-        found = statements(read_text(path), str(path))
+        found = statements(read_text(path), str(path), lenient=True)
         for statement in found:
-            word = statement.keyword if statement.keyword in LOOPS else ""
-            word = word or next((called(n) for n in _walk(statement.value) if called(n) in FORBIDDEN), "")
-            if word:
-                message = f"'{word}' cannot be read; nothing in this file is executed"
-                raise ModelError(message, "m-file-code", file=str(path), line=statement.line)
+            words = [statement.keyword, *statement.words, *(called(node) for node in _walk(statement.value))]
+            for word in words:
+                # Of a line that cannot be read, what matters must not be missed.
+                if word in (*LOOPS, *FORBIDDEN) or (statement.words and (word == "Phi" or word.startswith("Coord_"))):
+                    message = f"'{shown(word)}' cannot be read here; nothing in this file is executed"
+                    raise ModelError(message, "m-file-code", file=str(path), line=statement.line)
         return found
 
     def made(self, kind: str, name: str, file: str, line: int, **fields: Value) -> Element:

@@ -21,7 +21,8 @@ MAX_TERMS = 200
 
 TOKEN = re.compile(
     r"(?P<space>[ \t]+|\.\.\.[^\n]*\n|%[^\n]*)|(?P<line>\n)|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?)"
-    r"|(?P<name>[A-Za-z]\w*)|(?P<sign>==|~=|<=|>=|&&|\|\||\.[*/^]|[-+*/^=()\[\],;.<>~&|:])"
+    r"|(?P<name>[A-Za-z]\w*)|(?P<sign>==|~=|<=|>=|&&|\|\||\.[*/^]|[-+*/^=()\[\],;.<>~&|:])|(?P<other>.)",
+    re.DOTALL,
 )
 GLUED = re.compile(r"\.?\w[\w.]*")  # behind a number
 QUOTED = re.compile(r"'((?:[^'\n]|'')*)'|\"([^\"\n]*)\"")
@@ -52,12 +53,13 @@ class Node:
 
 @dataclass(frozen=True)
 class Statement:
-    """target = value; without a target an expression, without a value a keyword such as `if`."""
+    """target = value; without a target an expression, without a value a keyword such as `if`, or unread `words`."""
 
     line: int
     target: Node | None = None
     value: Node | None = None
     keyword: str = ""
+    words: tuple[str, ...] = ()
 
 
 @dataclass
@@ -79,12 +81,12 @@ class _Token(NamedTuple):
     spaced: bool  # whether blanks stand before it
 
 
-def statements(text: str, file: str) -> list[Statement]:
-    """What an M-file says, in order."""
-    return _Parser(_tokens(text, file), file).statements()
+def statements(text: str, file: str, lenient: bool = False) -> list[Statement]:
+    """What an M-file says, in order; leniently, a line that cannot be read becomes a statement of its words."""
+    return _Parser(_tokens(text, file, lenient), file).statements(lenient)
 
 
-def _tokens(text: str, file: str) -> list[_Token]:
+def _tokens(text: str, file: str, lenient: bool) -> list[_Token]:
     text = BLOCK_COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)
     found: list[_Token] = []
     at, line, spaced = 0, 1, False
@@ -99,12 +101,13 @@ def _tokens(text: str, file: str) -> list[_Token]:
             at, spaced = quoted.end(), False
             continue
         token = TOKEN.match(text, at)
-        kind = token.lastgroup if token else None
-        if token is None or kind is None:
-            message = f"{shown(text[at])!r} cannot stand here"
+        assert token is not None  # every character matches
+        kind = token.lastgroup or ""
+        if kind == "other" and not lenient:
+            message = f"{shown(token[0])!r} cannot stand here"
             raise ModelError(message, "m-file-syntax", file=file, line=line, rule=DATA_ONLY)
         at = token.end()
-        if kind == "number" and (rest := GLUED.match(text, at)):
+        if kind == "number" and not lenient and (rest := GLUED.match(text, at)):
             message = f"'{shown(token[0] + rest[0])}' is not a number"
             raise ModelError(message, "not-a-number", file=file, line=line)
         if kind != "space":
@@ -141,23 +144,34 @@ class _Parser:
             seen = "the end of the line" if self.token.kind == "line" else f"'{shown(self.token.text)}'"
             raise self.error(f"{seen} where '{text}' should be")
 
-    def statements(self) -> list[Statement]:
+    def statements(self, lenient: bool) -> list[Statement]:
         found: list[Statement] = []
         while self.at < len(self.tokens):
             if self.next("\n", ";", ","):
                 continue
-            start = self.token
-            if start.kind == "name" and start.text in KEYWORDS:
-                found.append(Statement(start.line, keyword=start.text))
+            first = self.at
+            try:
+                found.append(self.statement())
+            except ModelError:
+                if not lenient:
+                    raise
+                self.at, self.depth, self.in_array = max(self.at, first + 1), 0, False
                 self.skip_line()
-                continue
-            value = self.expression()
-            if self.next("="):
-                found.append(Statement(start.line, value, self.expression()))
-            else:
-                found.append(Statement(start.line, None, value))
-            if not self.next("\n", ";", ","):
-                raise self.error(f"'{shown(self.token.text)}' where the statement should end")
+                words = tuple(token.text for token in self.tokens[first : self.at])
+                found.append(Statement(self.tokens[first].line, words=words))
+        return found
+
+    def statement(self) -> Statement:
+        start = self.token
+        if start.kind == "name" and start.text in KEYWORDS:
+            self.skip_line()
+            return Statement(start.line, keyword=start.text)
+        value = self.expression()
+        found = Statement(start.line, None, value)
+        if self.next("="):
+            found = Statement(start.line, value, self.expression())
+        if not self.next("\n", ";", ","):
+            raise self.error(f"'{shown(self.token.text)}' where the statement should end")
         return found
 
     def skip_line(self) -> None:
