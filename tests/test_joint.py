@@ -129,8 +129,11 @@ def test_a_shipped_mechanism_follows_the_same_path(name: str) -> None:
     assert joint.info.coordinates == "joint"
     np.testing.assert_allclose(joint.q, body.q, rtol=0.0, atol=1e-8)
     if body.info.redundant == 0:
-        theirs = body.tables["reactions"].values
-        mine = joint.tables["reactions"].values
+        # In a singular position reactions are not unique, and nearby they are known to fewer digits.
+        far = np.all(
+            [np.abs(body.t - x.t) > 0.1 for x in body.info.singular_positions] or [[True] * len(body.t)], axis=0
+        )
+        theirs, mine = (motion.tables["reactions"].values[far] for motion in (body, joint))
         np.testing.assert_allclose(mine, theirs, rtol=0.0, atol=1e-7 * (1.0 + np.max(np.abs(theirs), initial=0.0)))
 
 
