@@ -383,3 +383,28 @@ def test_equations_in_joint_coordinates_are_written_in_all_formats(name: str) ->
     listing = write_down(load(name), "lagrange", coordinates="joint")
     for to in ("text", "latex", "markdown", "python", "c"):
         assert FORMATS[to](listing)
+
+
+def test_events_happen_in_joint_coordinates_as_in_those_of_the_bodies() -> None:
+    """A pendulum hits a wall with its tip and a pin opens later; times, velocities and reactions in the laws."""
+    text = """
+linkwork: 1
+ground: {points: {O: [0, 0], W: [0.6, 0]}}
+bodies:
+  upper: {mass: 1, inertia: 0.1, position: [0.5, 0], points: {O: [-0.5, 0], A: [0.5, 0]}}
+  lower: {mass: 0.7, inertia: 0.05, position: [1.4, 0], points: {A: [-0.4, 0], B: [0.4, 0]}}
+joints:
+  O: {type: revolute, i: ground.O, j: upper.O}
+  A: {type: revolute, i: upper.A, j: lower.A}
+events:
+  wall: {when: lower.B.x + 0.9, direction: falling, action: set, restitution: 0.6}
+  heavy: {when: reaction.O.y - 30, action: record}
+  loose: {when: t - 0.9, action: set, release: [A]}
+simulation: {t_end: 1.2, step: 0.05, rtol: 1.0e-11, atol: 1.0e-12}
+"""
+    body, joint = (simulate(loads(text), coordinates=kind) for kind in ("body", "joint"))
+    assert [*joint.events.names] == [*body.events.names]
+    assert {"wall", "heavy", "loose"} <= {*joint.events.names}
+    np.testing.assert_allclose(joint.events.t, body.events.t, atol=1e-8)
+    np.testing.assert_allclose(joint.q, body.q, atol=1e-7)
+    np.testing.assert_allclose(joint.v, body.v, atol=1e-6)

@@ -17,7 +17,7 @@ from typing import Any
 
 from linkwork.elements.bodies import Ground
 from linkwork.elements.events import closed
-from linkwork.elements.frames import PlanarFrame, SpatialFrame, TurnedFrame
+from linkwork.elements.frames import SPATIAL_GROUND, PlanarFrame, SpatialFrame, TurnedFrame
 from linkwork.elements.pairs import PointPair
 from linkwork.elements.paths import Shift, follow_path
 from linkwork.elements.vectors import Vector, norm
@@ -100,7 +100,9 @@ def joint_equations(model: Model) -> Equations:
         gradients={x: row for x, row in zip(v_b, tree.B(), strict=True) if not x.is_constant} if cut else {},
         body=plain,
         carriers={h.child.name: (h.parent.name, "" if h.joint is None else h.joint.name) for h in hinges},
-        chain=Chain(tree, b.M, tuple(v_b)) if tree.is_long() else None,
+        chain=Chain(_in_own_axes(made, hinges, symbols, v) or tree if not cut else tree, b.M, tuple(v_b))
+        if tree.is_long()
+        else None,
         arm=_longest_arm(made),
         from_body=measured,
     )
@@ -207,6 +209,41 @@ def _follow(
         known |= zip(_matrix(child), (near[x] for x in _matrix(child)), strict=True)
         known |= zip(chain(*_state(child)), found, strict=True)
     return Tree(tuple(links), len(b.v), len(v)), known
+
+
+def _in_own_axes(
+    made: Bodies, hinges: Sequence[Hinge], symbols: Mapping[str, Symbols], v: Sequence[Expr]
+) -> Tree | None:
+    """The tree of spatial bodies with their velocities in their own axes, so that it depends on joints alone.
+
+    M_b is the same in these axes. In the plane, where a turn is one number, there is nothing to gain.
+    """
+    if not made.equations.carried:
+        return None
+    place = {x: k for k, x in enumerate(v)}
+    zero = Vector((0.0, 0.0, 0.0))
+    links = []
+    for hinge in hinges:
+        columns, above = made.columns[hinge.child.name], made.columns.get(hinge.parent.name, range(0))
+        q, own_v = symbols[hinge.child.name][:2]
+        parent, child = made.frames[hinge.parent.name], made.frames[hinge.child.name]
+        if hinge.joint is None:
+            own = hinge.child.frame(q, own_v)
+            v_c = [*own.in_body(own.r_dot), *own.omega]
+        else:
+            still = TurnedFrame(zero, SPATIAL_GROUND.e, parent.r_dot, parent.omega, parent.c)
+            at = follow_path(hinge.joint, q, own_v, still, hinge.onwards)
+            s = Vector(hinge.joint.s_j if hinge.onwards else hinge.joint.s_i)
+            v_c = [*(at.in_body(at.r_dot) + at.omega.cross(child.c - s)), *at.omega]
+        X, H = jacobian(v_c, _state(parent)[1] if above else []), jacobian(v_c, own_v)
+        links.append(
+            Link(
+                columns,
+                {(columns[i], above[j]): x for (i, j), x in X.items()},
+                {(columns[i], place[own_v[j]]): x for (i, j), x in H.items()},
+            )
+        )
+    return Tree(tuple(links), len(made.equations.v), len(v))
 
 
 def _carry(
