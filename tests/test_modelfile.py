@@ -145,6 +145,13 @@ def test_driver_between_points_and_named_motions() -> None:
     assert motor.motion == Table((0.0, 60.0, 120.0, 121.0), (0.0, math.pi / 6, math.pi, 4.0))
 
 
+def test_formulas_may_leave_units_out() -> None:
+    """A number, an angle, a ratio and their products are of any kind."""
+    for law in ("80*sin(2*t)", "sin(t)", "3*t + 2*l1", "'2*max(0, -rod.B.y)'", "3*(rod.x/l1 + t)", "-rod.vx - rod.x"):
+        assert loads(CRANK.replace("-5*rod.vx", law)).forces
+    assert loads(CRANK.replace("position: [half, 0]", "position: [half + 0.1, 0]")).bodies
+
+
 def test_all_faults_of_a_file_are_reported_at_once() -> None:
     """Two wrong references and a wrong unit give three lines, in the order of the file."""
     text = (
@@ -165,7 +172,7 @@ def test_all_faults_of_a_file_are_reported_at_once() -> None:
 FAULTS = [
     # rows 2, 6, 8: physical data and topology
     ("mass: 2 kg", "mass: -2 kg", "negative-mass", 7, "bodies.rod.mass: mass -2 kg is negative"),
-    ("inertia: 0.4", "inertia: -l1", "negative-inertia", 7, "bodies.rod.inertia: inertia -1 kg m^2 is negative"),
+    ("inertia: 0.4", "inertia: -half/l1", "negative-inertia", 7, "bodies.rod.inertia: inertia -0.5 kg m^2 is negative"),
     ("axis: ground.u", "axis: [0, 0]", "zero-axis", 11, "joints.B.axis: the axis has length zero"),
     ("j: rod.A}", "j: crank.O}", "same-body", 10, "joints.A: joins body 'crank' to itself"),
     # row 7: references
@@ -305,6 +312,13 @@ FAULTS = [
         "forces.load.force[0]: '-5*rood.vx': unknown name 'rood.vx' at column 4; did",
     ),
     ("law: -3*rate^3", "law: angle", "expression-name", 15, "forces.spring.law: 'angle': unknown name 'angle'"),
+    # units within formulas
+    ("half: l1/2}", "m: 2 kg, half: l1 + m}", "unit-mismatch", 3, "parameters.half: 'l1 + m' puts a length and a mass"),
+    ("half: l1/2}", "half: l1*l1, far: half + l1}", "unit-mismatch", 3, "parameters.far: 'half + l1' puts"),
+    ("inertia: 0.4", "inertia: l1*l1", "unit-mismatch", 7, "'l1*l1' is a quantity in m^2, not a moment of inertia"),
+    ("-5*rod.vx", "l1 + t", "unit-mismatch", 16, "forces.load.force[0]: 'l1 + t' puts a length and a time together"),
+    ("-5*rod.vx", "'if(l1 < rod.vx, 0, 1)'", "unit-mismatch", 16, "together"),
+    ("-5*rod.vx", "sin(rod.B.y - l1)", "unit-mismatch", 16, "takes the sin of a length"),
     # row 41: names of parameters
     ("half: l1/2}", "half: l1/2, t: 3}", "reserved-name", 3, "parameters.t: 't' has a meaning of its own in formulas"),
     ("half: l1/2}", "half: l1/2, pi: 3}", "reserved-name", 3, "parameters.pi"),

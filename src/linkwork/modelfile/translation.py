@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from linkwork.document import Document, Place
 from linkwork.elements import orientation
 from linkwork.elements.bodies import Body, Ground
 from linkwork.elements.drivers import Driver, kind_of_freedom
-from linkwork.elements.forces import FORCES
+from linkwork.elements.forces import FORCES, LENGTH
 from linkwork.elements.frames import SPATIAL_GROUND
 from linkwork.elements.joints import JOINTS, MEASURES, Joint
 from linkwork.elements.kinds import Space
@@ -33,6 +34,7 @@ from linkwork.expressions.parser import RESERVED, ExpressionError
 from linkwork.expressions.parser import parse as parse_expression
 from linkwork.model import About, Model, Simulation
 from linkwork.modelfile import schema
+from linkwork.modelfile.dimensions import Exponents, exponents_of, follow
 from linkwork.modelfile.events import read_event
 from linkwork.modelfile.faults import NOT_IN_NAMES, shape_fault
 from linkwork.modelfile.stated import PLAIN_NAME, own_names, read_stated
@@ -53,6 +55,8 @@ class Translation:
         self.folded: set[str] = set()
         self.names: dict[str, Expr] = {}
         self.values: dict[Expr, float] = {}
+        self.declared: dict[Expr, Exponents | None] = {}  # units of parameters
+        self.measured = {symbol("t"): exponents_of("s"), LENGTH: exponents_of("m")}
         self.bodies: dict[str, Body] = {}
         self.parameters(changes)
         self.ground: Ground = self.element(Ground, entry.ground, ("ground",), name="ground")
@@ -61,6 +65,7 @@ class Translation:
             if name == "ground":
                 self.fail(("bodies", name), "'ground' is the name of what does not move", "reserved-name", value=name)
             self.bodies[name] = self.element(schema.BODIES[self.space], body, ("bodies", name), name=name)
+            self.measured |= {known: exponents_of(unit) for known, unit in self.motions_of(self.bodies[name])}
         self.joints: dict[str, Joint] = {
             name: self.element(JOINTS[self.space][joint.type], joint, ("joints", name), name=name)
             for name, joint in entry.joints.items()
@@ -100,6 +105,9 @@ class Translation:
                 formulas[name] = found
             else:
                 self.names[name], self.values[symbols[name]] = symbols[name], found
+                unit = units.unit_of(text) if isinstance(text, str) else None
+                if unit is not None:
+                    self.declared[symbols[name]] = exponents_of(unit)
         self.stop()
         needs = {
             name: {str(node.value) for node in ordered([formula]) if node.op == "symbol"}
@@ -119,6 +127,7 @@ class Translation:
                 self.fail_finite(("parameters", name), given[name])
             known = {symbols[other]: self.names[other] for other in needs[name]}
             self.names[name] = substitute([formulas[name]], known)[0]
+            self.follow_units(given[name], self.names[name], None, ("parameters", name))
         self.stop()
 
     def changed(self, name: str, value: str | float, symbols: Mapping[str, Expr]) -> Scalar:
@@ -158,12 +167,13 @@ class Translation:
             return 1.0
         if expression.is_constant:
             return expression.number
+        self.follow_units(value, expression, kind, place)
         if of_parameters:
             self.check_finite(expression, place, value)
         return expression
 
     def check_parameter(self, name: str, kind: Kind | None) -> None:
-        """A field that is just a parameter takes its unit; in longer formulas units are not followed."""
+        """A field that is just a parameter takes its unit."""
         given = self.entry.parameters.get(name)
         if kind not in (None, units.NUMBER_KIND) and isinstance(given, str):
             try:
@@ -172,6 +182,12 @@ class Translation:
                 raise ModelError(
                     f"parameter '{name}': {error.message}", error.code, value=given, suggestion=error.suggestion
                 ) from None
+
+    def follow_units(self, text: str, expression: Expr, kind: Kind | None, place: Place) -> None:
+        try:
+            follow(units.shown(text), expression, self.declared, self.measured, kind)
+        except ModelError as error:
+            self.errors.append(self.document.locate(error, place))
 
     def check_finite(self, expression: Expr, place: Place, text: str) -> None:
         if not math.isfinite(evaluate([expression], self.values)[0]):
@@ -315,12 +331,17 @@ class Translation:
             return {**self.time_names, **own_names(self.entry.equations)}
         found = dict(self.time_names)
         for body in self.bodies.values():
-            if not isinstance(body, Ground):
-                axes = "xyz"[: self.size]
-                own = [*(c.part for c in body.coordinates), *(c.speed_part for c in body.velocities)]
-                own += [f"{point}.{kind}{axis}" for point in body.points for kind in ("", "v") for axis in axes]
-                found |= {f"{body.name}.{part}": symbol(f"{body.name}.{part}") for part in own}
+            found |= {str(known.value): known for known, _ in self.motions_of(body)}
         return found
+
+    def motions_of(self, body: Body) -> Iterator[tuple[Expr, str]]:
+        """Coordinates and velocities of a body and its points, with their units."""
+        if not isinstance(body, Ground):
+            yield from ((symbol(c.name), c.unit) for c in body.coordinates)
+            yield from ((symbol(c.speed), f"{c.unit}/s") for c in body.velocities)
+            for point, axis in product(body.points, "xyz"[: self.size]):
+                yield symbol(f"{body.name}.{point}.{axis}"), "m"
+                yield symbol(f"{body.name}.{point}.v{axis}"), "m/s"
 
     def law_names(self, type_name: str, text: Any, place: Place) -> dict[str, Expr]:
         """The names of `motion_names` and what this force measures."""

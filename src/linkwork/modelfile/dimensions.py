@@ -1,0 +1,84 @@
+"""Units followed through formulas: what is added or compared is of one kind, and sine takes no length.
+
+A number without unit is in SI units of any kind, and so are an angle, a ratio, a sine, and the product of one with
+anything: 80*sin(2*t) and start + t are right as they stand. Only what is made of quantities with units alone is known,
+and only formulas with a parameter that has a unit are looked at: the force -rod.vx has a factor of one left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from linkwork.errors import ModelError
+from linkwork.expressions.evaluation import ordered
+from linkwork.expressions.graph import Expr
+from linkwork.units import KINDS, Kind, parse_unit
+
+Exponents: TypeAlias = tuple[int, ...]  # of kg, m and s
+
+ALIKE = ("add", "sub", "min", "max", "select", "lt", "le", "atan2")  # "select" has a condition in front
+OF_NUMBERS = ("sin", "cos", "tan", "asin", "acos", "atan", "exp", "log", "tanh")
+
+
+def exponents_of(unit: str) -> Exponents | None:
+    """Of kg, m and s; None where all are zero, since a radian may be left out."""
+    found = parse_unit(unit).exponents[:3]
+    return found if any(found) else None
+
+
+def follow(
+    text: str,
+    expression: Expr,
+    declared: Mapping[Expr, Exponents | None],
+    measured: Mapping[Expr, Exponents | None],
+    kind: Kind | None,
+) -> None:
+    """ModelError where quantities of two kinds are added or compared, or the whole is not of the kind it should be.
+
+    `declared` are the parameters with units, `measured` time, coordinates and velocities.
+    """
+    nodes = ordered([expression])
+    if declared.keys().isdisjoint(nodes):
+        return
+    known = {**measured, **declared}
+    found: dict[Expr, Exponents | None] = {}
+    for node in nodes:
+        found[node] = _combine(text, node, [found[a] for a in node.args]) if node.args else known.get(node)
+    expected = None if kind is None else exponents_of(kind.unit)
+    whole = found[expression]
+    if whole is not None and expected not in (None, whole):
+        raise ModelError(f"'{text}' is {_called(whole)}, not {_called(expected)}", "unit-mismatch", value=text)
+
+
+def _combine(text: str, node: Expr, args: Sequence[Exponents | None]) -> Exponents | None:
+    """What a node is, from what its arguments are; None is not known."""
+    first, *others = args
+    if node.op in ALIKE:
+        sure = [x for x in (others if node.op == "select" else args) if x is not None]
+        if len(set(sure)) > 1:
+            message = f"'{text}' puts {_called(sure[0])} and {_called(sure[1])} together"
+            hint = "check the formula; a parameter without unit is a number of any kind"
+            raise ModelError(message, "unit-mismatch", value=text, suggestion=hint)
+        return sure[0] if sure and node.op not in ("lt", "le", "atan2") else None
+    if node.op in OF_NUMBERS and first is not None and any(first[:2]):  # sin(t) has left its rate out
+        raise ModelError(f"'{text}' takes the {node.op} of {_called(first)}", "unit-mismatch", value=text)
+    if first is None or None in others:
+        return None
+    exponents: Exponents = ()
+    if node.op in ("neg", "abs"):
+        exponents = first
+    elif node.op in ("mul", "div"):
+        sign = 1 if node.op == "mul" else -1
+        exponents = tuple(x + sign * y for x, y in zip(first, others[0] or (), strict=True))
+    elif node.op == "sqrt" and not any(x % 2 for x in first):
+        exponents = tuple(x // 2 for x in first)
+    return exponents if any(exponents) else None
+
+
+def _called(exponents: Exponents | None) -> str:
+    named = next((kind.name for kind in KINDS if exponents_of(kind.unit) == exponents), None)
+    if named is not None:
+        return f"{'an' if named[0] in 'aeiou' else 'a'} {named}"
+    parts = [f"{unit}^{n}" if n != 1 else unit for unit, n in zip(("kg", "m", "s"), exponents or (), strict=True) if n]
+    return f"a quantity in {' '.join(parts)}"
