@@ -105,10 +105,9 @@ class Translation:
                 formulas[name] = found
             else:
                 self.names[name], self.values[symbols[name]] = symbols[name], found
-                unit = units.unit_of(text) if isinstance(text, str) else None
-                if unit is not None:
-                    self.declared[symbols[name]] = exponents_of(unit)
         self.stop()
+        stated = {name: units.unit_of(text) for name, text in given.items() if isinstance(text, str)}
+        self.declared = {symbols[name]: exponents_of(unit) for name, unit in stated.items() if unit is not None}
         needs = {
             name: {str(node.value) for node in ordered([formula]) if node.op == "symbol"}
             for name, formula in formulas.items()
