@@ -345,3 +345,26 @@ def test_the_outline_of_a_cylinder_is_as_wide_as_it_is() -> None:
     assert len(outline) == 6
     for edge in edges:
         np.testing.assert_allclose(edge[0], [0.5, 1.0, 1.5], atol=1e-12)
+
+
+def test_shapes_of_bodies_in_space_lie_in_their_xy_plane() -> None:
+    """Box, disc, polygon and rod about the origin of a body whose mass centre is elsewhere."""
+    model = linkwork.loads("""
+linkwork: 1
+space: spatial
+bodies:
+  box: {mass: 1, inertia: [1, 1, 1], mass_centre: [0, 0, 0.5],
+        shape: {type: box, size: [0.4, 0.2], centre: [1, 0], angle: 90 deg}}
+  disc: {mass: 1, inertia: [1, 1, 1], shape: {type: disc, radius: 0.3}}
+  plate: {mass: 1, inertia: [1, 1, 1], shape: {type: polygon, corners: [[0, 0], [1, 0], [0, 1]]}}
+  rod: {mass: 1, inertia: [1, 1, 1], points: {A: [3, 0, 0]}, shape: {type: rod, ends: [[0, 0], [0, 2]]}}
+""")
+    at_rest = np.array([[*(0.0, 0.0, 0.0), *(1.0, 0.0, 0.0, 0.0)]] * 4)
+    drawn = drawing(scene(model), at_rest[None])
+    box, disc, plate = drawn.solids
+    assert (box.form, box.at, box.size[:2]) == ("box", (1.0, 0.0, -0.5), (0.4, 0.2))
+    np.testing.assert_allclose(box.x, (0.0, 1.0, 0.0), atol=1e-15)
+    assert (disc.form, disc.size[0], disc.z) == ("cylinder", 0.3, (0.0, 0.0, 1.0))
+    assert plate.corners == ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+    (rod,) = drawn.stretches
+    assert rod.points == ((0.0, 0.0, 0.0), (0.0, 2.0, 0.0))

@@ -98,25 +98,25 @@ def scene(model: Model) -> Scene:
         """A point from the mass centre, which poses are of."""
         if not isinstance(body, SpatialBody):
             return vector(s)
-        x, y, z = (number(a) - number(b) for a, b in zip(s, body.mass_centre, strict=True))
+        x, y, z = (a - number(b) for a, b in zip(vector(s), body.mass_centre, strict=True))
         return x, y, z
 
     def figure(body: Ground | PlanarBody | SpatialBody) -> Figure:
         shape = model.shapes.get(body.name)
         points = {name: place(body, s) for name, s in body.points.items()}
-        return Figure(body.name, points, None if shape is None else look(shape))
+        return Figure(body.name, points, None if shape is None else look(body, shape))
 
-    def look(shape: Shape) -> dict[str, Any]:
-        """Fields of a shape: numbers, vectors, or rows of vectors."""
+    def look(body: Ground | PlanarBody | SpatialBody, shape: Shape) -> dict[str, Any]:
+        """Fields of a shape: numbers, vectors, or rows of points."""
         found: dict[str, Any] = {"type": TYPES[type(shape)]}
         for f in fields(shape):
             value = getattr(shape, f.name)
             if value is None or not isinstance(value, tuple):
                 found[f.name] = None if value is None else number(value)
             elif isinstance(value[0], tuple):
-                found[f.name] = [vector(row) for row in value]
+                found[f.name] = [place(body, row) for row in value]
             else:
-                found[f.name] = vector(value)
+                found[f.name] = place(body, value) if f.name == "centre" else vector(value)
         return found
 
     def mark(element: Any, type_name: str, parts: tuple[str, ...] = (), name: str = "") -> Mark:
