@@ -345,3 +345,58 @@ def test_ida_of_sundials_agrees():
     np.testing.assert_allclose(motion.q, found.y[:, :n_q], rtol=0, atol=2e-7)
     np.testing.assert_allclose(motion.v, found.y[:, n_q : n_q + n], rtol=0, atol=1e-6)
     np.testing.assert_allclose(motion.lam, found.y[:, n_q + n :], rtol=0, atol=1e-5 * np.abs(motion.lam).max())
+
+
+BOUNCE = """
+linkwork: 1
+name: bounce
+ground: {points: {O: [0, 0]}}
+bodies:
+  ball: {mass: 1, inertia: 0.01, position: [0, 1], points: {P: [0, 0]}}
+joints:
+  rail: {type: prismatic, i: ground.O, j: ball.P, axis: [0, 1]}
+events:
+  touch: {when: "ball.P.y", direction: falling, action: set, restitution: 0.8}
+simulation: {t_end: 2, step: 0.05}
+"""
+
+
+@pytest.mark.parametrize(
+    ("integrator", "formulation"),
+    [("radau5", "augmented"), ("radau5", "index-3"), ("radau5", "ggl"), ("generalized-alpha", "index-3")],
+)
+def test_events_are_located_by_implicit_methods(integrator, formulation, tmp_path):
+    """Three bounces: the first after sqrt(2 h/g), then after 2 e v/g, 2 e^2 v/g; all are exact on parabolas."""
+    (tmp_path / "bounce.yaml").write_text(BOUNCE)
+    motion = simulate(load(tmp_path / "bounce.yaml"), integrator=integrator, formulation=formulation)
+    first, e = np.sqrt(2 / 9.81), 0.8
+    np.testing.assert_allclose(motion.events.t, first * np.cumsum([1, 2 * e, 2 * e**2]), rtol=0, atol=1e-9)
+
+
+MIXED = """
+linkwork: 1
+name: mixed_scales
+ground: {points: {O: [0, 0]}}
+bodies:
+  light: {mass: 1e-3, inertia: 1e-6, position: [1, 0], points: {P: [0, 0]}}
+  heavy: {mass: 100, inertia: 10, position: [2, 0], points: {P: [0, 0]}}
+joints:
+  a: {type: prismatic, i: ground.O, j: light.P, axis: [1, 0]}
+  b: {type: prismatic, i: ground.O, j: heavy.P, axis: [1, 0]}
+forces:
+  hard: {type: spring-damper, i: ground.O, j: light.P, stiffness: 1e9, free_length: 1, damping: 1e9}
+  soft: {type: spring-damper, i: light.P, j: heavy.P, stiffness: 10, free_length: 0.5, damping: 0.1}
+simulation: {t_end: 10, step: 0.1}
+"""
+
+
+def test_mixed_scales_need_no_choice(tmp_path):
+    """Stiffness and damping of 1e9 on a gram: lambda = -1e12. The heavy body swings as on a fixed light one."""
+    (tmp_path / "mixed.yaml").write_text(MIXED)
+    motion = simulate(load(tmp_path / "mixed.yaml"))
+    assert motion.info.steps < 500
+    delta, omega_0 = 0.1 / 200, np.sqrt(10 / 100)
+    omega = np.sqrt(omega_0**2 - delta**2)
+    swing = 0.5 * np.exp(-delta * motion.t) * (np.cos(omega * motion.t) + delta / omega * np.sin(omega * motion.t))
+    # The light body gives way by about 5 N / 1e9 (N s/m) per second.
+    np.testing.assert_allclose(motion["heavy.x"], 1.5 + swing, rtol=0, atol=2e-7)
