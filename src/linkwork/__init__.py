@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from linkwork.assembly.modes import modes
     from linkwork.comparison.compare import compare
     from linkwork.elements.events import Event
+    from linkwork.elements.stated import Stated
     from linkwork.lecture.explain import explain
     from linkwork.lecture.listing import write_down
     from linkwork.mechanism import Mechanism, prepare
@@ -25,6 +26,7 @@ __all__ = [
     "Event",
     "Mechanism",
     "Model",
+    "Stated",
     "Trajectory",
     "assemble",
     "check",
@@ -44,6 +46,7 @@ _HOMES = {
     "ComputationSequence": "sequences.sequence",
     "Mechanism": "mechanism",
     "Model": "model",
+    "Stated": "elements.stated",
     "Trajectory": "trajectory",
     "assemble": "assembly.assemble",
     "check": "motion.check",

@@ -118,7 +118,7 @@ class Course:
         sides = np.where(system.functions["switches"](after, p) > 0.0, 1, -1)
         events = system.equations.events
         found = [k for k in which if k < len(events) and events[k].direction in (0, sides[k])]
-        if any(k >= len(events) and sides[k] < 0 for k in which):
+        if any(k >= len(events) for k in which):
             self.motion = self.motion.pivoted_at(part.t, part.y[:n])
             self.repivoted.append(part.t)
             if not found:

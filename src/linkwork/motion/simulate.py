@@ -246,6 +246,8 @@ class Motion:
             system = mechanism.system(how.form, False, charts, baumgarte, implicit, stated)
             given = restart(system.start(), q, v, weights, assemble, keep)
         start = find_start(given, weights, any_distance=assemble, keep=keep)
+        if stated is not None and not np.array_equal(start.place.q, stated.q):
+            system = with_pivots(start.place)
         if how.is_algebraic:
             check_independent(start.place, how.formulation)
         if start.place.rank.rank < system.m:
@@ -288,7 +290,11 @@ class Motion:
         header = {**self.header, "dynamics": dynamics.address, "derivative": derivative.address}
         place = system.place(y[:n_q], y[n_q:n], t)
         p, exact, header = _parameters(system, self.how, place, header)
-        return replace(self, system=system, derivative=derivative, dynamics=dynamics, p=p, exact=exact, header=header)
+        method = self.method
+        if isinstance(method, Radau5):
+            method = replace(Radau5(linearization.of_system(system, dynamics)), detects=method.detects)
+        made = replace(self, system=system, derivative=derivative, dynamics=dynamics, method=method)
+        return replace(made, p=p, exact=exact, header=header)
 
     def slices(
         self, times: Array, method: Settings, y: Array, max_steps: int = MOST_STEPS, first_step: float | None = None
@@ -298,7 +304,10 @@ class Motion:
 
             def implicit(rest: Array, y: Array) -> Iterator[Slice]:
                 values, n = self.system.equations.parameters, self.system.n_q + self.system.n_v
-                return self.stiff().with_held(values, float(rest[0]), y[:n]).slices(rest, method, y)
+                other = self.stiff().with_held(values, float(rest[0]), y[:n])
+                if other.with_pivots is not None:
+                    other = other.pivoted_at(float(rest[0]), y[:n])
+                return other.slices(rest, method, y)
 
             def explicit(rest: Array, y: Array) -> Iterator[Slice]:
                 return self._slices(rest, method, y, max_steps, first_step if rest is times else None)
