@@ -406,5 +406,7 @@ simulation: {t_end: 1.2, step: 0.05, rtol: 1.0e-11, atol: 1.0e-12}
     assert [*joint.events.names] == [*body.events.names]
     assert {"wall", "heavy", "loose"} <= {*joint.events.names}
     np.testing.assert_allclose(joint.events.t, body.events.t, atol=1e-8)
+    for mine, theirs in zip(joint.events[2:], body.events[2:], strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=1e-6)
     np.testing.assert_allclose(joint.q, body.q, atol=1e-7)
     np.testing.assert_allclose(joint.v, body.v, atol=1e-6)

@@ -19,7 +19,7 @@ def quickest_equations(model: Model) -> Equations:
 
 
 # Equations in other coordinates than those of the bodies name their state, say `body=body_equations(model)` and how
-# their q and v follow `from_body`, and have q, v and a of the bodies among their outputs, in the order of
+# their q and v follow `from_body`, and have q, v and a of the bodies first among their outputs, in the order of
 # `body.columns`; all results are then the same.
 COORDINATES: dict[str, Callable[[Model], Equations]] = {
     "body": body_equations,

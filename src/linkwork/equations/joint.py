@@ -110,10 +110,11 @@ def joint_equations(model: Model) -> Equations:
     known |= dict(zip(b.a, a_b, strict=True))
     outputs = _outputs(made, hinges, local, cut)
     events = tuple(event.moved(known) for event in made.watched(outputs))
-    for kind, own in zip(plain.state, (b.q, b.v, b.a), strict=True):
-        named = zip(plain.columns[kind].labels, own, plain.columns[kind].units, strict=True)
-        outputs[kind] = {label: Output(x, unit) for label, x, unit in named}
-    return e.with_outputs({kind: _moved(own, known) for kind, own in outputs.items()}, events)
+    state = {
+        kind: {at: Output(x, unit) for at, x, unit in zip(columns.labels, own, columns.units, strict=True)}
+        for kind, columns, own in zip(plain.state, plain.columns.values(), (b.q, b.v, b.a), strict=False)
+    }
+    return e.with_outputs({kind: _moved(own, known) for kind, own in (state | outputs).items()}, events)
 
 
 def _moved(outputs: Mapping[str, Output], known: Mapping[Expr, Expr]) -> dict[str, Output]:
