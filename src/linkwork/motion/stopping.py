@@ -53,8 +53,8 @@ def explain_stop(
         return (
             f"{last.steps + last.rejected} steps were tried until t = {last.t:.9g}, the last of {last.step:.2g} s"
             f"{force}; "
-            "very large stiffness or damping, where --integrator auto or radau5 takes longer ones, fast oscillations and "
-            "switching forces need so many; "
+            "very large stiffness or damping, where --integrator auto or radau5 takes longer ones, fast oscillations "
+            "and switching forces need so many; "
             "more are allowed with --max-steps; last good state kept",
             "too-many-steps",
         )
