@@ -494,6 +494,15 @@ Forces = [F1, F2, F3];
         simulate(build(document), t_end=0.1)
 
 
+def test_shapes_are_taken_over_where_they_are_the_body(tmp_path: Path) -> None:
+    """Wheels and boxes; not the small circle that marks the mass centre of a pendulum."""
+    cart: Any = read_folder(dap_folders.write("bc_cart_a", tmp_path / "cart")).document.data
+    assert cart["bodies"]["B1"]["shape"] == {"type": "box", "size": [0.9, 0.2]}
+    assert cart["bodies"]["B2"]["shape"] == {"type": "disc", "radius": 0.1}
+    pendulum: Any = read_folder(dap_folders.write("jc_tp", tmp_path / "pendulum")).document.data
+    assert all("shape" not in body for body in pendulum["bodies"].values())
+
+
 def test_numbers_of_m_files_are_those_of_matlab() -> None:
     """Precedence, blanks in arrays, transposition, quotes, continuation."""
     text = """

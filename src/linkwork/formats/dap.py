@@ -64,6 +64,10 @@ class _Translation:
             self.note(body, ("bodies", body.name), mass="m", inertia="J", position="r", angle="p")
         for point in (*self.folder.points, *self.folder.elements["animated point"]):
             self.holders[self.folder.body_of(point)]["points"][point.name] = point.numbers("sPlocal", 2)
+        for entry in self.holders[1:]:
+            radius = entry.get("shape", {}).get("radius", math.inf)
+            if any(math.hypot(*s) > 1.001 * radius for s in entry["points"].values()):
+                del entry["shape"]  # a mark in the mass centre; the body itself is what joins its points
         for joint in self.folder.joints:
             self.joint(joint)
         for coordinate, law, statement in self.folder.drives:
