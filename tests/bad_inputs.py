@@ -62,6 +62,11 @@ events:
   bounce: {when: "ball.y", direction: falling, action: set, restitution: 0.5}
 """
 BRAKE = "forces: {b: {type: joint-friction, joint: O, normal_force: 5 N, radius: 1 cm, dynamic: 0.3, static: 0.2}}\n"
+OTHERS = {
+    "inBodies": "function inBodies\ninclude_global\nB1 = Body_struct;\nB1.m = 5.0;\nBodies = B1;\n",
+    "bodies": "NBODY 1\nB NAME X Y Z E0 E1 E2 E3\n1 rod 0 0 0 1 0 0 0\n",
+    "inertia": "B MAS Ixx Ixy Ixz Iyx Iyy Iyz Izx Izy Izz\n1 2,5 1 0 0 0 1 0 0 0 1\n",
+}
 HIGH = "{type: table, times: [0, 1, 2], values: [0, 1e308, -1e308]}"
 PIN = "{type: revolute, i: ground.O, j: rod.O}"
 MOTOR = "drivers: {m: {joint: O, motion: %s}}\n"
@@ -92,6 +97,20 @@ def top(old: str, new: str) -> Callable[[], None]:
 
 def text(content: str | bytes, name: str = "x.yaml") -> Callable[[], None]:
     return lambda: Path(name).write_bytes(content if isinstance(content, bytes) else content.encode()) and None
+
+
+def folder(name: str, more: str = "", **suffixes: str) -> Callable[[], None]:
+    """A folder of files of other programs."""
+
+    def write() -> None:
+        os.mkdir(name)
+        for file, suffix in suffixes.items():
+            Path(name, f"{file}.{suffix}").write_text(OTHERS[file] + more, encoding="utf-8")
+        if more:
+            for file in ("inPoints", "inForces", "inJoints"):
+                Path(name, f"{file}.m").write_text(f"{file[2:]} = [];\n", encoding="utf-8")
+
+    return write
 
 
 def nothing() -> None:
@@ -194,6 +213,11 @@ CASES = [
     Case("a text that is no result", "plot x.csv", text("a,b\n1,2\n", "x.csv")),
     Case("a file that is not there", "run none.yaml"),
     Case("a formulation nobody knows", "run x.yaml --formulation augmentd", rod()),
+    Case("a folder of DAP that calls the system", "run DAP", folder("DAP", inBodies="m", more="system('ls');\n")),
+    Case("a folder of DAP with a loop", "convert DAP -o x.yaml", folder("DAP", inBodies="m", more="for k = 1:2\n")),
+    Case("a folder of DAP without points", "run DAP", folder("DAP", inBodies="m")),
+    Case("a deck with a comma in a number", "run deck", folder("deck", bodies="txt", inertia="txt")),
+    Case("a folder without a model", "run empty", lambda: os.mkdir("empty")),
 ]
 
 HEAD = """\
