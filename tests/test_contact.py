@@ -275,6 +275,15 @@ def test_a_newtons_cradle_of_impacts_hands_the_speed_on() -> None:
     np.testing.assert_allclose([motion[f"b{k}.vx"][-1] for k in range(5)], [0, 0, 0, 0, 1], atol=1e-9)
 
 
+def test_impacts_of_balls_that_touch_follow_each_other_at_once() -> None:
+    """Without gaps, 1/8 m apart so that nothing is rounded: four impacts at t = 0, one after the other."""
+    line = '  hit{0}: {{when: "b{1}.x - b{0}.x - 0.125", direction: falling, action: set, restitution: 1}}\n'
+    motion = simulate(loads(cradle(0.025, "events:\n" + "".join(line.format(k, k + 1) for k in range(4)))))
+    assert motion.events.names == ("hit0", "hit1", "hit2", "hit3")
+    np.testing.assert_allclose(motion.events.t, 0.0, atol=1e-12)
+    np.testing.assert_allclose([motion[f"b{k}.vx"][-1] for k in range(5)], [0, 0, 0, 0, 1], atol=1e-9)
+
+
 def test_drag_and_motor_in_closed_form() -> None:
     """v = v_0/(1 + c v_0 t/m) of m v' = -c v^2; omega = w (1 - exp(-T t/(J w))) of J omega' = T (1 - omega/w)."""
     text = """

@@ -283,6 +283,17 @@ def test_implicit_integrators_locate_the_same_impacts(method: dict[str, str]) ->
     np.testing.assert_allclose(motion.events.t, impacts, atol=1e-6)
 
 
+@pytest.mark.parametrize(("speed", "direction", "count"), [(3, "falling", 0), (3, "both", 0), (-3, "falling", 1)])
+def test_an_event_that_is_just_there_is_met_only_on_its_way(speed: float, direction: str, count: int) -> None:
+    """A ball that starts on the floor bounces at once if it moves down, and not before it comes back if up."""
+    text = BALL.replace("position: [0, 1], velocity: [0.3, 0]", f"position: [0, 0], velocity: [0.3, {speed}]")
+    motion = simulate(loads(text.replace("direction: falling", f"direction: {direction}")), t_end=0.3)
+    assert motion.events.counts() == ({"bounce": count} if count else {})
+    if count:
+        assert motion.events.t[0] == pytest.approx(0.0, abs=1e-12)
+        assert motion["ball.vy"][1] == pytest.approx(0.9 * 3 - 9.81 * 0.05, abs=1e-9)
+
+
 def test_a_callback_sees_the_state_and_sets_velocities() -> None:
     seen = []
 

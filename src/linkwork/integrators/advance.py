@@ -13,7 +13,7 @@ from linkwork.integrators.inside import (
     check_end,
     differentiate_inside,
     interpolate,
-    note_signs,
+    note_start,
     pass_switches,
     prepare_dense,
     watch_step,
@@ -94,9 +94,7 @@ def start(at: Run, p: Pointer, w: Pointer, t_end: float, rows: Pointer) -> bool:
     at.longest[0] = at.max_step[0]
     at.switch[0] = at.last_switch[0] = at.suspect[0] = -INF
     if at.n_watched > 0:
-        note_signs(at, at.x, p, w)
-        for i in range(at.n_watched):
-            at.grazes[i] = -INF
+        note_start(at, p, w)
     if at.x[0] < t_end and at.next_step[0] == 0.0:
         at.next_step[0] = initial_step(at, p, w, min(at.max_step[0], t_end - at.x[0]))
     return True

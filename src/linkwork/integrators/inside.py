@@ -27,6 +27,8 @@ GRAZING = 1e-9  # of how g bends between points: a vertex this near to zero touc
 NEAR = 0.1  # of how g bends between points: a vertex this near to zero is looked at
 ROUGH = 0.02  # of the range of g along a step: a fourth difference above is not seen clearly
 SHORTEST = 2.0**-10  # of the longest step: one this short is clear enough
+AHEAD = 1e-7  # of the longest step: where a run begins, the next moment
+TINY = 1e-300  # stands for a sign at zero
 INF = math.inf
 LEAST_ERROR = 1e-4  # that the next step size remembers
 
@@ -64,21 +66,56 @@ def prepare_dense(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> 
     return int(at.outcome[0])
 
 
+def is_beyond(g: float, sign: float) -> bool:
+    """Whether g is on the other side of zero; at zero itself it is not."""
+    return (g > 0.0 and sign < 0.0) or (g < 0.0 and sign > 0.0)
+
+
 def note_signs(at: Run, x: Pointer, p: Pointer, w: Pointer) -> bool:
     """Take the signs of the switching functions at the state x for those of the next step; whether one has changed."""
     call(integer(at.watch, 0), x, p, at.switches, w)
     changed = has_changed(at, at.switches, at.n_watched)
     for i in range(at.n_watched):
-        at.changed[i] = 1.0 if (at.switches[i] > 0.0) != (at.signs[i] > 0.0) else 0.0
-    copy(at.switches, at.signs, at.n_watched)
+        at.changed[i] = 1.0 if is_beyond(at.switches[i], at.signs[i]) else 0.0
+        if at.switches[i] != 0.0:
+            at.signs[i] = at.switches[i]
+        else:
+            at.signs[i] = TINY if at.signs[i] > 0.0 else -TINY if at.signs[i] < 0.0 else 0.0
     return changed
+
+
+def note_start(at: Run, p: Pointer, w: Pointer) -> None:
+    """Note the signs where a run begins.
+
+    An event that is just there, at zero, is met if it goes on in its direction, and is not if it goes back; one without
+    a direction, or one that rests there, is behind. Two small steps by Euler's method tell which.
+    """
+    note_signs(at, at.x, p, w)
+    any_zero = False
+    for i in range(at.n_watched):
+        at.grazes[i] = -INF
+        any_zero = any_zero or at.signs[i] == 0.0
+    if not any_zero or not at.max_step[0] < INF:
+        return
+    x, h = at.x_inside, AHEAD * at.max_step[0]
+    copy(at.x, x, 1 + at.n)
+    copy(at.k, at.k_contradicted, at.n)
+    for _ in range(2):
+        x[0] += h
+        for i in range(at.n):
+            x[1 + i] += h * at.k_contradicted[i]
+        call(integer(at.derivative, 0), x, p, at.k_contradicted, w)
+    call(integer(at.watch, 0), x, p, at.vertex, w)
+    for i in range(at.n_watched):
+        if at.signs[i] == 0.0 and at.vertex[i] != 0.0:
+            at.signs[i] = -TINY * at.directions[i] if at.directions[i] != 0.0 else at.vertex[i]
 
 
 def has_changed(at: Run, g: Pointer, count: int) -> bool:
     """Whether one of the first functions, so many, has another sign than at the beginning of the step."""
     changed = False
     for i in range(count):
-        changed = changed or (g[i] > 0.0) != (at.signs[i] > 0.0)
+        changed = changed or is_beyond(g[i], at.signs[i])
     return changed
 
 
@@ -174,7 +211,7 @@ def watch_step(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int
             low = middle
     is_behind(at, high, p, w, at.switches, looked_at)
     for i in range(looked_at):
-        if (at.switches[i] > 0.0) != (at.signs[i] > 0.0):
+        if is_beyond(at.switches[i], at.signs[i]):
             at.nearest[0] = i
     if low - at.x[0] > hop:
         at.switch[0] = low

@@ -16,7 +16,7 @@ that lasts from one slice to the next is in arrays, so the result does not depen
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Protocol
@@ -156,14 +156,15 @@ def integrate(
     stops: Collection[float] = (),
     first_step: float | None = None,
     watch: Watched | None = None,
-    n_events: int = 0,
+    events: Sequence[int] = (),
     first_budget: int = FIRST_BUDGET,
 ) -> Iterator[Slice]:
     """Integrate from times[0] to times[-1], coming back about every `seconds`; the last slice is not RUNNING.
 
     Only the first `n_norm` components of y (default: all) count in the error norm; quadratures stand behind them. At
     each of the times `stops` a step ends and another begins, so that the derivative may jump there, and likewise where
-    one of the outputs of `watch`, functions of (t, y), changes its sign (see inside.py); the first `n_events` of them
+    one of the outputs of `watch`, functions of (t, y), changes its sign (see inside.py); the first of them,
+    in the directions `events` (-1 falling, 1 rising, 0 both; see `note_start`),
     also end a slice, HAPPENED, from which the run goes on if asked for the next. `first_step` is tried first,
     for instance that of a slice from where the run goes on; without it, or if it is 0, one is chosen.
     """
@@ -182,7 +183,8 @@ def integrate(
     put_integer(at.ny, 0, ny)
     put_integer(at.n_norm, 0, n_norm)
     put_integer(at.n_rates, 0, min(method.n_rates, ny))
-    put_integer(at.n_events, 0, n_events)
+    put_integer(at.n_events, 0, len(events))
+    at.directions[: len(events)] = events
     put_integer(at.n_times, 0, len(times))
     put_integer(at.n_stops, 0, len(stops))
     at.x[0] = times[0] + LAST_DIGITS * np.spacing(times[0]) if times[0] in stops else times[0]

@@ -69,9 +69,10 @@ class Run(NamedTuple):
     zeros: Pointer  # n + BLOCK
     atol: Pointer  # n; infinite for components that do not count
     F: Pointer  # n_dense n
-    signs: Pointer  # n_watched: positive where a switching function is at the beginning of the step
+    signs: Pointer  # n_watched: switching functions at the beginning of the step; of zero, the last sign
     switches: Pointer  # (SAMPLES + 1) n_watched: these functions along the step
     vertex: Pointer  # n_watched: between two of these points
+    directions: Pointer  # n_watched: of events, see `note_start`
     changed: Pointer  # n_watched: 1 where the sign has changed in the last step
     grazes: Pointer  # n_watched: when it last came to zero and did not change its sign
     residuals: Pointer  # 3: largest |Psi| before, |Psi| after and |Psi_dot| after projection, so far
@@ -133,7 +134,7 @@ SCALARS = (1,) * (len(Run._fields) - Run._fields.index("derivative") - 1)
 def places(m: Pointer, n: int, n_dense: int, n_watched: int) -> Run:
     gap = BLOCK - 1
     states = (gap, 1 + n, n, gap, 1 + n, n, gap, 1 + n, gap, 1 + n, n, gap, 1 + n)
-    watched = (n_watched, (SAMPLES + 1) * n_watched, n_watched, n_watched, n_watched)
+    watched = (n_watched, (SAMPLES + 1) * n_watched, n_watched, n_watched, n_watched, n_watched)
     counts = (*states, n + BLOCK, n + BLOCK, n, n_dense * n, *watched, 3, 3, *SCALARS)
     return Run(n, n_dense, n_watched, *split(m, counts))
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 CLOSE = 1e-7  # of the time: events nearer to each other than this,
+CLOSEST = 1e-12  # seconds, likewise where time begins
 MOST_CLOSE = 20  # so many in a row, accumulate
 SNAPS = 1e-6  # of the mechanism's length, or radians: a gap beyond is not closed by a joint that engages
 IMPULSES = FORMULATIONS["udwadia-phohomsiri"]  # M may be singular, and rows redundant
@@ -86,7 +87,7 @@ class Course:
         y = self.begin(times[0], y)
         while True:
             self.parts.append((self.motion, 0))
-            for part in self.motion.slices(times, method, y, max_steps, before.step if before else None):
+            for part in self.motion.slices(times, method, y, max_steps, before):
                 joined = part if before is None else join_slices(before, part)
                 self.parts[-1] = (self.motion, self.parts[-1][1] + len(joined.rows))
                 if part.status != HAPPENED:
@@ -140,7 +141,8 @@ class Course:
 
     def check_accumulation(self, t: float) -> None:
         """Stop where events follow each other without end."""
-        self.close = self.close + 1 if self.happenings and t - self.happenings[-1].t <= CLOSE * abs(t) else 0
+        near = CLOSE * abs(t) + CLOSEST
+        self.close = self.close + 1 if self.happenings and t - self.happenings[-1].t <= near else 0
         if self.close >= MOST_CLOSE and self.stopped is None:
             names = [happening.name for happening in self.happenings[-MOST_CLOSE:]]
             often = max(set(names), key=names.count)

@@ -297,9 +297,12 @@ class Motion:
         return replace(made, p=p, exact=exact, header=header)
 
     def slices(
-        self, times: Array, method: Settings, y: Array, max_steps: int = MOST_STEPS, first_step: float | None = None
+        self, times: Array, method: Settings, y: Array, max_steps: int = MOST_STEPS, before: Slice | None = None
     ) -> Iterator[Slice]:
-        """The motion from this state, piece by piece, the first of not more than so many steps."""
+        """The motion from this state, piece by piece, the first of not more than so many steps.
+
+        `before` is a slice after which it goes on: from its step, and with the events behind that ended it.
+        """
         if self.how.integrator == AUTO.name and self.how.stabilization != "state-space":
 
             def implicit(rest: Array, y: Array) -> Iterator[Slice]:
@@ -310,13 +313,13 @@ class Motion:
                 return other.slices(rest, method, y)
 
             def explicit(rest: Array, y: Array) -> Iterator[Slice]:
-                return self._slices(rest, method, y, max_steps, first_step if rest is times else None)
+                return self._slices(rest, method, y, max_steps, before if rest is times else None)
 
             return choose_as_it_goes(explicit, implicit, times, y)
-        return self._slices(times, method, y, max_steps, first_step)
+        return self._slices(times, method, y, max_steps, before)
 
     def _slices(
-        self, times: Array, method: Settings, y: Array, max_steps: int, first_step: float | None
+        self, times: Array, method: Settings, y: Array, max_steps: int, before: Slice | None
     ) -> Iterator[Slice]:
         s, method = self.system, replace(method, method=self.method)
         if self.how.stabilization == "state-space":
@@ -327,6 +330,8 @@ class Motion:
         onto = projection.of_system(s, how, len(y) - s.n_q - s.n_v)
         stops = [stop for stop in s.equations.switching_times(times[-1]) if stop >= times[0]]
         first, watch = min(FIRST_BUDGET, max_steps), s.functions.get("switches")
+        behind = before.happened[2] if before is not None and before.happened is not None else ()
+        directions = [0 if k in behind else event.direction for k, event in enumerate(s.equations.events)]
         return integrate(
             self.derivative,
             onto,
@@ -336,9 +341,9 @@ class Motion:
             method,
             s.n_q + s.n_v,
             stops=stops,
-            first_step=first_step,
+            first_step=None if before is None else before.step,
             watch=watch,
-            n_events=len(s.equations.events) + len(s.pivots),
+            events=[*directions, *(0 for _ in s.pivots)],
             first_budget=first,
         )
 
