@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -221,6 +222,7 @@ def test_constraints_may_depend_on_time_and_masses_on_place() -> None:
         (("[[m, 0], [0, m]]", "[[m, 0]]"), 9, "shape-mismatch"),
         (("[[m, 0], [0, m]]", "[[m, 0], [0]]"), 9, "shape-mismatch"),
         (("[[m, 0], [0, m]]", "[[m + x_d^2, 0], [0, m]]"), 9, "of-velocities"),
+        (("[[m, 0], [0, m]]", "[[m, 2*m], [2*m, m]]"), 9, "negative-mass"),
         (("[0, -m*9.81]", "[0, -m*9.81, 3]"), 10, "shape-mismatch"),
         (("[0, -m*9.81]", "[0, -m*9.81*z]"), 10, "expression-name"),
         (("[0, -m*9.81]", "[0, -m*(9.81]"), 10, "expression-syntax"),
@@ -277,6 +279,16 @@ simulation: {t_end: 1.2, step: 0.01}
 def test_a_massless_system_is_refused_by_name() -> None:
     with pytest.raises(ModelError, match="det A is zero"):
         solve_explicitly(prepare(loads(TEXT.replace("[[m, 0], [0, m]]", "[[m, 0], [0, 0]]"))).equations, [])
+
+
+def test_a_parameter_may_be_called_like_a_veiled_symbol() -> None:
+    """W1 of the model is not W1 of the sequence: the same accelerations as with another name."""
+    text = TEXT.replace("[[m, 0], [0, m]]", "[[m*(1 + x^2*m + x*m + x^4 + y^2*m^3), 0], [0, m]]").replace(
+        "1.5 m", "1.5"
+    )
+    renamed = re.sub(r"\bm\b", "W1", text)
+    ours, other = (simulate(loads(one), t_end=0.3, formulation="lu").a for one in (renamed, text))
+    np.testing.assert_array_equal(ours, other)
 
 
 def test_another_start_recompiles_nothing_and_moves_otherwise() -> None:

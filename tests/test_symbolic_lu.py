@@ -98,6 +98,16 @@ def test_what_is_not_larger_than_the_rule_is_not_veiled() -> None:
     assert size_of(a * b + c) == 3
 
 
+def test_a_symbol_of_the_user_cannot_be_taken_for_a_veiled_one() -> None:
+    with pytest.raises(ValueError, match="'W7' is a name of this hierarchy"):
+        Hierarchy().veil(symbol("W7") + a)
+    A = {(0, 0): symbol("W1") + a * b, (0, 1): symbol("W1"), (1, 0): a, (1, 1): b * c + symbol("W2")}
+    factors = lu(A, 2)
+    at = {s: 0.5 + k for k, s in enumerate((a, b, c, symbol("W1"), symbol("W2")))}
+    expected = np.linalg.solve(numbers(A, 2, at), [1.0, 1.0])
+    np.testing.assert_allclose(evaluate(factors.hierarchy.unveil(factors.solve([ONE, ONE])), at), expected, rtol=1e-13)
+
+
 def test_unveiling_a_long_chain_takes_no_more_than_its_length() -> None:
     """Written out, the last of these has 2^60 symbols; the sequence has two operations for each."""
     W = Hierarchy()

@@ -44,6 +44,7 @@ PARALLEL_TOLERANCE = 1e-9  # sine of the angle between axes that count as parall
 # Symbols beside those of coordinates: multipliers, small changes, what a system adds.
 RESERVED = ("lam", "d", "eps", "mobility", "factor", "chart", "work", "in", "pivot")
 UNIT_TOLERANCE = 1e-6
+NO_MASS = 1e-12  # of the largest entry of M: an eigenvalue that is zero but for rounding
 TINY, INF = math.ulp(0.0), math.inf
 NOTHING: tuple[object, ...] = (None, {}, ())
 # A radius of gyration this many times the distance of the farthest point is a mix-up of units, not a flywheel.
@@ -344,6 +345,8 @@ def stated_faults(stated: Stated, parameters: Mapping[str, float]) -> Iterator[M
         return ModelError(message, code, path=f"equations.{place}", rule=rule)
 
     names, n = [*stated.kinds], len(stated.kinds)
+    if not names:
+        yield fault("coordinates", "there are no coordinates", "no-coordinates")
     for name in names:
         taken = {"t": "time", **dict.fromkeys(parameters, "a parameter"), **dict.fromkeys(PARSED, "a function")}
         taken |= {f"{other}{RATE}": f"the rate of '{other}'" for other in names}
@@ -370,6 +373,16 @@ def stated_faults(stated: Stated, parameters: Mapping[str, float]) -> Iterator[M
             if not zero.is_zero(as_expr(stated.M[i][j]) - as_expr(stated.M[j][i])):
                 message = f"entries ({i + 1}, {j + 1}) and ({j + 1}, {i + 1}) are not the same function"
                 yield fault(f"M[{i}][{j}]", message, "not-symmetric", "a mass matrix is symmetric")
+    given = {symbol(name): value for name, value in parameters.items()}
+    start = {x: evaluate([as_expr(stated.start[name])], given)[0] for name, x in zip(names, stated.q, strict=True)}
+    entries = [as_expr(x) for row in stated.M for x in row]
+    if len(entries) != n * n or not {TIME, *start, *given}.issuperset(x for x in ordered(entries) if x.op == "symbol"):
+        return
+    M = np.array(evaluate(entries, {**given, **start, TIME: 0.0}), dtype=float).reshape(n, n)
+    least = float(np.min(np.linalg.eigvalsh(M), initial=0.0)) if np.all(np.isfinite(M)) else 0.0
+    if least < -NO_MASS * np.max(np.abs(M), initial=0.0):
+        message = f"at the start M has the negative eigenvalue {least:.3g}"
+        yield fault("M", message, "negative-mass", "the kinetic energy v^T M v / 2 is never negative")
 
 
 checks_of = lru_cache(maxsize=8)(_Checks)  # faults and notes of a model ask for the same numbers

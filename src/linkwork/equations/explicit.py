@@ -14,7 +14,7 @@ from linkwork.equations.equations import Equations
 from linkwork.errors import ModelError
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ZERO, Expr
-from linkwork.sequences.hierarchy import Hierarchy
+from linkwork.sequences.hierarchy import Hierarchy, unused_letter
 from linkwork.sequences.lu import LU, VANISHING, lu
 from linkwork.sequences.structural import rate_of
 
@@ -54,6 +54,7 @@ def solve_explicitly(
     """a and lam by LU with these rows of Psi; a ModelError where det A is zero whatever the state."""
     n = len(e.v)
     A, b = leading_system(e, rows)
+    hierarchy = hierarchy or Hierarchy(unused_letter([*A.values(), *b]))
     factors = lu(A, n + len(rows), pivoting=pivoting, hierarchy=hierarchy, samples=samples, least=least)
     if factors.rank < factors.size:
         left = [k for k in range(factors.size) if k not in factors.rows]

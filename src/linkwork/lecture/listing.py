@@ -8,7 +8,6 @@ explicit    a and lam as a computation sequence W1, W2, ..., by symbolic LU     
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -21,7 +20,7 @@ from linkwork.expressions.graph import ONE, ZERO, Expr, constant, symbol
 from linkwork.lecture.arms import describe_tree, name_arms
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
-from linkwork.sequences.hierarchy import Hierarchy
+from linkwork.sequences.hierarchy import Hierarchy, unused_letter
 from linkwork.sequences.lu import lu
 from linkwork.sequences.sequence import ComputationSequence
 from linkwork.sequences.structural import analyse
@@ -108,9 +107,7 @@ def write_down(
     dof = len(e.v) - len(rows)
     notes = [f"{dof} {'degree' if dof == 1 else 'degrees'} of freedom", *describe_tree(e)]
     notes += [f"left out, because they depend on the other rows: {dependent}"] * bool(dependent)
-    letter = "W"
-    while any(re.fullmatch(rf"{letter}\d+", str(s.value)) for s in (*e.q, *e.v, *e.parameters)):
-        letter += "W"
+    letter = unused_letter((*e.q, *e.v, *e.parameters))
     groups, results, conditions, hierarchy = _stated(e), {}, [], Hierarchy(letter, largest)
     if form == "rif":
         groups += _hidden(e)

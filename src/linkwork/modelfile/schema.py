@@ -396,6 +396,7 @@ class StatedRowEntry(Entry):
 
 
 ROWS: Any = _section(StatedRowEntry | NUMBER)
+COORDINATES: Any = _section(StatedCoordinateEntry)
 NUMBERS: Any = _section(NUMBER)
 EVENTS: Any = _section(EventEntry)
 SIMULATION: Any = SimulationEntry
@@ -404,7 +405,7 @@ SIMULATION: Any = SimulationEntry
 class StatedEntry(Entry):
     """M qdd + Psi_q^T lam = Q, Psi = 0, as formulas of t, coordinates, their rates NAME_d and parameters."""
 
-    coordinates: Annotated[dict[str, StatedCoordinateEntry], pydantic.Field(min_length=1)]
+    coordinates: COORDINATES
     M: list[list[NUMBER]]
     Q: list[NUMBER]
     Psi: ROWS = {}

@@ -21,7 +21,8 @@ def check_massless(place: Place, formulation: str) -> None:
     if place.equations.kind == "euler":
         what = "in Euler parameters M is singular"
     elif without is not None:
-        what = f"body '{without.owner}' has no {'mass' if without.kind == 'length' else 'inertia'}"
+        whose = "coordinate" if place.equations.kind == "stated" else "body"
+        what = f"{whose} '{without.owner}' has no {'mass' if without.kind == 'length' else 'inertia'}"
     raise ModelError(
         what,
         "zero-mass",

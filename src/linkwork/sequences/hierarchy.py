@@ -23,6 +23,18 @@ def size_of(expr: Expr) -> int:
     return sizes[expr]
 
 
+def unused_letter(exprs: Iterable[Expr], letter: str = "W") -> str:
+    """A letter, or several, with which no numbered symbol of the expressions begins."""
+    names = [str(node.value) for node in ordered(exprs) if node.op == "symbol"]
+    while any(_is_numbered(name, letter) for name in names):
+        letter += letter[0]
+    return letter
+
+
+def _is_numbered(name: str, letter: str) -> bool:
+    return name.startswith(letter) and name[len(letter) :].isdigit()
+
+
 class Hierarchy:
     """Symbols `letter`1, `letter`2, ... that stand for expressions larger than `largest`."""
 
@@ -52,6 +64,9 @@ class Hierarchy:
         if expr.op == "neg":
             return -self.veil(expr.args[0], largest)
         if expr not in self._symbols:
+            for node in ordered([expr]):
+                if node.op == "symbol" and node not in self._definitions and _is_numbered(str(node.value), self.letter):
+                    raise ValueError(f"'{node.value}' is a name of this hierarchy; give it another letter")
             made = symbol(f"{self.letter}{self.last_used + 1}")
             self._symbols[expr] = made
             self._definitions[made] = expr

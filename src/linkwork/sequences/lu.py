@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from linkwork.errors import UsageError, check_choice
 from linkwork.expressions.evaluation import numpy_arithmetic
 from linkwork.expressions.graph import ONE, ZERO, Expr
-from linkwork.sequences.hierarchy import Hierarchy, Memory, size_of
+from linkwork.sequences.hierarchy import Hierarchy, Memory, size_of, unused_letter
 from linkwork.sequences.ordering import elimination_order
 from linkwork.sequences.signature import Signature
 
@@ -124,9 +124,8 @@ def lu(
         check_choice("pivoting", pivoting, STRATEGIES)
     if isinstance(columns, str):
         check_choice("order of columns", columns, ("given", "free"))
-    left = _Elimination(
-        size, Hierarchy() if hierarchy is None else hierarchy, pivoting, columns == "free", samples, least
-    )
+    hierarchy = Hierarchy(unused_letter(A.values())) if hierarchy is None else hierarchy
+    left = _Elimination(size, hierarchy, pivoting, columns == "free", samples, least)
     left.columns = list(range(size)) if isinstance(columns, str) else list(columns)
     for (i, j), entry in A.items():
         left.put(i, j, entry)
