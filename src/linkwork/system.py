@@ -405,6 +405,17 @@ def compile_system(
 
     solved, pivots = explicit.unveiled() if explicit else ([], [])
     first_pivots = [symbol(f"pivot {k}") for k in range(len(pivots))]
+
+    def solve_once() -> list[Expr]:
+        """With the repetition that is part of the sequence; few coordinates need it for their constraints alone."""
+        x = solver.solve(right)
+        if e.kind != "joint" or e.chain is not None or not regular:
+            return improve(x)
+        rest = [ZERO] * n + list(e.gamma)
+        for (i, j), entry in e.Psi_q.items():
+            rest[n + i] = rest[n + i] - entry * x[j]
+        return [old + new for old, new in zip(x, solver.solve(rest), strict=True)]
+
     if form == "terms":
         full = [e.M.get((i, j), ZERO) for i in range(n) for j in range(n)]
         full += [e.Psi_q.get((i, j), ZERO) for i in range(m) for j in range(n)]
@@ -427,7 +438,7 @@ def compile_system(
         again = Again(REPETITIONS, solution, dict(enumerate(rates(improve([*e.a, *e.lam])), start=first)))
         state = (TIME, *e.q, *e.v, *WORK)
         if explicit is None:
-            outputs = [*qd, *rates(improve(solver.solve(right)))]
+            outputs = [*qd, *rates(solve_once())]
             programs.append(ComputationSequence("dynamics", state, outputs, "derivative", n_y, again))
         else:
             outputs = [*qd, *rates(solved)]
