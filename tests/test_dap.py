@@ -243,6 +243,51 @@ def corrected(model: Model, expected: dict[str, Array]) -> Model:
     return model.with_start(q, v)
 
 
+def test_joint_coordinates_and_rates_give_the_start_of_all_bodies(tmp_path: Path) -> None:
+    """The triple pendulum as the reference starts; a block that slides on a turning arm, by differences."""
+    expected = reference("jc_tp")
+    q, v = state(load(dap_folders.write("jc_tp", tmp_path / "tp")))
+    parts = [(part, k) for k in (1, 2, 3) for part in ("x", "y", "phi")]
+    assert [*q.values()] == pytest.approx([expected[f"{part}{k}"][0] for part, k in parts], abs=1e-11)
+    rates = {"x": "vx", "y": "vy", "phi": "omega"}
+    assert [*v.values()] == pytest.approx([expected[f"{rates[part]}{k}"][0] for part, k in parts], abs=1e-11)
+    files = {
+        "inBodies": """
+B1 = Body_struct; B1.theta = 0.4; B1.theta_d = 1.5;
+B2 = Body_struct; B2.theta = 0.7; B2.theta_d = -0.3; B2.p0 = 0.2;
+Bodies = [B1; B2];
+""",
+        "inPoints": """
+P1 = Point_struct; P1.sPlocal = [0.1; 0.2];
+P2 = Point_struct; P2.Bindex = 1; P2.sPlocal = [-1; 0.3];
+P3 = Point_struct; P3.Bindex = 1; P3.sPlocal = [0.5; -0.2];
+P4 = Point_struct; P4.Bindex = 2; P4.sPlocal = [0.3; 0.6];
+Points = [P1; P2; P3; P4];
+""",
+        "inUvectors": """
+U1 = Unit_struct; U1.Bindex = 1; U1.ulocal = [0.6; 0.8];
+U2 = Unit_struct; U2.Bindex = 2; U2.ulocal = [cos(atan2(0.8, 0.6) - 0.2); sin(atan2(0.8, 0.6) - 0.2)];
+Uvectors = [U1; U2];
+""",
+        "inForces": "F1 = Force_struct; F1.type = 'weight';\nForces = F1;\n",
+        "ChainOpen": "Coord_Rev(1, 2, theta(1));\nCoord_Tran(3, 1, 4, 2, theta(2));\n",
+    }
+    model = load(written(tmp_path / "arm", files))
+
+    def turned(phi: float, s: tuple[float, float]) -> Array:
+        return np.array([[np.cos(phi), -np.sin(phi)], [np.sin(phi), np.cos(phi)]]) @ np.array(s)
+
+    def place(t: float) -> Array:
+        phi, slid = 0.4 + 1.5 * t, 0.7 - 0.3 * t
+        r = np.array([0.1, 0.2]) - turned(phi, (-1.0, 0.3))
+        own = r + turned(phi, (0.5, -0.2)) + slid * turned(phi, (0.6, 0.8)) - turned(phi + 0.2, (0.3, 0.6))
+        return np.array([*r, phi, *own, phi + 0.2])
+
+    q, v = state(model)
+    assert [*q.values()] == pytest.approx(place(0.0), abs=1e-12)
+    assert [*v.values()] == pytest.approx((place(1e-5) - place(-1e-5)) / 2e-5, abs=1e-9)
+
+
 @pytest.mark.parametrize("name", COMPARED)
 def test_folders_of_the_published_models_follow_the_reference(name: str, tmp_path: Path) -> None:
     """Positions over 10 s to 1e-7, multipliers to 1e-5 of the largest of their joint, in the convention of dap.py."""
