@@ -18,6 +18,8 @@ from linkwork.elements.paths import PATHS
 from linkwork.equations.place import Place
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import symbol
+from linkwork.formulations import NAMES
+from linkwork.integrators.methods import INTEGRATORS
 from linkwork.lecture.listing import write_down
 from linkwork.mechanisms.generators import planar_chain
 from linkwork.modelfile import shipped
@@ -410,3 +412,22 @@ simulation: {t_end: 1.2, step: 0.05, rtol: 1.0e-11, atol: 1.0e-12}
         np.testing.assert_allclose(mine, theirs, atol=1e-6)
     np.testing.assert_allclose(joint.q, body.q, atol=1e-7)
     np.testing.assert_allclose(joint.v, body.v, atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "how",
+    [
+        *({"formulation": name} for name in NAMES),
+        *({"stabilization": name} for name in ("baumgarte", "none")),
+        {"stabilization": "state-space", "formulation": "qr"},
+        *({"integrator": name} for name in INTEGRATORS),
+    ],
+    ids=lambda how: "-".join(how.values()),
+)
+def test_every_method_works_in_joint_coordinates(how: Any) -> None:
+    """Half a second of a four-bar by each, near the motion by `augmented` in body coordinates."""
+    model = load("four_bar")
+    expected = simulate(model, t_end=0.5, step=0.05, rtol=1e-10, atol=1e-11)
+    motion = simulate(model, coordinates="joint", t_end=0.5, step=0.05, rtol=1e-8, atol=1e-9, **how)
+    np.testing.assert_allclose(motion.q, expected.q, atol=1e-5)
