@@ -372,3 +372,13 @@ def test_a_contact_keeps_its_events_in_a_file(tmp_path: Path) -> None:
     motion = simulate(loads(DROP.format(law=LAWS["linear"])))
     motion.save(tmp_path / "drop.nc")
     assert Trajectory.load(tmp_path / "drop.nc").events.counts() == motion.events.counts()
+
+
+def test_equations_of_contacts_can_be_written_down() -> None:
+    """What events hold has a finite value before the first of them."""
+    from linkwork import load, prepare
+
+    for name in ("newtons_cradle", "stick_slip_belt", "dap/rod"):
+        e = prepare(load(name)).equations
+        assert e.held
+        assert all(math.isfinite(x) for x in e.parameters.values())

@@ -7,7 +7,6 @@ and end are events, NAME.begin and NAME.end.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -52,7 +51,8 @@ class Compliance:
     exponent: Scalar = 1.5
     restitution: Scalar = 1.0
 
-    def push(self, gap: Expr, approach: Expr, v_0: Expr) -> Push:
+    def push(self, gap: Expr, approach: Expr, slowness: Expr) -> Push:
+        """`approach` is delta_dot, `slowness` 1/v_0."""
         touching, e = less(gap, ZERO), as_expr(self.restitution)
         delta = select(touching, -gap, ZERO)
         if self.model in ("linear", "kelvin-voigt"):
@@ -66,11 +66,13 @@ class Compliance:
             "lankarani-nikravesh": 0.75 * (1.0 - e * e),
             "flores-machado": 1.6 * (1.0 - e) / e,
         }[self.model]
-        return Push(elastic * (1.0 + loss / v_0 * approach), elastic, elastic * delta / (as_expr(self.exponent) + 1.0))
+        return Push(
+            elastic * (1.0 + loss * slowness * approach), elastic, elastic * delta / (as_expr(self.exponent) + 1.0)
+        )
 
 
-def _begin_and_end(name: str, gap: Expr, approach: Expr, v_0: Expr) -> list[Watch]:
-    begin = Watch(f"{name}.begin", gap, direction=-1, holds={v_0: maximum(approach, SLOWEST)})
+def _begin_and_end(name: str, gap: Expr, approach: Expr, slowness: Expr) -> list[Watch]:
+    begin = Watch(f"{name}.begin", gap, direction=-1, holds={slowness: 1.0 / maximum(approach, SLOWEST)})
     return [begin, Watch(f"{name}.end", gap, direction=1)]
 
 
@@ -102,12 +104,13 @@ class Contact(Compliance, Friction, ABC):
         """n, the gap, and the point of contact."""
 
     @property
-    def v_0(self) -> Expr:
-        return symbol(f"{self.name}.approach'")
+    def slowness(self) -> Expr:
+        """1/v_0."""
+        return symbol(f"{self.name}.slowness'")
 
     @property
     def held(self) -> dict[Expr, float]:
-        return {self.v_0: math.inf}
+        return {self.slowness: 0.0}
 
     def touch(self, i: Frame, j: Frame) -> Touch:
         n, gap, point = self.shape_gap(i, j)
@@ -115,13 +118,13 @@ class Contact(Compliance, Friction, ABC):
 
     def events(self, t: Expr, i: Frame, j: Frame) -> list[Watch]:
         at = self.touch(i, j)
-        return _begin_and_end(self.name, at.gap, -at.n.dot(at.velocity), self.v_0)
+        return _begin_and_end(self.name, at.gap, -at.n.dot(at.velocity), self.slowness)
 
     def forces(self, i: Frame, j: Frame) -> tuple[Touch, Push, Vector]:
         """The touch, the push along n, and friction on body j; where F pulls there is none."""
         at = self.touch(i, j)
         normal = at.n.dot(at.velocity)
-        push = self.push(at.gap, -normal, self.v_0)
+        push = self.push(at.gap, -normal, self.slowness)
         if self.friction == "none":
             return at, push, at.n * ZERO
         load = maximum(push.F, 0.0)
@@ -198,7 +201,7 @@ class EndStop(Compliance):
 
     @property
     def held(self) -> dict[Expr, float]:
-        return {symbol(f"{self.name}.{side}.approach'"): math.inf for side in self.sides}
+        return {symbol(f"{self.name}.{side}.slowness'"): 0.0 for side in self.sides}
 
     @property
     def sides(self) -> dict[str, tuple[float, Scalar]]:
@@ -207,16 +210,16 @@ class EndStop(Compliance):
         return {side: (sign, place) for side, (sign, place) in stops.items() if place is not None}
 
     def measure(self, frames: tuple[Frame, ...]) -> tuple[Freedom, list[tuple[str, Expr, Expr, Expr]]]:
-        """The freedom, and of every side its name, gap, rate of approach and v_0."""
+        """The freedom, and of every side its name, gap, rate of approach and 1/v_0."""
         along = measure_freedom(self.joint, self.freedom, *frames)
         return along, [
-            (side, sign * (along.value - place), -sign * along.rate, v_0)
-            for (side, (sign, place)), v_0 in zip(self.sides.items(), self.held, strict=True)
+            (side, sign * (along.value - place), -sign * along.rate, slowness)
+            for (side, (sign, place)), slowness in zip(self.sides.items(), self.held, strict=True)
         ]
 
     def pushes(self, frames: tuple[Frame, ...]) -> tuple[Freedom, list[Push]]:
         along, sides = self.measure(frames)
-        return along, [self.push(gap, approach, v_0) for _, gap, approach, v_0 in sides]
+        return along, [self.push(*measured) for _, *measured in sides]
 
     def events(self, t: Expr, *frames: Any) -> list[Watch]:
         _, sides = self.measure(frames)
