@@ -12,12 +12,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pydantic
 
 from linkwork import units
 from linkwork.document import Document, Place
-from linkwork.elements import orientation
 from linkwork.elements.bodies import Body, Ground
 from linkwork.elements.drivers import Driver, kind_of_freedom
 from linkwork.elements.forces import FORCES, LENGTH
@@ -37,11 +35,11 @@ from linkwork.modelfile import schema
 from linkwork.modelfile.dimensions import Exponents, exponents_of, follow
 from linkwork.modelfile.events import read_event
 from linkwork.modelfile.faults import NOT_IN_NAMES, shape_fault
+from linkwork.modelfile.orientation import read_orientation
 from linkwork.modelfile.stated import PLAIN_NAME, own_names, read_stated
 from linkwork.units import Kind, quantity
 
 SYMMETRIC = 1e-9  # of an entry: a difference below is rounding of a printed number
-UNIT_TOLERANCE = 1e-6  # of a rotation matrix, as of Euler parameters
 
 
 class Translation:
@@ -261,49 +259,6 @@ class Translation:
                 self.fail((*place, k, n), message, "not-symmetric", rule="an inertia matrix is symmetric")
         return rows[0][0], rows[1][1], rows[2][2], rows[0][1], rows[1][2], rows[2][0]
 
-    def orientation(self, value: Any, place: Place) -> Components:
-        """Euler parameters of an orientation stated in one of several ways."""
-        if isinstance(value, list):
-            return self.numbers(value, units.NUMBER_KIND, self.names, place)
-        if "axis" in value:
-            axis = self.numbers(value["axis"], units.NUMBER_KIND, self.names, (*place, "axis"))
-            if not any(self.value(x) for x in axis):
-                self.fail((*place, "axis"), "the axis has length zero", "zero-axis", suggestion="write [0, 0, 1]")
-                return 1.0, 0.0, 0.0, 0.0
-            angle = self.read(value["angle"], units.ANGLE, self.names, (*place, "angle"))
-            return orientation.turn_about(axis, angle)
-        if "sequence" in value:
-            sequence = value["sequence"].lower()
-            if not re.fullmatch("[xyz]{3}", sequence) or sequence[0] == sequence[1] or sequence[1] == sequence[2]:
-                rule = "three of x, y, z, no two neighbours the same, such as zxz or xyz"
-                self.fail((*place, "sequence"), f"'{sequence}' is no sequence of axes", "bad-sequence", rule=rule)
-                return 1.0, 0.0, 0.0, 0.0
-            angles = self.numbers(value["angles"], units.ANGLE, self.names, (*place, "angles"))
-            return orientation.turn_in_sequence(sequence, angles)
-        if "matrix" in value:
-            at = (*place, "matrix")
-            rows = [self.numbers(row, units.NUMBER_KIND, self.names, (*at, k)) for k, row in enumerate(value["matrix"])]
-            A = np.array([[self.value(x) for x in row] for row in rows])
-            if np.max(np.abs(A @ A.T - np.eye(3))) > UNIT_TOLERANCE:
-                off = f"{np.max(np.abs(A @ A.T - np.eye(3))):.3g}"
-                rule = "its rows are perpendicular and of length one"
-                self.fail(at, f"A A^T differs from the unit matrix by {off}", "not-a-rotation", rule=rule)
-                return 1.0, 0.0, 0.0, 0.0
-            if np.linalg.det(A) < 0.0:
-                self.fail(at, "the axes are left-handed: det A = -1", "left-handed", rule="det A = +1")
-                return 1.0, 0.0, 0.0, 0.0
-            return orientation.of_matrix([Vector(row) for row in rows])
-        (_, A_), (_, B), (_, C) = (
-            self.point(reference, (*place, key))
-            for reference, key in ((value["z"][0], "z"), (value["z"][1], "z"), (value["x"], "x"))
-        )
-        z, x = Vector(B) - Vector(A_), Vector(C) - Vector(A_)
-        if not np.any(np.cross([self.value(a) for a in z], [self.value(a) for a in x])):
-            message = "the three points lie on one line and give no orientation"
-            self.fail(place, message, "parallel-axes", rule="z runs from the first to the second, x towards the third")
-            return 1.0, 0.0, 0.0, 0.0
-        return orientation.along(z, x)
-
     def turning(self, value: Any, e: Components | None, place: Place) -> Components:
         """The angular velocity in the axes of the body."""
         if isinstance(value, list):
@@ -375,7 +330,7 @@ class Translation:
             elif role == "inertia":
                 given[field.name] = self.inertia(value, at)
             elif role == "orientation":
-                given[field.name] = self.orientation(value, at)
+                given[field.name] = read_orientation(self, value, at)
             elif role == "turning":
                 given[field.name] = self.turning(value, given.get("orientation"), at)
             elif role == "matrix":
