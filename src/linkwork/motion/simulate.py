@@ -50,9 +50,7 @@ LEAST_STEPS = 50  # of a run whose forces switch on the state
 MOST_STEPS = 2_000_000  # tried in one run unless more are allowed: a minute or so of a small mechanism
 LEAST_PIVOT = 0.03  # of the largest entry of its column, where pivots are chosen anew
 MOST_TOLD = 5  # times in one note
-MOST_LINEARIZED = (
-    100  # coordinates and velocities: beyond, difference quotients are had sooner than exact ones compiled
-)
+MOST_LINEARIZED = 100  # coordinates and velocities: beyond, difference quotients are had sooner than exact ones
 NEAR_SINGULAR = 1e-5  # of the largest singular value: the most that counts as zero during a motion
 ABOVE_ZERO = 1e-3  # of the smallest singular value at the start: what counts as zero is below
 

@@ -39,5 +39,5 @@ def check_independent(place: Place, formulation: str) -> None:
             f"constraints are redundant: rank {rank} of {m}",
             "redundant-constraints",
             rule=f"the formulation '{formulation}' integrates multipliers, which must be unique",
-            suggestion="leave out what is redundant, or choose another formulation, such as augmented",
+            suggestion="leave out what is redundant, or choose augmented with radau5 or auto",
         )
