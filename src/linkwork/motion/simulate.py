@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import groupby
 from time import perf_counter
 
 import numpy as np
@@ -388,7 +389,15 @@ class Motion:
             found = Report(*map(np.concatenate, zip(*(part[1] for part in evaluated), strict=True)))
             taken = sum(part[2] for part in evaluated)
         q, v, a, lam = rows[:, :n_q], rows[:, n_q:n], rates[:, n_q:n], rates[:, n + N_WORK :]
-        passed = find_singular(s, self.exact, self.start.place, t, q, v, rates[:, :n_q], found.log_det)
+        passed, first = [], 0
+        parts = zip((part for part, _ in course.parts), ends.tolist(), strict=True)
+        for _, alike in groupby(parts, key=lambda part: part[0].start.place.is_open.tobytes()):  # the same joints hold
+            *_, (at, end) = alike
+            k = slice(first, end)
+            passed += find_singular(
+                at.system, at.exact, at.start.place, t[k], q[k], v[k], rates[k, :n_q], found.log_det[k]
+            )
+            first = end
         singular = name_positions(tuple(row.element for row in s.equations.rows), passed)
         kept = self.how.stabilization in ("projection", "state-space")
         lost = "" if kept else f", and '{self.how.stabilization}' does not keep it in its own"
