@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from linkwork.dense.elimination import factor, factor_complex, solve, solve_complex
-from linkwork.integrators import advance, inside, loop, memory, radau
+from linkwork.integrators import advance, collocation, inside, loop, memory, radau
 from linkwork.integrators.loop import Settings, Slice, integrate
 from linkwork.integrators.radau import Radau5
 from linkwork.native.kernels import Kernel, Pointer, call, kernel, put_integer
@@ -73,12 +73,12 @@ def test_coefficients_are_those_of_the_book() -> None:
     """Eigenvalues and error weights in closed form. [hairer1996, section IV.8]"""
     a, b = 81 ** (1 / 3), 9 ** (1 / 3)
     alpha, beta = (12 - a + b) / 60, (a + b) * math.sqrt(3) / 60
-    assert pytest.approx(30 / (6 + a - b), rel=1e-14) == radau.GAMMA
-    assert pytest.approx((alpha + 1j * beta) / (alpha**2 + beta**2), rel=1e-14) == radau.COMPLEX
+    assert pytest.approx(30 / (6 + a - b), rel=1e-14) == collocation.GAMMA
+    assert pytest.approx((alpha + 1j * beta) / (alpha**2 + beta**2), rel=1e-14) == collocation.COMPLEX
     r = 7 * math.sqrt(6)
-    np.testing.assert_allclose(radau.error_weights(), [-(13 + r) / 3, (-13 + r) / 3, -1 / 3], rtol=1e-13)
+    np.testing.assert_allclose(collocation.error_weights(), [-(13 + r) / 3, (-13 + r) / 3, -1 / 3], rtol=1e-13)
     for q in (1, 2, 3):  # collocation: sum_j a_ij c_j^(q-1) = c_i^q / q
-        np.testing.assert_allclose(radau.A @ radau.C ** (q - 1), radau.C**q / q, rtol=1e-14)
+        np.testing.assert_allclose(collocation.A @ collocation.C ** (q - 1), collocation.C**q / q, rtol=1e-14)
 
 
 # Stiff problems of the test set for initial value problems, with their reference solutions.

@@ -32,8 +32,8 @@ from linkwork.dense.elimination import factor, solve
 from linkwork.dense.vectors import clear, copy, dot
 from linkwork.errors import UsageError
 from linkwork.integrators.advance import SAFETY, is_finite
+from linkwork.integrators.loop import Native
 from linkwork.integrators.memory import COLLAPSED, NOT_FINITE, RUNNING, Method, Run, open_run
-from linkwork.integrators.radau import Sized
 from linkwork.native.kernels import Pointer, call, integer, kernel, offset, put_integer, size_of, split
 
 MOST_ITERATIONS = 10
@@ -283,9 +283,9 @@ class GeneralizedAlpha:
 
     rho: float = RHO
     fixed: float | None = None
-    jacobian: Sized | None = None
-    retract: Sized | None = None
-    dynamics: Sized | None = None
+    jacobian: Native | None = None
+    retract: Native | None = None
+    dynamics: Native | None = None
     sizes: tuple[int, int, int] = (0, 0, 0)  # of q, v and Psi
     pattern: Sequence[tuple[int, int]] = ()
     turns: Sequence[int] = ()

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ from numpy.typing import NDArray
 from linkwork.dense.elimination import factor, factor_complex, solve, solve_complex
 from linkwork.dense.vectors import EPSILON, clear, copy, dot
 from linkwork.integrators.advance import SAFETY, is_finite
+from linkwork.integrators.collocation import COMPLEX, GAMMA, C, T, dense_weights, error_weights
+from linkwork.integrators.loop import Native
 from linkwork.integrators.memory import BLOCK, COLLAPSED, NOT_FINITE, RUNNING, UNSUITED, Method, Run, open_run
 from linkwork.native.kernels import Pointer, call, integer, kernel, offset, put_integer, size_of, split
 
@@ -43,45 +45,6 @@ EASY, CALM = 1.0, 20  # h |lambda| of steps that an explicit method could take, 
 POWERS = 8  # of J for this
 FLOOR = 1e-2  # of the error that the predictive control remembers
 PERTURBED = math.sqrt(EPSILON)  # relative change of y for a difference quotient
-
-
-def _collocation() -> tuple[Array, Array]:
-    """c and A of the method: zeros of the Radau polynomial, and integrals of their Lagrange polynomials."""
-    c = np.array([(4 - math.sqrt(6)) / 10, (4 + math.sqrt(6)) / 10, 1.0])
-    powers = np.arange(3)
-    return c, (c[:, None] ** (powers + 1) / (powers + 1)) @ np.linalg.inv(c[:, None] ** powers)
-
-
-def _separation(A: Array) -> tuple[Array, float, complex]:
-    """T, gamma and alpha + i beta."""
-    values, vectors = np.linalg.eig(np.linalg.inv(A))
-    real, upper = int(np.argmin(np.abs(values.imag))), int(np.argmax(values.imag))
-    x, z = vectors[:, real].real, vectors[:, upper]
-    return np.column_stack([x, z.real, -z.imag]), float(values[real].real), complex(values[upper])
-
-
-C, A = _collocation()
-T, GAMMA, COMPLEX = _separation(A)
-
-
-def error_weights() -> Array:
-    """d of err = (gamma/h M - J)^-1 (f(t, y) + M sum_i d_i Z_i/h), the difference to a formula of order 3.
-
-    That formula has the nodes 0, c_1, c_2, c_3 and the weight 1/gamma of f(t, y).    [hairer1996, eq. (IV.8.19)]
-    """
-    powers = np.arange(3)
-    b_low = np.linalg.solve((C[:, None] ** powers).T, 1.0 / (powers + 1) - np.array([1.0, 0.0, 0.0]) / GAMMA)
-    d: Array = GAMMA * np.linalg.inv(A).T @ (b_low - A[2])
-    return d
-
-
-def dense_weights() -> Array:
-    """F_j of the polynomial of degree 4 that has the slope 1 at 0, and none at c_1, c_2 and 1."""
-    basis = [np.polynomial.Polynomial([0.0, 1.0])]
-    for next_factor in ([1.0, -1.0], [0.0, 1.0], [1.0, -1.0]):
-        basis.append(basis[-1] * np.polynomial.Polynomial(next_factor))
-    slopes = np.array([[phi.deriv()(theta) for phi in basis] for theta in (0.0, *C)])
-    return np.linalg.solve(slopes, np.array([1.0, 0.0, 0.0, 0.0]))
 
 
 class Radau(NamedTuple):
@@ -491,16 +454,6 @@ def radau_dense(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
                 at.F[j * n + i] += its.D[j] * its.gamma[0] * its.R[i]
 
 
-class Sized(Protocol):
-    """Machine code of the one native signature and the doubles of scratch it needs."""
-
-    @property
-    def address(self) -> int: ...
-
-    @property
-    def work(self) -> int: ...
-
-
 @dataclass(frozen=True, eq=False)
 class Radau5:
     """The method for a system M y' = f(t, y), whose f is the `derivative` of `integrate`.
@@ -511,7 +464,7 @@ class Radau5:
     follow after one or two differentiations. If it `detects`, it asks for an explicit method where that would do.
     """
 
-    jacobian: Sized | None = None
+    jacobian: Native | None = None
     mass: Array | None = None
     index: Sequence[int] | None = None
     pattern: Sequence[tuple[int, int]] | None = None

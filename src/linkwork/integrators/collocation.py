@@ -1,0 +1,49 @@
+"""Coefficients of the three-stage Radau IIA method, from its collocation points."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def _collocation() -> tuple[Array, Array]:
+    """c and A of the method: zeros of the Radau polynomial, and integrals of their Lagrange polynomials."""
+    c = np.array([(4 - math.sqrt(6)) / 10, (4 + math.sqrt(6)) / 10, 1.0])
+    powers = np.arange(3)
+    return c, (c[:, None] ** (powers + 1) / (powers + 1)) @ np.linalg.inv(c[:, None] ** powers)
+
+
+def _separation(A: Array) -> tuple[Array, float, complex]:
+    """T, gamma and alpha + i beta."""
+    values, vectors = np.linalg.eig(np.linalg.inv(A))
+    real, upper = int(np.argmin(np.abs(values.imag))), int(np.argmax(values.imag))
+    x, z = vectors[:, real].real, vectors[:, upper]
+    return np.column_stack([x, z.real, -z.imag]), float(values[real].real), complex(values[upper])
+
+
+C, A = _collocation()
+T, GAMMA, COMPLEX = _separation(A)
+
+
+def error_weights() -> Array:
+    """d of err = (gamma/h M - J)^-1 (f(t, y) + M sum_i d_i Z_i/h), the difference to a formula of order 3.
+
+    That formula has the nodes 0, c_1, c_2, c_3 and the weight 1/gamma of f(t, y).    [hairer1996, eq. (IV.8.19)]
+    """
+    powers = np.arange(3)
+    b_low = np.linalg.solve((C[:, None] ** powers).T, 1.0 / (powers + 1) - np.array([1.0, 0.0, 0.0]) / GAMMA)
+    d: Array = GAMMA * np.linalg.inv(A).T @ (b_low - A[2])
+    return d
+
+
+def dense_weights() -> Array:
+    """F_j of the polynomial of degree 4 that has the slope 1 at 0, and none at c_1, c_2 and 1."""
+    basis = [np.polynomial.Polynomial([0.0, 1.0])]
+    for next_factor in ([1.0, -1.0], [0.0, 1.0], [1.0, -1.0]):
+        basis.append(basis[-1] * np.polynomial.Polynomial(next_factor))
+    slopes = np.array([[phi.deriv()(theta) for phi in basis] for theta in (0.0, *C)])
+    return np.linalg.solve(slopes, np.array([1.0, 0.0, 0.0, 0.0]))
