@@ -24,7 +24,7 @@ def test_view_takes_models_and_results(capsys: pytest.CaptureFixture[str]) -> No
     """A model is simulated, or moved by its drivers; results go by their files; one page shows both."""
     assert answer(["view", "four_bar", "--t-end", "0.2", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"files": ["four_bar.html"]}
-    assert answer(["run", "four_bar", "--t-end", "0.2", "-o", "a.nc", "-o", "a.html"]) == 0
+    assert answer(["run", "four_bar", "--t-end", "0.2", "-o", "a.nc", "--html", "a.html"]) == 0
     assert answer(["run", "four_bar", "--t-end", "0.2", "--set", "a=0.9 m", "-o", "b.csv"]) == 0
     assert answer(["view", "a.nc", "b.csv", "-o", "both.html"]) == 0
     text = Path("both.html").read_text(encoding="utf-8")

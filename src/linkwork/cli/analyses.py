@@ -219,6 +219,9 @@ def run(
         Path | None, Option(metavar="FILE", help="Go on with a motion that ended early; it is written back.")
     ] = None,
     output: Motions = None,
+    html: Annotated[
+        Path | None, Option(metavar="FILE", help="Write a page that shows it moving, as -o FILE.html.")
+    ] = None,
     output_format: Annotated[
         str | None, Option(metavar="numdyn3d", help="Write a report and three text files per body into the folder -o.")
     ] = None,
@@ -232,7 +235,7 @@ def run(
     methods = given(formulation=formulation, stabilization=stabilization, integrator=integrator, alpha=alpha, beta=beta)
     methods |= given(spectral_radius=spectral_radius, fixed_step=fixed_step)
     if output_format is None:
-        files = motion_files(output or ([resume] if resume else None))
+        files = motion_files([*(output or ([resume] if resume else ())), *([html] if html else ())])
     else:
         check_choice("output-format", output_format, ("numdyn3d",))
         if not output or len(output) != 1:
