@@ -11,6 +11,8 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import runpy
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +21,7 @@ from pathlib import Path
 import pytest
 
 import linkwork
+from linkwork.cli import answer
 from linkwork.elements.forces import FORCES
 from linkwork.elements.joints import JOINTS
 from linkwork.elements.motions import MOTIONS
@@ -72,8 +75,31 @@ def test_every_page_can_be_reached_from_the_index() -> None:
     assert not pages - set(listed)
 
 
+def run_here(text: str, name: str) -> None:
+    """A python block, or commands of linkwork, within this process, which has everything loaded and compiled."""
+    if name:
+        runpy.run_path(name, run_name="__main__")
+        return
+    for line in text.replace("\\\n", " ").splitlines():
+        arguments = shlex.split(line, comments=True)
+        if arguments:
+            assert answer(arguments[1:]) == 0, line
+
+
+def is_plain(text: str) -> bool:
+    """Whether a shell would do nothing with these lines but start linkwork."""
+    lines = [line for line in text.replace("\\\n", " ").splitlines() if line and not line.startswith("#")]
+    return all(line.startswith("linkwork ") and not re.search("[|<>$;&*]", line.split("#")[0]) for line in lines)
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if any(blocks(page))], ids=name_of)
-def test_pages_can_be_worked_through(page: Path, tmp_path: Path, shell: dict[str, str]) -> None:
+def test_pages_can_be_worked_through(
+    page: Path, tmp_path: Path, shell: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The README in shells and processes of its own, as a newcomer would; the others in this one where that will do."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    outside = page.name == "README.md"
     left_out = 0
     for k, (language, text) in enumerate(blocks(page)):
         if text.startswith(NOT_RUN):
@@ -87,11 +113,17 @@ def test_pages_can_be_worked_through(page: Path, tmp_path: Path, shell: dict[str
             if named := re.match(r"# (\S+\.yaml)\n", text):
                 (tmp_path / named[1]).write_text(text, encoding="utf-8")
         elif language == "sh":
-            run(["sh", "-e", "-c", text], tmp_path, shell, text)
+            if outside or not is_plain(text):
+                run(["sh", "-e", "-c", text], tmp_path, shell, text)
+            else:
+                run_here(text, "")
         elif language == "python":
             script = tmp_path / f"block{k}.py"
             script.write_text(text, encoding="utf-8")
-            run([sys.executable, script.name], tmp_path, shell, text)
+            if outside:
+                run([sys.executable, script.name], tmp_path, shell, text)
+            else:
+                run_here(text, str(script))
     if left_out:
         pytest.skip(f"the viewer is not built (make viewer): {left_out} blocks were left out")
 
