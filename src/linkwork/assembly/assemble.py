@@ -23,7 +23,8 @@ from linkwork.motion.initial import Start, align_velocity, check_defined, close_
 class Assembly:
     """The assembled position and velocity of the bodies, and what it took.
 
-    `theta` and `theta_d` are the coordinates and velocities of the joints where these were moved, else nothing.
+    `theta` and `theta_d` are the coordinates and velocities that were moved where these are not those of the bodies,
+    else nothing; `q_changes` and `v_changes` go by the names of what was moved.
     """
 
     model: str

@@ -22,7 +22,8 @@ def check_resumable(first: Trajectory, parameters: dict[str, float], start: Plac
     """UsageError unless the motion is one of this mechanism, from this start, and ends before t_end."""
     e = start.equations
     table = first.tables.get(e.state[0])
-    if table is None or table.columns.labels != e.q_names or dict(first.info.parameters) != parameters:
+    is_own = first.info.coordinates == e.kind and dict(first.info.parameters) == parameters
+    if table is None or table.columns.labels != e.q_names or not is_own:
         what = "what is to be resumed is a motion of another model, of other parameters or coordinates"
         raise UsageError(what, "resume-other")
     if not len(first.t) or not np.all(np.abs(table.values[0] - start.q) <= SAME * start.q_scale):

@@ -136,7 +136,9 @@ def assembly_lines(assembly: Assembly) -> Lines:
         *([("kept", ", ".join(a.kept))] if a.kept else []),
     ]
     width = max((len(name) for name in (*a.q_changes, *a.v_changes)), default=0)
-    for what, changes, now, rate in (("moved", a.q_changes, a.q, ""), ("velocities", a.v_changes, a.v, " per second")):
+    moved = ("moved", a.q_changes, a.theta or a.q, "")
+    pushed = ("velocities", a.v_changes, a.theta_d or a.v, " per second")
+    for what, changes, now, rate in (moved, pushed):
         entries = [f"{name:{width}} by {change:+.6g} to {now[name]:.10g}{rate}" for name, change in changes.items()]
         lines += [(what if k == 0 else "", entry) for k, entry in enumerate(entries or ["nothing"])]
     if a.other_sketch:
