@@ -24,6 +24,7 @@ from linkwork.elements.vectors import Vector, norm
 from linkwork.equations.body import Bodies, body_equations, derive_bodies
 from linkwork.equations.equations import Equations, Output, constraint_forces
 from linkwork.equations.tree import Hinge, span_tree
+from linkwork.errors import ModelError
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ZERO, Expr, less, maximum, select, symbol
@@ -42,6 +43,7 @@ def joint_equations(model: Model) -> Equations:
         joint.name for joint in parts.joints if closed(joint.name) in b.held
     ]  # they can open, so they carry nothing
     hinges = span_tree(parts.bodies[0], parts.bodies[1:], parts.joints, (*model.simulation.cut, *loose))
+    _check_names(hinges)
     in_tree = {hinge.joint.name for hinge in hinges if hinge.joint is not None}
     cut = [
         k
@@ -115,6 +117,20 @@ def joint_equations(model: Model) -> Equations:
         for kind, columns, own in zip(plain.state, plain.columns.values(), (b.q, b.v, b.a), strict=False)
     }
     return e.with_outputs({kind: _moved(own, known) for kind, own in (state | outputs).items()}, events)
+
+
+def _check_names(hinges: Sequence[Hinge]) -> None:
+    """ModelError where a joint and a body that floats have coordinates of one name."""
+    floating = {c.name for hinge in hinges if hinge.joint is None for c in (*hinge.coordinates, *hinge.velocities)}
+    for hinge in hinges:
+        if hinge.joint is not None and floating & {c.name for c in (*hinge.coordinates, *hinge.velocities)}:
+            raise ModelError(
+                f"the joint '{hinge.joint.name}' and a body of this name, which no joint carries, have coordinates "
+                "of the same name",
+                "duplicate-name",
+                path=f"joints.{hinge.joint.name}",
+                suggestion="give the joint another name, or choose the coordinates body",
+            )
 
 
 def _moved(outputs: Mapping[str, Output], known: Mapping[Expr, Expr]) -> dict[str, Output]:

@@ -118,22 +118,23 @@ def restart(
     """The place with other values of some coordinates and velocities, by the names of coordinates ("crank.phi").
 
     In other coordinates than those of the bodies, the bodies are first moved until they fit the joints as `find_start`
-    does it, so that the start is the same in all coordinates; then what is named by these coordinates themselves holds.
+    does it, so that the start is the same in all coordinates; then what is named by these coordinates alone holds. A
+    name that both have, as of a body and a joint 'A', is that of the body.
     """
     e, new = place.equations, {"q": place.q.copy(), "v": place.v.copy()}
-    for level, given, names in (("q", q, e.q_names), ("v", v, e.v_names)):
-        known = names if e.body is None else (*names, *(e.body.q_names if level == "q" else e.body.v_names))
+    of_bodies = ((), ()) if e.body is None else (e.body.q_names, e.body.v_names)
+    for given, names, others in zip((q, v), (e.q_names, e.v_names), of_bodies, strict=True):
         for name, value in (given or {}).items():
-            check_choice("coordinate", name, known)
+            check_choice("coordinate", name, (*names, *others))
             if not np.isfinite(value):
                 raise UsageError(f"{value} is no start value of '{name}'", "bad-value")
     if e.body is not None:
         bodies = fit_bodies(e, q, v, weights, any_distance, keep)
         for level, own in zip(new, e.from_body, strict=True):
             new[level] = np.array(evaluate(own, bodies.values), dtype=float)
-    for level, given, names in (("q", q, e.q_names), ("v", v, e.v_names)):
+    for level, given, names, others in zip(new, (q, v), (e.q_names, e.v_names), of_bodies, strict=True):
         for name, value in (given or {}).items():
-            if name in names:
+            if name not in others:
                 new[level][names.index(name)] = value
     return replace(place, q=new["q"], v=new["v"])
 
