@@ -151,6 +151,44 @@ def test_expressions_that_vanish_by_identities_are_recognized() -> None:
     assert not changed
 
 
+@pytest.mark.parametrize("seed", range(24))
+def test_roots_are_positive_roots(seed: int) -> None:
+    """In a field sqrt(9 x) may be -3 sqrt(x); of real numbers it is 3 sqrt(x), and sqrt(x^2) is |x|."""
+    zero = Signature(seed=seed)
+    W = Hierarchy()
+    root = Signature(W, seed)
+    assert not zero.is_zero(sqrt(9 * x) + 3 * sqrt(x))
+    assert not zero.is_zero(sqrt(x * x) - x)
+    assert not zero.is_zero(sqrt(x * x) + x)
+    assert not root.is_zero(W.veil(sqrt(9 * x) + y) + 3 * sqrt(x) - y), "a root in a definition"
+    assert zero.is_zero((sqrt(x) - y) * (sqrt(x) + y) - (x - y * y))
+    assert zero.is_zero(x / sqrt(x * x + y * y) - x * sqrt(x * x + y * y) / (x * x + y * y))
+
+
+def test_decimals_are_the_numbers_that_are_written() -> None:
+    zero = Signature()
+    assert zero.is_zero(0.1 * x + 0.2 * x - 0.3 * x)
+    assert zero.is_zero(sin(0.1 * a + 0.2 * a) - sin(0.3 * a))
+    assert not zero.is_zero(0.1 * x + 0.2 * x - 0.30000000000000004 * x)
+
+
+def test_values_of_many_veiled_symbols_are_found_without_going_through_all_of_them() -> None:
+    """The definitions are looked up one by one: the value of each new symbol costs what its definition holds."""
+    W, asked = Hierarchy(), list[Expr]()
+
+    class Counting(dict[Expr, Expr]):
+        def items(self) -> Any:
+            asked.extend(self)
+            return super().items()
+
+    W._definitions = Counting()
+    zero, last = Signature(W), a
+    for _ in range(50):
+        last = W.veil(last * b + c)
+        assert not zero.is_zero(last - a)
+    assert not asked
+
+
 def test_no_constant_is_taken_for_zero() -> None:
     zero = Signature()
     assert zero.is_zero(ZERO)

@@ -111,25 +111,19 @@ class Memory:
         self.constant = constant
         self.value_of = value_of
         self.known: dict[Expr, Any] = {}
-        self._veiled = 0
 
     def __call__(self, expr: Expr) -> Any:
-        if self._veiled < self.hierarchy.last_used:
-            for made, definition in list(self.hierarchy.definitions.items())[self._veiled :]:
-                self._veiled += 1
-                self.known[made] = self.compute(definition)
-        return self.compute(expr)
-
-    def compute(self, expr: Expr) -> Any:
-        """The value of an expression whose symbols of the hierarchy are known."""
-        known, waiting = self.known, [expr]
+        known, definitions, waiting = self.known, self.hierarchy.definitions, [expr]
         while waiting:
             node = waiting[-1]
-            missing = [] if node in known else [a for a in node.args if a not in known]
+            parts = (definitions[node],) if node in definitions else node.args
+            missing = [] if node in known else [a for a in parts if a not in known]
             waiting += missing
             if missing or waiting.pop() in known:
                 continue
-            if node.op == "constant":
+            if node in definitions:
+                value = known[definitions[node]]
+            elif node.op == "constant":
                 value = self.constant(node.number)
             elif node.op == "symbol":
                 value = self.value_of(node)

@@ -4,21 +4,26 @@ Rational operations are done exactly in the field of P elements. A sine and a co
 the circle s^2 + c^2 = 1 over that field: every angle gets a random point, sums and whole multiples of angles the
 products of points, so that the relations between them hold by themselves. Square roots are roots in the field where
 there is one; elsewhere, and where a denominator vanishes, a point says nothing. All other functions are random numbers,
-equal for equal arguments [monagan1993].
+equal for equal arguments [monagan1993]. Numbers are the shortest decimals that name them, so that 0.1 is a tenth.
 
-An expression that is not zero, a quotient of polynomials of degree d, has the value zero at a random point with
-probability d / P at most [schwartz1980]: with P = 2^61 - 1, d below 10^6 and four points below 10^-49. The value of an
-expression that is zero is zero at every point that says something; where none does, it counts as not zero.
+An expression without roots that is not zero, a quotient of polynomials of degree d, has the value zero at a random
+point with probability d / P at most [schwartz1980]: with P = 2^61 - 1, d below 10^6 and four points below 10^-49. The
+field knows no positive root, so that sqrt(9 x) may be -3 sqrt(x) there: with roots, a zero counts only if values in
+floating point at random places agree. The value of a rational expression that is zero is zero at every point that says
+something; where none does, it counts as not zero.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from math import pi
 from random import Random
 from typing import Any
 
+import numpy as np
+
+from linkwork.expressions.evaluation import numpy_arithmetic
 from linkwork.expressions.graph import Expr
 from linkwork.sequences.hierarchy import Hierarchy, Memory
 
@@ -27,11 +32,18 @@ POINTS = 4
 MOST_POINTS = 64
 FINEST = 2**10  # angles are multiples of the angle at whose point they start, divided by this
 MOST_TURNS = 2**20
+PLACES = 256  # at which zeros with roots are confirmed
+ROUNDING = 2.0**-50  # of one operation, relative
 
 
-def residue(value: float) -> int | None:
-    """The number, which is a fraction with a power of two below, in the field."""
-    numerator, denominator = value.as_integer_ratio()
+def decimal(value: float) -> Fraction:
+    """The shortest decimal number that is read as this one."""
+    return Fraction(repr(float(value)))
+
+
+def residue(value: float) -> int:
+    """The decimal number in the field."""
+    numerator, denominator = decimal(value).as_integer_ratio()
     return numerator * pow(denominator, -1, P) % P
 
 
@@ -88,11 +100,11 @@ def angles(expr: Expr, definitions: Mapping[Expr, Expr]) -> dict[Expr | None, Fr
         elif node.op == "neg":
             waiting.append((node.args[0], -factor))
         elif node.op == "mul" and node.args[0].is_constant:
-            waiting.append((node.args[1], factor * Fraction(node.args[0].number)))
+            waiting.append((node.args[1], factor * decimal(node.args[0].number)))
         elif node.op == "div" and node.args[1].is_constant:
-            waiting.append((node.args[0], factor / Fraction(node.args[1].number)))
+            waiting.append((node.args[0], factor / decimal(node.args[1].number)))
         elif node.is_constant:
-            terms[None] = terms.get(None, Fraction(0)) + factor * Fraction(node.number)
+            terms[None] = terms.get(None, Fraction(0)) + factor * decimal(node.number)
         else:
             terms[node] = terms.get(node, Fraction(0)) + factor
     return terms
@@ -131,7 +143,7 @@ class _Point(Memory):
                 if quarters == round(quarters):
                     turn = _turned(turn, _times((0, 1), round(quarters) % 4))
                     continue
-            value = 1 if part is None else self.compute(part)
+            value = 1 if part is None else self(part)
             if value is None:
                 return None
             steps = factor * FINEST
@@ -151,6 +163,43 @@ class _Point(Memory):
         return (1 - u * u) * below % P, 2 * u * below % P
 
 
+def _with_errors(f: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
+    """The operation on pairs of a value and a bound of its error: each argument is moved by its own, away from zero."""
+
+    def bounded(*pairs: tuple[Any, Any]) -> tuple[Any, Any]:
+        values = [value for value, _ in pairs]
+        result = f(*values)
+        error = ROUNDING * abs(result)
+        for k, (value, own) in enumerate(pairs):
+            error = error + abs(f(*values[:k], value + np.copysign(own, value), *values[k + 1 :]) - result)
+        return result, error
+
+    return bounded
+
+
+class _Places(Memory):
+    """Values in floating point at random places, in the first half of them all symbols positive, with error bounds."""
+
+    def __init__(self, hierarchy: Hierarchy, random: Random) -> None:
+        draw = np.random.default_rng(random.randrange(P))
+
+        def drawn(_: Expr) -> tuple[Any, float]:
+            signs = np.where(np.arange(PLACES) < PLACES // 2, 1.0, draw.choice([-1.0, 1.0], PLACES))
+            return signs * draw.uniform(0.5, 1.5, PLACES), 0.0
+
+        table = {name: _with_errors(f) for name, f in numpy_arithmetic().items()}
+        cubic = numpy_arithmetic()["spline"]
+        table["spline"] = lambda x, data: _with_errors(lambda at: cubic(at, data))(x)
+        super().__init__(hierarchy, table, lambda value: (np.float64(value), ROUNDING * abs(value)), drawn)
+
+    def confirm(self, expr: Expr) -> bool:
+        """Whether the value is zero but for rounding wherever there is one."""
+        with np.errstate(all="ignore"):
+            value, error = self(expr)
+        told = np.isfinite(value) & np.isfinite(error)
+        return bool(np.any(told) and np.all(abs(value)[told] <= np.broadcast_to(error, told.shape)[told]))
+
+
 class Signature:
     """The zero test, for expressions in the symbols of a hierarchy and any others."""
 
@@ -158,6 +207,11 @@ class Signature:
         self._hierarchy = hierarchy or Hierarchy()
         self._random = Random(seed)
         self._points: list[_Point] = []
+        self._places = _Places(self._hierarchy, Random(seed))
+        names = (*RATIONAL, *OTHERS, "select", "spline")
+        having: dict[str, Callable[..., bool]] = dict.fromkeys(names, lambda *parts: True in parts)
+        having["sqrt"] = lambda _: True
+        self._has_root = Memory(self._hierarchy, having, lambda _: False, lambda _: False)
 
     def is_zero(self, expr: Expr) -> bool:
         """Whether the value is zero at as many points as say something, POINTS of at most MOST_POINTS."""
@@ -171,8 +225,4 @@ class Signature:
             zeros += value is not None
             if zeros == POINTS:
                 break
-        return zeros > 0
-
-    def agree(self, a: Iterable[Expr], b: Iterable[Expr]) -> bool:
-        """Whether the expressions are pairwise identical."""
-        return all(self.is_zero(x - y) for x, y in zip(a, b, strict=True))
+        return zeros > 0 and (not self._has_root(expr) or self._places.confirm(expr))
