@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from linkwork import Trajectory, loads, simulate
+from linkwork import Model, Trajectory, load, loads, simulate
 from linkwork.elements.events import Event
 from linkwork.errors import ModelError, NumericalStop, UsageError
 from linkwork.expressions.graph import symbol
@@ -228,6 +228,32 @@ def test_a_latch_that_snaps_in_makes_two_bodies_one() -> None:
     assert motion["energy:dissipated"][-1] == pytest.approx(1.5, abs=1e-12)
     with pytest.raises(NumericalStop, match=r"'latch' cannot engage.*0\.3 m open"):
         simulate(loads(LATCH.replace("a.R.x - b.L.x", "a.R.x - b.L.x + 0.3")))
+
+
+LOCK = """
+linkwork: 1
+ground: {points: {O: [0, 0]}}
+bodies:
+  a: {mass: 1, inertia: 0.1, position: [1, 0], points: {O: [-1, 0], B: [1, 0]}}
+  b: {mass: 1, inertia: 0.1, position: [2, -1], angle: -90 deg, points: {A: [-1, 0], E: [1, 0]}}
+joints:
+  O: {type: revolute, i: ground.O, j: a.O}
+  B: {type: revolute, i: a.B, j: b.A}
+  lock: {type: distance, i: ground.O, j: b.E, length: 3, open: true}
+events:
+  latch: {when: "b.E.x^2 + b.E.y^2 - 9", action: set, engage: lock}
+simulation: {t_end: 2, step: 0.1}
+"""
+
+
+@pytest.mark.parametrize("model", [loads(LATCH), loads(LOCK), load("stick_slip_belt")], ids=["latch", "lock", "belt"])
+def test_the_explicit_form_follows_joints_that_open_and_close(model: Model) -> None:
+    """Its rows and pivots are those of the joints that hold: the motion is that of the augmented form."""
+    explicit, other = (simulate(model, t_end=2.0, formulation=name, rtol=1e-10) for name in ("lu", "augmented"))
+    assert explicit.events.names == other.events.names
+    for found, expected in ((explicit.q, other.q), (explicit.v, other.v)):
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+    assert explicit.info.steps < 3 * other.info.steps
 
 
 def test_events_within_one_step_are_told_apart_and_grazing_is_said() -> None:

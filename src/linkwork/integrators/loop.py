@@ -224,6 +224,7 @@ def integrate(
 def join_slices(before: Slice, part: Slice) -> Slice:
     """The slice of a run that began anew, with the counters of what went before; its first row is the new beginning."""
     first = int(len(part.times) > 0 and part.times[0] == before.t)
+    alike = min(len(before.grazes), len(part.grazes))  # events stand first; what is behind may have changed with them
     return replace(
         part,
         times=part.times[first:],
@@ -235,7 +236,7 @@ def join_slices(before: Slice, part: Slice) -> Slice:
         psi=max(before.psi, part.psi),
         psi_dot=max(before.psi_dot, part.psi_dot),
         switches=before.switches + part.switches,
-        grazes=np.maximum(before.grazes, part.grazes),
+        grazes=np.maximum(before.grazes[:alike], part.grazes[:alike]),
         loop_s=before.loop_s + part.loop_s,
         changes=(*before.changes, *part.changes),
     )

@@ -283,7 +283,8 @@ class Motion:
         system = self.system.with_values(e.with_values({**e.parameters, **values}))
         place = system.place(y[: system.n_q], y[system.n_q :], t)
         p, exact, header = _parameters(system, self.how, place, self.header)
-        return replace(self, system=system, start=replace(self.start, place=place), p=p, exact=exact, header=header)
+        made = replace(self, system=system, start=replace(self.start, place=place), p=p, exact=exact, header=header)
+        return made if self.with_pivots is None else made.pivoted_at(t, y)  # other joints hold, and have other pivots
 
     def pivoted_at(self, t: float, y: Array) -> Motion:
         """The same with pivots of the explicit form that are large at (q, v)."""
@@ -311,10 +312,7 @@ class Motion:
 
             def implicit(rest: Array, y: Array) -> Iterator[Slice]:
                 values, n = self.system.equations.parameters, self.system.n_q + self.system.n_v
-                other = self.stiff().with_held(values, float(rest[0]), y[:n])
-                if other.with_pivots is not None:
-                    other = other.pivoted_at(float(rest[0]), y[:n])
-                return other.slices(rest, method, y)
+                return self.stiff().with_held(values, float(rest[0]), y[:n]).slices(rest, method, y)
 
             def explicit(rest: Array, y: Array) -> Iterator[Slice]:
                 return self._slices(rest, method, y, max_steps, before if rest is times else None)
