@@ -233,6 +233,8 @@ def test_constraints_may_depend_on_time_and_masses_on_place() -> None:
         (("y: {kind: length}", "y: {kind: length}\n    m: {kind: length}"), 9, "duplicate-name"),
         (("y: {kind: length}", "y: {kind: length}\n    x_d: {kind: length}"), 9, "duplicate-name"),
         (("y: {kind: length}", "y: {kind: length}\n    t: {kind: length}"), 9, "duplicate-name"),
+        (("parameters: {m: 2,", "parameters: {m: 2, x_d: 3,"), 4, "duplicate-name"),
+        (("parameters: {m: 2,", "parameters: {m: 2, y_dd: 3,"), 4, "duplicate-name"),
         (("y: {kind: length}", "y z: {kind: length}"), 8, "bad-name"),
         (("  M:", "  mass:"), 9, "unknown-key"),
         (("parameters: {m: 2, L: 1.5 m}", "bodies: {}"), 4, "unknown-key"),

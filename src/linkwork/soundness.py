@@ -29,7 +29,7 @@ from linkwork.elements.spatial import (
     SpatialGear,
     Universal,
 )
-from linkwork.elements.stated import RATE, Stated
+from linkwork.elements.stated import ACCELERATION, RATE, Stated
 from linkwork.errors import ModelError, did_you_mean
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import evaluate, ordered
@@ -347,9 +347,14 @@ def stated_faults(stated: Stated, parameters: Mapping[str, float]) -> Iterator[M
     names, n = [*stated.kinds], len(stated.kinds)
     if not names:
         yield fault("coordinates", "there are no coordinates", "no-coordinates")
+    rates = {f"{other}{RATE}": f"the rate of '{other}'" for other in names}
+    rates |= {f"{other}{ACCELERATION}": f"the acceleration of '{other}'" for other in names}
+    for name in parameters:
+        if name in rates:
+            message = f"the parameter '{name}' is also {rates[name]}"
+            yield ModelError(message, "duplicate-name", path=f"parameters.{name}")
     for name in names:
-        taken = {"t": "time", **dict.fromkeys(parameters, "a parameter"), **dict.fromkeys(PARSED, "a function")}
-        taken |= {f"{other}{RATE}": f"the rate of '{other}'" for other in names}
+        taken = {"t": "time", **dict.fromkeys(parameters, "a parameter"), **dict.fromkeys(PARSED, "a function")} | rates
         if name in taken:
             yield fault(f"coordinates.{name}", f"'{name}' is also {taken[name]}", "duplicate-name")
     for key, size in (("M", len(stated.M)), ("Q", len(stated.Q))):
