@@ -342,6 +342,9 @@ simulation: {{t_end: 0.5, rtol: 1.0e-9}}
         ("{type: line-contact, i: ground.O, j: b.C, normal: [0, 1], stiffness: 1, restitution: 2}", "out-of-range"),
         ("{type: line-contact, i: ground.O, j: b.C, normal: [0, 1], stiffness: 1, friction: sand}", "wrong-shape"),
         ("{type: joint-friction, joint: pin, normal_force: 1, dynamic: 0.3, static: 0.2}", "out-of-range"),
+        ("{type: joint-friction, joint: pin, normal_force: -1, dynamic: 0.3}", "out-of-range"),
+        ("{type: joint-friction, joint: pin, normal_force: 1, dynamic: 0.3, friction: none}", "no-effect"),
+        ("{type: line-contact, i: ground.O, j: b.C, normal: [0, 1], stiffness: 1, dynamic: 0.3}", "no-effect"),
         ("{type: end-stop, joint: pin, stiffness: 1}", "bad-end-stop"),
         ("{type: end-stop, joint: pin, lower: 1, upper: 0, stiffness: 1}", "bad-end-stop"),
         ("{type: end-stop, joint: slot, lower: 1, stiffness: 1}", "which-freedom"),
@@ -382,3 +385,66 @@ def test_equations_of_contacts_can_be_written_down() -> None:
         e = prepare(load(name)).equations
         assert e.held
         assert all(math.isfinite(x) for x in e.parameters.values())
+
+
+@pytest.mark.parametrize("start", np.linspace(0.34, 0.9, 9))
+def test_circles_that_meet_head_on_part_with_the_speed_of_restitution(start: float) -> None:
+    """Wherever the steps before it end: the momentum stays, and the relative speed is turned around by the law.
+
+    Hunt and Crossley's factor of 3/2 (1 - e) loses a little less than e says: 0.83 for e = 0.8.
+    """
+    text = f"""linkwork: 1
+gravity: [0, 0]
+bodies:
+  a: {{mass: 1, inertia: 0.01, position: [0, 0], velocity: [1, 0], points: {{C: [0, 0]}}}}
+  b: {{mass: 1, inertia: 0.01, position: [{start}, 0], points: {{C: [0, 0]}}}}
+forces:
+  c: {{type: circle-contact, i: a.C, j: b.C, radius_i: 0.1, radius_j: 0.2, stiffness: 1.0e+8, model: hunt-crossley,
+      restitution: 0.8}}
+simulation: {{t_end: 2, step: 0.01}}
+"""
+    motion = simulate(loads(text))
+    a, b = motion["a.vx"][-1], motion["b.vx"][-1]
+    assert a + b == pytest.approx(1.0, abs=1e-9)
+    assert b - a == pytest.approx(0.83, abs=0.01)
+    assert motion.events.names == ("c.begin", "c.end")
+
+
+def test_a_ball_settles_on_a_damped_floor_and_bounces_on_an_elastic_one() -> None:
+    """It rests at the depth m g/k, after contacts so short that their switches are a matter of rounding."""
+    rest = simulate(loads(DROP.format(law="stiffness: 1.0e+7, damping: 1.0e+3").replace("t_end: 0.4", "t_end: 2")))
+    assert rest["ball.y"][-1] == pytest.approx(0.1 - 2 * 9.81 / 1e7, abs=1e-9)
+    assert rest.info.steps < 5000
+    elastic = simulate(loads(DROP.format(law="stiffness: 1.0e+6")))
+    assert elastic.info.steps < 500
+    assert elastic.energy["dissipated"][-1] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_normal_force_below_zero_does_not_push() -> None:
+    """A block at 1 m/s whose normal force is a formula that becomes negative slides on at the speed it then has."""
+    text = """linkwork: 1
+gravity: [0, 0]
+ground: {points: {O: [0, 0]}}
+bodies: {b: {mass: 1, inertia: 1, velocity: [1, 0], points: {C: [0, 0]}}}
+joints: {rail: {type: prismatic, i: ground.O, j: b.C, axis: [1, 0]}}
+forces: {f: {type: joint-friction, joint: rail, dynamic: 0.5, normal_force: 1 - t}}
+simulation: {t_end: 3, step: 0.1}
+"""
+    motion = simulate(loads(text))
+    t = np.minimum(motion.t, 1.0)
+    np.testing.assert_allclose(motion["b.vx"], 1 - 0.5 * (t - t * t / 2), atol=1e-7)
+
+
+@pytest.mark.parametrize("formulation", ["index-3", "ggl", "augmented"])
+def test_an_implicit_method_counts_what_a_damped_end_stop_takes(formulation: str) -> None:
+    """The balance of energy holds, behind the stop as before it."""
+    text = """linkwork: 1
+gravity: [0, 0]
+ground: {points: {O: [0, 0]}}
+bodies: {block: {mass: 1, inertia: 0.01, velocity: [1, 0], points: {C: [0, 0]}}}
+joints: {slide: {type: prismatic, i: ground.O, j: block.C, axis: [1, 0]}}
+forces: {st: {type: end-stop, joint: slide, upper: 0.5, lower: -0.5, stiffness: 1.0e+5, damping: 50}}
+simulation: {t_end: 3, step: 0.01}
+"""
+    motion = simulate(loads(text), formulation=formulation, integrator="radau5")
+    assert np.max(np.abs(motion.drift())) < 1e-4

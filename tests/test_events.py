@@ -404,3 +404,18 @@ simulation: {t_end: 0.8, rtol: 1.0e-10}
     v, after = one.events.v_before[0], one.events.v_after[0]
     np.testing.assert_allclose((after - v)[:2], 0.0, atol=1e-12)  # no friction
     assert np.max(np.abs(one.drift())) < 1e-9
+
+
+def test_hundreds_of_events_are_recorded() -> None:
+    """A crank at 20 rad/s passes the angle zero once a turn: 318 times in 100 s, each at 2 pi k/20."""
+    text = """linkwork: 1
+gravity: [0, 0]
+ground: {points: {O: [0, 0]}}
+bodies: {crank: {mass: 1, inertia: 0.1, position: [0.5, 0], angular_velocity: 20, points: {O: [-0.5, 0]}}}
+joints: {O: {type: revolute, i: ground.O, j: crank.O}}
+events: {turn: {when: sin(crank.phi - 1), direction: rising}}
+simulation: {t_end: 100, step: 0.5}
+"""
+    found = times(simulate(loads(text)), "turn")
+    np.testing.assert_allclose(found, (1 + 2 * np.pi * np.arange(len(found))) / 20, atol=1e-6)
+    assert len(found) == 319

@@ -16,7 +16,7 @@ from linkwork.elements.contact import Compliance, EndStop, FlatContact
 from linkwork.elements.drivers import Driver
 from linkwork.elements.events import Event
 from linkwork.elements.forces import OF_JOINTS, AxialSpringDamper, Bushing, Drag, Motor
-from linkwork.elements.friction import Friction, StickSlip
+from linkwork.elements.friction import Friction, JointFriction, StickSlip
 from linkwork.elements.joints import Distance, Gear, Rolling
 from linkwork.elements.motions import Law, Ramp, SmoothStep, Table
 from linkwork.elements.pairs import AxisPair
@@ -211,6 +211,11 @@ class _Checks:
         if isinstance(force, Friction):
             limits |= {"dynamic": (0.0, INF), "static": (self.value(force.dynamic), INF), "viscous": (0.0, INF)}
             limits |= {"transition": (TINY, INF), "stribeck": (TINY, INF), "shape": (TINY, INF)}
+            if force.friction == "none" and any(
+                self.value(x or 0.0) for x in (force.dynamic, force.static, force.viscous)
+            ):
+                message, hint = "there are coefficients of friction but no law", "give one, such as friction: tanh"
+                yield ModelError(message, "no-effect", path=path, suggestion=hint)
         if isinstance(force, StickSlip):
             limits = {"dynamic": (0.0, INF), "static": (self.value(force.dynamic), INF), "radius": (TINY, INF)}
             speed = ordered([as_expr(force.speed)])
@@ -219,6 +224,8 @@ class _Checks:
                 yield ModelError(message, "speed-changes", path=f"{path}.speed", suggestion="choose joint-friction")
         if isinstance(force, Drag):
             limits = {"coefficient": (0.0, INF)}
+        if isinstance(force, JointFriction | StickSlip) and as_expr(force.normal_force).is_constant:
+            limits["normal_force"] = (0.0, INF)
         limits |= {name: (0.0, INF) for name in ("radius_i", "radius_j") if hasattr(force, name)}
         for name, (low, high) in limits.items():
             given = getattr(force, name)

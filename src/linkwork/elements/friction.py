@@ -17,7 +17,20 @@ from linkwork.elements.freedoms import Freedom, measure_freedom
 from linkwork.elements.joints import Joint
 from linkwork.elements.kinds import Kind
 from linkwork.elements.vectors import Scalar, Vector
-from linkwork.expressions.graph import ONE, ZERO, Expr, absolute, as_expr, exp, less, select, sign, symbol, tanh
+from linkwork.expressions.graph import (
+    ONE,
+    ZERO,
+    Expr,
+    absolute,
+    as_expr,
+    exp,
+    less,
+    maximum,
+    select,
+    sign,
+    symbol,
+    tanh,
+)
 
 REST = 1e-12  # a sliding speed below counts as none where a run begins
 FRICTIONS = ("none", "tanh", "anderson", "brown-mcphee")
@@ -43,6 +56,8 @@ class Friction:
     viscous: Scalar = 0.0
 
     def mu(self, v: Expr) -> Expr:
+        if self.friction == "none":
+            return ZERO
         dynamic, w = as_expr(self.dynamic), v / self.transition
         more = ZERO if self.static is None else self.static - dynamic
         if self.friction == "brown-mcphee":
@@ -51,6 +66,12 @@ class Friction:
             ratio = v / (self.transition if self.stribeck is None else self.stribeck)
             dynamic = dynamic + more * exp(-((ratio * ratio) ** (0.5 * as_expr(self.shape))))
         return dynamic * tanh(w) + self.viscous * v
+
+
+def pressing(normal_force: Scalar) -> Expr:
+    """The normal force, none where its formula is negative: what is pulled does not rub."""
+    N = as_expr(normal_force)
+    return N if N.is_constant else maximum(N, ZERO)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -75,7 +96,7 @@ class JointFriction(Friction):
 
     def force(self, frames: tuple[Frame, ...]) -> tuple[Expr, Freedom]:
         along = measure_freedom(self.joint, self.freedom, *frames)
-        return -self.mu(self.radius * (along.rate - self.speed)) * self.normal_force * self.radius, along
+        return -self.mu(self.radius * (along.rate - self.speed)) * pressing(self.normal_force) * self.radius, along
 
     def Q(self, t: Expr, *frames: Any) -> tuple[Vector, ...]:
         f, along = self.force(frames)
@@ -130,7 +151,7 @@ class StickSlip:
 
     def force(self, frames: tuple[Frame, ...]) -> tuple[Expr, Freedom]:
         along = measure_freedom(self.joint, self.freedom, *frames)
-        return -self.mode * self.dynamic * self.normal_force * self.radius, along
+        return -self.mode * self.dynamic * pressing(self.normal_force) * self.radius, along
 
     Q = JointFriction.Q
     dissipation = JointFriction.dissipation
@@ -143,7 +164,7 @@ class StickSlip:
         _, along = self.force(frames)
         mode, v, lam = self.mode, along.rate - self.speed, symbol(f"lam {self.name}.stick")
         static = self.dynamic if self.static is None else self.static
-        left = static * self.normal_force * self.radius - absolute(lam)  # the friction at the freedom is -lam
+        left = static * pressing(self.normal_force) * self.radius - absolute(lam)  # the friction at the freedom is -lam
         sticks = {mode: ZERO, self.place: along.value - self.speed * t, closed(self.name): ONE}
         sign_v = select(less(v * v, REST * REST), ZERO, sign(v))
         starts = {**sticks, mode: sign_v, closed(self.name): 1.0 - sign_v * sign_v}

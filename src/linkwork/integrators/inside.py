@@ -23,6 +23,7 @@ HALVINGS = 60  # of an interval with a switch: down to rounding
 HOP = 16 * 2.0**-52  # of the time: a step that only goes past a switch
 MOST_NEAR = 4  # switches within a step of one another that are located, and cuts of one step
 MOST_CUTS = 20  # the same of a step with an event
+ROUNDING = 1e6 * HOP  # of the time: a shorter step is cut no more
 GRAZING = 1e-9  # of how g bends between points: a vertex this near to zero touches it
 NEAR = 0.1  # of how g bends between points: a vertex this near to zero is looked at
 ROUGH = 0.02  # of the range of g along a step: a fourth difference above is not seen clearly
@@ -165,14 +166,16 @@ def is_clear(at: Run) -> bool:
     for i in range(count):
         low = high = at.switches[i]
         nearest, roughest = abs(low), 0.0
+        still = True  # zero throughout, as a force without contact: the sign it had before is no part of the curve
         for k in range(SAMPLES + 1):
             g = at.switches[k * count + i]
+            still = still and (k == 0 or g == 0.0)
             low, high, nearest = min(low, g), max(high, g), min(nearest, abs(g))
             if k >= 4:
                 first, second = at.switches[(k - 4) * count + i], at.switches[(k - 3) * count + i]
                 third, fourth = at.switches[(k - 2) * count + i], at.switches[(k - 1) * count + i]
                 roughest = max(roughest, abs(first - 4.0 * second + 6.0 * third - 4.0 * fourth + g))
-        clear = clear and (nearest > high - low or roughest <= ROUGH * (high - low))
+        clear = clear and (still or nearest > high - low or roughest <= ROUGH * (high - low))
     return clear
 
 
@@ -190,8 +193,14 @@ def watch_step(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int
     if low != at.x_new[0] and (
         at.cuts[0] > MOST_NEAR or (at.chatter[0] > MOST_NEAR and low - at.last_switch[0] <= wished)
     ):
-        looked_at = integer(at.n_events, 0) if at.cuts[0] <= MOST_CUTS else 0
+        looked_at = integer(at.n_events, 0)
         low, high = find_switch(at, p, w, looked_at)
+        if low != at.x_new[0] and at.cuts[0] > MOST_CUTS:
+            # Dense output that leads astray again and again is that of a step too long.
+            if at.h[0] > ROUNDING * (abs(at.x[0]) + wished):
+                at.longest[0] = at.next_step[0] = 0.5 * at.h[0]
+                return TO_BE_CUT
+            low = at.x_new[0]
         if low == at.x_new[0]:
             return RUNNING
     if low == at.x_new[0]:
@@ -250,11 +259,11 @@ def pass_switches(at: Run, p: Pointer, w: Pointer) -> bool:
     at.cuts[0] = 0.0
     at_switch = at.crosses[0] != 0.0 or at.x_new[0] == at.switch[0]
     nearest = int(at.nearest[0])
-    before = at.signs[nearest]
+    before = abs(at.signs[nearest])
     changed = note_signs(at, at.x_new, p, w)
     if changed or not at_switch:
         at.hops[0] = 0.0
-    elif at.signs[nearest] == before:
+    elif abs(at.signs[nearest]) >= 0.5 * before:  # no nearer: this is rounding
         at.hops[0] += 1.0
     if not changed:
         if at.crosses[0] != 0.0:

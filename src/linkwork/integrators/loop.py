@@ -65,6 +65,7 @@ __all__ = [
 Array = NDArray[np.float64]
 MAX_REPORTS = 2 * 10**7
 LAST_DIGITS = 2  # units of these around a stop are not entered: there a comparison may be rounded to either side
+MOST_AT_ONCE = 10**9  # attempted steps, a number that any integer can hold
 FIRST_BUDGET = 128  # attempted steps before it is known how long they take
 
 
@@ -212,7 +213,7 @@ def integrate(
             status = advance(*addresses, budget)
             took = perf_counter() - began
             loop_s += took
-            budget = max(1, min(100 * budget, int(budget * seconds / max(took, 1e-6))))
+            budget = max(1, min(100 * budget, MOST_AT_ONCE, int(budget * seconds / max(took, 1e-6))))
             filled = int(at.row[0])
             yield slice_of(at, ny, status, times[done:filled], rows[done:filled], loop_s)
             done = filled

@@ -409,6 +409,7 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
                 at.asking[0] = UNSUITED
     elif t != its.t_begin[0]:  # this is a beginning, or begins behind a stop
         its.has_last[0] = 0.0
+        its.is_slow[0] = its.contraction[0] = 1.0  # the Jacobian may have changed there
     its.t_begin[0], its.t_end[0], its.h_tried[0] = t, math.nan, at.h[0]
     if at.h[0] < TINY * its.h_last[0]:
         continue_last(at, its)

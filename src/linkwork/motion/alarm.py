@@ -13,6 +13,7 @@ from linkwork.trajectory import Trajectory
 ALLOWED = 100.0  # tolerances of every step, added up: more is not explained
 FIRST = 10  # steps more, for runs of a few
 ROUNDING = 1e-11  # of the largest energy there is, with any zero of the potential
+LOOSEST = 0.05  # of the energy turned over: no tolerances explain more
 LIMIT = 0.01  # of the energy turned over: beyond this the motion is not to be used
 
 
@@ -26,7 +27,8 @@ def find_imbalance(motion: Trajectory) -> tuple[str, bool]:
     turned_over = max(float(np.max(np.abs(x - x[0]))) for x in forms)
     turned_over = max(turned_over, float(np.max(motion.energy["kinetic"])))
     largest = max(float(np.max(np.abs(x))) for x in forms)
-    tolerance = ALLOWED * (FIRST + info.steps) * (info.rtol + info.atol / fastest)
+    times = ALLOWED * (FIRST + info.steps)
+    tolerance = min(times * info.rtol, LOOSEST) + times * info.atol / fastest
     explained = tolerance * turned_over + ROUNDING * largest
     worst = float(np.max(drift))
     if worst <= explained:

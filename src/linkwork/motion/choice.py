@@ -45,7 +45,7 @@ class Choice:
             )
         if self.is_algebraic and self.stabilization not in ("projection", "none"):
             raise UsageError(
-                f"the formulation '{self.formulation}' with {RADAU5.name} keeps the constraints itself; "
+                f"the formulation '{self.formulation}' with {self.integrator} keeps the constraints itself; "
                 f"'{self.stabilization}' has no place in it, 'projection' and 'none' have",
                 "no-effect",
             )

@@ -17,6 +17,7 @@ from linkwork.equations.place import Place, Weights
 from linkwork.errors import Interrupted, NumericalStop, UsageError, check_choice
 from linkwork.expressions.graph import Expr
 from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, SEQUENCES, linearization, right_side
+from linkwork.integrators.explicit import DOP853
 from linkwork.integrators.loop import FIRST_BUDGET, REACHED, RUNNING, Settings, Slice, integrate, report_times
 from linkwork.integrators.memory import SAMPLES, Preparable
 from linkwork.integrators.methods import ALPHA, AUTO, INTEGRATORS, RADAU5
@@ -325,6 +326,8 @@ class Motion:
     ) -> Iterator[Slice]:
         s, method = self.system, replace(method, method=self.method)
         if self.how.stabilization == "state-space":
+            if self.how.integrator == AUTO.name:  # no other method could take over
+                method = replace(method, method=DOP853)
             partition = self.how.formulation == "coordinate-partitioning"
             return integrate_on_charts(s, self.derivative, self.start.place, partition, y, times, method, self.header)
         y = self.unknowns(times[0], y)

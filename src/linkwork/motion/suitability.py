@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from linkwork.elements.events import closed
 from linkwork.equations.place import Place
 from linkwork.errors import ModelError
 from linkwork.formulations import FORMULATIONS, would_do
@@ -32,7 +33,16 @@ def check_massless(place: Place, formulation: str) -> None:
 
 
 def check_independent(place: Place, formulation: str) -> None:
-    """ModelError where multipliers would not be unique."""
+    """ModelError where multipliers would not be unique, or constraints come and go."""
+    e = place.equations
+    switched = [name for name in dict.fromkeys(row.element for row in e.rows) if closed(name) in e.held]
+    if switched:
+        raise ModelError(
+            f"{', '.join(repr(name) for name in switched)} can open or close, or stick and slip",
+            "switching-constraints",
+            rule=f"the formulation '{formulation}' integrates multipliers of constraints that stay",
+            suggestion="choose augmented, with any integrator but generalized-alpha",
+        )
     rank, m = place.rank.rank, len(place.equations.Psi)
     if rank < m:
         raise ModelError(
