@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from linkwork.cli import answer
 from linkwork.document import parse
 from linkwork.errors import ModelError, UsageError
+from linkwork.expressions.evaluation import evaluate
+from linkwork.expressions.graph import as_expr, symbol
 from linkwork.formats import read_folder
 from linkwork.formats.mfile import assign
 from linkwork.model import Model
@@ -438,7 +440,7 @@ def test_links_that_lead_out_of_the_folder_are_not_followed(tmp_path: Path) -> N
     folder = written(tmp_path / "model", C1)
     (folder / "inPoints.m").rename(tmp_path / "elsewhere.m")
     (folder / "inPoints.m").symlink_to(tmp_path / "elsewhere.m")
-    with pytest.raises(ModelError, match=r"no file inPoints\.m"):
+    with pytest.raises(ModelError, match=r"inPoints\.m: is a link to elsewhere, which is not followed \[linked-file\]"):
         load(folder)
 
 
@@ -539,6 +541,76 @@ Forces = [F1, F2, F3];
         simulate(build(document), t_end=0.1)
 
 
+LAWS = [
+    ("- 0.3 - (2*t)^2", lambda t: 0.3 + (2 * t) ** 2),
+    ("- 0.3 - (t/2)^2", lambda t: 0.3 + (t / 2) ** 2),
+    ("+ (0.3 - 2*t)", lambda t: -(0.3 - 2 * t)),
+    ("- 2^t^2 + 3 - (1 - (2 - t))/(2*(t + 1))", lambda t: (2**t) ** 2 - 3 + (1 - (2 - t)) / (2 * (t + 1))),
+    ("+ 8/(2/(t + 1)) - sin(-t^2)*-2", lambda t: -8 / (2 / (t + 1)) - 2 * np.sin(-(t**2))),
+]
+
+
+@pytest.mark.parametrize(("law", "expected"), LAWS, ids=[law for law, _ in LAWS])
+def test_driver_laws_of_cut_joints_keep_their_brackets(law: str, expected: Any, tmp_path: Path) -> None:
+    """theta(1) - f(t) = 0 with the precedence of MATLAB, where 2^t^2 is (2^t)^2."""
+    cut = C3["CutJoint"].replace("- pi/3 - 2*pi*t", law)
+    assert cut != C3["CutJoint"]
+    (driver,) = build(read_folder(written(tmp_path / "model", {**C3, "CutJoint": cut})).document).drivers
+    t = symbol("t")
+    for time in (0.7, 1.3):
+        (found,) = evaluate([as_expr(driver.motion.f(t))], {t: time})
+        assert found == pytest.approx(expected(time), rel=1e-14)
+
+
+def test_points_of_one_body_do_not_replace_each_other(tmp_path: Path) -> None:
+    """An animated point with the name of another, and points of the user with the names of those that are added."""
+    files = {
+        "inBodies": "B1 = Body_struct; B1.r = [0.1; 1]; B2 = Body_struct;\nBodies = [B1; B2];\n",
+        "inPoints": """
+O = Point_struct; O.sPlocal = [0; 0.03];
+A = Point_struct; A.Bindex = 2; A.sPlocal = [-0.5; 0];
+centre = Point_struct; centre.Bindex = 1; centre.sPlocal = [0.5; 0];
+Points = [O; A; centre];
+""",
+        "inAnimate": "A = Point_struct; A.Bindex = 2; A.sPlocal = [0.5; 0];\nPoints_anim = [A];\n",
+        "inForces": "F1 = Force_struct; F1.type = 'f'; F1.iBindex = 1; F1.f = [0; -10];\nForces = [F1];\n",
+        "inJoints": """
+J1 = Joint_struct; J1.type = 'disc'; J1.iBindex = 1; J1.x0 = 0.1;
+J2 = Joint_struct; J2.iPindex = 1; J2.jPindex = 2;
+Joints = [J1; J2];
+""",
+    }
+    model = build(read_folder(written(tmp_path / "model", files)).document)
+    disc, pin = model.joints
+    assert (disc.s_i, disc.s_j) == ((0.0, 0.0), (0.0, 0.0))
+    assert (pin.s_i, pin.s_j) == ((0.0, 0.03), (-0.5, 0.0))
+    assert model.forces[0].s == (0.0, 0.0)
+    assert sorted(model.bodies[1].points.values()) == [(-0.5, 0.0), (0.5, 0.0)]
+
+
+def test_forces_that_would_be_lost_are_reported(tmp_path: Path) -> None:
+    """A function of a force; user_force.yaml that no force asks for, or that names a force of inForces again."""
+    weight = "F2 = Force_struct; F2.type = 'weight';"
+    push = "F2 = Force_struct; F2.type = 'T'; F2.iBindex = 1; F2.T = 0;"
+    user = " U = Force_struct; U.type = 'user'; Forces = [F1; F2; U];"
+
+    def folder(name: str, second: str, forces: str = "Forces = [F1; F2];") -> Path:
+        text = C1["inForces"].replace(weight, second).replace("Forces = [F1; F2];", forces)
+        return written(tmp_path / name, {**C1, "inForces": text})
+
+    (left_out,) = read_folder(folder("function", push.replace("'T';", "'T'; F2.iFunct = 1;"))).left_out
+    assert (left_out.code, left_out.line) == ("force-function", 5)
+    still = folder("still", push)
+    assert [force.name for force in load(still).forces] == ["F1", "F2"]
+    (still / "user_force.yaml").write_text("forces:\n  F2: {type: torque, on: B1, torque: 3}\n")
+    with pytest.raises(ModelError, match=r"user_force\.yaml: these forces do not act"):
+        load(still)
+    named = folder("named", push, user)
+    (named / "user_force.yaml").write_text("forces:\n  F2: {type: torque, on: B1, torque: 3}\n")
+    with pytest.raises(ModelError, match=r"user_force\.yaml:2: forces\.F2: .*\[duplicate-name\]"):
+        load(named)
+
+
 def test_shapes_are_taken_over_where_they_are_the_body(tmp_path: Path) -> None:
     """Wheels and boxes; not the small circle that marks the mass centre of a pendulum."""
     cart: Any = read_folder(dap_folders.write("bc_cart_a", tmp_path / "cart")).document.data
@@ -549,17 +621,29 @@ def test_shapes_are_taken_over_where_they_are_the_body(tmp_path: Path) -> None:
 
 
 def test_numbers_of_m_files_are_those_of_matlab() -> None:
-    """Precedence, blanks in arrays, transposition, quotes, continuation."""
+    """Precedence, blanks in arrays, transposition, quotes, continuation; arrays keep copies of structures."""
     text = """
 a = -2^2; b = 2^-1; c = 2*-3; d = 1e-3 + 1.5D2; e = [1 -2]; f = [1 - 2]; g = [1 -2 + 3]; h = [1, 2; ...
- 3 4]'; k = 'it''s'; l = "two"; m = 6/2*3; n = .5; o = (1 + 2)*[1 2]; p = sqrt(2)^2; q = [e f]; r = 2.^3;
+ 3 4]'; k = 'it''s'; l = "two"; m = 6/2*3; n = .5; o = (1 + 2)*[1 2]; p = sqrt(2)^2; q = [e f]; r = 2.^3; s = [5 0...
+ 7.5... seven and a half
+ 1.];
+B.m = 2; Bodies = [B]; B.m = 99;
 """
     found = {name: value for name, (value, _) in assign(text, "x.m").items()}
     numbers = {"a": -4.0, "b": 0.5, "c": -6.0, "d": 150.001, "m": 9.0, "n": 0.5, "p": 2.0, "r": 8.0}
     assert {name: found[name] for name in numbers} == pytest.approx(numbers)
-    arrays = {"e": [1, -2], "f": [-1], "g": [1, 1], "h": [1, 2, 3, 4], "o": [3, 6], "q": [1, -2, -1]}
+    arrays = {
+        "e": [1, -2],
+        "f": [-1],
+        "g": [1, 1],
+        "h": [1, 2, 3, 4],
+        "o": [3, 6],
+        "q": [1, -2, -1],
+        "s": [5, 0, 7.5, 1],
+    }
     assert {name: found[name] for name in arrays} == arrays
     assert (found["k"], found["l"]) == ("it's", "two")
+    assert found["Bodies"][0].fields["m"] == (2.0, 6)  # type: ignore[index, union-attr]
 
 
 # The arrays of the post-processor.

@@ -211,6 +211,59 @@ def test_faults_of_the_model_name_the_table(tmp_path: Path) -> None:
         written(folder, PENDULUM)
 
 
+TWICE = [
+    ("inertia", PENDULUM["inertia"] + "1 70 0 0 0 0 1 0 0 0 1\n", "column 1: 'rod' stands here for the second time"),
+    ("gravity", "GX GY GZ\n0 0 0\n0 0 -99\n", "column 1: a second row"),
+    ("control", PENDULUM["control"] + "4 0.1 1e-9 1e-9\n", "column 1: a second row"),
+    ("jointdata", "CON KEY VALUE\nC9 length 3\n", "column 1: no joint 'C9'"),
+    ("jointdata", "CON KEY VALUE\nC1 pitch 3\nC1 pitch 4\n", "column 4: 'pitch' stands here for the second time"),
+    ("points", "NPOI 2\nPOI BO Px Py Pz\nG 1 0 0 0\nG 1 1 0 0\n", "column 1: 'G' stands here for the second time"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "message"), TWICE, ids=[f"{x[0]}-{n}" for n, x in enumerate(TWICE)])
+def test_rows_that_would_be_passed_over_are_refused(name: str, text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ModelError) as caught:
+        load(written(tmp_path / "deck", {**PENDULUM, name: text}))
+    assert caught.value.message.startswith(message)
+    assert (Path(str(caught.value.file)).name, caught.value.line) == (f"{name}.txt", text.count("\n"))
+
+
+@pytest.mark.parametrize("name", ["Gravity", "spring", "JOINTDATA", "point"])
+def test_misspelt_tables_are_refused(name: str, tmp_path: Path) -> None:
+    folder = written(tmp_path / "deck", {**PENDULUM, name: "", "README": "of the paper", "report": ""})
+    with pytest.raises(ModelError, match=rf"{name}\.txt: is no table of a deck; did you mean") as caught:
+        load(folder)
+    assert caught.value.code == "unknown-table"
+
+
+def test_tables_that_are_links_to_elsewhere_are_refused(tmp_path: Path) -> None:
+    folder = written(tmp_path / "deck", PENDULUM)
+    (folder / "springs.txt").rename(tmp_path / "elsewhere.txt")
+    (folder / "springs.txt").symlink_to(tmp_path / "elsewhere.txt")
+    with pytest.raises(ModelError, match=r"springs\.txt: is a link to elsewhere"):
+        load(folder)
+
+
+def test_names_that_tables_give_do_not_hide_others(tmp_path: Path) -> None:
+    """A point called like that of a joint, a torque called like that of another force."""
+    tables = {
+        **PENDULUM,
+        "points": "NPOI 1\nPOI BO Px Py Pz\nC1_j 1 0.5 0 0\n",
+        "forces": """
+NFOR 2
+FOR  BO Fx Fy Fz     Tx Ty Tz Px Py Pz Rif
+F1_T 1  0  0  0      0  0  5  0  0  0  1
+F1   1  0  0  -98.10 0  0  3  0  0  0  1
+""",
+    }
+    model = load(written(tmp_path / "deck", tables))
+    assert model.bodies[0].points["C1_j"] == (0.5, 0.0, 0.0)
+    assert model.joints[0].s_j == (-0.5, 0.0, 0.0)  # type: ignore[attr-defined]
+    torques = [force.torque for force in model.forces if hasattr(force, "torque")]
+    assert sorted(torques) == [(0.0, 0.0, 3.0), (0.0, 0.0, 5.0)]
+
+
 def test_a_run_writes_a_report_and_three_files_for_each_body(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

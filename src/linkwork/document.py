@@ -82,6 +82,12 @@ def read(path: str | Path) -> Document:
     return parse(read_text(path), str(path), is_json=Path(path).suffix.lower() == ".json")
 
 
+def check_inside(path: Path) -> None:
+    """ModelError if a file of a folder is a link that leads out of it."""
+    if path.resolve().parent != path.parent.resolve():
+        raise ModelError("is a link to elsewhere, which is not followed", "linked-file", file=str(path))
+
+
 def read_text(path: str | Path) -> str:
     """The text of a regular file of bounded size, UTF-8, with line ends "\\n"."""
     return _text(_bytes(path), str(path))

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from linkwork.document import Data, Document, Place, parse, read_text
+from linkwork.document import Data, Document, Place, check_inside, parse, read_text
 from linkwork.errors import ModelError, did_you_mean
 from linkwork.formats.dap_files import Element, Folder
 from linkwork.formats.mfile import Statement, statements
@@ -63,7 +63,7 @@ class _Translation:
             self.holders.append(entry)
             self.note(body, ("bodies", body.name), mass="m", inertia="J", position="r", angle="p")
         for point in (*self.folder.points, *self.folder.elements["animated point"]):
-            self.holders[self.folder.body_of(point)]["points"][point.name] = point.numbers("sPlocal", 2)
+            self.at(self.folder.body_of(point), point.numbers("sPlocal", 2), point.name)
         for entry in self.holders[1:]:
             radius = entry.get("shape", {}).get("radius", math.inf)
             if any(math.hypot(*s) > 1.001 * radius for s in entry["points"].values()):
@@ -74,8 +74,7 @@ class _Translation:
             self.drive(coordinate, law, statement)
         for force in self.folder.elements["force"]:
             self.force(force)
-        if any(force.text("type", "ptp") == "user" for force in self.folder.elements["force"]):
-            self.user_forces()
+        self.user_forces(any(force.text("type", "ptp") == "user" for force in self.folder.elements["force"]))
         data = {key: value for key, value in self.data.items() if value or key == "gravity"}
         if not data["ground"]["points"]:
             del data["ground"]
@@ -85,9 +84,11 @@ class _Translation:
         return f"{self.names[self.folder.body_of(point)]}.{point.name}"
 
     def at(self, body: int, s: list[float] | None = None, name: str = ORIGIN) -> str:
-        """The name of a point that is added to a body; by default its origin."""
+        """A point of a body, by default its origin, under this name or, if that one is elsewhere, a free one."""
         points: dict[str, Data] = self.holders[body]["points"]
-        points.setdefault(name, list(s or [0.0, 0.0]))
+        place: Data = list(s or [0.0, 0.0])
+        while points.setdefault(name, place) != place:
+            name += "_"
         return f"{self.names[body]}.{name}"
 
     def joint(self, joint: Element) -> None:
@@ -208,6 +209,8 @@ class _Translation:
             return
         if kind == "user":
             return
+        if force.number("iFunct"):
+            self.left_out.append(force.error("its function of time is not taken over", "force-function", "iFunct"))
         if kind == "ptp":
             i, j = (self.named(self.folder.point(force, key)) for key in ("iPindex", "jPindex"))
             entry = {"type": "spring-damper", "i": i, "j": j, "stiffness": force.number("k")}
@@ -232,14 +235,20 @@ class _Translation:
         else:
             known = ("weight", "ptp", "rot-sda", "flocal", "f", "T", "user")
             raise force.error(f"no type '{shown(kind)}'", "unknown-type", "type", suggestion=did_you_mean(kind, known))
-        self.data["forces"][name] = {key: value for key, value in entry.items() if value != 0.0 or value is True}
+        self.data["forces"][name] = {key: value for key, value in entry.items() if value != 0.0 or key == "torque"}
         self.note(force, ("forces", name), i="iPindex", j="jPindex", stiffness="k", damping="dc")
 
-    def user_forces(self) -> None:
+    def user_forces(self, wanted: bool) -> None:
         """The forces of user_force.yaml; without it, which lines of user_force.m are not taken over."""
         home = self.folder.folder
         path = home / USER_FORCES
-        if path.is_file() and path.resolve().parent == home.resolve():
+        if path.exists() and not wanted:
+            message, hint = "these forces do not act", "give inForces a force of type 'user', as DAP needs it too"
+            self.left_out.append(ModelError(message, "user-force", file=str(path), suggestion=hint))
+        if not wanted:
+            return
+        if path.is_file():
+            check_inside(path)
             stated = parse(read_text(path), str(path))
             self.at(0, None, "O")
             for body in range(1, len(self.names)):
@@ -248,6 +257,9 @@ class _Translation:
                 if section not in ("forces", "parameters") or not isinstance(entries, dict):
                     message, rule = f"unknown key '{section}'", "this file has the keys forces and parameters"
                     raise stated.locate(ModelError(message, "unknown-key", rule=rule), (section,))
+                for name in self.data.get(section, {}).keys() & entries.keys():
+                    error = ModelError("inForces has a force of this name too", "duplicate-name")
+                    raise stated.locate(error, (section, name))
                 self.data.setdefault(section, {}).update(entries)
             self.lines |= {place: line for place, line in stated.lines.items() if place}
             self.files |= {place: str(path) for place in stated.lines if place}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from linkwork.document import read_text
+from linkwork.document import check_inside, read_text
 from linkwork.errors import ModelError, did_you_mean
 from linkwork.formats.mfile import LOOPS, Node, Statement, Structure, Value, assign, called, statements
 from linkwork.units import shown
@@ -31,6 +31,7 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "animated point": ("inAnimate", "Points_anim", ("Bindex", "sPlocal")),
 }  # fmt: skip
 NEEDED = ("inBodies", "inPoints", "inForces")
+READ = (*(name.lower() for name, _, _ in KINDS.values()), "chainopen", "cutjoint", "inconst", "user_force")
 FORBIDDEN = ("system", "eval", "evalin", "evalc", "feval", "dos", "unix", "run", "delete", "fopen", "assignin")
 
 
@@ -117,9 +118,10 @@ class Folder:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        home = folder.resolve()
-        own = (file for file in sorted(folder.iterdir()) if file.resolve().parent == home)  # no links to elsewhere
-        self.m_files = {file.stem.lower(): file for file in own if file.suffix.lower() == ".m"}
+        found = (file for file in sorted(folder.iterdir()) if file.suffix.lower() == ".m")
+        self.m_files = {file.stem.lower(): file for file in found if file.stem.lower() in READ}
+        for file in self.m_files.values():
+            check_inside(file)
         self.left_out: list[ModelError] = []
         for name in NEEDED:
             self.need(name)
@@ -313,17 +315,17 @@ def _driven(node: Node) -> tuple[str, str]:
     is_theta = node.kind == "call" and called(node) == "theta" and node.parts[1].kind == "number"
     if not is_theta or any(part.kind in ("field", "array", "text") for _, term in terms for part in _walk(term)):
         return "", ""
-    law = " ".join(f"{sign} {_written(term)}" for sign, term in reversed(terms)).removeprefix("+ ")
+    law = " ".join(f"{sign} {_written(term, '+-')}" for sign, term in reversed(terms)).removeprefix("+ ")
     return f"{node.parts[1].parts[0]:g}", law or "0"
 
 
-def _written(node: Node) -> str:
-    """An expression of numbers, names and functions as a formula of a model file."""
+def _written(node: Node, bracketed: str = "") -> str:
+    """An expression of numbers, names and functions as a formula of a model file, in brackets if it is one of these."""
     if node.kind in ("number", "name"):
         return str(node.parts[0])
     if node.kind == "call":
         return f"{called(node)}({', '.join(_written(part) for part in node.parts[1:])})"
-    left, right = (_written(part) for part in node.parts)
-    if node.parts[0].kind in ("+", "-") and node.kind in "*/^":
-        left = f"({left})"
-    return f"{left}{node.kind}{right if node.parts[1].kind in ('number', 'name', 'call') else f'({right})'}"
+    # What stands left is taken first, but ^ of model files takes what stands right first.
+    left = _written(node.parts[0], {"+": "", "-": "", "*": "+-", "/": "+-", "^": "+-*/^"}[node.kind])
+    found = f"{left}{node.kind}{_written(node.parts[1], '+-*/^')}"
+    return f"({found})" if node.kind in bracketed else found

@@ -12,7 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from linkwork.document import Data, Document, Place
+from linkwork.document import Data, Document, Place, check_inside
 from linkwork.elements.spatial import SPATIAL_JOINTS, SpatialAxisPair
 from linkwork.errors import ModelError, did_you_mean
 from linkwork.formats.tables import Row, read_table
@@ -80,14 +80,34 @@ class _Deck:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        home = folder.resolve()
-        found = {name: folder / f"{name}.txt" for name in DECK}
-        there = {name: path for name, path in found.items() if path.resolve().parent == home and path.is_file()}
+        there = self.tables()
         self.rows = {name: read_table(there[name], *DECK[name]) if name in there else [] for name in DECK}
         self.lines: dict[Place, int] = {(): 1}
         self.files: dict[Place, str] = {}
-        self.data: dict[str, Any] = {"linkwork": 1, "name": home.name, "space": "spatial", "gravity": [0.0, 0.0, 0.0]}
-        self.data |= {"ground": {"points": {}}, "bodies": {}, "joints": {}, "drivers": {}, "forces": {}}
+        self.data: dict[str, Any] = {"linkwork": 1, "name": folder.resolve().name, "space": "spatial"}
+        self.data |= {
+            "gravity": [0.0] * 3,
+            "ground": {"points": {}},
+            "bodies": {},
+            "joints": {},
+            "drivers": {},
+            "forces": {},
+        }
+
+    def tables(self) -> dict[str, Path]:
+        """The files of the tables that are there; ModelError where one is a link, or misspelt (Springs.txt)."""
+        alike = {name.removesuffix("s"): name for name in DECK}
+        found: dict[str, Path] = {}
+        for file in sorted(self.folder.iterdir()):
+            name = alike.get(file.stem.lower().removesuffix("s"))
+            if name is None or file.suffix.lower() != ".txt":
+                continue
+            if file.name != f"{name}.txt":
+                hint = f"did you mean '{name}.txt'?"
+                raise ModelError("is no table of a deck", "unknown-table", file=str(file), suggestion=hint)
+            check_inside(file)
+            found[name] = file
+        return found
 
     def note(self, row: Row, *place: str) -> None:
         self.lines[place], self.files[place] = row.line, row.file
@@ -98,20 +118,32 @@ class _Deck:
     def new(self, row: Row, column: str, section: str) -> str:
         name = row.name(column)
         if name in self.data[section]:
-            raise row.error(column, f"'{shown(name)}' stands here for the second time", "duplicate-name")
+            raise row.again(column, name)
         self.note(row, section, name)
         return name
 
+    def holder(self, body: str) -> dict[str, Any]:
+        found: dict[str, Any] = self.data["ground"] if body == "ground" else self.data["bodies"][body]
+        return found
+
     def add_point(self, body: str, name: str, s: list[float]) -> str:
-        holder = self.data["ground"] if body == "ground" else self.data["bodies"][body]
-        holder["points"][name] = s
+        """A point under this name or, if that one is elsewhere, a free one."""
+        points = self.holder(body)["points"]
+        while points.setdefault(name, s) != s:
+            name += "_"
         return f"{body}.{name}"
 
     def translate(self) -> tuple[Document, list[Given]]:
         self.bodies()
+        for row in self.rows["points"]:
+            body, name = self.body(row, "BO"), row.name("POI")
+            if name in self.holder(body)["points"]:
+                raise row.again("POI", name)
+            self.add_point(body, name, _vector(row, "P"))
         numbers = self.numbers_of_joints()
         for row in self.rows["joints"]:
             self.joint(row, numbers)
+        self.named = {row.name("FOR") for row in self.rows["forces"]}  # of which torques beside a force take none
         for row in self.rows["springs"]:
             self.spring(row)
         for row in self.rows["forces"]:
@@ -124,11 +156,11 @@ class _Deck:
             name = self.new(row, "DRV", "drivers")
             law = {"joint": joint, "freedom": row.name("FREEDOM"), "motion": row.words["LAW"].text}
             self.data["drivers"][name] = law
-        for row in self.rows["points"]:
-            self.add_point(self.body(row, "BO"), row.name("POI"), _vector(row, "P"))
-        for row in self.rows["gravity"][:1]:
+        for row in (*self.rows["gravity"][1:], *self.rows["control"][1:]):
+            raise row.error(next(iter(row.words)), "a second row where the table should end")
+        for row in self.rows["gravity"]:
             self.data["gravity"] = row.numbers("GX", "GY", "GZ")
-        for row in self.rows["control"][:1]:
+        for row in self.rows["control"]:
             t_end, step, rtol, atol = row.numbers("TEND", "STEP", "RTOL", "ATOL")
             self.data["simulation"] = {"t_end": t_end, "step": step, "rtol": rtol, "atol": atol}
             self.note(row, "simulation")
@@ -154,6 +186,8 @@ class _Deck:
         stated = set()
         for row in self.rows["inertia"]:
             name = self.body(row, "B", 1)
+            if name in stated:
+                raise row.again("B", name)
             stated.add(name)
             rows = [row.numbers(*(f"I{a}{b}" for b in "xyz")) for a in "xyz"]
             of_body = self.data["bodies"][name]
@@ -167,8 +201,15 @@ class _Deck:
     def numbers_of_joints(self) -> dict[str, dict[str, Row]]:
         """What some joints need besides their frames, by joint and key."""
         found: dict[str, dict[str, Row]] = {}
+        joints = [row.name("CON") for row in self.rows["joints"]]
         for row in self.rows["jointdata"]:
-            found.setdefault(row.name("CON"), {})[row.name("KEY")] = row
+            joint, key = row.name("CON"), row.name("KEY")
+            if joint not in joints:
+                hint = did_you_mean(joint, joints)
+                raise row.error("CON", f"no joint '{shown(joint)}'", "unknown-joint", suggestion=hint)
+            if key in found.setdefault(joint, {}):
+                raise row.again("KEY", key)
+            found[joint][key] = row
         return found
 
     def joint(self, row: Row, numbers: dict[str, dict[str, Row]]) -> None:
@@ -231,5 +272,7 @@ class _Deck:
             self.data["forces"][name] = {"type": "point-force", "at": at, "force": F, **follows}
         if any(T):
             turning = f"{name}_T" if any(F) else name
+            while any(F) and turning in (*self.named, *self.data["forces"]):
+                turning += "_"
             self.data["forces"][turning] = {"type": "torque", "on": body, "torque": T, **follows}
             self.note(row, "forces", turning)

@@ -18,9 +18,11 @@ from linkwork.units import shown
 
 MAX_DEPTH = 50
 MAX_TERMS = 200
+MAX_FIELDS = 200
 
 TOKEN = re.compile(
-    r"(?P<space>[ \t]+|\.\.\.[^\n]*\n|%[^\n]*)|(?P<line>\n)|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?)"
+    r"(?P<space>[ \t]+|\.\.\.[^\n]*\n|%[^\n]*)|(?P<line>\n)"
+    r"|(?P<number>(?:\d+(?:\.(?!\.\.)\d*)?|\.\d+)(?:[eEdD][-+]?\d+)?)"
     r"|(?P<name>[A-Za-z]\w*)|(?P<sign>==|~=|<=|>=|&&|\|\||\.[*/^]|[-+*/^=()\[\],;.<>~&|:])|(?P<other>.)",
     re.DOTALL,
 )
@@ -304,7 +306,12 @@ def assign(text: str, file: str) -> dict[str, tuple[Value, int]]:
             if not isinstance(holder, Structure):
                 message = f"'{owner}' is no structure"
                 raise ModelError(message, "m-file-syntax", file=file, line=statement.line)
-            holder.fields[target.parts[1]] = result, statement.line
+            # A new structure, because an array keeps what it was made of.
+            fields = {**holder.fields, target.parts[1]: (result, statement.line)}
+            if len(fields) > MAX_FIELDS:
+                message = f"'{owner}' has more than {MAX_FIELDS} fields"
+                raise ModelError(message, "m-file-syntax", file=file, line=statement.line)
+            names[owner] = Structure(holder.name, holder.line, fields), names[owner][1]
         else:
             message = "only variables and their fields are assigned"
             raise ModelError(message, "m-file-syntax", file=file, line=statement.line, suggestion="write B1.m = 5.0")

@@ -34,6 +34,9 @@ class Row:
         word = self.words[column]
         return ModelError(f"column {word.column}: {message}", code, file=self.file, line=word.line, **more)
 
+    def again(self, column: str, name: str) -> ModelError:
+        return self.error(column, f"'{shown(name)}' stands here for the second time", "duplicate-name")
+
     def name(self, column: str) -> str:
         text = self.words[column].text
         if fault := name_fault(text):
