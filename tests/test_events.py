@@ -406,9 +406,7 @@ simulation: {t_end: 0.8, rtol: 1.0e-10}
     assert np.max(np.abs(one.drift())) < 1e-9
 
 
-def test_hundreds_of_events_are_recorded() -> None:
-    """A crank at 20 rad/s passes the angle zero once a turn: 318 times in 100 s, each at 2 pi k/20."""
-    text = """linkwork: 1
+HUNDREDS = """linkwork: 1
 gravity: [0, 0]
 ground: {points: {O: [0, 0]}}
 bodies: {crank: {mass: 1, inertia: 0.1, position: [0.5, 0], angular_velocity: 20, points: {O: [-0.5, 0]}}}
@@ -416,6 +414,16 @@ joints: {O: {type: revolute, i: ground.O, j: crank.O}}
 events: {turn: {when: sin(crank.phi - 1), direction: rising}}
 simulation: {t_end: 100, step: 0.5}
 """
-    found = times(simulate(loads(text)), "turn")
+
+
+def test_hundreds_of_events_are_recorded() -> None:
+    """A crank at 20 rad/s passes the angle zero once a turn: 318 times in 100 s, each at 2 pi k/20."""
+    found = times(simulate(loads(HUNDREDS)), "turn")
     np.testing.assert_allclose(found, (1 + 2 * np.pi * np.arange(len(found))) / 20, atol=1e-6)
     assert len(found) == 319
+
+
+def test_a_motion_that_an_event_has_stopped_is_not_resumed() -> None:
+    model = loads(HUNDREDS.replace("direction: rising", "direction: rising, action: stop"))
+    with pytest.raises(UsageError, match="stopped by an event"):
+        simulate(model, resume=simulate(model))

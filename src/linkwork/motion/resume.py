@@ -28,6 +28,8 @@ def check_resumable(first: Trajectory, parameters: dict[str, float], start: Plac
         raise UsageError(what, "resume-other")
     if not len(first.t) or not np.all(np.abs(table.values[0] - start.q) <= SAME * start.q_scale):
         raise UsageError("what is to be resumed is a motion from another start", "resume-other")
+    if first.status == "finished" and first.info.t_end is not None and first.t[-1] < first.info.t_end:
+        raise UsageError(f"what is to be resumed was stopped by an event at t = {first.t[-1]:g}", "resume-done")
     if first.t[-1] >= t_end:
         raise UsageError(f"what is to be resumed has reached t = {first.t[-1]:g} of {t_end:g} already", "resume-done")
 
