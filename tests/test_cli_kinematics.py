@@ -188,7 +188,7 @@ def test_a_crank_too_long_stops_at_the_located_angle(linkwork: Answer, tmp_path:
 def test_a_link_too_short_names_the_loop_and_the_gap(linkwork: Answer, written: Any) -> None:
     """1 + 1 + 1 m cannot span 4 m; the best position has the missing metre spread evenly over the four joints."""
     path = written(four_bar(MOTOR, a=1, b=1, c=1, d=4))
-    for arguments in (["assemble", path], ["kinematics", path, "--assemble"], ["check", path, "--assemble"]):
+    for arguments in (["assemble", path], ["check", path, "--assemble"]):
         data = linkwork.data(*arguments, code=3)["error"]
         assert data["code"] == "cannot-close"
         gaps = {joint: float(gap) for joint, gap in re.findall(r"'(\w+)' ([-0-9.e]+) m", data["message"])}
@@ -384,7 +384,7 @@ def linkage(seed: int, bodies: int, loops: int) -> tuple[dict[str, Any], Array]:
     return data, places
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32 - 1), bodies=st.integers(1, 4), loops=st.integers(0, 3))
 def test_random_linkages_reassemble_or_say_why_not(
     capsys: pytest.CaptureFixture[str], seed: int, bodies: int, loops: int

@@ -7,7 +7,7 @@ import os
 import pytest
 from fuzz import attempt
 
-SLICE, PARTS = 40, 6
+SLICE, PARTS = 40, 4
 
 
 @pytest.mark.parametrize("part", range(PARTS))

@@ -307,9 +307,10 @@ def test_numdyn3d_pendulum_swings_in_closed_form(formulation: str, coordinates: 
 
 
 SPATIAL = [name for name in shipped() if load(name).space == "spatial"]
+QUICK = ("numdyn3d_pendulum", "heavy_top", "spatial_slider_crank", "universal_shaft", "stewart_platform")
 
 
-@pytest.mark.parametrize("name", SPATIAL)
+@pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in SPATIAL])
 def test_euler_parameters_and_angular_velocities_describe_one_motion(name: str) -> None:
     """Poses, velocities, accelerations and reactions, the latter where redundant rows leave them unique."""
     model = load(name)
@@ -476,10 +477,10 @@ def chain_accelerations(theta: Array, rate: Array, g: Array) -> Array:
 def test_a_spatial_chain_swings_as_recursive_Newton_Euler_says() -> None:
     """Four links on hinges about two axes in turn: the end of the chain, and the speed of the first hinge."""
     N, g = 4, np.array([0.0, 5.0, -9.81])
-    motion = simulate(load("spatial_chain:4"), t_end=1.0, step=0.1, rtol=1e-10, atol=1e-10)
+    motion = simulate(load("spatial_chain:4"), t_end=0.4, step=0.1, rtol=1e-10, atol=1e-10)
     y = solve_ivp(
         lambda t, y: np.append(y[N:], chain_accelerations(y[:N], y[N:], g)),
-        (0.0, 1.0),
+        (0.0, 0.4),
         np.zeros(2 * N),
         method="DOP853",
         rtol=1e-9,

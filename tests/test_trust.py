@@ -304,7 +304,7 @@ def test_a_start_in_a_singular_position_is_refused_with_its_branches() -> None:
     np.testing.assert_allclose(motion["b.phi"], 0.0, atol=1e-8)
 
 
-@pytest.mark.parametrize("number", range(2))
+@pytest.mark.parametrize("number", range(1))
 def test_random_mechanisms_move_as_scipy_says_or_a_note_stands(number: int) -> None:
     """The first of seed 0; `make trust` runs five hundred."""
     case = random_runs.run(0, number)
