@@ -74,3 +74,35 @@ def test_a_joint_named_like_a_floating_body_is_refused_in_joint_coordinates(join
         prepare(model, "joint")
     assert error.value.path == "joints.A"
     prepare(model, "body")
+
+
+LOOP = """
+linkwork: 1
+ground: {points: {A0: [0, 0], B0: [2.2, 0]}}
+bodies:
+  crank:
+    {mass: 1, inertia: 0.1, position: [0.25, 0.433], angle: 61 deg, angular_velocity: 2,
+     points: {O: [-0.5, 0], A: [0.5, 0]}}
+  coupler: {mass: 2.5, inertia: 1.3, position: [1.63, 1.39], angle: 25 deg, points: {A: [-1.25, 0], B: [1.25, 0]}}
+  rocker: {mass: 2, inertia: 0.7, position: [2.48, 0.96], angle: 73 deg, points: {O: [-1, 0], B: [1, 0]}}
+joints:
+  A0: {type: revolute, i: ground.A0, j: crank.O}
+  A: {type: revolute, i: crank.A, j: coupler.A}
+  B: {type: revolute, i: coupler.B, j: rocker.B}
+  B0: {type: revolute, i: ground.B0, j: rocker.O}
+simulation: {t_end: 0.01, step: 0.01}
+"""
+
+
+def test_a_kept_joint_coordinate_is_what_the_model_states() -> None:
+    """The angle of the pin of a crank is the angle of the crank, so that keeping either is the same."""
+    by_body = simulate(loads(LOOP), coordinates="body", keep=["crank.phi"])
+    by_joint = simulate(loads(LOOP), coordinates="joint", keep=["A0"])
+    assert by_joint["crank.phi"][0] == pytest.approx(np.radians(61.0), abs=1e-12)
+    np.testing.assert_allclose(by_joint.q, by_body.q, atol=1e-10)
+    np.testing.assert_allclose(by_joint.v, by_body.v, atol=1e-9)
+
+
+def test_what_is_kept_must_be_a_coordinate_of_an_open_chain_too() -> None:
+    with pytest.raises(UsageError, match="--keep NOPE"):
+        simulate(load("double_pendulum"), coordinates="joint", keep=["NOPE"])

@@ -118,8 +118,9 @@ def restart(
     """The place with other values of some coordinates and velocities, by the names of coordinates ("crank.phi").
 
     In other coordinates than those of the bodies, the bodies are first moved until they fit the joints as `find_start`
-    does it, so that the start is the same in all coordinates; then what is named by these coordinates alone holds. A
-    name that both have, as of a body and a joint 'A', is that of the body.
+    does it, so that the start is the same in all coordinates; then what is named by these coordinates alone holds, and
+    what of them `keep` names is as the model states it. A name that both have, as of a body and a joint 'A', is that of
+    the body.
     """
     e, new = place.equations, {"q": place.q.copy(), "v": place.v.copy()}
     of_bodies = ((), ()) if e.body is None else (e.body.q_names, e.body.v_names)
@@ -129,9 +130,11 @@ def restart(
             if not np.isfinite(value):
                 raise UsageError(f"{value} is no start value of '{name}'", "bad-value")
     if e.body is not None:
-        bodies = fit_bodies(e, q, v, weights, any_distance, keep)
-        for level, own in zip(new, e.from_body, strict=True):
-            new[level] = np.array(evaluate(own, bodies.values), dtype=float)
+        stated, fitted = fit_bodies(e, q, v, weights, any_distance, keep)
+        held = {c.owner for c in e.velocities if c.name in keep and c.name not in e.body.v_names}
+        for level, own, columns in zip(new, e.from_body, (e.coordinates, e.velocities), strict=True):
+            as_stated, as_fitted = (evaluate(own, bodies.values) for bodies in (stated, fitted))
+            new[level] = np.where([c.owner in held for c in columns], as_stated, as_fitted)
     for level, given, names, others in zip(new, (q, v), (e.q_names, e.v_names), of_bodies, strict=True):
         for name, value in (given or {}).items():
             if name not in others:
@@ -139,13 +142,15 @@ def restart(
     return replace(place, q=new["q"], v=new["v"])
 
 
-def fit_bodies(e: Equations, q: Given, v: Given, weights: Weights, any_distance: bool, keep: Sequence[str]) -> Place:
-    """Where the bodies of a mechanism in other coordinates start."""
+def fit_bodies(
+    e: Equations, q: Given, v: Given, weights: Weights, any_distance: bool, keep: Sequence[str]
+) -> tuple[Place, Place]:
+    """Where the bodies of a mechanism in other coordinates are stated to start, and where they fit the joints."""
     assert e.body is not None
     body = e.body.with_values(e.parameters)
     q, v = ({name: x for name, x in (given or {}).items() if name in body.v_names + body.q_names} for given in (q, v))
-    given = restart(Place(body, *body.start()), q, v)
-    return find_start(given, weights, any_distance, [name for name in keep if name in body.v_names]).place
+    stated = restart(Place(body, *body.start()), q, v)
+    return stated, find_start(stated, weights, any_distance, [name for name in keep if name in body.v_names]).place
 
 
 def number_kept(equations: Equations, keep: Sequence[str]) -> list[int]:
@@ -167,6 +172,8 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
     follow; it is an error if the joints do not allow that.
     """
     check_choice("weights", weights, WEIGHTS)
+    body = given.equations.body
+    kept = number_kept(given.equations, [name for name in keep if body is None or name not in body.v_names])
     if not len(given.Psi):
         return Start(given, given, weights)
     check_defined(given)
@@ -178,8 +185,6 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
             rule=f"gaps up to {SMALL:.0%} of the mechanism, or {SMALL:g} rad, are corrected automatically",
             suggestion="correct the start positions, or ask for assembly from afar with --assemble",
         )
-    body = given.equations.body
-    kept = number_kept(given.equations, [name for name in keep if body is None or name not in body.v_names])
     if any_distance:
         closed = close_from_afar(given, weights, kept)[0]
         return Start(align_velocity(closed, weights, kept), given, weights)
