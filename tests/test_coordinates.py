@@ -12,6 +12,8 @@ import pytest
 from linkwork import Model, load, loads, prepare
 from linkwork.assembly.assemble import assemble
 from linkwork.errors import ModelError, UsageError
+from linkwork.formulations import FORMULATIONS
+from linkwork.lecture.explain import METHODS, explain
 from linkwork.motion.simulate import simulate
 
 
@@ -106,3 +108,17 @@ def test_a_kept_joint_coordinate_is_what_the_model_states() -> None:
 def test_what_is_kept_must_be_a_coordinate_of_an_open_chain_too() -> None:
     with pytest.raises(UsageError, match="--keep NOPE"):
         simulate(load("double_pendulum"), coordinates="joint", keep=["NOPE"])
+
+
+@pytest.mark.parametrize(
+    ("name", "formulation"), [*(("numdyn3d_pendulum", f) for f in METHODS), ("spatial_slider_crank", "augmented")]
+)
+def test_a_formulation_is_worked_out_in_Euler_parameters_or_refused(name: str, formulation: str) -> None:
+    """Where M is singular: the accelerations are those of the run, or the formulation is one that `run` refuses."""
+    if formulation in FORMULATIONS and FORMULATIONS[formulation].needs_regular_mass:
+        with pytest.raises(ModelError, match="M is singular"):
+            explain(load(name), formulation, coordinates="euler")
+    else:
+        worked = explain(load(name), formulation, coordinates="euler")
+        assert np.max(np.abs(worked.augmented_a)) > 1e-3
+        assert worked.difference[0] < 1e-8

@@ -17,6 +17,7 @@ from linkwork.lecture.symbolic import Numbers
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
 from linkwork.motion.simulate import simulate
+from linkwork.motion.suitability import check_massless
 
 __all__ = ["METHODS", "Worked", "explain"]
 
@@ -33,7 +34,10 @@ def explain(
     check_choice("formulation", formulation, METHODS)
     if not 0.0 <= at < np.inf:
         raise UsageError(f"the time must be zero or positive, not {at:g}", "bad-time")
-    return Exercise(reach(prepare(model, coordinates, cut), at, progress), formulation, METHODS[formulation]).work_out()
+    instant = reach(prepare(model, coordinates, cut), at, progress)
+    if not instant.numbers.has_mass:
+        check_massless(instant.numbers, formulation)
+    return Exercise(instant, formulation, METHODS[formulation]).work_out()
 
 
 def reach(model: Model | Mechanism, at: float, progress: Callable[[float, float], None] | None = None) -> Instant:
