@@ -611,6 +611,21 @@ def test_forces_that_would_be_lost_are_reported(tmp_path: Path) -> None:
         load(named)
 
 
+@pytest.mark.parametrize("points", [(1, 1), (2, 2)])
+def test_a_folder_whose_model_is_wrong_is_not_converted(
+    points: tuple[int, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A joint of the ground with itself, and of a body whose place it should give."""
+    joint = "J1 = Joint_struct; J1.iPindex = {}; J1.jPindex = {};\nJoints = [J1];\n".format(*points)
+    bodies = C1["inBodies"].replace("B1.theta = 1.0;", "" if points == (1, 1) else "B1.theta = 1.0;")
+    bodies = bodies.replace("B2.theta = pi/6;", "")
+    folder, file = written(tmp_path / "model", {**C1, "inBodies": bodies, "inJoints": joint}), tmp_path / "model.yaml"
+    assert answer(["convert", str(folder), "-o", str(file)]) == 3
+    assert "inJoints.m:3" in (error := capsys.readouterr().err)
+    assert "[same-body]" in error
+    assert not file.exists()
+
+
 def test_shapes_are_taken_over_where_they_are_the_body(tmp_path: Path) -> None:
     """Wheels and boxes; not the small circle that marks the mass centre of a pendulum."""
     cart: Any = read_folder(dap_folders.write("bc_cart_a", tmp_path / "cart")).document.data
@@ -686,6 +701,8 @@ def test_a_mat_file_holds_the_arrays(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_arrays_of_other_motions_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="planar"):
         simulate(load("heavy_top"), t_end=0.01).dap_arrays()
+    with pytest.raises(UsageError, match="planar"):  # stated by its equations, without bodies
+        simulate(load("slider_crank_zhou"), t_end=0.01).save(tmp_path / "motion.mat")
     simulate(load("dap/slider_crank"), t_end=0.1).save(tmp_path / "motion.csv")
     with pytest.raises(UsageError, match="model"):
         Trajectory.load(tmp_path / "motion.csv").dap_arrays()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -295,6 +296,55 @@ def test_convert_writes_decks_and_reads_them(tmp_path: Path, capsys: pytest.Capt
     with pytest.raises(UsageError, match="planar"):
         deck_of(load("slider_crank"))
     capsys.readouterr()
+
+
+CHAIN = """
+linkwork: 1
+name: chain
+space: spatial
+ground: {points: {O: [0, 0, 0]}}
+bodies:
+  rod 1: {mass: 2, inertia: [0.3, 0.2, 0.25], position: [0.5, 0, 0], angular_velocity: [0, 2, 0],
+          points: {O: [-0.5, 0, 0], P 1: [0.5, 0, 0], P_1: [0, 0.1, 0]}}
+  rod_1: {mass: 1, inertia: [0.1, 0.2, 0.15], position: [1.5, 0, 0], points: {O: [-0.5, 0, 0], P: [0.5, 0, 0]}}
+  ball: {mass: 1, inertia: [0.1, 0.2, 0.15], position: [2.5, 0, 0], points: {O: [0, 0, 0]}}
+joints:
+  A 1: {type: revolute, i: ground.O, j: rod 1.O, axis: [0, 1, 0]}
+  A_1: {type: revolute, i: rod 1.P 1, j: rod_1.O, axis: [0, 1, 0]}
+  R: {type: revolute-spherical, i: rod_1.P, j: ball.O, axis: [0, 1, 0]}
+  lock: {type: spherical, i: ground.O, j: ball.O, open: true}
+forces:
+  s 1: {type: rotational-spring-damper, joint: A 1, stiffness: 2}
+  s_1: {type: rotational-spring-damper, joint: A_1, stiffness: 3}
+  s2: {type: rotational-spring-damper, joint: R, stiffness: 1}
+events:
+  late: {when: t - 0.1, action: set, engage: [lock]}
+simulation: {t_end: 0.2, step: 0.1, coordinates: joint, cut: [R]}
+"""
+
+
+def test_a_deck_starts_as_the_model_does_and_says_what_it_does_not_hold(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Velocities that are given stay, others follow; names that differ by a blank stay different."""
+    deck, file = tmp_path / "deck", tmp_path / "chain.yaml"
+    file.write_text(CHAIN)
+    assert answer(["convert", str(file), "-o", str(deck), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    lost = told["not_taken_over"]
+    assert [text.partition(":")[0] for text in lost] == [
+        "event 'late'", "the coordinates 'joint'", "that joint 'R' is cut", "joint 'lock'", "force 's2'"
+    ]  # fmt: skip
+    assert "[start-corrected]" in told["notes"][-1]
+    model, again = load(file), load(deck)
+    assert [body.name for body in again.bodies] == ["rod_1", "rod_1_", "ball"]
+    assert again.bodies[0].points["P_1"] == (0.5, 0.0, 0.0)
+    assert again.bodies[0].points["P_1_"] == (0.0, 0.1, 0.0)
+    bare = replace(model, forces=model.forces[:2], events=(), open=frozenset(), joints=model.joints[:3])
+    motion, expected = (simulate(x, t_end=0.2, step=0.1, coordinates="body", cut=()) for x in (again, bare))
+    assert motion.v[0][4] == pytest.approx(2.0, abs=1e-12)
+    np.testing.assert_allclose(motion.q, expected.q, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(motion.v, expected.v, rtol=0, atol=1e-7)
 
 
 def test_the_page_about_decks_shows_every_table() -> None:

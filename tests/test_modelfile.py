@@ -392,6 +392,22 @@ def test_formulas_hold_names_of_letters_and_say_so() -> None:
     assert "the name of body 'rod-2' cannot stand in a formula" in str(error)
 
 
+@pytest.mark.parametrize(
+    ("entry", "code", "words"),
+    [
+        ("{type: torque, on: rod}", "missing-key", "forces.T: 'torque' is missing"),
+        ("{type: torque, on: rod, torque: 1, torq: 2}", "unknown-key", "forces.T.torq: unknown key 'torq'"),
+        ("{type: torque, on: rod, torque: [1, [2]]}", "wrong-shape", "forces.T.torque: a list of 2"),
+    ],
+)
+def test_a_key_with_the_name_of_its_type_is_found(entry: str, code: str, words: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        loads(f"linkwork: 1\nname: x\nbodies: {{rod: {{mass: 1, inertia: 1}}}}\nforces:\n  T: {entry}\n")
+    (found,) = caught.value.errors
+    assert (found.code, found.line) == (code, 5)
+    assert words in str(found)
+
+
 def test_sections_may_be_left_empty() -> None:
     """A section without entries may be left out or left empty."""
     model = loads("linkwork: 1\nbodies:\n  a: {mass: 1, inertia: 1}\njoints:\ndrivers:\nforces: {}\n")

@@ -96,8 +96,8 @@ def dap_arrays(motion: Trajectory) -> dict[str, Array]:
 
     if motion.model is None:
         raise UsageError("the Jacobian needs the model: take the result of `simulate`, not of a file", "no-model")
-    if motion.model.space != "planar":
-        raise UsageError("these arrays are of planar motions; take `quantities` or a .nc file", "not-planar")
+    if motion.model.space != "planar" or motion.model.stated is not None:
+        raise UsageError("these arrays are of motions of planar bodies; take `quantities` or a .nc file", "not-planar")
     nt, tables = len(motion.t), motion.tables
     q, v, a = (tables[kind].values.reshape(nt, -1, 3) for kind in ("q", "v", "a"))
     state = [tables[kind if kind in tables else usual].values for kind, usual in STATE.items()]
@@ -121,6 +121,7 @@ def _matlab(motion: Trajectory) -> bytes:
     """The arrays of `dap_arrays` for MATLAB and Octave, with the names of bodies, points and rows."""
     from scipy.io import savemat
 
+    arrays = dap_arrays(motion)
     q_names, points = motion.q_names[::3], motion.tables["points"].columns.names[::6]
     names = {"bodies": q_names, "points": points, "rows": motion.rows}
     cells = {
@@ -128,7 +129,7 @@ def _matlab(motion: Trajectory) -> bytes:
         for key, of in names.items()
     }
     content = BytesIO()
-    savemat(content, {**dap_arrays(motion), **cells})
+    savemat(content, {**arrays, **cells})
     return content.getvalue()
 
 

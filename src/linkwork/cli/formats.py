@@ -21,24 +21,35 @@ def convert(
 ) -> None:
     """Write a model of another program as a model file, or a model as a deck, and say what could not be taken over."""
     from linkwork.document import save
-    from linkwork.modelfile import SUFFIXES, find, take_over
+    from linkwork.modelfile import SUFFIXES, build, find, take_over
     from linkwork.view.report import aligned, as_json
 
+    notes: list[str] = []
     if output.suffix.lower() in SUFFIXES:
         document, left_out = take_over(Path(source)) if Path(source).is_dir() else (find(source), [])
+        build(document)  # what is written can be read
         (file,) = writable([output], SUFFIXES)
         save(document.data, file)
         missing = [str(error) for error in left_out]
     else:
-        from linkwork.assembly.assemble import assemble
         from linkwork.files import write_texts
         from linkwork.formats.deck_writing import deck_of
+        from linkwork.mechanism import prepare
         from linkwork.modelfile import load
+        from linkwork.motion.check import describe_start
+        from linkwork.motion.initial import find_start
 
-        mechanism = load(source)
+        model = load(source)
         with located(source):
-            closed = assemble(mechanism)
-        tables, missing = deck_of(mechanism.with_start(closed.q, closed.v))
+            start = find_start(prepare(model, "body", ()).place())
+        notes = list(describe_start(model, start))
+        names, place = start.place.equations, start.place
+        q, v = (
+            dict(zip(names.q_names, place.q.tolist(), strict=True)),
+            dict(zip(names.v_names, place.v.tolist(), strict=True)),
+        )
+        tables, missing = deck_of(model.with_start(q, v))
         file = write_texts(output, {f"{name}.txt": text for name, text in tables.items()})
-    lines = [*(("not taken over", text) for text in missing), ("written", str(file))]
-    print(as_json({"files": [str(file)], "not_taken_over": missing}) if json else aligned(lines))
+    lines = [*(("note", text) for text in notes), *(("not taken over", text) for text in missing)]
+    data = {"files": [str(file)], "not_taken_over": missing, "notes": notes}
+    print(as_json(data) if json else aligned([*lines, ("written", str(file))]))

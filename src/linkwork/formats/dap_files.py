@@ -280,6 +280,8 @@ class Folder:
         if self.body_of(self.point(joint, "iPindex")) == number:
             keys.reverse()
         before, own = (self.point(joint, key) for key in keys)
+        if self.body_of(before) == number:
+            raise joint.error(f"joins body '{body.name}' to itself", "same-body", keys[0])
         base = self.poses[self.body_of(before)]
         place, velocity = base.point(before.numbers("sPlocal", 2))
         s = own.numbers("sPlocal", 2)

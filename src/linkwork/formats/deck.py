@@ -48,6 +48,7 @@ TYPES = (
     "rigid", "point-on-line", "point-on-plane", "distance", "revolute-spherical", "universal-spherical", "gear",
     "rack-and-pinion",
 )  # fmt: skip
+TURNING = ("revolute", "cylindrical", "screw", "planar")  # joints that may have a rotational spring
 TRANSLATIONAL, ROTATIONAL = 1, 2  # springs
 OF_GROUND, OF_BODY = 1, 2  # axes of external forces
 
@@ -254,8 +255,7 @@ class _Deck:
         between = [
             joint
             for joint, stated in self.data["joints"].items()
-            if {str(stated[key]).rpartition(".")[0] for key in ("i", "j")} == ends
-            and stated["type"] in ("revolute", "cylindrical", "screw", "planar")
+            if {str(stated[key]).rpartition(".")[0] for key in ("i", "j")} == ends and stated["type"] in TURNING
         ]
         if len(between) != 1:
             message = f"{len(between)} joints between bodies '{one}' and '{other}' leave an angle"

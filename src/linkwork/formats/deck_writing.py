@@ -15,7 +15,7 @@ from linkwork.errors import UsageError
 from linkwork.expressions.evaluation import evaluate, ordered, substitute
 from linkwork.expressions.graph import ZERO, Expr, as_expr, constant, symbol
 from linkwork.expressions.printers import text
-from linkwork.formats.deck import DECK, OF_BODY, OF_GROUND, ROTATIONAL, TRANSLATIONAL, TYPES
+from linkwork.formats.deck import DECK, OF_BODY, OF_GROUND, ROTATIONAL, TRANSLATIONAL, TURNING, TYPES
 from linkwork.model import Model
 
 NUMBERS = ("length", "pitch", "radius", "teeth_i", "teeth_j")  # of joints, in the table jointdata
@@ -29,11 +29,6 @@ def deck_of(model: Model) -> tuple[dict[str, str], list[str]]:
     return _Writing(model).write()
 
 
-def _named(name: str) -> str:
-    """A name as one entry of a table."""
-    return re.sub(r"[\s#]", "_", name)
-
-
 class _Writing:
     """The rows of the tables while they are written."""
 
@@ -42,7 +37,22 @@ class _Writing:
         self.given = {symbol(name): value for name, value in model.parameters.items()}
         self.index = {"ground": 0, **{body.name: k for k, body in enumerate(model.bodies, 1)}}
         self.rows: dict[str, list[Sequence[Any]]] = {name: [] for name in DECK}
+        self.names: dict[tuple[str, str], str] = {}
         self.left_out = [f"the shape of body '{name}'" for name in model.shapes]
+        self.left_out += [f"event '{event.name}'" for event in model.events]
+        settings = model.simulation
+        if settings.coordinates != "body":
+            self.left_out.append(f"the coordinates '{settings.coordinates}'")
+        self.left_out += [f"that joint '{name}' is cut" for name in settings.cut]
+
+    def named(self, kind: str, name: str) -> str:
+        """A name as one entry of a table that no other of this kind has."""
+        if (kind, name) not in self.names:
+            word = re.sub(r"[\s#]", "_", name)
+            while (kind, word) in zip((of for of, _ in self.names), self.names.values(), strict=True):
+                word += "_"
+            self.names[kind, name] = word
+        return self.names[kind, name]
 
     def numbers(self, values: Iterable[Any]) -> list[float]:
         return [float(x) for x in evaluate([as_expr(x) for x in values], self.given)]
@@ -63,22 +73,30 @@ class _Writing:
         for body in model.bodies:
             self.body(body)
         for joint in model.joints:
-            self.joint(joint)
+            if joint.name in model.open:
+                self.left_out.append(f"joint '{joint.name}': it is open until an event engages it")
+            else:
+                self.joint(joint)
         for force in model.forces:
             if fault := self.force(force):
                 self.left_out.append(f"force '{force.name}': {fault}")
         for driver in model.drivers:
             if isinstance(driver.joint, SpatialMeasure):
                 self.left_out.append(f"driver '{driver.name}': it acts between points, not in a joint")
+            elif driver.joint.name in model.open:
+                self.left_out.append(f"driver '{driver.name}': its joint is open until an event engages it")
             elif isinstance(driver.motion, Table):
                 self.left_out.append(f"driver '{driver.name}': its motion is a table")
             else:
                 values: dict[Expr, Expr] = {name: constant(value) for name, value in self.given.items()}
                 law = text(substitute([as_expr(driver.motion.f(symbol("t")))], values)[0])
-                self.rows["drivers"].append((_named(driver.name), _named(driver.joint.name), driver.freedom, law))
+                names = self.named("driver", driver.name), self.named("joint", driver.joint.name)
+                self.rows["drivers"].append((*names, driver.freedom, law))
         for holder in (model.ground, *model.bodies):
             for name, s in holder.points.items():
-                self.rows["points"].append((_named(name), self.index[holder.name], *self.place(holder, s)))
+                self.rows["points"].append(
+                    (self.named(f"point of {holder.name}", name), self.index[holder.name], *self.place(holder, s))
+                )
         self.rows["gravity"].append(self.numbers(model.gravity))
         settings = model.simulation
         self.rows["control"].append((settings.t_end, settings.step, settings.rtol, settings.atol))
@@ -87,7 +105,7 @@ class _Writing:
     def body(self, body: Any) -> None:
         number = self.index[body.name]
         q, v = self.numbers(body.start_q), self.numbers(body.start_v)
-        self.rows["bodies"].append((number, _named(body.name), *q))
+        self.rows["bodies"].append((number, self.named("body", body.name), *q))
         self.rows["inertia"].append((number, *self.numbers((body.mass, *(x for row in body.J() for x in row)))))
         rates = self.numbers(body.qd([as_expr(x) for x in q], [as_expr(x) for x in v]))
         for k, (value, rate) in enumerate(zip(q, rates, strict=True), 1):
@@ -107,15 +125,15 @@ class _Writing:
             P = self.place(body, s)
             frames.append([*P, *self.numbers(Vector(P) + z), *self.numbers(Vector(P) + x)])
         ends = self.index[joint.body_i.name], self.index[joint.body_j.name]
-        self.rows["joints"] += [(_named(joint.name), *ends, TYPES.index(kind) + 1, *frames[0]), frames[1]]
+        self.rows["joints"] += [(self.named("joint", joint.name), *ends, TYPES.index(kind) + 1, *frames[0]), frames[1]]
         data = {key: getattr(joint, key) for key in NUMBERS if getattr(joint, key, None) is not None}
         if hasattr(joint, "rod_length"):
             data["length"] = joint.rod_length
         for key, value in data.items():
-            self.rows["jointdata"].append((_named(joint.name), key, *self.numbers((value,))))
+            self.rows["jointdata"].append((self.named("joint", joint.name), key, *self.numbers((value,))))
         if hasattr(joint, "carrier"):
-            self.rows["jointdata"].append((_named(joint.name), "carrier", self.index[joint.carrier.name]))
-            self.rows["jointdata"].append((_named(joint.name), "internal", int(joint.internal)))
+            self.rows["jointdata"].append((self.named("joint", joint.name), "carrier", self.index[joint.carrier.name]))
+            self.rows["jointdata"].append((self.named("joint", joint.name), "internal", int(joint.internal)))
 
     def force(self, force: Any) -> str:
         """Write a force down; what a deck has no place for is returned."""
@@ -129,10 +147,10 @@ class _Writing:
             points = [0.0] * 6
             if isinstance(force, SpringDamper):
                 points = [*self.place(force.body_i, force.s_i), *self.place(force.body_j, force.s_j)]
-            elif sum(set(joint.bodies) == set(force.bodies) for joint in self.model.joints) > 1:
-                return "several joints join its bodies"
+            elif self.turning(force.bodies) != [force.joint.name]:
+                return "a deck finds its joint by the bodies, where one joint alone lets them turn about an axis"
             kind = TRANSLATIONAL if is_line else ROTATIONAL
-            self.rows["springs"].append((_named(force.name), *ends, *values, *points, kind))
+            self.rows["springs"].append((self.named("force", force.name), *ends, *values, *points, kind))
             return ""
         if not isinstance(force, PointForce | SpatialTorque):
             return f"there is no table for a {type(force).__name__.lower()}"
@@ -143,8 +161,14 @@ class _Writing:
         point = self.place(force.body, force.s) if isinstance(force, PointForce) else [0.0] * 3
         loads = [*load, 0.0, 0.0, 0.0] if is_force else [0.0, 0.0, 0.0, *load]
         axes = OF_BODY if force.follows else OF_GROUND
-        self.rows["forces"].append((_named(force.name), *ends, *loads, *point, axes))
+        self.rows["forces"].append((self.named("force", force.name), *ends, *loads, *point, axes))
         return ""
+
+    def turning(self, bodies: Sequence[Any]) -> list[str]:
+        """The joints among which a deck looks for that of a rotational spring between these bodies."""
+        ends, kinds = {body.name for body in bodies}, tuple(SPATIAL_JOINTS[kind] for kind in TURNING)
+        joints = [joint for joint in self.model.joints if type(joint) in kinds and joint.name not in self.model.open]
+        return [joint.name for joint in joints if {body.name for body in joint.bodies} == ends]
 
     def table(self, name: str) -> str:
         """Columns under their headings, as wide as their longest entries; records of two rows repeat the headings."""

@@ -63,11 +63,15 @@ def _place(loc: tuple[str | int, ...], data: Data) -> Place:
     """Where a fault of shape is: pydantic's loc without the types and branches it mentions."""
     found: Any = data
     place: Place = ()
+    tagged = False  # whether the type of this mapping was mentioned: a key may have the same name
     for n, step in enumerate(loc):
+        if isinstance(found, dict) and step == found.get("type") and not tagged:
+            tagged = True
+            continue
         inside = step in found if isinstance(found, dict) else isinstance(found, list) and isinstance(step, int)
         if inside:
-            place, found = (*place, step), found[step]
-        elif n == len(loc) - 1 and isinstance(found, dict) and step != found.get("type"):
+            place, found, tagged = (*place, step), found[step], False
+        elif n == len(loc) - 1 and isinstance(found, dict):
             place = (*place, step)  # a key that is missing
     return place
 
