@@ -295,7 +295,8 @@ def test_convert_writes_decks_and_reads_them(tmp_path: Path, capsys: pytest.Capt
     np.testing.assert_allclose(motion.q, expected.q, rtol=0, atol=1e-12)
     with pytest.raises(UsageError, match="planar"):
         deck_of(load("slider_crank"))
-    capsys.readouterr()
+    assert answer(["convert", "spatial_four_link", "-o", str(deck)]) == 0  # whose start velocities follow one body
+    assert capsys.readouterr().err == ""
 
 
 CHAIN = """

@@ -32,6 +32,8 @@ def convert(
         save(document.data, file)
         missing = [str(error) for error in left_out]
     else:
+        import numpy as np
+
         from linkwork.files import write_texts
         from linkwork.formats.deck_writing import deck_of
         from linkwork.mechanism import prepare
@@ -40,14 +42,11 @@ def convert(
         from linkwork.motion.initial import find_start
 
         model = load(source)
-        with located(source):
+        with located(source), np.errstate(all="ignore"):  # what is not finite is looked for where it matters
             start = find_start(prepare(model, "body", ()).place())
         notes = list(describe_start(model, start))
-        names, place = start.place.equations, start.place
-        q, v = (
-            dict(zip(names.q_names, place.q.tolist(), strict=True)),
-            dict(zip(names.v_names, place.v.tolist(), strict=True)),
-        )
+        place, e = start.place, start.place.equations
+        q, v = (dict(zip(names, x.tolist(), strict=True)) for names, x in ((e.q_names, place.q), (e.v_names, place.v)))
         tables, missing = deck_of(model.with_start(q, v))
         file = write_texts(output, {f"{name}.txt": text for name, text in tables.items()})
     lines = [*(("note", text) for text in notes), *(("not taken over", text) for text in missing)]
