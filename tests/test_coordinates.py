@@ -11,9 +11,11 @@ import pytest
 
 from linkwork import Model, load, loads, prepare
 from linkwork.assembly.assemble import assemble
+from linkwork.document import parse
 from linkwork.errors import ModelError, UsageError
 from linkwork.formulations import FORMULATIONS
 from linkwork.lecture.explain import METHODS, explain
+from linkwork.modelfile import build, with_start
 from linkwork.motion.simulate import simulate
 
 
@@ -122,3 +124,48 @@ def test_a_formulation_is_worked_out_in_Euler_parameters_or_refused(name: str, f
         worked = explain(load(name), formulation, coordinates="euler")
         assert np.max(np.abs(worked.augmented_a)) > 1e-3
         assert worked.difference[0] < 1e-8
+
+
+SHAFTS = """
+linkwork: 1
+space: spatial
+parameters: {bent: 0.7}
+ground: {points: {O: [0, 0, 0]}}
+bodies:
+  a: {mass: 2, inertia: [0.3, 0.2, 0.25], position: [0.5, 0, 0], points: {O: [-0.5, 0, 0], P: [0.5, 0, 0]}}
+  b:
+    {mass: 1, inertia: [0.1, 0.2, 0.15], position: [1.5, 0, 0], angular_velocity: [0, 0.4, 0.3],
+     orientation: {axis: [0, 0, 1], angle: bent}, points: {O: [-0.5, 0, 0]}}
+joints:
+  A: {type: revolute, i: ground.O, j: a.O, axis: [1, 0, 0]}
+  B: {type: constant-velocity, i: a.P, j: b.O, axis: [1, 0, 0]}
+simulation: {t_end: 0.2, step: 0.1, rtol: 1.0e-11, atol: 1.0e-12}
+"""
+
+
+def test_a_constant_velocity_joint_stays_the_same_from_another_start() -> None:
+    """A motion gone on with from its middle, as a model and as a file, is the motion."""
+    document = parse(SHAFTS)
+    model = build(document)
+    closed = assemble(model)
+    model = model.with_start(closed.q, closed.v)
+    whole = simulate(model)
+    half = model.with_start(
+        dict(zip(whole.q_names, whole.q[1], strict=True)), dict(zip(whole.v_names, whole.v[1], strict=True))
+    )
+    written = loads(json.dumps(with_start(document, half).data))
+    for again in (half, written):
+        rest = simulate(again, t_end=0.1)
+        np.testing.assert_allclose(rest.q[-1], whole.q[-1], atol=1e-8)
+        np.testing.assert_allclose(rest.v[-1], whole.v[-1], atol=1e-7)
+
+
+def test_velocities_of_the_size_of_rounding_are_not_taken_for_given() -> None:
+    """Velocities that are all a little off are corrected, whatever the last digits of a mass centre on a fixed axis."""
+    closed = assemble(loads(SHAFTS))
+    model, off = loads(SHAFTS).with_start(closed.q, closed.v), {"b.y": 1.01 * closed.v["b.y"]}
+    exact, rounded = (simulate(model, t_end=0.1, v={**off, "a.x": x}) for x in (0.0, 3e-17))
+    assert exact.v[0] != pytest.approx(list(closed.v.values()), abs=1e-6)
+    np.testing.assert_allclose(rounded.v, exact.v, atol=1e-12)
+    with pytest.raises(ModelError, match=r"that of 'a\.x' would be"):
+        simulate(model, t_end=0.1, v={**off, "a.x": 1e-3})

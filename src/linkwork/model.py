@@ -13,8 +13,10 @@ from linkwork.elements.forces import Force
 from linkwork.elements.joints import Joint
 from linkwork.elements.kinds import Space
 from linkwork.elements.shapes import Shape
+from linkwork.elements.spatial import ConstantVelocity
 from linkwork.elements.stated import Stated
 from linkwork.elements.vectors import Components
+from linkwork.expressions.graph import symbol
 
 
 @dataclass(frozen=True)
@@ -92,9 +94,12 @@ class Model:
         if self.stated is not None:
             return replace(self, stated=replace(self.stated, start=q, rate=v))
         bodies = {body.name: body.from_start(*_values(body, q, v)) for body in self.bodies}
+        given = {symbol(name): number for name, number in self.parameters.items()}
 
         def moved(element: Any) -> Any:
             """The element with the bodies as they start now."""
+            if isinstance(element, ConstantVelocity):
+                element = element.with_own_axes(given)
             changes = {}
             for f in fields(element):
                 value = getattr(element, f.name)

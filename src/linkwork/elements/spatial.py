@@ -8,7 +8,7 @@ body, turned the shortest way that takes its z axis to the joint axis (-z if the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, TypeAlias
 
 from linkwork.elements.bodies import Body, Ground
@@ -16,6 +16,7 @@ from linkwork.elements.frames import SPATIAL_GROUND, Frame, SpatialFrame
 from linkwork.elements.kinds import Kind
 from linkwork.elements.pairs import AxisPair, PointPair, unit
 from linkwork.elements.vectors import Components, Scalar, Vector, norm
+from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr, as_expr, atan2, cos, less, select, sin, sqrt
 
 Triad: TypeAlias = tuple[Vector, Vector, Vector]
@@ -365,6 +366,13 @@ class ConstantVelocity(SpatialAxisPair):
         x, _, z = self.triad_i(i)
         both = z + self.z_j(j)
         return self.in_j(x - (both.dot(x) / (1.0 + z.dot(self.z_j(j)))) * both)
+
+    def with_own_axes(self, values: Mapping[Expr, float]) -> ConstantVelocity:
+        """The same with numbers for the axes in body j that it takes from the start, and from another one otherwise."""
+        if self.axis_j is not None or self.own_zero_j is None:
+            return self
+        z, x = (tuple(evaluate(map(as_expr, own), values)) for own in (self.own_axis_j, self.own_zero_j))
+        return replace(self, axis_j=z, zero_j=x)
 
     def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
         (x_i, y_i, _), (x_j, y_j, _) = self.triad_i(i), self.triad_j(j)

@@ -194,9 +194,15 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
     if fault is None:
         return start
     try:  # the others follow those that are given
-        return Start(align_velocity(closed, weights, sorted({*kept, *np.flatnonzero(given.v)})), given, weights)
+        return Start(align_velocity(closed, weights, sorted({*kept, *np.flatnonzero(_stated(given))})), given, weights)
     except ModelError:
         raise fault from None
+
+
+def _stated(given: Place) -> Array:
+    """The velocities that are given: zero where they are rounding beside the largest, or of a mechanism at rest."""
+    sizes = np.abs(given.v) / given.v_scale
+    return np.where(sizes > AGREED * (STILL + np.max(sizes, initial=0.0)), given.v, 0.0)
 
 
 def _velocity_fault(start: Start) -> ModelError | None:
@@ -204,7 +210,7 @@ def _velocity_fault(start: Start) -> ModelError | None:
     given, changes = start.given, np.abs(start.place.v - start.given.v)
     fastest: dict[tuple[str, str], float] = {}  # of a body that shifts, and that turns
     kinds = [(c.owner, c.kind) for c in given.equations.velocities]
-    for kind, v in zip(kinds, np.abs(given.v), strict=True):
+    for kind, v in zip(kinds, np.abs(_stated(given)), strict=True):
         fastest[kind] = max(fastest.get(kind, 0.0), float(v))
     by = np.array([fastest[kind] for kind in kinds])
     k = int(np.argmax(np.where(by > 0.0, changes / np.maximum(by, np.finfo(float).tiny), 0.0)))
