@@ -15,6 +15,7 @@ from linkwork.document import parse
 from linkwork.errors import ModelError, UsageError
 from linkwork.formulations import FORMULATIONS
 from linkwork.lecture.explain import METHODS, explain
+from linkwork.mechanisms.generators import planar_chain
 from linkwork.modelfile import build, with_start
 from linkwork.motion.simulate import simulate
 
@@ -169,3 +170,18 @@ def test_velocities_of_the_size_of_rounding_are_not_taken_for_given() -> None:
     np.testing.assert_allclose(rounded.v, exact.v, atol=1e-12)
     with pytest.raises(ModelError, match=r"that of 'a\.x' would be"):
         simulate(model, t_end=0.1, v={**off, "a.x": 1e-3})
+
+
+@pytest.mark.parametrize("coordinates", [None, "body", "euler"])
+def test_joints_are_cut_in_joint_coordinates_alone(coordinates: str | None) -> None:
+    model = load("spatial_four_link")
+    with pytest.raises(UsageError, match="cut in joint coordinates"):
+        prepare(model, coordinates, cut=[model.joints[0].name])
+
+
+def test_what_has_no_inertia_in_joint_coordinates_is_called_by_its_joint() -> None:
+    document = planar_chain(3)
+    body, joint = (list(document[kind])[-1] for kind in ("bodies", "joints"))
+    document["bodies"][body] |= {"mass": 0, "inertia": 0}
+    with pytest.raises(ModelError, match=f"what moves in joint '{joint}' has no inertia"):
+        simulate(loads(json.dumps(document)), coordinates="joint", t_end=0.1)

@@ -172,6 +172,9 @@ def prepare(model: Model | Mechanism, coordinates: str | None = None, cut: Seque
         coordinates=stated.simulation.coordinates if coordinates is None else coordinates,
         cut=stated.simulation.cut if cut is None else tuple(cut),
     )
+    if cut and settings.coordinates not in ("joint", "auto"):
+        message = f"joints are cut in joint coordinates, and these are {settings.coordinates} coordinates"
+        raise UsageError(f"{message}; choose --coordinates joint, or leave out --cut", "no-effect")
     if isinstance(model, Mechanism) and settings == stated.simulation:
         return model
     _check_simulation(stated, settings)

@@ -23,6 +23,8 @@ def check_massless(place: Place, formulation: str) -> None:
         what = "in Euler parameters M is singular"
     elif without is not None:
         whose = "coordinate" if place.equations.kind == "stated" else "body"
+        if without.owner in {joint for _, joint in place.equations.carriers.values()}:
+            whose = "what moves in joint"
         what = f"{whose} '{without.owner}' has no {'mass' if without.kind == 'length' else 'inertia'}"
     raise ModelError(
         what,
