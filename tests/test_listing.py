@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +38,10 @@ from linkwork.lecture.listing import FORMS, Listing, write_down
 from linkwork.lecture.symbolic import Numbers
 from linkwork.mechanism import prepare
 from linkwork.modelfile import load
+from linkwork.sequences.hierarchy import Hierarchy
 from linkwork.sequences.sequence import ComputationSequence
 from linkwork.sequences.signature import Signature
-from linkwork.view.listing import FORMATS
+from linkwork.view.listing import FORMATS, as_dict
 
 MECHANISMS = ("slider_crank", "four_bar", "simple_pendulum_rod")
 COMPILERS = {
@@ -119,6 +121,29 @@ def every_operation() -> ComputationSequence:
             -x / -(end * other) - (x - (end - other)) * 12345678.90123456789,
         ],
     )
+
+
+@pytest.mark.parametrize("name", ["double", "sin", "main", "floor", "Count", "end", "3 bars", "long " * 20])
+@pytest.mark.parametrize("language", ["python", "numpy", "c", "fortran"])
+def test_a_model_may_have_any_name(name: str, language: str, tmp_path: Path) -> None:
+    """What a language would take for its own, or is too long for it, becomes another name that C can call."""
+    listing = write_down(replace(load("simple_pendulum_rod"), name=name))
+    x = np.linspace(0.3, 1.2, len(listing.inputs))
+    np.testing.assert_allclose(run(language, listing, tmp_path)(x), listing.sequence.compile()(x), rtol=1e-12)
+    for other in ("julia", "maple"):
+        assert listing.sequence.name in FORMATS[other](replace(listing, form="lagrange", results={}))
+
+
+@pytest.mark.parametrize("language", ["c", "fortran"])
+def test_arguments_may_have_the_names_of_helpers_and_long_names(language: str, tmp_path: Path) -> None:
+    names = ["count", "reshape", "knots1", "KNOTS1", *(f"{'long' * 20}{k}" for k in range(3)), "Coefficients1", "floor"]
+    table = ((0.0, 0.5, 2.0), ((1.0, 2.0, -3.0, 0.5), (0.1, -1.0, 0.7, 3.0)))
+    symbols = [symbol(name) for name in names]
+    s = ComputationSequence("f", symbols, [spline(x, *table, 0) + k * x for k, x in enumerate(symbols)])
+    x = np.linspace(0.1, 1.9, len(names))
+    np.testing.assert_allclose(run(language, s, tmp_path)(x), s.evaluate(x.tolist()), rtol=1e-14)
+    assert "v_KNOTS1" in s.write("julia")
+    assert "v_knots1" in s.write("maple")
 
 
 @pytest.mark.parametrize("language", ["python", "numpy", "c", "fortran"])
@@ -209,6 +234,19 @@ def test_the_explicit_sequence_grows_linearly_with_the_links_of_a_chain() -> Non
     each = (counts[4] - counts[2]) // 2
     assert [counts[N] - counts[2] for N in (8, 12)] == [6 * each, 10 * each]
     assert sequences[12].expanded > sequences[8].expanded ** 1.4 > 10**20
+
+
+def test_sizes_beyond_floating_point_are_told() -> None:
+    """Written out, the last of 700 definitions has 3^700 symbols."""
+    W, a = Hierarchy(), symbol("a")
+    last = a
+    for _ in range(700):
+        last = W.veil(last * last + last)
+    listing = replace(write_down(load("simple_pendulum")), inputs=(a,), hierarchy=W, results={"x": last}, conditions=[])
+    assert re.search(r"written out \d\.\d\de\+\d{3}", FORMATS["text"](listing))
+    assert as_dict(listing)["expanded"] == np.inf
+    with pytest.raises(UsageError, match=r"e\+\d{3} symbols; unveil less deep"):
+        FORMATS["text"](replace(listing, depth=10**12))
 
 
 def test_a_parameter_may_have_the_name_of_a_veiled_symbol() -> None:

@@ -26,6 +26,7 @@ class Language(NamedTuple):
     number: Callable[[float], str] = repr
     unequal: str = "!="
     ignores_case: bool = False
+    longest: int = 1000  # characters of a name
 
 
 class Function(NamedTuple):
@@ -43,7 +44,8 @@ class Function(NamedTuple):
 def _prepare(
     exprs: Sequence[Expr], name: str, arguments: Sequence[Expr] | None, labels: Sequence[str], language: Language
 ) -> Function:
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or language.reserved.fullmatch(name):
+    is_name = re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) and len(name) <= language.longest
+    if not is_name or language.reserved.fullmatch(name):
         raise ValueError(f"'{name}' cannot be the name of a function")
     nodes = ordered(exprs)
     used = [node for node in nodes if node.op == "symbol"]
@@ -96,11 +98,21 @@ def identifiers(symbols: Sequence[Expr], language: Language, function: str = "f"
         )
         if not name or not name[0].isalpha() or language.reserved.fullmatch(name):
             name = f"v_{name}"
+        full, k = name, 0
+        name = full[: language.longest]
         while folded(name) in taken:
-            name += "_"
+            k += 1
+            name = f"{full[: language.longest - 8]}_{k}"
         taken.add(folded(name))
         names[symbol] = name
     return names
+
+
+def function_name(text: str) -> str:
+    """A name for a function, from any text, that no language takes for a word of its own."""
+    name = "".join(c if c.isascii() and c.isalnum() else "_" for c in text)
+    own = any(language.reserved.fullmatch(name) for language in (_PYTHON, _C, _FORTRAN, _JULIA, MAPLE))
+    return (f"f_{name}" if own or not name[:1].isalpha() else name)[: _FORTRAN.longest]
 
 
 def _comment(names: Iterable[str]) -> str:
@@ -222,7 +234,10 @@ _C = Language(
         "restrict|return|short|signed|sizeof|static|struct|switch|typedef|union|unsigned|void|volatile|while|bool|true|"
         "false|nullptr|alignas|alignof|asm|typeof|constexpr|thread_local|static_assert|main|linux|unix|"
         "NAN|INFINITY|HUGE(_VAL[FL]?)?|M_.*|FP_.*|MATH_.*|math_errhandling|DOMAIN|SING|OVERFLOW|UNDERFLOW|[PT]LOSS|"
-        "sin|cos|tan|asin|acos|atan|atan2|sqrt|exp|log|tanh|pow|fabs|fmin|fmax|sign_of|spline_value|"
+        "abs|labs|llabs|div|abort|exit|atexit|calloc|malloc|realloc|free|printf|puts|putchar|sign_of|spline_value|"
+        "(a?(sin|cos|tan)h?|atan2|sqrt|cbrt|hypot|exp|exp2|expm1|frexp|ldexp|log|log10|log1p|log2|l?logb|ilogb|modf|scalbl?n|"
+        "pow|fabs|fmin|fmax|fdim|fma|fmod|erfc?|[lt]?gamma|ceil|floor|nearbyint|l{0,2}rint|l{0,2}round|trunc|remainder|"
+        "remquo|copysign|nan|nextafter|nexttoward|[jy][01n])[fl]?|fpclassify|is(finite|inf|nan|normal|unordered)|signbit|"
         r"in|out|w\d+|knots\d+|coefficients\d+|_.*"
     ),
 )
@@ -297,13 +312,14 @@ _FORTRAN = Language(
         "spline": "spline_value({}, knots{}, coefficients{}, {})",
     },
     reserved=re.compile(
-        r"in|out|w\d+|knots\d+|coefficients\d+|sign_of|spline_value|merge|min|max|atan2|c_double|kind|size|sign|"
+        r"in|out|w\d+|knots\d+|coefficients\d+|sign_of|spline_value|merge|min|max|atan2|c_double|kind|size|sign|count|reshape|"
         f"{'|'.join(FUNCTIONS)}",
         re.IGNORECASE,
     ),
     number=_fortran_number,
     unequal="/=",
     ignores_case=True,
+    longest=63,
 )
 _FORTRAN_SIGN = """\
     pure function sign_of(x) result(y)
@@ -353,7 +369,7 @@ def fortran(
     """A file with subroutine name(in, out), which C calls as the function that `c` writes."""
     f = _prepare(exprs, name, arguments, labels, _FORTRAN)
     head = [
-        f"subroutine {name}(in, out) bind(c)",
+        _continued(f'subroutine {name}(in, out) bind(c, name="{name}")'),
         "    use, intrinsic :: iso_c_binding, only: c_double",
         "    implicit none",
         f"    real(c_double), intent(in) :: in({max(len(f.inputs), 1)})",
@@ -393,7 +409,7 @@ _JULIA = Language(
     reserved=re.compile(
         "baremodule|begin|break|catch|const|continue|do|else|elseif|end|export|false|finally|for|function|global|if|import|"
         r"in|isa|let|local|macro|module|quote|return|struct|true|try|using|while|x|w\d+|pi|im|min|max|ifelse|Float64|"
-        f"spline_value|{'|'.join(FUNCTIONS)}"
+        rf"spline_value|KNOTS\d+|COEFFICIENTS\d+|clamp|length|searchsortedlast|{'|'.join(FUNCTIONS)}"
     ),
 )
 _JULIA_SPLINE = """\
@@ -441,7 +457,8 @@ MAPLE = Language(
     reserved=re.compile(
         "and|assuming|break|by|catch|description|do|done|elif|else|end|error|export|fi|finally|for|from|global|if|implies|"
         "in|intersect|local|minus|mod|module|next|not|od|option|options|or|proc|quit|read|return|save|stop|subset|then|to|"
-        rf"try|union|until|use|uses|while|xor|Pi|I|D|O|gamma|w\d+|min|max|ln|signum|{'|'.join(FUNCTIONS)}"
+        r"try|union|until|use|uses|while|xor|Pi|I|D|O|gamma|w\d+|"
+        rf"knots\d+|coefficients\d+|spline_value|nops|min|max|ln|signum|arc(sin|cos|tan)|{'|'.join(FUNCTIONS)}"
     ),
     number=lambda value: repr(value).removesuffix(".0"),
     unequal="<>",

@@ -17,6 +17,7 @@ from linkwork.errors import ModelError, UsageError, check_choice
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, constant, symbol
+from linkwork.expressions.languages import function_name
 from linkwork.lecture.arms import describe_tree, name_arms
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
@@ -56,8 +57,7 @@ class Listing:
     @property
     def sequence(self) -> ComputationSequence:
         """The results as a function of the inputs; of a form that solves nothing, all entries."""
-        name = "".join(c if c.isascii() and c.isalnum() else "_" for c in self.model)
-        return self.hierarchy.sequence(name if name[:1].isalpha() else f"f_{name}", self.inputs, self.outputs.values())
+        return self.hierarchy.sequence(function_name(self.model), self.inputs, self.outputs.values())
 
     @property
     def outputs(self) -> Mapping[str, Expr]:

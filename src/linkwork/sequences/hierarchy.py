@@ -15,12 +15,12 @@ from linkwork.expressions.graph import Expr, constant, symbol
 from linkwork.sequences.sequence import ComputationSequence
 
 
-def size_of(expr: Expr) -> int:
-    """Symbols and numbers in the expression as it is written, without sharing."""
+def size_of(*exprs: Expr) -> int:
+    """Symbols and numbers in the largest of the expressions as it is written, without sharing."""
     sizes: dict[Expr, int] = {}
-    for node in ordered([expr]):
+    for node in ordered(exprs):
         sizes[node] = max(1, sum(sizes[a] for a in node.args))
-    return sizes[expr]
+    return max((sizes[expr] for expr in exprs), default=0)
 
 
 def unused_letter(exprs: Iterable[Expr], letter: str = "W") -> str:
@@ -75,10 +75,12 @@ class Hierarchy:
     def unveil(self, exprs: Iterable[Expr], depth: int | None = None) -> list[Expr]:
         """The expressions with definitions in the place of symbols, `depth` times one after another, or wholly."""
         exprs = list(exprs)
-        if depth is None:
+        if depth is None or depth >= self.last_used:
             return [*map(Memory(self, GRAPH, constant, lambda symbol: symbol), exprs)]
         for _ in range(depth):
-            exprs = substitute(exprs, self._definitions)
+            before, exprs = exprs, substitute(exprs, self._definitions)
+            if exprs == before:
+                break
         return exprs
 
     def lines(self, exprs: Iterable[Expr], depth: int = 0) -> tuple[list[tuple[Expr, Expr]], list[Expr]]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
+import sys
 from collections.abc import Callable
+from decimal import Decimal
 from itertools import chain
 from typing import Any
 
@@ -30,8 +33,13 @@ def counted(listing: Listing) -> str:
     """How long the sequence is, also where every subexpression is written out wherever it is used."""
     s = listing.sequence
     operations = ", ".join(f"{number} {op}" for op, number in s.count().items())
-    expanded = f"{s.expanded:.3g}" if s.expanded > 10**6 else str(s.expanded)
+    expanded = _rounded(s.expanded) if s.expanded > 10**6 else str(s.expanded)
     return f"{len(s.operations)} operations, depth {s.depth} ({operations}); written out {expanded}"
+
+
+def _rounded(number: int) -> str:
+    """Three digits of a number that may be beyond floating point."""
+    return f"{Decimal(number):.2e}"
 
 
 def as_dict(listing: Listing) -> dict[str, Any]:
@@ -45,7 +53,7 @@ def as_dict(listing: Listing) -> dict[str, Any]:
         "operations": len(s.operations),
         "depth": s.depth,
         "count": s.count(),
-        "expanded": float(s.expanded),
+        "expanded": float(s.expanded) if s.expanded < sys.float_info.max else math.inf,
         "notes": [*listing.notes],
     }
 
@@ -53,9 +61,9 @@ def as_dict(listing: Listing) -> dict[str, Any]:
 def _definitions(listing: Listing) -> tuple[list[tuple[Expr, Expr]], list[Expr], list[Expr]]:
     """Definitions, results and conditions, unveiled as far as is asked."""
     lines, shown = listing.hierarchy.lines([*listing.results.values(), *listing.conditions], listing.depth)
-    longest = max(map(size_of, [*(definition for _, definition in lines), *shown]), default=0)
+    longest = size_of(*(definition for _, definition in lines), *shown)
     if longest > printers.MAX_TREE:
-        message = f"unveiled {listing.depth} times, an expression has {longest:.2g} symbols; unveil less deep"
+        message = f"unveiled {listing.depth} times, an expression has {_rounded(longest)} symbols; unveil less deep"
         raise UsageError(message, "too-long")
     return lines, shown[: len(listing.results)], shown[len(listing.results) :]
 
