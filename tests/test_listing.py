@@ -269,6 +269,23 @@ def test_the_command_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFix
     assert answer(["equations", "simple_pendulum", "--unveil", "-1"]) == 2
 
 
+def test_what_events_change_is_told_with_its_value() -> None:
+    """The joint that holds the block on the belt is open at the start, and its row is not called dependent."""
+    listing = write_down(load("stick_slip_belt"))
+    assert "left out, because their joints are open: belt.stick" in listing.notes
+    assert any(note.startswith("what events change stands here as it is at the start: ") for note in listing.notes)
+    assert not any("depend on the other rows" in note for note in listing.notes)
+    for to in FORMATS:
+        assert "what events change stands here" in FORMATS[to](listing), to
+
+
+def test_every_format_says_where_the_solution_holds() -> None:
+    listing = write_down(load("simple_pendulum_rod"))
+    for to in FORMATS:
+        assert "valid while" in FORMATS[to](listing), to
+    assert FORMATS["latex"](listing).count("\\ne 0") == len(dict.fromkeys(listing.conditions))
+
+
 def test_dependent_rows_are_left_out_and_named() -> None:
     listing = write_down(load("four_bar_redundant"))
     assert any("depend on the other rows" in note for note in listing.notes)

@@ -57,7 +57,7 @@ def _prepare(
     tables = number_tables(nodes)
     lines, pieces = lines_of(exprs, Powers({}), _render(language, names, tables), lambda k: Piece(f"w{k}"))
     temporaries = [(target.text, piece.within(SUM, language.truth)) for target, piece in lines]
-    comments = [f"  {{}} {_comment([label])}" for label in labels] or [""] * len(pieces)
+    comments = [f"  {{}} {remark(label)}" for label in labels] or [""] * len(pieces)
     results = [(p.within(SUM, language.truth), c) for p, c in zip(pieces, comments, strict=True)]
     return Function(inputs, names, set(used), tables, temporaries, results, {node.op for node in nodes})
 
@@ -115,13 +115,13 @@ def function_name(text: str) -> str:
     return (f"f_{name}" if own or not name[:1].isalpha() else name)[: _FORTRAN.longest]
 
 
-def _comment(names: Iterable[str]) -> str:
-    """Names that can stand in any comment."""
-    return ", ".join("".join(c if c.isalnum() or c in "_.- '" else "?" for c in name) for name in names)
+def remark(text: str) -> str:
+    """The text as it can stand in any comment."""
+    return "".join(c if c.isalnum() or c in "_.- ':=,;()<!" else "?" for c in text)
 
 
 def _symbol_names(f: Function) -> str:
-    return _comment(str(s.value) for s in f.inputs)
+    return remark(", ".join(str(s.value) for s in f.inputs))
 
 
 def _indented(lines: Iterable[str], by: str = "    ") -> str:
@@ -389,7 +389,7 @@ def fortran(
         body += [comment.format("!").strip()] * bool(comment) + [_continued(f"out({i}) = {value}")]
     helpers = [_FORTRAN_SIGN] * ("sign" in f.operations) + [_FORTRAN_SPLINE] * bool(f.tables)
     contained = ["contains\n" + "".join(helpers)] if helpers else []
-    comments = _indented((_comment([str(s.value)]) for s in f.inputs), "! in: ")
+    comments = _indented((remark(str(s.value)) for s in f.inputs), "! in: ")
     return comments + "\n".join([*head, _indented(body) + "".join(contained) + f"end subroutine {name}\n"])
 
 

@@ -103,10 +103,16 @@ def write_down(
     place = mechanism.place()
     e = with_numbers(mechanism.equations, mechanism.model.parameters)
     rows = place.independent_rows
-    dependent = ", ".join(str(row) for k, row in enumerate(e.rows) if k not in rows)
+    left_out = {str(row): bool(place.is_open[k]) for k, row in enumerate(e.rows) if k not in rows}
+    open_rows = ", ".join(name for name, is_open in left_out.items() if is_open)
+    dependent = ", ".join(name for name, is_open in left_out.items() if not is_open)
+    values = mechanism.equations.parameters
+    frozen = ", ".join(f"{s.value} = {values[s]:g}" for s in mechanism.equations.held)
     dof = len(e.v) - len(rows)
     notes = [f"{dof} {'degree' if dof == 1 else 'degrees'} of freedom", *describe_tree(e)]
     notes += [f"left out, because they depend on the other rows: {dependent}"] * bool(dependent)
+    notes += [f"left out, because their joints are open: {open_rows}"] * bool(open_rows)
+    notes += [f"what events change stands here as it is at the start: {frozen}"] * bool(frozen)
     letter = unused_letter((*e.q, *e.v, *e.parameters))
     groups, results, conditions, hierarchy = _stated(e), {}, [], Hierarchy(letter, largest)
     if form == "rif":

@@ -104,10 +104,11 @@ def _latex_lines(listing: Listing) -> list[tuple[str, list[str]]]:
         equations = [f"{{{letter}}}_{{{', '.join(map(of, names))}}} = {shown(entry)}" for names, entry in entries]
         blocks.append((f"{group.letter}: {group.about}", equations or [f"{letter} = 0"]))
     if listing.results:
-        definitions, results, _ = _definitions(listing)
+        definitions, results, conditions = _definitions(listing)
         blocks.append(("computation sequence", [f"{shown(w)} = {shown(x)}" for w, x in definitions]))
         solved = zip(listing.results, results, strict=True)
         blocks.append(("solution", [f"{of(name)} = {shown(x)}" for name, x in solved]))
+        blocks.append(("valid while", [f"{shown(x)} \\ne 0" for x in dict.fromkeys(conditions)]))
     return blocks
 
 
@@ -142,7 +143,7 @@ def maple(listing: Listing) -> str:
     renamed |= {w: symbol(f"W[{k}]") for w, k in numbers.items()}
     names = languages.identifiers([*e.parameters], languages.MAPLE)
     renamed |= {s: symbol(name) for s, name in names.items()}
-    definitions, results, _ = _definitions(listing)
+    definitions, results, conditions = _definitions(listing)
     lines = [f"W[{numbers[w]}] := {_maple(x, renamed)};" for w, x in definitions]
     rates = dict(zip(e.q, e.qd, strict=True)) | dict(zip(e.v, results[: len(e.v)], strict=True))
     lines += [f"YP[{k}] := {_maple(rates[x], renamed)};" for k, x in enumerate(state, 1)]
@@ -152,6 +153,7 @@ def maple(listing: Listing) -> str:
         *(f"# {note}" for note in (*listing.notes, counted(listing))),
     ]
     notes += [f"# {name} = {_maple(x, renamed)}" for name, x in multipliers]
+    notes += [f"# valid while not zero: {_maple(x, renamed)}" for x in dict.fromkeys(conditions)]
     return "\n".join([*notes, "f := proc(N, t, Y, YP)", "local W;", *lines, "end proc:"]) + "\n"
 
 
@@ -159,8 +161,17 @@ def _maple(expr: Expr, renamed: dict[Expr, Expr]) -> str:
     return printers.text(substitute([expr], renamed)[0], languages.MAPLE_WORDS)
 
 
+COMMENTS = {"c": "//", "fortran": "!"}
+
+
 def _code(language: str) -> Callable[[Listing], str]:
-    return lambda listing: listing.sequence.write(language, [*listing.outputs])
+    def write(listing: Listing) -> str:
+        mark, count = COMMENTS.get(language, "#"), len(listing.conditions)
+        pivots = [f"valid while none of {count} pivots is zero, which the format text names"] * bool(count)
+        notes = "".join(f"{mark} {languages.remark(note)}\n" for note in (*listing.notes, *pivots))
+        return notes + listing.sequence.write(language, [*listing.outputs])
+
+    return write
 
 
 FORMATS: dict[str, Callable[[Listing], str]] = {
