@@ -279,6 +279,25 @@ def test_what_events_change_is_told_with_its_value() -> None:
         assert "what events change stands here" in FORMATS[to](listing), to
 
 
+@pytest.mark.parametrize(
+    "options", ["--form rif --pivoting first", "--form lagrange --unveil 1", "--to c --largest 3", "--to c --unveil 2"]
+)
+def test_options_without_effect_are_refused(options: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(["equations", "simple_pendulum", *options.split()]) == 2
+    assert "[no-effect]" in capsys.readouterr().err
+
+
+def test_parameters_do_not_take_the_names_of_the_maple_procedure() -> None:
+    listing = write_down(load("simple_pendulum"))
+    e, (first, *_) = listing.equations, listing.results
+    Y = symbol("Y")
+    changed = replace(listing, equations=replace(e, parameters={**e.parameters, Y: 1.0}))
+    changed = replace(changed, results={**listing.results, first: Y * 3}, inputs=(*listing.inputs, Y))
+    assert ":= 3*Y_1;" in FORMATS["maple"](changed)
+    compared = replace(changed, results={**listing.results, first: less(Y, 2.0) * 3})
+    assert "3*`if`(Y < 2, 1, 0)" in FORMATS["maple"](compared)
+
+
 def test_every_format_says_where_the_solution_holds() -> None:
     listing = write_down(load("simple_pendulum_rod"))
     for to in FORMATS:

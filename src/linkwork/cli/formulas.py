@@ -9,7 +9,7 @@ from typer import Option
 
 from linkwork.cli.app import Coordinates, Cut, Files, Json, ModelArgument, Set, WithChoices, app, output_option
 from linkwork.cli.motions import given, located, overrides, writable
-from linkwork.errors import check_choice
+from linkwork.errors import UsageError, check_choice
 
 
 @app.command(cls=WithChoices)
@@ -63,6 +63,14 @@ def equations(
     from linkwork.view.report import as_json
 
     check_choice("format", to, FORMATS)
+    solved, shown = form == "explicit", to in ("text", "latex", "markdown", "maple")
+    for option, is_given, matters in (
+        ("--pivoting", pivoting != "sparse", solved),
+        ("--largest", largest is not None, solved and shown),
+        ("--unveil", unveil != 0, solved and shown),
+    ):
+        if is_given and not matters:
+            raise UsageError(f"{option} has no effect on --form {form} --to {to}", "no-effect")
     mechanism = load(model, overrides(set_))
     how = given(coordinates=coordinates, cut=cut, largest=largest)
     with located(model):

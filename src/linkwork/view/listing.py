@@ -131,17 +131,19 @@ def markdown(listing: Listing) -> str:
 def maple(listing: Listing) -> str:
     """The right-hand side for dsolve/numeric: Y = (q, v) by pairs, YP its rates, W the veiled expressions.
 
-    Where every rate of a coordinate is one velocity, coordinate and velocity stand side by side.
+    Where every rate of a coordinate is one velocity, coordinate and velocity stand side by side. With tables or
+    comparisons, and where nothing is solved, it is a function as in the other languages.
     """
-    if not listing.results:
-        return listing.sequence.write("maple")
+    if not listing.results or {"spline", "lt", "le", "select"} & {node.op for node in listing.sequence.operations}:
+        return _code("maple")(listing)
     e = listing.equations
     paired = e.qd == e.v
     state = [x for pair in zip(e.q, e.v, strict=True) for x in pair] if paired else [*e.q, *e.v]
     renamed = {x: symbol(f"Y[{k}]") for k, x in enumerate(state, 1)}
     numbers = {w: k for k, w in enumerate(listing.hierarchy.definitions, 1)}
     renamed |= {w: symbol(f"W[{k}]") for w, k in numbers.items()}
-    names = languages.identifiers([*e.parameters], languages.MAPLE)
+    own = [symbol(word) for word in ("f", "N", "Y", "YP", "W")]
+    names = languages.identifiers([*own, *e.parameters], languages.MAPLE)
     renamed |= {s: symbol(name) for s, name in names.items()}
     definitions, results, conditions = _definitions(listing)
     lines = [f"W[{numbers[w]}] := {_maple(x, renamed)};" for w, x in definitions]
