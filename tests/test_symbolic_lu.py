@@ -287,6 +287,17 @@ def test_a_named_row_with_a_zero_gives_way() -> None:
         lu(A, 2, pivoting="smalest")
 
 
+def test_an_order_of_columns_is_kept_or_refused() -> None:
+    A = {(0, 0): a, (0, 1): b, (1, 0): b, (1, 1): c}
+    assert lu(A, 2, pivoting="first", columns=[1, 0]).columns == (1, 0)
+    for columns in ([0], [0, 0], [1, 2]):
+        with pytest.raises(UsageError, match="each of 0 to 1 once"):
+            lu(A, 2, pivoting="first", columns=columns)
+    for order in ("free", [1, 0]):
+        with pytest.raises(UsageError, match="orders the columns itself"):
+            lu(A, 2, columns=order)
+
+
 @pytest.mark.parametrize(("name", "size"), [("slider_crank", 17), ("andrews_squeezer", 41), ("planar_chain:12", 60)])
 def test_explicit_accelerations_of_mechanisms_agree_with_the_numerical_solution(name: str, size: int) -> None:
     """Compiled, at the start, to 1e-10 of the accelerations and of the multipliers."""

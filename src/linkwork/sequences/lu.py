@@ -116,7 +116,11 @@ def lu(
     that its column ever had. `columns` is the order in which columns are eliminated, "given" or "free": then the pivot
     is chosen among all columns that are left. Elimination ends at the rank, when nothing but zeros is left.
     """
+    if not isinstance(columns, str) and sorted(columns) != list(range(size)):
+        raise UsageError(f"the order of columns must name each of 0 to {size - 1} once", "bad-columns")
     if pivoting == "sparse":
+        if columns != "given":
+            raise UsageError('"sparse" orders the columns itself; choose another pivoting', "bad-columns")
         late = [i for i in range(size) if (i, i) not in A]
         order = elimination_order(size, A, after=late)
         pivoting = columns = [*order, *(i for i in late if i not in order)]  # those that meet no others have no order
