@@ -106,6 +106,13 @@ def test_the_maple_procedure_reads_like_the_appendix(capsys: pytest.CaptureFixtu
     assert "W[8]" not in text
 
 
+def test_coordinates_that_the_command_asks_for_are_no_fault_of_the_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(["equations", "slider_crank_zhou", "--coordinates", "joint"]) == 3
+    said = capsys.readouterr().err
+    assert "cannot be had in joint coordinates" in said
+    assert ".yaml" not in said
+
+
 def plain(t_end: float, **settings: Any) -> tuple[Trajectory, Array, Array]:
     """The sequence integrated as the source does, and the errors of its constraint and of the rate of it."""
     motion = simulate(load("slider_crank_zhou"), t_end=t_end, step=1.0, formulation="lu", **settings)

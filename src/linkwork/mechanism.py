@@ -165,6 +165,9 @@ def prepare(model: Model | Mechanism, coordinates: str | None = None, cut: Seque
     stated = model.model if isinstance(model, Mechanism) else model
     if coordinates is not None:
         check_choice("coordinates", coordinates, COORDINATES)
+        if stated.stated is not None and coordinates != "body":
+            message = f"the system states its equations, which cannot be had in {coordinates} coordinates"
+            raise ModelError(message, "unknown-coordinates")  # of no line of the file
     for name in cut or ():
         check_choice("joint", name, [joint.name for joint in stated.joints])
     settings = replace(
