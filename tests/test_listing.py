@@ -37,7 +37,7 @@ from linkwork.expressions.graph import (
 from linkwork.lecture.listing import FORMS, Listing, write_down
 from linkwork.lecture.symbolic import Numbers
 from linkwork.mechanism import prepare
-from linkwork.modelfile import load
+from linkwork.modelfile import load, loads
 from linkwork.sequences.hierarchy import Hierarchy
 from linkwork.sequences.sequence import ComputationSequence
 from linkwork.sequences.signature import Signature
@@ -312,3 +312,24 @@ def test_dependent_rows_are_left_out_and_named() -> None:
     found = evaluate(listing.hierarchy.unveil(listing.results.values()), place.values)
     a = Numbers(place.equations, place.q, place.v).solution[0]
     np.testing.assert_allclose(found[: len(a)], a, rtol=1e-9, atol=1e-9 * np.max(np.abs(a)))
+
+
+def test_a_singular_start_position_leaves_no_row_out() -> None:
+    """A flat parallelogram, whose two rows are one there: elsewhere both hold, and the accelerations keep them."""
+    text = """linkwork: 1
+name: flat
+parameters: {g: 9.81}
+equations:
+  coordinates:
+    a: {kind: angle, start: 0, rate: 1}
+    b: {kind: angle, start: 0, rate: 0}
+    c: {kind: angle, start: 0, rate: 1}
+  M: [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+  Q: [-g*cos(a), 0, 0]
+  Psi:
+    x: {expression: cos(a) + 2*cos(b) - cos(c) - 2, kind: length}
+    y: {expression: sin(a) + 2*sin(b) - sin(c), kind: length}
+"""
+    listing = write_down(loads(text))
+    assert "1 degree of freedom" in listing.notes
+    assert any("start position is singular" in note for note in listing.notes)

@@ -21,6 +21,7 @@ from linkwork.expressions.languages import function_name
 from linkwork.lecture.arms import describe_tree, name_arms
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
+from linkwork.motion.initial import leave_singular
 from linkwork.sequences.hierarchy import Hierarchy, unused_letter
 from linkwork.sequences.lu import lu
 from linkwork.sequences.sequence import ComputationSequence
@@ -100,7 +101,8 @@ def write_down(
     if unveil < 0 or largest < 1:
         raise UsageError("the depth of unveiling must be 0 or more, the size of what is not veiled 1 or more", "usage")
     mechanism = prepare(model, coordinates, cut)
-    place = mechanism.place()
+    start = mechanism.place()
+    place = leave_singular(start)
     e = with_numbers(mechanism.equations, mechanism.model.parameters)
     rows = place.independent_rows
     left_out = {str(row): bool(place.is_open[k]) for k, row in enumerate(e.rows) if k not in rows}
@@ -110,6 +112,7 @@ def write_down(
     frozen = ", ".join(f"{s.value} = {values[s]:g}" for s in mechanism.equations.held)
     dof = len(e.v) - len(rows)
     notes = [f"{dof} {'degree' if dof == 1 else 'degrees'} of freedom", *describe_tree(e)]
+    notes += ["the start position is singular, so rows are chosen at another one near it"] * (place is not start)
     notes += [f"left out, because they depend on the other rows: {dependent}"] * bool(dependent)
     notes += [f"left out, because their joints are open: {open_rows}"] * bool(open_rows)
     notes += [f"what events change stands here as it is at the start: {frozen}"] * bool(frozen)

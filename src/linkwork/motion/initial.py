@@ -38,6 +38,7 @@ CLOSED_BESIDE = 1e-6  # the same for joints beside others that cannot close
 AGREED = 1e-9  # of the largest velocity: what the velocities may leave of Psi_dot
 STILL = 1.0  # per second, on the scale of a coordinate: what is far slower is at rest
 SMALL = 0.05  # of the scale of a row: what is corrected without being asked
+ASIDE = 0.1  # of the mechanism, or of a radian: a step away from a singular position
 CONTRADICTS = 1e-6  # of gamma: what no accelerations can bring about
 CHANGED = 1e-12  # of the scale of a coordinate: a change that is told
 OTHER_SKETCHES = 40
@@ -452,6 +453,19 @@ def check_branch(place: Place) -> None:
         "singular-start",
         suggestion="give the velocities of the branch that is meant, or start from another position",
     )
+
+
+def leave_singular(place: Place) -> Place:
+    """The place, or a closed one near it where more rows are independent, if this one is singular."""
+    rank = place.rank.rank
+    if rank == len(place.Psi):
+        return place
+    free = np.linalg.svd(place.Psi_q / place.row_scale[:, None] * place.v_scale)[2][rank:] * place.v_scale
+    for dx in (*free, *-free):
+        near = approach(place.moved(ASIDE * dx), "unit")
+        if is_closed(near) and near.rank.rank > rank:
+            return near
+    return place
 
 
 def _rounded(rate: float) -> float:
