@@ -19,7 +19,7 @@ from linkwork.elements.events import Watch
 from linkwork.elements.kinds import FORCE_UNITS, UNITS, Columns, Coordinate, Kind, Velocity
 from linkwork.elements.vectors import SHORTEST
 from linkwork.expressions.derivatives import directional, jacobian
-from linkwork.expressions.evaluation import evaluate, ordered
+from linkwork.expressions.evaluation import evaluate, ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
 from linkwork.expressions.switching import all_crossings, dependent, sampled, switch
 from linkwork.sequences.articulated import Chain
@@ -222,6 +222,12 @@ class Equations:
 def _is_guard(node: Expr) -> bool:
     """Whether it only keeps a spring of length zero from dividing by zero."""
     return node.op == "max" and any(a.is_constant and a.number == SHORTEST for a in node.args)
+
+
+def move_outputs(outputs: Mapping[str, Output], known: Mapping[Expr, Expr]) -> dict[str, Output]:
+    """The outputs with what is known in the place of symbols, as other coordinates need them."""
+    found = substitute([output.expression for output in outputs.values()], known)
+    return {name: Output(x, output.unit) for (name, output), x in zip(outputs.items(), found, strict=True)}
 
 
 def constraint_forces(

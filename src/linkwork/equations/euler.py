@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from linkwork.elements.kinds import Velocity
 from linkwork.equations.body import body_equations
-from linkwork.equations.equations import Equations, Output, Row
+from linkwork.equations.equations import Equations, Output, Row, move_outputs
 from linkwork.errors import ModelError
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import substitute
@@ -67,9 +67,7 @@ def euler_equations(model: Model) -> Equations:
         kind: dict(zip(body.columns[kind].labels, map(Output, own, body.columns[kind].units), strict=True))
         for kind, own in zip(body.state, poses, strict=True)
     }
-    for kind, named in body.outputs.items():
-        moved = substitute([output.expression for output in named.values()], of_bodies)
-        outputs[kind] = {name: Output(x, output.unit) for (name, output), x in zip(named.items(), moved, strict=True)}
+    outputs |= {kind: move_outputs(named, of_bodies) for kind, named in body.outputs.items()}
     start = dict(zip((*body.q, *body.v), (*body.start_q, *body.start_v), strict=True))
     return replace(
         body,

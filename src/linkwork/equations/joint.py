@@ -22,7 +22,7 @@ from linkwork.elements.pairs import PointPair
 from linkwork.elements.paths import Shift, follow_path
 from linkwork.elements.vectors import Vector, norm
 from linkwork.equations.body import Bodies, body_equations, derive_bodies
-from linkwork.equations.equations import Equations, Output, constraint_forces
+from linkwork.equations.equations import Equations, Output, constraint_forces, move_outputs
 from linkwork.equations.tree import Hinge, span_tree
 from linkwork.errors import ModelError
 from linkwork.expressions.derivatives import directional, jacobian
@@ -116,7 +116,7 @@ def joint_equations(model: Model) -> Equations:
         kind: {at: Output(x, unit) for at, x, unit in zip(columns.labels, own, columns.units, strict=True)}
         for kind, columns, own in zip(plain.state, plain.columns.values(), (b.q, b.v, b.a), strict=False)
     }
-    return e.with_outputs({kind: _moved(own, known) for kind, own in (state | outputs).items()}, events)
+    return e.with_outputs({kind: move_outputs(own, known) for kind, own in (state | outputs).items()}, events)
 
 
 def _check_names(hinges: Sequence[Hinge]) -> None:
@@ -131,11 +131,6 @@ def _check_names(hinges: Sequence[Hinge]) -> None:
                 path=f"joints.{hinge.joint.name}",
                 suggestion="give the joint another name, or choose the coordinates body",
             )
-
-
-def _moved(outputs: Mapping[str, Output], known: Mapping[Expr, Expr]) -> dict[str, Output]:
-    found = substitute([output.expression for output in outputs.values()], known)
-    return {name: Output(x, output.unit) for (name, output), x in zip(outputs.items(), found, strict=True)}
 
 
 def _longest_arm(made: Bodies) -> Expr:
