@@ -18,7 +18,8 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from linkwork.expressions import graph
+from linkwork.errors import UsageError
+from linkwork.expressions import graph, languages
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import GRAPH, RING, evaluate, numpy_arithmetic, ordered, substitute
 from linkwork.expressions.graph import (
@@ -45,7 +46,6 @@ from linkwork.expressions.graph import (
     tan,
     tanh,
 )
-from linkwork.expressions.languages import c, python
 from linkwork.expressions.parser import CALLS, MAX_DEPTH, MAX_LENGTH, RESERVED, ExpressionError, parse
 from linkwork.expressions.printers import latex, text
 
@@ -253,7 +253,7 @@ def test_no_function_of_the_package_recurses():
     e, values = nested(5_000), {x: 2.0, y: 0.5, z: 0.25}
     assert evaluate([jacobian([e], [z])[0, 0]], values) == [2.0]
     assert substitute([e], {}) == [e]
-    for written in (latex(e), python([e]), c([e]), repr(e)):
+    for written in (latex(e), languages.write("python", [e]), languages.write("c", [e]), repr(e)):
         assert max(map(len, written.splitlines())) < 200
 
 
@@ -679,7 +679,7 @@ def test_text_and_latex(e, as_text, as_latex):
 @pytest.mark.parametrize("op", GRAPH)
 def test_every_operation_is_written_everywhere(op):
     e = applied(op, symbols_at(op)[0])
-    for written in (text(2 + e), latex(2 + e), python([e]), c([e])):
+    for written in (text(2 + e), latex(2 + e), languages.write("python", [e]), languages.write("c", [e])):
         assert "a0" in written or "a_{0}" in written
 
 
@@ -745,7 +745,7 @@ def everything():
 def test_python_code_computes_the_same_numbers(tmp_path):
     outputs, values = everything()
     source = tmp_path / "generated.py"
-    source.write_text(python(outputs, name="motion", arguments=list(values)), encoding="utf-8")
+    source.write_text(languages.write("python", outputs, name="motion", arguments=list(values)), encoding="utf-8")
     spec = importlib.util.spec_from_file_location("generated", source)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -756,7 +756,7 @@ def test_python_code_computes_the_same_numbers(tmp_path):
 def test_c_code_computes_the_same_numbers(tmp_path):
     outputs, values = everything()
     source, library = tmp_path / "generated.c", tmp_path / "generated.so"
-    source.write_text(c(outputs, name="motion", arguments=list(values)), encoding="utf-8")
+    source.write_text(languages.write("c", outputs, name="motion", arguments=list(values)), encoding="utf-8")
     flags = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1", "-ffp-contract=off", "-shared", "-fPIC"]
     subprocess.run(["gcc", *flags, "-o", library, source, "-lm"], check=True)
     motion = ctypes.CDLL(str(library)).motion
@@ -769,16 +769,16 @@ def test_c_code_computes_the_same_numbers(tmp_path):
 
 
 def test_code_names_its_arguments():
-    assert "def f(a7, crank7_phi):" in python([phi * a])
-    assert "def f(crank7_phi, b7, a7):" in python([phi * a], arguments=[phi, b, a])
+    assert "def f(a7, crank7_phi):" in languages.write("python", [phi * a])
+    assert "def f(crank7_phi, b7, a7):" in languages.write("python", [phi * a], arguments=[phi, b, a])
     with pytest.raises(ValueError, match="the arguments lack a7"):
-        python([phi * a], arguments=[phi])
+        languages.write("python", [phi * a], arguments=[phi])
     for name in ("", "1f", "a b", "f();", "while", "sin("):
-        with pytest.raises(ValueError, match="cannot be the name"):
-            c([a], name=name)
+        with pytest.raises(UsageError, match="cannot be the name"):
+            languages.write("c", [a], name=name)
     hostile = symbol("*/ int main() {} /*\nimport os")
-    assert "*/ int" not in c([hostile])
-    assert "\nimport os" not in python([hostile])
+    assert "*/ int" not in languages.write("c", [hostile])
+    assert "\nimport os" not in languages.write("python", [hostile])
 
 
 def test_threads_build_the_same_expressions_as_one() -> None:

@@ -230,6 +230,7 @@ def test_constraints_may_depend_on_time_and_masses_on_place() -> None:
         (("[[m, 0], [0, m]]", "[[m, 0], [0]]"), 9, "shape-mismatch"),
         (("[[m, 0], [0, m]]", "[[m + x_d^2, 0], [0, m]]"), 9, "of-velocities"),
         (("[[m, 0], [0, m]]", "[[m, 2*m], [2*m, m]]"), 9, "negative-mass"),
+        (("[[m, 0], [0, m]]", "[[0, 0], [0, 0]]"), 9, "massless-motion"),
         (("[0, -m*9.81]", "[0, -m*9.81, 3]"), 10, "shape-mismatch"),
         (("[0, -m*9.81]", "[0, -m*9.81*z]"), 10, "expression-name"),
         (("[0, -m*9.81]", "[0, -m*(9.81]"), 10, "expression-syntax"),
@@ -287,8 +288,13 @@ simulation: {t_end: 1.2, step: 0.01}
 
 
 def test_a_massless_system_is_refused_by_name() -> None:
+    """With M = diag(m, 0) the constraint determines y'' where it is not horizontal, and nothing does without it."""
+    text = TEXT.replace("[[m, 0], [0, m]]", "[[m, 0], [0, 0]]")
+    with pytest.raises(ModelError, match="massless-motion"):
+        prepare(loads(text))
+    swung = text.replace("start: 1.5 m", "start: 0.9 m").replace("y: {kind: length}", "y: {kind: length, start: 1.2 m}")
     with pytest.raises(ModelError, match="det A is zero"):
-        solve_explicitly(prepare(loads(TEXT.replace("[[m, 0], [0, m]]", "[[m, 0], [0, 0]]"))).equations, [])
+        solve_explicitly(prepare(loads(swung)).equations, [])
 
 
 def test_a_parameter_may_be_called_like_a_veiled_symbol() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from random import Random as Dice
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from random_mechanisms import Array, Random
 
 from linkwork.equations.explicit import leading_system, solve_explicitly
-from linkwork.errors import UsageError
+from linkwork.errors import LinkworkError, UsageError
 from linkwork.expressions.evaluation import RING, evaluate
 from linkwork.expressions.graph import ONE, ZERO, Expr, constant, cos, exp, sin, sqrt, symbol, tan
 from linkwork.mechanism import prepare
@@ -20,6 +21,7 @@ from linkwork.sequences.hierarchy import Hierarchy, size_of
 from linkwork.sequences.lu import STRATEGIES, lu
 from linkwork.sequences.sequence import ComputationSequence
 from linkwork.sequences.signature import P, Signature, residue
+from linkwork.sequences.structural import analyse
 
 a, b, c, x, y = (symbol(name) for name in "abcxy")
 
@@ -69,8 +71,42 @@ def test_a_compiled_sequence_takes_points_in_arrays_of_any_shape(rng: Random) ->
     np.testing.assert_allclose(f(points), expected, rtol=1e-14)
     np.testing.assert_allclose(f(points[0, 0]), expected[0, 0], rtol=1e-14)
     assert f(points[:0]).shape == (0, 5, 3)
-    with pytest.raises(ValueError, match="takes 2 numbers"):
-        f(points[..., :1])
+    for wrong in (points[..., :1], 1.0, [[1.0, 2.0], [3.0]], ["a", "b"], [1j, 2j], [None, 1.0]):
+        with pytest.raises(UsageError, match=r"takes (2 numbers|arrays of real)"):
+            f(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("code", "wrong"),
+    [
+        ("not-an-expression", lambda: ComputationSequence("f", [x], [1.0])),  # type: ignore[list-item]
+        ("not-an-expression", lambda: ComputationSequence("f", x, [x])),  # type: ignore[arg-type]
+        ("not-an-expression", lambda: lu({(0, 0): 2.0}, 1)),  # type: ignore[dict-item]
+        ("duplicate-input", lambda: ComputationSequence("f", [x, x], [x]).compile()),
+        ("missing-input", lambda: ComputationSequence("f", [x], [x + y]).compile()),
+        ("missing-input", lambda: ComputationSequence("f", [x], [x + y]).write("c")),
+        ("missing-input", lambda: pendulum().differentiate([a])),
+        ("bad-values", lambda: pendulum().evaluate([1.0])),
+        ("bad-labels", lambda: pendulum().write("c", ["one"])),
+        ("bad-name", lambda: ComputationSequence("a b", [x], [x]).write("c")),
+        ("unknown-language", lambda: pendulum().write("cobol")),
+        ("bad-entry", lambda: lu({(0, 2): x}, 2)),
+        ("bad-rows", lambda: lu({(0, 0): x}, 1, pivoting=[1])),
+        ("bad-right-side", lambda: lu({(0, 0): x}, 1).solve([x, y])),
+        ("bad-samples", lambda: lu({(0, 0): x}, 1, samples=[{}])),
+        ("bad-letter", lambda: Hierarchy("2")),
+        ("structure-not-square", lambda: analyse([], [])),
+    ],
+)
+def test_what_no_sequence_can_be_made_of_is_said(code: str, wrong: Callable[[], object]) -> None:
+    with pytest.raises(LinkworkError) as error:
+        wrong()
+    assert error.value.code == code
+
+
+def test_a_sequence_may_be_called_like_a_function_of_the_c_library() -> None:
+    for name in ("cos", "malloc", "a name"):
+        assert ComputationSequence(name, [x], [sin(x)]).compile()([2.0]) == pytest.approx([np.sin(2.0)], abs=1e-15)
 
 
 def test_veiled_expressions_are_unveiled_to_any_depth() -> None:
@@ -99,7 +135,7 @@ def test_what_is_not_larger_than_the_rule_is_not_veiled() -> None:
 
 
 def test_a_symbol_of_the_user_cannot_be_taken_for_a_veiled_one() -> None:
-    with pytest.raises(ValueError, match="'W7' is a name of this hierarchy"):
+    with pytest.raises(UsageError, match="'W7' is a name of this hierarchy"):
         Hierarchy().veil(symbol("W7") + a)
     A = {(0, 0): symbol("W1") + a * b, (0, 1): symbol("W1"), (1, 0): a, (1, 1): b * c + symbol("W2")}
     factors = lu(A, 2)

@@ -85,19 +85,20 @@ class Mechanism:
         baumgarte: bool = False,
         implicit: str = "",
         place: Place | None = None,
+        rows: tuple[int, ...] = (),
         least: float = VANISHING,
     ) -> System:
         """The compiled equations with the values of this mechanism; see `compile_system`.
 
-        `implicit` adds what an implicit integrator needs: a form of ALGEBRAIC, or "linearized". The pivots of the form
-        "lu" are chosen at `place`, none below `least` of the largest entry of its column.
+        `implicit` adds what an implicit integrator needs: a form of ALGEBRAIC, or "linearized". The form "lu" has
+        these `rows`, and its pivots are chosen at `place`, none below `least` of the largest entry of its column.
         """
         explicit, own = None, tuple[object, ...]()
         if form == "lu":
             assert place is not None
             e = self.shared.equations.with_baumgarte() if baumgarte else self.shared.equations
-            explicit = solve_explicitly(e, place.independent_rows, samples=[place.values], least=least)
-            own = place.independent_rows, explicit.factors.rows, explicit.factors.columns
+            explicit = solve_explicitly(e, rows, samples=[place.values], least=least)
+            own = rows, explicit.factors.rows, explicit.factors.columns
 
         def more(e: Equations, factor: Solver) -> list[ComputationSequence]:
             return algebraic_programs(e, implicit) if implicit in ALGEBRAIC else linearized(e, factor)

@@ -31,7 +31,7 @@ from linkwork.elements.spatial import (
 )
 from linkwork.elements.stated import ACCELERATION, RATE, Stated
 from linkwork.errors import ModelError, did_you_mean
-from linkwork.expressions.derivatives import directional
+from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import ONE, Expr, as_expr, cos, symbol
 from linkwork.expressions.parser import RESERVED as PARSED
@@ -390,11 +390,23 @@ def stated_faults(stated: Stated, parameters: Mapping[str, float]) -> Iterator[M
     entries = [as_expr(x) for row in stated.M for x in row]
     if len(entries) != n * n or not {TIME, *start, *given}.issuperset(x for x in ordered(entries) if x.op == "symbol"):
         return
-    M = np.array(evaluate(entries, {**given, **start, TIME: 0.0}), dtype=float).reshape(n, n)
+    here = {**given, **start, TIME: 0.0}
+    M = np.array(evaluate(entries, here), dtype=float).reshape(n, n)
     least = float(np.min(np.linalg.eigvalsh(M), initial=0.0)) if np.all(np.isfinite(M)) else 0.0
     if least < -NO_MASS * np.max(np.abs(M), initial=0.0):
         message = f"at the start M has the negative eigenvalue {least:.3g}"
         yield fault("M", message, "negative-mass", "the kinetic energy v^T M v / 2 is never negative")
+    Psi = [as_expr(x) for x in stated.Psi.values()]
+    if not {*here}.issuperset(x for x in ordered(Psi) if x.op == "symbol"):
+        return
+    Psi_q = np.zeros((len(Psi), n))
+    entries_q = jacobian(Psi, stated.q)
+    for at, value in zip(entries_q, evaluate([*entries_q.values()], here), strict=True):
+        Psi_q[at] = value
+    rows = np.vstack([x / max(np.max(np.abs(x), initial=0.0), np.finfo(float).tiny) for x in (M, Psi_q)])
+    if np.all(np.isfinite(rows)) and (rank := int(np.linalg.matrix_rank(rows))) < n:
+        held = f"M has rank {np.linalg.matrix_rank(M)} at the start, and with the constraints only {rank} of {n}"
+        yield fault("M", held, "massless-motion", "whatever the constraints leave free has mass")
 
 
 checks_of = lru_cache(maxsize=8)(_Checks)  # faults and notes of a model ask for the same numbers

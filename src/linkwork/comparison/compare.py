@@ -133,7 +133,8 @@ def compare(
         )
     except Interrupted as stop:  # a part of one motion, which comes with it, is no result here
         raise Interrupted(f"the comparison was {stop.message}") from None
-    how = {"coordinates": ", ".join(chosen), "integrator": integrator, "stabilization": stabilization}
+    kinds = ", ".join(mechanism.equations.kind for mechanism in mechanisms)
+    how = {"coordinates": kinds, "integrator": integrator, "stabilization": stabilization}
     reference["runs"] = how | {"rtol": settings.rtol, "atol": settings.atol, "repetitions": REPETITIONS}
     return Comparison(stated.name, rows, reference)
 

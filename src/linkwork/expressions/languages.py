@@ -2,7 +2,7 @@
 
 A function computes several expressions by the same operations as `evaluate`; what is shared or long goes to
 temporaries w1, w2, ... A language is a `Language`, which says how operations are written, and a function that puts the
-file together; LANGUAGES lists them.
+file together from a `Function`; LANGUAGES lists both.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from linkwork.errors import UsageError
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import FUNCTIONS, Expr
 from linkwork.expressions.printers import COMPARISON, SUM, Cubics, Piece, Powers, infix, lines_of, number_tables, signed
@@ -27,26 +28,55 @@ class Language(NamedTuple):
     unequal: str = "!="
     ignores_case: bool = False
     longest: int = 1000  # characters of a name
+    comment: str = "#"
 
 
 class Function(NamedTuple):
     """What a file is put together from."""
 
+    name: str
     inputs: list[Expr]
     names: dict[Expr, str]
     used: set[Expr]
     tables: dict[Cubics, int]
     temporaries: list[tuple[str, str]]
     results: list[tuple[str, str]]  # with a comment
+    conditions: list[str]
     operations: set[str]
 
 
+def write(
+    language: str,
+    exprs: Sequence[Expr],
+    name: str = "f",
+    arguments: Sequence[Expr] | None = None,
+    labels: Sequence[str] = (),
+    conditions: Sequence[Expr] = (),
+) -> str:
+    """A file with one function of the symbols (in the order of `arguments`, or of their names) in a language.
+
+    `labels` name the results in comments; `conditions` are named there as what must not vanish.
+    """
+    own, put_together = LANGUAGES[language]
+    plain = (x.args[0] if x.op == "neg" else x for x in conditions)  # -w is not zero where w is not
+    conditions = [x for x in dict.fromkeys(plain) if x.op != "constant"]
+    f = _prepare(exprs, name, arguments, labels, conditions, own)
+    valid = [f"{own.comment} valid while not zero: {condition}\n" for condition in f.conditions]
+    return "".join(valid) + put_together(f)
+
+
 def _prepare(
-    exprs: Sequence[Expr], name: str, arguments: Sequence[Expr] | None, labels: Sequence[str], language: Language
+    exprs: Sequence[Expr],
+    name: str,
+    arguments: Sequence[Expr] | None,
+    labels: Sequence[str],
+    conditions: Sequence[Expr],
+    language: Language,
 ) -> Function:
     is_name = re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) and len(name) <= language.longest
     if not is_name or language.reserved.fullmatch(name):
-        raise ValueError(f"'{name}' cannot be the name of a function")
+        raise UsageError(f"'{name}' cannot be the name of a function in this language", "bad-name")
+    exprs = [*exprs, *conditions]
     nodes = ordered(exprs)
     used = [node for node in nodes if node.op == "symbol"]
     inputs = sorted(used, key=lambda s: str(s.value)) if arguments is None else list(arguments)
@@ -57,9 +87,11 @@ def _prepare(
     tables = number_tables(nodes)
     lines, pieces = lines_of(exprs, Powers({}), _render(language, names, tables), lambda k: Piece(f"w{k}"))
     temporaries = [(target.text, piece.within(SUM, language.truth)) for target, piece in lines]
-    comments = [f"  {{}} {remark(label)}" for label in labels] or [""] * len(pieces)
-    results = [(p.within(SUM, language.truth), c) for p, c in zip(pieces, comments, strict=True)]
-    return Function(inputs, names, set(used), tables, temporaries, results, {node.op for node in nodes})
+    comments = [f"  {{}} {remark(label)}" for label in labels] or [""] * (len(pieces) - len(conditions))
+    values = [piece.within(SUM, language.truth) for piece in pieces]
+    n = len(values) - len(conditions)
+    results, last = list(zip(values[:n], comments, strict=True)), values[n:]
+    return Function(name, inputs, names, set(used), tables, temporaries, results, last, {node.op for node in nodes})
 
 
 def _render(
@@ -111,7 +143,7 @@ def identifiers(symbols: Sequence[Expr], language: Language, function: str = "f"
 def function_name(text: str) -> str:
     """A name for a function, from any text, that no language takes for a word of its own."""
     name = "".join(c if c.isascii() and c.isalnum() else "_" for c in text)
-    own = any(language.reserved.fullmatch(name) for language in (_PYTHON, _C, _FORTRAN, _JULIA, MAPLE))
+    own = any(language.reserved.fullmatch(name) for language, _ in LANGUAGES.values())
     return (f"f_{name}" if own or not name[:1].isalpha() else name)[: _FORTRAN.longest]
 
 
@@ -183,7 +215,7 @@ def _spline(x, knots, coefficients, order):
 """
 
 
-def _python_module(f: Function, name: str, imports: str, helpers: Iterable[str]) -> str:
+def _python_module(f: Function, imports: str, helpers: Iterable[str]) -> str:
     blocks = [imports, *helpers]
     for (knots, coefficients), k in f.tables.items():
         blocks.append(f"_KNOTS{k} = {knots!r}\n_COEFFICIENTS{k} = {coefficients!r}\n")
@@ -191,31 +223,26 @@ def _python_module(f: Function, name: str, imports: str, helpers: Iterable[str])
     body += [f"{target} = {value}" for target, value in f.temporaries]
     results = [f"    {value},{comment.format('#')}" for value, comment in f.results]
     body += ["return (", *results, ")"] if results else ["return ()"]
-    head = f"def {name}({', '.join(f.names[s] for s in f.inputs)}):"
+    head = f"def {f.name}({', '.join(f.names[s] for s in f.inputs)}):"
     blocks.append(f"{head}\n{_indented(body)}")
     return "\n\n".join(blocks)
 
 
-def python(
-    exprs: Sequence[Expr], name: str = "f", arguments: Sequence[Expr] | None = None, labels: Sequence[str] = ()
-) -> str:
-    """A Python module with one function of the symbols (in the order of `arguments`, or of their names) -> tuple."""
-    f = _prepare(exprs, name, arguments, labels, _PYTHON)
+def _python(f: Function) -> str:
+    """A module with a function that returns a tuple."""
     helpers = [_PYTHON_SIGN] * ("sign" in f.operations) + [_PYTHON_SPLINE] * bool(f.tables)
-    return _python_module(f, name, "import bisect\nimport math\n" if f.tables else "import math\n", helpers)
+    return _python_module(f, "import bisect\nimport math\n" if f.tables else "import math\n", helpers)
 
 
-def numpy(
-    exprs: Sequence[Expr], name: str = "f", arguments: Sequence[Expr] | None = None, labels: Sequence[str] = ()
-) -> str:
+def _numpy(f: Function) -> str:
     """The same for arguments that may be NumPy arrays."""
-    f = _prepare(exprs, name, arguments, labels, _NUMPY)
-    return _python_module(f, name, "import numpy as np\n", [_NUMPY_SPLINE] * bool(f.tables))
+    return _python_module(f, "import numpy as np\n", [_NUMPY_SPLINE] * bool(f.tables))
 
 
 # C
 
 _C = Language(
+    comment="//",
     truth="(double)({})",
     formats={
         **{name: f"{name}({{}})" for name in FUNCTIONS},
@@ -270,11 +297,8 @@ static double spline_value(double x, int pieces, const double *knots, const doub
 """
 
 
-def c(
-    exprs: Sequence[Expr], name: str = "f", arguments: Sequence[Expr] | None = None, labels: Sequence[str] = ()
-) -> str:
+def _c(f: Function) -> str:
     """A C99 file with void name(const double *in, double *out); `in` holds the symbols in the order of `arguments`."""
-    f = _prepare(exprs, name, arguments, labels, _C)
     blocks = ["#include <math.h>\n", *[_C_SIGN] * ("sign" in f.operations), *[_C_SPLINE] * bool(f.tables)]
     for (knots, coefficients), k in f.tables.items():
         rows = ", ".join("{" + _flat(row) + "}" for row in coefficients)
@@ -286,7 +310,7 @@ def c(
     body += [f"const double {f.names[s]} = in[{i}];" for i, s in enumerate(f.inputs) if s in f.used]
     body += [f"const double {target} = {value};" for target, value in f.temporaries]
     body += [f"out[{i}] = {value};{comment.format('//')}" for i, (value, comment) in enumerate(f.results)]
-    head = f"/* in: {_symbol_names(f)} */\nvoid {name}(const double *in, double *out)"
+    head = f"/* in: {_symbol_names(f)} */\nvoid {f.name}(const double *in, double *out)"
     blocks.append(f"{head}\n{{\n{_indented(body)}}}\n")
     return "\n".join(blocks)
 
@@ -300,6 +324,7 @@ def _fortran_number(value: float) -> str:
 
 
 _FORTRAN = Language(
+    comment="!",
     truth="merge(1d0, 0d0, {})",
     formats={
         **{name: f"{name}({{}})" for name in FUNCTIONS},
@@ -363,13 +388,10 @@ def _continued(line: str) -> str:
     return "\n    ".join(lines)
 
 
-def fortran(
-    exprs: Sequence[Expr], name: str = "f", arguments: Sequence[Expr] | None = None, labels: Sequence[str] = ()
-) -> str:
+def _fortran(f: Function) -> str:
     """A file with subroutine name(in, out), which C calls as the function that `c` writes."""
-    f = _prepare(exprs, name, arguments, labels, _FORTRAN)
     head = [
-        _continued(f'subroutine {name}(in, out) bind(c, name="{name}")'),
+        _continued(f'subroutine {f.name}(in, out) bind(c, name="{f.name}")'),
         "    use, intrinsic :: iso_c_binding, only: c_double",
         "    implicit none",
         f"    real(c_double), intent(in) :: in({max(len(f.inputs), 1)})",
@@ -390,7 +412,7 @@ def fortran(
     helpers = [_FORTRAN_SIGN] * ("sign" in f.operations) + [_FORTRAN_SPLINE] * bool(f.tables)
     contained = ["contains\n" + "".join(helpers)] if helpers else []
     comments = _indented((remark(str(s.value)) for s in f.inputs), "! in: ")
-    return comments + "\n".join([*head, _indented(body) + "".join(contained) + f"end subroutine {name}\n"])
+    return comments + "\n".join([*head, _indented(body) + "".join(contained) + f"end subroutine {f.name}\n"])
 
 
 # Julia
@@ -422,11 +444,8 @@ end
 """
 
 
-def julia(
-    exprs: Sequence[Expr], name: str = "f", arguments: Sequence[Expr] | None = None, labels: Sequence[str] = ()
-) -> str:
+def _julia(f: Function) -> str:
     """A Julia file with name(x), which takes the symbols as a vector in the order of `arguments` and returns one."""
-    f = _prepare(exprs, name, arguments, labels, _JULIA)
     blocks = [_JULIA_SPLINE] * bool(f.tables)
     for (knots, coefficients), k in f.tables.items():
         rows = ", ".join(f"({_flat(row)})" for row in coefficients)
@@ -434,7 +453,7 @@ def julia(
     body = [f"{f.names[s]} = x[{i}]" for i, s in enumerate(f.inputs, 1) if s in f.used]
     body += [f"{target} = {value}" for target, value in f.temporaries]
     body += ["return [", *(f"    {value},{comment.format('#')}" for value, comment in f.results), "]"]
-    blocks.append(f"# x: {_symbol_names(f)}\nfunction {name}(x)\n{_indented(body)}end\n")
+    blocks.append(f"# x: {_symbol_names(f)}\nfunction {f.name}(x)\n{_indented(body)}end\n")
     return "\n".join(blocks)
 
 
@@ -476,11 +495,8 @@ end proc:
 """
 
 
-def maple(
-    exprs: Sequence[Expr], name: str = "f", arguments: Sequence[Expr] | None = None, labels: Sequence[str] = ()
-) -> str:
+def _maple(f: Function) -> str:
     """A Maple procedure of the symbols (in the order of `arguments`) that returns a list."""
-    f = _prepare(exprs, name, arguments, labels, MAPLE)
     blocks = [_MAPLE_SPLINE] * bool(f.tables)
     for (knots, coefficients), k in f.tables.items():
         rows = ", ".join(f"[{_flat(row)}]" for row in coefficients)
@@ -488,11 +504,16 @@ def maple(
     body = [f"local {', '.join(target for target, _ in f.temporaries)};"] if f.temporaries else []
     body += [f"{target} := {value};" for target, value in f.temporaries]
     body += [f"[{', '.join(value for value, _ in f.results)}]"]
-    head = f"{name} := proc({', '.join(f.names[s] for s in f.inputs)})"
+    head = f"{f.name} := proc({', '.join(f.names[s] for s in f.inputs)})"
     blocks.append(f"{head}\n{_indented(body)}end proc:\n")
     return "\n".join(blocks)
 
 
-LANGUAGES: dict[str, Callable[[Sequence[Expr], str, Sequence[Expr] | None, Sequence[str]], str]] = {
-    writer.__name__: writer for writer in (python, numpy, c, fortran, julia, maple)
+LANGUAGES: dict[str, tuple[Language, Callable[[Function], str]]] = {
+    "python": (_PYTHON, _python),
+    "numpy": (_NUMPY, _numpy),
+    "c": (_C, _c),
+    "fortran": (_FORTRAN, _fortran),
+    "julia": (_JULIA, _julia),
+    "maple": (MAPLE, _maple),
 }

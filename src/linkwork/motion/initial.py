@@ -468,5 +468,16 @@ def leave_singular(place: Place) -> Place:
     return place
 
 
+def check_regular(place: Place) -> None:
+    """ModelError where the explicit form would divide by zero: rows depend on each other here and not elsewhere."""
+    if leave_singular(place) is not place:
+        names = ", ".join(f"'{name}'" for name in dict.fromkeys(row.element for row in place.dependent))
+        raise ModelError(
+            f"the start position is singular, joints involved: {names}; the explicit form divides by zero there",
+            "singular-start",
+            suggestion="choose another formulation, or start from another position",
+        )
+
+
 def _rounded(rate: float) -> float:
     return 0.0 if abs(rate) < CHANGED else rate

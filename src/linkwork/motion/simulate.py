@@ -30,7 +30,7 @@ from linkwork.motion.check import describe_start
 from linkwork.motion.choice import Choice, Stabilization, choose_alpha, choose_gains
 from linkwork.motion.events import Course
 from linkwork.motion.implicit import implicit_form
-from linkwork.motion.initial import Start, check_branch, find_start, restart
+from linkwork.motion.initial import Start, check_branch, check_regular, find_start, leave_singular, restart
 from linkwork.motion.passing import find_singular
 from linkwork.motion.results import Report, check_memory, fill_dynamics, fill_report, report, trajectory
 from linkwork.motion.resume import check_resumable, join, last_state
@@ -240,23 +240,27 @@ class Motion:
         charts, baumgarte = how.stabilization == "state-space", how.stabilization == "baumgarte"
 
         def with_pivots(place: Place, least: float = VANISHING) -> System:
-            return mechanism.system(how.form, place.has_mass, charts, baumgarte, implicit, place, least)
+            rows = leave_singular(place).independent_rows
+            return mechanism.system(how.form, place.has_mass, charts, baumgarte, implicit, place, rows, least)
 
         stated = mechanism.place() if how.formulation == EXPLICIT else None
-        system = mechanism.system(how.form, True, charts, baumgarte, implicit, stated)
+        rows = () if stated is None else stated.independent_rows
+        system = mechanism.system(how.form, True, charts, baumgarte, implicit, stated, rows)
         given = restart(system.start(), q, v, weights, assemble, keep)
         if not given.has_mass:
             check_massless(given, how.formulation)
             implicit = how.formulation if how.is_algebraic else ""  # K of `linearized` is not that of a singular M
-            system = mechanism.system(how.form, False, charts, baumgarte, implicit, stated)
+            system = mechanism.system(how.form, False, charts, baumgarte, implicit, stated, rows)
             given = restart(system.start(), q, v, weights, assemble, keep)
         start = find_start(given, weights, any_distance=assemble, keep=keep)
-        if stated is not None and not np.array_equal(start.place.q, stated.q):
-            system = with_pivots(start.place)
         if how.is_algebraic:
             check_independent(start.place, how.formulation)
         if start.place.rank.rank < system.m:
             check_branch(replace(start.place, equations=mechanism.equations))
+        if stated is not None:
+            check_regular(start.place)
+            if not np.array_equal(start.place.q, stated.q):
+                system = with_pivots(start.place)
         derivative, dynamics = _right_sides(system, how.formulation)
         method = INTEGRATORS[how.integrator]
         for kernel in (project, measure, fill_dynamics, fill_report):

@@ -10,17 +10,33 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from linkwork.errors import UsageError
 from linkwork.expressions.evaluation import GRAPH, Arithmetic, ordered, substitute
 from linkwork.expressions.graph import Expr, constant, symbol
-from linkwork.sequences.sequence import ComputationSequence
+from linkwork.sequences.sequence import ComputationSequence, check_expressions
 
 
 def size_of(*exprs: Expr) -> int:
     """Symbols and numbers in the largest of the expressions as it is written, without sharing."""
+    return max(_sizes(exprs, {}), default=0)
+
+
+def _is_larger(expr: Expr, largest: int) -> bool:
+    """Whether `size_of` exceeds this; counted no further."""
+    waiting, size = [expr], 0
+    while waiting and size <= largest:
+        args = waiting.pop().args
+        waiting += args
+        size += not args
+    return size > largest
+
+
+def _sizes(exprs: Sequence[Expr], known: Mapping[Expr, int]) -> list[int]:
+    """Symbols and numbers in each expression, `known` ones being as large as they say."""
     sizes: dict[Expr, int] = {}
     for node in ordered(exprs):
-        sizes[node] = max(1, sum(sizes[a] for a in node.args))
-    return max((sizes[expr] for expr in exprs), default=0)
+        sizes[node] = known.get(node) or max(1, sum(sizes[a] for a in node.args))
+    return [sizes[expr] for expr in exprs]
 
 
 def unused_letter(exprs: Iterable[Expr], letter: str = "W") -> str:
@@ -39,6 +55,8 @@ class Hierarchy:
     """Symbols `letter`1, `letter`2, ... that stand for expressions larger than `largest`."""
 
     def __init__(self, letter: str = "W", largest: int = 1) -> None:
+        if not letter.isidentifier():
+            raise UsageError(f"the symbols of a hierarchy cannot begin with '{letter}'", "bad-letter")
         self.letter = letter
         self.largest = largest
         self._definitions: dict[Expr, Expr] = {}
@@ -59,14 +77,17 @@ class Hierarchy:
 
         The same expression always has the same symbol, and its negative the negative symbol.
         """
-        if size_of(expr) <= (self.largest if largest is None else largest):
+        check_expressions("what is veiled", [expr])
+        if not _is_larger(expr, self.largest if largest is None else largest):
             return expr
         if expr.op == "neg":
             return -self.veil(expr.args[0], largest)
         if expr not in self._symbols:
             for node in ordered([expr]):
                 if node.op == "symbol" and node not in self._definitions and _is_numbered(str(node.value), self.letter):
-                    raise ValueError(f"'{node.value}' is a name of this hierarchy; give it another letter")
+                    raise UsageError(
+                        f"'{node.value}' is a name of this hierarchy; give it another letter", "bad-letter"
+                    )
             made = symbol(f"{self.letter}{self.last_used + 1}")
             self._symbols[expr] = made
             self._definitions[made] = expr
@@ -82,6 +103,16 @@ class Hierarchy:
             if exprs == before:
                 break
         return exprs
+
+    def exceeds(self, largest: int, exprs: Iterable[Expr], depth: int) -> bool:
+        """Whether one of `lines`, unveiled so deep, has more symbols and numbers than `largest`."""
+        asked, sizes = [*self._definitions.values(), *exprs], dict.fromkeys(self._definitions, 1)
+        for _ in range(depth + 1):
+            before, found = sizes, _sizes(asked, sizes)
+            sizes = dict(zip(self._definitions, found, strict=False))
+            if sizes == before or max(found, default=0) > largest:
+                break
+        return max(found, default=0) > largest
 
     def lines(self, exprs: Iterable[Expr], depth: int = 0) -> tuple[list[tuple[Expr, Expr]], list[Expr]]:
         """What is to be written down: the symbols needed with their definitions, then the expressions, all unveiled."""

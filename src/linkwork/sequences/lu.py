@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from linkwork.errors import UsageError, check_choice
 from linkwork.expressions.evaluation import numpy_arithmetic
-from linkwork.expressions.graph import ONE, ZERO, Expr
+from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr
 from linkwork.sequences.hierarchy import Hierarchy, Memory, size_of, unused_letter
 from linkwork.sequences.ordering import elimination_order
+from linkwork.sequences.sequence import check_expressions
 from linkwork.sequences.signature import Signature
 
 Entries = Mapping[tuple[int, int], Expr]
@@ -60,6 +61,9 @@ class LU:
             raise UsageError(
                 f"the matrix has rank {self.rank} of {self.size}; nothing can be solved", "singular-matrix"
             )
+        right = [as_expr(x) for x in right]
+        if len(right) != self.size:
+            raise UsageError(f"{self.size} right sides are needed, not {len(right)}", "bad-right-side")
         veil, y = self.hierarchy.veil, [right[row] for row in self.rows]
         below: list[list[int]] = [[] for _ in y]
         beside: list[list[int]] = [[] for _ in y]
@@ -116,6 +120,9 @@ def lu(
     that its column ever had. `columns` is the order in which columns are eliminated, "given" or "free": then the pivot
     is chosen among all columns that are left. Elimination ends at the rank, when nothing but zeros is left.
     """
+    check_expressions("entries of the matrix", [*A.values()])
+    if wrong := [place for place in A if not all(k in range(size) for k in place)]:
+        raise UsageError(f"the entry {wrong[0]} lies outside a matrix of {size} x {size}", "bad-entry")
     if not isinstance(columns, str) and sorted(columns) != list(range(size)):
         raise UsageError(f"the order of columns must name each of 0 to {size - 1} once", "bad-columns")
     if pivoting == "sparse":
@@ -126,6 +133,8 @@ def lu(
         pivoting = columns = [*order, *(i for i in late if i not in order)]  # those that meet no others have no order
     elif isinstance(pivoting, str):
         check_choice("pivoting", pivoting, STRATEGIES)
+    elif not {*pivoting} <= {*range(size)}:
+        raise UsageError(f"the rows of pivots must be among 0 to {size - 1}", "bad-rows")
     if isinstance(columns, str):
         check_choice("order of columns", columns, ("given", "free"))
     hierarchy = Hierarchy(unused_letter(A.values())) if hierarchy is None else hierarchy
@@ -242,6 +251,8 @@ def _at_samples(hierarchy: Hierarchy, samples: Sequence[Mapping[Expr, float]]) -
 
     def sampled(symbol: Expr) -> NDArray[np.float64]:
         drawn = [random.uniform(0.5, 1.5) for _ in range(SAMPLES)]
+        if any(symbol not in sample for sample in samples):
+            raise UsageError(f"a sample has no value of '{symbol.value}'", "bad-samples")
         return np.array([sample[symbol] for sample in samples] or drawn)
 
     values = Memory(hierarchy, numpy_arithmetic(), float, sampled)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from linkwork.errors import check_choice
+from linkwork.errors import UsageError, check_choice
 from linkwork.expressions import languages
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import Arithmetic, evaluate, ordered
@@ -46,6 +46,23 @@ class ComputationSequence:
     head_outputs: int = 0
     again: Again | None = None
 
+    def __post_init__(self) -> None:
+        check_expressions(f"inputs of '{self.name}'", self.inputs)
+        check_expressions(f"outputs of '{self.name}'", self.outputs)
+
+    def _check_inputs(self) -> None:
+        """UsageError unless the outputs follow from the inputs alone, each given once.
+
+        Sequences of a System need not satisfy this: their parameters stand in p, and entries of a factor may be equal.
+        """
+        twice = [x for x, times in Counter(self.inputs).items() if times > 1]
+        if twice:
+            raise UsageError(f"'{twice[0]!r}' is twice among the inputs of '{self.name}'", "duplicate-input")
+        missing = {x for x in ordered(self.outputs, self.inputs) if x.op == "symbol"} - {*self.inputs}
+        if missing:
+            names = ", ".join(sorted(f"'{x.value}'" for x in missing))
+            raise UsageError(f"the inputs of '{self.name}' lack {names}", "missing-input")
+
     @cached_property
     def operations(self) -> tuple[Expr, ...]:
         """The operations in the order in which they are done."""
@@ -78,22 +95,45 @@ class ComputationSequence:
         constant: Callable[[float], Any] = float,
     ) -> list[Any]:
         """The outputs at these values of the inputs, which may be of any kind of number; see `evaluate`."""
+        self._check_inputs()
+        values = list(values)
+        if len(values) != len(self.inputs):
+            raise UsageError(f"'{self.name}' takes {len(self.inputs)} numbers, not {len(values)}", "bad-values")
         return evaluate(self.outputs, dict(zip(self.inputs, values, strict=True)), arithmetic, constant)
 
     def differentiate(self, inputs: Sequence[Expr] | None = None) -> ComputationSequence:
         """The matrix d outputs / d inputs, row by row, of the same inputs; with respect to all of them, or to some."""
         by = self.inputs if inputs is None else inputs
+        check_expressions("variables of differentiation", by)
+        if others := {*by} - {*self.inputs}:
+            names = ", ".join(sorted(f"'{x!r}'" for x in others))
+            raise UsageError(f"the inputs of '{self.name}' lack {names}", "missing-input")
         entries = jacobian(self.outputs, by)
         matrix = [entries.get((i, j), ZERO) for i in range(len(self.outputs)) for j in range(len(by))]
         return replace(self, outputs=matrix, head="", head_outputs=0, again=None)
 
-    def write(self, language: str = "python", labels: Sequence[str] = ()) -> str:
-        """The function in a programming language; `labels` name the outputs in its comments."""
+    def write(self, language: str = "python", labels: Sequence[str] = (), conditions: Sequence[Expr] = ()) -> str:
+        """The function in a programming language.
+
+        Its comments name the outputs by `labels`, and say which `conditions` must not vanish.
+        """
+        self._check_inputs()
         check_choice("language", language, languages.LANGUAGES)
-        return languages.LANGUAGES[language](self.outputs, self.name, self.inputs, labels)
+        if labels and len(labels) != len(self.outputs):
+            raise UsageError(f"'{self.name}' has {len(self.outputs)} outputs and {len(labels)} labels", "bad-labels")
+        return languages.write(language, self.outputs, self.name, self.inputs, labels, conditions)
 
     def compile(self) -> ArrayFunction:
         """Machine code that takes NumPy arrays, one point or many."""
         from linkwork.native.arrays import compile_sequence
 
+        self._check_inputs()
         return compile_sequence(self)
+
+
+def check_expressions(what: str, given: Sequence[Expr]) -> None:
+    """UsageError unless these are expressions in a list or tuple."""
+    wrong = [x for x in given if not isinstance(x, Expr)] if isinstance(given, Sequence) else [given]
+    if wrong:
+        message = f"{what}: a list of expressions is needed, not {type(wrong[0]).__name__} {wrong[0]!r}"
+        raise UsageError(f"{message}; `symbol` and `constant` make expressions", "not-an-expression")

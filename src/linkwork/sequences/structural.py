@@ -21,6 +21,7 @@ from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.sequences.lu import lu
+from linkwork.sequences.sequence import check_expressions
 from linkwork.sequences.signature import Signature
 
 ABSENT = -(10**6)  # stands for -infinity in the assignment
@@ -66,8 +67,10 @@ def analyse(F: Sequence[Expr], x: Sequence[Expr], names: Sequence[str] = ()) -> 
     """
     from scipy.optimize import linear_sum_assignment
 
+    check_expressions("equations", F)
+    check_expressions("unknowns", x)
     names = [*names] or [f"equation {i + 1}" for i in range(len(F))]
-    if len(F) != len(x):
+    if len(F) != len(x) or not F:
         raise ModelError(f"{len(F)} equations for {len(x)} unknowns", "structure-not-square")
     sigma = signature_matrix(F, x)
     rows, columns = linear_sum_assignment(sigma, maximize=True)

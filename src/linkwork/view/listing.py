@@ -15,7 +15,6 @@ from linkwork.expressions import languages, notation, printers
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.lecture.listing import Listing
-from linkwork.sequences.hierarchy import size_of
 
 TITLES = {
     "lagrange": "M a + Psi_q^T lam = Q,  Psi = 0",
@@ -60,11 +59,11 @@ def as_dict(listing: Listing) -> dict[str, Any]:
 
 def _definitions(listing: Listing) -> tuple[list[tuple[Expr, Expr]], list[Expr], list[Expr]]:
     """Definitions, results and conditions, unveiled as far as is asked."""
-    lines, shown = listing.hierarchy.lines([*listing.results.values(), *listing.conditions], listing.depth)
-    longest = size_of(*(definition for _, definition in lines), *shown)
-    if longest > printers.MAX_TREE:
-        message = f"unveiled {listing.depth} times, an expression has {_rounded(longest)} symbols; unveil less deep"
-        raise UsageError(message, "too-long")
+    exprs = [*listing.results.values(), *listing.conditions]
+    if listing.hierarchy.exceeds(printers.MAX_TREE, exprs, listing.depth):
+        message = f"unveiled {listing.depth} times, an expression has more than {printers.MAX_TREE} symbols"
+        raise UsageError(f"{message}; unveil less deep", "too-long")
+    lines, shown = listing.hierarchy.lines(exprs, listing.depth)
     return lines, shown[: len(listing.results)], shown[len(listing.results) :]
 
 
@@ -134,8 +133,11 @@ def maple(listing: Listing) -> str:
     Where every rate of a coordinate is one velocity, coordinate and velocity stand side by side. With tables or
     comparisons, and where nothing is solved, it is a function as in the other languages.
     """
-    if not listing.results or {"spline", "lt", "le", "select"} & {node.op for node in listing.sequence.operations}:
+    if not listing.results:
         return _code("maple")(listing)
+    if {"spline", "lt", "le", "select"} & {node.op for node in listing.sequence.operations}:
+        plain = "a function of the state, not a right-hand side for dsolve, because of its tables or comparisons"
+        return f"# {plain}\n{_code('maple')(listing)}"
     e = listing.equations
     paired = e.qd == e.v
     state = [x for pair in zip(e.q, e.v, strict=True) for x in pair] if paired else [*e.q, *e.v]
@@ -163,15 +165,12 @@ def _maple(expr: Expr, renamed: dict[Expr, Expr]) -> str:
     return printers.text(substitute([expr], renamed)[0], languages.MAPLE_WORDS)
 
 
-COMMENTS = {"c": "//", "fortran": "!"}
-
-
 def _code(language: str) -> Callable[[Listing], str]:
     def write(listing: Listing) -> str:
-        mark, count = COMMENTS.get(language, "#"), len(listing.conditions)
-        pivots = [f"valid while none of {count} pivots is zero, which the format text names"] * bool(count)
-        notes = "".join(f"{mark} {languages.remark(note)}\n" for note in (*listing.notes, *pivots))
-        return notes + listing.sequence.write(language, [*listing.outputs])
+        mark = languages.LANGUAGES[language][0].comment
+        notes = "".join(f"{mark} {languages.remark(note)}\n" for note in listing.notes)
+        conditions = listing.hierarchy.unveil(listing.conditions)
+        return notes + listing.sequence.write(language, [*listing.outputs], conditions)
 
     return write
 
