@@ -81,8 +81,8 @@ SAMPLES: dict[str, Callable[[Random], Any]] = {
     "restitution": lambda rng: float(rng.uniform(0.2, 0.9)),
     "exponent": lambda rng: float(rng.uniform(1.2, 2.5)),
     "shape": lambda rng: float(rng.uniform(1.2, 2.5)),
-    "model": lambda rng: str(rng.choice(MODELS)),
-    "friction": lambda rng: str(rng.choice(FRICTIONS[1:])),
+    "model": lambda rng: str(rng.choice(tuple(MODELS))),
+    "friction": lambda rng: str(rng.choice(tuple(FRICTIONS)[1:])),
     "freedom": lambda rng: "angle",
     "lower": lambda rng: 40.0,  # beyond what the freedom reaches: the stop is touched
     "upper": lambda rng: 50.0,

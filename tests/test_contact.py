@@ -339,9 +339,15 @@ simulation: {{t_end: 0.5, rtol: 1.0e-9}}
         ("{type: line-contact, i: ground.O, j: b.C, normal: [0, 0], stiffness: 1}", "zero-axis"),
         ("{type: line-contact, i: ground.O, j: b.C, normal: [0, 1], stiffness: -1}", "out-of-range"),
         ("{type: line-contact, i: ground.O, j: b.C, normal: [0, 1], stiffness: 1, model: glue}", "wrong-shape"),
-        ("{type: line-contact, i: ground.O, j: b.C, normal: [0, 1], stiffness: 1, restitution: 2}", "out-of-range"),
+        (
+            "{type: circle-contact, i: ground.O, j: b.C, stiffness: 1, model: hunt-crossley, restitution: 2}",
+            "out-of-range",
+        ),
         ("{type: line-contact, i: ground.O, j: b.C, normal: [0, 1], stiffness: 1, friction: sand}", "wrong-shape"),
-        ("{type: joint-friction, joint: pin, normal_force: 1, dynamic: 0.3, static: 0.2}", "out-of-range"),
+        (
+            "{type: joint-friction, joint: pin, normal_force: 1, dynamic: 0.3, static: 0.2, friction: anderson}",
+            "out-of-range",
+        ),
         ("{type: joint-friction, joint: pin, normal_force: -1, dynamic: 0.3}", "out-of-range"),
         ("{type: joint-friction, joint: pin, normal_force: 1, dynamic: 0.3, friction: none}", "no-effect"),
         ("{type: line-contact, i: ground.O, j: b.C, normal: [0, 1], stiffness: 1, dynamic: 0.3}", "no-effect"),
@@ -353,6 +359,18 @@ simulation: {{t_end: 0.5, rtol: 1.0e-9}}
         ("{type: drag, at: b.C, coefficient: -1}", "out-of-range"),
         ("{type: stick-slip, joint: pin, normal_force: 1, dynamic: 0.1, speed: t}", "speed-changes"),
         ("{type: circle-contact, i: ground.O, j: b.C, radius_j: -1, stiffness: 1}", "out-of-range"),
+        ("{type: circle-contact, i: ground.O, j: b.C, stiffness: 1, restitution: 0.5}", "no-effect"),
+        ("{type: circle-contact, i: ground.O, j: b.C, stiffness: 1, exponent: 1.5}", "no-effect"),
+        ("{type: circle-contact, i: ground.O, j: b.C, stiffness: 1, model: flores-machado, damping: 2}", "no-effect"),
+        ("{type: joint-friction, joint: pin, normal_force: 1, dynamic: 0.3, static: 0.4}", "no-effect"),
+        ("{type: joint-friction, joint: pin, normal_force: 1, friction: brown-mcphee, stribeck: 1}", "no-effect"),
+        ("{type: circle-contact, i: ground.O, j: b.C, stiffness: 1 N/m^1.5}", "unit-mismatch"),
+        ("{type: circle-contact, i: ground.O, j: b.C, stiffness: 1 N/m, model: hunt-crossley}", "unit-mismatch"),
+        ("{type: circle-contact, i: ground.O, j: b.C, stiffness: 1, damping: 2 N/m}", "unit-mismatch"),
+        ("{type: end-stop, joint: pin, lower: 1 rad, stiffness: 2 N/m}", "unit-mismatch"),
+        ("{type: end-stop, joint: pin, lower: 1 m, stiffness: 2 N*m/rad}", "unit-mismatch"),
+        ("{type: motor, joint: pin, stall: 1 N, no_load: 2}", "unit-mismatch"),
+        ("{type: drag, at: b.C, coefficient: 1 N}", "unit-mismatch"),
     ],
 )
 def test_a_wrong_contact_is_refused_with_its_line(force: str, code: str) -> None:
@@ -369,6 +387,20 @@ forces:
         loads(text)
     assert fault.value.code == code
     assert ":8: forces.f" in str(fault.value)
+
+
+@pytest.mark.parametrize(
+    ("law", "stiffness"),
+    [
+        ("stiffness: 3 kN/mm", 3e6),
+        ("stiffness: 2 N/mm^1.5, model: hunt-crossley", 2 * 1000**1.5),
+        ("stiffness: 5 N/mm^2, model: flores-machado, exponent: 2", 5e6),
+    ],
+)
+def test_a_stiffness_has_the_unit_of_its_law(law: str, stiffness: float) -> None:
+    """Newton per metre to the exponent."""
+    force = loads(DROP.format(law=law)).forces[0]
+    assert force.stiffness == pytest.approx(stiffness, rel=1e-15)  # type: ignore[union-attr]
 
 
 def test_a_contact_keeps_its_events_in_a_file(tmp_path: Path) -> None:

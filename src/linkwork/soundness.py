@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.elements.bodies import PlanarBody, SpatialBody
-from linkwork.elements.contact import Compliance, EndStop, FlatContact
+from linkwork.elements.contact import MODELS, Compliance, EndStop, FlatContact
 from linkwork.elements.drivers import Driver
 from linkwork.elements.events import Event
 from linkwork.elements.forces import OF_JOINTS, AxialSpringDamper, Bushing, Drag, Motor
-from linkwork.elements.friction import Friction, JointFriction, StickSlip
+from linkwork.elements.friction import FRICTIONS, Friction, JointFriction, StickSlip
 from linkwork.elements.joints import Distance, Gear, Rolling
 from linkwork.elements.motions import Law, Ramp, SmoothStep, Table
 from linkwork.elements.pairs import AxisPair
@@ -205,17 +205,16 @@ class _Checks:
     def surface(self, force: Any) -> Iterator[ModelError]:
         """Numbers of contact, friction and end stops that have a meaning."""
         path, limits = f"forces.{force.name}", dict[str, tuple[float, float]]()
+        for kind, choice, laws in ((Compliance, "model", MODELS), (Friction, "friction", FRICTIONS)):
+            if isinstance(force, kind):
+                yield from _without_effect(force, choice, cast(Any, laws), path)
         if isinstance(force, Compliance):
             e = 1e-3 if force.model == "flores-machado" else 0.0
             limits = {"stiffness": (TINY, INF), "damping": (0.0, INF), "exponent": (1.0, 10.0), "restitution": (e, 1.0)}
         if isinstance(force, Friction):
-            limits |= {"dynamic": (0.0, INF), "static": (self.value(force.dynamic), INF), "viscous": (0.0, INF)}
+            least = 0.0 if force.dynamic is None else self.value(force.dynamic)
+            limits |= {"dynamic": (0.0, INF), "static": (least, INF), "viscous": (0.0, INF)}
             limits |= {"transition": (TINY, INF), "stribeck": (TINY, INF), "shape": (TINY, INF)}
-            if force.friction == "none" and any(
-                self.value(x or 0.0) for x in (force.dynamic, force.static, force.viscous)
-            ):
-                message, hint = "there are coefficients of friction but no law", "give one, such as friction: tanh"
-                yield ModelError(message, "no-effect", path=path, suggestion=hint)
         if isinstance(force, StickSlip):
             limits = {"dynamic": (0.0, INF), "static": (self.value(force.dynamic), INF), "radius": (TINY, INF)}
             speed = ordered([as_expr(force.speed)])
@@ -407,6 +406,21 @@ def stated_faults(stated: Stated, parameters: Mapping[str, float]) -> Iterator[M
     if np.all(np.isfinite(rows)) and (rank := int(np.linalg.matrix_rank(rows))) < n:
         held = f"M has rank {np.linalg.matrix_rank(M)} at the start, and with the constraints only {rank} of {n}"
         yield fault("M", held, "massless-motion", "whatever the constraints leave free has mass")
+
+
+def _without_effect(
+    force: Any, choice: str, laws: Mapping[str, Mapping[str, object]], path: str
+) -> Iterator[ModelError]:
+    """What is given although the law that was chosen does not take it."""
+    law = getattr(force, choice)
+    takes = [*(("stiffness",) if choice == "model" else ()), *laws[law]]
+    for key in sorted({key for other in laws.values() for key in other} - {*laws[law]}):
+        if getattr(force, key) is not None:
+            others = [name for name, taken in laws.items() if key in taken]
+            message = f"'{key}' has no effect with {choice}: {law}"
+            rule = f"that law takes {', '.join(takes)}" if takes else "without friction there are no coefficients"
+            hint = f"leave it out, or write {choice}: {' or '.join(others)}"
+            yield ModelError(message, "no-effect", path=f"{path}.{key}", rule=rule, suggestion=hint)
 
 
 checks_of = lru_cache(maxsize=8)(_Checks)  # faults and notes of a model ask for the same numbers

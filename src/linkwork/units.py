@@ -2,7 +2,7 @@
 
     quantity = number unit
     unit     = factor (("*" | "/") factor)*           a "*" after a "/" needs parentheses: N/(m*s), not N/m*s
-    factor   = (name | "1" | "(" unit ")") ["^" integer]
+    factor   = (name | "1" | "(" unit ")") ["^" number]    below ten: kg*m^2, N/m^1.5
     name     = [prefix] symbol                        prefixes n u m c d k M G where they are usual
 
 A text that is neither a number nor begins like a quantity is a formula over parameters, which is not read here.
@@ -32,21 +32,21 @@ class Unit:
     """A factor to SI, and exponents of kg, m, s and rad."""
 
     factor: Fraction
-    mass: int = 0
-    length: int = 0
-    time: int = 0
-    angle: int = 0
+    mass: Fraction | int = 0
+    length: Fraction | int = 0
+    time: Fraction | int = 0
+    angle: Fraction | int = 0
 
     @property
-    def exponents(self) -> tuple[int, int, int, int]:
+    def exponents(self) -> tuple[Fraction | int, ...]:
         return self.mass, self.length, self.time, self.angle
 
     def __mul__(self, other: Unit) -> Unit:
         exponents = (x + y for x, y in zip(self.exponents, other.exponents, strict=True))
         return Unit(self.factor * other.factor, *exponents)
 
-    def __pow__(self, n: int) -> Unit:
-        return Unit(self.factor**n, *(n * x for x in self.exponents))
+    def __pow__(self, n: Fraction | int) -> Unit:
+        return Unit(Fraction(self.factor**n), *(n * x for x in self.exponents))
 
 
 ONE = Unit(Fraction(1))
@@ -96,7 +96,7 @@ UNITS = {
 class _Parser:
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens = re.findall(r"\*\*|[^\W\d]\w*|\d+|\S", text.translate(SPELLINGS))
+        self.tokens = re.findall(r"\*\*|[^\W\d]\w*|\d+(?:\.\d+)?|\S", text.translate(SPELLINGS))
         self.position = 0
 
     def peek(self) -> str | None:
@@ -137,9 +137,9 @@ class _Parser:
             if sign < 0:
                 self.take()
             power = self.take()
-            if power is None or not re.fullmatch("[0-9]", power):
-                raise self.error("an exponent is an integer of one digit")
-            result **= sign * int(power)
+            if power is None or not re.fullmatch(r"[0-9](\.[0-9]+)?", power):
+                raise self.error("an exponent is a number below ten")
+            result **= sign * Fraction(power)
         return result
 
     def error(self, reason: str) -> ModelError:
@@ -198,6 +198,8 @@ STIFFNESS = Kind("stiffness", "N/m", "2 kN/m")
 DAMPING = Kind("damping", "N*s/m", "3 N*s/m")
 ROTATIONAL_STIFFNESS = Kind("rotational stiffness", "N*m/rad", "2 N*m/rad")
 ROTATIONAL_DAMPING = Kind("rotational damping", "N*m*s/rad", "0.1 N*m*s/rad")
+DRAG = Kind("drag", "kg/m", "0.4 kg/m")
+PER_SPEED = Kind("coefficient per speed", "s/m", "0.01 s/m")
 
 KINDS = (
     *(NUMBER_KIND, LENGTH, MASS, TIME, ANGLE, SPEED, ACCELERATION, ANGULAR_SPEED, ANGULAR_ACCELERATION),

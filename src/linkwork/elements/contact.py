@@ -15,13 +15,18 @@ from linkwork.elements.bodies import Body
 from linkwork.elements.events import Watch
 from linkwork.elements.frames import Frame, PlanarFrame
 from linkwork.elements.freedoms import Freedom, measure_freedom
-from linkwork.elements.friction import Friction
+from linkwork.elements.friction import Friction, in_law
 from linkwork.elements.joints import Joint
 from linkwork.elements.vectors import SHORTEST, Components, Scalar, Vector, norm
-from linkwork.expressions.graph import ZERO, Expr, as_expr, less, maximum, select, sqrt, symbol
+from linkwork.expressions.graph import ZERO, Expr, less, maximum, select, sqrt, symbol
 
 SLOWEST = 1e-9  # a contact that begins more slowly counts as beginning so
-MODELS = ("linear", "kelvin-voigt", "hunt-crossley", "lankarani-nikravesh", "flores-machado")
+DAMPED, HERTZ = {"damping": 0.0}, {"exponent": 1.5, "restitution": 1.0}
+# What each law takes beside the stiffness, and what that is unless given.
+MODELS: dict[str, dict[str, float]] = {
+    **dict.fromkeys(("linear", "kelvin-voigt"), DAMPED),
+    **dict.fromkeys(("hunt-crossley", "lankarani-nikravesh", "flores-machado"), HERTZ),
+}
 
 
 class Push(NamedTuple):
@@ -47,28 +52,27 @@ class Compliance:
 
     stiffness: Scalar
     model: str = "linear"
-    damping: Scalar = 0.0
-    exponent: Scalar = 1.5
-    restitution: Scalar = 1.0
+    damping: Scalar | None = None
+    exponent: Scalar | None = None
+    restitution: Scalar | None = None
 
     def push(self, gap: Expr, approach: Expr, slowness: Expr) -> Push:
         """`approach` is delta_dot, `slowness` 1/v_0."""
-        touching, e = less(gap, ZERO), as_expr(self.restitution)
+        touching, given = less(gap, ZERO), in_law(self, MODELS[self.model])
         delta = select(touching, -gap, ZERO)
-        if self.model in ("linear", "kelvin-voigt"):
+        if "damping" in given:
             elastic = self.stiffness * delta
-            F = elastic + self.damping * approach
+            F = elastic + given["damping"] * approach
             F = maximum(F, 0.0) if self.model == "linear" else F
             return Push(select(touching, F, ZERO), elastic, 0.5 * elastic * delta)
-        elastic = self.stiffness * delta**self.exponent
+        n, e = given["exponent"], given["restitution"]
+        elastic = self.stiffness * delta**n
         loss = {
             "hunt-crossley": 1.5 * (1.0 - e),
             "lankarani-nikravesh": 0.75 * (1.0 - e * e),
             "flores-machado": 1.6 * (1.0 - e) / e,
         }[self.model]
-        return Push(
-            elastic * (1.0 + loss * slowness * approach), elastic, elastic * delta / (as_expr(self.exponent) + 1.0)
-        )
+        return Push(elastic * (1.0 + loss * slowness * approach), elastic, elastic * delta / (n + 1.0))
 
 
 def _begin_and_end(name: str, gap: Expr, approach: Expr, slowness: Expr) -> list[Watch]:

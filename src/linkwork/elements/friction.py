@@ -6,6 +6,7 @@ The laws of `Friction` are smooth: friction vanishes at rest, and what should st
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +34,21 @@ from linkwork.expressions.graph import (
 )
 
 REST = 1e-12  # a sliding speed below counts as none where a run begins
-FRICTIONS = ("none", "tanh", "anderson", "brown-mcphee")
+# What each law takes, and what that is unless given: `static` is `dynamic`, and `stribeck` is `transition`.
+_SMOOTH: dict[str, float | None] = {"dynamic": 0.0, "transition": 1e-3, "viscous": 0.0}
+FRICTIONS: dict[str, dict[str, float | None]] = {
+    "none": {},
+    "tanh": _SMOOTH,
+    "anderson": {**_SMOOTH, "static": None, "stribeck": None, "shape": 2.0},
+    "brown-mcphee": {**_SMOOTH, "static": None},
+}
+
+
+def in_law(element: Any, law: Mapping[str, float | None]) -> dict[str, Expr]:
+    """What a law takes, as the element gives it or as it is unless given; not what stays open."""
+    values = {key: getattr(element, key) for key in law}
+    known = {key: law[key] if value is None else value for key, value in values.items()}
+    return {key: as_expr(value) for key, value in known.items() if value is not None}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -44,28 +59,29 @@ class Friction:
     anderson        mu = (dynamic + (static - dynamic) exp(-(|v|/stribeck)^shape)) tanh(v/transition) [andersson2007]
     brown-mcphee    mu = dynamic tanh(4 w) + (static - dynamic) w/(w^2/4 + 3/4)^2,    w = v/transition    [brown2016]
                     with its peak, about `static`, at v = transition
-    In each of them viscous v is added. `static` is `dynamic` and `stribeck` is `transition` unless given.
+    In each of them viscous v is added.
     """
 
     friction: str = "none"
-    dynamic: Scalar = 0.0
+    dynamic: Scalar | None = None
     static: Scalar | None = None
-    transition: Scalar = 1e-3
+    transition: Scalar | None = None
     stribeck: Scalar | None = None
-    shape: Scalar = 2.0
-    viscous: Scalar = 0.0
+    shape: Scalar | None = None
+    viscous: Scalar | None = None
 
     def mu(self, v: Expr) -> Expr:
         if self.friction == "none":
             return ZERO
-        dynamic, w = as_expr(self.dynamic), v / self.transition
-        more = ZERO if self.static is None else self.static - dynamic
+        given = in_law(self, FRICTIONS[self.friction])
+        dynamic, transition, viscous = given["dynamic"], given["transition"], given["viscous"]
+        more, w = given.get("static", dynamic) - dynamic, v / transition
         if self.friction == "brown-mcphee":
-            return dynamic * tanh(4.0 * w) + more * w / (0.25 * w * w + 0.75) ** 2 + self.viscous * v
+            return dynamic * tanh(4.0 * w) + more * w / (0.25 * w * w + 0.75) ** 2 + viscous * v
         if self.friction == "anderson":
-            ratio = v / (self.transition if self.stribeck is None else self.stribeck)
-            dynamic = dynamic + more * exp(-((ratio * ratio) ** (0.5 * as_expr(self.shape))))
-        return dynamic * tanh(w) + self.viscous * v
+            ratio = v / given.get("stribeck", transition)
+            dynamic = dynamic + more * exp(-((ratio * ratio) ** (0.5 * given["shape"])))
+        return dynamic * tanh(w) + viscous * v
 
 
 def pressing(normal_force: Scalar) -> Expr:

@@ -8,6 +8,7 @@ and only formulas with a parameter that has a unit are looked at: the force -rod
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import TypeAlias
 
 from linkwork.errors import ModelError
@@ -15,7 +16,7 @@ from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr
 from linkwork.units import KINDS, Kind, parse_unit
 
-Exponents: TypeAlias = tuple[int, ...]  # of kg, m and s
+Exponents: TypeAlias = tuple[Fraction | int, ...]  # of kg, m and s
 
 ALIKE = ("add", "sub", "min", "max", "select", "lt", "le", "atan2")  # "select" has a condition in front
 OF_NUMBERS = ("sin", "cos", "tan", "asin", "acos", "atan", "exp", "log", "tanh")
@@ -80,5 +81,9 @@ def _called(exponents: Exponents | None) -> str:
     named = next((kind.name for kind in KINDS if exponents_of(kind.unit) == exponents), None)
     if named is not None:
         return f"{'an' if named[0] in 'aeiou' else 'a'} {named}"
-    parts = [f"{unit}^{n}" if n != 1 else unit for unit, n in zip(("kg", "m", "s"), exponents or (), strict=True) if n]
+    parts = [
+        f"{unit}^{float(n):g}" if n != 1 else unit
+        for unit, n in zip(("kg", "m", "s"), exponents or (), strict=True)
+        if n
+    ]
     return f"a quantity in {' '.join(parts)}"

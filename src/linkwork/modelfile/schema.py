@@ -75,10 +75,24 @@ KINDS: Kinds = {
     "step": units.TIME,
     "rtol": units.NUMBER_KIND,
     "atol": units.NUMBER_KIND,
-    **dict.fromkeys(("lower", "upper", "stall", "no_load", "speed", "viscous", "coefficient")),
+    "viscous": units.PER_SPEED,
+    "coefficient": units.DRAG,
+    **dict.fromkeys(("lower", "upper", "stall", "no_load", "speed")),
     **dict.fromkeys(("ends", "width", "size", "centre", "corners"), units.LENGTH),
 }
-COMPLIANT: Kinds = {**KINDS, "stiffness": None, "damping": None}
+# Of forces on the freedom of a joint, by what that is.
+ON_FREEDOM: dict[str, Kinds] = {
+    "length": {
+        **dict.fromkeys(("lower", "upper"), units.LENGTH),
+        **dict.fromkeys(("no_load", "speed"), units.SPEED),
+        "stall": units.FORCE,
+    },
+    "angle": {
+        **dict.fromkeys(("lower", "upper"), units.ANGLE),
+        **dict.fromkeys(("no_load", "speed"), units.ANGULAR_SPEED),
+        "stall": units.TORQUE,
+    },
+}
 ROTATIONAL: Kinds = {
     **KINDS,
     "stiffness": units.ROTATIONAL_STIFFNESS,
@@ -99,7 +113,7 @@ SLIDING: Kinds = {
     "rate": units.SPEED,
     "acceleration": units.ACCELERATION,
 }
-TEXTS = {"model": MODELS, "friction": FRICTIONS}
+TEXTS = {"model": tuple(MODELS), "friction": tuple(FRICTIONS)}
 # Formulas in these fields may name time and the motion of bodies, in all others parameters only.
 OF_MOTION = ("law", "actuator", "force", "torque", "normal_force", "speed")
 # What the law of a force may call the motion it measures.
@@ -271,8 +285,17 @@ class Entry(BaseModel):
 
 def kinds_of(cls: type) -> Kinds:
     if issubclass(cls, Compliance):
-        return COMPLIANT
+        return {**KINDS, "stiffness": None, "damping": None}
     return ROTATIONAL if cls in (RotationalSpringDamper, AxialSpringDamper) else KINDS
+
+
+def kinds_of_surface(exponent: float, of: str = "length") -> Kinds:
+    """How a surface gives way: force, or torque, by the depth, a length or an angle, to the exponent."""
+    turns = of == "angle"
+    depth = ("rad" if turns else "m") + ("" if exponent == 1.0 else f"^{exponent:g}")
+    stiffness = f"{'N*m' if turns else 'N'}/{depth}"
+    damping = units.ROTATIONAL_DAMPING if turns else units.DAMPING
+    return {"stiffness": units.Kind(f"stiffness in {stiffness}", stiffness, f"1e6 {stiffness}"), "damping": damping}
 
 
 def _entry(cls: type, space: Space, type_name: str | None = None) -> type[Entry]:

@@ -17,8 +17,9 @@ import pydantic
 from linkwork import units
 from linkwork.document import Document, Place
 from linkwork.elements.bodies import Body, Ground
+from linkwork.elements.contact import MODELS, Compliance
 from linkwork.elements.drivers import Driver, kind_of_freedom
-from linkwork.elements.forces import FORCES, LENGTH
+from linkwork.elements.forces import FORCES, LENGTH, OF_JOINTS
 from linkwork.elements.frames import SPATIAL_GROUND
 from linkwork.elements.joints import JOINTS, MEASURES, Joint
 from linkwork.elements.kinds import Space
@@ -310,7 +311,7 @@ class Translation:
         self, cls: type, entry: Any, place: Place, kinds: schema.Kinds | None = None, name: str | None = None
     ) -> Any:
         """An element from its entry."""
-        kinds = kinds or schema.kinds_of(cls)
+        kinds = kinds or self.kinds_of(cls, entry, place)
         given: dict[str, Any] = {}
         if name is not None:
             given["name"] = name
@@ -352,6 +353,27 @@ class Translation:
             else:
                 given[field.name] = self.read(value, kinds[key], self.names, at)
         return cls(**given)
+
+    def kinds_of(self, cls: type, entry: Any, place: Place) -> schema.Kinds:
+        """What the numbers of an element are, where they depend on a freedom or an exponent too."""
+        kinds, of = schema.kinds_of(cls), "length"
+        if issubclass(cls, OF_JOINTS):
+            joint = self.joints.get(entry.joint)
+            freedoms = [] if joint is None else [*joint.freedoms(*joint.starts())]
+            freedom = entry.freedom or "".join(freedoms[:1])
+            if freedom not in freedoms:
+                return kinds  # which is a fault of its own
+            of = kind_of_freedom(freedom)
+            kinds = {**kinds, **schema.ON_FREEDOM[of]}
+        if issubclass(cls, Compliance):
+            law, known = MODELS[entry.model or cls.model], len(self.errors)
+            exponent = law.get("exponent", 1.0)
+            if "exponent" in law and entry.exponent is not None:
+                exponent = self.value(self.read(entry.exponent, kinds["exponent"], self.names, (*place, "exponent")))
+            if len(self.errors) == known and 1.0 <= exponent < 10.0:
+                kinds = {**kinds, **schema.kinds_of_surface(exponent, of)}
+            del self.errors[known:]  # which are found once more where the exponent itself is read
+        return kinds
 
     def numbers(
         self, values: list[Any], kind: Kind | None, names: Mapping[str, Expr], place: Place, of_parameters: bool = True
