@@ -264,7 +264,7 @@ def test_events_within_one_step_are_told_apart_and_grazing_is_said() -> None:
     exact = [math.sqrt(2 * (0.5 + 1e-6 * k) / 9.81) for k in range(3)]
     assert motion.events.names == ("h0", "h1", "h2")
     np.testing.assert_allclose(motion.events.t, exact, rtol=0, atol=1e-14)
-    assert any("event 'graze' came to zero at t = 0.3" in note for note in motion.info.notes)
+    assert any("event 'graze' was at zero at t = 0.3" in note for note in motion.info.notes)
 
 
 def test_a_ball_that_bounces_without_end_ends_with_a_message() -> None:
@@ -427,3 +427,79 @@ def test_a_motion_that_an_event_has_stopped_is_not_resumed() -> None:
     model = loads(HUNDREDS.replace("direction: rising", "direction: rising, action: stop"))
     with pytest.raises(UsageError, match="stopped by an event"):
         simulate(model, resume=simulate(model))
+
+
+@pytest.mark.parametrize(
+    ("when", "t"),
+    [
+        ("abs(ball.y - 0.5)", math.sqrt(1 / 9.81)),
+        ("-abs(ball.y - 0.5)", math.sqrt(1 / 9.81)),
+        ("(ball.y - 0.5)^2", math.sqrt(1 / 9.81)),
+        ("(ball.y - 0.5)^4", math.sqrt(1 / 9.81)),
+        ("(ball.vy + 3)^2", 3 / 9.81),
+        ("abs(sin(3*t))", math.pi / 3),
+        ("1 - cos(3*t - 1)", 1 / 3),
+        ("t - 1.2", 1.2),  # at the end
+        ("1.2 - t", 1.2),
+    ],
+)
+def test_what_only_touches_zero_is_told_with_its_time(when: str, t: float) -> None:
+    """Bends, even powers and the end of the run: no sign changes, so no event, but the note has the time."""
+    text = BALL.replace('{when: "ball.x - 0.5"}', f'{{when: "{when}"}}').replace("action: set, restitution: 0.9", "")
+    motion = simulate(loads(text), t_end=1.2)
+    assert motion.events.names == ("bounce",)
+    notes = [note for note in motion.info.notes if "event 'half' was at zero" in note]
+    assert len(notes) == 1
+    assert float(notes[0].split("t = ")[1].split()[0]) == pytest.approx(t, abs=2e-5)
+
+
+def test_what_comes_near_to_zero_and_what_goes_through_is_not_told_as_touching() -> None:
+    heights = '  near: {when: "(ball.y - 0.5)^2 + 1.0e-6"}\n  cubic: {when: "(ball.y - 0.5)^3"}\n  half:'
+    motion = simulate(loads(BALL.replace("  half:", heights)), t_end=0.4)
+    assert motion.events.names == ("cubic",)
+    assert not [note for note in motion.info.notes if "grazing" in note]
+
+
+@pytest.mark.parametrize(
+    ("when", "direction", "count"),
+    [("t", "rising", 1), ("t", "falling", 0), ("t", "both", 0), ("t - 1", "rising", 0), ("t - 0.999999", "rising", 1)],
+)
+def test_events_where_the_run_begins_and_ends(when: str, direction: str, count: int) -> None:
+    """At zero at the start: met on its way in its direction. At zero at the end: not passed. It stops at once."""
+    entry = f'{{when: "{when}", direction: {direction}, action: stop}}'
+    motion = simulate(loads(BALL.replace('{when: "ball.x - 0.5"}', entry)), t_end=1.0)
+    assert motion.events.counts().get("half", 0) == count
+    assert motion.info.reason == (f"event 'half' at t = {0 if when == 't' else 0.999999}" if count else "")
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "what"),
+    [
+        ({"when": symbol("ball.z")}, "expression-name", "unknown name 'ball.z'; did you mean"),
+        ({"when": "ball.y"}, "wrong-shape", "should be an expression"),
+        ({"when": symbol("reaction.P.y")}, "expression-name", "unknown name 'reaction.P.y'"),
+        ({"direction": "down"}, "wrong-shape", "'down': should be 'both', 'rising' or 'falling'"),
+        ({"action": "halt"}, "wrong-shape", "'halt': should be 'record', 'stop' or 'set'"),
+        ({"action": "set"}, "nothing-set", "nothing is set"),
+        ({"action": "set", "velocities": {"ball.vz": 1.0}}, "unknown-velocity", "did you mean 'ball.v"),
+        ({"action": "set", "velocities": {"ball.vx": symbol("w")}}, "expression-name", "unknown name 'w'"),
+        ({"action": "set", "release": ("pin",)}, "unknown-joint", "no joint 'pin'"),
+        ({"action": "set", "release": "pin"}, "wrong-shape", "write ('pin',)"),
+        ({"action": "set", "restitution": 2.0}, "bad-restitution", "from 0 to 1"),
+        ({"name": "bounce"}, "duplicate-name", "two events 'bounce'"),
+    ],
+)
+def test_a_wrong_event_from_python_is_refused_as_from_a_file(changes: dict[str, object], code: str, what: str) -> None:
+    model = loads(BALL)
+    event = replace(Event("kick", symbol("ball.y") - 0.5), **changes)  # type: ignore[arg-type]
+    with pytest.raises(ModelError) as fault:
+        simulate(replace(model, events=(*model.events, event)))
+    assert fault.value.code == code
+    assert what in str(fault.value)
+    assert f"events.{event.name}" in str(fault.value)
+
+
+def test_a_joint_that_is_never_open_is_not_engaged() -> None:
+    with pytest.raises(ModelError, match=r"joint 'B' is never open; write open: true") as fault:
+        loads(LATCH.replace("engage: latch", "engage: [latch, B]"))
+    assert fault.value.code == "no-effect"

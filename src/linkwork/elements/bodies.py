@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import TypeAlias
 
 from linkwork.elements.frames import PlanarFrame, SpatialFrame, euler_difference, euler_moved, euler_rates
 from linkwork.elements.kinds import Coordinate, Velocity
 from linkwork.elements.vectors import Components, Scalar, Vector
-from linkwork.expressions.graph import ZERO, Expr, as_expr
+from linkwork.expressions.graph import ZERO, Expr, as_expr, symbol
 
 Matrix: TypeAlias = dict[tuple[int, int], Expr]
 
@@ -208,3 +209,14 @@ class SpatialBody:
 
 
 Body: TypeAlias = Ground | PlanarBody | SpatialBody
+
+
+def measures_of(body: Body) -> Iterator[tuple[Expr, str]]:
+    """Coordinates and velocities of a body and its points, as formulas name them, with their units."""
+    if isinstance(body, Ground):
+        return
+    yield from ((symbol(c.name), c.unit) for c in body.coordinates)
+    yield from ((symbol(c.speed), f"{c.unit}/s") for c in body.velocities)
+    for point, axis in product(body.points, "xy" if isinstance(body, PlanarBody) else "xyz"):
+        yield symbol(f"{body.name}.{point}.{axis}"), "m"
+        yield symbol(f"{body.name}.{point}.v{axis}"), "m/s"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -90,3 +90,9 @@ def reaction_parts(joint: Any) -> tuple[str, ...]:
     if isinstance(joint, Distance):
         return ("tension", "x", "y")
     return ("x", "y", "torque") if isinstance(joint, PointPair) else ("torque",)
+
+
+def force_names(joints: Iterable[Any], drivers: Iterable[str]) -> list[str]:
+    """What formulas of events may name beside those of forces: reactions of joints and driving forces."""
+    reactions = [f"reaction.{joint.name}.{part}" for joint in joints for part in reaction_parts(joint)]
+    return [*reactions, *(f"driving.{name}" for name in drivers)]

@@ -2,7 +2,7 @@
 
 A derivative that jumps or bends where a function g(t, y) changes its sign is smooth on either side. So a step ends
 just before the sign changes, another goes past it, no longer than rounding, and the next one begins behind it. g is
-looked at in SAMPLES + 1 points of each step and where the parabola through three of them has its vertex. Where these
+looked at in SAMPLES + 1 points of each step and, between them, where it comes nearest to zero. Where these
 points do not show g clearly, because it turns faster than the state itself (the height of a point on a free body that
 spins), the step is taken again with half its length.
 
@@ -24,8 +24,10 @@ HOP = 16 * 2.0**-52  # of the time: a step that only goes past a switch
 MOST_NEAR = 4  # switches within a step of one another that are located, and cuts of one step
 MOST_CUTS = 20  # the same of a step with an event
 ROUNDING = 1e6 * HOP  # of the time: a shorter step is cut no more
-GRAZING = 1e-9  # of how g bends between points: a vertex this near to zero touches it
-NEAR = 0.1  # of how g bends between points: a vertex this near to zero is looked at
+GRAZING = 1e-9  # of the larger value beside it: a point this near to zero touches it
+NEAR = 1.0 / 3.0  # of the larger value beside it: a straight line, a parabola or a bend there may touch zero in between
+SECTION = 0.5 * (math.sqrt(5.0) - 1.0)
+SECTIONS = 50  # of two intervals between points: down to 1e-10
 ROUGH = 0.02  # of the range of g along a step: a fourth difference above is not seen clearly
 SHORTEST = 2.0**-10  # of the longest step: one this short is clear enough
 AHEAD = 1e-7  # of the longest step: where a run begins, the next moment
@@ -78,6 +80,9 @@ def note_signs(at: Run, x: Pointer, p: Pointer, w: Pointer) -> bool:
     changed = has_changed(at, at.switches, at.n_watched)
     for i in range(at.n_watched):
         at.changed[i] = 1.0 if is_beyond(at.switches[i], at.signs[i]) else 0.0
+        comes, leaves = at.switches[i] == 0.0 and abs(at.signs[i]) > TINY, at.signs[i] == 0.0 and at.switches[i] != 0.0
+        if comes or leaves:  # a step ends just at zero, or zero, where it rested, behind it
+            at.grazes[i] = x[0]
         if at.switches[i] != 0.0:
             at.signs[i] = at.switches[i]
         else:
@@ -109,7 +114,7 @@ def note_start(at: Run, p: Pointer, w: Pointer) -> None:
     call(integer(at.watch, 0), x, p, at.vertex, w)
     for i in range(at.n_watched):
         if at.signs[i] == 0.0 and at.vertex[i] != 0.0:
-            at.signs[i] = -TINY * at.directions[i] if at.directions[i] != 0.0 else at.vertex[i]
+            at.signs[i] = -TINY * at.directions[i] if at.directions[i] != 0.0 else math.copysign(TINY, at.vertex[i])
 
 
 def has_changed(at: Run, g: Pointer, count: int) -> bool:
@@ -141,22 +146,44 @@ def find_switch(at: Run, p: Pointer, w: Pointer, looked_at: int) -> tuple[float,
     for k in range(1, SAMPLES + 1):
         if is_behind(at, sample_time(at, k), p, w, offset(at.switches, k * count), looked_at):
             return sample_time(at, k - 1), sample_time(at, k)
-    for k in range(1, SAMPLES):
+    for k in range(SAMPLES + 1):
+        first, last = max(k - 1, 0), min(k + 1, SAMPLES)
         for i in range(looked_at):
-            before = at.switches[(k - 1) * count + i]
-            here = at.switches[k * count + i]
-            after = at.switches[(k + 1) * count + i]
-            slope, bend = 0.5 * (after - before), before - 2.0 * here + after
-            if abs(slope) < abs(bend):  # the vertex is between the three
-                least = here - 0.5 * slope * slope / bend
-                if (least > 0.0) != (here > 0.0) or abs(least) < NEAR * abs(bend):
-                    t = at.x[0] + (k - slope / bend) / SAMPLES * at.h[0]
-                    if at.x[0] < t < at.x_new[0]:
-                        if is_behind(at, t, p, w, at.vertex, looked_at):
-                            return sample_time(at, k - 1 if t <= sample_time(at, k) else k), t
-                        if abs(at.vertex[i]) <= GRAZING * abs(bend):
-                            at.grazes[i] = t
+            here = abs(at.switches[k * count + i])
+            before, after = abs(at.switches[first * count + i]), abs(at.switches[last * count + i])
+            if here <= min(before, after) and 0.0 < here <= NEAR * max(before, after):
+                t = find_nearest(at, i, sample_time(at, first), sample_time(at, last), p, w)
+                if is_behind(at, t, p, w, at.vertex, looked_at):
+                    return sample_time(at, k if t > sample_time(at, k) else first), t
+                if abs(at.vertex[i]) <= min(here, GRAZING * max(before, after)):  # no less is nearest at an end
+                    at.grazes[i] = t
     return at.x_new[0], at.x_new[0]
+
+
+def find_nearest(at: Run, i: int, low: float, high: float, p: Pointer, w: Pointer) -> float:
+    """The time between these at which function i is nearest to zero, or beyond it, by golden sections."""
+    a, b = high - SECTION * (high - low), low + SECTION * (high - low)
+    g_a, g_b = distance_at(at, i, a, p, w), distance_at(at, i, b, p, w)
+    for _ in range(SECTIONS):
+        if min(g_a, g_b) < 0.0:
+            break
+        if g_a <= g_b:
+            high, b, g_b = b, a, g_a
+            a = high - SECTION * (high - low)
+            g_a = distance_at(at, i, a, p, w)
+        else:
+            low, a, g_a = a, b, g_b
+            b = low + SECTION * (high - low)
+            g_b = distance_at(at, i, b, p, w)
+    return a if g_a <= g_b else b
+
+
+def distance_at(at: Run, i: int, t: float, p: Pointer, w: Pointer) -> float:
+    """How far function i is from zero inside the step at t, on the side where it was at its beginning."""
+    interpolate(at, t)
+    call(integer(at.watch, 0), at.x_inside, p, at.vertex, w)
+    g: float = at.vertex[i] if at.signs[i] >= 0.0 else -at.vertex[i]
+    return g
 
 
 def is_clear(at: Run) -> bool:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import pydantic
 
 from linkwork import units
 from linkwork.document import Document, Place
-from linkwork.elements.bodies import Body, Ground
+from linkwork.elements.bodies import Body, Ground, measures_of
 from linkwork.elements.contact import MODELS, Compliance
 from linkwork.elements.drivers import Driver, kind_of_freedom
 from linkwork.elements.forces import FORCES, LENGTH, OF_JOINTS
@@ -64,7 +63,7 @@ class Translation:
             if name == "ground":
                 self.fail(("bodies", name), "'ground' is the name of what does not move", "reserved-name", value=name)
             self.bodies[name] = self.element(schema.BODIES[self.space], body, ("bodies", name), name=name)
-            self.measured |= {known: exponents_of(unit) for known, unit in self.motions_of(self.bodies[name])}
+            self.measured |= {known: exponents_of(unit) for known, unit in measures_of(self.bodies[name])}
         self.joints: dict[str, Joint] = {
             name: self.element(JOINTS[self.space][joint.type], joint, ("joints", name), name=name)
             for name, joint in entry.joints.items()
@@ -286,17 +285,8 @@ class Translation:
             return {**self.time_names, **own_names(self.entry.equations)}
         found = dict(self.time_names)
         for body in self.bodies.values():
-            found |= {str(known.value): known for known, _ in self.motions_of(body)}
+            found |= {str(known.value): known for known, _ in measures_of(body)}
         return found
-
-    def motions_of(self, body: Body) -> Iterator[tuple[Expr, str]]:
-        """Coordinates and velocities of a body and its points, with their units."""
-        if not isinstance(body, Ground):
-            yield from ((symbol(c.name), c.unit) for c in body.coordinates)
-            yield from ((symbol(c.speed), f"{c.unit}/s") for c in body.velocities)
-            for point, axis in product(body.points, "xyz"[: self.size]):
-                yield symbol(f"{body.name}.{point}.{axis}"), "m"
-                yield symbol(f"{body.name}.{point}.v{axis}"), "m/s"
 
     def law_names(self, type_name: str, text: Any, place: Place) -> dict[str, Expr]:
         """The names of `motion_names` and what this force measures."""

@@ -76,7 +76,7 @@ class Course:
     callbacks: Mapping[str, Callback]
     happenings: list[Happening] = field(default_factory=list)
     parts: list[tuple[Motion, int]] = field(default_factory=list)  # each with the rows that belong to it
-    ended_by: str = ""  # the event that ends the run
+    ended_by: str = ""  # the event that ends the run, and when
     stopped: tuple[str, str] | None = None  # message and code where it could not go on
     close: int = 0
     repivoted: list[float] = field(default_factory=list)  # times at which the explicit form got other pivots
@@ -136,7 +136,7 @@ class Course:
         for k in found:
             self.happenings.append(Happening(events[k].name, t, y[:n_q], y[n_q:n], v_after))
             if events[k].ends and not self.ended_by:
-                self.ended_by = events[k].name
+                self.ended_by = f"event '{events[k].name}' at t = {t:.9g}"
         return changed
 
     def check_accumulation(self, t: float) -> None:

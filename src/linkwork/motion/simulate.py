@@ -174,7 +174,7 @@ def simulate(
             mechanism, course.motion.system, motion.derivative, formulation, course.motion.p, last
         )
         raise NumericalStop(message, code, trajectory=result("stopped", message))
-    found = result("finished", f"event '{course.ended_by}' at t = {last.t:.9g}" if course.ended_by else "")
+    found = result("finished", course.ended_by)
     said, is_wrong = find_imbalance(found)
     if is_wrong and fixed_step is None:  # whose length is the user's, damping by the method included
         message = f"{said}; beyond {LIMIT:.0%} the motion is not to be trusted and a smaller rtol or max_step may help"
@@ -457,7 +457,7 @@ def _about_grazes(system: System, last: Slice) -> Iterator[str]:
     events = system.equations.events
     for k, (event, t) in enumerate(zip(events, last.grazes, strict=False)):
         if np.isfinite(t) and event.when not in (other.when for other in events[:k]):  # begin and end are one
-            yield f"event '{event.name}' came to zero at t = {t:.9g} and did not change its sign [grazing]"
+            yield f"event '{event.name}' was at zero at t = {t:.9g} and did not go beyond: it is not counted [grazing]"
 
 
 def _rank_tolerance(system: System, place: Place, by_mass: bool) -> float:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from linkwork.elements.bodies import PlanarBody, SpatialBody
 from linkwork.elements.contact import MODELS, Compliance, EndStop, FlatContact
 from linkwork.elements.drivers import Driver
-from linkwork.elements.events import Event
 from linkwork.elements.forces import OF_JOINTS, AxialSpringDamper, Bushing, Drag, Motor
 from linkwork.elements.friction import FRICTIONS, Friction, JointFriction, StickSlip
 from linkwork.elements.joints import Distance, Gear, Rolling
@@ -38,6 +37,7 @@ from linkwork.expressions.parser import RESERVED as PARSED
 from linkwork.expressions.switching import crossings, sampled, switch
 from linkwork.model import Model
 from linkwork.sequences.signature import Signature
+from linkwork.soundness.events import event_faults
 
 TIME = symbol("t")
 PARALLEL_TOLERANCE = 1e-9  # sine of the angle between axes that count as parallel
@@ -46,7 +46,6 @@ RESERVED = ("lam", "d", "eps", "mobility", "factor", "chart", "work", "in", "piv
 UNIT_TOLERANCE = 1e-6
 NO_MASS = 1e-12  # of the largest entry of M: an eigenvalue that is zero but for rounding
 TINY, INF = math.ulp(0.0), math.inf
-NOTHING: tuple[object, ...] = (None, {}, ())
 # A radius of gyration this many times the distance of the farthest point is a mix-up of units, not a flywheel.
 FARTHEST_GYRATION = 100.0
 
@@ -109,8 +108,7 @@ class _Checks:
             yield from self.surface(force)
         for driver in self.model.drivers:
             yield from self.motion(driver)
-        for event in self.model.events:
-            yield from self.event(event)
+        yield from event_faults(self.model, self.value)
         for name in self.model.open - {name for event in self.model.events for name in event.engage}:
             message = f"joint '{name}' is open and no event engages it"
             yield ModelError(message, "never-engaged", path=f"joints.{name}.open", suggestion="leave it out")
@@ -278,28 +276,6 @@ class _Checks:
             given = tuple((node, float(self.values[node])) for node in used)
             for message, code, rule, hint in law_faults(motion.expression, given, t_end):
                 yield ModelError(message, code, path=path, rule=rule, suggestion=hint)
-
-    def event(self, event: Event) -> Iterator[ModelError]:
-        """Events watch something that changes, and only those that set something say what."""
-        path = f"events.{event.name}"
-        if not any(node.op == "symbol" and node not in self.values for node in ordered([event.when])):
-            message = "'when' does not change with time or with the motion"
-            yield ModelError(message, "constant-event", path=f"{path}.when")
-        said = [key for key in ("restitution", "velocities", "release", "engage") if getattr(event, key) not in NOTHING]
-        if event.action == "set" and not said and event.callback is None:
-            rule = "it names restitution, velocities, release or engage"
-            yield ModelError("nothing is set", "nothing-set", path=f"{path}.action", rule=rule)
-        if event.action != "set" and (said or event.callback is not None):
-            what = said[0] if said else "a callback"
-            hint = "write action: set"
-            message = f"{what} has no effect with the action {event.action}"
-            yield ModelError(message, "no-effect", path=f"{path}.{what}", suggestion=hint)
-        if event.restitution is not None and not 0.0 <= (e := self.value(event.restitution)) <= 1.0:
-            message = f"restitution {e:g}"
-            yield ModelError(message, "bad-restitution", path=f"{path}.restitution", value=e, rule="from 0 to 1")
-        both = sorted({*event.release} & {*event.engage})
-        if both:
-            yield ModelError(f"joint '{both[0]}' is released and engaged at once", "bad-event", path=f"{path}.engage")
 
     def notes(self) -> Iterator[str]:
         for body in self.model.bodies:

@@ -1,0 +1,93 @@
+"""What events must satisfy, whether they come from a file or from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from linkwork.elements.bodies import measures_of
+from linkwork.elements.events import ACTIONS, DIRECTIONS, Event, force_names
+from linkwork.errors import ModelError, did_you_mean
+from linkwork.expressions.evaluation import ordered
+from linkwork.expressions.graph import Expr, as_expr
+from linkwork.model import Model
+
+NOTHING: tuple[object, ...] = (None, {}, ())
+
+
+def event_faults(model: Model, value: Callable[[Expr | float], float]) -> Iterator[ModelError]:
+    """What is wrong with the events; `value` is that of a formula of parameters."""
+    measured = {str(known.value): unit for body in model.bodies for known, unit in measures_of(body)}
+    if model.stated is not None:
+        measured |= dict.fromkeys((str(x.value) for x in model.stated.q), "")
+        measured |= dict.fromkeys((str(x.value) for x in model.stated.v), "/s")
+    speeds = [name for name, unit in measured.items() if unit.endswith("/s")]
+    names = {"t", *model.parameters, *measured, *force_names(model.joints, [driver.name for driver in model.drivers])}
+    joints, taken = [joint.name for joint in model.joints], set[str]()
+    for event in model.events:
+        path = f"events.{event.name}"
+        if event.name in taken:
+            yield ModelError(f"there are two events '{event.name}'", "duplicate-name", path=path)
+        taken.add(event.name)
+        if wrong := [*_wrong_shapes(event, path)]:
+            yield from wrong
+            continue
+        for place, formula in (("when", event.when), *((f"velocities.{k}", x) for k, x in event.velocities.items())):
+            for node in ordered([as_expr(formula)]):
+                if node.op == "symbol" and node.value not in names:
+                    hint = did_you_mean(str(node.value), names)
+                    message = f"unknown name '{node.value}'"
+                    yield ModelError(message, "expression-name", path=f"{path}.{place}", suggestion=hint)
+        for speed in event.velocities:
+            if speed not in speeds:
+                hint = did_you_mean(speed, speeds)
+                message = f"no velocity '{speed}'"
+                yield ModelError(message, "unknown-velocity", path=f"{path}.velocities", suggestion=hint)
+        for key, named in (("release", event.release), ("engage", event.engage)):
+            for joint in named:
+                if joint not in joints:
+                    hint = did_you_mean(joint, joints)
+                    message = f"no joint '{joint}'"
+                    yield ModelError(message, "unknown-joint", path=f"{path}.{key}", value=joint, suggestion=hint)
+        yield from _idle(model, event, path)
+        if event.restitution is not None and not 0.0 <= (e := value(event.restitution)) <= 1.0:
+            message = f"restitution {e:g}"
+            yield ModelError(message, "bad-restitution", path=f"{path}.restitution", value=e, rule="from 0 to 1")
+        both = sorted({*event.release} & {*event.engage})
+        if both:
+            yield ModelError(f"joint '{both[0]}' is released and engaged at once", "bad-event", path=f"{path}.engage")
+
+
+def _wrong_shapes(event: Any, path: str) -> Iterator[ModelError]:
+    """Parts of an event that are not what they should be; those from a file always are."""
+    for key, choices in (("direction", (*DIRECTIONS,)), ("action", ACTIONS)):
+        if (given := getattr(event, key)) not in choices:
+            wanted = f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"
+            yield ModelError(f"{given!r}: should be {wanted}", "wrong-shape", path=f"{path}.{key}", value=given)
+    if not isinstance(event.when, Expr):
+        message, hint = f"{event.when!r}: should be an expression", 'such as symbol("ball.y") - 0.5'
+        yield ModelError(message, "wrong-shape", path=f"{path}.when", suggestion=hint)
+    for key in ("release", "engage"):
+        if isinstance(given := getattr(event, key), str):
+            message = f"{given!r}: should be a tuple of names"
+            yield ModelError(message, "wrong-shape", path=f"{path}.{key}", suggestion=f"write ({given!r},)")
+
+
+def _idle(model: Model, event: Event, path: str) -> Iterator[ModelError]:
+    """What could never happen, or would change nothing."""
+    if not any(node.op == "symbol" and node.value not in model.parameters for node in ordered([event.when])):
+        message = "'when' does not change with time or with the motion"
+        yield ModelError(message, "constant-event", path=f"{path}.when")
+    said = [key for key in ("restitution", "velocities", "release", "engage") if getattr(event, key) not in NOTHING]
+    if event.action == "set" and not said and event.callback is None:
+        rule = "it names restitution, velocities, release or engage"
+        yield ModelError("nothing is set", "nothing-set", path=f"{path}.action", rule=rule)
+    if event.action != "set" and (said or event.callback is not None):
+        what = said[0] if said else "a callback"
+        message, hint = f"{what} has no effect with the action {event.action}", "write action: set"
+        yield ModelError(message, "no-effect", path=f"{path}.{what}", suggestion=hint)
+    loose = {*model.open, *(name for other in model.events for name in other.release)}
+    for joint in event.engage:
+        if joint not in loose and any(joint == other.name for other in model.joints):
+            message, hint = f"joint '{joint}' is never open", f"write open: true at joint '{joint}', or leave this out"
+            yield ModelError(message, "no-effect", path=f"{path}.engage", value=joint, suggestion=hint)
