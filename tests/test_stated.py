@@ -120,6 +120,11 @@ def plain(t_end: float, **settings: Any) -> tuple[Trajectory, Array, Array]:
     return motion, np.sin(th1) - 2 * np.sin(th2), np.cos(th1) * w1 - 2 * np.cos(th2) * w2
 
 
+def test_automatic_coordinates_of_a_stated_system_are_its_own() -> None:
+    own, chosen = (simulate(load("slider_crank_zhou"), t_end=0.2, coordinates=c) for c in (None, "auto"))
+    np.testing.assert_array_equal(own.q, chosen.q)
+
+
 def test_the_explicit_sequence_drifts_as_the_source_says_unless_it_is_projected() -> None:
     """At the tolerances of the source, 1e-7: it prints 0.14e-7 and -0.69e-7 at t = 1, 0.42e-5 and 0.59e-6 at t = 20."""
     for stabilization, low, high in (("none", 0.1, 10.0), ("projection", 0.0, 1e-6)):

@@ -523,6 +523,13 @@ def test_the_overview_shows_motion_energy_and_errors() -> None:
     ]
 
 
+def test_driven_motion_shows_the_error_of_its_work_and_no_drift() -> None:
+    """A driven motion loses no energy: what is left of the balance is the quadrature over the report times."""
+    motion = turning()
+    driven = replace(motion, info=replace(motion.info, analysis="kinematics"))
+    assert "|error of the work| [J]" in overview(driven)[-1].curves
+
+
 def test_thinning_keeps_every_peak() -> None:
     """Of a million rows a picture needs few, but single peaks among them stay."""
     n = 1_000_000

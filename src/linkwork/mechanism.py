@@ -166,7 +166,7 @@ def prepare(model: Model | Mechanism, coordinates: str | None = None, cut: Seque
     stated = model.model if isinstance(model, Mechanism) else model
     if coordinates is not None:
         check_choice("coordinates", coordinates, COORDINATES)
-        if stated.stated is not None and coordinates != "body":
+        if stated.stated is not None and coordinates not in ("body", "auto"):
             message = f"the system states its equations, which cannot be had in {coordinates} coordinates"
             raise ModelError(message, "unknown-coordinates")  # of no line of the file
     for name in cut or ():
@@ -202,7 +202,7 @@ def prepare(model: Model | Mechanism, coordinates: str | None = None, cut: Seque
 
 def _check_simulation(model: Model, settings: Simulation) -> None:
     """ModelError where coordinates or joints to be cut are none."""
-    if model.stated is not None and settings.coordinates != "body":
+    if model.stated is not None and settings.coordinates not in ("body", "auto"):
         message = f"the system states its equations, which cannot be had in {settings.coordinates} coordinates"
         raise ModelError(message, "unknown-coordinates", path="simulation.coordinates", value=settings.coordinates)
     joints = [joint.name for joint in model.joints]

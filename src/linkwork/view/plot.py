@@ -134,10 +134,11 @@ def overview(motion: Trajectory) -> list[Panel]:
                 panels.append(Panel(unit, {name: motion[name] for name in own[:MOST]}, remark))
     forms = {name: values for name, values in motion.energy.items() if np.any(values)}
     panels.append(Panel("J", {**forms, "kinetic + potential": motion.energy["kinetic"] + motion.energy["potential"]}))
+    balance = "energy drift" if motion.info.analysis == "simulation" else "error of the work"
     errors = {
         "|Psi| [m, rad]": motion.error_position,
         "|Psi_dot| [m/s, rad/s]": motion.error_velocity,
-        "|energy drift| [J]": np.abs(motion.drift()),
+        f"|{balance}| [J]": np.abs(motion.drift()),
     }
     measured = {name: values for name, values in errors.items() if np.any(values > 0.0)}
     if measured:
