@@ -452,6 +452,40 @@ def test_a_ball_settles_on_a_damped_floor_and_bounces_on_an_elastic_one() -> Non
     assert elastic.energy["dissipated"][-1] == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.parametrize("damping", [0.0, 50.0])
+def test_a_ball_put_on_a_floor_sinks_in_by_the_closed_form(damping: float) -> None:
+    """From rest at the surface: depth = m g/k (1 - exp(-d t) (cos w t + d/w sin w t)), with d = c/(2 m)."""
+    text = DROP.format(law=f"stiffness: 2.0e+4, damping: {damping}")
+    text = text.replace("position: [0, 0.3], velocity: [0.4, -1]", "position: [0, 0.1]")
+    motion = simulate(loads(text))
+    d, t = damping / 4, motion.t
+    w = math.sqrt(2e4 / 2 - d * d)
+    depth = 2 * 9.81 / 2e4 * (1 - np.exp(-d * t) * (np.cos(w * t) + d / w * np.sin(w * t)))
+    np.testing.assert_allclose(0.1 - motion["ball.y"], depth, atol=1e-10)
+    assert motion.events.names == ("floor.begin",)
+
+
+@pytest.mark.parametrize("height", [0.0, 1e-12])
+def test_a_ball_put_on_a_hertzian_floor_does_not_creep(height: float) -> None:
+    """The law by SciPy, v_0^2 = 2 n/(n + 1) g depth the speed of an elastic fall to the depth (m g/k)^(1/n) of rest."""
+    text = DROP.format(law="stiffness: 1.0e+6, model: hunt-crossley, restitution: 0.8")
+    text = text.replace("position: [0, 0.3], velocity: [0.4, -1]", f"position: [0, {0.1 + height}]")
+    motion = simulate(loads(text), t_end=2.0)
+    m, g = 2.0, 9.81
+    rest = (m * g / 1e6) ** (2 / 3)
+    v_0 = math.sqrt(2 * 0.6 * g * rest)
+
+    def rates(t: float, y: Array) -> list[float]:
+        return [y[1], g - 1e6 * max(y[0], 0.0) ** 1.5 / m * (1 + 3 / 2 * (1 - 0.8) * y[1] / v_0)]
+
+    written = solve_ivp(rates, (0.0, 2.0), [0.0, 0.0], method="DOP853", rtol=1e-12, atol=1e-16, t_eval=motion.t)
+    found = 0.1 - motion["ball.y"]
+    np.testing.assert_allclose(found, written.y[0], atol=1e-9 if height == 0.0 else 1e-6)
+    assert found[-1] == pytest.approx(rest, abs=1e-11)
+    assert motion.events.names == ("floor.begin",)
+    assert np.max(np.abs(motion.drift())) < 1e-10
+
+
 def test_a_normal_force_below_zero_does_not_push() -> None:
     """A block at 1 m/s whose normal force is a formula that becomes negative slides on at the speed it then has."""
     text = """linkwork: 1

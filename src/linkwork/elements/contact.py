@@ -11,13 +11,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from linkwork.elements.bodies import Body
+from linkwork.elements.bodies import Body, Ground
 from linkwork.elements.events import Watch
 from linkwork.elements.frames import Frame, PlanarFrame
 from linkwork.elements.freedoms import Freedom, measure_freedom
 from linkwork.elements.friction import Friction, in_law
 from linkwork.elements.joints import Joint
 from linkwork.elements.vectors import SHORTEST, Components, Scalar, Vector, norm
+from linkwork.expressions.derivatives import directional
 from linkwork.expressions.graph import ZERO, Expr, less, maximum, select, sqrt, symbol
 
 SLOWEST = 1e-9  # a contact that begins more slowly counts as beginning so
@@ -47,7 +48,11 @@ class Compliance:
     lankarani-nikravesh    F = k delta^n (1 + 3/4 (1 - e^2) delta_dot/v_0)                [lankarani1990]
     flores-machado         F = k delta^n (1 + 8/5 (1 - e)/e delta_dot/v_0)                [flores2011]
 
-    v_0 is delta_dot at the begin of the contact; one in which the run begins has none and is elastic.
+    v_0 is delta_dot at the begin of the contact; one in which the run begins has none and is elastic. Surfaces that
+    meet slowly and are then pressed together do so faster than they met, and these laws would let them creep: v_0 is at
+    least the speed that the acceleration a with which they meet gives the bodies, of mass m as seen from the contact,
+
+        v^2 = 2 n/(n + 1) a delta,    k delta^n = m a
     """
 
     stiffness: Scalar
@@ -74,10 +79,34 @@ class Compliance:
         }[self.model]
         return Push(elastic * (1.0 + loss * slowness * approach), elastic, elastic * delta / (n + 1.0))
 
+    @property
+    def loses(self) -> bool:
+        """Whether the force depends on v_0."""
+        return "restitution" in MODELS[self.model] and self.restitution is not None
 
-def _begin_and_end(name: str, gap: Expr, approach: Expr, slowness: Expr) -> list[Watch]:
-    begin = Watch(f"{name}.begin", gap, direction=-1, holds={slowness: 1.0 / maximum(approach, SLOWEST)})
-    return [begin, Watch(f"{name}.end", gap, direction=1)]
+    def begin_and_end(
+        self, name: str, gap: Expr, approach: Expr, slowness: Expr, acted_on: list[tuple[Body, Frame, Vector]]
+    ) -> list[Watch]:
+        """Events of a contact; it acts on bodies with a generalized force that is given for F = 1."""
+        holds: dict[Expr, Expr] = {}
+        if self.loses:
+            n = in_law(self, MODELS[self.model])["exponent"]
+            moving = {x: dx for _, frame, _ in acted_on for x, dx in frame.motion}
+            moving |= {v: symbol(f"{v.value}'") for _, frame, _ in acted_on for v in frame.v}
+            a = maximum(directional([approach], moving)[0], ZERO)
+            lightness = sum(
+                (
+                    force[k] * force[k] / own
+                    for body, _, force in acted_on
+                    for (k, other), own in ({} if isinstance(body, Ground) else body.M()).items()
+                    if k == other and own is not ZERO
+                ),
+                ZERO,
+            )
+            delta = (a / (lightness * self.stiffness)) ** (1.0 / n)
+            v_0 = maximum(approach, sqrt(2.0 * n / (n + 1.0) * a * delta))
+            holds = {slowness: 1.0 / maximum(v_0, SLOWEST)}
+        return [Watch(f"{name}.begin", gap, direction=-1, holds=holds), Watch(f"{name}.end", gap, direction=1)]
 
 
 class Touch(NamedTuple):
@@ -114,7 +143,7 @@ class Contact(Compliance, Friction, ABC):
 
     @property
     def held(self) -> dict[Expr, float]:
-        return {self.slowness: 0.0}
+        return {self.slowness: 0.0} if self.loses else {}
 
     def touch(self, i: Frame, j: Frame) -> Touch:
         n, gap, point = self.shape_gap(i, j)
@@ -122,7 +151,11 @@ class Contact(Compliance, Friction, ABC):
 
     def events(self, t: Expr, i: Frame, j: Frame) -> list[Watch]:
         at = self.touch(i, j)
-        return _begin_and_end(self.name, at.gap, -at.n.dot(at.velocity), self.slowness)
+        pushed = [
+            (self.body_i, i, i.force_through(at.point, -at.n)),
+            (self.body_j, j, j.force_through(at.point, at.n)),
+        ]
+        return self.begin_and_end(self.name, at.gap, -at.n.dot(at.velocity), self.slowness, pushed)
 
     def forces(self, i: Frame, j: Frame) -> tuple[Touch, Push, Vector]:
         """The touch, the push along n, and friction on body j; where F pulls there is none."""
@@ -205,7 +238,12 @@ class EndStop(Compliance):
 
     @property
     def held(self) -> dict[Expr, float]:
-        return {symbol(f"{self.name}.{side}.slowness'"): 0.0 for side in self.sides}
+        return dict.fromkeys(self.slowness.values(), 0.0) if self.loses else {}
+
+    @property
+    def slowness(self) -> dict[str, Expr]:
+        """1/v_0 of each side."""
+        return {side: symbol(f"{self.name}.{side}.slowness'") for side in self.sides}
 
     @property
     def sides(self) -> dict[str, tuple[float, Scalar]]:
@@ -217,8 +255,8 @@ class EndStop(Compliance):
         """The freedom, and of every side its name, gap, rate of approach and 1/v_0."""
         along = measure_freedom(self.joint, self.freedom, *frames)
         return along, [
-            (side, sign * (along.value - place), -sign * along.rate, slowness)
-            for (side, (sign, place)), slowness in zip(self.sides.items(), self.held, strict=True)
+            (side, sign * (along.value - place), -sign * along.rate, self.slowness[side])
+            for side, (sign, place) in self.sides.items()
         ]
 
     def pushes(self, frames: tuple[Frame, ...]) -> tuple[Freedom, list[Push]]:
@@ -226,8 +264,13 @@ class EndStop(Compliance):
         return along, [self.push(*measured) for _, *measured in sides]
 
     def events(self, t: Expr, *frames: Any) -> list[Watch]:
-        _, sides = self.measure(frames)
-        return [watch for side, *measured in sides for watch in _begin_and_end(f"{self.name}.{side}", *measured)]
+        along, sides = self.measure(frames)
+        pushed = [*zip(self.bodies, frames, along.rows, strict=True)]
+        return [
+            watch
+            for side, gap, approach, slowness in sides
+            for watch in self.begin_and_end(f"{self.name}.{side}", gap, approach, slowness, pushed)
+        ]
 
     def Q(self, t: Expr, *frames: Any) -> tuple[Vector, ...]:
         along, pushes = self.pushes(frames)

@@ -26,11 +26,13 @@ MOST_CUTS = 20  # the same of a step with an event
 ROUNDING = 1e6 * HOP  # of the time: a shorter step is cut no more
 GRAZING = 1e-9  # of the larger value beside it: a point this near to zero touches it
 NEAR = 1.0 / 3.0  # of the larger value beside it: a straight line, a parabola or a bend there may touch zero in between
+EDGE = 1e-6  # of the step: nearer to its ends nothing is said to touch
 SECTION = 0.5 * (math.sqrt(5.0) - 1.0)
 SECTIONS = 50  # of two intervals between points: down to 1e-10
 ROUGH = 0.02  # of the range of g along a step: a fourth difference above is not seen clearly
 SHORTEST = 2.0**-10  # of the longest step: one this short is clear enough
 AHEAD = 1e-7  # of the longest step: where a run begins, the next moment
+LOOKS = 5  # so often, each time eight times as far
 TINY = 1e-300  # stands for a sign at zero
 INF = math.inf
 LEAST_ERROR = 1e-4  # that the next step size remembers
@@ -104,17 +106,19 @@ def note_start(at: Run, p: Pointer, w: Pointer) -> None:
     if not any_zero or not at.max_step[0] < INF:
         return
     x, h = at.x_inside, AHEAD * at.max_step[0]
-    copy(at.x, x, 1 + at.n)
-    copy(at.k, at.k_contradicted, at.n)
-    for _ in range(2):
-        x[0] += h
-        for i in range(at.n):
-            x[1 + i] += h * at.k_contradicted[i]
-        call(integer(at.derivative, 0), x, p, at.k_contradicted, w)
-    call(integer(at.watch, 0), x, p, at.vertex, w)
-    for i in range(at.n_watched):
-        if at.signs[i] == 0.0 and at.vertex[i] != 0.0:
-            at.signs[i] = -TINY * at.directions[i] if at.directions[i] != 0.0 else math.copysign(TINY, at.vertex[i])
+    for _ in range(LOOKS):  # farther ahead where rounding hides the first of them
+        copy(at.x, x, 1 + at.n)
+        copy(at.k, at.k_contradicted, at.n)
+        for _ in range(2):
+            x[0] += h
+            for i in range(at.n):
+                x[1 + i] += h * at.k_contradicted[i]
+            call(integer(at.derivative, 0), x, p, at.k_contradicted, w)
+        call(integer(at.watch, 0), x, p, at.vertex, w)
+        for i in range(at.n_watched):
+            if at.signs[i] == 0.0 and at.vertex[i] != 0.0:
+                at.signs[i] = -TINY * at.directions[i] if at.directions[i] != 0.0 else math.copysign(TINY, at.vertex[i])
+        h *= 8.0
 
 
 def has_changed(at: Run, g: Pointer, count: int) -> bool:
@@ -155,7 +159,10 @@ def find_switch(at: Run, p: Pointer, w: Pointer, looked_at: int) -> tuple[float,
                 t = find_nearest(at, i, sample_time(at, first), sample_time(at, last), p, w)
                 if is_behind(at, t, p, w, at.vertex, looked_at):
                     return sample_time(at, k if t > sample_time(at, k) else first), t
-                if abs(at.vertex[i]) <= min(here, GRAZING * max(before, after)):  # no less is nearest at an end
+                inside = (
+                    EDGE * at.h[0] < t - at.x[0] < (1.0 - EDGE) * at.h[0]
+                )  # it is not just before or behind a change
+                if inside and abs(at.vertex[i]) <= GRAZING * max(before, after):
                     at.grazes[i] = t
     return at.x_new[0], at.x_new[0]
 
