@@ -48,7 +48,7 @@ ROOMS = (
 DOWNWARDS = {("mechanism", "motion"), ("mechanism", "trajectory"), ("trajectory", "resultfile"), ("trajectory", "view")}
 DOWNWARDS |= {("sequences", "native")}
 DOWNWARDS |= {(room, "view") for room in ("motion", "assembly", "comparison")}
-HEAVY = ("numba", "llvmlite", "scipy", "matplotlib", "xarray", "h5py", "h5netcdf", "pydantic")
+HEAVY = ("llvmlite", "scipy", "matplotlib", "xarray", "h5py", "h5netcdf", "pydantic")
 
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.stem != "__init__")
 

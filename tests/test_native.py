@@ -214,12 +214,12 @@ ground, body = Ground(), PlanarBody("b", 1.0, 2.0, (0.5, 0.0))
 system = compile_system(body_equations(Model("m", (body,), (Revolute("O", ground, body, (0, 0), (-0.5, 0.0)),))))
 import numpy as np
 print(*system.functions["dynamics"](np.array([0, 0.5, 0, 0, 0, 0, 0, 0, 0.0]), system.p()), project.address > 0)
-assert ("numba" in sys.modules) != ("cached" in sys.argv)
+assert ("linkwork.native.translation" in sys.modules) != ("cached" in sys.argv)
 """
 
 
 def test_a_second_process_loads_without_compiling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither LLVM's code generator nor numba is used when the code is on disk."""
+    """Neither LLVM's code generator nor the translation of kernels is used when the code is on disk."""
     monkeypatch.setenv("LINKWORK_CACHE_DIR", str(tmp_path))
 
     def output(*arguments: str) -> str:

@@ -20,6 +20,7 @@ from linkwork.integrators.explicit import Row, Tableau
 from linkwork.integrators.memory import BLOCK, NOT_FINITE, UNSUITED, Method, Run, open_run
 from linkwork.native import cache, machine
 from linkwork.native.kernels import Pointer, call, integer, kernel, offset, put_integer, size_of, split, take
+from linkwork.native.lowering import float_bits
 
 OPT = 1  # of the code generator, which has nothing to find out about straight code
 INF = math.inf
@@ -264,7 +265,3 @@ def combination(name: str, weights: Row) -> str:
         "}",
     ]
     return "\n".join(lines)
-
-
-def float_bits(number: float) -> str:
-    return f"0x{np.float64(number).view(np.uint64):016X}"

@@ -14,9 +14,8 @@ may call other plain functions and hand them on to these, `math`, `offset`, `tak
 allocates nothing and raises nothing, so that its object code stands alone. `kernel.python` is the function itself, to
 be stepped through with NumPy arrays as pointers.
 
-A kernel goes from Python to LLVM text when linkwork is built, by numba (translation.py), and from text to object code
-for the processor at hand when it is first needed; the object code is cached. In a checkout, where there is no text,
-numba makes it when it is needed.
+A kernel goes from Python to LLVM text (translation.py) and from there to object code for the processor at hand when it
+is first needed; the object code is cached.
 
 The memory of a kernel is described once, by a plain function that takes it apart:
 
@@ -38,10 +37,9 @@ import ctypes
 import math
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from dis import EXTENDED_ARG, opmap
 from functools import cache as cache_results
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from threading import RLock
 from types import CodeType, FunctionType
@@ -50,13 +48,11 @@ from typing import Any, TypeAlias, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.errors import UsageError
 from linkwork.native import cache, machine
 
 Pointer: TypeAlias = NDArray[np.float64]
 
 OPT = 2  # of the code generator
-SHIPPED = Path(__file__).with_name("kernels.zip")  # LLVM text of the kernels, written where linkwork was built
 LOAD_GLOBAL = opmap["LOAD_GLOBAL"]
 _loading = RLock()
 
@@ -138,10 +134,14 @@ class Kernel:
         if self._code is None:
             with _loading:  # two threads must not both load it: one of the addresses would not last
                 if self._code is None:
-                    key = (*_recipe(), machine.host(), *_content(self.python, _bytecode))
-                    code = cache.cached(key, lambda: machine.assemble(_text(self), OPT, passes=True))
-                    self._code = machine.load(code, [self.name])
+                    key = (*_recipe(), machine.host(), *_content(self.python))
+                    self._code = machine.load(cache.cached(key, self._compile), [self.name])
         return self._code.addresses[self.name]
+
+    def _compile(self) -> bytes:
+        from linkwork.native.translation import translate
+
+        return machine.assemble(translate(self), OPT, passes=True)
 
     @cached_property
     def _entry(self) -> Any:
@@ -186,8 +186,8 @@ def read_globals(function: FunctionType) -> dict[str, Any]:
 Parts: TypeAlias = list[str | bytes]
 
 
-def _content(function: FunctionType, identity: Callable[[FunctionType], Parts]) -> Parts:
-    """Everything the compiled code depends on: the function and all it calls, each by its `identity`, and constants."""
+def _content(function: FunctionType) -> Parts:
+    """Everything the compiled code depends on: the bytecode of the function and of all it calls, and constants."""
     parts: Parts = []
     seen: set[Any] = {offset, take, split, integer, put_integer, memory_at, call}  # written in translation.py
 
@@ -197,7 +197,7 @@ def _content(function: FunctionType, identity: Callable[[FunctionType], Parts]) 
         seen.add(f)
         if f.__closure__ or any(isinstance(constant, CodeType) for constant in f.__code__.co_consts):
             raise TypeError(f"{f.__qualname__} contains or is an inner function, which a kernel cannot")
-        parts.extend((f.__name__, *identity(f)))
+        parts.extend((f.__name__, *_bytecode(f)))
         for name, value in read_globals(f).items():
             if isinstance(value, FunctionType):
                 parts.append(f"{name} calls {value.__module__}.{value.__qualname__}")
@@ -219,50 +219,8 @@ def _bytecode(f: FunctionType) -> Parts:
     return [names, code.co_code]
 
 
-def _source(f: FunctionType) -> Parts:
-    """The text of its file and the place in it: unlike bytecode the same for every version of Python."""
-    return [_digest(f.__globals__["__file__"]), str(f.__code__.co_firstlineno)]
-
-
-@lru_cache
-def _digest(path: str) -> bytes:
-    return cache.digest([Path(path).read_bytes()])
-
-
-def member_name(kernel: Kernel) -> str:
-    """The name of a kernel's text in SHIPPED. It holds the source, so that a text of other source is never found."""
-    return cache.digest(_content(kernel.python, _source)).hex()
-
-
-def _text(kernel: Kernel) -> str:
-    """The kernel as LLVM text: shipped, or made by numba if that is there."""
-    if SHIPPED.exists():
-        from zipfile import ZipFile
-
-        with ZipFile(SHIPPED) as archive, suppress(KeyError, OSError):  # not in it, or source that is not in a file
-            return archive.read(member_name(kernel)).decode()
-    try:
-        from linkwork.native.translation import translate
-
-        return translate(kernel)
-    except ModuleNotFoundError as error:
-        if error.name != "numba":
-            raise
-        raise UsageError(
-            f"the kernel '{kernel.name}' was not compiled when linkwork was built, or its source was changed since; "
-            "install linkwork again from a wheel or with 'pip install .', or let it compile: 'pip install numba'",
-            "no-numba",
-        ) from error
-
-
-@lru_cache
+@cache_results
 def _recipe() -> Parts:
     """How text and object code of kernels are made here."""
-    parts: Parts = [sys.version]
-    parts += [Path(__file__).with_name(f"{name}.py").read_bytes() for name in ("kernels", "translation", "machine")]
-    if not SHIPPED.exists():
-        from importlib.metadata import PackageNotFoundError, version  # numba itself would take half a second to import
-
-        with suppress(PackageNotFoundError):
-            parts.append(version("numba"))
-    return parts
+    sources = (Path(__file__).with_name(f"{name}.py") for name in ("kernels", "translation", "machine"))
+    return [sys.version, *(source.read_bytes() for source in sources)]

@@ -165,7 +165,8 @@ def _head(program: ComputationSequence) -> str:
 }}"""
 
 
-def _hex(value: float) -> str:
+def float_bits(value: float) -> str:
+    """The number as LLVM reads it without rounding."""
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
@@ -317,7 +318,7 @@ class _Emitter:
         name = self.names.get(node)
         if name is None:
             if node.op == "constant" and node not in self.given:
-                return _hex(node.number)
+                return float_bits(node.number)
             array, k = self.given[node] if node in self.given else ("w", self.handed_on[node])
             name = self.names[node] = f"%v{len(self.names)}"
             self.lines.append(f"{name} = load double, ptr {self.pointer(array, k)}")
@@ -391,7 +392,7 @@ class _Emitter:
             flat = [c for piece in coefficients for c in piece]
             self.tables[key] = "\n".join(
                 f"@{name}.{kind} = private constant [{len(values)} x double] "
-                f"[{', '.join('double ' + _hex(v) for v in values)}]"
+                f"[{', '.join('double ' + float_bits(v) for v in values)}]"
                 for kind, values in (("k", knots), ("c", flat))
             )
         return names[key]

@@ -67,20 +67,15 @@ def host() -> str:
     return "\n".join((llvm.get_process_triple(), cpu, features, f"LLVM {version}", f"llvmlite {llvmlite.__version__}"))
 
 
-def _optimize(module: Any, target: Any, *, vectorize: bool) -> None:
+def _optimize(module: Any, target: Any) -> None:
     """LLVM's standard passes. Loops are not unrolled: theirs are a few turns, and it would cost most of the time."""
     llvm = binding()
     tuning = llvm.create_pipeline_tuning_options(speed_level=SPEED)
     tuning.inlining_threshold = INLINED
     tuning.loop_unrolling = tuning.loop_interleaving = False
-    tuning.loop_vectorization = tuning.slp_vectorization = vectorize
+    tuning.loop_vectorization = tuning.slp_vectorization = True
     builder = llvm.create_pass_builder(target, tuning)
     builder.getModulePassManager().run(module, builder)
-
-
-def simplify(module: Any) -> None:
-    """Do to a parsed module, in place, what is good for every processor."""
-    _optimize(module, _target_machine(SPEED, "generic", ""), vectorize=False)
 
 
 def assemble(text: str, opt: int, passes: bool = False) -> bytes:
@@ -93,7 +88,7 @@ def assemble(text: str, opt: int, passes: bool = False) -> bytes:
         module.verify()
         if passes:
             module.triple, module.data_layout = target.triple, str(target.target_data)
-            _optimize(module, target, vectorize=True)
+            _optimize(module, target)
         code: bytes = target.emit_object(module)
         return code
 

@@ -1,52 +1,40 @@
-"""Kernels as LLVM text, made from Python functions by numba.
+"""Kernels as LLVM text, made from the syntax of Python functions.
 
-This is done where linkwork is built, and in a checkout; an installed linkwork finds the text among its files. The text
-is for no processor in particular.
+Every function becomes a function of LLVM for the kinds of its arguments. One that is handed to another is known here,
+so that it is called directly. A variable that is assigned an integer and later a float is a float from the beginning,
+for which its function is translated once more. What is not written here a kernel cannot do, and the error says where
+it tried.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+import ast
+import builtins
+import math
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from threading import RLock
-from types import FunctionType
-from typing import Any
-from zipfile import ZIP_DEFLATED, ZipFile
+from types import CodeType, FunctionType
+from typing import Any, NoReturn, get_type_hints
 
-from linkwork.native import machine
-from linkwork.native.kernels import (
-    Kernel,
-    Pointer,
-    call,
-    integer,
-    member_name,
-    memory_at,
-    offset,
-    put_integer,
-    read_globals,
-    split,
-    take,
+from linkwork.native.instructions import (
+    INTRINSICS,
+    LIBRARY,
+    PREDICATES,
+    PRIMITIVES,
+    Shape,
+    Value,
+    Wider,
+    Writer,
+    constant,
+    kind_of,
+    operands_of,
+    tuple_of,
+    types_of,
+    value_of,
 )
-
-RAISED = "an_exception"  # called where numba reports one, and defined nowhere: stays if LLVM finds that possible
-# What a kernel may leave to the C library; everything else must be inside its object code.
-LIBRARY = """
-  acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs floor fma fmod hypot
-  ldexp lgamma log log10 log1p log2 nearbyint pow rint round sin sincos sinh sqrt tan tanh tgamma trunc
-  memcpy memmove memset
-"""
-OPTIONS = {
-    **{"error_model": "numpy", "boundscheck": False, "fastmath": {"contract"}},
-    **{"no_cpython_wrapper": True, "no_cfunc_wrapper": True},
-}
-# The processor, names of files, and what LLVM finds again and writes differently in other versions.
-OF_THIS_BUILD = r"^(?:target|source_filename|; ModuleID|attributes #|.*@llvm\.lifetime\.).*\n| #\d+(?=[ ,\n])"
-
-_native: dict[Any, Any] = {}  # kernels share the functions they call, which numba then translates once
-_translating = RLock()
+from linkwork.native.kernels import Kernel
 
 
 def find_kernels(package: str) -> Iterator[Kernel]:
@@ -64,164 +52,422 @@ def find_kernels(package: str) -> Iterator[Kernel]:
                     yield kernel
 
 
-def ship(path: Path) -> None:
-    """Write the text of all kernels of linkwork, to be found by an installation without numba."""
-    with ZipFile(path, "w", ZIP_DEFLATED) as archive:
-        for name, kernel in sorted({member_name(kernel): kernel for kernel in find_kernels("linkwork")}.items()):
-            archive.writestr(name, translate(kernel))
-
-
 def translate(kernel: Kernel) -> str:
     """LLVM text with one function to be called, the kernel under its own name."""
-    import llvmlite.binding as llvm
-
-    # Versions of numba differ in which of their names have types, hence the name's module and not an import statement.
-    types: Any = import_module("numba.types")
-    config: Any = import_module("numba.core.config")
-    kinds = {int: types.int64, float: types.float64, Pointer: types.CPointer(types.float64), type(None): types.void}
-    signature = kinds[kernel.result](*[kinds[kind] for kind in kernel.arguments])
-    with _translating:
-        effort = config.OPT
-        config.OPT = type(effort)(0)  # numba's passes are for the processor at hand; ours follow
-        try:
-            translated = import_module("numba").njit(signature, **OPTIONS)(_with_native_globals(kernel.python))
-        finally:
-            config.OPT = effort
-    (compiled,) = translated.overloads.values()
-    module = llvm.parse_assembly(compiled.library.get_llvm_str())
-    module.link_in(llvm.parse_assembly(_wrapper(kernel, compiled.fndesc.llvm_func_name)))
-    inside = [item for item in (*module.functions, *module.global_variables) if not item.is_declaration]
-    for k, item in enumerate(inside):
-        if item.name != kernel.name:
-            item.linkage, item.name = "internal", f"{kernel.name}.{k}"  # numba's names are long and tell the build
-    machine.simplify(module)
-    _check_self_contained(kernel.name, module)
-    return re.sub(OF_THIS_BUILD, "", str(module), flags=re.MULTILINE)
-
-
-def _with_native_globals(function: FunctionType) -> FunctionType:
-    """The same function, its globals replaced by what numba can call."""
-    names: dict[str, Any] = {"__name__": function.__module__, "__builtins__": __builtins__}
-    for name, value in read_globals(function).items():
-        if isinstance(value, FunctionType):
-            if value not in _native:
-                made = _intrinsics().get(value)
-                _native[value] = made or import_module("numba").njit(**OPTIONS)(_with_native_globals(value))
-            value = _native[value]
-        names[name] = value
-    return FunctionType(function.__code__, names, function.__name__, function.__defaults__)
+    module = _Module()
+    module.add(kernel.python, kernel.arguments, kernel.name, "", "")
+    declared = [(f"llvm.{name}.f64", count) for name, count in INTRINSICS.items()] + list(LIBRARY.items())
+    lines = [f"declare double @{name}({', '.join(['double'] * n)}) nounwind" for name, n in declared]
+    return "\n".join([*lines, *module.texts])
 
 
 @cache
-def _intrinsics() -> dict[Any, Any]:
-    """`offset`, `take`, `split`, `integer`, `put_integer`, `memory_at` and `call` in LLVM IR."""
-    from llvmlite import ir
-
-    types: Any = import_module("numba.types")
-    intrinsic: Any = import_module("numba.extending").intrinsic
-    double_p = types.CPointer(types.float64)
-
-    @intrinsic
-    def native_offset(_context: Any, pointer: Any, n: Any) -> Any:
-        def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            return builder.gep(arguments[0], [arguments[1]])
-
-        return double_p(double_p, types.int64), codegen
-
-    @intrinsic
-    def native_take(_context: Any, pointer: Any, n: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            both = arguments[0], builder.gep(arguments[0], [arguments[1]])
-            return context.make_tuple(builder, signature.return_type, both)
-
-        return types.UniTuple(double_p, 2)(double_p, types.int64), codegen
-
-    @intrinsic
-    def native_split(_context: Any, pointer: Any, counts: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            places = [arguments[0]]
-            for k, kind in enumerate(signature.args[1]):
-                count = context.cast(builder, builder.extract_value(arguments[1], k), kind, types.int64)
-                places.append(builder.gep(places[-1], [count]))
-            return context.make_tuple(builder, signature.return_type, places)
-
-        return types.UniTuple(double_p, 1 + len(counts))(double_p, counts), codegen
-
-    @intrinsic
-    def native_integer(_context: Any, pointer: Any, k: Any) -> Any:
-        def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            place = builder.gep(arguments[0], [arguments[1]])
-            return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()))
-
-        return types.int64(double_p, types.int64), codegen
-
-    @intrinsic
-    def native_put_integer(_context: Any, pointer: Any, k: Any, value: Any) -> Any:
-        def codegen(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            place = builder.gep(arguments[0], [arguments[1]])
-            builder.store(arguments[2], builder.bitcast(place, ir.IntType(64).as_pointer()))
-            return context.get_dummy_value()
-
-        return types.void(double_p, types.int64, types.int64), codegen
-
-    @intrinsic
-    def native_memory_at(_context: Any, address: Any, count: Any) -> Any:
-        def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            return builder.inttoptr(arguments[0], ir.DoubleType().as_pointer())
-
-        return double_p(types.int64, types.int64), codegen
-
-    @intrinsic
-    def native_call(_context: Any, address: Any, x: Any, p: Any, y: Any, w: Any) -> Any:
-        def codegen(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            pointer = ir.DoubleType().as_pointer()
-            function = ir.FunctionType(ir.VoidType(), [pointer] * 4)
-            builder.call(builder.inttoptr(arguments[0], function.as_pointer()), arguments[1:])
-            return context.get_dummy_value()
-
-        return types.void(types.int64, double_p, double_p, double_p, double_p), codegen
-
-    return {
-        offset: native_offset,
-        take: native_take,
-        split: native_split,
-        integer: native_integer,
-        put_integer: native_put_integer,
-        memory_at: native_memory_at,
-        call: native_call,
-    }
+def _syntax(path: str) -> dict[int, tuple[ast.FunctionDef, CodeType]]:
+    """The functions of a file and their bytecode, by the line on which they begin, decorators included."""
+    tree = ast.parse(Path(path).read_bytes())
+    codes, inner = {}, [compile(tree, path, "exec", dont_inherit=True)]
+    for code in inner:
+        codes[code.co_firstlineno] = code
+        inner += [item for item in code.co_consts if isinstance(item, CodeType)]
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    lines = [min([node.lineno, *(d.lineno for d in node.decorator_list)]) for node in functions]
+    return {line: (node, codes[line]) for line, node in zip(lines, functions, strict=True)}
 
 
-def _wrapper(kernel: Kernel, inner: str) -> str:
-    """A function of the plain C signature around numba's `i32 inner(result *, exception **, arguments)`."""
-    kinds = {int: "i64", float: "double", Pointer: "ptr"}
-    typed = [f"{kinds[kind]} %a{i}" for i, kind in enumerate(kernel.arguments)]
-    types = "".join(f", {kinds[kind]}" for kind in kernel.arguments)
-    passed = "".join(f", {argument}" for argument in typed)
-    result, value = ("void", "void") if kernel.result is type(None) else ("i64", "i64 %value")
-    return f"""
-declare i32 @"{inner}"(ptr, ptr{types})
-define {result} @"{kernel.name}"({", ".join(typed)}) {{
-  %result = alloca i64, align 8
-  %exception = alloca ptr
-  store i64 0, ptr %result, align 8
-  %status = call i32 @"{inner}"(ptr %result, ptr %exception{passed})
-  %good = icmp eq i32 %status, 0
-  br i1 %good, label %done, label %bad
-bad:
-  call void @{RAISED}()
-  br label %done
-done:
-  %value = load i64, ptr %result, align 8
-  ret {value}
-}}
-declare void @{RAISED}()
-"""
+def _definition(function: FunctionType) -> ast.FunctionDef:
+    """The syntax of a function, as it was imported."""
+    code = function.__code__
+    node, written = _syntax(code.co_filename).get(code.co_firstlineno, (None, None))
+    if node is None or written is None or written.co_code != code.co_code:
+        raise TypeError(f"the source of {function.__qualname__} was changed since it was imported")
+    return node
 
 
-def _check_self_contained(name: str, module: Any) -> None:
-    outside = [f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm.")]
-    outside += [g.name for g in module.global_variables if g.is_declaration]
-    missing = sorted(set(outside).difference(LIBRARY.split()))
-    if missing:
-        raise TypeError(f"kernel {name} needs {', '.join(missing)}, which its object code does not contain")
+_hints = cache(get_type_hints)
+
+
+def _returned(function: FunctionType) -> Any:
+    return kind_of(_hints(function)["return"])
+
+
+def _result(kind: Any) -> str:
+    """The type in LLVM of a function that returns this kind."""
+    types = types_of(kind)
+    return ("void", *types)[len(types)] if len(types) < 2 else f"{{{', '.join(types)}}}"
+
+
+class _Module:
+    """The functions that a kernel calls, each translated once for the kinds of its arguments."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self._names: dict[tuple[Any, ...], str] = {}
+
+    def name(self, function: FunctionType, arguments: tuple[Any, ...]) -> str:
+        key = function, arguments
+        if key not in self._names:
+            self._names[key] = name = f"{function.__name__}.{len(self._names)}"
+            # A description of memory is used in parts, which are seen where it stands.
+            described = isinstance(kind := _returned(function), Shape) and kind.cls is not tuple
+            self.add(function, arguments, name, "internal ", "alwaysinline " if described else "")
+        return self._names[key]
+
+    def add(self, function: FunctionType, arguments: Sequence[Any], name: str, linkage: str, attributes: str) -> None:
+        kinds: dict[str, Any] = {}
+        while True:
+            try:
+                signature, lines = _Translation(self, function, kinds).translate(arguments)
+            except Wider:
+                continue
+            head = f'define {linkage}{_result(_returned(function))} @"{name}"({signature}) {attributes}nounwind {{'
+            self.texts.append("\n".join([head, *lines, "}"]))
+            return
+
+
+def _refuse(_: object, node: ast.AST) -> NoReturn:
+    raise TypeError(f"a kernel cannot do this: {ast.unparse(node).splitlines()[0]}")
+
+
+class _Translation:
+    """One function for arguments of some kinds."""
+
+    def __init__(self, module: _Module, function: FunctionType, kinds: dict[str, Any]) -> None:
+        self.module, self.function, self.node = module, function, _definition(function)
+        self.returned = _returned(function)
+        self.out = Writer(kinds)
+        self.known: dict[str, Any] = {}  # functions, and arguments that stay what they are
+        self.loops: list[tuple[str, str]] = []  # where `continue` and `break` lead
+
+    def translate(self, arguments: Sequence[Any]) -> tuple[str, list[str]]:
+        """The signature and the lines."""
+        stores = (n.id for n in ast.walk(self.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+        assigned, signature = set(stores), []
+        for argument, kind in zip(self.node.args.args, arguments, strict=True):
+            name = argument.arg
+            self.known[name] = kind
+            if not isinstance(kind, FunctionType):
+                operands = [f"%{name}.in{k}" for k in range(len(types_of(kind)))]
+                signature += [f"{t} {operand}" for t, operand in zip(types_of(kind), operands, strict=True)]
+                self.known[name] = value_of(kind, iter(operands))
+                if name in assigned:
+                    self.out.store(name, self.known[name])
+        self.statements(self.node.body)
+        if not self.out.ended:
+            self.out.line("ret void" if self.returned is type(None) else "unreachable")
+        return ", ".join(signature), [*self.out.stack(), *self.out.lines]
+
+    def statements(self, nodes: Sequence[ast.stmt]) -> None:
+        for node in nodes:
+            if self.out.ended:
+                return
+            try:
+                STATEMENTS.get(type(node), _refuse)(self, node)
+            except TypeError as error:
+                if str(error).startswith("line "):
+                    raise
+                raise TypeError(f"line {node.lineno} of {self.function.__qualname__}: {error}") from None
+
+    def express(self, node: ast.Expr) -> None:
+        if not isinstance(node.value, ast.Constant):
+            self.expression(node.value)
+
+    def assign(self, node: ast.Assign) -> None:
+        value = self.expression(node.value)
+        for target in node.targets:
+            self.put(target, value)
+
+    def assign_annotated(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self.put(node.target, self.expression(node.value))
+
+    def change(self, node: ast.AugAssign) -> None:
+        """x[i] += y finds its place once."""
+        if isinstance(node.target, ast.Subscript):
+            place = self.place(node.target)
+            before = Value(float, (self.out.emit(f"load double, ptr {place}"),))
+            self.put_at(place, self.out.combine(node.op, before, self.expression(node.value)))
+        else:
+            self.put(node.target, self.out.combine(node.op, self.expression(node.target), self.expression(node.value)))
+
+    def put(self, target: ast.expr, value: Value) -> None:
+        if isinstance(target, ast.Name):
+            self.out.store(target.id, value)
+        elif isinstance(target, ast.Tuple) and isinstance(value.kind, Shape):
+            for inner, part in zip(target.elts, value.parts, strict=True):
+                self.put(inner, part)
+        elif isinstance(target, ast.Subscript):
+            self.put_at(self.place(target), value)
+        else:
+            _refuse(self, target)
+
+    def place(self, node: ast.Subscript) -> str:
+        return self.out.beyond(self.expression(node.value), self.expression(node.slice))
+
+    def put_at(self, place: str, value: Value) -> None:
+        self.out.line(f"store double {self.out.convert(value, float).parts[0]}, ptr {place}")
+
+    def give_back(self, node: ast.Return) -> None:
+        if node.value is None or self.returned is type(None):
+            self.out.line("ret void")
+        else:
+            types, result = types_of(self.returned), _result(self.returned)
+            operands = operands_of(self.out.convert(self.expression(node.value), self.returned))
+            whole = operands[0] if len(types) == 1 else "poison"
+            for k, (t, operand) in enumerate(zip(types, operands, strict=True) if len(types) > 1 else ()):
+                whole = self.out.emit(f"insertvalue {result} {whole}, {t} {operand}, {k}")
+            self.out.line(f"ret {result} {whole}")
+        self.out.ended = True
+
+    def choose(self, node: ast.If) -> None:
+        yes, no, end = self.out.labels("then", "else", "endif")
+        self.out.branch(self.out.truth(self.expression(node.test)), yes, no)
+        ended = []
+        for label, statements in ((yes, node.body), (no, node.orelse)):
+            self.out.begin(label)
+            self.statements(statements)
+            ended.append(self.out.ended)
+            self.out.jump(end)
+        if not all(ended):
+            self.out.begin(end)
+
+    def repeat_while(self, node: ast.While) -> None:
+        head, body, end = self.out.labels("while", "body", "endwhile")
+        self.out.jump(head)
+        self.out.begin(head)
+        self.out.branch(self.out.truth(self.expression(node.test)), body, end)
+        self.out.begin(body)
+        self.repeat(node, head, end)
+        self.out.begin(end)
+
+    def repeat(self, node: ast.For | ast.While, onward: str, end: str) -> None:
+        """The body of a loop, `continue` and `break` leading to these labels."""
+        if node.orelse:
+            _refuse(self, node)
+        self.loops.append((onward, end))
+        self.statements(node.body)
+        self.loops.pop()
+        self.out.jump(onward)
+
+    def repeat_for(self, node: ast.For) -> None:
+        called, out = node.iter, self.out
+        if not (isinstance(called, ast.Call) and isinstance(called.func, ast.Name) and called.func.id == "range"):
+            self.repeat_for_each(node)
+            return
+        head, body, onward, end = out.labels("for", "body", "onward", "endfor")
+        given = [out.convert(self.expression(argument), int) for argument in called.args]
+        start, stop = given[:2] if len(given) > 1 else (constant(0), given[0])
+        step = ast.literal_eval(called.args[2]) if len(given) == 3 else 1  # a number, so that its sign is known
+        counter = f"for.{node.lineno}.{node.col_offset}"
+        out.store(counter, start)
+        out.jump(head)
+        out.begin(head)
+        k = out.load(counter)
+        out.branch(out.emit(f"icmp {'slt' if step > 0 else 'sgt'} i64 {k.parts[0]}, {stop.parts[0]}"), body, end)
+        out.begin(body)
+        self.put(node.target, k)
+        self.repeat(node, onward, end)
+        out.begin(onward)
+        out.store(counter, out.combine(ast.Add(), out.load(counter), constant(step)))
+        out.jump(head)
+        out.begin(end)
+
+    def repeat_for_each(self, node: ast.For) -> None:
+        """A loop over the values of a tuple, its body once for each."""
+        values = self.expression(node.iter)
+        if not isinstance(values.kind, Shape):
+            _refuse(self, node.iter)
+        (end,) = self.out.labels("endfor")
+        for part in values.parts:
+            (onward,) = self.out.labels("onward")
+            self.put(node.target, part)
+            self.repeat(node, onward, end)
+            self.out.begin(onward)
+        self.out.jump(end)
+        self.out.begin(end)
+
+    def go_on(self, _: ast.Continue) -> None:
+        self.out.jump(self.loops[-1][0])
+
+    def leave(self, _: ast.Break) -> None:
+        self.out.jump(self.loops[-1][1])
+
+    def expression(self, node: ast.expr) -> Value:
+        found = self.evaluate(node)
+        if isinstance(found, Value):
+            return found
+        if isinstance(found, bool | int | float | complex | tuple):
+            return constant(found)
+        raise TypeError(f"'{ast.unparse(node)}' is no number, pointer or tuple")
+
+    def evaluate(self, node: ast.expr) -> Any:
+        """A value, or a number, function or module of Python."""
+        return EXPRESSIONS.get(type(node), _refuse)(self, node)
+
+    def number(self, node: ast.Constant) -> Any:
+        return node.value
+
+    def look_up(self, node: ast.Name) -> Any:
+        if node.id in self.out.places:
+            return self.out.load(node.id)
+        if node.id in self.known:
+            return self.known[node.id]
+        if node.id in self.function.__code__.co_varnames:
+            raise TypeError(f"'{node.id}' has no value here")
+        return {**vars(builtins), **self.function.__globals__}[node.id]
+
+    def attribute(self, node: ast.Attribute) -> Any:
+        name = node.value.id if isinstance(node.value, ast.Name) else ""
+        if name in self.out.places and isinstance(kind := self.out.kinds[name], Shape) and kind.cls is not tuple:
+            return self.out.load(name, kind.fields.index(node.attr))
+        owner = self.evaluate(node.value)
+        if owner is math:
+            return getattr(math, node.attr)
+        if isinstance(owner, Value) and owner.kind is complex:
+            return Value(float, (owner.parts[("real", "imag").index(node.attr)],))
+        if isinstance(owner, Value) and isinstance(owner.kind, Shape) and owner.kind.cls is not tuple:
+            return owner.parts[owner.kind.fields.index(node.attr)]
+        _refuse(self, node)
+
+    def subscript(self, node: ast.Subscript) -> Value:
+        owner = self.expression(node.value)
+        if isinstance(owner.kind, Shape):
+            part: Value = owner.parts[ast.literal_eval(node.slice)]
+            return part
+        place = self.out.beyond(owner, self.expression(node.slice))
+        return Value(float, (self.out.emit(f"load double, ptr {place}"),))
+
+    def gather(self, node: ast.Tuple) -> Value:
+        return tuple_of(self.listed(node.elts))
+
+    def listed(self, nodes: Sequence[ast.expr]) -> list[Value]:
+        """Their values; of a tuple with a star, those in it."""
+        values: list[Value] = []
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                values += self.expression(node.value).parts
+            else:
+                values.append(self.expression(node))
+        return values
+
+    def decide(self, node: ast.IfExp) -> Value:
+        name = f"if.{node.lineno}.{node.col_offset}"
+        yes, no, end = self.out.labels("then", "else", "endif")
+        self.out.branch(self.out.truth(self.expression(node.test)), yes, no)
+        for label, chosen in ((yes, node.body), (no, node.orelse)):
+            self.out.begin(label)
+            self.out.store(name, self.expression(chosen))
+            self.out.jump(end)
+        self.out.begin(end)
+        return self.out.load(name)
+
+    def connect(self, node: ast.BoolOp) -> Value:
+        """`and` and `or`, which look at no more of their parts than they need."""
+        name = f"bool.{node.lineno}.{node.col_offset}.{node.end_col_offset}"
+        (end,) = self.out.labels("decided")
+        for part in node.values:
+            value = self.expression(part)
+            if value.kind is not bool:
+                raise TypeError(f"'{ast.unparse(part)}' is neither true nor false")
+            self.out.store(name, value)
+            (onward,) = self.out.labels("undecided")
+            self.out.branch(value.parts[0], *((onward, end) if isinstance(node.op, ast.And) else (end, onward)))
+            self.out.begin(onward)
+        self.out.jump(end)
+        self.out.begin(end)
+        return self.out.load(name)
+
+    def negate(self, node: ast.UnaryOp) -> Value:
+        if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+            return constant(-node.operand.value)  # type: ignore[operator]
+        value = self.expression(node.operand)
+        if isinstance(node.op, ast.Not):
+            return Value(bool, (self.out.emit(f"xor i1 {self.out.truth(value)}, true"),))
+        if isinstance(node.op, ast.USub) and value.kind in (float, complex):
+            return Value(value.kind, tuple(self.out.emit(f"fneg double {part}") for part in value.parts))
+        if isinstance(node.op, ast.USub):
+            return self.out.combine(ast.Sub(), constant(0), value)
+        _refuse(self, node)
+
+    def compare(self, node: ast.Compare) -> Value:
+        """Of a chain all parts are looked at: they are numbers, which costs nothing."""
+        left, whole = self.expression(node.left), "true"
+        for op, operand in zip(node.ops, node.comparators, strict=True):
+            right = self.expression(operand)
+            if type(op) not in PREDICATES:
+                _refuse(self, node)
+            whole = self.out.emit(f"and i1 {whole}, {self.out.compare(op, left, right)}")
+            left = right
+        return Value(bool, (whole,))
+
+    def combine(self, node: ast.BinOp) -> Value:
+        return self.out.combine(node.op, self.expression(node.left), self.expression(node.right))
+
+    def call(self, node: ast.Call) -> Value:
+        called = self.evaluate(node.func)
+        if node.keywords:
+            _refuse(self, node)
+        if isinstance(called, FunctionType) and called not in PRIMITIVES:
+            return self.call_function(called, node.args)
+        given = self.listed(node.args)
+        if isinstance(called, type) and issubclass(called, tuple) and called is not tuple:
+            return self.out.convert(tuple_of(given), kind_of(called))
+        if called in PRIMITIVES:
+            return PRIMITIVES[called](self.out, *given)
+        name = getattr(called, "__name__", "")
+        if getattr(math, name, None) is called and (name in LIBRARY or name in INTRINSICS):
+            return self.out.apply(name, [self.out.convert(value, float).parts[0] for value in given])
+        _refuse(self, node)
+
+    def call_function(self, function: FunctionType, nodes: Sequence[ast.expr]) -> Value:
+        """A call of another plain function, all of its arguments given by their places."""
+        names = function.__code__.co_varnames[: function.__code__.co_argcount]
+        if len(names) != len(nodes):
+            raise TypeError(f"{function.__name__} takes {len(names)} arguments, not {len(nodes)}")
+        arguments: list[Any] = []
+        for name, node in zip(names, nodes, strict=True):
+            kind = kind_of(_hints(function)[name])
+            if isinstance(node, ast.Name) and isinstance(own := self.evaluate(node), FunctionType):
+                arguments.append(own)
+            else:
+                value = self.expression(node)
+                arguments.append(value if kind is None else self.out.convert(value, kind))
+        kinds = tuple(a.kind if isinstance(a, Value) else a for a in arguments)
+        called, returned = self.module.name(function, kinds), _returned(function)
+        values = [a for a in arguments if isinstance(a, Value)]
+        passed = [f"{t} {x}" for a in values for t, x in zip(types_of(a.kind), operands_of(a), strict=True)]
+        text = f'call {_result(returned)} @"{called}"({", ".join(passed)})'
+        if not (types := types_of(returned)):
+            self.out.line(text)
+            return Value(type(None), ())
+        result = self.out.emit(text)
+        if len(types) == 1:
+            return value_of(returned, iter([result]))
+        parts = [self.out.emit(f"extractvalue {_result(returned)} {result}, {k}") for k in range(len(types))]
+        return value_of(returned, iter(parts))
+
+
+STATEMENTS: dict[type[ast.stmt], Callable[..., None]] = {
+    ast.Expr: _Translation.express,
+    ast.Assign: _Translation.assign,
+    ast.AnnAssign: _Translation.assign_annotated,
+    ast.AugAssign: _Translation.change,
+    ast.Return: _Translation.give_back,
+    ast.If: _Translation.choose,
+    ast.While: _Translation.repeat_while,
+    ast.For: _Translation.repeat_for,
+    ast.Continue: _Translation.go_on,
+    ast.Break: _Translation.leave,
+}
+EXPRESSIONS: dict[type[ast.expr], Callable[..., Any]] = {
+    ast.Constant: _Translation.number,
+    ast.Name: _Translation.look_up,
+    ast.Attribute: _Translation.attribute,
+    ast.Subscript: _Translation.subscript,
+    ast.Tuple: _Translation.gather,
+    ast.IfExp: _Translation.decide,
+    ast.BoolOp: _Translation.connect,
+    ast.UnaryOp: _Translation.negate,
+    ast.Compare: _Translation.compare,
+    ast.BinOp: _Translation.combine,
+    ast.Call: _Translation.call,
+}
