@@ -156,6 +156,61 @@ def test_a_disc_rolls_on_its_line() -> None:
     assert own.joints[0].radii == (0.3,)
 
 
+def test_what_touches_is_drawn_where_it_touches() -> None:
+    """At the begin of each contact the circle of the ball meets the line of the floor, or the circle of the post."""
+    text = """linkwork: 1
+ground: {points: {O: [0, 0.2], P: [1.2, 0.9]}}
+bodies: {ball: {mass: 1, inertia: 0.004, position: [0, 1], velocity: [1, 0], points: {C: [0.02, 0]}}}
+forces:
+  floor:
+    {type: line-contact, i: ground.O, j: ball.C, normal: [-0.5, 2], radius_j: 0.1, stiffness: 1.0e+6}
+  post:
+    {type: circle-contact, i: ground.P, j: ball.C, radius_i: 0.3, radius_j: 0.1, stiffness: 1.0e+6}
+simulation: {t_end: 2}
+"""
+    motion = linkwork.simulate(linkwork.loads(text))
+    _, _, drawn = picture_of(motion)
+    (line,) = (o.lines[0] for o in drawn.outlines if o.role == "track" and not o.closed)
+    (post,) = (np.array(o.lines[0]) for o in drawn.outlines if o.role == "track" and o.closed)
+    (disc,) = (np.array(o.lines[0]) for o in drawn.outlines if o.role == "disc")
+    (p, q), names = np.array(line), motion.events.names
+    along = (q - p) / np.hypot(*(q - p))
+    assert {"floor.begin", "post.begin"} <= {*names}
+    for name, (x, y, phi) in zip(names, motion.events.q, strict=True):
+        turn = np.array([[np.cos(phi), -np.sin(phi)], [np.sin(phi), np.cos(phi)]])
+        around = disc @ turn.T + (x, y)
+        if name.startswith("floor"):
+            gap = np.min((around - p) @ (-along[1], along[0]))
+            assert 0.0 <= np.dot(np.mean(around, axis=0) - p, along) <= np.hypot(*(q - p))
+        else:
+            gap = np.min(np.hypot(*(around - (1.2, 0.9)).T)) - np.hypot(*(post[0] - (1.2, 0.9)))
+        assert gap == pytest.approx(0.0, abs=0.1 * (1 - np.cos(np.pi / 64)) + 1e-9)  # circles of 64 corners
+
+
+def test_planes_and_spheres_that_touch_are_solids() -> None:
+    """One plane for two balls, its upper side at the height of the ground's point, and no spring between the balls."""
+    ball = "{mass: 1, inertia: [0.004, 0.004, 0.004], position: [%g, 0, 1], points: {C: [0, 0, 0.05]}}"
+    flat = "{type: plane-contact, i: ground.O, j: %s.C, normal: [0, 0, 1], radius_j: 0.1, stiffness: 1.0e+6}"
+    text = f"""linkwork: 1
+space: spatial
+ground: {{points: {{O: [0, 0, 0.3]}}}}
+bodies: {{a: {ball % 0}, b: {ball % 1}}}
+forces:
+  fa: {flat % "a"}
+  fb: {flat % "b"}
+  ab: {{type: sphere-contact, i: a.C, j: b.C, radius_i: 0.1, radius_j: 0.1, stiffness: 1.0e+6}}
+simulation: {{t_end: 0.1}}
+"""
+    _, _, drawn = picture_of(linkwork.simulate(linkwork.loads(text)))
+    (plane,) = (solid for solid in drawn.solids if solid.role == "floor")
+    assert plane.at[2] + plane.size[2] / 2 == pytest.approx(0.3)
+    assert plane.z == (0.0, 0.0, 1.0)
+    assert max(plane.size) > 1.0
+    balls = [solid for solid in drawn.solids if solid.form == "ball"]
+    assert [(s.body, s.at, s.size) for s in balls] == [(k, (0.0, 0.0, 0.05), (0.1,)) for k in (1, 2)]
+    assert not [stretch for stretch in drawn.stretches if stretch.role == "spring"]
+
+
 def test_a_spring_ends_at_its_points_however_it_is_stretched() -> None:
     """The first and last corner of a spring are the points it joins."""
     motion = linkwork.simulate(linkwork.load("andrews_squeezer"), t_end=0.02)

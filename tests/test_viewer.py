@@ -371,6 +371,38 @@ def test_a_notebook_shows_the_moving_mechanism(browser: Any, motion: Trajectory)
     tab.close()
 
 
+def test_events_are_marks_on_the_time_axis_and_a_list(browser: Any, tmp_path: Path) -> None:
+    """Marks lie where the slider is at their times; an entry of the list goes there."""
+    text = """linkwork: 1
+bodies: {ball: {mass: 1, inertia: 1, position: [0, 1], velocity: [1, 0]}}
+events:
+  bounce: {when: "ball.y", direction: falling, action: set, restitution: 0.9}
+  half: {when: "ball.x - 0.5"}
+simulation: {t_end: 2}
+"""
+    motion = linkwork.simulate(linkwork.loads(text))
+    assert set(motion.events.names) == {"bounce", "half"}
+    write([motion], tmp_path / "events.html")
+    tab = browser.new_page(viewport={"width": 1200, "height": 760}, color_scheme="light")
+    shown = Shown(tab, tmp_path / "events.html")
+    marks = tab.locator(".axis i")
+    told = [marks.nth(k).get_attribute("title").split(", ") for k in range(marks.count())]
+    assert [name for name, _ in told] == [*motion.events.names]
+    np.testing.assert_allclose([float(t.removesuffix(" s")) for _, t in told], motion.events.t, rtol=1e-5)
+    slider = tab.locator(".time").bounding_box()
+    for k, t in enumerate(motion.events.t):
+        box = marks.nth(k).bounding_box()
+        assert box["x"] + box["width"] / 2 == pytest.approx(slider["x"] + 8 + (slider["width"] - 16) * t / 2, abs=1.0)
+    tab.click("text=Events ▾")
+    rows = tab.locator(".menu .names button")
+    assert [rows.nth(k).locator("span").inner_text() for k in range(rows.count())] == [*motion.events.names]
+    rows.nth(1).click()
+    shown.settle()
+    assert shown.do("v.time") == pytest.approx(motion.events.t[1])
+    assert shown.said == []
+    tab.close()
+
+
 def test_long_results_are_thinned_and_say_so(motion: Trajectory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where columns would be too many, whole kinds are left out, the most important ones last."""
     monkeypatch.setattr(page, "MOST_NUMBERS", len(motion.t) * 20)

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
+from linkwork.elements.contact import FlatContact
 from linkwork.elements.drivers import Driver
 from linkwork.elements.forces import FORCES, PointForce, RotationalSpringDamper, SpringDamper
 from linkwork.elements.joints import JOINTS, Distance
@@ -23,10 +24,11 @@ from linkwork.model import Model
 
 Point: TypeAlias = tuple[float, float, float]
 
-# Classes by the names that model files give them; what they do not know goes by the name of its class.
+# By space, classes by the names that model files give them; what they do not know goes by the name of its class.
 TYPES = {
-    cls: name for table in (*JOINTS.values(), *FORCES.values(), SHAPES) for name, cls in table.items()
-}  # fmt: skip
+    space: {cls: name for table in (JOINTS[space], FORCES[space], SHAPES) for name, cls in table.items()}
+    for space in JOINTS
+}
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,8 @@ class Mark:
     """A joint, a force or a driver: what it is, which bodies it concerns and where.
 
     `points` holds one point for each body, or none; `axis` is fixed in the first body (the direction of a force: see
-    `parts`), `axis_j` in the second, where it is given; `radii` are those of discs and gears, or the length of a rod.
+    `parts`; of a line or plane that is touched its normal), `axis_j` in the second, where it is given; `radii` are
+    those of discs and gears, or the length of a rod.
     `parts` says of a spring-damper what it is made of (spring, damper, actuator), of a driver which freedom it drives,
     of a force whether it follows its body.
     """
@@ -85,7 +88,7 @@ class Scene:
 
 def scene(model: Model) -> Scene:
     """The scene of a mechanism, with the values of its parameters."""
-    values = {symbol(name): value for name, value in model.parameters.items()}
+    values, types = {symbol(name): value for name, value in model.parameters.items()}, TYPES[model.space]
 
     def number(x: Scalar) -> float:
         return float(evaluate([as_expr(x)], values)[0])
@@ -108,7 +111,7 @@ def scene(model: Model) -> Scene:
 
     def look(body: Ground | PlanarBody | SpatialBody, shape: Shape) -> dict[str, Any]:
         """Fields of a shape: numbers, vectors, or rows of points."""
-        found: dict[str, Any] = {"type": TYPES[type(shape)]}
+        found: dict[str, Any] = {"type": types[type(shape)]}
         for f in fields(shape):
             value = getattr(shape, f.name)
             if value is None or not isinstance(value, tuple):
@@ -136,7 +139,7 @@ def scene(model: Model) -> Scene:
         return [s for s in ("s_i", "s_j", "s") if s in own]
 
     def joint(element: Any) -> Mark:
-        found = mark(element, TYPES.get(type(element), type(element).__name__.lower()))
+        found = mark(element, types.get(type(element), type(element).__name__.lower()))
         if isinstance(element, Distance):
             return replace(found, radii=(number(element.rod_length),))
         if isinstance(element, SpatialGear):
@@ -144,7 +147,7 @@ def scene(model: Model) -> Scene:
         return found
 
     def force(element: Any) -> Mark:
-        kind = TYPES.get(type(element), type(element).__name__.lower())
+        kind = types.get(type(element), type(element).__name__.lower())
         if isinstance(element, SpringDamper | RotationalSpringDamper):
             law = element.law, element.actuator
             given = {
@@ -156,7 +159,7 @@ def scene(model: Model) -> Scene:
         found = mark(element, kind)
         if isinstance(element, PointForce) and all(of_parameters(x) for x in element.force):
             return replace(found, axis=vector(element.force), parts=("follows",) if element.follows else ())
-        return found
+        return replace(found, axis=vector(element.normal)) if isinstance(element, FlatContact) else found
 
     def of_parameters(x: Scalar) -> bool:
         return not isinstance(x, Expr) or all(node in values for node in ordered([x]) if node.op == "symbol")

@@ -74,6 +74,8 @@ interface ResultData {
   quantities: { name: string; unit: string; kind: string }[];
   values: string;
   left_out: string[];
+  events: [string, number][]; // names and times
+  n_events: number; // of which the first are here
 }
 
 export interface Page {

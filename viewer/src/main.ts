@@ -22,6 +22,7 @@ const KEYS: [string, string][] = [
   ["f", "fit the picture"],
   ["n", "names"],
   ["t", "paths of points"],
+  ["e", "events"],
   ["v", "velocities"],
   ["r", "reactions"],
   ["c", "mass centres"],
@@ -40,6 +41,7 @@ class Viewer {
   speed: number;
   repeat = true;
   private readonly shown: Shown;
+  private readonly colors: string[];
   private readonly start: number;
   private readonly end: number;
   private last = 0;
@@ -55,6 +57,7 @@ class Viewer {
 
   constructor(page: Page, app: HTMLElement) {
     this.results = page.results.map((data) => new Result(data));
+    this.colors = page.colors;
     this.start = Math.min(...this.results.map((result) => result.start));
     this.end = Math.max(...this.results.map((result) => result.end));
     this.time = this.start;
@@ -126,6 +129,7 @@ class Viewer {
     }
     if (space === "planar") toggle("c", "Centres", "Mass centres", flip("centres"));
     toggle("g", "Grid", "Grid", flip("grid"));
+    if (this.results.some((result) => result.data.events.length)) this.eventMenu(bar);
     toggle("p", "Plots", "Plots beside the picture", () => {
       document.body.classList.toggle("no-plots");
       this.refresh();
@@ -135,10 +139,12 @@ class Viewer {
     signed("first", "First row (home)", controls, () => this.setTime(this.start));
     this.play = signed("play", "Play (space)", controls, () => this.setPlaying(!this.playing));
     this.play.classList.add("play");
-    this.slider = element("input", "time", controls);
+    const axis = element("div", "axis", controls);
+    this.slider = element("input", "time", axis);
     Object.assign(this.slider, { type: "range", min: "0", max: "1", step: "any", value: "0" });
     this.slider.setAttribute("aria-label", "time");
     this.slider.addEventListener("input", () => this.setTime(this.start + Number(this.slider.value) * (this.end - this.start)));
+    this.mark(axis);
     this.clock = element("output", "clock", controls);
     this.speeds = element("select", "", controls);
     this.speeds.title = "Seconds of motion per second (− +)";
@@ -156,10 +162,7 @@ class Viewer {
     this.toggles.set("l", signed("repeat", "Begin again at the end (l)", controls, repeat));
 
     const right = element("aside", "plots", main);
-    this.plots = new Plots(this.results, page, right, (t) => {
-      this.setPlaying(false);
-      this.setTime(t);
-    });
+    this.plots = new Plots(this.results, page, right, (t) => this.go(t));
     this.notes(right, page);
     this.help = this.keys(app);
     this.setSpeed(this.speed);
@@ -184,18 +187,57 @@ class Viewer {
     element("p", "", foot).textContent = `linkwork ${page.version}`;
   }
 
-  private pathMenu(bar: HTMLElement): void {
+  /** Marks of events on the time axis; their colour is that of the name. */
+  private mark(axis: HTMLElement): void {
+    const length = this.end - this.start || 1;
+    for (const { data } of this.results) {
+      for (const [name, t] of data.events) {
+        const mark = element("i", "", axis);
+        mark.title = `${name}, ${shown(t)} s`;
+        mark.style.setProperty("--at", String((t - this.start) / length));
+        mark.style.background = this.colorOf(name);
+        mark.addEventListener("click", () => this.go(t));
+      }
+    }
+  }
+
+  private colorOf(name: string): string {
+    const names = [...new Set(this.results.flatMap(({ data }) => data.events.map(([own]) => own)))];
+    return this.colors[names.indexOf(name) % this.colors.length];
+  }
+
+  private eventMenu(bar: HTMLElement): void {
+    const list = this.menu(bar, "Events ▾", "Events (e)", "e");
+    for (const { data } of this.results) {
+      for (const [name, t] of data.events) {
+        const row = button("", `Go to ${shown(t)} s`, list, () => this.go(t));
+        element("i", "", row).style.background = this.colorOf(name);
+        element("span", "", row).textContent = this.results.length > 1 ? `${data.label}: ${name}` : name;
+        element("small", "", row).textContent = `${shown(t)} s`;
+      }
+      const more = data.n_events - data.events.length;
+      if (more > 0) element("small", "", list).textContent = `and ${more} more`;
+    }
+  }
+
+  /** A button with a list below it that opens and closes. */
+  private menu(bar: HTMLElement, label: string, title: string, key: string): HTMLElement {
     const box = element("div", "menu", bar);
     const list = element("div", "names", box);
     list.hidden = true;
-    const head = button("Paths ▾", "Paths of points (t)", box, () => {
+    const head = button(label, title, box, () => {
       list.hidden = !list.hidden;
     });
-    this.toggles.set("t", head);
+    this.toggles.set(key, head);
     box.prepend(head);
     addEventListener("pointerdown", (event) => {
       if (!box.contains(event.target as Node)) list.hidden = true;
     });
+    return list;
+  }
+
+  private pathMenu(bar: HTMLElement): void {
+    const list = this.menu(bar, "Paths ▾", "Paths of points (t)", "t");
     for (const spot of this.stages[0].spots) {
       if (spot.body === 0) continue;
       const row = element("label", "", list);
@@ -285,6 +327,12 @@ class Viewer {
   setTime(time: number): void {
     this.time = Math.min(Math.max(time, this.start), this.end);
     this.request();
+  }
+
+  /** Stop at a time. */
+  private go(time: number): void {
+    this.setPlaying(false);
+    this.setTime(time);
   }
 
   setPlaying(playing: boolean): void {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import cos, dist, hypot, pi, sin
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from linkwork.errors import UsageError
 from linkwork.scene import Mark, Point, Scene
 from linkwork.trajectory import Trajectory
 from linkwork.view.outlines import Line, Spot, Stretch, arrow, box, circle, coil, dashpot, hull, rounded
-from linkwork.view.solids import Solid, limbs, solids
+from linkwork.view.solids import CONTACTS, Solid, limbs, solids
 
 Array = NDArray[np.float64]
 
@@ -36,6 +36,7 @@ class Style(NamedTuple):
 
 
 STYLES = {
+    "floor": Style(0, "ink", 0.13, "ink", 0.1),
     "hatch": Style(0, "ink", 0.13),
     "track": Style(1, "ink", 0.2),
     "link": Style(2, "body", 0.3, "body", 0.26),
@@ -229,7 +230,7 @@ class _Draughtsman:
             self.anchors[body].append((x, y, z))
 
     def _box(self) -> tuple[Array, Array]:
-        radii = {self.index[m.bodies[k]]: r for m in self.scene.joints for k, r in _discs(m)}
+        radii = {self.index[m.bodies[k]]: r for m in (*self.scene.joints, *self.scene.forces) for k, r in _discs(m)}
         spots = []
         for bodies in self.seen:
             for k, anchors in enumerate(self.anchors):
@@ -253,6 +254,7 @@ class _Draughtsman:
             self._joint(joint)
         for force in self.scene.forces:
             self._force(force)
+        self._surfaces()
         for driver in self.scene.drivers:
             self._driver(driver)
         for k, figure in enumerate(self.scene.bodies):
@@ -515,6 +517,34 @@ class _Draughtsman:
                 body = self.index[mark.bodies[0]]
                 self.outlines.append(Outline(body, "load", lines, False, mark.name, spot, upright))
 
+    def _surfaces(self) -> None:
+        """What touches: lines as far as they are used, hatched where they are those of the ground, and circles."""
+        lines: dict[tuple[str, Point, Point], list[float]] = {}
+        discs = set[tuple[int, Spot, float]]()
+        for mark in self.scene.forces:
+            if mark.type == "line-contact" and mark.axis is not None:
+                along = replace(mark, axis=(mark.axis[1], -mark.axis[0], 0.0))
+                beyond = max(1.3 * mark.radii[0], TRAVEL * self.unit)
+                _, least, most = self._travel(along)
+                lines.setdefault((mark.bodies[0], mark.points[0], mark.axis), []).extend(
+                    (least - beyond, most + beyond)
+                )
+            if mark.type in CONTACTS:
+                discs |= {(self.index[mark.bodies[k]], _spot(mark.points[k]), r) for k, r in _discs(mark) if r > 0.0}
+        for (body, (x, y, _), (a, b, _)), reach in lines.items():
+            k, size = self.index[body], hypot(a, b) or 1.0
+            p, q = ((x + b / size * d, y - a / size * d) for d in (min(reach), max(reach)))
+            if k == 0:
+                self._ground_line(p, q, (-a / size, -b / size))
+            else:
+                self.add(k, "rail", [[p, q]])
+        for k, spot, radius in sorted(discs):
+            if k == 0 or self.scene.bodies[k].shape is not None:
+                self.add(k, "track" if k == 0 else "mark", [circle(spot, radius, 64)], True)
+            else:
+                self._disc(k, spot, radius, self.scene.bodies[k].name)
+                self.own_look.add(k)
+
     def _length(self, mark: Mark) -> float:
         i, j = (self.index[name] for name in mark.bodies[:2])
         return min(float(np.linalg.norm(b.point(j, mark.points[1]) - b.point(i, mark.points[0]))) for b in self.seen)
@@ -570,10 +600,11 @@ class _Draughtsman:
 
 
 def _discs(mark: Mark) -> list[tuple[int, float]]:
-    """The discs of a joint: place of the body among its bodies, and radius."""
-    if mark.type == "rolling":
+    """The discs of a joint or a contact: place of the body among its bodies, and radius."""
+    if mark.type in ("rolling", "line-contact", "plane-contact"):
         return [(1, mark.radii[0])]
-    return [(0, mark.radii[0]), (1, mark.radii[1])] if mark.type == "gear" else []
+    round_ = mark.type in ("gear", "circle-contact", "sphere-contact") and len(mark.radii) == 2
+    return [(0, mark.radii[0]), (1, mark.radii[1])] if round_ else []
 
 
 def _spot(point: Point) -> Spot:

@@ -31,6 +31,7 @@ PLACE = '"LINKWORK-DATA"'
 MOST_RESULTS = 4  # beside each other
 MOST_ROWS = 4000  # of a trajectory; of a longer one, rows are left out evenly
 MOST_NUMBERS = 1_500_000  # in all columns: 16 MB
+MOST_EVENTS = 1000  # of a motion, on its time axis and in the list
 # Kinds of columns in the order in which they are let in.
 KINDS = ("q", "energy", "error", "v", "reactions", "driving", "points", "a", "lam")
 FRAME = 560  # pixels of height in a notebook
@@ -98,6 +99,8 @@ def _result(motion: Trajectory, label: str) -> dict[str, Any]:
         "quantities": [{"name": name, "unit": motion.quantity(name).unit, "kind": kind} for name, kind in columns],
         "values": _base64(np.array([motion[name][rows] for name, _ in columns]), "<f8"),
         "left_out": left_out,
+        "events": [*zip(motion.events.names, motion.events.t.tolist(), strict=True)][:MOST_EVENTS],
+        "n_events": len(motion.events.names),
     }
 
 

@@ -25,6 +25,7 @@ Lines: TypeAlias = list[Array]
 
 STRAIGHT: list[Point] = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0)]
 ROUND = 32  # corners of a circle
+CONTACTS = ("line-contact", "circle-contact", "plane-contact", "sphere-contact")
 RAIL = 3.5  # units by which a rail reaches beyond the ends of the motion
 
 
@@ -59,7 +60,7 @@ def limbs(scene: Scene, anchors: Sequence[Sequence[Point]], unit: float) -> Iter
             yield Stretch("limb", scene.bodies[k].name, (k, k), (_point(one), _point(other)), [STRAIGHT])
     for mark in (*scene.joints, *scene.forces):
         is_rod = mark.type in ("distance", "revolute-spherical", "universal-spherical")
-        if len(mark.points) == 2 and (is_rod or mark in scene.forces):
+        if len(mark.points) == 2 and (is_rod or mark in scene.forces) and mark.type not in CONTACTS:
             i, j = (index[name] for name in mark.bodies[:2])
             role, line = ("rod", STRAIGHT) if is_rod else ("spring", coil(unit, 0.0))
             yield Stretch(role, mark.name, (i, j), (mark.points[0], mark.points[1]), [line])
@@ -72,7 +73,31 @@ def solids(scene: Scene, seen: Sequence[Bodies], unit: float) -> list[Solid]:
     for mark in scene.joints:
         if len(mark.points) == 2:
             found += _joint(mark, index[mark.bodies[0]], index[mark.bodies[1]], seen, unit)
-    return found
+    return [*found, *dict.fromkeys(_surfaces(scene, seen, unit, index))]
+
+
+def _surfaces(scene: Scene, seen: Sequence[Bodies], u: float, index: Mapping[str, int]) -> Iterator[Solid]:
+    """What touches: planes as far as they are used, and balls."""
+    planes: dict[tuple[str, Point, Point], list[Mark]] = {}
+    for mark in scene.forces:
+        if mark.type == "plane-contact" and mark.axis is not None:
+            planes.setdefault((mark.bodies[0], mark.points[0], _unit(mark.axis)), []).append(mark)
+        ends = {"plane-contact": (1,), "sphere-contact": (0, 1)}.get(mark.type, ())
+        for end, radius in zip(ends, mark.radii, strict=False):
+            k = index[mark.bodies[end]]
+            if radius > 0.0 and scene.bodies[k].shape is None:
+                role = "shape" if k else "floor"
+                yield Solid(k, role, "ball", mark.points[end], (radius,), name=scene.bodies[k].name)
+    for (body, at, z), marks in planes.items():
+        i, x = index[body], _across(z)
+        axes = np.array([x, np.cross(z, x)])
+        places = [(b, index[m.bodies[1]], m.points[1]) for b in seen for m in marks]
+        used = [axes @ b.A[i].T @ (b.point(j, s) - b.point(i, at)) for b, j, s in places]
+        least, most = np.min(used, axis=0), np.max(used, axis=0)
+        sides = most - least + 2.0 * max(RAIL * u, *(m.radii[0] for m in marks))
+        middle = np.array(at) + 0.5 * (least + most) @ axes - 0.2 * u * np.array(z)
+        size = float(sides[0]), float(sides[1]), 0.4 * u
+        yield Solid(i, "floor", "box", _point(middle), size, z, x, name=marks[0].name)
 
 
 def _shape(k: int, name: str, shape: Mapping[str, Any]) -> Iterator[Solid]:
