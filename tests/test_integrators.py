@@ -15,7 +15,7 @@ from linkwork.errors import UsageError
 from linkwork.integrators import advance, inside, loop, memory, stages
 from linkwork.integrators.explicit import DOP853, EXPLICIT, Tableau
 from linkwork.integrators.loop import Settings, Slice, integrate, report_times
-from linkwork.integrators.memory import Method, Run
+from linkwork.integrators.memory import N_RESIDUALS, Method, Run
 from linkwork.native.kernels import Kernel, Pointer, call, kernel, put_integer, size_of
 
 Array = NDArray[np.float64]
@@ -26,6 +26,7 @@ each_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: meth
 class Function(NamedTuple):
     address: int
     work: int = 0
+    outputs: int = 0
 
 
 class Whole(NamedTuple):
@@ -47,7 +48,7 @@ def run(
     stops: tuple[float, ...] = (),
     first_step: float | None = None,
 ) -> Whole:
-    projection = Function(project.address) if project else None
+    projection = Function(project.address, outputs=len(y_0) + N_RESIDUALS) if project else None
     given = Function(f.address), projection, np.zeros(1), np.array(y_0), times, settings
     slices = list(integrate(*given, n_norm, seconds, stops, first_step))
     assert all(s.status == loop.RUNNING for s in slices[:-1])
@@ -251,7 +252,7 @@ def test_steps_in_python_are_those_of_the_machine_code(method: Tableau, monkeypa
     for module in (advance, inside, stages):
         monkeypatch.setattr(module, "call", interpreted)
     prepared, m, at = ready(method, pendulum, [1.0, 0.0, 0.0, 0.0], settings)
-    assert len(m) == size_of(memory.places, at.n, at.n_dense, at.n_watched)
+    assert len(m) == size_of(memory.places, at.n, at.n_dense, at.n_watched, at.n_pivots)
     at.next_step[0] = 0.9
     put_integer(at.project, 0, project.address)
     put_integer(at.n_times, 0, len(times))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicHermiteSpline
 
 from linkwork.formulations import FORMULATIONS, NAMES
@@ -99,6 +100,27 @@ def test_every_formulation_passes_singular_positions_on_its_branch(formulation: 
     error = np.max(np.abs(np.pi / 2 - motion["upright0.phi"] - np.interp(motion.t, T, THETA)))
     assert error < (1e-2 if rtol > 1e-7 else 1e-5)
     assert np.max(np.abs(motion.drift())) < 3e3 * rtol
+
+
+@pytest.mark.parametrize("N", [2, pytest.param(40, marks=pytest.mark.slow)])
+def test_refining_goes_on_past_singular_positions(N: int) -> None:
+    """Rounding puts a state on a hyperbola beside the branch, which short steps near the position would follow."""
+    inertia, moment = (N + 1) / 3 + N, 9.81 * ((N + 1) / 2 + N)
+    exact = solve_ivp(
+        lambda t, y: [y[1], -moment * np.cos(y[0]) / inertia],
+        (0.0, 10.0),
+        [np.pi / 2, -1.0],
+        "DOP853",
+        rtol=1e-13,
+        atol=1e-14,
+        max_step=0.01,
+    ).y[0, -1]
+    model = load(f"n_four_bar:{N}")
+    for rtol, allowed in ((1e-10, 3e-8), (1e-11, 3e-9), (1e-12, 1e-9), (1e-13, 1e-9)):
+        motion = simulate(model, rtol=rtol, atol=rtol)
+        for k in range(N + 1):
+            assert abs(motion[f"upright{k}.phi"][-1] - exact) < allowed
+        assert motion.info.steps < 500  # and none of them short
 
 
 @pytest.mark.parametrize("step", [0.01, 0.1])

@@ -36,7 +36,7 @@ from linkwork.equations.equations import TIME, Equations
 from linkwork.integrators.explicit import DOP853
 from linkwork.integrators.loop import REACHED, Settings, Slice, integrate
 from linkwork.model import Model
-from linkwork.stabilization.projection import CONVERGED, measure, project
+from linkwork.stabilization.projection import CONVERGED, measure, of_system, project
 from linkwork.system import System, compile_system
 
 GROUND = Ground()
@@ -96,10 +96,10 @@ class Projected(NamedTuple):
 
 def projected(system: System, t: float, q: Array, v: Array) -> Projected:
     x, n = np.array([t, *q, *v, 0.5, 0.25]), system.n_q + system.n_v
-    y = np.empty(n + 6)
-    project(x, system.p(), y, np.empty(scratch(system)))
+    y = np.empty(of_system(system).outputs)
+    project(x, system.p(), y, np.empty(of_system(system).work))
     assert y[n : n + 2].tolist() == [0.5, 0.25]
-    return Projected(y[: system.n_q], y[system.n_q : n], *y[n + 2 :].tolist())
+    return Projected(y[: system.n_q], y[system.n_q : n], *y[n + 2 : n + 6].tolist())
 
 
 def scratch(system: System) -> int:
@@ -301,11 +301,6 @@ def test_energy_rate_of_each_joint_between_moving_bodies(rng: Random) -> None:
         assert abs(values([e.kinetic + e.potential], e, at)[0].imag / 1e-30) < 1e-11 * np.max(np.abs(rates.a)), name
 
 
-class Machine(NamedTuple):
-    address: int
-    work: int
-
-
 def run(system: System, times: Array, rtol: float = 1e-12, stabilized: bool = True) -> tuple[Slice, Array]:
     """States at the times, by the compiled loop."""
     q, v = system.equations.start()
@@ -313,7 +308,7 @@ def run(system: System, times: Array, rtol: float = 1e-12, stabilized: bool = Tr
     slices = list(
         integrate(
             system.functions["derivative"],
-            Machine(onto.address, scratch(system)),
+            of_system(system, onto),
             system.p(),
             np.array([*q, *v, 0.0, 0.0]),
             times,

@@ -23,6 +23,7 @@ from linkwork.integrators.memory import (
     BLOCK,
     COLLAPSED,
     HAPPENED,
+    N_RESIDUALS,
     NOT_FINITE,
     PROJECTION_FAILED,
     REACHED,
@@ -42,6 +43,13 @@ DEFECT = 1e4  # times the tolerance: a change over the whole step that dense out
 AGAIN = 0.25  # ratio of steps after a failure that is no matter of accuracy
 SMALLEST = 16 * 2.0**-52  # step relative to the time
 STRETCH = 1.01  # of a step that so reaches its end
+APPROACH = 0.8  # of the longest way to a singular position from which one step goes past it
+CLEAR = 500 * 2.0**-26  # by the root of rtol: a distance at which rounding, divided by its square, is below rtol
+NEAR = 0.05  # the same where eps of the linear system matters
+FAR = 0.3  # distance by the largest so far: nothing is expected from there
+VANISHING = 1.5  # growth of a reciprocal pivot over a step from which on it may lead to a singular position
+VANISHED = 100.0  # the same from the beginning of a step that goes past one to that position
+CROSSING = 1e-7  # rtol of such a step: what rounding leaves of the constraints is multiplied that much in it
 REGAINED = 1.05  # with every step, of the length along which switching functions are seen clearly
 INF = math.inf
 
@@ -93,6 +101,9 @@ def start(at: Run, p: Pointer, w: Pointer, t_end: float, rows: Pointer) -> bool:
     at.last_error[0] = LEAST_ERROR
     at.longest[0] = at.max_step[0]
     at.switch[0] = at.last_switch[0] = at.suspect[0] = -INF
+    at.singular[0] = INF
+    for i in range(at.n_pivots):
+        at.pivots[i] = at.least_pivots[i] = INF
     if at.n_watched > 0:
         note_start(at, p, w)
     if at.x[0] < t_end and at.next_step[0] == 0.0:
@@ -106,9 +117,24 @@ def is_stuck(at: Run) -> bool:
     return h < at.min_step[0] or not h > SMALLEST * abs(at.x[0]) or at.streak[0] > MAX_STREAK
 
 
+def keep_distance(at: Run, h: float) -> float:
+    """The step h, or a shorter one if it began or ended too near to a singular position, see `relief`.
+
+    That position then is where the stages of a step are farthest apart, and the step before ends so far from it.
+    """
+    ahead, gap = at.singular[0] - at.x[0], at.widest[0] * h
+    at.leaps[0] = 1.0 if 0.0 < ahead < h and gap > 0.0 else 0.0
+    if not 0.0 < ahead < h + APPROACH * gap or gap == 0.0:
+        return h
+    if at.distance[0] * min(1.0, abs(1.0 - h / ahead)) > max(NEAR, CLEAR / math.sqrt(at.rtol[0])):
+        return h
+    at.leaps[0] = 1.0 if ahead <= gap else 0.0
+    return float(ahead / at.widest[0] if ahead <= gap else ahead - APPROACH * gap)
+
+
 def choose_step(at: Run, t_end: float, stops: Pointer) -> None:
     """The step that error control wishes, but not beyond the next stop, the next switch or the end."""
-    t, h = at.x[0], min(at.next_step[0], at.max_step[0], at.longest[0])
+    t, h = at.x[0], keep_distance(at, min(at.next_step[0], at.max_step[0], at.longest[0]))
     stop, n_stops = int(at.stop[0]), integer(at.n_stops, 0)
     while stop < n_stops and stops[2 * stop] <= t:
         stop += 1
@@ -119,6 +145,7 @@ def choose_step(at: Run, t_end: float, stops: Pointer) -> None:
     if t + STRETCH * h >= end:
         at.x_new[0] = end
         h = end - t
+        at.leaps[0] = 0.0
     at.stop[0] = stop
     at.h[0] = h
 
@@ -140,6 +167,43 @@ def project_state(at: Run, x: Pointer, p: Pointer, w: Pointer) -> bool:
     for i in range(3):
         at.new_residuals[i] = max(at.new_residuals[i], out[ny + i])
     return True
+
+
+def expect_singular(at: Run) -> None:
+    """When the next singular position is passed, by the growth g of the reciprocal pivots over a good step.
+
+    A pivot that vanishes there is in proportion to (t* - t)^2, so that t* = t + h/(sqrt(g) - 1).
+    """
+    new, growth = offset(at.projected, integer(at.ny, 0) + N_RESIDUALS), VANISHING
+    for i in range(at.n_pivots):
+        size = abs(new[i])
+        ratio = size / at.pivots[i]
+        at.pivots[i] = size
+        at.least_pivots[i] = min(at.least_pivots[i], size)
+        if ratio > growth:
+            growth = ratio
+            at.distance[0] = math.sqrt(at.least_pivots[i] / size)
+    at.singular[0] = INF
+    if growth > VANISHING and at.distance[0] < FAR and at.leaps[0] == 0.0:
+        at.singular[0] = at.x_new[0] + at.h[0] / (math.sqrt(growth) - 1.0)
+
+
+def relief(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> float:
+    """What counts of the error of a step that goes past a singular position: less than 1 if rtol is below CROSSING.
+
+    Beside the branch of the motion another one begins there. With x the way to that position and y the distance from
+    the branch, the constraints hold on x y = 0, but up to rounding, r, on hyperbolas x y = r, of which none goes past
+    x = 0. Stages at small x multiply r by 1/x^2 and more, across the branch, and the end of the step is projected onto
+    it. Shorter steps would make this worse.
+    """
+    if at.leaps[0] == 0.0 or at.error[0] <= 1.0 or at.rtol[0] > CROSSING or prepare_dense(at, m, p, own, w) != RUNNING:
+        return 1.0
+    interpolate(at, at.singular[0])
+    call(integer(at.project, 0), at.x_inside, p, at.projected, w)
+    there, growth = offset(at.projected, integer(at.ny, 0) + N_RESIDUALS), 0.0
+    for i in range(at.n_pivots):
+        growth = max(growth, abs(there[i]) / at.pivots[i])
+    return at.rtol[0] / CROSSING if growth > VANISHED else 1.0
 
 
 def report(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Pointer, rows: Pointer) -> int:
@@ -180,7 +244,7 @@ def is_contradicted(at: Run, p: Pointer, w: Pointer) -> bool:
     gap = 0.0
     for i in range(min(integer(at.n_norm, 0), integer(at.n_rates, 0))):
         defect = at.h[0] * abs(at.k_contradicted[i] - differentiate_inside(at, x[0], i))
-        gap = max(gap, defect / (DEFECT * (at.atol[i] + at.rtol[0] * abs(x[1 + i]))))
+        gap = max(gap, at.relief[0] * defect / (DEFECT * (at.atol[i] + at.rtol[0] * abs(x[1 + i]))))
     at.error[0] = max(at.error[0], gap)
     if gap > 1.0:
         at.suspect[0] = max(at.suspect[0], x[0])
@@ -195,6 +259,7 @@ def is_far_off(at: Run) -> bool:
     """
     ny = integer(at.ny, 0)
     gap = at.projected[ny] / (EXCESS * (at.atol[0] + at.rtol[0] * largest(at.projected, integer(at.n_norm, 0))))
+    gap *= at.relief[0]
     at.error[0] = max(at.error[0], gap)
     return bool(gap > 1.0)
 
@@ -245,6 +310,8 @@ def accept(at: Run) -> None:
     if at.streak[0] > 0.0:
         ratio = min(ratio, 1.0)
     at.next_step[0] = ratio * at.h[0]
+    if at.leaps[0] != 0.0 and at.relief[0] < 1.0:  # the error of this step is no measure
+        at.next_step[0] = wished
     if at.h[0] < wished:  # cut short by a stop, which is no reason to go on with small steps
         at.next_step[0] = max(at.next_step[0], wished)
     at.last_error[0] = max(at.error[0], LEAST_ERROR)
@@ -252,6 +319,7 @@ def accept(at: Run) -> None:
     at.steps[0] += 1.0
     at.row[0] = at.new_row[0]
     at.longest[0] *= REGAINED
+    expect_singular(at)
     copy(at.new_residuals, at.residuals, 3)
     copy(at.x_new, at.x, 1 + at.n)
     copy(at.k_new, at.k, at.n)
@@ -290,6 +358,8 @@ def advance(
         at.known[0] = at.failed_inside[0] = at.has_dense[0] = at.crosses[0] = at.proposed[0] = 0.0
         call(integer(at.step, 0), m, p, own, w)
         outcome = int(at.outcome[0])
+        at.relief[0] = relief(at, m, p, own, w) if outcome == RUNNING else 1.0
+        at.error[0] *= at.relief[0]
         if outcome == RUNNING and at.error[0] > 1.0:
             outcome = COLLAPSED
         if outcome == RUNNING and at.n_watched > 0:

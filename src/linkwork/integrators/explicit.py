@@ -10,6 +10,7 @@ theta = (time - t)/h made from the same k_i and, where they do not suffice, from
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import fsum
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,12 @@ class Tableau:
     @property
     def c(self) -> Row:
         return tuple(fsum(row) for row in self.rows)
+
+    @property
+    def widest(self) -> float:
+        """The middle of the widest gap between the c_i of a step."""
+        c = sorted({*self.c[: self.stages], 1.0})
+        return max((b - a, 0.5 * (a + b)) for a, b in pairwise(c))[1]
 
     @property
     def W(self) -> tuple[Row, ...]:

@@ -3,9 +3,10 @@
 A system y' = f(t, y) is given by machine code of the one native signature,
 
     derivative: x = (t, y)  ->  y'
-    project:    x = (t, y)  ->  (y projected, |Psi| before, |Psi| after, |Psi_dot| after, status)
+    project:    x = (t, y)  ->  (y projected, |Psi| before, |Psi| after, |Psi_dot| after, status, pivots)
                 status 0 for success, 1 (FAILED), or 2 (ASKS_TO_STOP) for success and the wish that the loop stops
-                after this step, so that something can be chosen anew
+                after this step, so that something can be chosen anew; reciprocals of any number of pivots, of which
+                some vanish like (t - t*)^2 towards a singular position
 
 Every state the loop keeps or reports, except the initial one, has passed `project`, so its residuals are known; a
 `project` that only measures returns y unchanged and zero for |Psi| before. What was far from the constraints before it
@@ -31,6 +32,7 @@ from linkwork.integrators.memory import (
     ASKED,
     COLLAPSED,
     HAPPENED,
+    N_RESIDUALS,
     NOT_FINITE,
     PROJECTION_FAILED,
     REACHED,
@@ -79,7 +81,7 @@ class Native(Protocol):
     def work(self) -> int: ...
 
 
-class Watched(Native, Protocol):
+class Sized(Native, Protocol):
     """The same with the number of its results."""
 
     @property
@@ -147,7 +149,7 @@ def report_times(t_0: float, t_end: float, step: float) -> Array:
 
 def integrate(
     derivative: Native,
-    project: Native | None,
+    project: Sized | None,
     p: Array,
     y_0: Array,
     times: Array,
@@ -156,7 +158,7 @@ def integrate(
     seconds: float = 0.1,
     stops: Collection[float] = (),
     first_step: float | None = None,
-    watch: Watched | None = None,
+    watch: Sized | None = None,
     events: Sequence[int] = (),
     first_budget: int = FIRST_BUDGET,
 ) -> Iterator[Slice]:
@@ -175,7 +177,8 @@ def integrate(
     if not np.all(np.isfinite(times)) or np.any(np.diff(times) <= 0.0):
         raise UsageError("report times do not increase", "bad-report-times")
     method = settings.method.prepare(whole_blocks(ny))
-    at, m = new_run(whole_blocks(ny), method.n_dense, watch.outputs if watch else 0)
+    n_pivots = project.outputs - ny - N_RESIDUALS if project else 0
+    at, m = new_run(whole_blocks(ny), method.n_dense, watch.outputs if watch else 0, n_pivots)
     put_integer(at.derivative, 0, derivative.address)
     put_integer(at.project, 0, project.address if project else 0)
     put_integer(at.watch, 0, watch.address if watch else 0)
@@ -195,7 +198,7 @@ def integrate(
     at.atol[:n_norm] = settings.atol
     at.rtol[0], at.min_step[0], at.max_step[0] = settings.rtol, settings.min_step, settings.max_step
     at.error_order[0], at.beta[0] = method.error_order, method.beta
-    at.shrink[0], at.growth[0] = method.shrink, method.growth
+    at.shrink[0], at.growth[0], at.widest[0] = method.shrink, method.growth, method.widest
     at.next_step[0] = first_step or method.first_step
     rows = np.empty((len(times), ny))
     around = np.array([t + side * LAST_DIGITS * np.spacing(t) for t in sorted(stops) for side in (-1, 1)])

@@ -40,6 +40,7 @@ UNSUITED = 8  # the method found that another kind suits the problem better
 TO_BE_CUT = 6  # outcome alone: the step is to end earlier, at a switch or because what switches was not seen clearly
 
 SAMPLES = 8  # intervals of a step at whose ends switching functions are looked at
+N_RESIDUALS = 4  # numbers that `project` returns between y and the pivots: residuals and a status
 BLOCK = 4  # vectors are padded with zeros to whole blocks of so many doubles, which machine code takes at once
 
 
@@ -52,7 +53,8 @@ class Run(NamedTuple):
     n: int
     n_dense: int
     n_watched: int
-    sizes: Pointer  # BLOCK - 1: n, n_dense and n_watched, see `open_run`
+    n_pivots: int
+    sizes: Pointer  # 2 BLOCK - 1: n, n_dense, n_watched and n_pivots, see `open_run`
     x: Pointer  # 1 + n: (t, y) of the last good state, and its derivative
     k: Pointer  # n
     gap: Pointer
@@ -65,7 +67,9 @@ class Run(NamedTuple):
     k_contradicted: Pointer  # n
     fourth_gap: Pointer
     x_before: Pointer  # 1 + n: the state just before the last event
-    projected: Pointer  # n + BLOCK: what `project` returns
+    projected: Pointer  # n + BLOCK + n_pivots: what `project` returns
+    pivots: Pointer  # n_pivots: at the last good state, and the least so far
+    least_pivots: Pointer  # n_pivots
     zeros: Pointer  # n + BLOCK
     atol: Pointer  # n; infinite for components that do not count
     F: Pointer  # n_dense n
@@ -96,6 +100,7 @@ class Run(NamedTuple):
     beta: Pointer
     shrink: Pointer
     growth: Pointer
+    widest: Pointer
     h: Pointer  # of the step that is tried
     error: Pointer
     proposed: Pointer  # ratio of the next step to it if the method has one, else 0
@@ -110,6 +115,10 @@ class Run(NamedTuple):
     chatter: Pointer  # switches passed shortly after one another
     cuts: Pointer  # of the step that is tried, at switches
     longest: Pointer  # step along which switching functions are seen clearly
+    singular: Pointer  # when pivots are expected to vanish next, see `expect_singular`
+    distance: Pointer  # from there, by the largest so far
+    leaps: Pointer  # whether the step that is tried goes past that time
+    relief: Pointer  # the part of its error that counts
     suspect: Pointer  # until when every report time is compared with the derivative, after one that contradicted it
     known: Pointer  # whether k_new is the derivative at x_new
     failed_inside: Pointer  # whether the state that failed is x_inside, not x_new
@@ -131,17 +140,17 @@ class Run(NamedTuple):
 SCALARS = (1,) * (len(Run._fields) - Run._fields.index("derivative") - 1)
 
 
-def places(m: Pointer, n: int, n_dense: int, n_watched: int) -> Run:
+def places(m: Pointer, n: int, n_dense: int, n_watched: int, n_pivots: int) -> Run:
     gap = BLOCK - 1
-    states = (gap, 1 + n, n, gap, 1 + n, n, gap, 1 + n, gap, 1 + n, n, gap, 1 + n)
+    states = (gap + BLOCK, 1 + n, n, gap, 1 + n, n, gap, 1 + n, gap, 1 + n, n, gap, 1 + n)
     watched = (n_watched, (SAMPLES + 1) * n_watched, n_watched, n_watched, n_watched, n_watched)
-    counts = (*states, n + BLOCK, n + BLOCK, n, n_dense * n, *watched, 3, 3, *SCALARS)
-    return Run(n, n_dense, n_watched, *split(m, counts))
+    counts = (*states, n + BLOCK + n_pivots, n_pivots, n_pivots, n + BLOCK, n, n_dense * n, *watched, 3, 3, *SCALARS)
+    return Run(n, n_dense, n_watched, n_pivots, *split(m, counts))
 
 
 def open_run(m: Pointer) -> Run:
     """The places of a memory that has been filled."""
-    return places(m, integer(m, 0), integer(m, 1), integer(m, 2))
+    return places(m, integer(m, 0), integer(m, 1), integer(m, 2), integer(m, 3))
 
 
 @dataclass(frozen=True)
@@ -159,6 +168,7 @@ class Method:
     n_rates: int  # see above; not above n
     work: int = 0  # doubles of scratch it needs
     first_step: float = 0.0  # unless another is given
+    widest: float = 0.0  # where in a step the derivative is farthest from being evaluated; 0 if that is of no matter
 
 
 class Preparable(Protocol):
@@ -185,8 +195,9 @@ def allocate(count: int) -> NDArray[np.float64]:
 _size = functools.cache(functools.partial(size_of, places))
 
 
-def new_run(n: int, n_dense: int, n_watched: int = 0) -> tuple[Run, NDArray[np.float64]]:
+def new_run(n: int, n_dense: int, n_watched: int = 0, n_pivots: int = 0) -> tuple[Run, NDArray[np.float64]]:
     """Empty memory, taken apart and as a whole."""
-    m = allocate(_size(n, n_dense, n_watched))
-    m[:3].view(np.int64)[:] = n, n_dense, n_watched
-    return places(m, n, n_dense, n_watched), m
+    sizes = n, n_dense, n_watched, n_pivots
+    m = allocate(_size(*sizes))
+    m[:4].view(np.int64)[:] = sizes
+    return places(m, *sizes), m

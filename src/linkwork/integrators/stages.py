@@ -182,7 +182,7 @@ def prepare(method: Tableau, n: int) -> Method:
     its.limit[0] = INF
     put_integer(its.error_uses_new, 0, len(method.E) > method.stages)
     control = method.error_order, method.beta, method.shrink, method.growth
-    return Method(step.address, dense.address, n_dense, own, *control, n_rates=n)
+    return Method(step.address, dense.address, n_dense, own, *control, n_rates=n, widest=method.widest)
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from linkwork.equations.place import Place
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
+from linkwork.integrators.memory import N_RESIDUALS
 from linkwork.mechanism import Mechanism
 from linkwork.motion.singular import Instant, between
 from linkwork.native.kernels import Pointer, call, kernel, offset, size_of, split
@@ -112,7 +113,7 @@ class Work(NamedTuple):
 
 
 def work(w: Pointer, n_q: int, n: int, m: int, n_closed: int, width: int) -> Work:
-    return Work(*split(w, (width, n_q + n + N_WORK + 4, n_closed + n, n + m, 2 * n_q, n)))
+    return Work(*split(w, (width, n_q + n + N_WORK + N_RESIDUALS + n + m, n_closed + n, n + m, 2 * n_q, n)))
 
 
 def solve(about: Header, p: Pointer, x: Pointer, at: Work) -> bool:

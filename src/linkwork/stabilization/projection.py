@@ -40,7 +40,7 @@ class Projected(NamedTuple):
     gap: Pointer
     rate: Pointer
     status: Pointer
-    rest: Pointer
+    pivots: Pointer  # of `project` where there are constraints: reciprocal pivots of the linear system
 
 
 def projected(y: Pointer, n: int) -> Projected:
@@ -73,7 +73,7 @@ def largest_scaled(x: Pointer, reciprocal: Pointer, count: int) -> float:
 
 @kernel
 def project(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    """x = (t, q, v, work) -> (q, v, work, |Psi| before, |Psi| after, |Psi_dot| after, status)."""
+    """x = (t, q, v, work) -> (q, v, work, |Psi| before, |Psi| after, |Psi_dot| after, status, pivots)."""
     about = header(p)
     n, m = about.n_q + about.n_v, about.m
     by = scales(p, about.n_q, about.n_v, about.m)
@@ -91,6 +91,8 @@ def project(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
         call(about.constraints, trial, p, gaps, scratch)
         if k == 0:
             before = largest(offset(closed, 1 + n), m)
+            if m > 0:
+                copy(offset(closed, 1 + n + m), result.pivots, about.n_v + m)
         new_gap, new_rate = largest_scaled(gaps, by.rows, m), largest_scaled(offset(gaps, m), by.rows, m)
         falling = new_gap < 0.5 * gap or new_rate < 0.5 * rate
         if falling or (new_gap <= gap and new_rate <= rate):
@@ -124,10 +126,11 @@ def measure(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 
 def of_system(system: System, how: Kernel = project, n_carried: int = N_WORK) -> NativeFunction:
     """`project` or `measure` with the sizes of a system."""
+    n_pivots = system.n_v + system.m if system.m and how is project else 0
     f, n = system.functions, system.n_q + system.n_v
     inner = max(f[name].work for name in ("constraints", "close", "align"))
     room = size_of(work, n, system.m, f["close"].outputs) + inner
-    return NativeFunction(how.name, how.address, 1 + n + n_carried, size_of(projected, n + n_carried), room)
+    return NativeFunction(how.name, how.address, 1 + n + n_carried, size_of(projected, n + n_carried) + n_pivots, room)
 
 
 def project_state(system: System, p: Array, t: float, y: Array) -> Array:
