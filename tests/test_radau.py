@@ -10,10 +10,20 @@ import pytest
 from numpy.typing import NDArray
 
 from linkwork.dense.elimination import factor, factor_complex, solve, solve_complex
+from linkwork.dense.sparse import Elimination, plan_elimination
 from linkwork.integrators import advance, collocation, inside, loop, memory, radau
 from linkwork.integrators.loop import Settings, Slice, integrate
 from linkwork.integrators.radau import Radau5
-from linkwork.native.kernels import Kernel, Pointer, call, kernel, put_integer
+from linkwork.integrators.systems import (
+    Systems,
+    factor_systems,
+    fill_systems,
+    solve_imaginary,
+    solve_real,
+    systems_places,
+    systems_sizes,
+)
+from linkwork.native.kernels import Kernel, Pointer, call, kernel, put_integer, size_of
 
 Array = NDArray[np.float64]
 
@@ -58,6 +68,59 @@ def test_elimination_solves_real_and_complex_systems(n: int, density: float, rng
     assert factor_complex(first.ravel(), second.ravel(), n, width, pivots, filled)
     solve_complex(first.ravel(), second.ravel(), n, width, pivots, y, z)
     np.testing.assert_allclose(y + 1j * z, expected_complex, rtol=0, atol=1e-12 * np.abs(expected_complex).max())
+
+
+def sparse_matrix(n: int, rng: np.random.Generator) -> dict[tuple[int, int], float]:
+    """Regular, unsymmetric, with zeros on its diagonal, and rows of very different sizes."""
+    ring = {(i, (i + 3) % n): 1.0 + rng.random() for i in range(n)}
+    more = {(int(i), int(j)): rng.normal() for i, j in rng.integers(0, n, (2 * n, 2))}
+    scale = 10.0 ** rng.uniform(-4, 4, n)
+    return {(i, j): scale[i] * x for (i, j), x in (more | ring).items()}
+
+
+@pytest.mark.parametrize("n", [4, 11, 40])
+def test_planned_elimination_solves_all_matrices_of_a_pattern(n: int, rng: np.random.Generator) -> None:
+    """c M - J and (a + i b) M - J with pivots chosen at other values, beside those of full matrices."""
+    A = sparse_matrix(n, rng)
+    mass = np.diag(rng.integers(0, 2, n).astype(float))
+    at = made_systems(A, mass, plan_elimination(n, {(i, i): 0.0 for i in range(n)} | A))
+    for _ in range(3):
+        J = np.zeros((n, n))
+        at.J[:] = -np.array(list(A.values())) * rng.uniform(0.9, 1.1, len(A))
+        J[tuple(np.transpose(list(A)))] = at.J
+        c, a, b = rng.uniform(0.01, 0.02, 3)
+        assert factor_systems(at, c, a, b)
+        assert at.is_full[0] == 0.0
+        x, y, z = rng.normal(size=(3, n))
+        expected = np.linalg.solve(c * mass - J, x), np.linalg.solve((a + 1j * b) * mass - J, y + 1j * z)
+        solve_real(at, x)
+        solve_imaginary(at, y, z)
+        np.testing.assert_allclose(x, expected[0], rtol=1e-7, atol=1e-9 * np.abs(expected[0]).max())
+        np.testing.assert_allclose(y + 1j * z, expected[1], rtol=1e-7, atol=1e-9 * np.abs(expected[1]).max())
+
+
+def test_pivots_that_have_become_small_are_chosen_anew_on_the_full_matrix() -> None:
+    """A first pivot of 1e-12 beside ones would leave four digits; any other entry may be so small."""
+    A = {(0, 0): 1.0, (0, 1): 1.0, (1, 0): 1.0, (1, 1): 0.5}
+    plan = plan_elimination(2, A)
+    assert plan is not None
+    at = made_systems(A, np.zeros((2, 2)), plan)
+    for small in A:
+        J = np.array([[1.0, 1.0], [1.0, 0.5]])
+        J[small] = 1e-12
+        at.J[:] = -J.ravel()
+        assert factor_systems(at, 1.0, 1.0, 1.0)
+        x = np.array([1.0, 2.0])
+        solve_real(at, x)
+        np.testing.assert_allclose(x, np.linalg.solve(J, [1.0, 2.0]), rtol=1e-14)
+        assert at.is_full[0] == (small == (plan.rows[0], plan.columns[0]))
+
+
+def made_systems(A: dict[tuple[int, int], float], mass: Array, plan: Elimination | None) -> Systems:
+    sizes = systems_sizes(list(A), mass, plan)
+    own = np.zeros(size_of(systems_places, *sizes))
+    fill_systems(own, sizes, list(A), mass, plan)
+    return systems_places(own, *sizes)
 
 
 def test_elimination_says_that_a_matrix_is_singular() -> None:
@@ -115,7 +178,8 @@ def robertson(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 
 @pytest.mark.parametrize("exact", [True, False])
 def test_van_der_pol_at_1e6(exact: bool) -> None:
-    method = Radau5(Function(van_der_pol_jacobian.address)) if exact else Radau5()
+    full = list(np.ndindex(2, 2))
+    method = Radau5(Function(van_der_pol_jacobian.address), np.eye(2), pattern=full) if exact else Radau5()
     end, y = run(van_der_pol, [2.0, 0.0], [0.0, 2.0], 1e-10, 1e-10, method, 1e6)
     assert end.status == loop.REACHED
     # The published solution is given to 16 digits; steps of 1e-10 through two jumps.

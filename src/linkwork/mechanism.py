@@ -23,7 +23,7 @@ import numpy as np
 from linkwork.equations.coordinates import COORDINATES, equations_of
 from linkwork.equations.equations import Equations
 from linkwork.equations.explicit import solve_explicitly
-from linkwork.equations.implicit import ALGEBRAIC, algebraic, algebraic_programs, linearized
+from linkwork.equations.implicit import ALGEBRAIC, implicit_form, implicit_programs
 from linkwork.equations.parameters import Structure
 from linkwork.equations.place import Place
 from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
@@ -101,7 +101,7 @@ class Mechanism:
             own = rows, explicit.factors.rows, explicit.factors.columns
 
         def more(e: Equations, factor: Solver) -> list[ComputationSequence]:
-            return algebraic_programs(e, implicit) if implicit in ALGEBRAIC else linearized(e, factor)
+            return implicit_programs(e, implicit)
 
         def build(e: Equations) -> System:
             # Errors of algebraic forms are of the kind M^-1 Psi_q^T, which no other metric removes without a trace.
@@ -112,9 +112,13 @@ class Mechanism:
         code = self.shared.compiled(("system", form, regular, charts, baumgarte, implicit, *own), build)
         return code.with_values(self.equations)
 
-    def implicit_pattern(self, form: str) -> list[tuple[int, int]]:
-        """Rows and columns of the entries of the Jacobian of an algebraic form."""
-        return self.shared.compiled(("pattern", form), lambda e: list(algebraic(e, form).f_y))
+    def implicit_pattern(self, form: str, baumgarte: bool = False) -> list[tuple[int, int]]:
+        """Rows and columns of the entries of the Jacobian of a form for implicit integrators."""
+
+        def build(e: Equations) -> list[tuple[int, int]]:
+            return list(implicit_form(e.with_baumgarte() if baumgarte else e, form).f_y)
+
+        return self.shared.compiled(("pattern", form, baumgarte), build)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

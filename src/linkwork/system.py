@@ -85,8 +85,7 @@ class Header(NamedTuple):
     power: int = 0
     retract: int = 0
     difference: int = 0
-    linearize: int = 0
-    solve: int = 0
+    implicit_jacobian: int = 0
 
 
 HEADER = len(Header._fields)
@@ -101,7 +100,7 @@ def header(p: Pointer) -> Header:
         integer(p, 7), integer(p, 8), integer(p, 9), integer(p, 10), integer(p, 11), integer(p, 12), integer(p, 13),
         integer(p, 14), integer(p, 15), integer(p, 16), integer(p, 17), integer(p, 18), integer(p, 19), integer(p, 20),
         integer(p, 21), integer(p, 22), integer(p, 23), integer(p, 24), integer(p, 25), integer(p, 26), integer(p, 27),
-        integer(p, 28), integer(p, 29),
+        integer(p, 28),
     )  # fmt: skip
 
 
@@ -147,7 +146,7 @@ class System:
     switches      (t, q, v) -> functions at whose zeros events happen, and those at which forces or drivers switch, and
     jumps         (t, q, v) -> what events do, see `_events`; only if there are any
     report        (t, q, v, a, lam) -> kinetic and potential energy and the named outputs
-    linearize, solve, implicit, implicit_jacobian    for implicit integrators, see equations/implicit.py
+    implicit, implicit_jacobian    for implicit integrators, see equations/implicit.py
     refine, watch, power, difference    of driven mechanisms, see motion/driven.py
     start         parameters -> q and v as the model states them
     prepare       parameters, alpha, beta, eps, mobility, first pivots -> what depends on these alone, the rest of p

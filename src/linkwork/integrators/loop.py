@@ -123,6 +123,7 @@ class Slice:
     psi_before: float  # largest |Psi| that the steps brought to the projection, and largest residuals of kept states
     psi: float
     psi_dot: float
+    unplanned: int  # matrices for which the pivots that were planned would not do
     switches: int  # located, and times at which something switches
     grazes: Array  # of each watched function, when it last came to zero without changing its sign; else -inf
     loop_s: float  # time spent in the compiled loop
@@ -239,6 +240,7 @@ def join_slices(before: Slice, part: Slice) -> Slice:
         psi_before=max(before.psi_before, part.psi_before),
         psi=max(before.psi, part.psi),
         psi_dot=max(before.psi_dot, part.psi_dot),
+        unplanned=before.unplanned + part.unplanned,
         switches=before.switches + part.switches,
         grazes=np.maximum(before.grazes[:alike], part.grazes[:alike]),
         loop_s=before.loop_s + part.loop_s,
@@ -269,6 +271,7 @@ def slice_of(at: Run, ny: int, status: int, times: Array, rows: Array, loop_s: f
         float(at.residuals[0]),
         float(at.residuals[1]),
         float(at.residuals[2]),
+        int(at.unplanned[0]),
         int(at.switched[0] + at.stop[0]),
         at.grazes.copy(),
         loop_s,

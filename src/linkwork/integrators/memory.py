@@ -131,6 +131,7 @@ class Run(NamedTuple):
     steps: Pointer
     rejected: Pointer
     evaluations: Pointer
+    unplanned: Pointer  # matrices for which the pivots that were planned would not do
     row: Pointer  # rows written, and with those of the step that is tried
     new_row: Pointer
     stop: Pointer  # stops behind

@@ -25,12 +25,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dense.elimination import factor, factor_complex, solve, solve_complex
+from linkwork.dense.sparse import Elimination
 from linkwork.dense.vectors import EPSILON, clear, copy, dot
 from linkwork.integrators.advance import SAFETY, is_finite
 from linkwork.integrators.collocation import COMPLEX, GAMMA, C, T, dense_weights, error_weights
 from linkwork.integrators.loop import Native
 from linkwork.integrators.memory import BLOCK, COLLAPSED, NOT_FINITE, RUNNING, UNSUITED, Method, Run, open_run
+from linkwork.integrators.systems import (
+    Systems,
+    factor_systems,
+    fill_systems,
+    multiply_mass,
+    open_systems,
+    solve_imaginary,
+    solve_real,
+    systems_places,
+    systems_sizes,
+)
 from linkwork.native.kernels import Pointer, call, integer, kernel, offset, put_integer, size_of, split
 
 Array = NDArray[np.float64]
@@ -50,19 +61,9 @@ PERTURBED = math.sqrt(EPSILON)  # relative change of y for a difference quotient
 class Radau(NamedTuple):
     """Places in the memory of the method, for vectors of n components; those without n in their comment one double."""
 
+    systems: Systems
     jacobian: Pointer  # address, or 0 for difference quotients
-    n_entries: Pointer  # that the Jacobian returns, if it does not return it whole
-    pattern: Pointer  # n n: their places in it
-    is_diagonal: Pointer  # whether M is
-    mass: Pointer  # n n
-    J: Pointer  # n n, by rows of ny
     exponent: Pointer  # n: index - 1 of each component
-    E: Pointer  # n n: the real and the complex matrix, their factors
-    E_real: Pointer  # n n
-    E_imaginary: Pointer  # n n
-    pivots: Pointer  # n
-    complex_pivots: Pointer  # n
-    filled: Pointer  # n: scratch of the factorization
     Z: Pointer  # 3 n
     W: Pointer  # 3 n
     R: Pointer  # 3 n: residuals, then the error
@@ -100,15 +101,14 @@ class Radau(NamedTuple):
 SCALARS = (1,) * (len(Radau._fields) - Radau._fields.index("gamma") - 1)
 
 
-def places(own: Pointer, n: int) -> Radau:
-    square = n * n
-    vectors = (n, n, n, 3 * n, 3 * n, 3 * n, 3 * n, n, n, BLOCK - 1, 1 + n, n)
-    matrices = (1, 1, square, 1, square, square, n, square, square, square)
-    return Radau(*split(own, (*matrices, *vectors, 3, 9, 9, 3, 4, *SCALARS)))
+def places(memory: Pointer, systems: Systems, n: int) -> Radau:
+    vectors = (n, 3 * n, 3 * n, 3 * n, 3 * n, n, n, BLOCK - 1, 1 + n, n)
+    return Radau(systems, *split(memory, (1, *vectors, 3, 9, 9, 3, 4, *SCALARS)))
 
 
 def open_radau(own: Pointer, at: Run) -> Radau:
-    return places(own, at.n)
+    systems = open_systems(own)
+    return places(systems.rest, systems, at.n)
 
 
 def evaluate(at: Run, its: Radau, p: Pointer, out: Pointer, w: Pointer) -> bool:
@@ -125,16 +125,11 @@ def evaluate(at: Run, its: Radau, p: Pointer, out: Pointer, w: Pointer) -> bool:
 
 def evaluate_jacobian(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
     """J at the beginning of the step: exact where it is given, else by difference quotients; whether it is finite."""
-    ny = integer(at.ny, 0)
+    ny, J = integer(at.ny, 0), its.systems.J
     its.t_jacobian[0] = at.x[0]
     its.h_factored[0] = 0.0
     if integer(its.jacobian, 0) != 0:
-        n_entries, entries = int(its.n_entries[0]), its.E  # whose content is not needed any more
-        call(integer(its.jacobian, 0), at.x, p, its.J if n_entries == 0 else entries, w)
-        if n_entries > 0:
-            clear(its.J, 0, ny * ny)
-        for k in range(n_entries):
-            its.J[int(its.pattern[k])] = entries[k]
+        call(integer(its.jacobian, 0), at.x, p, J, w)
     else:
         copy(at.x, its.x, 1 + at.n)
         for j in range(ny):
@@ -146,72 +141,41 @@ def evaluate_jacobian(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
                 return False
             its.x[1 + j] = at.x[1 + j]
             for i in range(ny):
-                its.J[i * ny + j] = (its.f[i] - at.k[i]) / delta
+                J[i * at.n + j] = (its.f[i] - at.k[i]) / delta
     total = 0.0
-    for i in range(ny * ny):
-        total += its.J[i] - its.J[i]
+    for i in range(its.systems.n_entries):
+        total += J[i] - J[i]
     if total != 0.0:
         at.outcome[0] = NOT_FINITE
     elif its.detects[0] != 0.0:
-        its.fastest[0] = estimate_fastest(at, its)
+        its.fastest[0] = estimate_fastest(at, its, p, w)
     return total == 0.0
 
 
-def estimate_fastest(at: Run, its: Radau) -> float:
-    """The largest |lambda| of J, roughly, by powers of J on a vector."""
-    ny = integer(at.ny, 0)
-    x, y, n = its.R, offset(its.R, at.n), min(integer(at.n_norm, 0), ny)
+def estimate_fastest(at: Run, its: Radau, p: Pointer, w: Pointer) -> float:
+    """The largest |lambda| of J, roughly, by powers of J on a vector, each a difference quotient."""
+    n = min(integer(at.n_norm, 0), integer(at.ny, 0))
+    length = math.sqrt(dot(offset(at.x, 1), offset(at.x, 1), 0, n))
+    delta, x, product = PERTURBED * max(length, PERTURBED), its.R, 1.0
     for i in range(n):
-        x[i] = 1.0 + 0.1 * (i % 7)
-    product = 1.0
+        x[i] = (1.0 + 0.1 * (i % 7)) / math.sqrt(n)
+    copy(at.x, its.x, 1 + at.n)
     for k in range(POWERS):
-        size = 0.0
         for i in range(n):
-            y[i] = dot(offset(its.J, i * ny), x, 0, n)
-            size += y[i] * y[i]
-        size = math.sqrt(size)
+            its.x[1 + i] = at.x[1 + i] + delta * x[i]
+        call(integer(at.derivative, 0), its.x, p, its.f, w)
+        at.evaluations[0] += 1.0
+        for i in range(n):
+            x[i] = (its.f[i] - at.k[i]) / delta
+        size = math.sqrt(dot(x, x, 0, n))
         if not 0.0 < size < math.inf:
             return 0.0 if size == 0.0 else math.inf
         for i in range(n):
-            x[i] = y[i] / size
+            x[i] /= size
         if k >= POWERS // 2:
             product *= size
     found: float = product ** (1.0 / (POWERS - POWERS // 2))
     return found
-
-
-def factor_systems(at: Run, its: Radau) -> bool:
-    """The factors of gamma/h M - J and (alpha + i beta)/h M - J; whether both are regular."""
-    ny, width, h = integer(at.ny, 0), at.n, at.h[0]
-    its.h_factored[0] = 0.0
-    for i in range(ny):
-        for j in range(ny):
-            place = i * width + j
-            M_h, J = its.mass[place] / h, its.J[i * ny + j]
-            its.E[place] = its.gamma[0] * M_h - J
-            its.E_real[place] = its.alpha[0] * M_h - J
-            its.E_imaginary[place] = its.beta[0] * M_h
-        for j in range(ny, width):
-            place = i * width + j
-            its.E[place] = its.E_real[place] = its.E_imaginary[place] = 0.0
-    if not factor(its.E, ny, width, its.pivots, its.filled):
-        return False
-    if not factor_complex(its.E_real, its.E_imaginary, ny, width, its.complex_pivots, its.filled):
-        return False
-    its.h_factored[0] = h
-    return True
-
-
-def multiply_mass(at: Run, its: Radau, x: Pointer, y: Pointer) -> None:
-    """y := M x."""
-    ny = integer(at.ny, 0)
-    for i in range(ny):
-        row = offset(its.mass, i * at.n)
-        y[i] = row[i] * x[i]
-        if its.is_diagonal[0] == 0.0:
-            for j in range(ny):
-                if j != i:
-                    y[i] += row[j] * x[j]
 
 
 def set_weights(at: Run, its: Radau) -> float:
@@ -290,7 +254,7 @@ def form_residual(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
             return False
     combine(its.T_inverse, its.Z, n, ny, its.R)
     for k in range(3):
-        multiply_mass(at, its, offset(its.W, k * n), its.change)
+        multiply_mass(its.systems, offset(its.W, k * n), its.change)
         for i in range(ny):
             M_W = its.change[i] / h
             if k == 0:
@@ -310,15 +274,15 @@ def solve_stages(at: Run, its: Radau, p: Pointer, w: Pointer, wanted: float) -> 
     It ends where its rate theta promises an error below `wanted` of the tolerance, theta/(1 - theta) |dW|, and is given
     up where the rounds left will not do; then `error` is set to what makes the loop take a suitable step.
     """
-    n, ny, width = at.n, integer(at.ny, 0), at.n
+    n, ny = at.n, integer(at.ny, 0)
     its.contraction[0] = max(its.contraction[0], EPSILON) ** 0.8
     theta, last_ratio, last = FAST, 1.0, 1.0
     for k in range(MOST_ITERATIONS):
         if not form_residual(at, its, p, w):
             return 0
         R_2, R_3 = offset(its.R, n), offset(its.R, 2 * n)
-        solve(its.E, ny, width, its.pivots, its.R)
-        solve_complex(its.E_real, its.E_imaginary, ny, width, its.complex_pivots, R_2, R_3)
+        solve_real(its.systems, its.R)
+        solve_imaginary(its.systems, R_2, R_3)
         change = math.sqrt((norm(at, its, its.R) ** 2 + norm(at, its, R_2) ** 2 + norm(at, its, R_3) ** 2) / 3.0)
         if not change < math.inf:
             break
@@ -354,10 +318,10 @@ def estimate_error(at: Run, its: Radau, p: Pointer, w: Pointer, is_new: bool) ->
     Z_2, Z_3, M_Z, err = offset(its.Z, n), offset(its.Z, 2 * n), offset(its.R, n), its.R
     for i in range(ny):
         its.change[i] = (its.d[0] * its.Z[i] + its.d[1] * Z_2[i] + its.d[2] * Z_3[i]) / at.h[0]
-    multiply_mass(at, its, its.change, M_Z)
+    multiply_mass(its.systems, its.change, M_Z)
     for i in range(ny):
         err[i] = at.k[i] + M_Z[i]
-    solve(its.E, ny, at.n, its.pivots, err)
+    solve_real(its.systems, err)
     size = norm(at, its, err)
     if size >= 1.0 and is_new:
         its.x[0] = at.x[0]
@@ -367,7 +331,7 @@ def estimate_error(at: Run, its: Radau, p: Pointer, w: Pointer, is_new: bool) ->
             return size
         for i in range(ny):
             err[i] = its.f[i] + M_Z[i]
-        solve(its.E, ny, at.n, its.pivots, err)
+        solve_real(its.systems, err)
         size = norm(at, its, err)
     return max(size, 1e-10)
 
@@ -417,10 +381,14 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     rtol = set_weights(at, its)
     if its.is_slow[0] != 0.0 and its.t_jacobian[0] != t and not evaluate_jacobian(at, its, p, w):
         return
-    if at.h[0] != its.h_factored[0] and not factor_systems(at, its):
-        at.error[0] = (SAFETY / 0.5) ** 4
-        at.outcome[0] = COLLAPSED
-        return
+    if at.h[0] != its.h_factored[0]:
+        its.h_factored[0] = 0.0
+        if not factor_systems(its.systems, its.gamma[0] / at.h[0], its.alpha[0] / at.h[0], its.beta[0] / at.h[0]):
+            at.error[0] = (SAFETY / 0.5) ** 4
+            at.outcome[0] = COLLAPSED
+            return
+        at.unplanned[0] += its.systems.is_full[0] if its.systems.n_upper > 0 else 0.0
+        its.h_factored[0] = at.h[0]
     guess_stages(at, its)
     its.is_slow[0] = 1.0  # where what follows fails
     rounds = solve_stages(at, its, p, w, max(10.0 * EPSILON / rtol, min(0.03, math.sqrt(rtol))))
@@ -459,33 +427,37 @@ def radau_dense(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
 class Radau5:
     """The method for a system M y' = f(t, y), whose f is the `derivative` of `integrate`.
 
-    `jacobian`, (t, y) -> f_y by rows or its entries at the places `pattern`, is exact or left out: then difference
-    quotients take its place. Without `mass`
-    M is one. `index` is 1 for components that are differential or follow from others at once, 2 or 3 for those that
-    follow after one or two differentiations. If it `detects`, it asks for an explicit method where that would do.
+    `jacobian`, (t, y) -> the entries of f_y at the places `pattern`, is exact or left out: then difference quotients
+    take its place. Behind y further unknowns may have places in it, see systems.py; `plan` is the elimination for it.
+    Without `mass` M is one; where there is a pattern it must be given. `index` is 1 for components that are
+    differential or follow from others at once, 2 or 3 for those that follow after one or two differentiations. If it
+    `detects`, it asks for an explicit method where that would do.
     """
 
     jacobian: Native | None = None
     mass: Array | None = None
     index: Sequence[int] | None = None
     pattern: Sequence[tuple[int, int]] | None = None
+    plan: Elimination | None = None
     detects: bool = False
     name: str = "radau5"
 
     def prepare(self, n: int) -> Method:
-        own = np.zeros(size_of(places, n))
-        its = places(own, n)
-        mass = np.eye(n)
+        mass, pattern = np.eye(n), self.pattern
         if self.mass is not None:
-            ny = len(self.mass)
-            mass[:ny, :ny] = self.mass
+            mass[: len(self.mass), : len(self.mass)] = self.mass
+        n_rates = int(np.cumprod(np.all(mass == np.eye(n), axis=1)).sum())
+        if pattern is None:
+            pattern = list(np.ndindex(n, n))
+        elif self.mass is not None:
+            mass = self.mass
+        sizes = systems_sizes(pattern, mass, self.plan)
+        own = np.zeros(size_of(systems_places, *sizes) + size_of(places, None, n))
+        fill_systems(own, sizes, pattern, mass, self.plan)
+        systems = systems_places(own, *sizes)
+        its = places(systems.rest, systems, n)
         if self.jacobian is not None:
             put_integer(its.jacobian, 0, self.jacobian.address)
-        if self.pattern is not None and self.mass is not None:
-            its.n_entries[0] = len(self.pattern)
-            its.pattern[: len(self.pattern)] = np.array(self.pattern) @ [len(self.mass), 1]
-        its.is_diagonal[0] = np.array_equal(mass, np.diag(np.diag(mass)))
-        its.mass[:] = mass.ravel()
         its.exponent[: len(self.index or ())] = np.array(self.index or (), dtype=float) - 1.0
         its.c[:], its.T[:], its.T_inverse[:] = C, T.ravel(), np.linalg.inv(T).ravel()
         its.d[:] = error_weights()
@@ -494,7 +466,6 @@ class Radau5:
         its.t_begin[0] = its.t_end[0] = its.t_jacobian[0] = math.nan
         its.is_slow[0] = its.contraction[0] = 1.0
         its.detects[0] = self.detects
-        n_rates = int(np.cumprod(np.all(mass == np.eye(n), axis=1)).sum())
         work = self.jacobian.work if self.jacobian else 0
         control = 4.0, 0.0, SMALLEST_RATIO, LARGEST_RATIO
         return Method(radau_step.address, radau_dense.address, 4, own, *control, n_rates, work)

@@ -29,7 +29,7 @@ from linkwork.motion.automatic import choose_as_it_goes, describe_changes
 from linkwork.motion.check import describe_start
 from linkwork.motion.choice import Choice, Stabilization, choose_alpha, choose_gains
 from linkwork.motion.events import Course
-from linkwork.motion.implicit import implicit_form
+from linkwork.motion.implicit import algebraic_method, linearized_method, planned
 from linkwork.motion.initial import Start, check_branch, check_regular, find_start, leave_singular, restart
 from linkwork.motion.passing import find_singular
 from linkwork.motion.results import Report, check_memory, fill_dynamics, fill_report, report, trajectory
@@ -267,9 +267,9 @@ class Motion:
             _ = kernel.address  # compiled or loaded here, not within the measured integration
         header: dict[str, float] = {"dynamics": dynamics.address, "derivative": derivative.address}
         if how.is_algebraic:
-            derivative, method, header["n_carried"] = implicit_form(mechanism, system, how)
+            derivative, method, header["n_carried"] = algebraic_method(mechanism, system, how)
         elif implicit:
-            method = Radau5(linearization.of_system(system, dynamics))
+            method = linearized_method(mechanism, system, dynamics, how)
         p, exact, header = _parameters(system, how, start.place, header)
 
         @cache
@@ -280,6 +280,10 @@ class Motion:
             return other
 
         made = Motion(mechanism.model, how, system, start, derivative, dynamics, p, header, exact, method, stiff)
+        if isinstance(method, Radau5):
+            y = np.concatenate([start.place.q, start.place.v, np.zeros(N_WORK)])
+            method = planned(mechanism, method, np.append(start.place.t, made.unknowns(start.place.t, y)), p)
+            made = replace(made, method=method)
         return made if stated is None else replace(made, with_pivots=with_pivots)
 
     def with_held(self, values: Mapping[Expr, float], t: float, y: Array) -> Motion:
@@ -301,8 +305,8 @@ class Motion:
         place = system.place(y[:n_q], y[n_q:n], t)
         p, exact, header = _parameters(system, self.how, place, header)
         method = self.method
-        if isinstance(method, Radau5):
-            method = replace(Radau5(linearization.of_system(system, dynamics)), detects=method.detects)
+        if isinstance(method, Radau5) and method.jacobian is not None:
+            method = replace(method, jacobian=linearization.of_system(system, dynamics))
         made = replace(self, system=system, derivative=derivative, dynamics=dynamics, method=method)
         return replace(made, p=p, exact=exact, header=header)
 
@@ -424,6 +428,7 @@ class Motion:
                 *told,
                 *_about_grazes(s, last),
                 *_about_pivots(course),
+                *_about_matrices(last),
             ),
             wall_s=perf_counter() - began,
         )
@@ -451,6 +456,14 @@ def _about_pivots(course: Course) -> Iterator[str]:
         shown = ", ".join(f"{t:.6g}" for t in course.repivoted[:MOST_TOLD])
         more = f" and {len(course.repivoted) - MOST_TOLD} times more" if len(course.repivoted) > MOST_TOLD else ""
         yield f"a pivot came near zero, and others were chosen, at t = {shown}{more} [repivoted]"
+
+
+def _about_matrices(last: Slice) -> Iterator[str]:
+    if last.unplanned:
+        yield (
+            f"the pivots chosen at the start were too small for {last.unplanned} matrices of the implicit method, "
+            "which were factored as full ones [full-matrices]"
+        )
 
 
 def _about_grazes(system: System, last: Slice) -> Iterator[str]:
