@@ -43,9 +43,10 @@ from linkwork.sequences.sequence import Again, ComputationSequence
 Array = NDArray[np.float64]
 
 EPS = 3e-11  # eps of a row, relative to its diagonal entry of Psi_q M^-1 Psi_q^T at the start
-# The same where rows depend on others only on the constraints (see Place): off them, as at the inner states of a step,
-# their smallest singular value is not zero, and its square must stay well below eps.
-EPS_FRAGILE = 1e-8
+# Where rows depend on others only on the constraints (see Place), eps is this of the square of the least singular value
+# that counts: off them, as at the inner states of a step, the one that is zero is not, and its square must stay well
+# below eps, or steps are rejected.
+FRAGILE = 1e-4
 # Of the mean inertia of its kind, added to every velocity where M is singular; repetition removes its trace.
 SOFT = 1e-6
 LEAST_ROW = 1e-3  # of its smallest entry at the usual scale: a row that vanishes at the start is not left out later

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from linkwork.elements.vectors import Components, Vector, norm
-from linkwork.expressions.graph import ZERO, Expr, cos, sin
+from linkwork.expressions.graph import TWO, ZERO, Expr, cos, sin
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,19 @@ class SpatialFrame:
         return (*self.r_dot, *self.omega)
 
     @property
+    def matrix_rates(self) -> list[tuple[Expr, Expr]]:
+        """A_dot = A omega~, for Euler parameters of any length: derivatives need not go through these.
+
+        Entries 2 x may stand in formulas as other multiples of x.
+        """
+        pairs = [(a, rate) for row in self.A for a, rate in zip(row, row.cross(self.omega), strict=True)]
+        halves = [(a.args[1], 0.5 * rate) for a, rate in pairs if a.op == "mul" and a.args[0] is TWO]
+        return [(a, rate) for a, rate in (*pairs, *halves) if not a.is_constant]
+
+    @property
     def motion(self) -> list[tuple[Expr, Expr]]:
         pairs = zip((*self.r, *self.e), (*self.r_dot, *euler_rates([*self.e], [*self.omega])), strict=True)
-        return [(x, rate) for x, rate in pairs if x.op == "symbol"]
+        return [*((x, rate) for x, rate in pairs if x.op == "symbol"), *self.matrix_rates]
 
     def power(self, generalized: Vector) -> Expr:
         return generalized.dot(Vector((*self.r_dot, *self.omega)))
@@ -153,15 +163,6 @@ class TurnedFrame(SpatialFrame):
     @property
     def A(self) -> tuple[Vector, Vector, Vector]:
         return self.rows
-
-    @property
-    def matrix_rates(self) -> list[tuple[Expr, Expr]]:
-        """A_dot = A omega~."""
-        return [(a, rate) for row in self.rows for a, rate in zip(row, row.cross(self.omega), strict=True)]
-
-    @property
-    def motion(self) -> list[tuple[Expr, Expr]]:
-        return [*super().motion, *self.matrix_rates]
 
 
 Frame: TypeAlias = PlanarFrame | SpatialFrame

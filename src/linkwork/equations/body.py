@@ -84,9 +84,10 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
     frames: dict[str, Any] = {b.name: b.frame(q_of[b.name], v_of[b.name]) for b in bodies}
     frames[model.ground.name] = ground
     carried: dict[Expr, Expr] = {}
-    if with_matrices and model.space == "spatial":
+    if model.space == "spatial":
         for b in bodies:
-            frames[b.name] = with_matrix(frames[b.name], b.name)
+            if with_matrices:
+                frames[b.name] = with_matrix(frames[b.name], b.name)
             carried |= dict(frames[b.name].matrix_rates)
     first, columns = 0, {}
     for b in bodies:

@@ -91,6 +91,7 @@ def euler_equations(model: Model) -> Equations:
         then=then,
         difference=tuple(y - x for x, y in zip(q, then, strict=True)),
         kind="euler",
+        carried={},  # e_dot may have a part along e, which turns nothing and changes A
         state=STATE,
         body=body,
         from_body=(body.q, body.qd),

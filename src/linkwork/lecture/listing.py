@@ -164,11 +164,12 @@ def with_numbers(e: Equations, named: Iterable[str]) -> Equations:
     made = substitute([*e.Q, *e.Psi, *e.qd, *e.M.values()], numbers)
     speeds = e.outputs["v"] if e.body is not None else {}
     moving = substitute([output.expression for output in speeds.values()], numbers)
+    carried = zip(substitute(e.carried, numbers), substitute(e.carried.values(), numbers), strict=True)
     return replace(
         e,
         outputs={"v": {name: Output(x, own.unit) for (name, own), x in zip(speeds.items(), moving, strict=True)}},
-        carried={},  # differentiated anew, with the numbers
-        gradients={},
+        carried={at: rate for at, rate in carried if not at.is_constant},
+        gradients={},  # differentiated anew, with the numbers
         chain=None,
         Q=tuple(made[:n]),
         Psi=tuple(made[n:k]),
@@ -231,7 +232,7 @@ def _joint_groups(e: Equations, lower: Mapping[tuple[int, int], Expr]) -> list[G
 def _hidden(e: Equations) -> list[Group]:
     """D_t Psi = Psi_q v + Psi_t, D_t^2 Psi = Psi_q a + H v + 2 Psi_tq v + Psi_tt  [zhou2007, eqs. (8)-(9)]."""
     places, entries = list(e.Psi_q), list(e.Psi_q.values())
-    turning = directional(entries, dict(zip(e.q, e.qd, strict=True)))
+    turning = directional(entries, {x: rate for x, rate in e.motion.items() if x is not TIME})
     H = dict(zip(places, turning, strict=True))
     Psi_tq = dict(zip(places, directional(entries, {TIME: ONE}), strict=True))
     b = _vector((*e.v_names, *e.rows), (*e.Q, *e.gamma))

@@ -43,7 +43,7 @@ from linkwork.soundness import sound
 from linkwork.stabilization import projection
 from linkwork.stabilization.projection import measure, project, project_start
 from linkwork.stabilization.state_space import integrate_on_charts
-from linkwork.system import EPS, EPS_FRAGILE, System, repetitions
+from linkwork.system import EPS, FRAGILE, System, repetitions
 from linkwork.trajectory import Run, Trajectory
 
 Array = NDArray[np.float64]
@@ -440,7 +440,9 @@ def _parameters(
     system: System, how: Choice, place: Place, given: Mapping[str, float]
 ) -> tuple[Array, Array, dict[str, float]]:
     """p, p with the least eps, and the header: what is `given` and what depends on the place."""
-    eps, by_mass, header = EPS_FRAGILE if place.is_redundant_only_here else EPS, False, dict(given)
+    eps, by_mass, header = EPS, False, dict(given)
+    if place.is_redundant_only_here:
+        eps = max(EPS, FRAGILE * place.rank.smallest**2)
     if how.formulation in FORMULATIONS:
         by_mass = FORMULATIONS[how.formulation].needs_regular_mass
         header["formulation"] = FORMULATIONS[how.formulation].kernel.address

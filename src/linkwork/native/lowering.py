@@ -195,6 +195,9 @@ def _lowered(
         for a in node.args:
             if a in part_of and part_of[a] != part_of[node]:
                 handed_on.setdefault(a, len(handed_on))
+    kept_in: dict[int, dict[Expr, int]] = {}  # of each part, what the repetition uses, with its place in w
+    for k, node in enumerate(kept, start=len(handed_on)):
+        kept_in.setdefault(part_of.get(node, last), {})[node] = k
     slots: dict[Expr, list[int]] = {}
     for k, y in enumerate(program.outputs):
         slots.setdefault(y, []).append(k)
@@ -213,11 +216,9 @@ def _lowered(
                 for slot in places:
                     emitter.store(node, "y", slot)
         if program.again:
-            here = {
-                node: k for k, node in enumerate(kept, start=len(handed_on)) if part_of.get(node, last) == start // PART
-            }
-            go_on = f"{program.name}.more" if start // PART == last else ""
-            emitter.keep(here, program.again.count, go_on, len(handed_on))
+            k = start // PART
+            go_on = f"{program.name}.more" if k == last else ""
+            emitter.keep(kept_in.get(k, {}), program.again.count, go_on, len(handed_on))
         bodies.append("\n".join(emitter.lines))
 
     name, work = program.name, len(handed_on)
