@@ -29,6 +29,28 @@ simulation: {t_end: 7, step: 0.05, rtol: 1.0e-10, atol: 1.0e-12}
 """
 
 
+DROP = """
+linkwork: 1
+ground: {points: {O: [0, 0]}}
+bodies: {ball: {mass: 1, inertia: 0.1, position: [0, 0.5], points: {C: [0, 0]}}}
+forces:
+  floor:
+    {type: line-contact, i: ground.O, j: ball.C, normal: [0, 1], stiffness: 1.0e+6, model: hunt-crossley,
+     restitution: 0.9}
+simulation: {rtol: 1.0e-10}
+"""
+STICKS = """
+linkwork: 1
+ground: {points: {O: [0, 0], W: [-1, 0]}}
+bodies: {block: {mass: 2, inertia: 0.01, velocity: [0.1, 0], points: {C: [0, 0]}}}
+joints: {slide: {type: prismatic, i: ground.O, j: block.C, axis: [1, 0]}}
+forces:
+  spring: {type: spring-damper, i: ground.W, j: block.C, stiffness: 50, free_length: 1}
+  belt: {type: stick-slip, joint: slide, normal_force: 2*9.81, speed: 0.1, dynamic: 0.15, static: 0.25}
+simulation: {rtol: 1.0e-10}
+"""
+
+
 def times(motion: Trajectory, name: str) -> Array:
     return motion.events.t[[other == name for other in motion.events.names]]
 
@@ -503,3 +525,29 @@ def test_a_joint_that_is_never_open_is_not_engaged() -> None:
     with pytest.raises(ModelError, match=r"joint 'B' is never open; write open: true") as fault:
         loads(LATCH.replace("engage: latch", "engage: [latch, B]"))
     assert fault.value.code == "no-effect"
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".csv"])
+@pytest.mark.parametrize(
+    ("text", "t_end"),
+    [(FOUR_BAR, 1.5), (LATCH, 2.0), (DROP, 1.0), (STICKS, 3.0)],
+    ids=["pin", "latch", "contact", "belt"],
+)
+def test_a_motion_whose_joints_and_contacts_have_changed_is_resumed(
+    text: str, t_end: float, suffix: str, tmp_path: Path
+) -> None:
+    """Broken off by its number of steps at half of them, kept in a file, gone on with: the motion of one run."""
+    model = loads(text)
+    whole = simulate(model, t_end=t_end, assemble=True)
+    with pytest.raises(NumericalStop) as stop:
+        simulate(model, t_end=t_end, assemble=True, max_steps=(whole.info.steps + whole.info.rejected) // 2)
+    first = stop.value.trajectory
+    assert 0.0 < first.t[-1] < t_end
+    assert first.info.held
+    first.save(tmp_path / f"first{suffix}")
+    motion = simulate(model, t_end=t_end, assemble=True, resume=Trajectory.load(tmp_path / f"first{suffix}"))
+    assert motion.events.names == whole.events.names
+    np.testing.assert_allclose(motion.events.t, whole.events.t, atol=1e-7)
+    np.testing.assert_array_equal(motion.t, whole.t)
+    np.testing.assert_allclose(motion.q, whole.q, atol=1e-6)
+    assert np.max(np.abs(motion.drift())) < 1e-6

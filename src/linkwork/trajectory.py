@@ -116,6 +116,7 @@ class Run:
     notes: tuple[str, ...] = ()
     singular_positions: tuple[SingularPosition, ...] = ()
     parameters: Mapping[str, float] = field(default_factory=dict)
+    held: Mapping[str, float] = field(default_factory=dict)  # at the end, what events have changed
     versions: Mapping[str, str] = field(default_factory=dict)
     scene: Mapping[str, Any] = field(default_factory=dict)  # of a result from a file, see `Trajectory.scene`
 

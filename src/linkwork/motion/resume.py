@@ -23,6 +23,7 @@ def check_resumable(first: Trajectory, parameters: dict[str, float], start: Plac
     e = start.equations
     table = first.tables.get(e.state[0])
     is_own = first.info.coordinates == e.kind and dict(first.info.parameters) == parameters
+    is_own = is_own and set(first.info.held) == {str(x.value) for x in e.held}
     if table is None or table.columns.labels != e.q_names or not is_own:
         what = "what is to be resumed is a motion of another model, of other parameters or coordinates"
         raise UsageError(what, "resume-other")

@@ -15,7 +15,7 @@ from linkwork.dense.rank import RANK_TOLERANCE
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place, Weights
 from linkwork.errors import Interrupted, NumericalStop, UsageError, check_choice
-from linkwork.expressions.graph import Expr
+from linkwork.expressions.graph import Expr, symbol
 from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, SEQUENCES, linearization, right_side
 from linkwork.integrators.explicit import DOP853
 from linkwork.integrators.loop import FIRST_BUDGET, REACHED, RUNNING, Settings, Slice, integrate, report_times
@@ -117,11 +117,11 @@ def simulate(
     motion = Motion.begin(mechanism, how, weights, assemble, keep, q, v)
     y, grid = project_start(motion.system, motion.p, motion.start.place), times
     if resume is not None:
-        if mechanism.equations.held:
-            message = "what events have changed, joints or contacts, is not kept in a motion, so it cannot be resumed"
-            raise UsageError(message, "resume-events")
         check_resumable(resume, dict(mechanism.model.parameters), motion.start.place, settings.t_end)
         y, times = last_state(resume, mechanism.equations.state), np.append(resume.t[-1], grid[grid > resume.t[-1]])
+        if resume.info.held:
+            held = {symbol(name): value for name, value in resume.info.held.items()}
+            motion = motion.with_held(held, resume.t[-1], y[: motion.system.n_q + motion.system.n_v])
     ready = perf_counter()
     info = Run(
         model=mechanism.model.name,
@@ -422,6 +422,7 @@ class Motion:
             constraint_error_position=last.psi,
             constraint_error_velocity=last.psi_dot,
             singular_positions=singular,
+            held={str(x.value): course.motion.system.equations.parameters[x] for x in s.equations.held},
             notes=(
                 *info.notes,
                 *describe_changes(last.changes),
