@@ -133,7 +133,11 @@ def keep_distance(at: Run, h: float) -> float:
 
 
 def choose_step(at: Run, t_end: float, stops: Pointer) -> None:
-    """The step that error control wishes, but not beyond the next stop, the next switch or the end."""
+    """The step that error control wishes, but not beyond the next stop, the next switch or the end.
+
+    What is left for two steps is halved: multipliers of index 3 have the error of positions divided by h^2, and a last
+    step much shorter than the others would show it.
+    """
     t, h = at.x[0], keep_distance(at, min(at.next_step[0], at.max_step[0], at.longest[0]))
     stop, n_stops = int(at.stop[0]), integer(at.n_stops, 0)
     while stop < n_stops and stops[2 * stop] <= t:
@@ -146,6 +150,9 @@ def choose_step(at: Run, t_end: float, stops: Pointer) -> None:
         at.x_new[0] = end
         h = end - t
         at.leaps[0] = 0.0
+    elif t + 2.0 * h > end and h < at.max_step[0] and at.leaps[0] == 0.0:
+        h = 0.5 * (end - t)
+        at.x_new[0] = t + h
     at.stop[0] = stop
     at.h[0] = h
 

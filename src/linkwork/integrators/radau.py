@@ -48,12 +48,14 @@ Array = NDArray[np.float64]
 
 MOST_ITERATIONS = 7
 FAST = 1e-3  # rate of convergence up to which the Jacobian is kept
+GOOD = 0.25  # that with which steps advance at least cost
 SLOW = 0.99  # and from which on the step is given up
 SAME = 1.2  # ratio of steps up to which the old one is taken again, with its factors
 SMALLEST_RATIO, LARGEST_RATIO = 0.2, 8.0
 TINY = 1e-4  # of the last step: one so short, cut off at a switch, is not solved for
-EASY, CALM = 1.0, 20  # h |lambda| of steps that an explicit method could take, and how many of them are enough
-POWERS = 8  # of J for this
+EASY, CALM = 1.0, 20  # h |lambda| of steps that an explicit method could take, and after how many that is looked at
+POWERS = 8  # of f_y for this
+FORESEEN = 2.0  # of the last step: how far its polynomial tells where to linearize
 FLOOR = 1e-2  # of the error that the predictive control remembers
 PERTURBED = math.sqrt(EPSILON)  # relative change of y for a difference quotient
 
@@ -91,10 +93,10 @@ class Radau(NamedTuple):
     h_factored: Pointer  # of the factors, 0 if there are none
     t_jacobian: Pointer
     is_slow: Pointer  # whether the iteration asks for another Jacobian
+    theta: Pointer  # its rate of convergence
     contraction: Pointer  # theta/(1 - theta) of the last iteration
     detects: Pointer  # whether to ask for an explicit method where that would do
-    fastest: Pointer  # |lambda| of J, only if so
-    calm: Pointer  # steps for which an explicit method would have done
+    calm: Pointer  # steps since it was last looked
     rest: Pointer
 
 
@@ -124,12 +126,22 @@ def evaluate(at: Run, its: Radau, p: Pointer, out: Pointer, w: Pointer) -> bool:
 
 
 def evaluate_jacobian(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
-    """J at the beginning of the step: exact where it is given, else by difference quotients; whether it is finite."""
+    """J: exact where it is given, else by difference quotients at the beginning of the step; whether it is finite.
+
+    The exact one is that of the middle of the step, as far as it can be foreseen: what turns with the mechanism, such
+    as the direction of a stiff spring, is then half as far off.
+    """
     ny, J = integer(at.ny, 0), its.systems.J
     its.t_jacobian[0] = at.x[0]
     its.h_factored[0] = 0.0
     if integer(its.jacobian, 0) != 0:
-        call(integer(its.jacobian, 0), at.x, p, J, w)
+        copy(at.x, its.x, 1 + at.n)
+        if its.has_last[0] != 0.0 and at.h[0] <= FORESEEN * its.h_last[0]:
+            its.x[0] += 0.5 * at.h[0]
+            extrapolate(at, its, 0.5, offset(its.x, 1))
+            for i in range(ny):
+                its.x[1 + i] += at.x[1 + i]
+        call(integer(its.jacobian, 0), its.x, p, J, w)
     else:
         copy(at.x, its.x, 1 + at.n)
         for j in range(ny):
@@ -147,13 +159,11 @@ def evaluate_jacobian(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
         total += J[i] - J[i]
     if total != 0.0:
         at.outcome[0] = NOT_FINITE
-    elif its.detects[0] != 0.0:
-        its.fastest[0] = estimate_fastest(at, its, p, w)
     return total == 0.0
 
 
 def estimate_fastest(at: Run, its: Radau, p: Pointer, w: Pointer) -> float:
-    """The largest |lambda| of J, roughly, by powers of J on a vector, each a difference quotient."""
+    """The largest |lambda| of f_y, roughly, by its powers on a vector, each product a difference quotient."""
     n = min(integer(at.n_norm, 0), integer(at.ny, 0))
     length = math.sqrt(dot(offset(at.x, 1), offset(at.x, 1), 0, n))
     delta, x, product = PERTURBED * max(length, PERTURBED), its.R, 1.0
@@ -214,14 +224,20 @@ def combine(rows: Pointer, X: Pointer, n: int, ny: int, Y: Pointer) -> None:
             Y[k * n + i] = rows[3 * k] * X[i] + rows[3 * k + 1] * X[n + i] + rows[3 * k + 2] * X[2 * n + i]
 
 
+def extrapolate(at: Run, its: Radau, c: float, Z: Pointer) -> None:
+    """The change up to t + c h by the polynomial of the last step, or zero."""
+    n = at.n
+    theta = 1.0 + c * at.h[0] / its.h_last[0] if its.has_last[0] != 0.0 else 1.0
+    for i in range(integer(at.ny, 0)):
+        F = its.P[n + i] + theta * its.P[2 * n + i]
+        Z[i] = theta * (its.P[i] + (1.0 - theta) * F) - its.P[i] if theta != 1.0 else 0.0
+
+
 def guess_stages(at: Run, its: Radau) -> None:
     """The polynomial of the last step, continued, or zero."""
     n, ny = at.n, integer(at.ny, 0)
     for k in range(3):
-        theta = 1.0 + its.c[k] * at.h[0] / its.h_last[0] if its.has_last[0] != 0.0 else 1.0
-        for i in range(ny):
-            F = its.P[n + i] + theta * its.P[2 * n + i]
-            its.Z[k * n + i] = theta * (its.P[i] + (1.0 - theta) * F) - its.P[i] if theta != 1.0 else 0.0
+        extrapolate(at, its, its.c[k], offset(its.Z, k * n))
     combine(its.T_inverse, its.Z, n, ny, its.W)
 
 
@@ -306,6 +322,7 @@ def solve_stages(at: Run, its: Radau, p: Pointer, w: Pointer, wanted: float) -> 
         combine(its.T, its.W, n, ny, its.Z)
         if its.contraction[0] * change <= wanted:
             its.is_slow[0] = 1.0 if theta > FAST else 0.0
+            its.theta[0] = theta
             return k + 1
     at.error[0] = (SAFETY / 0.5) ** 4
     at.outcome[0] = COLLAPSED
@@ -341,7 +358,8 @@ def propose(at: Run, its: Radau, rounds: int) -> float:
 
     The smaller of SAFETY fac/err^(1/4), with fac small where Newton's iteration was long, and of Gustafsson's
     predictive control; a little growth is left out, since the factors then serve again.
-    [hairer1996, eqs. (IV.8.21), (IV.8.25)]
+    [hairer1996, eqs. (IV.8.21), (IV.8.25)] Where Newton's iteration limits the step, not the error, its rate theta
+    grows about as h^4 with a Jacobian of this step, and h follows GOOD [gustafsson1997].
     """
     safety = SAFETY * (1 + 2 * MOST_ITERATIONS) / (rounds + 2 * MOST_ITERATIONS)
     inverse = at.error[0] ** 0.25 / min(SAFETY, safety)
@@ -349,6 +367,8 @@ def propose(at: Run, its: Radau, rounds: int) -> float:
         predicted = its.h_last[0] / at.h[0] * (at.error[0] ** 2 / its.error_last[0]) ** 0.25 / SAFETY
         inverse = max(inverse, predicted)
     ratio: float = 1.0 / max(1.0 / LARGEST_RATIO, min(1.0 / SMALLEST_RATIO, inverse))
+    if its.t_jacobian[0] == at.x[0]:
+        ratio = min(ratio, max(SMALLEST_RATIO, (GOOD / its.theta[0]) ** 0.25))
     if 1.0 <= ratio <= SAME and its.is_slow[0] == 0.0:
         ratio = 1.0
     return ratio
@@ -367,9 +387,10 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
         its.error_last[0] = max(its.error_tried[0], FLOOR)
         its.has_last[0] = 1.0
         is_new = False
-        if its.detects[0] != 0.0:
-            its.calm[0] = its.calm[0] + 1.0 if its.h_last[0] * its.fastest[0] < EASY else 0.0
-            if its.calm[0] >= CALM:
+        its.calm[0] += its.detects[0]
+        if its.calm[0] >= CALM:
+            its.calm[0] = 0.0
+            if its.h_last[0] * estimate_fastest(at, its, p, w) < EASY:
                 at.asking[0] = UNSUITED
     elif t != its.t_begin[0]:  # this is a beginning, or begins behind a stop
         its.has_last[0] = 0.0
