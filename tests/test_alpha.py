@@ -127,7 +127,12 @@ def test_steps_in_python_are_those_of_the_machine_code():
     for stepped in (False, True):
         prepared = motion.method.prepare(n)
         at, m = memory.new_run(n, prepared.n_dense)
-        for place, number in ((at.derivative, motion.derivative.address), (at.ny, ny), (at.n_norm, ny)):
+        for place, number in (
+            (at.derivative, motion.derivative.address),
+            (at.ny, ny),
+            (at.n_norm, ny),
+            (at.n_counted, ny),
+        ):
             put_integer(place, 0, number)
         put_integer(at.n_rates, 0, prepared.n_rates)
         at.x[1 : 1 + ny], at.rtol[0] = y, 1e-8

@@ -24,7 +24,7 @@ from linkwork.lecture.listing import write_down
 from linkwork.mechanisms.generators import planar_chain
 from linkwork.modelfile import shipped
 from linkwork.motion.check import check
-from linkwork.motion.initial import align_velocity, approach
+from linkwork.motion.initial import align_velocity, approach, restart
 from linkwork.motion.kinematics import kinematics
 from linkwork.motion.simulate import simulate
 from linkwork.sequences.articulated import Link, Tree, articulate
@@ -43,11 +43,13 @@ def solve(place: Place) -> tuple[Any, Any]:
     return found[:n], found[n:]
 
 
-def check_beside_bodies(model: Model, rng: Random, far: float = 0.3) -> None:
+def check_beside_bodies(model: Model, rng: Random, far: float = 0.3, coordinates: str = "joint") -> None:
     """At a random state on the constraints the equations of the joints and of the bodies say the same."""
     if model.stated:
         pytest.skip("there are no bodies")
-    place = prepare(model, "joint").place()
+    place = prepare(model, coordinates).place()
+    if coordinates == "minimal":
+        place = restart(place, any_distance=True)
     e = place.equations
     place = place.moved(far * place.v_scale * rng.uniform(-1.0, 1.0, len(place.v)))
     place = place.pushed(place.v_scale * rng.uniform(-1.0, 1.0, len(place.v)))

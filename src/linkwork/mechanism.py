@@ -38,6 +38,7 @@ from linkwork.system import Form, System, compile_system
 if TYPE_CHECKING:
     from linkwork.trajectory import Trajectory
 
+WITH_CUTS = ("joint", "minimal")
 MOST_KEPT = 64  # structures of which the process keeps equations and machine code; those unused for longest go first
 
 Code = TypeVar("Code")
@@ -180,9 +181,9 @@ def prepare(model: Model | Mechanism, coordinates: str | None = None, cut: Seque
         coordinates=stated.simulation.coordinates if coordinates is None else coordinates,
         cut=stated.simulation.cut if cut is None else tuple(cut),
     )
-    if cut and settings.coordinates not in ("joint", "auto"):
+    if cut and settings.coordinates not in WITH_CUTS:
         message = f"joints are cut in joint coordinates, and these are {settings.coordinates} coordinates"
-        raise UsageError(f"{message}; choose --coordinates joint, or leave out --cut", "no-effect")
+        raise UsageError(f"{message}; choose --coordinates {' or '.join(WITH_CUTS)}, or leave out --cut", "no-effect")
     if isinstance(model, Mechanism) and settings == stated.simulation:
         return model
     _check_simulation(stated, settings)

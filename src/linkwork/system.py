@@ -409,7 +409,7 @@ def compile_system(
     def solve_once() -> list[Expr]:
         """With the repetition that is part of the sequence; few coordinates need it for their constraints alone."""
         x = solver.solve(right)
-        if e.kind != "joint" or e.chain is not None or not regular:
+        if not e.carriers or e.chain is not None or not regular:
             return improve(x)
         rest = [ZERO] * n + list(e.gamma)
         for (i, j), entry in e.Psi_q.items():
@@ -435,7 +435,9 @@ def compile_system(
             qd = substitute(e.qd, {v: v + d for v, d in zip(e.v, onto, strict=True)})
         first, n_y = len(e.q), len(e.q) + n + N_WORK
         solution = dict(zip((*range(first, first + n), *range(n_y, n_y + m)), (*e.a, *e.lam), strict=True))
-        again = Again(REPETITIONS, solution, dict(enumerate(rates(improve([*e.a, *e.lam])), start=first)))
+        again = None
+        if m or not regular:
+            again = Again(REPETITIONS, solution, dict(enumerate(rates(improve([*e.a, *e.lam])), start=first)))
         state = (TIME, *e.q, *e.v, *WORK)
         if explicit is None:
             outputs = [*qd, *rates(solve_once())]

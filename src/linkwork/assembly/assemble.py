@@ -16,7 +16,15 @@ import numpy as np
 from linkwork.equations.place import Weights
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
-from linkwork.motion.initial import Start, align_velocity, check_defined, close_from_afar, gaps_by_element, number_kept
+from linkwork.motion.dead import check_open
+from linkwork.motion.initial import (
+    Start,
+    align_velocity,
+    check_defined,
+    close_from_afar,
+    gaps_by_element,
+    number_kept,
+)
 
 
 @dataclass(frozen=True)
@@ -62,6 +70,7 @@ def assemble(
 ) -> Assembly:
     """The nearest closed position and the nearest velocity along it; coordinates named in `keep` do not change."""
     mechanism = prepare(model, coordinates, cut)
+    check_open(mechanism.equations)
     equations, given = mechanism.equations, mechanism.place()
     check_defined(given)
     kept = number_kept(equations, keep)

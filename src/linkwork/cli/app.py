@@ -60,7 +60,7 @@ Set = Annotated[Texts, Option("--set", metavar="NAME=VALUE", help="Another value
 Weights = Annotated[str, Option(help="How corrections of the start values are weighted: mass, unit")]
 Assemble = Annotated[bool, Option("--assemble", help="Close the joints however far they are open at the start.")]
 Coordinates = Annotated[str | None, Option(help="In which coordinates; those of the model unless given")]
-Cut = Annotated[Texts, Option(metavar="JOINT", help="A joint that closes a loop in joint coordinates; repeatable.")]
+Cut = Annotated[Texts, Option(metavar="JOINT", help="A joint that closes a loop, not in body coordinates; repeatable.")]
 Mode = Annotated[int | None, Option(metavar="K", help="Start in assembly mode K, as `assemble --all` counts them.")]
 Keep = Annotated[
     Texts, Option(metavar="NAME", help="A coordinate, such as crank.phi, that keeps its start value; repeatable.")

@@ -9,6 +9,7 @@ from linkwork.equations.equations import Equations
 from linkwork.equations.euler import euler_equations
 from linkwork.equations.joint import joint_equations
 from linkwork.equations.linear import count_operations
+from linkwork.equations.minimal import minimal_equations
 from linkwork.equations.stated import stated_equations
 from linkwork.model import Model
 
@@ -24,6 +25,7 @@ def quickest_equations(model: Model) -> Equations:
 COORDINATES: dict[str, Callable[[Model], Equations]] = {
     "body": body_equations,
     "joint": joint_equations,
+    "minimal": minimal_equations,
     "euler": euler_equations,
     "auto": quickest_equations,
 }

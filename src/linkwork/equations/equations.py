@@ -27,6 +27,7 @@ from linkwork.sequences.articulated import Chain
 TIME = symbol("t")
 # In front of the labels of outputs, so that a joint and a body of one name do not meet.
 PREFIXES = {"reactions": "reaction:", "driving": "driving:"}
+PREFIXES |= {kind: f"{kind}:" for kind in ("theta", "theta_d", "theta_dd")}
 ALPHA, BETA = symbol("baumgarte.alpha"), symbol("baumgarte.beta")
 
 
@@ -51,6 +52,21 @@ class Output(NamedTuple):
 
     expression: Expr
     unit: str
+
+
+class Dyad(NamedTuple):
+    """A loop that is closed as a triangle, on one side of the line that its links are when stretched or folded.
+
+    `sigma` is the parameter that says on which, or zero for the side of the stated start; `side` has its sign, of the
+    coordinates of all joints. `margin` is the square of the sine between the links. `joint` closes the loop, and the
+    coordinates `follows` follow from it.
+    """
+
+    sigma: Expr
+    side: Expr
+    margin: Expr
+    joint: str
+    follows: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +114,8 @@ class Equations:
     chain: Chain | None = None  # then M is not to be formed, the links being many
     arm: Expr | None = None  # then the longest arm at which a turn of a body moves a joint
     from_body: tuple[tuple[Expr, ...], tuple[Expr, ...]] = ((), ())  # then q and v, of q and v of the bodies
+    tree: Equations | None = None  # in the coordinates of all joints, if the last of these q follow from the others
+    dyads: tuple[Dyad, ...] = ()
 
     @cached_property
     def q_names(self) -> tuple[str, ...]:
@@ -140,6 +158,22 @@ class Equations:
     def turning(self) -> NDArray[np.bool_]:
         """Which of the velocities turn, rates of Euler parameters among them; the others shift."""
         return np.array([c.kind != "length" for c in self.velocities], dtype=bool)
+
+    @property
+    def of_all_joints(self) -> bool:
+        """Whether q are the coordinates of all joints of a tree."""
+        return bool(self.carriers) and self.tree is None
+
+    @cached_property
+    def follows(self) -> NDArray[np.bool_]:
+        """Which of q and v follow from others, and are there only for their whole turns."""
+        n = len(self.q) + len(self.v)
+        return np.array([self.tree is not None and len(self.v) <= k < len(self.q) for k in range(n)], dtype=bool)
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether q and v can be off the constraints, or Euler parameters off their length."""
+        return bool(self.Psi) or any(c.kind == "number" for c in self.coordinates)
 
     @cached_property
     def motion(self) -> dict[Expr, Expr]:

@@ -94,14 +94,14 @@ class Settings:
 
     method: Preparable = DOP853
     rtol: float = 1e-6
-    atol: float | Array = 1e-9  # one for all, or one for each component of the norm
+    atol: float | Array = 1e-9  # one for all, or one for each component of the norm: infinite for one that is free
     min_step: float = 0.0
     max_step: float = math.inf
 
     def __post_init__(self) -> None:
         if not 1e-15 <= self.rtol < 1.0:
             raise UsageError(f"rtol = {self.rtol:g} is not between 1e-15 and 1", "bad-tolerance")
-        if not np.all((np.asarray(self.atol) > 0.0) & np.isfinite(self.atol)):
+        if not (np.all(np.asarray(self.atol) > 0.0) and np.min(self.atol) < math.inf):
             raise UsageError(f"atol = {np.min(self.atol):g} is not positive", "bad-tolerance")
         if not 0.0 <= self.min_step < self.max_step:
             raise UsageError(f"steps from {self.min_step:g} to {self.max_step:g} do not exist", "bad-step-limits")
@@ -165,12 +165,13 @@ def integrate(
 ) -> Iterator[Slice]:
     """Integrate from times[0] to times[-1], coming back about every `seconds`; the last slice is not RUNNING.
 
-    Only the first `n_norm` components of y (default: all) count in the error norm; quadratures stand behind them. At
-    each of the times `stops` a step ends and another begins, so that the derivative may jump there, and likewise where
-    one of the outputs of `watch`, functions of (t, y), changes its sign (see inside.py); the first of them,
-    in the directions `events` (-1 falling, 1 rising, 0 both; see `note_start`),
-    also end a slice, HAPPENED, from which the run goes on if asked for the next. `first_step` is tried first,
-    for instance that of a slice from where the run goes on; without it, or if it is 0, one is chosen.
+    Only the first `n_norm` components of y (default: all) count in the error norm; quadratures stand behind them, and
+    of those before, one whose atol is infinite does not count either. At each of the times `stops` a step ends and
+    another begins, so that the derivative may jump there, and likewise where one of the outputs of `watch`, functions
+    of (t, y), changes its sign (see inside.py); the first of them, in the directions `events` (-1 falling, 1 rising,
+    0 both; see `note_start`), also end a slice, HAPPENED, from which the run goes on if asked for the next.
+    `first_step` is tried first, for instance that of a slice from where the run goes on; without it, or if it is 0,
+    one is chosen.
     """
     ny = len(y_0)
     n_norm = ny if n_norm is None else n_norm
@@ -197,6 +198,7 @@ def integrate(
     at.t_end[0] = times[-1]
     at.atol[:] = math.inf
     at.atol[:n_norm] = settings.atol
+    put_integer(at.n_counted, 0, int(np.count_nonzero(at.atol < math.inf)))
     at.rtol[0], at.min_step[0], at.max_step[0] = settings.rtol, settings.min_step, settings.max_step
     at.error_order[0], at.beta[0] = method.error_order, method.beta
     at.shrink[0], at.growth[0], at.widest[0] = method.shrink, method.growth, method.widest

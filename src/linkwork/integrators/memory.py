@@ -86,8 +86,9 @@ class Run(NamedTuple):
     watch: Pointer
     step: Pointer
     dense: Pointer
-    ny: Pointer  # components of y, and how many of them count in the error norm
+    ny: Pointer  # components of y, those before the quadratures, and how many of these count in the error norm
     n_norm: Pointer
+    n_counted: Pointer
     n_rates: Pointer  # components of y whose derivative is that of f
     n_events: Pointer  # of the watched functions, the first: none of them is left to the control of the error
     n_times: Pointer  # report times, the first the initial and the last the final one

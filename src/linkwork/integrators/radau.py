@@ -202,7 +202,7 @@ def norm(at: Run, its: Radau, x: Pointer) -> float:
     total = 0.0
     for i in range(integer(at.ny, 0)):
         total += (x[i] * its.weight[i]) ** 2
-    return math.sqrt(total / integer(at.n_norm, 0))
+    return math.sqrt(total / integer(at.n_counted, 0))
 
 
 def fit(its: Radau, n: int, ny: int, F: Pointer) -> None:

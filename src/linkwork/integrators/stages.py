@@ -81,7 +81,7 @@ def error_norm(at: Run, its: Stages) -> float:
     high, low = dot(its.E_k, its.E_k, 0, at.n), dot(its.E_low_k, its.E_low_k, 0, at.n)
     if high == 0.0:
         return 0.0
-    return high / math.sqrt(integer(at.n_norm, 0) * (high + 0.01 * low))
+    return high / math.sqrt(integer(at.n_counted, 0) * (high + 0.01 * low))
 
 
 def find_failure(at: Run, its: Stages, count: int) -> None:

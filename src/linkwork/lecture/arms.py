@@ -14,15 +14,17 @@ Names = dict[tuple[str, ...], Expr]
 
 def describe_tree(e: Equations) -> Iterator[str]:
     """A line for every body that carries none: by which joints it is reached from the ground; and the cut joints."""
-    if e.kind != "joint":
+    if not e.carriers:
         return
     carrying = {parent for parent, _ in e.carriers.values()}
     for body in e.carriers:
         if body not in carrying:
             steps = [f"{f'{joint} -> ' if joint else 'floating '}{name}" for name, joint in _way(e, body)]
             yield f"tree: {e.carriers[_way(e, body)[0][0]][0]}, {', '.join(steps)}"
+    for dyad in e.dyads:
+        yield f"closed as a triangle by {dyad.joint}: {' and '.join(dyad.follows)} follow"
     cut = dict.fromkeys(row.element for row in e.rows)
-    yield f"constraints: {', '.join(cut)}" if cut else "no constraints: the chain is open"
+    yield f"constraints: {', '.join(cut)}" if cut else f"no constraints{'' if e.dyads else ': the chain is open'}"
 
 
 def _way(e: Equations, body: str) -> list[tuple[str, str]]:

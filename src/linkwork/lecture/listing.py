@@ -127,7 +127,7 @@ def write_down(
         notes.insert(0, regular if rank == size else f"det A = 0: A is {size} x {size} and has rank {rank}")
         notes += _structure(e)
     elif form == "explicit":
-        if e.kind != "joint":  # else it is there as -C_dot v
+        if not e.of_all_joints:  # else it is there as -C_dot v
             groups += [Group("gamma", "-D_t^2 Psi at a = 0", _vector(e.rows, e.gamma))]
         solved = solve_explicitly(e, rows, pivoting, hierarchy, [place.values])
         results = dict(zip((c.acceleration for c in e.velocities), solved.a, strict=True))
@@ -192,9 +192,9 @@ def _matrix(
 
 def _stated(e: Equations) -> list[Group]:
     lower = {(i, j): entry for (i, j), entry in e.M.items() if i >= j}
-    rates = [(c.name, rate) for c, rate, v in zip(e.coordinates, e.qd, e.v, strict=False) if rate is not v]
+    rates = [(c.name, rate) for c, rate in zip(e.coordinates, e.qd, strict=True) if rate not in e.v]
     groups = [Group("qd", "rates of the coordinates", _vector(*zip(*rates, strict=True)))] if rates else []
-    if e.kind == "joint":
+    if e.of_all_joints:
         return [*groups, *_joint_groups(e, lower)]
     return [
         *groups,

@@ -20,6 +20,7 @@ from linkwork.equations.equations import Equations, Row
 from linkwork.equations.place import Place, Weights
 from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
 from linkwork.expressions.evaluation import evaluate
+from linkwork.motion.dead import describe_dead, find_dead
 from linkwork.system import compile_place
 
 Array = NDArray[np.float64]
@@ -121,8 +122,10 @@ def restart(
     In other coordinates than those of the bodies, the bodies are first moved until they fit the joints as `find_start`
     does it, so that the start is the same in all coordinates; then what is named by these coordinates alone holds, and
     what of them `keep` names is as the model states it. A name that both have, as of a body and a joint 'A', is that of
-    the body.
+    the body. Where loops are closed as triangles, all joints are moved until they fit.
     """
+    if place.equations.tree is not None:
+        return _on_its_sides(place.equations, place.equations.tree, q, v, weights, any_distance, keep)
     e, new = place.equations, {"q": place.q.copy(), "v": place.v.copy()}
     of_bodies = ((), ()) if e.body is None else (e.body.q_names, e.body.v_names)
     for given, names, others in zip((q, v), (e.q_names, e.v_names), of_bodies, strict=True):
@@ -154,6 +157,23 @@ def fit_bodies(
     return stated, find_start(stated, weights, any_distance, [name for name in keep if name in body.v_names]).place
 
 
+def _on_its_sides(
+    e: Equations, tree: Equations, q: Given, v: Given, weights: Weights, any_distance: bool, keep: Sequence[str]
+) -> Place:
+    """The start in minimal coordinates e, from that of all joints; dyads stay on the sides that it has."""
+    of_all = tree.with_values(e.parameters)
+    given = restart(Place(of_all, *of_all.start()), q, v, weights, any_distance, keep)
+    start = find_start(given, weights, any_distance, keep).place
+    sides = np.sign(evaluate([dyad.side for dyad in e.dyads], start.values))
+    sigma = dict(zip((dyad.sigma for dyad in e.dyads), sides.tolist(), strict=True))
+    found = dict(zip((*tree.q, *tree.v), (*start.q, *start.v), strict=True))
+    own_q, own_v = (np.array([found[x] for x in symbols], dtype=float) for symbols in (e.q, e.v))
+    place = Place(e.with_values({**e.parameters, **sigma}), own_q, own_v)
+    if (dead := find_dead(place)) is not None:
+        raise ModelError(describe_dead(dead, 0.0), "dead-position", path=f"joints.{dead.joint}")
+    return place
+
+
 def number_kept(equations: Equations, keep: Sequence[str]) -> list[int]:
     """The numbers of coordinates that are to stay as they are; UsageError if there is none of such a name."""
     names = equations.v_names
@@ -174,6 +194,8 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
     """
     check_choice("weights", weights, WEIGHTS)
     body = given.equations.body
+    if given.equations.tree is not None:
+        keep = ()  # they have been kept where all joints were closed
     kept = number_kept(given.equations, [name for name in keep if body is None or name not in body.v_names])
     if not len(given.Psi):
         return Start(given, given, weights)

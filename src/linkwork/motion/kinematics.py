@@ -18,6 +18,7 @@ from linkwork.integrators.loop import report_times
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
 from linkwork.motion.check import describe_start
+from linkwork.motion.dead import check_open
 from linkwork.motion.driven import Driven, state_of
 from linkwork.motion.driving import check_driving, explain_singular_start, quoted
 from linkwork.motion.initial import find_start, restart
@@ -49,6 +50,7 @@ def kinematics(
     """
     began = perf_counter()
     mechanism = prepare(model, coordinates, cut)
+    check_open(mechanism.equations)
     settings = mechanism.model.simulation.changed(t_end, step)
     times = report_times(0.0, settings.t_end, settings.step)
     if settings.t_end != mechanism.model.simulation.t_end:

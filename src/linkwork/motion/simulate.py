@@ -252,6 +252,9 @@ class Motion:
             implicit = how.formulation if how.is_algebraic else ""  # K of `linearized` is not that of a singular M
             system = mechanism.system(how.form, False, charts, baumgarte, implicit, stated, rows)
             given = restart(system.start(), q, v, weights, assemble, keep)
+        if given.equations.tree is not None:  # its dyads are on the sides of this start
+            system = system.with_values(given.equations)
+            given = system.place(given.q, given.v)
         start = find_start(given, weights, any_distance=assemble, keep=keep)
         if how.is_algebraic:
             check_independent(start.place, how.formulation)
@@ -339,7 +342,9 @@ class Motion:
             partition = self.how.formulation == "coordinate-partitioning"
             return integrate_on_charts(s, self.derivative, self.start.place, partition, y, times, method, self.header)
         y = self.unknowns(times[0], y)
-        how = project if self.how.stabilization == "projection" else measure
+        how = project if self.how.stabilization == "projection" and s.equations.is_constrained else measure
+        if s.equations.tree is not None:
+            method = replace(method, atol=np.where(s.equations.follows, np.inf, method.atol))
         onto = projection.of_system(s, how, len(y) - s.n_q - s.n_v)
         stops = [stop for stop in s.equations.switching_times(times[-1]) if stop >= times[0]]
         first, watch = min(FIRST_BUDGET, max_steps), s.functions.get("switches")

@@ -14,6 +14,7 @@ from linkwork.expressions.evaluation import evaluate
 from linkwork.formulations import FORMULATIONS
 from linkwork.integrators.loop import COLLAPSED, NOT_FINITE, PROJECTION_FAILED, RUNNING, Slice
 from linkwork.mechanism import Mechanism
+from linkwork.motion.dead import describe_dead, find_dead
 from linkwork.native.lowering import NativeFunction
 from linkwork.system import System
 
@@ -21,6 +22,7 @@ Array = NDArray[np.float64]
 
 AHEAD = (1e-12, 1e-9, 1e-6)  # seconds after a stop in which the cause is looked for
 EVIDENT = 1e-3  # of a force: what it must change by so near to be the cause of a stop
+NEARLY_DEAD = 2.0  # times the margin at which a dyad has no motion any more
 NUDGE = 1e-6  # of all velocities, for the same
 
 
@@ -30,6 +32,9 @@ def explain_stop(
     """A message and its code."""
     e, n_q, n = system.equations, system.n_q, system.n_q + system.n_v
     state = np.concatenate([[last.t], last.y[:n]])
+    dead = find_dead(Place(e, last.y[:n_q], last.y[n_q:n], last.t), NEARLY_DEAD)
+    if dead is not None:
+        return f"{describe_dead(dead, last.t)}; last good state kept", "dead-position"
     if last.status == PROJECTION_FAILED:
         t, y = (last.t, last.y) if last.failed is None else last.failed
         at = Place(e, y[:n_q], y[n_q:n], t)

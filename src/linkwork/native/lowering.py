@@ -156,7 +156,12 @@ ARGUMENTS = "ptr noalias readonly %x, ptr noalias readonly %p, ptr noalias %y, p
 
 
 def _head(program: ComputationSequence) -> str:
-    """All outputs go into the scratch, the first of them on into y."""
+    """All outputs go into the scratch, the first of them on into y; those that are all go there at once."""
+    if program.head_outputs == len(program.outputs):
+        return f"""define void @{program.head}({ARGUMENTS}) nounwind {{
+  tail call void @{program.name}(ptr %x, ptr %p, ptr %y, ptr %w)
+  ret void
+}}"""
     return f"""define void @{program.head}({ARGUMENTS}) nounwind {{
   %rest = getelementptr double, ptr %w, i64 {len(program.outputs)}
   call void @{program.name}(ptr %x, ptr %p, ptr %w, ptr %rest)

@@ -1,0 +1,381 @@
+"""Equations in minimal coordinates: loops that are triangles are solved in closed form, and leave no constraints.
+
+Of the coordinates theta of the joints of a tree, those that the constraints of a loop determine follow from the others,
+which are independent and have the velocities v:
+
+    theta_d = V v        theta_dd = V a + b        C V = 0        C b = -C_dot theta_d
+    V^T M V a = V^T (Q - M b)                                                                           [wehage1982]
+
+with M, Q and C of the joint coordinates. A loop that two links close, a dyad, is a triangle of which one side is known:
+the direction (c, s) of a link is where a line meets the unit circle,
+
+    A c + B s = C    ->    c = (A C - sigma B S)/n,  s = (B C + sigma A S)/n,    n = A^2 + B^2,  S^2 = n - C^2
+
+with a sign sigma that the start position has. It does not change in a motion that stays away from S = 0, where the
+links are stretched or folded [rojas2011; woernle1988].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import NamedTuple
+
+from linkwork.elements.events import closed
+from linkwork.elements.joints import Distance, PointOnLine, Revolute
+from linkwork.elements.vectors import Vector
+from linkwork.equations.arms import Matrix, Row, find_angles, find_inertia, gather_arms
+from linkwork.equations.equations import Dyad, Equations, Output, move_outputs
+from linkwork.equations.joint import joint_equations
+from linkwork.expressions.derivatives import jacobian
+from linkwork.expressions.evaluation import ordered, substitute
+from linkwork.expressions.graph import ONE, ZERO, Expr, atan2, cos, less, select, sign, sin, sqrt, symbol
+from linkwork.model import Model
+
+STATE = ("minimal", "minimal_d", "minimal_dd")
+CLOSING = (Revolute, PointOnLine, Distance)  # the joints that can close a triangle
+LEAST = 1e-4  # the square of the sine between two links: nearer to a line they are in a dead position
+
+Turn = tuple[Expr, Expr]  # the cosine and sine of an angle
+
+
+def minimal_equations(model: Model) -> Equations:
+    """V^T M V a = V^T (Q - M b), with constraints left for drivers and for loops that are no triangles."""
+    e = joint_equations(model)
+    if model.space != "planar":
+        return replace(e, kind="minimal")
+    closing, loops = Closing(e), find_loops(model, e)
+    driven = {driver.joint.name for driver in model.drivers}
+    # Driven coordinates shall be independent, and an angle more likely than a shift goes on without end.
+    unknown = sorted(
+        range(len(e.q)), key=lambda k: (e.coordinates[k].owner not in driven, e.coordinates[k].kind != "angle")
+    )
+    while unknown:
+        loop = next((loop for loop in loops if len({*loop.around} & {*unknown}) == len(loop.rows)), None)
+        if loop is None:
+            closing.independent.append(unknown.pop(0))
+        else:
+            loops.remove(loop)
+            found = closing.close(loop, [k for k in loop.around if k in unknown])
+            unknown = [k for k in unknown if k not in found]
+    return reduce_equations(e, closing) if closing.solved else replace(e, kind="minimal")
+
+
+class Loop(NamedTuple):
+    """A joint that closes a loop: its name, its rows, and the coordinates along the loop, by their numbers."""
+
+    joint: str
+    rows: list[int]
+    around: list[int]
+
+
+def find_loops(model: Model, e: Equations) -> list[Loop]:
+    """Of the joints that are not in the tree, cannot open and can close a triangle, with no body that floats."""
+
+    def path(body: str) -> Iterator[str]:
+        while body in e.carriers:
+            body, joint = e.carriers[body]
+            yield joint
+
+    found, in_tree = [], {joint for _, joint in e.carriers.values()}
+    for joint in model.joints:
+        if isinstance(joint, CLOSING) and joint.name not in in_tree and closed(joint.name) not in e.held:
+            i, j = ({*path(body.name)} for body in joint.bodies)
+            rows = [k for k, row in enumerate(e.rows) if row.element == joint.name]
+            if "" not in i ^ j:
+                found.append(Loop(joint.name, rows, [k for k, c in enumerate(e.coordinates) if c.owner in i ^ j]))
+    return found
+
+
+@dataclass
+class Closing:
+    """Loops closed one after the other, each by what has been found before."""
+
+    e: Equations
+    independent: list[int] = field(default_factory=list)
+    solved: list[tuple[list[int], list[int]]] = field(default_factory=list)  # rows, and what they determine
+    dyads: list[Dyad] = field(default_factory=list)
+    known: dict[Expr, Expr] = field(default_factory=dict)  # dependent coordinates, cosines and sines that contain them
+    turns: dict[str, Turn] = field(default_factory=dict)  # of bodies that a dependent pin carries
+
+    def close(self, loop: Loop, unknown: list[int]) -> list[int]:
+        """Solve the rows of a loop for its unknown coordinates; what has been found, nothing or all."""
+        e, child = self.e, {joint: body for body, (_, joint) in self.e.carriers.items()}
+        angles = [k for k in unknown if e.coordinates[k].kind == "angle"]
+        shifts = [e.q[k] for k in unknown if k not in angles]
+        links = {child[e.coordinates[k].owner]: k for k in angles if e.coordinates[k].owner in child}
+        z = {body: (symbol(f"cos {body}"), symbol(f"sin {body}")) for body in links}
+        rows = Vector(substitute([e.Psi[i] for i in loop.rows], self.trigonometry(z)))
+        slopes = jacobian(rows.components, shifts)
+        if not {e.q[k] for k in angles}.isdisjoint(ordered(rows)):
+            return []  # it is no triangle
+        follows = tuple(e.coordinates[k].name for k in unknown)
+        if not {*shifts}.isdisjoint(ordered(slopes.values())):
+            if angles or len(shifts) > 1:
+                return []
+            self.solve_shift(loop, rows[0], shifts[0], follows)
+        elif not angles:
+            rest = substitute(put_zero(rows, shifts), self.known)
+            found = solve(substitute_in(slopes, self.known), [-x for x in rest])
+            self.known |= zip(shifts, found, strict=True)
+        else:
+            self.solve_triangle(loop, rows, z, shifts, follows)
+        self.solved.append((loop.rows, unknown))
+        self.known |= {e.q[k]: self.count_turns(body, e.q[k]) for body, k in links.items()}
+        return unknown
+
+    def solve_triangle(
+        self, loop: Loop, rows: Vector, z: Mapping[str, Turn], shifts: Sequence[Expr], follows: tuple[str, ...]
+    ) -> None:
+        """Find the directions z of one or two links, or of one link and a shift, of which the rows are functions.
+
+        Those of two links, or of a link and a shift, are r(z) + the other: its length, or the line along which it
+        shifts, leaves one equation f(z) = 0.
+        """
+        e, (body, *second) = self.e, [*z]
+        others = [*z[second[0]]] if second else list(shifts)
+        r, slopes = Vector(put_zero(rows, others)), jacobian(rows.components, others)
+        u = Vector(slopes.get((i, 0), ZERO) for i in range(len(rows)))
+        assert e.arm is not None
+        # By what S is measured: the two links, a link on a fixed line, or else the longest arm of all.
+        if second:
+            f, reach = 0.5 * (r.dot(r) - u.dot(u)), [length(r, z[body]), length(rows, others)]
+        elif shifts:
+            f, reach = u.perp().dot(r), [length(r, z[body]), u.dot(u)]
+            if (turned := length(u, z[body])) is not ZERO:
+                reach = [e.arm * e.arm, turned]
+        else:
+            f, reach = r[0], [e.arm * e.arm]
+        # f = f_0 + f_1 . z + f_2 z . z, because turns keep lengths and angles
+        f_1 = [jacobian([f], z[body]).get((0, k), ZERO) for k in range(2)]
+        f_2 = 0.5 * jacobian(f_1[:1], z[body]).get((0, 0), ZERO)
+        f_0, A, B = put_zero([f, *f_1], z[body])
+        side = A * sin(self.phi(body)) - B * cos(self.phi(body))
+        A, B, C, *reach = substitute([A, B, -(f_0 + f_2), *reach], self.known)
+        n, longest = A * A + B * B, prod(reach, start=ONE)
+        square, over = n - C * C, ONE / n
+        S, sigma = self.root(loop, side, square, longest)
+        self.turns[body] = (A * C - B * S) * over, (B * C + A * S) * over
+        found = {**self.known, **dict(zip(z[body], self.turns[body], strict=True))}
+        r, u = Vector(substitute(r, found)), Vector(substitute(u, found))
+        if second:
+            u = u / u.dot(u)
+            self.turns[second[0]] = -u.dot(r), -u.perp().dot(r)
+        elif shifts:
+            self.known[shifts[0]] = -u.dot(r) / u.dot(u)
+        self.known |= self.trigonometry(self.turns)
+        self.dyads.append(Dyad(sigma, side, square / longest, loop.joint, follows))
+
+    def solve_shift(self, loop: Loop, f: Expr, x: Expr, follows: tuple[str, ...]) -> None:
+        """Find x along a line at a distance from a point, f = f_0 + f_1 x + f_2 x^2 = 0."""
+        (slope,) = jacobian([f], [x]).values()
+        (f_2,) = (0.5 * y for y in jacobian([slope], [x]).values())
+        f_0, f_1, f_2 = substitute(put_zero([f, slope, f_2], [x]), self.known)
+        square = f_1 * f_1 - 4 * f_0 * f_2
+        S, sigma = self.root(loop, slope, square, ONE)  # the cosine between rod and line
+        self.known[x] = (S - f_1) / (2 * f_2)
+        self.dyads.append(Dyad(sigma, slope, square, loop.joint, follows))
+
+    def root(self, loop: Loop, side: Expr, square: Expr, longest: Expr) -> tuple[Expr, Expr]:
+        """sigma S, and sigma; no number where S is nearly zero."""
+        sigma = symbol(f"{loop.joint}.side'")
+        at_start = substitute([side], dict(zip(self.e.q, self.e.start_q, strict=True)))[0]
+        S = sqrt(select(less(LEAST * longest, square), square, -ONE))
+        return select(sigma, sigma, sign(at_start)) * S, sigma
+
+    def phi(self, body: str) -> Expr:
+        """Its angle as the joints have it."""
+        found = self.e.outputs["q"].get(f"{body}.phi")
+        return ZERO if found is None else found.expression
+
+    def turn(self, body: str, turns: Mapping[str, Turn]) -> Turn | None:
+        """The cosine and sine of a body that some body of `turns` carries, or nothing."""
+        if body in turns or body not in self.e.carriers:
+            return turns.get(body)
+        parent = self.e.carriers[body][0]
+        before = self.turn(parent, turns)
+        if before is None:
+            return None
+        angle = difference(self.phi(body), self.phi(parent), self.e.q)
+        (c, s), c_r, s_r = before, cos(angle), sin(angle)
+        return c * c_r - s * s_r, s * c_r + c * s_r
+
+    def trigonometry(self, turns: Mapping[str, Turn]) -> dict[Expr, Expr]:
+        """Cosines and sines of the angles of all bodies that those of `turns` carry."""
+        found: dict[Expr, Expr] = {}
+        for body in self.e.carriers:
+            for f, x in zip((cos, sin), self.turn(body, turns) or (), strict=False):
+                node = f(self.phi(body))
+                found |= {node.args[0]: -x} if node.op == "neg" else {node: x}
+        return found
+
+    def count_turns(self, body: str, theta: Expr) -> Expr:
+        """The angle of the pin that carries a body, by the directions of its links; whole turns are those of theta."""
+        parent = self.e.carriers[body][0]
+        c, s = self.turns[body]
+        c_p, s_p = self.turn(parent, self.turns) or (cos(self.phi(parent)), sin(self.phi(parent)))
+        c, s = c * c_p + s * s_p, s * c_p - c * s_p
+        if jacobian([self.phi(body)], [theta])[0, 0] is not ONE:  # the pin is walked back
+            s = -s
+        return theta + atan2(s * cos(theta) - c * sin(theta), c * cos(theta) + s * sin(theta))
+
+
+def reduce_equations(e: Equations, closing: Closing) -> Equations:
+    """The equations for the independent coordinates of e, whose loops have been closed.
+
+    Behind the independent ones, q has the angles that follow, only so that their turns are counted.
+    """
+    known, independent, n = closing.known, closing.independent, len(e.q)
+    dependent = [k for _, columns in closing.solved for k in columns]
+    counted = [k for k in dependent if e.coordinates[k].kind == "angle"]
+    v, a, dx = ([own[k] for k in independent] for own in (e.v, e.a, e.dx))
+    in_arms = replace(e, Psi=tuple(_gathered(e, closing)), carried={}, gradients={})
+    C = substitute_in(in_arms.Psi_q, known)
+
+    V: list[Row] = [{} for _ in range(n)]
+    for column, k in enumerate(independent):
+        V[k] = {column: ONE}
+    for rows, columns in closing.solved:
+        inner, others = _block(C, rows, columns), [k for k in range(n) if k not in columns]
+        for column in range(len(v)):
+            right = [-total(C.get((i, k), ZERO) * V[k].get(column, ZERO) for k in others) for i in rows]
+            if any(x is not ZERO for x in right):
+                for k, x in zip(columns, solve(inner, right), strict=True):
+                    V[k][column] = x
+
+    def along(x: Sequence[Expr]) -> list[Expr]:
+        """V x."""
+        return [total(entry * x[column] for column, entry in row.items()) for row in V]
+
+    theta_d = along(v)
+    known |= {e.v[k]: theta_d[k] for k in dependent}
+    gamma, b = substitute(in_arms.gamma, known), [ZERO] * n
+    for rows, columns in closing.solved:
+        right = [gamma[i] - total(C.get((i, k), ZERO) * x for k, x in enumerate(b)) for i in rows]
+        for k, x in zip(columns, solve(_block(C, rows, columns), right), strict=True):
+            b[k] = x
+    M, Q = find_inertia(e, V, b, known, theta_d).reduced(len(v))
+
+    theta = substitute(e.q, known)
+    theta_dd = [x + y for x, y in zip(along(a), b, strict=True)]
+    places = [x.expression for x in e.outputs["q"].values()]
+    speeds, rises = (substitute([x.expression for x in e.outputs[kind].values()], known) for kind in ("v", "a"))
+    still = dict(zip(e.a, b, strict=True))
+    moving = dict(zip(substitute(places, known), speeds, strict=True))
+    moving |= zip(speeds, substitute(rises, still), strict=True)
+    moving |= {theta[k]: theta_d[k] for k in dependent} | {theta_d[k]: b[k] for k in dependent}
+    for angle, rate in zip(places[2::3], speeds[2::3], strict=True):
+        c, s = substitute((cos(angle), sin(angle)), known)
+        moving |= {c: -s * rate, s: c * rate}
+
+    known |= {e.a[k]: theta_dd[k] for k in dependent}
+    known |= _multipliers(e, closing, known, C, substitute(e.Q, known), theta_dd)
+    left = [i for i, row in enumerate(e.rows) if e.lam[i] not in known]
+    outputs = {kind: move_outputs(e.outputs[kind], known) for kind in ("q", "v", "a")}
+    for kind, own in zip(e.state, (theta, theta_d, theta_dd), strict=True):
+        labels, _, units = e.columns[kind]
+        outputs[kind] = dict(zip(labels, map(Output, own, units), strict=True))
+    outputs |= {kind: move_outputs(own, known) for kind, own in e.outputs.items() if kind not in outputs}
+    kinetic, potential, dissipation, applied = substitute(
+        [e.kinetic, e.potential, e.dissipation, e.applied_power], known
+    )
+    q = [*independent, *counted]
+    moved = {e.q[k]: e.q[k] + x for k, x in enumerate(along(dx)) if k in q}
+    return replace(
+        e,
+        q=tuple(e.q[k] for k in q),
+        v=tuple(v),
+        a=tuple(a),
+        lam=tuple(e.lam[i] for i in left),
+        dx=tuple(dx),
+        coordinates=tuple(e.coordinates[k] for k in q),
+        velocities=tuple(e.velocities[k] for k in independent),
+        rows=tuple(e.rows[i] for i in left),
+        qd=tuple(theta_d[k] for k in q),
+        retract=tuple(substitute([theta[k] for k in q], moved)),
+        M=M,
+        Q=tuple(Q),
+        Psi=tuple(substitute([e.Psi[i] for i in left], known)),
+        kinetic=kinetic,
+        potential=potential,
+        dissipation=dissipation,
+        applied_power=applied,
+        outputs=outputs,
+        events=tuple(event.moved(known) for event in e.events),
+        parameters={**e.parameters, **{dyad.sigma: 0.0 for dyad in closing.dyads}},
+        start_q=tuple(e.start_q[k] for k in q),
+        start_v=tuple(e.start_v[k] for k in independent),
+        then=tuple(e.then[k] for k in q),
+        difference=tuple(e.then[k] - e.q[k] for k in independent),
+        kind="minimal",
+        state=STATE,
+        carried={x: rate for x, rate in moving.items() if not x.is_constant and x not in (*e.q, *e.v)},
+        gradients={},
+        chain=None,
+        from_body=(tuple(e.from_body[0][k] for k in q), tuple(e.from_body[1][k] for k in independent)),
+        tree=e,
+        dyads=tuple(closing.dyads),
+    )
+
+
+def _gathered(e: Equations, closing: Closing) -> list[Expr]:
+    """Psi, with the rows of closed loops as sums of arms."""
+    Psi, angles = list(e.Psi), find_angles(e.Psi, e.q)
+    for rows, _ in closing.solved:
+        for i, x in zip(rows, gather_arms([e.Psi[i] for i in rows], angles), strict=True):
+            Psi[i] = x
+    return Psi
+
+
+def _multipliers(
+    e: Equations, closing: Closing, known: Mapping[Expr, Expr], C: Matrix, Q: Sequence[Expr], theta_dd: Sequence[Expr]
+) -> dict[Expr, Expr]:
+    """Those of closed loops, the last first, by the equations of what follows: M theta_dd + C^T lam = Q."""
+    rest, lam = list(Q), list(e.lam)
+    for (i, j), entry in substitute_in(e.M, known).items():
+        rest[i] = rest[i] - entry * theta_dd[j]
+    found: dict[Expr, Expr] = {}
+    for rows, columns in reversed(closing.solved):
+        right = [rest[k] - total(C.get((i, k), ZERO) * x for i, x in enumerate(lam) if i not in rows) for k in columns]
+        transposed = {(j, i): x for (i, j), x in _block(C, rows, columns).items()}
+        for i, x in zip(rows, solve(transposed, right), strict=True):
+            found[e.lam[i]] = lam[i] = x
+    return found
+
+
+def total(terms: Iterable[Expr]) -> Expr:
+    return sum(terms, ZERO)
+
+
+def put_zero(expressions: Iterable[Expr], symbols: Iterable[Expr]) -> list[Expr]:
+    return substitute(expressions, dict.fromkeys(symbols, ZERO))
+
+
+def substitute_in(matrix: Mapping[tuple[int, int], Expr], known: Mapping[Expr, Expr]) -> Matrix:
+    return dict(zip(matrix, substitute(matrix.values(), known), strict=True))
+
+
+def _block(C: Matrix, rows: Sequence[int], columns: Sequence[int]) -> Matrix:
+    return {(i, j): C.get((row, k), ZERO) for i, row in enumerate(rows) for j, k in enumerate(columns)}
+
+
+def length(r: Vector, z: Sequence[Expr]) -> Expr:
+    """The square of the length of what turns with z = (c, s) in r."""
+    slope = jacobian(r.components, z)
+    return total(x * x for (_, k), x in slope.items() if k == 0)
+
+
+def difference(a: Expr, b: Expr, q: Sequence[Expr]) -> Expr:
+    """a - b of sums of q and constants, with equal terms left out."""
+    slopes, (a_0, b_0) = jacobian([a, b], q), put_zero([a, b], q)
+    return sum(((slopes.get((0, k), ZERO) - slopes.get((1, k), ZERO)) * x for k, x in enumerate(q)), a_0 - b_0)
+
+
+def solve(matrix: Matrix, right: Sequence[Expr]) -> list[Expr]:
+    """One equation, or two by Cramer's rule."""
+    if len(right) == 1:
+        return [right[0] / matrix[0, 0]]
+    a, b, c, d = (matrix.get(at, ZERO) for at in ((0, 0), (0, 1), (1, 0), (1, 1)))
+    over = ONE / (a * d - b * c)
+    return [(d * right[0] - b * right[1]) * over, (a * right[1] - c * right[0]) * over]
