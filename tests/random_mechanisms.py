@@ -110,6 +110,10 @@ def sample(kind: type[Any], rng: Random, optional: bool = True, **given: Any) ->
         needed = f.default is MISSING and f.default_factory is MISSING
         if f.name not in data and (needed or optional):
             data[f.name] = samples[f.name](rng)
+    for choice, laws in (("model", MODELS), ("friction", FRICTIONS)):
+        if data.get(choice) in laws:  # what only other laws take would have no effect
+            others = {name for law in laws.values() for name in law} - {*laws[data[choice]], *given}
+            data = {name: x for name, x in data.items() if name not in others}
     return kind(**data)
 
 

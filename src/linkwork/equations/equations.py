@@ -116,6 +116,7 @@ class Equations:
     from_body: tuple[tuple[Expr, ...], tuple[Expr, ...]] = ((), ())  # then q and v, of q and v of the bodies
     tree: Equations | None = None  # in the coordinates of all joints, if the last of these q follow from the others
     dyads: tuple[Dyad, ...] = ()
+    steady: frozenset[Expr] = frozenset()  # comparisons that no motion changes
 
     @cached_property
     def q_names(self) -> tuple[str, ...]:
@@ -206,7 +207,7 @@ class Equations:
     def _switching(self) -> tuple[tuple[Expr, ...], tuple[Expr, ...], tuple[float, ...]]:
         nodes = ordered([*self.Q, *self.Psi])
         moving, timed = dependent(nodes, (*self.q, *self.v)), dependent(nodes, (TIME,))
-        switches = [node for node in nodes if switch(node) is not None and not _is_guard(node)]
+        switches = [node for node in nodes if switch(node) is not None and not (_is_guard(node) or node in self.steady)]
         of_time = [switch(node) for node in switches if node in timed - moving]
         acting = set(ordered(self.Q))  # joints do not switch
         known = {event.when for event in self.events}

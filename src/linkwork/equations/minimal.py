@@ -98,6 +98,7 @@ class Closing:
     dyads: list[Dyad] = field(default_factory=list)
     known: dict[Expr, Expr] = field(default_factory=dict)  # dependent coordinates, cosines and sines that contain them
     turns: dict[str, Turn] = field(default_factory=dict)  # of bodies that a dependent pin carries
+    steady: list[Expr] = field(default_factory=list)  # that S is not zero, and that theta has not missed a half turn
 
     def close(self, loop: Loop, unknown: list[int]) -> list[int]:
         """Solve the rows of a loop for its unknown coordinates; what has been found, nothing or all."""
@@ -181,7 +182,8 @@ class Closing:
         """sigma S, and sigma; no number where S is nearly zero."""
         sigma = symbol(f"{loop.joint}.side'")
         at_start = substitute([side], dict(zip(self.e.q, self.e.start_q, strict=True)))[0]
-        S = sqrt(select(less(LEAST * longest, square), square, -ONE))
+        self.steady.append(less(LEAST * longest, square))
+        S = sqrt(select(self.steady[-1], square, -ONE))
         return select(sigma, sigma, sign(at_start)) * S, sigma
 
     def phi(self, body: str) -> Expr:
@@ -218,7 +220,8 @@ class Closing:
         c, s = c * c_p + s * s_p, s * c_p - c * s_p
         if jacobian([self.phi(body)], [theta])[0, 0] is not ONE:  # the pin is walked back
             s = -s
-        return theta + atan2(s * cos(theta) - c * sin(theta), c * cos(theta) + s * sin(theta))
+        self.steady.append(atan2(s * cos(theta) - c * sin(theta), c * cos(theta) + s * sin(theta)))
+        return theta + self.steady[-1]
 
 
 def reduce_equations(e: Equations, closing: Closing) -> Equations:
@@ -316,6 +319,7 @@ def reduce_equations(e: Equations, closing: Closing) -> Equations:
         from_body=(tuple(e.from_body[0][k] for k in q), tuple(e.from_body[1][k] for k in independent)),
         tree=e,
         dyads=tuple(closing.dyads),
+        steady=frozenset(closing.steady),
     )
 
 
