@@ -61,7 +61,12 @@ bodies:
 events:
   bounce: {when: "ball.y", direction: falling, action: set, restitution: 0.5}
 """
-BRAKE = "forces: {b: {type: joint-friction, joint: O, normal_force: 5 N, radius: 1 cm, dynamic: 0.3, static: 0.2}}\n"
+BRAKE = "forces: {b: {type: joint-friction, joint: O, normal_force: 5 N, radius: 1 cm, %s}}\n"
+STOP = "forces: {s: {type: end-stop, joint: O, lower: -1 rad, stiffness: 5 N/m}}\n"
+NEVER = 'events: {e: {when: "rod.phi + 1", action: set, engage: O}}\n'
+STIFF = (
+    "forces: {s: {type: spring-damper, i: ground.Q, j: rod.E, stiffness: 1.0e+9, damping: 1.0e+9, free_length: 0.1}}\n"
+)
 OTHERS = {
     "inBodies": "function inBodies\ninclude_global\nB1 = Body_struct;\nB1.m = 5.0;\nBodies = B1;\n",
     "bodies": "NBODY 1\nB NAME X Y Z E0 E1 E2 E3\n1 rod 0 0 0 1 0 0 0\n",
@@ -166,7 +171,15 @@ CASES = [
     Case("an event that cannot happen", "check x.yaml", text(BALL.replace("ball.y", "3 - 1"))),
     Case("an event of nothing known", "check x.yaml", text(BALL.replace("ball.y", "ball.height"))),
     Case("a coefficient of restitution above one", "check x.yaml", text(BALL.replace("0.5}", "1.5}"))),
-    Case("a friction that grows as it begins to slide", "check x.yaml", rod(more=BRAKE)),
+    Case(
+        "a friction that grows as it begins to slide",
+        "check x.yaml",
+        rod(more=BRAKE % "friction: anderson, dynamic: 0.3, static: 0.2"),
+    ),
+    Case("a coefficient that the law of friction does not take", "check x.yaml", rod(more=BRAKE % "static: 0.2")),
+    Case("a stiffness of another law", "check x.yaml", rod(more=STOP)),
+    Case("an event of a joint that is never open", "check x.yaml", rod(more=NEVER)),
+    Case("a spring of 1e9 N/m and a damper beside it", "run x.yaml", rod(more=STIFF)),
     Case(
         "a table that is not in order",
         "check x.yaml",

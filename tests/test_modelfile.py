@@ -267,7 +267,7 @@ FAULTS = [
     (
         "inertia: 0.4",
         "inertai: 0.4",
-        "missing-key",
+        "unknown-key",
         7,
         "bodies.rod.inertai: unknown key 'inertai'; did you mean 'inertia'?",
     ),

@@ -45,11 +45,11 @@ class Ground:
 
 @dataclass(frozen=True, eq=False)
 class PlanarBody:
-    """A body in the plane, q = (x, y, phi) of its mass centre, v = qd, M = diag(m, m, J)."""
+    """A body in the plane, q = (x, y, phi) of its mass centre, v = qd, M = diag(m, m, J); J = 0 is a point mass."""
 
     name: str
     mass: Scalar
-    inertia: Scalar
+    inertia: Scalar = 0.0
     position: tuple[Scalar, Scalar] = (0.0, 0.0)
     angle: Scalar = 0.0
     velocity: tuple[Scalar, Scalar] = (0.0, 0.0)
@@ -119,7 +119,7 @@ class SpatialBody:
 
     name: str
     mass: Scalar
-    inertia: tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
+    inertia: tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar] = (0.0,) * 6  # of a point mass
     position: tuple[Scalar, Scalar, Scalar] = (0.0, 0.0, 0.0)
     orientation: tuple[Scalar, Scalar, Scalar, Scalar] = (1.0, 0.0, 0.0, 0.0)
     velocity: tuple[Scalar, Scalar, Scalar] = (0.0, 0.0, 0.0)

@@ -139,6 +139,15 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
         dissipation = dissipation + force.dissipation(TIME, *at)
         applied = applied + force.supplied(TIME, *at)
     *Q, dissipation, applied = substitute([*Q, dissipation, applied], named)
+    seen, unseen = {*ordered([*Psi, *Q])}, 0
+    for b in bodies:
+        shifts = len(gravity)
+        turns = columns[b.name][shifts:]
+        own = {*(x for x, _ in frames[b.name].motion), *v_of[b.name]} - {*q_of[b.name][:shifts], *v_of[b.name][:shifts]}
+        if all(M.get((k, k), ZERO) is ZERO and Q[k] is ZERO for k in turns) and seen.isdisjoint(own):
+            # A point mass of which nothing sees how it turns: any inertia does.
+            M |= {(k, k): as_expr(b.mass) for k in turns}
+            unseen += len(turns)
 
     e = Equations(
         q=q,
@@ -166,6 +175,7 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
         then=tuple(x for b in bodies for x in then_of[b.name]),
         difference=tuple(x for b in bodies for x in b.difference(q_of[b.name], then_of[b.name])),
         carried=carried,
+        unseen=unseen,
     )
     return Bodies(parts, frames, columns, tuple(rows_of), tuple(watched), named, e)
 

@@ -104,6 +104,7 @@ class Equations:
     difference: tuple[Expr, ...]
     held: tuple[Expr, ...] = ()
     events: tuple[Watch, ...] = ()
+    unseen: int = 0  # velocities with which point masses turn, which nothing sees: no freedoms
     baumgarte: bool = False
     kind: str = "body"  # which of COORDINATES these are
     state: tuple[str, str, str] = ("q", "v", "a")  # what results call q, v and a of these equations

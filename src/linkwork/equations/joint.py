@@ -92,6 +92,7 @@ def joint_equations(model: Model) -> Equations:
         outputs={},
         parameters=b.parameters,
         held=b.held,
+        unseen=b.unseen,
         start_q=start_q,
         start_v=start_v,
         then=then,

@@ -76,7 +76,7 @@ def check(
         coordinates=len(equations.q),
         constraints=m,
         rank=rank.rank,
-        dof=n - rank.rank,
+        dof=n - rank.rank - equations.unseen,
         gruebler=n - m,
         redundant=start.place.redundant,
         redundant_rows=tuple(map(str, start.place.dependent)),

@@ -133,7 +133,7 @@ def simulate(
         atol=settings.atol,
         t_end=settings.t_end,
         step=settings.step,
-        dof=motion.system.n_v - motion.start.place.rank.rank,
+        dof=motion.system.n_v - motion.start.place.rank.rank - mechanism.equations.unseen,
         redundant=motion.start.place.redundant,
         compile_s=ready - began,
         notes=(

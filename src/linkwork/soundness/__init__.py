@@ -284,7 +284,8 @@ class _Checks:
             moments = [self.value(x) for x in own]
             if mass == 0 or 0 in moments:
                 what = "mass" if mass == 0 else "inertia"
-                yield f"body '{body.name}' has no {what}: formulations that need a regular M refuse it [zero-mass]"
+                meant = "" if mass == 0 or any(moments) else ", it is a point mass"
+                yield f"body '{body.name}' has no {what}{meant}; formulations may need a regular M [zero-mass]"
                 continue
             radius = math.sqrt(max(moments) / mass)
             reach = max((math.hypot(*(self.value(x) for x in s)) for s in body.points.values()), default=0.0)
