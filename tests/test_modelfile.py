@@ -16,7 +16,7 @@ from linkwork.elements.joints import JOINTS, Measure, Prismatic, Revolute
 from linkwork.elements.motions import MOTIONS, Law, Ramp, Table
 from linkwork.errors import ModelError, UsageError
 from linkwork.expressions.evaluation import evaluate
-from linkwork.expressions.graph import Expr, symbol
+from linkwork.expressions.graph import Expr, as_expr, symbol
 from linkwork.model import Model
 from linkwork.modelfile import json_schema, load, loads, schema, shipped
 from linkwork.soundness import sound, unusual
@@ -94,9 +94,12 @@ def test_a_changed_parameter_reaches_what_depends_on_it() -> None:
         assert caught.value.code == code
 
 
-# What a note tells of on purpose: a body that is free, and the rod of a source that gives it no inertia about its axis.
+# What a note tells of on purpose: a body that is free, axes as their sources have them, and the rod of a source that
+# gives it no inertia about its axis.
 MEANT = {
     **{name: ["not-connected]"] for name in ("free_rigid_body", "dap/rod", "dap/rod_jc", "dap/two_rods")},
+    **{name: ["not-unit]"] for name in ("dap/macpherson_b", "dap/macpherson_b_jc", "dap/macpherson_c")},
+    **{name: ["not-unit]", "not-unit]"] for name in ("redundant_24", "warsaw_problem12")},
     "numdyn3d_pendulum": ["zero-mass]"],
     "numdyn3d_pendulum_in_plane": ["zero-mass]"],
 }
@@ -552,3 +555,27 @@ def test_driver_jump_is_found_between_grid_points() -> None:
         text = CRANK.replace("2*pi*t", f'"t + if(t < {float(time)!r}, 0, 0.01)"')
         with pytest.raises(ModelError, match=f"at t = {float(time):.6g}"):
             loads(text)
+
+
+@pytest.mark.parametrize("about", ["", "inertia_about: [0, 0, 0], mass_centre: [0, 0, 0.5],"])
+def test_an_inertia_is_repaired_only_where_it_is_asked_for(about: str) -> None:
+    """The nearest of 1, 1, 3 with one above the sum of the others is 4/3, 4/3, 8/3, about any axes, and it is told."""
+    turn = np.array([[0.6, -0.8, 0.0], [0.8, 0.6, 0.0], [0.0, 0.0, 1.0]]) @ np.array(
+        [[1.0, 0.0, 0.0], [0.0, 0.28, -0.96], [0.0, 0.96, 0.28]]
+    )
+    J = turn @ np.diag([1.0, 1.0, 3.0]) @ turn.T
+    given = J + (2.0 * 0.25 * np.diag([1.0, 1.0, 0.0]) if about else 0.0)
+    text = f"""linkwork: 1
+space: spatial
+bodies: {{top: {{mass: 2, {about} inertia: {given.tolist()}}}}}
+"""
+    with pytest.raises(ModelError, match="--repair inertia") as fault:
+        loads(text)
+    assert fault.value.code == "inertia-triangle"
+    body = loads(text, repair=("inertia",)).bodies[0]
+    found = np.array([[float(as_expr(x).number) for x in row] for row in body.J()])  # type: ignore[union-attr]
+    np.testing.assert_allclose(found, turn @ np.diag([4 / 3, 4 / 3, 8 / 3]) @ turn.T, atol=1e-12)
+    notes = unusual(loads(text, repair=("inertia",)))
+    assert any("principal moments 1, 1, 3 kg m^2" in note and "[repaired-inertia]" in note for note in notes)
+    sound_one = text.replace(str(given.tolist()), "[1, 1, 1]").replace(about, "")
+    assert not [note for note in unusual(loads(sound_one, repair=("inertia",))) if "repaired" in note]

@@ -22,6 +22,7 @@ from linkwork.cli.app import (
     Mode,
     ModelArgument,
     Motions,
+    Repair,
     Rtol,
     Set,
     Stabilization,
@@ -71,6 +72,7 @@ def check(
     keep: Keep = None,
     coordinates: Coordinates = None,
     cut: Cut = None,
+    repair: Repair = None,
     json: Json = False,
 ) -> None:
     """Check a model: counts, freedoms, redundant rows, reactions, start values."""
@@ -79,7 +81,7 @@ def check(
 
     with located(model), progress(Path(model).name):
         how = {"weights": weights_of(weights), "assemble": assemble, "keep": keep or ()}
-        report = check(started(model, set_, mode, keep), **how, coordinates=coordinates, cut=cut)
+        report = check(started(model, set_, mode, keep, repair), **how, coordinates=coordinates, cut=cut)
     print(as_json(report.as_dict()) if json else aligned(check_lines(report)))
 
 
@@ -215,6 +217,7 @@ def run(
     assemble: Assemble = False,
     mode: Mode = None,
     keep: Keep = None,
+    repair: Repair = None,
     resume: Annotated[
         Path | None, Option(metavar="FILE", help="Go on with a motion that ended early; it is written back.")
     ] = None,
@@ -245,7 +248,7 @@ def run(
         from linkwork.trajectory import Trajectory
 
         settings["resume"] = Trajectory.load(resume)
-    mechanism = started(model, set_, mode, keep)
+    mechanism = started(model, set_, mode, keep, repair)
     how = {"weights": weights_of(weights), "assemble": assemble, "keep": keep or ()}
     with located(model):
         analysis = partial(simulate, **settings, **methods, **how)

@@ -65,6 +65,9 @@ Mode = Annotated[int | None, Option(metavar="K", help="Start in assembly mode K,
 Keep = Annotated[
     Texts, Option(metavar="NAME", help="A coordinate, such as crank.phi, that keeps its start value; repeatable.")
 ]
+Repair = Annotated[
+    Texts, Option(metavar="inertia", help="Take the nearest inertia that a mass distribution has, and say so.")
+]
 TEnd = Annotated[float | None, Option(help="End of the motion, s")]
 Step = Annotated[float | None, Option(help="Time between report times, s")]
 Rtol = Annotated[float | None, Option(help="Relative tolerance")]

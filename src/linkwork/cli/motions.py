@@ -42,11 +42,17 @@ def weights_of(name: str) -> Any:
     return name
 
 
-def started(model: str, set_: Sequence[str] | None, mode: int | None, keep: Sequence[str] | None) -> Model:
+def started(
+    model: str,
+    set_: Sequence[str] | None,
+    mode: int | None,
+    keep: Sequence[str] | None,
+    repair: Sequence[str] | None = None,
+) -> Model:
     """The model, in one of its assembly modes if that is asked for."""
     from linkwork.modelfile import load
 
-    mechanism = load(model, overrides(set_))
+    mechanism = load(model, overrides(set_), repair or ())
     if mode is None:
         return mechanism
     from linkwork.assembly.modes import free_coordinates, in_mode

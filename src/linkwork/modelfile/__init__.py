@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -29,6 +30,7 @@ from linkwork.modelfile.faults import check_version, shape_fault
 from linkwork.modelfile.schema import entry_of, json_schema
 from linkwork.modelfile.translation import Translation
 from linkwork.soundness import sound
+from linkwork.soundness.repair import REPAIRS, repair_inertias
 
 __all__ = ["SUFFIXES", "build", "find", "json_schema", "load", "loads", "shipped", "take_over", "with_start"]
 
@@ -36,8 +38,10 @@ MECHANISMS = Path(__file__).parent.parent / "mechanisms"
 SUFFIXES = (".yaml", ".yml", ".json")
 
 
-def build(document: Document, changes: Mapping[str, str | float] | None = None) -> Model:
-    """The model of a document; `changes` gives parameters other values."""
+def build(document: Document, changes: Mapping[str, str | float] | None = None, repair: Collection[str] = ()) -> Model:
+    """The model of a document; `changes` gives parameters other values, `repair` names faults to be mended."""
+    for name in repair:
+        check_choice("repair", name, REPAIRS)
     notes = check_version(document)
     try:
         entry: Any = entry_of(document.data).model_validate(document.data)
@@ -47,6 +51,14 @@ def build(document: Document, changes: Mapping[str, str | float] | None = None) 
     for name in changes or {}:
         check_choice("parameter", name, entry.parameters)
     model = Translation(document, entry, changes or {}).model(notes)
+    if "inertia" in repair and (found := repair_inertias(model)):
+        data = deepcopy(document.data)
+        for name, inertia in found.items():
+            body = cast(Any, data["bodies"])[name]
+            body["inertia"] = inertia.entries
+            body.pop("inertia_about", None)
+        mended = build(Document(document.file, data, document.lines, document.files), changes)
+        return replace(mended, notes=(*mended.notes, *(inertia.note for inertia in found.values())))
     try:
         return sound(model)
     except ModelError as found:
@@ -79,17 +91,24 @@ def with_start(document: Document, model: Model, changes: Mapping[str, str | flo
     return Document(document.file, data, {})
 
 
-def loads(text: str, *, is_json: bool = False, changes: Mapping[str, str | float] | None = None) -> Model:
+def loads(
+    text: str,
+    *,
+    is_json: bool = False,
+    changes: Mapping[str, str | float] | None = None,
+    repair: Collection[str] = (),
+) -> Model:
     """The model that a text in YAML or JSON describes."""
-    return build(parse(text, is_json=is_json), changes)
+    return build(parse(text, is_json=is_json), changes, repair)
 
 
-def load(model: str | Path, changes: Mapping[str, str | float] | None = None) -> Model:
+def load(model: str | Path, changes: Mapping[str, str | float] | None = None, repair: Collection[str] = ()) -> Model:
     """The model of a file, of a folder of another program, or of a shipped mechanism ("slider_crank").
 
-    `changes` gives parameters other values: {"l1": 1.2} or {"l1": "1200 mm"}.
+    `changes` gives parameters other values: {"l1": 1.2} or {"l1": "1200 mm"}. `repair` = ("inertia",) takes, where an
+    inertia is one of no mass distribution, the nearest that is, and notes it.
     """
-    return build(find(model), changes)
+    return build(find(model), changes, repair)
 
 
 def shipped() -> list[str]:

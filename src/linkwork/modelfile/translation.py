@@ -39,6 +39,7 @@ from linkwork.modelfile.orientation import read_orientation
 from linkwork.modelfile.stated import PLAIN_NAME, own_names, read_stated
 from linkwork.units import Kind, quantity
 
+UNIT_TOLERANCE = 1e-6  # of the length of a direction
 SYMMETRIC = 1e-9  # of an entry: a difference below is rounding of a printed number
 
 
@@ -50,6 +51,7 @@ class Translation:
         self.entry = entry
         self.space: Space = entry.space
         self.errors: list[ModelError] = []
+        self.notes: list[str] = []
         self.folded: set[str] = set()
         self.names: dict[str, Expr] = {}
         self.values: dict[Expr, float] = {}
@@ -340,6 +342,8 @@ class Translation:
                 given[field.name] = as_expr(self.read(value, kinds[key], names, at, of_parameters=False))
             elif isinstance(value, list):
                 given[field.name] = self.numbers(value, kinds[key], self.names, at)
+                if role == "axis" and kinds[key] is units.NUMBER_KIND:
+                    self.note_length(given[field.name], at)
             else:
                 given[field.name] = self.read(value, kinds[key], self.names, at)
         return cls(**given)
@@ -364,6 +368,13 @@ class Translation:
                 kinds = {**kinds, **schema.kinds_of_surface(exponent, of)}
             del self.errors[known:]  # which are found once more where the exponent itself is read
         return kinds
+
+    def note_length(self, direction: Components, place: Place) -> None:
+        """Directions count as unit vectors; a length that is neither 1 nor 0, which is a fault, is told."""
+        length = math.hypot(*map(self.value, direction))
+        if length and abs(length - 1.0) > UNIT_TOLERANCE:
+            at = ".".join(map(str, place))
+            self.notes.append(f"{at} has length {length:.6g} and is taken as a direction, of length 1 [not-unit]")
 
     def numbers(
         self, values: list[Any], kind: Kind | None, names: Mapping[str, Expr], place: Place, of_parameters: bool = True
@@ -472,7 +483,7 @@ class Translation:
             simulation=simulation,
             folded=frozenset(self.folded),
             about=About(entry.about.title, entry.about.source, checked.model_dump() if checked else {}),
-            notes=notes,
+            notes=(*notes, *self.notes),
             shapes=shapes,
             events=events,
             open=frozenset(name for name, joint in entry.joints.items() if joint.open),

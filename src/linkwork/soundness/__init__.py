@@ -136,7 +136,8 @@ class _Checks:
                 f"principal moments {shown}{about}: {principal[0]:.6g} + {principal[1]:.6g} < {principal[2]:.6g},"
                 " but no mass distribution has one above the sum of the others"
             )
-            yield ModelError(message, "inertia-triangle", path=path, value=principal.tolist())
+            hint = "correct it, or let --repair inertia take the nearest that one has"
+            yield ModelError(message, "inertia-triangle", path=path, value=principal.tolist(), suggestion=hint)
         length = float(np.linalg.norm([self.value(x) for x in body.orientation]))
         if not abs(length - 1) <= UNIT_TOLERANCE:
             message = f"Euler parameters have length {length:.9g}"

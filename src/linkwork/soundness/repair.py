@@ -1,0 +1,47 @@
+"""Faults of models that can be repaired where a user asks for it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from linkwork.elements.bodies import SpatialBody
+from linkwork.expressions.evaluation import evaluate
+from linkwork.expressions.graph import as_expr, symbol
+from linkwork.model import Model
+
+REPAIRS = ("inertia",)
+ROUNDING = 1e-9  # of the largest moment: a smaller change is none
+
+
+class Inertia(NamedTuple):
+    """xx, yy, zz, xy, yz, zx about the mass centre, and in words how they were repaired."""
+
+    entries: list[float]
+    note: str
+
+
+def repair_inertias(model: Model) -> dict[str, Inertia]:
+    """By the names of bodies whose inertia no mass distribution has, the nearest one that has.
+
+    J = V diag(p_2 + p_3, p_3 + p_1, p_1 + p_2) V^T with the principal axes V of the inertia given and second moments
+    p >= 0 for which the difference of the two matrices is least.
+    """
+    from scipy.optimize import nnls
+
+    values, found = {symbol(name): number for name, number in model.parameters.items()}, dict[str, Inertia]()
+    for body in model.bodies:
+        if not isinstance(body, SpatialBody):
+            continue
+        rows = evaluate([as_expr(x) for row in body.J() for x in row], values)
+        moments, V = np.linalg.eigh(np.array(rows, dtype=float).reshape(3, 3))
+        p, _ = nnls(np.ones((3, 3)) - np.eye(3), moments)
+        nearest = np.sum(p) - p
+        if np.max(np.abs(nearest - moments)) > ROUNDING * np.max(np.abs(moments)):
+            J = V @ np.diag(nearest) @ V.T
+            entries = [float(J[place]) for place in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))]
+            before, after = (", ".join(f"{x:.6g}" for x in sorted(own)) for own in (moments, nearest))
+            note = f"body '{body.name}' had principal moments {before} kg m^2, which no mass distribution has; repaired"
+            found[body.name] = Inertia(entries, f"{note}, they are {after} kg m^2 [repaired-inertia]")
+    return found
