@@ -234,7 +234,10 @@ def report() -> list[str]:
         planar, spatial = (evaluation_ns(open_chain(f"{name}:{n}")) / n for name in ("planar_chain", "spatial_chain"))
         lines.append(f"| {n} | {planar:.0f} | {spatial:.0f} |")
     lines += ["", "Bricard's linkage over 10 s, error of all coordinates at 11 times against rtol 1e-12:", ""]
-    lines += ["| coordinates | rtol | integration, ms | error | steps | rejected |", "| --- | --- | --- | --- | --- | --- |"]
+    lines += [
+        "| coordinates | rtol | integration, ms | error | steps | rejected |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
     for coordinates in ("body", "joint"):
         bricard = prepare(load("bricard"), coordinates)
         right = bricard.simulate(rtol=1e-12, step=1.0).q
@@ -242,7 +245,9 @@ def report() -> list[str]:
             runs = [bricard.simulate(rtol=rtol, atol=rtol, step=1.0) for _ in range(REPETITIONS)]
             best, info = min(motion.info.integration_s for motion in runs), runs[0].info
             error = np.max(np.abs(runs[0].q - right))
-            lines.append(f"| {coordinates} | {rtol:g} | {1e3 * best:.2f} | {error:.1e} | {info.steps} | {info.rejected} |")
+            lines.append(
+                f"| {coordinates} | {rtol:g} | {1e3 * best:.2f} | {error:.1e} | {info.steps} | {info.rejected} |"
+            )
     return lines
 
 

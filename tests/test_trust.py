@@ -17,6 +17,7 @@ from linkwork.errors import ModelError, NumericalStop
 from linkwork.formulations import NAMES
 from linkwork.model import Model
 from linkwork.modelfile import loads
+from linkwork.motion.stopping import Pace
 from linkwork.view.report import summary_lines
 
 Array = NDArray[np.float64]
@@ -371,3 +372,38 @@ def test_a_point_mass_that_must_turn_without_inertia_is_refused() -> None:
     text += "forces: {f: {type: torque, on: bob, torque: 1}}\n"
     with pytest.raises(ModelError, match="'bob' has no inertia"):
         simulate(loads(text))
+
+
+def test_a_run_that_no_longer_moves_is_given_up_and_says_where() -> None:
+    """Wheels started a thousandth of a radian before their rod is in line with them, by squares of singular values."""
+    model = load(MODELS / "loco.yaml", {"th": -0.0009503287941328153, "w": 4.9768515221175385})
+    with pytest.raises(NumericalStop, match="near a singular position") as stop:
+        simulate(model, rtol=1e-12, atol=1e-12, formulation="zero-eigenvalue", max_steps=3000)
+    assert stop.value.code == "too-many-steps"
+
+
+def test_the_pace_of_a_run_tells_whether_it_can_arrive() -> None:
+    """At 1e-13 s a step 5 s would need 5e13 of them: given up; at 1e-5 s it is not."""
+    for step, hopeless in ((1e-13, True), (1e-5, False)):
+        pace, done = Pace(0.0, 5.0, 2_000_000), 30_000
+        assert pace.is_hopeless(done * step, done) is hopeless
+    assert not Pace(0.0, 5.0, 2_000_000).is_hopeless(1e-9, 10_000)
+    assert Pace(0.0, 5.0, 10_000).is_hopeless(4.9, 10_000)
+
+
+@pytest.mark.parametrize("coordinates", ["body", "joint"])
+def test_an_overconstrained_linkage_goes_on_through_positions_in_line(coordinates: str) -> None:
+    """Three wheels on one rod, driven: all angles stay equal, and the energy is that of one wheel with all inertia."""
+    motion = simulate(load(MODELS / "loco.yaml"), t_end=2.0, coordinates=coordinates)
+    for name in ("w2.phi", "w3.phi"):
+        np.testing.assert_allclose(motion[name], motion["w1.phi"], atol=1e-9)
+    inertia, tau = 3.0 + 5.0 * 0.3**2, 20.0
+    r = solve_ivp(
+        lambda t, y: [y[1], (tau - 2.0 * y[1] - 5.0 * 9.81 * 0.3 * np.cos(y[0])) / inertia],
+        (0.0, 2.0),
+        [0.5, 6.0],
+        rtol=1e-11,
+        atol=1e-11,
+        t_eval=motion.t,
+    )
+    np.testing.assert_allclose(motion["w1.phi"], r.y[0], atol=1e-7)

@@ -86,17 +86,19 @@ class Mechanism:
         baumgarte: bool = False,
         implicit: str = "",
         place: Place | None = None,
-        rows: tuple[int, ...] = (),
+        rows: tuple[int, ...] | None = None,
         least: float = VANISHING,
     ) -> System:
         """The compiled equations with the values of this mechanism; see `compile_system`.
 
         `implicit` adds what an implicit integrator needs: a form of ALGEBRAIC, or "linearized". The form "lu" has
-        these `rows`, and its pivots are chosen at `place`, none below `least` of the largest entry of its column.
+        these `rows`, else those independent at `place`, where its pivots are chosen, none below `least` of the largest
+        entry of its column.
         """
         explicit, own = None, tuple[object, ...]()
         if form == "lu":
             assert place is not None
+            rows = place.independent_rows if rows is None else rows
             e = self.shared.equations.with_baumgarte() if baumgarte else self.shared.equations
             explicit = solve_explicitly(e, rows, samples=[place.values], least=least)
             own = rows, explicit.factors.rows, explicit.factors.columns

@@ -43,10 +43,11 @@ from linkwork.sequences.sequence import Again, ComputationSequence
 Array = NDArray[np.float64]
 
 EPS = 3e-11  # eps of a row, relative to its diagonal entry of Psi_q M^-1 Psi_q^T at the start
-# Where rows depend on others only on the constraints (see Place), eps is this of the square of the least singular value
-# that counts: off them, as at the inner states of a step, the one that is zero is not, and its square must stay well
-# below eps, or steps are rejected.
-FRAGILE = 1e-4
+# The same where rows depend on others only on the constraints (see Place): off them, as at the inner states of a step,
+# their smallest singular value is not zero, and its square must stay well below eps, or steps are rejected. In joint
+# coordinates it is larger, by as much as the others are; more would hinder the passing of singular positions.
+EPS_FRAGILE = 1e-8
+FRAGILE_LOOPS = 1e-5  # of the square of the least singular value that counts
 # Of the mean inertia of its kind, added to every velocity where M is singular; repetition removes its trace.
 SOFT = 1e-6
 LEAST_ROW = 1e-3  # of its smallest entry at the usual scale: a row that vanishes at the start is not left out later
@@ -256,6 +257,13 @@ class System:
             left = 1.0 / np.sum(np.linalg.pinv(J) ** 2, axis=0)  # 1/diag((J J^T)^-1)
             size = size * np.minimum(1.0, left / LEAST_LEFT)
         return size
+
+
+def choose_eps(place: Place) -> float:
+    """eps of a row for a motion from this place, relative as EPS is."""
+    if not place.is_redundant_only_here:
+        return EPS
+    return max(EPS_FRAGILE, FRAGILE_LOOPS * place.rank.smallest**2 if place.equations.kind == "joint" else 0.0)
 
 
 def repetitions(smallest: float, eps: float = EPS) -> int:

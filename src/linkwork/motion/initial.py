@@ -454,7 +454,10 @@ def check_branch(place: Place) -> None:
     def contradiction(v: Array) -> Array:
         return np.asarray(left.T @ replace(place, v=v).gamma)
 
-    size = float(np.linalg.norm(place.gamma / rows))
+    # The terms of gamma may cancel for these velocities: others as fast show how large they are.
+    fastest = np.max(np.abs(place.v / place.v_scale), initial=0.0) * place.v_scale
+    others = replace(place, v=fastest * np.random.default_rng(0).normal(size=len(place.v)))
+    size = max(float(np.linalg.norm(x.gamma / rows)) for x in (place, others))
     if np.linalg.norm(contradiction(place.v)) <= CONTRADICTS * size:
         return
     branches = ""

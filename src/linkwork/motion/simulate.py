@@ -35,7 +35,7 @@ from linkwork.motion.passing import find_singular
 from linkwork.motion.results import Report, check_memory, fill_dynamics, fill_report, report, trajectory
 from linkwork.motion.resume import check_resumable, join, last_state
 from linkwork.motion.singular import about_singular, name_positions
-from linkwork.motion.stopping import explain_stop
+from linkwork.motion.stopping import Pace, explain_stop
 from linkwork.motion.suitability import check_independent, check_massless
 from linkwork.native.lowering import NativeFunction
 from linkwork.sequences.lu import VANISHING
@@ -43,7 +43,7 @@ from linkwork.soundness import sound
 from linkwork.stabilization import projection
 from linkwork.stabilization.projection import measure, project, project_start
 from linkwork.stabilization.state_space import integrate_on_charts
-from linkwork.system import EPS, FRAGILE, System, repetitions
+from linkwork.system import EPS, System, choose_eps, repetitions
 from linkwork.trajectory import Run, Trajectory
 
 Array = NDArray[np.float64]
@@ -156,12 +156,13 @@ def simulate(
         found = motion.result(so_far, times, np.concatenate(rows), last, began, course)
         return found if resume is None else join(resume, found, grid)
 
+    pace = Pace(float(times[0]), settings.t_end, max_steps)
     try:
         for last in course.slices(times, method, y, max_steps):
             rows.append(last.rows)
             if progress is not None:
                 progress(last.t / settings.t_end, last.t)
-            if last.status == RUNNING and last.steps + last.rejected >= max_steps:
+            if last.status == RUNNING and pace.is_hopeless(last.t, last.steps + last.rejected):
                 break
     except KeyboardInterrupt:
         if last is None:
@@ -244,13 +245,12 @@ class Motion:
             return mechanism.system(how.form, place.has_mass, charts, baumgarte, implicit, place, rows, least)
 
         stated = mechanism.place() if how.formulation == EXPLICIT else None
-        rows = () if stated is None else stated.independent_rows
-        system = mechanism.system(how.form, True, charts, baumgarte, implicit, stated, rows)
+        system = mechanism.system(how.form, True, charts, baumgarte, implicit, stated)
         given = restart(system.start(), q, v, weights, assemble, keep)
         if not given.has_mass:
             check_massless(given, how.formulation)
             implicit = how.formulation if how.is_algebraic else ""  # K of `linearized` is not that of a singular M
-            system = mechanism.system(how.form, False, charts, baumgarte, implicit, stated, rows)
+            system = mechanism.system(how.form, False, charts, baumgarte, implicit, stated)
             given = restart(system.start(), q, v, weights, assemble, keep)
         if given.equations.tree is not None:  # its dyads are on the sides of this start
             system = system.with_values(given.equations)
@@ -446,9 +446,7 @@ def _parameters(
     system: System, how: Choice, place: Place, given: Mapping[str, float]
 ) -> tuple[Array, Array, dict[str, float]]:
     """p, p with the least eps, and the header: what is `given` and what depends on the place."""
-    eps, by_mass, header = EPS, False, dict(given)
-    if place.is_redundant_only_here:
-        eps = max(EPS, FRAGILE * place.rank.smallest**2)
+    eps, by_mass, header = choose_eps(place), False, dict(given)
     if how.formulation in FORMULATIONS:
         by_mass = FORMULATIONS[how.formulation].needs_regular_mass
         header["formulation"] = FORMULATIONS[how.formulation].kernel.address

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,29 @@ AHEAD = (1e-12, 1e-9, 1e-6)  # seconds after a stop in which the cause is looked
 EVIDENT = 1e-3  # of a force: what it must change by so near to be the cause of a stop
 NEARLY_DEAD = 2.0  # times the margin at which a dyad has no motion any more
 NUDGE = 1e-6  # of all velocities, for the same
+WITHIN = 20_000  # steps over which the pace of a run is measured
+HOPELESS = 1e5  # times the steps that are allowed: what needs more at its pace is given up before they are used up
+NEARLY_SINGULAR = 1e-3  # least singular value of Psi_q M^-1/2, rows of length one
+
+
+@dataclass
+class Pace:
+    """How far the last steps of a run have brought it."""
+
+    t: float
+    t_end: float
+    max_steps: int
+    tried: int = 0
+
+    def is_hopeless(self, t: float, tried: int) -> bool:
+        """Whether all steps are used up, or far more would be needed at the pace of the last ones."""
+        if tried >= self.max_steps:
+            return True
+        if tried - self.tried < WITHIN:
+            return False
+        needed, gained = (self.t_end - t) * (tried - self.tried), t - self.t
+        self.t, self.tried = t, tried
+        return needed > HOPELESS * self.max_steps * gained
 
 
 def explain_stop(
@@ -55,6 +78,14 @@ def explain_stop(
     if last.status == NOT_FINITE:
         return f"the accelerations at t = {last.t:.9g} are not finite{force}; last good state kept", "not-finite"
     if last.status == RUNNING:
+        place = Place(e, last.y[:n_q], last.y[n_q:n], last.t)
+        if system.m and place.rank.smallest < NEARLY_SINGULAR:
+            return (
+                f"{last.steps + last.rejected} steps were tried until t = {last.t:.9g}, the last of {last.step:.2g} s, "
+                f"near a singular position, which the formulation '{formulation}' does not get past at these "
+                "tolerances; others or looser ones may; last good state kept",
+                "too-many-steps",
+            )
         return (
             f"{last.steps + last.rejected} steps were tried until t = {last.t:.9g}, the last of {last.step:.2g} s"
             f"{force}; "
