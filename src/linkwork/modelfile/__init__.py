@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Mapping
 from copy import deepcopy
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -108,13 +109,22 @@ def load(model: str | Path, changes: Mapping[str, str | float] | None = None, re
     `changes` gives parameters other values: {"l1": 1.2} or {"l1": "1200 mm"}. `repair` = ("inertia",) takes, where an
     inertia is one of no mass distribution, the nearest that is, and notes it.
     """
-    return build(find(model), changes, repair)
+    if changes or model not in shipped():
+        return build(find(model), changes, repair)
+    made = _load_shipped(str(model))
+    return replace(made, parameters=dict(made.parameters))
 
 
-def shipped() -> list[str]:
+@cache
+def _load_shipped(name: str) -> Model:
+    return build(find(name))
+
+
+@cache
+def shipped() -> tuple[str, ...]:
     """The names of the mechanisms that come with linkwork."""
     files = (path.relative_to(MECHANISMS).with_suffix("").as_posix() for path in MECHANISMS.rglob("*.yaml"))
-    return sorted([*files, *GENERATORS])
+    return tuple(sorted([*files, *GENERATORS]))
 
 
 def find(model: str | Path) -> Document:
