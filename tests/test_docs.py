@@ -92,14 +92,22 @@ def is_plain(text: str) -> bool:
     return all(line.startswith("linkwork ") and not re.search("[|<>$;&*]", line.split("#")[0]) for line in lines)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if any(blocks(page))], ids=name_of)
+WORKED = [page for page in PAGES if any(blocks(page))]
+
+
+@pytest.mark.parametrize(
+    ("page", "outside"),
+    [
+        *(pytest.param(page, False, id=name_of(page)) for page in WORKED),
+        pytest.param(ROOT / "README.md", True, id="README.md in shells", marks=pytest.mark.slow),
+    ],
+)
 def test_pages_can_be_worked_through(
-    page: Path, tmp_path: Path, shell: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    page: Path, outside: bool, tmp_path: Path, shell: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The README in shells and processes of its own, as a newcomer would; the others in this one where that will do."""
+    """Within this process where that will do; the README also in shells of its own, as a newcomer would."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
-    outside = page.name == "README.md"
     left_out = 0
     for k, (language, text) in enumerate(blocks(page)):
         if text.startswith(NOT_RUN):

@@ -293,25 +293,24 @@ def test_numpy_reads_the_csv_file_below_its_first_line(tmp_path: Path) -> None:
 
 def test_nothing_is_half_written(tmp_path: Path) -> None:
     """When the disk ends in the middle of writing, the old file stays as it was and no other appears."""
-    for suffix in (".nc", ".csv"):
-        old = tmp_path / f"motion{suffix}"
+    script = (
+        "import resource, sys; sys.path.insert(0, sys.argv[1]); from test_trajectory import turning\n"
+        "motion = turning(20000)\n"
+        "from linkwork.errors import UsageError\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
+        "for name in sys.argv[2:] * 3:\n try: motion.save(name)\n"
+        " except UsageError as error: print(error)\n"
+    )
+    olds = [tmp_path / f"motion{suffix}" for suffix in (".csv", ".nc")]
+    for old in olds:
         old.write_bytes(b"old")
-        script = (
-            "import resource, sys; sys.path.insert(0, sys.argv[1]); from test_trajectory import turning\n"
-            "motion = turning(20000)\n"
-            "from linkwork.errors import UsageError\n"
-            "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
-            "for _ in range(3):\n try: motion.save(sys.argv[2])\n"
-            " except UsageError as error: print(error)\n"
-        )
-        command = [sys.executable, "-c", script, str(Path(__file__).parent), str(old)]
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=120)
-        assert len(re.findall(r"cannot write .*\[disk-full\]", answer.stdout)) == 3, answer
-        assert answer.returncode == 0
-        assert "Traceback" not in answer.stderr
-        assert old.read_bytes() == b"old"
-        assert list(tmp_path.iterdir()) == [old]
-        old.unlink()
+    command = [sys.executable, "-c", script, str(Path(__file__).parent), *map(str, olds)]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert len(re.findall(r"cannot write .*\[disk-full\]", answer.stdout)) == 6, answer
+    assert answer.returncode == 0
+    assert "Traceback" not in answer.stderr
+    assert all(old.read_bytes() == b"old" for old in olds)
+    assert sorted(tmp_path.iterdir()) == olds
 
 
 def damaged(content: bytes, how: str) -> bytes:
