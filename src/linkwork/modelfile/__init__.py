@@ -109,7 +109,7 @@ def load(model: str | Path, changes: Mapping[str, str | float] | None = None, re
     `changes` gives parameters other values: {"l1": 1.2} or {"l1": "1200 mm"}. `repair` = ("inertia",) takes, where an
     inertia is one of no mass distribution, the nearest that is, and notes it.
     """
-    if changes or model not in shipped():
+    if changes or repair or model not in shipped():
         return build(find(model), changes, repair)
     made = _load_shipped(str(model))
     return replace(made, parameters=dict(made.parameters))
