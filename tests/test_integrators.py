@@ -669,6 +669,30 @@ def test_projected_states_stay_on_the_constraint_and_on_the_motion(method: Table
     np.testing.assert_allclose(free.y, swing(times), rtol=0, atol=1e-5)
 
 
+@kernel
+def along_x(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """(x, y, u, v): a point goes along the x-axis and is led off it a little."""
+    y[0], y[1], y[2], y[3] = x[3], x[4] + 1e-6, 0.0, 0.0
+
+
+@kernel
+def onto_the_nearer_axis(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """On x y = 0, with velocities along the axis."""
+    upright = abs(x[1]) < abs(x[2])
+    for i in range(4):
+        y[i] = 0.0 if (i % 2 == 0) == upright else x[1 + i]
+    y[4] = abs(x[1] * x[2])
+    y[5] = y[6] = y[7] = 0.0
+
+
+def test_a_step_that_is_projected_onto_another_branch_is_taken_again() -> None:
+    """Steps of a quarter would end where the axes meet, and the point would go on along the other one, or stay."""
+    settings = Settings(rtol=1e-6, max_step=0.25)
+    found = run(along_x, [-1.0, 0.0, 1.0, 0.0], np.array([0.0, 2.0]), settings, onto_the_nearer_axis, first_step=0.25)
+    np.testing.assert_allclose(found.y[-1], [1.0, 0.0, 1.0, 0.0], atol=1e-12)
+    assert found.end.rejected > 0
+
+
 @each_method
 def test_a_projection_that_changes_nothing_costs_no_derivative(method: Tableau) -> None:
     times, settings = np.array([0.0, 3.0]), Settings(method, rtol=1e-8)

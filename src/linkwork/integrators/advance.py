@@ -39,6 +39,7 @@ MAX_STREAK = 50  # rejections of one step
 SAFETY = 0.9
 EXCESS = 100.0  # |Psi| before projection by the tolerance: the end of a good step is nearer
 CROWDED = 32  # report times in one step: the stages are so far apart that what these see may be between them
+CROSSED = 1e-3  # change of a state by its projection, of the largest component, beyond all rounding
 DEFECT = 1e4  # times the tolerance: a change over the whole step that dense output does not show
 AGAIN = 0.25  # ratio of steps after a failure that is no matter of accuracy
 SMALLEST = 16 * 2.0**-52  # step relative to the time
@@ -271,6 +272,17 @@ def is_far_off(at: Run) -> bool:
     return bool(gap > 1.0)
 
 
+def has_crossed(at: Run, change: float) -> bool:
+    """Whether a projection has changed the state so much, which then is the error of the step, that it went elsewhere.
+
+    Near a singular position both positions can be close to the constraints, and the velocities are of another branch.
+    """
+    size = largest(at.projected, integer(at.n_norm, 0))
+    excess = change / (EXCESS * at.atol[0] + max(EXCESS * at.rtol[0], CROSSED) * size) if size > 0.0 else 0.0
+    at.error[0] = max(at.error[0], excess)
+    return bool(excess > 1.0)
+
+
 def settle(at: Run, p: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows: Pointer) -> int:
     """Project the end of the step, go past a stop that is there, report if it is a report time, and differentiate.
 
@@ -281,11 +293,14 @@ def settle(at: Run, p: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows
         return PROJECTION_FAILED
     if is_far_off(at):
         return COLLAPSED
-    y_new = offset(at.x_new, 1)
+    y_new, change = offset(at.x_new, 1), 0.0
     for i in range(ny):
         if at.projected[i] != y_new[i]:
             at.known[0] = 0.0
+            change = max(change, abs(at.projected[i] - y_new[i]))
         y_new[i] = at.projected[i]
+    if has_crossed(at, change):
+        return COLLAPSED
     if stop < integer(at.n_stops, 0) and at.x_new[0] == stops[2 * stop]:
         at.x_new[0] = min(stops[2 * stop + 1], times[integer(at.n_times, 0) - 1])
         at.known[0] = 0.0
