@@ -97,6 +97,7 @@ def turning(n: int = 41, **changes: Any) -> Trajectory:
             versions={"numpy": "2"},
             constraint_error_position=3e-15,
             constraint_error_velocity=4e-14,
+            constraint_error_acceleration=5e-15,
         ),
     )
     return replace(motion, **changes)
@@ -195,7 +196,7 @@ def test_a_summary_holds_settings_final_state_and_errors() -> None:
     assert s["final"]["t"] == 2.0
     assert s["final"]["q"] == {"O.x": math.cos(4.0), "O.y": math.sin(4.0), "O.phi": 4.0}
     assert s["final"]["v"] == {"O.x": -2.0 * math.sin(4.0), "O.y": 2.0 * math.cos(4.0), "O.phi": 2.0}
-    assert s["constraint_error"] == {"position": 3e-15, "velocity": 4e-14}
+    assert s["constraint_error"] == {"position": 3e-15, "velocity": 4e-14, "acceleration": 5e-15}
     assert s["energy"]["initial"] == 7.0
     assert s["energy"]["final"] == pytest.approx(7.0 + 29.43 * math.sin(4.0), abs=1e-12)
     assert s["energy"]["max_drift"] < 1e-13

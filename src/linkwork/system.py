@@ -147,7 +147,7 @@ class System:
     shift, push   (chart, q, Psi) -> q moved by dx = -W^-1 Psi_q^T (..)^-1 Psi, (chart, v, Psi_dot) -> v changed alike
     switches      (t, q, v) -> functions at whose zeros events happen, and those at which forces or drivers switch, and
     jumps         (t, q, v) -> what events do, see `_events`; only if there are any
-    report        (t, q, v, a, lam) -> kinetic and potential energy and the named outputs
+    report        (t, q, v, a, lam) -> kinetic and potential energy, the named outputs, and Psi_q a - gamma
     implicit, implicit_jacobian    for implicit integrators, see equations/implicit.py
     refine, watch, power, difference    of driven mechanisms, see motion/driven.py
     start         parameters -> q and v as the model states them
@@ -394,11 +394,12 @@ def compile_system(
     pushed = [v + d for v, d in zip(e.v, dv, strict=True)]
 
     named = (output.expression for outputs in e.outputs.values() for output in outputs.values())
+    Psi_ddot = [x - g for x, g in zip(multiply(e, [*e.a, *[ZERO] * m])[n:], e.gamma, strict=True)]
     programs = [
         *local_programs(e),
         ComputationSequence("close", (TIME, *e.q, *e.v), [TIME, *moved, *e.v, *e.Psi, *factor.entries()]),
         ComputationSequence("align", (TIME, *e.q, *e.v, *e.lam, *entries), [TIME, *e.q, *pushed]),
-        ComputationSequence("report", (TIME, *e.q, *e.v, *e.a, *e.lam), [e.kinetic, e.potential, *named]),
+        ComputationSequence("report", (TIME, *e.q, *e.v, *e.a, *e.lam), [e.kinetic, e.potential, *named, *Psi_ddot]),
     ]
     powers = [e.dissipation, e.supplied_power]
     right, solver = [*e.Q, *e.gamma], factor

@@ -111,6 +111,7 @@ class Run:
     evaluation_s: float = 0.0  # of one evaluation, in the mean over the states of the motion
     constraint_error_position: float = math.nan
     constraint_error_velocity: float = math.nan
+    constraint_error_acceleration: float = math.nan  # at report times, of the largest acceleration
     status: str = "unmeasured"
     reason: str = ""
     notes: tuple[str, ...] = ()
@@ -124,7 +125,7 @@ class Run:
     def read(cls, data: Mapping[str, Any]) -> Run:
         """A record from the types of JSON; what it does not know is left out."""
         known = {key: data[key] for key in cls.__dataclass_fields__ if key in data}
-        for key in ("constraint_error_position", "constraint_error_velocity"):
+        for key in ("constraint_error_position", "constraint_error_velocity", "constraint_error_acceleration"):
             if known.get(key, 0.0) is None:
                 known[key] = math.nan
         known["notes"] = tuple(known.get("notes", ()))
@@ -251,18 +252,23 @@ class Trajectory:
 
     @property
     def constraint_error(self) -> dict[str, float]:
-        """Largest |Psi| and |Psi_dot| over all steps and report times; NaN where nothing was measured."""
+        """Largest |Psi| and |Psi_dot| over all steps and report times; NaN where nothing was measured.
+
+        At report times also |Psi_q a - gamma|, on the scales of the mechanism, of the largest acceleration.
+        """
         if not len(self.t):
-            return {"position": math.nan, "velocity": math.nan}
+            return {"position": math.nan, "velocity": math.nan, "acceleration": math.nan}
         return {
             "position": max(self.info.constraint_error_position, float(np.max(self.error_position))),
             "velocity": max(self.info.constraint_error_velocity, float(np.max(self.error_velocity))),
+            "acceleration": self.info.constraint_error_acceleration,
         }
 
     @property
     def status(self) -> str:
         """`finished`, `stopped`, `interrupted`, `doubtful`, or `unmeasured`; finished: errors known and small."""
-        measured = [*self.constraint_error.values(), *np.abs(self.drift()[-1:])]
+        errors = self.constraint_error
+        measured = [errors["position"], errors["velocity"], *np.abs(self.drift()[-1:])]
         if self.info.status == "finished" and not (len(self.t) and np.all(np.isfinite(measured))):
             return "unmeasured"
         return self.info.status
@@ -270,7 +276,7 @@ class Trajectory:
     def summary(self) -> dict[str, Any]:
         """Settings, counts, final state and errors, as `linkwork run --json` prints them."""
         account = asdict(self.info)
-        for key in ("constraint_error_position", "constraint_error_velocity", "scene"):
+        for key in ("constraint_error_position", "constraint_error_velocity", "constraint_error_acceleration", "scene"):
             del account[key]
         energy = self.energy["kinetic"] + self.energy["potential"]
         any_rows = len(self.t) > 0

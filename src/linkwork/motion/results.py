@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
@@ -25,6 +26,7 @@ Array = NDArray[np.float64]
 
 MOST_GIGABYTES = 4.0
 FACTORS = 8  # of a determinant that are multiplied before their logarithm is taken
+EXPLAINED = 1e-8  # of the largest acceleration: more than rounding leaves of Psi_q a - gamma
 ENERGIES = ("kinetic", "potential", "dissipated", "supplied")
 ENERGY = Columns(ENERGIES, tuple(f"energy:{form}" for form in ENERGIES), ("J",) * len(ENERGIES))
 
@@ -100,6 +102,7 @@ class Report(NamedTuple):
     """Energies and outputs at many states, their residuals, and log det."""
 
     outputs: Array
+    Psi_ddot: Array  # Psi_q a - gamma, of every row
     gap: Array
     rate: Array
     log_det: Array
@@ -112,7 +115,7 @@ def report(system: System, p: Array, t: Array, q: Array, v: Array, a: Array, lam
     table = np.empty((len(x), size_of(line, n)))
     inner = max(f[name].work for name in ("report", "constraints", "close"))
     fill_report(len(x), x, p, table, np.empty(size_of(work, system.m, f["close"].outputs) + inner))
-    return Report(table[:, :n], table[:, n], table[:, n + 1], table[:, n + 2])
+    return Report(table[:, : n - system.m], table[:, n - system.m : n], *table[:, n : n + 3].T)
 
 
 def body_states(system: System, p: Array, t: Array, q: Array, v: Array) -> tuple[Array, Array]:
@@ -149,14 +152,36 @@ def trajectory(
         first += len(columns.labels)
     tables["lam"] = Table(e.columns["lam"], lam)
     tables["energy"] = Table(ENERGY, np.column_stack([found.outputs[:, :2], work_done]))
+    contradiction = _contradiction(system, v, a, found.Psi_ddot)
     gap = np.maximum(found.gap, euler_gap(model, tables["q"].values))
     info = replace(
         info,
         constraint_error_position=float(max(info.constraint_error_position, np.max(gap, initial=0.0))),
         constraint_error_velocity=float(max(info.constraint_error_velocity, np.max(found.rate, initial=0.0))),
+        constraint_error_acceleration=float(np.max(contradiction, initial=0.0)),
+        notes=(*info.notes, *_about_accelerations(t, contradiction)),
         versions=versions(),
     )
     return Trajectory(info.model, t, tables, gap, found.rate, info, model)
+
+
+def _contradiction(system: System, v: Array, a: Array, Psi_ddot: Array) -> Array:
+    """Largest |Psi_q a - gamma| at every time, of the largest acceleration on the motion, all on their scales."""
+    if not Psi_ddot.size:
+        return np.zeros(len(v))
+    place = system.start()
+    size = np.max(np.abs(a) / place.v_scale) + np.max(np.abs(v) / place.v_scale) ** 2
+    worst: Array = np.max(np.abs(Psi_ddot) / place.row_scale, axis=1)
+    return worst / size if size > 0.0 else worst
+
+
+def _about_accelerations(t: Array, contradiction: Array) -> Iterator[str]:
+    k = int(np.argmax(contradiction)) if len(t) else 0
+    if len(t) and contradiction[k] > EXPLAINED:
+        yield (
+            f"accelerations contradict the constraints, Psi_q a - gamma is {contradiction[k]:.2g} of the largest of "
+            f"them at t = {t[k]:.6g}; they and the reactions are not known better there [acceleration-residual]"
+        )
 
 
 def euler_gap(model: Model, q: Array) -> Array:
@@ -174,7 +199,7 @@ def bytes_needed(equations: Equations, n_times: int) -> int:
     state, m = len(e.q) + len(e.v) + N_WORK, len(e.Psi)
     outputs = sum(len(e.columns[kind].labels) for kind in e.outputs)
     # The states as they come and together, the rates, what `report` is given, and what it finds.
-    numbers = 2 * state + (state + m) + (1 + state + len(e.v) + m) + (outputs + 5) + len(ENERGIES)
+    numbers = 2 * state + (state + m) + (1 + state + len(e.v) + m) + (outputs + m + 5) + len(ENERGIES)
     return 8 * numbers * n_times
 
 

@@ -57,6 +57,7 @@ def join(first: Trajectory, second: Trajectory, times: Array) -> Trajectory:
         **sums,
         constraint_error_position=max(a.constraint_error_position, b.constraint_error_position),
         constraint_error_velocity=max(a.constraint_error_velocity, b.constraint_error_velocity),
+        constraint_error_acceleration=max(a.constraint_error_acceleration, b.constraint_error_acceleration),
         notes=tuple(dict.fromkeys((*a.notes, *b.notes))),
         singular_positions=(*a.singular_positions, *b.singular_positions),
     )

@@ -180,6 +180,13 @@ def simulate(
     if is_wrong and fixed_step is None:  # whose length is the user's, damping by the method included
         message = f"{said}; beyond {LIMIT:.0%} the motion is not to be trusted and a smaller rtol or max_step may help"
         raise NumericalStop(message, "energy-balance", trajectory=_marked(found, "doubtful", reason=message))
+    error = found.info.constraint_error_acceleration
+    if error > LIMIT and not found.info.singular_positions:
+        message = (
+            f"accelerations contradict the constraints by {error:.2g} of the largest of them; beyond {LIMIT:.0%} the "
+            "motion is not to be trusted; another formulation, or masses and lengths closer to each other, may help"
+        )
+        raise NumericalStop(message, "acceleration-residual", trajectory=_marked(found, "doubtful", reason=message))
     return _marked(found, "finished", f"{said} [energy-balance]") if said else found
 
 
