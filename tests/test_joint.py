@@ -22,7 +22,7 @@ from linkwork.formulations import NAMES
 from linkwork.integrators.methods import INTEGRATORS
 from linkwork.lecture.listing import write_down
 from linkwork.mechanisms.generators import planar_chain
-from linkwork.modelfile import shipped
+from linkwork.modelfile import MECHANISMS, shipped
 from linkwork.motion.check import check
 from linkwork.motion.initial import align_velocity, approach, restart
 from linkwork.motion.kinematics import kinematics
@@ -433,3 +433,17 @@ def test_every_method_works_in_joint_coordinates(how: Any) -> None:
     expected = simulate(model, t_end=0.5, step=0.05, rtol=1e-10, atol=1e-11)
     motion = simulate(model, coordinates="joint", t_end=0.5, step=0.05, rtol=1e-8, atol=1e-9, **how)
     np.testing.assert_allclose(motion.q, expected.q, atol=1e-5)
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "minimal"])
+def test_what_the_start_corrects_of_the_bodies_is_said_in_all_coordinates(coordinates: str) -> None:
+    """The coupler of a four-bar is stated 2 mm beside its pins."""
+    text = (MECHANISMS / "four_bar.yaml").read_text(encoding="utf-8")
+    model = loads(text.replace("position: [a*cos(start) + b/2", "position: [0.002 + a*cos(start) + b/2"))
+    own, other = (check(model, coordinates=c) for c in ("body", coordinates))
+    assert own.position_gaps == other.position_gaps
+    assert other.q_changes == pytest.approx(own.q_changes, abs=1e-9)
+    assert {*own.notes} <= {*simulate(model, t_end=0.01, coordinates=coordinates).info.notes}
+    assert any("coupler.x" in note and "[start-corrected]" in note for note in other.notes)
+    named = simulate(model, t_end=0.01, coordinates="joint", v={"O": 0.3})
+    assert not any("coupler.x" in note for note in named.info.notes)

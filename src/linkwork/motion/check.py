@@ -12,7 +12,16 @@ import numpy as np
 from linkwork.equations.place import Place, Weights
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
-from linkwork.motion.initial import Start, approach, find_start, gaps_by_element, is_closed, restart
+from linkwork.motion.initial import (
+    Given,
+    Start,
+    approach,
+    find_start,
+    follow_bodies,
+    gaps_by_element,
+    is_closed,
+    restart,
+)
 
 TRIALS = 3  # directions in which a redundant mechanism is moved
 NEARBY = 0.05  # of the scale of a coordinate: how far
@@ -68,7 +77,7 @@ def check(
     equations = mechanism.equations
     given = restart(mechanism.place(), None, None, weights, assemble, keep)
     start = find_start(given, weights, any_distance=assemble, keep=keep)
-    rank = start.place.rank
+    bodies, rank = follow_bodies(start), start.place.rank
     m, n = len(equations.Psi), len(equations.v)
     return Report(
         name=mechanism.model.name,
@@ -81,22 +90,15 @@ def check(
         redundant=start.place.redundant,
         redundant_rows=tuple(map(str, start.place.dependent)),
         redundancy=redundancy(start.place),
-        reactions=reactions(start.place if equations.body is None else _bodies_at(start.place)),
+        reactions=reactions(bodies.place),
         singular_values=tuple(float(s) for s in rank.values),
-        position_gaps=gaps_by_element(equations, start.given.Psi),
-        velocity_gaps=gaps_by_element(equations, start.given.Psi_dot),
+        position_gaps=gaps_by_element(bodies.given.equations, bodies.given.Psi),
+        velocity_gaps=gaps_by_element(bodies.given.equations, bodies.given.Psi_dot),
         weights=weights,
-        q_changes=start.q_changes,
-        v_changes=start.v_changes,
+        q_changes=bodies.q_changes,
+        v_changes=bodies.v_changes,
         notes=(*mechanism.notes, *describe_start(mechanism.model, start)),
     )
-
-
-def _bodies_at(place: Place) -> Place:
-    """The equations of the bodies where they are, which hold all joints."""
-    e = place.equations
-    assert e.body is not None
-    return Place(e.body.with_values(e.parameters), *place.of_bodies())
 
 
 def reactions(place: Place) -> dict[str, Literal["unique", "not unique"]]:
@@ -131,8 +133,8 @@ def redundancy(place: Place) -> Redundancy:
     return "geometric"
 
 
-def describe_start(model: Model, start: Start) -> Iterator[str]:
-    """What a user should know of the start although it is no error."""
+def describe_start(model: Model, start: Start, q: Given = None, v: Given = None) -> Iterator[str]:
+    """What a user should know of the start, from these values or the model's, although it is no error."""
     m, n = start.place.Psi_q.shape
     rank = start.place.rank
     if rank.uncertain:
@@ -143,7 +145,8 @@ def describe_start(model: Model, start: Start) -> Iterator[str]:
         yield f"constraints are redundant: rank {rank.rank} of {m}; dependent rows {rows} [redundant]"
     if n == rank.rank and not model.drivers:
         yield "no freedom is left: the mechanism is a structure, and will stand still [no-freedom]"
-    q_changes, v_changes = start.q_changes, start.v_changes
+    bodies = follow_bodies(start, q, v)
+    q_changes, v_changes = bodies.q_changes, bodies.v_changes
     if q_changes or v_changes:
         widest = sorted((q_changes | {f"{k} per s": d for k, d in v_changes.items()}).items(), key=_size)
         shown = ", ".join(f"{name} {change:+.3g}" for name, change in widest[:4])

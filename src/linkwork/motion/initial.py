@@ -150,11 +150,31 @@ def fit_bodies(
     e: Equations, q: Given, v: Given, weights: Weights, any_distance: bool, keep: Sequence[str]
 ) -> tuple[Place, Place]:
     """Where the bodies of a mechanism in other coordinates are stated to start, and where they fit the joints."""
+    stated = state_bodies(e, q, v)
+    names = stated.equations.v_names
+    return stated, find_start(stated, weights, any_distance, [name for name in keep if name in names]).place
+
+
+def state_bodies(e: Equations, q: Given, v: Given) -> Place:
+    """Where the model has its bodies, or these values by their own names."""
     assert e.body is not None
     body = e.body.with_values(e.parameters)
     q, v = ({name: x for name, x in (given or {}).items() if name in body.v_names + body.q_names} for given in (q, v))
-    stated = restart(Place(body, *body.start()), q, v)
-    return stated, find_start(stated, weights, any_distance, [name for name in keep if name in body.v_names]).place
+    return restart(Place(body, *body.start()), q, v)
+
+
+def bodies_at(place: Place) -> Place:
+    """The equations of the bodies where they are, which hold all joints."""
+    e = place.equations
+    return place if e.body is None else Place(e.body.with_values(e.parameters), *place.of_bodies())
+
+
+def follow_bodies(start: Start, q: Given = None, v: Given = None) -> Start:
+    """What the start changes of the bodies as the model has them; of other coordinates where these are given."""
+    e = start.place.equations
+    if e.body is None or not {*(q or ()), *(v or ())} <= {*e.body.q_names, *e.body.v_names}:
+        return start
+    return Start(bodies_at(start.place), state_bodies(e, q, v), start.weights)
 
 
 def _on_its_sides(

@@ -21,7 +21,7 @@ from linkwork.motion.check import describe_start
 from linkwork.motion.dead import check_open
 from linkwork.motion.driven import Driven, state_of
 from linkwork.motion.driving import check_driving, explain_singular_start, quoted
-from linkwork.motion.initial import find_start, restart
+from linkwork.motion.initial import find_start, follow_bodies, restart
 from linkwork.motion.path import Path
 from linkwork.motion.results import check_memory, report, trajectory
 from linkwork.motion.singular import MOST_TOLD, about_singular, elements_of, name_positions
@@ -69,7 +69,8 @@ def kinematics(
 
     inertia = np.diag(mechanism.place().M)
     loaded = bool(np.any(inertia > 0.0) or mechanism.model.forces)
-    moved = replace(start, given=replace(given, v=start.place.v))  # velocities follow from the drivers
+    bodies = follow_bodies(start)
+    moved = replace(bodies, given=replace(bodies.given, v=bodies.place.v))  # velocities follow from the drivers
     notes = [note for note in mechanism.notes if not note.endswith("[zero-mass]")]
     notes += describe_start(mechanism.model, moved)
     if mechanism.equations.events:

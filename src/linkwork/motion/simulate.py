@@ -138,7 +138,7 @@ def simulate(
         compile_s=ready - began,
         notes=(
             *mechanism.notes,
-            *describe_start(mechanism.model, motion.start),
+            *describe_start(mechanism.model, motion.start, q, v),
             *_about_atol(settings, motion.start.place),
         ),
         parameters=dict(mechanism.model.parameters),
