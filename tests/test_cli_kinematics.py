@@ -416,6 +416,13 @@ def test_random_linkages_reassemble_or_say_why_not(
             assert not file.exists()
 
 
+@pytest.mark.parametrize("option", [["--coordinates", "joint"], ["--cut", "B"], ["--weights", "unit"]])
+def test_all_positions_take_no_options_without_effect(option: list[str], linkwork: Answer) -> None:
+    error = linkwork.data("assemble", "four_bar", "--all", *option, code=2)["error"]
+    assert error["code"] == "no-effect"
+    assert option[0] in error["message"]
+
+
 @pytest.mark.parametrize("command", [["check"], ["run"], ["kinematics"], ["assemble"], ["assemble", "--all"]])
 def test_a_driven_distance_between_points_that_coincide_is_refused(
     command: list[str], linkwork: Answer, tmp_path: Path

@@ -436,6 +436,16 @@ def test_a_missing_file_is_named(missing: str, tmp_path: Path) -> None:
     assert caught.value.file == str(folder)
 
 
+def test_files_that_differ_only_in_capital_letters_are_refused(tmp_path: Path) -> None:
+    """Which of the two would be read depends on the computer."""
+    folder = written(tmp_path / "model", C1)
+    (folder / "INBODIES.m").write_text((folder / "inBodies.m").read_text())
+    if len([*folder.glob("*.m")]) == len(C1):
+        pytest.skip("this file system does not tell them apart")
+    with pytest.raises(ModelError, match=r"INBODIES\.m and inBodies\.m differ only in capital .*\[ambiguous-m-file\]"):
+        load(folder)
+
+
 def test_links_that_lead_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
     folder = written(tmp_path / "model", C1)
     (folder / "inPoints.m").rename(tmp_path / "elsewhere.m")

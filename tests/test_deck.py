@@ -355,3 +355,20 @@ def test_the_page_about_decks_shows_every_table() -> None:
         assert all(f"`{heading.removesuffix('...')}`" in row for heading in headings)
         assert f"`{counted} n`" in row or not counted
     assert all(f"{k} {kind}" in page.replace("\n", " ") for k, kind in enumerate(TYPES, 1))
+
+
+def test_convert_suggests_what_it_can_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A start far from closed is closed by `assemble`; convert itself has no such option."""
+    file, closed, deck = tmp_path / "open.yaml", tmp_path / "closed.yaml", tmp_path / "deck"
+    file.write_text(
+        "linkwork: 1\nspace: spatial\nground: {points: {O: [0, 0, 0]}}\n"
+        "bodies: {rod: {mass: 1, inertia: [1, 1, 1], position: [3, 0, 0], points: {O: [-1, 0, 0]}}}\n"
+        "joints: {O: {type: spherical, i: ground.O, j: rod.O}}\n"
+    )
+    assert answer(["convert", str(file), "-o", str(deck), "--json"]) == 3
+    message = capsys.readouterr().out
+    assert "start-far-off" in message
+    assert "linkwork assemble" in message
+    assert "--assemble" not in message
+    assert answer(["assemble", str(file), "-o", str(closed)]) == 0
+    assert answer(["convert", str(closed), "-o", str(deck)]) == 0

@@ -640,3 +640,29 @@ def test_lengths_of_euler_parameters_count_as_errors() -> None:
     np.testing.assert_allclose(free.error_position, np.abs(lengths - 1.0), rtol=0, atol=1e-15)
     assert free.constraint_error["position"] > 1e-10
     assert kept.constraint_error["position"] < 1e-15
+
+
+def test_a_spring_about_a_revolute_spherical_link_pushes_through_its_ball() -> None:
+    """Without gravity the ball swings as k/(m L^2) says, theta = theta_0 cos(w t), and the body does not turn at all."""
+    text = """
+linkwork: 1
+space: spatial
+parameters: {L: 0.7, k: 5, m: 2, start: 0.4}
+gravity: [0, 0, 0]
+ground: {points: {O: [0, 0, 0]}}
+bodies:
+  ball: {mass: m, inertia: [0.1, 0.2, 0.15], position: [L*cos(start), L*sin(start), 0], points: {P: [0, 0, 0]}}
+joints:
+  link: {type: revolute-spherical, i: ground.O, j: ball.P, axis: [0, 0, 1], zero: [1, 0, 0], length: L}
+forces:
+  spring: {type: rotational-spring-damper, joint: link, stiffness: k}
+simulation: {t_end: 3, step: 0.05, rtol: 1.0e-11, atol: 1.0e-12}
+"""
+    for coordinates in ("body", "joint"):
+        motion = simulate(loads(text), coordinates=coordinates)
+        theta = np.arctan2(motion["ball.y"], motion["ball.x"])
+        expected = 0.4 * np.cos(np.sqrt(5.0 / (2.0 * 0.7**2)) * motion.t)
+        np.testing.assert_allclose(theta, expected, atol=1e-9)
+        turning = [motion[f"ball.w{axis}"] for axis in "xyz"]
+        np.testing.assert_allclose(turning, 0.0, atol=1e-9)
+        np.testing.assert_allclose(motion["ball.z"], 0.0, atol=1e-9)

@@ -98,11 +98,15 @@ def dap_arrays(motion: Trajectory) -> dict[str, Array]:
         raise UsageError("the Jacobian needs the model: take the result of `simulate`, not of a file", "no-model")
     if motion.model.space != "planar" or motion.model.stated is not None:
         raise UsageError("these arrays are of motions of planar bodies; take `quantities` or a .nc file", "not-planar")
+    system = prepare(motion.model, motion.info.coordinates).system()
+    if system.equations.tree is not None:
+        message = "minimal coordinates leave no Jacobian of all joints; run it in joint coordinates for these arrays"
+        raise UsageError(message, "minimal-arrays")
     nt, tables = len(motion.t), motion.tables
     q, v, a = (tables[kind].values.reshape(nt, -1, 3) for kind in ("q", "v", "a"))
     state = [tables[kind if kind in tables else usual].values for kind, usual in STATE.items()]
     points = tables["points"].values.reshape(nt, -1, 3, 2)
-    place = prepare(motion.model, motion.info.coordinates).system().start()
+    place = system.start()
     jacobians = [replace(place, t=float(t), q=theta).Psi_q for t, theta in zip(motion.t, state[0], strict=True)]
     kinetic, potential = motion.energy["kinetic"], motion.energy["potential"]
     return {

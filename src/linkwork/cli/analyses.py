@@ -114,6 +114,10 @@ def assemble(
     if sliced and not all_modes:
         raise UsageError("--slice goes with --all", "usage")
     if all_modes:
+        for option, was_given in (("--coordinates", coordinates), ("--cut", cut), ("--weights", weights != "mass")):
+            if was_given:
+                message = f"{option} has no effect with --all, which looks for all positions of the bodies"
+                raise UsageError(message, "no-effect")
         from linkwork.assembly.modes import free_coordinates, modes
         from linkwork.files import write_text
         from linkwork.view.modes import html

@@ -9,6 +9,7 @@ from typer import Argument
 
 from linkwork.cli.app import Json, app, output_option
 from linkwork.cli.motions import located, writable
+from linkwork.errors import ModelError
 
 
 @app.command()
@@ -43,7 +44,12 @@ def convert(
 
         model = load(source)
         with located(source), np.errstate(all="ignore"):  # what is not finite is looked for where it matters
-            start = find_start(prepare(model, "body", ()).place())
+            try:
+                start = find_start(prepare(model, "body", ()).place())
+            except ModelError as error:
+                if "--" in (error.suggestion or ""):  # an option of other commands
+                    error.suggestion = f"close it with linkwork assemble {source} -o FILE.yaml and convert that"
+                raise
         notes = list(describe_start(model, start))
         place, e = start.place, start.place.equations
         q, v = (dict(zip(names, x.tolist(), strict=True)) for names, x in ((e.q_names, place.q), (e.v_names, place.v)))

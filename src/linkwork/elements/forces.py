@@ -16,7 +16,7 @@ from linkwork.elements.freedoms import Freedom, measure_freedom
 from linkwork.elements.friction import JointFriction, StickSlip
 from linkwork.elements.joints import Joint
 from linkwork.elements.kinds import Space
-from linkwork.elements.spatial import SpatialAxisPair, wrapped
+from linkwork.elements.spatial import RevoluteSpherical, SpatialAxisPair, wrapped
 from linkwork.elements.vectors import SHORTEST, Components, Scalar, Vector, norm
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ZERO, Expr, as_expr, maximum, sqrt, symbol
@@ -196,6 +196,7 @@ class AxialSpringDamper:
     torque T = k turn + c rate + actuator (+ law(angle, rate)),    turn = angle - free_angle less whole turns
     acts along w on body i, and -T on body j; w is the direction in which the angle changes, the axis where the
     joint is closed:    w = x_j x (c y_i - s x_i) / (c^2 + s^2),    (c, s) = (x_i . x_j, y_i . x_j)
+    Of a revolute-spherical link the angle is its own, and what acts on body j is a force through its ball.
     """
 
     name: str
@@ -213,32 +214,33 @@ class AxialSpringDamper:
     def active(self, angle: Expr, rate: Expr) -> Expr:
         return self.actuator + substitute([as_expr(self.law)], {ANGLE: angle, RATE: rate})[0]
 
-    def measure(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Vector, Expr, Expr]:
-        """w, the angle and its rate."""
+    def measure(self, i: SpatialFrame, j: SpatialFrame) -> Freedom:
+        if isinstance(self.joint, RevoluteSpherical):
+            return measure_freedom(self.joint, "angle", i, j)
         x_i, y_i, _ = self.joint.triad_i(i)
         x_j = self.joint.triad_j(j)[0]
         c, s = x_i.dot(x_j), y_i.dot(x_j)
         w = x_j.cross(c * y_i - s * x_i) / (c * c + s * s)
-        return w, self.joint.turn(i, j), w.dot(j.turning - i.turning)
+        return Freedom(self.joint.turn(i, j), w.dot(j.turning - i.turning), [i.torque(-w), j.torque(w)])
 
     def turn(self, angle: Expr) -> Expr:
         return wrapped(angle - self.free_angle)
 
     def Q(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> tuple[Vector, ...]:
-        w, angle, rate = self.measure(i, j)
+        angle, rate, rows = self.measure(i, j)
         T = self.stiffness * self.turn(angle) + self.damping * rate + self.active(angle, rate)
-        return i.torque(T * w), j.torque(-T * w)
+        return tuple(row * -T for row in rows)
 
     def potential(self, i: SpatialFrame, j: SpatialFrame) -> Expr:
-        turn = self.turn(self.joint.turn(i, j))
+        turn = self.turn(self.measure(i, j).value)
         return 0.5 * (self.stiffness * turn) * turn
 
     def dissipation(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Expr:
-        _, _, rate = self.measure(i, j)
+        rate = self.measure(i, j).rate
         return self.damping * rate * rate
 
     def supplied(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Expr:
-        _, angle, rate = self.measure(i, j)
+        angle, rate, _ = self.measure(i, j)
         return -self.active(angle, rate) * rate
 
 

@@ -118,8 +118,16 @@ class Folder:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        found = (file for file in sorted(folder.iterdir()) if file.suffix.lower() == ".m")
-        self.m_files = {file.stem.lower(): file for file in found if file.stem.lower() in READ}
+        self.m_files: dict[str, Path] = {}
+        for file in sorted(folder.iterdir()):
+            name = file.stem.lower()
+            if file.suffix.lower() != ".m" or name not in READ:
+                continue
+            if name in self.m_files:
+                message = f"the files {self.m_files[name].name} and {file.name} differ only in capital letters"
+                suggestion = "leave the one that is meant"
+                raise ModelError(message, "ambiguous-m-file", file=str(folder), suggestion=suggestion)
+            self.m_files[name] = file
         for file in self.m_files.values():
             check_inside(file)
         self.left_out: list[ModelError] = []
