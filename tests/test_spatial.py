@@ -643,7 +643,7 @@ def test_lengths_of_euler_parameters_count_as_errors() -> None:
 
 
 def test_a_spring_about_a_revolute_spherical_link_pushes_through_its_ball() -> None:
-    """Without gravity the ball swings as k/(m L^2) says, theta = theta_0 cos(w t), and the body does not turn at all."""
+    """Without gravity the ball swings as k/(m L^2) says, theta = theta_0 cos(w t), and the body does not turn."""
     text = """
 linkwork: 1
 space: spatial
