@@ -69,6 +69,7 @@ SAMPLES: dict[str, Callable[[Random], Any]] = {
     **dict.fromkeys(("length", "free_length", "stiffness", "damping"), positive),
     **dict.fromkeys(("radius", "radius_i", "radius_j"), positive),
     **dict.fromkeys(("internal", "follows"), lambda rng: True),
+    "pressure_angle": lambda rng: float(rng.uniform(0.1, 0.5)),
     "t_start": lambda rng: float(rng.uniform(0.2, 0.6)),
     "t_end": lambda rng: float(rng.uniform(1.6, 2.4)),
     "times": lambda rng: knots(rng),

@@ -274,6 +274,7 @@ FAULTS = [
         7,
         "bodies.rod.inertai: unknown key 'inertai'; did you mean 'inertia'?",
     ),
+    ("joints:", "about: {source: Haug, 1989}\njoints:", "unknown-key", 8, "a text with commas needs quotes"),
     ("joints:", "joinst:", "unknown-key", 8, "joinst: unknown key 'joinst'; did you mean 'joints'?"),
     (
         "stiffness",

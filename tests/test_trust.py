@@ -313,6 +313,27 @@ def test_pins_of_an_epicyclic_gear_carry_the_tooth_forces() -> None:
     assert (at["C.x"], at["C.y"]) == pytest.approx((at["P.x"], at["P.y"]), abs=1e-9)
 
 
+def test_a_pressure_angle_pushes_gears_apart() -> None:
+    """The motion stays. The sun's pin holds 16.67 N/cos(20 deg); sun and ring push the planet by (16.67 - 14.80) N tan.
+
+    That of the sun is away from it and that of the ring towards it, so the pin holds the difference inwards.
+    """
+    text = (MODELS / "epi.yaml").read_text()
+    plain = simulate(loads(text), t_end=0.05)
+    steep = simulate(loads(text.replace("type: gear,", "type: gear, pressure_angle: 20 deg,")), t_end=0.05)
+    np.testing.assert_array_equal(plain.q, steep.q)
+    sun = [math.hypot(*(motion[f"reaction:S.{axis}"][-1] for axis in "xy")) for motion in (plain, steep)]
+    assert sun[1] == pytest.approx(sun[0] / math.cos(math.radians(20)), rel=1e-9)
+    change = np.array([steep[f"reaction:P.{axis}"][-1] - plain[f"reaction:P.{axis}"][-1] for axis in "xy"])
+    centre = np.array([plain[f"planet.{axis}"][-1] for axis in "xy"])
+    sun_teeth, ring_teeth = (abs(plain[f"lam:{name}.mesh"][-1]) for name in ("sp", "pr"))
+    assert (sun_teeth, ring_teeth) == pytest.approx((16.67, 14.80), abs=0.005)
+    inwards = -centre / np.hypot(*centre)
+    np.testing.assert_allclose(change, (sun_teeth - ring_teeth) * math.tan(math.radians(20)) * inwards, atol=1e-9)
+    with pytest.raises(ModelError, match="a pressure angle of 60 deg"):
+        loads(text.replace("type: gear,", "type: gear, pressure_angle: 60 deg,"))
+
+
 def test_a_start_in_a_singular_position_is_refused_with_its_branches() -> None:
     """A driven parallelogram in line: (b, c) go on at the rates (0, 2) or (-4, -6); a mixture of both is no motion."""
     model = load(MODELS / "in_line.yaml")

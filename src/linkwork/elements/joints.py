@@ -146,13 +146,15 @@ class Gear(Pair):
     """Two gears on a carrier; the carrier holds their centres, this joint makes the pitch circles roll.
 
     Psi = R_i (phi_i - phi_c) + R_j (phi_j - phi_c) - c, with -R_j for an internal gear; c is the value at the start.
-    Psi is an arc length, so lam is the tangential force between the teeth.
+    Psi is an arc length, so lam is the tangential force between the teeth. With a pressure angle they also push the
+    gears apart, which their pins carry, by |lam| tan(pressure_angle).
     """
 
     radius_i: Scalar
     radius_j: Scalar
     carrier: Body = field(default_factory=Ground)
     internal: bool = False
+    pressure_angle: Scalar = 0.0
     rows: ClassVar[dict[str, Kind]] = {"mesh": "length"}
 
     @property

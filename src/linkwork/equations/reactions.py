@@ -12,7 +12,7 @@ from linkwork.elements.pairs import AxisPair, PointPair
 from linkwork.elements.spatial import AxialPair, SpatialDistance
 from linkwork.elements.vectors import SHORTEST, Vector, norm
 from linkwork.equations.equations import Output, Row
-from linkwork.expressions.graph import Expr, as_expr, maximum, sign
+from linkwork.expressions.graph import ONE, Expr, absolute, as_expr, cos, maximum, sign, sin
 
 Pushed: TypeAlias = Callable[[Any, Any], list[Expr]]  # joint, body -> the generalized force of the joint on the body
 
@@ -46,7 +46,8 @@ def _tooth_forces(
     The constraint of a gear knows angles alone: its multiplier turns both gears and the carrier. The teeth do the same
     with the tangential force f = -lam t on gear i at the pitch point R_i e from its centre, t = perp(e), and -f on gear
     j; then the pins hold the gears against f, and these two forces on the carrier are the couple that turns it. e runs
-    to the other centre, and away from it where gear i is the inner one of an internal pair. A gear whose centre no
+    to the other centre, and away from it where gear i is the inner one of an internal pair. With a pressure angle the
+    teeth also push |lam| tan(pressure_angle) towards the centre of a gear with outer teeth. A gear whose centre no
     revolute joints show is left out with its partner.
     """
     carried: dict[str, Vector] = {}
@@ -56,9 +57,11 @@ def _tooth_forces(
             continue
         centre_i, centre_j = (frames[pin.body_j.name].point(pin.s_j) for (pin, _), *_ in chains)
         e = (centre_j - centre_i) / maximum(norm(centre_j - centre_i), SHORTEST)
+        is_ring = sign(as_expr(gear.radius_i) - gear.radius_j) if gear.internal else -ONE
         if gear.internal:
-            e = e * sign(as_expr(gear.radius_i) - gear.radius_j)
-        f = -lam_of[gear.name][0] * e.perp()
+            e = e * is_ring
+        lam, apart = lam_of[gear.name][0], as_expr(gear.pressure_angle)
+        f = -lam * e.perp() + absolute(lam) * sin(apart) / cos(apart) * is_ring * e
         for chain, force in zip(chains, (f, -f), strict=True):
             for pin, held in chain:
                 on_j = -force if pin.body_j.name == held else force

@@ -88,6 +88,8 @@ def shape_fault(detail: ErrorDetails, document: Document, before: Place = ()) ->
     space = schema.space_of(document.data)
     if kind == "extra_forbidden":
         hint = did_you_mean(str(place[-1]), _keys_allowed(place, document.data))
+        if value is None:  # a key alone, as behind a comma in {source: Haug, 1989}
+            hint = f"{hint}; a text with commas needs quotes" if hint else "a text with commas needs quotes"
         error = ModelError(f"unknown key '{place[-1]}'", "unknown-key", suggestion=hint)
     elif kind in ("missing", "union_tag_not_found"):
         missing = place[-1] if kind == "missing" else "type"

@@ -46,6 +46,7 @@ KINDS: Kinds = {
     "zero": units.NUMBER_KIND,
     "zero_j": units.NUMBER_KIND,
     "pitch": units.LENGTH,
+    "pressure_angle": units.ANGLE,
     "teeth_i": units.NUMBER_KIND,
     "teeth_j": units.NUMBER_KIND,
     "length": units.LENGTH,

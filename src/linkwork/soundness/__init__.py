@@ -45,6 +45,7 @@ PARALLEL_TOLERANCE = 1e-9  # sine of the angle between axes that count as parall
 RESERVED = ("lam", "d", "eps", "mobility", "factor", "chart", "work", "in", "pivot")
 UNIT_TOLERANCE = 1e-6
 NO_MASS = 1e-12  # of the largest entry of M: an eigenvalue that is zero but for rounding
+STEEPEST = math.pi / 4  # pressure angle
 TINY, INF = math.ulp(0.0), math.inf
 # A radius of gyration this many times the distance of the farthest point is a mix-up of units, not a flywheel.
 FARTHEST_GYRATION = 100.0
@@ -250,6 +251,9 @@ class _Checks:
             sizes = {"radius": joint.radius}
         elif isinstance(joint, Gear):
             sizes = {"radius_i": joint.radius_i, "radius_j": joint.radius_j}
+        if isinstance(joint, Gear) and not 0.0 <= (steep := self.value(joint.pressure_angle)) <= STEEPEST:
+            message, rule = f"a pressure angle of {math.degrees(steep):g} deg", "it is from 0 to 45 deg, usually 20 deg"
+            yield ModelError(message, "out-of-range", path=f"{path}.pressure_angle", value=steep, rule=rule)
         for name, size in sizes.items():
             if not (metres := self.value(size)) > 0:
                 message = f"{metres:g} m is not a {name.split('_')[0]}"

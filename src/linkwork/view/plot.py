@@ -185,7 +185,7 @@ def _draw(axes: Axes, panel: Panel, x: Array, in_time: bool) -> None:
     else:
         low, high = axes.get_ylim()
         rounding = NOISE * max(1.0, abs(low))
-        if high - low < rounding:  # what does not move is drawn as a line
+        if high - low < rounding and in_time:  # what does not move is drawn as a line
             axes.set_ylim(low - rounding, high + rounding)
     axes.set_ylabel(_label(panel), color=INK, parse_math=False)
     axes.grid(color=GRID, linewidth=0.7)

@@ -167,7 +167,8 @@ def reading_lines(found: Mapping[str, Any]) -> Lines:
     """Coupler curves by their extent, dead centres, transmission angle; a table of input and output row by row."""
     lines = []
     for point, curve in found.get("coupler_curves", {}).items():
-        (x, y), (u, v) = curve.min(axis=0), curve.max(axis=0)
+        seen = curve * (abs(curve) > ROUNDING * abs(curve).max())
+        (x, y), (u, v) = seen.min(axis=0), seen.max(axis=0)
         lines.append(("coupler curve", f"{point}: x from {x:.6g} to {u:.6g}, y from {y:.6g} to {v:.6g}"))
     for name, centres in found.get("dead_centres", {}).items():
         texts = [f"{name} = {centre['value']:.9g} at t = {centre['t']:.9g} s" for centre in centres]
