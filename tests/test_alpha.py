@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from linkwork import load, prepare, simulate
-from linkwork.errors import UsageError
+from linkwork.errors import NumericalStop, UsageError
 from linkwork.integrators import alpha
 from linkwork.integrators.loop import Settings
 from linkwork.motion.choice import Choice, choose_alpha
@@ -182,3 +182,13 @@ def test_a_steady_turn_is_exact_however_long_the_steps(tmp_path):
     motion = simulate(load(tmp_path / "spinning.yaml"), integrator=NAME, fixed_step=0.01, stabilization="none")
     np.testing.assert_allclose(motion["rotor.e0"], np.cos(75.0 * motion.t), rtol=0, atol=1e-11)
     np.testing.assert_allclose(motion["rotor.e3"], np.sin(75.0 * motion.t), rtol=0, atol=1e-11)
+
+
+def test_fixed_steps_are_kept_or_the_run_ends():
+    """A thousand of a millisecond; half a turn of the crank in one step cannot be solved for."""
+    how = {"integrator": "generalized-alpha", "step": 0.25}
+    motion = simulate(load("slider_crank"), t_end=1.0, fixed_step=1e-3, **how)
+    assert (motion.info.steps, motion.info.rejected) == (1000, 0)
+    with pytest.raises(NumericalStop, match=r"no step of 0\.5 s can be taken at t = 0") as stop:
+        simulate(load("slider_crank"), t_end=2.0, fixed_step=0.5, **how)
+    assert stop.value.code == "fixed-step"

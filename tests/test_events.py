@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -276,6 +277,27 @@ def test_the_explicit_form_follows_joints_that_open_and_close(model: Model) -> N
     for found, expected in ((explicit.q, other.q), (explicit.v, other.v)):
         np.testing.assert_allclose(found, expected, atol=1e-6)
     assert explicit.info.steps < 3 * other.info.steps
+
+
+@pytest.mark.parametrize("model", [loads(LOCK), load("stick_slip_belt")], ids=["lock", "belt"])
+@pytest.mark.parametrize(
+    ("how", "tolerance"),
+    [
+        ({"formulation": "index-3", "integrator": "radau5", "rtol": 1e-10}, 1e-6),
+        ({"formulation": "ggl", "integrator": "radau5", "rtol": 1e-10}, 1e-6),
+        ({"integrator": "generalized-alpha", "rtol": 1e-7}, 3e-3),
+    ],
+    ids=["index-3", "ggl", "generalized-alpha"],
+)
+def test_multipliers_among_the_unknowns_follow_joints_that_open_and_close(
+    model: Model, how: dict[str, Any], tolerance: float
+) -> None:
+    truth = simulate(model, t_end=2.0, rtol=1e-11, atol=1e-12)
+    motion = simulate(model, t_end=2.0, atol=how["rtol"], **how)
+    assert motion.events.names == truth.events.names
+    np.testing.assert_allclose(motion.events.t, truth.events.t, rtol=0, atol=tolerance)
+    for found, expected in ((motion.q, truth.q), (motion.v, truth.v)):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
 
 
 def test_events_within_one_step_are_told_apart_and_grazing_is_said() -> None:

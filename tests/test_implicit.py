@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from linkwork import load, prepare, simulate
-from linkwork.errors import ModelError, UsageError
+from linkwork.errors import UsageError
 from linkwork.formulations import NAMES, linearization
 from linkwork.motion.choice import Choice
 from linkwork.motion.simulate import Motion
@@ -157,8 +157,26 @@ def test_forms_with_multipliers_say_what_they_need():
         simulate(model, formulation="index-3", integrator="dop853")
     with pytest.raises(UsageError, match="no-effect"):
         simulate(model, formulation="index-3", integrator="radau5", stabilization="baumgarte")
-    with pytest.raises(ModelError, match="redundant"):
-        simulate(load("four_bar_redundant"), formulation="index-3", integrator="radau5")
+
+
+@pytest.mark.parametrize("name", ["four_bar_redundant", "bricard"])
+@pytest.mark.parametrize(
+    ("how", "tolerance"),
+    [
+        ({"formulation": "index-3", "integrator": "radau5", "rtol": 1e-10}, 3e-6),
+        ({"formulation": "ggl", "integrator": "radau5", "rtol": 1e-10}, 1e-6),
+        ({"integrator": "generalized-alpha", "rtol": 1e-7}, 2e-3),
+    ],
+    ids=["index-3", "ggl", "generalized-alpha"],
+)
+def test_redundant_constraints_leave_multipliers_among_the_unknowns_possible(name, how, tolerance):
+    """Rows left out change neither the motion nor the least multipliers; those of bricard must change at t = 1.25."""
+    truth = simulate(load(name), t_end=1.4, step=0.1, integrator="dop853", rtol=1e-11, atol=1e-12)
+    motion = simulate(load(name), t_end=1.4, step=0.1, atol=how["rtol"], **how)
+    assert distance(motion, truth) < tolerance
+    np.testing.assert_allclose(motion.lam, truth.lam, rtol=0, atol=tolerance * np.abs(truth.lam).max())
+    assert motion.info.redundant == truth.info.redundant > 0
+    assert motion.info.constraint_error_position < 1e-13
 
 
 def governor_by_hand(times):

@@ -28,7 +28,7 @@ from linkwork.dense.rank import RANK_TOLERANCE
 from linkwork.equations.equations import ALPHA, BETA, TIME, Equations
 from linkwork.equations.explicit import Explicit
 from linkwork.equations.implicit import N_WORK, WORK
-from linkwork.equations.linear import eps_of, factor_in, factor_of, multiply
+from linkwork.equations.linear import eps_of, factor_in, factor_of, kept_of, multiply
 from linkwork.equations.place import Code, Place, local_programs
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import evaluate, ordered, substitute
@@ -151,7 +151,7 @@ class System:
     implicit, implicit_jacobian    for implicit integrators, see equations/implicit.py
     refine, watch, power, difference    of driven mechanisms, see motion/driven.py
     start         parameters -> q and v as the model states them
-    prepare       parameters, alpha, beta, eps, mobility, first pivots -> what depends on these alone, the rest of p
+    prepare       parameters, alpha, beta, eps, mobility, rows kept, first pivots -> the rest of p, which these make
     """
 
     equations: Equations
@@ -218,7 +218,8 @@ class System:
         scale = np.concatenate([place.q_scale, place.v_scale, place.row_scale, equations])
         free = np.ones(self.n_v) if mobility is None else np.array(mobility)
         first = np.array(evaluate(self.pivots, place.values), dtype=float)
-        return self._p(head, eps * self._row_size(place), free, alpha, beta, 1.0 / scale, first)
+        kept = np.isin(np.arange(self.m), place.independent_rows).astype(float) if "implicit" in f else None
+        return self._p(head, eps * self._row_size(place), free, alpha, beta, 1.0 / scale, first, kept)
 
     def _p(
         self,
@@ -229,9 +230,11 @@ class System:
         beta: float = 0.0,
         scale: Array | None = None,
         first_pivots: Array | None = None,
+        kept: Array | None = None,
     ) -> Array:
+        kept = np.ones(self.m) if kept is None else kept
         first = np.ones(len(self.pivots)) if first_pivots is None else first_pivots
-        given = np.concatenate([self.values, [alpha, beta], eps, mobility, first])
+        given = np.concatenate([self.values, [alpha, beta], eps, mobility, kept, first])
         scale = np.ones(self.n_q + self.n_v + 2 * self.m) if scale is None else scale
         return np.concatenate([packed(head), scale, self.functions["prepare"](given, np.zeros(0))])
 
@@ -462,7 +465,7 @@ def compile_system(
         programs += _charts(e)
     if more is not None:
         programs += more(e, factor.with_entries(entries))
-    given = [*e.parameters, ALPHA, BETA, *eps_of(e), *_mobility(e), *first_pivots]
+    given = [*e.parameters, ALPHA, BETA, *eps_of(e), *_mobility(e), *kept_of(e), *first_pivots]
     improved = [y for program in programs if program.again for y in program.again.outputs.values()]
     frontier = parameter_frontier([*(y for program in programs for y in program.outputs), *improved], given)
     in_front = [symbol(f"in front {k}") for k in range(HEADER + len(e.q) + n + 2 * m)]

@@ -12,6 +12,8 @@ Differential-algebraic forms have accelerations and multipliers among their unkn
     ggl        qd = N (v - Psi_q^T mu),    v' = a,  0 = Q - M a - Psi_q^T lam,  0 = Psi,  0 = Psi_dot
                y = (q, v, work, a, lam, mu)                                       [gear1985]
 
+A constraint that depends on the others at the start, or holds nothing there, is left out: in place of 0 = Psi_i stands
+0 = lam_i, and in ggl 0 = mu_i and 0 = lam_i. The projection keeps all constraints, and so notices one that is missed.
 M may be singular as long as the constraints leave no motion without inertia.
 """
 
@@ -21,7 +23,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from linkwork.equations.equations import TIME, Equations
-from linkwork.equations.linear import eps_of
+from linkwork.equations.linear import eps_of, kept_of
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ZERO, Expr, symbol
@@ -58,19 +60,24 @@ class Implicit(NamedTuple):
 def implicit_form(e: Equations, form: str) -> Implicit:
     """A form of ALGEBRAIC, or "linearized"."""
     mu = tuple(symbol(f"mu {k}") for k in range(len(e.Psi)))
-    y, qd, gaps = [*e.q, *e.v, *WORK, *e.a, *e.lam], list(e.qd), list(e.Psi)
+    y, qd, gaps = [*e.q, *e.v, *WORK, *e.a, *e.lam], list(e.qd), _kept(e, e.Psi, e.lam)
     if form == "linearized":
         gaps = [gamma + eps * lam for gamma, eps, lam in zip(e.gamma, eps_of(e), e.lam, strict=True)]
         for (i, j), entry in e.Psi_q.items():
             gaps[i] = gaps[i] - entry * e.a[j]
     elif ALGEBRAIC[form].has_mu:
         along = {v: v + push for v, push in zip(e.v, _pushed(e, mu, [ZERO] * len(e.v)), strict=True)}
-        y, qd, gaps = [*y, *mu], substitute(e.qd, along), [*e.Psi, *e.Psi_dot]
+        y, qd, gaps = [*y, *mu], substitute(e.qd, along), [*_kept(e, e.Psi, mu), *_kept(e, e.Psi_dot, e.lam)]
     force = _pushed(e, e.lam, e.Q)
     for (i, j), entry in e.M.items():
         force[i] = force[i] - entry * e.a[j]
     f = [*qd, *e.a, e.dissipation, e.supplied_power, *force, *gaps]
     return Implicit(tuple(y), tuple(f), jacobian(f, y))
+
+
+def _kept(e: Equations, gaps: Sequence[Expr], multipliers: Sequence[Expr]) -> list[Expr]:
+    """The gap of each row that is kept, the multiplier of each other one."""
+    return [kept * gap + (1.0 - kept) * x for kept, gap, x in zip(kept_of(e), gaps, multipliers, strict=True)]
 
 
 def _pushed(e: Equations, multipliers: Sequence[Expr], force: Sequence[Expr]) -> list[Expr]:

@@ -18,6 +18,11 @@ def eps_of(e: Equations) -> list[Expr]:
     return [symbol(f"eps {row}") for row in e.rows]
 
 
+def kept_of(e: Equations) -> list[Expr]:
+    """Of each row, whether a form with multipliers among its unknowns keeps it: 0 for one that depends on others."""
+    return [symbol(f"kept {row}") for row in e.rows]
+
+
 def on_bodies(e: Equations) -> dict[tuple[int, int], Expr]:
     """D of a chain: the derivatives of Psi_dot with respect to the velocities of its bodies."""
     return {} if e.chain is None else jacobian(e.Psi_dot, e.chain.y)

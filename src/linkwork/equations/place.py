@@ -224,6 +224,10 @@ class Place:
         order = qr(self._unit_rows.T, mode="r", pivoting=True)[1]
         return tuple(sorted(order[: self.rank.rank].tolist()))
 
+    def independence_of(self, rows: Sequence[int]) -> float:
+        """The smallest singular value of these rows, each of length one: 0 where one depends on the others."""
+        return float(np.min(np.linalg.svd(self._unit_rows[list(rows)], compute_uv=False), initial=1.0))
+
     @cached_property
     def is_open(self) -> NDArray[np.bool_]:
         """Of each row, whether its joint holds nothing now."""

@@ -57,7 +57,7 @@ class Systems(NamedTuple):
     mass_column: Pointer  # n_mass, integers
     mass_place: Pointer  # n_mass, integers
     M: Pointer  # n_mass
-    values: Pointer  # n_upper + n_lower: of the real system, then of the complex one
+    values: Pointer  # n_upper + n_lower, and one for what is not planned: of the real system, then of the complex one
     values_real: Pointer
     values_imaginary: Pointer
     E: Pointer  # n width: the same as full matrices
@@ -78,7 +78,7 @@ def systems_places(
 ) -> Systems:
     _, memory = take(memory, N_SIZES)
     of = operations(memory, n if n_upper > 0 else 0, n_upper, n_lower, n_targets)
-    width, n_values = (n + BLOCK - 1) // BLOCK * BLOCK, n_upper + n_lower
+    width, n_values = (n + BLOCK - 1) // BLOCK * BLOCK, n_upper + n_lower + 1
     counts = (
         *(n_entries, n_entries, n_entries, n_entries, n_mass, n_mass, n_mass, n_mass),
         *(n_values, n_values, n_values, n * width, n * width, n * width),
@@ -115,7 +115,7 @@ def fill_systems(
         rows.view(np.int64)[:] = [i for i, _ in listed]
         columns.view(np.int64)[:] = [j for _, j in listed]
         if plan is not None:
-            where.view(np.int64)[:] = [among[place] for place in listed]
+            where.view(np.int64)[:] = [among.get(place, len(among)) for place in listed]
     at.M[:] = mass[np.nonzero(mass)]
     if plan is not None:
         plan.fill(at.of)

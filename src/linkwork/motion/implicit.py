@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,7 @@ from linkwork.dense.sparse import Elimination, plan_elimination
 from linkwork.equations.equations import Equations
 from linkwork.equations.implicit import N_WORK
 from linkwork.formulations import ALGEBRAIC, linearization
+from linkwork.integrators.loop import COLLAPSED, RUNNING, Settings, Slice, join_slices
 from linkwork.integrators.memory import Preparable
 from linkwork.integrators.methods import ALPHA
 from linkwork.integrators.radau import Radau5
@@ -19,7 +22,11 @@ from linkwork.motion.choice import Choice
 from linkwork.native.lowering import NativeFunction
 from linkwork.system import System
 
+if TYPE_CHECKING:
+    from linkwork.motion.simulate import Motion
+
 Array = NDArray[np.float64]
+DEPENDENT = 0.1  # of the least singular value of the rows that would be chosen now: that of the rows to be given up
 USUAL = 1e3  # 1/s, c of the system c M - J at which pivots are chosen: that of steps of some milliseconds
 
 
@@ -51,22 +58,49 @@ def linearized_method(mechanism: Mechanism, system: System, dynamics: NativeFunc
     return Radau5(linearization.of_system(system, dynamics), mass, pattern=pattern)
 
 
-def planned(mechanism: Mechanism, method: Radau5, x: Array, p: Array) -> Radau5:
-    """The method with the elimination for its pattern: pivots by the values at x = (t, y), where first it is asked for.
+def plan_systems(mechanism: Mechanism, method: Radau5, x: Array, p: Array, n_before: int) -> Radau5:
+    """The method with the elimination for its pattern, pivots by the values at x = (t, y) where it is first asked for.
 
-    None is planned where the matrix is singular there.
+    Behind `n_before` unknowns stand multipliers; their equations have entries by them only for rows left out. No
+    elimination is planned where the matrix is singular.
     """
     f, mass, pattern = method.jacobian, method.mass, method.pattern
     if mass is None or pattern is None or not isinstance(f, NativeFunction):
         return method
+    entries = zip(pattern, (-f(x, p)).tolist(), strict=True)
+    A = {place: x for place, x in entries if x != 0.0 or min(place) < n_before}
+    for i in np.flatnonzero(np.diag(mass)).tolist():
+        A[i, i] = A.get((i, i), 0.0) + USUAL
 
     def plan(_: Equations) -> tuple[Elimination | None]:
-        A = dict(zip(pattern, -f(x, p), strict=True))
-        for i in np.flatnonzero(np.diag(mass)).tolist():
-            A[i, i] = A.get((i, i), 0.0) + USUAL
         return (plan_elimination(1 + max(map(max, A)), A),)
 
-    return replace(method, plan=mechanism.shared.compiled(("elimination", *pattern), plan)[0])
+    return replace(method, plan=mechanism.shared.compiled(("elimination", *A), plan)[0])
+
+
+def exchange_rows(
+    motion: Motion, times: Array, method: Settings, y: Array, max_steps: int, before: Slice | None
+) -> Iterator[Slice]:
+    """The motion of an algebraic form; where the rows that it keeps become dependent on each other, it keeps others."""
+    n = motion.system.n_q + motion.system.n_v
+    done: Slice | None = None
+    while True:
+        kept = motion.start.place.independent_rows
+        for part in motion.slices_as_it_is(times, method, y, max_steps, before):
+            joined = part if done is None else join_slices(done, part)
+            if len(kept) < motion.system.m and part.status in (RUNNING, COLLAPSED):
+                place = motion.system.place(part.y[: motion.system.n_q], part.y[motion.system.n_q : n], part.t)
+                others = place.independent_rows
+                needed = 1.0 if part.status == COLLAPSED else DEPENDENT
+                if others != kept and place.independence_of(kept) < needed * place.independence_of(others):
+                    break
+            yield joined
+        else:
+            return
+        yield replace(joined, status=RUNNING)
+        done, before = replace(joined, times=joined.times[:0], rows=joined.rows[:0]), None
+        motion = motion.with_held({}, part.t, part.y[:n])
+        y, times = part.y[: n + N_WORK], np.append(part.t, times[times > part.t])
 
 
 def turns_of(e: Equations) -> list[int]:

@@ -18,7 +18,16 @@ from linkwork.errors import Interrupted, NumericalStop, UsageError, check_choice
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, SEQUENCES, linearization, right_side
 from linkwork.integrators.explicit import DOP853
-from linkwork.integrators.loop import FIRST_BUDGET, REACHED, RUNNING, Settings, Slice, integrate, report_times
+from linkwork.integrators.loop import (
+    COLLAPSED,
+    FIRST_BUDGET,
+    REACHED,
+    RUNNING,
+    Settings,
+    Slice,
+    integrate,
+    report_times,
+)
 from linkwork.integrators.memory import SAMPLES, Preparable
 from linkwork.integrators.methods import ALPHA, AUTO, INTEGRATORS, RADAU5
 from linkwork.integrators.radau import Radau5
@@ -29,14 +38,15 @@ from linkwork.motion.automatic import choose_as_it_goes, describe_changes
 from linkwork.motion.check import describe_start
 from linkwork.motion.choice import Choice, Stabilization, choose_alpha, choose_gains
 from linkwork.motion.events import Course
-from linkwork.motion.implicit import algebraic_method, linearized_method, planned
+from linkwork.motion.implicit import algebraic_method, exchange_rows, linearized_method, plan_systems
 from linkwork.motion.initial import Start, check_branch, check_regular, find_start, leave_singular, restart
+from linkwork.motion.notes import about_atol, about_grazes, about_matrices, about_pivots
 from linkwork.motion.passing import find_singular
 from linkwork.motion.results import Report, check_memory, fill_dynamics, fill_report, report, trajectory
 from linkwork.motion.resume import check_resumable, join, last_state
 from linkwork.motion.singular import about_singular, name_positions
 from linkwork.motion.stopping import Pace, explain_stop
-from linkwork.motion.suitability import check_independent, check_massless
+from linkwork.motion.suitability import check_massless
 from linkwork.native.lowering import NativeFunction
 from linkwork.sequences.lu import VANISHING
 from linkwork.soundness import sound
@@ -47,11 +57,10 @@ from linkwork.system import EPS, System, choose_eps, repetitions
 from linkwork.trajectory import Run, Trajectory
 
 Array = NDArray[np.float64]
-UNSUITABLE = 1e4  # times rtol: an atol, by the length of the mechanism, that is told
 LEAST_STEPS = 50  # of a run whose forces switch on the state
+UNCHANGED = 0.999  # of a fixed step: one that is shorter is not tried
 MOST_STEPS = 2_000_000  # tried in one run unless more are allowed: a minute or so of a small mechanism
 LEAST_PIVOT = 0.03  # of the largest entry of its column, where pivots are chosen anew
-MOST_TOLD = 5  # times in one note
 MOST_LINEARIZED = 100  # coordinates and velocities: beyond, difference quotients are had sooner than exact ones
 NEAR_SINGULAR = 1e-5  # of the largest singular value: the most that counts as zero during a motion
 ABOVE_ZERO = 1e-3  # of the smallest singular value at the start: what counts as zero is below
@@ -91,7 +100,7 @@ def simulate(
     the model. `step` is the time between report times; the integrator chooses its own steps. `alpha` and `beta` are the
     gains of Baumgarte's stabilization, per second. Start values of the coordinates `keep` are not corrected.
     `spectral_radius` and `fixed_step` are of generalized-alpha: what a step leaves of infinitely fast modes, from 0 to
-    1, and a length of all steps in place of error control.
+    1, and a length of all steps in place of error control; only at events and at the end may steps be shorter.
     `resume` is a motion of the same mechanism from the same start that ended early; it is gone on with, and the result
     is both. A run that has tried `max_steps` steps or a few more stops. No step is longer than `max_step`; see
     `_longest_step` for what holds without it. `progress` is called with the finished fraction and the time reached.
@@ -106,6 +115,8 @@ def simulate(
         raise UsageError(f"max_steps = {max_steps} leaves no step to try", "bad-max-steps")
     longest = _longest_step(mechanism, settings) if max_step is None else max_step
     method = Settings(INTEGRATORS[integrator], settings.rtol, settings.atol, max_step=longest)
+    if fixed_step is not None:
+        method = replace(method, min_step=UNCHANGED * fixed_step, max_step=fixed_step)
     times = report_times(0.0, settings.t_end, settings.step)
     check_memory(times, mechanism.equations)
     if integrator == AUTO.name and formulation in set(ALGEBRAIC) - set(SEQUENCES):
@@ -139,7 +150,7 @@ def simulate(
         notes=(
             *mechanism.notes,
             *describe_start(mechanism.model, motion.start, q, v),
-            *_about_atol(settings, motion.start.place),
+            *about_atol(settings, motion.start.place),
         ),
         parameters=dict(mechanism.model.parameters),
     )
@@ -174,6 +185,9 @@ def simulate(
         message, code = course.stopped or explain_stop(
             mechanism, course.motion.system, motion.derivative, formulation, course.motion.p, last
         )
+        if fixed_step is not None and last.status == COLLAPSED and course.stopped is None:
+            message = f"no step of {fixed_step:g} s can be taken at t = {last.t:.9g}: its equations could not be solved"
+            message, code = f"{message}; choose a shorter --fixed-step; last good state kept", "fixed-step"
         raise NumericalStop(message, code, trajectory=result("stopped", message))
     found = result("finished", course.ended_by)
     said, is_wrong = find_imbalance(found)
@@ -206,20 +220,11 @@ def _longest_step(mechanism: Mechanism, settings: Simulation) -> float:
     return min(SAMPLES * settings.step, settings.t_end / LEAST_STEPS)
 
 
-def _about_atol(settings: Simulation, place: Place) -> Iterator[str]:
-    """A note where atol is no small part of the mechanism, so that it decides the accuracy in place of rtol."""
-    if settings.atol > UNSUITABLE * settings.rtol * place.length:
-        yield (
-            f"atol = {settings.atol:g} is {settings.atol / place.length:.2g} of the length of the mechanism, "
-            f"{place.length:.3g} m, while rtol = {settings.rtol:g}; a smaller atol would suit it [atol-size]"
-        )
-
-
 @dataclass(frozen=True)
 class Motion:
     """A motion ready to be integrated: compiled equations, start values and right-hand side."""
 
-    model: Model
+    mechanism: Mechanism
     how: Choice
     system: System
     start: Start
@@ -263,8 +268,6 @@ class Motion:
             system = system.with_values(given.equations)
             given = system.place(given.q, given.v)
         start = find_start(given, weights, any_distance=assemble, keep=keep)
-        if how.is_algebraic:
-            check_independent(start.place, how.formulation)
         if start.place.rank.rank < system.m:
             check_branch(replace(start.place, equations=mechanism.equations))
         if stated is not None:
@@ -289,11 +292,7 @@ class Motion:
                 return replace(other, method=replace(other.method, detects=True))
             return other
 
-        made = Motion(mechanism.model, how, system, start, derivative, dynamics, p, header, exact, method, stiff)
-        if isinstance(method, Radau5):
-            y = np.concatenate([start.place.q, start.place.v, np.zeros(N_WORK)])
-            method = planned(mechanism, method, np.append(start.place.t, made.unknowns(start.place.t, y)), p)
-            made = replace(made, method=method)
+        made = Motion(mechanism, how, system, start, derivative, dynamics, p, header, exact, method, stiff).planned()
         return made if stated is None else replace(made, with_pivots=with_pivots)
 
     def with_held(self, values: Mapping[Expr, float], t: float, y: Array) -> Motion:
@@ -303,7 +302,17 @@ class Motion:
         place = system.place(y[: system.n_q], y[system.n_q :], t)
         p, exact, header = _parameters(system, self.how, place, self.header)
         made = replace(self, system=system, start=replace(self.start, place=place), p=p, exact=exact, header=header)
+        made = made.planned()
         return made if self.with_pivots is None else made.pivoted_at(t, y)  # other joints hold, and have other pivots
+
+    def planned(self) -> Motion:
+        """The same with a plan for the linear systems of an implicit method, made where it starts."""
+        if not isinstance(self.method, Radau5):
+            return self
+        s, place = self.system, self.start.place
+        y = self.unknowns(place.t, np.concatenate([place.q, place.v, np.zeros(N_WORK)]))
+        n_before = s.n_q + s.n_v + N_WORK + s.n_v
+        return replace(self, method=plan_systems(self.mechanism, self.method, np.append(place.t, y), self.p, n_before))
 
     def pivoted_at(self, t: float, y: Array) -> Motion:
         """The same with pivots of the explicit form that are large at (q, v)."""
@@ -334,12 +343,14 @@ class Motion:
                 return self.stiff().with_held(values, float(rest[0]), y[:n]).slices(rest, method, y)
 
             def explicit(rest: Array, y: Array) -> Iterator[Slice]:
-                return self._slices(rest, method, y, max_steps, before if rest is times else None)
+                return self.slices_as_it_is(rest, method, y, max_steps, before if rest is times else None)
 
             return choose_as_it_goes(explicit, implicit, times, y)
-        return self._slices(times, method, y, max_steps, before)
+        if self.how.is_algebraic:
+            return exchange_rows(self, times, method, y, max_steps, before)
+        return self.slices_as_it_is(times, method, y, max_steps, before)
 
-    def _slices(
+    def slices_as_it_is(
         self, times: Array, method: Settings, y: Array, max_steps: int, before: Slice | None
     ) -> Iterator[Slice]:
         s, method = self.system, replace(method, method=self.method)
@@ -439,13 +450,13 @@ class Motion:
                 *info.notes,
                 *describe_changes(last.changes),
                 *told,
-                *_about_grazes(s, last),
-                *_about_pivots(course),
-                *_about_matrices(last),
+                *about_grazes(s, last),
+                *about_pivots(course),
+                *about_matrices(last),
             ),
             wall_s=perf_counter() - began,
         )
-        made = trajectory(s, t, q, v, a, lam, rows[:, n:], found, info, self.model)
+        made = trajectory(s, t, q, v, a, lam, rows[:, n:], found, info, self.mechanism.model)
         return replace(made, events=course.events())
 
 
@@ -462,28 +473,6 @@ def _parameters(
         header["repetitions"] = repetitions(place.rank.smallest, eps) + (0 if system.regular else 2)
     p = system.p(place, how.alpha, how.beta, given=header, eps=eps, by_mass=by_mass)
     return p, p if eps == EPS else system.p(place, given=header, by_mass=by_mass), header
-
-
-def _about_pivots(course: Course) -> Iterator[str]:
-    if course.repivoted:
-        shown = ", ".join(f"{t:.6g}" for t in course.repivoted[:MOST_TOLD])
-        more = f" and {len(course.repivoted) - MOST_TOLD} times more" if len(course.repivoted) > MOST_TOLD else ""
-        yield f"a pivot came near zero, and others were chosen, at t = {shown}{more} [repivoted]"
-
-
-def _about_matrices(last: Slice) -> Iterator[str]:
-    if last.unplanned:
-        yield (
-            f"the pivots chosen at the start were too small for {last.unplanned} matrices of the implicit method, "
-            "which were factored as full ones [full-matrices]"
-        )
-
-
-def _about_grazes(system: System, last: Slice) -> Iterator[str]:
-    events = system.equations.events
-    for k, (event, t) in enumerate(zip(events, last.grazes, strict=False)):
-        if np.isfinite(t) and event.when not in (other.when for other in events[:k]):  # begin and end are one
-            yield f"event '{event.name}' was at zero at t = {t:.9g} and did not go beyond: it is not counted [grazing]"
 
 
 def _rank_tolerance(system: System, place: Place, by_mass: bool) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkwork.elements.events import closed
 from linkwork.equations.place import Place
 from linkwork.errors import ModelError
 from linkwork.formulations import FORMULATIONS, would_do
@@ -32,24 +31,3 @@ def check_massless(place: Place, formulation: str) -> None:
         rule=f"the formulation '{formulation}' needs a regular one: mass and inertia of every body",
         suggestion=f"choose one of the formulations {', '.join(others)}",
     )
-
-
-def check_independent(place: Place, formulation: str) -> None:
-    """ModelError where multipliers would not be unique, or constraints come and go."""
-    e = place.equations
-    switched = [name for name in dict.fromkeys(row.element for row in e.rows) if closed(name) in e.held]
-    if switched:
-        raise ModelError(
-            f"{', '.join(repr(name) for name in switched)} can open or close, or stick and slip",
-            "switching-constraints",
-            rule=f"the formulation '{formulation}' integrates multipliers of constraints that stay",
-            suggestion="choose augmented, with any integrator but generalized-alpha",
-        )
-    rank, m = place.rank.rank, len(place.equations.Psi)
-    if rank < m:
-        raise ModelError(
-            f"constraints are redundant: rank {rank} of {m}",
-            "redundant-constraints",
-            rule=f"the formulation '{formulation}' integrates multipliers, which must be unique",
-            suggestion="leave out what is redundant, or choose augmented with radau5 or auto",
-        )

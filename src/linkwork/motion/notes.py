@@ -1,0 +1,50 @@
+"""What is to be said about a run, each with its code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from linkwork.equations.place import Place
+from linkwork.integrators.loop import Slice
+from linkwork.model import Simulation
+from linkwork.system import System
+
+if TYPE_CHECKING:
+    from linkwork.motion.events import Course
+
+UNSUITABLE = 1e4  # times rtol: an atol, by the length of the mechanism, that is told
+MOST_TOLD = 5  # times in one note
+
+
+def about_atol(settings: Simulation, place: Place) -> Iterator[str]:
+    """A note where atol is no small part of the mechanism, so that it decides the accuracy in place of rtol."""
+    if settings.atol > UNSUITABLE * settings.rtol * place.length:
+        yield (
+            f"atol = {settings.atol:g} is {settings.atol / place.length:.2g} of the length of the mechanism, "
+            f"{place.length:.3g} m, while rtol = {settings.rtol:g}; a smaller atol would suit it [atol-size]"
+        )
+
+
+def about_pivots(course: Course) -> Iterator[str]:
+    if course.repivoted:
+        shown = ", ".join(f"{t:.6g}" for t in course.repivoted[:MOST_TOLD])
+        more = f" and {len(course.repivoted) - MOST_TOLD} times more" if len(course.repivoted) > MOST_TOLD else ""
+        yield f"a pivot came near zero, and others were chosen, at t = {shown}{more} [repivoted]"
+
+
+def about_matrices(last: Slice) -> Iterator[str]:
+    if last.unplanned:
+        yield (
+            f"the pivots chosen at the start were too small for {last.unplanned} matrices of the implicit method, "
+            "which were factored as full ones [full-matrices]"
+        )
+
+
+def about_grazes(system: System, last: Slice) -> Iterator[str]:
+    events = system.equations.events
+    for k, (event, t) in enumerate(zip(events, last.grazes, strict=False)):
+        if np.isfinite(t) and event.when not in (other.when for other in events[:k]):  # begin and end are one
+            yield f"event '{event.name}' was at zero at t = {t:.9g} and did not go beyond: it is not counted [grazing]"
