@@ -14,6 +14,7 @@ from linkwork.dense.sparse import Elimination, plan_elimination
 from linkwork.integrators import advance, collocation, inside, loop, memory, radau
 from linkwork.integrators.loop import Settings, Slice, integrate
 from linkwork.integrators.radau import Radau5
+from linkwork.integrators.spectrum import find_fastest
 from linkwork.integrators.systems import (
     Systems,
     factor_systems,
@@ -45,6 +46,39 @@ def run(
     settings = Settings(method or Radau5(), rtol, atol)
     slices = list(integrate(Function(f.address), None, np.array([p]), np.array(y_0), np.array(times), settings))
     return slices[-1], np.concatenate([s.rows for s in slices])
+
+
+# The fastest mode.
+
+
+@kernel
+def linear(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """y' = A y with A = p of three rows"""
+    for i in range(3):
+        y[i] = p[3 * i] * x[1] + p[3 * i + 1] * x[2] + p[3 * i + 2] * x[3]
+
+
+@pytest.mark.parametrize(
+    ("A", "eigenvalue"),
+    [
+        ([[0.0, 1.0, 0.0], [-1e6, 0.0, 0.0], [0.0, 0.0, -3.0]], 1e3j),
+        ([[0.0, 1.0, 0.0], [-1e6, -600.0, 0.0], [2.0, 0.0, -3.0]], -300 + math.sqrt(1e6 - 9e4) * 1j),
+        ([[0.0, 1.0, 0.0], [-1e6, -1e5, 0.0], [2.0, 0.0, -3.0]], -99990.0),
+        ([[-1.0, 0.5, 0.0], [0.5, 40.0, 0.0], [0.0, 0.0, -3.0]], 40.006),
+    ],
+)
+def test_fastest_mode_is_measured(A: list[list[float]], eigenvalue: complex) -> None:
+    """An oscillation, damped or not, overdamped motion and growth, of one freedom with lengths and velocities."""
+    at, _ = memory.new_run(4, 1)
+    p = np.ravel(A)
+    put_integer(at.derivative, 0, linear.address)
+    put_integer(at.ny, 0, 3)
+    put_integer(at.n_norm, 0, 3)
+    at.x[1:4] = 1.0, 2.0, 3.0
+    at.k[:3] = np.array(A) @ at.x[1:4]
+    size, real = find_fastest(at, p, np.zeros(1), *np.zeros((3, 4)))
+    assert size == pytest.approx(abs(eigenvalue), rel=0.02)
+    assert real == pytest.approx(eigenvalue.real, abs=0.02 * size)
 
 
 # Gauss' elimination.

@@ -26,11 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.dense.sparse import Elimination
-from linkwork.dense.vectors import EPSILON, clear, copy, dot
+from linkwork.dense.vectors import EPSILON, clear, copy
 from linkwork.integrators.advance import SAFETY, is_finite
 from linkwork.integrators.collocation import COMPLEX, GAMMA, C, T, dense_weights, error_weights
 from linkwork.integrators.loop import Native
 from linkwork.integrators.memory import BLOCK, COLLAPSED, NOT_FINITE, RUNNING, UNSUITED, Method, Run, open_run
+from linkwork.integrators.spectrum import PERTURBED, find_fastest
 from linkwork.integrators.systems import (
     Systems,
     factor_systems,
@@ -54,10 +55,8 @@ SAME = 1.2  # ratio of steps up to which the old one is taken again, with its fa
 SMALLEST_RATIO, LARGEST_RATIO = 0.2, 8.0
 TINY = 1e-4  # of the last step: one so short, cut off at a switch, is not solved for
 EASY, CALM = 1.0, 20  # h |lambda| of steps that an explicit method could take, and after how many that is looked at
-POWERS = 8  # of f_y for this
 FORESEEN = 2.0  # of the last step: how far its polynomial tells where to linearize
 FLOOR = 1e-2  # of the error that the predictive control remembers
-PERTURBED = math.sqrt(EPSILON)  # relative change of y for a difference quotient
 
 
 class Radau(NamedTuple):
@@ -160,32 +159,6 @@ def evaluate_jacobian(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
     if total != 0.0:
         at.outcome[0] = NOT_FINITE
     return total == 0.0
-
-
-def estimate_fastest(at: Run, its: Radau, p: Pointer, w: Pointer) -> float:
-    """The largest |lambda| of f_y, roughly, by its powers on a vector, each product a difference quotient."""
-    n = min(integer(at.n_norm, 0), integer(at.ny, 0))
-    length = math.sqrt(dot(offset(at.x, 1), offset(at.x, 1), 0, n))
-    delta, x, product = PERTURBED * max(length, PERTURBED), its.R, 1.0
-    for i in range(n):
-        x[i] = (1.0 + 0.1 * (i % 7)) / math.sqrt(n)
-    copy(at.x, its.x, 1 + at.n)
-    for k in range(POWERS):
-        for i in range(n):
-            its.x[1 + i] = at.x[1 + i] + delta * x[i]
-        call(integer(at.derivative, 0), its.x, p, its.f, w)
-        at.evaluations[0] += 1.0
-        for i in range(n):
-            x[i] = (its.f[i] - at.k[i]) / delta
-        size = math.sqrt(dot(x, x, 0, n))
-        if not 0.0 < size < math.inf:
-            return 0.0 if size == 0.0 else math.inf
-        for i in range(n):
-            x[i] /= size
-        if k >= POWERS // 2:
-            product *= size
-    found: float = product ** (1.0 / (POWERS - POWERS // 2))
-    return found
 
 
 def set_weights(at: Run, its: Radau) -> float:
@@ -390,7 +363,7 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
         its.calm[0] += its.detects[0]
         if its.calm[0] >= CALM:
             its.calm[0] = 0.0
-            if its.h_last[0] * estimate_fastest(at, its, p, w) < EASY:
+            if its.h_last[0] * find_fastest(at, p, w, its.R, offset(its.R, n), its.f)[0] < EASY:
                 at.asking[0] = UNSUITED
     elif t != its.t_begin[0]:  # this is a beginning, or begins behind a stop
         its.has_last[0] = 0.0

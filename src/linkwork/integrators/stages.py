@@ -18,6 +18,7 @@ from linkwork.dense.vectors import copy, dot
 from linkwork.integrators.advance import differentiate, is_finite
 from linkwork.integrators.explicit import Row, Tableau
 from linkwork.integrators.memory import BLOCK, NOT_FINITE, UNSUITED, Method, Run, open_run
+from linkwork.integrators.spectrum import find_fastest
 from linkwork.native import cache, machine
 from linkwork.native.kernels import Pointer, call, integer, kernel, offset, put_integer, size_of, split, take
 from linkwork.native.lowering import float_bits
@@ -26,6 +27,9 @@ OPT = 1  # of the code generator, which has nothing to find out about straight c
 INF = math.inf
 STIFF, CALM = 15, 6  # steps limited by stability that are enough, and others after which these count no more
 OPPOSITE = 0.95  # of the product of two lengths
+DAMPED = 0.5  # of |lambda|: the part of -Re lambda in a mode that decays before it has swung
+NEARLY = 0.8  # of the limit of stability, what is enough of a measured lambda
+AGAIN = 100  # steps after which it is measured again
 MANY = 1000  # steps still to go: what another method needs must be worth being compiled
 _loading = Lock()
 
@@ -99,12 +103,13 @@ def differentiate_end(at: Run, its: Stages, p: Pointer, w: Pointer) -> None:
     copy(at.k_new, offset(its.k, integer(its.s, 0) * at.n), at.n)
 
 
-def look_for_stiffness(at: Run, its: Stages) -> None:
+def look_for_stiffness(at: Run, its: Stages, p: Pointer, w: Pointer) -> None:
     """Ask for another method where steps are limited by a fast mode that does not show, not by what does.
 
     The last stage of a good step and its end are two states at one time; h |lambda| ~ h |k_new - k_i| / |y_new - y_i|
     [hairer1996, section IV.2]. The step is at the limit of stability, or its length that of a mode which decays: with
     lambda real and negative k_new - k_i is opposite to y_new - y_i, and after some such steps the mode itself is gone.
+    Where positions and velocities are of different sizes, an oscillation can look the same; so lambda is then measured.
     """
     i, n_norm = integer(its.s, 0) - 1, integer(at.n_norm, 0)
     x, k = stage_argument(at, its, i), offset(its.k, i * at.n)
@@ -124,7 +129,10 @@ def look_for_stiffness(at: Run, its: Stages) -> None:
         if its.calm[0] >= CALM:
             its.stiff[0] = 0.0
     if its.stiff[0] >= STIFF and at.t_end[0] - at.x[0] > MANY * its.h_n[0]:
-        at.asking[0] = UNSUITED
+        size, real = find_fastest(at, p, w, its.E_k, its.E_low_k, at.k_contradicted)
+        if its.h_n[0] * size > (1.0 if -real > DAMPED * size else NEARLY * its.limit[0]):
+            at.asking[0] = UNSUITED
+        its.stiff[0] = -AGAIN
 
 
 @kernel
@@ -135,7 +143,7 @@ def step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     s, count = integer(its.s, 0), integer(own, 0)
     y_new = offset(at.x_new, 1)
     if its.limit[0] < INF:
-        look_for_stiffness(at, its)
+        look_for_stiffness(at, its, p, w)
     its.h_n[0] = at.h[0]
     copy(at.k, its.k, at.n)
     for i in range(1, s):
