@@ -18,16 +18,7 @@ from linkwork.errors import Interrupted, NumericalStop, UsageError, check_choice
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, SEQUENCES, linearization, right_side
 from linkwork.integrators.explicit import DOP853
-from linkwork.integrators.loop import (
-    COLLAPSED,
-    FIRST_BUDGET,
-    REACHED,
-    RUNNING,
-    Settings,
-    Slice,
-    integrate,
-    report_times,
-)
+from linkwork.integrators.loop import FIRST_BUDGET, REACHED, RUNNING, Settings, Slice, integrate, report_times
 from linkwork.integrators.memory import SAMPLES, Preparable
 from linkwork.integrators.methods import ALPHA, AUTO, INTEGRATORS, RADAU5
 from linkwork.integrators.radau import Radau5
@@ -183,11 +174,8 @@ def simulate(
     assert last is not None
     if last.status != REACHED:
         message, code = course.stopped or explain_stop(
-            mechanism, course.motion.system, motion.derivative, formulation, course.motion.p, last
+            mechanism, course.motion.system, motion.derivative, formulation, course.motion.p, last, fixed_step
         )
-        if fixed_step is not None and last.status == COLLAPSED and course.stopped is None:
-            message = f"no step of {fixed_step:g} s can be taken at t = {last.t:.9g}: its equations could not be solved"
-            message, code = f"{message}; choose a shorter --fixed-step; last good state kept", "fixed-step"
         raise NumericalStop(message, code, trajectory=result("stopped", message))
     found = result("finished", course.ended_by)
     said, is_wrong = find_imbalance(found)

@@ -50,9 +50,21 @@ class Pace:
 
 
 def explain_stop(
-    mechanism: Mechanism, system: System, derivative: NativeFunction, formulation: str, p: Array, last: Slice
+    mechanism: Mechanism,
+    system: System,
+    derivative: NativeFunction,
+    formulation: str,
+    p: Array,
+    last: Slice,
+    fixed_step: float | None = None,
 ) -> tuple[str, str]:
     """A message and its code."""
+    if fixed_step is not None and last.status == COLLAPSED:
+        return (
+            f"no step of {fixed_step:g} s can be taken at t = {last.t:.9g}: its equations could not be solved; "
+            "choose a shorter --fixed-step; last good state kept",
+            "fixed-step",
+        )
     e, n_q, n = system.equations, system.n_q, system.n_q + system.n_v
     state = np.concatenate([[last.t], last.y[:n]])
     dead = find_dead(Place(e, last.y[:n_q], last.y[n_q:n], last.t), NEARLY_DEAD)
