@@ -121,6 +121,7 @@ def test_refining_goes_on_past_singular_positions(N: int) -> None:
         for k in range(N + 1):
             assert abs(motion[f"upright{k}.phi"][-1] - exact) < allowed
         assert motion.info.steps < 500  # and none of them short
+        assert len(motion.info.singular_positions) == 10
 
 
 @pytest.mark.parametrize("step", [0.01, 0.1])

@@ -49,6 +49,7 @@ def call(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[
         (["run", "r28g.yaml"], 3, "motion-not-finite"),
         (["kinematics", "kin_linalg_full.json"], 3, "undriven"),  # a driven distance from a pin to itself
         (["run", "kin_linalg_full.json"], 3, "start-far-off"),
+        (["check", "check_linalg_full.json"], 3, "velocity-far-off"),
         (["check", "--assemble", "kin_linalg_full.json"], 3, "cannot-close"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),

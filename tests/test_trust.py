@@ -63,6 +63,23 @@ def test_a_pulse_is_not_stepped_over(rtol: float, integrator: str, begin: float,
 
 
 @pytest.mark.parametrize("rtol", TOLERANCES[1:])
+def test_a_short_torque_acts_on_a_swinging_rod(rtol: float) -> None:
+    """1000 N m for 5 ms on a rod with an inertia of 2 about its pin, by SciPy piece by piece."""
+    y, ends = np.array([0.0, 0.0]), (0.0, 5.0, 5.005, 10.0)
+    for begin, end, torque in zip(ends[:-1], ends[1:], (0.0, 1000.0, 0.0), strict=True):
+        y = solve_ivp(
+            lambda t, y, torque=torque: [y[1], (torque - 9.81 * math.cos(y[0])) / 2],
+            (begin, end),
+            y,
+            "DOP853",
+            rtol=1e-13,
+            atol=1e-13,
+        ).y[:, -1]
+    motion = simulate(load(MODELS / "pulse2.yaml"), rtol=rtol, atol=rtol)
+    np.testing.assert_allclose([motion["rod.phi"][-1], motion["rod.omega"][-1]], y, rtol=0, atol=1e4 * rtol)
+
+
+@pytest.mark.parametrize("rtol", TOLERANCES[1:])
 def test_pulses_that_repeat_are_all_found(rtol: float) -> None:
     """50 pulses in a second, each 0.28 ms long: the momentum is their sum."""
     motion = simulate(cart("if(sin(2*pi*50*t) > 0.999, 1000, 0)", t_end=1.0), rtol=rtol)
@@ -242,6 +259,36 @@ def test_an_absolute_tolerance_that_is_no_small_part_of_the_mechanism_is_told() 
     model = load(MODELS / "micro.yaml")
     assert not any("atol-size" in note for note in simulate(model, t_end=1e-3).info.notes)
     assert any("atol-size" in note for note in simulate(model, t_end=1e-3, atol=1e-9).info.notes)
+
+
+@pytest.mark.parametrize("formulation", NAMES)
+def test_a_pendulum_of_a_micrometre_keeps_its_energy(formulation: str) -> None:
+    """1e-5 J are turned over."""
+    motion = simulate(load(MODELS / "micro.yaml"), formulation=formulation)
+    assert np.max(np.abs(motion.drift())) < 1e-7 * np.ptp(motion.energy["kinetic"])
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9])
+@pytest.mark.parametrize("formulation", NAMES)
+@pytest.mark.parametrize(
+    ("angle", "speed"), [(1.7460471439216079, -11.985588906517041), (1.5627621124083113, -10.17320635468549)]
+)
+def test_a_driven_parallelogram_stays_one(formulation: str, rtol: float, angle: float, speed: float) -> None:
+    """Through positions in line, past which an antiparallelogram begins; by SciPy in the angle of the cranks."""
+    r, g = 0.3, 9.81
+    inertia = 0.05 + 2 * (r / 2) ** 2 + 3 * r**2 + 0.1 + 4 * (r / 2) ** 2
+    moment = (2 * r / 2 + 3 * r + 4 * r / 2) * g
+
+    def rates(t: float, y: Array) -> list[float]:
+        return [y[1], (5 - 0.5 * y[1] - moment * math.cos(y[0])) / inertia]
+
+    motion = simulate(
+        load(MODELS / "para.yaml", {"th": angle, "w": speed}), formulation=formulation, rtol=rtol, t_end=3.0
+    )
+    exact = solve_ivp(rates, (0.0, 3.0), [angle, speed], "DOP853", motion.t, rtol=1e-12, atol=1e-12).y
+    np.testing.assert_allclose(motion["rod.phi"], 0.0, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(motion["crank.phi"], exact[0], rtol=0, atol=1e4 * rtol)
+    np.testing.assert_allclose(motion["follower.omega"], exact[1], rtol=0, atol=1e5 * rtol)
 
 
 def test_a_motion_that_loses_energy_is_not_finished() -> None:
