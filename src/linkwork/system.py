@@ -255,7 +255,9 @@ class System:
             usual[i, j] = (place.row_scale[i] / place.v_scale[j]) ** 2 / inertia[j]
         J = place.Psi_q / np.sqrt(inertia)
         size: Array = np.maximum(np.sum(J * J, axis=1), LEAST_ROW * np.min(usual, axis=1, initial=1e300))
-        if 0 < self.m == place.rank.rank:
+        # No row is left less than the square of the least singular value, where M is its diagonal.
+        least = place.rank.smallest**2 if self.regular and place.is_diagonal else 0.0
+        if 0 < self.m == place.rank.rank and least < LEAST_LEFT:
             J = J / np.sqrt(size)[:, None]
             left = 1.0 / np.sum(np.linalg.pinv(J) ** 2, axis=0)  # 1/diag((J J^T)^-1)
             size = size * np.minimum(1.0, left / LEAST_LEFT)

@@ -231,8 +231,10 @@ class Place:
     @cached_property
     def is_open(self) -> NDArray[np.bool_]:
         """Of each row, whether its joint holds nothing now."""
-        values = self.equations.parameters
-        return np.array([values.get(closed(row.element)) == 0.0 for row in self.equations.rows], dtype=bool)
+        e = self.equations
+        if not e.held:
+            return np.zeros(len(e.rows), dtype=bool)
+        return np.array([e.parameters.get(closed(row.element)) == 0.0 for row in e.rows], dtype=bool)
 
     @cached_property
     def redundant(self) -> int:

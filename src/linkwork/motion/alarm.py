@@ -19,13 +19,13 @@ LIMIT = 0.01  # of the energy turned over: beyond this the motion is not to be u
 
 def find_imbalance(motion: Trajectory) -> tuple[str, bool]:
     """What the energy balance contradicts, "" if nothing; and whether that is beyond LIMIT."""
-    info, drift = motion.info, np.abs(motion.drift())
-    forms = [x for x in motion.energy.values() if len(x)]
+    info, drift, energy = motion.info, np.abs(motion.drift()), motion.energy
+    forms = [x for x in energy.values() if len(x)]
     fastest = float(np.max(np.abs(motion.v), initial=0.0))
     if not forms or not np.all(np.isfinite(drift)) or fastest == 0.0 or info.rtol is None or info.atol is None:
         return "", False
     turned_over = max(float(np.max(np.abs(x - x[0]))) for x in forms)
-    turned_over = max(turned_over, float(np.max(motion.energy["kinetic"])))
+    turned_over = max(turned_over, float(np.max(energy["kinetic"])))
     largest = max(float(np.max(np.abs(x))) for x in forms)
     times = ALLOWED * (FIRST + info.steps)
     tolerance = min(times * info.rtol, LOOSEST) + times * info.atol / fastest

@@ -20,7 +20,7 @@ from linkwork.errors import UsageError
 from linkwork.model import Model
 from linkwork.native.kernels import Pointer, call, kernel, offset, size_of, split, take
 from linkwork.system import System, header
-from linkwork.trajectory import Run, Table, Trajectory
+from linkwork.trajectory import NO_EVENTS, Events, Run, Table, Trajectory
 
 Array = NDArray[np.float64]
 
@@ -141,6 +141,7 @@ def trajectory(
     found: Report,
     info: Run,
     model: Model,
+    events: Events = NO_EVENTS,
 ) -> Trajectory:
     """The result of a run; `work_done` are the two columns of work dissipated and supplied."""
     e = system.equations
@@ -162,7 +163,7 @@ def trajectory(
         notes=(*info.notes, *_about_accelerations(t, contradiction)),
         versions=versions(),
     )
-    return Trajectory(info.model, t, tables, gap, found.rate, info, model)
+    return Trajectory(info.model, t, tables, gap, found.rate, info, model, events)
 
 
 def _contradiction(system: System, v: Array, a: Array, Psi_ddot: Array) -> Array:

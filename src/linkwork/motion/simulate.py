@@ -444,8 +444,7 @@ class Motion:
             ),
             wall_s=perf_counter() - began,
         )
-        made = trajectory(s, t, q, v, a, lam, rows[:, n:], found, info, self.mechanism.model)
-        return replace(made, events=course.events())
+        return trajectory(s, t, q, v, a, lam, rows[:, n:], found, info, self.mechanism.model, course.events())
 
 
 def _parameters(

@@ -17,6 +17,8 @@ NOTHING: tuple[object, ...] = (None, {}, ())
 
 def event_faults(model: Model, value: Callable[[Expr | float], float]) -> Iterator[ModelError]:
     """What is wrong with the events; `value` is that of a formula of parameters."""
+    if not model.events:
+        return
     measured = {str(known.value): unit for body in model.bodies for known, unit in measures_of(body)}
     if model.stated is not None:
         measured |= dict.fromkeys((str(x.value) for x in model.stated.q), "")
