@@ -279,6 +279,12 @@ def test_a_driver_leads_an_independent_pin_and_its_torque_is_that_of_the_bodies(
     assert mine.tables["minimal_d"].columns.labels == (joint,)
 
 
+def test_a_crank_driven_evenly_is_followed_by_short_steps() -> None:
+    """Its angle alone would let any step pass, and the work of the motor be wrong."""
+    mine, theirs = beside_bodies(load("slider_crank_driven"), t_end=2.0, step=0.1)
+    np.testing.assert_allclose(mine.energy["supplied"], theirs.energy["supplied"], rtol=1e-7, atol=1e-7)
+
+
 def test_other_values_and_other_starts_need_no_compiling() -> None:
     """Parameters, start values of joints that are independent and that follow; the code is that of the first run."""
     mechanism = prepare(load("four_bar"), "minimal")

@@ -169,8 +169,8 @@ class Equations:
     @cached_property
     def follows(self) -> NDArray[np.bool_]:
         """Which of q and v follow from others, and are there only for their whole turns."""
-        n = len(self.q) + len(self.v)
-        return np.array([self.tree is not None and len(self.v) <= k < len(self.q) for k in range(n)], dtype=bool)
+        n, free = len(self.q) + len(self.v), self.tree is not None and not self.Psi
+        return np.array([free and len(self.v) <= k < len(self.q) for k in range(n)], dtype=bool)
 
     @property
     def is_constrained(self) -> bool:

@@ -227,11 +227,13 @@ class Closing:
 def reduce_equations(e: Equations, closing: Closing) -> Equations:
     """The equations for the independent coordinates of e, whose loops have been closed.
 
-    Behind the independent ones, q has the angles that follow, only so that their turns are counted.
+    Behind the independent ones, q has the angles that follow, only so that their turns are counted. Where constraints
+    are left it has all that follows: a driver that turns evenly would otherwise let steps grow beyond what they show.
     """
     known, independent, n = closing.known, closing.independent, len(e.q)
     dependent = [k for _, columns in closing.solved for k in columns]
-    counted = [k for k in dependent if e.coordinates[k].kind == "angle"]
+    left = [i for i in range(len(e.rows)) if not any(i in rows for rows, _ in closing.solved)]
+    counted = [k for k in dependent if left or e.coordinates[k].kind == "angle"]
     v, a, dx = ([own[k] for k in independent] for own in (e.v, e.a, e.dx))
     in_arms = replace(e, Psi=tuple(_gathered(e, closing)), carried={}, gradients={})
     C = substitute_in(in_arms.Psi_q, known)
@@ -274,7 +276,6 @@ def reduce_equations(e: Equations, closing: Closing) -> Equations:
 
     known |= {e.a[k]: theta_dd[k] for k in dependent}
     known |= _multipliers(e, closing, known, C, substitute(e.Q, known), theta_dd)
-    left = [i for i, row in enumerate(e.rows) if e.lam[i] not in known]
     outputs = {kind: move_outputs(e.outputs[kind], known) for kind in ("q", "v", "a")}
     for kind, own in zip(e.state, (theta, theta_d, theta_dd), strict=True):
         labels, _, units = e.columns[kind]
