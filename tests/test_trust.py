@@ -318,7 +318,7 @@ def test_accelerations_that_contradict_the_constraints_are_told(
     """With an eps that is not small and is not removed, Psi_q a is not gamma."""
     good = simulate(load("slider_crank"), t_end=1.0)
     assert good.constraint_error["acceleration"] < 1e-13
-    monkeypatch.setattr("linkwork.motion.simulate.EPS", eps)
+    monkeypatch.setattr("linkwork.motion.simulate.choose_eps", lambda *given: eps)
     monkeypatch.setattr("linkwork.motion.simulate.repetitions", lambda smallest, eps: 0)
     if is_doubtful:
         with pytest.raises(NumericalStop, match="contradict the constraints") as stop:
