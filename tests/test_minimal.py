@@ -11,7 +11,7 @@ import pytest
 from random_mechanisms import Random, fitting, force, planar_body, random_mechanism
 from test_joint import check_beside_bodies
 
-from linkwork import Model, assemble, check, compare, kinematics, load, loads, prepare, simulate
+from linkwork import Model, assemble, check, compare, explain, kinematics, load, loads, prepare, simulate
 from linkwork.elements.bodies import Ground
 from linkwork.elements.forces import RotationalSpringDamper, SpringDamper
 from linkwork.elements.joints import JOINTS
@@ -317,9 +317,19 @@ def test_equations_are_written_and_positions_are_left_to_other_coordinates() -> 
     assert any("closed as a triangle by B: A and C follow" in note for note in listing.notes)
     for to in ("text", "latex", "markdown", "python", "c"):
         assert FORMATS[to](listing)
+    assert "if(" not in FORMATS["text"](listing)
     for analysis in (kinematics, assemble):
         with pytest.raises(UsageError, match="minimal-positions"):
             analysis(load("four_bar_grashof"), coordinates="minimal")
+
+
+def test_a_formulation_is_explained_in_numbers(capfd: pytest.CaptureFixture[str]) -> None:
+    """One equation, M a = Q; no linear algebra is tried at states that the links do not reach."""
+    worked = explain(load("four_bar"), coordinates="minimal")
+    motion = simulate(load("four_bar"), t_end=0.1)
+    assert (worked.v_names, worked.rows) == (("O",), ())
+    assert worked.a[0] == pytest.approx(motion["crank.alpha"][0], rel=1e-9)
+    assert "DLASCL" not in "".join(capfd.readouterr())
 
 
 def test_coordinates_are_compared_and_cuts_choose_the_triangle() -> None:

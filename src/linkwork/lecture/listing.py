@@ -160,6 +160,7 @@ def with_numbers(e: Equations, named: Iterable[str]) -> Equations:
     """The equations with numbers in the place of parameters that have no name."""
     kept = set(named)
     numbers = {s: constant(value) for s, value in e.parameters.items() if s.value not in kept}
+    numbers |= {node: ONE for node in e.steady if node.op == "lt"}  # but in dead positions
     n, k = len(e.Q), len(e.Q) + len(e.Psi)
     made = substitute([*e.Q, *e.Psi, *e.qd, *e.M.values()], numbers)
     speeds = e.outputs["v"] if e.body is not None else {}

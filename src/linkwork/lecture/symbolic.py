@@ -102,7 +102,9 @@ class Symbols:
             self.samples.append(Numbers(e.with_values(parameters), q, v, float(rng.uniform(0.1, 1.0))))
 
     def confirm(self, make: Callable[[], Matrix], expected: Callable[[Numbers], Array]) -> Matrix | None:
-        """The matrix if it stays short and has the expected numbers at every sample."""
+        """The matrix if it stays short and has the expected numbers at every sample, all of which can be reached."""
+        if not all(sample.is_finite for sample in self.samples):
+            return None
         try:
             matrix = make()
             agrees = all(_close(values_of(matrix, sample.all_values), expected(sample)) for sample in self.samples)
