@@ -87,6 +87,8 @@ def test_a_compiled_sequence_takes_points_in_arrays_of_any_shape(rng: Random) ->
         ("missing-input", lambda: ComputationSequence("f", [x], [x + y]).write("c")),
         ("missing-input", lambda: pendulum().differentiate([a])),
         ("bad-values", lambda: pendulum().evaluate([1.0])),
+        ("bad-values", lambda: pendulum().evaluate({x: 1.0, y: 2.0})),
+        ("bad-values", lambda: pendulum().evaluate(1.0)),  # type: ignore[arg-type]
         ("bad-labels", lambda: pendulum().write("c", ["one"])),
         ("bad-name", lambda: ComputationSequence("a b", [x], [x]).write("c")),
         ("unknown-language", lambda: pendulum().write("cobol")),
@@ -107,6 +109,15 @@ def test_what_no_sequence_can_be_made_of_is_said(code: str, wrong: Callable[[], 
 def test_a_sequence_may_be_called_like_a_function_of_the_c_library() -> None:
     for name in ("cos", "malloc", "a name"):
         assert ComputationSequence(name, [x], [sin(x)]).compile()([2.0]) == pytest.approx([np.sin(2.0)], abs=1e-15)
+
+
+def test_inputs_may_be_expressions_in_every_language() -> None:
+    """With sin(x) for an input nothing is left of x."""
+    s = ComputationSequence("f", [sin(x), y], [2 * sin(x) * y])
+    assert s.compile()([3.0, 5.0]) == s.evaluate([3.0, 5.0]) == [30.0]
+    module: dict[str, Any] = {}
+    exec(s.write("python"), module)
+    assert module["f"](3.0, 5.0) == (30.0,)
 
 
 def test_veiled_expressions_are_unveiled_to_any_depth() -> None:

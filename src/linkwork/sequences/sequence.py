@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from linkwork.errors import UsageError, check_choice
 from linkwork.expressions import languages
 from linkwork.expressions.derivatives import jacobian
-from linkwork.expressions.evaluation import Arithmetic, evaluate, ordered
-from linkwork.expressions.graph import ZERO, Expr
+from linkwork.expressions.evaluation import Arithmetic, evaluate, ordered, substitute
+from linkwork.expressions.graph import ZERO, Expr, symbol
 
 if TYPE_CHECKING:
     from linkwork.native.arrays import ArrayFunction
@@ -96,6 +96,11 @@ class ComputationSequence:
     ) -> list[Any]:
         """The outputs at these values of the inputs, which may be of any kind of number; see `evaluate`."""
         self._check_inputs()
+        if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+            kind = type(values).__name__
+            raise UsageError(
+                f"'{self.name}' takes a list of numbers in the order of its inputs, not {kind}", "bad-values"
+            )
         values = list(values)
         if len(values) != len(self.inputs):
             raise UsageError(f"'{self.name}' takes {len(self.inputs)} numbers, not {len(values)}", "bad-values")
@@ -121,7 +126,9 @@ class ComputationSequence:
         check_choice("language", language, languages.LANGUAGES)
         if labels and len(labels) != len(self.outputs):
             raise UsageError(f"'{self.name}' has {len(self.outputs)} outputs and {len(labels)} labels", "bad-labels")
-        return languages.write(language, self.outputs, self.name, self.inputs, labels, conditions)
+        named = {x: x if x.op == "symbol" else symbol(repr(x)) for x in self.inputs}  # inputs may be any nodes
+        outputs, conditions = substitute(self.outputs, named), substitute(conditions, named)
+        return languages.write(language, outputs, self.name, [*named.values()], labels, conditions)
 
     def compile(self) -> ArrayFunction:
         """Machine code that takes NumPy arrays, one point or many."""
