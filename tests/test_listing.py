@@ -186,7 +186,7 @@ def test_hidden_constraints_are_those_of_the_involutive_form(name: str) -> None:
     listing = write_down(load(name), "rif")
     e, groups = listing.equations, {group.letter: group.entries for group in listing.groups}
     v = dict(zip(e.v_names, e.v, strict=True))
-    zero = Signature()
+    zero = Signature(listing.hierarchy)
     assert groups["D_t Psi"]
     for k, row in enumerate(map(str, e.rows)):
         rest = groups["Psi_tt"].get((row,), 0.0) + e.gamma[k]
@@ -227,6 +227,29 @@ def test_unveiling_changes_what_is_written_and_not_what_it_means() -> None:
     assert symbols[0] >= symbols[1] >= symbols[2]
     with pytest.raises(UsageError, match="unveil less deep"):
         FORMATS["text"](write_down(load("andrews_squeezer"), unveil=6))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("name", "coordinates"), [("four_bar", "minimal"), ("flyball_governor", "joint"), ("stewart_platform", "body")]
+)
+def test_long_entries_are_written_in_parts_that_can_be_read(name: str, coordinates: str, form: str) -> None:
+    """Written in one piece, entries have up to 10^5 symbols: no line is long, and nothing is changed."""
+    listing = write_down(load(name), form, coordinates=coordinates)
+    for to in ("text", "latex", "markdown", "maple"):
+        written = FORMATS[to](listing)
+        if to == "text":
+            assert max(map(len, written.splitlines())) < 1500
+            used = re.findall(r"\bW\d+\b", written)
+            assert used, "parts are veiled"
+            first = {name: f"\n{name} = " for name in used}
+            assert all(written.index(first[name]) < written.index(name) for name in first)
+    e = listing.equations
+    groups = {group.letter: group.entries for group in listing.groups}
+    letter = "h" if "h" in groups else "Q"
+    zero = Signature(listing.hierarchy)
+    for name, Q in zip(e.v_names, e.Q, strict=True):
+        assert zero.is_zero(Q - groups[letter].get((name,), 0.0))
 
 
 def test_the_explicit_sequence_grows_linearly_with_the_links_of_a_chain() -> None:
@@ -323,6 +346,26 @@ def test_exported_functions_name_what_must_not_vanish(language: str) -> None:
         expected = evaluate(listing.hierarchy.unveil(listing.conditions), values)
         found = scope["slider_crank_zhou"](*values.values())
         np.testing.assert_allclose(np.abs(found), np.abs(expected), rtol=1e-13)
+
+
+def test_numbers_are_no_conditions() -> None:
+    """The first pivots of a rod are its mass, which cannot vanish."""
+    listing = write_down(load("slider_crank"))
+    assert listing.conditions
+    assert not any(x.is_constant for x in listing.conditions)
+
+
+def test_what_depends_on_the_constraints_alone_is_no_success_of_the_structural_analysis() -> None:
+    """Bricard's linkage moves although its loop counts none free: where it is closed, its Jacobian is singular."""
+    notes = write_down(load("bricard"), "rif", coordinates="joint").notes
+    assert "1 degree of freedom" in notes
+    assert any(note.startswith("structural analysis fails: its Jacobian is singular where Psi = 0") for note in notes)
+    assert not any("values free" in note for note in notes)
+
+
+def test_angles_that_are_counted_only_are_not_free_at_the_start() -> None:
+    notes = write_down(load("four_bar"), "rif", coordinates="minimal").notes
+    assert "structural index 0, 2 values free at the start" in notes
 
 
 def test_dependent_rows_are_left_out_and_named() -> None:

@@ -63,18 +63,19 @@ def equations(
     from linkwork.view.report import as_json
 
     check_choice("format", to, FORMATS)
-    solved, shown = form == "explicit", to in ("text", "latex", "markdown", "maple")
-    for option, is_given, matters in (
-        ("--pivoting", pivoting != "sparse", solved),
-        ("--largest", largest is not None, solved and shown),
-        ("--unveil", unveil != 0, solved and shown),
-    ):
-        if is_given and not matters:
-            raise UsageError(f"{option} has no effect on --form {form} --to {to}", "no-effect")
     mechanism = load(model, overrides(set_))
     how = given(coordinates=coordinates, cut=cut, largest=largest)
     with located(model):
         listing = write_down(mechanism, form, pivoting=pivoting, unveil=unveil, **how)
+    solved, shown = form == "explicit", to in ("text", "latex", "markdown", "maple")
+    veiled = shown and (solved or listing.hierarchy.last_used > 0)
+    for option, is_given, matters in (
+        ("--pivoting", pivoting != "sparse", solved),
+        ("--largest", largest is not None, veiled),
+        ("--unveil", unveil != 0, veiled),
+    ):
+        if is_given and not matters:
+            raise UsageError(f"{option} has no effect on --form {form} --to {to}", "no-effect")
     text = FORMATS[to](listing)
     if output is not None:
         write_text(output, text)

@@ -55,6 +55,7 @@ def solve_explicitly(
     n = len(e.v)
     A, b = leading_system(e, rows)
     hierarchy = hierarchy or Hierarchy(unused_letter([*A.values(), *b]))
+    A, b = dict(zip(A, hierarchy.fold(A.values()), strict=True)), hierarchy.fold(b)
     factors = lu(A, n + len(rows), pivoting=pivoting, hierarchy=hierarchy, samples=samples, least=least)
     if factors.rank < factors.size:
         left = [k for k in range(factors.size) if k not in factors.rows]
@@ -69,11 +70,14 @@ def solve_explicitly(
 def as_dae(e: Equations) -> tuple[list[Expr], list[Expr], list[str]]:
     """F(t, x, x', ...) = 0 with its unknowns x = (q, lam) and the names of its equations.
 
-    Where velocities are not the rates of coordinates, they are unknowns too, and qd = N(q) v are equations.
+    Where velocities are not the rates of coordinates, they are unknowns too, and qd = N(q) v are equations. Coordinates
+    that only count the turns of others are no unknowns.
     """
-    second_order = e.qd == e.v
-    rates = [rate_of(x) for x in e.q]
-    accelerations = [rate_of(x, 2) if second_order else rate_of(v) for x, v in zip(e.q, e.v, strict=False)]
+    counted = 0 if e.tree is None else len(e.q) - len(e.v)
+    q, qd = e.q[: len(e.q) - counted], e.qd[: len(e.q) - counted]
+    second_order = qd == e.v
+    rates = [rate_of(x) for x in q]
+    accelerations = [rate_of(x, 2) if second_order else rate_of(v) for x, v in zip(q, e.v, strict=False)]
     forces = [-force for force in e.Q]
     for (i, j), entry in e.M.items():
         forces[i] = forces[i] + entry * accelerations[j]
@@ -82,7 +86,7 @@ def as_dae(e: Equations) -> tuple[list[Expr], list[Expr], list[str]]:
     names = [*(f"motion of {name}" for name in e.v_names), *map(str, e.rows)]
     if second_order:
         F = substitute([*forces, *e.Psi], dict(zip(e.v, rates, strict=True)))
-        return F, [*e.q, *e.lam], names
-    kinematic = [rate - given for rate, given in zip(rates, e.qd, strict=True)]
+        return F, [*q, *e.lam], names
+    kinematic = [rate - given for rate, given in zip(rates, qd, strict=True)]
     own = [f"rate of {name}" for name in e.q_names]
-    return [*kinematic, *forces, *e.Psi], [*e.q, *e.v, *e.lam], [*own, *names]
+    return [*kinematic, *forces, *e.Psi], [*q, *e.v, *e.lam], [*own, *names]

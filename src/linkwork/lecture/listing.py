@@ -69,17 +69,13 @@ class Listing:
             for group in self.groups
             for names, entry in group.entries.items()
         }
-        return dict(zip(found, substitute(found.values(), self.arms), strict=True))
+        return dict(zip(found, substitute(self.hierarchy.unveil(found.values()), self.arms), strict=True))
 
     @property
     def arms(self) -> dict[Expr, Expr]:
         """What the symbols for arms in the matrices of joint coordinates stand for."""
-        return {
-            symbol(f"d_{name}"): x
-            for group in self.groups
-            if group.letter == "d"
-            for (name,), x in group.entries.items()
-        }
+        arms = {names[0]: x for group in self.groups if group.letter == "d" for names, x in group.entries.items()}
+        return {symbol(f"d_{name}"): x for name, x in zip(arms, self.hierarchy.unveil(arms.values()), strict=True)}
 
 
 def write_down(
@@ -94,8 +90,9 @@ def write_down(
 ) -> Listing:
     """The equations in one of FORMS.
 
-    `pivoting` is that of the LU, entries larger than `largest` are veiled, and definitions are unveiled `unveil` times.
-    Numbers that the model does not name stand in the equations as numbers.
+    `pivoting` is that of the LU. What is larger than `largest` is veiled in its factors, and in entries that are too
+    long to be read; definitions are unveiled `unveil` times. Numbers that the model does not name stand in
+    the equations as numbers.
     """
     check_choice("form", form, FORMS)
     if unveil < 0 or largest < 1:
@@ -125,21 +122,28 @@ def write_down(
         rank = lu(A, size).rank
         regular = f"det A != 0 for almost all states, A being {size} x {size}"
         notes.insert(0, regular if rank == size else f"det A = 0: A is {size} x {size} and has rank {rank}")
-        notes += _structure(e)
-    elif form == "explicit":
-        if not e.of_all_joints:  # else it is there as -C_dot v
-            groups += [Group("gamma", "-D_t^2 Psi at a = 0", _vector(e.rows, e.gamma))]
+        notes += _structure(e, dependent)
+    elif form == "explicit" and not e.of_all_joints:  # else it is there as -C_dot v
+        groups += [Group("gamma", "-D_t^2 Psi at a = 0", _vector(e.rows, e.gamma))]
+    groups = [
+        replace(own, entries=dict(zip(own.entries, hierarchy.fold(own.entries.values()), strict=True)))
+        for own in groups
+    ]
+    if form == "explicit":
         solved = solve_explicitly(e, rows, pivoting, hierarchy, [place.values])
         results = dict(zip((c.acceleration for c in e.velocities), solved.a, strict=True))
         results |= {f"lam {e.rows[k]}": solved.lam[k] for k in rows}
-        conditions = solved.factors.pivots
+        conditions = [pivot for pivot in solved.factors.pivots if not pivot.is_constant]
     inputs = (TIME, *e.q, *e.v, *e.parameters)
     name = mechanism.model.name
     return Listing(name, form, e, inputs, tuple(groups), results, conditions, tuple(notes), hierarchy, unveil)
 
 
-def _structure(e: Equations) -> Iterator[str]:
-    """What the signature matrix says: index, and which equations are differentiated how often."""
+def _structure(e: Equations, left_out: str) -> Iterator[str]:
+    """What the signature matrix says: index, and which equations are differentiated how often.
+
+    Rows `left_out` because they depend on others are so on the constraints only, if its Jacobian is regular elsewhere.
+    """
     F, unknowns, names = as_dae(e)
     try:
         found = analyse(F, unknowns, names)
@@ -149,6 +153,9 @@ def _structure(e: Equations) -> Iterator[str]:
     if not found.regular:
         dependent = ", ".join(names[i] for i in found.dependent)
         yield f"structural analysis fails: its Jacobian has rank {found.rank} of {len(F)}, without {dependent}"
+        return
+    if left_out:
+        yield f"structural analysis fails: its Jacobian is singular where Psi = 0, because of {left_out}"
         return
     yield f"structural index {found.index}, {found.freedoms} values free at the start"
     for times in sorted({*found.c} - {0}):

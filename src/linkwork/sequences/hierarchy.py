@@ -7,13 +7,16 @@ A hierarchy is a list of symbols W1, W2, ... with definitions, each in terms of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from linkwork.errors import UsageError
-from linkwork.expressions.evaluation import GRAPH, Arithmetic, ordered, substitute
+from linkwork.expressions.evaluation import GRAPH, Arithmetic, evaluate, ordered, substitute
 from linkwork.expressions.graph import Expr, constant, symbol
 from linkwork.sequences.sequence import ComputationSequence, check_expressions
+
+LONGEST = 50  # symbols and numbers of an entry that is written in one piece
 
 
 def size_of(*exprs: Expr) -> int:
@@ -92,6 +95,23 @@ class Hierarchy:
             self._symbols[expr] = made
             self._definitions[made] = expr
         return self._symbols[expr]
+
+    def fold(self, exprs: Iterable[Expr]) -> list[Expr]:
+        """The expressions, those longer than LONGEST with all their larger parts veiled, from the inside out.
+
+        Of an operation on two parts, at most 2 `largest` symbols are then written.
+        """
+        exprs, longest = list(exprs), max(LONGEST, self.largest)
+        large = [expr for expr in exprs if _is_larger(expr, longest)]
+        symbols = {node: node for node in ordered(large) if node.op == "symbol"}
+        table = {op: partial(self._operate, f) for op, f in GRAPH.items()}
+        folded = dict(zip(large, evaluate(large, symbols, table, constant), strict=True))
+        return [folded.get(expr, expr) for expr in exprs]
+
+    def _operate(self, f: Callable[..., Expr], *parts: Any) -> Expr:
+        """An operation on veiled parts; comparisons stay where they decide, and tables are no expressions."""
+        plain = (not isinstance(x, Expr) or x.op in ("lt", "le") for x in parts)
+        return f(*(x if stays else self.veil(x) for x, stays in zip(parts, plain, strict=True)))
 
     def unveil(self, exprs: Iterable[Expr], depth: int | None = None) -> list[Expr]:
         """The expressions with definitions in the place of symbols, `depth` times one after another, or wholly."""

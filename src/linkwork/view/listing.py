@@ -6,15 +6,16 @@ import math
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from linkwork.errors import UsageError
 from linkwork.expressions import languages, notation, printers
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import Expr, symbol
-from linkwork.lecture.listing import Listing
+from linkwork.lecture.listing import Group, Listing
 
 TITLES = {
     "lagrange": "M a + Psi_q^T lam = Q,  Psi = 0",
@@ -57,28 +58,43 @@ def as_dict(listing: Listing) -> dict[str, Any]:
     }
 
 
-def _definitions(listing: Listing) -> tuple[list[tuple[Expr, Expr]], list[Expr], list[Expr]]:
-    """Definitions, results and conditions, unveiled as far as is asked."""
-    exprs = [*listing.results.values(), *listing.conditions]
-    if listing.hierarchy.exceeds(printers.MAX_TREE, exprs, listing.depth):
-        message = f"unveiled {listing.depth} times, an expression has more than {printers.MAX_TREE} symbols"
+class _Written(NamedTuple):
+    """What is written down, unveiled as far as is asked: each definition before it is used."""
+
+    parts: list[tuple[Expr, Expr]]  # of the entries
+    groups: list[Group]
+    definitions: list[tuple[Expr, Expr]]  # of the factors and the solution
+    results: list[Expr]
+    conditions: list[Expr]
+
+
+def _written(listing: Listing) -> _Written:
+    entries = [entry for group in listing.groups for entry in group.entries.values()]
+    exprs, depth = [*listing.results.values(), *listing.conditions], listing.depth
+    if listing.hierarchy.exceeds(printers.MAX_TREE, [*entries, *exprs], depth):
+        message = f"unveiled {depth} times, an expression has more than {printers.MAX_TREE} symbols"
         raise UsageError(f"{message}; unveil less deep", "too-long")
-    lines, shown = listing.hierarchy.lines(exprs, listing.depth)
-    return lines, shown[: len(listing.results)], shown[len(listing.results) :]
+    parts, found = listing.hierarchy.lines(entries, depth)
+    definitions, shown = listing.hierarchy.lines(exprs, depth)
+    each = iter(found)
+    groups = [replace(group, entries={names: next(each) for names in group.entries}) for group in listing.groups]
+    later = [line for line in definitions if line not in parts]
+    return _Written(parts, groups, later, shown[: len(listing.results)], shown[len(listing.results) :])
 
 
 def text(listing: Listing) -> str:
+    written = _written(listing)
     lines = [f"{listing.model}: {title(listing)}", ""]
-    for group in listing.groups:
+    lines += [f"{made!r} = {definition!r}" for made, definition in written.parts] + [""] * bool(written.parts)
+    for group in written.groups:
         lines += [f"{group.letter}: {group.about}"]
         lines += [f"  {group.letter}[{', '.join(names)}] = {entry!r}" for names, entry in group.entries.items()]
         lines += [""] if group.entries else ["  zero", ""]
     if listing.results:
-        definitions, results, conditions = _definitions(listing)
-        lines += [f"{made!r} = {definition!r}" for made, definition in definitions]
-        lines += [f"{name} = {result!r}" for name, result in zip(listing.results, results, strict=True)]
-        pivots = ", ".join(dict.fromkeys(map(repr, conditions)))
-        lines += ["", f"valid while none of these is zero: {pivots}"]
+        lines += [f"{made!r} = {definition!r}" for made, definition in written.definitions]
+        lines += [f"{name} = {result!r}" for name, result in zip(listing.results, written.results, strict=True)]
+        pivots = ", ".join(dict.fromkeys(map(repr, written.conditions)))
+        lines += ["", *[f"valid while none of these is zero: {pivots}"] * bool(pivots)]
     return "\n".join([*lines, *listing.notes, counted(listing)]) + "\n"
 
 
@@ -96,18 +112,21 @@ def _latex_lines(listing: Listing) -> list[tuple[str, list[str]]]:
     def of(name: str) -> str:
         return notation.latex(notation.symbol_of(re.sub("_(d+)(?= |$)", lambda d: "'" * len(d[1]), name)))
 
-    blocks = []
-    for group in listing.groups:
+    written = _written(listing)
+    parts = [f"{shown(w)} = {shown(x)}" for w, x in written.parts]
+    blocks = [("parts of the entries", parts)] if parts else []
+    for group in written.groups:
         letter = LETTERS.get(group.letter) or notation.latex(notation.symbol_of(group.letter))
         entries = group.entries.items()
         equations = [f"{{{letter}}}_{{{', '.join(map(of, names))}}} = {shown(entry)}" for names, entry in entries]
         blocks.append((f"{group.letter}: {group.about}", equations or [f"{letter} = 0"]))
     if listing.results:
-        definitions, results, conditions = _definitions(listing)
-        blocks.append(("computation sequence", [f"{shown(w)} = {shown(x)}" for w, x in definitions]))
-        solved = zip(listing.results, results, strict=True)
+        sequence = [f"{shown(w)} = {shown(x)}" for w, x in written.definitions]
+        blocks += [("computation sequence", sequence)] * bool(sequence)
+        solved = zip(listing.results, written.results, strict=True)
         blocks.append(("solution", [f"{of(name)} = {shown(x)}" for name, x in solved]))
-        blocks.append(("valid while", [f"{shown(x)} \\ne 0" for x in dict.fromkeys(conditions)]))
+        conditions = [f"{shown(x)} \\ne 0" for x in dict.fromkeys(written.conditions)]
+        blocks += [("valid while", conditions)] * bool(conditions)
     return blocks
 
 
@@ -147,8 +166,8 @@ def maple(listing: Listing) -> str:
     own = [symbol(word) for word in ("f", "N", "Y", "YP", "W")]
     names = languages.identifiers([*own, *e.parameters], languages.MAPLE)
     renamed |= {s: symbol(name) for s, name in names.items()}
-    definitions, results, conditions = _definitions(listing)
-    lines = [f"W[{numbers[w]}] := {_maple(x, renamed)};" for w, x in definitions]
+    _, _, _, results, conditions = written = _written(replace(listing, groups=()))
+    lines = [f"W[{numbers[w]}] := {_maple(x, renamed)};" for w, x in written.definitions]
     rates = dict(zip(e.q, e.qd, strict=True)) | dict(zip(e.v, results[: len(e.v)], strict=True))
     lines += [f"YP[{k}] := {_maple(rates[x], renamed)};" for k, x in enumerate(state, 1)]
     multipliers = zip([*listing.results][len(e.v) :], results[len(e.v) :], strict=True)
