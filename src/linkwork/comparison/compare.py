@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, check_choice
-from linkwork.formulations import CHOICES, NAMES
+from linkwork.formulations import ALGEBRAIC, CHOICES, NAMES
 from linkwork.integrators.loop import Settings
-from linkwork.integrators.methods import INTEGRATORS
+from linkwork.integrators.methods import ALPHA, INTEGRATORS, RADAU5
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
 from linkwork.motion.choice import STABILIZATIONS, Stabilization
@@ -108,8 +108,9 @@ def compare(
     Arguments that are None are taken from the model. A formulation that fails is a row with its reason; what concerns
     the model or the settings of all is an error. `progress` is called with the finished fraction and what is running.
     """
-    names = tuple(dict.fromkeys(NAMES if formulations is None else formulations))
     check_choice("integrator", integrator, INTEGRATORS)
+    suited = {RADAU5.name: tuple(dict.fromkeys((*NAMES, *ALGEBRAIC))), ALPHA.name: ("index-3",)}
+    names = tuple(dict.fromkeys(suited.get(integrator, NAMES) if formulations is None else formulations))
     check_choice("stabilization", stabilization, STABILIZATIONS)
     for name in names:
         check_choice("formulation", name, CHOICES)
