@@ -337,8 +337,8 @@ def test_orders_of_index_3() -> None:
 def test_pendulum_of_index_3_to_its_reference() -> None:
     end, y = run(particle, [1.0, 0.0, 0.0, 1.0, 1.0], [0.0, 1.0], 1e-12, 1e-12, HANGING)
     assert end.status == loop.REACHED
-    np.testing.assert_allclose(y[-1, :2], PARTICLE[:2], rtol=0, atol=1e-9)
-    np.testing.assert_allclose(y[-1, 2:4], PARTICLE[2:4], rtol=0, atol=1e-7)
+    np.testing.assert_allclose(y[-1, :2], PARTICLE[:2], rtol=0, atol=1e-11)
+    np.testing.assert_allclose(y[-1, 2:4], PARTICLE[2:4], rtol=0, atol=3e-8)
     assert y[-1, 4] == pytest.approx(PARTICLE[4], abs=1e-4)
 
 

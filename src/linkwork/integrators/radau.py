@@ -93,6 +93,7 @@ class Radau(NamedTuple):
     t_jacobian: Pointer
     is_slow: Pointer  # whether the iteration asks for another Jacobian
     theta: Pointer  # its rate of convergence
+    is_scaled: Pointer  # whether components with a derivative count times a power of h
     contraction: Pointer  # theta/(1 - theta) of the last iteration
     detects: Pointer  # whether to ask for an explicit method where that would do
     calm: Pointer  # steps since it was last looked
@@ -261,11 +262,12 @@ def solve_stages(at: Run, its: Radau, p: Pointer, w: Pointer, wanted: float) -> 
     """Newton's iteration for the stages; how many rounds it took, or 0 where it does not converge.
 
     It ends where its rate theta promises an error below `wanted` of the tolerance, theta/(1 - theta) |dW|, and is given
-    up where the rounds left will not do; then `error` is set to what makes the loop take a suitable step.
+    up where the rounds left will not do; then `error` is set to what makes the loop take a suitable step. Where
+    velocities count times h, one round more is done: what the last one left of them would be 1/h times as much.
     """
     n, ny = at.n, integer(at.ny, 0)
     its.contraction[0] = max(its.contraction[0], EPSILON) ** 0.8
-    theta, last_ratio, last = FAST, 1.0, 1.0
+    theta, last_ratio, last, is_last = FAST, 1.0, 1.0, False
     for k in range(MOST_ITERATIONS):
         if not form_residual(at, its, p, w):
             return 0
@@ -275,7 +277,7 @@ def solve_stages(at: Run, its: Radau, p: Pointer, w: Pointer, wanted: float) -> 
         change = math.sqrt((norm(at, its, its.R) ** 2 + norm(at, its, R_2) ** 2 + norm(at, its, R_3) ** 2) / 3.0)
         if not change < math.inf:
             break
-        if k > 0:
+        if k > 0 and not is_last:
             ratio = change / last
             theta = ratio if k == 1 else math.sqrt(ratio * last_ratio)
             last_ratio = ratio
@@ -293,10 +295,12 @@ def solve_stages(at: Run, its: Radau, p: Pointer, w: Pointer, wanted: float) -> 
         for i in range(3 * n):
             its.W[i] += its.R[i]
         combine(its.T, its.W, n, ny, its.Z)
-        if its.contraction[0] * change <= wanted:
+        if is_last or its.contraction[0] * change <= wanted:
             its.is_slow[0] = 1.0 if theta > FAST else 0.0
             its.theta[0] = theta
-            return k + 1
+            if is_last or its.is_scaled[0] == 0.0 or k == MOST_ITERATIONS - 1:
+                return k + 1
+            is_last = True
     at.error[0] = (SAFETY / 0.5) ** 4
     at.outcome[0] = COLLAPSED
     return 0
@@ -453,6 +457,7 @@ class Radau5:
         if self.jacobian is not None:
             put_integer(its.jacobian, 0, self.jacobian.address)
         its.exponent[: len(self.index or ())] = np.array(self.index or (), dtype=float) - 1.0
+        its.is_scaled[0] = np.any(its.exponent[:n] * np.pad(mass.diagonal(), (0, n - len(mass))) > 0.0)
         its.c[:], its.T[:], its.T_inverse[:] = C, T.ravel(), np.linalg.inv(T).ravel()
         its.d[:] = error_weights()
         its.D[:] = dense_weights()
