@@ -580,3 +580,14 @@ bodies: {{top: {{mass: 2, {about} inertia: {given.tolist()}}}}}
     assert any("principal moments 1, 1, 3 kg m^2" in note and "[repaired-inertia]" in note for note in notes)
     sound_one = text.replace(str(given.tolist()), "[1, 1, 1]").replace(about, "")
     assert not [note for note in unusual(loads(sound_one, repair=("inertia",))) if "repaired" in note]
+
+
+def test_units_are_followed_through_chains_of_parameters() -> None:
+    """Each parameter has the unit of the one before it: a length in the end, which no time can be added to."""
+    chain = "".join(f", p{k}: p{k - 1} + q" for k in range(1, 300))
+    text = (
+        f"linkwork: 1\nname: chain\nparameters: {{q: 1 mm, p0: 1 mm{chain}, T: 2 s, wrong: p299 + T}}\nbodies: {{}}\n"
+    )
+    with pytest.raises(ModelError) as error:
+        loads(text)
+    assert [(fault.code, fault.path) for fault in error.value.errors] == [("unit-mismatch", "parameters.wrong")]

@@ -34,14 +34,14 @@ def follow(
     declared: Mapping[Expr, Exponents | None],
     measured: Mapping[Expr, Exponents | None],
     kind: Kind | None,
-) -> None:
-    """ModelError where quantities of two kinds are added or compared, or the whole is not of the kind it should be.
+) -> Exponents | None:
+    """What the expression is; ModelError where kinds are added or compared that differ, or it is not of its kind.
 
     `declared` are the parameters with units, `measured` time, coordinates and velocities.
     """
     nodes = ordered([expression])
     if declared.keys().isdisjoint(nodes):
-        return
+        return None
     known = {**measured, **declared}
     found: dict[Expr, Exponents | None] = {}
     for node in nodes:
@@ -50,6 +50,7 @@ def follow(
     whole = found[expression]
     if whole is not None and expected not in (None, whole):
         raise ModelError(f"'{text}' is {_called(whole)}, not {_called(expected)}", "unit-mismatch", value=text)
+    return whole
 
 
 def _combine(text: str, node: Expr, args: Sequence[Exponents | None]) -> Exponents | None:

@@ -126,7 +126,9 @@ class Translation:
                 self.fail_finite(("parameters", name), given[name])
             known = {symbols[other]: self.names[other] for other in needs[name]}
             self.names[name] = substitute([formulas[name]], known)[0]
-            self.follow_units(given[name], self.names[name], None, ("parameters", name))
+            unit = self.follow_units(given[name], formulas[name], None, ("parameters", name))
+            if unit is not None:
+                self.declared[symbols[name]] = unit
         self.stop()
 
     def changed(self, name: str, value: str | float, symbols: Mapping[str, Expr]) -> Scalar:
@@ -182,11 +184,12 @@ class Translation:
                     f"parameter '{name}': {error.message}", error.code, value=given, suggestion=error.suggestion
                 ) from None
 
-    def follow_units(self, text: str, expression: Expr, kind: Kind | None, place: Place) -> None:
+    def follow_units(self, text: str, expression: Expr, kind: Kind | None, place: Place) -> Exponents | None:
         try:
-            follow(units.shown(text), expression, self.declared, self.measured, kind)
+            return follow(units.shown(text), expression, self.declared, self.measured, kind)
         except ModelError as error:
             self.errors.append(self.document.locate(error, place))
+            return None
 
     def check_finite(self, expression: Expr, place: Place, text: str) -> None:
         if not math.isfinite(evaluate([expression], self.values)[0]):
