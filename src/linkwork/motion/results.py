@@ -26,6 +26,7 @@ Array = NDArray[np.float64]
 
 MOST_GIGABYTES = 4.0
 FACTORS = 8  # of a determinant that are multiplied before their logarithm is taken
+ROUNDING = 1e-13  # of the accelerations that constraints hold back
 EXPLAINED = 1e-8  # of the largest acceleration: more than rounding leaves of Psi_q a - gamma
 ENERGIES = ("kinetic", "potential", "dissipated", "supplied")
 ENERGY = Columns(ENERGIES, tuple(f"energy:{form}" for form in ENERGIES), ("J",) * len(ENERGIES))
@@ -153,7 +154,7 @@ def trajectory(
         first += len(columns.labels)
     tables["lam"] = Table(e.columns["lam"], lam)
     tables["energy"] = Table(ENERGY, np.column_stack([found.outputs[:, :2], work_done]))
-    contradiction = _contradiction(system, v, a, found.Psi_ddot)
+    contradiction = _contradiction(system, v, a, lam, found.Psi_ddot)
     gap = np.maximum(found.gap, euler_gap(model, tables["q"].values))
     info = replace(
         info,
@@ -166,13 +167,18 @@ def trajectory(
     return Trajectory(info.model, t, tables, gap, found.rate, info, model, events)
 
 
-def _contradiction(system: System, v: Array, a: Array, Psi_ddot: Array) -> Array:
-    """Largest |Psi_q a - gamma| at every time, of the largest acceleration on the motion, all on their scales."""
+def _contradiction(system: System, v: Array, a: Array, lam: Array, Psi_ddot: Array) -> Array:
+    """Largest |Psi_q a - gamma| at every time, of the largest acceleration on the motion, all on their scales.
+
+    Rounding of what constraints hold against forces, Psi_q M^-1 Psi_q^T lam, is none: it is all that moves a structure.
+    """
     if not Psi_ddot.size:
         return np.zeros(len(v))
     place = system.start()
     size = np.max(np.abs(a) / place.v_scale) + np.max(np.abs(v) / place.v_scale) ** 2
+    held = np.max(np.abs(lam) * system.equation_scale(place) ** 2 / place.row_scale)
     worst: Array = np.max(np.abs(Psi_ddot) / place.row_scale, axis=1)
+    worst = np.where(worst > ROUNDING * held, worst, 0.0)
     return worst / size if size > 0.0 else worst
 
 
