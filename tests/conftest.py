@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from linkwork.formulations import FORMULATIONS
+from linkwork.modelfile import shipped
 from linkwork.view import report
 
 
@@ -25,17 +26,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of one formulation run in one worker, because compiling it takes seconds and one of them suffices.
+    """Tests of one formulation, or of one shipped mechanism, run in one worker: compiling it once suffices.
 
     Of the mechanisms in folders, only the checked numbers are among the fast tests.
     """
     for item in items:
         parameters = getattr(item, "callspec", None)
-        for value in parameters.params.values() if parameters else ():
-            if isinstance(value, str) and value in FORMULATIONS:
-                item.add_marker(pytest.mark.xdist_group(value))
-            elif isinstance(value, str) and value.startswith("dap/") and "checked" not in item.name:
-                item.add_marker(pytest.mark.slow)
+        named = [value for value in parameters.params.values() if isinstance(value, str)] if parameters else []
+        for group in [*(x for x in named if x in FORMULATIONS), *(x for x in named if x in shipped())][:1]:
+            item.add_marker(pytest.mark.xdist_group(group))
+        if any(value.startswith("dap/") for value in named) and "checked" not in item.name:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture
