@@ -48,12 +48,16 @@ class Jump(NamedTuple):
 
 def jumps_at(system: System, p: Array, t: float, y: Array) -> list[Jump]:
     """Of every event; see System."""
-    n, found = system.n_v, list[Jump]()
+    n, found, first = system.n_v, list[Jump](), 0
     numbers = system.functions["jumps"](np.append(t, y), p)
     for event in system.equations.events:
         k = len(event.rows)
-        rows, gaps, holds, rate, numbers = np.split(numbers, np.cumsum([k * n, k, len(event.holds), 1]))
-        found.append(Jump(rows.reshape(k, n), gaps, holds, float(rate[0])))
+        gaps = first + k * n
+        holds, rate = gaps + k, gaps + k + len(event.holds)
+        found.append(
+            Jump(numbers[first:gaps].reshape(k, n), numbers[gaps:holds], numbers[holds:rate], float(numbers[rate]))
+        )
+        first = rate + 1
     return found
 
 

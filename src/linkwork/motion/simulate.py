@@ -223,6 +223,7 @@ class Motion:
     exact: Array  # p with the least eps, so that the factor shows singular positions
     method: Preparable
     stiff: Callable[[], Motion]  # the same for an implicit integrator, compiled when it is asked for
+    measured: Place  # where scales, rank and eps were found: at the start, or where a joint last opened or closed
     with_pivots: Callable[[Place, float], System] | None = None  # the system with other pivots, of the explicit form
 
     @staticmethod
@@ -280,7 +281,9 @@ class Motion:
                 return replace(other, method=replace(other.method, detects=True))
             return other
 
-        made = Motion(mechanism, how, system, start, derivative, dynamics, p, header, exact, method, stiff).planned()
+        made = Motion(
+            mechanism, how, system, start, derivative, dynamics, p, header, exact, method, stiff, start.place
+        ).planned()
         return made if stated is None else replace(made, with_pivots=with_pivots)
 
     def with_held(self, values: Mapping[Expr, float], t: float, y: Array) -> Motion:
@@ -288,9 +291,11 @@ class Motion:
         e = self.system.equations
         system = self.system.with_values(e.with_values({**e.parameters, **values}))
         place = system.place(y[: system.n_q], y[system.n_q :], t)
-        p, exact, header = _parameters(system, self.how, place, self.header)
+        hold_alike = np.array_equal(place.is_open, self.measured.is_open)
+        measured = self.measured if hold_alike else place
+        p, exact, header = _parameters(system, self.how, measured, self.header)
         made = replace(self, system=system, start=replace(self.start, place=place), p=p, exact=exact, header=header)
-        made = made.planned()
+        made = replace(made, measured=measured).planned()
         return made if self.with_pivots is None else made.pivoted_at(t, y)  # other joints hold, and have other pivots
 
     def planned(self) -> Motion:
