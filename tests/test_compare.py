@@ -216,9 +216,7 @@ def test_a_failing_formulation_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None
     assert as_csv(result).splitlines()[1].endswith(",,,,,,,,,body")
 
 
-@pytest.mark.parametrize(
-    ("integrator", "names"), [("radau5", {*NAMES, "index-3"}), ("generalized-alpha", {"index-3"})]
-)
+@pytest.mark.parametrize(("integrator", "names"), [("radau5", {*NAMES, "index-3"}), ("generalized-alpha", {"index-3"})])
 def test_implicit_methods_are_compared_on_all_forms_they_solve(integrator: str, names: set[str]) -> None:
     found = compare(load("four_bar_redundant"), integrator=integrator, t_end=0.2, rtol=1e-7, atol=1e-7)
     assert {row.formulation for row in found.rows} == names
