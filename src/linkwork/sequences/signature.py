@@ -2,7 +2,8 @@
 
 Rational operations are done exactly in the field of P elements. A sine and a cosine are the coordinates of a point on
 the circle s^2 + c^2 = 1 over that field: every angle gets a random point, sums and whole multiples of angles the
-products of points, so that the relations between them hold by themselves. Square roots are roots in the field where
+products of points, so that the relations between them hold by themselves. The circle is a group of 2^61 points, so
+that every point is three times, five times, ... exactly one other: thirds and tenths of angles have points too. Square roots are roots in the field where
 there is one; elsewhere, and where a denominator vanishes, a point says nothing. All other functions are random numbers,
 equal for equal arguments [monagan1993]. Numbers are the shortest decimals that name them, so that 0.1 is a tenth.
 
@@ -30,8 +31,10 @@ from linkwork.sequences.hierarchy import Hierarchy, Memory
 P = 2**61 - 1  # a prime with P = 3 (mod 4), so that a^((P + 1) / 4) is a root of every square a
 POINTS = 4
 MOST_POINTS = 64
-FINEST = 2**10  # angles are multiples of the angle at whose point they start, divided by this
+FINEST = 2**10  # angles are multiples of the angle at whose point they start, divided by this and small odd numbers
+LARGEST_ODD = 10**3
 MOST_TURNS = 2**20
+MOST_FACTORS = 64
 PLACES = 256  # at which zeros with roots are confirmed
 ROUNDING = 2.0**-50  # of one operation, relative
 
@@ -76,9 +79,30 @@ def _turned(a: Turn, b: Turn) -> Turn:
     return (a[0] * b[0] - a[1] * b[1]) % P, (a[0] * b[1] + a[1] * b[0]) % P
 
 
+def _has_steps(factor: Fraction) -> bool:
+    """Whether a multiple of an angle is a whole one of the angle divided by FINEST and a small odd number."""
+    steps = factor * FINEST
+    return steps.denominator % 2 == 1 and steps.denominator <= LARGEST_ODD and abs(steps.numerator) <= MOST_TURNS
+
+
+def _steps(factor: Fraction) -> int:
+    """How often an angle divided by FINEST makes this multiple of the angle, modulo the P + 1 points of the circle."""
+    steps = factor * FINEST
+    return steps.numerator * pow(steps.denominator, -1, P + 1) % (P + 1)
+
+
+def _coefficient(node: Expr) -> Fraction:
+    """The number by which a product of few factors is multiplied: 2 of 2 x y."""
+    number, waiting = Fraction(1), [(node, 1)]
+    for factor, power in waiting:
+        if factor.is_constant and factor.number:
+            number *= decimal(factor.number) ** power
+        elif factor.op in ("mul", "div") and len(waiting) < MOST_FACTORS:
+            waiting += [(factor.args[0], power), (factor.args[1], power if factor.op == "mul" else -power)]
+    return number
+
+
 def _times(z: Turn, n: int) -> Turn:
-    if n < 0:
-        z, n = (z[0], -z[1] % P), -n
     result = (1, 0)
     while n:
         if n & 1:
@@ -116,7 +140,7 @@ class _Point(Memory):
     def __init__(self, hierarchy: Hierarchy, random: Random) -> None:
         self.random = random
         self._drawn: dict[tuple[object, ...], int] = {}
-        self._turns: dict[object, Turn] = {}
+        self._turns: dict[int, dict[Fraction, Turn]] = {}  # of each angle, of multiples that have no common part
         table: dict[str, Callable[..., Any]] = {
             name: lambda *a, f=f: None if None in a else f(*a) for name, f in RATIONAL.items()
         }
@@ -143,17 +167,17 @@ class _Point(Memory):
                 if quarters == round(quarters):
                     turn = _turned(turn, _times((0, 1), round(quarters) % 4))
                     continue
+            own = Fraction(1) if part is None else _coefficient(part)
             value = 1 if part is None else self(part)
             if value is None:
                 return None
-            steps = factor * FINEST
-            if part is None or steps.denominator > 1 or abs(steps) > MOST_TURNS:
-                key, steps = (value, factor), Fraction(FINEST)
-            else:
-                key = (value, Fraction(1))
-            if key not in self._turns:
-                self._turns[key] = self._random_turn()
-            turn = _turned(turn, _times(self._turns[key], int(steps)))
+            value, factor = value * own.denominator * pow(own.numerator, -1, P) % P, factor * own
+            known = self._turns.setdefault(value, {})
+            base = next((base for base in known if _has_steps(factor / base)), None)
+            if base is None:
+                base = Fraction(1) if _has_steps(factor) else factor
+                known[base] = self._random_turn()
+            turn = _turned(turn, _times(known[base], _steps(factor / base)))
         return turn
 
     def _random_turn(self) -> Turn:
