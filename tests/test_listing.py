@@ -368,6 +368,12 @@ def test_angles_that_are_counted_only_are_not_free_at_the_start() -> None:
     assert "structural index 0, 2 values free at the start" in notes
 
 
+def test_lengths_of_euler_parameters_are_told_apart_from_freedoms() -> None:
+    """qd = N v keeps whatever length the four parameters of a body have at the start: 2 x 1 freedom and 3 lengths."""
+    notes = write_down(load("spatial_slider_crank"), "rif").notes
+    assert "structural index 3, 5 values free at the start, 3 of them lengths of Euler parameters" in notes
+
+
 def test_dependent_rows_are_left_out_and_named() -> None:
     listing = write_down(load("four_bar_redundant"))
     assert any("depend on the other rows" in note for note in listing.notes)

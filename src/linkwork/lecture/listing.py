@@ -157,7 +157,9 @@ def _structure(e: Equations, left_out: str) -> Iterator[str]:
     if left_out:
         yield f"structural analysis fails: its Jacobian is singular where Psi = 0, because of {left_out}"
         return
-    yield f"structural index {found.index}, {found.freedoms} values free at the start"
+    lengths = len(e.q) - len(e.v) if e.tree is None else 0
+    known = f", {lengths} of them lengths of Euler parameters" if lengths else ""
+    yield f"structural index {found.index}, {found.freedoms} values free at the start{known}"
     for times in sorted({*found.c} - {0}):
         own = ", ".join(name for name, c in zip(names, found.c, strict=True) if c == times)
         yield f"differentiated {times} {'time' if times == 1 else 'times'}: {own}"
