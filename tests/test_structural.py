@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from linkwork.equations.explicit import as_dae
-from linkwork.errors import ModelError
+from linkwork.errors import ModelError, UsageError
 from linkwork.expressions.graph import Expr, cos, exp, sin, symbol
 from linkwork.mechanism import prepare
 from linkwork.modelfile import load
@@ -105,3 +105,23 @@ def test_too_many_equations_for_their_unknowns_are_named() -> None:
         analyse(F, [x, y, z, lam], ["a", "b", "c", "d"])
     with pytest.raises(ModelError, match="2 equations for 1 unknowns"):
         analyse(F[:2], [x])
+
+
+@pytest.mark.parametrize(
+    ("unknowns", "names", "said"),
+    [
+        ([x, x], (), "'x' is twice among the unknowns"),
+        ([x, sin(y)], (), r"'sin\(y\)' is no symbol"),
+        ([x, rate_of(x, 2)], (), "'x_dd' is a rate of 'x'"),
+        ([x, y], ("one",), "2 equations have 1 names"),
+    ],
+)
+def test_unknowns_are_symbols_each_once(unknowns: list[Expr], names: tuple[str, ...], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        analyse([rate_of(x, 2) + y, x - y], unknowns, names)
+
+
+def test_an_unknown_may_have_the_name_of_a_rate_of_nothing() -> None:
+    """u_d is no rate where there is no u: its own rate is u_d_d."""
+    found = analyse([rate_of(symbol("u_d")) - x, x - symbol("u_d")], [symbol("u_d"), x])
+    assert (found.index, found.freedoms) == (1, 1)

@@ -2,10 +2,11 @@
 
 Rational operations are done exactly in the field of P elements. A sine and a cosine are the coordinates of a point on
 the circle s^2 + c^2 = 1 over that field: every angle gets a random point, sums and whole multiples of angles the
-products of points, so that the relations between them hold by themselves. The circle is a group of 2^61 points, so
-that every point is three times, five times, ... exactly one other: thirds and tenths of angles have points too. Square roots are roots in the field where
-there is one; elsewhere, and where a denominator vanishes, a point says nothing. All other functions are random numbers,
-equal for equal arguments [monagan1993]. Numbers are the shortest decimals that name them, so that 0.1 is a tenth.
+products of points, so that the relations between them hold by themselves. The circle is a group of 2^61 points, so that
+every point is three times, five times, ... exactly one other: thirds and tenths of angles have points too. Square roots
+are roots in the field where there is one; elsewhere, and where a denominator vanishes, a point says nothing. All other
+functions are random numbers, equal for equal arguments [monagan1993]. Numbers are the shortest decimals that name them,
+so that 0.1 is a tenth.
 
 An expression without roots that is not zero, a quotient of polynomials of degree d, has the value zero at a random
 point with probability d / P at most [schwartz1980]: with P = 2^61 - 1, d below 10^6 and four points below 10^-49. The

@@ -10,13 +10,14 @@ signatures, never by its pattern alone.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.errors import ModelError
+from linkwork.errors import ModelError, UsageError
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr, symbol
@@ -68,7 +69,9 @@ def analyse(F: Sequence[Expr], x: Sequence[Expr], names: Sequence[str] = ()) -> 
     from scipy.optimize import linear_sum_assignment
 
     check_expressions("equations", F)
-    check_expressions("unknowns", x)
+    check_unknowns(x)
+    if names and len(names) != len(F):
+        raise UsageError(f"{len(F)} equations have {len(names)} names", "bad-names")
     names = [*names] or [f"equation {i + 1}" for i in range(len(F))]
     if len(F) != len(x) or not F:
         raise ModelError(f"{len(F)} equations for {len(x)} unknowns", "structure-not-square")
@@ -89,6 +92,25 @@ def analyse(F: Sequence[Expr], x: Sequence[Expr], names: Sequence[str] = ()) -> 
     return Structure(sigma, tuple(columns.tolist()), tuple(c.tolist()), tuple(d.tolist()), factors.rank, dependent)
 
 
+def check_unknowns(x: Sequence[Expr]) -> None:
+    """UsageError unless these are symbols, each once, and none of them the rate of another."""
+    check_expressions("unknowns", x)
+    for own, times in Counter(x).items():
+        if own.op != "symbol":
+            raise UsageError(f"'{own!r}' is no symbol and cannot be an unknown", "bad-unknowns")
+        if times > 1:
+            raise UsageError(f"'{own.value}' is twice among the unknowns", "bad-unknowns")
+        base, rate = _taken_apart(own)
+        if rate and any(base == other.value for other in x):
+            raise UsageError(f"'{own.value}' is a rate of '{base}' and cannot be an unknown beside it", "bad-unknowns")
+
+
+def _taken_apart(s: Expr) -> tuple[str, int]:
+    """The name of which a symbol is a derivative, and its order."""
+    base, _, rate = str(s.value).rpartition("_")
+    return (base, len(rate)) if {*rate} == {"d"} else (str(s.value), 0)
+
+
 def signature_matrix(F: Sequence[Expr], x: Sequence[Expr]) -> NDArray[np.int64]:
     """Orders of the highest derivatives on which the equations truly depend."""
     zero = Signature()
@@ -96,12 +118,11 @@ def signature_matrix(F: Sequence[Expr], x: Sequence[Expr]) -> NDArray[np.int64]:
     sigma = np.full((len(F), len(x)), ABSENT, dtype=np.int64)
     occurring: dict[Expr, tuple[int, int]] = {}  # of each symbol its variable and its order
     for node in ordered(F):
-        name = str(node.value)
-        base, _, rate = name.rpartition("_")
-        if node.op == "symbol" and name in own:
-            occurring[node] = own[name], 0
-        elif node.op == "symbol" and base in own and {*rate} == {"d"}:
-            occurring[node] = own[base], len(rate)
+        base, order = _taken_apart(node)
+        if node.op == "symbol" and node in x:
+            occurring[node] = own[str(node.value)], 0
+        elif node.op == "symbol" and base in own:
+            occurring[node] = own[base], order
     places = list(occurring.values())
     for (i, k), slope in jacobian(F, list(occurring)).items():
         j, order = places[k]
