@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from linkwork import units
 from linkwork.elements.stated import RATE, Stated
 from linkwork.expressions.graph import Expr, symbol
+from linkwork.modelfile.dimensions import exponents_of
 from linkwork.modelfile.schema import StatedEntry, StatedRowEntry
 
 if TYPE_CHECKING:
@@ -31,12 +32,15 @@ def read_stated(file: Translation, entry: StatedEntry) -> Stated:
             file.fail(place, f"'{name}' cannot stand in a formula", "bad-name", rule=rule)
     names = file.motion_names
 
-    def number(value: Any, *place: str) -> Any:
-        return file.read(value, None, names, ("equations", *place), of_parameters=False)
+    def number(value: Any, *place: str, kind: units.Kind | None = None) -> Any:
+        return file.read(value, kind, names, ("equations", *place), of_parameters=False)
 
     def numbers(values: list[Any], *place: str | int) -> Any:
         return file.numbers(values, None, names, ("equations", *place), of_parameters=False)
 
+    for name, c in entry.coordinates.items():
+        for word, kind in zip((name, f"{name}{RATE}"), KINDS[c.kind], strict=True):
+            file.measured[symbol(word)] = None if kind is None else exponents_of(kind.unit)
     start: dict[str, Any] = {}
     rate: dict[str, Any] = {}
     for name, c in entry.coordinates.items():
@@ -48,7 +52,8 @@ def read_stated(file: Translation, entry: StatedEntry) -> Stated:
     for name, row in entry.Psi.items():
         file.check_name(("equations", "Psi", name))
         if isinstance(row, StatedRowEntry):
-            Psi[name], row_kinds[name] = number(row.expression, "Psi", name, "expression"), row.kind
+            Psi[name] = number(row.expression, "Psi", name, "expression", kind=KINDS[row.kind][0])
+            row_kinds[name] = row.kind
         else:
             Psi[name] = number(row, "Psi", name)
     return Stated(
