@@ -118,14 +118,20 @@ def test_a_file_name_that_is_no_text_can_be_used(tmp_path: Path) -> None:
     assert Trajectory.load(motion).status == "finished"
 
 
-def test_a_missing_llvmlite_is_said_and_needed_only_for_motion(tmp_path: Path) -> None:
+def test_without_llvmlite_python_computes_the_same_and_says_so(tmp_path: Path) -> None:
+    """By the sequence, and by a formulation on full matrices with an implicit method."""
     (tmp_path / "llvmlite").mkdir()
     (tmp_path / "llvmlite" / "__init__.py").write_text("raise ImportError('not installed')")
     path = os.pathsep.join([str(tmp_path), *sys.path])
-    ended = call("run", "simple_pendulum", "--json", env={**os.environ, "PYTHONPATH": path})
-    assert ended.returncode == 2
-    assert json.loads(ended.stdout)["error"]["code"] == "no-llvm"
-    assert call("check", "simple_pendulum", env={**os.environ, "PYTHONPATH": path}).returncode == 0
+    for formulation, integrator, t_end in (("augmented", "auto", 0.5), ("qr", "radau5", 0.02)):
+        options = ("--formulation", formulation, "--integrator", integrator, "--t-end", str(t_end), "--json")
+        ended = call("run", "slider_crank", *options, env={**os.environ, "PYTHONPATH": path})
+        assert ended.returncode == 0, ended.stderr
+        said = json.loads(ended.stdout)
+        motion = simulate(load("slider_crank"), formulation=formulation, integrator=integrator, t_end=t_end)
+        assert [*said["final"]["q"].values()] == pytest.approx(motion.q[-1], abs=1e-11)
+        assert said["evaluations"] == motion.info.evaluations
+        assert any("[no-llvm]" in note for note in said["notes"])
 
 
 # start values

@@ -212,11 +212,10 @@ def integrate(
     def slices() -> Iterator[Slice]:
         kept = derivative, project, watch  # owners of the machine code whose addresses stand in `m`
         status, budget, done, loop_s = RUNNING, first_budget, 0, 0.0
-        _ = advance.address  # compiled or loaded here, not within the measured time
-        addresses = [array.ctypes.data for array in arrays]  # asking for them takes longer than some steps
+        go_on = advance.bind(*arrays)  # compiled or loaded here, not within the measured time
         while status in (RUNNING, HAPPENED):
             began = perf_counter()
-            status = advance(*addresses, budget)
+            status = go_on(budget)
             took = perf_counter() - began
             loop_s += took
             budget = max(1, min(100 * budget, MOST_AT_ONCE, int(budget * seconds / max(took, 1e-6))))

@@ -19,7 +19,7 @@ from linkwork.integrators.advance import differentiate, is_finite
 from linkwork.integrators.explicit import Row, Tableau
 from linkwork.integrators.memory import BLOCK, NOT_FINITE, UNSUITED, Method, Run, open_run
 from linkwork.integrators.spectrum import find_fastest
-from linkwork.native import cache, machine
+from linkwork.native import cache, interpreted, machine
 from linkwork.native.kernels import Pointer, call, integer, kernel, offset, put_integer, size_of, split, take
 from linkwork.native.lowering import float_bits
 
@@ -213,9 +213,17 @@ def combinations(method: Tableau) -> machine.Code:
     """Machine code for every row of weights, in the order of `Stages.combine`."""
     rows = (*method.rows, method.E, method.E_low, *method.W)
     names = [f"{method.name}_{i}" for i in range(len(rows))]
+    if machine.missing():
+        return interpreted.load({name: functools.partial(combine, row) for name, row in zip(names, rows, strict=True)})
     text = "\n".join(combination(name, row) for name, row in zip(names, rows, strict=True))
     code = cache.cached([text, machine.host(), str(OPT)], lambda: machine.assemble(text, OPT))
     return machine.load(code, names)
+
+
+def combine(weights: Row, y: Pointer, k: Pointer, out: Pointer, h_n: Pointer) -> None:
+    """What `combination` does, by NumPy."""
+    n = integer(h_n, 1)
+    out[:n] = y[:n] + h_n[0] * sum(w * k[j * n : (j + 1) * n] for j, w in enumerate(weights) if w)
 
 
 def combination(name: str, weights: Row) -> str:

@@ -23,7 +23,7 @@ from linkwork.motion.driven import Driven, state_of
 from linkwork.motion.driving import check_driving, explain_singular_start, quoted
 from linkwork.motion.initial import find_start, follow_bodies, restart
 from linkwork.motion.path import Path
-from linkwork.motion.results import check_memory, report, trajectory
+from linkwork.motion.results import about_machine, check_memory, report, trajectory
 from linkwork.motion.singular import MOST_TOLD, about_singular, elements_of, name_positions
 from linkwork.soundness import sound
 from linkwork.trajectory import Run, Table, Trajectory
@@ -71,7 +71,7 @@ def kinematics(
     loaded = bool(np.any(inertia > 0.0) or mechanism.model.forces)
     bodies = follow_bodies(start)
     moved = replace(bodies, given=replace(bodies.given, v=bodies.place.v))  # velocities follow from the drivers
-    notes = [note for note in mechanism.notes if not note.endswith("[zero-mass]")]
+    notes = about_machine() + [note for note in mechanism.notes if not note.endswith("[zero-mass]")]
     notes += describe_start(mechanism.model, moved)
     if mechanism.equations.events:
         notes.append("events are not looked for where drivers prescribe the motion: no contact begins [no-events]")

@@ -18,6 +18,7 @@ from linkwork.equations.equations import Equations
 from linkwork.equations.implicit import N_WORK
 from linkwork.errors import UsageError
 from linkwork.model import Model
+from linkwork.native import machine
 from linkwork.native.kernels import Pointer, call, kernel, offset, size_of, split, take
 from linkwork.system import System, header
 from linkwork.trajectory import NO_EVENTS, Events, Run, Table, Trajectory
@@ -34,7 +35,16 @@ ENERGY = Columns(ENERGIES, tuple(f"energy:{form}" for form in ENERGIES), ("J",) 
 
 @cache
 def versions() -> dict[str, str]:
-    return {name: version(name) for name in ("linkwork", "numpy", "llvmlite")}
+    compiler = {} if machine.missing() else {"llvmlite": version("llvmlite")}
+    return {name: version(name) for name in ("linkwork", "numpy")} | compiler
+
+
+def about_machine() -> list[str]:
+    """A note where there is no machine code."""
+    if not (why := machine.missing()):
+        return []
+    slow = "equations are interpreted by Python, which takes hundreds of times as long"
+    return [f"{slow}: llvmlite cannot be loaded ({why}); pip install llvmlite [no-llvm]"]
 
 
 class Line(NamedTuple):

@@ -33,7 +33,7 @@ from linkwork.motion.implicit import algebraic_method, exchange_rows, linearized
 from linkwork.motion.initial import Start, check_branch, check_regular, find_start, leave_singular, restart
 from linkwork.motion.notes import about_atol, about_grazes, about_matrices, about_pivots
 from linkwork.motion.passing import find_singular
-from linkwork.motion.results import Report, check_memory, fill_dynamics, fill_report, report, trajectory
+from linkwork.motion.results import Report, about_machine, check_memory, fill_dynamics, fill_report, report, trajectory
 from linkwork.motion.resume import check_resumable, join, last_state
 from linkwork.motion.singular import about_singular, name_positions
 from linkwork.motion.stopping import Pace, explain_stop
@@ -139,6 +139,7 @@ def simulate(
         redundant=motion.start.place.redundant,
         compile_s=ready - began,
         notes=(
+            *about_machine(),
             *mechanism.notes,
             *describe_start(mechanism.model, motion.start, q, v),
             *about_atol(settings, motion.start.place),

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.errors import UsageError
+from linkwork.native import interpreted, machine
+from linkwork.native.kernels import integer
 from linkwork.native.lowering import ARGUMENTS, Array, NativeFunction, compile_programs
 from linkwork.sequences.sequence import ComputationSequence
 
@@ -38,14 +40,24 @@ class ArrayFunction:
 
 def compile_sequence(sequence: ComputationSequence) -> ArrayFunction:
     """The sequence with a loop around it that runs over as many points as the integer in p says."""
+    n, m = len(sequence.inputs), len(sequence.outputs)
+    if machine.missing():
+        operations, one = interpreted.interpret(sequence, ())
+
+        def each(x: Array, p: Array, y: Array, w: Array) -> None:
+            for k in range(integer(p, 0)):
+                one(x[k * n :], p, y[k * m :], w)
+
+        code = interpreted.load({"rows": each})
+        return ArrayFunction(sequence.name, NativeFunction("rows", code.addresses["rows"], n, m, 0, operations, code))
     loop = f"""define void @sequence.rows({ARGUMENTS}) nounwind {{
   %count = load i64, ptr %p
   %some = icmp sgt i64 %count, 0
   br i1 %some, label %loop, label %done
 loop:
   %k = phi i64 [ 0, %0 ], [ %next, %loop ]
-  %i = mul i64 %k, {len(sequence.inputs)}
-  %j = mul i64 %k, {len(sequence.outputs)}
+  %i = mul i64 %k, {n}
+  %j = mul i64 %k, {m}
   %from = getelementptr double, ptr %x, i64 %i
   %to = getelementptr double, ptr %y, i64 %j
   call void @sequence(ptr %from, ptr %p, ptr %to, ptr %w)

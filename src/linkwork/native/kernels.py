@@ -48,7 +48,7 @@ from typing import Any, TypeAlias, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.native import cache, machine
+from linkwork.native import cache, interpreted, machine
 
 Pointer: TypeAlias = NDArray[np.float64]
 
@@ -110,6 +110,9 @@ def size_of(places: Callable[..., tuple[Any, ...]], *sizes: int) -> int:
 
 def call(address: int, x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     """Call machine code of the one native signature, void f(const double *x, const double *p, double *y, double *w)."""
+    if machine.missing():
+        interpreted.find(address)(x, p, y, w)
+        return
     pointers = [ctypes.c_void_p(a.ctypes.data) for a in (x, p, y, w)]
     ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(address)(*pointers)
 
@@ -134,9 +137,14 @@ class Kernel:
         if self._code is None:
             with _loading:  # two threads must not both load it: one of the addresses would not last
                 if self._code is None:
-                    key = (*_recipe(), machine.host(), *_content(self.python))
-                    self._code = machine.load(cache.cached(key, self._compile), [self.name])
+                    self._code = self._load()
         return self._code.addresses[self.name]
+
+    def _load(self) -> machine.Code:
+        if machine.missing():
+            return interpreted.load({self.name: interpreted.unbounded(self.python)})
+        key = (*_recipe(), machine.host(), *_content(self.python))
+        return machine.load(cache.cached(key, self._compile), [self.name])
 
     def _compile(self) -> bytes:
         from linkwork.native.translation import translate
@@ -150,7 +158,15 @@ class Kernel:
         return ctypes.CFUNCTYPE(result, *[kinds[kind] for kind in self.arguments])(self.address)
 
     def __call__(self, *arguments: float | Pointer) -> Any:
-        return self._entry(*map(_as_c, arguments))
+        return self.bind()(*arguments)
+
+    def bind(self, *arrays: Pointer) -> Callable[..., Any]:
+        """The kernel with its first arguments given; asking for their addresses takes longer than some calls."""
+        if machine.missing():
+            flat = [array.reshape(-1) for array in arrays]
+            return lambda *rest: self.python(*flat, *(x.reshape(-1) if isinstance(x, np.ndarray) else x for x in rest))
+        addresses = [_as_c(array) for array in arrays]
+        return lambda *rest: self._entry(*addresses, *map(_as_c, rest))
 
 
 def kernel(function: Callable[..., int | None]) -> Kernel:

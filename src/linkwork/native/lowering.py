@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr
-from linkwork.native import cache, machine
+from linkwork.native import cache, interpreted, machine
 from linkwork.sequences.sequence import ComputationSequence
 
 Array = NDArray[np.float64]
@@ -119,6 +119,9 @@ class NativeFunction:
     def fill(self, x: Array, p: Array, y: Array) -> None:
         """Write the results into y; all arrays are contiguous and as long as the code reads and writes them."""
         w = np.empty(self.work)
+        if machine.missing():
+            interpreted.find(self.address)(x.reshape(-1), p, y.reshape(-1), w)
+            return
         self._entry(x.ctypes.data, p.ctypes.data, y.ctypes.data, w.ctypes.data)
 
 
@@ -133,6 +136,8 @@ def compile_programs(
     Those `without_p` do not read it: they may compute what it carries. `around` gives LLVM code of further functions,
     each with the program that it calls, whose sizes it has.
     """
+    if machine.missing():
+        return _interpreted(programs, parameters, without_p)
     tables: dict[object, str] = {}
     texts, sizes = [], {}
     for program in (*programs, *without_p):
@@ -149,6 +154,21 @@ def compile_programs(
     text = "\n".join([*texts, _declarations(tables)])
     code = cache.cached([text, machine.host(), str(OPT)], lambda: machine.assemble(text, OPT))
     loaded = machine.load(code, sizes)
+    return {name: NativeFunction(name, loaded.addresses[name], *size, loaded) for name, size in sizes.items()}
+
+
+def _interpreted(
+    programs: Sequence[ComputationSequence], parameters: Sequence[Expr], without_p: Sequence[ComputationSequence]
+) -> dict[str, NativeFunction]:
+    functions, sizes = {}, {}
+    for program in (*programs, *without_p):
+        operations, whole = interpreted.interpret(program, () if program in without_p else parameters)
+        functions[program.name] = whole
+        sizes[program.name] = (len(program.inputs), len(program.outputs), 0, operations)
+        if program.head:
+            functions[program.head] = interpreted.interpret_head(program, whole)
+            sizes[program.head] = (len(program.inputs), program.head_outputs, 0, operations)
+    loaded = interpreted.load(functions)
     return {name: NativeFunction(name, loaded.addresses[name], *size, loaded) for name, size in sizes.items()}
 
 

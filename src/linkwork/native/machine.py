@@ -12,8 +12,6 @@ from functools import cache
 from threading import Thread
 from typing import Any
 
-from linkwork.errors import UsageError
-
 SPEED = 2  # LLVM's level; 3 takes half as long again and gains nothing
 LISTENING = 0.1  # seconds between two looks for signals, which may have come to another thread
 INLINED = 50  # cost of a function that LLVM still copies to where it is called; its own 225 doubles the time it takes
@@ -22,14 +20,19 @@ INLINED = 50  # cost of a function that LLVM still copies to where it is called;
 @cache
 def binding() -> Any:
     """llvmlite, imported when it is first needed: a command that computes nothing must not wait for it."""
-    try:
-        import llvmlite.binding
-    except (ImportError, OSError) as error:  # not installed, or its library does not load on this machine
-        message = (
-            f"equations are compiled by llvmlite, which cannot be loaded: {error}; install it: pip install llvmlite"
-        )
-        raise UsageError(message, "no-llvm") from error
+    import llvmlite.binding
+
     return llvmlite.binding
+
+
+@cache
+def missing() -> str:
+    """Why there is no machine code here, or nothing if there is."""
+    try:
+        binding()
+    except (ImportError, OSError) as error:  # not installed, or its library does not load on this machine
+        return str(error) or type(error).__name__
+    return ""
 
 
 @cache
@@ -117,7 +120,7 @@ class Code:
     """Machine code in this process: its addresses are valid as long as this object, which owns it, is alive."""
 
     addresses: Mapping[str, int]
-    engine: Any  # llvmlite frees it when it is collected
+    engine: Any  # llvmlite frees it when it is collected; or what stands in for it (interpreted.py)
 
 
 def load(objects: bytes, names: Iterable[str]) -> Code:
