@@ -243,7 +243,8 @@ Beyond this table: Ctrl-C and SIGTERM end with 130 and the code `interrupted`, w
 `run --resume FILE` goes on with it. A run that needs too many steps
 stops with `too-many-steps`, 4. On a full disk the old file stays (`disk-full`, 2). Where llvmlite cannot be loaded,
 Python computes the same, some hundred times slower, and a note says so (`no-llvm`). Too little memory is
-`out-of-memory`, 2. A closed or full standard output is `output-failed`, 2. Anything that nobody thought of is `internal-error`, 70, and asks for a report.
+`out-of-memory`, 2. A closed or full standard output is `output-failed`, 2. Anything that nobody thought of is
+`internal-error`, 70, and asks for a report.
 
 | input | command | exit | printed |
 | --- | --- | --- | --- |
