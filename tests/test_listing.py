@@ -300,6 +300,7 @@ def test_what_events_change_is_told_with_its_value() -> None:
     assert "left out, because their joints are open: belt.stick" in listing.notes
     assert any(note.startswith("what events change stands here as it is at the start: ") for note in listing.notes)
     assert not any("depend on the other rows" in note for note in listing.notes)
+    assert "structural index 3, 2 values free at the start" in write_down(load("stick_slip_belt"), "rif").notes
     for to in FORMATS:
         assert "what events change stands here" in FORMATS[to](listing), to
 

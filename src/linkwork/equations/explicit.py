@@ -67,8 +67,8 @@ def solve_explicitly(
     return Explicit(factors, tuple(x[:n]), tuple(found.get(row, ZERO) for row in range(len(e.Psi))))
 
 
-def as_dae(e: Equations) -> tuple[list[Expr], list[Expr], list[str]]:
-    """F(t, x, x', ...) = 0 with its unknowns x = (q, lam) and the names of its equations.
+def as_dae(e: Equations, rows: Sequence[int] | None = None) -> tuple[list[Expr], list[Expr], list[str]]:
+    """F(t, x, x', ...) = 0 with these rows of Psi or all, its unknowns x = (q, lam) and the names of its equations.
 
     Where velocities are not the rates of coordinates, they are unknowns too, and qd = N(q) v are equations. Coordinates
     that only count the turns of others are no unknowns.
@@ -81,12 +81,15 @@ def as_dae(e: Equations) -> tuple[list[Expr], list[Expr], list[str]]:
     forces = [-force for force in e.Q]
     for (i, j), entry in e.M.items():
         forces[i] = forces[i] + entry * accelerations[j]
+    rows = range(len(e.Psi)) if rows is None else rows
+    Psi, lam = [e.Psi[i] for i in rows], [e.lam[i] for i in rows]
     for (i, j), entry in e.Psi_q.items():
-        forces[j] = forces[j] + entry * e.lam[i]
-    names = [*(f"motion of {name}" for name in e.v_names), *map(str, e.rows)]
+        if i in rows:
+            forces[j] = forces[j] + entry * e.lam[i]
+    names = [*(f"motion of {name}" for name in e.v_names), *(str(e.rows[i]) for i in rows)]
     if second_order:
-        F = substitute([*forces, *e.Psi], dict(zip(e.v, rates, strict=True)))
-        return F, [*q, *e.lam], names
+        F = substitute([*forces, *Psi], dict(zip(e.v, rates, strict=True)))
+        return F, [*q, *lam], names
     kinematic = [rate - given for rate, given in zip(rates, qd, strict=True)]
     own = [f"rate of {name}" for name in e.q_names]
-    return [*kinematic, *forces, *e.Psi], [*q, *e.v, *e.lam], [*own, *names]
+    return [*kinematic, *forces, *Psi], [*q, *e.v, *lam], [*own, *names]

@@ -122,7 +122,7 @@ def write_down(
         rank = lu(A, size).rank
         regular = f"det A != 0 for almost all states, A being {size} x {size}"
         notes.insert(0, regular if rank == size else f"det A = 0: A is {size} x {size} and has rank {rank}")
-        notes += _structure(e, dependent)
+        notes += _structure(e, [k for k in range(len(e.rows)) if not place.is_open[k]], dependent)
     elif form == "explicit" and not e.of_all_joints:  # else it is there as -C_dot v
         groups += [Group("gamma", "-D_t^2 Psi at a = 0", _vector(e.rows, e.gamma))]
     groups = [
@@ -139,12 +139,12 @@ def write_down(
     return Listing(name, form, e, inputs, tuple(groups), results, conditions, tuple(notes), hierarchy, unveil)
 
 
-def _structure(e: Equations, left_out: str) -> Iterator[str]:
-    """What the signature matrix says: index, and which equations are differentiated how often.
+def _structure(e: Equations, closed: Sequence[int], left_out: str) -> Iterator[str]:
+    """What the signature matrix says with the rows of closed joints: index, and how often which is differentiated.
 
     Rows `left_out` because they depend on others are so on the constraints only, if its Jacobian is regular elsewhere.
     """
-    F, unknowns, names = as_dae(e)
+    F, unknowns, names = as_dae(e, closed)
     try:
         found = analyse(F, unknowns, names)
     except ModelError as error:
