@@ -573,3 +573,29 @@ def test_a_motion_whose_joints_and_contacts_have_changed_is_resumed(
     np.testing.assert_array_equal(motion.t, whole.t)
     np.testing.assert_allclose(motion.q, whole.q, atol=1e-6)
     assert np.max(np.abs(motion.drift())) < 1e-6
+
+
+@pytest.mark.parametrize("integrator", ["auto", "radau5", "generalized-alpha"])
+def test_what_happens_in_the_moment_of_an_impact_happens_once(integrator: str) -> None:
+    """Two balls touch the floor together, in the moment in which one is pushed sideways by 1 m/s."""
+    text = """
+linkwork: 1
+name: two
+parameters: {h: 0.7, g: 9.81}
+bodies:
+  first: {mass: 1.3, inertia: 0.01, position: [0, h]}
+  second: {mass: 0.4, inertia: 0.02, position: [1, h], velocity: [0.3, 0]}
+events:
+  first: {when: first.y, direction: falling, action: set, restitution: 0.9}
+  second: {when: second.y, direction: falling, action: set, restitution: 0.5}
+  mark: {when: "t - sqrt(2*h/g)"}
+  push: {when: "t - sqrt(2*h/g)", action: set, velocities: {second.vx: second.vx + 1}}
+simulation: {t_end: 0.7, step: 0.05, rtol: 1.0e-10}
+"""
+    motion = simulate(loads(text), integrator=integrator)
+    assert motion.events.counts() == {"first": 1, "second": 1, "mark": 1, "push": 1}
+    touch = np.sqrt(1.4 / 9.81)
+    left = 0.7 - touch
+    rebounds = [e * 9.81 * touch * left - 0.5 * 9.81 * left**2 for e in (0.9, 0.5)]
+    found = [motion[name][-1] for name in ("first.y", "second.y", "second.x", "second.vx")]
+    np.testing.assert_allclose(found, [*rebounds, 1.0 + 0.3 * touch + 1.3 * left, 1.3], atol=1e-11)

@@ -6,6 +6,7 @@ the two; then the loop begins anew.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -83,6 +84,7 @@ class Course:
     ended_by: str = ""  # the event that ends the run, and when
     stopped: tuple[str, str] | None = None  # message and code where it could not go on
     close: int = 0
+    passed: dict[tuple[int, int], float] = field(default_factory=dict)  # events to be met again, which are no new ones
     repivoted: list[float] = field(default_factory=list)  # times at which the explicit form got other pivots
 
     def slices(self, times: Array, method: Settings, y: Array, max_steps: int) -> Iterator[Slice]:
@@ -123,6 +125,7 @@ class Course:
         sides = np.where(system.functions["switches"](after, p) > 0.0, 1, -1)
         events = system.equations.events
         found = [k for k in which if k < len(events) and events[k].direction in (0, sides[k])]
+        found = [k for k in found if t > self.passed.pop((k, int(sides[k])), -math.inf)]
         if any(k >= len(events) for k in which):
             self.motion = self.motion.pivoted_at(part.t, part.y[:n])
             self.repivoted.append(part.t)
@@ -145,8 +148,8 @@ class Course:
 
     def check_accumulation(self, t: float) -> None:
         """Stop where events follow each other without end."""
-        near = CLOSE * abs(t) + CLOSEST
-        self.close = self.close + 1 if self.happenings and t - self.happenings[-1].t <= near else 0
+        near = bool(self.happenings) and t <= end_of_nearness(self.happenings[-1].t)
+        self.close = self.close + 1 if near else 0
         if self.close >= MOST_CLOSE and self.stopped is None:
             names = [happening.name for happening in self.happenings[-MOST_CLOSE:]]
             often = max(set(names), key=names.count)
@@ -212,8 +215,10 @@ class Course:
             y[n] += max(lost, 0.0)
             y[n + 1] += max(-lost, 0.0)
             after = jumps_at(motion.system, motion.p, t, y[:n])
-            if any(watches[k].turns or after[k].rate * side < 0.0 for k, side in events):
-                # On the side from which it came, so that it is not passed once more.
+            turned = [(k, side) for k, side in events if watches[k].turns or after[k].rate * side < 0.0]
+            if turned:
+                # On the side from which it came, so that it is not passed once more; the others are.
+                self.passed = dict.fromkeys(set(events).difference(turned), end_of_nearness(t))
                 t, y[:n_q] = t_before, y_before[:n_q]
         if switched:
             y = projection.project_state(motion.system, motion.p, t, y)
@@ -240,6 +245,11 @@ class Course:
         after = np.reshape([x.v_after for x in h], (len(h), system.n_v))
         places, v_before = body_states(system, self.motion.p, t, q, before)
         return Events(tuple(x.name for x in h), t, places, v_before, body_states(system, self.motion.p, t, q, after)[1])
+
+
+def end_of_nearness(t: float) -> float:
+    """Until when an event is near to one at t."""
+    return t + CLOSE * abs(t) + CLOSEST
 
 
 def check_gaps(place: Place, held: Mapping[Expr, float]) -> None:
