@@ -313,6 +313,15 @@ def test_options_without_effect_are_refused(options: str, capsys: pytest.Capture
     assert "[no-effect]" in capsys.readouterr().err
 
 
+def test_options_of_veiling_count_for_stated_equations_with_long_entries(capsys: pytest.CaptureFixture[str]) -> None:
+    """They are written in veiled parts as text, but not as a procedure."""
+    command = ["equations", "four_bar", "--coordinates", "minimal", "--form", "lagrange", "--largest", "20"]
+    assert answer(command) == 0
+    assert "\nW1 = " in capsys.readouterr().out
+    assert answer([*command, "--to", "maple"]) == 2
+    assert "[no-effect]" in capsys.readouterr().err
+
+
 def test_parameters_do_not_take_the_names_of_the_maple_procedure() -> None:
     listing = write_down(load("simple_pendulum"))
     e, (first, *_) = listing.equations, listing.results

@@ -67,8 +67,8 @@ def equations(
     how = given(coordinates=coordinates, cut=cut, largest=largest)
     with located(model):
         listing = write_down(mechanism, form, pivoting=pivoting, unveil=unveil, **how)
-    solved, shown = form == "explicit", to in ("text", "latex", "markdown", "maple")
-    veiled = shown and (solved or listing.hierarchy.last_used > 0)
+    solved, shown = form == "explicit", to in ("text", "latex", "markdown")
+    veiled = (shown or to == "maple") if solved else (shown and listing.hierarchy.last_used > 0)
     for option, is_given, matters in (
         ("--pivoting", pivoting != "sparse", solved),
         ("--largest", largest is not None, veiled),
