@@ -85,7 +85,7 @@ def exchange_rows(
     n = motion.system.n_q + motion.system.n_v
     done: Slice | None = None
     while True:
-        kept = motion.start.place.independent_rows
+        kept = motion.measured.independent_rows
         for part in motion.slices_as_it_is(times, method, y, max_steps, before):
             joined = part if done is None else join_slices(done, part)
             if len(kept) < motion.system.m and part.status in (RUNNING, COLLAPSED):
@@ -99,7 +99,7 @@ def exchange_rows(
             return
         yield replace(joined, status=RUNNING)
         done, before = replace(joined, times=joined.times[:0], rows=joined.rows[:0]), None
-        motion = motion.with_held({}, part.t, part.y[:n])
+        motion = replace(motion, measured=place).with_held({}, part.t, part.y[:n])
         y, times = part.y[: n + N_WORK], np.append(part.t, times[times > part.t])
 
 
