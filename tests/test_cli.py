@@ -98,7 +98,7 @@ def test_version(linkwork: Answer) -> None:
 
 def test_list_gives_name_space_source_and_checked_number(linkwork: Answer) -> None:
     entries = linkwork.data("list")["mechanisms"]
-    assert [entry["name"] for entry in entries] == shipped()
+    assert [entry["name"] for entry in entries] == list(shipped())
     for entry in entries:
         assert set(entry) == {"name", "space", "source", "checked"}
         assert entry["space"] in ("planar", "spatial")

@@ -5,6 +5,7 @@ Whatever is heavy is imported by the command that needs it, so that `linkwork --
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -79,6 +80,10 @@ def _raise_again(swallowed: Any) -> None:
 def main() -> None:
     # Threads of the linear algebra wait for each other on matrices of this size, for seconds on a busy machine.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Else pydantic looks through every package that is installed.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
+    # Most of what is made lasts until the end: looking through it as often as Python does takes a tenth of a run.
+    gc.set_threshold(200_000, 20, 20)
     signal.signal(signal.SIGTERM, _terminated)
     if hasattr(signal, "pthread_kill"):  # Windows has none
         sys.unraisablehook = _raise_again

@@ -75,11 +75,13 @@ def located(model: str) -> Iterator[None]:
 
 def motion_files(paths: Sequence[Path] | None) -> list[Path]:
     """Files of trajectories, pages and pictures, which can be written."""
+    if not paths:
+        return []
     from linkwork.resultfile import WRITTEN
     from linkwork.view.page import check_built
     from linkwork.view.plot import SUFFIXES as PICTURES
 
-    files = writable(paths or (), (*WRITTEN, ".html", *PICTURES))
+    files = writable(paths, (*WRITTEN, ".html", *PICTURES))
     if any(file.suffix.lower() == ".html" for file in files):
         check_built()
     return files
@@ -151,6 +153,8 @@ def writable(paths: Iterable[Path], suffixes: Sequence[str]) -> list[Path]:
 
 def write(motion: Trajectory, files: Sequence[Path], point: str | None = None, into_folder: bool = False) -> None:
     """Write all files that can be written; the first that cannot is the error."""
+    if not files:
+        return
     from linkwork.resultfile import WRITTEN
     from linkwork.view import numdyn3d
     from linkwork.view.plot import save

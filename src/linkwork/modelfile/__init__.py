@@ -24,7 +24,6 @@ from linkwork.elements.spatial import ConstantVelocity
 from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import as_expr, symbol
-from linkwork.formats import read_folder
 from linkwork.mechanisms.generators import GENERATORS
 from linkwork.model import Model
 from linkwork.modelfile.faults import check_version, shape_fault
@@ -159,6 +158,8 @@ def _read(path: str | Path) -> Document:
 
 def take_over(folder: Path) -> tuple[Document, list[ModelError]]:
     """The document of a folder of another program, its start values complete, and what it does not hold."""
+    from linkwork.formats import read_folder
+
     document, left_out, given = read_folder(folder)
     if given:
         from linkwork.formats.initial import completed

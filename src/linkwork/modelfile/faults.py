@@ -36,17 +36,17 @@ def _keys_allowed(place: Place, data: Data) -> list[str]:
         ("equations",): schema.StatedEntry,
         ("equations", "coordinates", *around[2:3]): schema.StatedCoordinateEntry,
         ("equations", "Psi", *around[2:3]): schema.StatedRowEntry,
-        ("ground",): schema.GROUND_ENTRIES[space],
+        ("ground",): schema.ground_entry(space),
         ("about",): schema.AboutEntry,
         ("about", "checked"): schema.CheckedEntry,
         ("simulation",): schema.SimulationEntry,
-        ("bodies", *around[1:2]): schema.BODY_ENTRIES[space],
-        ("bodies", *around[1:2], "shape"): schema.SHAPE_ENTRIES.get(type_name),
-        ("joints", *around[1:2]): schema.JOINT_ENTRIES[space].get(type_name),
-        ("forces", *around[1:2]): schema.FORCE_ENTRIES[space].get(type_name),
+        ("bodies", *around[1:2]): schema.body_entry(space),
+        ("bodies", *around[1:2], "shape"): schema.shape_entries().get(type_name),
+        ("joints", *around[1:2]): schema.joint_entries(space).get(type_name),
+        ("forces", *around[1:2]): schema.force_entries(space).get(type_name),
         ("drivers", *around[1:2]): schema.DriverEntry,
         ("events", *around[1:2]): schema.EventEntry,
-        ("drivers", *around[1:2], "motion"): schema.MOTION_ENTRIES.get(type_name),
+        ("drivers", *around[1:2], "motion"): schema.motion_entries().get(type_name),
     }
     entry = entries.get(around)
     return list(entry.model_fields) if entry else []

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields
+from functools import cache
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, Union
 
 import pydantic
@@ -299,8 +301,10 @@ def kinds_of_surface(exponent: float, of: str = "length") -> Kinds:
     return {"stiffness": units.Kind(f"stiffness in {stiffness}", stiffness, f"1e6 {stiffness}"), "damping": damping}
 
 
-def _entry(cls: type, space: Space, type_name: str | None = None) -> type[Entry]:
-    """The shape of an element in a file; one of several types names its own."""
+def _entry(
+    cls: type, space: Space, type_name: str | None = None, more: Mapping[str, Any] = MappingProxyType({})
+) -> type[Entry]:
+    """The shape of an element in a file, with `more` keys; one of several types names its own."""
     kinds = kinds_of(cls)
     shape: dict[str, Any] = {"type": (Literal[type_name], ...)} if type_name else {}
     for key, role, field in keys(cls):
@@ -310,7 +314,8 @@ def _entry(cls: type, space: Space, type_name: str | None = None) -> type[Entry]
             annotation = Annotated[annotation, pydantic.Field(description=text, examples=[kind.example])]
         required = field.default is MISSING and field.default_factory is MISSING
         shape[key] = (annotation, ...) if required else (annotation | None, None)
-    return create_model(f"{cls.__name__}Entry", __base__=Entry, __doc__=(cls.__doc__ or "").split("\n")[0], **shape)
+    about = (cls.__doc__ or "").split("\n")[0]
+    return create_model(f"{cls.__name__}Entry", __base__=Entry, __doc__=about, **shape, **more)
 
 
 def _one_of(entries: Mapping[str, type[Entry]]) -> Any:
@@ -362,25 +367,54 @@ class AboutEntry(Entry):
     checked: CheckedEntry | None = None
 
 
-SPACES: tuple[Space, ...] = ("planar", "spatial")
 BODIES: dict[Space, type[Any]] = {"planar": PlanarBody, "spatial": SpatialBody}
 OPEN: dict[str, Any] = {"open": (bool, False)}
-JOINT_ENTRIES = {
-    s: {name: create_model(f"{cls.__name__}Entry", __base__=_entry(cls, s, name), **OPEN) for name, cls in own.items()}
-    for s, own in JOINTS.items()
-}
-FORCE_ENTRIES = {s: {name: _entry(cls, s, name) for name, cls in FORCES[s].items()} for s in SPACES}
-MOTION_ENTRIES = {name: _entry(cls, "planar", name) for name, cls in MOTIONS.items()}
-GROUND_ENTRIES = {s: _entry(Ground, s) for s in SPACES}
-SHAPE_ENTRIES = {name: _entry(cls, "planar", name) for name, cls in SHAPES.items()}
-SHAPE: dict[str, Any] = {"shape": (_one_of(SHAPE_ENTRIES) | None, None)}
-BODY_ENTRIES = {s: create_model(f"{s}Body", __base__=_entry(cls, s), **SHAPE) for s, cls in BODIES.items()}
+
+
+# Made when a file needs them: pydantic takes a millisecond for each.
+@cache
+def joint_entries(space: Space) -> dict[str, type[Entry]]:
+    return {name: _entry(cls, space, name, OPEN) for name, cls in JOINTS[space].items()}
+
+
+@cache
+def force_entries(space: Space) -> dict[str, type[Entry]]:
+    return {name: _entry(cls, space, name) for name, cls in FORCES[space].items()}
+
+
+@cache
+def motion_entries() -> dict[str, type[Entry]]:
+    return {name: _entry(cls, "planar", name) for name, cls in MOTIONS.items()}
+
+
+@cache
+def motion_holder() -> type[Entry]:
+    return create_model("MotionHolder", __base__=Entry, motion=(_one_of(motion_entries()), ...))
+
+
+@cache
+def shape_entries() -> dict[str, type[Entry]]:
+    return {name: _entry(cls, "planar", name) for name, cls in SHAPES.items()}
+
+
+@cache
+def ground_entry(space: Space) -> type[Entry]:
+    return _entry(Ground, space)
+
+
+@cache
+def body_entry(space: Space) -> type[Entry]:
+    shape: dict[str, Any] = {"shape": (_one_of(shape_entries()) | None, None)}
+    return create_model(f"{space}Body", __base__=_entry(BODIES[space], space), **shape)
+
+
 SimulationEntry = _entry(Simulation, "planar")
 
 
-def _model_entry(space: Space) -> type[Entry]:
+@cache
+def model_entry(space: Space) -> type[Entry]:
     """The shape of a file in this space; files that do not say are planar."""
-    ground = GROUND_ENTRIES[space]
+    ground = ground_entry(space)
     sections: dict[str, Any] = {
         "linkwork": (Annotated[Any, WithJsonSchema({"const": FORMAT, "description": "version of the format"})], ...),
         "name": (str | None, None),
@@ -389,10 +423,10 @@ def _model_entry(space: Space) -> type[Entry]:
         "gravity": (FORMS[space]["vector"], [0, -9.81] if space == "planar" else [0, 0, -9.81]),
         "parameters": (_section(NUMBER), {}),
         "ground": (ground, ground()),
-        "bodies": (_section(BODY_ENTRIES[space]), ...),
-        "joints": (_section(_one_of(JOINT_ENTRIES[space])), {}),
+        "bodies": (_section(body_entry(space)), ...),
+        "joints": (_section(_one_of(joint_entries(space))), {}),
         "drivers": (_section(DriverEntry), {}),
-        "forces": (_section(_one_of(FORCE_ENTRIES[space])), {}),
+        "forces": (_section(_one_of(force_entries(space))), {}),
         "events": (_section(EventEntry), {}),
         "simulation": (SimulationEntry, SimulationEntry()),
     }
@@ -400,7 +434,6 @@ def _model_entry(space: Space) -> type[Entry]:
     return create_model(f"{space.capitalize()}Model", __base__=Entry, __doc__=about, **sections)
 
 
-MODEL_ENTRIES = {s: _model_entry(s) for s in SPACES}
 KindName = Literal["length", "angle", "number"]
 
 
@@ -441,7 +474,7 @@ class StatedModel(Entry):
 
     space: ClassVar[Space] = "planar"
     gravity: ClassVar[list[float]] = [0, 0]
-    ground: ClassVar[Any] = GROUND_ENTRIES["planar"]()
+    ground: ClassVar[Any] = ground_entry("planar")()
     bodies: ClassVar[dict[str, Any]] = {}
     joints: ClassVar[dict[str, Any]] = {}
     drivers: ClassVar[dict[str, Any]] = {}
@@ -457,10 +490,7 @@ class StatedModel(Entry):
 
 def entry_of(data: Any) -> type[Entry]:
     """The shape that a file must have."""
-    return StatedModel if isinstance(data, dict) and "equations" in data else MODEL_ENTRIES[space_of(data)]
-
-
-MotionHolder = create_model("MotionHolder", __base__=Entry, motion=(_one_of(MOTION_ENTRIES), ...))
+    return StatedModel if isinstance(data, dict) and "equations" in data else model_entry(space_of(data))
 
 
 def space_of(data: Any) -> Space:
@@ -470,10 +500,10 @@ def space_of(data: Any) -> Space:
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema of model files."""
-    models: tuple[type[Entry], ...] = (*MODEL_ENTRIES.values(), StatedModel)
+    models: tuple[type[Entry], ...] = (model_entry("planar"), model_entry("spatial"), StatedModel)
     entries = [(entry, "validation") for entry in models]
     _, schema = pydantic.json_schema.models_json_schema(entries, ref_template="#/$defs/{model}")  # type: ignore
-    motions = MotionHolder.model_json_schema()
+    motions = motion_holder().model_json_schema()
     driver = schema["$defs"]["DriverEntry"]["properties"]
     driver["motion"] = {"anyOf": [NUMBER_SCHEMA, motions["properties"]["motion"]]}
     schema["$defs"] |= motions["$defs"]

@@ -430,7 +430,7 @@ class Translation:
         if isinstance(given, int | float | str) and not isinstance(given, bool):
             return Law(as_expr(self.read(given, kinds["value"], self.time_names, place, of_parameters=False)))
         try:
-            entry: Any = schema.MotionHolder.model_validate({"motion": given})
+            entry: Any = schema.motion_holder().model_validate({"motion": given})
         except pydantic.ValidationError as error:
             details = error.errors(include_url=False)
             self.errors += [shape_fault(detail, self.document, place[:-1]) for detail in details]

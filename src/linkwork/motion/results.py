@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from importlib.metadata import version
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork import __version__
 from linkwork.dense.vectors import copy, largest
 from linkwork.elements.kinds import Columns
 from linkwork.equations.equations import Equations
@@ -35,8 +35,12 @@ ENERGY = Columns(ENERGIES, tuple(f"energy:{form}" for form in ENERGIES), ("J",) 
 
 @cache
 def versions() -> dict[str, str]:
-    compiler = {} if machine.missing() else {"llvmlite": version("llvmlite")}
-    return {name: version(name) for name in ("linkwork", "numpy")} | compiler
+    known = {"linkwork": __version__, "numpy": np.__version__}
+    if not machine.missing():
+        import llvmlite
+
+        known["llvmlite"] = llvmlite.__version__
+    return known
 
 
 def about_machine() -> list[str]:

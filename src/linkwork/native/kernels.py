@@ -125,12 +125,21 @@ class Kernel:
         self.name = function.__name__
         self.__doc__ = function.__doc__
         self._code: machine.Code | None = None
-        hints = get_type_hints(function)
-        self.result: Any = hints.pop("return")
-        self.arguments: tuple[Any, ...] = tuple(hints[name] for name in _parameters(function))
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
+
+    @cached_property
+    def _hints(self) -> dict[str, Any]:
+        return get_type_hints(self.python)
+
+    @property
+    def result(self) -> Any:
+        return self._hints["return"]
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        return tuple(self._hints[name] for name in _parameters(self.python))
 
     @property
     def address(self) -> int:

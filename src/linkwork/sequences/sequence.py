@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from linkwork.errors import UsageError, check_choice
-from linkwork.expressions import languages
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import Arithmetic, evaluate, ordered, substitute
 from linkwork.expressions.graph import ZERO, Expr, symbol
@@ -122,6 +121,8 @@ class ComputationSequence:
 
         Its comments name the outputs by `labels`, and say which `conditions` must not vanish.
         """
+        from linkwork.expressions import languages
+
         self._check_inputs()
         check_choice("language", language, languages.LANGUAGES)
         if labels and len(labels) != len(self.outputs):
