@@ -715,12 +715,20 @@ def test_interval_operations_enclose_the_exact_result(a: float, b: float, c: flo
         z = table[name](x)
         assert z.lo <= getattr(math, name)(x.lo) <= z.hi
         assert z.lo <= getattr(math, name)(x.hi) <= z.hi
+    if x.lo > 0.0 or y.lo > 0.0 or y.hi < 0.0:
+        z = table["atan2"](y, x)
+        assert all(z.lo <= math.atan2(q, p) <= z.hi for p in (x.lo, x.hi) for q in (y.lo, y.hi))
 
 
 def test_intervals_refuse_what_has_no_bounded_value() -> None:
     table = arithmetic()
     around_zero = outward(-1.0, 1.0)
-    for name, arguments in (("div", (around_zero, around_zero)), ("sqrt", (around_zero,)), ("log", (around_zero,))):
+    for name, arguments in (
+        ("div", (around_zero, around_zero)),
+        ("sqrt", (around_zero,)),
+        ("log", (around_zero,)),
+        ("atan2", (around_zero, -outward(1.0, 2.0))),
+    ):
         with pytest.raises(NoEnclosureError):
             table[name](*arguments)
 

@@ -107,6 +107,16 @@ def _root(x: Interval) -> Interval:
     return outward(math.sqrt(x.lo), math.sqrt(x.hi))
 
 
+def _angle(y: Interval, x: Interval) -> Interval:
+    """atan2(y, x) off the negative x axis."""
+    if x.lo > 0.0:
+        return _monotone(math.atan)(y / x)
+    if y.lo > 0.0 or y.hi < 0.0:
+        quarter = math.copysign(math.pi / 2, y.lo)
+        return outward(quarter, quarter) - _monotone(math.atan)(x / y)
+    raise NoEnclosureError("an angle around half a turn, where it jumps")
+
+
 def _less(a: Interval, b: Interval) -> Interval:
     if a.hi < b.lo:
         return Interval(1.0, 1.0)
@@ -124,13 +134,14 @@ def _refuse(*_: Any) -> Interval:
 
 
 def arithmetic() -> Arithmetic:
-    table: dict[str, Callable[..., Any]] = dict.fromkeys((*FUNCTIONS, "pow", "atan2", "le", "spline"), _refuse)
+    table: dict[str, Callable[..., Any]] = dict.fromkeys((*FUNCTIONS, "pow", "le", "spline"), _refuse)
     table |= {name: _monotone(getattr(math, name)) for name in MONOTONE}
     return table | {
         **RING,
         "sin": _wave(math.sin),
         "cos": _wave(math.cos),
         "sqrt": _root,
+        "atan2": _angle,
         "min": lambda a, b: Interval(min(a.lo, b.lo), min(a.hi, b.hi)),
         "max": lambda a, b: Interval(max(a.lo, b.lo), max(a.hi, b.hi)),
         "lt": _less,

@@ -113,12 +113,12 @@ def form_closure(
         loops = _eliminate_places(loops, places)
         forms = {(PLACE, b): p for b, p in places.items()}
         forms |= {(MIRROR, b): p.conjugate() for b, p in places.items()}
-        others = _select_independent([p.substitute(forms).normalize(DEPENDENT) for p in others])
+        others = select_independent([p.substitute(forms).normalize(DEPENDENT) for p in others])
         found, others = split_holomorphic(others)
         if not found:
             break
         loops += found
-    loops = _thin_out(_select_independent([p for p in loops if p.terms]))
+    loops = _thin_out(select_independent([p for p in loops if p.terms]))
     consistent = consistent and all(p.variables() for p in (*loops, *others))
     turns, free = (tuple(b for b in coordinates if b not in known) for known in (angles, places))
     return Closure(unit, turns, free, angles, places, tuple(loops), tuple(others), consistent)
@@ -151,7 +151,7 @@ def _matrix(polys: Sequence[Poly]) -> tuple[list[Monomial], Complex]:
     return monomials, np.array([[p.terms.get(m, 0.0) for m in monomials] for p in polys], dtype=complex)
 
 
-def _select_independent(polys: Sequence[Poly], after: Sequence[Poly] = ()) -> list[Poly]:
+def select_independent(polys: Sequence[Poly], after: Sequence[Poly] = ()) -> list[Poly]:
     """The polynomials that are no linear combination of those before them."""
     kept: list[Poly] = []
     for p in polys:
@@ -179,7 +179,7 @@ def split_holomorphic(rows: Sequence[Poly]) -> tuple[list[Poly], list[Poly]]:
 
     The conjugate of every such combination is one of the rows too, since rows are real.
     """
-    left = _select_independent(rows)
+    left = select_independent(rows)
     found: list[Poly] = []
     turns = sorted({v for p in rows for v in p.variables() if v[0] == TURN})
     one = Poly({(): 1.0 + 0.0j})
@@ -200,7 +200,7 @@ def split_holomorphic(rows: Sequence[Poly]) -> tuple[list[Poly], list[Poly]]:
             found += linear
             inverse = factor.conjugate()
             taken = [p * inverse for p in linear]
-            left = _select_independent(left, [*taken, *(p.conjugate() for p in taken)])
+            left = select_independent(left, [*taken, *(p.conjugate() for p in taken)])
     return found, left
 
 

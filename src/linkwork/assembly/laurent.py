@@ -22,7 +22,8 @@ from linkwork.expressions.evaluation import RING, Arithmetic, float_arithmetic
 # (kind, body). In a polynomial the power -1 of a turn stands for its inverse; where unknowns are listed or have values,
 # the inverse is a variable of its own, BACK.
 PLACE, MIRROR, TURN, BACK = "place", "mirror", "turn", "back"
-CONJUGATE = {PLACE: MIRROR, MIRROR: PLACE, TURN: BACK, BACK: TURN}
+SHIFT = "shift"  # a displacement in space, which is real
+CONJUGATE = {PLACE: MIRROR, MIRROR: PLACE, TURN: BACK, BACK: TURN, SHIFT: SHIFT}
 Variable: TypeAlias = tuple[str, str]
 Monomial: TypeAlias = tuple[tuple[Variable, int], ...]
 

@@ -1,9 +1,9 @@
 """All assembly modes: every position in which the joints of a mechanism close.
 
-Planar mechanisms with polynomial closure equations are solved completely by homotopy (closure.py, blocks.py,
-homotopy.py). The others, and those with too many paths, are searched from many starts (deflation.py), which proves
-nothing about what was not found. Every mode is brought to rounding by Newton's iteration on Psi itself and, where the
-number of equations is that of the coordinates, certified (certificate.py).
+Mechanisms with polynomial closure equations are solved completely by homotopy (closure.py and blocks.py in the plane,
+space.py, homotopy.py). The others, and those with too many paths, are searched from many starts (deflation.py), which
+proves nothing about what was not found. Every mode is brought to rounding by Newton's iteration on Psi itself and,
+where the number of equations is that of the coordinates, certified (certificate.py).
 
 Freedoms that are neither driven nor kept are removed by random linear equations in the coordinates x, y, cos phi and
 sin phi, through the closed start position: modes are then witness points of the closure variety, and the number of
@@ -24,6 +24,7 @@ from linkwork.assembly.assemble import assemble
 from linkwork.assembly.laurent import NotPolynomialError
 from linkwork.assembly.problem import APART, STARTS, Array, Problem, Random
 from linkwork.assembly.solutions import Ends, Progress, polynomials, position, real_position, solve_closure
+from linkwork.assembly.space import solve_in_space, spatial_closures
 from linkwork.errors import UsageError
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
@@ -110,9 +111,8 @@ def modes(
     rng = np.random.default_rng(seed)
     notes: list[str] = []
     try:
-        if model.space != "planar":
-            raise NotPolynomialError("a spatial mechanism")
-        found = _follow_paths(problem, rng, path_limit, progress or (lambda _fraction, _text: None))
+        follow = _follow_paths if model.space == "planar" else _follow_paths_in_space
+        found = follow(problem, rng, path_limit, progress or (lambda _fraction, _text: None))
     except NotPolynomialError as reason:
         notes.append(f"not proved complete: {reason} leaves only a search from {STARTS} starts [not-complete]")
         found = _search(problem, rng)
@@ -235,11 +235,34 @@ def _follow_paths(problem: Problem, rng: Random, path_limit: int, progress: Prog
         ends = solve_closure(c, rng, path_limit, progress)
         if ends.complete:
             break
-    real = [(position(problem, c, s.values), not s.regular) for s in ends.isolated if s.is_real]
+    places = [position(problem, c, s.values) for s in ends.solutions]
+    more = f"{-c.freedoms} more equations than unknowns: only what fulfils all counts [over-determined]"
+    return _sort_ends(problem, rng, ends, places, [more] if c.freedoms < 0 else [])
+
+
+def _follow_paths_in_space(problem: Problem, rng: Random, path_limit: int, progress: Progress) -> Found:
+    """The same along a tree of joints, if nothing is left to move."""
+    if problem.freedoms(problem.closed, rng):
+        raise NotPolynomialError("a freedom in space that is neither driven nor kept")
+    closures = spatial_closures(problem)
+    if any(c.freedoms > 0 and c.consistent for c in closures):
+        raise NotPolynomialError("a loop with fewer equations than unknowns")
+    for _ in range(ATTEMPTS):
+        ends, owners = solve_in_space(closures, rng, path_limit, progress)
+        if ends.complete:
+            break
+    places = [c.position(problem, s.values) for s, c in zip(ends.solutions, owners, strict=True)]
+    return _sort_ends(problem, rng, ends, places, [])
+
+
+def _sort_ends(problem: Problem, rng: Random, ends: Ends, places: Sequence[Array], more: Sequence[str]) -> Found:
+    """Modes and motions among the solutions, of which `places` are the positions, and what there is to say of them."""
+    both = list(zip(ends.solutions, places, strict=True))
+    real = [(q, not s.regular) for s, q in both if not s.dimension and s.is_real]
     sets: dict[int, Array | None] = {}  # those that may hold real positions, with one
-    for s in ends.solutions:
+    for s, q in both:
         if s.may_move and sets.get(s.set) is None:
-            sets[s.set] = real_position(problem, c, s, rng)
+            sets[s.set] = real_position(problem, q, rng)
     motions = tuple(q for q in sets.values() if q is not None)
     unseen = len(sets) - len(motions)
     remarks = (
@@ -258,7 +281,6 @@ def _follow_paths(problem: Problem, rng: Random, path_limit: int, progress: Prog
             unseen,
             f"{unseen} curves or surfaces of complex solutions have no real one that was found [special-geometry]",
         ),
-        (c.freedoms < 0, f"{-c.freedoms} more equations than unknowns: only what fulfils all counts [over-determined]"),
     )
-    notes = tuple(text for applies, text in remarks if applies)
+    notes = (*(text for applies, text in remarks if applies), *more)
     return Found(problem, real, motions, ends, complete=not notes, notes=notes)

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.assembly import homotopy
-from linkwork.assembly.blocks import Block, reduce_block, sort_into_blocks
+from linkwork.assembly.blocks import Block, Reduced, reduce_block, sort_into_blocks
 from linkwork.assembly.closure import Closure, form_closure
-from linkwork.assembly.laurent import CONJUGATE, PLACE, TURN, NotPolynomialError, Variable
+from linkwork.assembly.laurent import CONJUGATE, PLACE, SHIFT, TURN, NotPolynomialError, Variable
 from linkwork.assembly.problem import Array, Problem, Random
 
 Values: TypeAlias = Mapping[Variable, complex]
@@ -25,6 +25,7 @@ REAL_SINGULAR = 1e-4  # the same for ends known to fewer digits
 CONJUGATED = 1e-5  # how far a solution may be from the conjugate of another one
 SOLVED = 1e-8  # residual, relative to its terms, of an equation that only took part in random combinations
 SOLVED_SINGULAR = 1e-4
+UNDECIDED = 100.0  # times as much: too little to say that such an equation is not solved
 
 
 @dataclass(frozen=True)
@@ -115,11 +116,9 @@ def _solve_block(
     if not all(p.variables() for p in r.equations):  # some loop cannot close
         return []
     equations, n = r.system(), len(r.unknowns)
-    if n == 0:
-        return [_extend(known, r.values(np.zeros(0, dtype=complex)), True)]
     system = equations
     if len(equations) > n:  # dependent geometry: random combinations, and what does not solve all is dropped
-        system = [_combine(equations, rng) for _ in range(n)]
+        system = [combine(equations, rng) for _ in range(n)]
     elif len(equations) < n:
         raise NotPolynomialError("a set of equations that vanish identically")
     half = range(n // 2)
@@ -128,7 +127,23 @@ def _solve_block(
     best = int(np.argmin(counts))
     if ends.paths + counts[best] > path_limit:
         raise NotPolynomialError(f"the number of paths, more than {path_limit},")
-    s = homotopy.solve(system, groupings[best], rng, report)
+    return solve_reduced(r, system, groupings[best], known, rng, ends, report)
+
+
+def solve_reduced(
+    r: Reduced,
+    system: Sequence[homotopy.Polynomial],
+    grouping: homotopy.Grouping,
+    known: Solution,
+    rng: Random,
+    ends: Ends,
+    report: Callable[[float], None],
+) -> list[Solution]:
+    """The solutions of a square system that solve all equations it was made of, counted in `ends`."""
+    equations = r.system()
+    if not r.unknowns:
+        return [_extend(known, r.values(np.zeros(0, dtype=complex)), True)]
+    s = homotopy.solve(system, grouping, rng, report)
     ends.paths += s.paths
     ends.infinite += s.infinite
     ends.lost += s.failed
@@ -136,8 +151,11 @@ def _solve_block(
     result = []
     for point, regular, dimension in zip(s.points, s.regular.tolist(), s.dimension.tolist(), strict=True):
         allowed = SOLVED if regular else SOLVED_SINGULAR
-        if len(equations) == n or all(_residual(f, point) < allowed for f in equations):
+        left = max(_residual(f, point) for f in equations) if len(equations) > len(system) else 0.0
+        if left < allowed:
             result.append(_extend(known, r.values(point), regular, dimension, ends.sets))
+        elif left < UNDECIDED * allowed:
+            ends.doubtful += 1
     ends.sets += any(s.set == ends.sets for s in result)
     return result
 
@@ -153,7 +171,7 @@ def _extend(known: Solution, values: Values, regular: bool, dimension: int = 0, 
     return Solution(together, known.regular and regular)
 
 
-def _combine(equations: Sequence[homotopy.Polynomial], rng: Random) -> homotopy.Polynomial:
+def combine(equations: Sequence[homotopy.Polynomial], rng: Random) -> homotopy.Polynomial:
     total: homotopy.Polynomial = {}
     for f in equations:
         factor = complex(*rng.normal(size=2))
@@ -172,7 +190,7 @@ def _is_real(values: Values, tolerance: float) -> bool:
     return all(
         abs(values[CONJUGATE[kind], body] - a.conjugate()) < tolerance * (1.0 + abs(a))
         for (kind, body), a in values.items()
-        if kind in (TURN, PLACE)
+        if kind in (TURN, PLACE, SHIFT)
     )
 
 
@@ -193,7 +211,7 @@ def position(problem: Problem, c: Closure, values: Values) -> Array:
     return q
 
 
-def real_position(problem: Problem, c: Closure, s: Solution, rng: Random) -> Array | None:
+def real_position(problem: Problem, q: Array, rng: Random) -> Array | None:
     """A real position of the set that a complex solution lies on, if Newton's iteration from beside it finds one."""
-    q = problem.close(position(problem, c, s.values))
-    return q if q is not None and problem.freedoms(q, rng) else None
+    closed = problem.close(q)
+    return closed if closed is not None and problem.freedoms(closed, rng) else None

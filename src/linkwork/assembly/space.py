@@ -1,0 +1,188 @@
+"""Closure equations of spatial mechanisms as polynomials in the coordinates of the joints of a spanning tree.
+
+Along the tree (equations/tree.py) every body is reached by turns and shifts, so that with theta = exp(i angle) its
+place and its axes are polynomials in theta, 1/theta and displacements, and so are the rows of the joints that close
+loops. A driven coordinate is a number. Every angle is two unknowns with theta (1/theta) = 1; as each angle enters a row
+to the first degree, k angles and as many rows have at most 2^k k! solutions: eight in a spherical four-bar, whose
+closed form has two for each sense of the axis where the loop is cut.
+
+Rows say that axes are parallel and do not say in which sense. So each hinge of the tree is taken in all of its
+mountings: two where axes coincide (body j as it is, or turned by pi about x_j), eight where nothing turns.
+
+A shaft with a universal joint worked out. The driving shaft is known, and with it the arm z_i of the cross; the driven
+one is carried by a cylindrical joint with angle and displacement d. The point of the cross gives d; its arms,
+z_i . z_j = 0, are A theta + B + C/theta = 0 with two solutions, in each sense of the driven shaft.
+
+Loops have more rows than unknowns where axes meet in a point or are parallel. Random combinations of them, as many as
+there are unknowns, have all their common solutions among theirs [sommese2005]; what does not solve all rows is dropped.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from linkwork.assembly import homotopy, laurent
+from linkwork.assembly.blocks import Reduced
+from linkwork.assembly.closure import DEPENDENT, select_independent
+from linkwork.assembly.laurent import BACK, SHIFT, TURN, Angle, NotPolynomialError, Poly, Root, Variable, monomial
+from linkwork.assembly.problem import Array, Problem, Random
+from linkwork.assembly.solutions import Ends, Progress, Solution, combine, solve_reduced
+from linkwork.elements.frames import SPATIAL_GROUND
+from linkwork.elements.paths import Shift, follow_path
+from linkwork.elements.spatial import AlignedPair, SpatialAxisPair, Universal, body_triad
+from linkwork.elements.vectors import Vector
+from linkwork.equations.equations import TIME
+from linkwork.equations.tree import span_tree
+from linkwork.expressions.evaluation import evaluate
+from linkwork.expressions.graph import ZERO, Expr, constant, symbol
+
+MOST_MOUNTINGS = 256
+STILL = Vector((0.0, 0.0, 0.0))
+
+
+@dataclass(frozen=True)
+class SpatialClosure:
+    """The tree of one mounting: `q` of the bodies in the coordinates of its joints, and the rows that close loops.
+
+    Angles among the `coordinates` are the unknowns `turns`, displacements `shifts`, in units of `unit` metres; `driven`
+    are numbers.
+    """
+
+    coordinates: Mapping[Expr, Variable]
+    driven: Mapping[Expr, float]
+    q: tuple[Expr, ...]
+    rows: tuple[Poly, ...]
+    unit: float
+
+    @property
+    def freedoms(self) -> int:
+        return len(self.coordinates) - len(self.rows)
+
+    @property
+    def consistent(self) -> bool:
+        return all(p.variables() for p in self.rows)
+
+    @property
+    def grouping(self) -> list[list[int]]:
+        """Each angle with its inverse, each displacement alone, as places among the unknowns of `reduce`."""
+        sizes = [2 if kind == TURN else 1 for kind, _ in self.coordinates.values()]
+        firsts = np.cumsum([0, *sizes])
+        return [list(range(int(first), int(first) + size)) for first, size in zip(firsts, sizes, strict=False)]
+
+    def reduce(self, rng: Random) -> tuple[Reduced, list[homotopy.Polynomial]]:
+        """All equations in theta, 1/theta and displacements, and as many as there are unknowns."""
+        parts = {TURN: (TURN, BACK), SHIFT: (SHIFT,)}
+        unknowns = [(part, name) for kind, name in self.coordinates.values() for part in parts[kind]]
+        forms = {v: monomial(v) for v in unknowns}
+        inverse = [monomial((TURN, name)) * monomial((BACK, name)) - 1.0 for kind, name in unknowns if kind == TURN]
+        whole = Reduced(unknowns, [*inverse, *(p.substitute(forms) for p in self.rows)], forms)
+        polynomials = whole.system()
+        circles, rows = polynomials[: len(inverse)], polynomials[len(inverse) :]
+        needed = len(unknowns) - len(circles)
+        return whole, [*circles, *(rows if len(rows) == needed else [combine(rows, rng) for _ in range(needed)])]
+
+    def position(self, problem: Problem, values: Mapping[Variable, complex]) -> Array:
+        """The coordinates of all bodies."""
+        numbers = {
+            x: cmath.phase(values[v]) if v[0] == TURN else self.unit * values[v].real
+            for x, v in self.coordinates.items()
+        }
+        return np.array(evaluate(self.q, {**problem.values, **self.driven, **numbers}), dtype=float)
+
+
+def spatial_closures(problem: Problem) -> list[SpatialClosure]:
+    """The closures of all mountings."""
+    model, e = problem.model, problem.equations
+    if e.held:
+        raise NotPolynomialError("a joint that opens or sticks")
+    hinges = span_tree(model.ground, model.bodies, model.joints, ())
+    if any(hinge.joint is None or hinge.is_ball for hinge in hinges):
+        raise NotPolynomialError("a body that nothing but a ball carries")
+    if problem.slices or any(e.coordinates[k].kind != "length" for k in problem.kept):
+        raise NotPolynomialError("a kept Euler parameter")
+    choices = [_mountings(hinge.joint) for hinge in hinges]
+    if math.prod(map(len, choices)) > MOST_MOUNTINGS:
+        raise NotPolynomialError(f"the number of mountings, more than {MOST_MOUNTINGS},")
+    return [
+        _closure(problem, [replace(hinge, joint=joint) for hinge, joint in zip(hinges, mounted, strict=True)])
+        for mounted in product(*choices)
+    ]
+
+
+def _mountings(joint: Any) -> list[Any]:
+    """The joint with all axes in body j for which its path ends in other zeros of its rows."""
+    if not isinstance(joint, SpatialAxisPair) or isinstance(joint, Universal):
+        return [joint]
+    x, y, z = body_triad(joint.own_axis_j, joint.own_zero_j)
+    turns = [(x, z), (x, -z)]
+    if isinstance(joint, AlignedPair):  # x_i . y_j = y_i . z_j = z_i . x_j = 0: signs, and the axes in turn
+        turns = [(a * s, b * t) for a, b in ((x, z), (z, y)) for s in (1.0, -1.0) for t in (1.0, -1.0)]
+    return [replace(joint, axis_j=b.components, zero_j=a.components) for a, b in turns]
+
+
+def _closure(problem: Problem, hinges: Sequence[Any]) -> SpatialClosure:
+    model = problem.model
+    driven = {(d.joint.name, d.freedom): d for d in model.drivers}
+    carried = {hinge.joint.name for hinge in hinges}
+    coordinates: dict[Expr, Variable] = {}
+    numbers: dict[Expr, float] = {}
+    used = set()
+    frames: dict[str, Any] = {model.ground.name: SPATIAL_GROUND}
+    for hinge in hinges:
+        q = []
+        for freedom, c in zip(hinge.freedoms, hinge.coordinates, strict=True):
+            x = symbol(f"theta {c.name}")
+            driver = driven.get((hinge.joint.name, freedom))
+            if driver is None:
+                coordinates[x] = (TURN if c.kind == "angle" else SHIFT, c.name)
+            else:
+                numbers[x] = evaluate([driver.motion.f(TIME)], problem.values)[0]
+                used.add(driver.name)
+            q.append(x)
+        at = follow_path(hinge.joint, q, [ZERO] * len(q), frames[hinge.parent.name], hinge.onwards)
+        c = Vector(hinge.child.mass_centre)
+        s = Vector(hinge.joint.s_j if hinge.onwards else hinge.joint.s_i)
+        frames[hinge.child.name] = replace(Shift(c - s, STILL).take(at), c=c)
+    loops: list[Any] = [joint for joint in model.joints if joint.name not in carried]
+    loops += [d for d in model.drivers if d.name not in used]
+    places = tuple(x for body in model.bodies for x in (*frames[body.name].r, *frames[body.name].e))
+    rows = [x for element in loops for x in element.Psi(TIME, *(frames[b.name] for b in element.bodies))]
+    rows += [places[k] - constant(float(problem.start[k])) for k in problem.kept]
+    kinds = [kind for element in loops for kind in element.rows.values()] + ["length"] * len(problem.kept)
+    unknowns = {x: Angle({v[1]: 1.0}) if v[0] == TURN else monomial(v) * problem.unit for x, v in coordinates.items()}
+    found = evaluate(rows, {**problem.values, **numbers, **unknowns}, laurent.arithmetic())
+    polys = []
+    for row, kind in zip(found, kinds, strict=True):
+        if isinstance(row, Root):
+            polys.append(row.polynomial() / problem.unit**2)
+        else:
+            polys.append(laurent.as_poly(row) / (problem.unit if kind == "length" else 1.0))
+    independent = select_independent([p.normalize(DEPENDENT) for p in polys])
+    return SpatialClosure(coordinates, numbers, places, tuple(independent), problem.unit)
+
+
+def solve_in_space(
+    closures: Sequence[SpatialClosure], rng: Random, path_limit: int, progress: Progress
+) -> tuple[Ends, list[SpatialClosure]]:
+    """The solutions of all mountings together, and the closure that each of them belongs to."""
+    ends, owners = Ends([]), list[SpatialClosure]()
+    reduced = [(c, *c.reduce(rng)) for c in closures if c.consistent]
+    if sum(homotopy.path_count(system, c.grouping) for c, _, system in reduced) > path_limit:
+        raise NotPolynomialError(f"the number of paths, more than {path_limit},")
+    for k, (c, whole, system) in enumerate(reduced):
+
+        def report(part: float, done: int = k) -> None:
+            progress((done + part) / len(reduced), f"{ends.paths} paths followed")
+
+        report(0.0)
+        found = solve_reduced(whole, system, c.grouping, Solution({}), rng, ends, report)
+        ends.solutions += found
+        owners += [c] * len(found)
+    return ends, owners

@@ -1,0 +1,140 @@
+"""Assembly modes in space, against closed forms."""
+
+import math
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from linkwork.assembly.modes import Mode, modes
+from linkwork.elements.bodies import Ground, SpatialBody
+from linkwork.elements.drivers import Driver
+from linkwork.elements.motions import Polynomial
+from linkwork.elements.spatial import SpatialPrismatic, SpatialRevolute
+from linkwork.model import Model
+from linkwork.modelfile import load
+
+Array = NDArray[Any]
+
+GROUND = Ground()
+INERTIA = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+# Axes of crank and rocker and of both ends of the coupler at the start, and zeros for the angles of crank and rocker.
+U_1, U_4, W_2, W_3 = (
+    np.array(a) / np.linalg.norm(a) for a in ((0.2, -0.1, 1.0), (1.0, 0.3, -0.2), (0.3, 0.6, 1.0), (0.9, 1.0, 0.4))
+)
+X_1, X_4 = (np.cross(u, (0.0, 1.0, 0.0)) / np.linalg.norm(np.cross(u, (0.0, 1.0, 0.0))) for u in (U_1, U_4))
+
+
+def plain(a: Array) -> tuple[float, ...]:
+    return tuple(a.tolist())
+
+
+def turned(u: Array, angle: float) -> Array:
+    return np.asarray(Rotation.from_rotvec(angle * u).as_matrix())
+
+
+def matrix(mode: Mode, body: str) -> Array:
+    return np.asarray(Rotation.from_quat([mode.q[f"{body}.e{k}"] for k in range(4)], scalar_first=True).as_matrix())
+
+
+def spherical_four_bar(phi: float, *distances: float) -> Model:
+    """Four axes through the origin, the pins on them at these distances; all bodies start in the axes of the ground."""
+    crank, coupler, rocker = bodies = tuple(SpatialBody(name, 1.0, INERTIA) for name in ("crank", "coupler", "rocker"))
+    ends: tuple[Any, ...] = (
+        (GROUND, crank, U_1, X_1),
+        (crank, coupler, W_2, X_1),
+        (coupler, rocker, W_3, X_1),
+        (GROUND, rocker, U_4, X_4),
+    )
+    joints = tuple(
+        SpatialRevolute(name, i, j, plain(rho * u), plain(rho * u), plain(u), plain(u), plain(x), plain(x))
+        for name, (i, j, u, x), rho in zip("ABCD", ends, distances, strict=True)
+    )
+    motor = Driver("motor", joints[0], "angle", Polynomial(phi))
+    return Model("spherical", bodies, joints, (motor,), gravity=(0.0, 0.0, 0.0), space="spatial")
+
+
+def rocker_angles(w_2: Array, w_3: Array, c: float) -> list[float]:
+    """A cos psi + B sin psi = C: axes w_2 and w_3, which is turned by psi about U_4, have an angle of cosine c."""
+    A, B = w_2 @ (w_3 - (U_4 @ w_3) * U_4), w_2 @ np.cross(U_4, w_3)
+    ratio = (c - (U_4 @ w_3) * (U_4 @ w_2)) / math.hypot(A, B)
+    return [] if abs(ratio) > 1.0 else [math.atan2(B, A) + sign * math.acos(ratio) for sign in (1.0, -1.0)]
+
+
+@pytest.mark.parametrize("phi", [0.3, -0.4, -0.7, -1.5])
+def test_a_spherical_four_bar_has_the_two_modes_of_its_closed_form(phi: float) -> None:
+    """With pins off the centre no body fits the other way round; where the coupler is too short there is no mode."""
+    expected = [turned(U_4, psi) for psi in rocker_angles(turned(U_1, phi) @ W_2, W_3, float(W_2 @ W_3))]
+    result = modes(spherical_four_bar(phi, 0.7, 1.1, 0.9, 1.3))
+    assert (result.method, result.complete, result.lost, result.real) == ("homotopy", True, 0, len(expected))
+    for A in expected:
+        assert min(np.max(np.abs(A - matrix(mode, "rocker"))) for mode in result.modes) < 1e-11
+    assert all(mode.residual < 1e-13 for mode in result.modes)
+
+
+def test_the_closed_form_of_the_spherical_four_bar_has_two_solutions_or_none() -> None:
+    """What the test above goes through."""
+    counts = [len(rocker_angles(turned(U_1, phi) @ W_2, W_3, float(W_2 @ W_3))) for phi in (0.3, -0.4, -0.7, -1.5)]
+    assert sorted(set(counts)) == [0, 2]
+
+
+def test_with_pins_at_the_centre_bodies_fit_both_ways_round() -> None:
+    """Crank and rocker in either sense, and w_2 . w_3 of either sign; then the coupler fits twice."""
+    phi, expected = -0.7, []
+    for w_2, w_3, c in product(
+        (W_2, turned(X_1, math.pi) @ W_2), (W_3, turned(X_4, math.pi) @ W_3), (W_2 @ W_3, -W_2 @ W_3)
+    ):
+        expected += [turned(U_4, psi) @ w_3 for psi in rocker_angles(turned(U_1, phi) @ w_2, w_3, float(c))] * 2
+    result = modes(spherical_four_bar(phi, 0.0, 0.0, 0.0, 0.0))
+    assert (result.complete, result.real) == (True, len(expected))
+    assert len(expected) > 8
+    ends = [matrix(mode, "rocker") @ W_3 for mode in result.modes]
+    for end in expected:
+        assert min(np.max(np.abs(end - own)) for own in ends) < 1e-11
+
+
+def test_a_shaft_with_a_universal_joint_has_the_modes_of_its_closed_form() -> None:
+    """The driven arm is across its shaft and the other arm: two senses of the arm, two of the shaft."""
+    result = modes(load("universal_shaft"))
+    assert (result.method, result.complete, result.lost, result.real) == ("homotopy", True, 0, 4)
+    axis = np.array([0.0, -0.5, math.sqrt(0.75)])
+    arm = np.cross(axis, [1.0, 0.0, 0.0])
+    senses = [(matrix(mode, "driven")[:, 2] @ axis, matrix(mode, "driven")[:, 1] @ arm) for mode in result.modes]
+    np.testing.assert_allclose(np.abs(senses), 1.0, atol=1e-12)
+    assert len({tuple(np.sign(both).tolist()) for both in senses}) == 4
+
+
+def test_the_spatial_four_bar_has_the_modes_of_circle_and_sphere() -> None:
+    """The rocker's pin on its circle at the coupler's length from the wheel's: A cos psi + B sin psi = C again.
+
+    The wheel fits in two senses, the rocker too, and so does the cross of the universal joint.
+    """
+    result = modes(load("spatial_four_link"))
+    assert (result.complete, result.lost, result.real) == (True, 0, 16)
+    assert all(mode.certified for mode in result.modes)
+    centre, radius = np.array([-4.0, -8.5, 0.0]), 7.4
+    for z in (2.0, -2.0):
+        from_pin = centre - (0.0, 0.0, z)
+        A, B, C = from_pin[0], from_pin[2], (12.2**2 - radius**2 - from_pin @ from_pin) / (2.0 * radius)
+        for sign in (1.0, -1.0):
+            psi = math.atan2(B, A) + sign * math.acos(C / math.hypot(A, B))
+            pin = centre + radius * np.array([math.cos(psi), 0.0, math.sin(psi)])
+            near = [m for m in result.modes if np.max(np.abs(np.array(m.points["rocker.C"]) - pin)) < 1e-9]
+            assert len(near) == 4
+            assert all(m.points["wheel.B"] == pytest.approx((0.0, 0.0, z), abs=1e-9) for m in near)
+
+
+def test_what_slides_without_turning_is_mounted_in_eight_ways() -> None:
+    """x_i . y_j = y_i . z_j = z_i . x_j = 0: signs with product one, and the same with the axes in cyclic order."""
+    block = SpatialBody("block", 1.0, INERTIA)
+    slide = SpatialPrismatic("P", GROUND, block, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+    motor = Driver("motor", slide, "displacement", Polynomial(0.4))
+    result = modes(Model("slide", (block,), (slide,), (motor,), gravity=(0.0, 0.0, 0.0), space="spatial"))
+    assert (result.complete, result.real) == (True, 8)
+    for mode in result.modes:
+        A = matrix(mode, "block")
+        assert mode.q["block.z"] == pytest.approx(0.4, abs=1e-14)
+        np.testing.assert_allclose([A[0, 1], A[1, 2], A[2, 0]], 0.0, atol=1e-14)
