@@ -469,7 +469,9 @@ bodies:
   third:
     {mass: 0.8, inertia: 0.09, position: [2.2 + r*cos(start), r*sin(start) - 0.1], angle: start,
      points: {O: [-r, 0], P: [r, 0]}}
-  bar: {mass: 3, inertia: 1, position: [1 + 2*r*cos(start), 2*r*sin(start)], points: {P: [-1, 0], Q: [0, 0.2], R: [1.2, -0.1]}}
+  bar:
+    {mass: 3, inertia: 1, position: [1 + 2*r*cos(start), 2*r*sin(start)],
+     points: {P: [-1, 0], Q: [0, 0.2], R: [1.2, -0.1]}}
 joints:
   A: {type: revolute, i: ground.A, j: first.O}
   B: {type: revolute, i: ground.B, j: second.O}
