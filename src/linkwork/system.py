@@ -24,7 +24,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dense.rank import RANK_TOLERANCE
+from linkwork.dense.rank import RANK_TOLERANCE, left_by_others
 from linkwork.equations.equations import ALPHA, BETA, TIME, Equations
 from linkwork.equations.explicit import Explicit
 from linkwork.equations.implicit import N_WORK, WORK
@@ -248,19 +248,16 @@ class System:
         on the scales of the mechanism. Where a light body makes the diagonal so large that other rows, which hold that
         body, leave less than LEAST_LEFT of it, eps follows what they leave.
         """
-        inertia = np.diag(place.M) if self.regular else np.ones(self.n_v)
-        usual = np.full((self.m, self.n_v), np.inf)
-        if self.m:
-            i, j = np.array(list(self.equations.Psi_q), dtype=int).reshape(-1, 2).T
-            usual[i, j] = (place.row_scale[i] / place.v_scale[j]) ** 2 / inertia[j]
-        J = place.Psi_q / np.sqrt(inertia)
-        size: Array = np.maximum(np.sum(J * J, axis=1), LEAST_ROW * np.min(usual, axis=1, initial=1e300))
+        inertia = place.inertia if self.regular else np.ones(self.n_v)
+        i, j = self.equations.pattern
+        usual, entries = np.full(self.m, 1e300), place.entries / np.sqrt(inertia[j])
+        np.minimum.at(usual, i, (place.row_scale[i] / place.v_scale[j]) ** 2 / inertia[j])
+        size: Array = np.maximum(np.bincount(i, entries * entries, self.m), LEAST_ROW * usual)
         # No row is left less than the square of the least singular value, where M is its diagonal.
         least = place.rank.smallest**2 if self.regular and place.is_diagonal else 0.0
         if 0 < self.m == place.rank.rank and least < LEAST_LEFT:
-            J = J / np.sqrt(size)[:, None]
-            left = 1.0 / np.sum(np.linalg.pinv(J) ** 2, axis=0)  # 1/diag((J J^T)^-1)
-            size = size * np.minimum(1.0, left / LEAST_LEFT)
+            J = entries / np.sqrt(size)[i]
+            size = size * np.minimum(1.0, left_by_others(J, (i, j), (self.m, self.n_v)) / LEAST_LEFT)
         return size
 
 

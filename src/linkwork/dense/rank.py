@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.dense.vectors import EPSILON
 from linkwork.errors import NumericalStop
+
+Pattern: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]  # rows and columns of entries
 
 # A value counts as zero when it is at most this fraction of the largest: far above the rounding of a Jacobian computed
 # from coordinates and far below what a mechanism's lengths make, so that what lies near it is neither.
@@ -69,13 +72,20 @@ def decide_rank(values: ArrayLike, tolerance: float = RANK_TOLERANCE) -> Rank:
     return Rank(values, int(np.sum(values > tolerance * np.max(values, initial=0.0))))
 
 
-def singular_values(J: NDArray[np.float64]) -> NDArray[np.float64]:
+def sparse(entries: NDArray[np.float64], pattern: Pattern, shape: tuple[int, int]) -> Any:
+    """The matrix with these entries at these rows and columns."""
+    from scipy.sparse import csr_array
+
+    return csr_array((entries, pattern), shape=shape)
+
+
+def singular_values(J: Any) -> NDArray[np.float64]:
     """Largest first. Of many rows of few entries by the eigenvalues of J J^T as a band, where that decides the rank.
 
     The root of an eigenvalue has an error of EPSILON sigma_1^2/sigma, so that values near the tolerance are not seen;
     only if all are far above is it used.
     """
-    if len(J) > FEW:
+    if J.shape[0] > FEW:
         from scipy.linalg import eigvals_banded
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import reverse_cuthill_mckee
@@ -86,9 +96,30 @@ def singular_values(J: NDArray[np.float64]) -> NDArray[np.float64]:
         part = square[order][:, order].tocoo()
         below = part.row >= part.col
         i, j = part.row[below], part.col[below]
-        band = np.zeros((int(np.max(i - j)) + 1, len(J)))
-        band[i - j, j] = part.data[below]
-        squares = eigvals_banded(band, lower=True)[::-1] if len(band) < len(J) // NARROW else np.zeros(1)
+        width, squares = int(np.max(i - j)) + 1, np.zeros(1)
+        if width < J.shape[0] // NARROW:
+            band = np.zeros((width, J.shape[0]))
+            band[i - j, j] = part.data[below]
+            squares = eigvals_banded(band, lower=True)[::-1]
         if squares[-1] > (CLEAR_GAP * RANK_TOLERANCE) ** 2 * squares[0]:
             return np.asarray(np.sqrt(squares))
+        J = rows.toarray()
     return np.asarray(np.linalg.svd(J, compute_uv=False))
+
+
+def left_by_others(entries: NDArray[np.float64], pattern: Pattern, shape: tuple[int, int]) -> NDArray[np.float64]:
+    """1/diag((J J^T)^-1) of rows J that are independent: the square of what of each row the others do not contain."""
+    if shape[0] <= FEW:
+        full = np.zeros(shape)
+        full[pattern] = entries
+        return np.asarray(1.0 / np.sum(np.linalg.pinv(full) ** 2, axis=0))
+    from scipy.sparse.linalg import splu
+
+    J = sparse(entries, pattern, shape)
+    solve, left = splu((J @ J.T).tocsc()).solve, np.zeros(shape[0])
+    for first in range(0, shape[0], FEW):
+        columns = np.arange(first, min(first + FEW, shape[0]))
+        unit = np.zeros((shape[0], len(columns)))
+        unit[columns, np.arange(len(columns))] = 1.0
+        left[columns] = 1.0 / solve(unit)[columns, np.arange(len(columns))]
+    return left

@@ -192,6 +192,12 @@ class Equations:
         return jacobian(self.Psi_dot, self.v, self.gradients)
 
     @cached_property
+    def pattern(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Rows and columns of the entries of Psi_q."""
+        i, j = np.array(list(self.Psi_q), dtype=np.intp).reshape(-1, 2).T
+        return i, j
+
+    @cached_property
     def Psi_t(self) -> list[Expr]:
         return directional(self.Psi, {TIME: ONE})
 

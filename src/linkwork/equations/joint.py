@@ -9,6 +9,7 @@ v_c = X v_p + H v of a body c and its parent p; by these X and H everything is m
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -206,7 +207,7 @@ def _follow(
         frame, A = _carry(hinge, parent, child, q, own_v, start)
         q_c, v_c = _state(frame)
         X, H = jacobian(v_c, [b.v[k] for k in above]), jacobian(v_c, own_v)
-        zeta = directional(v_c, {**b.motion, **dict(zip(q, hinge.qd(q, own_v), strict=True))})
+        zeta = directional(v_c, ChainMap(dict(zip(q, hinge.qd(q, own_v), strict=True)), b.motion))
         links.append(
             Link(
                 columns,
@@ -284,9 +285,9 @@ def _outputs(made: Bodies, hinges: Sequence[Hinge], local: Tree, cut: Sequence[i
     beyond the forces that act on them.
     """
     b = made.equations
-    needed = [-x for x in _less(b.Q, b.M, b.a)]
+    needed, of_cut = [-x for x in _less(b.Q, b.M, b.a)], {*cut}
     for (i, j), entry in b.Psi_q.items():
-        if i in cut:
+        if i in of_cut:
             needed[j] = needed[j] + entry * b.lam[i]
     F, _ = local.gather(needed)
     of_tree = {hinge.joint.name: (hinge, link) for hinge, link in zip(hinges, local.links, strict=True) if hinge.joint}

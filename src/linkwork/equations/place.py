@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dense.rank import Rank, check_finite, decide_rank, singular_values
+from linkwork.dense.rank import FEW, Rank, check_finite, decide_rank, singular_values, sparse
 from linkwork.elements.events import closed
 from linkwork.equations.equations import TIME, Equations, Row
 from linkwork.expressions.evaluation import evaluate
@@ -19,6 +19,7 @@ from linkwork.sequences.sequence import ComputationSequence
 
 Array = NDArray[np.float64]
 Weights: TypeAlias = Literal["mass", "unit"]
+Entries: TypeAlias = dict[tuple[int, int], float]
 Code: TypeAlias = Mapping[str, Callable[[Array], Array]]
 
 INVOLVED = 1e-6  # of a unit vector: a component below is rounding
@@ -81,26 +82,101 @@ class Place:
     def _linear(self) -> Array:
         return self._run("linear", self.t, self.q)
 
+    @property
+    def entries(self) -> Array:
+        """The entries of Psi_q, in the order of their pattern."""
+        return self._linear[: len(self.equations.Psi_q)]
+
     @cached_property
     def Psi_q(self) -> Array:
-        e = self.equations
-        return _dense(e.Psi_q, self._linear[: len(e.Psi_q)], (len(e.Psi), len(e.v)))
+        """As a full matrix."""
+        matrix = np.zeros((len(self.equations.Psi), len(self.equations.v)))
+        matrix[self.equations.pattern] = self.entries
+        return matrix
+
+    @property
+    def _masses(self) -> Array:
+        return self._linear[len(self.equations.Psi_q) :]
 
     @cached_property
     def M(self) -> Array:
-        e, values = self.equations, self._linear[len(self.equations.Psi_q) :]
+        """As a full matrix."""
+        e = self.equations
         if e.chain is None:
-            return _dense(e.M, values, (len(e.v), len(e.v)))
-        tree, rest = e.chain.tree, iter(values.tolist())
-        B = np.zeros((tree.n_b, tree.n))
-        for link in tree.links:
-            X, H = ({at: next(rest) for at in entries} for entries in (link.X, link.H))
+            return _dense(e.M, self._masses, (len(e.v), len(e.v)))
+        B = np.zeros((e.chain.tree.n_b, e.chain.tree.n))
+        for X, H in self._links:
             for (i, j), x in X.items():
                 B[i] += x * B[j]
             for at, x in H.items():
                 B[at] = x
-        M_b = _dense(e.chain.M, np.array(list(rest)), (tree.n_b, tree.n_b))
-        return np.asarray(B.T @ M_b @ B)
+        M_B = np.zeros_like(B)
+        for (i, j), x in self._link_masses.items():
+            M_B[i] += x * B[j]
+        return np.asarray(B.T @ M_B)
+
+    @cached_property
+    def _links(self) -> list[tuple[Entries, Entries]]:
+        """X and H of the links of a chain."""
+        assert self.equations.chain is not None
+        rest, links = iter(self._masses.tolist()), self.equations.chain.tree.links
+        return [({at: next(rest) for at in link.X}, {at: next(rest) for at in link.H}) for link in links]
+
+    @cached_property
+    def _link_masses(self) -> Entries:
+        """M of the y of a chain."""
+        assert self.equations.chain is not None
+        M = self.equations.chain.M
+        return dict(zip(M, self._masses[len(self._masses) - len(M) :].tolist(), strict=True))
+
+    @cached_property
+    def _along_links(self) -> tuple[Array, float]:
+        """The diagonal of M = B^T M_b B, and the least eigenvalue of its pivots where this diagonal is one.
+
+        From the outermost links inwards: composite inertias I give H^T I H, articulated ones the pivots
+        [featherstone2008, chapters 6 and 7].
+        """
+        assert self.equations.chain is not None
+        tree = self.equations.chain.tree
+        at = {i: (k, i - link.rows.start) for k, link in enumerate(tree.links) for i in link.rows}
+        whole = [np.zeros((len(link.rows), len(link.rows))) for link in tree.links]
+        for (i, j), x in self._link_masses.items():
+            whole[at[i][0]][at[i][1], at[j][1]] += x
+        parts, diagonal, least = [x.copy() for x in whole], np.zeros(tree.n), np.inf
+        for k in reversed(range(len(tree.links))):
+            shifts, hinges = self._links[k]
+            own = {j: c for c, j in enumerate(sorted({j for _, j in hinges}))}
+            H = np.zeros((len(whole[k]), len(own)))
+            for (i, j), x in hinges.items():
+                H[at[i][1], own[j]] = x
+            diagonal[list(own)] = np.sum(H * (whole[k] @ H), axis=0)
+            I_H = parts[k] @ H
+            D, root = H.T @ I_H, np.sqrt(diagonal[list(own)])
+            if own and np.all(root > 0.0):
+                least = min(least, float(np.linalg.eigvalsh(D / root[:, None] / root)[0]))
+            if least <= REGULAR or not np.all(root > 0.0):
+                least = 0.0  # what is further in need not be known
+            if shifts:
+                above = at[next(iter(shifts))[1]][0]
+                X = np.zeros((len(whole[k]), len(whole[above])))
+                for (i, j), x in shifts.items():
+                    X[at[i][1], at[j][1]] = x
+                whole[above] += X.T @ whole[k] @ X
+                if least:
+                    parts[above] += X.T @ (parts[k] - I_H @ np.linalg.solve(D, I_H.T)) @ X
+        return diagonal, least
+
+    @cached_property
+    def inertia(self) -> Array:
+        """The diagonal of M."""
+        e = self.equations
+        if e.chain is not None:
+            return self._along_links[0]
+        found = np.zeros(len(e.v))
+        for (i, j), x in zip(e.M, self._masses.tolist(), strict=True):
+            if i == j:
+                found[i] = x
+        return found
 
     @cached_property
     def Q(self) -> Array:
@@ -138,10 +214,11 @@ class Place:
     @cached_property
     def has_mass(self) -> bool:
         """Whether M is regular: every motion has inertia, also a combination of several velocities."""
-        diagonal = np.diag(self.M)
-        if self.is_diagonal or not np.all(diagonal > 0.0):
-            return bool(np.all(diagonal > 0.0))
-        root = np.sqrt(diagonal)
+        if self.is_diagonal or not np.all(self.inertia > 0.0):
+            return bool(np.all(self.inertia > 0.0))
+        if self.equations.chain is not None:
+            return self._along_links[1] > REGULAR
+        root = np.sqrt(self.inertia)
         return bool(np.linalg.eigvalsh(self.M / root[:, None] / root)[0] > REGULAR)
 
     @cached_property
@@ -149,7 +226,8 @@ class Place:
         """A length of the mechanism: the longest arm at which a turn moves a joint, else how far its bodies spread."""
         e = self.equations
         if e.arm is None:
-            arm = float(np.max(np.abs(self.Psi_q[e.lengths["rows"]][:, e.turning]), initial=0.0))
+            i, j = e.pattern
+            arm = float(np.max(np.abs(self.entries[e.lengths["rows"][i] & e.turning[j]]), initial=0.0))
         else:
             arm = float(evaluate([e.arm], e.parameters)[0])
         far = float(np.max(np.abs(self.q[e.lengths["q"]]), initial=0.0))
@@ -183,19 +261,36 @@ class Place:
             root[free] = np.linalg.inv(np.linalg.cholesky(self.M[np.ix_(free, free)])).T
             J = self.Psi_q @ root
         else:
-            scale = 1.0 / np.sqrt(np.diag(self.M)) if by_mass else self.v_scale
+            scale = 1.0 / np.sqrt(self.inertia) if by_mass else self.v_scale
             root, J = np.diag(scale)[:, free], (self.Psi_q * scale)[:, free]
         check_finite(J)
         return J, root
 
+    @property
+    def is_scaled_alone(self) -> bool:
+        """Whether every column of Psi_q W^-1/2 is one of Psi_q, scaled: then it has as few entries."""
+        return self.is_diagonal or not self.has_mass
+
+    @cached_property
+    def _unit_entries(self) -> Array:
+        """Those of `_unit_rows`, where columns are scaled alone."""
+        i, j = self.equations.pattern
+        scale = 1.0 / np.sqrt(self.inertia) if self.has_mass else self.v_scale
+        scaled = self.entries * scale[j]
+        check_finite(scaled)
+        lengths = np.sqrt(np.bincount(i, scaled * scaled, len(self.equations.Psi)))
+        return np.asarray(scaled / np.maximum(lengths, np.finfo(float).tiny)[i])
+
     @cached_property
     def _unit_rows(self) -> Array:
         """Psi_q W^-1/2 with rows of length one."""
-        if self.has_mass and self.is_diagonal:
-            J = self.Psi_q / np.sqrt(np.diag(self.M))
-            check_finite(J)
-        else:
-            J = self.scaled_jacobian("mass")[0]
+        if not self.equations.Psi:
+            return self.Psi_q
+        if self.is_scaled_alone:
+            matrix = np.zeros((len(self.equations.Psi), len(self.equations.v)))
+            matrix[self.equations.pattern] = self._unit_entries
+            return matrix
+        J = self.scaled_jacobian("mass")[0]
         return np.asarray(J / np.maximum(np.linalg.norm(J, axis=1), np.finfo(float).tiny)[:, None])
 
     @cached_property
@@ -210,9 +305,14 @@ class Place:
     @cached_property
     def rank(self) -> Rank:
         """Decided in the metric of M^-1, rows scaled to length one."""
-        J = self._unit_rows
-        values = singular_values(J) if J.size else np.zeros(0)
-        return decide_rank(np.append(values, np.zeros(len(J) - len(values))))
+        m, n = len(self.equations.Psi), len(self.equations.v)
+        if not m or not n:
+            return decide_rank(np.zeros(m))
+        if m > FEW and self.is_scaled_alone:
+            values = singular_values(sparse(self._unit_entries, self.equations.pattern, (m, n)))
+        else:
+            values = singular_values(self._unit_rows)
+        return decide_rank(np.append(values, np.zeros(m - len(values))))
 
     @cached_property
     def independent_rows(self) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import Any
 
 from linkwork.elements.bodies import Ground
@@ -94,26 +95,30 @@ def span_tree(ground: Ground, bodies: Sequence[Any], joints: Sequence[Any], cut:
     It grows by the joint with the most rows, of those nearest to the ground; parents come before their children. The
     joints named in `cut` stay outside. A body that no joint reaches floats.
     """
-    depth = {ground.name: 0}
+    leading: dict[str, list[tuple[int, Hinge]]] = {}  # of a body, the joints from it with their numbers
+    for number, joint in enumerate(joints):
+        if type(joint) in PATHS and joint.name not in cut:
+            i, j = joint.body_i, joint.body_j
+            leading.setdefault(i.name, []).append((number, Hinge(j, i, joint)))
+            leading.setdefault(j.name, []).append((number, Hinge(i, j, joint, onwards=False)))
+    edges: list[tuple[int, int, int, Hinge]] = []  # a heap, the joint to be taken next in front
+    depth: dict[str, int] = {}
     hinges: list[Hinge] = []
-    usable = [joint for joint in joints if type(joint) in PATHS and joint.name not in cut]
-    while len(depth) <= len(bodies):
-        edges = [
-            (-len(joint.rows), depth[parent.name], number, onwards)
-            for number, joint in enumerate(usable)
-            for parent, child, onwards in (
-                (joint.body_i, joint.body_j, True),
-                (joint.body_j, joint.body_i, False),
-            )
-            if parent.name in depth and child.name not in depth
-        ]
-        if edges:
-            _, above, number, onwards = min(edges, key=lambda edge: edge[:3])
-            joint = usable[number]
-            parent, child = (joint.body_i, joint.body_j) if onwards else (joint.body_j, joint.body_i)
-            hinges.append(Hinge(child, parent, joint, onwards))
-        else:
-            above, child = 0, next(b for b in bodies if b.name not in depth)
-            hinges.append(Hinge(child, ground))
-        depth[child.name] = above + 1
+
+    def reach(name: str, at: int) -> None:
+        depth[name] = at
+        for number, hinge in leading.get(name, ()):
+            if hinge.child.name not in depth:
+                heappush(edges, (-len(hinge.joint.rows), at, number, hinge))
+
+    reach(ground.name, 0)
+    for body in bodies:
+        while edges:
+            _, above, _, hinge = heappop(edges)
+            if hinge.child.name not in depth:
+                hinges.append(hinge)
+                reach(hinge.child.name, above + 1)
+        if body.name not in depth:
+            hinges.append(Hinge(body, ground))
+            reach(body.name, 1)
     return hinges

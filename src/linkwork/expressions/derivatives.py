@@ -49,9 +49,11 @@ PARTIALS: dict[str, tuple[Callable[[Expr], Expr], ...]] = {
 def directional(outputs: Iterable[Expr], direction: Mapping[Expr, Expr]) -> list[Expr]:
     """d outputs / d(epsilon) along symbol -> symbol + epsilon * direction[symbol]; other symbols stay fixed."""
     outputs = list(outputs)
-    rates: dict[Expr, Expr] = dict(direction)
-    for node in ordered(outputs):
-        if node in rates or not node.args:
+    nodes = ordered(outputs, direction)
+    used = (a for node in nodes for a in node.args)
+    rates = {x: direction[x] for x in (*outputs, *used) if x in direction}
+    for node in nodes:
+        if not node.args:
             continue
         if node.op == "select":
             a, b = rates.get(node.args[1], ZERO), rates.get(node.args[2], ZERO)

@@ -26,9 +26,10 @@ RING: dict[str, Callable[..., Any]] = {
 def ordered(outputs: Iterable[Expr], given: Iterable[Expr] = ()) -> list[Expr]:
     """Every node the outputs need beyond the given ones, arguments before their users, each once.
 
-    Depth is limited by memory only.
+    Depth is limited by memory only. Given as a mapping, however many there are, only those met cost time.
     """
-    seen: set[Expr] = set(given)
+    known = given if isinstance(given, Mapping) else frozenset(given)
+    seen: set[Expr] = set()
     sequence: list[Expr] = []
     for output in outputs:
         stack = [(output, False)]
@@ -36,7 +37,7 @@ def ordered(outputs: Iterable[Expr], given: Iterable[Expr] = ()) -> list[Expr]:
             node, ready = stack.pop()
             if ready:
                 sequence.append(node)
-            elif node not in seen:
+            elif node not in seen and node not in known:
                 seen.add(node)
                 stack.append((node, True))
                 stack.extend((a, False) for a in reversed(node.args) if a not in seen)
@@ -136,6 +137,16 @@ def numpy_arithmetic() -> Arithmetic:
     }
 
 
+class Known(dict[Expr, Any]):
+    """What is computed, and behind it what is given, of which there may be far more than is needed."""
+
+    def __init__(self, given: Mapping[Expr, Any]) -> None:
+        self.given = given
+
+    def __missing__(self, node: Expr) -> Any:
+        return self.given[node]
+
+
 def evaluate(
     outputs: Iterable[Expr],
     values: Mapping[Expr, Any],
@@ -145,16 +156,19 @@ def evaluate(
     """The outputs at the given values of their symbols.
 
     `arithmetic` maps operations to functions (Python floats unless given) and `constant` makes a number of that kind
-    from a float; so intervals, residues modulo a prime or anything with + - * / can be used.
+    from a float; so intervals, residues modulo a prime or anything with + - * / can be used. A symbol without a value
+    is an error unless `arithmetic` has an entry for symbols.
     """
     outputs = list(outputs)
     table = float_arithmetic() if arithmetic is None else arithmetic
-    result: dict[Expr, Any] = dict(values)
-    for node in ordered(outputs, result):
+    result = Known(values)
+    for node in ordered(outputs, values):
         if node.op == "constant":
             result[node] = constant(node.number)
         elif node.op == "symbol":
-            raise KeyError(f"no value for '{node.value}'")
+            if "symbol" not in table:
+                raise KeyError(f"no value for '{node.value}'")
+            result[node] = table["symbol"](node)
         elif node.op == "spline":
             result[node] = table["spline"](result[node.args[0]], node.table)
         else:
@@ -168,10 +182,9 @@ GRAPH: Arithmetic = {
     **{"pow": graph.power, "min": graph.minimum, "max": graph.maximum, "lt": graph.less, "le": graph.less_equal},
     "spline": lambda x, table: graph.spline(x, *table),
 }
+_SAME_SYMBOLS: Arithmetic = {**GRAPH, "symbol": lambda x: x}
 
 
 def substitute(outputs: Iterable[Expr], replacements: Mapping[Expr, Expr]) -> list[Expr]:
     """The outputs with expressions in the place of nodes; what is not replaced stays shared."""
-    outputs = list(outputs)
-    symbols = {n: n for n in ordered(outputs) if n.op == "symbol"}
-    return evaluate(outputs, {**symbols, **replacements}, GRAPH, graph.constant)
+    return evaluate(outputs, replacements, _SAME_SYMBOLS, graph.constant)

@@ -135,8 +135,7 @@ def redundancy(place: Place) -> Redundancy:
 
 def describe_start(model: Model, start: Start, q: Given = None, v: Given = None) -> Iterator[str]:
     """What a user should know of the start, from these values or the model's, although it is no error."""
-    m, n = start.place.Psi_q.shape
-    rank = start.place.rank
+    m, n, rank = len(start.place.Psi), len(start.place.v), start.place.rank
     if rank.uncertain:
         smallest = ", ".join(f"{s:.2e}" for s in rank.values[-4:])
         yield f"rank uncertain: the smallest singular values of the constraints are {smallest} [rank-uncertain]"

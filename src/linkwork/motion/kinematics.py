@@ -67,7 +67,7 @@ def kinematics(
         raise explain_singular_start(start.place)
     driven = Driven.at(system, start.place)
 
-    inertia = np.diag(mechanism.place().M)
+    inertia = mechanism.place().inertia
     loaded = bool(np.any(inertia > 0.0) or mechanism.model.forces)
     bodies = follow_bodies(start)
     moved = replace(bodies, given=replace(bodies.given, v=bodies.place.v))  # velocities follow from the drivers
