@@ -13,11 +13,15 @@ from test_joint import check_beside_bodies
 
 from linkwork import Model, assemble, check, compare, explain, kinematics, load, loads, prepare, simulate
 from linkwork.elements.bodies import Ground
+from linkwork.elements.drivers import Driver
 from linkwork.elements.forces import RotationalSpringDamper, SpringDamper
 from linkwork.elements.joints import JOINTS
+from linkwork.elements.motions import Law
+from linkwork.equations.equations import TIME
 from linkwork.equations.place import Place
 from linkwork.errors import ModelError, NumericalStop, UsageError
 from linkwork.expressions.evaluation import evaluate
+from linkwork.expressions.graph import sin
 from linkwork.formulations import NAMES
 from linkwork.integrators.methods import INTEGRATORS
 from linkwork.lecture.listing import write_down
@@ -87,6 +91,28 @@ def random_loop(around: Any, cut: Any, onwards: bool, rng: Random) -> Model:
     )
     model = Model("loop", (*bodies, hung), tuple(joints), (), forces, (1.3, -9.81), ground=ground)
     return replace(model, simulation=replace(model.simulation, cut=tuple(cut)))
+
+
+@pytest.mark.parametrize("base", [R, P])
+def test_a_driven_loop_on_a_body_that_another_loop_leads_moves_alike(base: Any, rng: Random) -> None:
+    """A four-bar on the last link of a four-bar or slider-crank; by its motor its crank is the first to be known."""
+    for _ in range(50):
+        model = random_loop_on_a_loop(base, rng)
+        place = prepare(model, "minimal").place()
+        if all(margin > 0.1 for margin in evaluate([dyad.margin for dyad in place.equations.dyads], place.values)):
+            break
+    assert [row.element for row in place.equations.rows] == ["motor"]
+    check_beside_bodies(model, rng, far=0.02, coordinates="minimal")
+
+
+def random_loop_on_a_loop(base: Any, rng: Random) -> Model:
+    ground, bodies = Ground(), [planar_body(f"b{k}", rng) for k in range(6)]
+    pairs = [*pairwise([ground, *bodies[:3], ground]), *pairwise([*bodies[2:], bodies[2]])]
+    kinds = [R, R, R, base, R, R, R, R]
+    joints = [fitting(kind, f"J{k}", *pair, rng) for k, (kind, pair) in enumerate(zip(kinds, pairs, strict=True))]
+    motor = Driver("motor", joints[4], "angle", Law(bodies[3].angle - bodies[2].angle + 2.0 * sin(TIME)))
+    model = Model("nested", tuple(bodies), tuple(joints), (motor,), (), (1.3, -9.81), ground=ground)
+    return replace(model, simulation=replace(model.simulation, cut=("J2", "J6")))
 
 
 def test_a_random_mechanism_with_loops_and_drivers_moves_alike(rng: Random) -> None:
@@ -235,6 +261,37 @@ def test_a_crank_that_cannot_go_round_stops_at_its_turning_point() -> None:
     crank = stop.value.trajectory["crank.phi"][-1]
     assert abs(np.sin(crank)) == pytest.approx(0.6, abs=1e-4)
     beside_bodies(model, t_end=0.9 * stop.value.trajectory.t[-1], step=0.01)
+
+
+def test_a_motion_stops_where_its_slides_are_parallel() -> None:
+    """A slot that turns by t leads a pin up the line x = 1 to y = tan t: they are parallel after a quarter turn."""
+    with pytest.raises(NumericalStop) as stop:
+        simulate(loads(SLOT), coordinates="minimal", t_end=1.7, step=0.01)
+    assert stop.value.code == "dead-position"
+    assert "'outwards' and 'upwards' do not follow" in stop.value.message
+    motion = stop.value.trajectory
+    assert motion is not None
+    assert motion.t[-1] == pytest.approx(np.pi / 2 - 0.01, abs=1e-4)
+    np.testing.assert_allclose(motion["pin.y"], np.tan(motion.t), rtol=1e-9)
+
+
+SLOT = """
+linkwork: 1
+name: slot
+ground: {points: {O: [0, 0], P: [1, 0]}}
+bodies:
+  slot: {mass: 1, inertia: 0.2, points: {O: [0, 0]}}
+  block: {mass: 0.5, inertia: 0.1, position: [1, 0], points: {P: [0, 0]}}
+  pin: {mass: 0.7, inertia: 0.1, position: [1, 0], points: {P: [0, 0]}}
+joints:
+  O: {type: revolute, i: ground.O, j: slot.O}
+  outwards: {type: prismatic, i: slot.O, j: block.P, axis: [1, 0]}
+  upwards: {type: prismatic, i: ground.P, j: pin.P, axis: [0, 1]}
+  P: {type: revolute, i: block.P, j: pin.P}
+drivers:
+  motor: {joint: O, motion: t}
+simulation: {t_end: 1, step: 0.01, cut: [P]}
+"""
 
 
 def test_a_dead_position_is_no_start() -> None:

@@ -58,8 +58,8 @@ class Dyad(NamedTuple):
     """A loop that is closed as a triangle, on one side of the line that its links are when stretched or folded.
 
     `sigma` is the parameter that says on which, or zero for the side of the stated start; `side` has its sign, of the
-    coordinates of all joints. `margin` is the square of the sine between the links. `joint` closes the loop, and the
-    coordinates `follows` follow from it.
+    coordinates of all joints. `margin` is the square of the sine between the links, or slides. `joint` closes the loop,
+    and the coordinates `follows` follow from it.
     """
 
     sigma: Expr

@@ -52,7 +52,7 @@ def minimal_equations(model: Model) -> Equations:
         range(len(e.q)), key=lambda k: (e.coordinates[k].owner not in driven, e.coordinates[k].kind != "angle")
     )
     while unknown:
-        loop = next((loop for loop in loops if len({*loop.around} & {*unknown}) == len(loop.rows)), None)
+        loop = next((loop for loop in loops if loop.determines({*unknown})), None)
         if loop is None:
             closing.independent.append(unknown.pop(0))
         else:
@@ -63,11 +63,21 @@ def minimal_equations(model: Model) -> Equations:
 
 
 class Loop(NamedTuple):
-    """A joint that closes a loop: its name, its rows, and the coordinates along the loop, by their numbers."""
+    """A joint that closes a loop: its name, its rows, and the coordinates along the loop, by their numbers.
+
+    Psi are the rows. Bodies that carry the whole loop do not change its shape: where they are shifted to is left out of
+    Psi, and how far they are turned matters for directions alone.
+    """
 
     joint: str
     rows: list[int]
     around: list[int]
+    turned: list[int]
+    Psi: list[Expr]
+
+    def determines(self, unknown: set[int]) -> bool:
+        """Whether it has as many unknown coordinates as rows, in directions that are known."""
+        return len(unknown.intersection(self.around)) == len(self.rows) and unknown.isdisjoint(self.turned)
 
 
 def find_loops(model: Model, e: Equations) -> list[Loop]:
@@ -75,16 +85,21 @@ def find_loops(model: Model, e: Equations) -> list[Loop]:
 
     def path(body: str) -> Iterator[str]:
         while body in e.carriers:
-            body, joint = e.carriers[body]
-            yield joint
+            yield body
+            body = e.carriers[body][0]
 
     found, in_tree = [], {joint for _, joint in e.carriers.values()}
     for joint in model.joints:
         if isinstance(joint, CLOSING) and joint.name not in in_tree and closed(joint.name) not in e.held:
             i, j = ({*path(body.name)} for body in joint.bodies)
             rows = [k for k, row in enumerate(e.rows) if row.element == joint.name]
-            if "" not in i ^ j:
-                found.append(Loop(joint.name, rows, [k for k, c in enumerate(e.coordinates) if c.owner in i ^ j]))
+            joints = {e.carriers[body][1] for body in i ^ j}
+            if "" not in joints:
+                around = [k for k, c in enumerate(e.coordinates) if c.owner in joints]
+                beside = [k for k in range(len(e.q)) if k not in around]
+                Psi = put_zero((e.Psi[i] for i in rows), (e.q[k] for k in beside if e.coordinates[k].kind != "angle"))
+                turned = [k for k in beside if e.q[k] in {*ordered(Psi)}]
+                found.append(Loop(joint.name, rows, around, turned, Psi))
     return found
 
 
@@ -94,7 +109,7 @@ class Closing:
 
     e: Equations
     independent: list[int] = field(default_factory=list)
-    solved: list[tuple[list[int], list[int]]] = field(default_factory=list)  # rows, and what they determine
+    solved: list[tuple[Loop, list[int]]] = field(default_factory=list)  # and what they determine
     dyads: list[Dyad] = field(default_factory=list)
     known: dict[Expr, Expr] = field(default_factory=dict)  # dependent coordinates, cosines and sines that contain them
     turns: dict[str, Turn] = field(default_factory=dict)  # of bodies that a dependent pin carries
@@ -107,7 +122,7 @@ class Closing:
         shifts = [e.q[k] for k in unknown if k not in angles]
         links = {child[e.coordinates[k].owner]: k for k in angles if e.coordinates[k].owner in child}
         z = {body: (symbol(f"cos {body}"), symbol(f"sin {body}")) for body in links}
-        rows = Vector(substitute([e.Psi[i] for i in loop.rows], self.trigonometry(z)))
+        rows = Vector(substitute(loop.Psi, self.trigonometry(z)))
         slopes = jacobian(rows.components, shifts)
         if not {e.q[k] for k in angles}.isdisjoint(ordered(rows)):
             return []  # it is no triangle
@@ -117,12 +132,10 @@ class Closing:
                 return []
             self.solve_shift(loop, rows[0], shifts[0], follows)
         elif not angles:
-            rest = substitute(put_zero(rows, shifts), self.known)
-            found = solve(substitute_in(slopes, self.known), [-x for x in rest])
-            self.known |= zip(shifts, found, strict=True)
+            self.solve_slides(loop, rows, slopes, shifts, follows)
         else:
             self.solve_triangle(loop, rows, z, shifts, follows)
-        self.solved.append((loop.rows, unknown))
+        self.solved.append((loop, unknown))
         self.known |= {e.q[k]: self.count_turns(body, e.q[k]) for body, k in links.items()}
         return unknown
 
@@ -167,6 +180,18 @@ class Closing:
             self.known[shifts[0]] = -u.dot(r) / u.dot(u)
         self.known |= self.trigonometry(self.turns)
         self.dyads.append(Dyad(sigma, side, square / longest, loop.joint, follows))
+
+    def solve_slides(
+        self, loop: Loop, rows: Vector, slopes: Matrix, shifts: Sequence[Expr], follows: tuple[str, ...]
+    ) -> None:
+        """Find where two slides meet, or a slide and a line: the determinant is the sine between them."""
+        side = determinant(slopes, len(shifts))
+        right = [-x for x in substitute(put_zero(rows, shifts), self.known)]
+        slopes = substitute_in(slopes, self.known)
+        sine = determinant(slopes, len(shifts))
+        S, sigma = self.root(loop, side, sine * sine, ONE)
+        self.known |= zip(shifts, solve(slopes, right, S), strict=True)
+        self.dyads.append(Dyad(sigma, side, sine * sine, loop.joint, follows))
 
     def solve_shift(self, loop: Loop, f: Expr, x: Expr, follows: tuple[str, ...]) -> None:
         """Find x along a line at a distance from a point, f = f_0 + f_1 x + f_2 x^2 = 0."""
@@ -232,19 +257,21 @@ def reduce_equations(e: Equations, closing: Closing) -> Equations:
     """
     known, independent, n = closing.known, closing.independent, len(e.q)
     dependent = [k for _, columns in closing.solved for k in columns]
-    left = [i for i in range(len(e.rows)) if not any(i in rows for rows, _ in closing.solved)]
+    left = [i for i in range(len(e.rows)) if not any(i in loop.rows for loop, _ in closing.solved)]
     counted = [k for k in dependent if left or e.coordinates[k].kind == "angle"]
     v, a, dx = ([own[k] for k in independent] for own in (e.v, e.a, e.dx))
     in_arms = replace(e, Psi=tuple(_gathered(e, closing)), carried={}, gradients={})
     C = substitute_in(in_arms.Psi_q, known)
+    for loop, _ in closing.solved:
+        C = {(i, k): x for (i, k), x in C.items() if i not in loop.rows or k in loop.around}
 
     V: list[Row] = [{} for _ in range(n)]
     for column, k in enumerate(independent):
         V[k] = {column: ONE}
-    for rows, columns in closing.solved:
-        inner, others = _block(C, rows, columns), [k for k in range(n) if k not in columns]
+    for loop, columns in closing.solved:
+        inner, others = _block(C, loop.rows, columns), [k for k in range(n) if k not in columns]
         for column in range(len(v)):
-            right = [-total(C.get((i, k), ZERO) * V[k].get(column, ZERO) for k in others) for i in rows]
+            right = [-total(C.get((i, k), ZERO) * V[k].get(column, ZERO) for k in others) for i in loop.rows]
             if any(x is not ZERO for x in right):
                 for k, x in zip(columns, solve(inner, right), strict=True):
                     V[k][column] = x
@@ -256,9 +283,9 @@ def reduce_equations(e: Equations, closing: Closing) -> Equations:
     theta_d = along(v)
     known |= {e.v[k]: theta_d[k] for k in dependent}
     gamma, b = substitute(in_arms.gamma, known), [ZERO] * n
-    for rows, columns in closing.solved:
-        right = [gamma[i] - total(C.get((i, k), ZERO) * x for k, x in enumerate(b)) for i in rows]
-        for k, x in zip(columns, solve(_block(C, rows, columns), right), strict=True):
+    for loop, columns in closing.solved:
+        right = [gamma[i] - total(C.get((i, k), ZERO) * x for k, x in enumerate(b)) for i in loop.rows]
+        for k, x in zip(columns, solve(_block(C, loop.rows, columns), right), strict=True):
             b[k] = x
     M, Q = find_inertia(e, V, b, known, theta_d).reduced(len(v))
 
@@ -327,8 +354,8 @@ def reduce_equations(e: Equations, closing: Closing) -> Equations:
 def _gathered(e: Equations, closing: Closing) -> list[Expr]:
     """Psi, with the rows of closed loops as sums of arms."""
     Psi, angles = list(e.Psi), find_angles(e.Psi, e.q)
-    for rows, _ in closing.solved:
-        for i, x in zip(rows, gather_arms([e.Psi[i] for i in rows], angles), strict=True):
+    for loop, _ in closing.solved:
+        for i, x in zip(loop.rows, gather_arms(loop.Psi, angles), strict=True):
             Psi[i] = x
     return Psi
 
@@ -341,7 +368,7 @@ def _multipliers(
     for (i, j), entry in substitute_in(e.M, known).items():
         rest[i] = rest[i] - entry * theta_dd[j]
     found: dict[Expr, Expr] = {}
-    for rows, columns in reversed(closing.solved):
+    for (_, rows, *_), columns in reversed(closing.solved):
         right = [rest[k] - total(C.get((i, k), ZERO) * x for i, x in enumerate(lam) if i not in rows) for k in columns]
         transposed = {(j, i): x for (i, j), x in _block(C, rows, columns).items()}
         for i, x in zip(rows, solve(transposed, right), strict=True):
@@ -377,10 +404,16 @@ def difference(a: Expr, b: Expr, q: Sequence[Expr]) -> Expr:
     return sum(((slopes.get((0, k), ZERO) - slopes.get((1, k), ZERO)) * x for k, x in enumerate(q)), a_0 - b_0)
 
 
-def solve(matrix: Matrix, right: Sequence[Expr]) -> list[Expr]:
-    """One equation, or two by Cramer's rule."""
-    if len(right) == 1:
-        return [right[0] / matrix[0, 0]]
+def determinant(matrix: Matrix, n: int) -> Expr:
     a, b, c, d = (matrix.get(at, ZERO) for at in ((0, 0), (0, 1), (1, 0), (1, 1)))
-    over = ONE / (a * d - b * c)
+    return a if n == 1 else a * d - b * c
+
+
+def solve(matrix: Matrix, right: Sequence[Expr], divisor: Expr | None = None) -> list[Expr]:
+    """One equation, or two by Cramer's rule; `divisor` is the determinant where it has been found."""
+    divisor = determinant(matrix, len(right)) if divisor is None else divisor
+    if len(right) == 1:
+        return [right[0] / divisor]
+    a, b, c, d = (matrix.get(at, ZERO) for at in ((0, 0), (0, 1), (1, 0), (1, 1)))
+    over = ONE / divisor
     return [(d * right[0] - b * right[1]) * over, (a * right[1] - c * right[0]) * over]

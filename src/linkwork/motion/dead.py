@@ -17,15 +17,16 @@ def check_open(e: Equations) -> None:
 
 
 def find_dead(place: Place, within: float = 1.0) -> Dyad | None:
-    """A dyad whose links are stretched or folded, or nearly so."""
+    """A dyad whose links are stretched or folded, or its slides parallel, or nearly so."""
     e = place.equations
     margins = evaluate([dyad.margin for dyad in e.dyads], place.values)
     return next((dyad for dyad, x in zip(e.dyads, margins, strict=True) if not x > within * LEAST), None)
 
 
 def describe_dead(dyad: Dyad, t: float) -> str:
-    follows = " and ".join(f"'{name}'" for name in dyad.follows)
+    follows, verb = " and ".join(f"'{name}'" for name in dyad.follows), "does" if len(dyad.follows) == 1 else "do"
     return (
-        f"at t = {t:.9g} the links that close the loop at '{dyad.joint}' are stretched or folded, and {follows} do not "
-        "follow from the other joints; choose the coordinates joint or body, which pass there"
+        f"at t = {t:.9g} the links that close the loop at '{dyad.joint}' are stretched or folded, or its slides are "
+        f"parallel, and {follows} {verb} not follow from the other joints; choose the coordinates joint or body, "
+        "which pass there"
     )
