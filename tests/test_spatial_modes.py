@@ -1,5 +1,6 @@
 """Assembly modes in space, against closed forms."""
 
+import json
 import math
 from itertools import product
 from typing import Any
@@ -9,13 +10,15 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from linkwork.assembly.modes import Mode, modes
+from linkwork.assembly.modes import Mode, in_mode, modes
+from linkwork.document import parse
 from linkwork.elements.bodies import Ground, SpatialBody
 from linkwork.elements.drivers import Driver
 from linkwork.elements.motions import Polynomial
 from linkwork.elements.spatial import SpatialPrismatic, SpatialRevolute
 from linkwork.model import Model
-from linkwork.modelfile import load
+from linkwork.modelfile import load, loads, with_start
+from linkwork.motion.kinematics import kinematics
 
 Array = NDArray[Any]
 
@@ -138,3 +141,41 @@ def test_what_slides_without_turning_is_mounted_in_eight_ways() -> None:
         A = matrix(mode, "block")
         assert mode.q["block.z"] == pytest.approx(0.4, abs=1e-14)
         np.testing.assert_allclose([A[0, 1], A[1, 2], A[2, 0]], 0.0, atol=1e-14)
+
+
+@pytest.mark.parametrize("kind", [SpatialRevolute, SpatialPrismatic])
+def test_a_motion_starts_in_the_mode_it_is_asked_for(kind: type[Any]) -> None:
+    """Axes that body j takes from its start stay what they are where it is put on the other way round."""
+    e = (math.cos(0.4), 0.6 * math.sin(0.4), 0.0, 0.8 * math.sin(0.4))
+    body = SpatialBody("b", 1.0, INERTIA, (0.1, 0.2, 0.3), e)
+    joint = kind("J", GROUND, body, (0.1, 0.2, 0.3), (0.0, 0.0, 0.0), (1.0, 2.0, -0.5))
+    motor = Driver("motor", joint, next(iter(joint.freedoms(*joint.starts()))), Polynomial(0.3))
+    model = Model("one", (body,), (joint,), (motor,), gravity=(0.0, 0.0, 0.0), space="spatial")
+    result = modes(model)
+    assert result.real == (2 if kind is SpatialRevolute else 8)
+    for number, mode in enumerate(result.modes, start=1):
+        motion = kinematics(in_mode(model, number), t_end=1.0, step=1.0)
+        start = Mode({name: float(motion[name][0]) for name in mode.q}, {}, 0.0, False, False)
+        np.testing.assert_allclose(matrix(start, "b"), matrix(mode, "b"), atol=1e-13)
+        np.testing.assert_allclose([motion[f"b.{x}"][0] - mode.q[f"b.{x}"] for x in "xyz"], 0.0, atol=1e-13)
+
+
+def test_a_file_of_the_other_mounting_keeps_the_axes() -> None:
+    """The driven angle of the file that is written is the one of the mode."""
+    text = """
+linkwork: 1
+name: one
+space: spatial
+ground: {points: {A: [0.1, 0.2, 0.3]}}
+bodies:
+  b: {mass: 1, inertia: [1, 1.1, 1.2], position: [0.1, 0.2, 0.3], points: {A: [0, 0, 0]},
+      orientation: {axis: [0.6, 0, 0.8], angle: 0.8}}
+joints: {J: {type: revolute, i: ground.A, j: b.A, axis: [1, 2, -0.5]}}
+drivers: {motor: {joint: J, motion: 0.3}}
+"""
+    model = loads(text)
+    mode = modes(model).modes[1]
+    written = loads(json.dumps(with_start(parse(text), in_mode(model, 2)).data))
+    motion = kinematics(written, t_end=1.0, step=1.0)
+    start = Mode({name: float(motion[name][0]) for name in mode.q}, {}, 0.0, False, False)
+    np.testing.assert_allclose(matrix(start, "b"), matrix(mode, "b"), atol=1e-13)

@@ -13,7 +13,7 @@ from linkwork.elements.forces import Force
 from linkwork.elements.joints import Joint
 from linkwork.elements.kinds import Space
 from linkwork.elements.shapes import Shape
-from linkwork.elements.spatial import ConstantVelocity
+from linkwork.elements.spatial import SpatialAxisPair
 from linkwork.elements.stated import Stated
 from linkwork.elements.vectors import Components
 from linkwork.expressions.graph import symbol
@@ -89,7 +89,8 @@ class Model:
     def with_start(self, q: Mapping[str, float], v: Mapping[str, float]) -> Model:
         """The same mechanism from another start, q and v by the names of coordinates ("crank.phi").
 
-        Constants that joints take from the start position stay what they are if q fits the joints.
+        Constants that joints take from the start position stay what they are if q fits the joints. A body that is
+        mounted the other way round fits them too, so that axes are kept as numbers where they would become others.
         """
         if self.stated is not None:
             return replace(self, stated=replace(self.stated, start=q, rate=v))
@@ -98,8 +99,6 @@ class Model:
 
         def moved(element: Any) -> Any:
             """The element with the bodies as they start now."""
-            if isinstance(element, ConstantVelocity):
-                element = element.with_own_axes(given)
             changes = {}
             for f in fields(element):
                 value = getattr(element, f.name)
@@ -107,7 +106,8 @@ class Model:
                     changes[f.name] = bodies[value.name]
                 elif f.name == "joint":
                     changes[f.name] = moved(value)
-            return replace(element, **changes)
+            made = replace(element, **changes)
+            return made.with_axes_of(element, given) if isinstance(made, SpatialAxisPair) else made
 
         joints, drivers, forces = (tuple(map(moved, x)) for x in (self.joints, self.drivers, self.forces))
         return replace(self, bodies=tuple(bodies.values()), joints=joints, drivers=drivers, forces=forces)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, TypeAlias
+from itertools import chain
+from typing import ClassVar, Self, TypeAlias
 
 from linkwork.elements.bodies import Body, Ground
 from linkwork.elements.frames import SPATIAL_GROUND, Frame, SpatialFrame
@@ -24,6 +25,7 @@ Triad: TypeAlias = tuple[Vector, Vector, Vector]
 # An axis with a z component below this points down. No usual angle has this cosine, so that rounding does not decide.
 DOWN = -0.55
 TURN = 6.283185307179586
+SAME_AXIS = 1e-9  # by which components of one axis differ that two positions of the bodies give
 
 AXES = (Vector((1.0, 0.0, 0.0)), Vector((0.0, 1.0, 0.0)), Vector((0.0, 0.0, 1.0)))
 POINT: dict[str, Kind] = {"x": "length", "y": "length", "z": "length"}
@@ -157,6 +159,16 @@ class SpatialAxisPair(AxialPair):
     @property
     def own_zero_j(self) -> Components | None:
         return self.zero_j
+
+    def with_axes_of(self, before: Self, values: Mapping[Expr, float]) -> Self:
+        """With numbers for the axes in body j that the joint took from its start before, if it now takes others."""
+        (z, x), own = (
+            [tuple(evaluate(map(as_expr, axis or ()), values)) for axis in (joint.own_axis_j, joint.own_zero_j)]
+            for joint in (before, self)
+        )
+        if all(abs(a - b) < SAME_AXIS for a, b in zip((*z, *x), chain(*own), strict=True)):
+            return self
+        return replace(self, axis_j=z, zero_j=x or None)
 
     def triad_j(self, j: SpatialFrame) -> Triad:
         return seen(j, body_triad(self.own_axis_j, self.own_zero_j))
@@ -366,13 +378,6 @@ class ConstantVelocity(SpatialAxisPair):
         x, _, z = self.triad_i(i)
         both = z + self.z_j(j)
         return self.in_j(x - (both.dot(x) / (1.0 + z.dot(self.z_j(j)))) * both)
-
-    def with_own_axes(self, values: Mapping[Expr, float]) -> ConstantVelocity:
-        """The same with numbers for the axes in body j that it takes from the start, and from another one otherwise."""
-        if self.axis_j is not None or self.own_zero_j is None:
-            return self
-        z, x = (tuple(evaluate(map(as_expr, own), values)) for own in (self.own_axis_j, self.own_zero_j))
-        return replace(self, axis_j=z, zero_j=x)
 
     def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
         (x_i, y_i, _), (x_j, y_j, _) = self.triad_i(i), self.triad_j(j)

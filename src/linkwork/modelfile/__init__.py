@@ -20,7 +20,7 @@ import pydantic
 
 from linkwork import units
 from linkwork.document import Data, Document, parse, read
-from linkwork.elements.spatial import ConstantVelocity
+from linkwork.elements.spatial import SpatialAxisPair
 from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import as_expr, symbol
@@ -85,9 +85,10 @@ def with_start(document: Document, model: Model, changes: Mapping[str, str | flo
             bodies[body.name][key] = [float(x) for x in numbers] if isinstance(value, tuple) else float(numbers[0])
     joints = cast(dict[str, dict[str, Data]], data.get("joints") or {})
     for joint in model.joints:
-        if isinstance(joint, ConstantVelocity) and joint.axis_j and joint.zero_j and "axis_j" not in joints[joint.name]:
+        if isinstance(joint, SpatialAxisPair):
             for key, own in (("axis_j", joint.axis_j), ("zero_j", joint.zero_j)):
-                joints[joint.name][key] = [float(x) for x in evaluate(map(as_expr, own), given)]
+                if own is not None and key not in joints[joint.name]:
+                    joints[joint.name][key] = [float(x) for x in evaluate(map(as_expr, own), given)]
     return Document(document.file, data, {})
 
 
