@@ -495,3 +495,42 @@ def test_other_rows_are_kept_where_those_of_the_start_become_dependent(formulati
     )
     np.testing.assert_allclose(motion["third.phi"], exact.y[0], atol=1e-7)
     np.testing.assert_allclose(motion["bar.vy"], 2 * r * np.cos(exact.y[0]) * exact.y[1], atol=1e-6)
+
+
+SEIZING = """
+linkwork: 1
+name: seizing
+gravity: [0, 0]
+ground: {points: {O: [0, 0]}}
+bodies:
+  near: {mass: 1, inertia: 1, position: [1.2, 0], points: {P: [0, 0]}}
+  far: {mass: 0.7, inertia: 1, position: [2.5, 0], velocity: [1, 0], points: {P: [0, 0]}}
+joints:
+  near: {type: prismatic, i: ground.O, j: near.P, axis: [1, 0]}
+  far: {type: prismatic, i: ground.O, j: far.P, axis: [1, 0]}
+forces:
+  spring: {type: spring-damper, i: ground.O, j: near.P, stiffness: 100, free_length: 1}
+  clutch:
+    {type: spring-damper, i: near.P, j: far.P, stiffness: 40, free_length: 1,
+     law: "if(sin(2*t) > 0, 1.0e+6, 0.1)*rate"}
+simulation: {t_end: 4, step: 0.02, rtol: 1.0e-8, atol: 1.0e-10}
+"""
+
+
+@pytest.mark.parametrize("formulation", ["augmented", "ggl"])
+def test_a_damper_that_seizes_in_motion_is_followed(formulation):
+    """Where the clutch closes, at t = pi, accelerations jump to 1e6 m/s^2 and die out within a microsecond."""
+
+    def rates(t, y, c):
+        pull = 40 * (y[1] - y[0] - 1) + c * (y[3] - y[2])
+        return [y[2], y[3], pull - 100 * (y[0] - 1), -pull / 0.7]
+
+    motion = simulate(loads(SEIZING), formulation=formulation, integrator="radau5", max_steps=20000)
+    y, edges, methods = np.array([1.2, 2.5, 0.0, 1.0]), [0.0, np.pi / 2, np.pi, 4.0], ("Radau", "DOP853", "Radau")
+    for begin, end, c, method in zip(edges[:-1], edges[1:], (1e6, 0.1, 1e6), methods, strict=True):
+        inside = (motion.t > begin) & (motion.t <= end)
+        part = solve_ivp(rates, (begin, end), y, method, rtol=1e-10, atol=1e-12, dense_output=True, args=(c,))
+        for name, exact in zip(("near.x", "far.x", "near.vx", "far.vx"), part.sol(motion.t[inside]), strict=True):
+            np.testing.assert_allclose(motion[name][inside], exact, atol=1e-6)
+        y = part.y[:, -1]
+    assert np.max(np.abs(motion.drift())) < 2e-3  # of 3.8 J, nearly all of it lost in the clutch

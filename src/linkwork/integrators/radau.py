@@ -64,6 +64,10 @@ class Radau(NamedTuple):
 
     systems: Systems
     jacobian: Pointer  # address, or 0 for difference quotients
+    dynamics: Pointer  # address, or 0 without accelerations and multipliers among the unknowns
+    n_q: Pointer  # integers: of q, v and Psi
+    n_v: Pointer
+    m: Pointer
     exponent: Pointer  # n: index - 1 of each component
     Z: Pointer  # 3 n
     W: Pointer  # 3 n
@@ -105,7 +109,7 @@ SCALARS = (1,) * (len(Radau._fields) - Radau._fields.index("gamma") - 1)
 
 def places(memory: Pointer, systems: Systems, n: int) -> Radau:
     vectors = (n, 3 * n, 3 * n, 3 * n, 3 * n, n, n, BLOCK - 1, 1 + n, n)
-    return Radau(systems, *split(memory, (1, *vectors, 3, 9, 9, 3, 4, *SCALARS)))
+    return Radau(systems, *split(memory, (1, 1, 1, 1, 1, *vectors, 3, 9, 9, 3, 4, *SCALARS)))
 
 
 def open_radau(own: Pointer, at: Run) -> Radau:
@@ -160,6 +164,17 @@ def evaluate_jacobian(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
     if total != 0.0:
         at.outcome[0] = NOT_FINITE
     return total == 0.0
+
+
+def follow_switch(at: Run, its: Radau, p: Pointer, w: Pointer) -> None:
+    """Accelerations and multipliers behind a switch, where forces jump: those of the state there, and mu = 0."""
+    first, n_v, m, y = integer(at.n_rates, 0), integer(its.n_v, 0), integer(its.m, 0), offset(at.x, 1)
+    call(integer(its.dynamics, 0), at.x, p, its.f, w)
+    copy(offset(its.f, integer(its.n_q, 0)), offset(y, first), n_v)
+    copy(offset(its.f, first), offset(y, first + n_v), m)
+    clear(y, first + n_v + m, integer(at.ny, 0))
+    call(integer(at.derivative, 0), at.x, p, at.k, w)
+    at.evaluations[0] += 2.0
 
 
 def set_weights(at: Run, its: Radau) -> float:
@@ -372,8 +387,10 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     elif t != its.t_begin[0]:  # this is a beginning, or begins behind a stop
         its.has_last[0] = 0.0
         its.is_slow[0] = its.contraction[0] = 1.0  # the Jacobian may have changed there
+        if integer(its.dynamics, 0) != 0:
+            follow_switch(at, its, p, w)
     its.t_begin[0], its.t_end[0], its.h_tried[0] = t, math.nan, at.h[0]
-    if at.h[0] < TINY * its.h_last[0]:
+    if at.h[0] < TINY * min(its.h_last[0], at.next_step[0]):
         continue_last(at, its)
         return
     rtol = set_weights(at, its)
@@ -428,8 +445,9 @@ class Radau5:
     `jacobian`, (t, y) -> the entries of f_y at the places `pattern`, is exact or left out: then difference quotients
     take its place. Behind y further unknowns may have places in it, see systems.py; `plan` is the elimination for it.
     Without `mass` M is one; where there is a pattern it must be given. `index` is 1 for components that are
-    differential or follow from others at once, 2 or 3 for those that follow after one or two differentiations. If it
-    `detects`, it asks for an explicit method where that would do.
+    differential or follow from others at once, 2 or 3 for those that follow after one or two differentiations. Where
+    accelerations and multipliers of a mechanism stand behind (q, v, work), `dynamics` gives (qd, a, work rates, lam) at
+    a state. If it `detects`, it asks for an explicit method where that would do.
     """
 
     jacobian: Native | None = None
@@ -437,6 +455,8 @@ class Radau5:
     index: Sequence[int] | None = None
     pattern: Sequence[tuple[int, int]] | None = None
     plan: Elimination | None = None
+    dynamics: Native | None = None
+    sizes: tuple[int, int, int] = (0, 0, 0)  # of q, v and Psi
     detects: bool = False
     name: str = "radau5"
 
@@ -456,6 +476,10 @@ class Radau5:
         its = places(systems.rest, systems, n)
         if self.jacobian is not None:
             put_integer(its.jacobian, 0, self.jacobian.address)
+        if self.dynamics is not None:
+            put_integer(its.dynamics, 0, self.dynamics.address)
+            for place, size in zip((its.n_q, its.n_v, its.m), self.sizes, strict=True):
+                put_integer(place, 0, size)
         its.exponent[: len(self.index or ())] = np.array(self.index or (), dtype=float) - 1.0
         its.is_scaled[0] = np.any(its.exponent[:n] * np.pad(mass.diagonal(), (0, n - len(mass))) > 0.0)
         its.c[:], its.T[:], its.T_inverse[:] = C, T.ravel(), np.linalg.inv(T).ravel()
@@ -465,6 +489,6 @@ class Radau5:
         its.t_begin[0] = its.t_end[0] = its.t_jacobian[0] = math.nan
         its.is_slow[0] = its.contraction[0] = 1.0
         its.detects[0] = self.detects
-        work = self.jacobian.work if self.jacobian else 0
+        work = max((f.work for f in (self.jacobian, self.dynamics) if f is not None), default=0)
         control = 4.0, 0.0, SMALLEST_RATIO, LARGEST_RATIO
         return Method(radau_step.address, radau_dense.address, 4, own, *control, n_rates, work)

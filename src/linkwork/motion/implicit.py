@@ -37,14 +37,15 @@ def algebraic_method(mechanism: Mechanism, system: System, how: Choice) -> tuple
     count = of.size(system.n_v, system.m)
     index = [of.q] * system.n_q + [of.v] * system.n_v + [1] * N_WORK + [of.algebraic] * count
     mass = np.diag([1.0] * (system.n_q + system.n_v + N_WORK) + [0.0] * count)
-    method: Preparable = Radau5(f["implicit_jacobian"], mass, index, pattern)
+    sizes = system.n_q, system.n_v, system.m
+    method: Preparable = Radau5(f["implicit_jacobian"], mass, index, pattern, dynamics=f["dynamics"], sizes=sizes)
     if how.integrator == ALPHA.name:
         method = replace(
             how.by_alpha,
             jacobian=f["implicit_jacobian"],
             retract=f["retract"],
             dynamics=f["dynamics"],
-            sizes=(system.n_q, system.n_v, system.m),
+            sizes=sizes,
             pattern=pattern,
             turns=turns_of(system.equations),
         )
