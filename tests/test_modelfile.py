@@ -295,7 +295,7 @@ FAULTS = [
         "format 2 is newer than this linkwork, which reads format 1",
     ),
     ("linkwork: 1\n", "linkwork: one\n", "bad-version", 1, "'one' is no version of the format"),
-    ("name: crank", "space: flat", "wrong-shape", 2, "space: 'flat': should be 'planar'"),
+    ("name: crank", "space: flat", "wrong-shape", 2, "space: 'flat': should be 'planar' or 'spatial'"),
     ("name: crank", "name: [a]", "wrong-shape", 2, "name: a list of 1: should be a text"),
     ("simulation: {t_end: 2 min, step: 10 ms}", "simulation: 5", "wrong-shape", 17, "simulation: 5: should be"),
     # row 40: formulas are not programs

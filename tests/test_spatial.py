@@ -402,15 +402,37 @@ joints:
          "universal, i: ground.O, j: top.O, axis: [0, 0, 1], axis_j: [0, 0, 1]", "parallel-axes", 9, "parallel"),
         ("axis: [0, 0, 1]", "axis: ground.C", "unknown-direction", 9, "ground.C"),
         ("position: [0, 0, 1]", "position: [0, 0]", "wrong-shape", 6, "three numbers"),
+        ("[1, 0, 0, 0]", "{z: [ground.O, ground.N], x: ground.A}", "unknown-point", 7, "'N'"),
+        ("space: spatial", "space: space", "wrong-shape", 3, "should be 'planar' or 'spatial'"),
     ],
 )  # fmt: skip
 def test_faults_of_spatial_files_name_line_and_rule(old: str, new: str, code: str, line: int, words: str) -> None:
     assert loads(TOP).space == "spatial"
     with pytest.raises(ModelError) as caught:
         loads(TOP.replace(old, new))
-    error = caught.value.errors[0]
+    (error,) = caught.value.errors
     assert (error.code, error.line) == (code, line)
     assert words in str(caught.value)
+
+
+def test_the_units_of_bushings_go_by_shifts_and_turns() -> None:
+    """A diagonal or a matrix; entries for a shift and a turn are N/rad, which is N."""
+    bushing = "forces:\n  b: {type: bushing, i: ground.O, j: top.O, stiffness: %s, damping: %s}\n"
+    stiff, damped = "[2 N/mm, 3, 4 kN/m, 5 N*m/rad, 6 N*m, 7]", "[1 N*s/m, 2, 3, 4 N*m*s/rad, 5, 6]"
+    made: Any = loads(TOP + bushing % (stiff, damped)).forces[0]
+    K = np.array([[float(as_expr(x).number) for x in row] for row in made.stiffness])
+    np.testing.assert_array_equal(K, np.diag([2000.0, 3.0, 4000.0, 5.0, 6.0, 7.0]))
+    rows = [["1 N/m" if k == n < 3 else ("1 N*m" if k == n else "0") for n in range(6)] for k in range(6)]
+    rows[0][4] = rows[4][0] = "0.1 N"
+    whole = str(rows).replace("'", "")
+    assert float(as_expr(loads(TOP + bushing % (whole, damped)).forces[0].stiffness[0][4]).number) == 0.1  # type: ignore[union-attr]
+    for wrong, right, place in (
+        ("2 N/mm", "2 N", "stiffness[0]"), ("6 N*m", "6 N/m", "stiffness[4]"), ("1 N*s/m", "1 N/m", "damping[0]"),
+        ("5, 6]", "5 N*s/m, 6]", "damping[4]"),
+    ):  # fmt: skip
+        with pytest.raises(ModelError) as caught:
+            loads((TOP + bushing % (stiff, damped)).replace(wrong, right))
+        assert [(error.code, error.path) for error in caught.value.errors] == [("unit-mismatch", f"forces.b.{place}")]
 
 
 def test_orientations_may_be_stated_in_several_ways(rng: Random) -> None:

@@ -198,6 +198,8 @@ STIFFNESS = Kind("stiffness", "N/m", "2 kN/m")
 DAMPING = Kind("damping", "N*s/m", "3 N*s/m")
 ROTATIONAL_STIFFNESS = Kind("rotational stiffness", "N*m/rad", "2 N*m/rad")
 ROTATIONAL_DAMPING = Kind("rotational damping", "N*m*s/rad", "0.1 N*m*s/rad")
+COUPLED_STIFFNESS = Kind("stiffness of a shift and a turn", "N/rad", "5 N/rad")
+COUPLED_DAMPING = Kind("damping of a shift and a turn", "N*s/rad", "0.2 N*s/rad")
 DRAG = Kind("drag", "kg/m", "0.4 kg/m")
 PER_SPEED = Kind("coefficient per speed", "s/m", "0.01 s/m")
 

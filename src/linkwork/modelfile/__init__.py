@@ -26,7 +26,7 @@ from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import as_expr, symbol
 from linkwork.mechanisms.generators import GENERATORS
 from linkwork.model import Model
-from linkwork.modelfile.faults import check_version, shape_fault
+from linkwork.modelfile.faults import check_space, check_version, shape_fault
 from linkwork.modelfile.schema import entry_of, json_schema
 from linkwork.modelfile.translation import Translation
 from linkwork.soundness import sound
@@ -43,6 +43,7 @@ def build(document: Document, changes: Mapping[str, str | float] | None = None, 
     for name in repair:
         check_choice("repair", name, REPAIRS)
     notes = check_version(document)
+    check_space(document)
     try:
         entry: Any = entry_of(document.data).model_validate(document.data)
     except pydantic.ValidationError as error:

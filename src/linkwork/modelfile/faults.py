@@ -131,3 +131,12 @@ def check_version(document: Document) -> tuple[str, ...]:
             f"format {version} is newer than {schema.FORMAT}; what it adds is not understood [newer-minor-version]",
         )
     return ()
+
+
+def check_space(document: Document) -> None:
+    """Without its space nothing of a file can be judged."""
+    space = document.data.get("space", "planar")
+    if space not in tuple(JOINTS):
+        wanted = " or ".join(f"'{name}'" for name in JOINTS)
+        error = ModelError(f"{shown(space)}: should be {wanted}", "wrong-shape", value=space)
+        raise document.locate(error, ("space",))

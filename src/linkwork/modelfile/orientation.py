@@ -50,10 +50,13 @@ def read_orientation(file: Translation, value: Any, place: Place) -> Components:
             file.fail(at, "the axes are left-handed: det A = -1", "left-handed", rule="det A = +1")
             return 1.0, 0.0, 0.0, 0.0
         return orientation.of_matrix([Vector(row) for row in rows])
+    known = len(file.errors)
     (_, A_), (_, B), (_, C) = (
         file.point(reference, (*place, key))
         for reference, key in ((value["z"][0], "z"), (value["z"][1], "z"), (value["x"], "x"))
     )
+    if len(file.errors) > known:
+        return 1.0, 0.0, 0.0, 0.0
     z, x = Vector(B) - Vector(A_), Vector(C) - Vector(A_)
     if not np.any(np.cross([file.value(a) for a in z], [file.value(a) for a in x])):
         message = "the three points lie on one line and give no orientation"

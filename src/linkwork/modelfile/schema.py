@@ -119,6 +119,11 @@ SLIDING: Kinds = {
 TEXTS = {"model": tuple(MODELS), "friction": tuple(FRICTIONS)}
 # Formulas in these fields may name time and the motion of bodies, in all others parameters only.
 OF_MOTION = ("law", "actuator", "force", "torque", "normal_force", "speed")
+# What the entries of matrices of bushings are: for two shifts, for a shift and a turn, for two turns.
+OF_BUSHINGS = {
+    "stiffness": (units.STIFFNESS, units.COUPLED_STIFFNESS, units.ROTATIONAL_STIFFNESS),
+    "damping": (units.DAMPING, units.COUPLED_DAMPING, units.ROTATIONAL_DAMPING),
+}
 # What the law of a force may call the motion it measures.
 MEASURES = {"spring-damper": ("length", "rate"), "rotational-spring-damper": ("angle", "rate")}
 

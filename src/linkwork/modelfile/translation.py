@@ -272,12 +272,18 @@ class Translation:
         turned = SPATIAL_GROUND if e is None else replace(SPATIAL_GROUND, e=Vector(e))
         return turned.in_body(Vector(omega)).components
 
-    def matrix(self, value: list[Any], place: Place) -> tuple[Components, ...]:
-        """Rows of a 6 x 6 matrix, of which the diagonal may stand for all; in SI units."""
-        if isinstance(value[0], list):
-            return tuple(self.numbers(row, None, self.names, (*place, k)) for k, row in enumerate(value))
-        diagonal = self.numbers(value, None, self.names, place)
-        return tuple(tuple(x if k == n else 0.0 for n in range(6)) for k, x in enumerate(diagonal))
+    def matrix(self, value: list[Any], kinds: tuple[Kind, Kind, Kind], place: Place) -> tuple[Components, ...]:
+        """Rows of a 6 x 6 matrix, of which the diagonal may stand for all.
+
+        `kinds` are those of entries for two shifts, for a shift and a turn, and for two turns.
+        """
+        if not isinstance(value[0], list):
+            diagonal = [self.read(x, kinds[2 * (k // 3)], self.names, (*place, k)) for k, x in enumerate(value)]
+            return tuple(tuple(x if k == n else 0.0 for n in range(6)) for k, x in enumerate(diagonal))
+        return tuple(
+            tuple(self.read(x, kinds[k // 3 + n // 3], self.names, (*place, k, n)) for n, x in enumerate(row))
+            for k, row in enumerate(value)
+        )
 
     @cached_property
     def time_names(self) -> dict[str, Expr]:
@@ -330,7 +336,7 @@ class Translation:
             elif role == "turning":
                 given[field.name] = self.turning(value, given.get("orientation"), at)
             elif role == "matrix":
-                given[field.name] = self.matrix(value, at)
+                given[field.name] = self.matrix(value, schema.OF_BUSHINGS[key], at)
             elif role == "points":
                 for point in value:
                     self.check_name((*at, point))
