@@ -455,3 +455,26 @@ def test_file_names_cannot_steer_the_terminal(linkwork: Answer) -> None:
     text = linkwork("plot", "\x1b[31mred.nc", code=2)
     assert "\x1b" not in text
     assert "\\x1b[31mred.nc" in text
+
+
+def test_start_values_are_given_by_the_names_of_joints(linkwork: Answer, tmp_path: Path) -> None:
+    """With units, in all coordinates, and written into a model file."""
+    asked = ("--start", "O=70 deg", "--rate", "O=-15 rpm")
+    for kind in ("body", "joint", "minimal"):
+        file = tmp_path / f"{kind}.nc"
+        linkwork("run", "four_bar", *asked, "--coordinates", kind, "--t-end", "0.01", "-o", file)
+        motion = Trajectory.load(file)
+        assert motion["crank.phi"][0] == pytest.approx(np.deg2rad(70.0), abs=1e-11)
+        assert motion.v[0, 2] == pytest.approx(-np.pi / 2, abs=1e-10)
+    placed = tmp_path / "placed.yaml"
+    linkwork("assemble", "four_bar", *asked, "-o", placed)
+    assert not linkwork.data("check", placed)["q_changes"]
+    for words, text in (
+        (("--start", "O"), "write NAME=VALUE, as in --start"),
+        (("--start", "O=1", "--start", "O=2"), "--start gives 'O' two values"),
+        (("--start", "O=3 m"), "'3 m' is of kind length, not angle"),
+        (("--rate", "O=3 deg"), "'3 deg' is of kind angle, not angular speed"),
+        (("--rate", "O=x+1"), "write a number or a quantity"),
+        (("--start", "B=1"), "no coordinate 'B'"),
+    ):
+        assert text in linkwork("run", "four_bar", *words, code=2)

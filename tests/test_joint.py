@@ -16,6 +16,7 @@ from linkwork.elements.joints import JOINTS
 from linkwork.elements.kinds import Space
 from linkwork.elements.paths import PATHS
 from linkwork.equations.place import Place
+from linkwork.errors import ModelError, UsageError
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import symbol
 from linkwork.formulations import NAMES
@@ -26,6 +27,7 @@ from linkwork.modelfile import MECHANISMS, shipped
 from linkwork.motion.check import check
 from linkwork.motion.initial import align_velocity, approach, restart
 from linkwork.motion.kinematics import kinematics
+from linkwork.motion.placing import place_joints
 from linkwork.motion.simulate import simulate
 from linkwork.sequences.articulated import Link, Tree, articulate
 from linkwork.view.listing import FORMATS
@@ -447,3 +449,28 @@ def test_what_the_start_corrects_of_the_bodies_is_said_in_all_coordinates(coordi
     assert any("coupler.x" in note and "[start-corrected]" in note for note in other.notes)
     named = simulate(model, t_end=0.01, coordinates="joint", v={"O": 0.3})
     assert not any("coupler.x" in note for note in named.info.notes)
+
+
+@pytest.mark.parametrize("name", ["four_bar", "slider_crank", "spatial_slider_crank", "double_pendulum"])
+def test_start_values_of_a_joint_hold_in_all_coordinates_and_the_others_follow(name: str) -> None:
+    """The first joint has the angle and rate that were asked for, loops are closed, and all coordinates start alike."""
+    model = load(name)
+    e = prepare(model, "joint").equations
+    joint = e.q_names[0]
+    theta = float(e.start()[0][0]) + 0.3
+    placed = place_joints(model, {joint: theta}, {joint: 1.7})
+    assert not check(placed).q_changes
+    assert not check(placed).v_changes
+    runs = [simulate(placed, coordinates=kind, t_end=0.01, step=0.01) for kind in ("body", "joint", "minimal")]
+    for run in runs[1:]:
+        assert run[f"theta:{joint}"][0] == pytest.approx(theta, abs=1e-12)
+        assert run[f"theta_d:{joint}"][0] == pytest.approx(1.7, abs=1e-11)
+        np.testing.assert_allclose(run.q, runs[0].q, atol=1e-8)
+        np.testing.assert_allclose(run.v[0], runs[0].v[0], atol=1e-9)
+
+
+def test_more_start_values_than_freedoms_contradict_each_other() -> None:
+    with pytest.raises(ModelError, match="cannot-close"):
+        place_joints(load("four_bar"), {"O": 1.0, "C": 0.1}, {})
+    with pytest.raises(UsageError, match="no coordinate 'B'"):
+        place_joints(load("four_bar"), {"B": 1.0}, {})

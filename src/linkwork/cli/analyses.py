@@ -22,10 +22,12 @@ from linkwork.cli.app import (
     Mode,
     ModelArgument,
     Motions,
+    Rate,
     Repair,
     Rtol,
     Set,
     Stabilization,
+    Start,
     Step,
     TEnd,
     Texts,
@@ -41,6 +43,7 @@ from linkwork.cli.motions import (
     motion_files,
     named,
     overrides,
+    placed,
     show,
     started,
     weights_of,
@@ -69,6 +72,8 @@ def check(
     weights: Weights = "mass",
     assemble: Assemble = False,
     mode: Mode = None,
+    start: Start = None,
+    rate: Rate = None,
     keep: Keep = None,
     coordinates: Coordinates = None,
     cut: Cut = None,
@@ -81,7 +86,8 @@ def check(
 
     with located(model), progress(Path(model).name):
         how = {"weights": weights_of(weights), "assemble": assemble, "keep": keep or ()}
-        report = check(started(model, set_, mode, keep, repair), **how, coordinates=coordinates, cut=cut)
+        mechanism = started(model, set_, mode, keep, repair, start, rate, cut)
+        report = check(mechanism, **how, coordinates=coordinates, cut=cut)
     print(as_json(report.as_dict()) if json else aligned(check_lines(report)))
 
 
@@ -89,6 +95,8 @@ def check(
 def assemble(
     model: ModelArgument,
     set_: Set = None,
+    start: Start = None,
+    rate: Rate = None,
     keep: Keep = None,
     weights: Weights = "mass",
     coordinates: Coordinates = None,
@@ -110,7 +118,8 @@ def assemble(
     from linkwork.view.report import aligned, as_json
 
     document, changes = find(model), overrides(set_)
-    mechanism = build(document, changes)
+    with located(model):
+        mechanism = placed(build(document, changes), start, rate, cut)
     if sliced and not all_modes:
         raise UsageError("--slice goes with --all", "usage")
     if all_modes:
@@ -220,6 +229,8 @@ def run(
     weights: Weights = "mass",
     assemble: Assemble = False,
     mode: Mode = None,
+    start: Start = None,
+    rate: Rate = None,
     keep: Keep = None,
     repair: Repair = None,
     resume: Annotated[
@@ -252,7 +263,8 @@ def run(
         from linkwork.trajectory import Trajectory
 
         settings["resume"] = Trajectory.load(resume)
-    mechanism = started(model, set_, mode, keep, repair)
+    with located(model):
+        mechanism = started(model, set_, mode, keep, repair, start, rate, cut)
     how = {"weights": weights_of(weights), "assemble": assemble, "keep": keep or ()}
     with located(model):
         analysis = partial(simulate, **settings, **methods, **how)

@@ -65,6 +65,13 @@ Mode = Annotated[int | None, Option(metavar="K", help="Start in assembly mode K,
 Keep = Annotated[
     Texts, Option(metavar="NAME", help="A coordinate, such as crank.phi, that keeps its start value; repeatable.")
 ]
+Start = Annotated[
+    Texts,
+    Option(metavar="NAME=VALUE", help="Start value of a coordinate of a joint or body, as A=30deg; repeatable."),
+]
+Rate = Annotated[
+    Texts, Option(metavar="NAME=VALUE", help="Start rate of a coordinate of a joint or body, as A=2; repeatable.")
+]
 Repair = Annotated[
     Texts, Option(metavar="inertia", help="Take the nearest inertia that a mass distribution has, and say so.")
 ]

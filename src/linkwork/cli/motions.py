@@ -8,22 +8,22 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linkwork.errors import LinkworkError, ModelError, Unfinished, UsageError
+from linkwork.errors import LinkworkError, ModelError, Unfinished, UsageError, check_choice
 
 if TYPE_CHECKING:
     from linkwork.model import Model
     from linkwork.trajectory import Trajectory
 
 
-def overrides(assignments: Sequence[str] | None) -> dict[str, str]:
+def overrides(assignments: Sequence[str] | None, option: str = "set", example: str = "l1=0.5") -> dict[str, str]:
     """NAME=VALUE texts as a mapping."""
     values = {}
     for text in assignments or ():
         name, equals, value = text.partition("=")
         if not (name.strip() and equals and value.strip()):
-            raise UsageError(f"--set {text}: write NAME=VALUE, as in --set l1=0.5", "bad-set")
+            raise UsageError(f"--{option} {text}: write NAME=VALUE, as in --{option} {example}", f"bad-{option}")
         if name.strip() in values:
-            raise UsageError(f"--set gives '{name.strip()}' two values", "bad-set")
+            raise UsageError(f"--{option} gives '{name.strip()}' two values", f"bad-{option}")
         values[name.strip()] = value.strip()
     return values
 
@@ -48,16 +48,59 @@ def started(
     mode: int | None,
     keep: Sequence[str] | None,
     repair: Sequence[str] | None = None,
+    start: Sequence[str] | None = None,
+    rate: Sequence[str] | None = None,
+    cut: Sequence[str] | None = None,
 ) -> Model:
-    """The model, in one of its assembly modes if that is asked for."""
+    """The model, with these start values and in one of its assembly modes if that is asked for."""
     from linkwork.modelfile import load
 
-    mechanism = load(model, overrides(set_), repair or ())
+    mechanism = placed(load(model, overrides(set_), repair or ()), start, rate, cut)
     if mode is None:
         return mechanism
     from linkwork.assembly.modes import free_coordinates, in_mode
 
     return in_mode(mechanism, mode, free_coordinates(mechanism, keep or ()))
+
+
+def placed(model: Model, start: Sequence[str] | None, rate: Sequence[str] | None, cut: Sequence[str] | None) -> Model:
+    """The model with other start values of joints or bodies, NAME=VALUE with units."""
+    if not (start or rate):
+        return model
+    from linkwork import units
+    from linkwork.motion.placing import place_joints, prepare_joints
+
+    e = prepare_joints(model, cut).equations
+    owners = (e,) if e.body is None else (e, e.body)
+
+    def read(
+        option: str, texts: dict[str, str], kinds: dict[str, str], by_kind: dict[str, units.Kind]
+    ) -> dict[str, float]:
+        found = {}
+        for name, text in texts.items():
+            check_choice("coordinate", name, kinds)
+            try:
+                value = units.quantity(text, by_kind.get(kinds[name], units.NUMBER_KIND))
+            except ModelError as error:
+                raise UsageError(f"--{option} {name}={text}: {error.message}", f"bad-{option}") from None
+            if value is None:
+                raise UsageError(f"--{option} {name}={text}: write a number or a quantity", f"bad-{option}")
+            found[name] = value
+        return found
+
+    q = read(
+        "start",
+        overrides(start, "start", "A=30deg"),
+        {c.name: c.kind for x in owners for c in x.coordinates},
+        {"angle": units.ANGLE, "length": units.LENGTH},
+    )
+    v = read(
+        "rate",
+        overrides(rate, "rate", "A=2"),
+        {c.name: c.kind for x in owners for c in x.velocities},
+        {"angle": units.ANGULAR_SPEED, "length": units.SPEED},
+    )
+    return place_joints(model, q, v, cut)
 
 
 @contextmanager
