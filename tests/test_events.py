@@ -599,3 +599,29 @@ simulation: {t_end: 0.7, step: 0.05, rtol: 1.0e-10}
     rebounds = [e * 9.81 * touch * left - 0.5 * 9.81 * left**2 for e in (0.9, 0.5)]
     found = [motion[name][-1] for name in ("first.y", "second.y", "second.x", "second.vx")]
     np.testing.assert_allclose(found, [*rebounds, 1.0 + 0.3 * touch + 1.3 * left, 1.3], atol=1e-11)
+
+
+def test_friction_in_a_joint_that_opens_is_noted() -> None:
+    """The bar keeps rubbing at the pin that has let it go."""
+    text = """
+linkwork: 1
+ground: {points: {O: [0, 0]}}
+bodies: {bar: {mass: 1, inertia: 0.1, position: [0.5, 0], points: {O: [-0.5, 0]}}}
+joints: {pin: {type: revolute, i: ground.O, j: bar.O}}
+forces: {rubs: {type: joint-friction, joint: pin, normal_force: 5, radius: 0.02, dynamic: 0.3}}
+events: {drop: {when: "t - 0.1", action: set, release: pin}}
+simulation: {t_end: 0.2}
+"""
+    assert any("'rubs'" in note and "[acts-while-open]" in note for note in simulate(loads(text)).info.notes)
+    kept = text.replace("release: pin", "velocities: {bar.omega: 0}")
+    assert not any("[acts-while-open]" in note for note in simulate(loads(kept)).info.notes)
+
+
+def test_events_that_contradict_each_other_are_both_named() -> None:
+    pair = """
+  left: {when: "t - 0.3", action: set, velocities: {ball.vx: -1}}
+  right: {when: "t - 0.3", action: set, velocities: {ball.vx: 1}}
+simulation:"""
+    with pytest.raises(NumericalStop, match="at t = 0.3 by 'left', 'right' contradict") as stop:
+        simulate(loads(BALL.replace("\nsimulation:", pair)))
+    assert stop.value.code == "impossible-event"

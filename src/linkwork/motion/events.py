@@ -7,7 +7,7 @@ the two; then the loop begins anew.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -210,7 +210,7 @@ class Course:
         switched = any(watches[k].switches_joints for k, _ in events)
         if len(G) or switched:
             check_gaps(place, held)
-            y[n_q:n] += impulse(place, G, gap, watches[events[0][0]].name)
+            y[n_q:n] += impulse(place, G, gap, [watches[k].name for k, _ in events])
             lost = 0.5 * float(v @ place.M @ v - y[n_q:n] @ place.M @ y[n_q:n])
             y[n] += max(lost, 0.0)
             y[n + 1] += max(-lost, 0.0)
@@ -264,15 +264,15 @@ def check_gaps(place: Place, held: Mapping[Expr, float]) -> None:
             )
 
 
-def impulse(place: Place, G: Array, gap: Array, event: str) -> Array:
+def impulse(place: Place, G: Array, gap: Array, events: Sequence[str]) -> Array:
     """dv with M dv + Psi_q^T P + G^T R = 0 so that the constraints hold and G v changes by `gap`."""
     J, wanted = np.vstack([place.Psi_q, G]), np.concatenate([-place.Psi_dot, gap])
     dv = IMPULSES(place.M, J, np.zeros(len(place.v)), wanted).a
     size = np.max(np.abs(J), initial=0.0) * np.max(np.abs(place.v)) + np.max(np.abs(wanted), initial=0.0)
     if np.max(np.abs(J @ dv - wanted), initial=0.0) > SNAPS * size:
         raise NumericalStop(
-            f"the event '{event}' at t = {place.t:.9g} prescribes velocities that the joints do not allow; "
-            "last good state kept",
+            f"velocities prescribed at t = {place.t:.9g} by {', '.join(map(repr, events))} contradict the joints or each "
+            "other; last good state kept",
             "impossible-event",
         )
     return dv

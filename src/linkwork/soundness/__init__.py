@@ -309,6 +309,10 @@ class _Checks:
             i, *j = [body.name for body in cast(Any, force).bodies]
             if j == [i] or (not j and i == self.model.ground.name):
                 yield f"force '{force.name}' acts on '{i}' alone and moves nothing [no-effect]"
+        can_open = {*self.model.open, *(name for event in self.model.events for name in event.release)}
+        for element in (*self.model.drivers, *self.model.forces):
+            if (of := getattr(element, "joint", None)) is not None and of.name in can_open:
+                yield f"'{element.name}' acts along the freedom of '{of.name}' also while it is open [acts-while-open]"
         if loose := self.not_connected():
             names = ", ".join(f"'{name}'" for name in loose)
             yield f"no joints or drivers connect {names} to the ground [not-connected]"
