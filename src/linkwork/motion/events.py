@@ -271,8 +271,8 @@ def impulse(place: Place, G: Array, gap: Array, events: Sequence[str]) -> Array:
     size = np.max(np.abs(J), initial=0.0) * np.max(np.abs(place.v)) + np.max(np.abs(wanted), initial=0.0)
     if np.max(np.abs(J @ dv - wanted), initial=0.0) > SNAPS * size:
         raise NumericalStop(
-            f"velocities prescribed at t = {place.t:.9g} by {', '.join(map(repr, events))} contradict the joints or each "
-            "other; last good state kept",
+            f"velocities prescribed at t = {place.t:.9g} by {', '.join(map(repr, events))} contradict the joints or "
+            "each other; last good state kept",
             "impossible-event",
         )
     return dv
