@@ -16,6 +16,7 @@ from linkwork.elements.bodies import Ground, SpatialBody
 from linkwork.elements.drivers import Driver
 from linkwork.elements.motions import Polynomial
 from linkwork.elements.spatial import SpatialPrismatic, SpatialRevolute
+from linkwork.errors import UsageError
 from linkwork.model import Model
 from linkwork.modelfile import load, loads, with_start
 from linkwork.motion.kinematics import kinematics
@@ -179,3 +180,12 @@ drivers: {motor: {joint: J, motion: 0.3}}
     motion = kinematics(written, t_end=1.0, step=1.0)
     start = Mode({name: float(motion[name][0]) for name in mode.q}, {}, 0.0, False, False)
     np.testing.assert_allclose(matrix(start, "b"), matrix(mode, "b"), atol=1e-13)
+
+
+def test_a_turn_in_space_cannot_be_kept_in_all_modes() -> None:
+    """Euler parameters are no angles: the message names drivers, a length is kept."""
+    model = load("universal_shaft")
+    with pytest.raises(UsageError, match="drive the angle of a joint") as caught:
+        modes(model, keep=["driven.wz"])
+    assert caught.value.code == "kept-turn"
+    assert (modes(model, keep=["driven.x"]).real, modes(model, keep=["driven.x"]).complete) == (4, True)

@@ -54,6 +54,10 @@ class Problem:
             message = "assembly modes are those of bodies and joints; the model states equations without any"
             raise UsageError(message, "no-bodies")
         number_kept(mechanism.equations, keep)
+        for name in keep:
+            if name not in mechanism.equations.q_names:
+                message = f"--keep {name}: a turn in space is no coordinate that modes could share"
+                raise UsageError(f"{message}; drive the angle of a joint, with a constant as its motion", "kept-turn")
         check_defined(mechanism.place())
         return Problem(model, mechanism.equations, tuple(keep))
 

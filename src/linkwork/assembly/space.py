@@ -99,14 +99,12 @@ class SpatialClosure:
 
 def spatial_closures(problem: Problem) -> list[SpatialClosure]:
     """The closures of all mountings."""
-    model, e = problem.model, problem.equations
-    if e.held:
+    model = problem.model
+    if problem.equations.held:
         raise NotPolynomialError("a joint that opens or sticks")
     hinges = span_tree(model.ground, model.bodies, model.joints, ())
     if any(hinge.joint is None or hinge.is_ball for hinge in hinges):
         raise NotPolynomialError("a body that nothing but a ball carries")
-    if problem.slices or any(e.coordinates[k].kind != "length" for k in problem.kept):
-        raise NotPolynomialError("a kept Euler parameter")
     choices = [_mountings(hinge.joint) for hinge in hinges]
     if math.prod(map(len, choices)) > MOST_MOUNTINGS:
         raise NotPolynomialError(f"the number of mountings, more than {MOST_MOUNTINGS},")
