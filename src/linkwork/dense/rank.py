@@ -20,6 +20,7 @@ RANK_TOLERANCE = 1e-9
 # thousandth off could not turn the decision.
 CLEAR_GAP = 1e3
 FEW = 400  # rows, of which all singular values take no time worth saving
+MOST = 3000  # rows, of which singular values of the full matrix take a minute and vectors a gigabyte
 NARROW = 10  # of the rows: a band wider than this part of them saves little
 
 
@@ -103,6 +104,12 @@ def singular_values(J: Any) -> NDArray[np.float64]:
             squares = eigvals_banded(band, lower=True)[::-1]
         if squares[-1] > (CLEAR_GAP * RANK_TOLERANCE) ** 2 * squares[0]:
             return np.asarray(np.sqrt(squares))
+        if J.shape[0] > MOST:
+            message = (
+                f"of {J.shape[0]} constraint rows some depend on others, or nearly, which is looked into for at most "
+                f"{MOST}; leave out joints that repeat others, or choose joint coordinates, which have fewer rows"
+            )
+            raise NumericalStop(message, "too-large")
         J = rows.toarray()
     return np.asarray(np.linalg.svd(J, compute_uv=False))
 

@@ -37,7 +37,7 @@ from linkwork.motion.results import Report, about_machine, check_memory, fill_dy
 from linkwork.motion.resume import check_resumable, join, last_state
 from linkwork.motion.singular import about_singular, name_positions
 from linkwork.motion.stopping import Pace, explain_stop
-from linkwork.motion.suitability import check_massless
+from linkwork.motion.suitability import check_massless, check_size
 from linkwork.native.lowering import NativeFunction
 from linkwork.sequences.lu import VANISHING
 from linkwork.soundness import sound
@@ -116,6 +116,7 @@ def simulate(
         formulation = "index-3"  # which is what it solves
     by_alpha = choose_alpha(integrator, spectral_radius, fixed_step)
     how = Choice(formulation, stabilization, *choose_gains(stabilization, alpha, beta), integrator, by_alpha)
+    check_size(len(mechanism.equations.v), formulation)
     motion = Motion.begin(mechanism, how, weights, assemble, keep, q, v)
     y, grid = project_start(motion.system, motion.p, motion.start.place), times
     if resume is not None:

@@ -5,8 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from linkwork.equations.place import Place
-from linkwork.errors import ModelError
-from linkwork.formulations import FORMULATIONS, would_do
+from linkwork.errors import ModelError, UsageError
+from linkwork.formulations import FORMULATIONS, SEQUENCES, would_do
+
+MOST_FULL = 400  # velocities: 3 ms for one evaluation on full matrices, and a quarter of a million entries to compile
+
+
+def check_size(n: int, formulation: str) -> None:
+    """UsageError where the formulation would work on full matrices of too many of n velocities."""
+    if formulation in FORMULATIONS and n > MOST_FULL:
+        raise UsageError(
+            f"the formulation '{formulation}' works on full matrices, whose cost grows with the cube of the {n} "
+            f"velocities; at most {MOST_FULL} are taken; choose {' or '.join(SEQUENCES)}, whose cost grows with their "
+            "number, or joint coordinates, which are fewer",
+            "too-large",
+        )
 
 
 def check_massless(place: Place, formulation: str) -> None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
 from types import MappingProxyType
 
 import numpy as np
@@ -25,6 +26,9 @@ Array = NDArray[np.float64]
 
 PART = 500  # operations per LLVM function
 OPT = 1  # of the code generator; a sequence gains nothing from LLVM's passes over the code
+# Operations of all programs together, some 25 s of compiling. Beyond, registers are given out without looking ahead:
+# compiling takes a twelfth, an evaluation about twice as long, which a hundred thousand of them would make up for.
+LONG, QUICK = 300_000, 0
 
 INTRINSICS = {"sin": 1, "cos": 1, "sqrt": 1, "exp": 1, "log": 1, "fabs": 1, "pow": 2}
 LIBRARY = {"tan": 1, "asin": 1, "acos": 1, "atan": 1, "tanh": 1, "atan2": 2}
@@ -152,7 +156,8 @@ def compile_programs(
         texts.append(text)
         sizes[name] = sizes[inner]
     text = "\n".join([*texts, _declarations(tables)])
-    code = cache.cached([text, machine.host(), str(OPT)], lambda: machine.assemble(text, OPT))
+    opt = OPT if sum(sizes[program.name][-1] for program in (*programs, *without_p)) <= LONG else QUICK
+    code = cache.cached([text, machine.host(), str(opt)], lambda: machine.assemble(text, opt))
     loaded = machine.load(code, sizes)
     return {name: NativeFunction(name, loaded.addresses[name], *size, loaded) for name, size in sizes.items()}
 
@@ -290,8 +295,8 @@ def _repetition(
     inner = ComputationSequence(f"{name}.again", [*kept, *again.x.values()], list(again.outputs.values()))
     work, _, text = _lowered(inner, parameters, tables)
     n_in, n_out = len(inner.inputs), len(inner.outputs)
-    copies_in = [_copy("y", slot, "x", len(kept) + k) for k, slot in enumerate(again.x)]
-    copies_out = [_copy("out", k, "y", slot) for k, slot in enumerate(again.outputs)]
+    copies_in = [_copy("y", slots, "x", len(kept) + k) for k, slots in _runs(again.x)]
+    copies_out = [_copy("out", range(k, k + len(slots)), "y", slots.start) for k, slots in _runs(again.outputs)]
     loop = f"""define internal void @{name}.more(ptr %x, ptr %p, ptr %y, i64 %count) nounwind noinline {{
   %out = getelementptr double, ptr %x, i64 {n_in}
   %scratch = getelementptr double, ptr %x, i64 {n_in + n_out}
@@ -310,13 +315,20 @@ done:
     return n_in + n_out + work, f"{text}\n{loop}"
 
 
-def _copy(source: str, i: int, target: str, j: int) -> str:
-    label = f"{source}{i}.{target}{j}"
+def _runs(slots: Iterable[int]) -> Iterator[tuple[int, range]]:
+    """Slots that follow each other, each run with the number of its first among all."""
+    for _, run in groupby(enumerate(slots), key=lambda pair: pair[1] - pair[0]):
+        (k, first), *others = run
+        yield k, range(first, first + 1 + len(others))
+
+
+def _copy(source: str, slots: range, target: str, k: int) -> str:
+    """However many there are, in one piece: LLVM takes long for a function of many copies."""
+    label = f"{source}{slots.start}.{target}{k}"
     return f"""
-  %from.{label} = getelementptr double, ptr %{source}, i64 {i}
-  %to.{label} = getelementptr double, ptr %{target}, i64 {j}
-  %value.{label} = load double, ptr %from.{label}
-  store double %value.{label}, ptr %to.{label}"""
+  %from.{label} = getelementptr double, ptr %{source}, i64 {slots.start}
+  %to.{label} = getelementptr double, ptr %{target}, i64 {k}
+  call void @llvm.memcpy.p0.p0.i64(ptr %to.{label}, ptr %from.{label}, i64 {8 * len(slots)}, i1 false)"""
 
 
 class _Emitter:
