@@ -170,6 +170,8 @@ def prepare(model: Model | Mechanism, coordinates: str | None = None, cut: Seque
     """
     if not isinstance(model, Mechanism | Model):  # most often the name of a file
         raise UsageError(f"{model!r} is no Model; read it first: load({str(model)!r})", "not-a-model")
+    if isinstance(model, Mechanism) and coordinates is None and cut is None:
+        return model
     stated = model.model if isinstance(model, Mechanism) else model
     if coordinates is not None:
         check_choice("coordinates", coordinates, COORDINATES)

@@ -91,7 +91,7 @@ class Header(NamedTuple):
 
 
 HEADER = len(Header._fields)
-REPETITIONS = Header._fields.index("repetitions")
+REPETITIONS, N_CARRIED = map(Header._fields.index, ("repetitions", "n_carried"))
 FUNCTIONS = Header._fields[Header._fields.index("derivative") :]
 
 
@@ -182,8 +182,8 @@ class System:
 
     def start(self) -> Place:
         """The state the model states, its equations evaluated by machine code."""
-        q, v = np.split(self.functions["start"](self.values, np.zeros(0)), [self.n_q])
-        return self.place(q, v)
+        x = self.functions["start"](self.values, np.zeros(0))
+        return self.place(x[: self.n_q], x[self.n_q :])
 
     def place(self, q: Array, v: Array, t: float = 0.0) -> Place:
         p = self._p(Header(), np.zeros(self.m), np.ones(self.n_v))
@@ -217,7 +217,7 @@ class System:
         equations = self.equation_scale(place) if by_mass else place.row_scale
         scale = np.concatenate([place.q_scale, place.v_scale, place.row_scale, equations])
         free = np.ones(self.n_v) if mobility is None else np.array(mobility)
-        first = np.array(evaluate(self.pivots, place.values), dtype=float)
+        first = np.array(evaluate(self.pivots, place.values) if self.pivots else [], dtype=float)
         kept = np.isin(np.arange(self.m), place.independent_rows).astype(float) if "implicit" in f else None
         return self._p(head, eps * self._row_size(place), free, alpha, beta, 1.0 / scale, first, kept)
 

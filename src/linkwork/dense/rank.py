@@ -70,7 +70,7 @@ class Rank:
 def decide_rank(values: ArrayLike, tolerance: float = RANK_TOLERANCE) -> Rank:
     """The number of values, largest first, above `tolerance` times the largest."""
     values = np.asarray(values, dtype=float)
-    return Rank(values, int(np.sum(values > tolerance * np.max(values, initial=0.0))))
+    return Rank(values, int(np.count_nonzero(values > tolerance * np.max(values, initial=0.0))))
 
 
 def sparse(entries: NDArray[np.float64], pattern: Pattern, shape: tuple[int, int]) -> Any:

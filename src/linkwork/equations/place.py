@@ -58,8 +58,8 @@ class Place:
         state = zip((TIME, *e.q, *e.v), (self.t, *self.q.tolist(), *self.v.tolist()), strict=True)
         return {**e.parameters, **dict(state)}
 
-    def _run(self, name: str, *x: Array | float) -> Array:
-        arguments = np.concatenate([np.atleast_1d(part) for part in x])
+    def _run(self, name: str, *x: Array | list[float]) -> Array:
+        arguments = np.concatenate(x)
         if self.code is not None:
             return self.code[name](arguments)
         program = next(program for program in local_programs(self.equations) if program.name == name)
@@ -68,7 +68,7 @@ class Place:
 
     @cached_property
     def _gaps(self) -> Array:
-        return self._run("constraints", self.t, self.q, self.v)
+        return self._run("constraints", [self.t], self.q, self.v)
 
     @property
     def Psi(self) -> Array:
@@ -80,7 +80,7 @@ class Place:
 
     @cached_property
     def _linear(self) -> Array:
-        return self._run("linear", self.t, self.q)
+        return self._run("linear", [self.t], self.q)
 
     @property
     def entries(self) -> Array:

@@ -101,8 +101,8 @@ class Settings:
     def __post_init__(self) -> None:
         if not 1e-15 <= self.rtol < 1.0:
             raise UsageError(f"rtol = {self.rtol:g} is not between 1e-15 and 1", "bad-tolerance")
-        if not (np.all(np.asarray(self.atol) > 0.0) and np.min(self.atol) < math.inf):
-            raise UsageError(f"atol = {np.min(self.atol):g} is not positive", "bad-tolerance")
+        if not 0.0 < (least := float(np.min(self.atol))) < math.inf:
+            raise UsageError(f"atol = {least:g} is not positive", "bad-tolerance")
         if not 0.0 <= self.min_step < self.max_step:
             raise UsageError(f"steps from {self.min_step:g} to {self.max_step:g} do not exist", "bad-step-limits")
 
@@ -176,7 +176,7 @@ def integrate(
     ny = len(y_0)
     n_norm = ny if n_norm is None else n_norm
     times = np.array(times, dtype=np.float64)
-    if not np.all(np.isfinite(times)) or np.any(np.diff(times) <= 0.0):
+    if not (np.all(times[1:] > times[:-1]) and math.isfinite(times[-1] - times[0])):
         raise UsageError("report times do not increase", "bad-report-times")
     method = settings.method.prepare(whole_blocks(ny))
     n_pivots = project.outputs - ny - N_RESIDUALS if project else 0

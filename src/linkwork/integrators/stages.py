@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from threading import Lock
 from typing import NamedTuple
 
@@ -176,8 +176,8 @@ def dense(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
 
 
 @functools.cache
-def prepare(method: Tableau, n: int) -> Method:
-    """The method with memory for vectors of n components."""
+def prepare(method: Tableau, n: int, limit: float = INF) -> Method:
+    """The method with memory for vectors of n components; `limit` is that of `Detecting`."""
     count, n_dense = len(method.rows), len(method.W)
     own = np.zeros(size_of(places, n, n_dense, count))
     put_integer(own, 0, count)
@@ -187,7 +187,7 @@ def prepare(method: Tableau, n: int) -> Method:
         its.combine.view(np.int64)[:] = list(combinations(method).addresses.values())
     put_integer(its.h_n[1:], 0, n)
     put_integer(its.s, 0, method.stages)
-    its.limit[0] = INF
+    its.limit[0] = limit
     put_integer(its.error_uses_new, 0, len(method.E) > method.stages)
     control = method.error_order, method.beta, method.shrink, method.growth
     return Method(step.address, dense.address, n_dense, own, *control, n_rates=n, widest=method.widest)
@@ -202,10 +202,7 @@ class Detecting:
     name: str = "auto"
 
     def prepare(self, n: int) -> Method:
-        found = prepare(self.method, n)
-        own = found.own.copy()
-        places(own, n, found.n_dense, integer(own, 0)).limit[0] = self.limit
-        return replace(found, own=own)
+        return prepare(self.method, n, self.limit)
 
 
 @functools.cache

@@ -6,6 +6,8 @@ part of the error control, so it is a witness of its own.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from linkwork.trajectory import Trajectory
@@ -19,18 +21,17 @@ LIMIT = 0.01  # of the energy turned over: beyond this the motion is not to be u
 
 def find_imbalance(motion: Trajectory) -> tuple[str, bool]:
     """What the energy balance contradicts, "" if nothing; and whether that is beyond LIMIT."""
-    info, drift, energy = motion.info, np.abs(motion.drift()), motion.energy
-    forms = [x for x in energy.values() if len(x)]
+    info, forms = motion.info, np.ascontiguousarray(motion.tables["energy"].values.T)
     fastest = float(np.max(np.abs(motion.v), initial=0.0))
-    if not forms or not np.all(np.isfinite(drift)) or fastest == 0.0 or info.rtol is None or info.atol is None:
+    worst = float(np.max(np.abs(motion.drift()), initial=0.0))
+    if not forms.size or not math.isfinite(worst) or fastest == 0.0 or info.rtol is None or info.atol is None:
         return "", False
-    turned_over = max(float(np.max(np.abs(x - x[0]))) for x in forms)
-    turned_over = max(turned_over, float(np.max(energy["kinetic"])))
-    largest = max(float(np.max(np.abs(x))) for x in forms)
+    first, most, least = forms[:, 0], np.max(forms, axis=1), np.min(forms, axis=1)
+    turned_over = float(max(np.max(most - first), np.max(first - least), np.max(motion.energy["kinetic"])))
+    largest = float(max(np.max(most), -np.min(least)))
     times = ALLOWED * (FIRST + info.steps)
     tolerance = min(times * info.rtol, LOOSEST) + times * info.atol / fastest
     explained = tolerance * turned_over + ROUNDING * largest
-    worst = float(np.max(drift))
     if worst <= explained:
         return "", False
     jump = int(np.argmax(np.abs(np.diff(motion.drift())))) + 1

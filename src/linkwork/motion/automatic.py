@@ -27,7 +27,8 @@ def choose_as_it_goes(explicit: Slices, implicit: Slices, times: Array, y: Array
     is_stiff, remaining, ny = False, times, len(y)
     while True:
         for part in (implicit if is_stiff else explicit)(remaining, y):
-            part = replace(part, y=part.y[:ny], rows=part.rows[:, :ny])
+            if len(part.y) > ny:
+                part = replace(part, y=part.y[:ny], rows=part.rows[:, :ny])
             joined = part if before is None else join_slices(before, part)
             if part.status == UNSUITED:
                 break

@@ -82,7 +82,8 @@ def choose_alpha(integrator: str, spectral_radius: float | None, fixed_step: flo
     if (spectral_radius is not None or fixed_step is not None) and integrator != ALPHA.name:
         message = f"spectral radius and fixed steps belong to {ALPHA.name}, and have no effect with '{integrator}'"
         raise UsageError(message, "no-effect")
-    return replace(ALPHA, rho=ALPHA.rho if spectral_radius is None else spectral_radius, fixed=fixed_step)
+    rho = ALPHA.rho if spectral_radius is None else spectral_radius
+    return ALPHA if integrator != ALPHA.name else replace(ALPHA, rho=rho, fixed=fixed_step)
 
 
 def choose_gains(stabilization: str, alpha: float | None, beta: float | None) -> tuple[float, float]:

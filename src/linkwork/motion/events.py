@@ -24,7 +24,7 @@ from linkwork.integrators.loop import COLLAPSED, HAPPENED, REACHED, RUNNING, Set
 from linkwork.motion.results import body_states
 from linkwork.stabilization import projection
 from linkwork.system import System
-from linkwork.trajectory import Events
+from linkwork.trajectory import NO_EVENTS, Events
 
 if TYPE_CHECKING:
     from linkwork.motion.simulate import Motion
@@ -239,6 +239,8 @@ class Course:
     def events(self) -> Events:
         """All that happened."""
         h, system = self.happenings, self.motion.system
+        if not h:
+            return NO_EVENTS
         t = np.array([x.t for x in h])
         q = np.reshape([x.q for x in h], (len(h), system.n_q))
         before = np.reshape([x.v_before for x in h], (len(h), system.n_v))

@@ -126,6 +126,8 @@ def restart(
     """
     if place.equations.tree is not None:
         return _on_its_sides(place.equations, place.equations.tree, q, v, weights, any_distance, keep)
+    if not q and not v and place.equations.body is None:
+        return place
     e, new = place.equations, {"q": place.q.copy(), "v": place.v.copy()}
     of_bodies = ((), ()) if e.body is None else (e.body.q_names, e.body.v_names)
     for given, names, others in zip((q, v), (e.q_names, e.v_names), of_bodies, strict=True):
@@ -250,6 +252,8 @@ def _stated(given: Place) -> Array:
 
 def _velocity_fault(start: Start) -> ModelError | None:
     """What is wrong where a velocity that the model gives a body is not its velocity at the start."""
+    if start.place is start.given:
+        return None
     given, changes = start.given, np.abs(start.place.v - start.given.v)
     fastest: dict[tuple[str, str], float] = {}  # of a body that shifts, and that turns
     kinds = [(c.owner, c.kind) for c in given.equations.velocities]
@@ -391,10 +395,11 @@ def align_velocity(place: Place, weights: Weights, kept: Sequence[int] = ()) -> 
         return float(np.max(np.abs(at.Psi_dot) / at.row_scale, initial=0.0) / fastest)
 
     for _ in range(2):  # the second time for the digits that the first has lost
-        if left(place) > CLOSED:
-            J, root = place.scaled_jacobian(weights, kept)
-            by = place.row_scale
-            place = place.pushed(root @ _least_squares(J / by[:, None], -place.Psi_dot / by))
+        if not left(place) > CLOSED:
+            return place
+        J, root = place.scaled_jacobian(weights, kept)
+        by = place.row_scale
+        place = place.pushed(root @ _least_squares(J / by[:, None], -place.Psi_dot / by))
     if left(place) > AGREED:
         raise ModelError(
             f"no velocities satisfy the joints and drivers; left over per second: "

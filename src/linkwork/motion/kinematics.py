@@ -158,7 +158,7 @@ def _result(path: Path, model: Model, loaded: bool, info: Run) -> Trajectory:
         constraint_error_velocity=0.0,
     )
     work_done = np.column_stack([_integrate(rate, t) for rate in x.power.T])
-    motion = trajectory(system, t, x.q, x.v, x.a, x.lam, work_done, found, info, model)
+    motion = trajectory(system, t, x.q, x.v, x.a, x.lam, work_done, found, info, model, driven.place)
     if loaded:
         return motion
     nothing = Table(Columns(), np.empty((len(t), 0)))

@@ -37,8 +37,8 @@ def find_singular(
         return []
     highest = np.max(log_det)
     values = np.exp(0.5 * (log_det - highest))
-    before, after = np.append(np.inf, values[:-1]), np.append(values[1:], np.inf)
-    fall = np.maximum(np.where(np.isfinite(before), before, 0.0), np.where(np.isfinite(after), after, 0.0)) - values
+    before, after = np.concatenate([values[:1], values[:-1]]), np.concatenate([values[1:], values[-1:]])
+    fall = np.maximum(before, after) - values
     candidates = np.flatnonzero((values <= before) & (values <= after) & (values <= 2.0 * fall + SINGULAR))
     if not len(candidates):
         return []

@@ -16,6 +16,7 @@ from linkwork.dense.vectors import copy, largest
 from linkwork.elements.kinds import Columns
 from linkwork.equations.equations import Equations
 from linkwork.equations.implicit import N_WORK
+from linkwork.equations.place import Place
 from linkwork.errors import UsageError
 from linkwork.model import Model
 from linkwork.native import machine
@@ -156,9 +157,10 @@ def trajectory(
     found: Report,
     info: Run,
     model: Model,
+    place: Place,
     events: Events = NO_EVENTS,
 ) -> Trajectory:
-    """The result of a run; `work_done` are the two columns of work dissipated and supplied."""
+    """The result of a run from `place`; `work_done` are the two columns of work dissipated and supplied."""
     e = system.equations
     tables = {kind: Table(e.columns[kind], x) for kind, x in zip(e.state, (q, v, a), strict=True)}
     first = 2
@@ -168,7 +170,7 @@ def trajectory(
         first += len(columns.labels)
     tables["lam"] = Table(e.columns["lam"], lam)
     tables["energy"] = Table(ENERGY, np.column_stack([found.outputs[:, :2], work_done]))
-    contradiction = _contradiction(system, v, a, lam, found.Psi_ddot)
+    contradiction = _contradiction(system, place, v, a, lam, found.Psi_ddot)
     gap = np.maximum(found.gap, euler_gap(model, tables["q"].values))
     info = replace(
         info,
@@ -181,18 +183,19 @@ def trajectory(
     return Trajectory(info.model, t, tables, gap, found.rate, info, model, events)
 
 
-def _contradiction(system: System, v: Array, a: Array, lam: Array, Psi_ddot: Array) -> Array:
+def _contradiction(system: System, place: Place, v: Array, a: Array, lam: Array, Psi_ddot: Array) -> Array:
     """Largest |Psi_q a - gamma| at every time, of the largest acceleration on the motion, all on their scales.
 
     Rounding of what constraints hold against forces, Psi_q M^-1 Psi_q^T lam, is none: it is all that moves a structure.
     """
     if not Psi_ddot.size:
         return np.zeros(len(v))
-    place = system.start()
-    size = np.max(np.abs(a) / place.v_scale) + np.max(np.abs(v) / place.v_scale) ** 2
     held = np.max(np.abs(lam) * system.equation_scale(place) ** 2 / place.row_scale)
     worst: Array = np.max(np.abs(Psi_ddot) / place.row_scale, axis=1)
     worst = np.where(worst > ROUNDING * held, worst, 0.0)
+    if not worst.any():
+        return worst
+    size = np.max(np.abs(a) / place.v_scale) + np.max(np.abs(v) / place.v_scale) ** 2
     return worst / size if size > 0.0 else worst
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import groupby
+from itertools import accumulate, groupby
 from time import perf_counter
 
 import numpy as np
@@ -156,8 +156,7 @@ def simulate(
 
     def result(status: str, reason: str = "") -> Trajectory:
         assert last is not None
-        so_far = replace(info, status=status, reason=reason)
-        found = motion.result(so_far, times, np.concatenate(rows), last, began, course)
+        found = motion.result(info, status, reason, times, np.concatenate(rows), last, began, course)
         return found if resume is None else join(resume, found, grid)
 
     pace = Pace(float(times[0]), settings.t_end, max_steps)
@@ -398,17 +397,20 @@ class Motion:
         a, lam = rates[:, n_q:n], rates[:, n + N_WORK :]
         return rates, report(self.system, self.exact, t, rows[:, :n_q], rows[:, n_q:n], a, lam), taken
 
-    def result(self, info: Run, times: Array, rows: Array, last: Slice, began: float, course: Course) -> Trajectory:
+    def result(
+        self, info: Run, status: str, reason: str, times: Array, rows: Array, last: Slice, began: float, course: Course
+    ) -> Trajectory:
         """The trajectory of the rows; of a run stopped between report times, with its last good state."""
         s, n_q, n = self.system, self.system.n_q, self.system.n_q + self.system.n_v
         t, rows = times[: len(rows)], np.ascontiguousarray(rows[:, : n + N_WORK])
         if not len(t) or last.t > t[-1]:
             rows, t = np.vstack([rows, last.y[: n + N_WORK]]), np.append(t, last.t)
-        ends = np.cumsum([count for _, count in course.parts])
-        ends[-1] = len(rows)
+        motions = [part for part, _ in course.parts]
+        *before, _ = accumulate(count for _, count in course.parts)
+        ends = [*before, len(rows)]
         evaluated = [
-            part.evaluate(t[end - count : end], rows[end - count : end])
-            for (part, _), end, count in zip(course.parts, ends, np.diff(ends, prepend=0), strict=True)
+            part.evaluate(t[first:end], rows[first:end])
+            for part, first, end in zip(motions, (0, *before), ends, strict=True)
         ]
         rates, found, taken = evaluated[0]
         if len(evaluated) > 1:
@@ -417,7 +419,7 @@ class Motion:
             taken = sum(part[2] for part in evaluated)
         q, v, a, lam = rows[:, :n_q], rows[:, n_q:n], rates[:, n_q:n], rates[:, n + N_WORK :]
         passed, first = [], 0
-        parts = zip((part for part, _ in course.parts), ends.tolist(), strict=True)
+        parts = zip(motions, ends, strict=True)
         for _, alike in groupby(parts, key=lambda part: part[0].start.place.is_open.tobytes()):  # the same joints hold
             *_, (at, end) = alike
             k = slice(first, end)
@@ -431,6 +433,8 @@ class Motion:
         told = about_singular(singular, f"the mechanism could go on in another branch there{lost}")
         info = replace(
             info,
+            status=status,
+            reason=reason,
             steps=last.steps,
             rejected=last.rejected,
             evaluations=last.evaluations,
@@ -451,7 +455,8 @@ class Motion:
             ),
             wall_s=perf_counter() - began,
         )
-        return trajectory(s, t, q, v, a, lam, rows[:, n:], found, info, self.mechanism.model, course.events())
+        model, work = self.mechanism.model, rows[:, n:]
+        return trajectory(s, t, q, v, a, lam, work, found, info, model, self.start.place, course.events())
 
 
 def _parameters(

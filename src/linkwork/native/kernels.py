@@ -40,6 +40,7 @@ from collections.abc import Callable
 from dis import EXTENDED_ARG, opmap
 from functools import cache as cache_results
 from functools import cached_property
+from itertools import accumulate, pairwise
 from pathlib import Path
 from threading import RLock
 from types import CodeType, FunctionType
@@ -69,11 +70,8 @@ def take(pointer: Pointer, count: int) -> tuple[Pointer, Pointer]:
 
 def split(pointer: Pointer, counts: tuple[int, ...]) -> tuple[Any, ...]:
     """So many doubles one behind the other, and what lies behind them all."""
-    places: list[Pointer] = []
-    for count in counts:
-        place, pointer = take(pointer, count)
-        places.append(place)
-    return (*places, pointer)
+    ends = [*accumulate(counts, initial=0)]
+    return (*[pointer[i:j] for i, j in pairwise(ends)], pointer[ends[-1] :])
 
 
 def integer(pointer: Pointer, k: int) -> int:

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from linkwork.dense.vectors import copy, largest
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
-from linkwork.native.kernels import Kernel, Pointer, call, kernel, offset, size_of, split, take
+from linkwork.native.kernels import Kernel, Pointer, call, integer, kernel, offset, size_of, split, take
 from linkwork.native.lowering import NativeFunction
-from linkwork.system import System, header, scales
+from linkwork.system import N_CARRIED, System, header, scales
 
 Array = NDArray[np.float64]
 
@@ -135,7 +135,7 @@ def of_system(system: System, how: Kernel = project, n_carried: int = N_WORK) ->
 
 def project_state(system: System, p: Array, t: float, y: Array) -> Array:
     """(q, v, work) with the last digits of the constraints brought to rounding."""
-    n_carried = header(p).n_carried
+    n_carried = integer(p, N_CARRIED)
     more = np.zeros(n_carried - N_WORK)
     return of_system(system, n_carried=n_carried)(np.concatenate([[t], y, more]), p)[: len(y)]
 
