@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -10,7 +11,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from linkwork.assembly.laurent import NotPolynomialError
 from linkwork.assembly.modes import Mode, in_mode, modes
+from linkwork.assembly.problem import Problem
+from linkwork.assembly.space import solve_in_space, spatial_closures
 from linkwork.document import parse
 from linkwork.elements.bodies import Ground, SpatialBody
 from linkwork.elements.drivers import Driver
@@ -189,3 +193,13 @@ def test_a_turn_in_space_cannot_be_kept_in_all_modes() -> None:
         modes(model, keep=["driven.wz"])
     assert caught.value.code == "kept-turn"
     assert (modes(model, keep=["driven.x"]).real, modes(model, keep=["driven.x"]).complete) == (4, True)
+
+
+def test_loops_with_too_many_paths_are_searched() -> None:
+    """Six revolute joints, one of them driven: 384 paths for each of 32 mountings."""
+    model = load("bricard")
+    motor = Driver("motor", model.joints[0], "angle", Polynomial(0.4))
+    closures = spatial_closures(Problem.of(replace(model, drivers=(motor,))))
+    assert len(closures) == 32
+    with pytest.raises(NotPolynomialError, match="more than 2000"):
+        solve_in_space(closures, np.random.default_rng(1), 20000, lambda _part, _text: None)

@@ -44,6 +44,7 @@ from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ZERO, Expr, constant, symbol
 
 MOST_MOUNTINGS = 256
+MOST_PATHS = 2000  # many end singular at infinity, which takes long
 STILL = Vector((0.0, 0.0, 0.0))
 
 
@@ -172,8 +173,9 @@ def solve_in_space(
     """The solutions of all mountings together, and the closure that each of them belongs to."""
     ends, owners = Ends([]), list[SpatialClosure]()
     reduced = [(c, *c.reduce(rng)) for c in closures if c.consistent]
-    if sum(homotopy.path_count(system, c.grouping) for c, _, system in reduced) > path_limit:
-        raise NotPolynomialError(f"the number of paths, more than {path_limit},")
+    most = min(path_limit, MOST_PATHS)
+    if sum(homotopy.path_count(system, c.grouping) for c, _, system in reduced) > most:
+        raise NotPolynomialError(f"the number of paths, more than {most},")
     for k, (c, whole, system) in enumerate(reduced):
 
         def report(part: float, done: int = k) -> None:
