@@ -15,7 +15,7 @@ JOINT: dict[str, Any] = {"coordinates": "joint"}
 CASES: tuple[tuple[str, str, dict[str, Any], tuple[float, ...]], ...] = (
     ("flyball_governor", "radau5", JOINT, (1e-7, 1e-9)),
     ("flyball_governor", "auto", JOINT, (1e-7,)),
-    ("flyball_governor", "auto", {}, (1e-7,)),
+    ("flyball_governor", "auto", {"coordinates": "body"}, (1e-7,)),
     ("flyball_governor", "dop853", JOINT, (1e-7,)),
     ("driven_rod", "auto", {}, (1e-6, 1e-8)),
     ("driven_rod", "dop853", {}, (1e-6,)),
