@@ -22,8 +22,9 @@ from linkwork.motion.dead import check_open
 from linkwork.motion.driven import Driven, state_of
 from linkwork.motion.driving import check_driving, explain_singular_start, quoted
 from linkwork.motion.initial import find_start, follow_bodies, restart
+from linkwork.motion.notes import about_machine
 from linkwork.motion.path import Path
-from linkwork.motion.results import about_machine, check_memory, report, trajectory
+from linkwork.motion.results import check_memory, report, trajectory
 from linkwork.motion.singular import MOST_TOLD, about_singular, elements_of, name_positions
 from linkwork.soundness import sound
 from linkwork.trajectory import Run, Table, Trajectory

@@ -10,6 +10,7 @@ import numpy as np
 from linkwork.equations.place import Place
 from linkwork.integrators.loop import Slice
 from linkwork.model import Simulation
+from linkwork.native import machine
 from linkwork.system import System
 
 if TYPE_CHECKING:
@@ -17,6 +18,14 @@ if TYPE_CHECKING:
 
 UNSUITABLE = 1e4  # times rtol: an atol, by the length of the mechanism, that is told
 MOST_TOLD = 5  # times in one note
+
+
+def about_machine() -> list[str]:
+    """A note where there is no machine code."""
+    if not (why := machine.missing()):
+        return []
+    slow = "equations are interpreted by Python, which takes hundreds of times as long"
+    return [f"{slow}: llvmlite cannot be loaded ({why}); pip install llvmlite [no-llvm]"]
 
 
 def about_atol(settings: Simulation, place: Place) -> Iterator[str]:

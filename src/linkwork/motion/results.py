@@ -44,14 +44,6 @@ def versions() -> dict[str, str]:
     return known
 
 
-def about_machine() -> list[str]:
-    """A note where there is no machine code."""
-    if not (why := machine.missing()):
-        return []
-    slow = "equations are interpreted by Python, which takes hundreds of times as long"
-    return [f"{slow}: llvmlite cannot be loaded ({why}); pip install llvmlite [no-llvm]"]
-
-
 class Line(NamedTuple):
     """What `fill_report` finds at a state: energies and outputs, largest |Psi| and |Psi_dot|, log det of the system."""
 

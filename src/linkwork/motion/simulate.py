@@ -31,9 +31,9 @@ from linkwork.motion.choice import Choice, Stabilization, choose_alpha, choose_g
 from linkwork.motion.events import Course
 from linkwork.motion.implicit import algebraic_method, exchange_rows, linearized_method, plan_systems
 from linkwork.motion.initial import Start, check_branch, check_regular, find_start, leave_singular, restart
-from linkwork.motion.notes import about_atol, about_grazes, about_matrices, about_pivots
+from linkwork.motion.notes import about_atol, about_grazes, about_machine, about_matrices, about_pivots
 from linkwork.motion.passing import find_singular
-from linkwork.motion.results import Report, about_machine, check_memory, fill_dynamics, fill_report, report, trajectory
+from linkwork.motion.results import Report, check_memory, fill_dynamics, fill_report, report, trajectory
 from linkwork.motion.resume import check_resumable, join, last_state
 from linkwork.motion.singular import about_singular, name_positions
 from linkwork.motion.stopping import Pace, explain_stop
