@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from all_kernels import all_kernels
 
 from linkwork import load, prepare
 from linkwork.equations.implicit import N_WORK
@@ -16,7 +17,6 @@ from linkwork.motion.driven import Driven
 from linkwork.motion.initial import find_start
 from linkwork.motion.simulate import Motion
 from linkwork.native.kernels import Kernel, size_of
-from linkwork.native.translation import find_kernels
 from linkwork.stabilization import projection, state_space
 from linkwork.stabilization.projection import project_start
 
@@ -112,4 +112,4 @@ def test_every_kernel_is_stepped_through() -> None:
     """A new kernel must be run so too, here or with its room."""
     here = {projection.project, projection.measure, state_space.keep, state_space.derivative, driven.follow}
     here |= {results.fill_dynamics, results.fill_report, right_side.dynamics, right_side.derivative}
-    assert {kernel.name for kernel in find_kernels("linkwork")} <= {kernel.name for kernel in here} | ELSEWHERE
+    assert {kernel.name for kernel in all_kernels()} <= {kernel.name for kernel in here} | ELSEWHERE

@@ -13,11 +13,7 @@ from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from linkwork.native import kernels
 from linkwork.native.kernels import Pointer
-from linkwork.native.lowering import float_bits
-
-# What a kernel leaves to the C library, and what LLVM has itself; with the numbers of arguments.
-LIBRARY = {"acos": 1, "asin": 1, "atan": 1, "atan2": 2, "hypot": 2, "tan": 1}
-INTRINSICS = {"copysign": 2, "cos": 1, "exp": 1, "fabs": 1, "log": 1, "pow": 2, "sin": 1, "sqrt": 1}
+from linkwork.native.lowering import INTRINSICS, float_bits
 
 WIDENING = (bool, int, float, complex)  # one can stand for all before it
 TYPES: dict[Any, tuple[str, ...]] = {

@@ -39,7 +39,7 @@ import sys
 from collections.abc import Callable
 from dis import EXTENDED_ARG, opmap
 from functools import cache as cache_results
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate, pairwise
 from pathlib import Path
 from threading import RLock
@@ -159,21 +159,19 @@ class Kernel:
         return machine.assemble(translate(self), OPT, passes=True)
 
     @cached_property
-    def _entry(self) -> Any:
+    def _entry(self) -> Callable[..., Any]:
+        if machine.missing():
+            return self.python
         kinds: dict[Any, Any] = {int: ctypes.c_int64, float: ctypes.c_double, Pointer: ctypes.c_void_p}
         result = None if self.result is type(None) else ctypes.c_int64
         return ctypes.CFUNCTYPE(result, *[kinds[kind] for kind in self.arguments])(self.address)
 
     def __call__(self, *arguments: float | Pointer) -> Any:
-        return self.bind()(*arguments)
+        return self._entry(*map(_as_argument, arguments))
 
     def bind(self, *arrays: Pointer) -> Callable[..., Any]:
         """The kernel with its first arguments given; asking for their addresses takes longer than some calls."""
-        if machine.missing():
-            flat = [array.reshape(-1) for array in arrays]
-            return lambda *rest: self.python(*flat, *(x.reshape(-1) if isinstance(x, np.ndarray) else x for x in rest))
-        addresses = [_as_c(array) for array in arrays]
-        return lambda *rest: self._entry(*addresses, *map(_as_c, rest))
+        return partial(self._entry, *map(_as_argument, arrays))
 
 
 def kernel(function: Callable[..., int | None]) -> Kernel:
@@ -183,12 +181,13 @@ def kernel(function: Callable[..., int | None]) -> Kernel:
     return Kernel(function)
 
 
-def _as_c(argument: float | Pointer) -> Any:
+def _as_argument(argument: float | Pointer) -> Any:
+    """A number as it is; of an array its address, or where Python computes, all that it holds in a row."""
     if not isinstance(argument, np.ndarray):
         return argument
     if argument.dtype != np.float64 or not argument.flags.c_contiguous or not argument.flags.writeable:
         raise TypeError("a kernel takes contiguous writeable arrays of float64")
-    return argument.ctypes.data
+    return argument.reshape(-1) if machine.missing() else argument.ctypes.data
 
 
 def _parameters(function: FunctionType) -> tuple[str, ...]:
@@ -245,5 +244,6 @@ def _bytecode(f: FunctionType) -> Parts:
 @cache_results
 def _recipe() -> Parts:
     """How text and object code of kernels are made here."""
-    sources = (Path(__file__).with_name(f"{name}.py") for name in ("kernels", "translation", "machine"))
+    names = ("kernels", "translation", "instructions", "lowering", "machine")
+    sources = (Path(__file__).with_name(f"{name}.py") for name in names)
     return [sys.version, *(source.read_bytes() for source in sources)]

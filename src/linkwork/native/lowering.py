@@ -30,8 +30,9 @@ OPT = 1  # of the code generator; a sequence gains nothing from LLVM's passes ov
 # compiling takes a twelfth, an evaluation about twice as long, which a hundred thousand of them would make up for.
 LONG, QUICK = 300_000, 0
 
-INTRINSICS = {"sin": 1, "cos": 1, "sqrt": 1, "exp": 1, "log": 1, "fabs": 1, "pow": 2}
-LIBRARY = {"tan": 1, "asin": 1, "acos": 1, "atan": 1, "tanh": 1, "atan2": 2}
+# What LLVM has itself, and what is left to the C library; with the numbers of arguments.
+INTRINSICS = {"sin": 1, "cos": 1, "sqrt": 1, "exp": 1, "log": 1, "fabs": 1, "pow": 2, "copysign": 2}
+LIBRARY = {"tan": 1, "asin": 1, "acos": 1, "atan": 1, "tanh": 1, "atan2": 2, "hypot": 2}
 BINARY = {"add": "fadd contract", "sub": "fsub contract", "mul": "fmul contract", "div": "fdiv"}
 
 # sum_k c[i][k] (x - knots[i])^k and its derivatives, with the piece i found by bisection
@@ -200,10 +201,16 @@ def float_bits(value: float) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
+def declare_functions() -> list[str]:
+    """LLVM code that makes the functions of numbers known, those of the processor and those of the C library."""
+    lines = [f"declare double @llvm.{f}.f64({', '.join(['double'] * n)})" for f, n in INTRINSICS.items()]
+    return lines + [
+        f"declare double @{f}({', '.join(['double'] * n)}) memory(none) nounwind" for f, n in LIBRARY.items()
+    ]
+
+
 def _declarations(tables: dict[object, str]) -> str:
-    lines = ["declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"]
-    lines += [f"declare double @llvm.{f}.f64({', '.join(['double'] * n)})" for f, n in INTRINSICS.items()]
-    lines += [f"declare double @{f}({', '.join(['double'] * n)}) memory(none) nounwind" for f, n in LIBRARY.items()]
+    lines = ["declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)", *declare_functions()]
     return "\n".join(lines) + (SPLINE + "\n".join(tables.values()) if tables else "")
 
 

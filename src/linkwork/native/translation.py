@@ -11,16 +11,13 @@ from __future__ import annotations
 import ast
 import builtins
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, NoReturn, get_type_hints
 
 from linkwork.native.instructions import (
-    INTRINSICS,
-    LIBRARY,
     PREDICATES,
     PRIMITIVES,
     Shape,
@@ -35,30 +32,14 @@ from linkwork.native.instructions import (
     value_of,
 )
 from linkwork.native.kernels import Kernel
-
-
-def find_kernels(package: str) -> Iterator[Kernel]:
-    """The kernels that modules of a package hold by name or in a list, or that entries of a list have as `kernel`."""
-    root = Path(str(import_module(package).__file__)).parent
-    for path in sorted(root.rglob("*.py")):
-        if "native.kernels" not in path.read_text(encoding="utf-8"):
-            continue  # a module without kernels, which may import packages that are not needed here
-        parts = (package, *path.relative_to(root).with_suffix("").parts)
-        for value in vars(import_module(".".join(parts).removesuffix(".__init__"))).values():
-            entries = value.values() if isinstance(value, dict) else value
-            for entry in entries if isinstance(value, dict | list | tuple) else (value,):
-                kernel = getattr(entry, "kernel", entry)
-                if isinstance(kernel, Kernel):
-                    yield kernel
+from linkwork.native.lowering import INTRINSICS, LIBRARY, declare_functions
 
 
 def translate(kernel: Kernel) -> str:
     """LLVM text with one function to be called, the kernel under its own name."""
     module = _Module()
     module.add(kernel.python, kernel.arguments, kernel.name, "", "")
-    declared = [(f"llvm.{name}.f64", count) for name, count in INTRINSICS.items()] + list(LIBRARY.items())
-    lines = [f"declare double @{name}({', '.join(['double'] * n)}) nounwind" for name, n in declared]
-    return "\n".join([*lines, *module.texts])
+    return "\n".join([*declare_functions(), *module.texts])
 
 
 @cache
