@@ -145,3 +145,10 @@ def test_any_text_is_a_number_a_formula_or_an_error(text: str) -> None:
     except ModelError:
         return
     assert value is None or math.isfinite(value)
+
+
+def test_a_rate_times_the_time_is_told_from_tonnes() -> None:
+    """'45 rpm * t' looks like a motion and is a quantity: t is a unit there."""
+    with pytest.raises(ModelError, match=r"tonne.*omega\*t") as refused:
+        quantity("45 rpm * t", units.ANGLE)
+    assert refused.value.code == "unit-mismatch"

@@ -217,6 +217,8 @@ def _check_kind(text: str, unit: Unit, kind: Kind) -> None:
     found = next((other.name for other in KINDS if parse_unit(other.unit).exponents == unit.exponents), None)
     what = "a quantity of another kind" if found is None else f"of kind {found}"
     hint = f"write for example '{kind.example}'"
+    if re.search(r"\*\s*t\b", text):
+        hint = "t is the tonne in a unit; for the time, give a parameter the unit, as omega, and write omega*t"
     raise ModelError(f"'{text}' is {what}, not {kind.name}", "unit-mismatch", value=text, suggestion=hint)
 
 

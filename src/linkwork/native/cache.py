@@ -22,7 +22,8 @@ from pathlib import Path
 MAGIC = b"linkwork object1"
 DIGEST = 32
 SUFFIX = ".linkwork"
-LIMIT = 256 * 2**20  # bytes kept on disk; the entries unused for longest go first
+LIMIT = 256 * 2**20  # bytes kept on disk, and a little more; the entries unused for longest go first
+TRIMMED = 16  # of so many entries written, one has the cache looked through
 
 
 def directory() -> Path:
@@ -120,7 +121,8 @@ def _write(path: Path, key: bytes, code: bytes) -> None:
             os.replace(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
-        _trim(path.parent)
+        if key[0] % TRIMMED == 0:  # looking through a full cache takes as long as compiling something small
+            _trim(path.parent)
     except OSError:  # nowhere to write: the code is compiled again next time
         pass
 
