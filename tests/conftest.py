@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from zlib import crc32
 
@@ -21,6 +22,7 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = config.cache.mkdir("compiled")
         folder.chmod(0o700)  # else not trusted, where files are open to the group unless said otherwise
         os.environ["LINKWORK_CACHE_DIR"] = str(folder)
+    gc.set_threshold(200_000, 20, 20)  # as the command line does it
     report.PATIENCE = 3600.0  # how long a command takes must not decide what a test sees
 
 

@@ -12,6 +12,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, cast
 
 import typer
@@ -27,10 +28,16 @@ __all__ = ["analyses", "answer", "app", "formats", "formulas", "main", "override
 ParsingError = cast(type[Exception], typer.BadParameter.__base__)
 
 
+@cache
+def _command() -> Any:
+    """All commands with their options; to collect them takes longer than to carry out a short one."""
+    return typer.main.get_command(app)
+
+
 def answer(arguments: Sequence[str]) -> int:
     """Carry out a command line and return its exit code; errors become one message, or one JSON object."""
     try:
-        code = app(args=list(arguments), prog_name="linkwork", standalone_mode=False)
+        code = _command()(args=list(arguments), prog_name="linkwork", standalone_mode=False)
         if code == 130:
             raise Interrupted("interrupted")
         return code if isinstance(code, int) else 0

@@ -7,7 +7,7 @@ import operator
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
-from typing import Any
+from typing import Any, cast
 
 from linkwork.expressions import graph
 from linkwork.expressions.graph import FUNCTIONS, Expr
@@ -31,16 +31,19 @@ def ordered(outputs: Iterable[Expr], given: Iterable[Expr] = ()) -> list[Expr]:
     known = given if isinstance(given, Mapping) else frozenset(given)
     seen: set[Expr] = set()
     sequence: list[Expr] = []
+    stack: list[Expr | None] = []
     for output in outputs:
-        stack = [(output, False)]
+        stack.append(output)
         while stack:
-            node, ready = stack.pop()
-            if ready:
-                sequence.append(node)
+            node = stack.pop()
+            if node is None:  # all arguments of the one below are done
+                sequence.append(cast(Expr, stack.pop()))
             elif node not in seen and node not in known:
                 seen.add(node)
-                stack.append((node, True))
-                stack.extend((a, False) for a in reversed(node.args) if a not in seen)
+                if node.args:
+                    stack += (node, None, *node.args[::-1])
+                else:
+                    sequence.append(node)
     return sequence
 
 

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache, partial
 from itertools import count
-from threading import Lock
+from threading import RLock
 from typing import Any, TypeAlias, cast
-from weakref import WeakValueDictionary
+from weakref import ref
 
 Number: TypeAlias = "Expr | float"
 Place: TypeAlias = tuple[int, str, str, int, int]
@@ -26,17 +26,16 @@ COMMUTATIVE = frozenset({"add", "mul", "min", "max"})
 FUNCTIONS = ("sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "exp", "log", "tanh", "abs", "sign")
 MAX_UNROLLED_POWER = 64
 
-_nodes: WeakValueDictionary[tuple[object, ...], Expr] = WeakValueDictionary()
 _serials = count()
-_making = Lock()  # a node is looked up and made by one thread at a time: else it could exist twice
+_making = RLock()  # a node is entered and removed by one thread at a time: else it could exist twice
 
 
 class Expr:
     """One node: an operation `op` on `args`; constants and symbols carry their number or name in `value`.
 
-    `serial` counts nodes in the order of their making and stands for the node in the table. `place` orders the
-    arguments of commutative operations by what they are, not by when they were made, so that the same expressions give
-    the same graph in every process, whatever was built or forgotten before.
+    `serial` counts nodes in the order of their making. `place` orders the arguments of commutative operations by what
+    they are, not by when they were made, so that the same expressions give the same graph in every process, whatever
+    was built or forgotten before.
     """
 
     __slots__ = ("__weakref__", "args", "op", "place", "serial", "value")
@@ -106,11 +105,28 @@ class Expr:
         return cast(Table, self.value)
 
 
+class _Entry(ref[Expr]):
+    """A node in the table, which does not keep it alive; `weakref.WeakValueDictionary` takes twice as long."""
+
+    __slots__ = ("key",)
+    key: tuple[object, ...]
+
+
+_nodes: dict[tuple[object, ...], _Entry] = {}
+
+
+def _remove(entry: _Entry) -> None:
+    """Take a node that is gone from the table, unless it has been made again; may come at any moment, in any thread."""
+    with _making:
+        if _nodes.get(entry.key) is entry:
+            del _nodes[entry.key]
+
+
 def node(op: str, args: tuple[Expr, ...] = (), value: object = None) -> Expr:
     """The one node with this operation, arguments and value."""
-    key = (op, value, *[a.serial for a in args])
-    known = _nodes.get(key)
-    if known is not None:
+    key = (op, value, args)
+    entry = _nodes.get(key)
+    if entry is not None and (known := entry()) is not None:
         return known
     made = Expr.__new__(Expr)
     made.op = op
@@ -118,8 +134,14 @@ def node(op: str, args: tuple[Expr, ...] = (), value: object = None) -> Expr:
     made.value = value
     made.serial = next(_serials)
     made.place = _place(made)
+    entry = _Entry(made, _remove)
+    entry.key = key
     with _making:
-        return _nodes.setdefault(key, made)
+        other = _nodes.get(key)
+        if other is not None and (known := other()) is not None:
+            return known
+        _nodes[key] = entry
+    return made
 
 
 _LAST = 1 << 62
@@ -183,9 +205,11 @@ _FOLD: dict[str, Callable[..., float]] = {
 
 def _apply(op: str, *args: Expr) -> Expr:
     """The node, of constants its value; if that is not finite, the node stays and says so at run time."""
-    if all(a.op == "constant" for a in args):
-        with suppress(ValueError, ZeroDivisionError, OverflowError):
-            return constant(_FOLD[op](*[a.number for a in args]))
+    for a in args:
+        if a.op != "constant":
+            return node(op, args)
+    with suppress(ValueError, ZeroDivisionError, OverflowError):
+        return constant(_FOLD[op](*[a.number for a in args]))
     return node(op, args)
 
 
