@@ -24,7 +24,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dense.rank import RANK_TOLERANCE, left_by_others
+from linkwork.dense.rank import RANK_TOLERANCE
 from linkwork.equations.equations import ALPHA, BETA, TIME, Equations
 from linkwork.equations.explicit import Explicit
 from linkwork.equations.implicit import N_WORK, WORK
@@ -33,7 +33,7 @@ from linkwork.equations.place import Code, Place, local_programs
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import evaluate, ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, symbol
-from linkwork.native.kernels import Pointer, integer, offset, split
+from linkwork.native.kernels import Pointer, integer, offset, split, take
 from linkwork.native.lowering import NativeFunction, compile_programs
 from linkwork.sequences.articulated import Solver
 from linkwork.sequences.hoisting import parameter_frontier
@@ -50,8 +50,6 @@ EPS_FRAGILE = 1e-8
 FRAGILE_LOOPS = 1e-5  # of the square of the least singular value that counts
 # Of the mean inertia of its kind, added to every velocity where M is singular; repetition removes its trace.
 SOFT = 1e-6
-LEAST_ROW = 1e-3  # of its smallest entry at the usual scale: a row that vanishes at the start is not left out later
-LEAST_LEFT = 1e-4  # of a diagonal entry, that the other rows leave: a row that is as good as independent
 PIVOT = 1e-3  # of its size when it was chosen: a pivot of the explicit form that is given up
 Form = Literal["augmented", "ggl", "lu", "terms", "position"]
 
@@ -157,6 +155,7 @@ class System:
     equations: Equations
     factor_pattern: Solver
     functions: Mapping[str, NativeFunction]
+    head: Header  # of p, but for what a run adds
     regular: bool  # whether every motion has inertia; if not, corrections are least in the unit metric
     pivots: tuple[Expr, ...] = ()  # of the explicit form, which must not vanish
 
@@ -186,7 +185,7 @@ class System:
         return self.place(x[: self.n_q], x[self.n_q :])
 
     def place(self, q: Array, v: Array, t: float = 0.0) -> Place:
-        p = self._p(Header(), np.zeros(self.m), np.ones(self.n_v))
+        p = self._p(self.head, 1.0, 0.0)
         code: Code = {name: partial(self.functions[name], p=p) for name in ("constraints", "linear", "retract")}
         return Place(self.equations, q, v, t, code)
 
@@ -208,57 +207,33 @@ class System:
         formulation gets have length one in the metric of M^-1.
         """
         place = self.start() if place is None else place
-        f = self.functions
-        sizes = {"n_q": self.n_q, "n_v": self.n_v, "m": self.m}
-        made = {"n_closed": "close", "n_chart": "chart", "n_report": "report"}
-        sizes |= {size: f[name].outputs for size, name in made.items() if name in f}
-        addresses = {name: f[name].address for name in FUNCTIONS if name in f}
-        head = Header(**{**sizes, **addresses, **given})  # type: ignore[arg-type]
-        equations = self.equation_scale(place) if by_mass else place.row_scale
-        scale = np.concatenate([place.q_scale, place.v_scale, place.row_scale, equations])
-        free = np.ones(self.n_v) if mobility is None else np.array(mobility)
+        head = self.head._replace(**given)  # type: ignore[arg-type]
+        scale = np.concatenate([place.scales, np.sqrt(place.row_size) if by_mass else place.row_scale])
+        free = 1.0 if mobility is None else np.array(mobility)
         first = np.array(evaluate(self.pivots, place.values) if self.pivots else [], dtype=float)
-        kept = np.isin(np.arange(self.m), place.independent_rows).astype(float) if "implicit" in f else None
-        return self._p(head, eps * self._row_size(place), free, alpha, beta, 1.0 / scale, first, kept)
+        kept = np.isin(np.arange(self.m), place.independent_rows) if "implicit" in self.functions else 1.0
+        return self._p(head, 1.0 / scale, eps * place.row_size, alpha, beta, free, kept, first)
 
     def _p(
         self,
         head: Header,
-        eps: Array,
-        mobility: Array,
+        reciprocal_scales: Array | float,
+        eps: Array | float,
         alpha: float = 0.0,
         beta: float = 0.0,
-        scale: Array | None = None,
-        first_pivots: Array | None = None,
-        kept: Array | None = None,
+        mobility: Array | float = 1.0,
+        kept: NDArray[np.bool_] | float = 1.0,
+        first_pivots: Array | float = 1.0,
     ) -> Array:
-        kept = np.ones(self.m) if kept is None else kept
-        first = np.ones(len(self.pivots)) if first_pivots is None else first_pivots
-        given = np.concatenate([self.values, [alpha, beta], eps, mobility, kept, first])
-        scale = np.ones(self.n_q + self.n_v + 2 * self.m) if scale is None else scale
-        return np.concatenate([packed(head), scale, self.functions["prepare"](given, np.zeros(0))])
-
-    def equation_scale(self, place: Place) -> Array:
-        return np.sqrt(self._row_size(place))
-
-    def _row_size(self, place: Place) -> Array:
-        """diag(Psi_q M^-1 Psi_q^T), M by its diagonal, at the start: by this eps of each row is measured.
-
-        A row that vanishes there is not left out: it will not stay below LEAST_ROW of what its smallest entry would be
-        on the scales of the mechanism. Where a light body makes the diagonal so large that other rows, which hold that
-        body, leave less than LEAST_LEFT of it, eps follows what they leave.
-        """
-        inertia = place.inertia if self.regular else np.ones(self.n_v)
-        i, j = self.equations.pattern
-        usual, entries = np.full(self.m, 1e300), place.entries / np.sqrt(inertia[j])
-        np.minimum.at(usual, i, (place.row_scale[i] / place.v_scale[j]) ** 2 / inertia[j])
-        size: Array = np.maximum(np.bincount(i, entries * entries, self.m), LEAST_ROW * usual)
-        # No row is left less than the square of the least singular value, where M is its diagonal.
-        least = place.rank.smallest**2 if self.regular and place.is_diagonal else 0.0
-        if 0 < self.m == place.rank.rank and least < LEAST_LEFT:
-            J = entries / np.sqrt(size)[i]
-            size = size * np.minimum(1.0, left_by_others(J, (i, j), (self.m, self.n_v)) / LEAST_LEFT)
-        return size
+        m, n, prepare = self.m, self.n_v, self.functions["prepare"]
+        given, p = np.empty(prepare.inputs), np.empty(HEADER + self.n_q + n + 2 * m + prepare.outputs)
+        parts = self.values, (alpha, beta), eps, mobility, kept, first_pivots
+        for place, part in zip(split(given, (len(self.values), 2, m, n, m)), parts, strict=True):
+            place[:] = part
+        in_front, rest = take(p, len(p) - prepare.outputs)
+        in_front[:HEADER], in_front[HEADER:] = packed(head), reciprocal_scales
+        prepare.fill(given, given, rest)  # which are all it reads
+        return p
 
 
 def choose_eps(place: Place) -> float:
@@ -472,4 +447,9 @@ def compile_system(
         ComputationSequence("start", [*e.parameters], [*e.start_q, *e.start_v]),
         ComputationSequence("prepare", given, frontier),
     ]
-    return System(e, factor, compile_programs(programs, [*in_front, *frontier], of_parameters), regular, tuple(pivots))
+    f = compile_programs(programs, [*in_front, *frontier], of_parameters)
+    sizes = {"n_closed": "close", "n_chart": "chart", "n_report": "report"}
+    returned = {size: f[name].outputs for size, name in sizes.items() if name in f}
+    addresses = {name: f[name].address for name in FUNCTIONS if name in f}
+    head = Header(n_q=len(e.q), n_v=n, m=m, **returned, **addresses)
+    return System(e, factor, f, head, regular, tuple(pivots))

@@ -26,7 +26,7 @@ NARROW = 10  # of the rows: a band wider than this part of them saves little
 
 def check_finite(*matrices: NDArray[np.float64]) -> None:
     """NumericalStop before a decomposition of what is not finite: LAPACK prints its own text there, or fails."""
-    if not all(np.all(np.isfinite(matrix)) for matrix in matrices):
+    if not all(np.isfinite(matrix).all() for matrix in matrices):
         message = (
             "the equations have no finite values: masses, lengths or times are too large, too small or too far apart"
         )
@@ -70,7 +70,7 @@ class Rank:
 def decide_rank(values: ArrayLike, tolerance: float = RANK_TOLERANCE) -> Rank:
     """The number of values, largest first, above `tolerance` times the largest."""
     values = np.asarray(values, dtype=float)
-    return Rank(values, int(np.count_nonzero(values > tolerance * np.max(values, initial=0.0))))
+    return Rank(values, int(np.count_nonzero(values > tolerance * values.max(initial=0.0))))
 
 
 def sparse(entries: NDArray[np.float64], pattern: Pattern, shape: tuple[int, int]) -> Any:

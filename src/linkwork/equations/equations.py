@@ -6,8 +6,7 @@ Psi_dot = Psi_q v + Psi_t        Psi_ddot = Psi_q a - gamma
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from copy import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -151,10 +150,16 @@ class Equations:
         return columns
 
     @cached_property
-    def lengths(self) -> dict[str, NDArray[np.bool_]]:
-        """Which of q, v and the rows of Psi are lengths."""
-        things: dict[str, Sequence[Coordinate | Row]] = {"q": self.coordinates, "v": self.velocities, "rows": self.rows}
-        return {name: np.array([x.kind == "length" for x in own], dtype=np.bool_) for name, own in things.items()}
+    def lengths(self) -> NDArray[np.bool_]:
+        """Which of q, v and the rows of Psi, one behind the other, are lengths."""
+        kinds = [x.kind for own in (self.coordinates, self.velocities, self.rows) for x in own]
+        return np.array([kind == "length" for kind in kinds], dtype=np.bool_)
+
+    @cached_property
+    def arms(self) -> NDArray[np.bool_]:
+        """Which entries of Psi_q are arms at which a turn moves a joint."""
+        i, j = self.pattern
+        return self.lengths[len(self.q) + len(self.v) :][i] & self.turning[j]
 
     @cached_property
     def turning(self) -> NDArray[np.bool_]:
@@ -196,6 +201,18 @@ class Equations:
         """Rows and columns of the entries of Psi_q."""
         i, j = np.array(list(self.Psi_q), dtype=np.intp).reshape(-1, 2).T
         return i, j
+
+    @cached_property
+    def is_diagonal(self) -> bool:
+        """Whether M is."""
+        return self.chain is None and all(i == j for i, j in self.M)
+
+    @cached_property
+    def diagonal(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Of the entries of M those on its diagonal, and their rows."""
+        found = [(k, i) for k, (i, j) in enumerate(self.M) if i == j]
+        entries, rows = np.array(found, dtype=np.intp).reshape(-1, 2).T
+        return entries, rows
 
     @cached_property
     def Psi_t(self) -> list[Expr]:
@@ -248,8 +265,8 @@ class Equations:
 
     def _with(self, **changes: Any) -> Equations:
         """The same but for what no derivative depends on, so that those already formed are kept."""
-        other = copy(self)
-        other.__dict__.update(changes)
+        other = object.__new__(Equations)
+        other.__dict__.update(self.__dict__, **changes)
         return other
 
     def with_baumgarte(self) -> Equations:

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dense.rank import FEW, Rank, check_finite, decide_rank, singular_values, sparse
+from linkwork.dense.rank import FEW, Rank, check_finite, decide_rank, left_by_others, singular_values, sparse
 from linkwork.elements.events import closed
 from linkwork.equations.equations import TIME, Equations, Row
 from linkwork.expressions.evaluation import evaluate
@@ -25,6 +25,8 @@ Code: TypeAlias = Mapping[str, Callable[[Array], Array]]
 INVOLVED = 1e-6  # of a unit vector: a component below is rounding
 REGULAR = 1e-12  # smallest eigenvalue of M, scaled to a unit diagonal, that is not rounding
 OFF = 1e-2  # of the scale of a coordinate: a position off the constraints that is still near
+LEAST_ROW = 1e-3  # of its smallest entry at the usual scale: a row that vanishes at the start is not left out later
+LEAST_LEFT = 1e-4  # of a diagonal entry, that the other rows leave: a row that is as good as independent
 FAR = 1e-3  # of the distance from the origin: no length of a mechanism counts as smaller, its digits would be lost
 
 
@@ -172,10 +174,8 @@ class Place:
         e = self.equations
         if e.chain is not None:
             return self._along_links[0]
-        found = np.zeros(len(e.v))
-        for (i, j), x in zip(e.M, self._masses.tolist(), strict=True):
-            if i == j:
-                found[i] = x
+        found, (entries, rows) = np.zeros(len(e.v)), e.diagonal
+        found[rows] = self._masses[entries]
         return found
 
     @cached_property
@@ -189,7 +189,7 @@ class Place:
     @cached_property
     def is_finite(self) -> bool:
         """Whether constraints, Jacobian and inertia have values here, as decompositions need them."""
-        return all(np.all(np.isfinite(x)) for x in (self._gaps, self._linear))
+        return bool(np.isfinite(self._gaps).all() and np.isfinite(self._linear).all())
 
     def of_bodies(self) -> tuple[Array, Array]:
         """q and v of the bodies, whatever the coordinates."""
@@ -207,15 +207,12 @@ class Place:
         return replace(self, v=self.v + dv)
 
     @cached_property
-    def is_diagonal(self) -> bool:
-        """Whether M is."""
-        return self.equations.chain is None and all(i == j for i, j in self.equations.M)
-
-    @cached_property
     def has_mass(self) -> bool:
         """Whether M is regular: every motion has inertia, also a combination of several velocities."""
-        if self.is_diagonal or not np.all(self.inertia > 0.0):
-            return bool(np.all(self.inertia > 0.0))
+        if not (self.inertia > 0.0).all():
+            return False
+        if self.equations.is_diagonal:
+            return True
         if self.equations.chain is not None:
             return self._along_links[1] > REGULAR
         root = np.sqrt(self.inertia)
@@ -226,28 +223,33 @@ class Place:
         """A length of the mechanism: the longest arm at which a turn moves a joint, else how far its bodies spread."""
         e = self.equations
         if e.arm is None:
-            i, j = e.pattern
-            arm = float(np.max(np.abs(self.entries[e.lengths["rows"][i] & e.turning[j]]), initial=0.0))
+            arm = float(np.abs(self.entries[e.arms]).max(initial=0.0))
         else:
             arm = float(evaluate([e.arm], e.parameters)[0])
-        far = float(np.max(np.abs(self.q[e.lengths["q"]]), initial=0.0))
+        far = float(np.abs(self.q[e.lengths[: len(e.q)]]).max(initial=0.0))
         return max(arm or far, FAR * far) or 1.0
 
-    def _scale(self, kind: str) -> Array:
-        return np.where(self.equations.lengths[kind], self.length, 1.0)
-
     @cached_property
-    def row_scale(self) -> Array:
-        """By what the rows of Psi are measured: the length of the mechanism, a radian, one."""
-        return self._scale("rows")
+    def scales(self) -> Array:
+        """By what q, v and the rows of Psi are measured: the length of the mechanism, a radian, one."""
+        return np.where(self.equations.lengths, self.length, 1.0)
 
-    @cached_property
+    @property
     def q_scale(self) -> Array:
-        return self._scale("q")
+        return self.scales[: len(self.q)]
+
+    @property
+    def v_scale(self) -> Array:
+        return self.scales[len(self.q) : len(self.q) + len(self.v)]
+
+    @property
+    def row_scale(self) -> Array:
+        return self.scales[len(self.q) + len(self.v) :]
 
     @cached_property
-    def v_scale(self) -> Array:
-        return self._scale("v")
+    def gap(self) -> float:
+        """The largest |Psi|, by the scales of its rows."""
+        return float((np.abs(self.Psi) / self.row_scale).max(initial=0.0))
 
     def scaled_jacobian(self, weights: Weights, kept: Sequence[int] = ()) -> tuple[Array, Array]:
         """Psi_q W^-1/2 and W^-1/2, without the columns `kept`.
@@ -256,7 +258,7 @@ class Place:
         """
         free = np.delete(np.arange(len(self.v)), list(kept))
         by_mass = weights == "mass" and self.has_mass
-        if by_mass and not self.is_diagonal:
+        if by_mass and not self.equations.is_diagonal:
             root = np.zeros((len(self.v), len(free)))
             root[free] = np.linalg.inv(np.linalg.cholesky(self.M[np.ix_(free, free)])).T
             J = self.Psi_q @ root
@@ -269,7 +271,7 @@ class Place:
     @property
     def is_scaled_alone(self) -> bool:
         """Whether every column of Psi_q W^-1/2 is one of Psi_q, scaled: then it has as few entries."""
-        return self.is_diagonal or not self.has_mass
+        return self.equations.is_diagonal or not self.has_mass
 
     @cached_property
     def _unit_entries(self) -> Array:
@@ -312,7 +314,28 @@ class Place:
             values = singular_values(sparse(self._unit_entries, self.equations.pattern, (m, n)))
         else:
             values = singular_values(self._unit_rows)
-        return decide_rank(np.append(values, np.zeros(m - len(values))))
+        return decide_rank(np.concatenate([values, np.zeros(m - len(values))]))
+
+    @cached_property
+    def row_size(self) -> Array:
+        """diag(Psi_q M^-1 Psi_q^T), M by its diagonal, or 1 where M is singular: by this eps of each row is measured.
+
+        A row that vanishes here is not left out: it will not stay below LEAST_ROW of what its smallest entry would be
+        on the scales of the mechanism. Where a light body makes the diagonal so large that other rows, which hold that
+        body, leave less than LEAST_LEFT of it, eps follows what they leave.
+        """
+        e, m = self.equations, len(self.equations.Psi)
+        i, j = e.pattern
+        inertia = self.inertia[j] if self.has_mass else np.ones(len(j))
+        usual, entries = np.full(m, 1e300), self.entries / np.sqrt(inertia)
+        np.minimum.at(usual, i, (self.row_scale[i] / self.v_scale[j]) ** 2 / inertia)
+        size: Array = np.maximum(np.bincount(i, entries * entries, m), LEAST_ROW * usual)
+        # No row is left less than the square of the least singular value, where M is its diagonal.
+        least = self.rank.smallest**2 if self.has_mass and e.is_diagonal else 0.0
+        if 0 < m == self.rank.rank and least < LEAST_LEFT:
+            J = entries / np.sqrt(size)[i]
+            size = size * np.minimum(1.0, left_by_others(J, (i, j), (m, len(e.v))) / LEAST_LEFT)
+        return size
 
     @cached_property
     def independent_rows(self) -> tuple[int, ...]:

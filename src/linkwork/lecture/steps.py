@@ -11,12 +11,13 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from linkwork.dense.rank import RANK_TOLERANCE
+from linkwork.equations.place import LEAST_ROW
 from linkwork.expressions import notation
 from linkwork.expressions.notation import Formula, Number, column, diag, equal, line, number, together
 from linkwork.lecture import letters as sym
 from linkwork.lecture.exercise import Exercise, Method, Spectrum
 from linkwork.lecture.sheet import MOST_COLUMNS, Array, Name, Part, listing, names, spectrum
-from linkwork.system import EPS, LEAST_ROW
+from linkwork.system import EPS
 
 TIE = 1e-9  # pivots that differ by less are equal, and the first is taken
 

@@ -103,7 +103,7 @@ class Start:
 
 
 def _changes(names: tuple[str, ...], changes: Array, scale: Array) -> dict[str, float]:
-    return {name: float(d) for name, d, s in zip(names, changes, scale, strict=True) if abs(d) > CHANGED * s}
+    return {names[k]: float(changes[k]) for k in np.flatnonzero(np.abs(changes) > CHANGED * scale)}
 
 
 Given = Mapping[str, float] | None
@@ -222,7 +222,7 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
     if not len(given.Psi):
         return Start(given, given, weights)
     check_defined(given)
-    if np.max(np.abs(given.Psi) / given.row_scale) > SMALL and not any_distance:
+    if given.gap > SMALL and not any_distance:
         raise ModelError(
             f"the start position does not fit the joints: {describe_gaps(given, given.Psi, CLOSED)}",
             "start-far-off",
@@ -295,8 +295,9 @@ def check_defined(place: Place) -> None:
 
 def is_closed(place: Place, rows: Sequence[int] | None = None, within: float = NEARLY_CLOSED) -> bool:
     """Whether the joints (of all rows, or some) are closed but for the last digits."""
-    gaps = np.abs(place.Psi) / place.row_scale
-    return bool(np.max(gaps if rows is None else gaps[list(rows)], initial=0.0) <= within)
+    if rows is None:
+        return place.gap <= within
+    return bool(np.max(np.abs(place.Psi[list(rows)]) / place.row_scale[list(rows)], initial=0.0) <= within)
 
 
 def close_joints(place: Place, weights: Weights, kept: Sequence[int] = ()) -> Place:
@@ -391,8 +392,8 @@ def align_velocity(place: Place, weights: Weights, kept: Sequence[int] = ()) -> 
 
     def left(at: Place) -> float:
         """Psi_dot on the scales of its rows, by the largest velocity on its scale, or one per second if all rest."""
-        fastest = STILL + np.max(np.abs(at.v) / at.v_scale, initial=0.0)
-        return float(np.max(np.abs(at.Psi_dot) / at.row_scale, initial=0.0) / fastest)
+        fastest = STILL + (np.abs(at.v) / at.v_scale).max(initial=0.0)
+        return float((np.abs(at.Psi_dot) / at.row_scale).max(initial=0.0) / fastest)
 
     for _ in range(2):  # the second time for the digits that the first has lost
         if not left(place) > CLOSED:

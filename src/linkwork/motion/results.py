@@ -21,7 +21,8 @@ from linkwork.errors import UsageError
 from linkwork.model import Model
 from linkwork.native import machine
 from linkwork.native.kernels import Pointer, call, kernel, offset, size_of, split, take
-from linkwork.system import System, header
+from linkwork.stabilization.projection import largest_scaled
+from linkwork.system import System, header, scales
 from linkwork.trajectory import NO_EVENTS, Events, Run, Table, Trajectory
 
 Array = NDArray[np.float64]
@@ -45,17 +46,21 @@ def versions() -> dict[str, str]:
 
 
 class Line(NamedTuple):
-    """What `fill_report` finds at a state: energies and outputs, largest |Psi| and |Psi_dot|, log det of the system."""
+    """What `fill_report` finds at a state: energies and outputs, and four numbers.
+
+    They are the largest |Psi|, |Psi_dot| and, on the scales of the rows, |Psi_q a - gamma|, and log det of the system.
+    """
 
     outputs: Pointer
     gap: Pointer
     rate: Pointer
+    contradiction: Pointer
     log_det: Pointer
     rest: Pointer
 
 
 def line(y: Pointer, n_report: int) -> Line:
-    return Line(*split(y, (n_report, 1, 1, 1)))
+    return Line(*split(y, (n_report, 1, 1, 1, 1)))
 
 
 class Work(NamedTuple):
@@ -86,12 +91,14 @@ def fill_report(n_rows: int, x: Pointer, p: Pointer, out: Pointer, w: Pointer) -
     """For every (t, q, v, a, lam) a `line` of out; its last number is log |det| of the matrix of the linear system."""
     about = header(p)
     n, m = about.n_q + about.n_v, about.m
+    by = scales(p, about.n_q, about.n_v, m)
     width = 1 + n + about.n_v + m
     at = work(w, m, about.n_closed)
     for k in range(n_rows):
         row = offset(x, k * width)
-        found = line(offset(out, k * (about.n_report + 3)), about.n_report)
+        found = line(offset(out, k * (about.n_report + 4)), about.n_report)
         call(about.report, row, p, found.outputs, at.rest)
+        found.contradiction[0] = largest_scaled(offset(found.outputs, about.n_report - m), by.rows, m)
         call(about.constraints, row, p, at.gaps, at.rest)
         found.gap[0] = largest(at.gaps, m)
         found.rate[0] = largest(offset(at.gaps, m), m)
@@ -107,12 +114,12 @@ def fill_report(n_rows: int, x: Pointer, p: Pointer, out: Pointer, w: Pointer) -
 
 
 class Report(NamedTuple):
-    """Energies and outputs at many states, their residuals, and log det."""
+    """Of many states what a `Line` has of one."""
 
     outputs: Array
-    Psi_ddot: Array  # Psi_q a - gamma, of every row
     gap: Array
     rate: Array
+    contradiction: Array
     log_det: Array
 
 
@@ -123,7 +130,7 @@ def report(system: System, p: Array, t: Array, q: Array, v: Array, a: Array, lam
     table = np.empty((len(x), size_of(line, n)))
     inner = max(f[name].work for name in ("report", "constraints", "close"))
     fill_report(len(x), x, p, table, np.empty(size_of(work, system.m, f["close"].outputs) + inner))
-    return Report(table[:, : n - system.m], table[:, n - system.m : n], *table[:, n : n + 3].T)
+    return Report(table[:, : n - system.m], *np.ascontiguousarray(table[:, n:].T))
 
 
 def body_states(system: System, p: Array, t: Array, q: Array, v: Array) -> tuple[Array, Array]:
@@ -161,8 +168,8 @@ def trajectory(
         tables[kind] = Table(columns, found.outputs[:, first : first + len(columns.labels)])
         first += len(columns.labels)
     tables["lam"] = Table(e.columns["lam"], lam)
-    tables["energy"] = Table(ENERGY, np.column_stack([found.outputs[:, :2], work_done]))
-    contradiction = _contradiction(system, place, v, a, lam, found.Psi_ddot)
+    tables["energy"] = Table(ENERGY, np.concatenate([found.outputs[:, :2], work_done], axis=1))
+    contradiction = _measure(found.contradiction, place, v, a, lam)
     gap = np.maximum(found.gap, euler_gap(model, tables["q"].values))
     info = replace(
         info,
@@ -175,20 +182,17 @@ def trajectory(
     return Trajectory(info.model, t, tables, gap, found.rate, info, model, events)
 
 
-def _contradiction(system: System, place: Place, v: Array, a: Array, lam: Array, Psi_ddot: Array) -> Array:
-    """Largest |Psi_q a - gamma| at every time, of the largest acceleration on the motion, all on their scales.
+def _measure(contradiction: Array, place: Place, v: Array, a: Array, lam: Array) -> Array:
+    """|Psi_q a - gamma| at every time by the largest acceleration on the motion, all on their scales.
 
     Rounding of what constraints hold against forces, Psi_q M^-1 Psi_q^T lam, is none: it is all that moves a structure.
     """
-    if not Psi_ddot.size:
+    held = np.max(np.abs(lam) * (place.row_size / place.row_scale), initial=0.0)
+    beyond = contradiction > ROUNDING * held
+    if not beyond.any():
         return np.zeros(len(v))
-    held = np.max(np.abs(lam) * system.equation_scale(place) ** 2 / place.row_scale)
-    worst: Array = np.max(np.abs(Psi_ddot) / place.row_scale, axis=1)
-    worst = np.where(worst > ROUNDING * held, worst, 0.0)
-    if not worst.any():
-        return worst
     size = np.max(np.abs(a) / place.v_scale) + np.max(np.abs(v) / place.v_scale) ** 2
-    return worst / size if size > 0.0 else worst
+    return np.where(beyond, contradiction / size if size > 0.0 else contradiction, 0.0)
 
 
 def _about_accelerations(t: Array, contradiction: Array) -> Iterator[str]:
@@ -215,7 +219,7 @@ def bytes_needed(equations: Equations, n_times: int) -> int:
     state, m = len(e.q) + len(e.v) + N_WORK, len(e.Psi)
     outputs = sum(len(e.columns[kind].labels) for kind in e.outputs)
     # The states as they come and together, the rates, what `report` is given, and what it finds.
-    numbers = 2 * state + (state + m) + (1 + state + len(e.v) + m) + (outputs + m + 5) + len(ENERGIES)
+    numbers = 2 * state + (state + m) + (1 + state + len(e.v) + m) + (outputs + m + 6) + len(ENERGIES)
     return 8 * numbers * n_times
 
 

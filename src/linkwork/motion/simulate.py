@@ -467,14 +467,14 @@ def _parameters(
     if how.formulation in FORMULATIONS:
         by_mass = FORMULATIONS[how.formulation].needs_regular_mass
         header["formulation"] = FORMULATIONS[how.formulation].kernel.address
-        header["tolerance"] = _rank_tolerance(system, place, by_mass)
+        header["tolerance"] = _rank_tolerance(place, by_mass)
     else:
         header["repetitions"] = repetitions(place.rank.smallest, eps) + (0 if system.regular else 2)
     p = system.p(place, how.alpha, how.beta, given=header, eps=eps, by_mass=by_mass)
     return p, p if eps == EPS else system.p(place, given=header, by_mass=by_mass), header
 
 
-def _rank_tolerance(system: System, place: Place, by_mass: bool) -> float:
+def _rank_tolerance(place: Place, by_mass: bool) -> float:
     """What formulations on full matrices take for zero during a motion, relative to the largest value.
 
     Near a singular position the small differences of a step's inner states from the constraints would be divided by
@@ -484,7 +484,7 @@ def _rank_tolerance(system: System, place: Place, by_mass: bool) -> float:
     """
     J, by = place.Psi_q * place.v_scale, place.row_scale
     if by_mass:
-        J, by = place.scaled_jacobian("mass")[0], system.equation_scale(place)
+        J, by = place.scaled_jacobian("mass")[0], np.sqrt(place.row_size)
     values = np.linalg.svd(J / by[:, None], compute_uv=False) if J.size else np.ones(1)
     least = min(values[values > RANK_TOLERANCE * values[0]], default=0.0)
     return float(np.clip(ABOVE_ZERO * least / max(values[0], 1e-300), RANK_TOLERANCE, NEAR_SINGULAR))

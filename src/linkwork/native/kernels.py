@@ -111,8 +111,7 @@ def call(address: int, x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     if machine.missing():
         interpreted.find(address)(x, p, y, w)
         return
-    pointers = [ctypes.c_void_p(a.ctypes.data) for a in (x, p, y, w)]
-    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(address)(*pointers)
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(address)(*map(machine.address_of, (x, p, y, w)))
 
 
 class Kernel:
@@ -187,7 +186,7 @@ def _as_argument(argument: float | Pointer) -> Any:
         return argument
     if argument.dtype != np.float64 or not argument.flags.c_contiguous or not argument.flags.writeable:
         raise TypeError("a kernel takes contiguous writeable arrays of float64")
-    return argument.reshape(-1) if machine.missing() else argument.ctypes.data
+    return argument.reshape(-1) if machine.missing() else machine.address_of(argument)
 
 
 def _parameters(function: FunctionType) -> tuple[str, ...]:

@@ -127,7 +127,7 @@ class NativeFunction:
         if machine.missing():
             interpreted.find(self.address)(x.reshape(-1), p, y.reshape(-1), w)
             return
-        self._entry(x.ctypes.data, p.ctypes.data, y.ctypes.data, w.ctypes.data)
+        self._entry(*map(machine.address_of, (x, p, y, w)))
 
 
 def compile_programs(
