@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import NamedTuple
 
@@ -268,6 +269,42 @@ def test_steps_in_python_are_those_of_the_machine_code(method: Tableau, monkeypa
     # Machine code may fuse a product and a sum, which the step sizes then carry on.
     np.testing.assert_allclose(rows.reshape(-1, 4), native.y, rtol=0, atol=1e-11)
     assert at.residuals[0] == pytest.approx(native.end.psi_before, rel=1e-4)
+
+
+@kernel
+def crossing(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """An event where y = 1/(1 + t) comes to 0.3, and a switch where (1 + t)^2 e^(-t) comes to 1.2."""
+    y[0] = x[1] - 0.3
+    y[1] = x[2] - 1.2
+
+
+def test_switches_in_python_are_those_of_the_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their parts of a step as plain Python find the event at t = 7/3, and a switch before it."""
+    watch = Function(crossing.address, outputs=2)
+    given = Function(rational.address), None, np.zeros(1), np.ones(2), np.array([0.0, 5.0]), Settings(rtol=1e-9)
+
+    def find_event() -> Slice:
+        return next(s for s in integrate(*given, watch=watch, events=[-1]) if s.status != loop.RUNNING)
+
+    native = find_event()
+    parts = (inside.note_start, inside.watch_step, inside.pass_switches, stages.step, stages.dense, rational, crossing)
+    in_python = {k.address: k.python for k in parts}
+
+    def interpreted(address: int, *arguments: Array) -> None:
+        in_python[address](*arguments) if address in in_python else call(address, *arguments)
+
+    for module in (advance, inside, stages):
+        monkeypatch.setattr(module, "call", interpreted)
+    monkeypatch.setattr(advance.advance, "bind", lambda *arrays: functools.partial(advance.advance.python, *arrays))
+    stepped = find_event()
+    for found in (native, stepped):
+        assert found.status == loop.HAPPENED
+        assert found.happened is not None
+        assert found.happened[0] == pytest.approx(7 / 3, abs=1e-8)
+        assert found.happened[2] == (0,)
+        assert found.switches == native.switches > 0
+    assert (stepped.steps, stepped.rejected) == (native.steps, native.rejected)
+    np.testing.assert_allclose(stepped.y, native.y, rtol=1e-12)
 
 
 # Error control, alone.

@@ -117,6 +117,7 @@ def main() -> None:
         # A compiler may still be at work in a thread, and must not meet the end of the interpreter.
         sys.stderr.flush()
         os._exit(code)
+    gc.freeze()  # else Python would look through all that was made once more before it ends
     sys.exit(code)
 
 

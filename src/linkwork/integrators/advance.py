@@ -8,16 +8,7 @@ from __future__ import annotations
 import math
 
 from linkwork.dense.vectors import copy, dot, largest
-from linkwork.integrators.inside import (
-    LEAST_ERROR,
-    check_end,
-    differentiate_inside,
-    interpolate,
-    note_start,
-    pass_switches,
-    prepare_dense,
-    watch_step,
-)
+from linkwork.integrators.inside import LEAST_ERROR, differentiate_inside, interpolate, prepare_dense
 from linkwork.integrators.memory import (
     ASKED,
     BLOCK,
@@ -90,7 +81,7 @@ def initial_step(at: Run, p: Pointer, w: Pointer, limit: float) -> float:
     return min(100.0 * h, wanted, limit)
 
 
-def start(at: Run, p: Pointer, w: Pointer, t_end: float, rows: Pointer) -> bool:
+def start(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, t_end: float, rows: Pointer) -> bool:
     """Differentiate the initial state, report it and choose the first step if none is given; whether it is finite."""
     at.started[0] = 1.0
     copy(at.x, at.x_new, 1 + at.n)
@@ -106,7 +97,7 @@ def start(at: Run, p: Pointer, w: Pointer, t_end: float, rows: Pointer) -> bool:
     for i in range(at.n_pivots):
         at.pivots[i] = at.least_pivots[i] = INF
     if at.n_watched > 0:
-        note_start(at, p, w)
+        call(integer(at.note_start, 0), m, p, own, w)
     if at.x[0] < t_end and at.next_step[0] == 0.0:
         at.next_step[0] = initial_step(at, p, w, min(at.max_step[0], t_end - at.x[0]))
     return True
@@ -368,7 +359,7 @@ def advance(
     """
     at = open_run(m)
     t_end = times[integer(at.n_times, 0) - 1]
-    if at.started[0] == 0.0 and not start(at, p, w, t_end, rows):
+    if at.started[0] == 0.0 and not start(at, m, p, own, w, t_end, rows):
         return NOT_FINITE
     for _ in range(budget):
         if at.x[0] >= t_end:
@@ -385,20 +376,21 @@ def advance(
         if outcome == RUNNING and at.error[0] > 1.0:
             outcome = COLLAPSED
         if outcome == RUNNING and at.n_watched > 0:
-            outcome = watch_step(at, m, p, own, w)
+            call(integer(at.watch_step, 0), m, p, own, w)
+            outcome = int(at.outcome[0])
         if outcome == RUNNING:
             outcome = report(at, m, p, own, w, times, rows)
         if outcome == RUNNING:
             outcome = settle(at, p, w, times, stops, rows)
         if outcome == RUNNING and at.n_watched > 0:
-            outcome = check_end(at, p, w)
-        if outcome == RUNNING:
-            happened = at.n_watched > 0 and pass_switches(at, p, w)
-            accept(at)
-            if happened:
-                return HAPPENED
-            if at.asking[0] != 0.0 and at.x[0] < t_end:
-                return int(at.asking[0])
-        else:
+            call(integer(at.pass_switches, 0), m, p, own, w)
+            outcome = int(at.outcome[0])
+        if outcome != RUNNING and outcome != HAPPENED:
             reject(at, outcome)
+            continue
+        accept(at)
+        if outcome == HAPPENED:
+            return HAPPENED
+        if at.asking[0] != 0.0 and at.x[0] < t_end:
+            return int(at.asking[0])
     return REACHED if at.x[0] >= t_end else RUNNING

@@ -16,8 +16,8 @@ from __future__ import annotations
 import math
 
 from linkwork.dense.vectors import copy
-from linkwork.integrators.memory import RUNNING, SAMPLES, TO_BE_CUT, Run
-from linkwork.native.kernels import Pointer, call, integer, offset
+from linkwork.integrators.memory import HAPPENED, RUNNING, SAMPLES, TO_BE_CUT, Run, open_run
+from linkwork.native.kernels import Pointer, call, integer, kernel, offset
 
 HALVINGS = 60  # of an interval with a switch: down to rounding
 HOP = 16 * 2.0**-52  # of the time: a step that only goes past a switch
@@ -92,12 +92,14 @@ def note_signs(at: Run, x: Pointer, p: Pointer, w: Pointer) -> bool:
     return changed
 
 
-def note_start(at: Run, p: Pointer, w: Pointer) -> None:
+@kernel
+def note_start(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     """Note the signs where a run begins.
 
     An event that is just there, at zero, is met if it goes on in its direction, and is not if it goes back; one without
     a direction, or one that rests there, is behind. Two small steps by Euler's method tell which.
     """
+    at = open_run(m)
     note_signs(at, at.x, p, w)
     any_zero = False
     for i in range(at.n_watched):
@@ -213,14 +215,19 @@ def is_clear(at: Run) -> bool:
     return clear
 
 
-def watch_step(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int:
-    """Look for a switch inside a step that is good enough: RUNNING if it may stay, else TO_BE_CUT.
+@kernel
+def watch_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
+    """Look for a switch inside a step that is good enough: the outcome is RUNNING if it may stay, else TO_BE_CUT."""
+    at = open_run(m)
+    if prepare_dense(at, m, p, own, w) == RUNNING:
+        at.outcome[0] = judge_step(at, p, w)
+
+
+def judge_step(at: Run, p: Pointer, w: Pointer) -> int:
+    """TO_BE_CUT if there is a switch inside the step, or may be, else RUNNING.
 
     A step that begins at the switch is made one that only goes past it.
     """
-    outcome = prepare_dense(at, m, p, own, w)
-    if outcome != RUNNING:
-        return outcome
     wished = max(at.h[0], min(at.next_step[0], at.max_step[0]))  # a step that was cut before is no measure
     looked_at = at.n_watched
     low, high = find_switch(at, p, w, looked_at)
@@ -269,6 +276,15 @@ def watch_step(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int
     return RUNNING
 
 
+@kernel
+def pass_switches(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
+    """At the end of a good step, the outcome is TO_BE_CUT, HAPPENED if the sign of an event has changed, or RUNNING."""
+    at = open_run(m)
+    at.outcome[0] = check_end(at, p, w)
+    if at.outcome[0] == RUNNING and has_happened(at, p, w):
+        at.outcome[0] = HAPPENED
+
+
 def check_end(at: Run, p: Pointer, w: Pointer) -> int:
     """Whether a step that does not go past an event ends before it, also by the last digit; else TO_BE_CUT."""
     if integer(at.n_events, 0) == 0 or at.crosses[0] != 0.0 or at.cuts[0] > MOST_CUTS:
@@ -285,7 +301,7 @@ def check_end(at: Run, p: Pointer, w: Pointer) -> int:
     return TO_BE_CUT
 
 
-def pass_switches(at: Run, p: Pointer, w: Pointer) -> bool:
+def has_happened(at: Run, p: Pointer, w: Pointer) -> bool:
     """Note the signs at the end of a good step; whether that of an event has changed.
 
     What remains is whether other switches follow each other closely.

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from linkwork.errors import UsageError
 from linkwork.integrators.advance import advance
 from linkwork.integrators.explicit import DOP853
+from linkwork.integrators.inside import note_start, pass_switches, watch_step
 from linkwork.integrators.memory import (
     ASKED,
     COLLAPSED,
@@ -183,7 +184,11 @@ def integrate(
     at, m = new_run(whole_blocks(ny), method.n_dense, watch.outputs if watch else 0, n_pivots)
     put_integer(at.derivative, 0, derivative.address)
     put_integer(at.project, 0, project.address if project else 0)
-    put_integer(at.watch, 0, watch.address if watch else 0)
+    if watch:
+        put_integer(at.watch, 0, watch.address)
+        put_integer(at.note_start, 0, note_start.address)
+        put_integer(at.watch_step, 0, watch_step.address)
+        put_integer(at.pass_switches, 0, pass_switches.address)
     put_integer(at.step, 0, method.step)
     put_integer(at.dense, 0, method.dense)
     put_integer(at.ny, 0, ny)

@@ -84,6 +84,9 @@ class Run(NamedTuple):
     derivative: Pointer  # addresses; project may be 0
     project: Pointer
     watch: Pointer
+    note_start: Pointer  # of inside.py, where there is something to watch
+    watch_step: Pointer
+    pass_switches: Pointer
     step: Pointer
     dense: Pointer
     ny: Pointer  # components of y, those before the quadratures, and how many of these count in the error norm
