@@ -15,10 +15,10 @@ demo: .venv/installed
 	$(BIN)/linkwork run slider_crank -o demo/slider_crank.nc -o demo/slider_crank.png
 
 test: lint browser
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow"
+	$(BIN)/python -m pytest -q -n 2 -m "not slow"
 
 test-all: lint browser
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -q -n 2
 
 # Mutated model files; how many, and from which seed, can be chosen: make fuzz COUNT=1000 SEED=7
 COUNT ?= 100000

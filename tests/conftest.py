@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import gc
 import os
+from typing import Any
 from zlib import crc32
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is loaded, as the command line does it
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the processes that tests start find bytecode, as that of a wheel
 
 import numpy as np
 import pytest
 
-from linkwork.formulations import FORMULATIONS
 from linkwork.modelfile import shipped
 from linkwork.view import report
 
@@ -26,19 +27,34 @@ def pytest_configure(config: pytest.Config) -> None:
     report.PATIENCE = 3600.0  # how long a command takes must not decide what a test sees
 
 
+def unit(nodeid: str) -> str:
+    """What runs in one worker: all tests of a shipped mechanism, whose equations are then derived once; else a file."""
+    file, _, test = nodeid.partition("::")
+    parameters = f"-{test.partition('[')[2].removesuffix(']')}-"
+    return next((name for name in shipped() if f"-{name}-" in parameters), file)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of one formulation, or of one shipped mechanism, run in one worker: compiling it once suffices.
-
-    Of the mechanisms in folders, only the checked numbers are among the fast tests.
-    """
+    """Of the mechanisms in folders, only the checked numbers are among the fast tests."""
     for item in items:
-        parameters = getattr(item, "callspec", None)
-        named = [value for value in parameters.params.values() if isinstance(value, str)] if parameters else []
-        for group in [*(x for x in named if x in FORMULATIONS), *(x for x in named if x in shipped())][:1]:
-            item.add_marker(pytest.mark.xdist_group(group))
-        if any(value.startswith("dap/") for value in named) and "checked" not in item.name:
+        if unit(item.nodeid).startswith("dap/") and "checked" not in item.name:
             item.add_marker(pytest.mark.slow)
+    if "PYTEST_XDIST_WORKER" in os.environ:  # mechanisms last: they are many and short, so that workers end together
+        items.sort(key=lambda item: unit(item.nodeid) in shipped())
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Units instead of the groups of pytest-xdist, which it no longer finds since pytest 9.2 names tests otherwise."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Units(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return unit(nodeid)
+
+    config.option.loadscopereorder = False
+    return Units(config, log)
 
 
 @pytest.fixture

@@ -30,7 +30,6 @@ playwright = pytest.importorskip("playwright.sync_api", reason="the browser test
 
 CHROMIUM = shutil.which("chromium")
 pytestmark = [
-    pytest.mark.xdist_group("browser"),
     pytest.mark.skipif(not built(), reason="the viewer is not built: make viewer"),
     pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium: apt-get install chromium"),
 ]
