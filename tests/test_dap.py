@@ -374,6 +374,14 @@ def test_contacts_of_the_shipped_rod_begin_and_end_when_the_reference_says(coord
     np.testing.assert_allclose(motion.events.t[: len(rows)], [row[0] for row in rows], rtol=0, atol=1e-6)
 
 
+def test_the_shipped_rod_comes_to_rest_on_both_ends_and_is_then_followed_in_long_steps() -> None:
+    """Each end holds half the weight, K delta^(3/2) = m g/2; periods of the contact at rest are 60 microseconds."""
+    motion = simulate(load("dap/rod"), t_end=6.0)
+    assert motion["rod.y"][-1] == pytest.approx(-((9.81 / 2 / 1e11) ** (2 / 3)), rel=1e-6)
+    assert motion["rod.phi"][-1] == pytest.approx(2.5 * np.pi, abs=1e-12)
+    assert motion.info.steps < 20_000  # 70,000 with an explicit method
+
+
 # What cannot be read is refused with file and line.
 
 REFUSED = [

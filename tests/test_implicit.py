@@ -12,6 +12,8 @@ from scipy.integrate import solve_ivp
 from linkwork import load, loads, prepare, simulate
 from linkwork.errors import UsageError
 from linkwork.formulations import NAMES, linearization
+from linkwork.integrators.explicit import DOP853
+from linkwork.integrators.methods import AUTO
 from linkwork.motion.choice import Choice
 from linkwork.motion.simulate import Motion
 from linkwork.stabilization.projection import project_start
@@ -357,6 +359,17 @@ simulation: {t_end: 5, step: 0.1}
     auto, explicit = (simulate(model, integrator=name, rtol=rtol, atol=rtol) for name in ("auto", "dop853"))
     np.testing.assert_array_equal(auto.q, explicit.q)
     assert explicit.info.evaluations <= auto.info.evaluations < 1.01 * explicit.info.evaluations
+
+
+def test_auto_looks_for_stiffness_where_a_mode_above_some_ten_tolerances_would_not_let_a_step_pass():
+    """E(z) of y' = lambda y with |z| = h |lambda| at the limit: the error by the amplitude, by the coefficients."""
+    s = DOP853.stages
+    A = np.array([[*row, *[0.0] * (s - len(row))] for row in DOP853.A])
+    for angle in np.radians(np.arange(90.0, 136.0, 5.0)):
+        z = AUTO.limit * np.exp(1j * angle)
+        k = z * np.linalg.solve(np.eye(s) - z * A, np.ones(s))
+        high, low = abs(np.dot(DOP853.E, k)), abs(np.dot(DOP853.E_low, k))
+        assert 0.05 < high**2 / np.hypot(high, 0.1 * low) < 0.2
 
 
 def test_very_stiff_motions_need_no_choice(tmp_path):

@@ -28,7 +28,7 @@ INF = math.inf
 STIFF, CALM = 15, 6  # steps limited by stability that are enough, and others after which these count no more
 OPPOSITE = 0.95  # of the product of two lengths
 DAMPED = 0.5  # of |lambda|: the part of -Re lambda in a mode that decays before it has swung
-NEARLY = 0.8  # of the limit of stability, what is enough of a measured lambda
+NEARLY = 0.8  # of the limit, what is enough of a measured lambda
 AGAIN = 100  # steps after which it is measured again
 MANY = 1000  # steps still to go: what another method needs must be worth being compiled
 _loading = Lock()
@@ -46,8 +46,8 @@ class Stages(NamedTuple):
     h_n: Pointer  # 2: the step and the length of vectors, which these are told
     s: Pointer  # 1
     error_uses_new: Pointer  # 1: whether the error estimate needs k_s
-    limit: Pointer  # 1: of h |lambda|, from which on a step is limited by stability, or infinite
-    stiff: Pointer  # 1: how many steps were, and how many since were not
+    limit: Pointer  # 1: of h |lambda|, see `Detecting`, or infinite
+    stiff: Pointer  # 1: how many steps were beyond it, and how many since were not
     calm: Pointer  # 1
     rest: Pointer
 
@@ -107,9 +107,9 @@ def look_for_stiffness(at: Run, its: Stages, p: Pointer, w: Pointer) -> None:
     """Ask for another method where steps are limited by a fast mode that does not show, not by what does.
 
     The last stage of a good step and its end are two states at one time; h |lambda| ~ h |k_new - k_i| / |y_new - y_i|
-    [hairer1996, section IV.2]. The step is at the limit of stability, or its length that of a mode which decays: with
-    lambda real and negative k_new - k_i is opposite to y_new - y_i, and after some such steps the mode itself is gone.
-    Where positions and velocities are of different sizes, an oscillation can look the same; so lambda is then measured.
+    [hairer1996, section IV.2]. The step is longer than a mode that shows would let it be, or its length that of a mode
+    which decays: with lambda real and negative k_new - k_i is opposite to y_new - y_i, and after some such steps the
+    mode itself is gone. Where positions and velocities are of different sizes, an oscillation can look the same; so lambda is then measured.
     """
     i, n_norm = integer(its.s, 0) - 1, integer(at.n_norm, 0)
     x, k = stage_argument(at, its, i), offset(its.k, i * at.n)
@@ -198,7 +198,10 @@ class Detecting:
     """An explicit method that asks for another where the problem turns out to be stiff."""
 
     method: Tableau
-    limit: float  # of h |lambda|, about where its domain of stability ends
+    # Of h |lambda|: a step so long has an error of a tenth of the mode, so that one above ten tolerances does not pass.
+    # Its domain of stability ends farther out, but rounding of a stiff force, as of a body at rest on hard ground, may
+    # look like an error before.
+    limit: float
     name: str = "auto"
 
     def prepare(self, n: int) -> Method:
