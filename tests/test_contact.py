@@ -67,6 +67,22 @@ def written_out(model: str, v_0: float) -> tuple[float, float]:
     return float(found.t[-1]), float(found.y[1, -1])
 
 
+def test_each_contact_has_the_force_of_its_own_begin() -> None:
+    """F = k delta^1.5 (1 + 3/2 (1 - e) delta_dot/v_0) at report times in bounce after bounce, v_0 of the last begin."""
+    text = DROP.format(law="stiffness: 1.0e+5, model: hunt-crossley, restitution: 0.7")
+    motion = simulate(loads(text.replace("t_end: 0.4, step: 0.002", "t_end: 1.2, step: 0.0005")))
+    begins = [k for k, name in enumerate(motion.events.names) if name == "floor.begin"]
+    assert len(begins) >= 4
+    times, speeds = motion.events.t[begins], -motion.events.v_before[begins, 1]
+    assert min(speeds) > 0.2  # slower ones are pressed together faster than they met
+    depth, rate = 0.1 - motion["ball.y"], -motion["ball.vy"]
+    touching = (depth > 1e-7) & (motion.t > times[0])
+    v_0 = speeds[np.searchsorted(times, motion.t[touching]) - 1]
+    assert len(set(v_0)) == len(begins)
+    F = 1e5 * depth[touching] ** 1.5 * (1 + 1.5 * (1 - 0.7) * rate[touching] / v_0)
+    np.testing.assert_allclose(2 * (motion["ball.ay"][touching] + 9.81), F, rtol=1e-9)
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_a_ball_meets_the_floor_by_the_law_and_its_energy_is_accounted_for(model: str) -> None:
     """Begin from free fall in closed form, duration and speed afterwards from the law written out."""

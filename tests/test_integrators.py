@@ -13,9 +13,9 @@ from scipy.integrate import solve_ivp
 from scipy.integrate._ivp import dop853_coefficients
 
 from linkwork.errors import UsageError
-from linkwork.integrators import advance, inside, loop, memory, stages
+from linkwork.integrators import advance, happening, inside, loop, memory, stages
 from linkwork.integrators.explicit import DOP853, EXPLICIT, Tableau
-from linkwork.integrators.loop import Settings, Slice, integrate, report_times
+from linkwork.integrators.loop import Actions, Settings, Slice, integrate, report_times
 from linkwork.integrators.memory import N_RESIDUALS, Method, Run
 from linkwork.native.kernels import Kernel, Pointer, call, kernel, put_integer, size_of
 
@@ -254,7 +254,7 @@ def test_steps_in_python_are_those_of_the_machine_code(method: Tableau, monkeypa
     for module in (advance, inside, stages):
         monkeypatch.setattr(module, "call", interpreted)
     prepared, m, at = ready(method, pendulum, [1.0, 0.0, 0.0, 0.0], settings)
-    assert len(m) == size_of(memory.places, at.n, at.n_dense, at.n_watched, at.n_pivots)
+    assert len(m) == size_of(memory.places, *at[:7])
     at.next_step[0] = 0.9
     put_integer(at.project, 0, project.address)
     put_integer(at.n_times, 0, len(times))
@@ -278,33 +278,122 @@ def crossing(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     y[1] = x[2] - 1.2
 
 
+def step_through(monkeypatch: pytest.MonkeyPatch, *kernels: Kernel) -> None:
+    """From now on these kernels, and the loop with its parts, are plain Python."""
+    parts = (inside.note_start, inside.watch_step, inside.pass_switches, happening.happen, stages.step, stages.dense)
+    in_python = {k.address: k.python for k in (*parts, *kernels)}
+
+    def interpreted(address: int, *arguments: Array) -> None:
+        in_python[address](*arguments) if address in in_python else call(address, *arguments)
+
+    for module in (advance, happening, inside, stages):
+        monkeypatch.setattr(module, "call", interpreted)
+    monkeypatch.setattr(advance.advance, "bind", lambda *arrays: functools.partial(advance.advance.python, *arrays))
+
+
 def test_switches_in_python_are_those_of_the_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their parts of a step as plain Python find the event at t = 7/3, and a switch before it."""
     watch = Function(crossing.address, outputs=2)
     given = Function(rational.address), None, np.zeros(1), np.ones(2), np.array([0.0, 5.0]), Settings(rtol=1e-9)
 
     def find_event() -> Slice:
-        return next(s for s in integrate(*given, watch=watch, events=[-1]) if s.status != loop.RUNNING)
+        events = Actions(directions=[-1], asks=[True])
+        return next(s for s in integrate(*given, watch=watch, events=events) if s.status != loop.RUNNING)
 
     native = find_event()
-    parts = (inside.note_start, inside.watch_step, inside.pass_switches, stages.step, stages.dense, rational, crossing)
-    in_python = {k.address: k.python for k in parts}
-
-    def interpreted(address: int, *arguments: Array) -> None:
-        in_python[address](*arguments) if address in in_python else call(address, *arguments)
-
-    for module in (advance, inside, stages):
-        monkeypatch.setattr(module, "call", interpreted)
-    monkeypatch.setattr(advance.advance, "bind", lambda *arrays: functools.partial(advance.advance.python, *arrays))
+    step_through(monkeypatch, rational, crossing)
     stepped = find_event()
     for found in (native, stepped):
         assert found.status == loop.HAPPENED
-        assert found.happened is not None
-        assert found.happened[0] == pytest.approx(7 / 3, abs=1e-8)
-        assert found.happened[2] == (0,)
+        (moment,) = found.moments
+        assert moment.t_before == pytest.approx(7 / 3, abs=1e-8)
+        assert moment.sides.tolist() == [-1.0]
         assert found.switches == native.switches > 0
     assert (stepped.steps, stepped.rejected) == (native.steps, native.rejected)
     np.testing.assert_allclose(stepped.y, native.y, rtol=1e-12)
+
+
+# Events that the loop deals with by itself.
+
+
+@kernel
+def at_speed(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """x' is what p holds behind a number that is none of it."""
+    y[0] = p[1]
+
+
+@kernel
+def walls(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    y[0], y[1], y[2] = x[1] - 1.0, x[1], x[0] - p[0]
+
+
+@kernel
+def rebound(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """The speed after either wall, of which the first also says something that is for nobody."""
+    y[0], y[1], y[2] = 1e9, -1.02 * p[1], 0.01 * x[0] - p[1]
+
+
+def zigzag(t_end: float) -> tuple[list[float], list[float]]:
+    """When the walls are met, and the speed from then on."""
+    t, x, v, times, speeds = 0.0, 0.3, 5.0, [], []
+    while (t := t + ((1.0 if v > 0.0 else 0.0) - x) / v) < t_end:
+        x, v = (1.0, -1.02 * v) if v > 0.0 else (0.0, 0.01 * t - v)
+        times.append(t)
+        speeds.append(v)
+    return times, speeds
+
+
+BETWEEN_WALLS = Actions(
+    directions=(1, -1, 0),
+    asks=(False, False, True),
+    jumps=Function(rebound.address, outputs=3),
+    owners=(0, 0, 1),
+    targets=(0, 1, 1),
+    held=slice(1, 2),
+)
+
+
+def go_between_walls(p: Array, times: Array) -> list[Slice]:
+    settings, watch = Settings(rtol=1e-9, atol=1e-9, max_step=0.1), Function(walls.address, outputs=3)
+    given = Function(at_speed.address), None, p, np.array([0.3]), times, settings
+    return list(integrate(*given, watch=watch, events=BETWEEN_WALLS))
+
+
+def test_events_that_set_a_parameter_happen_in_the_loop() -> None:
+    """More than the loop notes at a time; one asks, and nothing is set there but by Python. Against the closed form."""
+    p, times = np.array([7.77, 5.0]), report_times(0.0, 12.0, 0.1)
+    parts = go_between_walls(p, times)
+    moments = [moment for part in parts for moment in part.moments]
+    (asked,) = [part for part in parts if part.status == loop.HAPPENED]
+    assert asked.moments[-1].sides.tolist() == [0.0, 0.0, 1.0]
+    assert asked.t == pytest.approx(7.77, abs=1e-12)
+    expected, speeds = zigzag(12.0)
+    assert len(expected) > memory.MOMENTS
+    met = [moment for moment in moments if not moment.sides[2]]
+    np.testing.assert_allclose([moment.t for moment in met], expected, rtol=0, atol=1e-11)
+    np.testing.assert_allclose([moment.t_before for moment in met], expected, rtol=0, atol=1e-11)
+    np.testing.assert_allclose([moment.held[0] for moment in met], speeds, rtol=1e-12)
+    assert parts[-1].status == loop.REACHED
+    assert parts[-1].held[0] == pytest.approx(speeds[-1], rel=1e-12)
+    path = np.interp(times, [0.0, *expected], [0.3, *(1.0 if v < 0.0 else 0.0 for v in speeds)])
+    inside = times < expected[-1]
+    x = np.concatenate([part.rows[:, 0] for part in parts])
+    np.testing.assert_allclose(x[inside], path[inside], rtol=0, atol=1e-9)  # steps past a wall are 1e-14 s long
+    assert p.tolist() == [7.77, 5.0]  # the run has a copy
+
+
+def test_such_events_in_python_are_those_of_the_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = np.array([0.77, 5.0]), np.array([0.0, 0.5, 1.0])
+    native = go_between_walls(*given)
+    step_through(monkeypatch, at_speed, walls, rebound)
+    stepped = go_between_walls(*given)
+    assert sum(len(part.moments) for part in native) == len(zigzag(1.0)[0]) + 1
+    for one, other in zip(native, stepped, strict=True):
+        assert one.status == other.status
+        for now, then in zip(one.moments, other.moments, strict=True):
+            for a, b in zip(now, then, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-12)
+        np.testing.assert_allclose(one.rows, other.rows, rtol=1e-12)
 
 
 # Error control, alone.

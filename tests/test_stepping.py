@@ -25,7 +25,7 @@ ELSEWHERE = {
     *(f.kernel.name for f in FORMULATIONS.values()),
     *("dynamics", "derivative", "advance", "step", "dense", "follow_paths", "linearize_at"),
     *("radau_step", "radau_dense", "linearize_motion", "alpha_step", "alpha_dense"),
-    *("note_start", "watch_step", "pass_switches"),
+    *("note_start", "watch_step", "pass_switches", "happen"),
 }
 
 
@@ -82,7 +82,8 @@ def test_tables_of_results() -> None:
     for stepped in (False, True):
         out = np.full((rows, ny + s.m), np.nan)
         scratch = np.full(1 + ny + motion.dynamics.work, np.nan)
-        run(results.fill_dynamics, stepped, rows, ny, times, states.ravel(), motion.p, out.ravel(), scratch)
+        tables = times, states.ravel(), np.empty(0), motion.p, out.ravel()
+        run(results.fill_dynamics, stepped, rows, ny, 0, *tables, scratch)
         rates.append(out)
     np.testing.assert_array_equal(rates[1], rates[0])
     given = np.column_stack([times, states[:, :-N_WORK], rates[0][:, s.n_q : s.n_q + s.n_v], rates[0][:, ny:]]).ravel()
@@ -91,7 +92,7 @@ def test_tables_of_results() -> None:
     for stepped in (False, True):
         out = np.full(rows * size_of(results.line, f["report"].outputs), np.nan)
         scratch = np.full(size_of(results.work, s.m, f["close"].outputs) + inner, np.nan)
-        run(results.fill_report, stepped, rows, given.copy(), motion.p, out, scratch)
+        run(results.fill_report, stepped, rows, 0, given.copy(), np.empty(0), motion.p, out, scratch)
         lines.append(out)
     np.testing.assert_allclose(lines[1], lines[0], rtol=1e-13)
 

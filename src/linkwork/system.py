@@ -33,7 +33,7 @@ from linkwork.equations.place import Code, Place, local_programs
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import evaluate, ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, symbol
-from linkwork.native.kernels import Pointer, integer, offset, split, take
+from linkwork.native.kernels import Pointer, integer, offset, split
 from linkwork.native.lowering import NativeFunction, compile_programs
 from linkwork.sequences.articulated import Solver
 from linkwork.sequences.hoisting import parameter_frontier
@@ -108,13 +108,14 @@ class Scales(NamedTuple):
     """Reciprocal scales, behind the header of p: by these coordinates, velocities and rows of Psi become numbers.
 
     `equations` are the scales of the rows for formulations on full matrices, which decide rank on what is so scaled.
+    Behind them stand the values that events change.
     """
 
     q: Pointer
     v: Pointer
     rows: Pointer
     equations: Pointer
-    rest: Pointer
+    held: Pointer
 
 
 def scales(p: Pointer, n_q: int, n_v: int, m: int) -> Scales:
@@ -150,6 +151,8 @@ class System:
     refine, watch, power, difference    of driven mechanisms, see motion/driven.py
     start         parameters -> q and v as the model states them
     prepare       parameters, alpha, beta, eps, mobility, rows kept, first pivots -> the rest of p, which these make
+
+    Parameters that events change stand in p themselves, so that the time loop can change them.
     """
 
     equations: Equations
@@ -170,6 +173,23 @@ class System:
     @property
     def m(self) -> int:
         return len(self.equations.Psi)
+
+    @property
+    def held(self) -> slice:
+        """Where in p the values stand that events change."""
+        first = HEADER + self.n_q + self.n_v + 2 * self.m
+        return slice(first, first + len(self.equations.held))
+
+    @cached_property
+    def jump_targets(self) -> tuple[list[int], list[int]]:
+        """Of the numbers that `jumps` returns, the event to which each belongs, and its place in p or 0."""
+        places = {x: self.held.start + k for k, x in enumerate(self.equations.held)}
+        owners, targets = list[int](), list[int]()
+        for k, event in enumerate(self.equations.events):
+            own = [0] * (len(event.rows) * (self.n_v + 1)) + [places[x] for x in event.holds] + [0]
+            owners += [k] * len(own)
+            targets += own
+        return owners, targets
 
     def with_values(self, equations: Equations) -> System:
         """The same machine code for equations that differ in the values of their parameters only."""
@@ -199,7 +219,7 @@ class System:
         eps: float = EPS,
         by_mass: bool = False,
     ) -> Array:
-        """The header, the scales, and everything that depends on parameters alone, already computed.
+        """The header, the scales, what events change, and all that depends on other parameters alone, already computed.
 
         `place` is where the motion starts, `given` are entries of the header: addresses of a formulation outside the
         sequence and of derivative and dynamics with it, the tolerance of its rank decisions, repetitions. `mobility` is
@@ -226,13 +246,13 @@ class System:
         first_pivots: Array | float = 1.0,
     ) -> Array:
         m, n, prepare = self.m, self.n_v, self.functions["prepare"]
-        given, p = np.empty(prepare.inputs), np.empty(HEADER + self.n_q + n + 2 * m + prepare.outputs)
+        given, p = np.empty(prepare.inputs), np.empty(self.held.stop + prepare.outputs)
         parts = self.values, (alpha, beta), eps, mobility, kept, first_pivots
         for place, part in zip(split(given, (len(self.values), 2, m, n, m)), parts, strict=True):
             place[:] = part
-        in_front, rest = take(p, len(p) - prepare.outputs)
-        in_front[:HEADER], in_front[HEADER:] = packed(head), reciprocal_scales
-        prepare.fill(given, given, rest)  # which are all it reads
+        p[:HEADER], p[HEADER : self.held.start] = packed(head), reciprocal_scales
+        p[self.held] = [self.equations.parameters[x] for x in self.equations.held]
+        prepare.fill(given, given, p[self.held.stop :])  # which are all it reads
         return p
 
 
@@ -441,13 +461,14 @@ def compile_system(
         programs += more(e, factor.with_entries(entries))
     given = [*e.parameters, ALPHA, BETA, *eps_of(e), *_mobility(e), *kept_of(e), *first_pivots]
     improved = [y for program in programs if program.again for y in program.again.outputs.values()]
-    frontier = parameter_frontier([*(y for program in programs for y in program.outputs), *improved], given)
+    fixed = [x for x in given if x not in set(e.held)]
+    frontier = parameter_frontier([*(y for program in programs for y in program.outputs), *improved], fixed)
     in_front = [symbol(f"in front {k}") for k in range(HEADER + len(e.q) + n + 2 * m)]
     of_parameters = [
         ComputationSequence("start", [*e.parameters], [*e.start_q, *e.start_v]),
         ComputationSequence("prepare", given, frontier),
     ]
-    f = compile_programs(programs, [*in_front, *frontier], of_parameters)
+    f = compile_programs(programs, [*in_front, *e.held, *frontier], of_parameters)
     sizes = {"n_closed": "close", "n_chart": "chart", "n_report": "report"}
     returned = {size: f[name].outputs for size, name in sizes.items() if name in f}
     addresses = {name: f[name].address for name in FUNCTIONS if name in f}

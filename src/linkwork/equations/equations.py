@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.elements.events import Watch
+from linkwork.elements.events import Watch, closed
 from linkwork.elements.kinds import FORCE_UNITS, UNITS, Columns, Coordinate, Kind, Velocity
 from linkwork.elements.vectors import SHORTEST
 from linkwork.expressions.derivatives import directional, jacobian
@@ -255,6 +255,13 @@ class Equations:
     def supplied_power(self) -> Expr:
         """Power of applied forces and of drivers: the constraint forces -Psi_q^T lam do work lam . Psi_t."""
         return sum((x * y for x, y in zip(self.lam, self.Psi_t, strict=True)), self.applied_power)
+
+    @property
+    def is_open(self) -> NDArray[np.bool_]:
+        """Of each row, whether its joint holds nothing by the values of the parameters."""
+        if not self.held:
+            return np.zeros(len(self.rows), dtype=bool)
+        return np.array([self.parameters.get(closed(row.element)) == 0.0 for row in self.rows], dtype=bool)
 
     def with_values(self, values: Mapping[Expr, float]) -> Equations:
         """The same equations, and what has been derived from them, with other values of the parameters."""

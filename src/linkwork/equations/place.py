@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.dense.rank import FEW, Rank, check_finite, decide_rank, left_by_others, singular_values, sparse
-from linkwork.elements.events import closed
 from linkwork.equations.equations import TIME, Equations, Row
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr
@@ -354,10 +353,7 @@ class Place:
     @cached_property
     def is_open(self) -> NDArray[np.bool_]:
         """Of each row, whether its joint holds nothing now."""
-        e = self.equations
-        if not e.held:
-            return np.zeros(len(e.rows), dtype=bool)
-        return np.array([e.parameters.get(closed(row.element)) == 0.0 for row in e.rows], dtype=bool)
+        return self.equations.is_open
 
     @cached_property
     def redundant(self) -> int:

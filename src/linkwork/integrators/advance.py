@@ -14,6 +14,7 @@ from linkwork.integrators.memory import (
     BLOCK,
     COLLAPSED,
     HAPPENED,
+    MOMENTS,
     N_RESIDUALS,
     NOT_FINITE,
     PROJECTION_FAILED,
@@ -81,21 +82,29 @@ def initial_step(at: Run, p: Pointer, w: Pointer, limit: float) -> float:
     return min(100.0 * h, wanted, limit)
 
 
-def start(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, t_end: float, rows: Pointer) -> bool:
-    """Differentiate the initial state, report it and choose the first step if none is given; whether it is finite."""
-    at.started[0] = 1.0
+def begin(at: Run, p: Pointer, w: Pointer) -> bool:
+    """Differentiate the state from which the motion goes on, with nothing known of it; whether it is finite."""
+    at.begun[0] = at.x[0]
     copy(at.x, at.x_new, 1 + at.n)
     if not is_finite(offset(at.x, 1), at, at.n) or not differentiate(at, p, w):
         return False
     copy(at.k_new, at.k, at.n)
-    copy(offset(at.x, 1), rows, integer(at.ny, 0))
-    at.row[0] = 1.0
     at.last_error[0] = LEAST_ERROR
     at.longest[0] = at.max_step[0]
     at.switch[0] = at.last_switch[0] = at.suspect[0] = -INF
     at.singular[0] = INF
     for i in range(at.n_pivots):
         at.pivots[i] = at.least_pivots[i] = INF
+    return True
+
+
+def start(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, t_end: float, rows: Pointer) -> bool:
+    """Begin, report the initial state and choose the first step if none is given; whether it is finite."""
+    at.started[0] = 1.0
+    if not begin(at, p, w):
+        return False
+    copy(offset(at.x, 1), rows, integer(at.ny, 0))
+    at.row[0] = 1.0
     if at.n_watched > 0:
         call(integer(at.note_start, 0), m, p, own, w)
     if at.x[0] < t_end and at.next_step[0] == 0.0:
@@ -354,8 +363,8 @@ def advance(
 ) -> int:
     """Go on by at most `budget` attempted steps; the result is a status.
 
-    m and own are the memories of the run and of the method, p and w parameters and scratch of the derivative and the
-    projection; `rows`, one for each of the report times, takes the states there.
+    m and own are the memories of the run and of the method, p and w parameters, of which the run has a copy of its own,
+    and scratch of the derivative and the projection; `rows`, one for each of the report times, takes the states there.
     """
     at = open_run(m)
     t_end = times[integer(at.n_times, 0) - 1]
@@ -390,7 +399,10 @@ def advance(
             continue
         accept(at)
         if outcome == HAPPENED:
-            return HAPPENED
+            call(integer(at.happen, 0), m, p, own, w)
+            outcome = int(at.outcome[0])
+            if outcome != RUNNING or at.n_moments[0] == MOMENTS:
+                return outcome
         if at.asking[0] != 0.0 and at.x[0] < t_end:
             return int(at.asking[0])
     return REACHED if at.x[0] >= t_end else RUNNING

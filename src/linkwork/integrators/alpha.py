@@ -221,7 +221,7 @@ def alpha_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
             at.x_new[1 + i] += at.h[0] * at.k[i]
         at.error[0], at.proposed[0] = TINY, GROWTH
         return
-    if t == its.t_end[0]:  # the step tried last was taken
+    if t == its.t_end[0] and t != at.begun[0]:  # the step tried last was taken
         copy(its.A_new, its.A, n_v)
         its.h[0] = its.h_tried[0]
     elif t != its.t_begin[0]:

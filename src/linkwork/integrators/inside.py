@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 
 from linkwork.dense.vectors import copy
-from linkwork.integrators.memory import HAPPENED, RUNNING, SAMPLES, TO_BE_CUT, Run, open_run
+from linkwork.integrators.memory import HAPPENED, RUNNING, SAMPLES, TO_BE_CUT, Run, moment, open_run
 from linkwork.native.kernels import Pointer, call, integer, kernel, offset
 
 HALVINGS = 60  # of an interval with a switch: down to rounding
@@ -97,10 +97,11 @@ def note_start(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     """Note the signs where a run begins.
 
     An event that is just there, at zero, is met if it goes on in its direction, and is not if it goes back; one without
-    a direction, or one that rests there, is behind. Two small steps by Euler's method tell which.
+    a direction, one that has `changed` before, or one that rests there, is behind. Two small steps by Euler's method
+    tell which.
     """
     at = open_run(m)
-    note_signs(at, at.x, p, w)
+    call(integer(at.watch, 0), at.x, p, at.signs, w)
     any_zero = False
     for i in range(at.n_watched):
         at.grazes[i] = -INF
@@ -119,7 +120,8 @@ def note_start(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
         call(integer(at.watch, 0), x, p, at.vertex, w)
         for i in range(at.n_watched):
             if at.signs[i] == 0.0 and at.vertex[i] != 0.0:
-                at.signs[i] = -TINY * at.directions[i] if at.directions[i] != 0.0 else math.copysign(TINY, at.vertex[i])
+                direction = at.directions[i] if i < at.n_events and at.changed[i] == 0.0 else 0.0
+                at.signs[i] = -TINY * direction if direction != 0.0 else math.copysign(TINY, at.vertex[i])
         h *= 8.0
 
 
@@ -234,7 +236,7 @@ def judge_step(at: Run, p: Pointer, w: Pointer) -> int:
     if low != at.x_new[0] and (
         at.cuts[0] > MOST_NEAR or (at.chatter[0] > MOST_NEAR and low - at.last_switch[0] <= wished)
     ):
-        looked_at = integer(at.n_events, 0)
+        looked_at = at.n_events
         low, high = find_switch(at, p, w, looked_at)
         if low != at.x_new[0] and at.cuts[0] > MOST_CUTS:
             # Dense output that leads astray again and again is that of a step too long.
@@ -287,10 +289,10 @@ def pass_switches(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
 
 def check_end(at: Run, p: Pointer, w: Pointer) -> int:
     """Whether a step that does not go past an event ends before it, also by the last digit; else TO_BE_CUT."""
-    if integer(at.n_events, 0) == 0 or at.crosses[0] != 0.0 or at.cuts[0] > MOST_CUTS:
+    if at.n_events == 0 or at.crosses[0] != 0.0 or at.cuts[0] > MOST_CUTS:
         return RUNNING
     call(integer(at.watch, 0), at.x_new, p, at.switches, w)
-    if not has_changed(at, at.switches, integer(at.n_events, 0)):
+    if not has_changed(at, at.switches, at.n_events):
         return RUNNING
     earlier = at.x_new[0] - HOP * (abs(at.x_new[0]) + at.h[0]) * 2.0 ** at.cuts[0]
     if earlier <= at.x[0]:
@@ -322,11 +324,10 @@ def has_happened(at: Run, p: Pointer, w: Pointer) -> bool:
     for i in range(at.n_watched):
         if at.changed[i] != 0.0 and at.x_new[0] - at.grazes[i] <= at.next_step[0]:
             at.grazes[i] = -INF  # it was a matter of rounding
-    n_events = integer(at.n_events, 0)
-    happened = any_of(at.changed, n_events)
+    happened = any_of(at.changed, at.n_events)
     if happened:
-        copy(at.x, at.x_before, 1 + at.n)
-    if any_of(offset(at.changed, n_events), at.n_watched - n_events):
+        copy(at.x, moment(at, int(at.n_moments[0])).before, 1 + at.n)
+    if any_of(offset(at.changed, at.n_events), at.n_watched - at.n_events):
         near = at.x_new[0] - at.last_switch[0] <= min(at.next_step[0], at.max_step[0])
         at.chatter[0] = at.chatter[0] + 1.0 if near else 0.0
         at.last_switch[0] = at.x_new[0]

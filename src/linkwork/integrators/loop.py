@@ -20,7 +20,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from linkwork.errors import UsageError
 from linkwork.integrators.advance import advance
 from linkwork.integrators.explicit import DOP853
+from linkwork.integrators.happening import happen
 from linkwork.integrators.inside import note_start, pass_switches, watch_step
 from linkwork.integrators.memory import (
     ASKED,
@@ -42,6 +43,7 @@ from linkwork.integrators.memory import (
     Preparable,
     Run,
     allocate,
+    moment,
     new_run,
     whole_blocks,
 )
@@ -56,6 +58,8 @@ __all__ = [
     "REACHED",
     "RUNNING",
     "UNSUITED",
+    "Actions",
+    "Moment",
     "Native",
     "Settings",
     "Slice",
@@ -108,6 +112,32 @@ class Settings:
             raise UsageError(f"steps from {self.min_step:g} to {self.max_step:g} do not exist", "bad-step-limits")
 
 
+class Actions(NamedTuple):
+    """What the loop does at events, at zeros of the first functions that it watches."""
+
+    directions: Sequence[int] = ()  # -1 falling, 1 rising, 0 both; see `note_start`
+    asks: Sequence[bool] = ()  # whether one ends a slice, HAPPENED; the others do no more than set parameters
+    behind: Collection[int] = ()  # of those that the run begins at, the ones that have happened
+    jumps: Sized | None = None  # (t, y) -> numbers, of which each is, after its owner, what p has at the target, if any
+    owners: Sequence[int] = ()
+    targets: Sequence[int] = ()
+    held: slice = slice(0, 0)  # places in p that so change
+
+
+NO_EVENTS = Actions()
+
+
+class Moment(NamedTuple):
+    """When events happened."""
+
+    t_before: float
+    y_before: Array
+    t: float
+    y: Array
+    sides: Array  # of each event whose sign has changed, that sign, else 0
+    held: Array  # what p has from then on, unless Python is asked
+
+
 @dataclass(frozen=True)
 class Slice:
     """What a slice of the run has brought; counters and residuals are those of the whole run so far."""
@@ -128,7 +158,8 @@ class Slice:
     switches: int  # located, and times at which something switches
     grazes: Array  # of each watched function, when it last came to zero without changing its sign; else -inf
     loop_s: float  # time spent in the compiled loop
-    happened: tuple[float, Array, tuple[int, ...]] | None  # (t, y) just before events, and which they are
+    held: Array  # what events have changed in p, as it is now
+    moments: tuple[Moment, ...]  # with events in this slice; of one that has HAPPENED, the last
     failed: tuple[float, Array] | None  # (t, y) that cannot be projected or differentiated, if that ended the last step
     changes: tuple[tuple[float, str], ...] = ()  # times at which another method took over, and its name
 
@@ -161,7 +192,7 @@ def integrate(
     stops: Collection[float] = (),
     first_step: float | None = None,
     watch: Sized | None = None,
-    events: Sequence[int] = (),
+    events: Actions = NO_EVENTS,
     first_budget: int = FIRST_BUDGET,
 ) -> Iterator[Slice]:
     """Integrate from times[0] to times[-1], coming back about every `seconds`; the last slice is not RUNNING.
@@ -169,8 +200,8 @@ def integrate(
     Only the first `n_norm` components of y (default: all) count in the error norm; quadratures stand behind them, and
     of those before, one whose atol is infinite does not count either. At each of the times `stops` a step ends and
     another begins, so that the derivative may jump there, and likewise where one of the outputs of `watch`, functions
-    of (t, y), changes its sign (see inside.py); the first of them, in the directions `events` (-1 falling, 1 rising,
-    0 both; see `note_start`), also end a slice, HAPPENED, from which the run goes on if asked for the next.
+    of (t, y), changes its sign (see inside.py); the first of them are `events`, and a slice that one has ended is gone
+    on from if asked for the next.
     `first_step` is tried first, for instance that of a slice from where the run goes on; without it, or if it is 0,
     one is chosen.
     """
@@ -181,7 +212,9 @@ def integrate(
         raise UsageError("report times do not increase", "bad-report-times")
     method = settings.method.prepare(whole_blocks(ny))
     n_pivots = project.outputs - ny - N_RESIDUALS if project else 0
-    at, m = new_run(whole_blocks(ny), method.n_dense, watch.outputs if watch else 0, n_pivots)
+    n_watched, n_jumps = (f.outputs if f else 0 for f in (watch, events.jumps))
+    sizes = n_watched, n_pivots, len(events.directions), n_jumps, events.held.stop - events.held.start
+    at, m = new_run(whole_blocks(ny), method.n_dense, *sizes)
     put_integer(at.derivative, 0, derivative.address)
     put_integer(at.project, 0, project.address if project else 0)
     if watch:
@@ -189,13 +222,17 @@ def integrate(
         put_integer(at.note_start, 0, note_start.address)
         put_integer(at.watch_step, 0, watch_step.address)
         put_integer(at.pass_switches, 0, pass_switches.address)
+    if events.directions:
+        put_integer(at.happen, 0, happen.address)
+        put_integer(at.jumps, 0, events.jumps.address if events.jumps else 0)
     put_integer(at.step, 0, method.step)
     put_integer(at.dense, 0, method.dense)
     put_integer(at.ny, 0, ny)
     put_integer(at.n_norm, 0, n_norm)
     put_integer(at.n_rates, 0, min(method.n_rates, ny))
-    put_integer(at.n_events, 0, len(events))
-    at.directions[: len(events)] = events
+    put_integer(at.held, 0, events.held.start)
+    at.directions[:], at.asks[:], at.changed[list(events.behind)] = events.directions, events.asks, 1.0
+    at.owners[:], at.targets[:] = events.owners, events.targets
     put_integer(at.n_times, 0, len(times))
     put_integer(at.n_stops, 0, len(stops))
     at.x[0] = times[0] + LAST_DIGITS * np.spacing(times[0]) if times[0] in stops else times[0]
@@ -210,12 +247,15 @@ def integrate(
     at.next_step[0] = first_step or method.first_step
     rows = np.empty((len(times), ny))
     around = np.array([t + side * LAST_DIGITS * np.spacing(t) for t in sorted(stops) for side in (-1, 1)])
-    own, w = allocate(len(method.own)), allocate(max(f.work for f in (derivative, project, watch, method) if f))
+    codes = derivative, project, watch, events.jumps, method
+    own, w = allocate(len(method.own)), allocate(max(f.work for f in codes if f))
     own[:] = method.own
-    arrays = (m, np.array(p, dtype=np.float64), own, w, times, around, rows)
+    p = np.array(p, dtype=np.float64)
+    held = p[events.held]
+    arrays = (m, p, own, w, times, around, rows)
 
     def slices() -> Iterator[Slice]:
-        kept = derivative, project, watch  # owners of the machine code whose addresses stand in `m`
+        kept = codes  # owners of the machine code whose addresses stand in `m`
         status, budget, done, loop_s = RUNNING, first_budget, 0, 0.0
         go_on = advance.bind(*arrays)  # compiled or loaded here, not within the measured time
         while status in (RUNNING, HAPPENED):
@@ -225,8 +265,8 @@ def integrate(
             loop_s += took
             budget = max(1, min(100 * budget, MOST_AT_ONCE, int(budget * seconds / max(took, 1e-6))))
             filled = int(at.row[0])
-            yield slice_of(at, ny, status, times[done:filled], rows[done:filled], loop_s)
-            done = filled
+            yield slice_of(at, ny, status, times[done:filled], rows[done:filled], loop_s, held.copy())
+            done, at.n_moments[0] = filled, 0.0
         del kept
 
     return slices()
@@ -254,16 +294,18 @@ def join_slices(before: Slice, part: Slice) -> Slice:
     )
 
 
-def slice_of(at: Run, ny: int, status: int, times: Array, rows: Array, loop_s: float) -> Slice:
+def moment_of(at: Run, ny: int, k: int) -> Moment:
+    m, own = moment(at, k), slice(1, 1 + ny)
+    before, after = m.before[own].copy(), m.after[own].copy()
+    return Moment(float(m.before[0]), before, float(m.after[0]), after, m.sides.copy(), m.held.copy())
+
+
+def slice_of(at: Run, ny: int, status: int, times: Array, rows: Array, loop_s: float, held: Array) -> Slice:
     failed: Array | None = None
     if status == NOT_FINITE:
         failed = at.x
     elif at.streak[0] > 0.0 and at.reason[0] != COLLAPSED:
         failed = at.x_inside if at.failed_inside[0] != 0.0 else at.x_new
-    happened: tuple[float, Array, tuple[int, ...]] | None = None
-    if status == HAPPENED:
-        which = np.flatnonzero(at.changed[: int(at.n_events.view(np.int64)[0])])
-        happened = float(at.x_before[0]), at.x_before[1 : 1 + ny].copy(), tuple(which.tolist())
     return Slice(
         status,
         float(at.x[0]),
@@ -281,6 +323,7 @@ def slice_of(at: Run, ny: int, status: int, times: Array, rows: Array, loop_s: f
         int(at.switched[0] + at.stop[0]),
         at.grazes.copy(),
         loop_s,
-        happened,
+        held,
+        tuple(moment_of(at, ny, k) for k in range(int(at.n_moments[0]))),
         None if failed is None else (float(failed[0]), failed[1 : 1 + ny].copy()),
     )

@@ -26,7 +26,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.native.kernels import Pointer, integer, size_of, split
+from linkwork.native.kernels import Pointer, integer, offset, size_of, split
 
 # Status of a run, and outcome of a step.
 REACHED = 0  # the last report time
@@ -35,12 +35,13 @@ COLLAPSED = 2  # no step is small enough: a singularity, or a derivative that is
 NOT_FINITE = 3  # initial state or its derivative; a state or a derivative of the step
 PROJECTION_FAILED = 4
 ASKED = 5  # the projection asked for a stop after this step
-HAPPENED = 7  # the sign of an event has changed; the state before is in x_before
+HAPPENED = 7  # an event about which Python is asked; it is the last moment that was noted
 UNSUITED = 8  # the method found that another kind suits the problem better
 TO_BE_CUT = 6  # outcome alone: the step is to end earlier, at a switch or because what switches was not seen clearly
 
 SAMPLES = 8  # intervals of a step at whose ends switching functions are looked at
 N_RESIDUALS = 4  # numbers that `project` returns between y and the pivots: residuals and a status
+MOMENTS = 64  # with events that are noted before Python is told
 BLOCK = 4  # vectors are padded with zeros to whole blocks of so many doubles, which machine code takes at once
 
 
@@ -54,7 +55,10 @@ class Run(NamedTuple):
     n_dense: int
     n_watched: int
     n_pivots: int
-    sizes: Pointer  # 2 BLOCK - 1: n, n_dense, n_watched and n_pivots, see `open_run`
+    n_events: int  # of the watched functions, the first: none of them is left to the control of the error
+    n_jumps: int
+    n_held: int
+    sizes: Pointer  # 2 BLOCK - 1: these numbers, see `open_run`
     x: Pointer  # 1 + n: (t, y) of the last good state, and its derivative
     k: Pointer  # n
     gap: Pointer
@@ -65,8 +69,6 @@ class Run(NamedTuple):
     third_gap: Pointer
     x_contradicted: Pointer  # 1 + n: the same projected, and the derivative there
     k_contradicted: Pointer  # n
-    fourth_gap: Pointer
-    x_before: Pointer  # 1 + n: the state just before the last event
     projected: Pointer  # n + BLOCK + n_pivots: what `project` returns
     pivots: Pointer  # n_pivots: at the last good state, and the least so far
     least_pivots: Pointer  # n_pivots
@@ -76,9 +78,14 @@ class Run(NamedTuple):
     signs: Pointer  # n_watched: switching functions at the beginning of the step; of zero, the last sign
     switches: Pointer  # (SAMPLES + 1) n_watched: these functions along the step
     vertex: Pointer  # n_watched: between two of these points
-    directions: Pointer  # n_watched: of events, see `note_start`
-    changed: Pointer  # n_watched: 1 where the sign has changed in the last step
+    changed: Pointer  # n_watched: 1 where the sign has changed in the last step, or where a run begins behind it
     grazes: Pointer  # n_watched: when it last came to zero and did not change its sign
+    directions: Pointer  # n_events: -1 falling, 1 rising, 0 both, see `note_start`
+    asks: Pointer  # n_events: 1 where Python is asked what it does
+    jumped: Pointer  # n_jumps: what `jumps` returns
+    owners: Pointer  # n_jumps: the event to which each of these numbers belongs, and
+    targets: Pointer  # n_jumps: the place in p that takes it, 0 for none
+    moments: Pointer  # MOMENTS times the places of `moment`
     residuals: Pointer  # 3: largest |Psi| before, |Psi| after and |Psi_dot| after projection, so far
     new_residuals: Pointer  # 3: with those of the step that is tried
     derivative: Pointer  # addresses; project may be 0
@@ -87,13 +94,14 @@ class Run(NamedTuple):
     note_start: Pointer  # of inside.py, where there is something to watch
     watch_step: Pointer
     pass_switches: Pointer
+    happen: Pointer  # of happening.py, where there are events
+    jumps: Pointer  # of events, (t, y) -> numbers
     step: Pointer
     dense: Pointer
     ny: Pointer  # components of y, those before the quadratures, and how many of these count in the error norm
     n_norm: Pointer
     n_counted: Pointer
     n_rates: Pointer  # components of y whose derivative is that of f
-    n_events: Pointer  # of the watched functions, the first: none of them is left to the control of the error
     n_times: Pointer  # report times, the first the initial and the last the final one
     n_stops: Pointer  # times at which a step must end, as pairs: the last double before and the first one after
     t_end: Pointer  # the last report time
@@ -127,6 +135,9 @@ class Run(NamedTuple):
     known: Pointer  # whether k_new is the derivative at x_new
     failed_inside: Pointer  # whether the state that failed is x_inside, not x_new
     started: Pointer
+    begun: Pointer  # when the motion last began anew, at first or after an event
+    n_moments: Pointer  # that have been noted
+    held: Pointer  # where in p the values stand that events change
     next_step: Pointer
     last_error: Pointer  # of the last good step
     streak: Pointer  # steps rejected since, and why the last of them
@@ -145,17 +156,43 @@ class Run(NamedTuple):
 SCALARS = (1,) * (len(Run._fields) - Run._fields.index("derivative") - 1)
 
 
-def places(m: Pointer, n: int, n_dense: int, n_watched: int, n_pivots: int) -> Run:
+def places(
+    m: Pointer, n: int, n_dense: int, n_watched: int, n_pivots: int, n_events: int, n_jumps: int, n_held: int
+) -> Run:
     gap = BLOCK - 1
-    states = (gap + BLOCK, 1 + n, n, gap, 1 + n, n, gap, 1 + n, gap, 1 + n, n, gap, 1 + n)
-    watched = (n_watched, (SAMPLES + 1) * n_watched, n_watched, n_watched, n_watched, n_watched)
-    counts = (*states, n + BLOCK + n_pivots, n_pivots, n_pivots, n + BLOCK, n, n_dense * n, *watched, 3, 3, *SCALARS)
-    return Run(n, n_dense, n_watched, n_pivots, *split(m, counts))
+    states = (gap + BLOCK, 1 + n, n, gap, 1 + n, n, gap, 1 + n, gap, 1 + n, n)
+    vectors = (n + BLOCK + n_pivots, n_pivots, n_pivots, n + BLOCK, n, n_dense * n)
+    watched = (n_watched, (SAMPLES + 1) * n_watched, n_watched, n_watched, n_watched)
+    moments = MOMENTS * moment_size(n, n_events, n_held) if n_events > 0 else 0
+    events = (n_events, n_events, n_jumps, n_jumps, n_jumps, moments)
+    counts = (*states, *vectors, *watched, *events, 3, 3, *SCALARS)
+    return Run(n, n_dense, n_watched, n_pivots, n_events, n_jumps, n_held, *split(m, counts))
 
 
 def open_run(m: Pointer) -> Run:
     """The places of a memory that has been filled."""
-    return places(m, integer(m, 0), integer(m, 1), integer(m, 2), integer(m, 3))
+    return places(
+        m, integer(m, 0), integer(m, 1), integer(m, 2), integer(m, 3), integer(m, 4), integer(m, 5), integer(m, 6)
+    )
+
+
+class Moment(NamedTuple):
+    """Places of a moment at which events happened."""
+
+    before: Pointer  # 1 + n: (t, y) on either side
+    after: Pointer  # 1 + n
+    sides: Pointer  # n_events: of those whose sign has changed, the sign now, else 0
+    held: Pointer  # n_held: what events change in p, from now on
+    rest: Pointer
+
+
+def moment_size(n: int, n_events: int, n_held: int) -> int:
+    return 2 * (1 + n) + n_events + n_held
+
+
+def moment(at: Run, k: int) -> Moment:
+    m = offset(at.moments, k * moment_size(at.n, at.n_events, at.n_held))
+    return Moment(*split(m, (1 + at.n, 1 + at.n, at.n_events, at.n_held)))
 
 
 @dataclass(frozen=True)
@@ -200,9 +237,11 @@ def allocate(count: int) -> NDArray[np.float64]:
 _size = functools.cache(functools.partial(size_of, places))
 
 
-def new_run(n: int, n_dense: int, n_watched: int = 0, n_pivots: int = 0) -> tuple[Run, NDArray[np.float64]]:
+def new_run(
+    n: int, n_dense: int, n_watched: int = 0, n_pivots: int = 0, n_events: int = 0, n_jumps: int = 0, n_held: int = 0
+) -> tuple[Run, NDArray[np.float64]]:
     """Empty memory, taken apart and as a whole."""
-    sizes = n, n_dense, n_watched, n_pivots
+    sizes = n, n_dense, n_watched, n_pivots, n_events, n_jumps, n_held
     m = allocate(_size(*sizes))
-    m[:4].view(np.int64)[:] = sizes
+    m[: len(sizes)].view(np.int64)[:] = sizes
     return places(m, *sizes), m

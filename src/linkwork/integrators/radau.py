@@ -373,7 +373,7 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     its = open_radau(own, at)
     n, ny, t = at.n, integer(at.ny, 0), at.x[0]
     is_new = True  # no good step right before this attempt
-    if t == its.t_end[0]:  # the step tried last was taken
+    if t == its.t_end[0] and t != at.begun[0]:  # the step tried last was taken
         fit(its, n, ny, its.P)
         its.h_last[0] = its.h_tried[0]
         its.error_last[0] = max(its.error_tried[0], FLOOR)

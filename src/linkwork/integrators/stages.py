@@ -109,7 +109,8 @@ def look_for_stiffness(at: Run, its: Stages, p: Pointer, w: Pointer) -> None:
     The last stage of a good step and its end are two states at one time; h |lambda| ~ h |k_new - k_i| / |y_new - y_i|
     [hairer1996, section IV.2]. The step is longer than a mode that shows would let it be, or its length that of a mode
     which decays: with lambda real and negative k_new - k_i is opposite to y_new - y_i, and after some such steps the
-    mode itself is gone. Where positions and velocities are of different sizes, an oscillation can look the same; so lambda is then measured.
+    mode itself is gone. Where positions and velocities are of different sizes, an oscillation can look the same; so
+    lambda is then measured.
     """
     i, n_norm = integer(its.s, 0) - 1, integer(at.n_norm, 0)
     x, k = stage_argument(at, its, i), offset(its.k, i * at.n)

@@ -13,12 +13,12 @@ from linkwork.integrators.loop import RUNNING, UNSUITED, Slice, join_slices
 from linkwork.integrators.methods import RADAU5
 
 Array = NDArray[np.float64]
-Slices = Callable[[Array, Array], Iterator[Slice]]  # of the rest of the times, from the state at the first of them
+Slices = Callable[[Array, Array, Array], Iterator[Slice]]  # of the times, from a state, with what events have changed
 
 SHOWN = 3  # changes that the note gives times of
 
 
-def choose_as_it_goes(explicit: Slices, implicit: Slices, times: Array, y: Array) -> Iterator[Slice]:
+def choose_as_it_goes(explicit: Slices, implicit: Slices, times: Array, y: Array, held: Array) -> Iterator[Slice]:
     """The motion from this state; where a method asks for the other, that goes on from the same state.
 
     What an implicit form has among its unknowns behind those of y is left out.
@@ -26,7 +26,7 @@ def choose_as_it_goes(explicit: Slices, implicit: Slices, times: Array, y: Array
     before: Slice | None = None
     is_stiff, remaining, ny = False, times, len(y)
     while True:
-        for part in (implicit if is_stiff else explicit)(remaining, y):
+        for part in (implicit if is_stiff else explicit)(remaining, y, held):
             if len(part.y) > ny:
                 part = replace(part, y=part.y[:ny], rows=part.rows[:, :ny])
             joined = part if before is None else join_slices(before, part)
@@ -39,7 +39,7 @@ def choose_as_it_goes(explicit: Slices, implicit: Slices, times: Array, y: Array
         name = RADAU5.name if is_stiff else DOP853.name
         joined = replace(joined, status=RUNNING, changes=(*joined.changes, (part.t, name)))
         yield joined
-        before, y = replace(joined, times=joined.times[:0], rows=joined.rows[:0]), part.y
+        before, y, held = replace(joined, times=joined.times[:0], rows=joined.rows[:0]), part.y, part.held
         remaining = np.append(part.t, times[times > part.t])
 
 

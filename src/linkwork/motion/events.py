@@ -1,7 +1,7 @@
 """A motion through its events: they are noted, end the run, or change velocities, joints and held values.
 
 The time loop ends a step on either side of an event (integrators/inside.py). What an event changes it changes between
-the two; then the loop begins anew.
+the two; then the loop begins anew. An event that only changes held values does so within the loop.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from linkwork.equations.place import Place
 from linkwork.errors import NumericalStop, UsageError, check_choice
 from linkwork.expressions.graph import Expr
 from linkwork.formulations import FORMULATIONS
-from linkwork.integrators.loop import COLLAPSED, HAPPENED, REACHED, RUNNING, Settings, Slice, join_slices
+from linkwork.integrators.loop import COLLAPSED, HAPPENED, REACHED, RUNNING, Moment, Settings, Slice, join_slices
 from linkwork.motion.results import body_states
 from linkwork.stabilization import projection
 from linkwork.system import System
@@ -86,6 +86,8 @@ class Course:
     close: int = 0
     passed: dict[tuple[int, int], float] = field(default_factory=dict)  # events to be met again, which are no new ones
     repivoted: list[float] = field(default_factory=list)  # times at which the explicit form got other pivots
+    held: list[Array] = field(default_factory=list)  # what events change, at first and as it was changed
+    held_since: list[float] = field(default_factory=list)  # when, of all but the first
 
     def slices(self, times: Array, method: Settings, y: Array, max_steps: int) -> Iterator[Slice]:
         """The slices of the motion, with the counters of all of it."""
@@ -93,16 +95,19 @@ class Course:
         y = self.begin(times[0], y)
         while True:
             self.parts.append((self.motion, 0))
-            for part in self.motion.slices(times, method, y, max_steps, before):
+            for part in self.motion.slices(times, method, y, self.asks(), max_steps, before):
                 joined = part if before is None else join_slices(before, part)
                 self.parts[-1] = (self.motion, self.parts[-1][1] + len(joined.rows))
-                if part.status != HAPPENED:
+                changed = None
+                for moment in part.moments:
+                    changed = self.happen(moment, part.status == HAPPENED and moment is part.moments[-1])
+                if part.status != HAPPENED and not self.stopped:
                     yield joined
                     continue
-                changed = self.happen(part)
                 t, y = changed or (part.t, part.y)
                 if changed:
                     y = self.pass_levels(t, y)
+                    self.hold(part.t, self.motion.held)
                 times = times[times > part.t]
                 if self.ended_by or self.stopped or not len(times):
                     yield replace(joined, status=COLLAPSED if self.stopped else REACHED, y=y)
@@ -115,30 +120,48 @@ class Course:
             else:
                 return
 
-    def happen(self, part: Slice) -> tuple[float, Array] | None:
-        """Note what happened at the end of a slice; t and y where it changed something."""
-        assert part.happened is not None
-        system, p = self.motion.system, self.motion.p
-        n_q, n = system.n_q, system.n_q + system.n_v
-        t, y, which = part.happened
-        after = np.concatenate([[part.t], part.y[:n]])
-        sides = np.where(system.functions["switches"](after, p) > 0.0, 1, -1)
-        events = system.equations.events
-        found = [k for k in which if k < len(events) and events[k].direction in (0, sides[k])]
-        found = [k for k in found if t > self.passed.pop((k, int(sides[k])), -math.inf)]
-        if any(k >= len(events) for k in which):
-            self.motion = self.motion.pivoted_at(part.t, part.y[:n])
-            self.repivoted.append(part.t)
-            if not found:
-                return part.t, part.y
+    def asks(self) -> list[bool]:
+        """Of every event, whether it may do more than change held values, which the time loop does by itself."""
+        events = self.motion.system.equations.events
+        every = bool(self.passed) or any(event.is_level for event in events)
+        return [
+            every or event.ends or bool(event.rows) or event.switches_joints or event.name in self.callbacks
+            for event in events
+        ]
+
+    def hold(self, t: float, held: Array) -> None:
+        """Note what events have changed, from this time on."""
+        self.held_since.append(t)
+        self.held.append(held)
+
+    def held_at(self, t: Array) -> Array:
+        """What events have changed until these times; those just there have not happened yet."""
+        since = np.maximum.accumulate(self.held_since) if self.held_since else np.zeros(0)
+        return np.array(self.held)[np.searchsorted(since, t)]
+
+    def happen(self, moment: Moment, asked: bool) -> tuple[float, Array] | None:
+        """Note what happened at a moment; t and y where the time loop asked, and something was changed."""
+        motion, t, y = self.motion.holding(moment.held) if asked else self.motion, moment.t_before, moment.y_before
+        n_q, n, events = motion.system.n_q, motion.system.n_q + motion.system.n_v, motion.system.equations.events
+        sides = {k: int(moment.sides[k]) for k in np.flatnonzero(moment.sides).tolist()}
+        found = [k for k, side in sides.items() if k < len(events) and events[k].direction in (0, side)]
+        found = [k for k in found if t > self.passed.pop((k, sides[k]), -math.inf)]
+        self.motion, changed = motion, None
+        if not asked:
+            self.hold(moment.t, moment.held)
+        if any(k >= len(events) for k in sides):
+            self.motion = motion.pivoted_at(moment.t, moment.y[:n])
+            self.repivoted.append(moment.t)
+            changed = moment.t, moment.y
         if not found:
-            return None
-        try:
-            changed = self.change([(k, int(sides[k])) for k in found], part.t, part.y, t, y)
-        except NumericalStop as stop:
-            self.stopped = stop.message, stop.code
-            changed = None
-        v_after = (changed[1] if changed else part.y)[n_q:n]
+            return changed
+        if asked:
+            try:
+                changed = self.change([(k, sides[k]) for k in found], moment.t, moment.y, t, y)
+            except NumericalStop as stop:
+                self.stopped = stop.message, stop.code
+                changed = None
+        v_after = (changed[1] if changed else moment.y)[n_q:n]
         self.check_accumulation(t)
         for k in found:
             self.happenings.append(Happening(events[k].name, t, y[:n_q], y[n_q:n], v_after))
@@ -165,7 +188,9 @@ class Course:
         events = self.motion.system.equations.events
         found = [(k, 1) for k, event in enumerate(events) if event.at_start]
         changed = self.change(found, t, y, t, y) if found else None
-        return self.pass_levels(t, changed[1] if changed else y)
+        y = self.pass_levels(t, changed[1] if changed else y)
+        self.held.append(self.motion.held)
+        return y
 
     def pass_levels(self, t: float, y: Array) -> Array:
         """y after those events that are beyond zero already, one after the other."""
@@ -205,7 +230,8 @@ class Course:
         if not held and not len(G):
             return None
         if held:
-            self.motion = motion = motion.with_held(held, t, y[:n])
+            now = dict(zip(system.equations.held, motion.held.tolist(), strict=True)) | held
+            self.motion = motion = motion.with_held(np.array([*now.values()]), t, y[:n])
         place = motion.system.place(q, v, t)
         switched = any(watches[k].switches_joints for k, _ in events)
         if len(G) or switched:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -80,14 +80,20 @@ def plan_systems(mechanism: Mechanism, method: Radau5, x: Array, p: Array, n_bef
 
 
 def exchange_rows(
-    motion: Motion, times: Array, method: Settings, y: Array, max_steps: int, before: Slice | None
+    motion: Motion,
+    times: Array,
+    method: Settings,
+    y: Array,
+    asks: Sequence[bool],
+    max_steps: int,
+    before: Slice | None,
 ) -> Iterator[Slice]:
     """The motion of an algebraic form; where the rows that it keeps become dependent on each other, it keeps others."""
     n = motion.system.n_q + motion.system.n_v
     done: Slice | None = None
     while True:
         kept = motion.measured.independent_rows
-        for part in motion.slices_as_it_is(times, method, y, max_steps, before):
+        for part in motion.slices_as_it_is(times, method, y, asks, max_steps, before):
             joined = part if done is None else join_slices(done, part)
             if len(kept) < motion.system.m and part.status in (RUNNING, COLLAPSED):
                 place = motion.system.place(part.y[: motion.system.n_q], part.y[motion.system.n_q : n], part.t)
@@ -100,7 +106,7 @@ def exchange_rows(
             return
         yield replace(joined, status=RUNNING)
         done, before = replace(joined, times=joined.times[:0], rows=joined.rows[:0]), None
-        motion = replace(motion, measured=place).with_held({}, part.t, part.y[:n])
+        motion = motion.holding(part.held).measured_at(part.t, part.y[:n])
         y, times = part.y[: n + N_WORK], np.append(part.t, times[times > part.t])
 
 

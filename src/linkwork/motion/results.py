@@ -75,26 +75,44 @@ def work(w: Pointer, m: int, n_closed: int) -> Work:
     return Work(*split(w, (2 * m, n_closed)))
 
 
+def hold(p: Pointer, values: Pointer, n_held: int) -> None:
+    """Put the values of what events change into p, so many."""
+    about = header(p)
+    copy(values, scales(p, about.n_q, about.n_v, about.m).held, n_held)
+
+
 @kernel
-def fill_dynamics(n_rows: int, ny: int, times: Pointer, states: Pointer, p: Pointer, out: Pointer, w: Pointer) -> None:
-    """For every (t, y) a row of `out`: (qd, a, work rates, lam)."""
+def fill_dynamics(
+    n_rows: int,
+    ny: int,
+    n_held: int,
+    times: Pointer,
+    states: Pointer,
+    held: Pointer,
+    p: Pointer,
+    out: Pointer,
+    w: Pointer,
+) -> None:
+    """For every (t, y), with what events have changed until then, a row of `out`: (qd, a, work rates, lam)."""
     about = header(p)
     x, scratch = take(w, 1 + ny)
     for k in range(n_rows):
+        hold(p, offset(held, k * n_held), n_held)
         x[0] = times[k]
         copy(offset(states, k * ny), offset(x, 1), ny)
         call(about.dynamics, x, p, offset(out, k * (ny + about.m)), scratch)
 
 
 @kernel
-def fill_report(n_rows: int, x: Pointer, p: Pointer, out: Pointer, w: Pointer) -> None:
-    """For every (t, q, v, a, lam) a `line` of out; its last number is log |det| of the matrix of the linear system."""
+def fill_report(n_rows: int, n_held: int, x: Pointer, held: Pointer, p: Pointer, out: Pointer, w: Pointer) -> None:
+    """For every (t, q, v, a, lam), and so on, a `line` of out; its last number is log |det| of the linear system."""
     about = header(p)
     n, m = about.n_q + about.n_v, about.m
     by = scales(p, about.n_q, about.n_v, m)
     width = 1 + n + about.n_v + m
     at = work(w, m, about.n_closed)
     for k in range(n_rows):
+        hold(p, offset(held, k * n_held), n_held)
         row = offset(x, k * width)
         found = line(offset(out, k * (about.n_report + 4)), about.n_report)
         call(about.report, row, p, found.outputs, at.rest)
@@ -123,13 +141,18 @@ class Report(NamedTuple):
     log_det: Array
 
 
-def report(system: System, p: Array, t: Array, q: Array, v: Array, a: Array, lam: Array) -> Report:
+def report(
+    system: System, p: Array, t: Array, q: Array, v: Array, a: Array, lam: Array, held: Array | None = None
+) -> Report:
+    """At many states; `held` is what events have changed until then, without it what p has."""
     f = system.functions
+    held = np.empty((len(t), 0)) if held is None else held
     x = np.column_stack([t, q, v, a, lam])
     n = f["report"].outputs
     table = np.empty((len(x), size_of(line, n)))
     inner = max(f[name].work for name in ("report", "constraints", "close"))
-    fill_report(len(x), x, p, table, np.empty(size_of(work, system.m, f["close"].outputs) + inner))
+    w = np.empty(size_of(work, system.m, f["close"].outputs) + inner)
+    fill_report(len(x), held.shape[1], x, held, p.copy(), table, w)
     return Report(table[:, : n - system.m], *np.ascontiguousarray(table[:, n:].T))
 
 
@@ -138,10 +161,9 @@ def body_states(system: System, p: Array, t: Array, q: Array, v: Array) -> tuple
     e = system.equations
     if e.body is None:
         return q, v
-    rest = np.zeros(len(e.a) + len(e.lam))
-    rows = [system.functions["report"](np.concatenate([[time], *x, rest]), p) for time, *x in zip(t, q, v, strict=True)]
+    a, lam = np.zeros((len(t), len(e.a))), np.zeros((len(t), len(e.lam)))
     n_q, n_v = len(e.body.q), len(e.body.v)
-    found = np.reshape(rows, (len(t), system.functions["report"].outputs))[:, 2:]
+    found = report(system, p, t, q, v, a, lam).outputs[:, 2:]
     return found[:, :n_q], found[:, n_q : n_q + n_v]
 
 

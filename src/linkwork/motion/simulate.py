@@ -15,10 +15,9 @@ from linkwork.dense.rank import RANK_TOLERANCE
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place, Weights
 from linkwork.errors import Interrupted, NumericalStop, UsageError, check_choice
-from linkwork.expressions.graph import Expr, symbol
 from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, SEQUENCES, linearization, right_side
 from linkwork.integrators.explicit import DOP853
-from linkwork.integrators.loop import FIRST_BUDGET, REACHED, RUNNING, Settings, Slice, integrate, report_times
+from linkwork.integrators.loop import FIRST_BUDGET, REACHED, RUNNING, Actions, Settings, Slice, integrate, report_times
 from linkwork.integrators.memory import SAMPLES, Preparable
 from linkwork.integrators.methods import ALPHA, AUTO, INTEGRATORS, RADAU5
 from linkwork.integrators.radau import Radau5
@@ -123,7 +122,7 @@ def simulate(
         check_resumable(resume, dict(mechanism.model.parameters), motion.start.place, settings.t_end)
         y, times = last_state(resume, mechanism.equations.state), np.append(resume.t[-1], grid[grid > resume.t[-1]])
         if resume.info.held:
-            held = {symbol(name): value for name, value in resume.info.held.items()}
+            held = np.array([resume.info.held[str(x.value)] for x in mechanism.equations.held])
             motion = motion.with_held(held, resume.t[-1], y[: motion.system.n_q + motion.system.n_v])
     ready = perf_counter()
     info = Run(
@@ -174,8 +173,9 @@ def simulate(
         raise Interrupted(message, trajectory=result("interrupted", "interrupted by the user")) from None
     assert last is not None
     if last.status != REACHED:
+        there = course.motion.holding(last.held)
         message, code = course.stopped or explain_stop(
-            mechanism, course.motion.system, motion.derivative, formulation, course.motion.p, last, fixed_step
+            mechanism, there.system, motion.derivative, formulation, there.p, last, fixed_step
         )
         raise NumericalStop(message, code, trajectory=result("stopped", message))
     found = result("finished", course.ended_by)
@@ -287,16 +287,34 @@ class Motion:
         ).planned()
         return made if stated is None else replace(made, with_pivots=with_pivots)
 
-    def with_held(self, values: Mapping[Expr, float], t: float, y: Array) -> Motion:
+    @property
+    def held(self) -> Array:
+        """What events change."""
+        return self.p[self.system.held]
+
+    def holding(self, held: Array) -> Motion:
+        """The same with other values of what events change, where joints hold as they do."""
+        if np.array_equal(held, self.held):
+            return self
+        e, p, exact = self.system.equations, self.p.copy(), self.exact.copy()
+        p[self.system.held] = exact[self.system.held] = held
+        system = self.system.with_values(
+            e.with_values({**e.parameters, **dict(zip(e.held, held.tolist(), strict=True))})
+        )
+        return replace(self, system=system, p=p, exact=exact)
+
+    def with_held(self, held: Array, t: float, y: Array) -> Motion:
         """The same with other values of what events change, from (q, v) on."""
-        e = self.system.equations
-        system = self.system.with_values(e.with_values({**e.parameters, **values}))
-        place = system.place(y[: system.n_q], y[system.n_q :], t)
-        hold_alike = np.array_equal(place.is_open, self.measured.is_open)
-        measured = self.measured if hold_alike else place
-        p, exact, header = _parameters(system, self.how, measured, self.header)
-        made = replace(self, system=system, start=replace(self.start, place=place), p=p, exact=exact, header=header)
-        made = replace(made, measured=measured).planned()
+        made = self.holding(held)
+        alike = np.array_equal(made.system.equations.is_open, self.system.equations.is_open)
+        return made if alike else made.measured_at(t, y)
+
+    def measured_at(self, t: float, y: Array) -> Motion:
+        """The same from (q, v) on, with scales, rank and eps as they are there."""
+        place = self.system.place(y[: self.system.n_q], y[self.system.n_q :], t)
+        p, exact, header = _parameters(self.system, self.how, place, self.header)
+        made = replace(self, start=replace(self.start, place=place), p=p, exact=exact, header=header, measured=place)
+        made = made.planned()
         return made if self.with_pivots is None else made.pivoted_at(t, y)  # other joints hold, and have other pivots
 
     def planned(self) -> Motion:
@@ -324,28 +342,36 @@ class Motion:
         return replace(made, p=p, exact=exact, header=header)
 
     def slices(
-        self, times: Array, method: Settings, y: Array, max_steps: int = MOST_STEPS, before: Slice | None = None
+        self,
+        times: Array,
+        method: Settings,
+        y: Array,
+        asks: Sequence[bool] = (),
+        max_steps: int = MOST_STEPS,
+        before: Slice | None = None,
     ) -> Iterator[Slice]:
         """The motion from this state, piece by piece, the first of not more than so many steps.
 
-        `before` is a slice after which it goes on: from its step, and with the events behind that ended it.
+        An event that `asks` ends a piece. `before` is one after which it goes on: from its step, and with the events
+        behind that ended it.
         """
         if self.how.integrator == AUTO.name and self.how.stabilization != "state-space":
 
-            def implicit(rest: Array, y: Array) -> Iterator[Slice]:
-                values, n = self.system.equations.parameters, self.system.n_q + self.system.n_v
-                return self.stiff().with_held(values, float(rest[0]), y[:n]).slices(rest, method, y)
+            def implicit(rest: Array, y: Array, held: Array) -> Iterator[Slice]:
+                n = self.system.n_q + self.system.n_v
+                return self.stiff().with_held(held, float(rest[0]), y[:n]).slices(rest, method, y, asks)
 
-            def explicit(rest: Array, y: Array) -> Iterator[Slice]:
-                return self.slices_as_it_is(rest, method, y, max_steps, before if rest is times else None)
+            def explicit(rest: Array, y: Array, held: Array) -> Iterator[Slice]:
+                onset = before if rest is times else None
+                return self.holding(held).slices_as_it_is(rest, method, y, asks, max_steps, onset)
 
-            return choose_as_it_goes(explicit, implicit, times, y)
+            return choose_as_it_goes(explicit, implicit, times, y, self.held)
         if self.how.is_algebraic:
-            return exchange_rows(self, times, method, y, max_steps, before)
-        return self.slices_as_it_is(times, method, y, max_steps, before)
+            return exchange_rows(self, times, method, y, asks, max_steps, before)
+        return self.slices_as_it_is(times, method, y, asks, max_steps, before)
 
     def slices_as_it_is(
-        self, times: Array, method: Settings, y: Array, max_steps: int, before: Slice | None
+        self, times: Array, method: Settings, y: Array, asks: Sequence[bool], max_steps: int, before: Slice | None
     ) -> Iterator[Slice]:
         s, method = self.system, replace(method, method=self.method)
         if self.how.stabilization == "state-space":
@@ -359,9 +385,15 @@ class Motion:
             method = replace(method, atol=np.where(s.equations.follows, np.inf, method.atol))
         onto = projection.of_system(s, how, len(y) - s.n_q - s.n_v)
         stops = [stop for stop in s.equations.switching_times(times[-1]) if stop >= times[0]]
-        first, watch = min(FIRST_BUDGET, max_steps), s.functions.get("switches")
-        behind = before.happened[2] if before is not None and before.happened is not None else ()
-        directions = [0 if k in behind else event.direction for k, event in enumerate(s.equations.events)]
+        first, watch, n_pivots = min(FIRST_BUDGET, max_steps), s.functions.get("switches"), len(s.pivots)
+        events = Actions(
+            [*(event.direction for event in s.equations.events), *[0] * n_pivots],
+            [*asks, *[True] * n_pivots],
+            () if before is None else np.flatnonzero(before.moments[-1].sides).tolist(),
+            s.functions.get("jumps"),
+            *s.jump_targets,
+            s.held,
+        )
         return integrate(
             self.derivative,
             onto,
@@ -373,7 +405,7 @@ class Motion:
             stops=stops,
             first_step=None if before is None else before.step,
             watch=watch,
-            events=[*directions, *(0 for _ in s.pivots)],
+            events=events,
             first_budget=first,
         )
 
@@ -386,16 +418,19 @@ class Motion:
         mu = np.zeros(s.m if of.has_mu else 0)
         return np.concatenate([y, rates[s.n_q : s.n_q + s.n_v], rates[len(y) :], mu])
 
-    def evaluate(self, t: Array, rows: Array) -> tuple[Array, Report, float]:
-        """Rates and multipliers at these states, what is reported there, and the seconds that the rates took."""
+    def evaluate(self, t: Array, rows: Array, held: Array) -> tuple[Array, Report, float]:
+        """Rates and multipliers at these states, what is reported there, and the seconds that the rates took.
+
+        `held` is what events have changed until then.
+        """
         n_q, n = self.system.n_q, self.system.n_q + self.system.n_v
         rates = np.zeros((len(rows), self.dynamics.outputs))
         scratch = np.empty(self.dynamics.inputs + self.dynamics.work)
-        since = perf_counter()
-        fill_dynamics(len(rows), rows.shape[1], t, rows, self.p, rates, scratch)
+        p, since = self.p.copy(), perf_counter()
+        fill_dynamics(len(rows), rows.shape[1], held.shape[1], t, rows, held, p, rates, scratch)
         taken = perf_counter() - since
         a, lam = rates[:, n_q:n], rates[:, n + N_WORK :]
-        return rates, report(self.system, self.exact, t, rows[:, :n_q], rows[:, n_q:n], a, lam), taken
+        return rates, report(self.system, self.exact, t, rows[:, :n_q], rows[:, n_q:n], a, lam, held), taken
 
     def result(
         self, info: Run, status: str, reason: str, times: Array, rows: Array, last: Slice, began: float, course: Course
@@ -408,8 +443,9 @@ class Motion:
         motions = [part for part, _ in course.parts]
         *before, _ = accumulate(count for _, count in course.parts)
         ends = [*before, len(rows)]
+        held = course.held_at(t)
         evaluated = [
-            part.evaluate(t[first:end], rows[first:end])
+            part.evaluate(t[first:end], rows[first:end], held[first:end])
             for part, first, end in zip(motions, (0, *before), ends, strict=True)
         ]
         rates, found, taken = evaluated[0]
@@ -444,7 +480,7 @@ class Motion:
             constraint_error_position=last.psi,
             constraint_error_velocity=last.psi_dot,
             singular_positions=singular,
-            held={str(x.value): course.motion.system.equations.parameters[x] for x in s.equations.held},
+            held=dict(zip((str(x.value) for x in s.equations.held), course.held[-1].tolist(), strict=True)),
             notes=(
                 *info.notes,
                 *describe_changes(last.changes),
