@@ -79,30 +79,49 @@ def places(w: Pointer, n: int) -> Places:
     return Places(squares, sums, w)
 
 
-@kernel
-def sum_squares(n: int, x: Pointer, w: Pointer) -> int:
-    """Running sums of x_i^2, with the integer that stands behind x as their start."""
-    at = places(w, n)
-    at.sums[0] = float(integer(x, n))
-    for i in range(n):
-        at.squares[i] = x[i] * x[i]
+class Given(NamedTuple):
+    n: int
+    x: Pointer
+    start: Pointer
+
+
+def open_given(memory: Pointer) -> Given:
+    n = integer(memory, 0)
+    return Given(n, *take(offset(memory, 1), n))
+
+
+def sum_up(given: Given, at: Places) -> float:
+    at.sums[0] = float(integer(given.start, 0))
+    for i in range(given.n):
+        at.squares[i] = given.x[i] * given.x[i]
         at.sums[i + 1] = at.sums[i] + at.squares[i]
-    return int(at.sums[n])
+    total: float = at.sums[given.n]
+    return total
+
+
+@kernel
+def sum_squares(memory: Pointer, w: Pointer) -> int:
+    """Running sums of x_i^2, with the integer that stands behind x as their start; twice the last, and one."""
+    given = open_given(memory)
+    total = 1
+    total = total + 2.0 * sum_up(given, places(w, given.n))
+    return int(total)
 
 
 def test_memory_is_described_once_by_the_function_that_takes_it_apart() -> None:
     """Machine code and Python find the same places in memory of exactly the size that `size_of` tells."""
-    x = np.array([3.0, 4.0, 12.0, 0.0])
-    put_integer(x, 3, 2**62 + 1)  # no double holds this number
-    assert integer(x, 3) == 2**62 + 1
-    put_integer(x, 3, 7)
+    x = np.array([0.0, 3.0, 4.0, 12.0, 0.0])
+    put_integer(x, 4, 2**62 + 1)  # no double holds this number
+    assert integer(x, 4) == 2**62 + 1
+    put_integer(x, 4, 7)
+    put_integer(x, 0, 3)
     size = size_of(places, 3)
     assert size == 7
     native, stepped = np.zeros(size), np.zeros(size)
-    assert sum_squares(3, x, native) == sum_squares.python(3, x, stepped) == 7 + 169
+    assert sum_squares(x, native) == sum_squares.python(x, stepped) == 1 + 2 * (7 + 169)
     assert native.tolist() == stepped.tolist() == [9.0, 16.0, 144.0, 7.0, 16.0, 32.0, 176.0]
     with pytest.raises(IndexError):
-        sum_squares.python(3, x, np.zeros(size - 1))
+        sum_squares.python(x, np.zeros(size - 1))
 
 
 def test_arrays_of_another_kind_are_refused() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from types import FunctionType
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from linkwork.native import kernels
@@ -37,11 +38,19 @@ class Shape(NamedTuple):
         return tuple(self.cls.__annotations__)
 
 
+class Made(NamedTuple):
+    """The kind of a description of memory that is handed on as the arguments from which it can be made again."""
+
+    function: Any
+    kinds: tuple[Any, ...]
+
+
 class Value(NamedTuple):
     """What an expression is: operands of LLVM, two of a complex number; of a tuple its values."""
 
     kind: Any
     parts: tuple[Any, ...]
+    made: tuple[FunctionType, tuple[Value, ...]] | None = None  # of a description: by which function, from what
 
 
 class Wider(Exception):
@@ -62,20 +71,29 @@ def kind_of(annotation: Any) -> Any:
 
 def types_of(kind: Any) -> tuple[str, ...]:
     """Of the numbers in LLVM that are a value of this kind."""
-    return tuple(t for inner in kind.kinds for t in types_of(inner)) if isinstance(kind, Shape) else TYPES[kind]
+    return tuple(t for inner in kind.kinds for t in types_of(inner)) if isinstance(kind, Shape | Made) else TYPES[kind]
 
 
 def operands_of(value: Value) -> tuple[str, ...]:
-    if isinstance(value.kind, Shape):
+    if isinstance(value.kind, Shape | Made):
         return tuple(operand for part in value.parts for operand in operands_of(part))
     return value.parts
 
 
 def value_of(kind: Any, operands: Iterator[str]) -> Value:
     """The value of a kind that consists of the next operands."""
-    if isinstance(kind, Shape):
+    if isinstance(kind, Shape | Made):
         return Value(kind, tuple(value_of(inner, operands) for inner in kind.kinds))
     return Value(kind, tuple(next(operands) for _ in TYPES[kind]))
+
+
+def hand_on(value: Value) -> Value:
+    """The value as it is handed to a function: a description has many places, and is made from few numbers."""
+    if value.made is None:
+        return value
+    function, given = value.made
+    parts = tuple(map(hand_on, given))
+    return Value(Made(function, tuple(part.kind for part in parts)), parts)
 
 
 def tuple_of(parts: Sequence[Value], cls: type = tuple) -> Value:
@@ -110,7 +128,7 @@ class Writer:
         self.kinds = kinds
         self.lines: list[str] = []
         self.places: dict[str, list[str]] = {}  # of the variables in memory
-        self.count, self.ended = 0, False
+        self.count, self.ended, self.described = 0, False, 0
 
     def stack(self) -> list[str]:
         """The lines that make room for the variables."""
@@ -281,7 +299,8 @@ class Writer:
         return tuple_of(places)
 
     def integer(self, pointer: Value, k: Value) -> Value:
-        return Value(int, (self.emit(f"load i64, ptr {self.beyond(pointer, k)}"),))
+        invariant = ", !invariant.load !0" if self.described else ""
+        return Value(int, (self.emit(f"load i64, ptr {self.beyond(pointer, k)}{invariant}"),))
 
     def put_integer(self, pointer: Value, k: Value, value: Value) -> Value:
         self.line(f"store i64 {self.convert(value, int).parts[0]}, ptr {self.beyond(pointer, k)}")

@@ -28,7 +28,8 @@ The memory of a kernel is described once, by a plain function that takes it apar
         return Work(*split(w, (2 * m, 1 + n)))
 
 The kernel calls it for its places, `size_of(work, n, m)` says how many doubles they are, and stepped through as Python
-every place is an array of its own size, so that nothing can be written beside it.
+every place is an array of its own size, so that nothing can be written beside it. What a description reads, sizes and
+addresses, stays as it is while the kernel runs.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ class Kernel:
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        return tuple(self._hints[name] for name in _parameters(self.python))
+        return tuple(self._hints[name] for name in parameters_of(self.python))
 
     @property
     def address(self) -> int:
@@ -189,7 +190,7 @@ def _as_argument(argument: float | Pointer) -> Any:
     return argument.reshape(-1) if machine.missing() else machine.address_of(argument)
 
 
-def _parameters(function: FunctionType) -> tuple[str, ...]:
+def parameters_of(function: FunctionType) -> tuple[str, ...]:
     return function.__code__.co_varnames[: function.__code__.co_argcount]
 
 

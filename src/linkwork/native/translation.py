@@ -2,8 +2,9 @@
 
 Every function becomes a function of LLVM for the kinds of its arguments. One that is handed to another is known here,
 so that it is called directly. A variable that is assigned an integer and later a float is a float from the beginning,
-for which its function is translated once more. What is not written here a kernel cannot do, and the error says where
-it tried.
+for which its function is translated once more. A description of memory is written out where it is called; what it reads
+stays as it is while a kernel runs, so that it is handed on as its arguments and made again. What is not written here a
+kernel cannot do, and the error says where it tried.
 """
 
 from __future__ import annotations
@@ -20,26 +21,28 @@ from typing import Any, NoReturn, get_type_hints
 from linkwork.native.instructions import (
     PREDICATES,
     PRIMITIVES,
+    Made,
     Shape,
     Value,
     Wider,
     Writer,
     constant,
+    hand_on,
     kind_of,
     operands_of,
     tuple_of,
     types_of,
     value_of,
 )
-from linkwork.native.kernels import Kernel
+from linkwork.native.kernels import Kernel, parameters_of
 from linkwork.native.lowering import INTRINSICS, LIBRARY, declare_functions
 
 
 def translate(kernel: Kernel) -> str:
     """LLVM text with one function to be called, the kernel under its own name."""
     module = _Module()
-    module.add(kernel.python, kernel.arguments, kernel.name, "", "")
-    return "\n".join([*declare_functions(), *module.texts])
+    module.add(kernel.python, kernel.arguments, kernel.name, "")
+    return "\n".join([*declare_functions(), *module.texts, "!0 = !{}"])
 
 
 @cache
@@ -77,6 +80,20 @@ def _result(kind: Any) -> str:
     return ("void", *types)[len(types)] if len(types) < 2 else f"{{{', '.join(types)}}}"
 
 
+@cache
+def _is_description(function: FunctionType) -> bool:
+    """Whether it gives names to memory, or numbers, and does nothing else."""
+    kind, statements = _returned(function), {type(node) for node in _definition(function).body}
+    return isinstance(kind, Shape) and kind.cls is not tuple and statements <= {ast.Expr, ast.Assign, ast.Return}
+
+
+def _varying(function: ast.FunctionDef) -> set[str]:
+    """Variables that are assigned in a branch or loop; all others are one value at each place."""
+    nested = (node for node in function.body if not isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign))
+    names = (n for node in nested for n in ast.walk(node) if isinstance(n, ast.Name))
+    return {n.id for n in names if isinstance(n.ctx, ast.Store)}
+
+
 class _Module:
     """The functions that a kernel calls, each translated once for the kinds of its arguments."""
 
@@ -88,19 +105,17 @@ class _Module:
         key = function, arguments
         if key not in self._names:
             self._names[key] = name = f"{function.__name__}.{len(self._names)}"
-            # A description of memory is used in parts, which are seen where it stands.
-            described = isinstance(kind := _returned(function), Shape) and kind.cls is not tuple
-            self.add(function, arguments, name, "internal ", "alwaysinline " if described else "")
+            self.add(function, arguments, name, "internal ")
         return self._names[key]
 
-    def add(self, function: FunctionType, arguments: Sequence[Any], name: str, linkage: str, attributes: str) -> None:
+    def add(self, function: FunctionType, arguments: Sequence[Any], name: str, linkage: str) -> None:
         kinds: dict[str, Any] = {}
         while True:
             try:
                 signature, lines = _Translation(self, function, kinds).translate(arguments)
             except Wider:
                 continue
-            head = f'define {linkage}{_result(_returned(function))} @"{name}"({signature}) {attributes}nounwind {{'
+            head = f'define {linkage}{_result(_returned(function))} @"{name}"({signature}) nounwind {{'
             self.texts.append("\n".join([head, *lines, "}"]))
             return
 
@@ -116,26 +131,45 @@ class _Translation:
         self.module, self.function, self.node = module, function, _definition(function)
         self.returned = _returned(function)
         self.out = Writer(kinds)
-        self.known: dict[str, Any] = {}  # functions, and arguments that stay what they are
+        self.known: dict[str, Any] = {}  # functions, and variables that are no memory
+        self.varying = _varying(self.node)
         self.loops: list[tuple[str, str]] = []  # where `continue` and `break` lead
 
     def translate(self, arguments: Sequence[Any]) -> tuple[str, list[str]]:
         """The signature and the lines."""
-        stores = (n.id for n in ast.walk(self.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
-        assigned, signature = set(stores), []
+        signature = []
         for argument, kind in zip(self.node.args.args, arguments, strict=True):
             name = argument.arg
             self.known[name] = kind
             if not isinstance(kind, FunctionType):
                 operands = [f"%{name}.in{k}" for k in range(len(types_of(kind)))]
                 signature += [f"{t} {operand}" for t, operand in zip(types_of(kind), operands, strict=True)]
-                self.known[name] = value_of(kind, iter(operands))
-                if name in assigned:
+                self.known[name] = self.receive(value_of(kind, iter(operands)))
+                if name in self.varying:
                     self.out.store(name, self.known[name])
         self.statements(self.node.body)
         if not self.out.ended:
             self.out.line("ret void" if self.returned is type(None) else "unreachable")
         return ", ".join(signature), [*self.out.stack(), *self.out.lines]
+
+    def receive(self, value: Value) -> Value:
+        """An argument; a description is made again."""
+        if not isinstance(value.kind, Made):
+            return value
+        return self.describe(value.kind.function, [self.receive(part) for part in value.parts])
+
+    def describe(self, function: FunctionType, given: Sequence[Value]) -> Value:
+        """What a description returns, written out here."""
+        inner = _Translation(self.module, function, self.out.kinds)
+        inner.out = self.out
+        inner.known.update(zip(parameters_of(function), given, strict=True))
+        *before, end = inner.node.body
+        assert isinstance(end, ast.Return)
+        self.out.described += 1
+        inner.statements(before)
+        value = self.out.convert(inner.expression(end.value), inner.returned)  # type: ignore[arg-type]
+        self.out.described -= 1
+        return value._replace(made=(function, tuple(given)))
 
     def statements(self, nodes: Sequence[ast.stmt]) -> None:
         for node in nodes:
@@ -171,8 +205,10 @@ class _Translation:
             self.put(node.target, self.out.combine(node.op, self.expression(node.target), self.expression(node.value)))
 
     def put(self, target: ast.expr, value: Value) -> None:
-        if isinstance(target, ast.Name):
+        if isinstance(target, ast.Name) and target.id in self.varying:
             self.out.store(target.id, value)
+        elif isinstance(target, ast.Name):
+            self.known[target.id] = value
         elif isinstance(target, ast.Tuple) and isinstance(value.kind, Shape):
             for inner, part in zip(target.elts, value.parts, strict=True):
                 self.put(inner, part)
@@ -401,7 +437,7 @@ class _Translation:
 
     def call_function(self, function: FunctionType, nodes: Sequence[ast.expr]) -> Value:
         """A call of another plain function, all of its arguments given by their places."""
-        names = function.__code__.co_varnames[: function.__code__.co_argcount]
+        names = parameters_of(function)
         if len(names) != len(nodes):
             raise TypeError(f"{function.__name__} takes {len(names)} arguments, not {len(nodes)}")
         arguments: list[Any] = []
@@ -412,6 +448,9 @@ class _Translation:
             else:
                 value = self.expression(node)
                 arguments.append(value if kind is None else self.out.convert(value, kind))
+        if _is_description(function):
+            return self.describe(function, arguments)
+        arguments = [hand_on(a) if isinstance(a, Value) else a for a in arguments]
         kinds = tuple(a.kind if isinstance(a, Value) else a for a in arguments)
         called, returned = self.module.name(function, kinds), _returned(function)
         values = [a for a in arguments if isinstance(a, Value)]
