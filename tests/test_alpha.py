@@ -126,7 +126,8 @@ def test_steps_in_python_are_those_of_the_machine_code():
     n, ny, found = memory.whole_blocks(len(y)), len(y), []
     for stepped in (False, True):
         prepared = motion.method.prepare(n)
-        at, m = memory.new_run(n, prepared.n_dense)
+        _, m = memory.new_run(n, prepared.n_dense)
+        at = memory.open_run(m)
         for place, number in (
             (at.derivative, motion.derivative.address),
             (at.ny, ny),

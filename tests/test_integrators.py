@@ -168,7 +168,8 @@ class Ready(NamedTuple):
 def ready(method: Tableau, f: Kernel, y: list[float], settings: Settings) -> Ready:
     n = memory.whole_blocks(len(y))
     prepared = method.prepare(n)
-    at, m = memory.new_run(n, prepared.n_dense)
+    _, m = memory.new_run(n, prepared.n_dense)
+    at = memory.open_run(m)
     for place, number in (
         (at.derivative, f.address),
         (at.step, prepared.step),

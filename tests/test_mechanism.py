@@ -6,6 +6,7 @@ import gc
 import os
 import threading
 import weakref
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from linkwork.motion.check import check
 from linkwork.motion.kinematics import kinematics
 from linkwork.motion.simulate import simulate
 from linkwork.native import machine
+from linkwork.soundness import sound, unusual
 
 CRANK = """
 linkwork: 1
@@ -103,6 +105,26 @@ def test_the_number_of_repetitions_is_no_structure(monkeypatch: pytest.MonkeyPat
     found = np.concatenate([many[len(place.q) : first - 2], many[first:]])
     np.testing.assert_allclose(found, exact, rtol=1e-11, atol=1e-11)
     assert len(p) == len(system.p(place, given={"repetitions": 6}))
+
+
+def find(check: Callable[[], tuple[str, ...]]) -> tuple[str, ...]:
+    """Notes, or what is said of faults."""
+    try:
+        return check()
+    except ModelError as error:
+        return (str(error),)
+
+
+@pytest.mark.parametrize("name", ["slider_crank", "slider_crank_driven", "bricard"])
+@pytest.mark.parametrize("factor", [0.0, -1.0, 1e9])
+def test_other_values_are_looked_at_as_in_a_new_model(name: str, factor: float) -> None:
+    """What is said of a mechanism with another value of any parameter is what is said of the model with that value."""
+    mechanism = prepare(load(name))
+    for parameter, value in mechanism.model.parameters.items():
+        other = {parameter: factor * value}
+        model = replace(mechanism.model, parameters={**mechanism.model.parameters, **other})
+        found = find(lambda: mechanism.changed(other).changed({parameter: factor * value}).notes)  # noqa: B023
+        assert found == find(lambda: unusual(sound(model)).told(model)), other  # noqa: B023
 
 
 @pytest.mark.parametrize("name", sorted(shipped()))

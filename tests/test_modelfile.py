@@ -47,6 +47,10 @@ def value(model: Model, x: Expr | float) -> float:
     return float(evaluate([x], values)[0]) if isinstance(x, Expr) else float(x)
 
 
+def notes_on(model: Model) -> tuple[str, ...]:
+    return unusual(model).told(model)
+
+
 def test_a_file_becomes_the_model_it_describes() -> None:
     """Quantities are in SI, formulas hold their parameters, references lead to the bodies themselves."""
     model = loads(CRANK)
@@ -110,7 +114,7 @@ def test_shipped_mechanisms_load_without_notes(name: str) -> None:
     """Every shipped file is read, bears its own name and states its source and a checked number."""
     model = load(name)
     assert model.name == name.split("/")[-1]
-    assert [note.split("[")[-1] for note in unusual(model)] == MEANT.get(name, [])
+    assert [note.split("[")[-1] for note in notes_on(model)] == MEANT.get(name, [])
     assert model.about.source
     assert {"quantity", "t", "value", "tolerance"} <= model.about.checked.keys()
 
@@ -416,29 +420,29 @@ def test_sections_may_be_left_empty() -> None:
     """A section without entries may be left out or left empty."""
     model = loads("linkwork: 1\nbodies:\n  a: {mass: 1, inertia: 1}\njoints:\ndrivers:\nforces: {}\n")
     assert model.joints == model.drivers == model.forces == ()
-    assert unusual(model) == ("no joints or drivers connect 'a' to the ground [not-connected]",)
+    assert notes_on(model) == ("no joints or drivers connect 'a' to the ground [not-connected]",)
 
 
 def test_a_gear_that_carries_itself_is_noted() -> None:
     """A ring gear that is the ground needs its carrier named: the usual one, the ground, locks the other gear."""
     gear = "  G: {type: gear, i: crank, j: ground, radius_i: 1, radius_j: 3, internal: true}\n"
-    (note,) = unusual(loads(CRANK.replace("drivers:\n", gear + "drivers:\n")))
+    (note,) = notes_on(loads(CRANK.replace("drivers:\n", gear + "drivers:\n")))
     assert "'ground' is a gear of 'G' and its carrier, so the other cannot turn" in note
-    assert not unusual(loads(CRANK.replace("drivers:\n", gear.replace("true", "true, carrier: rod") + "drivers:\n")))
+    assert not notes_on(loads(CRANK.replace("drivers:\n", gear.replace("true", "true, carrier: rod") + "drivers:\n")))
 
 
 def test_forces_without_effect_are_noted() -> None:
-    (note,) = unusual(loads(CRANK.replace("i: ground.O, j: rod.B, stiff", "i: rod.A, j: rod.B, stiff")))
+    (note,) = notes_on(loads(CRANK.replace("i: ground.O, j: rod.B, stiff", "i: rod.A, j: rod.B, stiff")))
     assert note == "force 'spring' acts on 'rod' alone and moves nothing [no-effect]"
-    (note,) = unusual(loads(CRANK.replace("at: rod.B", "at: ground.O")))
+    (note,) = notes_on(loads(CRANK.replace("at: rod.B", "at: ground.O")))
     assert note == "force 'load' acts on 'ground' alone and moves nothing [no-effect]"
 
 
 def test_what_is_unusual_is_noted() -> None:
     """Rows 1, 5, 10 and a newer minor version are accepted with a note that bears a code."""
-    notes = unusual(loads(CRANK.replace("mass: 2 kg", "mass: 0").replace("linkwork: 1\n", "linkwork: 1.1\n")))
+    notes = notes_on(loads(CRANK.replace("mass: 2 kg", "mass: 0").replace("linkwork: 1\n", "linkwork: 1.1\n")))
     assert [note.rsplit("[")[-1] for note in notes] == ["newer-minor-version]", "zero-mass]"]
-    (note,) = unusual(loads(CRANK.replace("inertia: 0.1", "inertia: 1e5")))
+    (note,) = notes_on(loads(CRANK.replace("inertia: 0.1", "inertia: 1e5")))
     assert "body 'crank' has a radius of gyration of 316 m, its farthest point is at 0.5 m" in note
 
 
@@ -547,7 +551,7 @@ def test_large_models_load_in_time() -> None:
     first = "  first: {type: revolute, i: ground.O, j: b0.A}\n"
     model = loads(f"linkwork: 1\nground: {{points: {{O: [0, 0]}}}}\nbodies:\n{bodies}joints:\n{first}{joints}")
     assert len(model.joints) == 500
-    assert unusual(model) == ()
+    assert notes_on(model) == ()
 
 
 def test_driver_jump_is_found_between_grid_points() -> None:
@@ -576,10 +580,10 @@ bodies: {{top: {{mass: 2, {about} inertia: {given.tolist()}}}}}
     body = loads(text, repair=("inertia",)).bodies[0]
     found = np.array([[float(as_expr(x).number) for x in row] for row in body.J()])  # type: ignore[union-attr]
     np.testing.assert_allclose(found, turn @ np.diag([4 / 3, 4 / 3, 8 / 3]) @ turn.T, atol=1e-12)
-    notes = unusual(loads(text, repair=("inertia",)))
+    notes = notes_on(loads(text, repair=("inertia",)))
     assert any("principal moments 1, 1, 3 kg m^2" in note and "[repaired-inertia]" in note for note in notes)
     sound_one = text.replace(str(given.tolist()), "[1, 1, 1]").replace(about, "")
-    assert not [note for note in unusual(loads(sound_one, repair=("inertia",))) if "repaired" in note]
+    assert not [note for note in notes_on(loads(sound_one, repair=("inertia",))) if "repaired" in note]
 
 
 def test_units_are_followed_through_chains_of_parameters() -> None:

@@ -69,7 +69,7 @@ def linear(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 )
 def test_fastest_mode_is_measured(A: list[list[float]], eigenvalue: complex) -> None:
     """An oscillation, damped or not, overdamped motion and growth, of one freedom with lengths and velocities."""
-    at, _ = memory.new_run(4, 1)
+    at = memory.open_run(memory.new_run(4, 1)[1])
     p = np.ravel(A)
     put_integer(at.derivative, 0, linear.address)
     put_integer(at.ny, 0, 3)
@@ -248,7 +248,8 @@ def steps(f: Kernel, y_0: list[float], t_end: float, count: int, method: Radau5)
     """The end of so many equal steps, the stages solved to rounding."""
     n = memory.whole_blocks(len(y_0))
     prepared = method.prepare(n)
-    at, m = memory.new_run(n, prepared.n_dense)
+    _, m = memory.new_run(n, prepared.n_dense)
+    at = memory.open_run(m)
     put_integer(at.derivative, 0, f.address)
     put_integer(at.ny, 0, len(y_0))
     put_integer(at.n_norm, 0, len(y_0))
@@ -370,7 +371,8 @@ def test_order_of_the_solution_inside_a_step(is_one: bool, order: int) -> None:
     errors = []
     for h in (0.1, 0.05):
         prepared = method.prepare(4)
-        at, m = memory.new_run(4, prepared.n_dense)
+        _, m = memory.new_run(4, prepared.n_dense)
+        at = memory.open_run(m)
         put_integer(at.derivative, 0, f.address)
         put_integer(at.ny, 0, 2)
         put_integer(at.n_norm, 0, 2)
@@ -402,7 +404,8 @@ def test_steps_in_python_are_those_of_the_machine_code(monkeypatch: pytest.Monke
     for module in (advance, inside, radau):
         monkeypatch.setattr(module, "call", interpreted)
     prepared = settings.method.prepare(4)
-    at, m = memory.new_run(4, prepared.n_dense)
+    _, m = memory.new_run(4, prepared.n_dense)
+    at = memory.open_run(m)
     for place, number in (
         (at.derivative, van_der_pol.address),
         (at.step, prepared.step),

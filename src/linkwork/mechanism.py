@@ -24,7 +24,7 @@ from linkwork.equations.coordinates import COORDINATES, equations_of
 from linkwork.equations.equations import Equations
 from linkwork.equations.explicit import solve_explicitly
 from linkwork.equations.implicit import ALGEBRAIC, implicit_form, implicit_programs
-from linkwork.equations.parameters import Structure
+from linkwork.equations.parameters import Structure, Uses
 from linkwork.equations.place import Place
 from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
 from linkwork.expressions.graph import Expr
@@ -32,7 +32,7 @@ from linkwork.model import Model, Simulation
 from linkwork.sequences.articulated import Solver
 from linkwork.sequences.lu import VANISHING
 from linkwork.sequences.sequence import ComputationSequence
-from linkwork.soundness import sound, unusual
+from linkwork.soundness import Unusual, sound, unusual
 from linkwork.system import Form, System, compile_system
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ Code = TypeVar("Code")
 class Shared:
     """What mechanisms of one structure share: equations, and machine code compiled when it is first asked for."""
 
-    def __init__(self, equations: Equations) -> None:
-        self.equations = equations
+    def __init__(self, equations: Equations, uses: Uses) -> None:
+        self.equations, self.uses = equations, uses
         self.symbols: tuple[Expr, ...] = tuple(equations.parameters)
         self._compiled: dict[tuple[object, ...], Any] = {}
         self._compiling = RLock()
@@ -78,6 +78,7 @@ class Mechanism:
     model: Model
     equations: Equations
     shared: Shared
+    unusual: Unusual
 
     def system(
         self,
@@ -127,7 +128,7 @@ class Mechanism:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What is unusual about the model."""
-        return unusual(self.model)
+        return self.unusual.told(self.model)
 
     def place(self) -> Place:
         """The state that the model states, evaluated without compiling anything."""
@@ -144,7 +145,11 @@ class Mechanism:
             if name in self.model.folded:
                 message = f"'{name}' stands in a table or among the times of the simulation, which are read as numbers"
                 raise UsageError(f"{message}; load the model with the new value", "folded-parameter")
-        return _with_values(self, replace(self.model, parameters={**self.model.parameters, **parameters}))
+        model = replace(self.model, parameters={**self.model.parameters, **parameters})
+        part = sound(self.shared.uses.dependent(model, parameters))  # the rest is as sound as it was
+        named = dict(zip(self.shared.symbols, model.parameters.values(), strict=False))
+        equations = self.equations.with_values({**self.equations.parameters, **named})
+        return Mechanism(model, equations, self.shared, self.unusual.changed(part))
 
     def simulate(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Trajectory:
         """The motion with these values of parameters; start values, times and tolerances as in `linkwork.simulate`."""
@@ -200,14 +205,14 @@ def prepare(model: Model | Mechanism, coordinates: str | None = None, cut: Seque
         if shared is not None:
             _shared.move_to_end(key)
     if shared is None:
-        made = Shared(equations_of(model))
+        made = Shared(equations_of(model), Uses(model))
         with _lookup:  # another thread may have been quicker
             shared = _shared.setdefault(key, made)
             while len(_shared) > MOST_KEPT:
                 _shared.popitem(last=False)
     # What events change is not stated by the model and stands behind all that is.
     values = {**shared.equations.parameters, **dict(zip(shared.symbols, structure.values, strict=False))}
-    return Mechanism(model, shared.equations.with_values(values), shared)
+    return Mechanism(model, shared.equations.with_values(values), shared, unusual(model))
 
 
 def _check_simulation(model: Model, settings: Simulation) -> None:
@@ -226,11 +231,3 @@ def _check_simulation(model: Model, settings: Simulation) -> None:
                     value=name,
                     suggestion=did_you_mean(name, known) or f"choose from {', '.join(known)}",
                 )
-
-
-def _with_values(mechanism: Mechanism, model: Model) -> Mechanism:
-    """The mechanism of a model that differs in named parameters only."""
-    sound(model)
-    named = dict(zip(mechanism.shared.symbols, model.parameters.values(), strict=False))
-    equations = mechanism.equations.with_values({**mechanism.equations.parameters, **named})
-    return replace(mechanism, model=model, equations=equations)

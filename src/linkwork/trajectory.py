@@ -157,12 +157,11 @@ class Trajectory:
             object.__setattr__(self, name, _fixed(name, getattr(self, name), (n,)))
         nothing = Table(Columns(), np.empty((n, 0)))
         tables = {kind: self.tables.get(kind, nothing) for kind in (*KINDS, *self.tables)}
-        shaped = {k: Table(x.columns, _fixed(k, x.values, (n, len(x.columns.labels)))) for k, x in tables.items()}
+        shaped = {k: Table(x, _fixed(k, values, (n, len(x.labels)))) for k, (x, values) in tables.items()}
         object.__setattr__(self, "tables", shaped)
-        names, *values = self.events
-        widths = ((), (len(self.q_names),), (len(self.v_names),), (len(self.v_names),))
-        sized = (np.reshape(x, (len(names), *width)) for x, width in zip(values, widths, strict=True))
-        events = Events(names, *(_fixed("events", x, x.shape) for x in sized))
+        (names, t, *states), n_q, n_v = self.events, len(self.q_names), len(self.v_names)
+        sized = (x.reshape(len(names), width) for x, width in zip(states, (n_q, n_v, n_v), strict=True))
+        events = Events(names, *(_fixed("events", x, x.shape) for x in (t, *sized)))
         object.__setattr__(self, "events", events)
 
     @property

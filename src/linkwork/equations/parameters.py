@@ -12,7 +12,7 @@ Every other number is a value and stands in the equations as a symbol. A paramet
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any
@@ -22,6 +22,7 @@ import numpy as np
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
 from linkwork.elements.friction import StickSlip
 from linkwork.elements.motions import Table
+from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.model import Model
 
@@ -144,6 +145,44 @@ class Structure(Reading):
 
     def refer(self, element: Any, made: Any) -> str:
         return str(element.name)
+
+
+class Uses(Reading):
+    """Of every element the symbols on whose values it depends, itself or by those that it refers to."""
+
+    def number(self, path: tuple[str | int, ...], value: float) -> Any:
+        return ()
+
+    def combine(self, element: Any, parts: dict[str, Any]) -> Any:
+        return frozenset(_symbols(parts))
+
+    def refer(self, element: Any, made: Any) -> Any:
+        return made
+
+    def dependent(self, model: Model, parameters: Iterable[str]) -> Model:
+        """A model of this structure without the elements that do not depend on these parameters."""
+        if model.events or model.stated is not None:  # which may depend on any element
+            return model
+        changed = {symbol(name) for name in parameters}
+
+        def depend(elements: tuple[Any, ...], used: list[Any]) -> tuple[Any, ...]:
+            return tuple(x for x, own in zip(elements, used, strict=True) if not changed.isdisjoint(own))
+
+        return replace(
+            model,
+            bodies=depend(model.bodies, self.bodies[1:]),  # behind the ground
+            joints=depend(model.joints, self.joints),
+            drivers=depend(model.drivers, self.drivers),
+            forces=depend(model.forces, self.forces),
+        )
+
+
+def _symbols(part: Any) -> Iterator[Expr]:
+    if isinstance(part, Expr):
+        yield from (node for node in ordered([part]) if node.op == "symbol")
+    elif isinstance(part, Mapping | tuple | frozenset):
+        for one in part.values() if isinstance(part, Mapping) else part:
+            yield from _symbols(one)
 
 
 def _frozen(part: Any) -> Any:

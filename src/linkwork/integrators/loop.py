@@ -20,7 +20,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,9 +45,9 @@ from linkwork.integrators.memory import (
     allocate,
     moment,
     new_run,
+    open_run,
     whole_blocks,
 )
-from linkwork.native.kernels import put_integer
 
 __all__ = [
     "ASKED",
@@ -208,43 +208,38 @@ def integrate(
     ny = len(y_0)
     n_norm = ny if n_norm is None else n_norm
     times = np.array(times, dtype=np.float64)
-    if not (np.all(times[1:] > times[:-1]) and math.isfinite(times[-1] - times[0])):
+    if not ((times[1:] > times[:-1]).all() and math.isfinite(times[-1] - times[0])):
         raise UsageError("report times do not increase", "bad-report-times")
     method = settings.method.prepare(whole_blocks(ny))
     n_pivots = project.outputs - ny - N_RESIDUALS if project else 0
     n_watched, n_jumps = (f.outputs if f else 0 for f in (watch, events.jumps))
-    sizes = n_watched, n_pivots, len(events.directions), n_jumps, events.held.stop - events.held.start
+    n_events = len(events.directions)
+    sizes = n_watched, n_pivots, n_events, n_jumps, events.held.stop - events.held.start
     at, m = new_run(whole_blocks(ny), method.n_dense, *sizes)
-    put_integer(at.derivative, 0, derivative.address)
-    put_integer(at.project, 0, project.address if project else 0)
+    integers = m.view(np.int64)
+    integers[at.derivative] = derivative.address
+    integers[at.project] = project.address if project else 0
     if watch:
-        put_integer(at.watch, 0, watch.address)
-        put_integer(at.note_start, 0, note_start.address)
-        put_integer(at.watch_step, 0, watch_step.address)
-        put_integer(at.pass_switches, 0, pass_switches.address)
+        integers[at.watch], integers[at.note_start] = watch.address, note_start.address
+        integers[at.watch_step], integers[at.pass_switches] = watch_step.address, pass_switches.address
     if events.directions:
-        put_integer(at.happen, 0, happen.address)
-        put_integer(at.jumps, 0, events.jumps.address if events.jumps else 0)
-    put_integer(at.step, 0, method.step)
-    put_integer(at.dense, 0, method.dense)
-    put_integer(at.ny, 0, ny)
-    put_integer(at.n_norm, 0, n_norm)
-    put_integer(at.n_rates, 0, min(method.n_rates, ny))
-    put_integer(at.held, 0, events.held.start)
-    at.directions[:], at.asks[:], at.changed[list(events.behind)] = events.directions, events.asks, 1.0
-    at.owners[:], at.targets[:] = events.owners, events.targets
-    put_integer(at.n_times, 0, len(times))
-    put_integer(at.n_stops, 0, len(stops))
-    at.x[0] = times[0] + LAST_DIGITS * np.spacing(times[0]) if times[0] in stops else times[0]
-    at.x[1 : 1 + ny] = y_0
-    at.t_end[0] = times[-1]
-    at.atol[:] = math.inf
-    at.atol[:n_norm] = settings.atol
-    put_integer(at.n_counted, 0, int(np.count_nonzero(at.atol < math.inf)))
-    at.rtol[0], at.min_step[0], at.max_step[0] = settings.rtol, settings.min_step, settings.max_step
-    at.error_order[0], at.beta[0] = method.error_order, method.beta
-    at.shrink[0], at.growth[0], at.widest[0] = method.shrink, method.growth, method.widest
-    at.next_step[0] = first_step or method.first_step
+        integers[at.happen], integers[at.jumps] = happen.address, events.jumps.address if events.jumps else 0
+        run = open_run(m)
+        run.directions[:], run.asks[:], run.changed[list(events.behind)] = events.directions, events.asks, 1.0
+        run.owners[:], run.targets[:] = events.owners, events.targets
+    integers[at.step], integers[at.dense] = method.step, method.dense
+    integers[at.ny], integers[at.n_norm], integers[at.n_rates] = ny, n_norm, min(method.n_rates, ny)
+    integers[at.held], integers[at.n_times], integers[at.n_stops] = events.held.start, len(times), len(stops)
+    m[at.x] = times[0] + LAST_DIGITS * np.spacing(times[0]) if times[0] in stops else times[0]
+    m[at.x + 1 : at.x + 1 + ny] = y_0
+    m[at.t_end] = times[-1]
+    atol = m[at.atol : at.atol + at.n]
+    atol[:n_norm], atol[n_norm:] = settings.atol, math.inf
+    integers[at.n_counted] = np.count_nonzero(atol < math.inf)
+    m[at.rtol], m[at.min_step], m[at.max_step] = settings.rtol, settings.min_step, settings.max_step
+    m[at.error_order], m[at.beta] = method.error_order, method.beta
+    m[at.shrink], m[at.growth], m[at.widest] = method.shrink, method.growth, method.widest
+    m[at.next_step] = first_step or method.first_step
     rows = np.empty((len(times), ny))
     around = np.array([t + side * LAST_DIGITS * np.spacing(t) for t in sorted(stops) for side in (-1, 1)])
     codes = derivative, project, watch, events.jumps, method
@@ -264,9 +259,9 @@ def integrate(
             took = perf_counter() - began
             loop_s += took
             budget = max(1, min(100 * budget, MOST_AT_ONCE, int(budget * seconds / max(took, 1e-6))))
-            filled = int(at.row[0])
-            yield slice_of(at, ny, status, times[done:filled], rows[done:filled], loop_s, held.copy())
-            done, at.n_moments[0] = filled, 0.0
+            filled = int(m[at.row])
+            yield slice_of(at, m, ny, status, times[done:filled], rows[done:filled], loop_s, held.copy())
+            done, m[at.n_moments] = filled, 0.0
         del kept
 
     return slices()
@@ -300,30 +295,38 @@ def moment_of(at: Run, ny: int, k: int) -> Moment:
     return Moment(float(m.before[0]), before, float(m.after[0]), after, m.sides.copy(), m.held.copy())
 
 
-def slice_of(at: Run, ny: int, status: int, times: Array, rows: Array, loop_s: float, held: Array) -> Slice:
-    failed: Array | None = None
+def slice_of(at: Any, m: Array, ny: int, status: int, times: Array, rows: Array, loop_s: float, held: Array) -> Slice:
+    """What the memory of a run holds, whose places are `at` these doubles."""
+
+    def state(x: int) -> tuple[float, Array]:
+        return float(m[x]), m[x + 1 : x + 1 + ny].copy()
+
+    t, y = state(at.x)
+    failed: tuple[float, Array] | None = None
     if status == NOT_FINITE:
-        failed = at.x
-    elif at.streak[0] > 0.0 and at.reason[0] != COLLAPSED:
-        failed = at.x_inside if at.failed_inside[0] != 0.0 else at.x_new
+        failed = state(at.x)
+    elif m[at.streak] > 0.0 and m[at.reason] != COLLAPSED:
+        failed = state(at.x_inside if m[at.failed_inside] != 0.0 else at.x_new)
+    n_moments = int(m[at.n_moments])
+    run = open_run(m) if n_moments else at
     return Slice(
         status,
-        float(at.x[0]),
-        at.x[1 : 1 + ny].copy(),
-        float(at.next_step[0]),
+        t,
+        y,
+        float(m[at.next_step]),
         times,
         rows,
-        int(at.steps[0]),
-        int(at.rejected[0]),
-        int(at.evaluations[0]),
-        float(at.residuals[0]),
-        float(at.residuals[1]),
-        float(at.residuals[2]),
-        int(at.unplanned[0]),
-        int(at.switched[0] + at.stop[0]),
-        at.grazes.copy(),
+        int(m[at.steps]),
+        int(m[at.rejected]),
+        int(m[at.evaluations]),
+        float(m[at.residuals]),
+        float(m[at.residuals + 1]),
+        float(m[at.residuals + 2]),
+        int(m[at.unplanned]),
+        int(m[at.switched] + m[at.stop]),
+        m[at.grazes : at.grazes + at.n_watched].copy(),
         loop_s,
         held,
-        tuple(moment_of(at, ny, k) for k in range(int(at.n_moments[0]))),
-        None if failed is None else (float(failed[0]), failed[1 : 1 + ny].copy()),
+        tuple(moment_of(run, ny, k) for k in range(n_moments)),
+        failed,
     )

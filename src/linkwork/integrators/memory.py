@@ -19,14 +19,14 @@ has `prepare(n)`, which returns a `Method`.
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.native.kernels import Pointer, integer, offset, size_of, split
+from linkwork.native.kernels import Pointer, integer, offset, offsets_of, split
+from linkwork.native.machine import address_of
 
 # Status of a run, and outcome of a step.
 REACHED = 0  # the last report time
@@ -230,18 +230,16 @@ def whole_blocks(ny: int) -> int:
 def allocate(count: int) -> NDArray[np.float64]:
     """Zeros on a boundary of 64 bytes, the length of a cache line and of the longest vectors."""
     space = np.zeros(count + 8)
-    start = -(space.ctypes.data // 8) % 8
+    start = -(address_of(space) // 8) % 8
     return space[start : start + count]
-
-
-_size = functools.cache(functools.partial(size_of, places))
 
 
 def new_run(
     n: int, n_dense: int, n_watched: int = 0, n_pivots: int = 0, n_events: int = 0, n_jumps: int = 0, n_held: int = 0
-) -> tuple[Run, NDArray[np.float64]]:
-    """Empty memory, taken apart and as a whole."""
+) -> tuple[Any, NDArray[np.float64]]:
+    """Empty memory, and a Run that says at which doubles of it every place begins."""
     sizes = n, n_dense, n_watched, n_pivots, n_events, n_jumps, n_held
-    m = allocate(_size(*sizes))
+    at = offsets_of(places, *sizes)
+    m = allocate(at.rest)
     m[: len(sizes)].view(np.int64)[:] = sizes
-    return places(m, *sizes), m
+    return at, m

@@ -21,20 +21,21 @@ LIMIT = 0.01  # of the energy turned over: beyond this the motion is not to be u
 
 def find_imbalance(motion: Trajectory) -> tuple[str, bool]:
     """What the energy balance contradicts, "" if nothing; and whether that is beyond LIMIT."""
-    info, forms = motion.info, np.ascontiguousarray(motion.tables["energy"].values.T)
-    fastest = float(np.max(np.abs(motion.v), initial=0.0))
-    worst = float(np.max(np.abs(motion.drift()), initial=0.0))
+    info, drift, forms = motion.info, motion.drift(), np.ascontiguousarray(motion.tables["energy"].values.T)
+    fastest = float(np.abs(motion.v).max(initial=0.0))
+    worst = float(np.abs(drift).max(initial=0.0))
     if not forms.size or not math.isfinite(worst) or fastest == 0.0 or info.rtol is None or info.atol is None:
         return "", False
-    first, most, least = forms[:, 0], np.max(forms, axis=1), np.min(forms, axis=1)
-    turned_over = float(max(np.max(most - first), np.max(first - least), np.max(motion.energy["kinetic"])))
-    largest = float(max(np.max(most), -np.min(least)))
+    first, most, least = (x.tolist() for x in (forms[:, 0], forms.max(axis=1), forms.min(axis=1)))
+    kinetic = most[motion.tables["energy"].columns.labels.index("kinetic")]
+    turned_over = max(kinetic, *(max(a - b, b - c) for a, b, c in zip(most, first, least, strict=True)))
+    largest = max(*most, -min(least))
     times = ALLOWED * (FIRST + info.steps)
     tolerance = min(times * info.rtol, LOOSEST) + times * info.atol / fastest
     explained = tolerance * turned_over + ROUNDING * largest
     if worst <= explained:
         return "", False
-    jump = int(np.argmax(np.abs(np.diff(motion.drift())))) + 1
+    jump = int(np.argmax(np.abs(np.diff(drift)))) + 1
     said = (
         f"the energy balance is off by {worst:.3g} J of {turned_over:.3g} J turned over, the tolerances explain "
         f"{explained:.2g} J; the largest jump is at t = {motion.t[jump]:.6g}"

@@ -33,11 +33,12 @@ def find_singular(
     system: System, p: Array, start: Place, t: Array, q: Array, v: Array, qd: Array, log_det: Array
 ) -> list[Passed]:
     """The singular positions on the motion with these rows, as far as the rows are close enough to show them."""
-    if system.m == 0 or len(t) < 3 or not np.all(np.isfinite(log_det)):
+    if system.m == 0 or len(t) < 3 or not np.isfinite(log_det).all():
         return []
-    highest = np.max(log_det)
+    highest = float(log_det.max())
     values = np.exp(0.5 * (log_det - highest))
-    before, after = np.concatenate([values[:1], values[:-1]]), np.concatenate([values[1:], values[-1:]])
+    padded = np.concatenate([values[:1], values, values[-1:]])
+    before, after = padded[:-2], padded[2:]
     fall = np.maximum(before, after) - values
     candidates = np.flatnonzero((values <= before) & (values <= after) & (values <= 2.0 * fall + SINGULAR))
     if not len(candidates):

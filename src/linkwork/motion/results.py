@@ -190,14 +190,16 @@ def trajectory(
         tables[kind] = Table(columns, found.outputs[:, first : first + len(columns.labels)])
         first += len(columns.labels)
     tables["lam"] = Table(e.columns["lam"], lam)
-    tables["energy"] = Table(ENERGY, np.concatenate([found.outputs[:, :2], work_done], axis=1))
+    energy = np.empty((len(ENERGIES), len(t)))
+    energy[:2], energy[2:] = found.outputs[:, :2].T, work_done.T
+    tables["energy"] = Table(ENERGY, energy.T)
     contradiction = _measure(found.contradiction, place, v, a, lam)
     gap = np.maximum(found.gap, euler_gap(model, tables["q"].values))
     info = replace(
         info,
-        constraint_error_position=float(max(info.constraint_error_position, np.max(gap, initial=0.0))),
-        constraint_error_velocity=float(max(info.constraint_error_velocity, np.max(found.rate, initial=0.0))),
-        constraint_error_acceleration=float(np.max(contradiction, initial=0.0)),
+        constraint_error_position=float(max(info.constraint_error_position, gap.max(initial=0.0))),
+        constraint_error_velocity=float(max(info.constraint_error_velocity, found.rate.max(initial=0.0))),
+        constraint_error_acceleration=float(contradiction.max(initial=0.0)),
         notes=(*info.notes, *_about_accelerations(t, contradiction)),
         versions=versions(),
     )
@@ -209,7 +211,7 @@ def _measure(contradiction: Array, place: Place, v: Array, a: Array, lam: Array)
 
     Rounding of what constraints hold against forces, Psi_q M^-1 Psi_q^T lam, is none: it is all that moves a structure.
     """
-    held = np.max(np.abs(lam) * (place.row_size / place.row_scale), initial=0.0)
+    held = (np.abs(lam) * (place.row_size / place.row_scale)).max(initial=0.0)
     beyond = contradiction > ROUNDING * held
     if not beyond.any():
         return np.zeros(len(v))

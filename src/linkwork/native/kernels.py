@@ -107,6 +107,13 @@ def size_of(places: Callable[..., tuple[Any, ...]], *sizes: int) -> int:
     return int(rest.place)
 
 
+@cache_results
+def offsets_of(places: Callable[..., Any], *sizes: int) -> Any:
+    """A description of memory, a named tuple, with the number of its first double in the place of every pointer."""
+    made = places(_Ruler(), *sizes)
+    return made._make(x.place if isinstance(x, _Ruler) else x for x in made)
+
+
 def call(address: int, x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     """Call machine code of the one native signature, void f(const double *x, const double *p, double *y, double *w)."""
     if machine.missing():

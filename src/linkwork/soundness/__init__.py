@@ -60,10 +60,27 @@ def sound(model: Model) -> Model:
     return model
 
 
+@dataclass(frozen=True)
+class Unusual:
+    """Notes on what is no fault but seldom meant: about bodies, by name, and about the structure of a model."""
+
+    bodies: Mapping[str, str]
+    structure: tuple[str, ...]
+
+    @np.errstate(all="ignore")
+    def changed(self, part: Model) -> Unusual:
+        """The same with other values of these bodies."""
+        return Unusual({**self.bodies, **checks_of(part).notes_on_bodies()}, self.structure)
+
+    def told(self, model: Model) -> tuple[str, ...]:
+        """All notes on the model, in its order, each once."""
+        return tuple(dict.fromkeys((*model.notes, *filter(None, self.bodies.values()), *self.structure)))
+
+
 @np.errstate(all="ignore")
-def unusual(model: Model) -> tuple[str, ...]:
-    """Notes on what is no fault but seldom meant."""
-    return tuple(dict.fromkeys((*model.notes, *checks_of(model).notes())))
+def unusual(model: Model) -> Unusual:
+    checks = checks_of(model)
+    return Unusual(checks.notes_on_bodies(), tuple(checks.notes_on_structure()))
 
 
 @dataclass(frozen=True)
@@ -282,23 +299,27 @@ class _Checks:
             for message, code, rule, hint in law_faults(motion.expression, given, t_end):
                 yield ModelError(message, code, path=path, rule=rule, suggestion=hint)
 
-    def notes(self) -> Iterator[str]:
-        for body in self.model.bodies:
-            mass = self.value(body.mass)
-            own = [row[k] for k, row in enumerate(body.J())] if isinstance(body, SpatialBody) else (body.inertia,)
-            moments = [self.value(x) for x in own]
-            if mass == 0 or 0 in moments:
-                what = "mass" if mass == 0 else "inertia"
-                meant = "" if mass == 0 or any(moments) else ", it is a point mass"
-                yield f"body '{body.name}' has no {what}{meant}; formulations may need a regular M [zero-mass]"
-                continue
-            radius = math.sqrt(max(moments) / mass)
-            reach = max((math.hypot(*(self.value(x) for x in s)) for s in body.points.values()), default=0.0)
-            if reach and radius > FARTHEST_GYRATION * reach:
-                yield (
-                    f"body '{body.name}' has a radius of gyration of {radius:.3g} m, its farthest point is at"
-                    f" {reach:.3g} m; are the units right? [inertia-scale]"
-                )
+    def notes_on_bodies(self) -> dict[str, str]:
+        return {body.name: self.note_on(body) for body in self.model.bodies}
+
+    def note_on(self, body: PlanarBody | SpatialBody) -> str:
+        mass = self.value(body.mass)
+        own = [row[k] for k, row in enumerate(body.J())] if isinstance(body, SpatialBody) else (body.inertia,)
+        moments = [self.value(x) for x in own]
+        if mass == 0 or 0 in moments:
+            what = "mass" if mass == 0 else "inertia"
+            meant = "" if mass == 0 or any(moments) else ", it is a point mass"
+            return f"body '{body.name}' has no {what}{meant}; formulations may need a regular M [zero-mass]"
+        radius = math.sqrt(max(moments) / mass)
+        reach = max((math.hypot(*(self.value(x) for x in s)) for s in body.points.values()), default=0.0)
+        if reach and radius > FARTHEST_GYRATION * reach:
+            return (
+                f"body '{body.name}' has a radius of gyration of {radius:.3g} m, its farthest point is at"
+                f" {reach:.3g} m; are the units right? [inertia-scale]"
+            )
+        return ""
+
+    def notes_on_structure(self) -> Iterator[str]:
         for joint in self.model.joints:
             if isinstance(joint, Gear | SpatialGear) and joint.carrier.name in (joint.body_i.name, joint.body_j.name):
                 yield (
