@@ -12,6 +12,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Sequence
+from copy import copy
 from functools import cache
 from typing import Any, cast
 
@@ -29,15 +30,19 @@ ParsingError = cast(type[Exception], typer.BadParameter.__base__)
 
 
 @cache
-def _command() -> Any:
-    """All commands with their options; to collect them takes longer than to carry out a short one."""
-    return typer.main.get_command(app)
+def _command(name: str) -> Any:
+    """The command of this name, or all if there is none; to collect the options of all takes longer than some."""
+    chosen = copy(app)
+    chosen.registered_commands = [
+        command for command in app.registered_commands if name in (command.name, cast(Any, command.callback).__name__)
+    ] or app.registered_commands
+    return typer.main.get_command(chosen)
 
 
 def answer(arguments: Sequence[str]) -> int:
     """Carry out a command line and return its exit code; errors become one message, or one JSON object."""
     try:
-        code = _command()(args=list(arguments), prog_name="linkwork", standalone_mode=False)
+        code = _command(next(iter(arguments), ""))(args=list(arguments), prog_name="linkwork", standalone_mode=False)
         if code == 130:
             raise Interrupted("interrupted")
         return code if isinstance(code, int) else 0
