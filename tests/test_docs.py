@@ -9,6 +9,7 @@ is left out and says there why.
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import re
 import runpy
@@ -16,6 +17,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,7 @@ from linkwork.elements.motions import MOTIONS
 from linkwork.elements.shapes import SHAPES
 from linkwork.modelfile import loads, shipped
 from linkwork.motion.check import check
+from linkwork.view import picture
 from linkwork.view.page import built
 
 ROOT = Path(__file__).parent.parent
@@ -75,21 +78,31 @@ def test_every_page_can_be_reached_from_the_index() -> None:
     assert not pages - set(listed)
 
 
+FAILS, KEPT = ' || echo "exit code $?"', " > "  # what pages do with commands of linkwork beyond starting them
+
+
 def run_here(text: str, name: str) -> None:
     """A python block, or commands of linkwork, within this process, which has everything loaded and compiled."""
     if name:
         runpy.run_path(name, run_name="__main__")
         return
     for line in text.replace("\\\n", " ").splitlines():
-        arguments = shlex.split(line, comments=True)
+        command, _, file = line.removesuffix(FAILS).partition(KEPT)
+        arguments = shlex.split(command, comments=True)
         if arguments:
-            assert answer(arguments[1:]) == 0, line
+            said = io.StringIO()
+            with redirect_stdout(said):
+                code = answer(arguments[1:])
+            assert bool(code) == line.endswith(FAILS), f"{line}\n{said.getvalue()}"
+            if file:
+                Path(file).write_text(said.getvalue(), encoding="utf-8")
 
 
 def is_plain(text: str) -> bool:
-    """Whether a shell would do nothing with these lines but start linkwork."""
+    """Whether a shell would do little with these lines but start linkwork."""
     lines = [line for line in text.replace("\\\n", " ").splitlines() if line and not line.startswith("#")]
-    return all(line.startswith("linkwork ") and not re.search("[|<>$;&*]", line.split("#")[0]) for line in lines)
+    commands = [line.split("#")[0].removesuffix(FAILS).replace(KEPT, " ", 1) for line in lines]
+    return all(line.startswith("linkwork ") and not re.search("[|<>$;&*]", line) for line in commands)
 
 
 WORKED = [page for page in PAGES if any(blocks(page))]
@@ -108,6 +121,7 @@ def test_pages_can_be_worked_through(
     """Within this process where that will do; the README also in shells of its own, as a newcomer would."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
+    monkeypatch.setattr(picture, "PER_SECOND", 2)  # of films a few pictures: they are looked at in test_scene.py
     left_out = 0
     for k, (language, text) in enumerate(blocks(page)):
         if text.startswith(NOT_RUN):
@@ -150,8 +164,10 @@ def test_every_command_stands_in_a_block_that_is_run(page: Path) -> None:
 
 
 @pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
-def test_examples_run(script: Path, tmp_path: Path) -> None:
-    subprocess.run([sys.executable, str(script)], check=True, cwd=tmp_path, capture_output=True, timeout=120)
+def test_examples_run(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(script)])
+    run_here("", str(script))
 
 
 def test_every_joint_motion_force_and_shape_is_documented() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -209,7 +210,7 @@ def governor_by_hand(times):
         turn = spin**2 / (2 * about_z(a) ** 2) * slope(a) + 2 * arm * g * d * np.cos(a) - 2 * tension * by_a
         return [a_dot, s_dot, turn / (2 * (across + arm * d * d)), -g - 2 * tension * by_s / slider]
 
-    return solve_ivp(f, (0, times[-1]), [np.pi / 6, 0.5, 0, 0], "Radau", times, rtol=1e-10, atol=1e-12).y
+    return solve_ivp(f, (0, times[-1]), [np.pi / 6, 0.5, 0, 0], "LSODA", times, rtol=1e-10, atol=1e-12).y
 
 
 def spin_about_z(motion):
@@ -273,20 +274,20 @@ simulation: {t_end: 10, step: 0.1}
 def rod_by_hand(times):
     """Height and angle of the rod, its forces from the lengths of both springs."""
 
-    def f(t, x):
-        y, phi, y_dot, phi_dot = x
+    def f(t, state):
+        y, phi, y_dot, phi_dot = state.tolist()
         total, moment = -10 * 9.81, 0.0
         for side in (-1, 1):
-            base, base_dot = (0.05 * (1 - np.cos(10 * t)), 0.5 * np.sin(10 * t)) if side == 1 else (0.0, 0.0)
-            arm = side * 0.5 * np.array([np.cos(phi), np.sin(phi)])
-            d = np.array([0.0, y]) + arm - [side * 0.5, base]
-            d_dot = np.array([0.0, y_dot - base_dot]) + phi_dot * np.array([-arm[1], arm[0]])
-            length = np.hypot(*d)
-            force = -(1e8 * (length - 0.5) + 1e6 * (d @ d_dot) / length) * d / length
-            total, moment = total + force[1], moment + arm[0] * force[1] - arm[1] * force[0]
+            base, base_dot = (0.05 * (1 - math.cos(10 * t)), 0.5 * math.sin(10 * t)) if side == 1 else (0.0, 0.0)
+            arm_x, arm_y = side * 0.5 * math.cos(phi), side * 0.5 * math.sin(phi)
+            dx, dy = arm_x - side * 0.5, y + arm_y - base
+            dx_dot, dy_dot = -phi_dot * arm_y, y_dot - base_dot + phi_dot * arm_x
+            length = math.hypot(dx, dy)
+            force = -(1e8 * (length - 0.5) + 1e6 * (dx * dx_dot + dy * dy_dot) / length) / length
+            total, moment = total + force * dy, moment + force * (arm_x * dy - arm_y * dx)
         return [y_dot, phi_dot, total / 10, moment / (10 / 12)]
 
-    return solve_ivp(f, (0, times[-1]), [0.5, 0, 0, 0], "Radau", times, rtol=1e-9, atol=1e-11).y
+    return solve_ivp(f, (0, times[-1]), [0.5, 0, 0, 0], "Radau", times, rtol=1e-8, atol=1e-10).y
 
 
 def test_driven_rod_on_very_stiff_springs(tmp_path):
@@ -321,7 +322,7 @@ def test_the_method_changes_with_the_stiffness(tmp_path):
     motion = simulate(model, integrator="auto")
     exact = solve_ivp(
         lambda t, y: [y[1], 100 * (np.sin(t) - y[0]) - 1e5 * np.exp(-10 * t) * y[1]],
-        (0, 10), [1, 0], "Radau", motion.t[:21], rtol=1e-9, atol=1e-11,
+        (0, 10), [1, 0], "LSODA", motion.t[:21], rtol=1e-9, atol=1e-11,
     )  # fmt: skip
     np.testing.assert_allclose(motion["cart.x"][:21], exact.y[0], rtol=0, atol=1e-5)
     np.testing.assert_allclose(motion["cart.vx"][:21], exact.y[1], rtol=0, atol=1e-4)
@@ -541,7 +542,7 @@ def test_a_damper_that_seizes_in_motion_is_followed(formulation):
         return [y[2], y[3], pull - 100 * (y[0] - 1), -pull / 0.7]
 
     motion = simulate(loads(SEIZING), formulation=formulation, integrator="radau5", max_steps=20000)
-    y, edges, methods = np.array([1.2, 2.5, 0.0, 1.0]), [0.0, np.pi / 2, np.pi, 4.0], ("Radau", "DOP853", "Radau")
+    y, edges, methods = np.array([1.2, 2.5, 0.0, 1.0]), [0.0, np.pi / 2, np.pi, 4.0], ("LSODA", "DOP853", "LSODA")
     for begin, end, c, method in zip(edges[:-1], edges[1:], (1e6, 0.1, 1e6), methods, strict=True):
         inside = (motion.t > begin) & (motion.t <= end)
         part = solve_ivp(rates, (begin, end), y, method, rtol=1e-10, atol=1e-12, dense_output=True, args=(c,))

@@ -468,25 +468,30 @@ def chain_accelerations(theta: Array, rate: Array, g: Array) -> Array:
     N = len(theta)
     J = np.diag([0.001, 1 / 12, 1 / 12])
     axes = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    turns = Rotation.from_rotvec([theta[k] * axes[k % 2] for k in range(N)]).as_matrix()
+
+    def cross(a: Array, b: Array) -> Array:
+        """Of two vectors a tenth of the time that `np.cross` takes for arrays of any shape."""
+        return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
     def torques(acceleration: Array, speed: Array, gravity: Array) -> Array:
         A, omega, alpha, a = np.eye(3), np.zeros(3), np.zeros(3), -gravity  # of the joint's point
         u, arm, force, moment = [], [], [], []
         for k in range(N):
             axis = A @ axes[k % 2]
-            alpha = alpha + axis * acceleration[k] + np.cross(omega, axis) * speed[k]
+            alpha = alpha + axis * acceleration[k] + cross(omega, axis) * speed[k]
             omega = omega + axis * speed[k]
-            A = A @ Rotation.from_rotvec(theta[k] * axes[k % 2]).as_matrix()
+            A = A @ turns[k]
             half, inertia = A @ [0.5, 0.0, 0.0], A @ J @ A.T
-            push = np.cross(alpha, half) + np.cross(omega, np.cross(omega, half))
+            push = cross(alpha, half) + cross(omega, cross(omega, half))
             u.append(axis)
             arm.append(half)
             force.append(a + push)
-            moment.append(inertia @ alpha + np.cross(omega, inertia @ omega))
+            moment.append(inertia @ alpha + cross(omega, inertia @ omega))
             a = a + 2 * push
         F, T, found = np.zeros(3), np.zeros(3), np.zeros(N)
         for k in reversed(range(N)):
-            T = T + moment[k] + np.cross(arm[k], force[k]) + np.cross(2 * arm[k], F)
+            T = T + moment[k] + cross(arm[k], force[k]) + cross(2 * arm[k], F)
             F = F + force[k]
             found[k] = u[k] @ T
         return found

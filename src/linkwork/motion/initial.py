@@ -345,11 +345,13 @@ def approach(place: Place, weights: Weights, kept: Sequence[int] = (), rows: Seq
             break
         was_closed = is_now
         J, root = place.scaled_jacobian(weights, kept)
-        dx = root @ _least_squares(J[chosen] / scale[:, None], -gaps(place))
+        open_by = gaps(place)
+        dx = root @ _least_squares(J[chosen] / scale[:, None], -open_by)
         dx /= max(1.0, float(np.max(np.abs(dx) / reach, initial=0.0)))
+        widest = np.linalg.norm(open_by)
         for _ in range(MOST_HALVINGS):
             trial = place.moved(dx)
-            if np.linalg.norm(gaps(trial)) < np.linalg.norm(gaps(place)) and trial.is_finite:
+            if np.linalg.norm(gaps(trial)) < widest and trial.is_finite:
                 break
             dx = 0.5 * dx
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -62,7 +62,7 @@ def draw(axes: Axes, scene: Scene, drawing: Drawing, pose: Array, names: bool = 
         paths = [Outline(view(line), closed=False) for line in lines]
         if closed:
             paths = [Outline(view(np.vstack([line, line[:1]])), closed=True) for line in lines]
-        axes.add_patch(
+        axes.add_artist(  # not add_patch, which looks for the limits of every outline
             PathPatch(
                 Outline.make_compound_path(*paths),
                 facecolor=to_rgba(known[style.fill], style.opacity) if style.fill and closed else "none",
@@ -215,7 +215,6 @@ def strip(motion: Trajectory, count: int) -> Figure:
 
 def write_film(motion: Trajectory, path: str | Path, speed: float | None = None, width: float = 6.4) -> None:
     """A film as .gif or .mp4; `speed` is seconds of motion per second of film."""
-    from matplotlib.animation import FFMpegWriter, FuncAnimation, PillowWriter
     from matplotlib.figure import Figure
 
     suffix = Path(path).suffix.lower()
@@ -243,11 +242,27 @@ def write_film(motion: Trajectory, path: str | Path, speed: float | None = None,
         clock.set_parse_math(False)
         return (clock,)
 
-    film = FuncAnimation(fig, frame, frames=len(times), interval=1000 / PER_SECOND, repeat=True)
-    writer = PillowWriter(fps=PER_SECOND) if suffix == ".gif" else FFMpegWriter(fps=PER_SECOND, codec="h264",
-        extra_args=["-pix_fmt", "yuv420p"])  # fmt: skip
     with whole(path) as part:
-        film.save(part, writer=writer)
+        if suffix == ".gif":
+            _write_gif(fig, frame, len(times), part)
+        else:
+            from matplotlib.animation import FFMpegWriter, FuncAnimation
+
+            film = FuncAnimation(fig, frame, frames=len(times), interval=1000 / PER_SECOND, repeat=True)
+            film.save(part, FFMpegWriter(fps=PER_SECOND, codec="h264", extra_args=["-pix_fmt", "yuv420p"]))
+
+
+def _write_gif(fig: Figure, frame: Callable[[int], Any], count: int, path: Path) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from PIL import Image
+
+    canvas: Any = FigureCanvasAgg(fig)
+    pictures = []
+    for k in range(count):
+        frame(k)
+        canvas.draw()
+        pictures.append(Image.fromarray(np.array(canvas.buffer_rgba())).convert("RGB"))
+    pictures[0].save(path, "GIF", save_all=True, append_images=pictures[1:], duration=1000 // PER_SECOND, loop=0)
 
 
 def frame_times(t: Array, speed: float | None) -> Array:
