@@ -12,6 +12,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the processes that tests star
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from linkwork.modelfile import shipped
 from linkwork.view import report
@@ -24,6 +25,8 @@ def pytest_configure(config: pytest.Config) -> None:
         folder.chmod(0o700)  # else not trusted, where files are open to the group unless said otherwise
         os.environ["LINKWORK_CACHE_DIR"] = str(folder)
     gc.set_threshold(200_000, 20, 20)  # as the command line does it
+    settings.register_profile("linkwork", deadline=None, max_examples=300 if config.option.markexpr == "" else 60)
+    settings.load_profile("linkwork")
     report.PATIENCE = 3600.0  # how long a command takes must not decide what a test sees
 
 

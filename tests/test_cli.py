@@ -283,7 +283,7 @@ def test_the_other_files_are_written_when_one_cannot_be(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a place that is always full")
-@pytest.mark.parametrize("arguments", [["list", "--json"], ["--version"]])
+@pytest.mark.parametrize("arguments", [["schema"], ["--version"]])
 def test_an_answer_that_cannot_be_written_is_an_error(arguments: list[str]) -> None:
     """More than the buffer of standard output holds fails at once, less when the program ends."""
     with open("/dev/full", "w") as full:

@@ -11,7 +11,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from linkwork import document
@@ -377,7 +377,6 @@ def test_dump_is_written_as_a_person_would() -> None:
     )
 
 
-@settings(max_examples=300)
 @given(
     st.text(max_size=40)
     | st.lists(

@@ -580,7 +580,7 @@ def test_parser_takes_what_is_within_its_limits():
     assert evaluate([parse("+".join("x" * 5000), NAMES)], {x: 1.0}) == [5000.0]
 
 
-@settings(deadline=None, derandomize=True, max_examples=200)
+@settings(derandomize=True)
 @given(st.text(alphabet="xye1.0 +-*/^()<=,minsqrt\N{SUPERSCRIPT TWO}'\n", max_size=30))
 def test_any_text_is_read_or_refused(written):
     with contextlib.suppress(ExpressionError):
@@ -612,7 +612,7 @@ def expressions(draw):
     return nodes[-1]
 
 
-@settings(deadline=None, derandomize=True, max_examples=300)
+@settings(derandomize=True)
 @given(expressions())
 @example(-((x - y) * NAMES["l1"]))  # the sign belongs to the product, not to its first factor
 @example(2 * (x * y))

@@ -7,7 +7,7 @@ import os
 import pytest
 from fuzz import attempt
 
-SLICE, PARTS = 40, 4
+SLICE, PARTS = 20, 8
 
 
 @pytest.mark.parametrize("part", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, PARTS))])

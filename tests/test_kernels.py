@@ -417,9 +417,9 @@ def resident() -> float:
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the size of a process is read from /proc")
 def test_machine_code_is_freed_with_its_last_function() -> None:
-    """500 systems loaded and dropped leave no trace; what one function of a system still holds stays callable.
+    """200 systems loaded and dropped leave no trace; what one function of a system still holds stays callable.
 
-    One engine takes about 0.1 MB, so that 500 of them would be 50.
+    One engine takes about 0.1 MB, so that 200 of them would be 20.
     """
     x = [graph.symbol("x"), graph.symbol("y")]
 
@@ -433,7 +433,7 @@ def test_machine_code_is_freed_with_its_last_function() -> None:
         system()
     gc.collect()
     before = resident()
-    for _ in range(500):
+    for _ in range(200):
         assert system()["g"](np.array([3.0, 1.0]), np.zeros(0))[0] == 2.0
     gc.collect()
     assert resident() - before < 4.0

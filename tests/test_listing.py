@@ -229,9 +229,16 @@ def test_unveiling_changes_what_is_written_and_not_what_it_means() -> None:
         FORMATS["text"](write_down(load("andrews_squeezer"), unveil=6))
 
 
-@pytest.mark.parametrize("form", FORMS)
+LONG = [("four_bar", "minimal"), ("flyball_governor", "joint"), ("stewart_platform", "body")]
+
+
 @pytest.mark.parametrize(
-    ("name", "coordinates"), [("four_bar", "minimal"), ("flyball_governor", "joint"), ("stewart_platform", "body")]
+    ("name", "coordinates", "form"),
+    [
+        *((*which, form) for which in LONG[:2] for form in FORMS),
+        (*LONG[2], "lagrange"),
+        *(pytest.param(*LONG[2], form, marks=pytest.mark.slow) for form in FORMS if form != "lagrange"),
+    ],
 )
 def test_long_entries_are_written_in_parts_that_can_be_read(name: str, coordinates: str, form: str) -> None:
     """Written in one piece, entries have up to 10^5 symbols: no line is long, and nothing is changed."""

@@ -340,14 +340,15 @@ def test_a_damaged_file_is_refused(suffix: str, how: str, tmp_path: Path) -> Non
     assert str(path) in str(caught.value)
 
 
-def test_random_damage_is_refused_or_harmless(tmp_path: Path, rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("count", [50, pytest.param(500, marks=pytest.mark.slow)])
+def test_random_damage_is_refused_or_harmless(count: int, tmp_path: Path, rng: np.random.Generator) -> None:
     """A changed byte anywhere gives the clear error or, in what the format does not use, the same trajectory."""
     for suffix in (".nc", ".csv"):
         path = tmp_path / f"motion{suffix}"
         motion = turning(3)
         motion.save(path)
         content = path.read_bytes()
-        for place in rng.integers(0, len(content), 150):
+        for place in rng.integers(0, len(content), count):
             changed = bytearray(content)
             changed[place] ^= int(rng.integers(1, 256))
             path.write_bytes(changed)
