@@ -318,26 +318,6 @@ def test_a_good_run_raises_no_alarm(model: str, rtol: float) -> None:
     assert not any("energy-balance" in note for note in motion.info.notes)
 
 
-@pytest.mark.parametrize(("eps", "is_doubtful"), [(1e-4, False), (3e-2, True)])
-def test_accelerations_that_contradict_the_constraints_are_told(
-    monkeypatch: pytest.MonkeyPatch, eps: float, is_doubtful: bool
-) -> None:
-    """With an eps that is not small and is not removed, Psi_q a is not gamma."""
-    good = simulate(load("slider_crank"), t_end=1.0)
-    assert good.constraint_error["acceleration"] < 1e-13
-    monkeypatch.setattr("linkwork.motion.simulate.choose_eps", lambda *given: eps)
-    monkeypatch.setattr("linkwork.motion.simulate.repetitions", lambda smallest, eps: 0)
-    if is_doubtful:
-        with pytest.raises(NumericalStop, match="contradict the constraints") as stop:
-            simulate(load("slider_crank"), t_end=1.0)
-        assert stop.value.code == "acceleration-residual"
-        assert stop.value.trajectory.status == "doubtful"
-        return
-    motion = simulate(load("slider_crank"), t_end=1.0)
-    (said,) = [note for note in motion.info.notes if "[acceleration-residual]" in note]
-    assert f"{motion.constraint_error['acceleration']:.2g}" in said
-
-
 def test_kinematics_does_not_call_the_quadrature_of_work_a_drift() -> None:
     """Positions are solved for, nothing drifts: only the work is added up over the report times."""
     motion = kinematics(load("slider_crank_driven"))

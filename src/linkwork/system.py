@@ -9,7 +9,8 @@ whose LDL^T is a fixed sequence (see sequences/ldl.py). Starting from lam_prev =
 lam_prev = lam divides the error that eps makes by the ratio of Psi_q M^-1 Psi_q^T to eps; constraints that depend on
 others need no special treatment and get the multipliers of least norm. A repetition is written as a solution for the
 residual of the system without eps, which is the same and also corrects what a small pivot has cost in digits. One is
-part of the sequence; how many more there are is a number of the run.
+part of the sequence, and as many more as the start position of a run needs. Where a pivot has come near eps, further
+ones follow, until they change a no more.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from linkwork.equations.linear import eps_of, factor_in, factor_of, kept_of, mul
 from linkwork.equations.place import Code, Place, local_programs
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import evaluate, ordered, substitute
-from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, symbol
+from linkwork.expressions.graph import ONE, ZERO, Expr, absolute, as_expr, less, symbol
 from linkwork.native.kernels import Pointer, integer, offset, split
 from linkwork.native.lowering import NativeFunction, compile_programs
 from linkwork.sequences.articulated import Solver
@@ -50,7 +51,16 @@ EPS_FRAGILE = 1e-8
 FRAGILE_LOOPS = 1e-5  # of the square of the least singular value that counts
 # Of the mean inertia of its kind, added to every velocity where M is singular; repetition removes its trace.
 SOFT = 1e-6
+# eps by the pivots of the rows, added up: beyond, the repetition that is part of the sequence may leave something. A
+# row that depends on others adds one, but for what rounding makes of its pivot.
+UNSETTLED, ROUNDING = 1e-6, 1e-4
+SETTLED = 1e-10  # change of a by a repetition, of a itself: it was the last
+AT_REST = 0.03  # by eps: what of lam counts where a is zero, 1e-6 of the accelerations that it holds back
+# More would divide rounding by the singular value itself where a motion passes a singular position. The eps of rows
+# that hold a light body is larger by what it is lighter, and they may and must be repeated more.
+MOST_REPETITIONS, MOST_OF_LIGHT, LIGHT = 10, 1000, 1e-3
 PIVOT = 1e-3  # of its size when it was chosen: a pivot of the explicit form that is given up
+WEAKNESS = symbol("weakness")  # the most of it that needs no further repetition
 Form = Literal["augmented", "ggl", "lu", "terms", "position"]
 
 
@@ -59,6 +69,7 @@ class Header(NamedTuple):
 
     tolerance: float = RANK_TOLERANCE  # of the rank decisions of a formulation on full matrices
     repetitions: int = 0  # of the linear solution, beside the one that is part of the sequence
+    most_repetitions: int = 0  # if needed
     n_q: int = 0
     n_v: int = 0
     m: int = 0
@@ -89,7 +100,7 @@ class Header(NamedTuple):
 
 
 HEADER = len(Header._fields)
-REPETITIONS, N_CARRIED = map(Header._fields.index, ("repetitions", "n_carried"))
+REPETITIONS, MOST, N_CARRIED = map(Header._fields.index, ("repetitions", "most_repetitions", "n_carried"))
 FUNCTIONS = Header._fields[Header._fields.index("derivative") :]
 
 
@@ -100,7 +111,7 @@ def header(p: Pointer) -> Header:
         integer(p, 7), integer(p, 8), integer(p, 9), integer(p, 10), integer(p, 11), integer(p, 12), integer(p, 13),
         integer(p, 14), integer(p, 15), integer(p, 16), integer(p, 17), integer(p, 18), integer(p, 19), integer(p, 20),
         integer(p, 21), integer(p, 22), integer(p, 23), integer(p, 24), integer(p, 25), integer(p, 26), integer(p, 27),
-        integer(p, 28),
+        integer(p, 28), integer(p, 29),
     )  # fmt: skip
 
 
@@ -232,7 +243,8 @@ class System:
         free = 1.0 if mobility is None else np.array(mobility)
         first = np.array(evaluate(self.pivots, place.values) if self.pivots else [], dtype=float)
         kept = np.isin(np.arange(self.m), place.independent_rows) if "implicit" in self.functions else 1.0
-        return self._p(head, 1.0 / scale, eps * place.row_size, alpha, beta, free, kept, first)
+        weakness = (self.m - place.rank.rank) * (1.0 + ROUNDING) + UNSETTLED
+        return self._p(head, 1.0 / scale, eps * place.row_size, alpha, beta, weakness, free, kept, first)
 
     def _p(
         self,
@@ -241,14 +253,15 @@ class System:
         eps: Array | float,
         alpha: float = 0.0,
         beta: float = 0.0,
+        weakness: float = 0.0,
         mobility: Array | float = 1.0,
         kept: NDArray[np.bool_] | float = 1.0,
         first_pivots: Array | float = 1.0,
     ) -> Array:
         m, n, prepare = self.m, self.n_v, self.functions["prepare"]
         given, p = np.empty(prepare.inputs), np.empty(self.held.stop + prepare.outputs)
-        parts = self.values, (alpha, beta), eps, mobility, kept, first_pivots
-        for place, part in zip(split(given, (len(self.values), 2, m, n, m)), parts, strict=True):
+        parts = self.values, (alpha, beta, weakness), eps, mobility, kept, first_pivots
+        for place, part in zip(split(given, (len(self.values), 3, m, n, m)), parts, strict=True):
             place[:] = part
         p[:HEADER], p[HEADER : self.held.start] = packed(head), reciprocal_scales
         p[self.held] = [self.equations.parameters[x] for x in self.equations.held]
@@ -270,6 +283,18 @@ def repetitions(smallest: float, eps: float = EPS) -> int:
     """
     ratio = eps / max(smallest * smallest, 10 * eps)
     return max(0, ceil(log(2.0**-52) / log(ratio)) - 2)
+
+
+def most_repetitions(place: Place) -> int:
+    """How often to repeat at most, if need be, on a motion from this place."""
+    if place.is_redundant_only_here:  # off the constraints such rows are not to be told from others, see EPS_FRAGILE
+        return 0
+    inertia = place.inertia * place.v_scale**2
+    return MOST_OF_LIGHT if np.min(inertia, initial=np.inf) < LIGHT * np.max(inertia, initial=0.0) else MOST_REPETITIONS
+
+
+def dot(x: Sequence[Expr], y: Sequence[Expr]) -> Expr:
+    return sum((a * b for a, b in zip(x, y, strict=True)), ZERO)
 
 
 def _mobility(e: Equations) -> list[Expr]:
@@ -403,23 +428,35 @@ def compile_system(
     if not regular:
         solver = factor_in(e, _softened(e))
 
-    def improve(x: Sequence[Expr]) -> list[Expr]:
-        if not m and regular:  # there is no eps
-            return list(x)
-        rest = [b - Kx for b, Kx in zip(right, multiply(e, x), strict=True)]
-        return [old + new for old, new in zip(x, solver.solve(rest), strict=True)]
+    def find_rest(x: Sequence[Expr]) -> list[Expr]:
+        return [b - Kx for b, Kx in zip(right, multiply(e, x), strict=True)]
+
+    def is_unsettled(rest: Sequence[Expr]) -> Expr:
+        """Whether the solution for the rest of (a, lam) changes a by more than SETTLED, both in the metric of M.
+
+        da M da = -rest . (da, dlam), but for eps, and a M a = Q . a - gamma . lam
+        """
+        held = dot([eps * lam for eps, lam in zip(eps_of(e), e.lam, strict=True)], e.lam)
+        size = absolute(dot(e.Q, e.a)) + absolute(dot(e.gamma, e.lam)) + AT_REST * held
+        return less(SETTLED**2 * size, absolute(dot(rest, solver.solve(rest))))
 
     solved, pivots = explicit.unveiled() if explicit else ([], [])
     first_pivots = [symbol(f"pivot {k}") for k in range(len(pivots))]
 
-    def solve_once() -> list[Expr]:
-        """With the repetition that is part of the sequence; few coordinates need it for their constraints alone."""
+    def solve_once() -> tuple[list[Expr], list[Expr]]:
+        """The solution and its rest; few coordinates need that of their constraints alone."""
         x = solver.solve(right)
+        if not m and regular:  # there is no eps
+            return x, [ZERO] * n
         if not e.carriers or e.chain is not None or not regular:
-            return improve(x)
+            return x, find_rest(x)
         rest = [ZERO] * n + list(e.gamma)
         for (i, j), entry in e.Psi_q.items():
             rest[n + i] = rest[n + i] - entry * x[j]
+        return x, rest
+
+    def improve(x: Sequence[Expr], rest: Sequence[Expr]) -> list[Expr]:
+        """A repetition: with the solution for the rest."""
         return [old + new for old, new in zip(x, solver.solve(rest), strict=True)]
 
     if form == "terms":
@@ -441,12 +478,21 @@ def compile_system(
             qd = substitute(e.qd, {v: v + d for v, d in zip(e.v, onto, strict=True)})
         first, n_y = len(e.q), len(e.q) + n + N_WORK
         solution = dict(zip((*range(first, first + n), *range(n_y, n_y + m)), (*e.a, *e.lam), strict=True))
-        again = None
-        if m or not regular:
-            again = Again(REPETITIONS, solution, dict(enumerate(rates(improve([*e.a, *e.lam])), start=first)))
         state = (TIME, *e.q, *e.v, *WORK)
         if explicit is None:
-            outputs = [*qd, *rates(solve_once())]
+            (x, rest), again = solve_once(), None
+            if m or not regular:
+                y, left = [*e.a, *e.lam], find_rest([*e.a, *e.lam])
+                weakness = -dot(eps_of(e), [solver.reciprocal(n + i) for i in range(m)])
+                again = Again(
+                    REPETITIONS,
+                    solution,
+                    dict(enumerate(rates(improve(y, left)), start=first)),
+                    MOST,
+                    less(WEAKNESS, weakness),
+                    is_unsettled(left),
+                )
+            outputs = [*qd, *rates(improve(x, rest))]
             programs.append(ComputationSequence("dynamics", state, outputs, "derivative", n_y, again))
         else:
             outputs = [*qd, *rates(solved)]
@@ -454,13 +500,14 @@ def compile_system(
             programs.append(ComputationSequence("derivative", state, outputs[:n_y]))
     if (e.events or e.switches or pivots) and form != "position":
         small = [u / u_0 - PIVOT for u, u_0 in zip(pivots, first_pivots, strict=True)]
-        programs += _events(e, lambda: solved if explicit else improve(solver.solve(right)), small)
+        programs += _events(e, lambda: solved if explicit else improve(*solve_once()), small)
     if charts:
         programs += _charts(e)
     if more is not None:
         programs += more(e, factor.with_entries(entries))
-    given = [*e.parameters, ALPHA, BETA, *eps_of(e), *_mobility(e), *kept_of(e), *first_pivots]
-    improved = [y for program in programs if program.again for y in program.again.outputs.values()]
+    given = [*e.parameters, ALPHA, BETA, WEAKNESS, *eps_of(e), *_mobility(e), *kept_of(e), *first_pivots]
+    repeated = [program.again for program in programs if program.again]
+    improved = [y for again in repeated for y in (*again.outputs.values(), again.first_needs, again.needs)]
     fixed = [x for x in given if x not in set(e.held)]
     frontier = parameter_frontier([*(y for program in programs for y in program.outputs), *improved], fixed)
     in_front = [symbol(f"in front {k}") for k in range(HEADER + len(e.q) + n + 2 * m)]

@@ -43,7 +43,7 @@ from linkwork.soundness import sound
 from linkwork.stabilization import projection
 from linkwork.stabilization.projection import measure, project, project_start
 from linkwork.stabilization.state_space import integrate_on_charts
-from linkwork.system import EPS, System, choose_eps, repetitions
+from linkwork.system import EPS, System, choose_eps, most_repetitions, repetitions
 from linkwork.trajectory import Run, Trajectory
 
 Array = NDArray[np.float64]
@@ -506,6 +506,7 @@ def _parameters(
         header["tolerance"] = _rank_tolerance(place, by_mass)
     else:
         header["repetitions"] = repetitions(place.rank.smallest, eps) + (0 if system.regular else 2)
+        header["most_repetitions"] = most_repetitions(place)
     p = system.p(place, how.alpha, how.beta, given=header, eps=eps, by_mass=by_mass)
     return p, p if eps == EPS else system.p(place, given=header, by_mass=by_mass), header
 

@@ -88,12 +88,12 @@ def interpret(program: ComputationSequence, parameters: Sequence[Expr]) -> tuple
     constants: list[tuple[int, float]] = []
     from_p = [(place(node), k) for k, node in enumerate(parameters)]
     from_x = [(place(node), k) for k, node in enumerate(program.inputs)]  # of those in both, this is what counts
-    first = write(program.outputs)
+    again = program.again
+    first = write([*program.outputs, *([] if again is None else [again.first_needs])])
     into = [places[y] for y in program.outputs]
     n_x, n_p = len(program.inputs), len(parameters)
-    again = program.again
     back = [] if again is None else [(place(node), slot) for slot, node in again.x.items()]
-    repeated = [] if again is None else write([*again.outputs.values()])
+    repeated = [] if again is None else write([*again.outputs.values(), again.needs])
     improved = [] if again is None else [(slot, places[y]) for slot, y in again.outputs.items()]
 
     def carry_out(steps: Sequence[tuple[int, Callable[..., float], list[int]]], r: list[float]) -> None:
@@ -111,12 +111,17 @@ def interpret(program: ComputationSequence, parameters: Sequence[Expr]) -> tuple
                 r[k] = float(source[slot])
         carry_out(first, r)
         y[: len(into)] = [r[k] for k in into]
-        for _ in range(0 if again is None else int(p[again.count : again.count + 1].view(np.int64)[0])):
+        if again is None:
+            return
+        count, most = (int(p[k : k + 1].view(np.int64)[0]) for k in (again.count, again.most))
+        done, needs = 0, again.first_needs
+        while done < count or (r[places[needs]] != 0.0 and done < most):
             for k, slot in back:
                 r[k] = float(y[slot])
             carry_out(repeated, r)
             for slot, k in improved:
                 y[slot] = r[k]
+            done, needs = done + 1, again.needs
 
     return len(first), compute
 

@@ -220,7 +220,9 @@ def _lowered(
     """The size of the scratch, the number of operations and the LLVM code of the program."""
     given: dict[Expr, tuple[str, int]] = {node: ("p", k) for k, node in enumerate(parameters)}
     given.update((node, ("x", k)) for k, node in enumerate(program.inputs))
-    sequence = [n for n in ordered(program.outputs, given) if n.op != "constant"]
+    again = program.again
+    needed = [] if again is None else [again.first_needs]
+    sequence = [n for n in ordered([*program.outputs, *needed], given) if n.op != "constant"]
     for node in sequence:
         if node.op == "symbol":
             raise KeyError(f"{program.name} needs '{node.value}', which is neither input nor parameter")
@@ -232,6 +234,8 @@ def _lowered(
         for a in node.args:
             if a in part_of and part_of[a] != part_of[node]:
                 handed_on.setdefault(a, len(handed_on))
+    if again and last and again.first_needs in part_of:  # the first pass has not kept what a repetition needs
+        handed_on.setdefault(again.first_needs, len(handed_on))
     kept_in: dict[int, dict[Expr, int]] = {}  # of each part, what the repetition uses, with its place in w
     for k, node in enumerate(kept, start=len(handed_on)):
         kept_in.setdefault(part_of.get(node, last), {})[node] = k
@@ -252,30 +256,57 @@ def _lowered(
             for node, places in slots.items():
                 for slot in places:
                     emitter.store(node, "y", slot)
-        if program.again:
+        if again:
             k = start // PART
             go_on = f"{program.name}.more" if k == last else ""
-            emitter.keep(kept_in.get(k, {}), program.again.count, go_on, len(handed_on))
+            if not last:
+                emitter.lines.append(f"%count = load i64, ptr {emitter.pointer('p', again.count)}")
+                emitter.lines.append(f"%most = load i64, ptr {emitter.pointer('p', again.most)}")
+            emitter.keep(kept_in.get(k, {}), [] if last else needed, go_on, len(handed_on))
         bodies.append("\n".join(emitter.lines))
 
     name, work = program.name, len(handed_on)
     repeated = []
-    if program.again:
+    if again:
         size, text = _repetition(program, kept, parameters, tables)
         work += size
         repeated.append(text)
     if len(bodies) == 1:
         text = f"define void @{name}({ARGUMENTS}) nounwind {{\n{bodies[0]}\nret void\n}}"
         return work, len(sequence), "\n".join([text, *repeated])
+    arguments = ARGUMENTS + (", i64 %count, i64 %most" if again else "")
     functions = [
         *repeated,
         *(
-            f"define internal void @{name}.{k}({ARGUMENTS}) nounwind noinline {{\n{body}\nret void\n}}"
+            f"define internal void @{name}.{k}({arguments}) nounwind noinline {{\n{body}\nret void\n}}"
             for k, body in enumerate(bodies)
         ),
     ]
-    calls = "\n".join(f"call void @{name}.{k}(ptr %x, ptr %p, ptr %y, ptr %w)" for k in range(len(bodies)))
-    functions.append(f"define void @{name}({ARGUMENTS}) nounwind {{\n{calls}\nret void\n}}")
+
+    def call_all(count: str) -> str:
+        more = f", i64 {count}, i64 %most" if again else ""
+        return "\n".join(f"call void @{name}.{k}(ptr %x, ptr %p, ptr %y, ptr %w{more})" for k in range(len(bodies)))
+
+    main = call_all("%count")
+    if again:
+        numbers = (("count", again.count), ("most", again.most))
+        read = [f"%{x}.at = getelementptr double, ptr %p, i64 {k}\n%{x} = load i64, ptr %{x}.at" for x, k in numbers]
+        main = "\n".join([*read, main])
+        if again.first_needs in handed_on:
+            main += f"""
+  %needs.at = getelementptr double, ptr %w, i64 {handed_on[again.first_needs]}
+  %needs = load double, ptr %needs.at
+  %short = fcmp une double %needs, 0.0
+  %room = icmp slt i64 %count, %most
+  %not.kept = icmp slt i64 %count, 1
+  %useful = and i1 %short, %room
+  %lacks = and i1 %useful, %not.kept
+  br i1 %lacks, label %anew, label %done
+anew:
+  {call_all("1")}
+  br label %done
+done:"""
+    functions.append(f"define void @{name}({ARGUMENTS}) nounwind {{\n{main}\nret void\n}}")
     return work, len(sequence), "\n".join(functions)
 
 
@@ -285,7 +316,7 @@ def _kept(program: ComputationSequence, known: Sequence[Expr], parameters: Seque
         return []
     given = {*parameters, *program.again.x.values()}
     own = {node for node in known if node not in given}
-    outputs = list(program.again.outputs.values())
+    outputs = [*program.again.outputs.values(), program.again.needs]
     used = [*outputs, *(a for node in ordered(outputs, given | own) for a in node.args)]
     return list(dict.fromkeys(node for node in used if node in own and node.op != "constant"))
 
@@ -295,16 +326,16 @@ def _repetition(
 ) -> tuple[int, str]:
     """The doubles it needs behind w, and the functions name.again, which improves once, and name.more, the loop.
 
-    The memory of name.more is (kept values, x, improved outputs, scratch of name.again).
+    The memory of name.more is (kept values, x, improved outputs and whether more is needed, scratch of name.again).
     """
     assert program.again is not None
     name, again = program.name, program.again
-    inner = ComputationSequence(f"{name}.again", [*kept, *again.x.values()], list(again.outputs.values()))
+    inner = ComputationSequence(f"{name}.again", [*kept, *again.x.values()], [*again.outputs.values(), again.needs])
     work, _, text = _lowered(inner, parameters, tables)
     n_in, n_out = len(inner.inputs), len(inner.outputs)
     copies_in = [_copy("y", slots, "x", len(kept) + k) for k, slots in _runs(again.x)]
     copies_out = [_copy("out", range(k, k + len(slots)), "y", slots.start) for k, slots in _runs(again.outputs)]
-    loop = f"""define internal void @{name}.more(ptr %x, ptr %p, ptr %y, i64 %count) nounwind noinline {{
+    loop = f"""define internal void @{name}.more(ptr %x, ptr %p, ptr %y, i64 %count, i64 %most) nounwind noinline {{
   %out = getelementptr double, ptr %x, i64 {n_in}
   %scratch = getelementptr double, ptr %x, i64 {n_in + n_out}
   br label %loop
@@ -314,7 +345,13 @@ loop:
   call void @{name}.again(ptr %x, ptr %p, ptr %out, ptr %scratch)
   {"".join(copies_out)}
   %next = add i64 %k, 1
-  %more = icmp slt i64 %next, %count
+  %few = icmp slt i64 %next, %count
+  %needs.at = getelementptr double, ptr %out, i64 {n_out - 1}
+  %needs = load double, ptr %needs.at
+  %short = fcmp une double %needs, 0.0
+  %room = icmp slt i64 %next, %most
+  %useful = and i1 %short, %room
+  %more = or i1 %few, %useful
   br i1 %more, label %loop, label %done
 done:
   ret void
@@ -373,16 +410,20 @@ class _Emitter:
         value = self.value(node)
         self.lines.append(f"store double {value}, ptr {self.pointer(array, k)}")
 
-    def keep(self, kept: Mapping[Expr, int], count: int, go_on: str, start: int) -> None:
-        """If the integer at `count` of p asks for repetitions, store their values in w, and at last call them."""
-        self.lines.append(f"%count = load i64, ptr {self.pointer('p', count)}")
-        self.lines.append("%wanted = icmp sgt i64 %count, 0")
+    def keep(self, kept: Mapping[Expr, int], needed: list[Expr], go_on: str, start: int) -> None:
+        """If %count or what is `needed` asks for repetitions, store their values in w, and at last call them."""
+        self.lines.append("%counted = icmp sgt i64 %count, 0")
+        for node in needed:
+            self.lines.append(f"%short = fcmp une double {self.value(node)}, 0.0")
+            self.lines.append("%room = icmp sgt i64 %most, 0")
+            self.lines.append("%useful = and i1 %short, %room")
+        self.lines.append(f"%wanted = or i1 %counted, {'%useful' if needed else 'false'}")
         self.lines.append("br i1 %wanted, label %again, label %done\nagain:")
         for node, place in kept.items():
             self.store(node, "w", place)  # loads and addresses made here do not serve the other path, which ends here
         if go_on:
             self.lines.append(f"%memory = getelementptr double, ptr %w, i64 {start}")
-            self.lines.append(f"call void @{go_on}(ptr %memory, ptr %p, ptr %y, i64 %count)")
+            self.lines.append(f"call void @{go_on}(ptr %memory, ptr %p, ptr %y, i64 %count, i64 %most)")
         self.lines.append("br label %done\ndone:")
 
     def compute(self, node: Expr) -> None:

@@ -199,6 +199,10 @@ class Articulated:
     def entries(self) -> list[Expr]:
         return list(self._open())
 
+    def reciprocal(self, k: int) -> Expr:
+        """Of the pivot of unknown k."""
+        return self.reciprocals[k]
+
     def with_entries(self, entries: Sequence[Expr]) -> Articulated:
         rest = iter(entries)
         reciprocals = {k: next(rest) for k in self.reciprocals}

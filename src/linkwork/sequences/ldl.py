@@ -28,6 +28,10 @@ class Factor:
         """Everything a solution needs, as one list."""
         return [*self.reciprocals, *(entry for column in self.columns for _, entry in column)]
 
+    def reciprocal(self, k: int) -> Expr:
+        """Of the pivot of unknown k."""
+        return self.reciprocals[self.order.index(k)]
+
     def with_entries(self, entries: Sequence[Expr]) -> Factor:
         """The same pattern with other entries (symbols that stand for a factor computed elsewhere)."""
         rest = iter(entries[len(self.order) :])
