@@ -289,6 +289,13 @@ FAULTS = [
     ),
     ("name: crank", "include: ../../etc/passwd", "unknown-key", 2, "unknown key 'include'"),
     ("type: point-on-line", "type: pin-in-slot", "unknown-type", 11, "joints.B.type: no type 'pin-in-slot'"),
+    (
+        "type: point-on-line",
+        "type: [point-on-line]",
+        "unknown-type",
+        11,
+        "joints.B.type: no type '['point-on-line']'; did you mean",
+    ),
     ("type: point-on-line, ", "", "missing-key", 11, "joints.B: 'type' is missing"),
     ("linkwork: 1\n", "", "missing-key", 1, "'linkwork' is missing; begin the file with 'linkwork: 1'"),
     (

@@ -378,13 +378,13 @@ OPEN: dict[str, Any] = {"open": (bool, False)}
 
 # Made when a file needs them: pydantic takes a millisecond for each.
 @cache
-def joint_entries(space: Space) -> dict[str, type[Entry]]:
-    return {name: _entry(cls, space, name, OPEN) for name, cls in JOINTS[space].items()}
+def joint_entry(space: Space, name: str) -> type[Entry]:
+    return _entry(JOINTS[space][name], space, name, OPEN)
 
 
 @cache
-def force_entries(space: Space) -> dict[str, type[Entry]]:
-    return {name: _entry(cls, space, name) for name, cls in FORCES[space].items()}
+def force_entry(space: Space, name: str) -> type[Entry]:
+    return _entry(FORCES[space][name], space, name)
 
 
 @cache
@@ -417,8 +417,8 @@ SimulationEntry = _entry(Simulation, "planar")
 
 
 @cache
-def model_entry(space: Space) -> type[Entry]:
-    """The shape of a file in this space; files that do not say are planar."""
+def model_entry(space: Space, joints: tuple[str, ...], forces: tuple[str, ...]) -> type[Entry]:
+    """The shape of a file in this space with these types, two at least; files that do not say are planar."""
     ground = ground_entry(space)
     sections: dict[str, Any] = {
         "linkwork": (Annotated[Any, WithJsonSchema({"const": FORMAT, "description": "version of the format"})], ...),
@@ -429,9 +429,9 @@ def model_entry(space: Space) -> type[Entry]:
         "parameters": (_section(NUMBER), {}),
         "ground": (ground, ground()),
         "bodies": (_section(body_entry(space)), ...),
-        "joints": (_section(_one_of(joint_entries(space))), {}),
+        "joints": (_section(_one_of({name: joint_entry(space, name) for name in joints})), {}),
         "drivers": (_section(DriverEntry), {}),
-        "forces": (_section(_one_of(force_entries(space))), {}),
+        "forces": (_section(_one_of({name: force_entry(space, name) for name in forces})), {}),
         "events": (_section(EventEntry), {}),
         "simulation": (SimulationEntry, SimulationEntry()),
     }
@@ -495,7 +495,20 @@ class StatedModel(Entry):
 
 def entry_of(data: Any) -> type[Entry]:
     """The shape that a file must have."""
-    return StatedModel if isinstance(data, dict) and "equations" in data else model_entry(space_of(data))
+    if isinstance(data, dict) and "equations" in data:
+        return StatedModel
+    space = space_of(data)
+    return model_entry(space, types_in(data, "joints", JOINTS[space]), types_in(data, "forces", FORCES[space]))
+
+
+def types_in(data: Any, section: str, known: Mapping[str, Any]) -> tuple[str, ...]:
+    """The types that a section mentions and two more, or all if one of its entries is of none."""
+    entries = data.get(section) if isinstance(data, dict) else None
+    if not isinstance(entries, dict):
+        return tuple(known)[:2]
+    types = [entry.get("type") if isinstance(entry, dict) else None for entry in entries.values()]
+    wrong = any(not isinstance(name, str) or name not in known for name in types)
+    return tuple(name for k, name in enumerate(known) if k < 2 or name in types or wrong)
 
 
 def space_of(data: Any) -> Space:
@@ -505,7 +518,9 @@ def space_of(data: Any) -> Space:
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema of model files."""
-    models: tuple[type[Entry], ...] = (model_entry("planar"), model_entry("spatial"), StatedModel)
+    spaces: tuple[Space, ...] = ("planar", "spatial")
+    mechanisms = [model_entry(space, tuple(JOINTS[space]), tuple(FORCES[space])) for space in spaces]
+    models: list[type[Entry]] = [*mechanisms, StatedModel]
     entries = [(entry, "validation") for entry in models]
     _, schema = pydantic.json_schema.models_json_schema(entries, ref_template="#/$defs/{model}")  # type: ignore
     motions = motion_holder().model_json_schema()
