@@ -14,6 +14,7 @@ SOURCE = Path(linkwork.__file__).parent
 ROOMS = (
     "errors",
     "files",
+    "records",
     "units",
     "document",
     "expressions",

@@ -27,7 +27,7 @@ from linkwork.motion.check import check
 from linkwork.motion.kinematics import kinematics
 from linkwork.motion.simulate import simulate
 from linkwork.native import machine
-from linkwork.soundness import sound, unusual
+from linkwork.soundness import look_at
 
 CRANK = """
 linkwork: 1
@@ -124,7 +124,7 @@ def test_other_values_are_looked_at_as_in_a_new_model(name: str, factor: float) 
         other = {parameter: factor * value}
         model = replace(mechanism.model, parameters={**mechanism.model.parameters, **other})
         found = find(lambda: mechanism.changed(other).changed({parameter: factor * value}).notes)  # noqa: B023
-        assert found == find(lambda: unusual(sound(model)).told(model)), other  # noqa: B023
+        assert found == find(lambda: look_at(model).unusual().told(model)), other  # noqa: B023
 
 
 @pytest.mark.parametrize("name", sorted(shipped()))

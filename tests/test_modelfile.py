@@ -19,7 +19,7 @@ from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr, as_expr, symbol
 from linkwork.model import Model
 from linkwork.modelfile import json_schema, load, loads, schema, shipped
-from linkwork.soundness import sound, unusual
+from linkwork.soundness import look_at, sound
 
 CRANK = """\
 linkwork: 1
@@ -48,7 +48,7 @@ def value(model: Model, x: Expr | float) -> float:
 
 
 def notes_on(model: Model) -> tuple[str, ...]:
-    return unusual(model).told(model)
+    return look_at(model).unusual().told(model)
 
 
 def test_a_file_becomes_the_model_it_describes() -> None:

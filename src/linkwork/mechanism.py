@@ -14,7 +14,6 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -29,10 +28,11 @@ from linkwork.equations.place import Place
 from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
 from linkwork.expressions.graph import Expr
 from linkwork.model import Model, Simulation
+from linkwork.records import changed, kept
 from linkwork.sequences.articulated import Solver
 from linkwork.sequences.lu import VANISHING
 from linkwork.sequences.sequence import ComputationSequence
-from linkwork.soundness import Unusual, sound, unusual
+from linkwork.soundness import Unusual, look_at
 from linkwork.system import Form, System, compile_system
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class Mechanism:
 
         return self.shared.compiled(("pattern", form, baumgarte), build)
 
-    @cached_property
+    @kept
     def notes(self) -> tuple[str, ...]:
         """What is unusual about the model."""
         return self.unusual.told(self.model)
@@ -145,11 +145,11 @@ class Mechanism:
             if name in self.model.folded:
                 message = f"'{name}' stands in a table or among the times of the simulation, which are read as numbers"
                 raise UsageError(f"{message}; load the model with the new value", "folded-parameter")
-        model = replace(self.model, parameters={**self.model.parameters, **parameters})
-        part = sound(self.shared.uses.dependent(model, parameters))  # the rest is as sound as it was
+        model = changed(self.model, parameters={**self.model.parameters, **parameters})
         named = dict(zip(self.shared.symbols, model.parameters.values(), strict=False))
+        checks = look_at(self.shared.uses.dependent(model, parameters), named)  # the rest is as sound as it was
         equations = self.equations.with_values({**self.equations.parameters, **named})
-        return Mechanism(model, equations, self.shared, self.unusual.changed(part))
+        return Mechanism(model, equations, self.shared, self.unusual.changed(checks))
 
     def simulate(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Trajectory:
         """The motion with these values of parameters; start values, times and tolerances as in `linkwork.simulate`."""
@@ -197,7 +197,8 @@ def prepare(model: Model | Mechanism, coordinates: str | None = None, cut: Seque
     if isinstance(model, Mechanism) and settings == stated.simulation:
         return model
     _check_simulation(stated, settings)
-    model = sound(replace(stated, simulation=settings))
+    model = replace(stated, simulation=settings)
+    checks = look_at(model)
     structure = Structure(model)
     key = (settings.coordinates, settings.cut, *structure.key)
     with _lookup:
@@ -212,7 +213,7 @@ def prepare(model: Model | Mechanism, coordinates: str | None = None, cut: Seque
                 _shared.popitem(last=False)
     # What events change is not stated by the model and stands behind all that is.
     values = {**shared.equations.parameters, **dict(zip(shared.symbols, structure.values, strict=False))}
-    return Mechanism(model, shared.equations.with_values(values), shared, unusual(model))
+    return Mechanism(model, shared.equations.with_values(values), shared, checks.unusual())
 
 
 def _check_simulation(model: Model, settings: Simulation) -> None:

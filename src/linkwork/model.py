@@ -40,12 +40,13 @@ class Simulation:
         """The same with the values that are given; atol is then not looser than an rtol that is given alone."""
         if atol is None:
             atol = self.atol if rtol is None else min(self.atol, rtol)
-        return replace(
-            self,
-            t_end=self.t_end if t_end is None else t_end,
-            step=self.step if step is None else step,
-            rtol=self.rtol if rtol is None else rtol,
-            atol=atol,
+        return Simulation(
+            self.t_end if t_end is None else t_end,
+            self.step if step is None else step,
+            self.rtol if rtol is None else rtol,
+            atol,
+            self.coordinates,
+            self.cut,
         )
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from math import ceil, log
 from types import MappingProxyType
 from typing import Literal, NamedTuple
@@ -36,6 +36,7 @@ from linkwork.expressions.evaluation import evaluate, ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, absolute, as_expr, less, symbol
 from linkwork.native.kernels import Pointer, integer, offset, split
 from linkwork.native.lowering import NativeFunction, compile_programs
+from linkwork.records import changed, kept
 from linkwork.sequences.articulated import Solver
 from linkwork.sequences.hoisting import parameter_frontier
 from linkwork.sequences.ldl import Factor, factorize
@@ -173,25 +174,25 @@ class System:
     regular: bool  # whether every motion has inertia; if not, corrections are least in the unit metric
     pivots: tuple[Expr, ...] = ()  # of the explicit form, which must not vanish
 
-    @property
+    @kept
     def n_q(self) -> int:
         return len(self.equations.q)
 
-    @property
+    @kept
     def n_v(self) -> int:
         return len(self.equations.v)
 
-    @property
+    @kept
     def m(self) -> int:
         return len(self.equations.Psi)
 
-    @property
+    @kept
     def held(self) -> slice:
         """Where in p the values stand that events change."""
         first = HEADER + self.n_q + self.n_v + 2 * self.m
         return slice(first, first + len(self.equations.held))
 
-    @cached_property
+    @kept
     def jump_targets(self) -> tuple[list[int], list[int]]:
         """Of the numbers that `jumps` returns, the event to which each belongs, and its place in p or 0."""
         places = {x: self.held.start + k for k, x in enumerate(self.equations.held)}
@@ -204,15 +205,15 @@ class System:
 
     def with_values(self, equations: Equations) -> System:
         """The same machine code for equations that differ in the values of their parameters only."""
-        return replace(self, equations=equations)
+        return changed(self, equations=equations, values=_values_of(equations))
 
-    @cached_property
+    @kept
     def values(self) -> Array:
-        return np.array([*self.equations.parameters.values()], dtype=float)
+        return _values_of(self.equations)
 
     def start(self) -> Place:
         """The state the model states, its equations evaluated by machine code."""
-        x = self.functions["start"](self.values, np.zeros(0))
+        x = self.functions["start"](self.values, self.values)
         return self.place(x[: self.n_q], x[self.n_q :])
 
     def place(self, q: Array, v: Array, t: float = 0.0) -> Place:
@@ -267,6 +268,10 @@ class System:
         p[self.held] = [self.equations.parameters[x] for x in self.equations.held]
         prepare.fill(given, given, p[self.held.stop :])  # which are all it reads
         return p
+
+
+def _values_of(equations: Equations) -> Array:
+    return np.array([*equations.parameters.values()], dtype=float)
 
 
 def choose_eps(place: Place) -> float:
@@ -520,4 +525,6 @@ def compile_system(
     returned = {size: f[name].outputs for size, name in sizes.items() if name in f}
     addresses = {name: f[name].address for name in FUNCTIONS if name in f}
     head = Header(n_q=len(e.q), n_v=n, m=m, **returned, **addresses)
-    return System(e, factor, f, head, regular, tuple(pivots))
+    system = System(e, factor, f, head, regular, tuple(pivots))
+    _ = system.held, system.jump_targets  # found here, so that every copy with other values has them
+    return system

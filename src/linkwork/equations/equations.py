@@ -21,6 +21,7 @@ from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate, ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
 from linkwork.expressions.switching import all_crossings, dependent, sampled, switch
+from linkwork.records import changed
 from linkwork.sequences.articulated import Chain
 
 TIME = symbol("t")
@@ -265,16 +266,10 @@ class Equations:
 
     def with_values(self, values: Mapping[Expr, float]) -> Equations:
         """The same equations, and what has been derived from them, with other values of the parameters."""
-        return self._with(parameters=values)
+        return changed(self, parameters=values)
 
     def with_outputs(self, outputs: Mapping[str, Mapping[str, Output]], events: tuple[Watch, ...]) -> Equations:
-        return self._with(outputs=outputs, events=events)
-
-    def _with(self, **changes: Any) -> Equations:
-        """The same but for what no derivative depends on, so that those already formed are kept."""
-        other = object.__new__(Equations)
-        other.__dict__.update(self.__dict__, **changes)
-        return other
+        return changed(self, outputs=outputs, events=events)  # on which no derivative depends
 
     def with_baumgarte(self) -> Equations:
         return replace(self, baumgarte=True)

@@ -25,6 +25,7 @@ from linkwork.elements.motions import Table
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.model import Model
+from linkwork.records import changed
 
 BODIES = (Ground, PlanarBody, SpatialBody)
 AXES = ("axis", "axis_j", "zero", "zero_j", "normal")
@@ -163,12 +164,12 @@ class Uses(Reading):
         """A model of this structure without the elements that do not depend on these parameters."""
         if model.events or model.stated is not None:  # which may depend on any element
             return model
-        changed = {symbol(name) for name in parameters}
+        names = {symbol(name) for name in parameters}
 
         def depend(elements: tuple[Any, ...], used: list[Any]) -> tuple[Any, ...]:
-            return tuple(x for x, own in zip(elements, used, strict=True) if not changed.isdisjoint(own))
+            return tuple(x for x, own in zip(elements, used, strict=True) if not names.isdisjoint(own))
 
-        return replace(
+        return changed(
             model,
             bodies=depend(model.bodies, self.bodies[1:]),  # behind the ground
             joints=depend(model.joints, self.joints),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -14,6 +13,7 @@ from linkwork.dense.rank import FEW, Rank, check_finite, decide_rank, left_by_ot
 from linkwork.equations.equations import TIME, Equations, Row
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr
+from linkwork.records import kept
 from linkwork.sequences.sequence import ComputationSequence
 
 Array = NDArray[np.float64]
@@ -53,7 +53,7 @@ class Place:
     t: float = 0.0
     code: Code | None = None
 
-    @cached_property
+    @kept
     def values(self) -> dict[Expr, float]:
         e = self.equations
         state = zip((TIME, *e.q, *e.v), (self.t, *self.q.tolist(), *self.v.tolist()), strict=True)
@@ -67,7 +67,7 @@ class Place:
         given = {**self.equations.parameters, **dict(zip(program.inputs, arguments.tolist(), strict=True))}
         return np.array(evaluate(program.outputs, given), dtype=float)
 
-    @cached_property
+    @kept
     def _gaps(self) -> Array:
         return self._run("constraints", [self.t], self.q, self.v)
 
@@ -79,7 +79,7 @@ class Place:
     def Psi_dot(self) -> Array:
         return self._gaps[len(self.equations.Psi) :]
 
-    @cached_property
+    @kept
     def _linear(self) -> Array:
         return self._run("linear", [self.t], self.q)
 
@@ -88,7 +88,7 @@ class Place:
         """The entries of Psi_q, in the order of their pattern."""
         return self._linear[: len(self.equations.Psi_q)]
 
-    @cached_property
+    @kept
     def Psi_q(self) -> Array:
         """As a full matrix."""
         matrix = np.zeros((len(self.equations.Psi), len(self.equations.v)))
@@ -99,7 +99,7 @@ class Place:
     def _masses(self) -> Array:
         return self._linear[len(self.equations.Psi_q) :]
 
-    @cached_property
+    @kept
     def M(self) -> Array:
         """As a full matrix."""
         e = self.equations
@@ -116,21 +116,21 @@ class Place:
             M_B[i] += x * B[j]
         return np.asarray(B.T @ M_B)
 
-    @cached_property
+    @kept
     def _links(self) -> list[tuple[Entries, Entries]]:
         """X and H of the links of a chain."""
         assert self.equations.chain is not None
         rest, links = iter(self._masses.tolist()), self.equations.chain.tree.links
         return [({at: next(rest) for at in link.X}, {at: next(rest) for at in link.H}) for link in links]
 
-    @cached_property
+    @kept
     def _link_masses(self) -> Entries:
         """M of the y of a chain."""
         assert self.equations.chain is not None
         M = self.equations.chain.M
         return dict(zip(M, self._masses[len(self._masses) - len(M) :].tolist(), strict=True))
 
-    @cached_property
+    @kept
     def _along_links(self) -> tuple[Array, float]:
         """The diagonal of M = B^T M_b B, and the least eigenvalue of its pivots where this diagonal is one.
 
@@ -167,7 +167,7 @@ class Place:
                     parts[above] += X.T @ (parts[k] - I_H @ np.linalg.solve(D, I_H.T)) @ X
         return diagonal, least
 
-    @cached_property
+    @kept
     def inertia(self) -> Array:
         """The diagonal of M."""
         e = self.equations
@@ -177,15 +177,15 @@ class Place:
         found[rows] = self._masses[entries]
         return found
 
-    @cached_property
+    @kept
     def Q(self) -> Array:
         return np.array(evaluate(self.equations.Q, self.values), dtype=float)
 
-    @cached_property
+    @kept
     def gamma(self) -> Array:
         return np.array(evaluate(self.equations.gamma, self.values), dtype=float)
 
-    @cached_property
+    @kept
     def is_finite(self) -> bool:
         """Whether constraints, Jacobian and inertia have values here, as decompositions need them."""
         return bool(np.isfinite(self._gaps).all() and np.isfinite(self._linear).all())
@@ -205,7 +205,7 @@ class Place:
     def pushed(self, dv: Array) -> Place:
         return replace(self, v=self.v + dv)
 
-    @cached_property
+    @kept
     def has_mass(self) -> bool:
         """Whether M is regular: every motion has inertia, also a combination of several velocities."""
         if not (self.inertia > 0.0).all():
@@ -217,7 +217,7 @@ class Place:
         root = np.sqrt(self.inertia)
         return bool(np.linalg.eigvalsh(self.M / root[:, None] / root)[0] > REGULAR)
 
-    @cached_property
+    @kept
     def length(self) -> float:
         """A length of the mechanism: the longest arm at which a turn moves a joint, else how far its bodies spread."""
         e = self.equations
@@ -228,7 +228,7 @@ class Place:
         far = float(np.abs(self.q[e.lengths[: len(e.q)]]).max(initial=0.0))
         return max(arm or far, FAR * far) or 1.0
 
-    @cached_property
+    @kept
     def scales(self) -> Array:
         """By what q, v and the rows of Psi are measured: the length of the mechanism, a radian, one."""
         return np.where(self.equations.lengths, self.length, 1.0)
@@ -245,7 +245,7 @@ class Place:
     def row_scale(self) -> Array:
         return self.scales[len(self.q) + len(self.v) :]
 
-    @cached_property
+    @kept
     def gap(self) -> float:
         """The largest |Psi|, by the scales of its rows."""
         return float((np.abs(self.Psi) / self.row_scale).max(initial=0.0))
@@ -272,7 +272,7 @@ class Place:
         """Whether every column of Psi_q W^-1/2 is one of Psi_q, scaled: then it has as few entries."""
         return self.equations.is_diagonal or not self.has_mass
 
-    @cached_property
+    @kept
     def _unit_entries(self) -> Array:
         """Those of `_unit_rows`, where columns are scaled alone."""
         i, j = self.equations.pattern
@@ -282,7 +282,7 @@ class Place:
         lengths = np.sqrt(np.bincount(i, scaled * scaled, len(self.equations.Psi)))
         return np.asarray(scaled / np.maximum(lengths, np.finfo(float).tiny)[i])
 
-    @cached_property
+    @kept
     def _unit_rows(self) -> Array:
         """Psi_q W^-1/2 with rows of length one."""
         if not self.equations.Psi:
@@ -294,7 +294,7 @@ class Place:
         J = self.scaled_jacobian("mass")[0]
         return np.asarray(J / np.maximum(np.linalg.norm(J, axis=1), np.finfo(float).tiny)[:, None])
 
-    @cached_property
+    @kept
     def singular_vectors(self) -> tuple[Array, Array]:
         """Left singular vectors and singular values of Psi_q W^-1/2 with rows of length one."""
         J = self._unit_rows
@@ -303,7 +303,7 @@ class Place:
         U, values, _ = np.linalg.svd(J)
         return U, np.append(values, np.zeros(len(J) - len(values)))
 
-    @cached_property
+    @kept
     def rank(self) -> Rank:
         """Decided in the metric of M^-1, rows scaled to length one."""
         m, n = len(self.equations.Psi), len(self.equations.v)
@@ -315,7 +315,7 @@ class Place:
             values = singular_values(self._unit_rows)
         return decide_rank(np.concatenate([values, np.zeros(m - len(values))]))
 
-    @cached_property
+    @kept
     def row_size(self) -> Array:
         """diag(Psi_q M^-1 Psi_q^T), M by its diagonal, or 1 where M is singular: by this eps of each row is measured.
 
@@ -336,7 +336,7 @@ class Place:
             size = size * np.minimum(1.0, left_by_others(J, (i, j), (m, len(e.v))) / LEAST_LEFT)
         return size
 
-    @cached_property
+    @kept
     def independent_rows(self) -> tuple[int, ...]:
         """As many rows as the rank says, in order, chosen for the least dependence on each other."""
         if self.rank.rank == len(self.Psi):
@@ -350,17 +350,17 @@ class Place:
         """The smallest singular value of these rows, each of length one: 0 where one depends on the others."""
         return float(np.min(np.linalg.svd(self._unit_rows[list(rows)], compute_uv=False), initial=1.0))
 
-    @cached_property
+    @kept
     def is_open(self) -> NDArray[np.bool_]:
         """Of each row, whether its joint holds nothing now."""
         return self.equations.is_open
 
-    @cached_property
+    @kept
     def redundant(self) -> int:
         """How many rows depend on others."""
         return len(self.Psi) - self.rank.rank - int(np.count_nonzero(self.is_open))
 
-    @cached_property
+    @kept
     def is_redundant_only_here(self) -> bool:
         """Whether rows depend on others only where the joints are closed, as in an overconstrained linkage."""
         if self.rank.rank == len(self.Psi):
@@ -368,7 +368,7 @@ class Place:
         away = OFF * np.random.default_rng(0).normal(size=len(self.v))
         return self.moved(self.v_scale * away).rank.rank > self.rank.rank
 
-    @cached_property
+    @kept
     def dependent(self) -> tuple[Row, ...]:
         """The rows that take part in a dependence."""
         if self.rank.rank == len(self.Psi):

@@ -73,7 +73,7 @@ Array = NDArray[np.float64]
 MAX_REPORTS = 2 * 10**7
 LAST_DIGITS = 2  # units of these around a stop are not entered: there a comparison may be rounded to either side
 MOST_AT_ONCE = 10**9  # attempted steps, a number that any integer can hold
-FIRST_BUDGET = 128  # attempted steps before it is known how long they take
+FIRST_BUDGET = 16_384  # attempted steps, times components, before it is known how long they take
 
 
 class Native(Protocol):
@@ -193,7 +193,7 @@ def integrate(
     first_step: float | None = None,
     watch: Sized | None = None,
     events: Actions = NO_EVENTS,
-    first_budget: int = FIRST_BUDGET,
+    max_steps: int = MOST_AT_ONCE,
 ) -> Iterator[Slice]:
     """Integrate from times[0] to times[-1], coming back about every `seconds`; the last slice is not RUNNING.
 
@@ -203,7 +203,7 @@ def integrate(
     of (t, y), changes its sign (see inside.py); the first of them are `events`, and a slice that one has ended is gone
     on from if asked for the next.
     `first_step` is tried first, for instance that of a slice from where the run goes on; without it, or if it is 0,
-    one is chosen.
+    one is chosen. The first slice tries no more than `max_steps`.
     """
     ny = len(y_0)
     n_norm = ny if n_norm is None else n_norm
@@ -251,7 +251,7 @@ def integrate(
 
     def slices() -> Iterator[Slice]:
         kept = codes  # owners of the machine code whose addresses stand in `m`
-        status, budget, done, loop_s = RUNNING, first_budget, 0, 0.0
+        status, budget, done, loop_s = RUNNING, min(max(1, FIRST_BUDGET // ny), max_steps), 0, 0.0
         go_on = advance.bind(*arrays)  # compiled or loaded here, not within the measured time
         while status in (RUNNING, HAPPENED):
             began = perf_counter()

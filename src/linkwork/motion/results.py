@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -21,6 +20,7 @@ from linkwork.errors import UsageError
 from linkwork.model import Model
 from linkwork.native import machine
 from linkwork.native.kernels import Pointer, call, kernel, offset, size_of, split, take
+from linkwork.records import changed
 from linkwork.stabilization.projection import largest_scaled
 from linkwork.system import System, header, scales
 from linkwork.trajectory import NO_EVENTS, Events, Run, Table, Trajectory
@@ -147,7 +147,7 @@ def report(
     """At many states; `held` is what events have changed until then, without it what p has."""
     f = system.functions
     held = np.empty((len(t), 0)) if held is None else held
-    x = np.column_stack([t, q, v, a, lam])
+    x = np.concatenate([t[:, None], q, v, a, lam], axis=1)
     n = f["report"].outputs
     table = np.empty((len(x), size_of(line, n)))
     inner = max(f[name].work for name in ("report", "constraints", "close"))
@@ -195,7 +195,7 @@ def trajectory(
     tables["energy"] = Table(ENERGY, energy.T)
     contradiction = _measure(found.contradiction, place, v, a, lam)
     gap = np.maximum(found.gap, euler_gap(model, tables["q"].values))
-    info = replace(
+    info = changed(
         info,
         constraint_error_position=float(max(info.constraint_error_position, gap.max(initial=0.0))),
         constraint_error_velocity=float(max(info.constraint_error_velocity, found.rate.max(initial=0.0))),

@@ -17,7 +17,7 @@ from linkwork.equations.place import Place, Weights
 from linkwork.errors import Interrupted, NumericalStop, UsageError, check_choice
 from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, SEQUENCES, linearization, right_side
 from linkwork.integrators.explicit import DOP853
-from linkwork.integrators.loop import FIRST_BUDGET, REACHED, RUNNING, Actions, Settings, Slice, integrate, report_times
+from linkwork.integrators.loop import REACHED, RUNNING, Actions, Settings, Slice, integrate, report_times
 from linkwork.integrators.memory import SAMPLES, Preparable
 from linkwork.integrators.methods import ALPHA, AUTO, INTEGRATORS, RADAU5
 from linkwork.integrators.radau import Radau5
@@ -38,6 +38,7 @@ from linkwork.motion.singular import about_singular, name_positions
 from linkwork.motion.stopping import Pace, explain_stop
 from linkwork.motion.suitability import check_massless, check_size
 from linkwork.native.lowering import NativeFunction
+from linkwork.records import changed
 from linkwork.sequences.lu import VANISHING
 from linkwork.soundness import sound
 from linkwork.stabilization import projection
@@ -373,7 +374,7 @@ class Motion:
     def slices_as_it_is(
         self, times: Array, method: Settings, y: Array, asks: Sequence[bool], max_steps: int, before: Slice | None
     ) -> Iterator[Slice]:
-        s, method = self.system, replace(method, method=self.method)
+        s, method = self.system, method if method.method is self.method else replace(method, method=self.method)
         if self.how.stabilization == "state-space":
             if self.how.integrator == AUTO.name:  # no other method could take over
                 method = replace(method, method=DOP853)
@@ -385,7 +386,7 @@ class Motion:
             method = replace(method, atol=np.where(s.equations.follows, np.inf, method.atol))
         onto = projection.of_system(s, how, len(y) - s.n_q - s.n_v)
         stops = [stop for stop in s.equations.switching_times(times[-1]) if stop >= times[0]]
-        first, watch, n_pivots = min(FIRST_BUDGET, max_steps), s.functions.get("switches"), len(s.pivots)
+        watch, n_pivots = s.functions.get("switches"), len(s.pivots)
         events = Actions(
             [*(event.direction for event in s.equations.events), *[0] * n_pivots],
             [*asks, *[True] * n_pivots],
@@ -406,7 +407,7 @@ class Motion:
             first_step=None if before is None else before.step,
             watch=watch,
             events=events,
-            first_budget=first,
+            max_steps=max_steps,
         )
 
     def unknowns(self, t: float, y: Array) -> Array:
@@ -467,7 +468,7 @@ class Motion:
         kept = self.how.stabilization in ("projection", "state-space")
         lost = "" if kept else f", and '{self.how.stabilization}' does not keep it in its own"
         told = about_singular(singular, f"the mechanism could go on in another branch there{lost}")
-        info = replace(
+        info = changed(
             info,
             status=status,
             reason=reason,

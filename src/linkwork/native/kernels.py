@@ -192,7 +192,7 @@ def _as_argument(argument: float | Pointer) -> Any:
     """A number as it is; of an array its address, or where Python computes, all that it holds in a row."""
     if not isinstance(argument, np.ndarray):
         return argument
-    if argument.dtype != np.float64 or not argument.flags.c_contiguous or not argument.flags.writeable:
+    if argument.dtype.char != "d" or not argument.flags.carray:
         raise TypeError("a kernel takes contiguous writeable arrays of float64")
     return argument.reshape(-1) if machine.missing() else machine.address_of(argument)
 

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 SPEED = 2  # LLVM's level; 3 takes half as long again and gains nothing
 LISTENING = 0.1  # seconds between two looks for signals, which may have come to another thread
 INLINED = 50  # cost of a function that LLVM still copies to where it is called; its own 225 doubles the time it takes
+_address: Any = ctypes.addressof
+_first_byte: Any = ctypes.c_char.from_buffer
 
 
 @cache
@@ -129,9 +131,8 @@ class Code:
 
 def address_of(array: NDArray[np.float64]) -> int:
     """Where a contiguous array begins."""
-    if array.size and array.flags.writeable:
-        memory: Any = array
-        return ctypes.addressof(ctypes.c_char.from_buffer(memory))  # NumPy's own answer takes three times as long
+    if array.flags.writeable:
+        return _address(_first_byte(array)) if array.size else 0  # NumPy's own answer takes three times as long
     return array.ctypes.data
 
 

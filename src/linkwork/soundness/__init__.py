@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -36,6 +36,7 @@ from linkwork.expressions.graph import ONE, Expr, as_expr, cos, symbol
 from linkwork.expressions.parser import RESERVED as PARSED
 from linkwork.expressions.switching import crossings, sampled, switch
 from linkwork.model import Model
+from linkwork.records import kept
 from linkwork.sequences.signature import Signature
 from linkwork.soundness.events import event_faults
 
@@ -52,12 +53,22 @@ FARTHEST_GYRATION = 100.0
 
 
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
-def sound(model: Model) -> Model:
-    """The model; ModelError with every fault if there is any."""
-    errors = list(checks_of(model).faults())
+def look_at(model: Model, values: Mapping[Expr, float] | None = None) -> Checks:
+    """What there is to say about a sound model; ModelError with every fault if there is any.
+
+    `values` are those of its parameters, if their symbols are known already.
+    """
+    named = {symbol(name): number for name, number in model.parameters.items()} if values is None else values
+    checks = Checks(model, named)
+    errors = list(checks.faults())
     if errors:
         raise ModelError.together(errors)
-    return model
+    return checks
+
+
+def sound(model: Model) -> Model:
+    """The model; ModelError with every fault if there is any."""
+    return look_at(model).model
 
 
 @dataclass(frozen=True)
@@ -67,31 +78,24 @@ class Unusual:
     bodies: Mapping[str, str]
     structure: tuple[str, ...]
 
-    @np.errstate(all="ignore")
-    def changed(self, part: Model) -> Unusual:
+    def changed(self, part: Checks) -> Unusual:
         """The same with other values of these bodies."""
-        return Unusual({**self.bodies, **checks_of(part).notes_on_bodies()}, self.structure)
+        return Unusual({**self.bodies, **part.notes_on_bodies()}, self.structure)
 
     def told(self, model: Model) -> tuple[str, ...]:
         """All notes on the model, in its order, each once."""
         return tuple(dict.fromkeys((*model.notes, *filter(None, self.bodies.values()), *self.structure)))
 
 
-@np.errstate(all="ignore")
-def unusual(model: Model) -> Unusual:
-    checks = checks_of(model)
-    return Unusual(checks.notes_on_bodies(), tuple(checks.notes_on_structure()))
-
-
 @dataclass(frozen=True)
-class _Checks:
+class Checks:
     model: Model
+    values: Mapping[Expr, float]
 
-    @cached_property
-    def values(self) -> dict[Expr, Any]:
-        return {symbol(name): number for name, number in self.model.parameters.items()}
+    def unusual(self) -> Unusual:
+        return Unusual(self.notes_on_bodies(), tuple(self.notes_on_structure()))
 
-    @cached_property
+    @kept
     def numbers(self) -> dict[Expr, float]:
         """The formulas of the bodies, evaluated together."""
         parts = [x for body in self.model.bodies for x in (body.mass, body.inertia, *body.points.values())]
@@ -428,9 +432,6 @@ def _without_effect(
             rule = f"that law takes {', '.join(takes)}" if takes else "without friction there are no coefficients"
             hint = f"leave it out, or write {choice}: {' or '.join(others)}"
             yield ModelError(message, "no-effect", path=f"{path}.{key}", rule=rule, suggestion=hint)
-
-
-checks_of = lru_cache(maxsize=8)(_Checks)  # faults and notes of a model ask for the same numbers
 
 
 @lru_cache(maxsize=256)  # a run with other values often has the same laws

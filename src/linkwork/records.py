@@ -1,0 +1,31 @@
+"""Frozen records: what they find out about themselves, and other values of some fields."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+Record = TypeVar("Record")
+
+if TYPE_CHECKING:
+    kept = cached_property
+else:
+
+    class kept(cached_property):  # noqa: N801 - a decorator
+        """A property found once, without the lock of Python 3.11, for which the threads of all instances would wait."""
+
+        def __get__(self, record, owner=None):
+            if record is None:
+                return self
+            value = record.__dict__[self.attrname] = self.func(record)
+            return value
+
+
+def changed(record: Record, **fields: Any) -> Record:
+    """The same record with other values of these fields, in a tenth of the time that `dataclasses.replace` takes.
+
+    Nothing is checked again and what its properties have found is kept, so none may depend on these fields.
+    """
+    other = object.__new__(type(record))
+    other.__dict__.update(record.__dict__, **fields)
+    return other
