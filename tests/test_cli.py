@@ -22,7 +22,7 @@ from linkwork.cli import answer, overrides
 from linkwork.errors import UsageError
 from linkwork.formulations import FORMULATIONS
 from linkwork.integrators.methods import INTEGRATORS
-from linkwork.modelfile import shipped
+from linkwork.modelfile import load, shipped
 from linkwork.motion.choice import STABILIZATIONS
 from linkwork.trajectory import Trajectory
 from linkwork.view.report import progress
@@ -469,6 +469,20 @@ def test_start_values_are_given_by_the_names_of_joints(linkwork: Answer, tmp_pat
     placed = tmp_path / "placed.yaml"
     linkwork("assemble", "four_bar", *asked, "-o", placed)
     assert not linkwork.data("check", placed)["q_changes"]
+    text = placed.read_text().replace("step: 0.01", "step: 0.01, start: {O: 50 deg}, rate: {O: 3}")
+    stated, again = tmp_path / "stated.yaml", tmp_path / "again.yaml"
+    stated.write_text(text)
+    for words, angle in (((), 50.0), (("--start", "O=65 deg"), 65.0)):  # what is asked for goes before the file
+        final = linkwork.data("run", stated, *words, "--t-end", "1e-9", "--step", "1e-9")["final"]
+        assert final["q"]["crank.phi"] == pytest.approx(np.deg2rad(angle), abs=1e-7)
+        assert final["v"]["crank.phi"] == pytest.approx(3.0, abs=1e-6)
+    linkwork("assemble", stated, "--start", "O=65 deg", "-o", again)
+    assert "start: {" not in again.read_text()
+    assert load(again).bodies[0].angle == pytest.approx(np.deg2rad(65.0), abs=1e-11)
+    stated.write_text(text.replace("{O: 50 deg}", "{B: 50 deg}"))
+    line = text[: text.index("simulation:")].count("\n") + 1
+    assert f"stated.yaml:{line}" in (refused := linkwork("run", stated, code=3))
+    assert "joint 'B' closes a loop" in refused
     for words, text in (
         (("--start", "O"), "write NAME=VALUE, as in --start"),
         (("--start", "O=1", "--start", "O=2"), "--start gives 'O' two values"),

@@ -475,3 +475,66 @@ def test_more_start_values_than_freedoms_contradict_each_other() -> None:
         place_joints(load("four_bar"), {"O": 1.0, "C": 0.1}, {})
     with pytest.raises(UsageError, match="no coordinate 'B'"):
         place_joints(load("four_bar"), {"B": 1.0}, {})
+
+
+FOUR_BAR = (MECHANISMS / "four_bar.yaml").read_text()
+
+
+def starting(simulation: str, text: str = FOUR_BAR) -> Model:
+    """A model whose file says more about its simulation, and has a parameter `turn`."""
+    head, _, _ = text.replace("parameters: {", "parameters: {turn: 75 deg, ").partition("simulation:")
+    return loads(f"{head}simulation: {{t_end: 0.02, step: 0.01, {simulation}}}\n")
+
+
+def test_a_file_may_state_the_start_by_the_names_of_joints() -> None:
+    """The four-bar at another angle of its crank, against the closed form of its loop that the shipped file has."""
+    stated = starting("start: {O: turn}, rate: {O: 20 rpm}")
+    for given, changes in (
+        ({}, {"start": "75 deg"}),
+        ({"turn": 0.8}, {"start": 0.8}),
+        ({"a": 0.9}, {"start": "75 deg"}),
+    ):
+        other = {name: value for name, value in {**given, **changes}.items() if name != "turn"}
+        wanted = prepare(load("four_bar", other)).place().q
+        for kind in ("body", "joint", "minimal"):
+            motion = prepare(stated, kind).simulate(given)
+            np.testing.assert_allclose(motion.q[0], wanted, rtol=0, atol=1e-12)
+            assert motion.v[0, 2] == pytest.approx(2 * np.pi / 3, rel=1e-11)
+        assert not check(prepare(stated).changed(given)).q_changes
+    by_body = simulate(starting("start: {crank.phi: turn}, rate: {crank.phi: 20 rpm}"))
+    np.testing.assert_allclose(by_body.q, simulate(stated).q, rtol=0, atol=1e-11)
+
+
+def test_a_file_may_state_the_start_of_joints_in_space_and_of_the_cut_that_it_chooses() -> None:
+    text = (MECHANISMS / "spatial_slider_crank.yaml").read_text()
+    joint = prepare(loads(text), "joint").equations.q_names[0]
+    motion = simulate(starting(f"start: {{{joint}: 40 deg}}, rate: {{{joint}: -3}}", text), coordinates="joint")
+    assert motion[f"theta:{joint}"][0] == pytest.approx(np.radians(40), abs=1e-12)
+    assert motion[f"theta_d:{joint}"][0] == pytest.approx(-3.0, abs=1e-11)
+    wanted = prepare(load("four_bar", {"start": "75 deg"})).place().q
+    stated = starting(f"coordinates: joint, cut: [A], start: {{B: {float(wanted[8] - wanted[5])!r}}}")
+    np.testing.assert_allclose(simulate(stated).q[0], wanted, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("simulation", "code", "what"),
+    [
+        ("start: {crnk.phi: 1}", "unknown-coordinate", "did you mean 'crank.phi'"),
+        ("start: {O: 2 m}", "unit-mismatch", "angle"),
+        ("rate: {O: 2 rad}", "unit-mismatch", "angular"),
+        ("start: {O: turns}", "expression-name", "turns"),
+        ("start: {O: 1/0}", "expression-undefined", "1/0"),
+        ("start: {O: [1, 2]}", "wrong-shape", "number"),
+    ],
+)
+def test_start_values_that_are_none_are_refused_with_their_line(simulation: str, code: str, what: str) -> None:
+    with pytest.raises(ModelError, match=f":{FOUR_BAR.count(chr(10))}: simulation") as found:
+        starting(simulation)
+    assert code in str(found.value)
+    assert what in str(found.value)
+
+
+def test_a_joint_that_closes_a_loop_has_no_start_value() -> None:
+    with pytest.raises(ModelError, match="joint 'B' closes a loop and has no coordinate") as found:
+        simulate(starting("start: {B: 1}"))
+    assert found.value.path == "simulation.start.B"

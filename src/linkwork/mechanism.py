@@ -79,6 +79,7 @@ class Mechanism:
     equations: Equations
     shared: Shared
     unusual: Unusual
+    unplaced: Model | None = None  # as it was given, where that says where joints start
 
     def system(
         self,
@@ -145,8 +146,11 @@ class Mechanism:
             if name in self.model.folded:
                 message = f"'{name}' stands in a table or among the times of the simulation, which are read as numbers"
                 raise UsageError(f"{message}; load the model with the new value", "folded-parameter")
-        model = changed(self.model, parameters={**self.model.parameters, **parameters})
-        named = dict(zip(self.shared.symbols, model.parameters.values(), strict=False))
+        values = {**self.model.parameters, **parameters}
+        if self.unplaced is not None:
+            return prepare(replace(self.unplaced, parameters=values))
+        model = changed(self.model, parameters=values)
+        named = dict(zip(self.shared.symbols, values.values(), strict=False))
         checks = look_at(self.shared.uses.dependent(model, parameters), named)  # the rest is as sound as it was
         equations = self.equations.with_values({**self.equations.parameters, **named})
         return Mechanism(model, equations, self.shared, self.unusual.changed(checks))
@@ -197,7 +201,11 @@ def prepare(model: Model | Mechanism, coordinates: str | None = None, cut: Seque
     if isinstance(model, Mechanism) and settings == stated.simulation:
         return model
     _check_simulation(stated, settings)
-    model = replace(stated, simulation=settings)
+    model = given = replace(stated, simulation=settings)
+    if settings.start or settings.rate:
+        from linkwork.motion.placing import place_stated
+
+        model = place_stated(given)
     checks = look_at(model)
     structure = Structure(model)
     key = (settings.coordinates, settings.cut, *structure.key)
@@ -213,7 +221,8 @@ def prepare(model: Model | Mechanism, coordinates: str | None = None, cut: Seque
                 _shared.popitem(last=False)
     # What events change is not stated by the model and stands behind all that is.
     values = {**shared.equations.parameters, **dict(zip(shared.symbols, structure.values, strict=False))}
-    return Mechanism(model, shared.equations.with_values(values), shared, checks.unusual())
+    equations, unplaced = shared.equations.with_values(values), None if model is given else given
+    return Mechanism(model, equations, shared, checks.unusual(), unplaced)
 
 
 def _check_simulation(model: Model, settings: Simulation) -> None:

@@ -15,7 +15,7 @@ from linkwork.elements.kinds import Space
 from linkwork.elements.shapes import Shape
 from linkwork.elements.spatial import SpatialAxisPair
 from linkwork.elements.stated import Stated
-from linkwork.elements.vectors import Components
+from linkwork.elements.vectors import Components, Scalar
 from linkwork.expressions.graph import symbol
 
 
@@ -29,6 +29,8 @@ class Simulation:
     atol: float = 1e-9
     coordinates: str = "body"
     cut: tuple[str, ...] = ()  # joints that close loops in joint coordinates
+    start: Mapping[str, Scalar] = field(default_factory=dict)  # of coordinates of joints or bodies, which then hold
+    rate: Mapping[str, Scalar] = field(default_factory=dict)
 
     def changed(
         self,
@@ -93,8 +95,9 @@ class Model:
         Constants that joints take from the start position stay what they are if q fits the joints. A body that is
         mounted the other way round fits them too, so that axes are kept as numbers where they would become others.
         """
+        simulation = replace(self.simulation, start={}, rate={})
         if self.stated is not None:
-            return replace(self, stated=replace(self.stated, start=q, rate=v))
+            return replace(self, simulation=simulation, stated=replace(self.stated, start=q, rate=v))
         bodies = {body.name: body.from_start(*_values(body, q, v)) for body in self.bodies}
         given = {symbol(name): number for name, number in self.parameters.items()}
 
@@ -111,7 +114,8 @@ class Model:
             return made.with_axes_of(element, given) if isinstance(made, SpatialAxisPair) else made
 
         joints, drivers, forces = (tuple(map(moved, x)) for x in (self.joints, self.drivers, self.forces))
-        return replace(self, bodies=tuple(bodies.values()), joints=joints, drivers=drivers, forces=forces)
+        made = replace(self, simulation=simulation, bodies=tuple(bodies.values()))
+        return replace(made, joints=joints, drivers=drivers, forces=forces)
 
 
 def _values(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,10 +69,9 @@ def placed(model: Model, start: Sequence[str] | None, rate: Sequence[str] | None
     if not (start or rate):
         return model
     from linkwork import units
-    from linkwork.motion.placing import place_joints, prepare_joints
+    from linkwork.motion.placing import named_kinds, prepare_joints
 
-    e = prepare_joints(model, cut).equations
-    owners = (e,) if e.body is None else (e, e.body)
+    kinds, rate_kinds = named_kinds(prepare_joints(model, cut).equations)
 
     def read(
         option: str, texts: dict[str, str], kinds: dict[str, str], by_kind: dict[str, units.Kind]
@@ -91,16 +91,18 @@ def placed(model: Model, start: Sequence[str] | None, rate: Sequence[str] | None
     q = read(
         "start",
         overrides(start, "start", "A=30deg"),
-        {c.name: c.kind for x in owners for c in x.coordinates},
+        kinds,
         {"angle": units.ANGLE, "length": units.LENGTH},
     )
     v = read(
         "rate",
         overrides(rate, "rate", "A=2"),
-        {c.name: c.kind for x in owners for c in x.velocities},
+        rate_kinds,
         {"angle": units.ANGULAR_SPEED, "length": units.SPEED},
     )
-    return place_joints(model, q, v, cut)
+    of = model.simulation
+    settings = replace(of, start={**of.start, **q}, rate={**of.rate, **v}, cut=of.cut if cut is None else tuple(cut))
+    return replace(model, simulation=settings)
 
 
 @contextmanager

@@ -10,8 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
+from linkwork.elements.drivers import kind_of_freedom
 from linkwork.elements.frames import Frame, PlanarFrame, SpatialFrame, TurnedFrame
 from linkwork.elements.joints import Prismatic, Revolute, Rigid, Rolling, relative_angle
+from linkwork.elements.kinds import Coordinate, Velocity
 from linkwork.elements.orientation import Parameters, of_matrix, product, turn_about
 from linkwork.elements.pairs import unit
 from linkwork.elements.spatial import (
@@ -193,6 +195,27 @@ PATHS: dict[type, Path] = {
     Universal: Path(("angle_i", "angle_j"), _universal),
     Spherical: Path((), _spherical, is_ball=True),
 }
+
+
+def path_coordinates(joint: Any) -> tuple[Coordinate, ...]:
+    """The coordinates of a joint that leads from one body to another."""
+    path, name = PATHS[type(joint)], joint.name
+    if path.is_ball:
+        return tuple(Coordinate(name, f"e{k}", "number") for k in range(4))
+    return tuple(Coordinate(name, part, kind_of_freedom(freedom)) for freedom, part in _parts(path))
+
+
+def path_velocities(joint: Any) -> tuple[Velocity, ...]:
+    path, name = PATHS[type(joint)], joint.name
+    if path.is_ball:
+        return tuple(Velocity(name, f"w{x}", "angle", f"w{x}", f"alpha{x}") for x in "xyz")
+    parts = ((part, kind_of_freedom(freedom)) for freedom, part in _parts(path))
+    return tuple(Velocity(name, part, kind, f"{part}_d", f"{part}_dd") for part, kind in parts)
+
+
+def _parts(path: Path) -> list[tuple[str, str]]:
+    """The freedoms, and what their coordinates are called behind the name of the joint."""
+    return [(freedom, freedom if len(path.freedoms) > 1 else "") for freedom in path.freedoms]
 
 
 def follow_path(joint: Any, q: Symbols, v: Symbols, parent: Frame, onwards: bool) -> Any:

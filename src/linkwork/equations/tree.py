@@ -8,11 +8,10 @@ from heapq import heappop, heappush
 from typing import Any
 
 from linkwork.elements.bodies import Ground
-from linkwork.elements.drivers import kind_of_freedom
 from linkwork.elements.frames import euler_difference, euler_moved, euler_rates
 from linkwork.elements.kinds import Coordinate, Velocity
 from linkwork.elements.orientation import product
-from linkwork.elements.paths import PATHS
+from linkwork.elements.paths import PATHS, path_coordinates, path_velocities
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.graph import Expr
 
@@ -38,25 +37,13 @@ class Hinge:
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
-        if self.joint is None:
-            found: tuple[Coordinate, ...] = self.child.coordinates
-            return found
-        if self.is_ball:
-            return tuple(Coordinate(self.joint.name, f"e{k}", "number") for k in range(4))
-        return tuple(Coordinate(self.joint.name, self._part(f), kind_of_freedom(f)) for f in self.freedoms)
+        found: tuple[Coordinate, ...] = self.child.coordinates if self.joint is None else path_coordinates(self.joint)
+        return found
 
     @property
     def velocities(self) -> tuple[Velocity, ...]:
-        if self.joint is None:
-            found: tuple[Velocity, ...] = self.child.velocities
-            return found
-        if self.is_ball:
-            return tuple(Velocity(self.joint.name, f"w{x}", "angle", f"w{x}", f"alpha{x}") for x in "xyz")
-        parts = [(self._part(f), kind_of_freedom(f)) for f in self.freedoms]
-        return tuple(Velocity(self.joint.name, part, kind, f"{part}_d", f"{part}_dd") for part, kind in parts)
-
-    def _part(self, freedom: str) -> str:
-        return freedom if len(self.freedoms) > 1 else ""
+        found: tuple[Velocity, ...] = self.child.velocities if self.joint is None else path_velocities(self.joint)
+        return found
 
     def qd(self, q: List, v: List) -> list[Expr]:
         if self.joint is None:

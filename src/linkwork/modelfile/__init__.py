@@ -69,6 +69,8 @@ def build(document: Document, changes: Mapping[str, str | float] | None = None, 
 def with_start(document: Document, model: Model, changes: Mapping[str, str | float] | None = None) -> Document:
     """The document with the start values of `model`, which are numbers, and with changed parameters; all else stays."""
     data = deepcopy(document.data)
+    for key in ("start", "rate"):
+        cast(Any, data.get("simulation") or {}).pop(key, None)
     parameters = cast(dict[str, Data], data.get("parameters") or {})
     for name, value in (changes or {}).items():
         parameters[name] = model.parameters.get(name, value)

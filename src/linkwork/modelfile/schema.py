@@ -224,6 +224,7 @@ def _forms(count: int) -> dict[str, Any]:
         **{name: Literal[choices] for name, choices in TEXTS.items()},
         "name": str,
         "names": list[str],
+        "values": dict[str, NUMBER],
         "inertia": Annotated[Any, PlainValidator(_inertia), WithJsonSchema({"type": "array"})],
         "matrix": Annotated[Any, PlainValidator(_matrix), WithJsonSchema({"type": "array"})],
         "orientation": Annotated[Any, PlainValidator(_orientation), WithJsonSchema({"type": ["array", "object"]})],
@@ -234,13 +235,15 @@ def _forms(count: int) -> dict[str, Any]:
 FORMS: dict[Space, dict[str, Any]] = {"planar": _forms(2), "spatial": _forms(3)}
 
 
-# Fields that are more than a number in space.
+# Fields that are more than a number, some of them in space alone.
 ROLES = {
     ("SpatialBody", "inertia"): "inertia",
     ("SpatialBody", "angular_velocity"): "turning",
     ("SpatialTorque", "torque"): "vector",
     ("Bushing", "stiffness"): "matrix",
     ("Bushing", "damping"): "matrix",
+    ("Simulation", "start"): "values",
+    ("Simulation", "rate"): "values",
 }
 
 

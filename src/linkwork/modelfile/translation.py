@@ -30,12 +30,13 @@ from linkwork.expressions.evaluation import evaluate, ordered, substitute
 from linkwork.expressions.graph import Expr, as_expr, symbol
 from linkwork.expressions.parser import RESERVED, ExpressionError
 from linkwork.expressions.parser import parse as parse_expression
-from linkwork.model import About, Model, Simulation
+from linkwork.model import About, Model
 from linkwork.modelfile import schema
 from linkwork.modelfile.dimensions import Exponents, exponents_of, follow
 from linkwork.modelfile.events import read_event
 from linkwork.modelfile.faults import NOT_IN_NAMES, shape_fault
 from linkwork.modelfile.orientation import read_orientation
+from linkwork.modelfile.simulation import read_simulation
 from linkwork.modelfile.stated import PLAIN_NAME, own_names, read_stated
 from linkwork.units import Kind, quantity
 
@@ -325,7 +326,7 @@ class Translation:
                 given[field.name], given[field.name.replace("body", "s")] = self.point(value, at)
             elif role in ("body", "joint", "axis") and isinstance(value, str):
                 given[field.name] = self.named(role, key, value, given, at)
-            elif role in ("flag", "name", "freedom", *schema.TEXTS):
+            elif role in ("flag", "name", "freedom", "values", *schema.TEXTS):
                 given[field.name] = value
             elif role == "names":
                 given[field.name] = tuple(value)
@@ -452,18 +453,6 @@ class Translation:
         used = ordered([x for x in numbers if isinstance(x, Expr)])
         self.folded |= {node.value for node in used if node.op == "symbol"}
 
-    def simulation(self) -> Simulation:
-        """Times and tolerances, which are positive."""
-        given: Simulation = self.element(Simulation, self.entry.simulation, ("simulation",))
-        codes = {"t_end": "bad-t-end", "step": "bad-report-step", "rtol": "bad-tolerance", "atol": "bad-tolerance"}
-        self.fold(getattr(given, name) for name in codes)
-        values: dict[str, Any] = {name: self.value(getattr(given, name)) for name in codes}
-        for name, code in codes.items():
-            if not 0.0 < values[name] < (1.0 if name == "rtol" else math.inf):
-                rule = "it is above 0 and below 1" if name == "rtol" else "it is above zero"
-                self.fail(("simulation", name), f"{name} = {values[name]:g}", code, value=values[name], rule=rule)
-        return replace(given, **values)
-
     def model(self, notes: tuple[str, ...]) -> Model:
         entry = self.entry
         drivers = [self.driver(name, driver) for name, driver in entry.drivers.items()]
@@ -476,7 +465,7 @@ class Translation:
         shapes = {n: self.element(SHAPES[shape.type], shape, ("bodies", n, "shape")) for n, shape in shaped.items()}
         gravity = self.numbers(entry.gravity, units.ACCELERATION, self.names, ("gravity",))
         stated = read_stated(self, entry.equations) if isinstance(entry, schema.StatedModel) else None
-        simulation = self.simulation()
+        simulation = read_simulation(self)
         self.stop()
         checked = entry.about.checked
         return Model(
