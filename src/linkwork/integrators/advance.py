@@ -44,6 +44,7 @@ VANISHING = 1.5  # growth of a reciprocal pivot over a step from which on it may
 VANISHED = 100.0  # the same from the beginning of a step that goes past one to that position
 CROSSING = 1e-7  # rtol of such a step: what rounding leaves of the constraints is multiplied that much in it
 REGAINED = 1.05  # with every step, of the length along which switching functions are seen clearly
+NO_ERROR = 1e-300  # stands for zero, which has no logarithm
 INF = math.inf
 
 
@@ -314,14 +315,14 @@ def settle(at: Run, p: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows
 def ratio_of_steps(at: Run) -> float:
     """h_next/h = SAFETY last_error^beta / error^(1/order - 3 beta/4), the last error only after a good step.
 
-    [hairer1993, section II.4; hairer1996, section IV.2]
+    By logarithms, which take half as long as powers.         [hairer1993, section II.4; hairer1996, section IV.2]
     """
     if at.proposed[0] != 0.0 and at.error[0] <= 1.0:
         return float(at.proposed[0])
-    exponent = 1.0 / at.error_order[0] - 0.75 * at.beta[0]
-    ratio: float = SAFETY / at.error[0] ** exponent
+    logarithm = (0.75 * at.beta[0] - 1.0 / at.error_order[0]) * math.log(max(at.error[0], NO_ERROR))
     if at.beta[0] != 0.0 and at.error[0] <= 1.0:
-        ratio *= at.last_error[0] ** at.beta[0]
+        logarithm += at.beta[0] * math.log(at.last_error[0])
+    ratio = SAFETY * math.exp(logarithm)
     return max(float(at.shrink[0]), min(float(at.growth[0]), ratio))
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.dense.vectors import copy, dot
+from linkwork.dense.vectors import copy
 from linkwork.integrators.advance import differentiate, is_finite
 from linkwork.integrators.explicit import Row, Tableau
 from linkwork.integrators.memory import BLOCK, NOT_FINITE, UNSUITED, Method, Run, open_run
@@ -77,12 +77,12 @@ def evaluate_stage(at: Run, its: Stages, i: int, p: Pointer, w: Pointer) -> None
 
 def error_norm(at: Run, its: Stages) -> float:
     """The error of a step in units of the tolerance, in the mean over the components; its form is Tableau's."""
-    y, y_new = offset(at.x, 1), offset(at.x_new, 1)
+    y, y_new, rtol = offset(at.x, 1), offset(at.x_new, 1), at.rtol[0]
+    high = low = 0.0
     for i in range(at.n):
-        scale = 1.0 / (at.atol[i] + at.rtol[0] * max(abs(y[i]), abs(y_new[i])))
-        its.E_k[i] *= scale
-        its.E_low_k[i] *= scale
-    high, low = dot(its.E_k, its.E_k, 0, at.n), dot(its.E_low_k, its.E_low_k, 0, at.n)
+        scale = 1.0 / (at.atol[i] + rtol * max(abs(y[i]), abs(y_new[i])))
+        high += (its.E_k[i] * scale) ** 2
+        low += (its.E_low_k[i] * scale) ** 2
     if high == 0.0:
         return 0.0
     return high / math.sqrt(integer(at.n_counted, 0) * (high + 0.01 * low))
