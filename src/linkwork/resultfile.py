@@ -225,24 +225,29 @@ def _variables(motion: Trajectory) -> dict[str, tuple[tuple[str, ...], Any, dict
 
 
 def _netcdf(motion: Trajectory) -> memoryview:
-    """The bytes of a netCDF-4 file."""
-    import h5netcdf
+    """The bytes of a netCDF-4 file, which is an HDF5 file: each dimension is the scale made of the variable of its name.
+
+    h5py alone takes a fifth of the time of the packages that know netCDF.
+    """
     import h5py
 
-    content = BytesIO()
-    with h5netcdf.File(content, "w") as file:
-        for name, (dimensions, values, attributes) in _variables(motion).items():
-            for dimension, size in zip(dimensions, np.shape(values), strict=True):
-                if dimension not in file.dimensions:
-                    file.dimensions[dimension] = size
+    content, variables = BytesIO(), _variables(motion)
+    scales = dict.fromkeys(dimension for dimensions, _, _ in variables.values() for dimension in dimensions)
+    with h5py.File(content, "w", track_order=True) as file:
+        for name, (dimensions, values, attributes) in variables.items():
             text = isinstance(values, list)
             data = np.array(values, dtype=object) if text else values
-            variable = file.create_variable(name, dimensions, h5py.string_dtype() if text else "<f8", data=data)
-            variable.attrs.update(attributes)
+            written = file.create_dataset(name, data=data, dtype=h5py.string_dtype() if text else "<f8")
             if not text and dimensions[0] == "time" and len(dimensions) == 2:
-                variable.attrs["coordinates"] = (
-                    f"{name}_name {name}_unit"  # by the CF conventions: it belongs to the labels
-                )
+                # By the CF conventions: it belongs to the labels.
+                attributes = {**attributes, "coordinates": f"{name}_name {name}_unit"}
+            written.attrs.update(attributes)
+        for number, dimension in enumerate(scales):
+            file[dimension].make_scale(dimension)
+            file[dimension].attrs["_Netcdf4Dimid"] = np.int32(number)
+        for name, (dimensions, _, _) in variables.items():
+            for k, dimension in enumerate(dimensions if name not in scales else ()):
+                file[name].dims[k].attach_scale(file[dimension])
         file.attrs.update({**_attributes(motion), "sha256": checksum(motion)})
     return content.getbuffer()
 
