@@ -299,6 +299,7 @@ def test_nothing_is_half_written(tmp_path: Path) -> None:
         "import resource, sys; sys.path.insert(0, sys.argv[1]); from test_trajectory import turning\n"
         "motion = turning(2000)\n"
         "from linkwork.errors import UsageError\n"
+        "sys.dont_write_bytecode = True\n"  # what is imported from here on would be cut off too
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
         "for name in sys.argv[2:] * 3:\n try: motion.save(name)\n"
         " except UsageError as error: print(error)\n"

@@ -28,6 +28,7 @@ Array = NDArray[np.float64]
 WEIGHTS = ("mass", "unit")
 MAX_ITERATIONS = 60
 MOST_HALVINGS = 20  # of one step, until it is too short to matter
+LITTLE, MOST_LITTLE = 1e-3, 5  # of the gaps: steps that narrow them by less, and how many of those may follow each other
 MOST_DAMPED = 200
 # Damping of the first step by least squares, relative to the Jacobian; how it changes after a good and a bad step; the
 # most that still moves anything; the gain of a step below which the least is reached.
@@ -337,7 +338,7 @@ def approach(place: Place, weights: Weights, kept: Sequence[int] = (), rows: Seq
     def gaps(at: Place) -> Array:
         return at.Psi[chosen] / scale
 
-    was_closed = True
+    was_closed, little = True, 0
     for _ in range(MAX_ITERATIONS):
         is_now = is_closed(place, rows, CLOSED)
         # What was open and is closed gets one step more, which brings it to rounding.
@@ -351,12 +352,16 @@ def approach(place: Place, weights: Weights, kept: Sequence[int] = (), rows: Seq
         widest = np.linalg.norm(open_by)
         for _ in range(MOST_HALVINGS):
             trial = place.moved(dx)
-            if np.linalg.norm(gaps(trial)) < widest and trial.is_finite:
+            left = np.linalg.norm(gaps(trial))
+            if left < widest and trial.is_finite:
                 break
             dx = 0.5 * dx
         else:
             break
         place = trial
+        little = little + 1 if left > (1.0 - LITTLE) * widest else 0
+        if little == MOST_LITTLE:
+            break
     return place
 
 
