@@ -225,7 +225,7 @@ def _variables(motion: Trajectory) -> dict[str, tuple[tuple[str, ...], Any, dict
 
 
 def _netcdf(motion: Trajectory) -> memoryview:
-    """The bytes of a netCDF-4 file, which is an HDF5 file: each dimension is the scale made of the variable of its name.
+    """The bytes of a netCDF-4 file, which is one of HDF5: the variable of its name is the scale of each dimension.
 
     h5py alone takes a fifth of the time of the packages that know netCDF.
     """

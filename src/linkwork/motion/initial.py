@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 WEIGHTS = ("mass", "unit")
 MAX_ITERATIONS = 60
 MOST_HALVINGS = 20  # of one step, until it is too short to matter
-LITTLE, MOST_LITTLE = 1e-3, 5  # of the gaps: steps that narrow them by less, and how many of those may follow each other
+LITTLE, MOST_LITTLE = 1e-3, 5  # of the gaps: steps that narrow them by less, and how many may follow each other
 MOST_DAMPED = 200
 # Damping of the first step by least squares, relative to the Jacobian; how it changes after a good and a bad step; the
 # most that still moves anything; the gain of a step below which the least is reached.
