@@ -311,6 +311,18 @@ def test_events_within_one_step_are_told_apart_and_grazing_is_said() -> None:
     assert any("event 'graze' was at zero at t = 0.3" in note for note in motion.info.notes)
 
 
+def test_events_that_are_only_noted_and_follow_each_other_without_end_end_the_run() -> None:
+    """Every 16 ns from t = 0.25 on; these are zeros of the formula, seen as soon as a step ends among them."""
+    text = BALL.replace("  half:", '  often: {when: "if(t < 0.25, 1, cos(2e8*(t - 0.25)))"}\n  half:')
+    with pytest.raises(NumericalStop, match="'often' happens without end") as stop:
+        simulate(loads(text), t_end=0.4)
+    t = stop.value.trajectory.events.t
+    assert len(t) > 20
+    zeros = 2e8 * (t - 0.25) / np.pi - 0.5
+    np.testing.assert_allclose(zeros, np.round(zeros), atol=1e-6)
+    np.testing.assert_array_equal(np.diff(np.round(zeros)), 1.0)
+
+
 def test_a_ball_that_bounces_without_end_ends_with_a_message() -> None:
     """Infinitely many bounces accumulate at t = sqrt(2 h/g) (1 + e)/(1 - e)."""
     end = math.sqrt(2 / 9.81) * 3
