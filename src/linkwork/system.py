@@ -295,7 +295,7 @@ def most_repetitions(place: Place) -> int:
     if place.is_redundant_only_here:  # off the constraints such rows are not to be told from others, see EPS_FRAGILE
         return 0
     inertia = place.inertia * place.v_scale**2
-    return MOST_OF_LIGHT if np.min(inertia, initial=np.inf) < LIGHT * np.max(inertia, initial=0.0) else MOST_REPETITIONS
+    return MOST_OF_LIGHT if inertia.min(initial=np.inf) < LIGHT * inertia.max(initial=0.0) else MOST_REPETITIONS
 
 
 def dot(x: Sequence[Expr], y: Sequence[Expr]) -> Expr:

@@ -156,7 +156,7 @@ class Trajectory:
         for name in ("t", "error_position", "error_velocity"):
             object.__setattr__(self, name, _fixed(name, getattr(self, name), (n,)))
         nothing = Table(Columns(), np.empty((n, 0)))
-        tables = {kind: self.tables.get(kind, nothing) for kind in (*KINDS, *self.tables)}
+        tables = {**dict.fromkeys(KINDS, nothing), **self.tables}
         shaped = {k: Table(x, _fixed(k, values, (n, len(x.labels)))) for k, (x, values) in tables.items()}
         object.__setattr__(self, "tables", shaped)
         (names, t, *states), n_q, n_v = self.events, len(self.q_names), len(self.v_names)

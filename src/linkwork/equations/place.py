@@ -71,11 +71,11 @@ class Place:
     def _gaps(self) -> Array:
         return self._run("constraints", [self.t], self.q, self.v)
 
-    @property
+    @kept
     def Psi(self) -> Array:
         return self._gaps[: len(self.equations.Psi)]
 
-    @property
+    @kept
     def Psi_dot(self) -> Array:
         return self._gaps[len(self.equations.Psi) :]
 
@@ -83,7 +83,7 @@ class Place:
     def _linear(self) -> Array:
         return self._run("linear", [self.t], self.q)
 
-    @property
+    @kept
     def entries(self) -> Array:
         """The entries of Psi_q, in the order of their pattern."""
         return self._linear[: len(self.equations.Psi_q)]
@@ -233,15 +233,15 @@ class Place:
         """By what q, v and the rows of Psi are measured: the length of the mechanism, a radian, one."""
         return np.where(self.equations.lengths, self.length, 1.0)
 
-    @property
+    @kept
     def q_scale(self) -> Array:
         return self.scales[: len(self.q)]
 
-    @property
+    @kept
     def v_scale(self) -> Array:
         return self.scales[len(self.q) : len(self.q) + len(self.v)]
 
-    @property
+    @kept
     def row_scale(self) -> Array:
         return self.scales[len(self.q) + len(self.v) :]
 

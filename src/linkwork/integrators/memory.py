@@ -19,6 +19,7 @@ has `prepare(n)`, which returns a `Method`.
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -26,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.native.kernels import Pointer, integer, offset, offsets_of, split
-from linkwork.native.machine import address_of
+from linkwork.native.machine import pointer_to
 
 # Status of a run, and outcome of a step.
 REACHED = 0  # the last report time
@@ -230,7 +231,7 @@ def whole_blocks(ny: int) -> int:
 def allocate(count: int) -> NDArray[np.float64]:
     """Zeros on a boundary of 64 bytes, the length of a cache line and of the longest vectors."""
     space = np.zeros(count + 8)
-    start = -(address_of(space) // 8) % 8
+    start = -(ctypes.addressof(pointer_to(space)) // 8) % 8
     return space[start : start + count]
 
 

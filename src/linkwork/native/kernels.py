@@ -119,7 +119,7 @@ def call(address: int, x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     if machine.missing():
         interpreted.find(address)(x, p, y, w)
         return
-    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(address)(*map(machine.address_of, (x, p, y, w)))
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(address)(*map(machine.pointer_to, (x, p, y, w)))
 
 
 class Kernel:
@@ -189,12 +189,12 @@ def kernel(function: Callable[..., int | None]) -> Kernel:
 
 
 def _as_argument(argument: float | Pointer) -> Any:
-    """A number as it is; of an array its address, or where Python computes, all that it holds in a row."""
+    """A number as it is; of an array where it begins, or where Python computes, all that it holds in a row."""
     if not isinstance(argument, np.ndarray):
         return argument
     if argument.dtype.char != "d" or not argument.flags.carray:
         raise TypeError("a kernel takes contiguous writeable arrays of float64")
-    return argument.reshape(-1) if machine.missing() else machine.address_of(argument)
+    return argument.reshape(-1) if machine.missing() else machine.pointer_to(argument)
 
 
 def parameters_of(function: FunctionType) -> tuple[str, ...]:

@@ -114,7 +114,7 @@ class NativeFunction:
         return SIGNATURE(self.address)
 
     def __call__(self, x: Array, p: Array) -> Array:
-        x, p = np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(p, dtype=float)
+        x, p = np.array(x, dtype=float), np.ascontiguousarray(p, dtype=float)
         if x.shape != (self.inputs,):
             raise ValueError(f"{self.name} takes {self.inputs} numbers, not {x.shape}")
         y = np.empty(self.outputs)
@@ -127,7 +127,7 @@ class NativeFunction:
         if machine.missing():
             interpreted.find(self.address)(x.reshape(-1), p, y.reshape(-1), w)
             return
-        self._entry(*map(machine.address_of, (x, p, y, w)))
+        self._entry(*map(machine.pointer_to, (x, p, y, w)))
 
 
 def compile_programs(

@@ -13,14 +13,11 @@ from functools import cache
 from threading import Thread
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 SPEED = 2  # LLVM's level; 3 takes half as long again and gains nothing
 LISTENING = 0.1  # seconds between two looks for signals, which may have come to another thread
 INLINED = 50  # cost of a function that LLVM still copies to where it is called; its own 225 doubles the time it takes
-_address: Any = ctypes.addressof
-_first_byte: Any = ctypes.c_char.from_buffer
+# The beginning of a contiguous writeable array, as an argument of machine code; NumPy takes three times as long for it.
+pointer_to: Any = (ctypes.c_double * 0).from_buffer
 
 
 @cache
@@ -127,13 +124,6 @@ class Code:
 
     addresses: Mapping[str, int]
     engine: Any  # llvmlite frees it when it is collected; or what stands in for it (interpreted.py)
-
-
-def address_of(array: NDArray[np.float64]) -> int:
-    """Where a contiguous array begins."""
-    if array.flags.writeable:
-        return _address(_first_byte(array)) if array.size else 0  # NumPy's own answer takes three times as long
-    return array.ctypes.data
 
 
 def load(objects: bytes, names: Iterable[str]) -> Code:

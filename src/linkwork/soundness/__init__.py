@@ -97,16 +97,15 @@ class Checks:
 
     @kept
     def numbers(self) -> dict[Expr, float]:
-        """The formulas of the bodies, evaluated together."""
-        parts = [x for body in self.model.bodies for x in (body.mass, body.inertia, *body.points.values())]
-        flat = [x for part in parts for x in (part if isinstance(part, tuple) else (part,))]
-        formulas = [x for x in flat if isinstance(x, Expr)]
-        return dict(zip(formulas, map(float, evaluate(formulas, self.values)), strict=True))
+        """Formulas that have been asked for, beside the parameters."""
+        return {**self.values}
 
     def value(self, x: Expr | float) -> float:
         if not isinstance(x, Expr):
             return float(x)
-        return self.numbers[x] if x in self.numbers else float(evaluate([x], self.values)[0])
+        if x not in self.numbers:
+            self.numbers[x] = float(evaluate([x], self.numbers)[0])
+        return self.numbers[x]
 
     def faults(self) -> Iterator[ModelError]:
         for body in self.model.bodies:
