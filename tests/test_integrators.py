@@ -182,7 +182,7 @@ def ready(method: Tableau, f: Kernel, y: list[float], settings: Settings) -> Rea
         put_integer(place, 0, number)
     at.x[1 : 1 + len(y)] = y
     at.atol[:] = math.inf
-    at.atol[: len(y)] = settings.atol
+    at.atol[: len(y)] = at.least[0] = settings.atol
     at.rtol[0], at.max_step[0] = settings.rtol, settings.max_step
     at.error_order[0], at.beta[0] = prepared.error_order, prepared.beta
     at.shrink[0], at.growth[0] = prepared.shrink, prepared.growth
@@ -680,10 +680,12 @@ def oscillator(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 def test_tolerances_of_each_component_make_units_irrelevant(method: Tableau) -> None:
     """Powers of two change no digit, so that the same steps give the same motion bit by bit."""
     times = report_times(0.0, 7.0, 0.6)
-    plain = run(oscillator, [0.3, 1.0], times, Settings(method, 1e-6, np.array([1e-7, 1e-7])))
-    scaled = run(scaled_oscillator, [0.3 * 1024, 1.0], times, Settings(method, 1e-6, np.array([1024e-7, 1e-7])))
+    plain = run(oscillator, [0.3, 1.0], times, Settings(method, 1e-6, 1e-7))
+    scaled = run(
+        scaled_oscillator, [0.3 * 1024, 1.0], times, Settings(method, 1e-6, 1e-7, scale=np.array([1024.0, 1.0]))
+    )
     np.testing.assert_array_equal(plain.y * [1024, 1], scaled.y)
-    looser = run(oscillator, [0.3, 1.0], times, Settings(method, 1e-6, np.array([1e-1, 1e-1])))
+    looser = run(oscillator, [0.3, 1.0], times, Settings(method, 1e-6, 1e-1))
     assert looser.end.steps < plain.end.steps
 
 

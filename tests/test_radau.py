@@ -419,7 +419,7 @@ def test_steps_in_python_are_those_of_the_machine_code(monkeypatch: pytest.Monke
         put_integer(place, 0, number)
     at.x[1:3], at.max_step[0], at.rtol[0] = [2.0, 0.0], math.inf, 1e-5
     at.atol[:] = math.inf
-    at.atol[:2] = 1e-7
+    at.atol[:2] = at.least[0] = 1e-7
     at.error_order[0], at.beta[0] = prepared.error_order, prepared.beta
     at.shrink[0], at.growth[0] = prepared.shrink, prepared.growth
     found = np.zeros(2 * len(times))

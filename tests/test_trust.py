@@ -228,7 +228,7 @@ def scaled_motion(file: str, size: float, mass: float, formulation: str) -> tupl
         t_end=t_end,
         step=t_end / 20,
         rtol=1e-9,
-        atol=1e-9 * min(1.0, size),
+        atol=1e-9,
     )
     q = np.array([motion[name] / (1 if name.endswith("phi") else size) for name in motion.q_names])
     named = [name for name in motion if name.startswith("reaction:")]
@@ -261,8 +261,36 @@ def test_a_light_coupler_moves_as_a_massless_one(formulation: str, mass: float) 
     assert motion["crank.phi"][-1] == pytest.approx(51.2928836693, abs=mass + 2e-7)
 
 
-def test_an_absolute_tolerance_that_is_no_small_part_of_the_mechanism_is_told() -> None:
-    """A pendulum of a micrometre with the default atol of 1e-9."""
+SPRUNG = """
+linkwork: 1
+name: a cart on a spring beside a plumb
+parameters: {S: 1.0}
+gravity: [0, -9.81]
+ground: {points: {O: [0, 0], W: [-2*S, 0]}}
+bodies:
+  cart: {mass: 1, inertia: S^2, position: [0.1*S, 0], points: {C: [0, 0]}}
+  plumb: {mass: 0.3, inertia: 0.01*S^2, position: [0, -0.5*S], points: {P: [0, 0.5*S]}}
+joints:
+  rail: {type: prismatic, i: ground.O, j: cart.C, axis: [1, 0]}
+  pin: {type: revolute, i: ground.O, j: plumb.P}
+forces:
+  spring: {type: spring-damper, i: ground.W, j: cart.C, stiffness: 20/S, free_length: 2*S}
+simulation: {t_end: 1, step: 0.1, rtol: 1.0e-8}
+"""
+
+
+@pytest.mark.parametrize("coordinates", ["body", "joint"])
+def test_the_default_tolerance_of_lengths_follows_the_size_of_the_mechanism(coordinates: str) -> None:
+    """Of 1 m and of 10 micrometres, whose time goes with the root of the size."""
+    usual = simulate(loads(SPRUNG), coordinates=coordinates)
+    t_end = math.sqrt(1e-5)
+    small = simulate(loads(SPRUNG.replace("S: 1.0", "S: 1.0e-5")), coordinates=coordinates, t_end=t_end, step=t_end / 10)
+    np.testing.assert_allclose(small["cart.x"] / 1e-5, usual["cart.x"], rtol=0, atol=1e-7)
+    np.testing.assert_allclose(usual["cart.x"], 0.1 * np.cos(math.sqrt(20) * usual.t), rtol=0, atol=1e-7)
+
+
+def test_an_absolute_tolerance_that_is_no_small_part_of_the_motion_is_told() -> None:
+    """A pendulum of a micrometre without any arm, with the default atol of 1e-9."""
     model = load(MODELS / "micro.yaml")
     assert not any("atol-size" in note for note in simulate(model, t_end=1e-3).info.notes)
     assert any("atol-size" in note for note in simulate(model, t_end=1e-3, atol=1e-9).info.notes)

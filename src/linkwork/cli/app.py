@@ -78,7 +78,9 @@ Repair = Annotated[
 TEnd = Annotated[float | None, Option(help="End of the motion, s")]
 Step = Annotated[float | None, Option(help="Time between report times, s")]
 Rtol = Annotated[float | None, Option(help="Relative tolerance")]
-Atol = Annotated[float | None, Option(help="Absolute tolerance")]
+Atol = Annotated[
+    float | None, Option(help="Absolute tolerance: of lengths in lengths of the mechanism, of angles in radians")
+]
 MaxStep = Annotated[
     float | None, Option(help="Longest step, s; by default 8 report steps where forces switch on the state")
 ]

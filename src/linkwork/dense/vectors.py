@@ -59,6 +59,16 @@ def largest(x: Pointer, count: int) -> float:
     return result
 
 
+def largest_of(x: Pointer, by: Pointer, count: int) -> float:
+    """max |x[i] / by[i]|, NaN if one of them is."""
+    result = 0.0
+    for i in range(count):
+        size = abs(x[i] / by[i])
+        if not size <= result:
+            result = size
+    return result
+
+
 def is_finite(x: Pointer, count: int) -> bool:
     """Whether no x[i] is infinite or NaN."""
     total = 0.0

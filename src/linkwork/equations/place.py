@@ -220,13 +220,25 @@ class Place:
     @kept
     def length(self) -> float:
         """A length of the mechanism: the longest arm at which a turn moves a joint, else how far its bodies spread."""
+        far = float(np.abs(self.q[self.equations.lengths[: len(self.q)]]).max(initial=0.0))
+        return max(self.arm or far, FAR * far) or 1.0
+
+    @kept
+    def arm(self) -> float:
+        """The longest at which a turn moves a joint; 0 if there is none."""
         e = self.equations
-        if e.arm is None:
-            arm = float(np.abs(self.entries[e.arms]).max(initial=0.0))
-        else:
-            arm = float(evaluate([e.arm], e.parameters)[0])
-        far = float(np.abs(self.q[e.lengths[: len(e.q)]]).max(initial=0.0))
-        return max(arm or far, FAR * far) or 1.0
+        if e.arm is not None:
+            return float(evaluate([e.arm], e.parameters)[0])
+        return float(np.abs(self.entries[e.arms]).max(initial=0.0))
+
+    @kept
+    def error_scale(self) -> Array:
+        """By what q and v, per second, are measured in the error of a step: lengths by the longest arm, if below one.
+
+        Large mechanisms are slow, and a looser tolerance would not suit their angles. Without an arm, how far bodies
+        are from the origin at the start says nothing about how far they go.
+        """
+        return np.where(self.equations.lengths[: len(self.q) + len(self.v)], min(self.arm or 1.0, 1.0), 1.0)
 
     @kept
     def scales(self) -> Array:

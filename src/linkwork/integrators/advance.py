@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from linkwork.dense.vectors import copy, dot, largest
+from linkwork.dense.vectors import copy, dot, largest_of
 from linkwork.integrators.inside import LEAST_ERROR, differentiate_inside, interpolate, prepare_dense
 from linkwork.integrators.memory import (
     ASKED,
@@ -266,9 +266,8 @@ def is_far_off(at: Run) -> bool:
     Stages near a singular position can be so far off that the error estimate is below the error by chance, or the end
     of the step is good and what dense output makes of it is not.
     """
-    ny = integer(at.ny, 0)
-    gap = at.projected[ny] / (EXCESS * (at.atol[0] + at.rtol[0] * largest(at.projected, integer(at.n_norm, 0))))
-    gap *= at.relief[0]
+    gap = at.projected[integer(at.ny, 0)] / at.least[0]
+    gap *= at.relief[0] / (EXCESS * (1.0 + at.rtol[0] * largest_of(at.projected, at.atol, integer(at.n_norm, 0))))
     at.error[0] = max(at.error[0], gap)
     return bool(gap > 1.0)
 
@@ -278,8 +277,8 @@ def has_crossed(at: Run, change: float) -> bool:
 
     Near a singular position both positions can be close to the constraints, and the velocities are of another branch.
     """
-    size = largest(at.projected, integer(at.n_norm, 0))
-    excess = change / (EXCESS * at.atol[0] + max(EXCESS * at.rtol[0], CROSSED) * size) if size > 0.0 else 0.0
+    size = largest_of(at.projected, at.atol, integer(at.n_norm, 0))
+    excess = change / (EXCESS + max(EXCESS * at.rtol[0], CROSSED) * size) if size > 0.0 else 0.0
     at.error[0] = max(at.error[0], excess)
     return bool(excess > 1.0)
 
@@ -298,7 +297,7 @@ def settle(at: Run, p: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows
     for i in range(ny):
         if at.projected[i] != y_new[i]:
             at.known[0] = 0.0
-            change = max(change, abs(at.projected[i] - y_new[i]))
+            change = max(change, abs(at.projected[i] - y_new[i]) / at.atol[i])
         y_new[i] = at.projected[i]
     if has_crossed(at, change):
         return COLLAPSED

@@ -95,19 +95,20 @@ class Sized(Native, Protocol):
 
 @dataclass(frozen=True)
 class Settings:
-    """How to integrate; a step is accepted if its error is below atol + rtol |y| in the mean over the components."""
+    """How to integrate; a step is good if its error is below atol scale + rtol |y| in the mean over the components."""
 
     method: Preparable = DOP853
     rtol: float = 1e-6
-    atol: float | Array = 1e-9  # one for all, or one for each component of the norm: infinite for one that is free
+    atol: float = 1e-9
     min_step: float = 0.0
     max_step: float = math.inf
+    scale: float | Array = 1.0  # by what components of the norm are measured; infinite for one that does not count
 
     def __post_init__(self) -> None:
         if not 1e-15 <= self.rtol < 1.0:
             raise UsageError(f"rtol = {self.rtol:g} is not between 1e-15 and 1", "bad-tolerance")
-        if not 0.0 < (least := float(np.min(self.atol))) < math.inf:
-            raise UsageError(f"atol = {least:g} is not positive", "bad-tolerance")
+        if not 0.0 < self.atol < math.inf:
+            raise UsageError(f"atol = {self.atol:g} is not positive", "bad-tolerance")
         if not 0.0 <= self.min_step < self.max_step:
             raise UsageError(f"steps from {self.min_step:g} to {self.max_step:g} do not exist", "bad-step-limits")
 
@@ -198,7 +199,7 @@ def integrate(
     """Integrate from times[0] to times[-1], coming back about every `seconds`; the last slice is not RUNNING.
 
     Only the first `n_norm` components of y (default: all) count in the error norm; quadratures stand behind them, and
-    of those before, one whose atol is infinite does not count either. At each of the times `stops` a step ends and
+    of those before, one whose scale is infinite does not count either. At each of the times `stops` a step ends and
     another begins, so that the derivative may jump there, and likewise where one of the outputs of `watch`, functions
     of (t, y), changes its sign (see inside.py); the first of them are `events`, and a slice that one has ended is gone
     on from if asked for the next.
@@ -234,7 +235,7 @@ def integrate(
     m[at.x + 1 : at.x + 1 + ny] = y_0
     m[at.t_end] = times[-1]
     atol = m[at.atol : at.atol + at.n]
-    atol[:n_norm], atol[n_norm:] = settings.atol, math.inf
+    atol[:n_norm], atol[n_norm:], m[at.least] = settings.atol * settings.scale, math.inf, settings.atol
     integers[at.n_counted] = np.count_nonzero(atol < math.inf)
     m[at.rtol], m[at.min_step], m[at.max_step] = settings.rtol, settings.min_step, settings.max_step
     m[at.error_order], m[at.beta] = method.error_order, method.beta

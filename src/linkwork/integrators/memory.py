@@ -74,7 +74,7 @@ class Run(NamedTuple):
     pivots: Pointer  # n_pivots: at the last good state, and the least so far
     least_pivots: Pointer  # n_pivots
     zeros: Pointer  # n + BLOCK
-    atol: Pointer  # n; infinite for components that do not count
+    atol: Pointer  # n: by their scales; infinite for components that do not count
     F: Pointer  # n_dense n
     signs: Pointer  # n_watched: switching functions at the beginning of the step; of zero, the last sign
     switches: Pointer  # (SAMPLES + 1) n_watched: these functions along the step
@@ -87,7 +87,7 @@ class Run(NamedTuple):
     owners: Pointer  # n_jumps: the event to which each of these numbers belongs, and
     targets: Pointer  # n_jumps: the place in p that takes it, 0 for none
     moments: Pointer  # MOMENTS times the places of `moment`
-    residuals: Pointer  # 3: largest |Psi| before, |Psi| after and |Psi_dot| after projection, so far
+    residuals: Pointer  # 3: largest |Psi| before, by its scale, |Psi| after and |Psi_dot| after projection, so far
     new_residuals: Pointer  # 3: with those of the step that is tried
     derivative: Pointer  # addresses; project may be 0
     project: Pointer
@@ -107,6 +107,7 @@ class Run(NamedTuple):
     n_stops: Pointer  # times at which a step must end, as pairs: the last double before and the first one after
     t_end: Pointer  # the last report time
     rtol: Pointer
+    least: Pointer  # atol of a component whose scale is one
     min_step: Pointer
     max_step: Pointer
     error_order: Pointer  # constants of error control, see Method

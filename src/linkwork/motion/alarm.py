@@ -10,19 +10,23 @@ import math
 
 import numpy as np
 
+from linkwork.elements.kinds import UNITS
+from linkwork.equations.place import Place
 from linkwork.trajectory import Trajectory
 
 ALLOWED = 100.0  # tolerances of every step, added up: more is not explained
 FIRST = 10  # steps more, for runs of a few
 ROUNDING = 1e-11  # of the largest energy there is, with any zero of the potential
 LOOSEST = 0.05  # of the energy turned over: no tolerances explain more
+SPEED = f"{UNITS['length']}/s"
 LIMIT = 0.01  # of the energy turned over: beyond this the motion is not to be used
 
 
-def find_imbalance(motion: Trajectory) -> tuple[str, bool]:
+def find_imbalance(motion: Trajectory, start: Place) -> tuple[str, bool]:
     """What the energy balance contradicts, "" if nothing; and whether that is beyond LIMIT."""
     info, drift, forms = motion.info, motion.drift(), np.ascontiguousarray(motion.tables["energy"].values.T)
-    fastest = float(np.abs(motion.v).max(initial=0.0))
+    is_length = [unit == SPEED for unit in motion.tables["v"].columns.units]
+    fastest = float((np.abs(motion.v) / np.where(is_length, min(start.arm or 1.0, 1.0), 1.0)).max(initial=0.0))
     worst = float(np.abs(drift).max(initial=0.0))
     if not forms.size or not math.isfinite(worst) or fastest == 0.0 or info.rtol is None or info.atol is None:
         return "", False

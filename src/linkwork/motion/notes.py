@@ -6,17 +6,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwork.equations.place import Place
 from linkwork.integrators.loop import Slice
-from linkwork.model import Simulation
 from linkwork.native import machine
 from linkwork.system import System
 
 if TYPE_CHECKING:
     from linkwork.motion.events import Course
 
-UNSUITABLE = 1e4  # times rtol: an atol, by the length of the mechanism, that is told
+Array = NDArray[np.float64]
+
+UNRESOLVED = 1e4  # times atol: a motion of no more is told
+AT_REST = 1e-12  # of the scale of a coordinate: nothing moves
 MOST_TOLD = 5  # times in one note
 
 
@@ -28,13 +31,18 @@ def about_machine() -> list[str]:
     return [f"{slow}: llvmlite cannot be loaded ({why}); pip install llvmlite [no-llvm]"]
 
 
-def about_atol(settings: Simulation, place: Place) -> Iterator[str]:
-    """A note where atol is no small part of the mechanism, so that it decides the accuracy in place of rtol."""
-    if settings.atol > UNSUITABLE * settings.rtol * place.length:
-        yield (
-            f"atol = {settings.atol:g} is {settings.atol / place.length:.2g} of the length of the mechanism, "
-            f"{place.length:.3g} m, while rtol = {settings.rtol:g}; a smaller atol would suit it [atol-size]"
-        )
+def about_atol(atol: float | None, q: Array, v: Array, place: Place) -> Iterator[str]:
+    """A note where atol is no small part of the motion, so that it decides the accuracy in place of rtol."""
+    if atol is None:
+        return
+    moved = np.concatenate([np.ptp(q, axis=0), np.max(np.abs(v), axis=0)]) / place.error_scale
+    for what, most in (("coordinate", moved[: len(place.q)]), ("velocity", moved[len(place.q) :])):
+        if AT_REST < (size := float(np.max(most, initial=0.0))) < UNRESOLVED * atol:
+            yield (
+                f"the largest change of a {what} is {size / atol:.2g} times its absolute tolerance; an atol below "
+                f"{atol:g} would resolve this motion [atol-size]"
+            )
+            return
 
 
 def about_pivots(course: Course) -> Iterator[str]:

@@ -143,7 +143,6 @@ def simulate(
             *about_machine(),
             *mechanism.notes,
             *describe_start(mechanism.model, motion.start, q, v),
-            *about_atol(settings, motion.start.place),
         ),
         parameters=dict(mechanism.model.parameters),
     )
@@ -180,7 +179,7 @@ def simulate(
         )
         raise NumericalStop(message, code, trajectory=result("stopped", message))
     found = result("finished", course.ended_by)
-    said, is_wrong = find_imbalance(found)
+    said, is_wrong = find_imbalance(found, motion.start.place)
     if is_wrong and fixed_step is None:  # whose length is the user's, damping by the method included
         message = f"{said}; beyond {LIMIT:.0%} the motion is not to be trusted and a smaller rtol or max_step may help"
         raise NumericalStop(message, "energy-balance", trajectory=_marked(found, "doubtful", reason=message))
@@ -374,7 +373,7 @@ class Motion:
     def slices_as_it_is(
         self, times: Array, method: Settings, y: Array, asks: Sequence[bool], max_steps: int, before: Slice | None
     ) -> Iterator[Slice]:
-        s, method = self.system, method if method.method is self.method else replace(method, method=self.method)
+        s, method = self.system, replace(method, method=self.method, scale=self.measured.error_scale)
         if self.how.stabilization == "state-space":
             if self.how.integrator == AUTO.name:  # no other method could take over
                 method = replace(method, method=DOP853)
@@ -383,7 +382,7 @@ class Motion:
         y = self.unknowns(times[0], y)
         how = project if self.how.stabilization == "projection" and s.equations.is_constrained else measure
         if s.equations.tree is not None:
-            method = replace(method, atol=np.where(s.equations.follows, np.inf, method.atol))
+            method = replace(method, scale=np.where(s.equations.follows, np.inf, method.scale))
         onto = projection.of_system(s, how, len(y) - s.n_q - s.n_v)
         stops = [stop for stop in s.equations.switching_times(times[-1]) if stop >= times[0]]
         watch, n_pivots = s.functions.get("switches"), len(s.pivots)
@@ -489,6 +488,7 @@ class Motion:
                 *about_grazes(s, last),
                 *about_pivots(course),
                 *about_matrices(last),
+                *about_atol(info.atol, q, v, self.start.place),
             ),
             wall_s=perf_counter() - began,
         )

@@ -33,7 +33,7 @@ INF = math.inf
 
 
 class Projected(NamedTuple):
-    """What a projection returns: the state, largest |Psi| before and after, largest |Psi_dot| after, a status."""
+    """What a projection returns: the state, largest |Psi| before, by scales, and after, |Psi_dot| after, a status."""
 
     state: Pointer
     before: Pointer
@@ -90,7 +90,7 @@ def project(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
         call(about.align, closed, p, trial, scratch)
         call(about.constraints, trial, p, gaps, scratch)
         if k == 0:
-            before = largest(offset(closed, 1 + n), m)
+            before = largest_scaled(offset(closed, 1 + n), by.rows, m)
             if m > 0:
                 copy(offset(closed, 1 + n + m), result.pivots, about.n_v + m)
         new_gap, new_rate = largest_scaled(gaps, by.rows, m), largest_scaled(offset(gaps, m), by.rows, m)

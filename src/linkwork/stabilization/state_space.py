@@ -153,7 +153,7 @@ def keep(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     result = projected(y, n + N_WORK)
     copy(x, state, 1 + n + N_WORK)
     call(about.constraints, state, p, gaps, scratch)
-    result.before[0] = largest(gaps, m)
+    result.before[0] = largest_scaled(gaps, scales(p, about.n_q, about.n_v, m).rows, m)
     solved = on_chart(about, p, state, gaps, scratch)
     chart = chart_memory(kept_memory(about), about.n_q, m, about.n_chart)
     call(about.chart, state, p, chart.factor, scratch)
