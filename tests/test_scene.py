@@ -19,9 +19,10 @@ from linkwork.expressions.graph import as_expr
 from linkwork.model import Model
 from linkwork.modelfile import load, shipped
 from linkwork.scene import Figure, Mark, Scene, scene
-from linkwork.view.drawing import Bodies, drawing, picture_of, poses, rotation, scene_of
+from linkwork.view.drawing import drawing, picture_of
 from linkwork.view.outlines import hull, rounded
 from linkwork.view.picture import frame_times, still, strip, write_film
+from linkwork.view.poses import Bodies, poses, rotation, scene_of
 from linkwork.view.solids import Solid, silhouette
 
 DISC = """

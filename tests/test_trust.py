@@ -284,7 +284,9 @@ def test_the_default_tolerance_of_lengths_follows_the_size_of_the_mechanism(coor
     """Of 1 m and of 10 micrometres, whose time goes with the root of the size."""
     usual = simulate(loads(SPRUNG), coordinates=coordinates)
     t_end = math.sqrt(1e-5)
-    small = simulate(loads(SPRUNG.replace("S: 1.0", "S: 1.0e-5")), coordinates=coordinates, t_end=t_end, step=t_end / 10)
+    small = simulate(
+        loads(SPRUNG.replace("S: 1.0", "S: 1.0e-5")), coordinates=coordinates, t_end=t_end, step=t_end / 10
+    )
     np.testing.assert_allclose(small["cart.x"] / 1e-5, usual["cart.x"], rtol=0, atol=1e-7)
     np.testing.assert_allclose(usual["cart.x"], 0.1 * np.cos(math.sqrt(20) * usual.t), rtol=0, atol=1e-7)
 

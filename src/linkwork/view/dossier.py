@@ -19,10 +19,10 @@ from linkwork.motion.check import Report
 from linkwork.scene import Mark
 from linkwork.trajectory import Trajectory
 from linkwork.view.comparison import html_part
-from linkwork.view.drawing import scene_of
 from linkwork.view.markup import bullets, document, svg, table, text
 from linkwork.view.picture import still, strip
 from linkwork.view.plot import figure, overview
+from linkwork.view.poses import scene_of
 from linkwork.view.report import check_lines
 from linkwork.view.worked import html_blocks
 

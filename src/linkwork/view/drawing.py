@@ -8,7 +8,6 @@ picture of a planar mechanism looks against z; spatial ones are made of rods and
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from math import cos, dist, hypot, pi, sin
 from typing import Any, NamedTuple
@@ -16,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.errors import UsageError
 from linkwork.scene import Mark, Point, Scene
 from linkwork.trajectory import Trajectory
-from linkwork.view.outlines import Line, Spot, Stretch, arrow, box, circle, coil, dashpot, hull, rounded
+from linkwork.view.outlines import Line, Outline, Spot, Stretch, arrow, box, circle, coil, dashpot, hull, rounded
+from linkwork.view.poses import Bodies, poses, refuse_damage, scene_of
 from linkwork.view.solids import CONTACTS, Solid, limbs, solids
 
 Array = NDArray[np.float64]
@@ -76,22 +75,6 @@ CROSS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 
 
 @dataclass(frozen=True)
-class Outline:
-    """Lines of one role, fixed in a body (by number; 0 is the ground).
-
-    An upright one moves with the point `at` and does not turn; its lines are relative to that point.
-    """
-
-    body: int
-    role: str
-    lines: list[Line]
-    closed: bool = False
-    name: str = ""
-    at: Spot = (0.0, 0.0)
-    upright: bool = False
-
-
-@dataclass(frozen=True)
 class Drawing:
     """A mechanism ready to be drawn at any pose. `box` encloses all of its motion."""
 
@@ -100,85 +83,6 @@ class Drawing:
     outlines: list[Outline] = field(default_factory=list)
     stretches: list[Stretch] = field(default_factory=list)
     solids: list[Solid] = field(default_factory=list)
-
-
-def scene_of(motion: Trajectory) -> Scene:
-    """The scene that a trajectory keeps."""
-    if not motion.scene:
-        raise UsageError(f"the trajectory of '{motion.name}' holds no scene to draw; run it again", "no-scene")
-    if not len(motion.t):
-        raise UsageError(f"the trajectory of '{motion.name}' has no rows to draw", "empty-trajectory")
-    with _refusals(motion):
-        return Scene.from_dict(motion.scene)
-
-
-@contextmanager
-def _refusals(motion: Trajectory) -> Iterator[None]:
-    """A scene can come from anywhere: whatever is wrong with it becomes one clear error."""
-    try:
-        yield
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise UsageError(f"the scene of '{motion.name}' is damaged: {error!r}", "bad-scene") from error
-
-
-def poses(scene: Scene, motion: Trajectory | Mapping[str, Array]) -> Array:
-    """Position and Euler parameters (x, y, z, e0, e1, e2, e3) of every body but the ground at every time t.
-
-    A turn by phi about z is e = (cos phi/2, 0, 0, sin phi/2).
-    """
-    found = np.zeros((len(motion["t"]), len(scene.bodies) - 1, 7))
-    planar = scene.space == "planar"
-    parts = ("x", "y", "phi") if planar else ("x", "y", "z", "e0", "e1", "e2", "e3")
-    for k, body in enumerate(scene.bodies[1:]):
-        columns = [motion[f"{body.name}.{part}"] for part in parts]
-        if planar:
-            x, y, phi = columns
-            columns = [x, y, 0.0 * x, np.cos(phi / 2), 0.0 * x, 0.0 * x, np.sin(phi / 2)]
-        found[:, k] = np.column_stack(columns)
-    return found
-
-
-def rotation(e: Array) -> Array:
-    """The matrix A of Euler parameters e, with r + A s the place of a point s of the body.
-
-    A = (e0^2 - |e_v|^2) I + 2 e_v e_v^T + 2 e0 skew(e_v)
-    """
-    e0, x, y, z = e
-    v = np.array([x, y, z])
-    skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    A: Array = (e0 * e0 - v @ v) * np.eye(3) + 2.0 * np.outer(v, v) + 2.0 * e0 * skew
-    return A
-
-
-class Bodies:
-    """The places of all bodies at one time, the ground first."""
-
-    def __init__(self, pose: Array) -> None:
-        self.r = [np.zeros(3), *(row[:3] for row in pose)]
-        self.A = [np.eye(3), *(rotation(row[3:]) for row in pose)]
-
-    def point(self, body: int, s: Sequence[float]) -> Array:
-        place: Array = self.r[body] + self.A[body] @ (*s, 0.0)[:3]
-        return place
-
-    def lines(self, outline: Outline) -> list[Array]:
-        """The lines of an outline at this pose, as rows of x, y, z."""
-        if outline.upright:
-            at = self.point(outline.body, outline.at)
-            return [at + np.array([(x, y, 0.0) for x, y in line]) for line in outline.lines]
-        r, A = self.r[outline.body], self.A[outline.body]
-        return [r + np.array([(x, y, 0.0) for x, y in line]) @ A.T for line in outline.lines]
-
-    def stretched(self, stretch: Stretch) -> list[Array]:
-        """The lines of a symbol between its two points."""
-        start, end = (self.point(body, s) for body, s in zip(stretch.bodies, stretch.points, strict=True))
-        length = float(np.linalg.norm(end - start))
-        u = (end - start) / length if length > 0.0 else np.array([1.0, 0.0, 0.0])
-        n = np.cross([0.0, 0.0, 1.0], u)
-        across = n / max(float(np.linalg.norm(n)), 1e-300)
-        return [
-            np.array([start + u * (a * length + b) + across * w for a, b, w in line], float) for line in stretch.lines
-        ]
 
 
 def drawing(scene: Scene, motion_poses: Array) -> Drawing:
@@ -191,7 +95,7 @@ def picture_of(motion: Trajectory) -> tuple[Scene, Array, Drawing]:
     """What a trajectory looks like: its scene, the poses of its bodies and the drawing."""
     own = scene_of(motion)
     found = poses(own, motion)
-    with _refusals(motion):
+    with refuse_damage(motion):
         return own, found, drawing(own, found)
 
 

@@ -9,10 +9,11 @@ import numpy as np
 from linkwork.assembly.modes import Mode, Modes
 from linkwork.model import Model
 from linkwork.scene import scene
-from linkwork.view.drawing import drawing, poses
+from linkwork.view.drawing import drawing
 from linkwork.view.markup import bullets, document, svg, text
 from linkwork.view.picture import color, limits, picture
 from linkwork.view.plot import GRID, INK
+from linkwork.view.poses import poses
 
 WIDTH = 3.6  # inches of a picture
 CSS = f"""

@@ -27,6 +27,22 @@ class Stretch:
     closed: bool = False
 
 
+@dataclass(frozen=True)
+class Outline:
+    """Lines of one role, fixed in a body (by number; 0 is the ground).
+
+    An upright one moves with the point `at` and does not turn; its lines are relative to that point.
+    """
+
+    body: int
+    role: str
+    lines: list[Line]
+    closed: bool = False
+    name: str = ""
+    at: Spot = (0.0, 0.0)
+    upright: bool = False
+
+
 def circle(spot: Spot, radius: float, corners: int) -> Line:
     turns = (2.0 * pi * k / corners for k in range(corners))
     return [(spot[0] + radius * cos(t), spot[1] + radius * sin(t)) for t in turns]

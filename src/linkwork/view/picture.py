@@ -14,8 +14,9 @@ from linkwork.errors import UsageError
 from linkwork.files import whole
 from linkwork.scene import Scene
 from linkwork.trajectory import Trajectory
-from linkwork.view.drawing import STYLES, Bodies, Drawing, picture_of
+from linkwork.view.drawing import STYLES, Drawing, picture_of
 from linkwork.view.plot import COLORS, INK
+from linkwork.view.poses import Bodies
 from linkwork.view.solids import silhouette
 
 if TYPE_CHECKING:

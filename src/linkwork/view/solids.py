@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import cos, pi, sin, sqrt
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.scene import Mark, Point, Scene
 from linkwork.view.outlines import Stretch, coil, hull
-
-if TYPE_CHECKING:
-    from linkwork.view.drawing import Bodies
+from linkwork.view.poses import Bodies
 
 Array = NDArray[np.float64]
 Lines: TypeAlias = list[Array]
