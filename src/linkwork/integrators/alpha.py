@@ -95,11 +95,15 @@ def places(own: Pointer, n: int) -> Alpha:
 
 
 def begin(at: Run, its: Alpha, first: int, p: Pointer, w: Pointer) -> None:
-    """A = a + (alpha_m - alpha_f) h a', where a' is the change of a over a short while."""
+    """A = a + (alpha_m - alpha_f) h a' with the change a' of a over a short while; a and lam are those from now on."""
     n_q, n_v = integer(its.n_q, 0), integer(its.n_v, 0)
     while_ = NUDGE * at.h[0]
     call(integer(its.dynamics, 0), at.x, p, its.f, w)
     copy(offset(its.f, n_q), its.A, n_v)
+    copy(its.A, offset(at.x, first), n_v)
+    copy(offset(its.f, first - 1), offset(at.x, first + n_v), integer(its.m, 0))
+    call(integer(at.derivative, 0), at.x, p, at.k, w)
+    its.is_slow[0] = 1.0
     copy(at.x, its.x, first)
     its.x[0] += while_
     for i in range(n_q + n_v):
@@ -108,7 +112,7 @@ def begin(at: Run, its: Alpha, first: int, p: Pointer, w: Pointer) -> None:
     for i in range(n_v):
         rate = (its.f[n_q + i] - its.A[i]) / while_
         its.A[i] = at.x[first + i] + (its.alpha_m[0] - its.alpha_f[0]) * at.h[0] * rate
-    at.evaluations[0] += 2.0
+    at.evaluations[0] += 3.0
 
 
 def evaluate_jacobian(at: Run, its: Alpha, p: Pointer, w: Pointer) -> bool:

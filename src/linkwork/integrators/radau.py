@@ -387,6 +387,7 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     elif t != its.t_begin[0]:  # this is a beginning, or begins behind a stop
         its.has_last[0] = 0.0
         its.is_slow[0] = its.contraction[0] = 1.0  # the Jacobian may have changed there
+        its.calm[0] = CALM * its.detects[0]  # and what was stiff may be behind
         if integer(its.dynamics, 0) != 0:
             follow_switch(at, its, p, w)
     its.t_begin[0], its.t_end[0], its.h_tried[0] = t, math.nan, at.h[0]
