@@ -259,6 +259,7 @@ def test_steps_in_python_are_those_of_the_machine_code(method: Tableau, monkeypa
     at.next_step[0] = 0.9
     put_integer(at.project, 0, project.address)
     put_integer(at.n_times, 0, len(times))
+    put_integer(at.crowded, 0, loop.CROWDED)
     put_integer(at.n_stops, 0, 1)
     rows, around = np.zeros(4 * len(times)), stop + loop.LAST_DIGITS * np.spacing(stop) * np.array([-1, 1])
     own, w = prepared.own.copy(), np.zeros(0)

@@ -20,7 +20,7 @@ from linkwork.elements.vectors import SHORTEST
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate, ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
-from linkwork.expressions.switching import all_crossings, dependent, sampled, switch
+from linkwork.expressions.switching import all_crossings, dependent, find_peaks, is_sharp, sampled, switch
 from linkwork.records import changed
 from linkwork.sequences.articulated import Chain
 
@@ -233,17 +233,27 @@ class Equations:
         nodes = ordered([*self.Q, *self.Psi])
         moving, timed = dependent(nodes, (*self.q, *self.v)), dependent(nodes, (TIME,))
         switches = [node for node in nodes if switch(node) is not None and not (_is_guard(node) or node in self.steady)]
+        peaks = find_peaks(nodes, moving | timed)
         of_time = [switch(node) for node in switches if node in timed - moving]
+        of_time += [b for b in peaks if b in timed - moving]
         acting = set(ordered(self.Q))  # joints do not switch
         known = {event.when for event in self.events}
         of_state = [g for node in switches if node in moving & acting and (g := switch(node)) not in known]
+        of_state += [b for b in peaks if b in moving & acting]
         knots = [t for node in nodes if node.op == "spline" and node.args[0] is TIME for t in node.table[0]]
         unique: Any = [tuple(dict.fromkeys(found)) for found in (of_time, of_state, knots)]
         return unique[0], unique[1], unique[2]
 
+    @cached_property
+    def is_sharp(self) -> bool:
+        """Whether a law of time or state may act between the stages of a step, unseen."""
+        nodes = ordered([*self.Q, *self.Psi])
+        varying = dependent(nodes, (TIME, *self.q, *self.v))
+        return any(is_sharp(node) for node in varying)
+
     @property
     def switches(self) -> tuple[Expr, ...]:
-        """Functions of the state at whose zeros a force or a driver switches."""
+        """Functions of the state at whose zeros a force or a driver switches or peaks."""
         return self._switching[1]
 
     def switching_times(self, t_end: float) -> list[float]:

@@ -1,8 +1,8 @@
-"""Where expressions switch: functions at whose zeros an operation jumps or bends, and their zeros in time."""
+"""Where expressions switch or are sharp: functions at whose zeros they jump, bend or peak, and their zeros in time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,76 @@ def switch(node: Expr) -> Expr | None:
     if node.op in ("lt", "le", "min", "max"):
         return node.args[0] - node.args[1]
     return node.args[0] if node.op in ("sign", "abs", "atan2") else None
+
+
+def bumps(node: Expr, varying: Container[Expr]) -> Iterator[Expr]:
+    """Expressions b around whose zeros a smooth operation may be a narrow bump that no step would see.
+
+    exp(-b^2), 1/(1 + b^2), 1 - tanh(b)^2 and products and powers of these; `varying` are expressions of time or state.
+    """
+    if node.op == "exp":
+        yield from _roots(_terms(node.args[0]))
+    elif node.op == "div" and node.args[1] in varying:
+        for factor in _factors(node.args[1]):
+            terms = _terms(factor)
+            if any(term not in varying for term in terms):
+                yield from _roots(terms)
+    elif _is_square(node) and node.args[0].op == "tanh":
+        yield node.args[0].args[0]
+
+
+def _is_square(node: Expr) -> bool:
+    return node.op == "mul" and node.args[0] is node.args[1]
+
+
+def _terms(node: Expr) -> list[Expr]:
+    if node.op in ("add", "sub"):
+        return [term for a in node.args for term in _terms(a)]
+    return _terms(node.args[0]) if node.op == "neg" else [node]
+
+
+def _factors(node: Expr) -> list[Expr]:
+    if node.op in ("mul", "div"):
+        return [factor for a in dict.fromkeys(node.args) for factor in _factors(a)]
+    return _factors(node.args[0]) if node.op == "neg" else [node]
+
+
+def _roots(terms: Iterable[Expr]) -> Iterator[Expr]:
+    """What is squared in the factors of the terms."""
+    for term in terms:
+        if _is_square(term):
+            inner = [*_roots([term.args[0]])]
+            yield from inner or [term.args[0]]
+        elif term.op == "pow":
+            yield from [*_roots([term.args[0]])] or [term.args[0]]
+        elif term.op in ("mul", "div"):
+            yield from _roots(term.args)
+
+
+def find_peaks(nodes: Iterable[Expr], varying: Container[Expr]) -> list[Expr]:
+    """The zeros of `bumps` of all nodes but those at which friction changes its sign, tanh(b/c), and so is seen."""
+    steps = {_without_factors(node.args[0], varying) for node in nodes if node.op == "tanh"}
+    squared = {node.args[0].args[0] for node in nodes if _is_square(node) and node.args[0].op == "tanh"}
+    found = [b for node in nodes for b in bumps(node, varying)]
+    return [b for b in found if b in squared or _without_factors(b, varying) not in steps]
+
+
+def _without_factors(x: Expr, varying: Container[Expr]) -> Expr:
+    """x without abs and factors that do not vary."""
+    if x.op == "abs":
+        return _without_factors(x.args[0], varying)
+    moving = [a for a in x.args if a in varying]
+    return _without_factors(moving[0], varying) if x.op in ("mul", "div") and len(moving) == 1 else x
+
+
+def is_sharp(node: Expr) -> bool:
+    """Whether the operation may be a bump narrower than its arguments vary, at a place that `bumps` do not tell."""
+    if node.op == "exp":
+        return not any(True for _ in _roots(_terms(node.args[0])))
+    depth = 0
+    while _is_square(node):
+        node, depth = node.args[0], depth + 1
+    return depth > 2
 
 
 def dependent(nodes: Iterable[Expr], on: Iterable[Expr]) -> set[Expr]:

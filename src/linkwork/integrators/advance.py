@@ -30,7 +30,6 @@ FAILED, ASKS_TO_STOP = 1.0, 2.0  # status of a projection, besides zero
 MAX_STREAK = 50  # rejections of one step
 SAFETY = 0.9
 EXCESS = 100.0  # |Psi| before projection by the tolerance: the end of a good step is nearer
-CROWDED = 32  # report times in one step: the stages are so far apart that what these see may be between them
 CROSSED = 1e-3  # change of a state by its projection, of the largest component, beyond all rounding
 DEFECT = 1e4  # times the tolerance: a change over the whole step that dense output does not show
 AGAIN = 0.25  # ratio of steps after a failure that is no matter of accuracy
@@ -226,7 +225,8 @@ def report(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Poi
         outcome = prepare_dense(at, m, p, own, w)
         if outcome != RUNNING:
             return outcome
-    crowded = row + CROWDED < integer(at.n_times, 0) and times[row + CROWDED] < at.x_new[0]
+    nth = row + integer(at.crowded, 0)
+    crowded = nth < integer(at.n_times, 0) and times[nth] < at.x_new[0]
     while times[row] < at.x_new[0]:
         interpolate(at, times[row])
         if not project_state(at, at.x_inside, p, w):

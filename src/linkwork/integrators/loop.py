@@ -73,6 +73,7 @@ Array = NDArray[np.float64]
 MAX_REPORTS = 2 * 10**7
 LAST_DIGITS = 2  # units of these around a stop are not entered: there a comparison may be rounded to either side
 MOST_AT_ONCE = 10**9  # attempted steps, a number that any integer can hold
+CROWDED = 32  # report times in one step: the stages are so far apart that what these see may be between them
 FIRST_BUDGET = 16_384  # attempted steps, times components, before it is known how long they take
 
 
@@ -195,6 +196,7 @@ def integrate(
     watch: Sized | None = None,
     events: Actions = NO_EVENTS,
     max_steps: int = MOST_AT_ONCE,
+    is_sharp: bool = False,
 ) -> Iterator[Slice]:
     """Integrate from times[0] to times[-1], coming back about every `seconds`; the last slice is not RUNNING.
 
@@ -204,7 +206,8 @@ def integrate(
     of (t, y), changes its sign (see inside.py); the first of them are `events`, and a slice that one has ended is gone
     on from if asked for the next.
     `first_step` is tried first, for instance that of a slice from where the run goes on; without it, or if it is 0,
-    one is chosen. The first slice tries no more than `max_steps`.
+    one is chosen. The first slice tries no more than `max_steps`. Of a derivative that may vary within much less than y
+    does, `is_sharp`, every report time is compared with it.
     """
     ny = len(y_0)
     n_norm = ny if n_norm is None else n_norm
@@ -229,6 +232,7 @@ def integrate(
         run.directions[:], run.asks[:], run.changed[list(events.behind)] = events.directions, events.asks, 1.0
         run.owners[:], run.targets[:] = events.owners, events.targets
     integers[at.step], integers[at.dense] = method.step, method.dense
+    integers[at.crowded] = 0 if is_sharp else CROWDED
     integers[at.ny], integers[at.n_norm], integers[at.n_rates] = ny, n_norm, min(method.n_rates, ny)
     integers[at.held], integers[at.n_times], integers[at.n_stops] = events.held.start, len(times), len(stops)
     m[at.x] = times[0] + LAST_DIGITS * np.spacing(times[0]) if times[0] in stops else times[0]

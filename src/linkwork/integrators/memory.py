@@ -104,6 +104,7 @@ class Run(NamedTuple):
     n_counted: Pointer
     n_rates: Pointer  # components of y whose derivative is that of f
     n_times: Pointer  # report times, the first the initial and the last the final one
+    crowded: Pointer  # report times in one step, from which on they are compared with the derivative
     n_stops: Pointer  # times at which a step must end, as pairs: the last double before and the first one after
     t_end: Pointer  # the last report time
     rtol: Pointer

@@ -407,6 +407,7 @@ class Motion:
             watch=watch,
             events=events,
             max_steps=max_steps,
+            is_sharp=s.equations.is_sharp,
         )
 
     def unknowns(self, t: float, y: Array) -> Array:

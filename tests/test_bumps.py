@@ -1,0 +1,87 @@
+"""Smooth forces that act much more briefly than a step is long, or than the report times are apart."""
+
+import json
+import math
+
+import pytest
+from scipy.integrate import quad
+from scipy.special import i0e
+
+from linkwork import simulate
+from linkwork.model import Model
+from linkwork.modelfile import loads
+
+# A bump of u = (x - centre)/width, and its integral by the width.
+SHAPES = {
+    "exp(-({u})^2)": math.sqrt(math.pi),
+    "1/(1 + ({u})^4)": math.pi / math.sqrt(2),
+    "(1 - tanh({u})^2)": 2.0,
+}
+SMOOTH = {
+    "exp(-({u})^2)": lambda u: math.exp(-u * u),
+    "1/(1 + ({u})^4)": lambda u: 1 / (1 + u**4),
+    "(1 - tanh({u})^2)": lambda u: 1 - math.tanh(u) ** 2,
+}
+
+
+def cart(force: str, step: float, velocity: float = 0.0) -> Model:
+    data = {
+        "linkwork": 1,
+        "name": "cart",
+        "gravity": [0, 0],
+        "ground": {"points": {"O": [0, 0]}},
+        "bodies": {"cart": {"mass": 1, "inertia": 1, "velocity": [velocity, 0], "points": {"O": [0, 0]}}},
+        "joints": {"rail": {"type": "prismatic", "i": "ground.O", "j": "cart.O", "axis": [1, 0]}},
+        "forces": {"push": {"type": "point-force", "at": "cart.O", "force": [force, 0]}},
+        "simulation": {"t_end": 10, "step": step},
+    }
+    return loads(json.dumps(data), is_json=True)
+
+
+CASES = pytest.mark.parametrize(
+    ("step", "width", "integrator", "coordinates"),
+    [
+        (0.01, 1e-3, "dop853", "body"),
+        (0.5, 1e-3, "dopri5", "joint"),
+        (0.1, 1e-4, "auto", "body"),
+        (0.5, 0.02, "radau5", "joint"),
+    ],
+)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@CASES
+def test_a_bump_in_time_acts(shape: str, step: float, width: float, integrator: str, coordinates: str) -> None:
+    """The momentum is its integral, 20 N/width over the width."""
+    law = f"{20 / width!r}*" + shape.format(u=f"(t - 6.53)/{width!r}")
+    motion = simulate(cart(law, step), rtol=1e-8, integrator=integrator, coordinates=coordinates)
+    reach = 1e-3 if "4" in shape else 0.0  # of its tails beyond the run
+    assert motion["cart.vx"][-1] == pytest.approx(20 * SHAPES[shape], rel=1e-6 + reach * (width / 0.02) ** 3)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@CASES
+def test_a_bump_in_the_way_acts(shape: str, step: float, width: float, integrator: str, coordinates: str) -> None:
+    """It is passed at 1 m/s, and the kinetic energy grows by its integral."""
+    law = f"{20 / width!r}*" + shape.format(u=f"(cart.x - 7.15)/{width!r}")
+    motion = simulate(cart(law, step, velocity=1.0), rtol=1e-8, integrator=integrator, coordinates=coordinates)
+    reach = 1e-3 if "4" in shape else 0.0
+    assert motion["cart.vx"][-1] ** 2 == pytest.approx(1 + 40 * SHAPES[shape], rel=1e-6 + reach * (width / 0.02) ** 3)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@CASES
+def test_a_bump_in_the_speed_acts(shape: str, step: float, width: float, integrator: str, coordinates: str) -> None:
+    """v' = 1 + 50 f((v - 4)/width): what the bump saves of the time until 4 is had in speed at the end."""
+    law = "1 + 50*" + shape.format(u=f"(cart.vx - 4)/{width!r}")
+    motion = simulate(cart(law, step), rtol=1e-8, integrator=integrator, coordinates=coordinates)
+    f = SMOOTH[shape]
+    saved = 2 * width * quad(lambda u: 1 - 1 / (1 + 50 * f(u)), 0, min(300.0, 3.9 / width), limit=500)[0]
+    assert motion["cart.vx"][-1] == pytest.approx(10 + saved, abs=1e-6 + 1e-7 * width / 1e-4)
+
+
+@pytest.mark.parametrize("integrator", ["dop853", "dopri5", "radau5"])
+def test_a_bump_that_no_form_tells_is_seen_by_the_report_times(integrator: str) -> None:
+    """exp(2000 (cos(t - 5) - 1)) is 0.03 s wide; its integral is 2 pi I_0(2000)/exp(2000)."""
+    motion = simulate(cart("30*exp(2000*(cos(t - 5) - 1))", 0.02), rtol=1e-8, integrator=integrator)
+    assert motion["cart.vx"][-1] == pytest.approx(30 * 2 * math.pi * i0e(2000), rel=1e-6)
