@@ -29,7 +29,6 @@ def relative_angle(joint: Rigid | Prismatic | AngleLock) -> Expr:
     return as_expr(j.phi - i.phi)
 
 
-@dataclass(frozen=True, eq=False)
 class Revolute(PointPair):
     """Point s_i of body i stays on point s_j of body j.
 
@@ -103,7 +102,6 @@ class Distance(PointPair):
         return {"angle": j.phi - i.phi}
 
 
-@dataclass(frozen=True, eq=False)
 class PointOnLine(AxisPair):
     """A pin at s_j of body j runs in a slot of body i along the axis through s_i.
 
@@ -190,7 +188,6 @@ class AngleLock(Pair):
         return {}
 
 
-@dataclass(frozen=True, eq=False)
 class Measure(PointPair):
     """No joint at all: what can be measured, and so driven, between point s_i of body i and s_j of body j."""
 

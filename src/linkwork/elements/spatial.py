@@ -80,7 +80,6 @@ def seen(frame: SpatialFrame, triad: Triad) -> Triad:
     return x, y, z
 
 
-@dataclass(frozen=True, eq=False)
 class Spherical(PointPair):
     """Point s_i of body i stays on point s_j of body j.
 
@@ -121,12 +120,10 @@ class SpatialDistance(PointPair):
         return {}
 
 
-@dataclass(frozen=True, eq=False)
 class UniversalSpherical(SpatialDistance):
     """A massless link with a universal joint on body i and a ball on body j; the link does not spin, else as a rod."""
 
 
-@dataclass(frozen=True, eq=False)
 class AxialPair(AxisPair):
     """An axis in body i; `triad_i` are the axes in which reactions are given."""
 
@@ -192,7 +189,6 @@ class SpatialAxisPair(AxialPair):
         return angle(self.triad_i(i), self.triad_j(j)[0])
 
 
-@dataclass(frozen=True, eq=False)
 class SpatialRevolute(SpatialAxisPair):
     """Body j turns about the axis of body i; point s_j stays on s_i.
 
@@ -208,7 +204,6 @@ class SpatialRevolute(SpatialAxisPair):
         return {"angle": self.turn(i, j)}
 
 
-@dataclass(frozen=True, eq=False)
 class Cylindrical(SpatialAxisPair):
     """Body j turns about the axis of body i and slides along it.
 
@@ -245,7 +240,6 @@ class Screw(SpatialAxisPair):
         return {"displacement": self.offsets(i, j)[2], "angle": self.turn(i, j)}
 
 
-@dataclass(frozen=True, eq=False)
 class PlanarContact(SpatialAxisPair):
     """A plane of body j slides on the plane of body i through s_i; `axis` is the normal of both.
 
@@ -262,7 +256,6 @@ class PlanarContact(SpatialAxisPair):
         return {"x": x, "y": y, "angle": self.turn(i, j)}
 
 
-@dataclass(frozen=True, eq=False)
 class SpatialPointOnLine(SpatialAxisPair):
     """Point s_j of body j stays on the line of body i along the axis through s_i: Psi = (x_i . d, y_i . d)."""
 
@@ -275,7 +268,6 @@ class SpatialPointOnLine(SpatialAxisPair):
         return {"displacement": self.offsets(i, j)[2]}
 
 
-@dataclass(frozen=True, eq=False)
 class PointOnPlane(SpatialAxisPair):
     """Point s_j of body j stays in the plane of body i through s_i, `axis` being its normal: Psi = z_i . d."""
 
@@ -311,7 +303,6 @@ class RevoluteSpherical(SpatialAxisPair):
         return {"angle": angle(self.triad_i(i), self.d(i, j))}
 
 
-@dataclass(frozen=True, eq=False)
 class AlignedPair(SpatialAxisPair):
     """The bodies do not turn against each other: as their axes and zeros say, else as they start."""
 
@@ -327,7 +318,6 @@ class AlignedPair(SpatialAxisPair):
         return x_i.dot(y_j), y_i.dot(z_j), z_i.dot(x_j)
 
 
-@dataclass(frozen=True, eq=False)
 class SpatialPrismatic(AlignedPair):
     """Point s_j of body j slides along the axis through s_i on body i; the bodies do not turn against each other.
 
@@ -360,7 +350,6 @@ class SpatialRigid(AlignedPair):
         return {}
 
 
-@dataclass(frozen=True, eq=False)
 class ConstantVelocity(SpatialAxisPair):
     """Shafts i and j meet at a point at any angle and turn at the same speed.
 
@@ -486,7 +475,6 @@ class RackAndPinion(AxialPair):
         return {"displacement": self.travel(i, j), "angle": wrapped(self.angle(i, j) - self.angle(*self.starts()))}
 
 
-@dataclass(frozen=True, eq=False)
 class SpatialMeasure(PointPair):
     """No joint at all: what can be measured, and so driven, between point s_i of body i and s_j of body j."""
 
