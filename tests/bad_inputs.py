@@ -179,6 +179,8 @@ CASES = [
     Case("a coefficient that the law of friction does not take", "check x.yaml", rod(more=BRAKE % "static: 0.2")),
     Case("a stiffness of another law", "check x.yaml", rod(more=STOP)),
     Case("an event of a joint that is never open", "check x.yaml", rod(more=NEVER)),
+    Case("a start of another kind", "check x.yaml", rod("step: 0.1", "step: 0.1, start: {O: 2 m}")),
+    Case("a start of a joint that closes a loop", "check x.yaml", bars("", "step: 0.1", "step: 0.1, start: {B: 1}")),
     Case(
         "a table that is not in order",
         "check x.yaml",

@@ -224,7 +224,10 @@ def _forms(count: int) -> dict[str, Any]:
         **{name: Literal[choices] for name, choices in TEXTS.items()},
         "name": str,
         "names": list[str],
-        "values": dict[str, NUMBER],
+        "values": Annotated[
+            dict[str, NUMBER],
+            pydantic.Field(description="by the names of joints or of coordinates", examples=[{"O": "70 deg"}]),
+        ],
         "inertia": Annotated[Any, PlainValidator(_inertia), WithJsonSchema({"type": "array"})],
         "matrix": Annotated[Any, PlainValidator(_matrix), WithJsonSchema({"type": "array"})],
         "orientation": Annotated[Any, PlainValidator(_orientation), WithJsonSchema({"type": ["array", "object"]})],
