@@ -160,9 +160,10 @@ class Trajectory:
         shaped = {k: Table(x, _fixed(k, values, (n, len(x.labels)))) for k, (x, values) in tables.items()}
         object.__setattr__(self, "tables", shaped)
         (names, t, *states), n_q, n_v = self.events, len(self.q_names), len(self.v_names)
-        sized = (x.reshape(len(names), width) for x, width in zip(states, (n_q, n_v, n_v), strict=True))
-        events = Events(names, *(_fixed("events", x, x.shape) for x in (t, *sized)))
-        object.__setattr__(self, "events", events)
+        sized = [x.reshape(len(names), width) for x, width in zip(states, (n_q, n_v, n_v), strict=True)]
+        if names:  # into nothing, nothing can be written
+            t, *sized = (_fixed("events", x, x.shape) for x in (t, *sized))
+        object.__setattr__(self, "events", Events(names, t, *sized))
 
     @property
     def q(self) -> Array:

@@ -23,6 +23,7 @@ Code: TypeAlias = Mapping[str, Callable[[Array], Array]]
 
 INVOLVED = 1e-6  # of a unit vector: a component below is rounding
 REGULAR = 1e-12  # smallest eigenvalue of M, scaled to a unit diagonal, that is not rounding
+TINY = float(np.finfo(float).tiny)
 OFF = 1e-2  # of the scale of a coordinate: a position off the constraints that is still near
 LEAST_ROW = 1e-3  # of its smallest entry at the usual scale: a row that vanishes at the start is not left out later
 LEAST_LEFT = 1e-4  # of a diagonal entry, that the other rows leave: a row that is as good as independent
@@ -292,7 +293,7 @@ class Place:
         scaled = self.entries * scale[j]
         check_finite(scaled)
         lengths = np.sqrt(np.bincount(i, scaled * scaled, len(self.equations.Psi)))
-        return np.asarray(scaled / np.maximum(lengths, np.finfo(float).tiny)[i])
+        return np.asarray(scaled / np.maximum(lengths, TINY)[i])
 
     @kept
     def _unit_rows(self) -> Array:
@@ -304,7 +305,7 @@ class Place:
             matrix[self.equations.pattern] = self._unit_entries
             return matrix
         J = self.scaled_jacobian("mass")[0]
-        return np.asarray(J / np.maximum(np.linalg.norm(J, axis=1), np.finfo(float).tiny)[:, None])
+        return np.asarray(J / np.maximum(np.linalg.norm(J, axis=1), TINY)[:, None])
 
     @kept
     def singular_vectors(self) -> tuple[Array, Array]:

@@ -104,7 +104,7 @@ class Start:
 
 
 def _changes(names: tuple[str, ...], changes: Array, scale: Array) -> dict[str, float]:
-    return {names[k]: float(changes[k]) for k in np.flatnonzero(np.abs(changes) > CHANGED * scale)}
+    return {names[k]: float(changes[k]) for k in (np.abs(changes) > CHANGED * scale).nonzero()[0]}
 
 
 Given = Mapping[str, float] | None

@@ -40,7 +40,7 @@ def find_singular(
     padded = np.concatenate([values[:1], values, values[-1:]])
     before, after = padded[:-2], padded[2:]
     fall = np.maximum(before, after) - values
-    candidates = np.flatnonzero((values <= before) & (values <= after) & (values <= 2.0 * fall + SINGULAR))
+    candidates = ((values <= before) & (values <= after) & (values <= 2.0 * fall + SINGULAR)).nonzero()[0]
     if not len(candidates):
         return []
     candidates = np.sort(candidates[np.argsort(values[candidates])][:MOST_CANDIDATES])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import accumulate, groupby
 from time import perf_counter
 
@@ -275,12 +274,15 @@ class Motion:
             method = linearized_method(mechanism, system, dynamics, how)
         p, exact, header = _parameters(system, how, start.place, header)
 
-        @cache
+        found: list[Motion] = []
+
         def stiff() -> Motion:
-            other = Motion.begin(mechanism, replace(how, integrator=RADAU5.name), weights, assemble, keep, q, v)
-            if isinstance(other.method, Radau5) and not other.how.is_algebraic:
-                return replace(other, method=replace(other.method, detects=True))
-            return other
+            if not found:
+                other = Motion.begin(mechanism, replace(how, integrator=RADAU5.name), weights, assemble, keep, q, v)
+                if isinstance(other.method, Radau5) and not other.how.is_algebraic:
+                    other = replace(other, method=replace(other.method, detects=True))
+                found.append(other)
+            return found[0]
 
         made = Motion(
             mechanism, how, system, start, derivative, dynamics, p, header, exact, method, stiff, start.place

@@ -314,8 +314,12 @@ class Checks:
             meant = "" if mass == 0 or any(moments) else ", it is a point mass"
             return f"body '{body.name}' has no {what}{meant}; formulations may need a regular M [zero-mass]"
         radius = math.sqrt(max(moments) / mass)
-        reach = max((math.hypot(*(self.value(x) for x in s)) for s in body.points.values()), default=0.0)
-        if reach and radius > FARTHEST_GYRATION * reach:
+        reach = 0.0
+        for s in body.points.values():
+            reach = max(reach, math.hypot(*(self.value(x) for x in s)))
+            if radius <= FARTHEST_GYRATION * reach:
+                return ""
+        if reach:
             return (
                 f"body '{body.name}' has a radius of gyration of {radius:.3g} m, its farthest point is at"
                 f" {reach:.3g} m; are the units right? [inertia-scale]"

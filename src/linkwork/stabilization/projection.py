@@ -137,7 +137,10 @@ def project_state(system: System, p: Array, t: float, y: Array) -> Array:
     """(q, v, work) with the last digits of the constraints brought to rounding."""
     n_carried = integer(p, N_CARRIED)
     more = np.zeros(n_carried - N_WORK)
-    return of_system(system, n_carried=n_carried)(np.concatenate([[t], y, more]), p)[: len(y)]
+    room = of_system(system, n_carried=n_carried)
+    found = np.empty(room.outputs)
+    project(np.concatenate([[t], y, more]), p, found, np.empty(room.work))
+    return found[: len(y)]
 
 
 def project_start(system: System, p: Array, place: Place) -> Array:
