@@ -369,7 +369,7 @@ simulation: {t_end: 5, step: 0.1}
     assert explicit.info.evaluations <= auto.info.evaluations < 1.01 * explicit.info.evaluations
 
 
-def test_auto_looks_for_stiffness_where_a_mode_above_some_ten_tolerances_would_not_let_a_step_pass():
+def test_auto_looks_for_stiffness_where_a_mode_above_twenty_tolerances_would_not_let_a_step_pass():
     """E(z) of y' = lambda y with |z| = h |lambda| at the limit: the error by the amplitude, by the coefficients."""
     s = DOP853.stages
     A = np.array([[*row, *[0.0] * (s - len(row))] for row in DOP853.A])
@@ -377,7 +377,7 @@ def test_auto_looks_for_stiffness_where_a_mode_above_some_ten_tolerances_would_n
         z = AUTO.limit * np.exp(1j * angle)
         k = z * np.linalg.solve(np.eye(s) - z * A, np.ones(s))
         high, low = abs(np.dot(DOP853.E, k)), abs(np.dot(DOP853.E_low, k))
-        assert 0.05 < high**2 / np.hypot(high, 0.1 * low) < 0.2
+        assert 0.03 < high**2 / np.hypot(high, 0.1 * low) < 0.1
 
 
 def test_very_stiff_motions_need_no_choice(tmp_path):

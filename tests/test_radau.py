@@ -415,6 +415,7 @@ def test_steps_in_python_are_those_of_the_machine_code(monkeypatch: pytest.Monke
         (at.n_counted, 2),
         (at.n_rates, 2),
         (at.n_times, len(times)),
+        (at.crowded, loop.CROWDED),
     ):
         put_integer(place, 0, number)
     at.x[1:3], at.max_step[0], at.rtol[0] = [2.0, 0.0], math.inf, 1e-5

@@ -10,7 +10,7 @@ from linkwork.integrators.stages import Detecting
 
 RADAU5 = Radau5()
 ALPHA = GeneralizedAlpha()
-AUTO = Detecting(DOP853, 4.4)  # goes on with radau5 where it finds the motion stiff, see motion/automatic.py
+AUTO = Detecting(DOP853, 4.0)  # goes on with radau5 where it finds the motion stiff, see motion/automatic.py
 INTEGRATORS: dict[str, Preparable] = {
     **EXPLICIT,
     **{method.name: method for method in (RADAU5, ALPHA, AUTO)},

@@ -199,7 +199,7 @@ class Detecting:
     """An explicit method that asks for another where the problem turns out to be stiff."""
 
     method: Tableau
-    # Of h |lambda|: a step so long has an error of a tenth of the mode, so that one above ten tolerances does not pass.
+    # Of h |lambda|: a step so long has an error of a twentieth of the mode; one above twenty tolerances does not pass.
     # Its domain of stability ends farther out, but rounding of a stiff force, as of a body at rest on hard ground, may
     # look like an error before.
     limit: float
