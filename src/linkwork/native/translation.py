@@ -53,7 +53,10 @@ def _syntax(path: str) -> dict[int, tuple[ast.FunctionDef, CodeType]]:
     for code in inner:
         codes[code.co_firstlineno] = code
         inner += [item for item in code.co_consts if isinstance(item, CodeType)]
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    nodes: list[Any] = list(tree.body)
+    for node in nodes:  # in classes and functions too
+        nodes += getattr(node, "body", ())
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
     lines = [min([node.lineno, *(d.lineno for d in node.decorator_list)]) for node in functions]
     return {line: (node, codes[line]) for line, node in zip(lines, functions, strict=True)}
 
@@ -87,6 +90,7 @@ def _is_description(function: FunctionType) -> bool:
     return isinstance(kind, Shape) and kind.cls is not tuple and statements <= {ast.Expr, ast.Assign, ast.Return}
 
 
+@cache
 def _varying(function: ast.FunctionDef) -> set[str]:
     """Variables that are assigned in a branch or loop; all others are one value at each place."""
     nested = (node for node in function.body if not isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign))
