@@ -19,7 +19,7 @@ from linkwork.expressions.graph import as_expr
 from linkwork.model import Model
 from linkwork.modelfile import load, shipped
 from linkwork.scene import Figure, Mark, Scene, scene
-from linkwork.view.drawing import drawing, picture_of
+from linkwork.view.drawing import _span, drawing, picture_of
 from linkwork.view.outlines import hull, rounded
 from linkwork.view.picture import frame_times, still, strip, write_film
 from linkwork.view.poses import Bodies, poses, rotation, scene_of
@@ -424,3 +424,9 @@ bodies:
     assert plate.corners == ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
     (rod,) = drawn.stretches
     assert rod.points == ((0.0, 0.0, 0.0), (0.0, 2.0, 0.0))
+
+
+def test_the_span_of_a_body_is_found_from_any_of_its_points() -> None:
+    """Two ends of a bar among thousands of points on it, whichever comes first."""
+    spots = [(0.6 * s, 0.8 * s, 0.0) for s in np.random.default_rng(5).permutation(np.linspace(-1, 2, 3001))]
+    assert _span(spots) == pytest.approx(3.0)

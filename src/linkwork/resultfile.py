@@ -36,6 +36,7 @@ FORMAT = 2  # of the files
 SUFFIXES = (".nc", ".csv")
 WRITTEN = (*SUFFIXES, ".mat")
 STATE = {"theta": "q", "theta_d": "v", "theta_dd": "a"}  # of joint coordinates, or else of the bodies
+MAX_AT_ONCE = 2**28  # characters of names that are read together
 MAX_TEXT = 2**24  # characters of settings, or of one kind of names, in a file that is read
 MAX_SETTINGS = 200
 # The columns that stand alone, and their variables in netCDF files.
@@ -312,7 +313,7 @@ def _netcdf_texts(variable: Any, size: int) -> list[str]:
     if len(variable.shape) != 1:
         raise ValueError(f"'{variable.name}' is no list of names")
     texts: list[str] = []
-    part, length = max(1, MAX_TEXT // size), 0
+    part, length = max(1, MAX_AT_ONCE // size), 0
     for first in range(0, len(variable), part):
         texts += variable.asstr()[first : first + part].tolist()
         length += sum(map(len, texts[first:]))

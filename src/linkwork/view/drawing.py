@@ -99,6 +99,16 @@ def picture_of(motion: Trajectory) -> tuple[Scene, Array, Drawing]:
         return own, found, drawing(own, found)
 
 
+def _span(spots: Sequence[Point]) -> float:
+    """The distance of two points far from each other: from one to the farthest, and on from that."""
+    far, length = spots[0], 0.0
+    for _ in range(3):
+        near = far
+        far = max(spots, key=lambda spot: dist(spot, near))
+        length = max(length, dist(far, near))
+    return length
+
+
 class _Draughtsman:
     """One scene on the way to its drawing."""
 
@@ -114,12 +124,7 @@ class _Draughtsman:
         for k in range(1, len(self.anchors)):
             if not self.anchors[k]:
                 self.anchors[k].append((0.0, 0.0, 0.0))
-        self.lengths = [
-            length
-            for spots in self.anchors[1:]
-            for length in [max(dist(p, q) for p in spots for q in spots)]
-            if length > 0.0
-        ]
+        self.lengths = [length for spots in self.anchors[1:] if (length := _span(spots)) > 0.0]
         self.low, self.high = self._box()
         extent = max(float(np.max(self.high - self.low)), 1e-9)
         usual = float(np.median(self.lengths)) if self.lengths else extent
