@@ -157,6 +157,8 @@ def _leading(p: Polynomial, atoms: Sequence[Expr]) -> Monomial:
 
 def quotient(a: Polynomial, b: Polynomial) -> Polynomial | None:
     """a / b where that is a polynomial, else None."""
+    if b == UNIT:
+        return a
     if b.constant is not None:
         return a.scale(1 / b.constant)
     atoms = sorted(a.atoms | b.atoms, key=lambda atom: atom.place)
@@ -348,8 +350,9 @@ def _shorten(p: Polynomial) -> Polynomial:
 
 def _gather(p: Polynomial, names: Mapping[Expr, Formula]) -> Polynomial:
     """The polynomial with products of sines and cosines gathered by the addition theorems where two terms make one."""
-    known = [node for node in names if node in _angles(p)]
-    others = sorted(_angles(p) - set(known), key=lambda node: node.place)
+    angles = _angles(p)
+    known = [node for node in names if node in angles]
+    others = sorted(angles - set(known), key=lambda node: node.place)
     for x, y in combinations([*known, *others], 2):
         sin_x, cos_x, sin_y, cos_y = graph.sin(x), graph.cos(x), graph.sin(y), graph.cos(y)
         rules = [  # first c + second d: for d = -c and for d = c
