@@ -35,7 +35,8 @@ def about_atol(atol: float | None, q: Array, v: Array, place: Place) -> Iterator
     """A note where atol is no small part of the motion, so that it decides the accuracy in place of rtol."""
     if atol is None:
         return
-    moved = np.concatenate([np.ptp(q, axis=0), np.max(np.abs(v), axis=0)]) / place.error_scale
+    q, v = np.ascontiguousarray(q.T), np.ascontiguousarray(v.T)  # NumPy is quick along rows
+    moved = np.concatenate([q.max(axis=1) - q.min(axis=1), np.abs(v).max(axis=1)]) / place.error_scale
     for what, most in (("coordinate", moved[: len(place.q)]), ("velocity", moved[len(place.q) :])):
         if AT_REST < (size := float(np.max(most, initial=0.0))) < UNRESOLVED * atol:
             yield (

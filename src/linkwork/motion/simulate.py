@@ -375,16 +375,16 @@ class Motion:
     def slices_as_it_is(
         self, times: Array, method: Settings, y: Array, asks: Sequence[bool], max_steps: int, before: Slice | None
     ) -> Iterator[Slice]:
-        s, method = self.system, replace(method, method=self.method, scale=self.measured.error_scale)
+        s, method = self.system, changed(method, method=self.method, scale=self.measured.error_scale)
         if self.how.stabilization == "state-space":
             if self.how.integrator == AUTO.name:  # no other method could take over
-                method = replace(method, method=DOP853)
+                method = changed(method, method=DOP853)
             partition = self.how.formulation == "coordinate-partitioning"
             return integrate_on_charts(s, self.derivative, self.start.place, partition, y, times, method, self.header)
         y = self.unknowns(times[0], y)
         how = project if self.how.stabilization == "projection" and s.equations.is_constrained else measure
         if s.equations.tree is not None:
-            method = replace(method, scale=np.where(s.equations.follows, np.inf, method.scale))
+            method = changed(method, scale=np.where(s.equations.follows, np.inf, method.scale))
         onto = projection.of_system(s, how, len(y) - s.n_q - s.n_v)
         stops = [stop for stop in s.equations.switching_times(times[-1]) if stop >= times[0]]
         watch, n_pivots = s.functions.get("switches"), len(s.pivots)
