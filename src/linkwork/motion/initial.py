@@ -208,6 +208,7 @@ def number_kept(equations: Equations, keep: Sequence[str]) -> list[int]:
     return [names.index(name) for name in keep]
 
 
+@np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def find_start(given: Place, weights: Weights = "mass", any_distance: bool = False, keep: Sequence[str] = ()) -> Start:
     """The start values of the model, corrected where they miss the constraints, but not those of `keep`.
 

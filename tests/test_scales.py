@@ -1,0 +1,91 @@
+"""Sizes, masses and inertias without effect, in coordinates and forms besides the formulations of test_trust.py."""
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from test_trust import MODELS, SLIDER_CRANK
+
+from linkwork import load, simulate
+from linkwork.errors import ModelError
+from linkwork.mechanism import prepare
+from linkwork.modelfile import loads
+from linkwork.motion.initial import find_start
+
+Array = NDArray[np.float64]
+HOW: dict[str, tuple[dict[str, Any], float]] = {  # with what one step of so many tolerances makes of a whole motion
+    "joint": ({"coordinates": "joint"}, 1e-8),
+    "minimal": ({"coordinates": "minimal"}, 3e-8),
+    "lu": ({"formulation": "lu"}, 1e-8),
+    "ggl of index 2": ({"formulation": "ggl", "integrator": "radau5"}, 1e-7),
+    "index-3": ({"formulation": "index-3", "integrator": "radau5"}, 2e-7),
+}
+
+
+@pytest.mark.parametrize("name", HOW)
+def test_the_inertia_of_a_slider_that_cannot_turn_has_no_effect(name: str) -> None:
+    """From 1 kg m^2 to 1e-15: the same motion to 1e-9, and crank.phi(1) of the two-angle equations."""
+    how, _ = HOW[name]
+    usual = simulate(loads(SLIDER_CRANK), **how)
+    for inertia in (1e-3, 1e-9, 1e-12, 1e-15):
+        motion = simulate(loads(SLIDER_CRANK, changes={"J": inertia}), **how)
+        assert motion["crank.phi"][-1] == pytest.approx(0.2629316601282817, abs=1e-9)
+        np.testing.assert_allclose(motion.q, usual.q, rtol=0, atol=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HOW)
+def test_motion_does_not_depend_on_size_or_mass(name: str) -> None:
+    """Lengths from 1e-6 to 2e4 and masses from 1e-12 to 1e12, the time going with the root of the length."""
+    how, tolerance = HOW[name]
+
+    def angles(size: float, mass: float) -> Array:
+        t_end = 0.6 * math.sqrt(size)
+        model = load(MODELS / "toggle.yaml", {"S": size, "Mu": mass})
+        motion = simulate(model, t_end=t_end, step=t_end / 20, rtol=1e-9, atol=1e-9, **how)
+        return np.array([motion[name] for name in motion.q_names if name.endswith("phi")])
+
+    usual = angles(1.0, 1.0)
+    for size, mass in ((1e-6, 1.0), (1e-5, 1e12), (1e-4, 1.0), (2e4, 1.0), (1.0, 1e-12), (1.0, 1e12)):
+        np.testing.assert_allclose(angles(size, mass), usual, rtol=0, atol=tolerance)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("place", [0.0, 1e150])
+@pytest.mark.parametrize("speed", [1e155, 1e300])
+def test_the_start_of_extreme_velocities_is_found_or_refused_without_a_warning(speed: float, place: float) -> None:
+    """Speeds whose squares and quotients are not finite."""
+    data = {
+        "linkwork": 1,
+        "name": "extreme",
+        "ground": {"points": {"O": [0, 0]}},
+        "bodies": {
+            "a": {
+                "mass": 1,
+                "inertia": 1,
+                "position": [1, 0],
+                "velocity": [speed, speed],
+                "angular_velocity": speed,
+                "points": {"O": [-1, 0], "A": [1, place]},
+            },
+            "b": {
+                "mass": 1e-300,
+                "inertia": 1e300,
+                "position": [3, place],
+                "angular_velocity": -speed,
+                "points": {"A": [-1, 0]},
+            },
+        },
+        "joints": {
+            "O": {"type": "revolute", "i": "ground.O", "j": "a.O"},
+            "A": {"type": "revolute", "i": "a.A", "j": "b.A"},
+        },
+    }
+    model = loads(json.dumps(data))
+    try:
+        assert np.isfinite(find_start(prepare(model).place()).place.v).all()
+    except ModelError as refused:
+        assert refused.path.startswith("joints.")
