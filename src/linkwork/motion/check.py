@@ -145,6 +145,8 @@ def describe_start(model: Model, start: Start, q: Given = None, v: Given = None)
     if n == rank.rank and not model.drivers:
         yield "no freedom is left: the mechanism is a structure, and will stand still [no-freedom]"
     bodies = follow_bodies(start, q, v)
+    if bodies.place is bodies.given:
+        return
     q_changes, v_changes = bodies.q_changes, bodies.v_changes
     if q_changes or v_changes:
         widest = sorted((q_changes | {f"{k} per s": d for k, d in v_changes.items()}).items(), key=_size)

@@ -8,6 +8,7 @@ interval is narrowed. What is found counts if a singular value of Psi_q really v
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -33,9 +34,11 @@ def find_singular(
     system: System, p: Array, start: Place, t: Array, q: Array, v: Array, qd: Array, log_det: Array
 ) -> list[Passed]:
     """The singular positions on the motion with these rows, as far as the rows are close enough to show them."""
-    if system.m == 0 or len(t) < 3 or not np.isfinite(log_det).all():
+    if system.m == 0 or len(t) < 3:
         return []
-    highest = float(log_det.max())
+    lowest, highest = float(log_det.min()), float(log_det.max())
+    if not math.isfinite(highest - lowest) or 3.0 * math.exp(0.5 * (lowest - highest)) > 2.0 + SINGULAR:
+        return []  # without values, or with none as low as candidates below are beside the highest
     values = np.exp(0.5 * (log_det - highest))
     padded = np.concatenate([values[:1], values, values[-1:]])
     before, after = padded[:-2], padded[2:]

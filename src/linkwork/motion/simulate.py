@@ -427,7 +427,7 @@ class Motion:
         `held` is what events have changed until then.
         """
         n_q, n = self.system.n_q, self.system.n_q + self.system.n_v
-        rates = np.zeros((len(rows), self.dynamics.outputs))
+        rates = np.empty((len(rows), self.dynamics.outputs))
         scratch = np.empty(self.dynamics.inputs + self.dynamics.work)
         p, since = self.p.copy(), perf_counter()
         fill_dynamics(len(rows), rows.shape[1], held.shape[1], t, rows, held, p, rates, scratch)
