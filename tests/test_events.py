@@ -14,8 +14,10 @@ from scipy.integrate import solve_ivp
 
 from linkwork import Model, Trajectory, load, loads, simulate
 from linkwork.elements.events import Event
-from linkwork.errors import ModelError, NumericalStop, UsageError
+from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError
 from linkwork.expressions.graph import symbol
+from linkwork.integrators.loop import Moment
+from linkwork.motion.events import Course
 
 Array = NDArray[np.float64]
 
@@ -637,3 +639,52 @@ simulation:"""
     with pytest.raises(NumericalStop, match="by 'left', 'right' contradict") as stop:
         simulate(loads(BALL.replace("\nsimulation:", pair)))
     assert stop.value.code == "impossible-event"
+
+
+def test_what_is_being_noted_when_the_user_interrupts_happens_again_in_the_rest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A signal comes while the begin of a contact is noted: that event belongs to the motion that is resumed."""
+    model, note = loads(DROP), Course.happen
+    whole = simulate(model, t_end=1.0)
+    with monkeypatch.context() as patch:
+
+        def interrupt(course: Course, moment: Moment, asked: bool) -> None:
+            note(course, moment, asked)
+            if len(course.happenings) == 3:
+                raise KeyboardInterrupt
+
+        patch.setattr(Course, "happen", interrupt)
+        patch.setattr("linkwork.integrators.loop.FIRST_BUDGET", 1)  # slices of few steps
+        with pytest.raises(Interrupted) as stop:
+            simulate(model, t_end=1.0)
+    first = stop.value.trajectory
+    assert len(whole.events.t) == 4
+    assert np.all(first.events.t <= first.t[-1])
+    motion = simulate(model, t_end=1.0, resume=first)
+    assert motion.events.names == whole.events.names
+    np.testing.assert_allclose(motion.q, whole.q, atol=1e-6)
+
+
+def test_many_points_that_touch_at_nearly_the_same_time_are_no_endless_event() -> None:
+    """Thirty points under a plate tilted by 1 nrad meet the floor within a nanosecond, each once, and leave it."""
+    floor = "type: line-contact, i: ground.O, normal: [0, 1], model: hunt-crossley, stiffness: 1.0e+6, restitution: 0.7"
+    points = ", ".join(f"P{k}: [{k / 29 - 0.5:.6f}, -0.1]" for k in range(30))
+    contacts = "".join(f"  c{k}: {{{floor}, j: plate.P{k}}}\n" for k in range(30))
+    motion = simulate(
+        loads(
+            f"""
+linkwork: 1
+ground: {{points: {{O: [0, 0]}}}}
+bodies:
+  plate: {{mass: 2, inertia: 0.3, position: [0, 0.3], angle: 1.0e-9, points: {{{points}}}}}
+forces:
+{contacts}
+simulation: {{t_end: 0.22, step: 0.01}}
+"""
+        )
+    )
+    begun = [name for name in motion.events.names if name.endswith(".begin")]
+    assert sorted(begun) == sorted(f"c{k}.begin" for k in range(30))
+    np.testing.assert_allclose(motion.events.t[:30], math.sqrt(2 * 0.2 / 9.81), atol=1e-8)
+    assert float(np.ptp(motion.events.t[:30])) > 0.0

@@ -7,6 +7,7 @@ the two; then the loop begins anew. An event that only changes held values does 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -33,7 +34,7 @@ Array = NDArray[np.float64]
 
 CLOSE = 1e-7  # of the time: events nearer to each other than this,
 CLOSEST = 1e-12  # seconds, likewise where time begins
-MOST_CLOSE = 20  # so many in a row, accumulate
+MOST_CLOSE = 20  # so often the same in a row, accumulate
 SNAPS = 1e-6  # of the mechanism's length, or radians: a gap beyond is not closed by a joint that engages
 IMPULSES = FORMULATIONS["udwadia-phohomsiri"]  # M may be singular, and rows redundant
 
@@ -83,14 +84,20 @@ class Course:
     parts: list[tuple[Motion, int]] = field(default_factory=list)  # each with the rows that belong to it
     ended_by: str = ""  # the event that ends the run, and when
     stopped: tuple[str, str] | None = None  # message and code where it could not go on
-    close: int = 0
+    close: Counter[str] = field(default_factory=Counter)  # events that followed each other closely until now
     passed: dict[tuple[int, int], float] = field(default_factory=dict)  # events to be met again, which are no new ones
     repivoted: list[float] = field(default_factory=list)  # times at which the explicit form got other pivots
     held: list[Array] = field(default_factory=list)  # what events change, at first and as it was changed
     held_since: list[float] = field(default_factory=list)  # when, of all but the first
+    told: tuple[int, int] = (0, 0)  # happenings, and values held, until the last slice that was handed out
 
     def slices(self, times: Array, method: Settings, y: Array, max_steps: int) -> Iterator[Slice]:
-        """The slices of the motion, with the counters of all of it."""
+        """The slices of the motion, with the counters of all of it; who interrupts it has what is `told`."""
+        for part in self.go_on(times, method, y, max_steps):
+            self.told = len(self.happenings), len(self.held)
+            yield part
+
+    def go_on(self, times: Array, method: Settings, y: Array, max_steps: int) -> Iterator[Slice]:
         before: Slice | None = None
         y = self.begin(times[0], y)
         while True:
@@ -134,6 +141,11 @@ class Course:
         self.held_since.append(t)
         self.held.append(held)
 
+    @property
+    def held_last(self) -> Array:
+        """What events have changed until the end of the last slice."""
+        return self.held[self.told[1] - 1]
+
     def held_at(self, t: Array) -> Array:
         """What events have changed until these times; those just there have not happened yet."""
         since = np.maximum.accumulate(self.held_since) if self.held_since else np.zeros(0)
@@ -162,22 +174,21 @@ class Course:
                 self.stopped = stop.message, stop.code
                 changed = None
         v_after = (changed[1] if changed else moment.y)[n_q:n]
-        self.check_accumulation(t)
+        self.check_accumulation(t, [events[k].name for k in found])
         for k in found:
             self.happenings.append(Happening(events[k].name, t, y[:n_q], y[n_q:n], v_after))
             if events[k].ends and not self.ended_by:
                 self.ended_by = f"event '{events[k].name}' at t = {t:.9g}"
         return changed
 
-    def check_accumulation(self, t: float) -> None:
-        """Stop where events follow each other without end."""
+    def check_accumulation(self, t: float, names: Sequence[str]) -> None:
+        """Stop where events, now these, follow each other without end."""
         near = bool(self.happenings) and t <= end_of_nearness(self.happenings[-1].t)
-        self.close = self.close + 1 if near else 0
-        if self.close >= MOST_CLOSE and self.stopped is None:
-            names = [happening.name for happening in self.happenings[-MOST_CLOSE:]]
-            often = max(set(names), key=names.count)
+        self.close = (self.close if near else Counter()) + Counter(names)
+        often, count = self.close.most_common(1)[0]
+        if count >= MOST_CLOSE and self.stopped is None:
             self.stopped = (
-                f"the event '{often}' happens without end at t = {t:.6g}: {MOST_CLOSE} times each within {CLOSE:.0e} "
+                f"the event '{often}' happens without end at t = {t:.6g}: {count} times each within {CLOSE:.0e} "
                 "of this time after the last; the motion comes to rest or chatters there; let an event with the action "
                 "stop end the run before, or one engage a joint that holds the rest; last good state kept",
                 "events-accumulate",
@@ -263,8 +274,8 @@ class Course:
         return np.eye(len(v))[places], np.array([*(given or {}).values()], dtype=float) - v[places]
 
     def events(self) -> Events:
-        """All that happened."""
-        h, system = self.happenings, self.motion.system
+        """All that happened until the end of the last slice."""
+        h, system = self.happenings[: self.told[0]], self.motion.system
         if not h:
             return NO_EVENTS
         t = np.array([x.t for x in h])

@@ -483,7 +483,7 @@ class Motion:
             constraint_error_position=last.psi,
             constraint_error_velocity=last.psi_dot,
             singular_positions=singular,
-            held=dict(zip((str(x.value) for x in s.equations.held), course.held[-1].tolist(), strict=True)),
+            held=dict(zip((str(x.value) for x in s.equations.held), course.held_last.tolist(), strict=True)),
             notes=(
                 *info.notes,
                 *describe_changes(last.changes),
