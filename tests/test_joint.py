@@ -477,6 +477,50 @@ def test_more_start_values_than_freedoms_contradict_each_other() -> None:
         place_joints(load("four_bar"), {"B": 1.0}, {})
 
 
+def test_start_values_and_rates_hold_by_names_of_bodies_and_of_joints() -> None:
+    """Positions by some names and rates by others: of bodies, and of other joints."""
+    bar, pendulum = load("four_bar"), load("double_pendulum")
+    phi = prepare(load("four_bar", {"start": "75 deg"})).place().q[8]
+    for placed, values, rates in (
+        (place_joints(bar, {"rocker.phi": phi}, {"O": 2.0}), {"rocker.phi": phi}, {"crank.phi": 2.0}),
+        (place_joints(bar, {"O": 0.5}, {"C": 2.0}), {"crank.phi": 0.5}, {"rocker.phi": 2.0}),
+        (place_joints(pendulum, {"lower.phi": 0.9}, {"O": 2.0}), {"lower.phi": 0.9}, {"upper.phi": 2.0}),
+    ):
+        at = prepare(placed).place()
+        assert not check(placed).q_changes
+        for given, names, found in ((values, at.equations.q_names, at.q), (rates, at.equations.v_names, at.v)):
+            for name, value in given.items():
+                assert found[names.index(name)] == pytest.approx(value, abs=1e-10)
+
+
+def test_start_values_of_a_ball_are_euler_parameters() -> None:
+    text = """
+linkwork: 1
+space: spatial
+ground: {points: {O: [0, 0, 0]}}
+bodies: {rod: {mass: 1, inertia: [0.02, 0.03, 0.04], position: [0.5, 0, 0], points: {O: [-0.5, 0, 0]}}}
+joints: {S: {type: spherical, i: ground.O, j: rod.O}}
+simulation: {t_end: 0.01, step: 0.01, start: {S.e0: 0.8, S.e3: 0.6}, rate: {S.wy: 2}}
+"""
+    motion = simulate(loads(text))
+    np.testing.assert_allclose(motion.q[0], [0.14, 0.48, 0.0, 0.8, 0.0, 0.0, 0.6], atol=1e-12)
+    np.testing.assert_allclose(motion.v[0], [0.0, 0.0, -1.0, 0.0, 2.0, 0.0], atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("q", "v", "name"),
+    [
+        ({"O": 0.5, "lower.phi": 1.0}, {}, "lower.phi"),
+        ({"O": 0.5, "upper.phi": 0.6}, {}, "upper.phi"),
+        ({}, {"O": 3.0, "lower.phi": 1.0}, "lower.phi"),
+    ],
+)
+def test_start_values_that_do_not_hold_are_an_error(q: dict[str, float], v: dict[str, float], name: str) -> None:
+    with pytest.raises(ModelError, match=f"'{name}' would be") as found:
+        place_joints(load("double_pendulum"), q, v)
+    assert found.value.code == "start-conflict"
+
+
 FOUR_BAR = (MECHANISMS / "four_bar.yaml").read_text()
 
 

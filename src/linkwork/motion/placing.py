@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from linkwork.equations.equations import Equations
 from linkwork.errors import ModelError, did_you_mean
 from linkwork.expressions.evaluation import evaluate
@@ -12,6 +15,10 @@ from linkwork.expressions.graph import as_expr, symbol
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
 from linkwork.motion.initial import bodies_at, find_start, restart
+
+Array = NDArray[np.float64]
+
+HELD = 1e-9  # of the scale of a coordinate: a value that holds
 
 
 def prepare_joints(model: Model, cut: Sequence[str] | None = None) -> Mechanism:
@@ -54,13 +61,46 @@ def place_stated(model: Model) -> Model:
 def place_joints(model: Model, q: Mapping[str, float], v: Mapping[str, float]) -> Model:
     """The model from a start with these coordinates and rates, of joints ("A") or of bodies ("crank.phi").
 
-    They hold exactly, in position and velocity; all others follow as far as the joints need it. The joints that have
-    coordinates are those of the tree.
+    They hold exactly; all others follow as far as the joints need it, rates of coordinates in q only if they must. The
+    joints that have coordinates are those of the tree.
     """
-    keep = list(dict.fromkeys([*q, *v]))
-    given = restart(prepare_joints(model).place(), q, v, any_distance=True, keep=keep)
-    start = bodies_at(find_start(given, any_distance=True, keep=keep).place)
+    model = _place(model, q, {}, [*q])
+    if not v:
+        return model
+    try:
+        return _place(model, {}, v, list(dict.fromkeys([*v, *q])))
+    except ModelError:
+        return _place(model, {}, v, [*v])
+
+
+def _place(model: Model, q: Mapping[str, float], v: Mapping[str, float], keep: Sequence[str]) -> Model:
+    """In the coordinates of the bodies if these alone are named, else of the joints."""
+    given = prepare_joints(model).place()
+    body = given.equations.body
+    if body is not None and {*q, *v, *keep} <= {*body.q_names, *body.v_names}:
+        given = prepare(model, "body", ()).place()
+    e, of_bodies = given.equations, () if body is None else body.v_names
+    turned = {c.owner for c in e.coordinates if c.name in keep and c.name not in e.v_names}  # by Euler parameters
+    kept = [name for name in keep if name in e.v_names or name in of_bodies]
+    kept += [c.name for c in e.velocities if c.owner in turned and c.kind == "angle" and c.name not in kept]
+    given = restart(given, q, v, any_distance=True, keep=kept)
+    start = bodies_at(find_start(given, any_distance=True, keep=kept).place)
     e = start.equations
+    _check_held("start", q, e.q_names, start.q, start.q_scale)
+    _check_held("rate", v, e.v_names, start.v, start.v_scale)
     return model.with_start(
         dict(zip(e.q_names, start.q.tolist(), strict=True)), dict(zip(e.v_names, start.v.tolist(), strict=True))
     )
+
+
+def _check_held(key: str, given: Mapping[str, float], names: Sequence[str], found: Array, scale: Array) -> None:
+    """ModelError where the start has other values of bodies than those given, since joints have their own."""
+    for name, value, by in zip(names, found.tolist(), scale.tolist(), strict=True):
+        if name in given and not abs(value - given[name]) <= HELD * (by + abs(given[name])):
+            raise ModelError(
+                f"'{name}' would be {value:.6g} in the place of {given[name]:.6g} with the other values that are given",
+                "start-conflict",
+                path=f"simulation.{key}.{name}",
+                value=given[name],
+                suggestion="give fewer values, or all of them by names of joints or all by those of bodies",
+            )
