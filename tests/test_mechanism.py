@@ -169,6 +169,16 @@ def test_a_prepared_mechanism_runs_with_other_values_start_and_times() -> None:
         mechanism.simulate(q={"crank.psi": 1.0})
 
 
+def test_a_stated_start_stays_a_formula_in_other_coordinates() -> None:
+    """The coordinates of a prepared mechanism are changed first, then values: its joints start where these put them."""
+    start = "parameters: {l: 1, beta: 0.3}\nsimulation: {t_end: 0.1, step: 0.1, start: {O: beta}}"
+    rod = "rod: {mass: 1, inertia: 0.2, position: [l, 0], points: {O: [-l, 0]}}"
+    joint = "joints: {O: {type: revolute, i: ground.O, j: rod.O}}"
+    model = loads("\n".join(["linkwork: 1", start, "ground: {points: {O: [0, 0]}}", f"bodies: {{{rod}}}", joint]))
+    motion = prepare(prepare(model), "joint").simulate({"l": 2.0, "beta": 0.31})
+    np.testing.assert_allclose(motion.q[0], [2 * np.cos(0.31), 2 * np.sin(0.31), 0.31], rtol=1e-12)
+
+
 def test_a_new_value_is_checked_as_one_in_a_file_is() -> None:
     mechanism = prepare(loads(CRANK.replace("OX", "0").replace("AXIS", "[1, 0]").replace("MASS", "m").replace(
         "linkwork: 1", "linkwork: 1\nparameters: {m: 2.0}"

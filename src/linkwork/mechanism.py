@@ -182,7 +182,7 @@ def prepare(model: Model | Mechanism, coordinates: str | None = None, cut: Seque
         raise UsageError(f"{model!r} is no Model; read it first: load({str(model)!r})", "not-a-model")
     if isinstance(model, Mechanism) and coordinates is None and cut is None:
         return model
-    stated = model.model if isinstance(model, Mechanism) else model
+    stated = (model.unplaced or model.model) if isinstance(model, Mechanism) else model
     if coordinates is not None:
         check_choice("coordinates", coordinates, COORDINATES)
         if stated.stated is not None and coordinates not in ("body", "auto"):
