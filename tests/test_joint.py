@@ -493,6 +493,19 @@ def test_start_values_and_rates_hold_by_names_of_bodies_and_of_joints() -> None:
                 assert found[names.index(name)] == pytest.approx(value, abs=1e-10)
 
 
+def test_a_start_that_a_driver_shares_has_the_rate_of_the_driver() -> None:
+    """The crank starts where its driver does, by name, and turns with it; other values contradict it."""
+    model = load("slider_crank_driven")
+    theta, omega = (float(x[0]) for x in prepare(model, "joint").place().equations.start())
+    name = prepare(model, "joint").equations.q_names[0]
+    for rate in ({}, {name: omega}):
+        at = prepare(place_joints(model, {name: theta}, rate), "joint").place()
+        assert (at.q[0], at.v[0]) == pytest.approx((theta, omega), abs=1e-11)
+    assert omega != 0.0
+    with pytest.raises(ModelError, match="cannot-close"):
+        place_joints(model, {name: theta + 0.1}, {})
+
+
 def test_start_values_of_a_ball_are_euler_parameters() -> None:
     text = """
 linkwork: 1

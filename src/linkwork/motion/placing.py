@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.equations.equations import Equations
+from linkwork.equations.place import Place
 from linkwork.errors import ModelError, did_you_mean
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import as_expr, symbol
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
-from linkwork.motion.initial import bodies_at, find_start, restart
+from linkwork.motion.initial import bodies_at, check_defined, close_from_afar, find_start, restart
 
 Array = NDArray[np.float64]
 
@@ -65,8 +66,6 @@ def place_joints(model: Model, q: Mapping[str, float], v: Mapping[str, float]) -
     joints that have coordinates are those of the tree.
     """
     model = _place(model, q, {}, [*q])
-    if not v:
-        return model
     try:
         return _place(model, {}, v, list(dict.fromkeys([*v, *q])))
     except ModelError:
@@ -74,7 +73,7 @@ def place_joints(model: Model, q: Mapping[str, float], v: Mapping[str, float]) -
 
 
 def _place(model: Model, q: Mapping[str, float], v: Mapping[str, float], keep: Sequence[str]) -> Model:
-    """In the coordinates of the bodies if these alone are named, else of the joints."""
+    """With other positions, or else velocities; in the coordinates of bodies where these alone are named."""
     given = prepare_joints(model).place()
     body = given.equations.body
     if body is not None and {*q, *v, *keep} <= {*body.q_names, *body.v_names}:
@@ -84,13 +83,23 @@ def _place(model: Model, q: Mapping[str, float], v: Mapping[str, float], keep: S
     kept = [name for name in keep if name in e.v_names or name in of_bodies]
     kept += [c.name for c in e.velocities if c.owner in turned and c.kind == "angle" and c.name not in kept]
     given = restart(given, q, v, any_distance=True, keep=kept)
-    start = bodies_at(find_start(given, any_distance=True, keep=kept).place)
+    start = bodies_at(_close(given, kept) if q else find_start(given, any_distance=True, keep=kept).place)
     e = start.equations
     _check_held("start", q, e.q_names, start.q, start.q_scale)
     _check_held("rate", v, e.v_names, start.v, start.v_scale)
     return model.with_start(
         dict(zip(e.q_names, start.q.tolist(), strict=True)), dict(zip(e.v_names, start.v.tolist(), strict=True))
     )
+
+
+def _close(given: Place, keep: Sequence[str]) -> Place:
+    """Positions that fit the joints, velocities as they are."""
+    e = given.equations
+    kept = [k for k, name in enumerate(e.v_names) if name in keep and (e.body is None or name not in e.body.v_names)]
+    if not len(given.Psi):
+        return given
+    check_defined(given)
+    return close_from_afar(given, "mass", kept)[0]
 
 
 def _check_held(key: str, given: Mapping[str, float], names: Sequence[str], found: Array, scale: Array) -> None:
