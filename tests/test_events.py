@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from linkwork import Model, Trajectory, load, loads, simulate
 from linkwork.elements.events import Event
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError
 from linkwork.expressions.graph import symbol
-from linkwork.integrators.loop import Moment
+from linkwork.integrators.loop import Moment, integrate
 from linkwork.motion.events import Course
 
 Array = NDArray[np.float64]
@@ -664,6 +665,29 @@ def test_what_is_being_noted_when_the_user_interrupts_happens_again_in_the_rest(
     motion = simulate(model, t_end=1.0, resume=first)
     assert motion.events.names == whole.events.names
     np.testing.assert_allclose(motion.q, whole.q, atol=1e-6)
+
+
+def test_a_block_interrupted_just_before_it_sticks_is_noted_to_stick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At rest on its belt up to rounding, which at the start of a run would be sticking from the start."""
+    model = loads(STICKS)
+    whole = simulate(model, t_end=3.0)
+    caught = float(times(whole, "belt.stick")[-1])
+
+    def interrupt(fraction: float, t: float) -> None:
+        if t > caught - 1e-9:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("linkwork.motion.simulate.integrate", partial(integrate, seconds=0.0))  # slices of few steps
+        patch.setattr("linkwork.integrators.loop.FIRST_BUDGET", 1)
+        with pytest.raises(Interrupted) as stop:
+            simulate(model, t_end=3.0, progress=interrupt)
+    first = stop.value.trajectory
+    assert first.t[-1] == pytest.approx(caught, abs=1e-9)
+    assert len(first.events.t) < len(whole.events.t)
+    motion = simulate(model, t_end=3.0, resume=first)
+    assert motion.events.names == whole.events.names
+    np.testing.assert_allclose(motion.q, whole.q, atol=1e-7)
 
 
 def test_many_points_that_touch_at_nearly_the_same_time_are_no_endless_event() -> None:

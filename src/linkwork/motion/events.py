@@ -80,6 +80,7 @@ class Course:
 
     motion: Motion  # from the last event on
     callbacks: Mapping[str, Callback]
+    is_resumed: bool = False  # after which nothing happens because a run begins
     happenings: list[Happening] = field(default_factory=list)
     parts: list[tuple[Motion, int]] = field(default_factory=list)  # each with the rows that belong to it
     ended_by: str = ""  # the event that ends the run, and when
@@ -197,7 +198,7 @@ class Course:
     def begin(self, t: float, y: Array) -> Array:
         """y after what happens when the run begins."""
         events = self.motion.system.equations.events
-        found = [(k, 1) for k, event in enumerate(events) if event.at_start]
+        found = [(k, 1) for k, event in enumerate(events) if event.at_start and not self.is_resumed]
         changed = self.change(found, t, y, t, y) if found else None
         y = self.pass_levels(t, changed[1] if changed else y)
         self.held.append(self.motion.held)

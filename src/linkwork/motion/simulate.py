@@ -150,7 +150,7 @@ def simulate(
         raise UsageError("state-space does not stop at events; choose another stabilization", "events-state-space")
     last, rows = None, []
     called = {event.name: event.callback for event in mechanism.model.events if event.callback is not None}
-    course = Course(motion, called)
+    course = Course(motion, called, resume is not None)
 
     def result(status: str, reason: str = "") -> Trajectory:
         assert last is not None
