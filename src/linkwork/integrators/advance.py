@@ -41,7 +41,7 @@ NEAR = 0.05  # the same where eps of the linear system matters
 FAR = 0.3  # distance by the largest so far: nothing is expected from there
 VANISHING = 1.5  # growth of a reciprocal pivot over a step from which on it may lead to a singular position
 VANISHED = 100.0  # the same from the beginning of a step that goes past one to that position
-CROSSING = 1e-7  # rtol of such a step: what rounding leaves of the constraints is multiplied that much in it
+CROSSING = 1e-7  # rtol of such a step, of the largest coordinate, whose rounding is multiplied that much in it
 REGAINED = 1.05  # with every step, of the length along which switching functions are seen clearly
 NO_ERROR = 1e-300  # stands for zero, which has no logarithm
 INF = math.inf
@@ -211,7 +211,8 @@ def relief(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> float:
     there, growth = offset(at.projected, integer(at.ny, 0) + N_RESIDUALS), 0.0
     for i in range(at.n_pivots):
         growth = max(growth, abs(there[i]) / at.pivots[i])
-    return at.rtol[0] / CROSSING if growth > VANISHED else 1.0
+    size = max(1.0, at.least[0] * largest_of(at.projected, at.atol, integer(at.n_norm, 0)))
+    return at.rtol[0] / (CROSSING * size) if growth > VANISHED else 1.0
 
 
 def report(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Pointer, rows: Pointer) -> int:
