@@ -284,6 +284,24 @@ def test_a_parameter_that_was_read_as_a_number_is_refused() -> None:
         mechanism.simulate({"u": float("nan")})
 
 
+def test_a_parameter_in_a_unit_or_a_repair_is_refused() -> None:
+    """N/mm^1.5 is no stiffness for another exponent, and an inertia that was repaired does not follow its formula."""
+    floor = (
+        "{type: line-contact, i: ground.O, j: ball.C, stiffness: K, model: hunt-crossley, exponent: e, restitution: 1}"
+    )
+    ball = "ball: {mass: 1, inertia: 0.1, position: [0, 1], points: {C: [0, 0]}}"
+    text = "linkwork: 1\nparameters: {e: 1.5}\nground: {points: {O: [0, 0]}}\n"
+    text += f"bodies: {{{ball}}}\nforces: {{floor: {floor}}}\n"
+    with pytest.raises(UsageError, match="folded-parameter"):
+        prepare(loads(text.replace("K", "5 N/mm^1.5"))).changed({"e": 2.0})
+    assert prepare(loads(text.replace("K", "5"))).changed({"e": 2.0}).model.parameters["e"] == 2.0
+    top = "linkwork: 1\nspace: spatial\nparameters: {J: 5, m: 1}\nbodies: {top: {mass: m, inertia: [1, 1, J]}}"
+    mechanism = prepare(loads(top, repair=("inertia",)))
+    assert mechanism.changed({"m": 2.0}).model.parameters["m"] == 2.0
+    with pytest.raises(UsageError, match="folded-parameter"):
+        mechanism.changed({"J": 1.5})
+
+
 @pytest.mark.parametrize("name", ["lam O", "eps O", "mobility crank", "d crank"])
 def test_names_that_the_equations_use_are_refused(name: str) -> None:
     text = CRANK.replace("OX", "0").replace("MASS", "2").replace("AXIS", "[1, 0]").replace("crank", name)

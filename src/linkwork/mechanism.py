@@ -144,7 +144,8 @@ class Mechanism:
             if not isinstance(value, int | float | np.number) or not math.isfinite(value):
                 raise UsageError(f"{value!r} is no value of the parameter '{name}'", "bad-value")
             if name in self.model.folded:
-                message = f"'{name}' stands in a table or among the times of the simulation, which are read as numbers"
+                places = "in a table, among the times of the simulation, in a unit or in a repaired inertia"
+                message = f"'{name}' stands {places}, which are read as numbers"
                 raise UsageError(f"{message}; load the model with the new value", "folded-parameter")
         values = {**self.model.parameters, **parameters}
         if self.unplaced is not None:

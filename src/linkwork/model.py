@@ -83,7 +83,7 @@ class Model:
     simulation: Simulation = Simulation()
     about: About = About()
     notes: tuple[str, ...] = ()
-    folded: frozenset[str] = frozenset()  # parameters in tables or times, of which a file was read as numbers
+    folded: frozenset[str] = frozenset()  # parameters that a file was read with: in tables, times, units, repairs
     shapes: Mapping[str, Shape] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
     open: frozenset[str] = frozenset()

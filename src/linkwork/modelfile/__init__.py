@@ -59,7 +59,8 @@ def build(document: Document, changes: Mapping[str, str | float] | None = None, 
             body["inertia"] = inertia.entries
             body.pop("inertia_about", None)
         mended = build(Document(document.file, data, document.lines, document.files), changes)
-        return replace(mended, notes=(*mended.notes, *(inertia.note for inertia in found.values())))
+        folded = mended.folded.union(*(inertia.parameters for inertia in found.values()))
+        return replace(mended, folded=folded, notes=(*mended.notes, *(inertia.note for inertia in found.values())))
     try:
         return sound(model)
     except ModelError as found:

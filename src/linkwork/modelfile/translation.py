@@ -373,7 +373,10 @@ class Translation:
             law, known = MODELS[entry.model or cls.model], len(self.errors)
             exponent = law.get("exponent", 1.0)
             if "exponent" in law and entry.exponent is not None:
-                exponent = self.value(self.read(entry.exponent, kinds["exponent"], self.names, (*place, "exponent")))
+                given = self.read(entry.exponent, kinds["exponent"], self.names, (*place, "exponent"))
+                exponent = self.value(given)
+                if isinstance(entry.stiffness, str):  # whose unit is of this exponent alone
+                    self.fold([given])
             if len(self.errors) == known and 1.0 <= exponent < 10.0:
                 kinds = {**kinds, **schema.kinds_of_surface(exponent, of)}
             del self.errors[known:]  # which are found once more where the exponent itself is read

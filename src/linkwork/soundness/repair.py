@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linkwork.elements.bodies import SpatialBody
-from linkwork.expressions.evaluation import evaluate
+from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import as_expr, symbol
 from linkwork.model import Model
 
@@ -16,10 +16,11 @@ ROUNDING = 1e-9  # of the largest moment: a smaller change is none
 
 
 class Inertia(NamedTuple):
-    """xx, yy, zz, xy, yz, zx about the mass centre, and in words how they were repaired."""
+    """xx, yy, zz, xy, yz, zx about the mass centre, in words how they were repaired, and on what they had depended."""
 
     entries: list[float]
     note: str
+    parameters: set[str]
 
 
 def repair_inertias(model: Model) -> dict[str, Inertia]:
@@ -34,8 +35,8 @@ def repair_inertias(model: Model) -> dict[str, Inertia]:
     for body in model.bodies:
         if not isinstance(body, SpatialBody):
             continue
-        rows = evaluate([as_expr(x) for row in body.J() for x in row], values)
-        moments, V = np.linalg.eigh(np.array(rows, dtype=float).reshape(3, 3))
+        rows = [as_expr(x) for row in body.J() for x in row]
+        moments, V = np.linalg.eigh(np.array(evaluate(rows, values), dtype=float).reshape(3, 3))
         p, _ = nnls(np.ones((3, 3)) - np.eye(3), moments)
         nearest = np.sum(p) - p
         if np.max(np.abs(nearest - moments)) > ROUNDING * np.max(np.abs(moments)):
@@ -43,5 +44,6 @@ def repair_inertias(model: Model) -> dict[str, Inertia]:
             entries = [float(J[place]) for place in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))]
             before, after = (", ".join(f"{x:.6g}" for x in sorted(own)) for own in (moments, nearest))
             note = f"body '{body.name}' had principal moments {before} kg m^2, which no mass distribution has; repaired"
-            found[body.name] = Inertia(entries, f"{note}, they are {after} kg m^2 [repaired-inertia]")
+            used = {str(node.value) for node in ordered(rows) if node.op == "symbol"}
+            found[body.name] = Inertia(entries, f"{note}, they are {after} kg m^2 [repaired-inertia]", used)
     return found
