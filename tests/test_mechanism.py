@@ -286,9 +286,8 @@ def test_a_parameter_that_was_read_as_a_number_is_refused() -> None:
 
 def test_a_parameter_in_a_unit_or_a_repair_is_refused() -> None:
     """N/mm^1.5 is no stiffness for another exponent, and an inertia that was repaired does not follow its formula."""
-    floor = (
-        "{type: line-contact, i: ground.O, j: ball.C, stiffness: K, model: hunt-crossley, exponent: e, restitution: 1}"
-    )
+    law = "stiffness: K, model: hunt-crossley, exponent: e, restitution: 1"
+    floor = f"{{type: line-contact, i: ground.O, j: ball.C, normal: [0, 1], {law}}}"
     ball = "ball: {mass: 1, inertia: 0.1, position: [0, 1], points: {C: [0, 0]}}"
     text = "linkwork: 1\nparameters: {e: 1.5}\nground: {points: {O: [0, 0]}}\n"
     text += f"bodies: {{{ball}}}\nforces: {{floor: {floor}}}\n"
