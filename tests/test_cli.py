@@ -90,6 +90,7 @@ def test_help_of_run_names_every_choice(linkwork: Answer) -> None:
         assert ",".join(choices) in text.replace(" ", "")  # lines may be broken at hyphens
     assert "[default: auto]" in text
     assert "inspect" not in text
+    assert " ".join(linkwork("run", "--help").split()) == text  # also when asked again in the same process
 
 
 def test_version(linkwork: Answer) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, cast
 
@@ -39,12 +40,14 @@ class WithChoices(TyperCommand):
             "integrator": INTEGRATORS,
         }
         defaults = {p.name: p.default for p in signature(simulate).parameters.values() if p.kind is p.KEYWORD_ONLY}
-        for option in cast(Any, self.params):
+        told = copy(self)  # the command itself stays as it is, and may be asked again
+        told.params = [copy(option) for option in self.params]
+        for option in cast(Any, told.params):
             if option.name in choices:
                 option.help += f": {', '.join(choices[option.name])}"
             if option.default is None and defaults.get(option.name) is not None:
                 option.help += f"  [default: {defaults[option.name]}]"
-        super().format_help(ctx, formatter)
+        super(WithChoices, told).format_help(ctx, formatter)
 
 
 Texts: TypeAlias = list[str] | None
@@ -79,7 +82,7 @@ TEnd = Annotated[float | None, Option(help="End of the motion, s")]
 Step = Annotated[float | None, Option(help="Time between report times, s")]
 Rtol = Annotated[float | None, Option(help="Relative tolerance")]
 Atol = Annotated[
-    float | None, Option(help="Absolute tolerance: of lengths in lengths of the mechanism, of angles in radians")
+    float | None, Option(help="Absolute tolerance: in radians, and in metres or lengths of a smaller mechanism")
 ]
 MaxStep = Annotated[
     float | None, Option(help="Longest step, s; by default 8 report steps where forces switch on the state")
