@@ -85,3 +85,17 @@ def test_a_bump_that_no_form_tells_is_seen_by_the_report_times(integrator: str) 
     """exp(2000 (cos(t - 5) - 1)) is 0.03 s wide; its integral is 2 pi I_0(2000)/exp(2000)."""
     motion = simulate(cart("30*exp(2000*(cos(t - 5) - 1))", 0.02), rtol=1e-8, integrator=integrator)
     assert motion["cart.vx"][-1] == pytest.approx(30 * 2 * math.pi * i0e(2000), rel=1e-6)
+
+
+@pytest.mark.parametrize("width", [0.004, 0.001])
+@pytest.mark.parametrize("centre", [3.0, 4.2, 4.21])
+@pytest.mark.parametrize("integrator", ["dop853", "dopri5", "radau5"])
+def test_a_force_between_two_switches_of_the_speed_acts(integrator: str, centre: float, width: float) -> None:
+    """v' = 1 + 50 (1 - u^2) for |u| < 1, which throws stages beyond both ends, or ends in the last eighth of a step.
+
+    It saves 2 width (1 - k artanh(k)/50), k^2 = 50/51, of the time until the end.
+    """
+    law = f"1 + 50*max(0, 1 - ((cart.vx - {centre!r})/{width!r})^2)"
+    motion = simulate(cart(law, 0.02), rtol=1e-8, integrator=integrator)
+    saved = 2 * width * (1 - math.atanh(math.sqrt(50 / 51)) / math.sqrt(50 * 51))
+    assert motion["cart.vx"][-1] == pytest.approx(10 + saved, abs=1e-6)

@@ -32,6 +32,7 @@ SAFETY = 0.9
 EXCESS = 100.0  # |Psi| before projection by the tolerance: the end of a good step is nearer
 CROSSED = 1e-3  # change of a state by its projection, of the largest component, beyond all rounding
 DEFECT = 1e4  # times the tolerance: a change over the whole step that dense output does not show
+PLACES = 3  # parts of a step up to a switch, at whose ends the dense output is compared
 AGAIN = 0.25  # ratio of steps after a failure that is no matter of accuracy
 SMALLEST = 16 * 2.0**-52  # step relative to the time
 STRETCH = 1.01  # of a step that so reaches its end
@@ -226,6 +227,10 @@ def report(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Poi
         outcome = prepare_dense(at, m, p, own, w)
         if outcome != RUNNING:
             return outcome
+    if at.x_new[0] == at.switch[0]:
+        outcome = check_piece(at, m, p, own, w)
+        if outcome != RUNNING:
+            return outcome
     nth = row + integer(at.crowded, 0)
     crowded = nth < integer(at.n_times, 0) and times[nth] < at.x_new[0]
     while times[row] < at.x_new[0]:
@@ -238,6 +243,25 @@ def report(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Poi
         copy(at.projected, offset(rows, row * ny), ny)
         row += 1
     at.new_row[0] = row
+    return RUNNING
+
+
+def check_piece(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int:
+    """Compare the dense output of a step up to a switch with the derivative inside it; RUNNING if it may stay.
+
+    A force that sets in and ends between two switches can throw the stages of a step beyond both, where it is not
+    noticed: its error estimate leaves the first of them out.
+    """
+    outcome = prepare_dense(at, m, p, own, w)
+    if outcome != RUNNING:
+        return outcome
+    for k in range(1, PLACES):
+        interpolate(at, at.x[0] + k / PLACES * at.h[0])
+        if not project_state(at, at.x_inside, p, w):
+            at.failed_inside[0] = 1.0
+            return PROJECTION_FAILED
+        if is_contradicted(at, p, w):
+            return COLLAPSED
     return RUNNING
 
 

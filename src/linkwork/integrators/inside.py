@@ -158,7 +158,8 @@ def find_switch(at: Run, p: Pointer, w: Pointer, looked_at: int) -> tuple[float,
         first, last = max(k - 1, 0), min(k + 1, SAMPLES)
         for i in range(looked_at):
             here = abs(at.switches[k * count + i])
-            before, after = abs(at.switches[first * count + i]), abs(at.switches[last * count + i])
+            before = abs(at.switches[first * count + i]) if k > 0 else beyond_end(at, i, 0, 1)
+            after = abs(at.switches[last * count + i]) if k < SAMPLES else beyond_end(at, i, SAMPLES, -1)
             if here <= min(before, after) and 0.0 < here <= NEAR * max(before, after):
                 t = find_nearest(at, i, sample_time(at, first), sample_time(at, last), p, w)
                 if is_behind(at, t, p, w, at.vertex, looked_at):
@@ -169,6 +170,20 @@ def find_switch(at: Run, p: Pointer, w: Pointer, looked_at: int) -> tuple[float,
                 if inside and abs(at.vertex[i]) <= GRAZING * max(before, after):
                     at.grazes[i] = t
     return at.x_new[0], at.x_new[0]
+
+
+def beyond_end(at: Run, i: int, end: int, inward: int) -> float:
+    """How far function i is from zero one sample beyond an end of the step, by the parabola through three samples.
+
+    So a parabola that comes to zero in the outermost interval is noticed; below zero on the other side.
+    """
+    first, second, third = (
+        end * at.n_watched + i,
+        (end + inward) * at.n_watched + i,
+        (end + 2 * inward) * at.n_watched + i,
+    )
+    g: float = 3.0 * (at.switches[first] - at.switches[second]) + at.switches[third]
+    return g if at.switches[first] >= 0.0 else -g
 
 
 def find_nearest(at: Run, i: int, low: float, high: float, p: Pointer, w: Pointer) -> float:
