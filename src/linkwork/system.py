@@ -226,7 +226,7 @@ class System:
         place: Place | None = None,
         alpha: float = 0.0,
         beta: float = 0.0,
-        mobility: Sequence[float] | None = None,
+        mobility: Array | float = 1.0,
         given: Mapping[str, float] = MappingProxyType({}),
         eps: float = EPS,
         by_mass: bool = False,
@@ -241,11 +241,10 @@ class System:
         place = self.start() if place is None else place
         head = self.head._replace(**given)  # type: ignore[arg-type]
         scale = np.concatenate([place.scales, np.sqrt(place.row_size) if by_mass else place.row_scale])
-        free = 1.0 if mobility is None else np.array(mobility)
         first = np.array(evaluate(self.pivots, place.values) if self.pivots else [], dtype=float)
         kept = np.isin(np.arange(self.m), place.independent_rows) if "implicit" in self.functions else 1.0
         weakness = (self.m - place.rank.rank) * (1.0 + ROUNDING) + UNSETTLED
-        return self._p(head, 1.0 / scale, eps * place.row_size, alpha, beta, weakness, free, kept, first)
+        return self._p(head, 1.0 / scale, eps * place.row_size, alpha, beta, weakness, mobility, kept, first)
 
     def _p(
         self,

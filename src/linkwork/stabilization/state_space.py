@@ -6,6 +6,8 @@ Jacobian of a nearby position, the chart, whose range B annihilates:
     coordinate-partitioning   W^-1 is one for dependent coordinates and zero for independent ones, B picks the latter
     qr, svd                   W = I, B = V^T, the null space of Psi_q*               [pennestri2004, eqs. (44)-(50)]
 
+where coordinates are measured by the scales of the mechanism.
+
 Every evaluation of the right-hand side first solves the dependent part from B q and B v by these steps and then finds
 the accelerations there. So d(B q)/dt and d(B v)/dt are functions of B q and B v: the integrator advances the
 state-space form, and the dependent components it carries along are only the first guess of the next solution. The
@@ -99,10 +101,11 @@ def settle(about: Header, p: Pointer, state: Pointer, level: int, size: float, g
     change = about.shift if level == 0 else about.push
     residual = offset(gaps, level * about.m)
     gap, last = 0.0, math.inf
-    for _ in range(MAX_ITERATIONS):
+    for k in range(MAX_ITERATIONS):
         call(about.constraints, state, p, gaps, scratch)
         gap = largest_scaled(residual, rows, about.m)
-        if gap <= TOLERANCE * size or not gap < last:
+        # The first change also brings Euler parameters to length one, by which a gap may be as large as before.
+        if gap <= TOLERANCE * size or (k > 1 and not gap < last):
             break
         last = gap
         copy(place, chart.moved, count)
@@ -210,7 +213,7 @@ def integrate_on_charts(
             yield before
             return
         own = {"memory": memory.ctypes.data, "derivative": derivative_of.address}
-        p = system.p(start, mobility=mobility, given={**given, **own})
+        p = system.p(start, mobility=start.v_scale**2 * mobility, given={**given, **own})
         chart = chart_memory(memory, n_q, system.m, system.functions["chart"].outputs)
         chart.factor[:] = system.functions["chart"](np.concatenate([[t], y[:n_q]]), p)
         chart.pivots[:] = chart.factor[: system.m]
