@@ -5,7 +5,7 @@ import math
 
 import pytest
 from scipy.integrate import quad
-from scipy.special import i0e
+from scipy.special import k1
 
 from linkwork import simulate
 from linkwork.model import Model
@@ -16,11 +16,17 @@ SHAPES = {
     "exp(-({u})^2)": math.sqrt(math.pi),
     "1/(1 + ({u})^4)": math.pi / math.sqrt(2),
     "(1 - tanh({u})^2)": 2.0,
+    "(tanh({u}) - tanh({u} - 1))": 2.0,
+    "(1/(1 + exp(-({u}))) - 1/(1 + exp(1 - {u})))": 1.0,
+    "1/cosh({u})": math.pi,
 }
 SMOOTH = {
     "exp(-({u})^2)": lambda u: math.exp(-u * u),
     "1/(1 + ({u})^4)": lambda u: 1 / (1 + u**4),
     "(1 - tanh({u})^2)": lambda u: 1 - math.tanh(u) ** 2,
+    "(tanh({u}) - tanh({u} - 1))": lambda u: math.tanh(u) - math.tanh(u - 1),
+    "(1/(1 + exp(-({u}))) - 1/(1 + exp(1 - {u})))": lambda u: 1 / (1 + math.exp(-u)) - 1 / (1 + math.exp(1 - u)),
+    "1/cosh({u})": lambda u: 1 / math.cosh(u),
 }
 
 
@@ -76,15 +82,39 @@ def test_a_bump_in_the_speed_acts(shape: str, step: float, width: float, integra
     law = "1 + 50*" + shape.format(u=f"(cart.vx - 4)/{width!r}")
     motion = simulate(cart(law, step), rtol=1e-8, integrator=integrator, coordinates=coordinates)
     f = SMOOTH[shape]
-    saved = 2 * width * quad(lambda u: 1 - 1 / (1 + 50 * f(u)), 0, min(300.0, 3.9 / width), limit=500)[0]
+    reach = min(300.0, 3.9 / width)
+    saved = width * sum(
+        quad(lambda u: 1 - 1 / (1 + 50 * f(u)), *ends, limit=500)[0] for ends in [(-reach, 0), (0, reach)]
+    )
     assert motion["cart.vx"][-1] == pytest.approx(10 + saved, abs=1e-6 + 1e-7 * width / 1e-4)
+
+
+@pytest.mark.parametrize(
+    ("law", "integral"),
+    [
+        ("exp(-({x}^2 - 13*{x} + 6.5^2)/{w}^2)", math.sqrt(math.pi)),
+        ("2^(-(({x} - 6.5)/{w})^2)", math.sqrt(math.pi / math.log(2))),
+        ("exp(-sqrt((({x} - 6.5)/{w})^2 + 1))", 2 * k1(1.0)),
+        ("exp(-(({x}^2 - 6.5^2)/(13*{w}))^2)", math.sqrt(math.pi)),
+        ("exp((cos(({x} - 6.5)/20) - 1)*(20/{w})^2)", math.sqrt(2 * math.pi)),
+    ],
+)
+@pytest.mark.parametrize("variable", ["t", "cart.x"])
+@pytest.mark.parametrize("integrator", ["dop853", "dopri5", "radau5"])
+def test_a_bump_of_another_exponent_acts(law: str, integral: float, variable: str, integrator: str) -> None:
+    """A cart at 1 m/s gains momentum, or energy, by its integral up to terms of w^2."""
+    force = "4000*" + law.format(x=variable, w="1e-3")
+    motion = simulate(cart(force, 0.5, velocity=1.0), rtol=1e-8, integrator=integrator)
+    v = motion["cart.vx"][-1]
+    assert (v - 1 if variable == "t" else (v**2 - 1) / 2) == pytest.approx(4 * integral, rel=2e-6)
 
 
 @pytest.mark.parametrize("integrator", ["dop853", "dopri5", "radau5"])
 def test_a_bump_that_no_form_tells_is_seen_by_the_report_times(integrator: str) -> None:
-    """exp(2000 (cos(t - 5) - 1)) is 0.03 s wide; its integral is 2 pi I_0(2000)/exp(2000)."""
-    motion = simulate(cart("30*exp(2000*(cos(t - 5) - 1))", 0.02), rtol=1e-8, integrator=integrator)
-    assert motion["cart.vx"][-1] == pytest.approx(30 * 2 * math.pi * i0e(2000), rel=1e-6)
+    """cos(t/2 - 2.5)^2048 is 0.06 s wide; its integral over a turn is 2 pi (2048 over 1024)/2^2048."""
+    motion = simulate(cart("30*(cos(t/2 - 2.5)^64)^32", 0.02), rtol=1e-8, integrator=integrator)
+    share = math.exp(math.lgamma(2049) - 2 * math.lgamma(1025) - 2048 * math.log(2))
+    assert motion["cart.vx"][-1] == pytest.approx(30 * 2 * math.pi * share, rel=1e-6)
 
 
 @pytest.mark.parametrize("width", [0.004, 0.001])

@@ -233,13 +233,13 @@ class Equations:
         nodes = ordered([*self.Q, *self.Psi])
         moving, timed = dependent(nodes, (*self.q, *self.v)), dependent(nodes, (TIME,))
         switches = [node for node in nodes if switch(node) is not None and not (_is_guard(node) or node in self.steady)]
-        peaks = find_peaks(nodes, moving | timed)
-        of_time = [switch(node) for node in switches if node in timed - moving]
-        of_time += [b for b in peaks if b in timed - moving]
-        acting = set(ordered(self.Q))  # joints do not switch
+        acting = ordered(self.Q)  # joints do not switch
+        tops = find_peaks(nodes, timed - moving), find_peaks(acting, moving | timed)
+        of_state_too = dependent(ordered(tops[1]), (*self.q, *self.v))
+        of_time = [switch(node) for node in switches if node in timed - moving] + tops[0]
         known = {event.when for event in self.events}
-        of_state = [g for node in switches if node in moving & acting and (g := switch(node)) not in known]
-        of_state += [b for b in peaks if b in moving & acting]
+        of_state = [g for node in switches if node in moving & set(acting) and (g := switch(node)) not in known]
+        of_state += [b for b in tops[1] if b in of_state_too]
         knots = [t for node in nodes if node.op == "spline" and node.args[0] is TIME for t in node.table[0]]
         unique: Any = [tuple(dict.fromkeys(found)) for found in (of_time, of_state, knots)]
         return unique[0], unique[1], unique[2]
@@ -249,7 +249,7 @@ class Equations:
         """Whether a law of time or state may act between the stages of a step, unseen."""
         nodes = ordered([*self.Q, *self.Psi])
         varying = dependent(nodes, (TIME, *self.q, *self.v))
-        return any(is_sharp(node) for node in varying)
+        return any(is_sharp(node, varying) for node in varying)
 
     @property
     def switches(self) -> tuple[Expr, ...]:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.expressions.evaluation import evaluate, numpy_arithmetic
-from linkwork.expressions.graph import Expr
+from linkwork.expressions.derivatives import directional
+from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered
+from linkwork.expressions.graph import ONE, Expr
 
 Array = NDArray[np.float64]
 
@@ -30,10 +31,11 @@ def switch(node: Expr) -> Expr | None:
 def bumps(node: Expr, varying: Container[Expr]) -> Iterator[Expr]:
     """Expressions b around whose zeros a smooth operation may be a narrow bump that no step would see.
 
-    exp(-b^2), 1/(1 + b^2), 1 - tanh(b)^2 and products and powers of these; `varying` are expressions of time or state.
+    exp(-b^2), 1/(1 + b^2), 1 - tanh(b)^2, 1/cosh(b) and products and powers of these; `varying` are expressions of time
+    or state. Where an exponent of one variable is no such square, b is its derivative, or itself if that is constant.
     """
-    if node.op == "exp":
-        yield from _roots(_terms(node.args[0]))
+    if (g := _exponent(node)) is not None:
+        yield from _tops(g, varying)
     elif node.op == "div" and node.args[1] in varying:
         for factor in _factors(node.args[1]):
             terms = _terms(factor)
@@ -41,6 +43,23 @@ def bumps(node: Expr, varying: Container[Expr]) -> Iterator[Expr]:
                 yield from _roots(terms)
     elif _is_square(node) and node.args[0].op == "tanh":
         yield node.args[0].args[0]
+
+
+def _exponent(node: Expr) -> Expr | None:
+    if node.op == "exp":
+        return node.args[0]
+    return node.args[1] if node.op == "pow" and node.args[1].op != "constant" else None
+
+
+def _tops(g: Expr, varying: Container[Expr]) -> list[Expr]:
+    roots = [[*_roots([term])] for term in _terms(g) if term in varying]
+    if all(roots):
+        return [b for found in roots for b in found]
+    symbols = [x for x in ordered([g]) if x.op == "symbol" and x in varying]
+    if len(symbols) != 1:
+        return []
+    (slope,) = directional([g], {symbols[0]: ONE})
+    return [slope if symbols[0] in ordered([slope]) else g]
 
 
 def _is_square(node: Expr) -> bool:
@@ -69,28 +88,43 @@ def _roots(terms: Iterable[Expr]) -> Iterator[Expr]:
             yield from [*_roots([term.args[0]])] or [term.args[0]]
         elif term.op in ("mul", "div"):
             yield from _roots(term.args)
+        elif term.op == "sqrt":
+            yield from _roots(_terms(term.args[0]))
 
 
 def find_peaks(nodes: Iterable[Expr], varying: Container[Expr]) -> list[Expr]:
-    """The zeros of `bumps` of all nodes but those at which friction changes its sign, tanh(b/c), and so is seen."""
-    steps = {_without_factors(node.args[0], varying) for node in nodes if node.op == "tanh"}
+    """The zeros of `bumps` of all nodes but those at which friction changes its sign, tanh(b/c), and so is seen.
+
+    Smooth steps, tanh or atan, that differ by a shift make a bump where one ends what the other has begun.
+    """
+    steps = {node.args[0]: _without_factors(node.args[0], varying) for node in nodes if node.op in ("tanh", "atan")}
     squared = {node.args[0].args[0] for node in nodes if _is_square(node) and node.args[0].op == "tanh"}
-    found = [b for node in nodes for b in bumps(node, varying)]
-    return [b for b in found if b in squared or _without_factors(b, varying) not in steps]
+    found = [b for node in nodes if node in varying for b in bumps(node, varying)]
+    found = [b for b in found if b in squared or _without_factors(b, varying) not in steps.values()]
+    kinds: dict[frozenset[Expr], set[Expr]] = {}
+    for b in steps.values():
+        kinds.setdefault(_without_shift(b, varying), set()).add(b)
+    return found + [b for b, step in steps.items() if b in varying and len(kinds[_without_shift(step, varying)]) > 1]
+
+
+def _without_shift(x: Expr, varying: Container[Expr]) -> frozenset[Expr]:
+    """The terms of x that vary, without factors, however these are nested."""
+    terms = [_without_factors(term, varying) for term in _terms(x) if term in varying]
+    return _without_shift(terms[0], varying) if len(terms) == 1 and terms[0] is not x else frozenset(terms)
 
 
 def _without_factors(x: Expr, varying: Container[Expr]) -> Expr:
     """x without abs and factors that do not vary."""
-    if x.op == "abs":
+    if x.op in ("abs", "neg"):
         return _without_factors(x.args[0], varying)
     moving = [a for a in x.args if a in varying]
     return _without_factors(moving[0], varying) if x.op in ("mul", "div") and len(moving) == 1 else x
 
 
-def is_sharp(node: Expr) -> bool:
+def is_sharp(node: Expr, varying: Container[Expr]) -> bool:
     """Whether the operation may be a bump narrower than its arguments vary, at a place that `bumps` do not tell."""
-    if node.op == "exp":
-        return not any(True for _ in _roots(_terms(node.args[0])))
+    if (g := _exponent(node)) is not None:
+        return not _tops(g, varying)
     depth = 0
     while _is_square(node):
         node, depth = node.args[0], depth + 1
