@@ -712,3 +712,46 @@ simulation: {{t_end: 0.22, step: 0.01}}
     assert sorted(begun) == sorted(f"c{k}.begin" for k in range(30))
     np.testing.assert_allclose(motion.events.t[:30], math.sqrt(2 * 0.2 / 9.81), atol=1e-8)
     assert float(np.ptp(motion.events.t[:30])) > 0.0
+
+
+HUNG = """
+linkwork: 1
+ground: {points: {A: [-0.5, 0], B: [0.5, 0]}}
+bodies: {load: {mass: 10, inertia: 0.5, position: [0, -0.5*sqrt(3)], points: {T: [0, 0]}}}
+joints:
+  a: {type: distance, i: ground.A, j: load.T}
+  b: {type: distance, i: ground.B, j: load.T}
+events:
+  cut: {when: "t - 0.5", action: set, release: a}
+  break: {when: "reaction.b.tension - 70", direction: rising, action: set, release: b}
+  slack: {when: "reaction.b.tension - 20", direction: falling}
+simulation: {t_end: 0.8, step: 0.1}
+"""
+
+
+@pytest.mark.parametrize("method", [{}, {"coordinates": "joint"}, {"integrator": "radau5"}])
+def test_a_rope_that_breaks_hands_its_load_on_to_another_that_breaks_with_it(method: dict[str, Any]) -> None:
+    """At 30 deg from the vertical each carries m g/(2 cos 30 deg) = 56.6 N, and one alone m g cos 30 deg = 85 N."""
+    motion = simulate(loads(HUNG), **method)
+    assert motion.events.names == ("cut", "break", "slack")
+    np.testing.assert_allclose(motion.events.t, 0.5, atol=1e-12)
+    late = motion.t > 0.55
+    np.testing.assert_allclose(
+        motion["load.y"][late], -0.5 * math.sqrt(3) - 9.81 / 2 * (motion.t[late] - 0.5) ** 2, atol=1e-9
+    )
+    strong = simulate(loads(HUNG.replace("- 70", "- 86")), **method, t_end=0.51)
+    assert strong.events.names == ("cut",)
+    assert strong["reaction:b.tension"][-1] == pytest.approx(98.1 * math.cos(math.pi / 6), abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("direction", "expected"), [("rising", [1.0, 2.8]), ("both", [1.0, 1.9, 2.8]), ("falling", [0.0, 1.9])]
+)
+def test_a_velocity_that_an_impact_reverses_goes_through_zero_there(direction: str, expected: list[float]) -> None:
+    """A ball falls from rest, bounces at t_1 = sqrt(2/g) and, after its apex, at t_1 (1 + 2 e)."""
+    text = BALL.replace("  half:", f'  turn: {{when: "ball.vy", direction: {direction}}}\n  half:')
+    motion = simulate(loads(text), t_end=1.4)
+    once = math.sqrt(2 / 9.81)
+    np.testing.assert_allclose(times(motion, "turn"), once * np.array(expected), atol=1e-9)
+    ends = text.replace(f"direction: {direction}}}", f"direction: {direction}, action: stop}}")
+    assert simulate(loads(ends), t_end=1.4).t[-1] == pytest.approx(once * expected[0], abs=1e-9)

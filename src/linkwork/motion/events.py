@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.elements.events import Callback, closed
+from linkwork.elements.events import Callback, Watch, closed
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
 from linkwork.errors import NumericalStop, UsageError, check_choice
@@ -87,6 +87,7 @@ class Course:
     stopped: tuple[str, str] | None = None  # message and code where it could not go on
     close: Counter[str] = field(default_factory=Counter)  # events that followed each other closely until now
     passed: dict[tuple[int, int], float] = field(default_factory=dict)  # events to be met again, which are no new ones
+    jumped: list[tuple[int, int]] = field(default_factory=list)  # events beyond zero by what others did, and the side
     repivoted: list[float] = field(default_factory=list)  # times at which the explicit form got other pivots
     held: list[Array] = field(default_factory=list)  # what events change, at first and as it was changed
     held_since: list[float] = field(default_factory=list)  # when, of all but the first
@@ -114,7 +115,10 @@ class Course:
                     continue
                 t, y = changed or (part.t, part.y)
                 if changed:
-                    y = self.pass_levels(t, y)
+                    try:
+                        y = self.pass_others(t, y)
+                    except NumericalStop as stop:
+                        self.stopped = stop.message, stop.code
                     self.hold(part.t, self.motion.held)
                 times = times[times > part.t]
                 if self.ended_by or self.stopped or not len(times):
@@ -155,7 +159,7 @@ class Course:
     def happen(self, moment: Moment, asked: bool) -> tuple[float, Array] | None:
         """Note what happened at a moment; t and y where the time loop asked, and something was changed."""
         motion, t, y = self.motion.holding(moment.held) if asked else self.motion, moment.t_before, moment.y_before
-        n_q, n, events = motion.system.n_q, motion.system.n_q + motion.system.n_v, motion.system.equations.events
+        n, events = motion.system.n_q + motion.system.n_v, motion.system.equations.events
         sides = {k: int(moment.sides[k]) for k in np.flatnonzero(moment.sides).tolist()}
         found = [k for k, side in sides.items() if k < len(events) and events[k].direction in (0, side)]
         found = [k for k in found if t > self.passed.pop((k, sides[k]), -math.inf)]
@@ -174,13 +178,18 @@ class Course:
             except NumericalStop as stop:
                 self.stopped = stop.message, stop.code
                 changed = None
-        v_after = (changed[1] if changed else moment.y)[n_q:n]
-        self.check_accumulation(t, [events[k].name for k in found])
-        for k in found:
-            self.happenings.append(Happening(events[k].name, t, y[:n_q], y[n_q:n], v_after))
-            if events[k].ends and not self.ended_by:
-                self.ended_by = f"event '{events[k].name}' at t = {t:.9g}"
+        self.note(found, t, y, changed[1] if changed else moment.y)
         return changed
+
+    def note(self, found: Sequence[int], t: float, y: Array, y_after: Array) -> None:
+        """Note that these events have happened."""
+        n_q, n = self.motion.system.n_q, self.motion.system.n_q + self.motion.system.n_v
+        events = [self.motion.system.equations.events[k] for k in found]
+        self.check_accumulation(t, [event.name for event in events])
+        for event in events:
+            self.happenings.append(Happening(event.name, t, y[:n_q], y[n_q:n], y_after[n_q:n]))
+            if event.ends and not self.ended_by:
+                self.ended_by = f"event '{event.name}' at t = {t:.9g}"
 
     def check_accumulation(self, t: float, names: Sequence[str]) -> None:
         """Stop where events, now these, follow each other without end."""
@@ -200,32 +209,33 @@ class Course:
         events = self.motion.system.equations.events
         found = [(k, 1) for k, event in enumerate(events) if event.at_start and not self.is_resumed]
         changed = self.change(found, t, y, t, y) if found else None
-        y = self.pass_levels(t, changed[1] if changed else y)
+        y = self.pass_others(t, changed[1] if changed else y)
         self.held.append(self.motion.held)
         return y
 
-    def pass_levels(self, t: float, y: Array) -> Array:
-        """y after those events that are beyond zero already, one after the other."""
+    def pass_others(self, t: float, y: Array) -> Array:
+        """y after those events that are beyond zero by what has happened, and levels, one after the other."""
         for _ in range(MOST_CLOSE):
-            system, n_q = self.motion.system, self.motion.system.n_q
-            n, events = n_q + system.n_v, system.equations.events
-            levels = [k for k, event in enumerate(events) if event.is_level]
-            if not levels:
+            system, n = self.motion.system, self.motion.system.n_q + self.motion.system.n_v
+            events = system.equations.events
+            found, self.jumped = self.jumped, []
+            if not found and any(event.is_level for event in events):
+                g = system.functions["switches"](np.append(t, y[:n]), self.motion.p)
+                found = [(k, x.direction) for k, x in enumerate(events) if x.is_level and g[k] * x.direction > 0.0][:1]
+            if not found:
                 break
-            g = system.functions["switches"](np.append(t, y[:n]), self.motion.p)
-            past = [k for k in levels if g[k] * events[k].direction > 0.0]
-            changed = self.change([(past[0], events[past[0]].direction)], t, y, t, y) if past else None
-            if changed is None:
+            changed = self.change(found, t, y, t, y)
+            if changed is None and all(events[k].is_level for k, _ in found):
                 break
-            self.happenings.append(Happening(events[past[0]].name, t, y[:n_q], y[n_q:n], changed[1][n_q:n]))
-            y = changed[1]
+            self.note([k for k, _ in found], t, y, changed[1] if changed else y)
+            y = changed[1] if changed else y
         return y
 
     def change(
         self, events: list[tuple[int, int]], t: float, y: Array, t_before: float, y_before: Array
     ) -> tuple[float, Array] | None:
         """t and y after these events, given by number and by the side of zero on which they are now."""
-        motion, system = self.motion, self.motion.system
+        motion, before, system = self.motion, self.motion, self.motion.system
         watches = system.equations.events
         n_q, n = system.n_q, system.n_q + system.n_v
         q, v, y = y[:n_q], y[n_q:n], y[: n + N_WORK].copy()
@@ -260,7 +270,29 @@ class Course:
                 t, y[:n_q] = t_before, y_before[:n_q]
         if switched:
             y = projection.project_state(motion.system, motion.p, t, y)
+        self.jumped = self.find_jumped(before, {k for k, _ in events}, np.append(t, y[:n]), v)
         return t, y
+
+    def find_jumped(
+        self, before: Motion, happening: Collection[int], y: Array, v_before: Array
+    ) -> list[tuple[int, int]]:
+        """Events of the model that are beyond zero now, at (t, q, v), since velocities or forces have jumped.
+
+        One that only switches joints is no such event where they are as it sets them, before or now.
+        """
+        own = self.motion.system.equations.events[: len(self.motion.mechanism.model.events)]
+        if not own:
+            return []
+        at_v_before = np.append(y[: len(y) - len(v_before)], v_before)
+        old, new = (x.system.functions["switches"](at, x.p) for x, at in ((before, at_v_before), (self.motion, y)))
+        return [
+            (k, 1 if new[k] > 0.0 else -1)
+            for k, event in enumerate(own)
+            if k not in happening
+            and old[k] * new[k] < 0.0
+            and event.direction * new[k] >= 0.0
+            and not (is_done(event, before) or is_done(event, self.motion))
+        ]
 
     def ask(self, callback: Callback, t: float, q: Array, v: Array) -> tuple[Array, Array]:
         """Rows and changes of the velocities that a callback wishes to set."""
@@ -285,6 +317,12 @@ class Course:
         after = np.reshape([x.v_after for x in h], (len(h), system.n_v))
         places, v_before = body_states(system, self.motion.p, t, q, before)
         return Events(tuple(x.name for x in h), t, places, v_before, body_states(system, self.motion.p, t, q, after)[1])
+
+
+def is_done(event: Watch, motion: Motion) -> bool:
+    """Whether an event that only switches joints has nothing left to do."""
+    held = dict(zip(motion.system.equations.held, motion.held.tolist(), strict=True))
+    return bool(event.holds) and not event.rows and all(held[x] == value.value for x, value in event.holds.items())
 
 
 def end_of_nearness(t: float) -> float:
