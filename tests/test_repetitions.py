@@ -86,25 +86,29 @@ def test_accelerations_that_contradict_the_constraints_are_told(
 
 @pytest.mark.parametrize("is_long", [False, True])
 @pytest.mark.parametrize(("count", "most"), [(0, 0), (2, 0), (0, 3), (1, 3), (0, 100), (3, 100)])
-def test_what_is_repeated_ends_when_it_is_no_longer_needed(count: int, most: int, is_long: bool) -> None:
-    """Heron's root of s from 1: `count` times at least and, until x^2 is s to 1e-3, up to `most` times."""
-    s, x = symbol("s"), symbol("x")
+@pytest.mark.parametrize("shift", [0.0, 0.01])
+def test_what_is_repeated_ends_when_it_is_no_longer_needed(count: int, most: int, is_long: bool, shift: float) -> None:
+    """Heron's root of s from 1: `count` times at least and, until x^2 is s to 1e-3, up to `most` times.
+
+    Of s = 1 the first x is right, and nothing is asked further.
+    """
+    s, x, new = symbol("s"), symbol("x"), symbol("new")
     first = sin(s) ** 2 + cos(s) ** 2
     for _ in range(PART if is_long else 0):  # more than one function of machine code
         first = sqrt(first)
-    needs = less(1e-3, absolute(x * x - s))
-    again = Again(0, {0: x}, {0: 0.5 * (x + s / x)}, 1, less(1e-3, absolute(first * first - s)), needs)
-    # `needs` is asked of the x that was improved, one time late
-    root, done = 1.0, 0
-    wanted = abs(1.0 - 50.0) > 1e-3
-    while done < count or (wanted and done < most):
-        wanted = abs(root * root - 50.0) > 1e-3
-        root, done = 0.5 * (root + 50.0 / root), done + 1
+    is_weak, needs = (less(1e-3, absolute(y * y - s)) for y in (first, new))
+    again = Again(0, {0: x}, {0: 0.5 * (x + s / x) + shift}, 1, is_weak, needs, {0: new})
     program = ComputationSequence("root", [s], [first], again=again)
     p = np.zeros(2)
     p.view(np.int64)[:] = count, most
     parameters = [symbol("count"), symbol("most")]
-    assert compile_programs([program], parameters)["root"](np.array([50.0]), p)[0] == pytest.approx(root, rel=1e-15)
-    y = np.empty(1)
-    interpreted.interpret(program, parameters)[1](np.array([50.0]), p, y, np.empty(0))
-    assert y[0] == pytest.approx(root, rel=1e-15)
+    compiled = compile_programs([program], parameters)["root"]
+    in_python = interpreted.interpret(program, parameters)[1]
+    for square in (50.0, 1.0):
+        root, done = 1.0, 0
+        while done < count or (square > 1.0 and abs(root * root - square) > 1e-3 and done < most):
+            root, done = 0.5 * (root + square / root) + shift, done + 1
+        assert compiled(np.array([square]), p)[0] == pytest.approx(root, rel=1e-15)
+        y = np.empty(1)
+        in_python(np.array([square]), p, y, np.empty(0))
+        assert y[0] == pytest.approx(root, rel=1e-15)

@@ -438,14 +438,14 @@ def compile_system(
     def find_rest(x: Sequence[Expr]) -> list[Expr]:
         return [b - Kx for b, Kx in zip(right, multiply(e, x), strict=True)]
 
-    def is_unsettled(rest: Sequence[Expr]) -> Expr:
+    def is_unsettled(rest: Sequence[Expr], change: Sequence[Expr]) -> Expr:
         """Whether the solution for the rest of (a, lam) changes a by more than SETTLED, both in the metric of M.
 
         da M da = -rest . (da, dlam), but for eps, and a M a = Q . a - gamma . lam
         """
         held = dot([eps * lam for eps, lam in zip(eps_of(e), e.lam, strict=True)], e.lam)
         size = absolute(dot(e.Q, e.a)) + absolute(dot(e.gamma, e.lam)) + AT_REST * held
-        return less(SETTLED**2 * size, absolute(dot(rest, solver.solve(rest))))
+        return less(SETTLED**2 * size, absolute(dot(rest, change)))
 
     solved, pivots = explicit.unveiled() if explicit else ([], [])
     first_pivots = [symbol(f"pivot {k}") for k in range(len(pivots))]
@@ -490,6 +490,7 @@ def compile_system(
             (x, rest), again = solve_once(), None
             if m or not regular:
                 y, left = [*e.a, *e.lam], find_rest([*e.a, *e.lam])
+                new = [symbol(f"improved {k}") for k in range(n + m)]
                 weakness = -dot(eps_of(e), [solver.reciprocal(n + i) for i in range(m)])
                 again = Again(
                     REPETITIONS,
@@ -497,7 +498,8 @@ def compile_system(
                     dict(enumerate(rates(improve(y, left)), start=first)),
                     MOST,
                     less(WEAKNESS, weakness),
-                    is_unsettled(left),
+                    is_unsettled(left, [after - before for after, before in zip(new, y, strict=True)]),
+                    dict(zip(solution, new, strict=True)),
                 )
             outputs = [*qd, *rates(improve(x, rest))]
             programs.append(ComputationSequence("dynamics", state, outputs, "derivative", n_y, again))
@@ -514,7 +516,7 @@ def compile_system(
         programs += more(e, factor.with_entries(entries))
     given = [*e.parameters, ALPHA, BETA, WEAKNESS, *eps_of(e), *_mobility(e), *kept_of(e), *first_pivots]
     repeated = [program.again for program in programs if program.again]
-    improved = [y for again in repeated for y in (*again.outputs.values(), again.first_needs, again.needs)]
+    improved = [y for again in repeated for y in (*again.outputs.values(), again.is_weak, again.needs)]
     fixed = [x for x in given if x not in set(e.held)]
     frontier = parameter_frontier([*(y for program in programs for y in program.outputs), *improved], fixed)
     in_front = [symbol(f"in front {k}") for k in range(HEADER + len(e.q) + n + 2 * m)]

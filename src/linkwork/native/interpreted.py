@@ -89,12 +89,14 @@ def interpret(program: ComputationSequence, parameters: Sequence[Expr]) -> tuple
     from_p = [(place(node), k) for k, node in enumerate(parameters)]
     from_x = [(place(node), k) for k, node in enumerate(program.inputs)]  # of those in both, this is what counts
     again = program.again
-    first = write([*program.outputs, *([] if again is None else [again.first_needs])])
+    first = write([*program.outputs, *([] if again is None else [again.is_weak])])
     into = [places[y] for y in program.outputs]
     n_x, n_p = len(program.inputs), len(parameters)
     back = [] if again is None else [(place(node), slot) for slot, node in again.x.items()]
-    repeated = [] if again is None else write([*again.outputs.values(), again.needs])
+    repeated = [] if again is None else write([*again.outputs.values()])
     improved = [] if again is None else [(slot, places[y]) for slot, y in again.outputs.items()]
+    judged = [] if again is None else [(place(node), slot) for slot, node in again.improved.items()]
+    judge = [] if again is None else write([again.needs])
 
     def carry_out(steps: Sequence[tuple[int, Callable[..., float], list[int]]], r: list[float]) -> None:
         for k, f, arguments in steps:
@@ -114,13 +116,16 @@ def interpret(program: ComputationSequence, parameters: Sequence[Expr]) -> tuple
         if again is None:
             return
         count, most = (int(p[k : k + 1].view(np.int64)[0]) for k in (again.count, again.most))
-        done, needs = 0, again.first_needs
-        while done < count or (r[places[needs]] != 0.0 and done < most):
+        done, needs = 0, again.is_weak
+        while done < count or (r[places[again.is_weak]] != 0.0 and r[places[needs]] != 0.0 and done < most):
             for k, slot in back:
                 r[k] = float(y[slot])
             carry_out(repeated, r)
             for slot, k in improved:
                 y[slot] = r[k]
+            for k, slot in judged:
+                r[k] = float(y[slot])
+            carry_out(judge, r)
             done, needs = done + 1, again.needs
 
     return len(first), compute

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.expressions.evaluation import ordered
-from linkwork.expressions.graph import Expr
+from linkwork.expressions.graph import Expr, symbol
 from linkwork.native import cache, interpreted, machine
 from linkwork.sequences.sequence import ComputationSequence
 
@@ -221,7 +221,7 @@ def _lowered(
     given: dict[Expr, tuple[str, int]] = {node: ("p", k) for k, node in enumerate(parameters)}
     given.update((node, ("x", k)) for k, node in enumerate(program.inputs))
     again = program.again
-    needed = [] if again is None else [again.first_needs]
+    needed = [] if again is None else [again.is_weak]
     sequence = [n for n in ordered([*program.outputs, *needed], given) if n.op != "constant"]
     for node in sequence:
         if node.op == "symbol":
@@ -234,8 +234,8 @@ def _lowered(
         for a in node.args:
             if a in part_of and part_of[a] != part_of[node]:
                 handed_on.setdefault(a, len(handed_on))
-    if again and last and again.first_needs in part_of:  # the first pass has not kept what a repetition needs
-        handed_on.setdefault(again.first_needs, len(handed_on))
+    if again and last and again.is_weak in part_of:  # the first pass has not kept what a repetition needs
+        handed_on.setdefault(again.is_weak, len(handed_on))
     kept_in: dict[int, dict[Expr, int]] = {}  # of each part, what the repetition uses, with its place in w
     for k, node in enumerate(kept, start=len(handed_on)):
         kept_in.setdefault(part_of.get(node, last), {})[node] = k
@@ -262,7 +262,7 @@ def _lowered(
             if not last:
                 emitter.lines.append(f"%count = load i64, ptr {emitter.pointer('p', again.count)}")
                 emitter.lines.append(f"%most = load i64, ptr {emitter.pointer('p', again.most)}")
-            emitter.keep(kept_in.get(k, {}), [] if last else needed, go_on, len(handed_on))
+            emitter.keep(kept_in.get(k, {}), again.is_weak, not last, go_on, len(handed_on))
         bodies.append("\n".join(emitter.lines))
 
     name, work = program.name, len(handed_on)
@@ -292,9 +292,9 @@ def _lowered(
         numbers = (("count", again.count), ("most", again.most))
         read = [f"%{x}.at = getelementptr double, ptr %p, i64 {k}\n%{x} = load i64, ptr %{x}.at" for x, k in numbers]
         main = "\n".join([*read, main])
-        if again.first_needs in handed_on:
+        if again.is_weak in handed_on:
             main += f"""
-  %needs.at = getelementptr double, ptr %w, i64 {handed_on[again.first_needs]}
+  %needs.at = getelementptr double, ptr %w, i64 {handed_on[again.is_weak]}
   %needs = load double, ptr %needs.at
   %short = fcmp une double %needs, 0.0
   %room = icmp slt i64 %count, %most
@@ -314,7 +314,7 @@ def _kept(program: ComputationSequence, known: Sequence[Expr], parameters: Seque
     """Of what the program knows, that which its repetition uses."""
     if program.again is None:
         return []
-    given = {*parameters, *program.again.x.values()}
+    given = {*parameters, *program.again.x.values(), *program.again.improved.values()}
     own = {node for node in known if node not in given}
     outputs = [*program.again.outputs.values(), program.again.needs]
     used = [*outputs, *(a for node in ordered(outputs, given | own) for a in node.args)]
@@ -324,39 +324,47 @@ def _kept(program: ComputationSequence, known: Sequence[Expr], parameters: Seque
 def _repetition(
     program: ComputationSequence, kept: list[Expr], parameters: Sequence[Expr], tables: dict[object, str]
 ) -> tuple[int, str]:
-    """The doubles it needs behind w, and the functions name.again, which improves once, and name.more, the loop.
+    """The doubles it needs behind w, and functions: name.again improves once, name.needs judges, name.more is the loop.
 
-    The memory of name.more is (kept values, x, improved outputs and whether more is needed, scratch of name.again).
+    The memory of name.more is (kept values, x, improved outputs, whether more is needed, scratch of the others).
     """
     assert program.again is not None
     name, again = program.name, program.again
-    inner = ComputationSequence(f"{name}.again", [*kept, *again.x.values()], [*again.outputs.values(), again.needs])
-    work, _, text = _lowered(inner, parameters, tables)
+    inner = ComputationSequence(f"{name}.again", [*kept, *again.x.values()], [*again.outputs.values()])
+    results = [again.improved.get(slot, symbol(f"result {slot}")) for slot in again.outputs]
+    judge = ComputationSequence(f"{name}.needs", [*inner.inputs, *results], [again.needs])
+    (work, _, text), (work_of_judge, _, text_of_judge) = (_lowered(f, parameters, tables) for f in (inner, judge))
     n_in, n_out = len(inner.inputs), len(inner.outputs)
     copies_in = [_copy("y", slots, "x", len(kept) + k) for k, slots in _runs(again.x)]
     copies_out = [_copy("out", range(k, k + len(slots)), "y", slots.start) for k, slots in _runs(again.outputs)]
-    loop = f"""define internal void @{name}.more(ptr %x, ptr %p, ptr %y, i64 %count, i64 %most) nounwind noinline {{
+    arguments = "ptr %x, ptr %p, ptr %y, i64 %count, i64 %most, double %weak"
+    loop = f"""define internal void @{name}.more({arguments}) nounwind noinline {{
   %out = getelementptr double, ptr %x, i64 {n_in}
-  %scratch = getelementptr double, ptr %x, i64 {n_in + n_out}
+  %verdict = getelementptr double, ptr %x, i64 {n_in + n_out}
+  %scratch = getelementptr double, ptr %x, i64 {n_in + n_out + 1}
+  %is.weak = fcmp une double %weak, 0.0
   br label %loop
 loop:
-  %k = phi i64 [ 0, %0 ], [ %next, %loop ]
+  %k = phi i64 [ 0, %0 ], [ %next, %loop ], [ %next, %judge ]
   {"".join(copies_in)}
   call void @{name}.again(ptr %x, ptr %p, ptr %out, ptr %scratch)
   {"".join(copies_out)}
   %next = add i64 %k, 1
   %few = icmp slt i64 %next, %count
-  %needs.at = getelementptr double, ptr %out, i64 {n_out - 1}
-  %needs = load double, ptr %needs.at
-  %short = fcmp une double %needs, 0.0
+  br i1 %few, label %loop, label %enough
+enough:
   %room = icmp slt i64 %next, %most
-  %useful = and i1 %short, %room
-  %more = or i1 %few, %useful
+  %may = and i1 %is.weak, %room
+  br i1 %may, label %judge, label %done
+judge:
+  call void @{name}.needs(ptr %x, ptr %p, ptr %verdict, ptr %scratch)
+  %needs = load double, ptr %verdict
+  %more = fcmp une double %needs, 0.0
   br i1 %more, label %loop, label %done
 done:
   ret void
 }}"""
-    return n_in + n_out + work, f"{text}\n{loop}"
+    return n_in + n_out + 1 + max(work, work_of_judge), f"{text}\n{text_of_judge}\n{loop}"
 
 
 def _runs(slots: Iterable[int]) -> Iterator[tuple[int, range]]:
@@ -410,20 +418,21 @@ class _Emitter:
         value = self.value(node)
         self.lines.append(f"store double {value}, ptr {self.pointer(array, k)}")
 
-    def keep(self, kept: Mapping[Expr, int], needed: list[Expr], go_on: str, start: int) -> None:
-        """If %count or what is `needed` asks for repetitions, store their values in w, and at last call them."""
+    def keep(self, kept: Mapping[Expr, int], is_weak: Expr, asks: bool, go_on: str, start: int) -> None:
+        """If %count, or a weakness if it `asks`, wishes repetitions, store their values in w, and at last call them."""
         self.lines.append("%counted = icmp sgt i64 %count, 0")
-        for node in needed:
-            self.lines.append(f"%short = fcmp une double {self.value(node)}, 0.0")
+        if asks:
+            self.lines.append(f"%weak = fcmp une double {self.value(is_weak)}, 0.0")
             self.lines.append("%room = icmp sgt i64 %most, 0")
-            self.lines.append("%useful = and i1 %short, %room")
-        self.lines.append(f"%wanted = or i1 %counted, {'%useful' if needed else 'false'}")
+            self.lines.append("%useful = and i1 %weak, %room")
+        self.lines.append(f"%wanted = or i1 %counted, {'%useful' if asks else 'false'}")
         self.lines.append("br i1 %wanted, label %again, label %done\nagain:")
         for node, place in kept.items():
             self.store(node, "w", place)  # loads and addresses made here do not serve the other path, which ends here
         if go_on:
             self.lines.append(f"%memory = getelementptr double, ptr %w, i64 {start}")
-            self.lines.append(f"call void @{go_on}(ptr %memory, ptr %p, ptr %y, i64 %count, i64 %most)")
+            arguments = f"ptr %memory, ptr %p, ptr %y, i64 %count, i64 %most, double {self.value(is_weak)}"
+            self.lines.append(f"call void @{go_on}({arguments})")
         self.lines.append("br label %done\ndone:")
 
     def compute(self, node: Expr) -> None:
