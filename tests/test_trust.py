@@ -316,6 +316,34 @@ def test_the_default_tolerance_of_lengths_follows_the_size_of_the_mechanism(coor
     np.testing.assert_allclose(usual["cart.x"], 0.1 * np.cos(math.sqrt(20) * usual.t), rtol=0, atol=1e-7)
 
 
+SLOW = """
+linkwork: 1
+name: slow
+parameters: {T: 1.0}
+gravity: [0, -9.81/T^2]
+ground: {points: {O: [0, 0]}}
+bodies:
+  rod: {mass: 1, inertia: 0.1, position: [0.5, 0], points: {O: [-0.5, 0], E: [0.5, 0]}}
+  bob: {mass: 0.4, inertia: 0.02, position: [1.3, 0], points: {E: [-0.3, 0]}}
+joints:
+  O: {type: revolute, i: ground.O, j: rod.O}
+  E: {type: revolute, i: rod.E, j: bob.E}
+forces:
+  push: {type: torque, on: bob, torque: 40/T^2*exp(-((t/T - 1.3)/0.01)^2)}
+simulation: {t_end: 3, step: 0.1, rtol: 1.0e-8}
+"""
+
+
+@pytest.mark.parametrize("coordinates", ["body", "joint"])
+def test_a_motion_of_months_is_that_of_seconds(coordinates: str) -> None:
+    """Velocities of 1e-6 rad/s are not small against their absolute tolerance."""
+    usual = simulate(loads(SLOW), coordinates=coordinates, rtol=1e-12)
+    slow = simulate(loads(SLOW.replace("T: 1.0", "T: 3.0e6")), coordinates=coordinates, t_end=9e6, step=3e5)
+    assert not slow.info.notes
+    for angle in ("rod.phi", "bob.phi"):
+        np.testing.assert_allclose(slow[angle], usual[angle], rtol=0, atol=1e-6)
+
+
 def test_an_absolute_tolerance_that_is_no_small_part_of_the_motion_is_told() -> None:
     """A pendulum of a micrometre without any arm, with the default atol of 1e-9."""
     model = load(MODELS / "micro.yaml")

@@ -28,6 +28,7 @@ OFF = 1e-2  # of the scale of a coordinate: a position off the constraints that 
 LEAST_ROW = 1e-3  # of its smallest entry at the usual scale: a row that vanishes at the start is not left out later
 LEAST_LEFT = 1e-4  # of a diagonal entry, that the other rows leave: a row that is as good as independent
 FAR = 1e-3  # of the distance from the origin: no length of a mechanism counts as smaller, its digits would be lost
+LONG = 100.0  # s
 
 
 def local_programs(e: Equations) -> list[ComputationSequence]:
@@ -232,14 +233,15 @@ class Place:
             return float(evaluate([e.arm], e.parameters)[0])
         return float(np.abs(self.entries[e.arms]).max(initial=0.0))
 
-    @kept
-    def error_scale(self) -> Array:
-        """By what q and v, per second, are measured in the error of a step: lengths by the longest arm, if below one.
+    def error_scale(self, t_end: float) -> Array:
+        """By what q and v are measured in the error of a step: lengths by the longest arm, if below one.
 
         Large mechanisms are slow, and a looser tolerance would not suit their angles. Without an arm, how far bodies
-        are from the origin at the start says nothing about how far they go.
+        are from the origin at the start says nothing about how far they go. Velocities are measured per second, in runs
+        of more than LONG by as much less: what they are off adds up to the end.
         """
-        return np.where(self.equations.lengths[: len(self.q) + len(self.v)], min(self.arm or 1.0, 1.0), 1.0)
+        lengths = np.where(self.equations.lengths[: len(self.q) + len(self.v)], min(self.arm or 1.0, 1.0), 1.0)
+        return np.where(np.arange(len(lengths)) < len(self.q), 1.0, min(1.0, LONG / t_end)) * lengths
 
     @kept
     def scales(self) -> Array:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.equations.place import Place
 from linkwork.integrators.loop import Slice
 from linkwork.native import machine
 from linkwork.system import System
@@ -31,13 +30,13 @@ def about_machine() -> list[str]:
     return [f"{slow}: llvmlite cannot be loaded ({why}); pip install llvmlite [no-llvm]"]
 
 
-def about_atol(atol: float | None, q: Array, v: Array, place: Place) -> Iterator[str]:
+def about_atol(atol: float | None, q: Array, v: Array, scale: Array) -> Iterator[str]:
     """A note where atol is no small part of the motion, so that it decides the accuracy in place of rtol."""
     if atol is None:
         return
     q, v = np.ascontiguousarray(q.T), np.ascontiguousarray(v.T)  # NumPy is quick along rows
-    moved = np.concatenate([q.max(axis=1) - q.min(axis=1), np.abs(v).max(axis=1)]) / place.error_scale
-    for what, most in (("coordinate", moved[: len(place.q)]), ("velocity", moved[len(place.q) :])):
+    moved = np.concatenate([q.max(axis=1) - q.min(axis=1), np.abs(v).max(axis=1)]) / scale
+    for what, most in (("coordinate", moved[: len(q)]), ("velocity", moved[len(q) :])):
         if AT_REST < (size := float(np.max(most, initial=0.0))) < UNRESOLVED * atol:
             yield (
                 f"the largest change of a {what} is {size / atol:.2g} times its absolute tolerance; an atol below "

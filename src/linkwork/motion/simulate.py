@@ -375,7 +375,7 @@ class Motion:
     def slices_as_it_is(
         self, times: Array, method: Settings, y: Array, asks: Sequence[bool], max_steps: int, before: Slice | None
     ) -> Iterator[Slice]:
-        s, method = self.system, changed(method, method=self.method, scale=self.measured.error_scale)
+        s, method = self.system, changed(method, method=self.method, scale=self.measured.error_scale(times[-1]))
         if self.how.stabilization == "state-space":
             if self.how.integrator == AUTO.name:  # no other method could take over
                 method = changed(method, method=DOP853)
@@ -491,7 +491,7 @@ class Motion:
                 *about_grazes(s, last),
                 *about_pivots(course),
                 *about_matrices(last),
-                *about_atol(info.atol, q, v, self.start.place),
+                *about_atol(info.atol, q, v, self.start.place.error_scale(t[-1])),
             ),
             wall_s=perf_counter() - began,
         )
