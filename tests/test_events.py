@@ -744,6 +744,32 @@ def test_a_rope_that_breaks_hands_its_load_on_to_another_that_breaks_with_it(met
     assert strong["reaction:b.tension"][-1] == pytest.approx(98.1 * math.cos(math.pi / 6), abs=0.1)
 
 
+@pytest.mark.parametrize("normal_force", [100.0, 0.001])
+def test_friction_that_begins_with_the_run_is_no_jump(normal_force: float) -> None:
+    """A bob hangs from a block, which sticks to its belt or slips from the start on: the pin feels one of both."""
+    motion = simulate(
+        loads(
+            f"""
+linkwork: 1
+ground: {{points: {{O: [0, 0], W: [-1, 0]}}}}
+bodies:
+  block: {{mass: 2, inertia: 0.01, velocity: [0.1, 0], points: {{C: [0, 0]}}}}
+  bob: {{mass: 0.1, inertia: 0.01, position: [0, -0.3], velocity: [0.1, 0], points: {{C: [0, 0.3]}}}}
+joints:
+  slide: {{type: prismatic, i: ground.O, j: block.C, axis: [1, 0]}}
+  pin: {{type: revolute, i: block.C, j: bob.C}}
+forces:
+  spring: {{type: spring-damper, i: ground.W, j: block.C, stiffness: 200, free_length: 0.9}}
+  belt: {{type: stick-slip, joint: slide, normal_force: {normal_force}, speed: 0.1, dynamic: 0.4, static: 0.5}}
+events: {{pulled: {{when: "reaction.pin.x + 0.2"}}}}
+simulation: {{t_end: 0.05}}
+"""
+        )
+    )
+    assert motion["reaction:pin.x"][0] == pytest.approx(0.0 if normal_force > 1 else -0.513, abs=1e-3)
+    assert "pulled" not in motion.events.names
+
+
 @pytest.mark.parametrize(
     ("direction", "expected"), [("rising", [1.0, 2.8]), ("both", [1.0, 1.9, 2.8]), ("falling", [0.0, 1.9])]
 )

@@ -225,8 +225,6 @@ class Course:
             if not found:
                 break
             changed = self.change(found, t, y, t, y)
-            if changed is None and all(events[k].is_level for k, _ in found):
-                break
             self.note([k for k, _ in found], t, y, changed[1] if changed else y)
             y = changed[1] if changed else y
         return y
@@ -278,10 +276,11 @@ class Course:
     ) -> list[tuple[int, int]]:
         """Events of the model that are beyond zero now, at (t, q, v), since velocities or forces have jumped.
 
-        One that only switches joints is no such event where they are as it sets them, before or now.
+        One that only switches joints is no such event where they are as it sets them, before or now. Nothing jumps
+        before the run begins.
         """
         own = self.motion.system.equations.events[: len(self.motion.mechanism.model.events)]
-        if not own:
+        if not own or not self.parts:
             return []
         at_v_before = np.append(y[: len(y) - len(v_before)], v_before)
         old, new = (x.system.functions["switches"](at, x.p) for x, at in ((before, at_v_before), (self.motion, y)))
