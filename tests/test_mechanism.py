@@ -187,6 +187,40 @@ def test_a_new_value_is_checked_as_one_in_a_file_is() -> None:
         mechanism.simulate({"m": -1.0})
 
 
+@pytest.mark.parametrize(
+    ("number", "path"),
+    [
+        ("mass: 2", "bodies.rod.mass"),
+        ("position: [1", "bodies.rod.position[0]"),
+        ("{O: [3", "ground.points.O[0]"),
+        ("lower: -1", "forces.stop.lower"),
+        ("damping: 4", "forces.stop.damping"),
+        ("torque: 5", "forces.motor.torque"),
+        ("gravity: [0.5", "gravity[0]"),
+    ],
+)
+def test_a_value_with_which_a_formula_has_none_is_refused(number: str, path: str) -> None:
+    """sqrt(-1) in a mass, or in the end of a stop, which would then stop nothing."""
+    text = "\n".join(
+        [
+            "linkwork: 1\nparameters: {z: 4}\ngravity: [0.5, -9]\nground: {points: {O: [3, 0]}}",
+            "bodies: {rod: {mass: 2, inertia: 0.2, position: [1, 0], points: {O: [-1, 0]}}}",
+            "joints: {O: {type: revolute, i: ground.O, j: rod.O}}",
+            "forces:\n  stop: {type: end-stop, joint: O, stiffness: 9, lower: -1, upper: 1, damping: 4}",
+            "  motor: {type: torque, on: rod, torque: 5}",
+        ]
+    )
+    assert number in text
+    model = loads(text.replace(number, f"{number} + 1e-3*sqrt(z)"))
+    mechanism, other = prepare(model), {"z": -1.0}
+    with pytest.raises(ModelError, match="not-finite") as changed:
+        mechanism.changed(other)
+    with pytest.raises(ModelError, match="not-finite") as made:
+        prepare(replace(model, parameters=other))
+    assert changed.value.path == made.value.path == path
+    assert mechanism.changed({"z": 9.0}).model.parameters["z"] == 9.0
+
+
 def test_every_analysis_takes_a_prepared_mechanism() -> None:
     driven, free = prepare(load("slider_crank_driven")), prepare(load("slider_crank"))
     assert check(free).dof == check(load("slider_crank")).dof == 1

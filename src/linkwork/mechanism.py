@@ -152,7 +152,8 @@ class Mechanism:
             return prepare(replace(self.unplaced, parameters=values))
         model = changed(self.model, parameters=values)
         named = dict(zip(self.shared.symbols, values.values(), strict=False))
-        checks = look_at(self.shared.uses.dependent(model, parameters), named)  # the rest is as sound as it was
+        uses = self.shared.uses  # all else is as sound as it was
+        checks = look_at(uses.dependent(model, parameters), named, uses.formulas(model, parameters))
         equations = self.equations.with_values({**self.equations.parameters, **named})
         return Mechanism(model, equations, self.shared, self.unusual.changed(checks))
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass, replace
-from functools import cache
+from dataclasses import is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,15 +25,11 @@ from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.model import Model
 from linkwork.records import changed
+from linkwork.soundness.numbers import field_names, numbers_in
 
 BODIES = (Ground, PlanarBody, SpatialBody)
 AXES = ("axis", "axis_j", "zero", "zero_j", "normal")
 PLAIN = (float, str, dict, Expr, list)  # looked at first because most parts are one of these
-
-
-@cache
-def _field_names(kind: Any) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(kind))
 
 
 class Reading(ABC):
@@ -72,7 +67,7 @@ class Reading(ABC):
     def _element(self, element: Any) -> Any:
         name = getattr(element, "name", type(element).__name__)
         parts: dict[str, Any] = {}
-        for field in _field_names(element.__class__):
+        for field in field_names(element.__class__):
             value = getattr(element, field)
             if type(value) in PLAIN:
                 parts[field] = self._part((name, field), value)
@@ -151,6 +146,10 @@ class Structure(Reading):
 class Uses(Reading):
     """Of every element the symbols on whose values it depends, itself or by those that it refers to."""
 
+    def __init__(self, model: Model) -> None:
+        super().__init__(model)
+        self._formulas: dict[frozenset[str], Mapping[Expr | float, str]] = {}
+
     def number(self, path: tuple[str | int, ...], value: float) -> Any:
         return ()
 
@@ -159,6 +158,14 @@ class Uses(Reading):
 
     def refer(self, element: Any, made: Any) -> Any:
         return made
+
+    def formulas(self, model: Model, parameters: Iterable[str]) -> Mapping[Expr | float, str]:
+        """Those of a model of this structure that depend on these parameters, and on no others but such."""
+        key = frozenset(parameters)
+        if key not in self._formulas:
+            names, known = set(map(symbol, key)), numbers_in(model, set(map(symbol, model.parameters)))
+            self._formulas[key] = {x: path for x, path in known.items() if not names.isdisjoint(_symbols(x))}
+        return self._formulas[key]
 
     def dependent(self, model: Model, parameters: Iterable[str]) -> Model:
         """A model of this structure without the elements that do not depend on these parameters."""

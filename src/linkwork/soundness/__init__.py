@@ -39,6 +39,7 @@ from linkwork.model import Model
 from linkwork.records import kept
 from linkwork.sequences.signature import Signature
 from linkwork.soundness.events import event_faults
+from linkwork.soundness.numbers import numbers_in
 
 TIME = symbol("t")
 PARALLEL_TOLERANCE = 1e-9  # sine of the angle between axes that count as parallel
@@ -53,14 +54,17 @@ FARTHEST_GYRATION = 100.0
 
 
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
-def look_at(model: Model, values: Mapping[Expr, float] | None = None) -> Checks:
+def look_at(
+    model: Model, values: Mapping[Expr, float] | None = None, numbers: Mapping[Expr | float, str] | None = None
+) -> Checks:
     """What there is to say about a sound model; ModelError with every fault if there is any.
 
-    `values` are those of its parameters, if their symbols are known already.
+    `values` are those of its parameters, if their symbols are known already, and `numbers` those that must be finite.
     """
     named = {symbol(name): number for name, number in model.parameters.items()} if values is None else values
     checks = Checks(model, named)
-    errors = list(checks.faults())
+    wanted = numbers_in(model, named) if numbers is None else numbers
+    errors = list(checks.undefined(wanted)) or list(checks.faults())
     if errors:
         raise ModelError.together(errors)
     return checks
@@ -106,6 +110,14 @@ class Checks:
         if x not in self.numbers:
             self.numbers[x] = float(evaluate([x], self.numbers)[0])
         return self.numbers[x]
+
+    def undefined(self, numbers: Mapping[Expr | float, str]) -> Iterator[ModelError]:
+        """Numbers and formulas without a finite value."""
+        formulas = [x for x in numbers if isinstance(x, Expr)]
+        self.numbers.update(zip(formulas, map(float, evaluate(formulas, self.values)), strict=True))
+        for x, path in numbers.items():
+            if not math.isfinite(value := self.value(x)):
+                yield ModelError(f"{value} is not a finite number", "not-finite", path=path)
 
     def faults(self) -> Iterator[ModelError]:
         for body in self.model.bodies:

@@ -1,0 +1,59 @@
+"""The numbers that stand in a model, each with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from linkwork.elements.motions import Table
+from linkwork.expressions.evaluation import ordered
+from linkwork.expressions.graph import Expr
+from linkwork.model import Model
+
+
+def numbers_in(model: Model, parameters: Container[Expr]) -> dict[Expr | float, str]:
+    """Numbers and formulas of the parameters alone, with the first place of each in the elements of a model."""
+    found: dict[Expr | float, str] = {}
+    for path, x in _all_numbers(model):
+        found.setdefault(x, path)
+    moving = set[Expr]()
+    for node in ordered([x for x in found if isinstance(x, Expr)]):
+        if (node.op == "symbol" and node not in parameters) or not moving.isdisjoint(node.args):
+            moving.add(node)
+    return {x: path for x, path in found.items() if x not in moving}
+
+
+def _all_numbers(model: Model) -> Iterator[tuple[str, Expr | float]]:
+    yield from _numbers(model.ground.points, "ground.points")
+    yield from _numbers(model.gravity, "gravity")
+    for kind in ("bodies", "joints", "drivers", "forces", "events"):
+        for element in getattr(model, kind):
+            yield from _of_fields(element, f"{kind}.{element.name}")
+
+
+@cache
+def field_names(kind: Any) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(kind))
+
+
+def _of_fields(element: Any, path: str) -> Iterator[tuple[str, Expr | float]]:
+    for name in field_names(element.__class__):
+        yield from _numbers(getattr(element, name), f"{path}.{name}")
+
+
+def _numbers(part: Any, path: str) -> Iterator[tuple[str, Expr | float]]:
+    """Within a part of an element, but for other elements, whose numbers are their own."""
+    if isinstance(part, Expr | float | int):
+        yield path, part
+    elif isinstance(part, tuple | list | np.ndarray):
+        for k, inner in enumerate(part):
+            yield from _numbers(inner, f"{path}[{k}]")
+    elif isinstance(part, Mapping):
+        for key, inner in part.items():
+            yield from _numbers(inner, f"{path}.{key}")
+    elif is_dataclass(part) and not (hasattr(part, "name") or isinstance(part, Table)):
+        yield from _of_fields(part, path)
