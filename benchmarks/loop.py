@@ -35,7 +35,7 @@ class Case(NamedTuple):
     y: Array
     n_norm: int
     watched: tuple[int, int] = (0, 1)
-    atol: Array | float = 1.0  # by rtol
+    scale: Array | float = 1.0  # of Settings
 
 
 @kernel

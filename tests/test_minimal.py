@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -433,3 +435,16 @@ def test_the_margin_is_the_square_of_the_sine_between_two_links() -> None:
     (dyad,) = place.equations.dyads
     q, _ = place.of_bodies()
     assert evaluate([dyad.margin], place.values)[0] == pytest.approx(np.sin(q[8] - q[5]) ** 2, rel=1e-12)
+
+
+def test_equations_derived_by_hand_that_are_measured_beside_it_move_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The slider-crank and Andrews' mechanism of the benchmarks: angle and speed of the crank at the end."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1]))
+    joint = import_module("benchmarks.joint")
+    for name, t_end, by_hand in (
+        ("slider_crank", 2.0, joint.slider_crank_by_hand()),
+        ("andrews_squeezer", 0.01, joint.andrews_by_hand()),
+    ):
+        ours = joint.of_model(name, "O", "minimal")
+        end, expected = (joint.run(case, t_end, 1e-11)[1].y[list(case.watched)] for case in (ours, by_hand))
+        np.testing.assert_allclose(end, expected, rtol=1e-8)
