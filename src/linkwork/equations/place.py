@@ -233,14 +233,22 @@ class Place:
             return float(evaluate([e.arm], e.parameters)[0])
         return float(np.abs(self.entries[e.arms]).max(initial=0.0))
 
-    def error_scale(self, t_end: float) -> Array:
-        """By what q and v are measured in the error of a step: lengths by the longest arm, if below one.
+    @property
+    def error_length(self) -> float:
+        """By what lengths are measured in the error of a step: the longest arm, if below one.
 
         Large mechanisms are slow, and a looser tolerance would not suit their angles. Without an arm, how far bodies
-        are from the origin at the start says nothing about how far they go. Velocities are measured per second, in runs
-        of more than LONG by as much less: what they are off adds up to the end.
+        are from the origin at the start says nothing about how far they go.
         """
-        lengths = np.where(self.equations.lengths[: len(self.q) + len(self.v)], min(self.arm or 1.0, 1.0), 1.0)
+        return min(self.arm or 1.0, 1.0)
+
+    def error_scale(self, t_end: float) -> Array:
+        """By what q and v are measured in the error of a step: lengths by `error_length`, angles by a radian.
+
+        Velocities are measured per second, in runs of more than LONG by as much less: what they are off adds up to the
+        end.
+        """
+        lengths = np.where(self.equations.lengths[: len(self.q) + len(self.v)], self.error_length, 1.0)
         return np.where(np.arange(len(lengths)) < len(self.q), 1.0, min(1.0, LONG / t_end)) * lengths
 
     @kept

@@ -26,7 +26,7 @@ def find_imbalance(motion: Trajectory, start: Place) -> tuple[str, bool]:
     """What the energy balance contradicts, "" if nothing; and whether that is beyond LIMIT."""
     info, drift, forms = motion.info, motion.drift(), np.ascontiguousarray(motion.tables["energy"].values.T)
     is_length = [unit == SPEED for unit in motion.tables["v"].columns.units]
-    fastest = float((np.abs(motion.v) / np.where(is_length, min(start.arm or 1.0, 1.0), 1.0)).max(initial=0.0))
+    fastest = float((np.abs(motion.v) / np.where(is_length, start.error_length, 1.0)).max(initial=0.0))
     worst = float(np.abs(drift).max(initial=0.0))
     if not forms.size or not math.isfinite(worst) or fastest == 0.0 or info.rtol is None or info.atol is None:
         return "", False

@@ -28,25 +28,22 @@ from linkwork.elements.spatial import (
     SpatialGear,
     Universal,
 )
-from linkwork.elements.stated import ACCELERATION, RATE, Stated
 from linkwork.errors import ModelError, did_you_mean
-from linkwork.expressions.derivatives import directional, jacobian
+from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import ONE, Expr, as_expr, cos, symbol
-from linkwork.expressions.parser import RESERVED as PARSED
 from linkwork.expressions.switching import crossings, sampled, switch
 from linkwork.model import Model
 from linkwork.records import kept
-from linkwork.sequences.signature import Signature
 from linkwork.soundness.events import event_faults
 from linkwork.soundness.numbers import numbers_in
+from linkwork.soundness.stated import stated_faults
 
 TIME = symbol("t")
 PARALLEL_TOLERANCE = 1e-9  # sine of the angle between axes that count as parallel
 # Symbols beside those of coordinates: multipliers, small changes, what a system adds.
 RESERVED = ("lam", "d", "eps", "mobility", "factor", "chart", "work", "in", "pivot")
 UNIT_TOLERANCE = 1e-6
-NO_MASS = 1e-12  # of the largest entry of M: an eigenvalue that is zero but for rounding
 STEEPEST = math.pi / 4  # pressure angle
 TINY, INF = math.ulp(0.0), math.inf
 # A radius of gyration this many times the distance of the farthest point is a mix-up of units, not a flywheel.
@@ -368,70 +365,6 @@ class Checks:
             reached |= new
             front.extend(new)
         return [body.name for body in self.model.bodies if body.name not in reached]
-
-
-def stated_faults(stated: Stated, parameters: Mapping[str, float]) -> Iterator[ModelError]:
-    """Equations that a model states: sizes, names, what depends on what, symmetry, inertia at the start."""
-
-    def fault(place: str, message: str, code: str, rule: str | None = None) -> ModelError:
-        return ModelError(message, code, path=f"equations.{place}", rule=rule)
-
-    names, n = [*stated.kinds], len(stated.kinds)
-    if not names:
-        yield fault("coordinates", "there are no coordinates", "no-coordinates")
-    rates = {f"{other}{RATE}": f"the rate of '{other}'" for other in names}
-    rates |= {f"{other}{ACCELERATION}": f"the acceleration of '{other}'" for other in names}
-    for name in parameters:
-        if name in rates:
-            message = f"the parameter '{name}' is also {rates[name]}"
-            yield ModelError(message, "duplicate-name", path=f"parameters.{name}")
-    for name in names:
-        taken = {"t": "time", **dict.fromkeys(parameters, "a parameter"), **dict.fromkeys(PARSED, "a function")} | rates
-        if name in taken:
-            yield fault(f"coordinates.{name}", f"'{name}' is also {taken[name]}", "duplicate-name")
-    for key, size in (("M", len(stated.M)), ("Q", len(stated.Q))):
-        if size != n:
-            yield fault(key, f"{size} rows for {n} coordinates", "shape-mismatch")
-    for i, row in enumerate(stated.M):
-        if len(row) != n:
-            yield fault(f"M[{i}]", f"{len(row)} entries for {n} coordinates", "shape-mismatch")
-            return
-    known = {TIME, *stated.q, *map(symbol, parameters)}
-    for place, expr, of_velocities in stated.expressions():
-        used = {node for node in ordered([expr]) if node.op == "symbol"}
-        if (found := sorted(str(s.value) for s in used & {*stated.v})) and not of_velocities:
-            rule = "M, Psi and the potential depend on t and q alone"
-            yield fault(place, f"depends on the velocity {found[0]}", "of-velocities", rule)
-        if found := sorted(str(s.value) for s in used - known - {*stated.v}):
-            yield fault(place, f"unknown name '{found[0]}'", "expression-name")
-    zero = Signature()
-    for i in range(min(n, len(stated.M))):
-        for j in range(i):
-            if not zero.is_zero(as_expr(stated.M[i][j]) - as_expr(stated.M[j][i])):
-                message = f"entries ({i + 1}, {j + 1}) and ({j + 1}, {i + 1}) are not the same function"
-                yield fault(f"M[{i}][{j}]", message, "not-symmetric", "a mass matrix is symmetric")
-    given = {symbol(name): value for name, value in parameters.items()}
-    start = {x: evaluate([as_expr(stated.start[name])], given)[0] for name, x in zip(names, stated.q, strict=True)}
-    entries = [as_expr(x) for row in stated.M for x in row]
-    if len(entries) != n * n or not {TIME, *start, *given}.issuperset(x for x in ordered(entries) if x.op == "symbol"):
-        return
-    here = {**given, **start, TIME: 0.0}
-    M = np.array(evaluate(entries, here), dtype=float).reshape(n, n)
-    least = float(np.min(np.linalg.eigvalsh(M), initial=0.0)) if np.all(np.isfinite(M)) else 0.0
-    if least < -NO_MASS * np.max(np.abs(M), initial=0.0):
-        message = f"at the start M has the negative eigenvalue {least:.3g}"
-        yield fault("M", message, "negative-mass", "the kinetic energy v^T M v / 2 is never negative")
-    Psi = [as_expr(x) for x in stated.Psi.values()]
-    if not {*here}.issuperset(x for x in ordered(Psi) if x.op == "symbol"):
-        return
-    Psi_q = np.zeros((len(Psi), n))
-    entries_q = jacobian(Psi, stated.q)
-    for at, value in zip(entries_q, evaluate([*entries_q.values()], here), strict=True):
-        Psi_q[at] = value
-    rows = np.vstack([x / max(np.max(np.abs(x), initial=0.0), np.finfo(float).tiny) for x in (M, Psi_q)])
-    if np.all(np.isfinite(rows)) and (rank := int(np.linalg.matrix_rank(rows))) < n:
-        held = f"M has rank {np.linalg.matrix_rank(M)} at the start, and with the constraints only {rank} of {n}"
-        yield fault("M", held, "massless-motion", "whatever the constraints leave free has mass")
 
 
 def _without_effect(
