@@ -236,6 +236,8 @@ def test_constraints_may_depend_on_time_and_masses_on_place() -> None:
         (("[[m, 0], [0, m]]", "[[m + x_d^2, 0], [0, m]]"), 9, "of-velocities"),
         (("[[m, 0], [0, m]]", "[[m, 2*m], [2*m, m]]"), 9, "negative-mass"),
         (("[[m, 0], [0, m]]", "[[0, 0], [0, 0]]"), 9, "massless-motion"),
+        (("[[m, 0], [0, m]]", "[[m, 0], [0, (1e200*m)^2]]"), 9, "not-finite"),
+        (("[[m, 0], [0, m]]", "[[m, 0], [0, m/y]]"), 9, "not-finite"),
         (("[0, -m*9.81]", "[0, -m*9.81, 3]"), 10, "shape-mismatch"),
         (("[0, -m*9.81]", "[0, -m*9.81*z]"), 10, "expression-name"),
         (("[0, -m*9.81]", "[0, -m*(9.81]"), 10, "expression-syntax"),

@@ -65,7 +65,10 @@ def stated_faults(stated: Stated, parameters: Mapping[str, float]) -> Iterator[M
         return
     here = {**given, **start, TIME: 0.0}
     M = np.array(evaluate(entries, here), dtype=float).reshape(n, n)
-    least = float(np.min(np.linalg.eigvalsh(M), initial=0.0)) if np.all(np.isfinite(M)) else 0.0
+    for i, j in np.argwhere(~np.isfinite(M)).tolist():
+        yield fault(f"M[{i}][{j}]", f"{M[i, j]} at the start is not a finite number", "not-finite")
+        return
+    least = float(np.min(np.linalg.eigvalsh(M), initial=0.0))
     if least < -NO_MASS * np.max(np.abs(M), initial=0.0):
         message = f"at the start M has the negative eigenvalue {least:.3g}"
         yield fault("M", message, "negative-mass", "the kinetic energy v^T M v / 2 is never negative")
