@@ -129,3 +129,18 @@ def test_a_force_between_two_switches_of_the_speed_acts(integrator: str, centre:
     motion = simulate(cart(law, 0.02), rtol=1e-8, integrator=integrator)
     saved = 2 * width * (1 - math.atanh(math.sqrt(50 / 51)) / math.sqrt(50 * 51))
     assert motion["cart.vx"][-1] == pytest.approx(10 + saved, abs=1e-6)
+
+
+@pytest.mark.parametrize("integrator", ["auto", "dopri5", "radau5"])
+def test_a_force_that_switches_regularly_acts_every_time(integrator: str) -> None:
+    """1000 (sin(100 pi x) - 0.99) where that is positive, 45 mrad about every peak: each adds the same energy.
+
+    The errors of 1800 pulses add up.
+    """
+    motion = simulate(
+        cart("1000*max(0, sin(100*pi*cart.x) - 0.99)", 0.5, velocity=2.0), rtol=1e-8, integrator=integrator
+    )
+    edge = math.asin(0.99)
+    work = 1000 / (100 * math.pi) * (2 * math.cos(edge) - 0.99 * (math.pi - 2 * edge))
+    peaks = round((motion["cart.x"][-1] - 0.005) / 0.02 + 0.5)
+    assert (motion["cart.vx"][-1] ** 2 - 4) / 2 == pytest.approx(peaks * work, rel=1e-4)

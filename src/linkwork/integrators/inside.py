@@ -6,9 +6,9 @@ looked at in SAMPLES + 1 points of each step and, between them, where it comes n
 points do not show g clearly, because it turns faster than the state itself (the height of a point on a free body that
 spins), the step is taken again with half its length.
 
-Switches that follow each other within a step, as when a sliding contact comes to rest, would each take
-steps of their own; after a few of them they are left to the control of the error, until they are rarer again. So is one
-that shows itself anew, and earlier, however often the step is cut.
+Switches that follow each other within a thousandth of the longest step, as when a sliding contact comes to rest, would
+each take steps of their own; after a few of them they are left to the control of the error, until they are rarer
+again. So is one that shows itself anew, and earlier, however often the step is cut.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from linkwork.native.kernels import Pointer, call, integer, kernel, offset
 
 HALVINGS = 60  # of an interval with a switch: down to rounding
 HOP = 16 * 2.0**-52  # of the time: a step that only goes past a switch
-MOST_NEAR = 4  # switches within a step of one another that are located, and cuts of one step
+MOST_NEAR = 4  # switches close to one another that are located, and cuts of one step
+CLOSE = 1e-3  # of the longest step: what switches regularly, and not so often, is located every time
 MOST_CUTS = 20  # the same of a step with an event
 ROUNDING = 1e6 * HOP  # of the time: a shorter step is cut no more
 GRAZING = 1e-9  # of the larger value beside it: a point this near to zero touches it
@@ -249,7 +250,8 @@ def judge_step(at: Run, p: Pointer, w: Pointer) -> int:
     looked_at = at.n_watched
     low, high = find_switch(at, p, w, looked_at)
     if low != at.x_new[0] and (
-        at.cuts[0] > MOST_NEAR or (at.chatter[0] > MOST_NEAR and low - at.last_switch[0] <= wished)
+        at.cuts[0] > MOST_NEAR
+        or (at.chatter[0] > MOST_NEAR and low - at.last_switch[0] <= min(wished, CLOSE * at.max_step[0]))
     ):
         looked_at = at.n_events
         low, high = find_switch(at, p, w, looked_at)
@@ -343,7 +345,7 @@ def has_happened(at: Run, p: Pointer, w: Pointer) -> bool:
     if happened:
         copy(at.x, moment(at, int(at.n_moments[0])).before, 1 + at.n)
     if any_of(offset(at.changed, at.n_events), at.n_watched - at.n_events):
-        near = at.x_new[0] - at.last_switch[0] <= min(at.next_step[0], at.max_step[0])
+        near = at.x_new[0] - at.last_switch[0] <= min(at.next_step[0], CLOSE * at.max_step[0])
         at.chatter[0] = at.chatter[0] + 1.0 if near else 0.0
         at.last_switch[0] = at.x_new[0]
         at.switched[0] += at.crosses[0]
