@@ -22,6 +22,7 @@ from linkwork.equations.coordinates import COORDINATES
 from linkwork.equations.parameters import Structure
 from linkwork.errors import ModelError, UsageError
 from linkwork.mechanism import Mechanism
+from linkwork.model import Simulation
 from linkwork.modelfile import shipped
 from linkwork.motion.check import check
 from linkwork.motion.kinematics import kinematics
@@ -167,6 +168,11 @@ def test_a_prepared_mechanism_runs_with_other_values_start_and_times() -> None:
         mechanism.simulate({"l3": 1.0})
     with pytest.raises(UsageError, match="unknown-coordinate"):
         mechanism.simulate(q={"crank.psi": 1.0})
+
+
+def test_another_end_of_a_run_changes_no_other_setting() -> None:
+    settings = Simulation(rtol=1e-6, coordinates="joint", cut=("A",), start={"O": 0.3}, rate={"O": 1.0})
+    assert replace(settings.changed(t_end=3.0), t_end=settings.t_end) == settings
 
 
 def test_a_stated_start_stays_a_formula_in_other_coordinates() -> None:

@@ -17,6 +17,7 @@ from linkwork.elements.spatial import SpatialAxisPair
 from linkwork.elements.stated import Stated
 from linkwork.elements.vectors import Components, Scalar
 from linkwork.expressions.graph import symbol
+from linkwork.records import changed
 
 
 @dataclass(frozen=True)
@@ -42,13 +43,12 @@ class Simulation:
         """The same with the values that are given; atol is then not looser than an rtol that is given alone."""
         if atol is None:
             atol = self.atol if rtol is None else min(self.atol, rtol)
-        return Simulation(
-            self.t_end if t_end is None else t_end,
-            self.step if step is None else step,
-            self.rtol if rtol is None else rtol,
-            atol,
-            self.coordinates,
-            self.cut,
+        return changed(
+            self,
+            t_end=self.t_end if t_end is None else t_end,
+            step=self.step if step is None else step,
+            rtol=self.rtol if rtol is None else rtol,
+            atol=atol,
         )
 
 
