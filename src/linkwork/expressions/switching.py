@@ -34,7 +34,7 @@ def bumps(node: Expr, varying: Container[Expr]) -> Iterator[Expr]:
     exp(-b^2), 1/(1 + b^2), 1 - tanh(b)^2, 1/cosh(b) and products and powers of these; `varying` are expressions of time
     or state. Where an exponent of one variable is no such square, b is its derivative, or itself if that is constant.
     """
-    if (g := _exponent(node)) is not None:
+    if (g := _exponent(node, varying)) is not None:
         yield from _tops(g, varying)
     elif node.op == "div" and node.args[1] in varying:
         for factor in _factors(node.args[1]):
@@ -45,10 +45,8 @@ def bumps(node: Expr, varying: Container[Expr]) -> Iterator[Expr]:
         yield node.args[0].args[0]
 
 
-def _exponent(node: Expr) -> Expr | None:
-    if node.op == "exp":
-        return node.args[0]
-    return node.args[1] if node.op == "pow" and node.args[1].op != "constant" else None
+def _exponent(node: Expr, varying: Container[Expr]) -> Expr | None:
+    return node.args[-1] if node.op in ("exp", "pow") and node.args[-1] in varying else None
 
 
 def _tops(g: Expr, varying: Container[Expr]) -> list[Expr]:
@@ -123,7 +121,7 @@ def _without_factors(x: Expr, varying: Container[Expr]) -> Expr:
 
 def is_sharp(node: Expr, varying: Container[Expr]) -> bool:
     """Whether the operation may be a bump narrower than its arguments vary, at a place that `bumps` do not tell."""
-    if (g := _exponent(node)) is not None:
+    if (g := _exponent(node, varying)) is not None:
         return not _tops(g, varying)
     depth = 0
     while _is_square(node):
