@@ -32,7 +32,7 @@ def bumps(node: Expr, varying: Container[Expr]) -> Iterator[Expr]:
     """Expressions b around whose zeros a smooth operation may be a narrow bump that no step would see.
 
     exp(-b^2), 1/(1 + b^2), 1 - tanh(b)^2, 1/cosh(b) and products and powers of these; `varying` are expressions of time
-    or state. Where an exponent of one variable is no such square, b is its derivative, or itself if that is constant.
+    or state. Where an exponent is no such square, b is itself and, if it is of one variable, its derivative.
     """
     if (g := _exponent(node, varying)) is not None:
         yield from _tops(g, varying)
@@ -55,9 +55,9 @@ def _tops(g: Expr, varying: Container[Expr]) -> list[Expr]:
         return [b for found in roots for b in found]
     symbols = [x for x in ordered([g]) if x.op == "symbol" and x in varying]
     if len(symbols) != 1:
-        return []
+        return [g]
     (slope,) = directional([g], {symbols[0]: ONE})
-    return [slope if symbols[0] in ordered([slope]) else g]
+    return [slope, g] if symbols[0] in ordered([slope]) else [g]
 
 
 def _is_square(node: Expr) -> bool:
@@ -122,7 +122,7 @@ def _without_factors(x: Expr, varying: Container[Expr]) -> Expr:
 def is_sharp(node: Expr, varying: Container[Expr]) -> bool:
     """Whether the operation may be a bump narrower than its arguments vary, at a place that `bumps` do not tell."""
     if (g := _exponent(node, varying)) is not None:
-        return not _tops(g, varying)
+        return _tops(g, varying) == [g]
     depth = 0
     while _is_square(node):
         node, depth = node.args[0], depth + 1
