@@ -109,12 +109,12 @@ def test_a_bump_of_another_exponent_acts(law: str, integral: float, variable: st
     assert (v - 1 if variable == "t" else (v**2 - 1) / 2) == pytest.approx(4 * integral, rel=2e-6)
 
 
-@pytest.mark.parametrize("integrator", ["dop853", "dopri5", "radau5"])
-def test_a_bump_that_no_form_tells_is_seen_by_the_report_times(integrator: str) -> None:
+@pytest.mark.parametrize("integrator", ["dop853", "dopri5", "radau5", "generalized-alpha"])
+def test_a_bump_of_a_high_power_acts(integrator: str) -> None:
     """cos(t/2 - 2.5)^2048 is 0.06 s wide; its integral over a turn is 2 pi (2048 over 1024)/2^2048."""
-    motion = simulate(cart("30*(cos(t/2 - 2.5)^64)^32", 0.02), rtol=1e-8, integrator=integrator)
+    motion = simulate(cart("30*(cos(t/2 - 2.5)^64)^32", 0.5), rtol=1e-8, integrator=integrator)
     share = math.exp(math.lgamma(2049) - 2 * math.lgamma(1025) - 2048 * math.log(2))
-    assert motion["cart.vx"][-1] == pytest.approx(30 * 2 * math.pi * share, rel=1e-6)
+    assert motion["cart.vx"][-1] == pytest.approx(30 * 2 * math.pi * share, rel=1e-5)
 
 
 @pytest.mark.parametrize("width", [0.004, 0.001])

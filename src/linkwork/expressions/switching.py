@@ -32,7 +32,8 @@ def bumps(node: Expr, varying: Container[Expr]) -> Iterator[Expr]:
     """Expressions b around whose zeros a smooth operation may be a narrow bump that no step would see.
 
     exp(-b^2), 1/(1 + b^2), 1 - tanh(b)^2, 1/cosh(b) and products and powers of these; `varying` are expressions of time
-    or state. Where an exponent is no such square, b is itself and, if it is of one variable, its derivative.
+    or state. Where an exponent, or what has a high power, is no such square, b is itself and, if it is of one variable,
+    its derivative.
     """
     if (g := _exponent(node, varying)) is not None:
         yield from _tops(g, varying)
@@ -43,6 +44,16 @@ def bumps(node: Expr, varying: Container[Expr]) -> Iterator[Expr]:
                 yield from _roots(terms)
     elif _is_square(node) and node.args[0].op == "tanh":
         yield node.args[0].args[0]
+    elif (base := _base(node)) is not None:
+        yield from _tops(base, varying)
+
+
+def _base(node: Expr) -> Expr | None:
+    """What is squared more than twice."""
+    depth = 0
+    while _is_square(node):
+        node, depth = node.args[0], depth + 1
+    return node if depth > 2 else None
 
 
 def _exponent(node: Expr, varying: Container[Expr]) -> Expr | None:
@@ -123,10 +134,7 @@ def is_sharp(node: Expr, varying: Container[Expr]) -> bool:
     """Whether the operation may be a bump narrower than its arguments vary, at a place that `bumps` do not tell."""
     if (g := _exponent(node, varying)) is not None:
         return _tops(g, varying) == [g]
-    depth = 0
-    while _is_square(node):
-        node, depth = node.args[0], depth + 1
-    return depth > 2
+    return _base(node) is not None
 
 
 def dependent(nodes: Iterable[Expr], on: Iterable[Expr]) -> set[Expr]:
