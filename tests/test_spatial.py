@@ -372,7 +372,7 @@ def test_the_rocker_of_a_spatial_four_bar_follows_circle_and_sphere() -> None:
 TOP = """
 linkwork: 1
 space: spatial
-ground: {points: {O: [0, 0, 0], A: [1, 0, 0], B: [2, 0, 0]}}
+ground: {points: {O: [0, 0, 0], A: [1, 0, 0], B: [2, 0, 0], F: [1e200, 0, 1], G: [0, 1e200, 0]}}
 bodies:
   top: {mass: 1, inertia: [1, 1, 1.5], position: [0, 0, 1],
         orientation: [1, 0, 0, 0], points: {O: [0, 0, -1]}}
@@ -390,10 +390,12 @@ joints:
         ("[1, 1, 1.5]", "[1, 1]", "wrong-shape", 6, "[xx, yy, zz]"),
         ("[1, 0, 0, 0]", "[0, 0, 0, 0]", "not-unit", 7, "length 0"),
         ("[1, 0, 0, 0]", "{matrix: [[1, 0, 0], [0, 1, 0], [0, 0.1, 1]]}", "not-a-rotation", 7, "A A^T"),
+        ("[1, 0, 0, 0]", "{matrix: [[1e200, 0, 0], [0, 1, 0], [0, 0, 1]]}", "not-a-rotation", 7, "by inf"),
         ("[1, 0, 0, 0]", "{matrix: [[1, 0, 0], [0, 1, 0], [0, 0, -1]]}", "left-handed", 7, "left-handed"),
         ("[1, 0, 0, 0]", "{axis: [0, 0, 0], angle: 1}", "zero-axis", 7, "length zero"),
         ("[1, 0, 0, 0]", "{sequence: xxz, angles: [1, 2, 3]}", "bad-sequence", 7, "xxz"),
         ("[1, 0, 0, 0]", "{z: [ground.O, ground.A], x: ground.B}", "parallel-axes", 7, "one line"),
+        ("[1, 0, 0, 0]", "{z: [ground.O, ground.F], x: ground.G}", "not-finite", 7, "far apart"),
         ("[1, 0, 0, 0]", "{turn: 3}", "wrong-shape", 7, "{axis, angle}"),
         ("axis: [0, 0, 1]", "axis: [0, 0, 0]", "zero-axis", 9, "length zero"),
         ("axis: [0, 0, 1]", "axis: [0, 0, 1], zero: [0, 0, 2]", "parallel-axes", 9, "'zero' is parallel to 'axis'"),

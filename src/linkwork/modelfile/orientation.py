@@ -41,10 +41,11 @@ def read_orientation(file: Translation, value: Any, place: Place) -> Components:
         at = (*place, "matrix")
         rows = [file.numbers(row, units.NUMBER_KIND, file.names, (*at, k)) for k, row in enumerate(value["matrix"])]
         A = np.array([[file.value(x) for x in row] for row in rows])
-        if np.max(np.abs(A @ A.T - np.eye(3))) > UNIT_TOLERANCE:
-            off = f"{np.max(np.abs(A @ A.T - np.eye(3))):.3g}"
+        with np.errstate(all="ignore"):
+            off = float(np.max(np.abs(A @ A.T - np.eye(3))))
+        if not off <= UNIT_TOLERANCE:
             rule = "its rows are perpendicular and of length one"
-            file.fail(at, f"A A^T differs from the unit matrix by {off}", "not-a-rotation", rule=rule)
+            file.fail(at, f"A A^T differs from the unit matrix by {off:.3g}", "not-a-rotation", rule=rule)
             return 1.0, 0.0, 0.0, 0.0
         if np.linalg.det(A) < 0.0:
             file.fail(at, "the axes are left-handed: det A = -1", "left-handed", rule="det A = +1")
@@ -58,7 +59,12 @@ def read_orientation(file: Translation, value: Any, place: Place) -> Components:
     if len(file.errors) > known:
         return 1.0, 0.0, 0.0, 0.0
     z, x = Vector(B) - Vector(A_), Vector(C) - Vector(A_)
-    if not np.any(np.cross([file.value(a) for a in z], [file.value(a) for a in x])):
+    with np.errstate(all="ignore"):
+        normal = np.cross([file.value(a) for a in z], [file.value(a) for a in x])
+    if not np.all(np.isfinite(normal)):
+        file.fail(place, "the three points are so far apart that products of their distances overflow", "not-finite")
+        return 1.0, 0.0, 0.0, 0.0
+    if not np.any(normal):
         message = "the three points lie on one line and give no orientation"
         file.fail(place, message, "parallel-axes", rule="z runs from the first to the second, x towards the third")
         return 1.0, 0.0, 0.0, 0.0
