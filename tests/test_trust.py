@@ -345,10 +345,14 @@ def test_a_motion_of_months_is_that_of_seconds(coordinates: str) -> None:
 
 
 def test_an_absolute_tolerance_that_is_no_small_part_of_the_motion_is_told() -> None:
-    """A pendulum of a micrometre without any arm, with the default atol of 1e-9."""
+    """With the default atol of 1e-9, a pendulum of a micrometre without any arm, and a ball that falls by 44."""
     model = load(MODELS / "micro.yaml")
     assert not any("atol-size" in note for note in simulate(model, t_end=1e-3).info.notes)
     assert any("atol-size" in note for note in simulate(model, t_end=1e-3, atol=1e-9).info.notes)
+    settings = "simulation: {t_end: 3.0e-3, step: 3.0e-4}\n"
+    ball = f"linkwork: 1\nname: ball\nbodies: {{b: {{mass: 1, inertia: 1, position: [0, 0]}}}}\n{settings}"
+    assert any("atol-size" in note for note in simulate(loads(ball)).info.notes)
+    assert not any("atol-size" in note for note in simulate(loads(ball), atol=1e-15).info.notes)
 
 
 @pytest.mark.parametrize("formulation", NAMES)

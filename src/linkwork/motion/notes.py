@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from linkwork.integrators.loop import Slice
 from linkwork.native import machine
 from linkwork.system import System
+from linkwork.trajectory import Run
 
 if TYPE_CHECKING:
     from linkwork.motion.events import Course
 
 Array = NDArray[np.float64]
 
-UNRESOLVED = 1e4  # times atol: a motion of no more is told
+UNSUITABLE = 1e4  # times rtol of the motion: an atol that is told
 AT_REST = 1e-12  # of the scale of a coordinate: nothing moves
 MOST_TOLD = 5  # times in one note
 
@@ -30,14 +31,15 @@ def about_machine() -> list[str]:
     return [f"{slow}: llvmlite cannot be loaded ({why}); pip install llvmlite [no-llvm]"]
 
 
-def about_atol(atol: float | None, q: Array, v: Array, scale: Array) -> Iterator[str]:
+def about_atol(info: Run, q: Array, v: Array, scale: Array) -> Iterator[str]:
     """A note where atol is no small part of the motion, so that it decides the accuracy in place of rtol."""
-    if atol is None:
+    atol, rtol = info.atol, info.rtol
+    if atol is None or rtol is None:
         return
     q, v = np.ascontiguousarray(q.T), np.ascontiguousarray(v.T)  # NumPy is quick along rows
     moved = np.concatenate([q.max(axis=1) - q.min(axis=1), np.abs(v).max(axis=1)]) / scale
     for what, most in (("coordinate", moved[: len(q)]), ("velocity", moved[len(q) :])):
-        if AT_REST < (size := float(np.max(most, initial=0.0))) < UNRESOLVED * atol:
+        if AT_REST < (size := float(np.max(most, initial=0.0))) < atol / (UNSUITABLE * rtol):
             yield (
                 f"the largest change of a {what} is {size / atol:.2g} times its absolute tolerance; an atol below "
                 f"{atol:g} would resolve this motion [atol-size]"

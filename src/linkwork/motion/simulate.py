@@ -491,7 +491,7 @@ class Motion:
                 *about_grazes(s, last),
                 *about_pivots(course),
                 *about_matrices(last),
-                *about_atol(info.atol, q, v, self.start.place.error_scale(t[-1])),
+                *about_atol(info, q, v, self.start.place.error_scale(t[-1])),
             ),
             wall_s=perf_counter() - began,
         )
