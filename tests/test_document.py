@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import fcntl
 import json
 import os
 import resource
@@ -411,6 +412,20 @@ def test_failed_writing_leaves_the_old_file(tmp_path: Path) -> None:
         assert caught.value.code == code
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["motion.csv"]
+
+
+def test_a_file_is_written_through_by_a_handle_that_may_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows refuses to write through what is open for reading alone."""
+    fsync, modes = os.fsync, list[int]()
+
+    def note(descriptor: int) -> None:
+        modes.append(fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    write_text(tmp_path / "motion.csv", "new")
+    assert modes
+    assert os.O_RDONLY not in modes
 
 
 def test_full_disk_is_reported_by_the_system_itself(tmp_path: Path) -> None:
