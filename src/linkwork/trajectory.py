@@ -247,8 +247,9 @@ class Trajectory:
     def drift(self) -> Array:
         """Kinetic + potential + dissipated - supplied energy, less its first value: zero if all were exact."""
         e = self.energy
-        total: Array = e["kinetic"] + e["potential"] + e["dissipated"] - e["supplied"]
-        return total - total[:1]
+        with np.errstate(all="ignore"):  # of energies beyond numbers it is none
+            total: Array = e["kinetic"] + e["potential"] + e["dissipated"] - e["supplied"]
+            return total - total[:1]
 
     @property
     def constraint_error(self) -> dict[str, float]:

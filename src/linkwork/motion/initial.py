@@ -42,6 +42,7 @@ STILL = 1.0  # per second, on the scale of a coordinate: what is far slower is a
 SMALL = 0.05  # of the scale of a row: what is corrected without being asked
 ASIDE = 0.1  # of the mechanism, or of a radian: a step away from a singular position
 CONTRADICTS = 1e-6  # of gamma: what no accelerations can bring about
+NOTHING = 1e-200  # of the largest coefficient of a polynomial
 CHANGED = 1e-12  # of the scale of a coordinate: a change that is told
 OTHER_SKETCHES = 40
 TURNED, TURNED_MORE = 0.2, 0.07  # radians: the spread of angles of the first other sketch, and what each adds
@@ -500,8 +501,10 @@ def check_branch(place: Place) -> None:
         # u . gamma is a quadratic function of the part along the one free direction; the largest component is taken.
         at = [contradiction(place.v + s * free[0]) for s in (-1.0, 0.0, 1.0)]
         k = int(np.argmax(np.abs(at[0]) + np.abs(at[2])))
-        c = 0.5 * (at[0][k] - 2 * at[1][k] + at[2][k]), 0.5 * (at[2][k] - at[0][k]), at[1][k]
-        found = [place.v + s.real * free[0] for s in np.roots(c) if abs(s.imag) <= CONTRADICTS * (1 + abs(s))]
+        c = np.array([0.5 * (at[0][k] - 2 * at[1][k] + at[2][k]), 0.5 * (at[2][k] - at[0][k]), at[1][k]])
+        c[np.abs(c) <= NOTHING * np.max(np.abs(c))] = 0.0  # else a quotient may overflow
+        roots = np.roots(c if np.all(np.isfinite(c)) else [])
+        found = [place.v + s.real * free[0] for s in roots if abs(s.imag) <= CONTRADICTS * (1 + abs(s))]
         turning = [(k, name) for k, name in enumerate(place.equations.v_names) if place.equations.turning[k]]
         texts = [", ".join(f"{name} {_rounded(v[k]):.6g}" for k, name in turning) for v in found]
         branches = "; the branches have the rates " + " or ".join(f"({text})" for text in texts) if texts else ""

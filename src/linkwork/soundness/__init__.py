@@ -193,7 +193,7 @@ class Checks:
                 yield ModelError(message, "parallel-axes", path=f"{path}.{name}")
         if isinstance(joint, Universal | ConstantVelocity) and "axis_j" in given:
             i, j = (
-                np.array([self.value(x) for x in frame.direction(tuple(a / np.linalg.norm(a)))]) if a.any() else a
+                np.array([self.value(x) for x in frame.direction(tuple(_direct(a)))]) if a.any() else a
                 for frame, a in zip(joint.starts(), (given["axis"], given["axis_j"]), strict=True)
             )
             if isinstance(joint, Universal) and _are_parallel(i, j):
@@ -365,6 +365,12 @@ class Checks:
             reached |= new
             front.extend(new)
         return [body.name for body in self.model.bodies if body.name not in reached]
+
+
+def _direct(axis: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of length one, also where squares of the components would be nothing or too large."""
+    axis = axis / np.max(np.abs(axis))
+    return np.asarray(axis / np.linalg.norm(axis))
 
 
 def _without_effect(
