@@ -4,11 +4,11 @@ import json
 import math
 
 import pytest
+from carts import cart
 from scipy.integrate import quad
 from scipy.special import k1
 
 from linkwork import load, prepare, simulate
-from linkwork.model import Model
 from linkwork.modelfile import loads
 
 # A bump of u = (x - centre)/width, and its integral by the width.
@@ -29,21 +29,6 @@ SMOOTH = {
     "1/cosh({u})": lambda u: 1 / math.cosh(u),
 }
 
-
-def cart(force: str, step: float, velocity: float = 0.0) -> Model:
-    data = {
-        "linkwork": 1,
-        "name": "cart",
-        "gravity": [0, 0],
-        "ground": {"points": {"O": [0, 0]}},
-        "bodies": {"cart": {"mass": 1, "inertia": 1, "velocity": [velocity, 0], "points": {"O": [0, 0]}}},
-        "joints": {"rail": {"type": "prismatic", "i": "ground.O", "j": "cart.O", "axis": [1, 0]}},
-        "forces": {"push": {"type": "point-force", "at": "cart.O", "force": [force, 0]}},
-        "simulation": {"t_end": 10, "step": step},
-    }
-    return loads(json.dumps(data), is_json=True)
-
-
 CASES = pytest.mark.parametrize(
     ("step", "width", "integrator", "coordinates"),
     [
@@ -60,7 +45,7 @@ CASES = pytest.mark.parametrize(
 def test_a_bump_in_time_acts(shape: str, step: float, width: float, integrator: str, coordinates: str) -> None:
     """The momentum is its integral, 20 N/width over the width."""
     law = f"{20 / width!r}*" + shape.format(u=f"(t - 6.53)/{width!r}")
-    motion = simulate(cart(law, step), rtol=1e-8, integrator=integrator, coordinates=coordinates)
+    motion = simulate(cart(law, step=step), rtol=1e-8, integrator=integrator, coordinates=coordinates)
     reach = 1e-3 if "4" in shape else 0.0  # of its tails beyond the run
     assert motion["cart.vx"][-1] == pytest.approx(20 * SHAPES[shape], rel=1e-6 + reach * (width / 0.02) ** 3)
 
@@ -70,7 +55,7 @@ def test_a_bump_in_time_acts(shape: str, step: float, width: float, integrator: 
 def test_a_bump_in_the_way_acts(shape: str, step: float, width: float, integrator: str, coordinates: str) -> None:
     """It is passed at 1 m/s, and the kinetic energy grows by its integral."""
     law = f"{20 / width!r}*" + shape.format(u=f"(cart.x - 7.15)/{width!r}")
-    motion = simulate(cart(law, step, velocity=1.0), rtol=1e-8, integrator=integrator, coordinates=coordinates)
+    motion = simulate(cart(law, step=step, velocity=1.0), rtol=1e-8, integrator=integrator, coordinates=coordinates)
     reach = 1e-3 if "4" in shape else 0.0
     assert motion["cart.vx"][-1] ** 2 == pytest.approx(1 + 40 * SHAPES[shape], rel=1e-6 + reach * (width / 0.02) ** 3)
 
@@ -80,7 +65,7 @@ def test_a_bump_in_the_way_acts(shape: str, step: float, width: float, integrato
 def test_a_bump_in_the_speed_acts(shape: str, step: float, width: float, integrator: str, coordinates: str) -> None:
     """v' = 1 + 50 f((v - 4)/width): what the bump saves of the time until 4 is had in speed at the end."""
     law = "1 + 50*" + shape.format(u=f"(cart.vx - 4)/{width!r}")
-    motion = simulate(cart(law, step), rtol=1e-8, integrator=integrator, coordinates=coordinates)
+    motion = simulate(cart(law, step=step), rtol=1e-8, integrator=integrator, coordinates=coordinates)
     f = SMOOTH[shape]
     reach = min(300.0, 3.9 / width)
     saved = width * sum(
@@ -104,7 +89,7 @@ def test_a_bump_in_the_speed_acts(shape: str, step: float, width: float, integra
 def test_a_bump_of_another_exponent_acts(law: str, integral: float, variable: str, integrator: str) -> None:
     """A cart at 1 m/s gains momentum, or energy, by its integral up to terms of w^2."""
     force = "4000*" + law.format(x=variable, w="1e-3")
-    motion = simulate(cart(force, 0.5, velocity=1.0), rtol=1e-8, integrator=integrator)
+    motion = simulate(cart(force, step=0.5, velocity=1.0), rtol=1e-8, integrator=integrator)
     v = motion["cart.vx"][-1]
     assert (v - 1 if variable == "t" else (v**2 - 1) / 2) == pytest.approx(4 * integral, rel=2e-6)
 
@@ -112,7 +97,7 @@ def test_a_bump_of_another_exponent_acts(law: str, integral: float, variable: st
 @pytest.mark.parametrize("integrator", ["dop853", "dopri5", "radau5", "generalized-alpha"])
 def test_a_bump_of_a_high_power_acts(integrator: str) -> None:
     """cos(t/2 - 2.5)^2048 is 0.06 s wide; its integral over a turn is 2 pi (2048 over 1024)/2^2048."""
-    motion = simulate(cart("30*(cos(t/2 - 2.5)^64)^32", 0.5), rtol=1e-8, integrator=integrator)
+    motion = simulate(cart("30*(cos(t/2 - 2.5)^64)^32", step=0.5), rtol=1e-8, integrator=integrator)
     share = math.exp(math.lgamma(2049) - 2 * math.lgamma(1025) - 2048 * math.log(2))
     assert motion["cart.vx"][-1] == pytest.approx(30 * 2 * math.pi * share, rel=1e-5)
 
@@ -126,7 +111,7 @@ def test_a_force_between_two_switches_of_the_speed_acts(integrator: str, centre:
     It saves 2 width (1 - k artanh(k)/50), k^2 = 50/51, of the time until the end.
     """
     law = f"1 + 50*max(0, 1 - ((cart.vx - {centre!r})/{width!r})^2)"
-    motion = simulate(cart(law, 0.02), rtol=1e-8, integrator=integrator)
+    motion = simulate(cart(law, step=0.02), rtol=1e-8, integrator=integrator)
     saved = 2 * width * (1 - math.atanh(math.sqrt(50 / 51)) / math.sqrt(50 * 51))
     assert motion["cart.vx"][-1] == pytest.approx(10 + saved, abs=1e-6)
 
@@ -138,7 +123,7 @@ def test_a_force_that_switches_regularly_acts_every_time(integrator: str) -> Non
     The errors of 1800 pulses add up.
     """
     motion = simulate(
-        cart("1000*max(0, sin(100*pi*cart.x) - 0.99)", 0.5, velocity=2.0), rtol=1e-8, integrator=integrator
+        cart("1000*max(0, sin(100*pi*cart.x) - 0.99)", step=0.5, velocity=2.0), rtol=1e-8, integrator=integrator
     )
     edge = math.asin(0.99)
     work = 1000 / (100 * math.pi) * (2 * math.cos(edge) - 0.99 * (math.pi - 2 * edge))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import random_runs
+from carts import cart
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
@@ -29,22 +30,6 @@ TOLERANCES = (1e-3, 1e-6, 1e-9, 1e-12)
 
 def build(data: dict[str, Any]) -> Model:
     return loads(json.dumps(data), is_json=True)
-
-
-def cart(force: str, velocity: float = 0.0, t_end: float = 10.0) -> Model:
-    """A cart of 1 kg on a rail along x, pushed by a force of t, cart.x and cart.vx."""
-    return build(
-        {
-            "linkwork": 1,
-            "name": "cart",
-            "gravity": [0, 0],
-            "ground": {"points": {"O": [0, 0]}},
-            "bodies": {"cart": {"mass": 1, "inertia": 1, "velocity": [velocity, 0], "points": {"O": [0, 0]}}},
-            "joints": {"rail": {"type": "prismatic", "i": "ground.O", "j": "cart.O", "axis": [1, 0]}},
-            "forces": {"push": {"type": "point-force", "at": "cart.O", "force": [force, 0]}},
-            "simulation": {"t_end": t_end, "step": 0.01},
-        }
-    )
 
 
 @pytest.mark.parametrize("rtol", TOLERANCES)

@@ -1,16 +1,8 @@
 """The equations as machine code.
 
-Accelerations and multipliers come from the quasi-definite system
-
-    [ M      Psi_q^T ] [ a   ]   [ Q                    ]
-    [ Psi_q  -eps    ] [ lam ] = [ gamma - eps lam_prev ]
-
-whose LDL^T is a fixed sequence (see sequences/ldl.py). Starting from lam_prev = 0, each repetition with
-lam_prev = lam divides the error that eps makes by the ratio of Psi_q M^-1 Psi_q^T to eps; constraints that depend on
-others need no special treatment and get the multipliers of least norm. A repetition is written as a solution for the
-residual of the system without eps, which is the same and also corrects what a small pivot has cost in digits. One is
-part of the sequence, and as many more as the start position of a run needs. Where a pivot has come near eps, further
-ones follow, until they change a no more.
+Accelerations and multipliers come from a quasi-definite system (equations/solution.py) whose solution is repeated: one
+repetition is part of the sequence, and as many more as the start position of a run needs. Where a pivot has come near
+eps, further ones follow, until they change a no more.
 """
 
 from __future__ import annotations
@@ -31,9 +23,10 @@ from linkwork.equations.explicit import Explicit
 from linkwork.equations.implicit import N_WORK, WORK
 from linkwork.equations.linear import eps_of, factor_in, factor_of, kept_of, multiply
 from linkwork.equations.place import Code, Place, local_programs
+from linkwork.equations.solution import Solution
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import evaluate, ordered, substitute
-from linkwork.expressions.graph import ONE, ZERO, Expr, absolute, as_expr, less, symbol
+from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, less, symbol
 from linkwork.native.kernels import Pointer, integer, offset, split
 from linkwork.native.lowering import NativeFunction, compile_programs
 from linkwork.records import changed, kept
@@ -55,8 +48,6 @@ SOFT = 1e-6
 # eps by the pivots of the rows, added up: beyond, the repetition that is part of the sequence may leave something. A
 # row that depends on others adds one, but for what rounding makes of its pivot.
 UNSETTLED, ROUNDING = 1e-6, 1e-4
-SETTLED = 1e-10  # change of a by a repetition, of a itself: it was the last
-AT_REST = 0.03  # by eps: what of lam counts where a is zero, 1e-6 of the accelerations that it holds back
 # More would divide rounding by the singular value itself where a motion passes a singular position. The eps of rows
 # that hold a light body is larger by what it is lighter, and they may and must be repeated more.
 MOST_REPETITIONS, MOST_OF_LIGHT, LIGHT = 10, 1000, 1e-3
@@ -297,13 +288,6 @@ def most_repetitions(place: Place) -> int:
     return MOST_OF_LIGHT if inertia.min(initial=np.inf) < LIGHT * inertia.max(initial=0.0) else MOST_REPETITIONS
 
 
-def dot(x: Sequence[Expr], y: Sequence[Expr]) -> Expr:
-    """Sum of x[i] y[i]; four partial sums because one would wait for itself."""
-    products = [a * b for a, b in zip(x, y, strict=True)]
-    s0, s1, s2, s3 = (sum(products[k::4], ZERO) for k in range(4))
-    return (s0 + s1) + (s2 + s3)
-
-
 def _mobility(e: Equations) -> list[Expr]:
     return [symbol(f"mobility {name}") for name in e.v_names]
 
@@ -431,40 +415,9 @@ def compile_system(
         ComputationSequence("report", (TIME, *e.q, *e.v, *e.a, *e.lam), [e.kinetic, e.potential, *named, *Psi_ddot]),
     ]
     powers = [e.dissipation, e.supplied_power]
-    right, solver = [*e.Q, *e.gamma], factor
-    if not regular:
-        solver = factor_in(e, _softened(e))
-
-    def find_rest(x: Sequence[Expr]) -> list[Expr]:
-        return [b - Kx for b, Kx in zip(right, multiply(e, x), strict=True)]
-
-    def is_unsettled(rest: Sequence[Expr], change: Sequence[Expr]) -> Expr:
-        """Whether the solution for the rest of (a, lam) changes a by more than SETTLED, both in the metric of M.
-
-        da M da = -rest . (da, dlam), but for eps, and a M a = Q . a - gamma . lam
-        """
-        held = dot([eps * lam for eps, lam in zip(eps_of(e), e.lam, strict=True)], e.lam)
-        size = absolute(dot(e.Q, e.a)) + absolute(dot(e.gamma, e.lam)) + AT_REST * held
-        return less(SETTLED**2 * size, absolute(dot(rest, change)))
-
+    linear = Solution(e, factor if regular else factor_in(e, _softened(e)), regular)
     solved, pivots = explicit.unveiled() if explicit else ([], [])
     first_pivots = [symbol(f"pivot {k}") for k in range(len(pivots))]
-
-    def solve_once() -> tuple[list[Expr], list[Expr]]:
-        """The solution and its rest; few coordinates need that of their constraints alone."""
-        x = solver.solve(right)
-        if not m and regular:  # there is no eps
-            return x, [ZERO] * n
-        if not e.carriers or e.chain is not None or not regular:
-            return x, find_rest(x)
-        rest = [ZERO] * n + list(e.gamma)
-        for (i, j), entry in e.Psi_q.items():
-            rest[n + i] = rest[n + i] - entry * x[j]
-        return x, rest
-
-    def improve(x: Sequence[Expr], rest: Sequence[Expr]) -> list[Expr]:
-        """A repetition: with the solution for the rest."""
-        return [old + new for old, new in zip(x, solver.solve(rest), strict=True)]
 
     if form == "terms":
         full = [e.M.get((i, j), ZERO) for i in range(n) for j in range(n)]
@@ -487,21 +440,20 @@ def compile_system(
         solution = dict(zip((*range(first, first + n), *range(n_y, n_y + m)), (*e.a, *e.lam), strict=True))
         state = (TIME, *e.q, *e.v, *WORK)
         if explicit is None:
-            (x, rest), again = solve_once(), None
-            if m or not regular:
-                y, left = [*e.a, *e.lam], find_rest([*e.a, *e.lam])
+            again = None
+            if linear.needs_repetition:
+                y, rest = [*e.a, *e.lam], linear.find_rest([*e.a, *e.lam])
                 new = [symbol(f"improved {k}") for k in range(n + m)]
-                weakness = -dot(eps_of(e), [solver.reciprocal(n + i) for i in range(m)])
                 again = Again(
                     REPETITIONS,
                     solution,
-                    dict(enumerate(rates(improve(y, left)), start=first)),
+                    dict(enumerate(rates(linear.improve(y, rest)), start=first)),
                     MOST,
-                    less(WEAKNESS, weakness),
-                    is_unsettled(left, [after - before for after, before in zip(new, y, strict=True)]),
+                    less(WEAKNESS, linear.weakness()),
+                    linear.is_unsettled(rest, [after - before for after, before in zip(new, y, strict=True)]),
                     dict(zip(solution, new, strict=True)),
                 )
-            outputs = [*qd, *rates(improve(x, rest))]
+            outputs = [*qd, *rates(linear.improve(*linear.once()))]
             programs.append(ComputationSequence("dynamics", state, outputs, "derivative", n_y, again))
         else:
             outputs = [*qd, *rates(solved)]
@@ -509,7 +461,7 @@ def compile_system(
             programs.append(ComputationSequence("derivative", state, outputs[:n_y]))
     if (e.events or e.switches or pivots) and form != "position":
         small = [u / u_0 - PIVOT for u, u_0 in zip(pivots, first_pivots, strict=True)]
-        programs += _events(e, lambda: solved if explicit else improve(*solve_once()), small)
+        programs += _events(e, lambda: solved if explicit else linear.improve(*linear.once()), small)
     if charts:
         programs += _charts(e)
     if more is not None:

@@ -27,6 +27,8 @@ def find_imbalance(motion: Trajectory, start: Place) -> tuple[str, bool]:
     info, drift, forms = motion.info, motion.drift(), np.ascontiguousarray(motion.tables["energy"].values.T)
     is_length = [unit == SPEED for unit in motion.tables["v"].columns.units]
     fastest = float((np.abs(motion.v) / np.where(is_length, start.error_length, 1.0)).max(initial=0.0))
+    if np.isinf(forms).any():
+        return "an energy is beyond all numbers, so that its balance, and with it the motion, cannot be checked", True
     worst = float(np.abs(drift).max(initial=0.0))
     if not forms.size or not math.isfinite(worst) or fastest == 0.0 or info.rtol is None or info.atol is None:
         return "", False
@@ -44,4 +46,6 @@ def find_imbalance(motion: Trajectory, start: Place) -> tuple[str, bool]:
         f"the energy balance is off by {worst:.3g} J of {turned_over:.3g} J turned over, the tolerances explain "
         f"{explained:.2g} J; the largest jump is at t = {motion.t[jump]:.6g}"
     )
-    return said, worst > max(LIMIT, tolerance) * turned_over
+    is_wrong = worst > max(LIMIT, tolerance) * turned_over
+    advice = f"; beyond {LIMIT:.0%} the motion is not to be trusted and a smaller rtol or max_step may help"
+    return said + advice * is_wrong, is_wrong

@@ -180,8 +180,7 @@ def simulate(
     found = result("finished", course.ended_by)
     said, is_wrong = find_imbalance(found, motion.start.place)
     if is_wrong and fixed_step is None:  # whose length is the user's, damping by the method included
-        message = f"{said}; beyond {LIMIT:.0%} the motion is not to be trusted and a smaller rtol or max_step may help"
-        raise NumericalStop(message, "energy-balance", trajectory=_marked(found, "doubtful", reason=message))
+        raise NumericalStop(said, "energy-balance", trajectory=_marked(found, "doubtful", reason=said))
     error = found.info.constraint_error_acceleration
     if error > LIMIT and not found.info.singular_positions:
         message = (

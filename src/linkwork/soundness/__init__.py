@@ -438,8 +438,7 @@ def _table_faults(table: Table, path: str, t_end: float) -> Iterator[ModelError]
 
 
 def _are_parallel(a: NDArray[np.float64], b: NDArray[np.float64]) -> bool:
-    across = np.linalg.norm(np.cross(a, b))
-    return bool(a.any() and b.any() and across <= PARALLEL_TOLERANCE * np.linalg.norm(a) * np.linalg.norm(b))
+    return bool(a.any() and b.any() and np.linalg.norm(np.cross(_direct(a), _direct(b))) <= PARALLEL_TOLERANCE)
 
 
 def _switch(node: Expr) -> Expr | None:
