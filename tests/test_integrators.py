@@ -434,6 +434,16 @@ def test_a_step_after_a_rejection_does_not_grow(method: Tableau) -> None:
         assert at.streak[0] == 0.0
 
 
+@pytest.mark.parametrize(("gap", "error", "is_far"), [(0.2, 0.3, False), (0.8, 0.8, False), (1.5, 1.5, True)])
+def test_the_gap_that_a_projection_closes_counts_as_error(gap: float, error: float, is_far: bool) -> None:
+    """A hundred tolerances of the largest coordinate, atol + rtol |y|, are as bad as an error of one."""
+    at = at_error(DOP853, 0.3, 1.0)
+    rtol, atol, y = at.rtol[0], at.least[0], 7.0
+    at.relief[0], at.projected[1], at.projected[3] = 1.0, -y, gap * 100 * (atol + rtol * y)
+    assert advance.is_far_off(at) == is_far
+    assert at.error[0] == pytest.approx(error, rel=1e-12)
+
+
 # The loop.
 
 

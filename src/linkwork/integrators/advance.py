@@ -205,7 +205,7 @@ def relief(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> float:
     x = 0. Stages at small x multiply r by 1/x^2 and more, across the branch, and the end of the step is projected onto
     it. Shorter steps would make this worse.
     """
-    if at.leaps[0] == 0.0 or at.error[0] <= 1.0 or at.rtol[0] > CROSSING or prepare_dense(at, m, p, own, w) != RUNNING:
+    if at.error[0] <= 1.0 or at.rtol[0] > CROSSING or prepare_dense(at, m, p, own, w) != RUNNING:
         return 1.0
     interpolate(at, at.singular[0])
     call(integer(at.project, 0), at.x_inside, p, at.projected, w)
@@ -292,6 +292,8 @@ def is_far_off(at: Run) -> bool:
     of the step is good and what dense output makes of it is not.
     """
     gap = at.projected[integer(at.ny, 0)] / at.least[0]
+    if gap * (at.relief[0] / EXCESS) <= at.error[0]:  # and by its tolerance it is no larger than that
+        return False
     gap *= at.relief[0] / (EXCESS * (1.0 + at.rtol[0] * largest_of(at.projected, at.atol, integer(at.n_norm, 0))))
     at.error[0] = max(at.error[0], gap)
     return bool(gap > 1.0)
@@ -302,6 +304,8 @@ def has_crossed(at: Run, change: float) -> bool:
 
     Near a singular position both positions can be close to the constraints, and the velocities are of another branch.
     """
+    if change / EXCESS <= at.error[0]:
+        return False
     size = largest_of(at.projected, at.atol, integer(at.n_norm, 0))
     excess = change / (EXCESS + max(EXCESS * at.rtol[0], CROSSED) * size) if size > 0.0 else 0.0
     at.error[0] = max(at.error[0], excess)
@@ -405,8 +409,10 @@ def advance(
         at.known[0] = at.failed_inside[0] = at.has_dense[0] = at.crosses[0] = at.proposed[0] = 0.0
         call(integer(at.step, 0), m, p, own, w)
         outcome = int(at.outcome[0])
-        at.relief[0] = relief(at, m, p, own, w) if outcome == RUNNING else 1.0
-        at.error[0] *= at.relief[0]
+        at.relief[0] = 1.0
+        if outcome == RUNNING and at.leaps[0] != 0.0:
+            at.relief[0] = relief(at, m, p, own, w)
+            at.error[0] *= at.relief[0]
         if outcome == RUNNING and at.error[0] > 1.0:
             outcome = COLLAPSED
         if outcome == RUNNING and at.n_watched > 0:

@@ -49,7 +49,8 @@ BLOCK = 4  # vectors are padded with zeros to whole blocks of so many doubles, w
 class Run(NamedTuple):
     """Places in the memory of a run; vectors have n components, those without n in their comment one double.
 
-    (t, y) is one argument of the derivative; before it there is a gap, so that y is at a whole block.
+    What has the same size in every run stands first: machine code then knows where. (t, y) is one argument of the
+    derivative; before it there is a gap, so that y is at a whole block.
     """
 
     n: int
@@ -59,34 +60,7 @@ class Run(NamedTuple):
     n_events: int  # of the watched functions, the first: none of them is left to the control of the error
     n_jumps: int
     n_held: int
-    sizes: Pointer  # 2 BLOCK - 1: these numbers, see `open_run`
-    x: Pointer  # 1 + n: (t, y) of the last good state, and its derivative
-    k: Pointer  # n
-    gap: Pointer
-    x_new: Pointer  # 1 + n: the end of the step
-    k_new: Pointer  # n
-    other_gap: Pointer
-    x_inside: Pointer  # 1 + n: a state inside the step
-    third_gap: Pointer
-    x_contradicted: Pointer  # 1 + n: the same projected, and the derivative there
-    k_contradicted: Pointer  # n
-    projected: Pointer  # n + BLOCK + n_pivots: what `project` returns
-    pivots: Pointer  # n_pivots: at the last good state, and the least so far
-    least_pivots: Pointer  # n_pivots
-    zeros: Pointer  # n + BLOCK
-    atol: Pointer  # n: by their scales; infinite for components that do not count
-    F: Pointer  # n_dense n
-    signs: Pointer  # n_watched: switching functions at the beginning of the step; of zero, the last sign
-    switches: Pointer  # (SAMPLES + 1) n_watched: these functions along the step
-    vertex: Pointer  # n_watched: between two of these points
-    changed: Pointer  # n_watched: 1 where the sign has changed in the last step, or where a run begins behind it
-    grazes: Pointer  # n_watched: when it last came to zero and did not change its sign
-    directions: Pointer  # n_events: -1 falling, 1 rising, 0 both, see `note_start`
-    asks: Pointer  # n_events: 1 where Python is asked what it does
-    jumped: Pointer  # n_jumps: what `jumps` returns
-    owners: Pointer  # n_jumps: the event to which each of these numbers belongs, and
-    targets: Pointer  # n_jumps: the place in p that takes it, 0 for none
-    moments: Pointer  # MOMENTS times the places of `moment`
+    sizes: Pointer  # N_SIZES: these numbers, see `open_run`
     residuals: Pointer  # 3: largest |Psi| before, by its scale, |Psi| after and |Psi_dot| after projection, so far
     new_residuals: Pointer  # 3: with those of the step that is tried
     derivative: Pointer  # addresses; project may be 0
@@ -153,22 +127,52 @@ class Run(NamedTuple):
     row: Pointer  # rows written, and with those of the step that is tried
     new_row: Pointer
     stop: Pointer  # stops behind
+    first_gap: Pointer
+    x: Pointer  # 1 + n: (t, y) of the last good state, and its derivative
+    k: Pointer  # n
+    gap: Pointer
+    x_new: Pointer  # 1 + n: the end of the step
+    k_new: Pointer  # n
+    other_gap: Pointer
+    x_inside: Pointer  # 1 + n: a state inside the step
+    third_gap: Pointer
+    x_contradicted: Pointer  # 1 + n: the same projected, and the derivative there
+    k_contradicted: Pointer  # n
+    zeros: Pointer  # n + BLOCK
+    atol: Pointer  # n: by their scales; infinite for components that do not count
+    projected: Pointer  # n + BLOCK + n_pivots: what `project` returns
+    F: Pointer  # n_dense n
+    pivots: Pointer  # n_pivots: at the last good state, and the least so far
+    least_pivots: Pointer  # n_pivots
+    signs: Pointer  # n_watched: switching functions at the beginning of the step; of zero, the last sign
+    switches: Pointer  # (SAMPLES + 1) n_watched: these functions along the step
+    vertex: Pointer  # n_watched: between two of these points
+    changed: Pointer  # n_watched: 1 where the sign has changed in the last step, or where a run begins behind it
+    grazes: Pointer  # n_watched: when it last came to zero and did not change its sign
+    directions: Pointer  # n_events: -1 falling, 1 rising, 0 both, see `note_start`
+    asks: Pointer  # n_events: 1 where Python is asked what it does
+    jumped: Pointer  # n_jumps: what `jumps` returns
+    owners: Pointer  # n_jumps: the event to which each of these numbers belongs, and
+    targets: Pointer  # n_jumps: the place in p that takes it, 0 for none
+    moments: Pointer  # MOMENTS times the places of `moment`
     rest: Pointer
 
 
-SCALARS = (1,) * (len(Run._fields) - Run._fields.index("derivative") - 1)
+N_SIZES = Run._fields.index("sizes")
+SCALARS = (1,) * (Run._fields.index("first_gap") - Run._fields.index("derivative"))
+BEFORE_X = -(N_SIZES + 3 + 3 + len(SCALARS) + 1) % (2 * BLOCK)
 
 
 def places(
     m: Pointer, n: int, n_dense: int, n_watched: int, n_pivots: int, n_events: int, n_jumps: int, n_held: int
 ) -> Run:
     gap = BLOCK - 1
-    states = (gap + BLOCK, 1 + n, n, gap, 1 + n, n, gap, 1 + n, gap, 1 + n, n)
-    vectors = (n + BLOCK + n_pivots, n_pivots, n_pivots, n + BLOCK, n, n_dense * n)
+    states = (1 + n, n, gap, 1 + n, n, gap, 1 + n, gap, 1 + n, n)
+    vectors = (n + BLOCK, n, n + BLOCK + n_pivots, n_dense * n, n_pivots, n_pivots)
     watched = (n_watched, (SAMPLES + 1) * n_watched, n_watched, n_watched, n_watched)
     moments = MOMENTS * moment_size(n, n_events, n_held) if n_events > 0 else 0
     events = (n_events, n_events, n_jumps, n_jumps, n_jumps, moments)
-    counts = (*states, *vectors, *watched, *events, 3, 3, *SCALARS)
+    counts = (N_SIZES, 3, 3, *SCALARS, BEFORE_X, *states, *vectors, *watched, *events)
     return Run(n, n_dense, n_watched, n_pivots, n_events, n_jumps, n_held, *split(m, counts))
 
 

@@ -15,12 +15,12 @@ from typing import NamedTuple
 import numpy as np
 
 from linkwork.dense.vectors import copy
-from linkwork.integrators.advance import differentiate, is_finite
+from linkwork.integrators.advance import is_finite
 from linkwork.integrators.explicit import Row, Tableau
 from linkwork.integrators.memory import BLOCK, NOT_FINITE, UNSUITED, Method, Run, open_run
 from linkwork.integrators.spectrum import find_fastest
 from linkwork.native import cache, interpreted, machine
-from linkwork.native.kernels import Pointer, call, integer, kernel, offset, put_integer, size_of, split, take
+from linkwork.native.kernels import Pointer, call, integer, kernel, offset, put_integer, size_of, split
 from linkwork.native.lowering import float_bits
 
 OPT = 1  # of the code generator, which has nothing to find out about straight code
@@ -37,24 +37,28 @@ _loading = Lock()
 class Stages(NamedTuple):
     """Places in the memory of an explicit method with `count` vectors k_i, s of them the stages of a step."""
 
+    n_k: Pointer  # count
+    h_n: Pointer  # 2: the step and the length of vectors, which `combine` is told
+    s: Pointer
+    error_uses_new: Pointer  # whether the error estimate needs k_s
+    has_low: Pointer  # whether it has two parts
+    limit: Pointer  # of h |lambda|, see `Detecting`, or infinite
+    stiff: Pointer  # how many steps were beyond it, and how many since were not
+    calm: Pointer
+    gap: Pointer
     x: Pointer  # count (BLOCK + n): the arguments (t, y) of the k_i, y at a whole block
     k: Pointer  # count n
-    E_k: Pointer  # n: the two parts of the error
+    E_k: Pointer  # n: the parts of the error estimate
     E_low_k: Pointer  # n
     c: Pointer  # count
     combine: Pointer  # count + 2 + n_dense addresses: for the argument of each k_i, for E_k, E_low_k and each F_j
-    h_n: Pointer  # 2: the step and the length of vectors, which these are told
-    s: Pointer  # 1
-    error_uses_new: Pointer  # 1: whether the error estimate needs k_s
-    limit: Pointer  # 1: of h |lambda|, see `Detecting`, or infinite
-    stiff: Pointer  # 1: how many steps were beyond it, and how many since were not
-    calm: Pointer  # 1
     rest: Pointer
 
 
 def places(own: Pointer, n: int, n_dense: int, count: int) -> Stages:
-    _, own = take(own, BLOCK)  # count, see `open_stages`; so vectors begin at whole blocks
-    return Stages(*split(own, (count * (BLOCK + n), count * n, n, n, count, count + 2 + n_dense, 2, 1, 1, 1, 1, 1)))
+    scalars = (1, 2, 1, 1, 1, 1, 1, 1, BLOCK - 1)
+    vectors = (count * (BLOCK + n), count * n, n, n, count, count + 2 + n_dense)
+    return Stages(*split(own, (*scalars, *vectors)))
 
 
 def open_stages(own: Pointer, at: Run) -> Stages:
@@ -79,7 +83,7 @@ def error_norm(at: Run, its: Stages) -> float:
     """The error of a step in units of the tolerance, in the mean over the components; its form is Tableau's."""
     y, y_new, rtol = offset(at.x, 1), offset(at.x_new, 1), at.rtol[0]
     high = low = 0.0
-    for i in range(at.n):
+    for i in range(integer(at.ny, 0)):
         scale = 1.0 / (at.atol[i] + rtol * max(abs(y[i]), abs(y_new[i])))
         high += (its.E_k[i] * scale) ** 2
         low += (its.E_low_k[i] * scale) ** 2
@@ -98,9 +102,12 @@ def find_failure(at: Run, its: Stages, count: int) -> None:
 
 
 def differentiate_end(at: Run, its: Stages, p: Pointer, w: Pointer) -> None:
-    """k_s = f(t_new, y_new)."""
-    differentiate(at, p, w)
-    copy(at.k_new, offset(its.k, integer(its.s, 0) * at.n), at.n)
+    """k_s = f(t_new, y_new), which is k_new."""
+    k_s = offset(its.k, integer(its.s, 0) * at.n)
+    call(integer(at.derivative, 0), at.x_new, p, k_s, w)
+    copy(k_s, at.k_new, at.n)
+    at.evaluations[0] += 1.0
+    at.known[0] = 1.0
 
 
 def look_for_stiffness(at: Run, its: Stages, p: Pointer, w: Pointer) -> None:
@@ -130,7 +137,7 @@ def look_for_stiffness(at: Run, its: Stages, p: Pointer, w: Pointer) -> None:
         if its.calm[0] >= CALM:
             its.stiff[0] = 0.0
     if its.stiff[0] >= STIFF and at.t_end[0] - at.x[0] > MANY * its.h_n[0]:
-        size, real = find_fastest(at, p, w, its.E_k, its.E_low_k, at.k_contradicted)
+        size, real = find_fastest(at, p, w, its.E_k, offset(its.k, at.n), at.k_contradicted)
         if its.h_n[0] * size > (1.0 if -real > DAMPED * size else NEARLY * its.limit[0]):
             at.asking[0] = UNSUITED
         its.stiff[0] = -AGAIN
@@ -153,7 +160,8 @@ def step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     if integer(its.error_uses_new, 0) != 0:
         differentiate_end(at, its, p, w)
     call(integer(its.combine, count), at.zeros, its.k, its.E_k, its.h_n)
-    call(integer(its.combine, count + 1), at.zeros, its.k, its.E_low_k, its.h_n)
+    if integer(its.has_low, 0) != 0:
+        call(integer(its.combine, count + 1), at.zeros, its.k, its.E_low_k, its.h_n)
     at.error[0] = error_norm(at, its)
     if not (at.error[0] < INF and is_finite(y_new, at, at.n)):
         find_failure(at, its, s)
@@ -186,6 +194,7 @@ def prepare(method: Tableau, n: int, limit: float = INF) -> Method:
     its.c[:] = method.c
     with _loading:  # two threads must not both load them: the addresses of one would not last
         its.combine.view(np.int64)[:] = list(combinations(method).addresses.values())
+    put_integer(its.has_low, 0, bool(method.E_low))
     put_integer(its.h_n[1:], 0, n)
     put_integer(its.s, 0, method.stages)
     its.limit[0] = limit
