@@ -17,13 +17,14 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from linkwork import __version__
+from linkwork import __version__, resultfile
 from linkwork.cli import answer, overrides
-from linkwork.errors import UsageError
+from linkwork.errors import Interrupted, UsageError
 from linkwork.formulations import FORMULATIONS
 from linkwork.integrators.methods import INTEGRATORS
 from linkwork.modelfile import load, shipped
 from linkwork.motion.choice import STABILIZATIONS
+from linkwork.motion.simulate import Motion, simulate
 from linkwork.trajectory import Trajectory
 from linkwork.view.report import progress
 
@@ -383,6 +384,48 @@ def test_an_interrupted_run_keeps_what_was_computed(signal_number: signal.Signal
     assert 0.0 < motion.t[-1] < 1e6
     assert motion.t[-1] == data["partial"]["final"]["t"]
     assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(("times", "kept"), [(1, True), (2, False)])
+def test_a_signal_while_the_file_is_written_lets_it_be_written_and_a_second_one_does_not(
+    signal_number: signal.Signals, times: int, kept: bool, linkwork: Answer, tmp_path: Path, monkeypatch: Any
+) -> None:
+    file = tmp_path / "motion.nc"
+    content = resultfile._netcdf
+
+    def interrupted(motion: Trajectory) -> memoryview:
+        for _ in range(times):
+            signal.raise_signal(signal_number)
+        return content(motion)
+
+    monkeypatch.setattr(resultfile, "_netcdf", interrupted)
+    before = signal.signal(signal_number, signal.default_int_handler)  # tests in the background ignore SIGINT
+    try:
+        text = linkwork("run", "simple_pendulum", "--t-end", "0.3", "-o", str(file), code=130)
+        assert signal.getsignal(signal_number) is signal.default_int_handler
+    finally:
+        signal.signal(signal_number, before)
+    assert [entry.name for entry in tmp_path.iterdir()] == (["motion.nc"] if kept else [])
+    if kept:
+        assert "it was written [interrupted]" in text
+        assert f"the motion until t = 0.3 s is in {file}" in text
+        assert Trajectory.load(file).status == "finished"
+
+
+def test_a_signal_while_the_results_of_a_run_are_evaluated_keeps_the_motion(monkeypatch: Any) -> None:
+    result, calls = Motion.result, []
+
+    def interrupted(*arguments: Any) -> Trajectory:
+        calls.append(0)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return result(*arguments)
+
+    monkeypatch.setattr(Motion, "result", interrupted)
+    with pytest.raises(Interrupted) as end:
+        simulate(load("simple_pendulum"), t_end=0.3)
+    assert end.value.trajectory.t[-1] == 0.3
 
 
 def test_an_interruption_says_until_when_and_where() -> None:

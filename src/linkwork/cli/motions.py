@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -9,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linkwork.errors import LinkworkError, ModelError, Unfinished, UsageError, check_choice
+from linkwork.errors import Interrupted, LinkworkError, ModelError, Unfinished, UsageError, check_choice
 
 if TYPE_CHECKING:
     from linkwork.model import Model
@@ -151,11 +154,40 @@ def followed(
             motion = analysis(mechanism, progress=moved)
     except Unfinished as end:
         if end.trajectory is not None and len(end.trajectory.t):
-            write(end.trajectory, files, point, into_folder)
+            with signals_held():
+                write(end.trajectory, files, point, into_folder)
             end.attached["files"] = [str(file) for file in files]
         raise
-    write(motion, files, point, into_folder)
+    with signals_held() as came:
+        write(motion, files, point, into_folder)
+    if came:
+        message = "interrupted while the result of a whole run was being written; it was written"
+        raise Interrupted(message, trajectory=motion, files=[str(file) for file in files])
     return motion
+
+
+@contextmanager
+def signals_held() -> Iterator[list[int]]:
+    """Ctrl-C or SIGTERM lets the block come to its end, and is in the list that is yielded; a second one ends it."""
+    came: list[int] = []
+
+    def hold(number: int, _: object) -> None:
+        if came:
+            raise KeyboardInterrupt
+        came.append(number)
+        text = "linkwork: what was computed is being written first; once more ends that at once, and keeps nothing\n"
+        with suppress(OSError):
+            os.write(sys.stderr.fileno(), text.encode())  # print may be what was interrupted
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    heard = {number: handler for number, handler in before.items() if handler is not signal.SIG_IGN}
+    try:
+        for number in heard:
+            signal.signal(number, hold)
+        yield came
+    finally:
+        for number, handler in heard.items():
+            signal.signal(number, handler)
 
 
 def show(

@@ -165,19 +165,19 @@ def simulate(
                 progress(last.t / settings.t_end, last.t)
             if last.status == RUNNING and pace.is_hopeless(last.t, last.steps + last.rejected):
                 break
+        found = result("finished", course.ended_by) if last is not None and last.status == REACHED else None
     except KeyboardInterrupt:
         if last is None:
             raise
         message = f"interrupted at t = {last.t:.6g} of {settings.t_end:.6g}"
         raise Interrupted(message, trajectory=result("interrupted", "interrupted by the user")) from None
     assert last is not None
-    if last.status != REACHED:
+    if found is None:
         there = course.motion.holding(last.held)
         message, code = course.stopped or explain_stop(
             mechanism, there.system, motion.derivative, formulation, there.p, last, fixed_step
         )
         raise NumericalStop(message, code, trajectory=result("stopped", message))
-    found = result("finished", course.ended_by)
     said, is_wrong = find_imbalance(found, motion.start.place)
     if is_wrong and fixed_step is None:  # whose length is the user's, damping by the method included
         raise NumericalStop(said, "energy-balance", trajectory=_marked(found, "doubtful", reason=said))
