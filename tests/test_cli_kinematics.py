@@ -193,8 +193,10 @@ def test_a_link_too_short_names_the_loop_and_the_gap(linkwork: Answer, written: 
     assert re.findall(r"'(\w+)' ([-0-9.e]+) m", data["message"])
     data = linkwork.data("assemble", written(four_bar(a=1, b=1, c=1, d=4)), code=3)["error"]
     assert all(f"'{joint}'" in data["message"] for joint in "OABC")
-    gaps = {joint: float(gap) for joint, gap in re.findall(r"'(\w+)' ([-0-9.e]+) m", data["message"])}
+    shared, _, last = data["message"].partition("with all others closed, ")
+    gaps = {joint: float(gap) for joint, gap in re.findall(r"'(\w+)' ([-0-9.e]+) m", shared)}
     assert gaps == pytest.approx(dict.fromkeys("OABC", 0.25), abs=1e-3)
+    assert re.match(r"what is left is '\w' 1 m;", last)
 
 
 @pytest.mark.parametrize(

@@ -459,6 +459,33 @@ def test_a_start_in_a_singular_position_is_refused_with_its_branches() -> None:
     np.testing.assert_allclose(motion["b.phi"], 0.0, atol=1e-8)
 
 
+SMOOTH = {"type": "smooth-step", "start": 0, "end": 1, "t_start": 0, "t_end": 1}
+
+
+@pytest.mark.parametrize("coordinates", ["body", "joint"])
+@pytest.mark.parametrize(("motion", "gravity"), [(None, -9.81), ("t^2", 0.0), (SMOOTH, 0.0)])
+def test_a_start_at_rest_in_a_singular_position_takes_no_branch_by_chance(
+    motion: Any, gravity: float, coordinates: str
+) -> None:
+    """Links 1, 2, 1 on ground 2 in line turn in the proportion (1, 0, 1) or (-1, 2, 3): points A and B go up and down.
+
+    Forces that push along one of these do start it: links of one mass fall as a parallelogram.
+    """
+    data = json.loads((MODELS / "in_line.yaml").read_text())
+    data["gravity"], data["drivers"] = [0, gravity], {"m": {"joint": "O", "motion": motion}} if motion else {}
+    if motion is None:
+        even = simulate(loads(json.dumps(data)), t_end=0.2, coordinates=coordinates)
+        np.testing.assert_allclose(even["b.phi"], 0.0, atol=1e-8)
+        assert even["a.phi"][-1] < -0.1
+    data["bodies"]["c"]["mass"] = 3
+    with pytest.raises(ModelError) as refused:
+        simulate(loads(json.dumps(data)), coordinates=coordinates)
+    assert refused.value.code == "singular-start"
+    if coordinates == "body":
+        assert "(a.phi 1, b.phi 0, c.phi 1)" in str(refused.value)
+        assert "(a.phi -0.333333, b.phi 0.666667, c.phi 1)" in str(refused.value)
+
+
 @pytest.mark.parametrize("number", range(1))
 def test_random_mechanisms_move_as_scipy_says_or_a_note_stands(number: int) -> None:
     """The first of seed 0; `make trust` runs five hundred."""

@@ -29,7 +29,8 @@ SAME_AXIS = 1e-9  # by which components of one axis differ that two positions of
 
 AXES = (Vector((1.0, 0.0, 0.0)), Vector((0.0, 1.0, 0.0)), Vector((0.0, 0.0, 1.0)))
 POINT: dict[str, Kind] = {"x": "length", "y": "length", "z": "length"}
-PARALLEL: dict[str, Kind] = {"tilt_x": "number", "tilt_y": "number"}
+# Products of unit vectors that should be zero: as long as they are small, angles.
+PARALLEL: dict[str, Kind] = {"tilt_x": "angle", "tilt_y": "angle"}
 
 
 def distance(d: Vector, length: Expr) -> Expr:
@@ -306,7 +307,7 @@ class RevoluteSpherical(SpatialAxisPair):
 class AlignedPair(SpatialAxisPair):
     """The bodies do not turn against each other: as their axes and zeros say, else as they start."""
 
-    aligned: ClassVar[dict[str, Kind]] = {"turn_z": "number", "turn_x": "number", "turn_y": "number"}
+    aligned: ClassVar[dict[str, Kind]] = {"turn_z": "angle", "turn_x": "angle", "turn_y": "angle"}
 
     @property
     def own_zero_j(self) -> Components | None:
@@ -356,7 +357,7 @@ class ConstantVelocity(SpatialAxisPair):
     Psi = (P_j - P_i, (x_i . y_j - y_i . x_j) / 2): body j is turned against body i about an axis across both shafts
     """
 
-    rows: ClassVar[dict[str, Kind]] = {**POINT, "twist": "number"}
+    rows: ClassVar[dict[str, Kind]] = {**POINT, "twist": "angle"}
 
     @property
     def own_zero_j(self) -> Components | None:
@@ -385,7 +386,7 @@ class Universal(SpatialAxisPair):
     """
 
     axis_j: Components = field(kw_only=True)
-    rows: ClassVar[dict[str, Kind]] = {**POINT, "arms": "number"}
+    rows: ClassVar[dict[str, Kind]] = {**POINT, "arms": "angle"}
 
     def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
         return Vector((*self.d(i, j), self.u(i).dot(self.z_j(j))))

@@ -21,7 +21,7 @@ from linkwork.expressions.languages import function_name
 from linkwork.lecture.arms import describe_tree, name_arms
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
-from linkwork.motion.initial import leave_singular
+from linkwork.motion.branches import leave_singular
 from linkwork.sequences.hierarchy import Hierarchy, unused_letter
 from linkwork.sequences.lu import lu
 from linkwork.sequences.sequence import ComputationSequence

@@ -40,9 +40,6 @@ CLOSED_BESIDE = 1e-6  # the same for joints beside others that cannot close
 AGREED = 1e-9  # of the largest velocity: what the velocities may leave of Psi_dot
 STILL = 1.0  # per second, on the scale of a coordinate: what is far slower is at rest
 SMALL = 0.05  # of the scale of a row: what is corrected without being asked
-ASIDE = 0.1  # of the mechanism, or of a radian: a step away from a singular position
-CONTRADICTS = 1e-6  # of gamma: what no accelerations can bring about
-NOTHING = 1e-200  # of the largest coefficient of a polynomial
 CHANGED = 1e-12  # of the scale of a coordinate: a change that is told
 OTHER_SKETCHES = 40
 TURNED, TURNED_MORE = 0.2, 0.07  # radians: the spread of angles of the first other sketch, and what each adds
@@ -76,7 +73,7 @@ def describe_gaps(place: Place, gaps: Array, least: float = 0.0) -> str:
     return ", ".join(text for k, (size, text) in enumerate(parts[:6]) if k == 0 or size > least)
 
 
-def _path(row: Row) -> str:
+def path_of(row: Row) -> str:
     """The place of a joint, driver or stated constraint in a model file."""
     if not row.part:
         return f"equations.Psi.{row.element}"
@@ -84,7 +81,7 @@ def _path(row: Row) -> str:
 
 
 def _path_of_widest(place: Place, gaps: Array) -> str:
-    return _path(place.equations.rows[int(np.argmax(np.abs(gaps) / place.row_scale))])
+    return path_of(place.equations.rows[int(np.argmax(np.abs(gaps) / place.row_scale))])
 
 
 @dataclass(frozen=True)
@@ -289,7 +286,7 @@ def check_defined(place: Place) -> None:
         raise ModelError(
             f"{names} cannot be evaluated at the start position",
             "undefined-start",
-            path=_path(next(row for row in place.equations.rows if row.element == undefined[0])),
+            path=path_of(next(row for row in place.equations.rows if row.element == undefined[0])),
             rule="a distance between points that coincide has no direction",
             suggestion="start with the points apart, or drive x or y in the place of the distance",
         )
@@ -310,13 +307,25 @@ def close_joints(place: Place, weights: Weights, kept: Sequence[int] = ()) -> Pl
     nearest, best = _approach_twice(place, weights, kept)
     if is_closed(nearest):
         return nearest
-    gaps = describe_gaps(place, best.Psi, CLOSED_BESIDE)
+    gaps = describe_gaps(place, best.Psi, CLOSED_BESIDE) + _describe_last(best, kept)
     raise ModelError(
         f"the joints cannot close from this start position; best found: {gaps}",
         "cannot-close",
         path=_path_of_widest(place, best.Psi),
-        suggestion="check lengths and start positions of the bodies in this loop",
+        suggestion="check lengths, axes and start positions of the bodies in this loop",
     )
+
+
+def _describe_last(best: Place, kept: Sequence[int]) -> str:
+    """By how much one joint stays open where all others are closed: so far off are the lengths or axes of its loop."""
+    rows = best.equations.rows
+    last = rows[int(np.argmax(np.abs(best.Psi) / best.row_scale))].element
+    others = [k for k, row in enumerate(rows) if row.element != last]
+    near = approach(best, "unit", kept, others)
+    if not is_closed(near, others):
+        return ""
+    gaps = np.where([row.element == last for row in rows], near.Psi, 0.0)
+    return f"; with all others closed, what is left is {describe_gaps(near, gaps, CLOSED_BESIDE)}"
 
 
 def _approach_twice(place: Place, weights: Weights, kept: Sequence[int]) -> tuple[Place, Place]:
@@ -447,13 +456,14 @@ def _close_other_sketches(given: Place, nearest: Place, weights: Weights, kept: 
     if not found:
         conflict = ", ".join(f"'{name}'" for name in _conflict(given, nearest, weights, kept))
         best = minimize_gap(nearest, kept)
-        gaps = describe_gaps(given, best.Psi, CLOSED_BESIDE)
+        gaps = describe_gaps(given, best.Psi, CLOSED_BESIDE) + _describe_last(best, kept)
         raise ModelError(
             f"the joints {conflict} contradict each other: best found {gaps}",
             "cannot-close",
             path=_path_of_widest(given, best.Psi),
             rule=f"no position closes them all, from the sketch and from {OTHER_SKETCHES} others",
-            suggestion="check the lengths between these joints" + (", or keep fewer coordinates" if kept else ""),
+            suggestion="check the lengths and axes between these joints"
+            + (", or keep fewer coordinates" if kept else ""),
         )
     return min(found, key=lambda place: float(np.linalg.norm((place.q - given.q) / given.q_scale)))
 
@@ -471,75 +481,3 @@ def _conflict(given: Place, nearest: Place, weights: Weights, kept: Sequence[int
         if not any(is_closed(approach(place, by, kept, others), others) for place, by in ways):
             needed.remove(name)
     return needed
-
-
-def check_branch(place: Place) -> None:
-    """ModelError where the velocities at a singular position belong to no branch of the motion.
-
-    There Psi_q has left null vectors u that it has not elsewhere, and accelerations exist only for velocities with
-    u . gamma(v) = 0, a quadratic equation. What satisfies Psi_q v = -Psi_t alone is a mixture of its solutions.
-    """
-    rank = place.rank.rank
-    if rank == len(place.Psi):
-        return
-    J, _ = place.scaled_jacobian("mass")
-    rows = np.maximum(np.linalg.norm(J, axis=1), np.finfo(float).tiny)
-    left = place.singular_vectors[0][:, rank:] / rows[:, None]
-
-    def contradiction(v: Array) -> Array:
-        return np.asarray(left.T @ replace(place, v=v).gamma)
-
-    # The terms of gamma may cancel for these velocities: others as fast show how large they are.
-    fastest = np.max(np.abs(place.v / place.v_scale), initial=0.0) * place.v_scale
-    others = replace(place, v=fastest * np.random.default_rng(0).normal(size=len(place.v)))
-    size = max(float(np.linalg.norm(x.gamma / rows)) for x in (place, others))
-    if np.linalg.norm(contradiction(place.v)) <= CONTRADICTS * size:
-        return
-    branches = ""
-    free = np.linalg.svd(place.Psi_q / place.row_scale[:, None] * place.v_scale)[2][rank:] * place.v_scale
-    if len(free) == 1:
-        # u . gamma is a quadratic function of the part along the one free direction; the largest component is taken.
-        at = [contradiction(place.v + s * free[0]) for s in (-1.0, 0.0, 1.0)]
-        k = int(np.argmax(np.abs(at[0]) + np.abs(at[2])))
-        c = np.array([0.5 * (at[0][k] - 2 * at[1][k] + at[2][k]), 0.5 * (at[2][k] - at[0][k]), at[1][k]])
-        c[np.abs(c) <= NOTHING * np.max(np.abs(c))] = 0.0  # else a quotient may overflow
-        roots = np.roots(c if np.all(np.isfinite(c)) else [])
-        found = [place.v + s.real * free[0] for s in roots if abs(s.imag) <= CONTRADICTS * (1 + abs(s))]
-        turning = [(k, name) for k, name in enumerate(place.equations.v_names) if place.equations.turning[k]]
-        texts = [", ".join(f"{name} {_rounded(v[k]):.6g}" for k, name in turning) for v in found]
-        branches = "; the branches have the rates " + " or ".join(f"({text})" for text in texts) if texts else ""
-    names = ", ".join(f"'{name}'" for name in dict.fromkeys(row.element for row in place.dependent))
-    raise ModelError(
-        f"the start position is singular, joints involved: {names}; its velocities belong to none of the branches in "
-        f"which the motion could go on{branches}",
-        "singular-start",
-        suggestion="give the velocities of the branch that is meant, or start from another position",
-    )
-
-
-def leave_singular(place: Place) -> Place:
-    """The place, or a closed one near it where more rows are independent, if this one is singular."""
-    rank = place.rank.rank
-    if rank == len(place.Psi):
-        return place
-    free = np.linalg.svd(place.Psi_q / place.row_scale[:, None] * place.v_scale)[2][rank:] * place.v_scale
-    for dx in (*free, *-free):
-        near = approach(place.moved(ASIDE * dx), "unit")
-        if is_closed(near) and near.rank.rank > rank:
-            return near
-    return place
-
-
-def check_regular(place: Place) -> None:
-    """ModelError where the explicit form would divide by zero: rows depend on each other here and not elsewhere."""
-    if leave_singular(place) is not place:
-        names = ", ".join(f"'{name}'" for name in dict.fromkeys(row.element for row in place.dependent))
-        raise ModelError(
-            f"the start position is singular, joints involved: {names}; the explicit form divides by zero there",
-            "singular-start",
-            suggestion="choose another formulation, or start from another position",
-        )
-
-
-def _rounded(rate: float) -> float:
-    return 0.0 if abs(rate) < CHANGED else rate

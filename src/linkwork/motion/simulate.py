@@ -24,11 +24,12 @@ from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model, Simulation
 from linkwork.motion.alarm import LIMIT, find_imbalance
 from linkwork.motion.automatic import choose_as_it_goes, describe_changes
+from linkwork.motion.branches import check_branch, check_regular, leave_singular
 from linkwork.motion.check import describe_start
 from linkwork.motion.choice import Choice, Stabilization, choose_alpha, choose_gains
 from linkwork.motion.events import Course
 from linkwork.motion.implicit import algebraic_method, exchange_rows, linearized_method, plan_systems
-from linkwork.motion.initial import Start, check_branch, check_regular, find_start, leave_singular, restart
+from linkwork.motion.initial import Start, find_start, restart
 from linkwork.motion.notes import about_atol, about_grazes, about_machine, about_matrices, about_pivots
 from linkwork.motion.passing import find_singular
 from linkwork.motion.results import Report, check_memory, fill_dynamics, fill_report, report, trajectory
