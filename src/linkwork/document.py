@@ -42,6 +42,7 @@ JSON_NOT_FINITE = {"NaN": ".nan", "Infinity": ".inf", "-Infinity": "-.inf"}
 DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t].*)?")
 # What YAML does not count as printable, and further line ends and the byte order mark, which no text in a model needs.
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+TURNING = re.compile(r"[\u202a-\u202e\u2066-\u2069]")  # what turns the direction of the rest of a line around
 JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]]|[^\s,:{}\[\]"]+')
 
 
@@ -359,7 +360,7 @@ def name_fault(name: str) -> str | None:
 
 def text_value(text: str) -> str:
     """A text in NFC, without control characters other than tabs and line ends."""
-    if control := CONTROL.search(text):
+    if control := CONTROL.search(text) or TURNING.search(text):
         raise ModelError(f"control character U+{ord(control[0]):04X} in a text", "control-character", value=text)
     return unicodedata.normalize("NFC", text)
 

@@ -20,7 +20,7 @@ from linkwork.errors import ModelError
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import constant
 from linkwork.model import Model
-from linkwork.motion.initial import check_defined, close_joints, find_start
+from linkwork.motion.initial import check_defined, close_joints, find_start, path_of
 
 Array = NDArray[np.float64]
 
@@ -70,6 +70,7 @@ def explain_singular_start(place: Place) -> ModelError:
         f"the start position is singular (smallest singular values {smallest}): its motion could go on in several "
         f"ways, with {ways}; joints involved: {quoted(elements)}",
         "singular-start",
+        path=path_of(place.dependent[0]) if elements else None,
         suggestion="start from another position, on the branch that is meant",
     )
 
@@ -140,8 +141,9 @@ def _check_connected(model: Model) -> None:
         waiting = [names for names in waiting if not names <= reached]
     if apart := [body.name for body in model.bodies if body.name not in reached]:
         raise ModelError(
-            f"nothing connects {quoted(apart)} to the ground, so no driver determines where they are",
+            f"nothing connects {quoted(apart)} to the ground, so that no driver determines the place",
             "not-connected",
+            path=f"bodies.{apart[0]}",
             rule="a kinematic analysis needs every freedom driven",
             suggestion="add a joint to the ground, or simulate the motion",
         )
@@ -190,10 +192,16 @@ def _undriven(e: Equations, basis: Array, spare: Sequence[str]) -> ModelError:
     return ModelError(
         f"{basis.shape[1]} {'freedoms are' if several else 'freedom is'} not driven: {listed}{also}",
         "undriven",
+        path=_path_of_fastest(e, basis[:, 0]),
         value=basis.shape[1],
         rule="a kinematic analysis needs one driver for every freedom",
         suggestion="add drivers, or simulate the motion",
     )
+
+
+def _path_of_fastest(e: Equations, v: Array) -> str:
+    owner = e.velocities[int(np.argmax(np.abs(v)))].owner
+    return f"{'bodies' if e.body is None else 'joints'}.{owner}"
 
 
 def _over_driven(names: Sequence[str], place: Place, of_driver: NDArray[np.bool_], spare: Array) -> ModelError:
@@ -207,13 +215,15 @@ def _over_driven(names: Sequence[str], place: Place, of_driver: NDArray[np.bool_
         return ModelError(
             act,
             "over-driven",
+            path=f"drivers.{names[-1]}",
             value=list(names),
             rule="a kinematic analysis needs one driver for every freedom",
             suggestion="remove one driver",
         )
     return ModelError(
-        f"{act} and cannot both be followed: at t = 0 they differ by {gap:.3g}, their rates by {speed:.3g} per second",
+        f"{act} and cannot be followed: at t = 0 they differ by {gap:.3g}, their rates by {speed:.3g} per second",
         "drivers-conflict",
+        path=f"drivers.{names[-1]}",
         value=max(gap, speed),
         suggestion="remove one driver",
     )

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from linkwork.equations.body import body_equations
 from linkwork.equations.place import Place
 from linkwork.errors import NumericalStop
-from linkwork.expressions.evaluation import evaluate
+from linkwork.expressions.evaluation import evaluate, ordered
+from linkwork.expressions.graph import Expr
+from linkwork.expressions.printers import text
 from linkwork.formulations import FORMULATIONS
 from linkwork.integrators.loop import COLLAPSED, NOT_FINITE, PROJECTION_FAILED, RUNNING, Slice
 from linkwork.mechanism import Mechanism
@@ -26,6 +28,7 @@ NEARLY_DEAD = 2.0  # times the margin at which a dyad has no motion any more
 NUDGE = 1e-6  # of all velocities, for the same
 WITHIN = 20_000  # steps over which the pace of a run is measured
 HOPELESS = 1e5  # times the steps that are allowed: what needs more at its pace is given up before they are used up
+LONGEST = 60  # characters of a formula in a message
 NEARLY_SINGULAR = 1e-3  # least singular value of Psi_q M^-1/2, rows of length one
 
 
@@ -131,8 +134,25 @@ def _find_force(mechanism: Mechanism, t: float, q: Array, v: Array) -> str:
         nearby += [Place(e, q, v + dv, t) for dv in (-NUDGE, NUDGE)]
         values = np.array([evaluate(e.Q, place.values) for place in nearby], dtype=float)
         if not np.all(np.isfinite(values)):
-            return f"; the force '{force.name}' has no finite value there"
+            place = nearby[int(np.argmin(np.all(np.isfinite(values), axis=1)))]
+            return f"; the force '{force.name}' has no finite value there{_find_operation(place)}"
         change = float(np.max(np.abs(values - values[0]), initial=0.0))
         if change > max(most, EVIDENT * float(np.max(np.abs(values), initial=0.0))):
             most, found = change, f"; of the forces, '{force.name}' changes most"
     return found
+
+
+def _find_operation(place: Place) -> str:
+    """The first operation of Q that makes something infinite or undefined of numbers, and these."""
+    nodes = ordered(place.equations.Q, place.values)
+    known = {**place.values, **dict(zip(nodes, evaluate(nodes, place.values), strict=True))}
+    for node in nodes:
+        if not np.isfinite(known[node]) and all(np.isfinite(known[x]) for x in node.args):
+            of = ", ".join(f"{_shortened(x)} = {known[x]:.3g}" for x in node.args if not x.is_constant)
+            return f": {_shortened(node)} where {of}"
+    return ""
+
+
+def _shortened(x: Expr) -> str:
+    shown = text(x).replace("\n", "; ")
+    return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}..."

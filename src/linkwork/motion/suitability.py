@@ -30,17 +30,21 @@ def check_massless(place: Place, formulation: str) -> None:
         return
     diagonal = zip(place.equations.velocities, np.diag(place.M), strict=True)
     without = next((c for c, inertia in diagonal if inertia <= 0.0), None)
-    what = "a combination of velocities has no inertia"
+    what, path = "a combination of velocities has no inertia", None
     if place.equations.kind == "euler":
         what = "in Euler parameters M is singular"
     elif without is not None:
-        whose = "coordinate" if place.equations.kind == "stated" else "body"
+        whose, where = "body", "bodies"
+        if place.equations.kind == "stated":
+            whose, where = "coordinate", "equations.coordinates"
         if without.owner in {joint for _, joint in place.equations.carriers.values()}:
-            whose = "what moves in joint"
+            whose, where = "what moves in joint", "joints"
+        path = f"{where}.{without.owner}"
         what = f"{whose} '{without.owner}' has no {'mass' if without.kind == 'length' else 'inertia'}"
     raise ModelError(
         what,
         "zero-mass",
+        path=path,
         rule=f"the formulation '{formulation}' needs a regular one: mass and inertia of every body",
         suggestion=f"choose one of the formulations {', '.join(others)}",
     )

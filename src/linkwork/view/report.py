@@ -282,12 +282,20 @@ def _number(value: Any, digits: int = 3) -> str:
 
 
 def _rounded(motion: Trajectory, kind: str, name: str) -> float:
-    """The last value of a coordinate, zero if it is rounding beside the largest of its unit."""
+    """The last value of a coordinate or velocity, zero if it is rounding beside the size of what has its unit."""
     (labels, _, units), values = motion.tables[kind]
     k = labels.index(name)
-    alike = [j for j, unit in enumerate(units) if unit == units[k]]
     value = float(values[-1, k])
-    return 0.0 if abs(value) <= ROUNDING * float(abs(values[:, alike]).max()) else value
+    return 0.0 if abs(value) <= ROUNDING * _size(motion, kind, units[k]) else value
+
+
+def _size(motion: Trajectory, kind: str, unit: str) -> float:
+    """The largest value of this unit, at least a radian; of velocities at least that in the time of the motion."""
+    table = motion.tables[kind]
+    alike = [k for k, other in enumerate(table.columns.units) if other == unit]
+    largest = float(abs(table.values[:, alike]).max(initial=1.0 if unit == "rad" else 0.0))
+    time = float(motion.t[-1] - motion.t[0])
+    return max(largest, _size(motion, "q", unit.removesuffix("/s")) / time) if kind == "v" and time else largest
 
 
 def _digits(value: Any) -> str:
