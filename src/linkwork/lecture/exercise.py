@@ -12,7 +12,7 @@ from linkwork.dense.rank import RANK_TOLERANCE, Rank, decide_rank
 from linkwork.equations.equations import TIME
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr
-from linkwork.expressions.notation import Fence, Formula, Listed, Symbol, call, diag, equal, number, symbol_of, together
+from linkwork.expressions.notation import Fence, Formula, Listed, Symbol, call, diag, equal, number, symbol_of
 from linkwork.expressions.notation import Matrix as Brackets
 from linkwork.expressions.rational import Rational, formula
 from linkwork.lecture import letters as sym
@@ -68,6 +68,7 @@ class Exercise(Sheet):
         self.n, self.m = len(e.v), len(e.Psi)
         self.rows = tuple(str(row) for row in e.rows)
         self.equation: Formula | None = None
+        self.is_reduced = False  # to the freedoms, by the method itself
         self.rates = len(e.q) == len(e.v)  # the velocities are the rates of the coordinates
         self.q = [Symbol("q", (str(k),)) for k in range(1, len(e.q) + 1)]
         self.v = [x.dot for x in self.q] if self.rates else [Symbol("v", (str(k),)) for k in range(1, self.n + 1)]
@@ -125,6 +126,8 @@ class Exercise(Sheet):
         if self.formulation != "augmented" and self.m:
             self._write_rank()
         a, lam = self.method.steps(self)
+        if not self.is_reduced:
+            self._write_solved()
         self._write_check(a, lam)
         return Worked(
             f"{self.model} by {self.formulation}", self.model, self.formulation, self.t, self.equations.v_names,
@@ -188,9 +191,7 @@ class Exercise(Sheet):
             self.matrix(sym.M, self.M, e.v_names, self.columns, s.M if s else None)
         self.vector(sym.Q, self.Q, e.v_names, s.Q if s else None)
         self.say("The equations to be solved for the accelerations", sym.a, "and the multipliers", sym.lam, "are")
-        self.show(
-            together(equal(sym.M * sym.a + sym.Psi_q.T * sym.lam, sym.Q), equal(sym.Psi_q * sym.a, sym.gamma))
-        )  # fmt: skip
+        self.show(equal(sym.M * sym.a + sym.Psi_q.T * sym.lam, sym.Q), equal(sym.Psi_q * sym.a, sym.gamma))
 
     def _write_rank(self) -> None:
         self.head("Rank")
@@ -213,6 +214,17 @@ class Exercise(Sheet):
             equal(sym.F, sym.n - sym.r, number(self.n) - number(self.r), self.free),
             ("degree" if self.free == 1 else "degrees") + " of freedom", others,
         )  # fmt: skip
+
+    def _write_solved(self) -> None:
+        """The equation of motion that the formulation has solved, for those that do not form it."""
+        r = self.reduction()
+        if r is not None and r.M_hat is not None and r.independent:
+            self.head("What has been solved")
+            self.write_reduced(
+                r, False, "All formulations solve the same equation of motion. It is seen when the reactions are "
+                "eliminated, with",
+                equal(sym.q.dot if self.rates else sym.v, sym.V * sym.p.dot), "and", equal(sym.Psi_q * sym.V, 0), ".",
+            )  # fmt: skip
 
     def _write_check(self, a: Array, lam: Array) -> None:
         self.head("Check")
@@ -261,8 +273,10 @@ class Exercise(Sheet):
             symbols = self.symbols.orthogonal(r)
         self.vector(sym.S * sym.gamma, S_gamma, self.equations.v_names, symbols)
 
-    def reduce(self, V: Array, S_gamma: Array, reduction: Reduction | None, own: bool) -> Array:
-        """Accelerations a = V p'' + S gamma of the reduced system; `own` if the symbols belong to this very V."""
+    def reduce(self, V: Array, S_gamma: Array, dependent: Sequence[int] | None = None) -> Array:
+        """Accelerations a = V p'' + S gamma of the reduced system; V is that of elimination if it names `dependent`."""
+        self.is_reduced = True
+        own, reduction = dependent is not None, self.reduction(dependent)
         S = sym.S * sym.gamma
         if not self.free:
             self.head("Accelerations")
@@ -279,7 +293,7 @@ class Exercise(Sheet):
         pdd = np.linalg.solve(M_hat, Q_hat)
         if self.free <= MOST_COLUMNS:
             right, result = bracket(Q_hat[:, None]), bracket(pdd[:, None])
-            self.show(together(equal(bracket(M_hat) * sym.p.ddot, right), equal(sym.p.ddot, result)))
+            self.show(equal(bracket(M_hat) * sym.p.ddot, right), equal(sym.p.ddot, result))
         if reduction is not None:
             self.write_reduced(reduction, own)
         self.head("Accelerations")
@@ -335,16 +349,9 @@ class Exercise(Sheet):
         r = self.reduction()
         return self.symbols.multipliers(r) if r is not None else None
 
-    def close(self) -> None:
-        """The equation of motion that the formulation has solved, for those that do not form it."""
+    def unit_basis(self) -> Matrix | None:
         r = self.reduction()
-        if r is not None and r.M_hat is not None and r.independent:
-            self.head("What has been solved")
-            self.write_reduced(
-                r, False, "All formulations solve the same equation of motion. It is seen when the reactions are "
-                "eliminated, with",
-                equal(sym.q.dot if self.rates else sym.v, sym.V * sym.p.dot), "and", equal(sym.Psi_q * sym.V, 0), ".",
-            )  # fmt: skip
+        return self.symbols.unit_basis(r) if r is not None else None
 
 
 def _largest(x: Array) -> Formula:

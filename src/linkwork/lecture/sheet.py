@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.expressions.graph import Expr
-from linkwork.expressions.notation import DOTS, Applied, Fence, Formula, Listed, Symbol, number
+from linkwork.expressions.notation import DOTS, Applied, Fence, Formula, Listed, Symbol, number, together
 from linkwork.expressions.notation import Matrix as Brackets
 from linkwork.expressions.rational import formula
 from linkwork.lecture.symbolic import Matrix
@@ -147,8 +147,8 @@ class Sheet:
     def say(self, *words: Words) -> None:
         self.blocks.append(Paragraph(sentence(*words)))
 
-    def show(self, equation: Formula) -> None:
-        self.blocks.append(Equation(equation))
+    def show(self, *equations: Formula) -> None:
+        self.blocks.append(Equation(equations[0] if len(equations) == 1 else together(*equations)))
 
     def table(self, header: Iterable[Part], rows: Sequence[Iterable[Part]]) -> None:
         self.blocks.append(Table(tuple(header), tuple(tuple(row) for row in rows[:MOST_ROWS])))

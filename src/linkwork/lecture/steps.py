@@ -1,7 +1,7 @@
 """The formulations step by step.
 
 The steps are those of the kernels in `formulations`, done with plain dense matrices so that every intermediate result
-can be shown. Where the choice of a pivot is a tie the first is taken, whatever rounding says.
+can be shown.
 """
 
 from __future__ import annotations
@@ -13,13 +13,19 @@ import numpy as np
 from linkwork.dense.rank import RANK_TOLERANCE
 from linkwork.equations.place import LEAST_ROW
 from linkwork.expressions import notation
-from linkwork.expressions.notation import Formula, Number, column, diag, equal, line, number, together
+from linkwork.expressions.notation import Formula, Number, column, diag, equal, line, number
 from linkwork.lecture import letters as sym
+from linkwork.lecture.decompositions import (
+    complete_pivots,
+    pivoted_rows,
+    positive_qr,
+    pseudo_inverse,
+    stepping_rows,
+    upright,
+)
 from linkwork.lecture.exercise import Exercise, Method, Spectrum
 from linkwork.lecture.sheet import MOST_COLUMNS, Array, Name, Part, listing, names, spectrum
 from linkwork.system import EPS
-
-TIE = 1e-9  # pivots that differ by less are equal, and the first is taken
 
 INVERSE_ROOT = sym.M ** Number("-1/2")
 COMPLIANCE = sym.Psi_q * sym.M.inverse * sym.Psi_q.T
@@ -29,26 +35,9 @@ LEFT_OVER = sym.Q - sym.M * sym.a  # of the forces, by the masses
 LEAST = ("Of all solutions of", CONSTRAINTS, "the one with", equal(sym.V.T * S_GAMMA, 0), "is")
 
 
-def _pseudo_inverse(A: Array, rank: int) -> Array:
-    W, values, U_T = np.linalg.svd(A, full_matrices=False)
-    return np.asarray(U_T[:rank].T @ (W[:, :rank] / values[:rank]).T)
-
-
-def _upright(V: Array) -> Array:
-    """The columns with the sign that makes their largest entry positive: signs of a basis are free."""
-    if not V.size:
-        return V
-    largest = V[np.argmax(np.abs(V) > (1 - TIE) * np.max(np.abs(V), axis=0), axis=0), np.arange(V.shape[1])]
-    return np.asarray(V * np.where(largest < 0, -1.0, 1.0))
-
-
-def _first_largest(values: Array) -> int:
-    return int(np.argmax(values >= (1.0 - TIE) * np.max(values)))
-
-
 def coordinate_partitioning(x: Exercise) -> tuple[Array, Array]:
     x.head("Partition of the coordinates")
-    u, used = (sorted(places) for places in _complete_pivots(x.Psi_q)[:2])
+    u, used = (sorted(places) for places in complete_pivots(x.Psi_q)[:2])
     v = [j for j in range(x.n) if j not in u]
     of = names(x.equations.v_names)
     x.say(
@@ -83,28 +72,10 @@ def coordinate_partitioning(x: Exercise) -> tuple[Array, Array]:
         C = sym.Psi_u.inverse * sym.Psi_p
         M_hat = pp - pu * C - sym.Psi_p.T * sym.Psi_u.inverse_t * (up - uu * C)
         x.say("In the blocks of", sym.M, "this is", equal(sym.M.hat, M_hat, sym.V.T * sym.M * sym.V), ".")
-    a = x.reduce(V, S_gamma, r, own=True)
+    a = x.reduce(V, S_gamma, u)
     lam = np.linalg.lstsq(x.Psi_q[:, u].T, (x.Q - x.M @ a)[u], rcond=None)[0] if x.m else np.zeros(0)
     equation = equal(sym.Psi_u.T * sym.lam, LEFT_OVER.part(sym.u))
     return a, x.multipliers(lam, equation, "The equations of the dependent coordinates give the multipliers")
-
-
-def _complete_pivots(A: Array) -> tuple[list[int], list[int], Array]:
-    """Columns and rows of the pivots of elimination with complete pivoting, and the pivots."""
-    rest = A.copy()
-    rows: list[int] = []
-    columns: list[int] = []
-    pivots = np.zeros(min(A.shape))
-    for k in range(len(pivots)):
-        i, j = divmod(_first_largest(np.abs(rest).ravel()), A.shape[1])
-        pivots[k] = abs(rest[i, j])
-        if pivots[k] <= RANK_TOLERANCE * pivots[0]:
-            break
-        rows.append(i)
-        columns.append(j)
-        rest -= np.outer(rest[:, j] / rest[i, j], rest[i])
-        rest[i], rest[:, j] = 0.0, 0.0
-    return columns, rows, pivots
 
 
 def _rows(x: Exercise, order: Iterable[int]) -> list[Part]:
@@ -115,10 +86,10 @@ def zero_eigenvalue(x: Exercise) -> tuple[Array, Array]:
     x.head("Eigenvectors")
     H = _write_gram(x, "is symmetric, and its eigenvalues are not negative: squares of singular values.")
     values, T = np.linalg.eigh(H)
-    x.show(together(equal(sym.H, sym.T * sym.Lambda * sym.T.T), equal(sym.Lambda, diag(*spectrum(values)))))
+    x.show(equal(sym.H, sym.T * sym.Lambda * sym.T.T), equal(sym.Lambda, diag(*spectrum(values))))
     basis = equal(sym.V, sym.T_1)
     x.say("The eigenvectors of the eigenvalue zero are a basis of the motions that the constraints admit,", basis, ":")
-    V = _upright(T[:, : x.free])
+    V = upright(T[:, : x.free])
     x.basis(basis, V)
     regular = H + V @ V.T
     S_gamma = np.linalg.solve(regular, x.Psi_q.T @ x.gamma)
@@ -126,7 +97,7 @@ def zero_eigenvalue(x: Exercise) -> tuple[Array, Array]:
     x.particular(
         S_gamma, LEAST, equal(S_GAMMA, sum_of.inverse * sym.Psi_q.T * sym.gamma), ";", sum_of, "is regular:"
     )  # fmt: skip
-    a = x.reduce(V, S_gamma, x.reduction(), own=False)
+    a = x.reduce(V, S_gamma)
     lam = x.Psi_q @ np.linalg.solve(regular, x.Q - x.M @ a)
     return a, x.multipliers(lam, equal(sym.lam, sym.Psi_q * sum_of.inverse * LEFT_OVER))
 
@@ -139,39 +110,10 @@ def _write_gram(x: Exercise, *what: Part) -> Array:
     return np.asarray(H)
 
 
-def _pivoted_rows(A: Array) -> tuple[list[int], Array]:
-    """The order in which QR with column pivoting takes the constraint rows, always the longest of what is left, and
-    these lengths."""
-    rest = A.copy()
-    order: list[int] = []
-    basis = np.zeros((0, A.shape[1]))
-    lengths = np.zeros(min(A.shape))
-    for k in range(len(lengths)):
-        left = np.linalg.norm(rest, axis=1)
-        left[order] = 0.0
-        i = _first_largest(left)
-        lengths[k] = left[i]
-        if lengths[k] <= RANK_TOLERANCE * lengths[0]:
-            break
-        order.append(i)
-        basis = np.vstack([basis, rest[i] / left[i]])
-        rest = rest - (rest @ basis.T) @ basis
-    return [*order, *(i for i in range(len(A)) if i not in order)], lengths
-
-
-def _positive_qr(A: Array) -> tuple[Array, Array]:
-    """Q R = A with Q square and a positive diagonal of R."""
-    Q, R = np.linalg.qr(A, mode="complete")
-    k = min(A.shape)
-    signs = np.ones(len(A))
-    signs[:k] = np.where(np.diag(R)[:k] < 0.0, -1.0, 1.0)
-    return Q * signs, signs[:, None] * R
-
-
 def _factors(x: Exercise, order: Sequence[int], what: Formula) -> tuple[Array, Array, Array]:
     """Q_1, V = Q_2 and R of the constraint rows in this order, written down."""
-    Q, R = _positive_qr(x.Psi_q[list(order)].T)
-    Q_1, V, R = Q[:, : x.r], _upright(Q[:, x.r :]), R[: x.r]
+    Q, R = positive_qr(x.Psi_q[list(order)].T)
+    Q_1, V, R = Q[:, : x.r], upright(Q[:, x.r :]), R[: x.r]
     labels = [(None, x.rows[i]) for i in order]
     small = x.small and x.r == x.m
     triangle = x.symbols.triangle(order) if small and x.m <= 3 else None
@@ -181,60 +123,52 @@ def _factors(x: Exercise, order: Sequence[int], what: Formula) -> tuple[Array, A
 
 def qr(x: Exercise) -> tuple[Array, Array]:
     x.head("QR decomposition")
-    order = _pivoted_rows(x.Psi_q)[0]
+    order = pivoted_rows(x.Psi_q)[0]
     x.say(
         "The columns of", sym.Psi_q.T, ", which are the constraint rows, are made orthogonal one after the other; the "
         "permutation", sym.P, "takes the longest of what is left first:", *_rows(x, order), ".",
     )  # fmt: skip
     x.show(
-        together(
-            equal(sym.Psi_q.T * sym.P, line(sym.Q_1, sym.Q_2) * column(sym.R, 0)),
-            equal(sym.Q_1.T * sym.Q_2, 0),
-            equal(sym.Q_2.T * sym.Q_2, sym.Unit),
-        )
+        equal(sym.Psi_q.T * sym.P, line(sym.Q_1, sym.Q_2) * column(sym.R, 0)),
+        equal(sym.Q_1.T * sym.Q_2, 0),
+        equal(sym.Q_2.T * sym.Q_2, sym.Unit),
     )
     Q_1, V, R = _factors(x, order, sym.R)
-    r = x.reduction()
     _write_orthogonal_basis(x, V)
     S_gamma = Q_1 @ np.linalg.solve(R[:, : x.r].T, x.gamma[order[: x.r]])
     x.particular(
         S_gamma, LEAST, equal(S_GAMMA, sym.Q_1 * sym.R_1.inverse_t * sym.gamma_1), ", with the first", sym.r,
         "columns of", sym.R, "and the first", sym.r, "entries of", sym.P.T * sym.gamma, ":",
     )  # fmt: skip
-    a = x.reduce(V, S_gamma, r, own=False)
-    lam = np.zeros(x.m)
-    lam[order] = np.linalg.lstsq(R, Q_1.T @ (x.Q - x.M @ a), rcond=None)[0]
+    a = x.reduce(V, S_gamma)
+    lam = np.linalg.lstsq(R, Q_1.T @ (x.Q - x.M @ a), rcond=None)[0][np.argsort(order)]
     return a, x.multipliers(lam, equal(sym.R * sym.P.T * sym.lam, sym.Q_1.T * LEFT_OVER))
 
 
 def _write_orthogonal_basis(x: Exercise, V: Array) -> None:
-    basis, r = equal(sym.V, sym.Q_2), x.reduction()
+    basis = equal(sym.V, sym.Q_2)
     x.say("The columns of", sym.Q_2, "are orthogonal to all constraint rows, so", basis, ":")
-    x.basis(basis, V, x.symbols.unit_basis(r) if r else None)
+    x.basis(basis, V, x.unit_basis())
 
 
 def svd(x: Exercise) -> tuple[Array, Array]:
     x.head("Singular value decomposition")
-    middle = _corner(sym.Lambda_1)
     x.show(
-        together(
-            equal(sym.Psi_q.T, line(sym.W_d, sym.W_i) * middle * sym.U.T),
-            equal(sym.Lambda_1, diag(*spectrum(x.rank.values[: x.r]))),
-        )
+        equal(sym.Psi_q.T, line(sym.W_d, sym.W_i) * _corner(sym.Lambda_1) * sym.U.T),
+        equal(sym.Lambda_1, diag(*spectrum(x.rank.values[: x.r]))),
     )
     W, values, U_T = np.linalg.svd(x.Psi_q.T)
-    W_d, V, U_d, values = W[:, : x.r], _upright(W[:, x.r :]), U_T[: x.r].T, values[: x.r]
+    W_d, V, U_d, values = W[:, : x.r], upright(W[:, x.r :]), U_T[: x.r].T, values[: x.r]
     if x.n <= MOST_COLUMNS:
         x.matrix(sym.W_d, W_d, x.equations.v_names)
         x.matrix(sym.U_d, U_d, x.rows)
     x.say("The singular vectors of the singular values zero are a basis of the motions that the constraints admit:")
     x.basis(equal(sym.V, sym.W_i), V)
-    r = x.reduction()
     x.particular(
         S_gamma := W_d @ ((U_d.T @ x.gamma) / values), LEAST,
         equal(S_GAMMA, sym.W_d * sym.Lambda_1.inverse * sym.U_d.T * sym.gamma), ":",
     )  # fmt: skip
-    a = x.reduce(V, S_gamma, r, own=False)
+    a = x.reduce(V, S_gamma)
     lam = U_d @ ((W_d.T @ (x.Q - x.M @ a)) / values)
     equation = equal(sym.lam, sym.U_d * sym.Lambda_1.inverse * sym.W_d.T * LEFT_OVER)
     return a, x.multipliers(lam, equation)
@@ -252,7 +186,7 @@ def _corner(A: Formula) -> Formula:
 
 def putd(x: Exercise) -> tuple[Array, Array]:
     x.head("Pseudo-upper-triangular decomposition")
-    steps = _steps(x.Psi_q)[0]
+    steps = stepping_rows(x.Psi_q)[0]
     order = [*steps, *(i for i in range(x.m) if i not in steps)]
     x.say(
         "Householder's reflections", sym.H, "bring the constraint rows, in their own order and without pivoting, to a "
@@ -260,42 +194,25 @@ def putd(x: Exercise) -> tuple[Array, Array]:
         "." if len(steps) == x.m else "; the others depend on those before them and stand last below.",
     )  # fmt: skip
     H_1, V, U = _factors(x, order, sym.U)
-    r = x.reduction()
     basis = equal(sym.V, sym.H * sym.D_2.T)
     x.say(
         "The last columns of", sym.H, "are orthogonal to all constraint rows. With",
         equal(sym.D_2, line(0, sym.Unit)), ",", basis, ":",
     )  # fmt: skip
-    x.basis(basis, V, x.symbols.unit_basis(r) if r else None)
+    x.basis(basis, V, x.unit_basis())
     S_gamma = H_1 @ np.linalg.solve(U[:, : x.r].T, x.gamma[order[: x.r]])
     x.particular(
         S_gamma, LEAST, equal(S_GAMMA, sym.H * _stack(sym.U_1.inverse_t * sym.gamma_1)),
         ", index 1 meaning the rows that make a step:",
     )  # fmt: skip
-    a = x.reduce(V, S_gamma, r, own=False)
-    lam = np.zeros(x.m)
-    lam[order] = np.linalg.lstsq(U, H_1.T @ (x.Q - x.M @ a), rcond=None)[0]
+    a = x.reduce(V, S_gamma)
+    lam = np.linalg.lstsq(U, H_1.T @ (x.Q - x.M @ a), rcond=None)[0][np.argsort(order)]
     return a, x.multipliers(lam, equal(sym.U * sym.lam, sym.H.T * LEFT_OVER))
-
-
-def _steps(A: Array) -> tuple[list[int], Array]:
-    """The rows that do not depend on those before them, and the lengths of what each row adds."""
-    largest = np.max(np.linalg.norm(A, axis=1), initial=0.0)
-    basis = np.zeros((0, A.shape[1]))
-    steps, lengths = [], np.zeros(len(A))
-    for i, row in enumerate(A):
-        rest = row - basis.T @ (basis @ row)
-        rest = rest - basis.T @ (basis @ rest)
-        lengths[i] = np.linalg.norm(rest)
-        if lengths[i] > RANK_TOLERANCE * largest:
-            steps.append(i)
-            basis = np.vstack([basis, rest / lengths[i]])
-    return steps, lengths
 
 
 def qtz(x: Exercise) -> tuple[Array, Array]:
     x.head("Complete orthogonal factorization")
-    order = _pivoted_rows(x.Psi_q)[0]
+    order = pivoted_rows(x.Psi_q)[0]
     x.say(
         "QR with column pivoting, which takes the rows in the order", *_rows(x, order),
         ", and a second orthogonal matrix", sym.Z, "from the right leave a regular triangle", sym.T, ":",
@@ -306,12 +223,11 @@ def qtz(x: Exercise) -> tuple[Array, Array]:
         Q_1, V, T = _factors(x, order, sym.T)
         Z: Array = np.eye(x.m)
     else:
-        Q, R = _positive_qr(x.Psi_q[order].T)
-        Q_1, V = Q[:, : x.r], _upright(Q[:, x.r :])
-        Z_T, T_T = _positive_qr(R[: x.r].T)
+        Q, R = positive_qr(x.Psi_q[order].T)
+        Q_1, V = Q[:, : x.r], upright(Q[:, x.r :])
+        Z_T, T_T = positive_qr(R[: x.r].T)
         T, Z = T_T[: x.r].T, Z_T.T
         x.matrix(sym.T, T)
-    r = x.reduction()
     _write_orthogonal_basis(x, V)
     S_gamma = Q_1 @ np.linalg.solve(T.T, (Z @ x.gamma[order])[: x.r])
     first = (sym.Z * sym.P.T * sym.gamma).part(Number("1"))
@@ -320,9 +236,8 @@ def qtz(x: Exercise) -> tuple[Array, Array]:
         equal(S_GAMMA, sym.Psi_q.plus * sym.gamma, sym.Q_1 * sym.T.inverse_t * first),
         ", in which all constraint rows take part:",
     )  # fmt: skip
-    a = x.reduce(V, S_gamma, r, own=False)
-    lam = np.zeros(x.m)
-    lam[order] = Z[: x.r].T @ np.linalg.solve(T, Q_1.T @ (x.Q - x.M @ a))
+    a = x.reduce(V, S_gamma)
+    lam = (Z[: x.r].T @ np.linalg.solve(T, Q_1.T @ (x.Q - x.M @ a)))[np.argsort(order)]
     return a, x.multipliers(lam, equal(sym.lam, sym.Psi_q.plus.T * LEFT_OVER))
 
 
@@ -335,16 +250,15 @@ def schur(x: Exercise) -> tuple[Array, Array]:
         "The Schur vectors whose entry of", sym.U, "is zero are a basis of the motions that the constraints admit,",
         basis, ":",
     )  # fmt: skip
-    V, K_2, U_2 = _upright(K[:, : x.free]), K[:, x.free :], values[x.free :]
+    V, K_2, U_2 = upright(K[:, : x.free]), K[:, x.free :], values[x.free :]
     x.basis(basis, V)
-    r = x.reduction()
     inverse = (K_2 / U_2) @ K_2.T
     x.particular(
         S_gamma := inverse @ x.Psi_q.T @ x.gamma, "With the other ones,",
         equal(sym.H.plus, sym.K_2 * sym.U_2.inverse * sym.K_2.T), ", the least solution of", CONSTRAINTS, "is",
         equal(S_GAMMA, sym.H.plus * sym.Psi_q.T * sym.gamma), ":",
     )  # fmt: skip
-    a = x.reduce(V, S_gamma, r, own=False)
+    a = x.reduce(V, S_gamma)
     lam = x.Psi_q @ inverse @ (x.Q - x.M @ a)
     return a, x.multipliers(lam, equal(sym.lam, sym.Psi_q * sym.H.plus * LEFT_OVER))
 
@@ -360,9 +274,9 @@ def udwadia_kalaba(x: Exercise) -> tuple[Array, Array]:
     values, T = np.linalg.eigh(x.M)
     root = (T / np.sqrt(values)) @ T.T
     D = x.Psi_q @ root
-    x.show(together(equal(sym.D, sym.Psi_q * INVERSE_ROOT), equal(sym.M.inverse, INVERSE_ROOT * INVERSE_ROOT)))
+    x.show(equal(sym.D, sym.Psi_q * INVERSE_ROOT), equal(sym.M.inverse, INVERSE_ROOT * INVERSE_ROOT))
     x.matrix(sym.D, D, x.rows, x.columns, x.symbols.weighted() if x.small else None)
-    D_plus = _pseudo_inverse(D, x.r)
+    D_plus = pseudo_inverse(D, x.r)
     if x.m:
         x.matrix(sym.D.plus, D_plus, x.equations.v_names, [(None, row) for row in x.rows])
     x.head("Accelerations")
@@ -374,12 +288,10 @@ def udwadia_kalaba(x: Exercise) -> tuple[Array, Array]:
     x.show(equal(sym.a, sym.a_f + INVERSE_ROOT * sym.D.plus * missed))
     a = a_f + root @ D_plus @ b
     x.vector(sym.a, a, x.equations.v_names)
-    lam = x.multipliers(
+    return a, x.multipliers(
         -D_plus.T @ D_plus @ b, equal(sym.lam, -(sym.D.plus.T * sym.D.plus * missed)),
         "The reactions", equal(-(sym.Psi_q.T * sym.lam), sym.M * (sym.a - sym.a_f)), "give the multipliers",
     )  # fmt: skip
-    x.close()
-    return a, lam
 
 
 def _write_projector(x: Exercise, plus: Array) -> Array:
@@ -395,7 +307,7 @@ def _write_projector(x: Exercise, plus: Array) -> Array:
 
 
 def udwadia_phohomsiri(x: Exercise) -> tuple[Array, Array]:
-    plus = _pseudo_inverse(x.Psi_q, x.r)
+    plus = pseudo_inverse(x.Psi_q, x.r)
     E = _write_projector(x, plus)
     x.head("Accelerations")
     s = float(np.max(np.abs(x.Psi_q), initial=0.0) / np.max(np.abs(x.M))) or 1.0
@@ -406,23 +318,14 @@ def udwadia_phohomsiri(x: Exercise) -> tuple[Array, Array]:
         equal(sym.s, number(s)), "gives both parts the same size and changes nothing else:",
     )  # fmt: skip
     x.show(
-        together(
-            equal(sym.B, column(sym.s * inertia, sym.Psi_q)),
-            equal(sym.a, sym.B.plus * column(sym.s * forces, sym.gamma)),
-        )
+        equal(sym.B, column(sym.s * inertia, sym.Psi_q)),
+        equal(sym.a, sym.B.plus * column(sym.s * forces, sym.gamma)),
     )
     B = np.vstack([s * E @ x.M, x.Psi_q])
     x.matrix(sym.B, B, [*(f"E M {name}" for name in x.equations.v_names), *x.rows], x.columns)
-    a = _pseudo_inverse(B, x.n) @ np.concatenate([s * E @ x.Q, x.gamma])
+    a = pseudo_inverse(B, x.n) @ np.concatenate([s * E @ x.Q, x.gamma])
     x.vector(sym.a, a, x.equations.v_names)
-    return _finish_with_pseudo_inverse(x, a, plus)
-
-
-def _finish_with_pseudo_inverse(x: Exercise, a: Array, plus: Array) -> tuple[Array, Array]:
-    lam = plus.T @ (x.Q - x.M @ a)
-    x.multipliers(lam, equal(sym.lam, sym.Psi_q.plus.T * LEFT_OVER))
-    x.close()
-    return a, lam
+    return a, x.multipliers(plus.T @ (x.Q - x.M @ a), equal(sym.lam, sym.Psi_q.plus.T * LEFT_OVER))
 
 
 def de_falco_1(x: Exercise) -> tuple[Array, Array]:
@@ -432,7 +335,7 @@ def de_falco_1(x: Exercise) -> tuple[Array, Array]:
     D = x.Psi_q @ inverse @ x.Psi_q.T
     columns = [(None, row) for row in x.rows]
     x.matrix(sym.D, D, x.rows, columns, x.symbols.compliance() if x.small else None)
-    D_plus = _pseudo_inverse(D, x.r)
+    D_plus = pseudo_inverse(D, x.r)
     x.matrix(sym.D.plus, D_plus, x.rows, columns)
     x.say("With it")
     x.show(equal(sym.H, sym.M.inverse * sym.Psi_q.T * sym.D.plus))
@@ -446,24 +349,22 @@ def de_falco_1(x: Exercise) -> tuple[Array, Array]:
     x.vector(sym.a, a, x.equations.v_names)
     lam = D_plus @ (x.Psi_q @ a_f - x.gamma)
     equation = equal(sym.lam, sym.D.plus * (sym.Psi_q * unconstrained - sym.gamma))
-    x.multipliers(lam, equation, "The same pseudo-inverse gives the multipliers")
-    x.close()
-    return a, lam
+    return a, x.multipliers(lam, equation, "The same pseudo-inverse gives the multipliers")
 
 
 def de_falco_2(x: Exercise) -> tuple[Array, Array]:
-    plus = _pseudo_inverse(x.Psi_q, x.r)
+    plus = pseudo_inverse(x.Psi_q, x.r)
     E = _write_projector(x, plus)
     x.head("Accelerations")
     inertia = sym.E * sym.M * sym.E
     x.say(inertia, "is the inertia felt by the admitted motions; its pseudo-inverse", sym.G, "has the rank", sym.F, ":")
     x.show(equal(sym.G, inertia.plus))
-    G = _pseudo_inverse(E @ x.M @ E, x.free)
+    G = pseudo_inverse(E @ x.M @ E, x.free)
     x.matrix(sym.G, G, x.equations.v_names, x.columns)
     x.show(equal(sym.a, sym.G * sym.Q + (sym.Psi_q.plus - sym.G * sym.M * sym.Psi_q.plus) * sym.gamma))
     a = G @ x.Q + (plus - G @ x.M @ plus) @ x.gamma
     x.vector(sym.a, a, x.equations.v_names)
-    return _finish_with_pseudo_inverse(x, a, plus)
+    return a, x.multipliers(plus.T @ (x.Q - x.M @ a), equal(sym.lam, sym.Psi_q.plus.T * LEFT_OVER))
 
 
 def augmented(x: Exercise) -> tuple[Array, Array]:
@@ -504,7 +405,6 @@ def augmented(x: Exercise) -> tuple[Array, Array]:
     x.vector(sym.a, y[:n], x.equations.v_names)
     if m:
         x.vector(sym.lam, y[n:], x.rows, x.lam_in_symbols())
-    x.close()
     return y[:n], y[n:]
 
 
@@ -518,7 +418,7 @@ def _root_values(x: Exercise) -> Array:
 
 
 def _weighted_lengths(x: Exercise) -> Array:
-    return _pivoted_rows(np.linalg.solve(np.linalg.cholesky(x.M), x.Psi_q.T).T)[1]
+    return pivoted_rows(np.linalg.solve(np.linalg.cholesky(x.M), x.Psi_q.T).T)[1]
 
 
 _PIVOTED = "decomposed with column pivoting"
@@ -528,14 +428,14 @@ SINGULAR_VALUES = Spectrum(
 )  # fmt: skip
 EIGENVALUES = Spectrum(_root_values, ("The roots of the eigenvalues of", sym.Psi_q.T * sym.Psi_q), _of_squares)
 TRIANGLE = Spectrum(
-    lambda x: _pivoted_rows(x.Psi_q)[1], ("The diagonal of the triangle of", sym.Psi_q.T, f", {_PIVOTED}")
+    lambda x: pivoted_rows(x.Psi_q)[1], ("The diagonal of the triangle of", sym.Psi_q.T, f", {_PIVOTED}")
 )  # fmt: skip
 WEIGHTED_TRIANGLE = Spectrum(_weighted_lengths, ("The diagonal of the triangle of", _WEIGHTED, f", {_PIVOTED}"))
 COMPLIANCES = Spectrum(
     _weighted_lengths, ("The roots of the pivots of", COMPLIANCE), lambda n, m: _of_squares(m, m)
 )  # fmt: skip
-PIVOTS = Spectrum(lambda x: _complete_pivots(x.Psi_q)[2], "The pivots of the elimination")
-STEPS = Spectrum(lambda x: _steps(x.Psi_q)[1], "What each constraint row adds to those before it")
+PIVOTS = Spectrum(lambda x: complete_pivots(x.Psi_q)[2], "The pivots of the elimination")
+STEPS = Spectrum(lambda x: stepping_rows(x.Psi_q)[1], "What each constraint row adds to those before it")
 
 _REVIEW = "de Falco, Guida and Pennestri 2008"
 _TUTORIAL = "Pennestri and Vita 2004"
