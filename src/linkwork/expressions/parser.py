@@ -152,119 +152,137 @@ class _Pending(NamedTuple):
 
 
 def parse(text: str, names: Names) -> Expr:
-    """The expression that `text` writes, its names looked up in `names`.
-
-    Two stacks hold the operands and the operators that still wait for one, so that no text can exhaust Python's own
-    stack. Raises ExpressionError.
-    """
+    """The expression that `text` writes, its names looked up in `names`. Raises ExpressionError."""
     if len(text) > MAX_LENGTH:
         hint = f"at most {MAX_LENGTH} are allowed"
         raise ExpressionError(f"{len(text)} characters, too many", "expression-too-long", text, MAX_LENGTH, hint)
-    text = unicodedata.normalize("NFC", text)
-    lookup = names if callable(names) else names.get
-    operands: list[Expr] = []
-    pending: list[_Pending] = []
-    depth = 0
-    value_expected = True
-    comma = "the decimal sign is a point"
+    return _Parser(unicodedata.normalize("NFC", text), names).parse()
 
-    def wrong(reason: str, code: str, token: _Token, hint: str | None = None) -> ExpressionError:
-        return ExpressionError(reason, f"expression-{code}", text, token.position, hint)
 
-    def apply(build: Callable[..., Expr], count: int, token: _Token) -> None:
-        """Put build(*args) in the place of the last `count` operands."""
-        args = operands[len(operands) - count :]
-        if build is power and args[1].is_constant and abs(args[1].number) > MAX_EXPONENT:
-            raise wrong(f"the exponent {args[1].number:g} is beyond {MAX_EXPONENT:g}", "exponent", token)
-        result = build(*args)
-        if not result.is_constant and all(a.is_constant for a in args):
-            raise wrong(f"'{token.text}' has no finite value", "undefined", token)
-        operands[len(operands) - count :] = [result]
+class _Parser:
+    """Two stacks hold the operands and what waits for one, so that no text can exhaust Python's own stack."""
 
-    def apply_from(precedence: int) -> None:
-        """Apply the waiting operators of at least this precedence."""
-        while pending and pending[-1].operator.precedence >= precedence:
-            operator, token, _ = pending.pop()
-            apply(operator.build, operator.arguments, token)
+    def __init__(self, text: str, names: Names) -> None:
+        self.text = text
+        self.lookup, self.choices = (names, []) if callable(names) else (names.get, ["pi", *names])
+        self.operands: list[Expr] = []
+        self.pending: list[_Pending] = []
+        self.depth = 0  # of parentheses
+        self.value_expected = True
 
-    def value(token: _Token) -> Expr:
+    def parse(self) -> Expr:
+        tokens = _tokens(self.text)
+        if len(tokens) == 1:
+            raise ExpressionError("empty expression", "expression-empty", self.text, 0)
+        for token in tokens:
+            if self.value_expected:
+                self.take_value(token)
+            elif token.text in _BINARY:
+                self.take_operator(token)
+            elif token.kind == "end" or token.text in (",", ")"):
+                self.end_part(token)
+            else:
+                raise self.wrong(f"an operator is missing before {token.shown}", "syntax", token)
+        return self.operands[0]
+
+    def wrong(self, reason: str, code: str, token: _Token, hint: str | None = None) -> ExpressionError:
+        return ExpressionError(reason, f"expression-{code}", self.text, token.position, hint)
+
+    def unknown(self, what: str, token: _Token, choices: list[str]) -> ExpressionError:
+        elsewhere = _ELSEWHERE.get(token.text)
+        hint = f"write '{elsewhere}'" if elsewhere else did_you_mean(token.text, choices)
+        return self.wrong(f"unknown {what} '{token.text}'", what, token, hint)
+
+    def take_value(self, token: _Token) -> None:
+        """What may stand where a value is expected: the value, the beginning of a longer one, a sign."""
+        if token.kind in ("number", "name"):
+            self.operands.append(self.value(token))
+            self.value_expected = False
+        elif token.kind == "call" or token.text == "(":
+            self.open(token)
+        elif token.text in _PREFIX:
+            operator = _PREFIX[token.text]
+            if self.pending and self.pending[-1].operator.precedence > _SIGN:
+                operator = operator._replace(precedence=_FACTOR_SIGN)
+            self.pending.append(_Pending(operator, token))
+        else:
+            raise self.wrong(f"a value is missing before {token.shown}", "syntax", token)
+
+    def value(self, token: _Token) -> Expr:
         """A number or a name."""
         if token.kind == "number":
             number = float(token.text)
             if math.isinf(number) or (number == 0.0 and re.match("[0.]*[1-9]", token.text)):
-                raise wrong(f"the number {token.text} is out of range", "number", token)
+                raise self.wrong(f"the number {token.text} is out of range", "number", token)
             return constant(number)
         if token.text == "pi":
             return constant(math.pi)
         if token.text in CALLS:
-            raise wrong(f"function '{token.text}' without parentheses", "syntax", token)
-        found = lookup(token.text)
+            raise self.wrong(f"function '{token.text}' without parentheses", "syntax", token)
+        found = self.lookup(token.text)
         if found is None:
-            raise unknown("name", token, [] if callable(names) else ["pi", *names])
+            raise self.unknown("name", token, self.choices)
         return found
 
-    def unknown(what: str, token: _Token, choices: list[str]) -> ExpressionError:
-        elsewhere = _ELSEWHERE.get(token.text)
-        hint = f"write '{elsewhere}'" if elsewhere else did_you_mean(token.text, choices)
-        return wrong(f"unknown {what} '{token.text}'", what, token, hint)
+    def open(self, token: _Token) -> None:
+        """Begin what stands in parentheses, of a function or plain."""
+        if token.kind == "call" and token.text not in CALLS:
+            if self.lookup(token.text) is not None:
+                hint = f"a product is {token.text}*(...)"
+                raise self.wrong(f"'{token.text}' is not a function", "function", token, hint)
+            raise self.unknown("function", token, list(CALLS))
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self.wrong(f"parentheses are nested more than {MAX_DEPTH} deep", "too-deep", token)
+        self.pending.append(_Pending(_OPEN, token, len(self.operands)))
 
-    tokens = _tokens(text)
-    if len(tokens) == 1:
-        raise ExpressionError("empty expression", "expression-empty", text, 0)
-    for token in tokens:
-        word = token.text
-        if value_expected:
-            if token.kind in ("number", "name"):
-                operands.append(value(token))
-                value_expected = False
-            elif token.kind == "call" or word == "(":
-                if token.kind == "call" and word not in CALLS:
-                    if lookup(word) is not None:
-                        raise wrong(f"'{word}' is not a function", "function", token, f"a product is {word}*(...)")
-                    raise unknown("function", token, list(CALLS))
-                depth += 1
-                if depth > MAX_DEPTH:
-                    raise wrong(f"parentheses are nested more than {MAX_DEPTH} deep", "too-deep", token)
-                pending.append(_Pending(_OPEN, token, len(operands)))
-            elif word in _PREFIX:
-                operator = _PREFIX[word]
-                if pending and pending[-1].operator.precedence > _SIGN:
-                    operator = operator._replace(precedence=_FACTOR_SIGN)
-                pending.append(_Pending(operator, token))
-            else:
-                raise wrong(f"a value is missing before {token.shown}", "syntax", token)
-        elif word in _BINARY:
-            operator = _BINARY[word]
-            if operator.precedence == _COMPARISON:
-                apply_from(_SUM)
-                if pending and pending[-1].operator.precedence == _COMPARISON:
-                    raise wrong("chained comparison", "syntax", token, "use parentheses")
-            elif operator.precedence < _POWER:  # powers wait: they apply from the right
-                apply_from(operator.precedence)
-            pending.append(_Pending(operator, token))
-            value_expected = True
-        elif token.kind == "end" or word in (",", ")"):
-            apply_from(_COMPARISON)
-            if token.kind == "end":
-                if pending:
-                    raise wrong("parenthesis never closed", "syntax", pending[-1].token)
-            elif not pending:
-                reason = f"{token.shown} without an open parenthesis"
-                raise wrong(reason, "syntax", token, comma if word == "," else None)
-            elif word == ",":
-                if pending[-1].token.kind != "call":
-                    raise wrong("comma in plain parentheses", "syntax", token, comma)
-                value_expected = True
-            else:
-                depth -= 1
-                _, opening, below = pending.pop()
-                if opening.kind == "call":
-                    count = len(operands) - below
-                    least, most, build = CALLS[opening.text]
-                    if count < least or (most is not None and count > most):
-                        needs = f"{least}" if most is not None else f"{least} or more"
-                        raise wrong(f"'{opening.text}' takes {needs} arguments, not {count}", "arguments", opening)
-                    apply(build, count, opening)
+    def take_operator(self, token: _Token) -> None:
+        operator = _BINARY[token.text]
+        if operator.precedence == _COMPARISON:
+            self.apply_from(_SUM)
+            if self.pending and self.pending[-1].operator.precedence == _COMPARISON:
+                raise self.wrong("chained comparison", "syntax", token, "use parentheses")
+        elif operator.precedence < _POWER:  # powers wait: they apply from the right
+            self.apply_from(operator.precedence)
+        self.pending.append(_Pending(operator, token))
+        self.value_expected = True
+
+    def end_part(self, token: _Token) -> None:
+        """Finish the text, one argument of a function, or what stands in parentheses."""
+        self.apply_from(_COMPARISON)
+        comma = "the decimal sign is a point" if token.text == "," else None
+        if token.kind == "end":
+            if self.pending:
+                raise self.wrong("parenthesis never closed", "syntax", self.pending[-1].token)
+        elif not self.pending:
+            raise self.wrong(f"{token.shown} without an open parenthesis", "syntax", token, comma)
+        elif token.text == ",":
+            if self.pending[-1].token.kind != "call":
+                raise self.wrong("comma in plain parentheses", "syntax", token, comma)
+            self.value_expected = True
         else:
-            raise wrong(f"an operator is missing before {token.shown}", "syntax", token)
-    return operands[0]
+            self.depth -= 1
+            _, opening, below = self.pending.pop()
+            if opening.kind == "call":
+                count = len(self.operands) - below
+                least, most, build = CALLS[opening.text]
+                if count < least or (most is not None and count > most):
+                    needs = f"{least}" if most is not None else f"{least} or more"
+                    raise self.wrong(f"'{opening.text}' takes {needs} arguments, not {count}", "arguments", opening)
+                self.apply(build, count, opening)
+
+    def apply_from(self, precedence: int) -> None:
+        """Apply the waiting operators of at least this precedence."""
+        while self.pending and self.pending[-1].operator.precedence >= precedence:
+            operator, token, _ = self.pending.pop()
+            self.apply(operator.build, operator.arguments, token)
+
+    def apply(self, build: Callable[..., Expr], count: int, token: _Token) -> None:
+        """Put build(*args) in the place of the last `count` operands."""
+        args = self.operands[len(self.operands) - count :]
+        if build is power and args[1].is_constant and abs(args[1].number) > MAX_EXPONENT:
+            raise self.wrong(f"the exponent {args[1].number:g} is beyond {MAX_EXPONENT:g}", "exponent", token)
+        result = build(*args)
+        if not result.is_constant and all(a.is_constant for a in args):
+            raise self.wrong(f"'{token.text}' has no finite value", "undefined", token)
+        self.operands[len(self.operands) - count :] = [result]
