@@ -17,6 +17,7 @@ from linkwork.elements.frames import Frame, PlanarFrame
 from linkwork.elements.freedoms import Freedom, measure_freedom
 from linkwork.elements.friction import Friction, in_law
 from linkwork.elements.joints import Joint
+from linkwork.elements.loads import JointLoad, PairLoad
 from linkwork.elements.vectors import SHORTEST, Components, Scalar, Vector, norm
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.graph import ZERO, Expr, less, maximum, select, sqrt, symbol
@@ -119,7 +120,7 @@ class Touch(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Contact(Compliance, Friction, ABC):
+class Contact(Compliance, Friction, PairLoad, ABC):
     """What contacts of all shapes have in common."""
 
     name: str
@@ -127,10 +128,6 @@ class Contact(Compliance, Friction, ABC):
     body_j: Body
     s_i: Components
     s_j: Components
-
-    @property
-    def bodies(self) -> tuple[Body, ...]:
-        return self.body_i, self.body_j
 
     @abstractmethod
     def shape_gap(self, i: Frame, j: Frame) -> tuple[Vector, Expr, Vector]:
@@ -172,7 +169,7 @@ class Contact(Compliance, Friction, ABC):
         speed = sqrt(sliding.dot(sliding) + SHORTEST * SHORTEST)
         return at, push, sliding * (-self.mu(speed) * load / speed)
 
-    def Q(self, t: Expr, i: Frame, j: Frame) -> tuple[Vector, ...]:
+    def Q(self, i: Frame, j: Frame) -> tuple[Vector, ...]:
         at, push, friction = self.forces(i, j)
         F = at.n * push.F + friction
         return i.force_through(at.point, -F), j.force_through(at.point, F)
@@ -180,12 +177,9 @@ class Contact(Compliance, Friction, ABC):
     def potential(self, i: Frame, j: Frame) -> Expr:
         return self.forces(i, j)[1].stored
 
-    def dissipation(self, t: Expr, i: Frame, j: Frame) -> Expr:
+    def dissipation(self, i: Frame, j: Frame) -> Expr:
         at, push, friction = self.forces(i, j)
         return (push.elastic - push.F) * at.n.dot(at.velocity) - friction.dot(at.velocity)
-
-    def supplied(self, t: Expr, i: Frame, j: Frame) -> Expr:
-        return ZERO
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -223,7 +217,7 @@ class FlatContact(Contact):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class EndStop(Compliance):
+class EndStop(Compliance, JointLoad):
     """Stops that keep the freedom of a joint between `lower` and `upper`, either of which may be left out."""
 
     name: str
@@ -231,10 +225,6 @@ class EndStop(Compliance):
     freedom: str = ""
     lower: Scalar | None = None
     upper: Scalar | None = None
-
-    @property
-    def bodies(self) -> tuple[Body, ...]:
-        return self.joint.bodies
 
     @property
     def held(self) -> dict[Expr, float]:
@@ -272,7 +262,7 @@ class EndStop(Compliance):
             for watch in self.begin_and_end(f"{self.name}.{side}", gap, approach, slowness, pushed)
         ]
 
-    def Q(self, t: Expr, *frames: Any) -> tuple[Vector, ...]:
+    def Q(self, *frames: Any) -> tuple[Vector, ...]:
         along, pushes = self.pushes(frames)
         F = sum((sign * push.F for (sign, _), push in zip(self.sides.values(), pushes, strict=True)), ZERO)
         return tuple(F * row for row in along.rows)
@@ -280,10 +270,7 @@ class EndStop(Compliance):
     def potential(self, *frames: Any) -> Expr:
         return sum((push.stored for push in self.pushes(frames)[1]), ZERO)
 
-    def dissipation(self, t: Expr, *frames: Any) -> Expr:
+    def dissipation(self, *frames: Any) -> Expr:
         along, pushes = self.pushes(frames)
         signs = [sign for sign, _ in self.sides.values()]
         return sum((s * (x.elastic - x.F) * along.rate for s, x in zip(signs, pushes, strict=True)), ZERO)
-
-    def supplied(self, t: Expr, *frames: Any) -> Expr:
-        return ZERO

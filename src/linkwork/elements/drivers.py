@@ -14,9 +14,11 @@ from linkwork.elements.spatial import wrapped
 from linkwork.elements.vectors import Vector
 from linkwork.expressions.graph import Expr
 
-
-def kind_of_freedom(freedom: str) -> Kind:
-    return "angle" if freedom.startswith("angle") else "length"
+# The names of all freedoms that joints leave.
+FREEDOMS: dict[str, Kind] = {
+    **dict.fromkeys(("angle", "angle_i", "angle_j", "angle_x", "angle_y", "angle_z"), "angle"),
+    **dict.fromkeys(("displacement", "distance", "x", "y", "z"), "length"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +32,7 @@ class Driver:
 
     @property
     def rows(self) -> dict[str, Kind]:
-        return {"drive": kind_of_freedom(self.freedom)}
+        return {"drive": FREEDOMS[self.freedom]}
 
     @property
     def bodies(self) -> tuple[Body, ...]:

@@ -7,7 +7,7 @@ Tension counts positive. Differences run from i to j.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from linkwork.elements.bodies import Body
 from linkwork.elements.contact import EndStop, FlatContact, RoundContact
@@ -16,18 +16,16 @@ from linkwork.elements.freedoms import Freedom, measure_freedom
 from linkwork.elements.friction import JointFriction, StickSlip
 from linkwork.elements.joints import Joint
 from linkwork.elements.kinds import Space
+from linkwork.elements.loads import LENGTH, BodyLoad, JointLoad, PairLoad, Spring
 from linkwork.elements.spatial import RevoluteSpherical, SpatialAxisPair, wrapped
 from linkwork.elements.vectors import SHORTEST, Components, Scalar, Vector, norm
-from linkwork.expressions.evaluation import substitute
-from linkwork.expressions.graph import ZERO, Expr, as_expr, maximum, sqrt, symbol
+from linkwork.expressions.graph import ZERO, Expr, as_expr, maximum, sqrt
 
-# what a law may name besides t, parameters and the motion of bodies
-LENGTH, ANGLE, RATE = symbol("length'"), symbol("angle'"), symbol("rate'")  # no parameter has such a name
 AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
-class SpringDamper:
+class SpringDamper(Spring, PairLoad):
     """Spring, damper and actuator between point s_i of body i and point s_j of body j.
 
     tension f = k (l - l0) + c l_dot + actuator (+ law(length, rate)),    l = |d|
@@ -43,42 +41,26 @@ class SpringDamper:
     free_length: Scalar = 0.0
     actuator: Scalar = 0.0
     law: Expr = ZERO
+    named: ClassVar[Expr] = LENGTH
 
-    @property
-    def bodies(self) -> tuple[Body, ...]:
-        return self.body_i, self.body_j
-
-    def measure(self, i: Frame, j: Frame) -> tuple[Vector, Expr, Expr]:
-        """Unit vector from i to j, length, rate of the length."""
+    def direction(self, i: Frame, j: Frame) -> tuple[Vector, Expr]:
+        """Unit vector from i to j, and the length."""
         d = j.point(self.s_j) - i.point(self.s_i)
         length = norm(d)
-        u = d / maximum(length, SHORTEST)
-        return u, length, u.dot(j.point_velocity(self.s_j) - i.point_velocity(self.s_i))
+        return d / maximum(length, SHORTEST), length
 
-    def active(self, length: Expr, rate: Expr) -> Expr:
-        """The part of the tension that is neither spring nor damper."""
-        return self.actuator + substitute([as_expr(self.law)], {LENGTH: length, RATE: rate})[0]
+    def stretch(self, i: Frame, j: Frame) -> tuple[Expr, Expr, Expr]:
+        u, length = self.direction(i, j)
+        rate = u.dot(j.point_velocity(self.s_j) - i.point_velocity(self.s_i))
+        return length, length - self.free_length, rate
 
-    def Q(self, t: Expr, i: Frame, j: Frame) -> tuple[Vector, ...]:
-        u, length, rate = self.measure(i, j)
-        f = self.stiffness * (length - self.free_length) + self.damping * rate + self.active(length, rate)
+    def Q(self, i: Frame, j: Frame) -> tuple[Vector, ...]:
+        u, f = self.direction(i, j)[0], self.tension(i, j)
         return i.force_at(self.s_i, f * u), j.force_at(self.s_j, -f * u)
-
-    def potential(self, i: Frame, j: Frame) -> Expr:
-        _, length, _ = self.measure(i, j)
-        return 0.5 * (self.stiffness * (length - self.free_length)) * (length - self.free_length)
-
-    def dissipation(self, t: Expr, i: Frame, j: Frame) -> Expr:
-        _, _, rate = self.measure(i, j)
-        return self.damping * rate * rate
-
-    def supplied(self, t: Expr, i: Frame, j: Frame) -> Expr:
-        _, length, rate = self.measure(i, j)
-        return -self.active(length, rate) * rate
 
 
 @dataclass(frozen=True, eq=False)
-class RotationalSpringDamper:
+class RotationalSpringDamper(Spring, PairLoad):
     """Spring, damper and actuator between the angles of bodies i and j.
 
     torque T = k (theta - theta0) + c theta_dot + actuator (+ law(angle, rate)),    theta = phi_j - phi_i
@@ -94,31 +76,17 @@ class RotationalSpringDamper:
     actuator: Scalar = 0.0
     law: Expr = ZERO
 
-    bodies = SpringDamper.bodies
+    def stretch(self, i: PlanarFrame, j: PlanarFrame) -> tuple[Expr, Expr, Expr]:
+        theta = j.phi - i.phi
+        return theta, theta - self.free_angle, j.omega - i.omega
 
-    def active(self, angle: Expr, rate: Expr) -> Expr:
-        return self.actuator + substitute([as_expr(self.law)], {ANGLE: angle, RATE: rate})[0]
-
-    def Q(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> tuple[Vector, ...]:
-        theta, rate = j.phi - i.phi, j.omega - i.omega
-        T = self.stiffness * (theta - self.free_angle) + self.damping * rate + self.active(theta, rate)
+    def Q(self, i: PlanarFrame, j: PlanarFrame) -> tuple[Vector, ...]:
+        T = self.tension(i, j)
         return i.torque(T), j.torque(-T)
-
-    def potential(self, i: PlanarFrame, j: PlanarFrame) -> Expr:
-        turn = j.phi - i.phi - self.free_angle
-        return 0.5 * (self.stiffness * turn) * turn
-
-    def dissipation(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Expr:
-        rate = j.omega - i.omega
-        return self.damping * rate * rate
-
-    def supplied(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Expr:
-        theta, rate = j.phi - i.phi, j.omega - i.omega
-        return -self.active(theta, rate) * rate
 
 
 @dataclass(frozen=True, eq=False)
-class PointForce:
+class PointForce(BodyLoad):
     """A force at point s of a body; its components are along the axes of the ground, or turn with the body."""
 
     name: str
@@ -127,47 +95,33 @@ class PointForce:
     force: Components
     follows: bool = False
 
-    @property
-    def bodies(self) -> tuple[Body, ...]:
-        return (self.body,)
-
     def F(self, i: Frame) -> Vector:
         return i.direction(self.force) if self.follows else Vector(self.force)
 
-    def Q(self, t: Expr, i: Frame) -> tuple[Vector, ...]:
+    def Q(self, i: Frame) -> tuple[Vector, ...]:
         return (i.force_at(self.s, self.F(i)),)
 
-    def potential(self, i: Frame) -> Expr:
-        return ZERO
-
-    def dissipation(self, t: Expr, i: Frame) -> Expr:
-        return ZERO
-
-    def supplied(self, t: Expr, i: Frame) -> Expr:
+    def supplied(self, i: Frame) -> Expr:
         return self.F(i).dot(i.point_velocity(self.s))
 
 
 @dataclass(frozen=True, eq=False)
-class Torque:
+class Torque(BodyLoad):
     """A torque on a body."""
 
     name: str
     body: Body
     torque: Scalar
 
-    bodies = PointForce.bodies
-    potential = PointForce.potential
-    dissipation = PointForce.dissipation
-
-    def Q(self, t: Expr, i: PlanarFrame) -> tuple[Vector, ...]:
+    def Q(self, i: PlanarFrame) -> tuple[Vector, ...]:
         return (i.torque(as_expr(self.torque)),)
 
-    def supplied(self, t: Expr, i: PlanarFrame) -> Expr:
+    def supplied(self, i: PlanarFrame) -> Expr:
         return self.torque * i.omega
 
 
 @dataclass(frozen=True, eq=False)
-class SpatialTorque:
+class SpatialTorque(BodyLoad):
     """A torque on a body in space; its components are along the axes of the ground, or turn with the body."""
 
     name: str
@@ -175,22 +129,18 @@ class SpatialTorque:
     torque: Components
     follows: bool = False
 
-    bodies = PointForce.bodies
-    potential = PointForce.potential
-    dissipation = PointForce.dissipation
-
     def T(self, i: SpatialFrame) -> Vector:
         return i.direction(self.torque) if self.follows else Vector(self.torque)
 
-    def Q(self, t: Expr, i: SpatialFrame) -> tuple[Vector, ...]:
+    def Q(self, i: SpatialFrame) -> tuple[Vector, ...]:
         return (i.torque(self.T(i)),)
 
-    def supplied(self, t: Expr, i: SpatialFrame) -> Expr:
+    def supplied(self, i: SpatialFrame) -> Expr:
         return self.T(i).dot(i.turning)
 
 
 @dataclass(frozen=True, eq=False)
-class AxialSpringDamper:
+class AxialSpringDamper(Spring, JointLoad):
     """Spring, damper and actuator about the axis of a spatial joint that leaves the freedom "angle".
 
     torque T = k turn + c rate + actuator (+ law(angle, rate)),    turn = angle - free_angle less whole turns
@@ -207,13 +157,6 @@ class AxialSpringDamper:
     actuator: Scalar = 0.0
     law: Expr = ZERO
 
-    @property
-    def bodies(self) -> tuple[Body, ...]:
-        return self.joint.bodies
-
-    def active(self, angle: Expr, rate: Expr) -> Expr:
-        return self.actuator + substitute([as_expr(self.law)], {ANGLE: angle, RATE: rate})[0]
-
     def measure(self, i: SpatialFrame, j: SpatialFrame) -> Freedom:
         if isinstance(self.joint, RevoluteSpherical):
             return measure_freedom(self.joint, "angle", i, j)
@@ -223,29 +166,17 @@ class AxialSpringDamper:
         w = x_j.cross(c * y_i - s * x_i) / (c * c + s * s)
         return Freedom(self.joint.turn(i, j), w.dot(j.turning - i.turning), [i.torque(-w), j.torque(w)])
 
-    def turn(self, angle: Expr) -> Expr:
-        return wrapped(angle - self.free_angle)
-
-    def Q(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> tuple[Vector, ...]:
-        angle, rate, rows = self.measure(i, j)
-        T = self.stiffness * self.turn(angle) + self.damping * rate + self.active(angle, rate)
-        return tuple(row * -T for row in rows)
-
-    def potential(self, i: SpatialFrame, j: SpatialFrame) -> Expr:
-        turn = self.turn(self.measure(i, j).value)
-        return 0.5 * (self.stiffness * turn) * turn
-
-    def dissipation(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Expr:
-        rate = self.measure(i, j).rate
-        return self.damping * rate * rate
-
-    def supplied(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Expr:
+    def stretch(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Expr, Expr, Expr]:
         angle, rate, _ = self.measure(i, j)
-        return -self.active(angle, rate) * rate
+        return angle, wrapped(angle - self.free_angle), rate
+
+    def Q(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Vector, ...]:
+        T = self.tension(i, j)
+        return tuple(row * -T for row in self.measure(i, j).rows)
 
 
 @dataclass(frozen=True, eq=False)
-class Bushing:
+class Bushing(PairLoad):
     """An elastic bearing between point s_i of body i and point s_j of body j, in the axes of body i.
 
     f = K x + C x_dot,    x = (A_i^T d, phi),    phi the axial vector of A_i^T A_j: for small turns the angles
@@ -260,8 +191,6 @@ class Bushing:
     s_j: Components
     stiffness: tuple[Components, ...]
     damping: tuple[Components, ...] = ((0.0,) * 6,) * 6
-
-    bodies = SpringDamper.bodies
 
     def measure(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Vector, Vector, list[tuple[Vector, Vector]]]:
         """x, its rates, and for each of x the force and torque on body j, at P_j, that does unit work on it."""
@@ -283,7 +212,7 @@ class Bushing:
             wrenches.append((nothing, w))
         return Vector(x), Vector(rates), wrenches
 
-    def Q(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> tuple[Vector, ...]:
+    def Q(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Vector, ...]:
         x, rates, wrenches = self.measure(i, j)
         f = [Vector(K).dot(x) + Vector(C).dot(rates) for K, C in zip(self.stiffness, self.damping, strict=True)]
         F = T = Vector((0.0, 0.0, 0.0))
@@ -296,16 +225,13 @@ class Bushing:
         x, _, _ = self.measure(i, j)
         return 0.5 * x.dot(Vector(Vector(K).dot(x) for K in self.stiffness))
 
-    def dissipation(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Expr:
+    def dissipation(self, i: SpatialFrame, j: SpatialFrame) -> Expr:
         _, rates, _ = self.measure(i, j)
         return rates.dot(Vector(Vector(C).dot(rates) for C in self.damping))
 
-    def supplied(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Expr:
-        return ZERO
-
 
 @dataclass(frozen=True, eq=False)
-class Drag:
+class Drag(BodyLoad):
     """The drag of air or water at point s of a body.
 
     F = -coefficient |v| v,    coefficient = density drag_coefficient area / 2
@@ -316,28 +242,22 @@ class Drag:
     s: Components
     coefficient: Scalar
 
-    bodies = PointForce.bodies
-    potential = PointForce.potential
-
     def measure(self, i: Frame) -> tuple[Vector, Expr]:
         """The velocity, and how fast that is."""
         v = i.point_velocity(self.s)
         return v, sqrt(v.dot(v) + SHORTEST * SHORTEST)
 
-    def Q(self, t: Expr, i: Frame) -> tuple[Vector, ...]:
+    def Q(self, i: Frame) -> tuple[Vector, ...]:
         v, speed = self.measure(i)
         return (i.force_at(self.s, v * (-self.coefficient * speed)),)
 
-    def dissipation(self, t: Expr, i: Frame) -> Expr:
+    def dissipation(self, i: Frame) -> Expr:
         v, speed = self.measure(i)
         return self.coefficient * speed * v.dot(v)
 
-    def supplied(self, t: Expr, i: Frame) -> Expr:
-        return ZERO
-
 
 @dataclass(frozen=True, eq=False)
-class Motor:
+class Motor(JointLoad):
     """A motor that drives the freedom of a joint, its torque (or force) falling with the rate.
 
     F = stall (1 - rate/no_load),    up to rate = no_load, where it drives nothing; beyond, it brakes
@@ -349,25 +269,15 @@ class Motor:
     no_load: Scalar
     freedom: str = ""
 
-    @property
-    def bodies(self) -> tuple[Body, ...]:
-        return self.joint.bodies
-
     def drive(self, frames: tuple[Frame, ...]) -> tuple[Expr, Freedom]:
         along = measure_freedom(self.joint, self.freedom, *frames)
         return self.stall * (1.0 - along.rate / self.no_load), along
 
-    def Q(self, t: Expr, *frames: Any) -> tuple[Vector, ...]:
+    def Q(self, *frames: Any) -> tuple[Vector, ...]:
         F, along = self.drive(frames)
         return tuple(F * row for row in along.rows)
 
-    def potential(self, *frames: Any) -> Expr:
-        return ZERO
-
-    def dissipation(self, t: Expr, *frames: Any) -> Expr:
-        return ZERO
-
-    def supplied(self, t: Expr, *frames: Any) -> Expr:
+    def supplied(self, *frames: Any) -> Expr:
         F, along = self.drive(frames)
         return F * along.rate
 

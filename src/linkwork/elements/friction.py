@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.elements.bodies import Body
-from linkwork.elements.drivers import kind_of_freedom
+from linkwork.elements.drivers import FREEDOMS
 from linkwork.elements.events import Watch, closed
 from linkwork.elements.frames import Frame
 from linkwork.elements.freedoms import Freedom, measure_freedom
 from linkwork.elements.joints import Joint
 from linkwork.elements.kinds import Kind
+from linkwork.elements.loads import JointLoad
 from linkwork.elements.vectors import Scalar, Vector
 from linkwork.expressions.graph import (
     ONE,
@@ -91,7 +92,7 @@ def pressing(normal_force: Scalar) -> Expr:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class JointFriction(Friction):
+class JointFriction(Friction, JointLoad):
     """Friction against the rate of a freedom of a joint, less `speed`, that of a belt or a shaft.
 
     On the freedom acts -mu(v) normal_force radius,    v = radius (rate - speed).
@@ -106,31 +107,24 @@ class JointFriction(Friction):
     radius: Scalar = 1.0
     speed: Scalar = 0.0
 
-    @property
-    def bodies(self) -> tuple[Body, ...]:
-        return self.joint.bodies
-
     def force(self, frames: tuple[Frame, ...]) -> tuple[Expr, Freedom]:
         along = measure_freedom(self.joint, self.freedom, *frames)
         return -self.mu(self.radius * (along.rate - self.speed)) * pressing(self.normal_force) * self.radius, along
 
-    def Q(self, t: Expr, *frames: Any) -> tuple[Vector, ...]:
+    def Q(self, *frames: Any) -> tuple[Vector, ...]:
         f, along = self.force(frames)
         return tuple(f * row for row in along.rows)
 
-    def potential(self, *frames: Any) -> Expr:
-        return ZERO
-
-    def dissipation(self, t: Expr, *frames: Any) -> Expr:
+    def dissipation(self, *frames: Any) -> Expr:
         f, along = self.force(frames)
         return -f * (along.rate - self.speed)
 
-    def supplied(self, t: Expr, *frames: Any) -> Expr:
+    def supplied(self, *frames: Any) -> Expr:
         return self.force(frames)[0] * self.speed
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StickSlip:
+class StickSlip(JointLoad):
     """Coulomb friction along the freedom of a joint that either sticks, a constraint, or slips, a constant friction.
 
     v = radius (rate - speed),    N the normal force, a formula of time and the motion
@@ -147,9 +141,6 @@ class StickSlip:
     static: Scalar | None = None
     radius: Scalar = 1.0
     speed: Scalar = 0.0
-
-    bodies = JointFriction.bodies
-    potential = JointFriction.potential
 
     @property
     def mode(self) -> Expr:
@@ -212,7 +203,7 @@ class Stick:
     @property
     def rows(self) -> dict[str, Kind]:
         joint, freedom = self.friction.joint, self.friction.freedom
-        return {"stick": kind_of_freedom(freedom or next(iter(joint.freedoms(*joint.starts()))))}
+        return {"stick": FREEDOMS[freedom or next(iter(joint.freedoms(*joint.starts())))]}
 
     @property
     def bodies(self) -> tuple[Body, ...]:

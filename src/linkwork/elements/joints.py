@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeAlias
 from linkwork.elements.bodies import Body, Ground
 from linkwork.elements.frames import PlanarFrame
 from linkwork.elements.kinds import Kind, Space
-from linkwork.elements.pairs import AxisPair, Pair, PointPair
+from linkwork.elements.pairs import AxisPair, Pair, PointPair, RodPair
 from linkwork.elements.spatial import SPATIAL_JOINTS, SpatialJoint, SpatialMeasure
 from linkwork.elements.vectors import Scalar, Vector, norm
 from linkwork.expressions.graph import Expr, as_expr
@@ -74,29 +74,9 @@ class Rigid(PointPair):
     def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Vector:
         return Vector((*self.d(i, j), j.phi - i.phi - relative_angle(self)))
 
-    def freedoms(self, i: PlanarFrame, j: PlanarFrame) -> Mapping[str, Expr]:
-        return {}
 
-
-@dataclass(frozen=True, eq=False)
-class Distance(PointPair):
-    """A massless rod with two pins keeps points s_i and s_j at the distance `length`; lam > 0 is tension.
-
-    Psi = (d . d - length^2) / (2 length)                                              [haug1989, chapter 3]
-    """
-
-    length: Scalar | None = None
-    rows: ClassVar[dict[str, Kind]] = {"length": "length"}
-
-    @property
-    def rod_length(self) -> Expr:
-        if self.length is not None:
-            return as_expr(self.length)
-        return self.start_distance()
-
-    def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Vector:
-        d, length = self.d(i, j), self.rod_length
-        return Vector(((d.dot(d) - length * length) / (2 * length),))
+class Distance(RodPair):
+    """A massless rod with two pins keeps points s_i and s_j at the distance `length`.    [haug1989, chapter 3]"""
 
     def freedoms(self, i: PlanarFrame, j: PlanarFrame) -> Mapping[str, Expr]:
         return {"angle": j.phi - i.phi}
@@ -167,9 +147,6 @@ class Gear(Pair):
         start = self.arc(*self.starts())
         return Vector((self.arc(i, j, carrier) - start,))
 
-    def freedoms(self, i: PlanarFrame, j: PlanarFrame, carrier: PlanarFrame) -> Mapping[str, Expr]:
-        return {}
-
 
 @dataclass(frozen=True, eq=False)
 class AngleLock(Pair):
@@ -183,9 +160,6 @@ class AngleLock(Pair):
 
     def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Vector:
         return Vector((j.phi - i.phi - relative_angle(self),))
-
-    def freedoms(self, i: PlanarFrame, j: PlanarFrame) -> Mapping[str, Expr]:
-        return {}
 
 
 class Measure(PointPair):

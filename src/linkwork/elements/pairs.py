@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 from linkwork.elements.bodies import Body, Ground
 from linkwork.elements.frames import PLANAR_GROUND, Frame
-from linkwork.elements.vectors import Components, Vector, norm
-from linkwork.expressions.graph import ZERO, Expr, sign
+from linkwork.elements.kinds import Kind
+from linkwork.elements.vectors import Components, Scalar, Vector, norm
+from linkwork.expressions.graph import ZERO, Expr, as_expr, sign
 
 
 def unit(axis: Components) -> Components:
@@ -19,6 +20,11 @@ def unit(axis: Components) -> Components:
     return (components / norm(components)).components
 
 
+def distance(d: Vector, length: Expr) -> Expr:
+    """(d . d - l^2) / (2 l): its multiplier is the tension of a rod."""
+    return (d.dot(d) - length * length) / (2 * length)
+
+
 @dataclass(frozen=True, eq=False)
 class Pair:
     """What concerns two bodies."""
@@ -27,6 +33,7 @@ class Pair:
     body_i: Body
     body_j: Body
     ground: ClassVar[Frame] = PLANAR_GROUND
+    freedoms: ClassVar[Any] = staticmethod(lambda *_: {})  # by name, of its frames: what can be measured and driven
 
     @property
     def bodies(self) -> tuple[Body, ...]:
@@ -50,6 +57,24 @@ class PointPair(Pair):
     def start_distance(self) -> Expr:
         """Between the two points where the bodies start."""
         return norm(self.d(*self.starts()))
+
+
+@dataclass(frozen=True, eq=False)
+class RodPair(PointPair):
+    """The points stay at the distance `length`, unless given that of the start; lam > 0 is tension.
+
+    Psi = (d . d - length^2) / (2 length)
+    """
+
+    length: Scalar | None = None
+    rows: ClassVar[dict[str, Kind]] = {"length": "length"}
+
+    @property
+    def rod_length(self) -> Expr:
+        return self.start_distance() if self.length is None else as_expr(self.length)
+
+    def Psi(self, t: Expr, i: Frame, j: Frame) -> Vector:
+        return Vector((distance(self.d(i, j), self.rod_length),))
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
-from linkwork.elements.drivers import kind_of_freedom
+from linkwork.elements.drivers import FREEDOMS
 from linkwork.elements.frames import Frame, PlanarFrame, SpatialFrame, TurnedFrame
 from linkwork.elements.joints import Prismatic, Revolute, Rigid, Rolling, relative_angle
 from linkwork.elements.kinds import Coordinate, Velocity
@@ -202,14 +202,14 @@ def path_coordinates(joint: Any) -> tuple[Coordinate, ...]:
     path, name = PATHS[type(joint)], joint.name
     if path.is_ball:
         return tuple(Coordinate(name, f"e{k}", "number") for k in range(4))
-    return tuple(Coordinate(name, part, kind_of_freedom(freedom)) for freedom, part in _parts(path))
+    return tuple(Coordinate(name, part, FREEDOMS[freedom]) for freedom, part in _parts(path))
 
 
 def path_velocities(joint: Any) -> tuple[Velocity, ...]:
     path, name = PATHS[type(joint)], joint.name
     if path.is_ball:
         return tuple(Velocity(name, f"w{x}", "angle", f"w{x}", f"alpha{x}") for x in "xyz")
-    parts = ((part, kind_of_freedom(freedom)) for freedom, part in _parts(path))
+    parts = ((part, FREEDOMS[freedom]) for freedom, part in _parts(path))
     return tuple(Velocity(name, part, kind, f"{part}_d", f"{part}_dd") for part, kind in parts)
 
 

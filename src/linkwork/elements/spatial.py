@@ -15,7 +15,7 @@ from typing import ClassVar, Self, TypeAlias
 from linkwork.elements.bodies import Body, Ground
 from linkwork.elements.frames import SPATIAL_GROUND, Frame, SpatialFrame
 from linkwork.elements.kinds import Kind
-from linkwork.elements.pairs import AxisPair, PointPair, unit
+from linkwork.elements.pairs import AxisPair, PointPair, RodPair, distance, unit
 from linkwork.elements.vectors import Components, Scalar, Vector, norm
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr, as_expr, atan2, cos, less, select, sin, sqrt
@@ -31,11 +31,6 @@ AXES = (Vector((1.0, 0.0, 0.0)), Vector((0.0, 1.0, 0.0)), Vector((0.0, 0.0, 1.0)
 POINT: dict[str, Kind] = {"x": "length", "y": "length", "z": "length"}
 # Products of unit vectors that should be zero: as long as they are small, angles.
 PARALLEL: dict[str, Kind] = {"tilt_x": "angle", "tilt_y": "angle"}
-
-
-def distance(d: Vector, length: Expr) -> Expr:
-    """(d . d - l^2) / (2 l): its multiplier is the tension of a rod."""
-    return (d.dot(d) - length * length) / (2 * length)
 
 
 def angle(i: Triad, x_j: Vector) -> Expr:
@@ -99,26 +94,10 @@ class Spherical(PointPair):
         return {**bend(own, z_j), "angle_z": atan2(-own[0].dot(y_j), own[0].dot(x_j))}
 
 
-@dataclass(frozen=True, eq=False)
-class SpatialDistance(PointPair):
-    """A massless rod with a ball at each end keeps points s_i and s_j at the distance `length`; lam > 0 is tension.
+class SpatialDistance(RodPair):
+    """A massless rod with a ball at each end keeps s_i and s_j at the distance `length`.    [haug1989, chapter 9]"""
 
-    Psi = (d . d - length^2) / (2 length)                                              [haug1989, chapter 9]
-    """
-
-    length: Scalar | None = None
     ground: ClassVar[Frame] = SPATIAL_GROUND
-    rows: ClassVar[dict[str, Kind]] = {"length": "length"}
-
-    @property
-    def rod_length(self) -> Expr:
-        return self.start_distance() if self.length is None else as_expr(self.length)
-
-    def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
-        return Vector((distance(self.d(i, j), self.rod_length),))
-
-    def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
-        return {}
 
 
 class UniversalSpherical(SpatialDistance):
@@ -346,9 +325,6 @@ class SpatialRigid(AlignedPair):
 
     def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
         return Vector((*self.d(i, j), *self.turned(i, j)))
-
-    def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
-        return {}
 
 
 class ConstantVelocity(SpatialAxisPair):

@@ -130,14 +130,14 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
     watched: list[Watch] = []
     for force in parts.forces:
         at = [frames[b.name] for b in force.bodies]
-        held |= getattr(force, "held", {})
-        watched += force.events(TIME, *at) if hasattr(force, "events") else []
-        for b, generalized in zip(force.bodies, force.Q(TIME, *at), strict=True):
+        held |= force.held
+        watched += force.events(TIME, *at)
+        for b, generalized in zip(force.bodies, force.Q(*at), strict=True):
             if b.name in columns:
                 _add(Q, columns[b.name], list(generalized))
         potential = potential + force.potential(*at)
-        dissipation = dissipation + force.dissipation(TIME, *at)
-        applied = applied + force.supplied(TIME, *at)
+        dissipation = dissipation + force.dissipation(*at)
+        applied = applied + force.supplied(*at)
     *Q, dissipation, applied = substitute([*Q, dissipation, applied], named)
     seen, unseen = {*ordered([*Psi, *Q])}, 0
     for b in bodies:

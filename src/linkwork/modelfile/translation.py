@@ -17,11 +17,12 @@ from linkwork import units
 from linkwork.document import Document, Place
 from linkwork.elements.bodies import Body, Ground, measures_of
 from linkwork.elements.contact import MODELS, Compliance
-from linkwork.elements.drivers import Driver, kind_of_freedom
-from linkwork.elements.forces import FORCES, LENGTH, OF_JOINTS
+from linkwork.elements.drivers import FREEDOMS, Driver
+from linkwork.elements.forces import FORCES, OF_JOINTS
 from linkwork.elements.frames import SPATIAL_GROUND
 from linkwork.elements.joints import JOINTS, MEASURES, Joint
 from linkwork.elements.kinds import Space
+from linkwork.elements.loads import LENGTH
 from linkwork.elements.motions import MOTIONS, Law, Motion, Table
 from linkwork.elements.shapes import SHAPES
 from linkwork.elements.vectors import Components, Scalar, Vector
@@ -367,7 +368,7 @@ class Translation:
             freedom = entry.freedom or "".join(freedoms[:1])
             if freedom not in freedoms:
                 return kinds  # which is a fault of its own
-            of = kind_of_freedom(freedom)
+            of = FREEDOMS[freedom]
             kinds = {**kinds, **schema.ON_FREEDOM[of]}
         if issubclass(cls, Compliance):
             law, known = MODELS[entry.model or cls.model], len(self.errors)
@@ -414,7 +415,7 @@ class Translation:
             hint = "add freedom: " + " or ".join(freedoms)
             self.fail(place, f"joint '{entry.joint}' leaves several freedoms", "which-freedom", suggestion=hint)
         motion = self.motion(
-            entry.motion, schema.TURNING if kind_of_freedom(freedom) == "angle" else schema.SLIDING, (*place, "motion")
+            entry.motion, schema.TURNING if FREEDOMS.get(freedom) == "angle" else schema.SLIDING, (*place, "motion")
         )
         return None if motion is None else Driver(name, joint, freedom, motion)
 
