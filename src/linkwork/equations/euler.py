@@ -12,6 +12,7 @@ from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
 from linkwork.model import Model
+from linkwork.sequences.entries import minus, plus, transpose
 
 STATE = ("euler", "euler_d", "euler_dd")
 
@@ -38,26 +39,21 @@ def euler_equations(model: Model) -> Equations:
         for entry, x in _velocity_matrix(6 * k, place, q[place + 3 : place + 7]).items()
     }
 
-    speed = [ZERO] * len(body.v)
-    for (i, j), entry in B.items():
-        speed[i] = speed[i] + entry * v[j]
+    speed = plus([ZERO] * len(body.v), B, v)
     rates = dict(zip(q, v, strict=True))
     left = directional(speed, rates)  # B_dot qd
     rise = directional(speed, dict(zip(v, a, strict=True)))
     of_bodies = dict(zip(body.v, speed, strict=True))
     of_bodies |= {old: x + y for old, x, y in zip(body.a, rise, left, strict=True)}
 
-    force = substitute(body.Q, of_bodies)
+    force = minus(substitute(body.Q, of_bodies), body.M, left)
+    Q = plus([ZERO] * len(v), transpose(B), force)
     M: dict[tuple[int, int], Expr] = {}
-    Q = [ZERO] * len(v)
     in_row = [{j: entry for (i, j), entry in B.items() if i == row} for row in range(len(body.v))]
     for (i, k), entry in body.M.items():
-        force[i] = force[i] - entry * left[k]
         for row, x in in_row[i].items():
             for column, y in in_row[k].items():
                 M[row, column] = M.get((row, column), ZERO) + x * entry * y
-    for (i, j), entry in B.items():
-        Q[j] = Q[j] + entry * force[i]
 
     rows = tuple(Row(b.name, "e.e", "number") for b in model.bodies)
     then = tuple(symbol(f"{c.name} then") for c in body.coordinates)

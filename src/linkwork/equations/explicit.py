@@ -14,6 +14,7 @@ from linkwork.equations.equations import Equations
 from linkwork.errors import ModelError
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ZERO, Expr
+from linkwork.sequences.entries import plus
 from linkwork.sequences.hierarchy import Hierarchy, unused_letter
 from linkwork.sequences.lu import LU, VANISHING, lu
 from linkwork.sequences.structural import rate_of
@@ -78,14 +79,10 @@ def as_dae(e: Equations, rows: Sequence[int] | None = None) -> tuple[list[Expr],
     second_order = qd == e.v
     rates = [rate_of(x) for x in q]
     accelerations = [rate_of(x, 2) if second_order else rate_of(v) for x, v in zip(q, e.v, strict=False)]
-    forces = [-force for force in e.Q]
-    for (i, j), entry in e.M.items():
-        forces[i] = forces[i] + entry * accelerations[j]
+    forces = plus([-force for force in e.Q], e.M, accelerations)
     rows = range(len(e.Psi)) if rows is None else rows
     Psi, lam = [e.Psi[i] for i in rows], [e.lam[i] for i in rows]
-    for (i, j), entry in e.Psi_q.items():
-        if i in rows:
-            forces[j] = forces[j] + entry * e.lam[i]
+    forces = plus(forces, {(j, i): x for (i, j), x in e.Psi_q.items() if i in rows}, e.lam)
     names = [*(f"motion of {name}" for name in e.v_names), *(str(e.rows[i]) for i in rows)]
     if second_order:
         F = substitute([*forces, *Psi], dict(zip(e.v, rates, strict=True)))

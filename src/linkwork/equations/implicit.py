@@ -27,6 +27,7 @@ from linkwork.equations.linear import eps_of, kept_of
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ZERO, Expr, symbol
+from linkwork.sequences.entries import minus, transpose
 from linkwork.sequences.sequence import ComputationSequence
 
 WORK = (symbol("work dissipated"), symbol("work supplied"))  # carried along as two more unknowns of the integration
@@ -63,14 +64,11 @@ def implicit_form(e: Equations, form: str) -> Implicit:
     y, qd, gaps = [*e.q, *e.v, *WORK, *e.a, *e.lam], list(e.qd), _kept(e, e.Psi, e.lam)
     if form == "linearized":
         gaps = [gamma + eps * lam for gamma, eps, lam in zip(e.gamma, eps_of(e), e.lam, strict=True)]
-        for (i, j), entry in e.Psi_q.items():
-            gaps[i] = gaps[i] - entry * e.a[j]
+        gaps = minus(gaps, e.Psi_q, e.a)
     elif ALGEBRAIC[form].has_mu:
-        along = {v: v + push for v, push in zip(e.v, _pushed(e, mu, [ZERO] * len(e.v)), strict=True)}
+        along = {v: v + push for v, push in zip(e.v, minus([ZERO] * len(e.v), transpose(e.Psi_q), mu), strict=True)}
         y, qd, gaps = [*y, *mu], substitute(e.qd, along), [*_kept(e, e.Psi, mu), *_kept(e, e.Psi_dot, e.lam)]
-    force = _pushed(e, e.lam, e.Q)
-    for (i, j), entry in e.M.items():
-        force[i] = force[i] - entry * e.a[j]
+    force = minus(minus(e.Q, transpose(e.Psi_q), e.lam), e.M, e.a)
     f = [*qd, *e.a, e.dissipation, e.supplied_power, *force, *gaps]
     return Implicit(tuple(y), tuple(f), jacobian(f, y))
 
@@ -78,14 +76,6 @@ def implicit_form(e: Equations, form: str) -> Implicit:
 def _kept(e: Equations, gaps: Sequence[Expr], multipliers: Sequence[Expr]) -> list[Expr]:
     """The gap of each row that is kept, the multiplier of each other one."""
     return [kept * gap + (1.0 - kept) * x for kept, gap, x in zip(kept_of(e), gaps, multipliers, strict=True)]
-
-
-def _pushed(e: Equations, multipliers: Sequence[Expr], force: Sequence[Expr]) -> list[Expr]:
-    """force - Psi_q^T multipliers."""
-    total = list(force)
-    for (i, j), entry in e.Psi_q.items():
-        total[j] = total[j] - entry * multipliers[i]
-    return total
 
 
 def implicit_programs(e: Equations, form: str) -> list[ComputationSequence]:

@@ -31,6 +31,7 @@ from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ZERO, Expr, less, maximum, select, symbol
 from linkwork.model import Model
 from linkwork.sequences.articulated import Chain, Link, Projected, Tree
+from linkwork.sequences.entries import minus, plus
 
 Symbols = list[list[Expr]]
 LETTERS = ("theta {}", "theta_d {}", "theta_dd {}", "d theta {}", "theta {} then")  # of q, v, a, dx and `then`
@@ -84,7 +85,7 @@ def joint_equations(model: Model) -> Equations:
         qd=_of_hinges(Hinge.qd, by_body, symbols, 1),
         retract=_of_hinges(Hinge.retract, by_body, symbols, 3),
         M=Projected(tree, b.M) if tree.is_long() else tree.project(b.M),
-        Q=tuple(tree.gather(_less(Q_b, b.M, B_dot_v))[1]),
+        Q=tuple(tree.gather(minus(Q_b, b.M, B_dot_v))[1]),
         Psi=tuple(substitute([b.Psi[k] for k in cut], known)),
         kinetic=kinetic,
         potential=potential,
@@ -145,14 +146,6 @@ def _longest_arm(made: Bodies) -> Expr:
         if not isinstance(body, Ground)
     ]
     return reduce(maximum, arms, ZERO)
-
-
-def _less(Q: Sequence[Expr], M: Mapping[tuple[int, int], Expr], a: Sequence[Expr]) -> list[Expr]:
-    """Q - M a."""
-    left = list(Q)
-    for (i, j), entry in M.items():
-        left[i] = left[i] - entry * a[j]
-    return left
 
 
 def _symbols(hinge: Hinge) -> Symbols:
@@ -285,11 +278,8 @@ def _outputs(made: Bodies, hinges: Sequence[Hinge], local: Tree, cut: Sequence[i
     beyond the forces that act on them.
     """
     b = made.equations
-    needed, of_cut = [-x for x in _less(b.Q, b.M, b.a)], {*cut}
-    for (i, j), entry in b.Psi_q.items():
-        if i in of_cut:
-            needed[j] = needed[j] + entry * b.lam[i]
-    F, _ = local.gather(needed)
+    needed, of_cut = [-x for x in minus(b.Q, b.M, b.a)], {*cut}
+    F, _ = local.gather(plus(needed, {(j, i): x for (i, j), x in b.Psi_q.items() if i in of_cut}, b.lam))
     of_tree = {hinge.joint.name: (hinge, link) for hinge, link in zip(hinges, local.links, strict=True) if hinge.joint}
     rows_of = {joint.name: rows for joint, rows in zip(made.parts.joints, made.rows, strict=False)}
 

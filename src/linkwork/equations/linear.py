@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from linkwork.equations.equations import Equations
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import ZERO, Expr, symbol
 from linkwork.sequences.articulated import Solver, articulate
+from linkwork.sequences.entries import Entries, plus, transpose
 from linkwork.sequences.ldl import factorize
-
-Entries = Mapping[tuple[int, int], Expr]
 
 
 def eps_of(e: Equations) -> list[Expr]:
@@ -59,13 +58,9 @@ def multiply(e: Equations, x: Sequence[Expr]) -> list[Expr]:
                 product[j] = product[j] + entry * x[i]
         return product
     tree, n = e.chain.tree, len(e.v)
-    y, force, gaps = tree.spread(tree.along(x[:n])), [ZERO] * tree.n_b, [ZERO] * len(e.Psi)
-    for (i, j), entry in e.chain.M.items():
-        force[i] = force[i] + entry * y[j]
-    for (i, j), entry in on_bodies(e).items():
-        force[j] = force[j] + entry * x[n + i]
-        gaps[i] = gaps[i] + entry * y[j]
-    return [*tree.gather(force)[1], *gaps]
+    y, D = tree.spread(tree.along(x[:n])), on_bodies(e)
+    force = plus(plus([ZERO] * tree.n_b, e.chain.M, y), transpose(D), x[n:])
+    return [*tree.gather(force)[1], *plus([ZERO] * len(e.Psi), D, y)]
 
 
 def count_operations(e: Equations) -> int:

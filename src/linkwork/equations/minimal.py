@@ -32,6 +32,7 @@ from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, atan2, cos, less, select, sign, sin, sqrt, symbol
 from linkwork.model import Model
+from linkwork.sequences.entries import minus, transpose
 
 STATE = ("minimal", "minimal_d", "minimal_dd")
 CLOSING = (Revolute, PointOnLine, Distance)  # the joints that can close a triangle
@@ -364,14 +365,11 @@ def _multipliers(
     e: Equations, closing: Closing, known: Mapping[Expr, Expr], C: Matrix, Q: Sequence[Expr], theta_dd: Sequence[Expr]
 ) -> dict[Expr, Expr]:
     """Those of closed loops, the last first, by the equations of what follows: M theta_dd + C^T lam = Q."""
-    rest, lam = list(Q), list(e.lam)
-    for (i, j), entry in substitute_in(e.M, known).items():
-        rest[i] = rest[i] - entry * theta_dd[j]
+    rest, lam = minus(Q, substitute_in(e.M, known), theta_dd), list(e.lam)
     found: dict[Expr, Expr] = {}
     for (_, rows, *_), columns in reversed(closing.solved):
         right = [rest[k] - total(C.get((i, k), ZERO) * x for i, x in enumerate(lam) if i not in rows) for k in columns]
-        transposed = {(j, i): x for (i, j), x in _block(C, rows, columns).items()}
-        for i, x in zip(rows, solve(transposed, right), strict=True):
+        for i, x in zip(rows, solve(transpose(_block(C, rows, columns)), right), strict=True):
             found[e.lam[i]] = lam[i] = x
     return found
 

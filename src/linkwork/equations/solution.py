@@ -18,6 +18,7 @@ from linkwork.equations.equations import Equations
 from linkwork.equations.linear import eps_of, multiply
 from linkwork.expressions.graph import ZERO, Expr, absolute, less
 from linkwork.sequences.articulated import Solver
+from linkwork.sequences.entries import minus
 
 SETTLED = 1e-10  # change of a by a repetition, of a itself: it was the last
 AT_REST = 0.03  # by eps: what of lam counts where a is zero, 1e-6 of the accelerations that it holds back
@@ -55,10 +56,7 @@ class Solution:
             return x, [ZERO] * n
         if not e.carriers or e.chain is not None or not self.regular:
             return x, self.find_rest(x)
-        rest = [ZERO] * n + list(e.gamma)
-        for (i, j), entry in e.Psi_q.items():
-            rest[n + i] = rest[n + i] - entry * x[j]
-        return x, rest
+        return x, [ZERO] * n + minus(e.gamma, e.Psi_q, x)
 
     def improve(self, x: Sequence[Expr], rest: Sequence[Expr]) -> list[Expr]:
         """A repetition: with the solution for the rest."""

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from linkwork.errors import UsageError, check_choice
 from linkwork.expressions.evaluation import numpy_arithmetic
 from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr
+from linkwork.sequences.entries import Entries
 from linkwork.sequences.hierarchy import Hierarchy, Memory, size_of, unused_letter
 from linkwork.sequences.ordering import elimination_order
 from linkwork.sequences.sequence import check_expressions
 from linkwork.sequences.signature import Signature
 
-Entries = Mapping[tuple[int, int], Expr]
 Place = tuple[int, int]
 STRATEGIES = ("sparse", "first", "smallest", "largest")
 SAMPLES = 5
