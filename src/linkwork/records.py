@@ -1,4 +1,4 @@
-"""Frozen records: what they find out about themselves, and other values of some fields."""
+"""Frozen records: what they find out about themselves, other values of some fields, how notebooks show them."""
 
 from __future__ import annotations
 
@@ -19,6 +19,15 @@ else:
                 return self
             value = record.__dict__[self.attrname] = self.func(record)
             return value
+
+
+class Printed:
+    """A record that notebooks show as it is printed."""
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
 
 
 def changed(record: Record, **fields: Any) -> Record:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from linkwork.equations.place import Weights
+from linkwork.errors import check_choice
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
 from linkwork.motion.dead import check_open
 from linkwork.motion.initial import (
+    WEIGHTS,
     Start,
     align_velocity,
     check_defined,
@@ -25,10 +26,11 @@ from linkwork.motion.initial import (
     gaps_by_element,
     number_kept,
 )
+from linkwork.records import Printed
 
 
 @dataclass(frozen=True)
-class Assembly:
+class Assembly(Printed):
     """The assembled position and velocity of the bodies, and what it took.
 
     `theta` and `theta_d` are the coordinates and velocities that were moved where these are not those of the bodies,
@@ -56,9 +58,6 @@ class Assembly:
 
         return aligned(assembly_lines(self))
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
-
 
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def assemble(
@@ -69,6 +68,7 @@ def assemble(
     cut: Sequence[str] | None = None,
 ) -> Assembly:
     """The nearest closed position and the nearest velocity along it; coordinates named in `keep` do not change."""
+    check_choice("weights", weights, WEIGHTS)
     mechanism = prepare(model, coordinates, cut)
     check_open(mechanism.equations)
     equations, given = mechanism.equations, mechanism.place()

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from html import escape
 from time import perf_counter
 from typing import Any, Literal
 
@@ -28,6 +27,7 @@ from linkwork.assembly.space import solve_in_space, spatial_closures
 from linkwork.errors import UsageError
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
+from linkwork.records import Printed
 
 PATH_LIMIT = 20000
 ATTEMPTS = 3  # with other random numbers, where paths are lost or solutions lack their conjugates
@@ -54,7 +54,7 @@ class Mode:
 
 
 @dataclass(frozen=True)
-class Modes:
+class Modes(Printed):
     """The modes of a mechanism, the nearest to its start position first, and how they were found.
 
     `paths` were followed; they ended in `finite` different isolated complex solutions, `singular` of them singular, on
@@ -90,9 +90,6 @@ class Modes:
         from linkwork.view.report import aligned, mode_lines
 
         return aligned(mode_lines(self))
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
 
 
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters

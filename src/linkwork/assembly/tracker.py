@@ -23,6 +23,7 @@ MAX_STEPS = 20000  # of a path on one stretch
 FIRST_STEP = 0.05  # of the stretch
 SHORTEST_STEP = 1e-9
 CAUTION, GROWTH = 0.8, 2.5  # a step is this part of what the error allows, at most so many times the last one
+LEAST_ERROR = 1e-3  # of what is allowed: an error below says no more than that
 SHORTER = 0.4  # a step that failed is tried again with this part of it
 RUNNING, REACHED, LOST = 0.0, 1.0, 2.0
 
@@ -252,8 +253,8 @@ def advance(table: Pointer, n: int, on: Path, along: Stretch, w: Work) -> None:
         return
     copy(w.trial, on.x, 2 * n)
     on.s[0] = s + step
-    # RK4 errs with the fifth power of the step; an error far below what is allowed says no more than that.
-    on.step[0] = step * min(GROWTH, CAUTION * (allowed / max(error, 1e-3 * allowed)) ** 0.2)
+    # RK4 errs with the fifth power of the step.
+    on.step[0] = step * min(GROWTH, CAUTION * (allowed / max(error, LEAST_ERROR * allowed)) ** 0.2)
     if last:
         on.status[0] = REACHED
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 from typer import Option
@@ -44,12 +44,12 @@ from linkwork.cli.motions import (
     named,
     overrides,
     placed,
+    run_files,
     show,
     started,
-    weights_of,
     writable,
 )
-from linkwork.errors import NumericalStop, UsageError, check_choice
+from linkwork.errors import NumericalStop, UsageError
 
 
 @app.command("list")
@@ -85,7 +85,7 @@ def check(
     from linkwork.view.report import aligned, as_json, check_lines, progress
 
     with located(model), progress(Path(model).name):
-        how = {"weights": weights_of(weights), "assemble": assemble, "keep": keep or ()}
+        how: dict[str, Any] = {"weights": weights, "assemble": assemble, "keep": keep or ()}
         mechanism = started(model, set_, mode, keep, repair, start, rate, cut)
         report = check(mechanism, **how, coordinates=coordinates, cut=cut)
     print(as_json(report.as_dict()) if json else aligned(check_lines(report)))
@@ -151,7 +151,7 @@ def assemble(
                 raise UsageError(message, "output-is-model")
         files = writable(output or (), SUFFIXES)
         with located(model):
-            assembly = assemble(mechanism, keep or (), weights_of(weights), coordinates, cut)
+            assembly = assemble(mechanism, keep or (), cast(Any, weights), coordinates, cut)
         for file in files:
             save(with_start(document, mechanism.with_start(assembly.q, assembly.v), changes).data, file)
         data, lines = assembly.as_dict(), assembly_lines(assembly)
@@ -252,21 +252,14 @@ def run(
     settings |= given(coordinates=coordinates, cut=cut)
     methods = given(formulation=formulation, stabilization=stabilization, integrator=integrator, alpha=alpha, beta=beta)
     methods |= given(spectral_radius=spectral_radius, fixed_step=fixed_step)
-    if output_format is None:
-        files = motion_files([*(output or ([resume] if resume else ())), *([html] if html else ())])
-    else:
-        check_choice("output-format", output_format, ("numdyn3d",))
-        if not output or len(output) != 1:
-            raise UsageError("--output-format numdyn3d needs one folder: -o FOLDER", "usage")
-        files = output
+    files = run_files(output, html, resume, output_format)
     if resume is not None:
         from linkwork.trajectory import Trajectory
 
         settings["resume"] = Trajectory.load(resume)
+    how: dict[str, Any] = {"weights": weights, "assemble": assemble, "keep": keep or ()}
     with located(model):
         mechanism = started(model, set_, mode, keep, repair, start, rate, cut)
-    how = {"weights": weights_of(weights), "assemble": assemble, "keep": keep or ()}
-    with located(model):
         analysis = partial(simulate, **settings, **methods, **how)
         motion = followed(mechanism, analysis, files, into_folder=output_format is not None)
     show(motion, files, json)

@@ -40,12 +40,6 @@ def named(formulations: str) -> list[str] | None:
     return None if formulations == "all" else [name.strip() for name in formulations.split(",")]
 
 
-def weights_of(name: str) -> Any:
-    if name not in ("mass", "unit"):
-        raise UsageError(f"no weights '{name}'; choose from mass, unit", "unknown-weights")
-    return name
-
-
 def started(
     model: str,
     set_: Sequence[str] | None,
@@ -91,18 +85,8 @@ def placed(model: Model, start: Sequence[str] | None, rate: Sequence[str] | None
             found[name] = value
         return found
 
-    q = read(
-        "start",
-        overrides(start, "start", "A=30deg"),
-        kinds,
-        {"angle": units.ANGLE, "length": units.LENGTH},
-    )
-    v = read(
-        "rate",
-        overrides(rate, "rate", "A=2"),
-        rate_kinds,
-        {"angle": units.ANGULAR_SPEED, "length": units.SPEED},
-    )
+    q = read("start", overrides(start, "start", "A=30deg"), kinds, {"angle": units.ANGLE, "length": units.LENGTH})
+    v = read("rate", overrides(rate, "rate", "A=2"), rate_kinds, {"angle": units.ANGULAR_SPEED, "length": units.SPEED})
     of = model.simulation
     settings = replace(of, start={**of.start, **q}, rate={**of.rate, **v}, cut=of.cut if cut is None else tuple(cut))
     return replace(model, simulation=settings)
@@ -133,6 +117,18 @@ def motion_files(paths: Sequence[Path] | None) -> list[Path]:
     if any(file.suffix.lower() == ".html" for file in files):
         check_built()
     return files
+
+
+def run_files(
+    output: Sequence[Path] | None, html: Path | None, resume: Path | None, output_format: str | None
+) -> list[Path]:
+    """What a run writes: files asked for, or the one it goes on with, and a page; or a folder of another format."""
+    if output_format is None:
+        return motion_files([*(output or ([resume] if resume else ())), *([html] if html else ())])
+    check_choice("output-format", output_format, ("numdyn3d",))
+    if not output or len(output) != 1:
+        raise UsageError("--output-format numdyn3d needs one folder: -o FOLDER", "usage")
+    return list(output)
 
 
 def followed(

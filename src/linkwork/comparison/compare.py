@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
-from html import escape
 from itertools import product
 from typing import Any
 
@@ -19,6 +18,7 @@ from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
 from linkwork.motion.choice import STABILIZATIONS, Stabilization
 from linkwork.motion.simulate import simulate
+from linkwork.records import Printed
 from linkwork.trajectory import Trajectory
 
 TIGHT = 1e-12  # tolerances of the reference solution
@@ -67,7 +67,7 @@ COLUMNS = tuple(field.name for field in fields(Row))
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Printed):
     """A row for every formulation in all coordinates, and the solution they are measured against.
 
     `reference` holds its settings, counts and status, `error` (its distance from the solution with ten times larger
@@ -85,9 +85,6 @@ class Comparison:
         from linkwork.view.comparison import as_text
 
         return as_text(self)
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
 
 
 def compare(

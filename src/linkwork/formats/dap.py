@@ -19,6 +19,7 @@ from linkwork.formats.mfile import Statement, statements
 from linkwork.units import shown
 
 USER_FORCES = "user_force.yaml"
+TOUCHING = 1e-3  # of the radius of a disc: how far it may be from where it is said to start
 ORIGIN = "centre"  # the name of a point that is added in a mass centre
 
 
@@ -167,7 +168,7 @@ class _Translation:
         body, R = self.folder.body_of(joint, "iBindex"), joint.number("R", 1.0)
         pose = self.folder.poses[body]
         gap = pose.r[0] - joint.number("x0") + R * (pose.phi - joint.number("p0"))
-        if abs(gap) > 1e-3 * R:
+        if abs(gap) > TOUCHING * R:
             message = f"the disc starts {gap:g} m from where x0 and p0 put it; here it rolls from where it starts"
             self.left_out.append(joint.error(message, "disc-start", "x0", suggestion="let r and p fit x0 and p0"))
         return {"type": "rolling", "i": self.at(0, None, "O"), "j": self.at(body), "axis": [1, 0], "radius": R}

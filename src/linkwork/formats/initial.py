@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 
 MOST_ITERATIONS = 50
 ROUNDING = 1e-15
+DEPENDENT = 1e-10  # of the largest singular value: what rounding makes of rows that depend on others
 FITS = 1e-9  # metres, and parts of unit vectors
 
 
@@ -65,12 +66,12 @@ def completed(model: Model, given: Sequence[Given]) -> Model:
         if np.linalg.norm(left) >= 0.5 * best and best <= FITS:
             break
         best = min(best, float(np.linalg.norm(left)))
-        q = q - np.linalg.lstsq(J, left, rcond=1e-10)[0]
+        q = q - np.linalg.lstsq(J, left, rcond=DEPENDENT)[0]
     q[np.abs(q) < ROUNDING] = 0.0
     left, J, rate = at(q)
     _check(left, given, "positions")
     wanted = np.concatenate([-rate, [one.rate for one in given]])
-    qd = np.linalg.lstsq(J, wanted, rcond=1e-10)[0]
+    qd = np.linalg.lstsq(J, wanted, rcond=DEPENDENT)[0]
     qd[np.abs(qd) < ROUNDING] = 0.0
     _check(J @ qd - wanted, given, "velocities")
     start: dict[str, float] = {}

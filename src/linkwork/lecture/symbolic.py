@@ -24,6 +24,7 @@ Matrix: TypeAlias = list[list[Rational]]
 
 MOST_COORDINATES = 12
 SAMPLES = 3
+LEAST_PIVOT = 1e-6  # its value at this instant: a smaller one may be zero
 AGREES = 1e-9  # relative, at values of size one
 
 
@@ -166,7 +167,7 @@ class Symbols:
                 (A[i][j].constant is None, A[i][j].terms, -j, i)
                 for i in range(m)
                 for j in allowed
-                if i not in pivots.values() and j not in pivots and abs(A[i][j].value(self.values)) > 1e-6
+                if i not in pivots.values() and j not in pivots and abs(A[i][j].value(self.values)) > LEAST_PIVOT
             ]
             if not free:
                 return None

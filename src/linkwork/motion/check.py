@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from html import escape
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -22,6 +21,7 @@ from linkwork.motion.initial import (
     is_closed,
     restart,
 )
+from linkwork.records import Printed
 
 TRIALS = 3  # directions in which a redundant mechanism is moved
 NEARBY = 0.05  # of the scale of a coordinate: how far
@@ -29,7 +29,7 @@ Redundancy: TypeAlias = Literal["none", "structural", "geometric", "at this posi
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(Printed):
     """Counts, rank and start values of a mechanism."""
 
     name: str
@@ -58,9 +58,6 @@ class Report:
         from linkwork.view.report import aligned, check_lines
 
         return aligned(check_lines(self))
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
 
 
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters

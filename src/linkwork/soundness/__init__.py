@@ -43,7 +43,13 @@ TIME = symbol("t")
 PARALLEL_TOLERANCE = 1e-9  # sine of the angle between axes that count as parallel
 # Symbols beside those of coordinates: multipliers, small changes, what a system adds.
 RESERVED = ("lam", "d", "eps", "mobility", "factor", "chart", "work", "in", "pivot")
+AXES = {"axis": "axis", "axis_j": "axis", "zero": "direction", "zero_j": "direction"}  # fields, and what they are
 UNIT_TOLERANCE = 1e-6
+ROUNDING = 1e-9  # of the largest entry of a matrix: what is zero but for rounding
+LEAST_RESTITUTION = 1e-3  # by which a law divides
+SAMPLES = 4001  # of a motion, at which its values are looked at
+NEXT_TO = 1e-9 * np.array([-3.0, -1.0, 1.0, 3.0])  # of the time of a motion: just before and after a switch
+JUMPS = 1e-8  # of its range: a difference across a switch beyond those beside it
 STEEPEST = math.pi / 4  # pressure angle
 TINY, INF = math.ulp(0.0), math.inf
 # A radius of gyration this many times the distance of the farthest point is a mix-up of units, not a flywheel.
@@ -155,7 +161,7 @@ class Checks:
                 yield ModelError(f"inertia {J:g} kg m^2 is negative", "negative-inertia", path=path, value=J)
             return
         principal = np.linalg.eigvalsh([[self.value(x) for x in row] for row in body.J()])
-        rounding = 1e-9 * (abs(principal).max() + max(abs(self.value(x)) for x in body.inertia))
+        rounding = ROUNDING * (abs(principal).max() + max(abs(self.value(x)) for x in body.inertia))
         shown = ", ".join(f"{x:.6g}" for x in principal)
         about = " about the mass centre" if body.inertia_about is not None else ""
         if principal[0] < -rounding:
@@ -179,14 +185,15 @@ class Checks:
             return
         given = {
             name: np.array([self.value(x) for x in axis])
-            for name in ("axis", "axis_j", "zero", "zero_j")
+            for name in AXES
             if (axis := getattr(joint, name, None)) is not None
         }
         hint = "write [1, 0]" if self.model.space == "planar" else "write [0, 0, 1]"
         for name, axis in given.items():
             if not axis.any():
-                message = "the direction has length zero" if name.startswith("zero") else "the axis has length zero"
-                yield ModelError(message, "zero-axis", path=f"{path}.{name}", suggestion=hint)
+                yield ModelError(
+                    f"the {AXES[name]} has length zero", "zero-axis", path=f"{path}.{name}", suggestion=hint
+                )
         for name, other in (("zero", "axis"), ("zero_j", "axis_j")):
             if name in given and other in given and _are_parallel(given[name], given[other]):
                 message = f"'{name}' is parallel to '{other}', so the joint has no second direction"
@@ -211,11 +218,11 @@ class Checks:
             path = f"forces.{bushing.name}.{name}"
             if matrix.shape != (6, 6):
                 yield ModelError(f"{matrix.shape} where 6 x 6 should be", "wrong-shape", path=path)
-            elif not np.allclose(matrix, matrix.T, rtol=0.0, atol=1e-9 * abs(matrix).max()):
+            elif not np.allclose(matrix, matrix.T, rtol=0.0, atol=ROUNDING * abs(matrix).max()):
                 k, n = np.unravel_index(np.argmax(abs(matrix - matrix.T)), (6, 6))
                 message = f"entries ({k + 1}, {n + 1}) and ({n + 1}, {k + 1}) are {matrix[k, n]:g} and {matrix[n, k]:g}"
                 yield ModelError(message, "not-symmetric", path=path, rule="the matrix is symmetric")
-            elif (least := np.linalg.eigvalsh(matrix)[0]) < -1e-9 * abs(matrix).max():
+            elif (least := np.linalg.eigvalsh(matrix)[0]) < -ROUNDING * abs(matrix).max():
                 message = f"eigenvalue {least:.6g} is negative"
                 yield ModelError(message, "negative-stiffness", path=path, rule="the matrix has none below zero")
 
@@ -238,7 +245,7 @@ class Checks:
             if isinstance(force, kind):
                 yield from _without_effect(force, choice, cast(Any, laws), path)
         if isinstance(force, Compliance):
-            e = 1e-3 if force.model == "flores-machado" else 0.0
+            e = LEAST_RESTITUTION if force.model == "flores-machado" else 0.0
             limits = {"stiffness": (TINY, INF), "damping": (0.0, INF), "exponent": (1.0, 10.0), "restitution": (e, 1.0)}
         if isinstance(force, Friction):
             least = 0.0 if force.dynamic is None else self.value(force.dynamic)
@@ -396,7 +403,7 @@ def law_faults(law: Expr, given: tuple[tuple[Expr, float], ...], t_end: float) -
     """
 
     switches = [g for node in ordered([law]) if (g := _switch(node)) is not None]
-    t = np.linspace(0, t_end, 4001)
+    t = np.linspace(0, t_end, SAMPLES)
     times = [time for g in switches for time in crossings(sampled(g, TIME, dict(given)), t)]
     speed = directional([law], {TIME: ONE})[0]
     for what, f in (("value", law), ("speed", speed), ("acceleration", directional([speed], {TIME: ONE})[0])):
@@ -406,12 +413,11 @@ def law_faults(law: Expr, given: tuple[tuple[Expr, float], ...], t_end: float) -
             first = t[~np.isfinite(values)][0]
             return [(f"the {what} is not finite at t = {first:.6g}", "motion-not-finite", "", "")]
         # Across a jump the difference is not the mean of the differences before and after; elsewhere it is.
-        near = np.array([-3.0, -1.0, 1.0, 3.0]) * 1e-9 * t_end
-        around = at(np.add.outer(np.array(times), near)) if what != "acceleration" else np.empty((0, 4))
+        around = at(np.add.outer(np.array(times), NEXT_TO * t_end)) if what != "acceleration" else np.empty((0, 4))
         for time, (before, jump, after) in zip(times, np.diff(around), strict=False):
             if not np.isfinite(jump):
                 return [(f"the {what} is not finite at t = {time:.6g}", "motion-not-finite", "", "")]
-            if abs(jump - 0.5 * (before + after)) > 1e-8 * (np.ptp(values) + abs(values[0])):
+            if abs(jump - 0.5 * (before + after)) > JUMPS * (np.ptp(values) + abs(values[0])):
                 message = f"the {what} jumps by {jump:.6g} at t = {time:.6g}"
                 rule, hint = "the acceleration would be infinite", "use a motion of type smooth-step or ramp"
                 return [(message, "motion-jump", rule, hint)]

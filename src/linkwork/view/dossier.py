@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import pi
 from typing import Any
 
@@ -168,11 +169,8 @@ def _mark(mark: Mark, space: str) -> list[str]:
 
 
 def _freedoms(checked: Report) -> str:
-    lines = [
-        (label, text)
-        for label, text in check_lines(checked)
-        if label not in ("model", "bodies") and not text.endswith("-weighted)")  # one by one; a note tells of them
-    ]
+    in_brief = replace(checked, q_changes={}, v_changes={})  # a note tells of them
+    lines = [(label, text) for label, text in check_lines(in_brief) if label not in ("model", "bodies")]
     return f"<h2>Freedoms and redundancy</h2>{table((), lines)}"
 
 

@@ -69,6 +69,8 @@ BLOCK = (2.3, 1.35)  # half the sides of a sliding block
 SLOT = 0.78  # half the width of a slot
 SAMPLES = 200  # poses looked at for ranges of motion
 TRAVEL = 2.9  # units a track reaches beyond the ends of the motion
+SAME = 1e-9  # metres, and of the distance from the origin: two points that are one
+ON_AXIS = 1e-6  # of the travel: how far points may be beside the axis of a cylinder
 SIDE = 1.35  # units by which spring and damper beside each other are moved out
 
 CROSS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
@@ -126,7 +128,7 @@ class _Draughtsman:
                 self.anchors[k].append((0.0, 0.0, 0.0))
         self.lengths = [length for spots in self.anchors[1:] if (length := _span(spots)) > 0.0]
         self.low, self.high = self._box()
-        extent = max(float(np.max(self.high - self.low)), 1e-9)
+        extent = max(float(np.max(self.high - self.low)), SAME)
         usual = float(np.median(self.lengths)) if self.lengths else extent
         self.unit = min(UNIT * extent, LEAST_LINK * usual)
         self.outlines: list[Outline] = []
@@ -135,7 +137,7 @@ class _Draughtsman:
 
     def _anchor(self, body: int, spot: Sequence[float]) -> None:
         x, y, z = (*map(float, spot), 0.0)[:3]
-        if all(dist((x, y, z), other) > 1e-9 * (1.0 + hypot(x, y, z)) for other in self.anchors[body]):
+        if all(dist((x, y, z), other) > SAME * (1.0 + hypot(x, y, z)) for other in self.anchors[body]):
             self.anchors[body].append((x, y, z))
 
     def _box(self) -> tuple[Array, Array]:
@@ -209,7 +211,7 @@ class _Draughtsman:
         spots = _spots(self.anchors[k])
         if len(spots) == 1 and k not in self.own_look:
             reach = hypot(*spots[0])
-            if reach > 1e-9:
+            if reach > SAME:
                 self.add(k, "disc", [circle((0.0, 0.0), min(2.6 * self.unit, 0.5 * reach), 40)], True, name)
                 spots.append((0.0, 0.0))
             else:
@@ -326,7 +328,7 @@ class _Draughtsman:
         pair = ((i, axis, mark.points[0]), (j, turn, mark.points[1]))
         for k, (c, s), origin in pair:
             beside = (abs(c * (y - origin[1]) - s * (x - origin[0])) for x, y, _ in self.anchors[k])
-            if max(beside, default=0.0) > 1e-6 * (1.0 + abs(most)):
+            if max(beside, default=0.0) > ON_AXIS * (1.0 + abs(most)):
                 return False
         rod = barrel = least - 2.2 * u  # the rod reaches back as far as the cylinder reaches out
         if not most - rod < barrel - u:
