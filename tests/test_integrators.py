@@ -143,20 +143,6 @@ def test_dense_output_integrates_powers_inside_the_step(method: Tableau) -> None
 # A step of a method, alone.
 
 
-@each_method
-@pytest.mark.parametrize("n", [4, 24])
-def test_generated_combinations_are_those_of_the_weights(method: Tableau, n: int, rng: np.random.Generator) -> None:
-    """out = y + h sum_j w_j k_j for every row of weights, to the rounding of sums of terms of size 50."""
-    count = len(method.rows)
-    y, k, h_n, out = rng.normal(size=n), rng.normal(size=count * n), np.array([0.37, 0.0]), np.zeros(n)
-    put_integer(h_n[1:], 0, n)
-    rows = (*method.rows, method.E, method.E_low, *method.W)
-    for address, row in zip(stages.combinations(method).addresses.values(), rows, strict=True):
-        call(address, y, k, out, h_n)
-        expected = y + 0.37 * np.array([*row, *[0.0] * (count - len(row))]) @ k.reshape(count, n)
-        np.testing.assert_allclose(out, expected, rtol=0, atol=3e-13)
-
-
 class Ready(NamedTuple):
     """A run before its first step, in arrays of exactly the described sizes."""
 
@@ -189,37 +175,82 @@ def ready(method: Tableau, f: Kernel, y: list[float], settings: Settings) -> Rea
     return Ready(prepared, m, at)
 
 
-def top(t: float, w: Array) -> Array:
-    return np.array([-1.5 * w[1] * w[2], 1.25 * w[2] * w[0] + 0.3 * math.sin(2 * t), -w[0] * w[1] / 3.5])
+@kernel
+def ring(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """As many components as p says."""
+    n = int(p[0])
+    for i in range(n):
+        y[i] = math.cos(x[0] + i) - x[1 + (i + 1) % n] * x[1 + i]
 
 
 @each_method
-def test_a_step_is_that_of_the_tableau(method: Tableau) -> None:
+@pytest.mark.parametrize("n", [3, 23])
+def test_a_step_is_that_of_the_tableau(method: Tableau, n: int, rng: np.random.Generator) -> None:
     """k_i, y_new, the error estimate and the solution inside the step, against the formulas written out in NumPy."""
-    h, y = 0.23, np.array(TOP)
-    run_of, m, at = ready(method, euler_top, TOP, Settings(method, rtol=1e-4, atol=1e-5))
+
+    def f(t: float, y: Array) -> Array:
+        return np.asarray(np.cos(t + np.arange(n)) - np.roll(y, -1) * y)
+
+    h, y, p, none = 0.23, rng.normal(size=n), np.array([float(n)]), np.zeros(0)
+    run_of, m, at = ready(method, ring, y.tolist(), Settings(method, rtol=1e-4, atol=1e-5))
     at.h[0] = at.x_new[0] = h
-    at.k[:3] = top(0.0, y)
+    at.k[:n] = f(0.0, y)
     at.outcome[0] = loop.RUNNING
-    call(run_of.step, m, np.zeros(1), run_of.own, np.zeros(1))
+    other = m.copy()
+    call(run_of.step, m, p, own := run_of.own.copy(), none)
     k: list[Array] = []
     for c, row in zip(method.c, method.rows, strict=True):
-        y_i = y + h * sum((a * k_j for a, k_j in zip(row, k, strict=False)), np.zeros(3))
+        y_i = y + h * sum((a * k_j for a, k_j in zip(row, k, strict=False)), np.zeros(n))
         if len(k) == method.stages:
             y_new = y_i
-        k.append(top(c * h, y_i))
-    np.testing.assert_allclose(at.x_new[1:4], y_new, rtol=0, atol=2e-15)
+        k.append(f(c * h, y_i))
+    np.testing.assert_allclose(at.x_new[1 : 1 + n], y_new, rtol=0, atol=1e-14)
     scale = 1e-5 + 1e-4 * np.maximum(abs(y), abs(y_new))
     high, low = (
-        np.linalg.norm(h * np.array(E) @ np.array(k[: len(E)]).reshape(-1, 3) / scale) for E in (method.E, method.E_low)
+        np.linalg.norm(h * np.array(E) @ np.array(k[: len(E)]).reshape(-1, n) / scale) for E in (method.E, method.E_low)
     )
-    assert at.error[0] == pytest.approx(high**2 / math.sqrt(3 * (high**2 + 0.01 * low**2)), rel=1e-9)
-    call(run_of.dense, m, np.zeros(1), run_of.own, np.zeros(1))
+    assert at.error[0] == pytest.approx(high**2 / math.sqrt(n * (high**2 + 0.01 * low**2)), rel=1e-9)
+    call(run_of.dense, m, p, own, none)
     assert at.outcome[0] == loop.RUNNING
+    assert at.evaluations[0] == len(method.rows) - 1
     for theta in (0.0, 0.3, 0.85, 1.0):
         advance.interpolate(at, theta * h)
         expected = y + h * dense_weights(method, theta) @ np.array(k)
-        np.testing.assert_allclose(at.x_inside[:4], [theta * h, *expected], rtol=0, atol=1e-14)
+        np.testing.assert_allclose(at.x_inside[: 1 + n], [theta * h, *expected], rtol=0, atol=1e-13)
+    # What stands in for the machine code where there is none.
+    by_numpy, own = memory.open_run(other), run_of.own.copy()
+    stages.evaluate(method, other, p, own, none)
+    call(ring.address, by_numpy.x_new, p, by_numpy.k_new, none)
+    stages.interpolate(method, other, p, own, none)
+    for place in ("x_new", "k_new", "F"):
+        np.testing.assert_allclose(getattr(by_numpy, place), getattr(at, place), rtol=0, atol=1e-12)
+    its = stages.open_stages(own, by_numpy)
+    assert stages.error_norm(by_numpy, its) == pytest.approx(at.error[0], rel=1e-9)
+
+
+@kernel
+def breaking(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """y' = 1 as long as y is finite, but not at the evaluation to which p counts down."""
+    p[0] -= 1.0
+    y[0] = 1.0 + 0.0 * x[1] if p[0] != 0.0 else math.nan
+
+
+@each_method
+def test_a_stage_that_is_not_finite_is_found(method: Tableau) -> None:
+    """The first of them inside the step, or k_s at its end, the only one whose state is that of the end."""
+    h = 0.4
+    for i in range(1, len(method.rows)):
+        prepared, m, at = ready(method, breaking, [0.0], Settings(method))
+        at.h[0] = at.x_new[0] = h
+        at.k[0], at.outcome[0] = 1.0, loop.RUNNING
+        p, own = np.array([float(i)]), prepared.own.copy()
+        for part in (prepared.step, prepared.dense):
+            if at.outcome[0] == loop.RUNNING:
+                call(part, m, p, own, np.zeros(1))
+        assert at.outcome[0] == loop.NOT_FINITE
+        assert at.failed_inside[0] == (i != method.stages)
+        if i != method.stages:
+            np.testing.assert_allclose(at.x_inside[:2], method.c[i] * h, rtol=1e-13)
 
 
 @kernel
