@@ -150,8 +150,7 @@ def of_model(name: str, watched: str, coordinates: str) -> Case:
     p = system.p(start, given={"repetitions": repetitions(start.rank.smallest) if system.m else 0})
     y, k = project_start(system, p, start), e.q_names.index(watched)
     onto = of_system(system, project if e.is_constrained else measure)
-    scale = np.where(e.follows, np.inf, 1.0)
-    return Case(system.functions["derivative"], onto, p, y, len(y) - 2, (k, system.n_q + k), scale)
+    return Case(system.functions["derivative"], onto, p, y, len(y) - 2, (k, system.n_q + k))
 
 
 def open_chain(name: str) -> Case:
@@ -164,7 +163,7 @@ def open_chain(name: str) -> Case:
 
 
 def run(case: Case, t_end: float, rtol: float, repetitions: int = 1) -> tuple[float, Slice]:
-    settings, times = Settings(EXPLICIT["dop853"], rtol, rtol, scale=case.scale), np.array([0.0, t_end])
+    settings, times = Settings(EXPLICIT["dop853"], rtol, rtol), np.array([0.0, t_end])
     ends = []
     for _ in range(repetitions):
         *_, last = integrate(case.derivative, case.project, case.p, case.y, times, settings, case.n_norm, 10.0)

@@ -35,7 +35,6 @@ class Case(NamedTuple):
     y: Array
     n_norm: int
     watched: tuple[int, int] = (0, 1)
-    scale: Array | float = 1.0  # of Settings
 
 
 @kernel

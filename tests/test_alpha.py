@@ -9,10 +9,11 @@ import pytest
 
 from linkwork import load, prepare, simulate
 from linkwork.errors import NumericalStop, UsageError
-from linkwork.integrators import alpha
+from linkwork.integrators import alpha, radau
 from linkwork.integrators.loop import Settings
 from linkwork.motion.choice import Choice, choose_alpha
 from linkwork.motion.simulate import Motion
+from linkwork.stabilization import projection
 from linkwork.stabilization.projection import project_start
 
 NAME = "generalized-alpha"
@@ -115,37 +116,49 @@ def test_controlled_steps_follow_the_tolerance():
     assert errors[1] < errors[0] / 10
 
 
-def test_steps_in_python_are_those_of_the_machine_code():
+@pytest.mark.parametrize(
+    ("integrator", "formulation", "kernels"),
+    [
+        (NAME, "index-3", (alpha.alpha_step, alpha.alpha_dense)),
+        ("radau5", "index-3", (radau.radau_step, radau.radau_dense)),
+        ("radau5", "ggl", (radau.radau_step, radau.radau_dense)),
+    ],
+)
+def test_steps_in_python_are_those_of_the_machine_code(integrator, formulation, kernels):
     """One step and its dense output, on arrays of exactly the described sizes."""
-    how = Choice("index-3", "none", 0.0, 0.0, NAME, choose_alpha(NAME, 0.7, 1e-3))
+    by_alpha = choose_alpha(integrator, *((0.7, 1e-3) if integrator == NAME else (None, None)))
+    how = Choice(formulation, "projection", 0.0, 0.0, integrator, by_alpha)
     motion = Motion.begin(prepare(load("heavy_top")), how, "mass", False, (), None, None)
     y = motion.unknowns(0.0, project_start(motion.system, motion.p, motion.start.place))
     from linkwork.integrators import memory
     from linkwork.native.kernels import put_integer
 
     n, ny, found = memory.whole_blocks(len(y)), len(y), []
+    n_qv = motion.system.n_q + motion.system.n_v
+    onto = projection.of_system(motion.system, n_carried=ny - n_qv)
     for stepped in (False, True):
         prepared = motion.method.prepare(n)
-        _, m = memory.new_run(n, prepared.n_dense)
+        _, m = memory.new_run(n, prepared.n_dense, n_pivots=onto.outputs - ny - memory.N_RESIDUALS)
         at = memory.open_run(m)
         for place, number in (
             (at.derivative, motion.derivative.address),
+            (at.project, onto.address),
             (at.ny, ny),
-            (at.n_norm, ny),
-            (at.n_counted, ny),
+            (at.n_norm, n_qv),
         ):
             put_integer(place, 0, number)
         put_integer(at.n_rates, 0, prepared.n_rates)
         at.x[1 : 1 + ny], at.rtol[0] = y, 1e-8
-        at.atol[:] = 1e-8
-        at.h[0] = at.x_new[0] = 1e-3
+        at.atol[:n_qv], at.atol[n_qv:] = 1e-8, math.inf
+        at.h[0] = at.x_new[0] = 1e-3 if integrator == NAME else 1e-4
         at.outcome[0] = memory.RUNNING
         at.k[:ny] = motion.derivative(at.x[: 1 + ny], motion.p)
-        w = np.zeros(max(prepared.work, motion.derivative.work))
-        for kernel in (alpha.alpha_step, alpha.alpha_dense):
+        w = np.zeros(max(prepared.work, motion.derivative.work, onto.work))
+        for kernel in kernels:
             (kernel.python if stepped else kernel)(m, motion.p.copy(), prepared.own, w)
         assert at.outcome[0] == memory.RUNNING
-        found.append(np.concatenate([at.x_new[: 1 + ny], at.F, at.error]))
+        F = at.F.reshape(-1, n)[:, :n_qv].ravel()  # rounding of accelerations is divided by h^2
+        found.append(np.concatenate([at.x_new[: 1 + n_qv], F, at.error]))
     np.testing.assert_allclose(found[1], found[0], rtol=1e-10, atol=1e-10)
     assert math.isfinite(found[0].sum())
 

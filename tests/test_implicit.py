@@ -91,14 +91,23 @@ def distance(motion, truth):
 
 @pytest.mark.parametrize("formulation", [*NAMES, "index-3"])
 def test_every_formulation_moves_as_with_the_explicit_method(formulation, crank):
-    """Positions, velocities and multipliers; at rtol 1e-9, with some hundred steps, 1e-6, and more of forces."""
+    """Positions, velocities and multipliers at rtol 1e-9, with some hundred steps, inside them as at their ends."""
     motion = simulate(
         load("slider_crank"), t_end=3.0, formulation=formulation, integrator="radau5", rtol=1e-9, atol=1e-9
     )
-    assert distance(motion, crank) < 2e-6
-    np.testing.assert_allclose(motion.lam, crank.lam, rtol=0, atol=1e-4 * np.abs(crank.lam).max())
+    assert distance(motion, crank) < 2e-8
+    np.testing.assert_allclose(motion.lam, crank.lam, rtol=0, atol=1e-8 * np.abs(crank.lam).max())
     assert motion.info.constraint_error_position < 1e-13
     assert np.abs(motion.drift()).max() < 1e-4
+
+
+@pytest.mark.parametrize(("name", "t_end"), [("double_pendulum", 2.0), ("heavy_top", 0.3)])
+def test_the_error_of_an_index_3_form_is_in_proportion_to_the_tolerance(name, t_end):
+    """Of five decades; the estimate is of another order than the error."""
+    truth = simulate(load(name), t_end=t_end, rtol=1e-13, atol=1e-13)
+    for rtol in (1e-5, 1e-10):
+        motion = simulate(load(name), t_end=t_end, formulation="index-3", integrator="radau5", rtol=rtol, atol=rtol)
+        assert np.abs(motion.q - truth.q).max() < 10 * rtol
 
 
 @pytest.mark.parametrize("stabilization", ["none", "baumgarte", "state-space"])
@@ -136,7 +145,7 @@ def test_index_3_of_the_pendulum_is_the_closed_form():
 
 @pytest.mark.slow
 def test_andrews_squeezer_as_index_3():
-    """All seven angles at t = 0.03 to the reference of the test set; rounding, divided by h, leaves ten digits.
+    """All seven angles at t = 0.03 to the reference of the test set; rounding, divided by h, leaves eleven digits.
 
     [ivptestset]
     """
@@ -154,7 +163,7 @@ def test_andrews_squeezer_as_index_3():
         "epsilon": phi[6],
     }
     for name, value in angles.items():
-        assert value == pytest.approx(truth[name], rel=1e-9), name
+        assert value == pytest.approx(truth[name], rel=3e-11), name
 
 
 def test_forms_with_multipliers_say_what_they_need():

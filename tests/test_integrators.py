@@ -162,7 +162,6 @@ def ready(method: Tableau, f: Kernel, y: list[float], settings: Settings) -> Rea
         (at.dense, prepared.dense),
         (at.ny, len(y)),
         (at.n_norm, len(y)),
-        (at.n_counted, len(y)),
         (at.n_rates, len(y)),
     ):
         put_integer(place, 0, number)

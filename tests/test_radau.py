@@ -253,7 +253,6 @@ def steps(f: Kernel, y_0: list[float], t_end: float, count: int, method: Radau5)
     put_integer(at.derivative, 0, f.address)
     put_integer(at.ny, 0, len(y_0))
     put_integer(at.n_norm, 0, len(y_0))
-    put_integer(at.n_counted, 0, len(y_0))
     at.x[1 : 1 + len(y_0)] = y_0
     at.atol[:] = math.inf
     at.atol[: len(y_0)] = 1e-14
@@ -376,7 +375,6 @@ def test_order_of_the_solution_inside_a_step(is_one: bool, order: int) -> None:
         put_integer(at.derivative, 0, f.address)
         put_integer(at.ny, 0, 2)
         put_integer(at.n_norm, 0, 2)
-        put_integer(at.n_counted, 0, 2)
         put_integer(at.n_rates, 0, min(prepared.n_rates, 2))
         at.x[1:3], at.rtol[0] = 1.0, 1e-10
         at.atol[:2] = 1e-10
@@ -412,7 +410,6 @@ def test_steps_in_python_are_those_of_the_machine_code(monkeypatch: pytest.Monke
         (at.dense, prepared.dense),
         (at.ny, 2),
         (at.n_norm, 2),
-        (at.n_counted, 2),
         (at.n_rates, 2),
         (at.n_times, len(times)),
         (at.crowded, loop.CROWDED),

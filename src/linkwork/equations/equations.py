@@ -172,12 +172,6 @@ class Equations:
         """Whether q are the coordinates of all joints of a tree."""
         return bool(self.carriers) and self.tree is None
 
-    @cached_property
-    def follows(self) -> NDArray[np.bool_]:
-        """Which of q and v follow from others, and are there only for their whole turns."""
-        n, free = len(self.q) + len(self.v), self.tree is not None and not self.Psi
-        return np.array([free and len(self.v) <= k < len(self.q) for k in range(n)], dtype=bool)
-
     @property
     def is_constrained(self) -> bool:
         """Whether q and v can be off the constraints, or Euler parameters off their length."""

@@ -40,10 +40,14 @@ def error_weights() -> Array:
     return d
 
 
+def foreseeing_weights() -> Array:
+    """e of the value at 0 of the polynomial of degree 2 with given values at c_1, c_2 and 1."""
+    return np.asarray(np.linalg.inv(C ** np.arange(3.0)[:, None])[:, 0], dtype=np.float64)
+
+
 def dense_weights() -> Array:
-    """F_j of the polynomial of degree 4 that has the slope 1 at 0, and none at c_1, c_2 and 1."""
+    """D of F_j = sum_i D_ji s_i of the polynomial of degree 4 that has the slopes s_i at 0, c_1, c_2 and 1."""
     basis = [np.polynomial.Polynomial([0.0, 1.0])]
     for next_factor in ([1.0, -1.0], [0.0, 1.0], [1.0, -1.0]):
         basis.append(basis[-1] * np.polynomial.Polynomial(next_factor))
-    slopes = np.array([[phi.deriv()(theta) for phi in basis] for theta in (0.0, *C)])
-    return np.linalg.solve(slopes, np.array([1.0, 0.0, 0.0, 0.0]))
+    return np.linalg.inv(np.array([[phi.deriv()(theta) for phi in basis] for theta in (0.0, *C)]))

@@ -103,7 +103,7 @@ class Settings:
     atol: float = 1e-9
     min_step: float = 0.0
     max_step: float = math.inf
-    scale: float | Array = 1.0  # by what components of the norm are measured; infinite for one that does not count
+    scale: float | Array = 1.0  # by what components of the norm are measured
 
     def __post_init__(self) -> None:
         if not 1e-15 <= self.rtol < 1.0:
@@ -200,11 +200,10 @@ def integrate(
 ) -> Iterator[Slice]:
     """Integrate from times[0] to times[-1], coming back about every `seconds`; the last slice is not RUNNING.
 
-    Only the first `n_norm` components of y (default: all) count in the error norm; quadratures stand behind them, and
-    of those before, one whose scale is infinite does not count either. At each of the times `stops` a step ends and
-    another begins, so that the derivative may jump there, and likewise where one of the outputs of `watch`, functions
-    of (t, y), changes its sign (see inside.py); the first of them are `events`, and a slice that one has ended is gone
-    on from if asked for the next.
+    Only the first `n_norm` components of y (default: all) count in the error norm; quadratures stand behind them.
+    At each of the times `stops` a step ends and another begins, so that the derivative may jump there, and likewise
+    where one of the outputs of `watch`, functions of (t, y), changes its sign (see inside.py); the first of them are
+    `events`, and a slice that one has ended is gone on from if asked for the next.
     `first_step` is tried first, for instance that of a slice from where the run goes on; without it, or if it is 0,
     one is chosen. The first slice tries no more than `max_steps`. Of a derivative that may vary within much less than y
     does, `is_sharp`, every report time is compared with it.
@@ -240,7 +239,6 @@ def integrate(
     m[at.t_end] = times[-1]
     atol = m[at.atol : at.atol + at.n]
     atol[:n_norm], atol[n_norm:], m[at.least] = settings.atol * settings.scale, math.inf, settings.atol
-    integers[at.n_counted] = np.count_nonzero(atol < math.inf)
     m[at.rtol], m[at.min_step], m[at.max_step] = settings.rtol, settings.min_step, settings.max_step
     m[at.error_order], m[at.beta] = method.error_order, method.beta
     m[at.shrink], m[at.growth], m[at.widest] = method.shrink, method.growth, method.widest

@@ -73,9 +73,8 @@ class Run(NamedTuple):
     jumps: Pointer  # of events, (t, y) -> numbers
     step: Pointer
     dense: Pointer
-    ny: Pointer  # components of y, those before the quadratures, and how many of these count in the error norm
+    ny: Pointer  # components of y, and of these the first that count in the error norm: quadratures stand behind
     n_norm: Pointer
-    n_counted: Pointer
     n_rates: Pointer  # components of y whose derivative is that of f
     n_times: Pointer  # report times, the first the initial and the last the final one
     crowded: Pointer  # report times in one step, from which on they are compared with the derivative

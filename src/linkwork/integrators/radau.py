@@ -11,8 +11,10 @@ iteration with one Jacobian J = f_y into a real and a complex system,
     R = T^-1 f - (1/h) Lambda M W.                                               [hairer1996, section IV.8]
 
 J is kept as long as the iteration converges fast, the factors as long as h stays too. Components of a variable of index
-i count in all norms times h^(i - 1) [hairer1996, section VII.7]. Since the error estimate, of order 3, is far above the
-error, it is compared with 0.1 rtol^(2/3) in place of rtol, and with atol reduced alike, as the code RADAU5 does.
+i count in all norms times h^(i - 1) [hairer1996, section VII.7], those of index 2 by what they change in others: with h
+in seconds the size of a mechanism would change its tolerance. Since the error estimate, of order 3, is far above the
+error, it is compared with 0.1 rtol^(2/3) in place of rtol, and with atol reduced alike, as the code RADAU5 does. That
+of an index-3 form is of h^4 where the motion is off by h^5: it is compared with 0.1 rtol^(4/5).
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,22 +29,21 @@ from numpy.typing import NDArray
 from linkwork.dense.sparse import Elimination
 from linkwork.dense.vectors import EPSILON, clear, copy
 from linkwork.integrators.advance import SAFETY, is_finite
-from linkwork.integrators.collocation import COMPLEX, GAMMA, C, T, dense_weights, error_weights
+from linkwork.integrators.collocation import COMPLEX, GAMMA, C, T, dense_weights, error_weights, foreseeing_weights
 from linkwork.integrators.loop import Native
-from linkwork.integrators.memory import BLOCK, COLLAPSED, NOT_FINITE, RUNNING, UNSUITED, Method, Run, open_run
+from linkwork.integrators.memory import COLLAPSED, NOT_FINITE, RUNNING, UNSUITED, Method, Run, open_run
+from linkwork.integrators.radau_inside import Radau, extrapolate, fit, open_radau, places, radau_dense
 from linkwork.integrators.spectrum import PERTURBED, find_fastest
 from linkwork.integrators.systems import (
-    Systems,
     factor_systems,
     fill_systems,
     multiply_mass,
-    open_systems,
     solve_imaginary,
     solve_real,
     systems_places,
     systems_sizes,
 )
-from linkwork.native.kernels import Pointer, call, integer, kernel, offset, put_integer, size_of, split
+from linkwork.native.kernels import Pointer, call, integer, kernel, offset, put_integer, size_of
 
 Array = NDArray[np.float64]
 
@@ -56,65 +56,8 @@ SMALLEST_RATIO, LARGEST_RATIO = 0.2, 8.0
 TINY = 1e-4  # of the last step: one so short, cut off at a switch, is not solved for
 EASY, CALM = 1.0, 20  # h |lambda| of steps that an explicit method could take, and after how many that is looked at
 FORESEEN = 2.0  # of the last step: how far its polynomial tells where to linearize
+POWER, POWER_OF_INDEX_3 = 2.0 / 3.0, 4.0 / 5.0
 FLOOR = 1e-2  # of the error that the predictive control remembers
-
-
-class Radau(NamedTuple):
-    """Places in the memory of the method, for vectors of n components; those without n in their comment one double."""
-
-    systems: Systems
-    jacobian: Pointer  # address, or 0 for difference quotients
-    dynamics: Pointer  # address, or 0 without accelerations and multipliers among the unknowns
-    n_q: Pointer  # integers: of q, v and Psi
-    n_v: Pointer
-    m: Pointer
-    exponent: Pointer  # n: index - 1 of each component
-    Z: Pointer  # 3 n
-    W: Pointer  # 3 n
-    R: Pointer  # 3 n: residuals, then the error
-    P: Pointer  # 3 n: the F_j of the last good step
-    weight: Pointer  # n: reciprocal of what counts as one
-    change: Pointer  # n: M times something; a state for a difference quotient
-    gap: Pointer  # BLOCK - 1
-    x: Pointer  # 1 + n: argument of f
-    f: Pointer  # n
-    c: Pointer  # 3
-    T: Pointer  # 9
-    T_inverse: Pointer  # 9
-    d: Pointer  # 3: weights of the error estimate
-    D: Pointer  # 4: see `dense_weights`
-    gamma: Pointer
-    alpha: Pointer
-    beta: Pointer
-    t_begin: Pointer  # of the step tried last
-    t_end: Pointer
-    h_tried: Pointer
-    error_tried: Pointer
-    has_last: Pointer  # whether the step before this one is known, with its h and its error
-    h_last: Pointer
-    error_last: Pointer
-    h_factored: Pointer  # of the factors, 0 if there are none
-    t_jacobian: Pointer
-    is_slow: Pointer  # whether the iteration asks for another Jacobian
-    theta: Pointer  # its rate of convergence
-    is_scaled: Pointer  # whether components with a derivative count times a power of h
-    contraction: Pointer  # theta/(1 - theta) of the last iteration
-    detects: Pointer  # whether to ask for an explicit method where that would do
-    calm: Pointer  # steps since it was last looked
-    rest: Pointer
-
-
-SCALARS = (1,) * (len(Radau._fields) - Radau._fields.index("gamma") - 1)
-
-
-def places(memory: Pointer, systems: Systems, n: int) -> Radau:
-    vectors = (n, 3 * n, 3 * n, 3 * n, 3 * n, n, n, BLOCK - 1, 1 + n, n)
-    return Radau(systems, *split(memory, (1, 1, 1, 1, 1, *vectors, 3, 9, 9, 3, 4, *SCALARS)))
-
-
-def open_radau(own: Pointer, at: Run) -> Radau:
-    systems = open_systems(own)
-    return places(systems.rest, systems, at.n)
 
 
 def evaluate(at: Run, its: Radau, p: Pointer, out: Pointer, w: Pointer) -> bool:
@@ -179,11 +122,26 @@ def follow_switch(at: Run, its: Radau, p: Pointer, w: Pointer) -> None:
 
 def set_weights(at: Run, its: Radau) -> float:
     """Reciprocals of the tolerances, and the tolerance that stands for rtol."""
-    rtol: float = 0.1 * at.rtol[0] ** (2.0 / 3.0)
+    rtol: float = 0.1 * at.rtol[0] ** (POWER if its.is_scaled[0] == 0.0 else POWER_OF_INDEX_3)
     for i in range(integer(at.ny, 0)):
         scale = rtol * (at.atol[i] / at.rtol[0] + abs(at.x[1 + i]))
         its.weight[i] = at.h[0] ** its.exponent[i] / scale
+    if its.is_scaled[0] != 0.0:
+        weigh_by_change(at, its)
     return rtol
+
+
+def weigh_by_change(at: Run, its: Radau) -> None:
+    """Components of index 2 by what they change in the step, h J_ij dy_j of each y_i."""
+    n_rates = integer(at.n_rates, 0)
+    clear(its.change, 0, n_rates)
+    for k in range(its.systems.n_entries):
+        i, j = integer(its.systems.row, k), integer(its.systems.column, k)
+        if max(i, j) < n_rates and its.exponent[i] == 0.0 and its.exponent[j] == 1.0:
+            its.change[j] += (its.systems.J[k] * its.weight[i]) ** 2
+    for j in range(n_rates):
+        if its.change[j] > 0.0:
+            its.weight[j] = at.h[0] * math.sqrt(its.change[j])
 
 
 def norm(at: Run, its: Radau, x: Pointer) -> float:
@@ -191,19 +149,7 @@ def norm(at: Run, its: Radau, x: Pointer) -> float:
     total = 0.0
     for i in range(integer(at.ny, 0)):
         total += (x[i] * its.weight[i]) ** 2
-    return math.sqrt(total / integer(at.n_counted, 0))
-
-
-def fit(its: Radau, n: int, ny: int, F: Pointer) -> None:
-    """F_j of y(theta) = y + theta (F_0 + (1 - theta) (F_1 + theta F_2)) through the stages."""
-    c_1, c_2 = its.c[0], its.c[1]
-    for i in range(ny):
-        end = its.Z[2 * n + i]
-        G_1 = (its.Z[i] / c_1 - end) / (1.0 - c_1)
-        G_2 = (its.Z[n + i] / c_2 - end) / (1.0 - c_2)
-        F[i] = end
-        F[2 * n + i] = (G_2 - G_1) / (c_2 - c_1)
-        F[n + i] = G_1 - c_1 * F[2 * n + i]
+    return math.sqrt(total / integer(at.n_norm, 0))
 
 
 def combine(rows: Pointer, X: Pointer, n: int, ny: int, Y: Pointer) -> None:
@@ -211,15 +157,6 @@ def combine(rows: Pointer, X: Pointer, n: int, ny: int, Y: Pointer) -> None:
     for k in range(3):
         for i in range(ny):
             Y[k * n + i] = rows[3 * k] * X[i] + rows[3 * k + 1] * X[n + i] + rows[3 * k + 2] * X[2 * n + i]
-
-
-def extrapolate(at: Run, its: Radau, c: float, Z: Pointer) -> None:
-    """The change up to t + c h by the polynomial of the last step, or zero."""
-    n = at.n
-    theta = 1.0 + c * at.h[0] / its.h_last[0] if its.has_last[0] != 0.0 else 1.0
-    for i in range(integer(at.ny, 0)):
-        F = its.P[n + i] + theta * its.P[2 * n + i]
-        Z[i] = theta * (its.P[i] + (1.0 - theta) * F) - its.P[i] if theta != 1.0 else 0.0
 
 
 def guess_stages(at: Run, its: Radau) -> None:
@@ -374,7 +311,7 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     n, ny, t = at.n, integer(at.ny, 0), at.x[0]
     is_new = True  # no good step right before this attempt
     if t == its.t_end[0] and t != at.begun[0]:  # the step tried last was taken
-        fit(its, n, ny, its.P)
+        fit(its, its.P, n, ny)
         its.h_last[0] = its.h_tried[0]
         its.error_last[0] = max(its.error_tried[0], FLOOR)
         its.has_last[0] = 1.0
@@ -394,9 +331,9 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     if at.h[0] < TINY * min(its.h_last[0], at.next_step[0]):
         continue_last(at, its)
         return
-    rtol = set_weights(at, its)
     if its.is_slow[0] != 0.0 and its.t_jacobian[0] != t and not evaluate_jacobian(at, its, p, w):
         return
+    rtol = set_weights(at, its)
     if at.h[0] != its.h_factored[0]:
         its.h_factored[0] = 0.0
         if not factor_systems(its.systems, its.gamma[0] / at.h[0], its.alpha[0] / at.h[0], its.beta[0] / at.h[0]):
@@ -418,25 +355,6 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     at.proposed[0] = propose(at, its, rounds)
     its.error_tried[0] = at.error[0]
     its.t_end[0] = at.x_new[0]
-
-
-@kernel
-def radau_dense(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
-    """The polynomial of degree 3 through the stages, of order 3, as memory.py asks for.
-
-    Where all of M is one, that of degree 4 and order 4 that also has the slope f(t, y) at the beginning. How far the
-    first is from it is what the error estimate filters, and it is taken from there: what is stiff in f shall not show
-    between the steps.
-    """
-    at = open_run(m)
-    its = open_radau(own, at)
-    n, ny = at.n, integer(at.ny, 0)
-    fit(its, n, ny, at.F)
-    clear(at.F, 3 * n, 4 * n)
-    if integer(at.n_rates, 0) == ny:
-        for j in range(4):
-            for i in range(ny):
-                at.F[j * n + i] += its.D[j] * its.gamma[0] * its.R[i]
 
 
 @dataclass(frozen=True, eq=False)
@@ -485,7 +403,8 @@ class Radau5:
         its.is_scaled[0] = np.any(its.exponent[:n] * np.pad(mass.diagonal(), (0, n - len(mass))) > 0.0)
         its.c[:], its.T[:], its.T_inverse[:] = C, T.ravel(), np.linalg.inv(T).ravel()
         its.d[:] = error_weights()
-        its.D[:] = dense_weights()
+        its.D[:] = dense_weights().ravel()
+        its.e[:] = foreseeing_weights()
         its.gamma[0], its.alpha[0], its.beta[0] = GAMMA, COMPLEX.real, COMPLEX.imag
         its.t_begin[0] = its.t_end[0] = its.t_jacobian[0] = math.nan
         its.is_slow[0] = its.contraction[0] = 1.0

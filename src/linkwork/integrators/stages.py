@@ -92,7 +92,7 @@ def error_norm(at: Run, its: Stages) -> float:
         low += (its.E_low_k[i] * scale) ** 2
     if high == 0.0:
         return 0.0
-    return high / math.sqrt(integer(at.n_counted, 0) * (high + 0.01 * low))
+    return high / math.sqrt(integer(at.n_norm, 0) * (high + 0.01 * low))
 
 
 def find_failure(at: Run, its: Stages, count: int) -> None:

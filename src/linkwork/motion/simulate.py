@@ -375,7 +375,7 @@ class Motion:
     def slices_as_it_is(
         self, times: Array, method: Settings, y: Array, asks: Sequence[bool], max_steps: int, before: Slice | None
     ) -> Iterator[Slice]:
-        s, method = self.system, changed(method, method=self.method, scale=self.measured.error_scale(times[-1]))
+        s, method = self.system, changed(method, method=self.method, scale=self.error_scale(times[-1]))
         if self.how.stabilization == "state-space":
             if self.how.integrator == AUTO.name:  # no other method could take over
                 method = changed(method, method=DOP853)
@@ -383,8 +383,6 @@ class Motion:
             return integrate_on_charts(s, self.derivative, self.start.place, partition, y, times, method, self.header)
         y = self.unknowns(times[0], y)
         how = project if self.how.stabilization == "projection" and s.equations.is_constrained else measure
-        if s.equations.tree is not None:
-            method = changed(method, scale=np.where(s.equations.follows, np.inf, method.scale))
         onto = projection.of_system(s, how, len(y) - s.n_q - s.n_v)
         stops = [stop for stop in s.equations.switching_times(times[-1]) if stop >= times[0]]
         watch, n_pivots = s.functions.get("switches"), len(s.pivots)
@@ -411,6 +409,12 @@ class Motion:
             max_steps=max_steps,
             is_sharp=s.equations.is_sharp,
         )
+
+    def error_scale(self, t_end: float) -> Array:
+        """By what q and v are measured in the error of a step."""
+        place, n_q = self.measured, self.system.n_q
+        rates = self.dynamics(np.concatenate([[place.t], place.q, place.v, np.zeros(N_WORK)]), self.p)
+        return place.error_scale(t_end, rates[n_q : n_q + self.system.n_v])
 
     def unknowns(self, t: float, y: Array) -> Array:
         """(q, v, work), with algebraic unknowns behind where the form has them; mu of ggl is zero."""
@@ -491,7 +495,7 @@ class Motion:
                 *about_grazes(s, last),
                 *about_pivots(course),
                 *about_matrices(last),
-                *about_atol(info, q, v, self.start.place.error_scale(t[-1])),
+                *about_atol(info, q, v, self.error_scale(t[-1])),
             ),
             wall_s=perf_counter() - began,
         )
