@@ -13,19 +13,11 @@ from scipy.spatial.transform import Rotation
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
 from linkwork.elements.contact import MODELS, Contact
 from linkwork.elements.drivers import Driver
-from linkwork.elements.forces import (
-    ANGLE,
-    FORCES,
-    LENGTH,
-    RATE,
-    AxialSpringDamper,
-    Bushing,
-    RotationalSpringDamper,
-    SpringDamper,
-)
+from linkwork.elements.forces import FORCES, AxialSpringDamper, Bushing, RotationalSpringDamper, SpringDamper
 from linkwork.elements.friction import FRICTIONS, StickSlip
 from linkwork.elements.joints import JOINTS, Distance, Measure, Revolute
 from linkwork.elements.kinds import Space
+from linkwork.elements.loads import ANGLE, LENGTH, RATE
 from linkwork.elements.motions import Law
 from linkwork.elements.spatial import SpatialMeasure, SpatialRevolute
 from linkwork.equations.equations import TIME, Equations
