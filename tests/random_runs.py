@@ -1,7 +1,8 @@
 """Random planar mechanisms against SciPy: no run is wrong and says nothing.
 
 `python tests/random_runs.py 500` (the target `make trust`) makes mechanisms of random sizes over six decades, open,
-closed and redundant, with pulses, tables and contacts as formulas, and integrates their equations M a + Psi_q^T lam = Q
+closed and redundant, with pulses, tables and contacts as formulas, runs half of them by another formulation,
+integrator or set of coordinates, and integrates their equations M a + Psi_q^T lam = Q
 a second time: terms from machine code, the linear system by least squares, DOP853 of SciPy at 1e-12 with short steps.
 It prints a table of outcomes; a slice is in test_trust.py. A case is known by seed and number alone:
 `python tests/random_runs.py 1 --seed 3 --first 47` has it again.
@@ -11,8 +12,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections import Counter
+from functools import partial
+from multiprocessing import get_context
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +25,7 @@ from random_mechanisms import Random, rotation
 from scipy.integrate import solve_ivp
 
 from linkwork.errors import LinkworkError
+from linkwork.formulations import NAMES
 from linkwork.mechanism import prepare
 from linkwork.model import Model
 from linkwork.modelfile import loads
@@ -36,6 +41,12 @@ REFERENCE_RTOL = 1e-12
 MOST_CALLS = 200_000  # of the right-hand side in one second opinion
 ALARMS = ("energy-balance", "acceleration-residual", "singular-position", "atol-size", "grazing")  # of a motion
 DRIFTED = 1e-7  # of the length: a second opinion this far off its constraints is none
+WAYS: tuple[dict[str, str], ...] = (  # but for half of the runs, which take what linkwork does by itself
+    *({"formulation": name} for name in NAMES),
+    *({"formulation": name, "integrator": "radau5"} for name in ("augmented", "index-3", "ggl")),
+    *({"coordinates": name} for name in ("joint", "minimal")),
+    {"integrator": "dopri5"},
+)
 KINDS = ("open", "cart", "four-bar", "six-bar", "slider-crank", "parallelogram", "doubled")
 
 
@@ -136,14 +147,15 @@ def mechanism(rng: Random) -> tuple[dict[str, Any], float, float]:
                 links.joints["again"] = {"type": "point-on-line", "i": "ground.G", "j": "slider.D", "axis": axis}
         else:
             links.point("D", links.places["C"] + step(rng, length), on_ground=True)
-            more = ("E",) if kind == "six-bar" else ()
-            for name in more:
-                links.point(name, links.places["C"] + step(rng, length))
-                links.point("F", links.places[name] + step(rng, length), on_ground=True)
-            links.body("coupler", "B", "C", *more)
+            if kind == "six-bar":
+                links.point("E", links.places["C"] + step(rng, length))
+                links.point("F", links.places["E"] + step(rng, length))
+                links.point("G", links.places["F"] + step(rng, length), on_ground=True)
+            links.body("coupler", "B", "C", *(("E",) if kind == "six-bar" else ()))
             links.body("rocker", "C", "D")
-            if more:
+            if kind == "six-bar":
                 links.body("link", "E", "F")
+                links.body("rocker2", "F", "G")
     t_end = time * float(rng.uniform(1.0, 4.0))
     forces = {f"f{k}": force(rng, links, length, time, t_end, k) for k in range(int(rng.integers(1, 4)))}
     if kind == "open":
@@ -238,6 +250,7 @@ class Case(NamedTuple):
     outcome: str
     kind: str
     rtol: float
+    way: str
     error: float  # by rtol
     said: str
 
@@ -247,14 +260,15 @@ def run(seed: int, number: int) -> Case:
     rng = np.random.default_rng([seed, number])
     data, length, time = mechanism(rng)
     rtol = float(rng.choice(TOLERANCES))
-    kind, model = str(data["name"]), loads(json.dumps(data))
+    how = {} if rng.random() < 0.5 else WAYS[rng.integers(len(WAYS))]
+    kind, way, model = str(data["name"]), " ".join(how.values()), loads(json.dumps(data))
     try:
-        motion = simulate(model, rtol=rtol)
+        motion = simulate(model, rtol=rtol, **how)
     except LinkworkError as error:
-        return Case("refused or stopped", kind, rtol, np.nan, str(error))
+        return Case("refused or stopped", kind, rtol, way, np.nan, str(error))
     other = second_opinion(model, motion)
     if other is None:
-        return Case("no second opinion", kind, rtol, np.nan, "")
+        return Case("no second opinion", kind, rtol, way, np.nan, "")
     n = motion.q.shape[1]
     shift = np.array([not label.endswith("phi") for label in motion.tables["q"].columns.labels])
     sizes = np.where(shift, length, 1.0)
@@ -266,7 +280,7 @@ def run(seed: int, number: int) -> Case:
     said = "; ".join(note for note in motion.info.notes if any(f"[{code}]" in note for code in ALARMS))
     is_right = error <= ALLOWED * rtol
     outcome = ("right" if is_right else "wrong") + (", with a note" if said else "")
-    return Case("WRONG AND SILENT" if outcome == "wrong" else outcome, kind, rtol, error / rtol, said)
+    return Case("WRONG AND SILENT" if outcome == "wrong" else outcome, kind, rtol, way, error / rtol, said)
 
 
 def main() -> int:
@@ -274,15 +288,18 @@ def main() -> int:
     parser.add_argument("count", type=int)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     given = parser.parse_args()
     print(f"seed {given.seed}")
     cases = []
-    for number in range(given.first, given.first + given.count):
-        case = run(given.seed, number)
-        cases.append(case)
-        if case.outcome not in ("right", "right, with a note"):
-            print(f"{number}: {case.kind}, rtol {case.rtol:g}: {case.outcome}, error {case.error:.2g} rtol {case.said}")
-            sys.stdout.flush()
+    numbers = range(given.first, given.first + given.count)
+    # A worker keeps the code of many structures, so it is replaced now and then.
+    with get_context("spawn").Pool(given.jobs, maxtasksperchild=40) as pool:
+        for number, case in zip(numbers, pool.imap(partial(run, given.seed), numbers), strict=True):
+            cases.append(case)
+            if not case.outcome.startswith("right"):
+                said = f"{number}: {case.kind}, rtol {case.rtol:g} {case.way}: {case.outcome}"
+                print(f"{said}, error {case.error:.2g} rtol {case.said}", flush=True)
     outcomes = sorted({case.outcome for case in cases})
     print("\n| mechanism | " + " | ".join(outcomes) + " |\n| --- |" + " --- |" * len(outcomes))
     for kind in (*KINDS, "all"):

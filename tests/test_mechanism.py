@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import pickle
 import threading
 import weakref
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from linkwork.comparison.compare import compare
 from linkwork.equations.body import body_equations
 from linkwork.equations.coordinates import COORDINATES
 from linkwork.equations.parameters import Structure
-from linkwork.errors import ModelError, UsageError
+from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError
 from linkwork.mechanism import Mechanism
 from linkwork.model import Simulation
 from linkwork.modelfile import shipped
@@ -390,3 +391,24 @@ def test_coordinates_and_cuts_that_are_none_are_refused_where_they_stand(entry: 
     assert refused.value.path == f"simulation.{path}"
     with pytest.raises(UsageError):
         prepare(crank(), "bodies")
+
+
+@pytest.mark.parametrize("name", ["slider_crank", "flyball_governor", "dap/rod_jc", "slider_crank_zhou"])
+def test_a_copy_for_another_process_moves_the_same(name: str) -> None:
+    model = load(name)
+    other = pickle.loads(pickle.dumps(model))
+    mechanism = pickle.loads(pickle.dumps(prepare(model, "auto")))
+    motion = simulate(model, t_end=0.1)
+    np.testing.assert_array_equal(simulate(other, t_end=0.1).q, motion.q)
+    np.testing.assert_array_equal(mechanism.simulate(t_end=0.1).q, simulate(model, coordinates="auto", t_end=0.1).q)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(motion))["t"], motion.t)
+
+
+def test_errors_reach_another_process_whole() -> None:
+    """Else a pool of processes waits for ever."""
+    stop = NumericalStop("halted", "not-finite", trajectory=simulate(load("slider_crank"), t_end=0.1))
+    for error in (ModelError("no", "bad", rule="so", line=3), UsageError("no", "bad"), stop, Interrupted("halted")):
+        other = pickle.loads(pickle.dumps(error))
+        assert str(other) == str(error)
+        assert other.__dict__.keys() == error.__dict__.keys()
+    assert pickle.loads(pickle.dumps(stop)).trajectory["crank.phi"].size == stop.trajectory["crank.phi"].size

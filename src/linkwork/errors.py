@@ -18,7 +18,7 @@ class LinkworkError(Exception):
     exit_code: ClassVar[int] = 1
 
     def __init__(self, message: str, code: str) -> None:
-        super().__init__(message)
+        super().__init__(message, code)  # with which a copy is made in another process
         self.message = message
         self.code = code
 

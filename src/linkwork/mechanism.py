@@ -169,6 +169,10 @@ class Mechanism:
 
         return kinematics(self.changed(parameters or {}), **options)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Machine code stays in its process; another one finds its own."""
+        return prepare, (self.unplaced or self.model,)
+
     def __repr__(self) -> str:
         e = self.equations
         return f"<Mechanism '{self.model.name}': {len(e.q)} coordinates, {len(e.Psi)} constraints>"

@@ -83,6 +83,10 @@ class Expr:
     def __bool__(self) -> bool:
         raise TypeError("the truth of an expression is not known; use select(condition, a, b)")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, in this process or in another, is the one node there."""
+        return node, (self.op, self.args, self.value)
+
     def __repr__(self) -> str:
         from linkwork.expressions.printers import text
 
