@@ -9,7 +9,7 @@ from scipy.integrate import quad
 from scipy.special import k1
 
 from linkwork import load, prepare, simulate
-from linkwork.modelfile import loads
+from linkwork.modelfile import MECHANISMS, loads
 
 # A bump of u = (x - centre)/width, and its integral by the width.
 SHAPES = {
@@ -174,3 +174,14 @@ def test_a_bump_where_a_point_of_a_turning_body_passes_acts(
     }
     motion = simulate(loads(json.dumps(data), is_json=True), coordinates=coordinates, integrator=integrator)
     assert motion["rod.omega"][-1] ** 2 == pytest.approx(1.3**2 + 2 / 0.7 * 0.3 * integral, rel=1e-6)
+
+
+@pytest.mark.parametrize("law", ["-3*abs(crank.O.vx)*crank.O.vx", "-2*max(0, crank.O.vy)", "5*min(0, crank.O.x)"])
+def test_a_law_of_a_point_that_rests_has_no_effect_on_motion_or_steps(law: str) -> None:
+    """Its argument is zero but for rounding and tolerance, so its signs mean nothing."""
+    text = (MECHANISMS / "slider_crank.yaml").read_text()
+    free = simulate(loads(text), t_end=5, rtol=1e-8)
+    force = "forces: {drag: {type: point-force, at: crank.O, force: [LAW, LAW]}}\n".replace("LAW", f'"{law}"')
+    motion = simulate(loads(text + force), t_end=5, rtol=1e-8)
+    assert motion["crank.phi"] == pytest.approx(free["crank.phi"], abs=1e-6)
+    assert motion.info.steps < 2 * free.info.steps

@@ -8,7 +8,8 @@ spins), the step is taken again with half its length.
 
 Switches that follow each other within a thousandth of the longest step, as when a sliding contact comes to rest, would
 each take steps of their own; after a few of them they are left to the control of the error, until they are rarer
-again. So is one that shows itself anew, and earlier, however often the step is cut.
+again. So is one that shows itself anew, and earlier, however often the step is cut, and a function that is along the
+whole step no clear curve and no more than the tolerances of the state make of it: the speed of a point that rests.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def note_signs(at: Run, x: Pointer, p: Pointer, w: Pointer) -> bool:
     call(integer(at.watch, 0), x, p, at.switches, w)
     changed = has_changed(at, at.switches, at.n_watched)
     for i in range(at.n_watched):
-        at.changed[i] = 1.0 if is_beyond(at.switches[i], at.signs[i]) else 0.0
+        at.changed[i] = 1.0 if is_other(at, i, at.switches[i]) else 0.0
         comes, leaves = at.switches[i] == 0.0 and abs(at.signs[i]) > TINY, at.signs[i] == 0.0 and at.switches[i] != 0.0
         if comes or leaves:  # a step ends just at zero, or zero, where it rested, behind it
             at.grazes[i] = x[0]
@@ -126,11 +127,16 @@ def note_start(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
         h *= 8.0
 
 
+def is_other(at: Run, i: int, g: float) -> bool:
+    """Whether function i, if it does not rest, has another sign than at the beginning of the step."""
+    return at.resting[i] == 0.0 and is_beyond(g, at.signs[i])
+
+
 def has_changed(at: Run, g: Pointer, count: int) -> bool:
     """Whether one of the first functions, so many, has another sign than at the beginning of the step."""
     changed = False
     for i in range(count):
-        changed = changed or is_beyond(g[i], at.signs[i])
+        changed = changed or is_other(at, i, g[i])
     return changed
 
 
@@ -145,19 +151,50 @@ def sample_time(at: Run, k: int) -> float:
     return float(at.x_new[0] if k == SAMPLES else at.x[0] + k / SAMPLES * at.h[0])
 
 
+def sample(at: Run, p: Pointer, w: Pointer) -> None:
+    """The functions along the step, into `switches`; at its beginning their signs."""
+    copy(at.signs, at.switches, at.n_watched)
+    for k in range(1, SAMPLES + 1):
+        interpolate(at, sample_time(at, k))
+        call(integer(at.watch, 0), at.x_inside, p, offset(at.switches, k * at.n_watched), w)
+
+
+def find_resting(at: Run, p: Pointer, w: Pointer) -> None:
+    """Functions g that rest, but for events: no clear curve, and |g| <= sum_j |g(y + e_j tol_j) - g(y)| along the step.
+
+    tol are the tolerances of the error norm.
+    """
+    count, x = at.n_watched, at.x_inside
+    copy(at.x_new, x, 1 + at.n)
+    for j in range(1, 1 + integer(at.ny, 0)):
+        tolerance = at.atol[j - 1] + at.rtol[0] * abs(at.x_new[j])
+        if tolerance < INF:
+            x[j] += tolerance
+            call(integer(at.watch, 0), x, p, at.vertex, w)
+            x[j] = at.x_new[j]
+            for i in range(at.n_events, count):
+                at.resting[i] += abs(at.vertex[i] - at.switches[SAMPLES * count + i])
+    for i in range(at.n_events, count):
+        largest = 0.0
+        for k in range(1, SAMPLES + 1):
+            largest = max(largest, abs(at.switches[k * count + i]))
+        at.resting[i] = 1.0 if largest <= at.resting[i] and not is_clear(at, i) else 0.0
+
+
 def find_switch(at: Run, p: Pointer, w: Pointer, looked_at: int) -> tuple[float, float]:
     """Two times inside the step, one sample apart at most, between which a sign changes first; its end if none does.
 
-    Only the first functions are looked at, so many.
+    Only the first functions are looked at, so many, at the points that `sample` has noted.
     """
     count = at.n_watched
-    copy(at.signs, at.switches, count)
     for k in range(1, SAMPLES + 1):
-        if is_behind(at, sample_time(at, k), p, w, offset(at.switches, k * count), looked_at):
+        if has_changed(at, offset(at.switches, k * count), looked_at):
             return sample_time(at, k - 1), sample_time(at, k)
     for k in range(SAMPLES + 1):
         first, last = max(k - 1, 0), min(k + 1, SAMPLES)
         for i in range(looked_at):
+            if at.resting[i] != 0.0:
+                continue
             here = abs(at.switches[k * count + i])
             before = abs(at.switches[first * count + i]) if k > 0 else beyond_end(at, i, 0, 1)
             after = abs(at.switches[last * count + i]) if k < SAMPLES else beyond_end(at, i, SAMPLES, -1)
@@ -213,23 +250,27 @@ def distance_at(at: Run, i: int, t: float, p: Pointer, w: Pointer) -> float:
     return g
 
 
-def is_clear(at: Run) -> bool:
-    """Whether the points show every function that could change its sign between them: they are as good as a curve."""
+def is_clear(at: Run, i: int) -> bool:
+    """Whether the points show function i if it could change its sign between them: they are as good as a curve."""
     count = at.n_watched
+    low = high = at.switches[i]
+    nearest, roughest = abs(low), 0.0
+    still = True  # zero throughout, as a force without contact: the sign it had before is no part of the curve
+    for k in range(SAMPLES + 1):
+        g = at.switches[k * count + i]
+        still = still and (k == 0 or g == 0.0)
+        low, high, nearest = min(low, g), max(high, g), min(nearest, abs(g))
+        if k >= 4:
+            first, second = at.switches[(k - 4) * count + i], at.switches[(k - 3) * count + i]
+            third, fourth = at.switches[(k - 2) * count + i], at.switches[(k - 1) * count + i]
+            roughest = max(roughest, abs(first - 4.0 * second + 6.0 * third - 4.0 * fourth + g))
+    return still or nearest > high - low or roughest <= ROUGH * (high - low)
+
+
+def all_clear(at: Run) -> bool:
     clear = True
-    for i in range(count):
-        low = high = at.switches[i]
-        nearest, roughest = abs(low), 0.0
-        still = True  # zero throughout, as a force without contact: the sign it had before is no part of the curve
-        for k in range(SAMPLES + 1):
-            g = at.switches[k * count + i]
-            still = still and (k == 0 or g == 0.0)
-            low, high, nearest = min(low, g), max(high, g), min(nearest, abs(g))
-            if k >= 4:
-                first, second = at.switches[(k - 4) * count + i], at.switches[(k - 3) * count + i]
-                third, fourth = at.switches[(k - 2) * count + i], at.switches[(k - 1) * count + i]
-                roughest = max(roughest, abs(first - 4.0 * second + 6.0 * third - 4.0 * fourth + g))
-        clear = clear and (still or nearest > high - low or roughest <= ROUGH * (high - low))
+    for i in range(at.n_watched):
+        clear = clear and (at.resting[i] != 0.0 or is_clear(at, i))
     return clear
 
 
@@ -248,7 +289,13 @@ def judge_step(at: Run, p: Pointer, w: Pointer) -> int:
     """
     wished = max(at.h[0], min(at.next_step[0], at.max_step[0]))  # a step that was cut before is no measure
     looked_at = at.n_watched
+    for i in range(looked_at):
+        at.resting[i] = 0.0
+    sample(at, p, w)
     low, high = find_switch(at, p, w, looked_at)
+    if at.n_events < looked_at and not all_clear(at):
+        find_resting(at, p, w)
+        low, high = find_switch(at, p, w, looked_at)
     if low != at.x_new[0] and (
         at.cuts[0] > MOST_NEAR
         or (at.chatter[0] > MOST_NEAR and low - at.last_switch[0] <= min(wished, CLOSE * at.max_step[0]))
@@ -264,7 +311,7 @@ def judge_step(at: Run, p: Pointer, w: Pointer) -> int:
         if low == at.x_new[0]:
             return RUNNING
     if low == at.x_new[0]:
-        if at.h[0] <= SHORTEST * at.max_step[0] or is_clear(at):
+        if at.h[0] <= SHORTEST * at.max_step[0] or all_clear(at):
             return RUNNING
         at.longest[0] = at.next_step[0] = 0.5 * at.h[0]
         return TO_BE_CUT
@@ -280,7 +327,7 @@ def judge_step(at: Run, p: Pointer, w: Pointer) -> int:
             low = middle
     is_behind(at, high, p, w, at.switches, looked_at)
     for i in range(looked_at):
-        if is_beyond(at.switches[i], at.signs[i]):
+        if is_other(at, i, at.switches[i]):
             at.nearest[0] = i
     if low - at.x[0] > hop:
         at.switch[0] = low

@@ -146,6 +146,7 @@ class Run(NamedTuple):
     signs: Pointer  # n_watched: switching functions at the beginning of the step; of zero, the last sign
     switches: Pointer  # (SAMPLES + 1) n_watched: these functions along the step
     vertex: Pointer  # n_watched: between two of these points
+    resting: Pointer  # n_watched: 1 where a function is along the step no more than the tolerances make of it
     changed: Pointer  # n_watched: 1 where the sign has changed in the last step, or where a run begins behind it
     grazes: Pointer  # n_watched: when it last came to zero and did not change its sign
     directions: Pointer  # n_events: -1 falling, 1 rising, 0 both, see `note_start`
@@ -168,7 +169,7 @@ def places(
     gap = BLOCK - 1
     states = (1 + n, n, gap, 1 + n, n, gap, 1 + n, gap, 1 + n, n)
     vectors = (n + BLOCK, n, n_dense * n, n + BLOCK + n_pivots, n_pivots, n_pivots)
-    watched = (n_watched, (SAMPLES + 1) * n_watched, n_watched, n_watched, n_watched)
+    watched = (n_watched, (SAMPLES + 1) * n_watched, n_watched, n_watched, n_watched, n_watched)
     moments = MOMENTS * moment_size(n, n_events, n_held) if n_events > 0 else 0
     events = (n_events, n_events, n_jumps, n_jumps, n_jumps, moments)
     counts = (N_SIZES, 3, 3, *SCALARS, BEFORE_X, *states, *vectors, *watched, *events)
