@@ -18,7 +18,9 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from functools import cache
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,7 @@ from linkwork.motion.check import check
 from linkwork.motion.kinematics import kinematics
 from linkwork.motion.simulate import simulate
 
+FILES = sorted(MECHANISMS.glob("*.yaml"))
 T_END, STEP, MOST_STEPS = 0.05, 0.01, 300
 PATIENCE = 60  # seconds of computing after which a case hangs: a hundred times what the slowest should take
 
@@ -126,16 +129,21 @@ def garble(text: str, random: np.random.Generator) -> str:
     return ways[random.integers(len(ways))]()
 
 
+@cache
+def _data(file: Path) -> Any:
+    return parse(file.read_text(encoding="utf-8")).data
+
+
 def case(seed: int, number: int) -> tuple[str, bool]:
     """A mutated model file, and whether it is JSON."""
     random = np.random.default_rng([seed, number])
-    files = sorted(MECHANISMS.glob("*.yaml"))
-    text = files[random.integers(len(files))].read_text(encoding="utf-8")
+    file = FILES[random.integers(len(FILES))]
+    text = file.read_text(encoding="utf-8")
     if random.random() < 0.15:
         for _ in range(random.integers(1, 4)):
             text = garble(text, random) or " "
         return text, False
-    data = parse(text).data
+    data = deepcopy(_data(file))
     for _ in range(random.geometric(0.5)):
         mutate(data, random)
         if not data:
