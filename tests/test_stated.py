@@ -145,7 +145,7 @@ def test_a_pivot_near_zero_is_given_up_and_told(integrator: str, monkeypatch: py
         first = {"pivoting": [1, 0, 2]} if len(calls) == 1 else {}
         return solve_explicitly(*arguments, **{**options, **first})
 
-    monkeypatch.setattr("linkwork.mechanism.solve_explicitly", as_the_source)
+    monkeypatch.setattr("linkwork.equations.explicit.solve_explicitly", as_the_source)
     model = load("slider_crank_zhou", {"omega": 2})
     motion = simulate(model, t_end=5.0, formulation="lu", integrator=integrator, rtol=1e-10)
     assert len(calls) == 2

@@ -21,7 +21,6 @@ import numpy as np
 
 from linkwork.equations.coordinates import COORDINATES, equations_of
 from linkwork.equations.equations import Equations
-from linkwork.equations.explicit import solve_explicitly
 from linkwork.equations.implicit import ALGEBRAIC, implicit_form, implicit_programs
 from linkwork.equations.parameters import Structure, Uses
 from linkwork.equations.place import Place
@@ -29,13 +28,12 @@ from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
 from linkwork.expressions.graph import Expr
 from linkwork.model import Model, Simulation
 from linkwork.records import changed, kept
-from linkwork.sequences.articulated import Solver
-from linkwork.sequences.lu import VANISHING
 from linkwork.sequences.sequence import ComputationSequence
 from linkwork.soundness import Unusual, look_at
 from linkwork.system import Form, System, compile_system
 
 if TYPE_CHECKING:
+    from linkwork.sequences.articulated import Solver
     from linkwork.trajectory import Trajectory
 
 WITH_CUTS = ("joint", "minimal")
@@ -90,7 +88,7 @@ class Mechanism:
         implicit: str = "",
         place: Place | None = None,
         rows: tuple[int, ...] | None = None,
-        least: float = VANISHING,
+        least: float = 0.0,
     ) -> System:
         """The compiled equations with the values of this mechanism; see `compile_system`.
 
@@ -100,10 +98,13 @@ class Mechanism:
         """
         explicit, own = None, tuple[object, ...]()
         if form == "lu":
+            from linkwork.equations.explicit import solve_explicitly
+            from linkwork.sequences.lu import VANISHING
+
             assert place is not None
             rows = place.independent_rows if rows is None else rows
             e = self.shared.equations.with_baumgarte() if baumgarte else self.shared.equations
-            explicit = solve_explicitly(e, rows, samples=[place.values], least=least)
+            explicit = solve_explicitly(e, rows, samples=[place.values], least=max(least, VANISHING))
             own = rows, explicit.factors.rows, explicit.factors.columns
 
         def more(e: Equations, factor: Solver) -> list[ComputationSequence]:

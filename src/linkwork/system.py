@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil, log
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.dense.rank import RANK_TOLERANCE
 from linkwork.equations.equations import ALPHA, BETA, TIME, Equations
-from linkwork.equations.explicit import Explicit
 from linkwork.equations.implicit import N_WORK, WORK
 from linkwork.equations.linear import eps_of, factor_in, factor_of, kept_of, multiply
 from linkwork.equations.place import Code, Place, local_programs
@@ -30,10 +29,13 @@ from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, less, symbol
 from linkwork.native.kernels import Pointer, integer, offset, split
 from linkwork.native.lowering import NativeFunction, compile_programs
 from linkwork.records import changed, kept
-from linkwork.sequences.articulated import Solver
 from linkwork.sequences.hoisting import parameter_frontier
 from linkwork.sequences.ldl import Factor, factorize
 from linkwork.sequences.sequence import Again, ComputationSequence
+
+if TYPE_CHECKING:
+    from linkwork.equations.explicit import Explicit
+    from linkwork.sequences.articulated import Solver
 
 Array = NDArray[np.float64]
 

@@ -35,7 +35,6 @@ from numpy.typing import NDArray
 from linkwork.elements.kinds import Columns
 from linkwork.errors import check_choice
 from linkwork.model import Model
-from linkwork.scene import scene
 
 if TYPE_CHECKING:
     import xarray
@@ -196,6 +195,8 @@ class Trajectory:
     @cached_property
     def scene(self) -> Mapping[str, Any]:
         """What a drawing must know of the mechanism: made when it is asked for, and kept in files."""
+        from linkwork.scene import scene
+
         return scene(self.model).as_dict() if self.model is not None else self.info.scene
 
     def columns(self, kind: str) -> dict[str, Array]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,9 @@ from linkwork.expressions.evaluation import evaluate, ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
 from linkwork.expressions.switching import all_crossings, dependent, find_peaks, is_sharp, sampled, switch
 from linkwork.records import changed
-from linkwork.sequences.articulated import Chain
+
+if TYPE_CHECKING:
+    from linkwork.sequences.articulated import Chain
 
 TIME = symbol("t")
 # In front of the labels of outputs, so that a joint and a body of one name do not meet.
@@ -52,6 +54,9 @@ class Output(NamedTuple):
 
     expression: Expr
     unit: str
+
+
+DEAD = 1e-4  # the square of the sine between two links: nearer to a line they are in a dead position
 
 
 class Dyad(NamedTuple):

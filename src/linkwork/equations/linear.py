@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from linkwork.equations.equations import Equations
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import ZERO, Expr, symbol
-from linkwork.sequences.articulated import Solver, articulate
 from linkwork.sequences.entries import Entries, plus, transpose
 from linkwork.sequences.ldl import factorize
+
+if TYPE_CHECKING:
+    from linkwork.sequences.articulated import Solver
 
 
 def eps_of(e: Equations) -> list[Expr]:
@@ -44,6 +47,8 @@ def factor_in(e: Equations, metric: Entries) -> Solver:
 def factor_of(e: Equations) -> Solver:
     """Of [M, Psi_q^T; Psi_q, -eps], M regular; of a chain link by link."""
     if e.chain is not None:
+        from linkwork.sequences.articulated import articulate
+
         return articulate(e.chain.tree, e.chain.M, on_bodies(e), eps_of(e))
     return factor_in(e, {**{(i, i): ZERO for i in range(len(e.v))}, **e.M})
 

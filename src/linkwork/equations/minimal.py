@@ -26,7 +26,7 @@ from linkwork.elements.events import closed
 from linkwork.elements.joints import Distance, PointOnLine, Revolute
 from linkwork.elements.vectors import Vector
 from linkwork.equations.arms import Matrix, Row, find_angles, find_inertia, gather_arms
-from linkwork.equations.equations import Dyad, Equations, Output, move_outputs
+from linkwork.equations.equations import DEAD, Dyad, Equations, Output, move_outputs
 from linkwork.equations.joint import joint_equations
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import ordered, substitute
@@ -36,7 +36,6 @@ from linkwork.sequences.entries import minus, transpose
 
 STATE = ("minimal", "minimal_d", "minimal_dd")
 CLOSING = (Revolute, PointOnLine, Distance)  # the joints that can close a triangle
-LEAST = 1e-4  # the square of the sine between two links: nearer to a line they are in a dead position
 
 Turn = tuple[Expr, Expr]  # the cosine and sine of an angle
 
@@ -208,7 +207,7 @@ class Closing:
         """sigma S, and sigma; no number where S is nearly zero."""
         sigma = symbol(f"{loop.joint}.side'")
         at_start = substitute([side], dict(zip(self.e.q, self.e.start_q, strict=True)))[0]
-        self.steady.append(less(LEAST * longest, square))
+        self.steady.append(less(DEAD * longest, square))
         S = sqrt(select(self.steady[-1], square, -ONE))
         return select(sigma, sigma, sign(at_start)) * S, sigma
 

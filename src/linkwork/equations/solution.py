@@ -13,12 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from linkwork.equations.equations import Equations
 from linkwork.equations.linear import eps_of, multiply
 from linkwork.expressions.graph import ZERO, Expr, absolute, less
-from linkwork.sequences.articulated import Solver
 from linkwork.sequences.entries import minus
+
+if TYPE_CHECKING:
+    from linkwork.sequences.articulated import Solver
 
 SETTLED = 1e-10  # change of a by a repetition, of a itself: it was the last
 AT_REST = 0.03  # by eps: what of lam counts where a is zero, 1e-6 of the accelerations that it holds back

@@ -13,10 +13,9 @@ they are given; `right_side` scales them by the mechanism.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from types import ModuleType
-from typing import Any
+from importlib import import_module
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,20 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.dense.rank import RANK_TOLERANCE, Rank
 from linkwork.equations.implicit import ALGEBRAIC
 from linkwork.errors import NumericalStop, UsageError
-from linkwork.formulations import (
-    coordinate_partitioning,
-    de_falco_1,
-    de_falco_2,
-    putd,
-    qr,
-    qtz,
-    refinement,
-    schur,
-    svd,
-    udwadia_kalaba,
-    udwadia_phohomsiri,
-    zero_eigenvalue,
-)
+from linkwork.formulations import refinement
 from linkwork.formulations.refinement import take_given, take_padded, take_result
 from linkwork.native.kernels import Kernel, Pointer, put_integer, size_of
 
@@ -73,18 +59,25 @@ class Formulation:
     """One way to the accelerations, what it asks of the equations, and where it comes from."""
 
     name: str
-    kernel: Kernel
-    places: Callable[[Pointer, int, int, int], tuple[Any, ...]]
     description: str
     source: str
     needs_regular_mass: bool = False
+
+    @property
+    def file(self) -> Any:
+        """The module of its mathematics, imported when it is first needed: most runs need none."""
+        return import_module(f"{__name__}.{self.name.replace('-', '_')}")
+
+    @property
+    def kernel(self) -> Kernel:
+        return cast(Kernel, getattr(self.file, self.name.replace("-", "_")))
 
     def work_size(self, n: int, m: int) -> int:
         """Doubles of scratch for n coordinates and m constraints."""
 
         def take_work(w: Pointer) -> tuple[Any, ...]:
             e = take_padded(w, n, m)
-            return self.places(e.rest, n, m, e.width)
+            return cast(tuple[Any, ...], self.file.take_places(e.rest, n, m, e.width))
 
         return size_of(take_work)
 
@@ -136,28 +129,20 @@ def would_do(*, regular_mass: bool) -> list[str]:
     return [*SEQUENCES, *listed] if regular_mass else listed
 
 
-def _formulation(module: ModuleType, description: str, source: str, needs_regular_mass: bool = False) -> Formulation:
-    """The formulation of a module: a kernel of the same name, and the description of its memory."""
-    name = module.__name__.rpartition(".")[2]
-    return Formulation(
-        name.replace("_", "-"), getattr(module, name), module.take_places, description, source, needs_regular_mass
-    )
-
-
 FORMULATIONS = {
     formulation.name: formulation
     for formulation in (
-        _formulation(coordinate_partitioning, "independent coordinates chosen by complete pivoting", "wehage1982"),
-        _formulation(zero_eigenvalue, "null space from eigenvectors of Psi_q^T Psi_q", "kamman1984"),
-        _formulation(qr, "null space from QR with column pivoting of Psi_q^T", "kim1986"),
-        _formulation(svd, "null space from singular vectors of Psi_q^T", "mani1985"),
-        _formulation(putd, "null space from Householder's reflections without pivoting", "amirouche1988"),
-        _formulation(qtz, "null space from the complete orthogonal factorization of Psi_q^T", "vita2004"),
-        _formulation(schur, "null space from Schur vectors of Psi_q^T Psi_q", "pennestri2007"),
-        _formulation(udwadia_kalaba, "Gauss' principle with the pseudo-inverse of Psi_q M^-1/2", "udwadia1996", True),
-        _formulation(udwadia_phohomsiri, "pseudo-inverse of the projected mass matrix stacked on Psi_q", "udwadia2006"),
-        _formulation(de_falco_1, "pseudo-inverse of Psi_q M^-1 Psi_q^T", "defalco2005", True),
-        _formulation(de_falco_2, "pseudo-inverse of M projected on both sides", "defalco2005"),
+        Formulation("coordinate-partitioning", "independent coordinates chosen by complete pivoting", "wehage1982"),
+        Formulation("zero-eigenvalue", "null space from eigenvectors of Psi_q^T Psi_q", "kamman1984"),
+        Formulation("qr", "null space from QR with column pivoting of Psi_q^T", "kim1986"),
+        Formulation("svd", "null space from singular vectors of Psi_q^T", "mani1985"),
+        Formulation("putd", "null space from Householder's reflections without pivoting", "amirouche1988"),
+        Formulation("qtz", "null space from the complete orthogonal factorization of Psi_q^T", "vita2004"),
+        Formulation("schur", "null space from Schur vectors of Psi_q^T Psi_q", "pennestri2007"),
+        Formulation("udwadia-kalaba", "Gauss' principle with the pseudo-inverse of Psi_q M^-1/2", "udwadia1996", True),
+        Formulation("udwadia-phohomsiri", "pseudo-inverse of the projected mass matrix above Psi_q", "udwadia2006"),
+        Formulation("de-falco-1", "pseudo-inverse of Psi_q M^-1 Psi_q^T", "defalco2005", True),
+        Formulation("de-falco-2", "pseudo-inverse of M projected on both sides", "defalco2005"),
     )
 }
 

@@ -27,15 +27,17 @@ NOT_IN_NAMES = {
 
 def _keys_allowed(place: Place, data: Data) -> list[str]:
     """The keys known where a key is unknown."""
+    from linkwork.modelfile import stated_schema
+
     around = place[:-1]
     inside = _at(data, around)
     type_name = str(inside.get("type")) if isinstance(inside, dict) else ""
     space = schema.space_of(data)
     entries: dict[Place, type[BaseModel] | None] = {
         (): schema.entry_of(data),
-        ("equations",): schema.StatedEntry,
-        ("equations", "coordinates", *around[2:3]): schema.StatedCoordinateEntry,
-        ("equations", "Psi", *around[2:3]): schema.StatedRowEntry,
+        ("equations",): stated_schema.StatedEntry,
+        ("equations", "coordinates", *around[2:3]): stated_schema.StatedCoordinateEntry,
+        ("equations", "Psi", *around[2:3]): stated_schema.StatedRowEntry,
         ("ground",): schema.ground_entry(space),
         ("about",): schema.AboutEntry,
         ("about", "checked"): schema.CheckedEntry,

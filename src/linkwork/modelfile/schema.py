@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields
 from functools import cache
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias, Union
+from typing import Annotated, Any, Literal, TypeAlias, Union
 
 import pydantic
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, WithJsonSchema, create_model
@@ -333,7 +333,7 @@ def _one_of(entries: Mapping[str, type[Entry]]) -> Any:
     return Annotated[Union[tuple(entries.values())], pydantic.Field(discriminator="type")]  # noqa: UP007
 
 
-def _section(annotation: Any) -> Any:
+def section(annotation: Any) -> Any:
     return Annotated[dict[str, annotation], BeforeValidator(_nothing_is_empty)]
 
 
@@ -429,79 +429,27 @@ def model_entry(space: Space, joints: tuple[str, ...], forces: tuple[str, ...]) 
     sections: dict[str, Any] = {
         "linkwork": (Annotated[Any, WithJsonSchema({"const": FORMAT, "description": "version of the format"})], ...),
         "name": (str | None, None),
-        "about": (AboutEntry, AboutEntry()),
+        "about": (AboutEntry, AboutEntry.model_construct()),
         "space": (Literal[space], "planar") if space == "planar" else (Literal[space], ...),
         "gravity": (FORMS[space]["vector"], [0, -9.81] if space == "planar" else [0, 0, -9.81]),
-        "parameters": (_section(NUMBER), {}),
-        "ground": (ground, ground()),
-        "bodies": (_section(body_entry(space)), ...),
-        "joints": (_section(_one_of({name: joint_entry(space, name) for name in joints})), {}),
-        "drivers": (_section(DriverEntry), {}),
-        "forces": (_section(_one_of({name: force_entry(space, name) for name in forces})), {}),
-        "events": (_section(EventEntry), {}),
-        "simulation": (SimulationEntry, SimulationEntry()),
+        "parameters": (section(NUMBER), {}),
+        "ground": (ground, ground.model_construct()),
+        "bodies": (section(body_entry(space)), ...),
+        "joints": (section(_one_of({name: joint_entry(space, name) for name in joints})), {}),
+        "drivers": (section(DriverEntry), {}),
+        "forces": (section(_one_of({name: force_entry(space, name) for name in forces})), {}),
+        "events": (section(EventEntry), {}),
+        "simulation": (SimulationEntry, SimulationEntry.model_construct()),
     }
     about = f"A {space} mechanism: bodies, joints, drivers, forces and events."
     return create_model(f"{space.capitalize()}Model", __base__=Entry, __doc__=about, **sections)
 
 
-KindName = Literal["length", "angle", "number"]
-
-
-class StatedCoordinateEntry(Entry):
-    """A coordinate, with its value and rate at the start."""
-
-    kind: KindName = "number"
-    start: NUMBER = 0.0
-    rate: NUMBER = 0.0
-
-
-class StatedRowEntry(Entry):
-    """A constraint that is a length or an angle."""
-
-    expression: NUMBER
-    kind: KindName = "number"
-
-
-ROWS: Any = _section(StatedRowEntry | NUMBER)
-COORDINATES: Any = _section(StatedCoordinateEntry)
-NUMBERS: Any = _section(NUMBER)
-EVENTS: Any = _section(EventEntry)
-SIMULATION: Any = SimulationEntry
-
-
-class StatedEntry(Entry):
-    """M qdd + Psi_q^T lam = Q, Psi = 0, as formulas of t, coordinates, their rates NAME_d and parameters."""
-
-    coordinates: COORDINATES
-    M: list[list[NUMBER]]
-    Q: list[NUMBER]
-    Psi: ROWS = {}
-    potential: NUMBER = 0.0
-
-
-class StatedModel(Entry):
-    """A system given by its equations, without bodies."""
-
-    space: ClassVar[Space] = "planar"
-    gravity: ClassVar[list[float]] = [0, 0]
-    ground: ClassVar[Any] = ground_entry("planar")()
-    bodies: ClassVar[dict[str, Any]] = {}
-    joints: ClassVar[dict[str, Any]] = {}
-    drivers: ClassVar[dict[str, Any]] = {}
-    forces: ClassVar[dict[str, Any]] = {}
-    linkwork: Annotated[Any, WithJsonSchema({"const": FORMAT, "description": "version of the format"})]
-    name: str | None = None
-    about: AboutEntry = AboutEntry()
-    parameters: NUMBERS = {}
-    equations: StatedEntry
-    events: EVENTS = {}
-    simulation: SIMULATION = SimulationEntry()
-
-
 def entry_of(data: Any) -> type[Entry]:
     """The shape that a file must have."""
     if isinstance(data, dict) and "equations" in data:
+        from linkwork.modelfile.stated_schema import StatedModel
+
         return StatedModel
     space = space_of(data)
     return model_entry(space, types_in(data, "joints", JOINTS[space]), types_in(data, "forces", FORCES[space]))
@@ -524,6 +472,8 @@ def space_of(data: Any) -> Space:
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema of model files."""
+    from linkwork.modelfile.stated_schema import StatedModel
+
     spaces: tuple[Space, ...] = ("planar", "spatial")
     mechanisms = [model_entry(space, tuple(JOINTS[space]), tuple(FORCES[space])) for space in spaces]
     models: list[type[Entry]] = [*mechanisms, StatedModel]

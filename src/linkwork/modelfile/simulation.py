@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from linkwork import units
 from linkwork.elements.bodies import Ground
-from linkwork.elements.paths import PATHS, path_coordinates, path_velocities
 from linkwork.elements.vectors import Scalar
 from linkwork.errors import did_you_mean
 from linkwork.model import Simulation
-from linkwork.modelfile import schema
 from linkwork.modelfile.stated import KINDS
 
 if TYPE_CHECKING:
@@ -37,14 +35,18 @@ def read_simulation(file: Translation) -> Simulation:
 
 def read_values(file: Translation, key: str, given: Mapping[str, Any]) -> dict[str, Scalar]:
     """Start values of coordinates, or their rates, each in the unit of its kind."""
+    if not given:
+        return {}
+    from linkwork.elements.paths import PATHS, path_coordinates, path_velocities
+
     is_rate, found = key == "rate", dict[str, Scalar]()
     carrying = [joint for joint in file.joints.values() if type(joint) in PATHS]
     kinds = {c.name: c.kind for x in carrying for c in (path_velocities if is_rate else path_coordinates)(x)}
     for body in file.bodies.values():
         if not isinstance(body, Ground):
             kinds |= {c.name: c.kind for c in (body.velocities if is_rate else body.coordinates)}
-    if isinstance(file.entry, schema.StatedModel):
-        kinds |= {name: c.kind for name, c in file.entry.equations.coordinates.items()}
+    if file.stated:
+        kinds |= {name: c.kind for name, c in file.stated.coordinates.items()}
     for name, value in given.items():
         place = ("simulation", key, name)
         if name in kinds:

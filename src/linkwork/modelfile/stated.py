@@ -9,9 +9,9 @@ from linkwork import units
 from linkwork.elements.stated import RATE, Stated
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.modelfile.dimensions import exponents_of
-from linkwork.modelfile.schema import StatedEntry, StatedRowEntry
 
 if TYPE_CHECKING:
+    from linkwork.modelfile.stated_schema import StatedEntry
     from linkwork.modelfile.translation import Translation
 
 PLAIN_NAME = r"[^\W\d]\w*"  # what can stand in a formula
@@ -25,6 +25,8 @@ def own_names(entry: StatedEntry) -> dict[str, Expr]:
 
 def read_stated(file: Translation, entry: StatedEntry) -> Stated:
     """The equations of a system without bodies."""
+    from linkwork.modelfile.stated_schema import StatedRowEntry
+
     for name in entry.coordinates:
         if not re.fullmatch(PLAIN_NAME, name):
             rule = "the name of a coordinate is made of letters, digits and underscores"

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pydantic
 
@@ -41,6 +41,9 @@ from linkwork.modelfile.simulation import read_simulation
 from linkwork.modelfile.stated import PLAIN_NAME, own_names, read_stated
 from linkwork.units import Kind, quantity
 
+if TYPE_CHECKING:
+    from linkwork.modelfile.stated_schema import StatedEntry
+
 UNIT_TOLERANCE = 1e-6  # of the length of a direction
 SYMMETRIC = 1e-9  # of an entry: a difference below is rounding of a printed number
 
@@ -51,6 +54,7 @@ class Translation:
     def __init__(self, document: Document, entry: Any, changes: Mapping[str, str | float]) -> None:
         self.document = document
         self.entry = entry
+        self.stated: StatedEntry | None = getattr(entry, "equations", None)  # of a system without bodies
         self.space: Space = entry.space
         self.errors: list[ModelError] = []
         self.notes: list[str] = []
@@ -294,8 +298,8 @@ class Translation:
     @cached_property
     def motion_names(self) -> dict[str, Expr]:
         """What formulas of forces may name: time, parameters, coordinates and velocities of bodies and points."""
-        if isinstance(self.entry, schema.StatedModel):
-            return {**self.time_names, **own_names(self.entry.equations)}
+        if self.stated:
+            return {**self.time_names, **own_names(self.stated)}
         found = dict(self.time_names)
         for body in self.bodies.values():
             found |= {str(known.value): known for known, _ in measures_of(body)}
@@ -468,7 +472,7 @@ class Translation:
         shaped = {name: body.shape for name, body in entry.bodies.items() if body.shape is not None}
         shapes = {n: self.element(SHAPES[shape.type], shape, ("bodies", n, "shape")) for n, shape in shaped.items()}
         gravity = self.numbers(entry.gravity, units.ACCELERATION, self.names, ("gravity",))
-        stated = read_stated(self, entry.equations) if isinstance(entry, schema.StatedModel) else None
+        stated = read_stated(self, self.stated) if self.stated else None
         simulation = read_simulation(self)
         self.stop()
         checked = entry.about.checked

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from linkwork.equations.equations import Dyad, Equations
-from linkwork.equations.minimal import LEAST
+from linkwork.equations.equations import DEAD, Dyad, Equations
 from linkwork.equations.place import Place
 from linkwork.errors import UsageError
 from linkwork.expressions.evaluation import evaluate
@@ -20,7 +19,7 @@ def find_dead(place: Place, within: float = 1.0) -> Dyad | None:
     """A dyad whose links are stretched or folded, or its slides parallel, or nearly so."""
     e = place.equations
     margins = evaluate([dyad.margin for dyad in e.dyads], place.values)
-    return next((dyad for dyad, x in zip(e.dyads, margins, strict=True) if not x > within * LEAST), None)
+    return next((dyad for dyad, x in zip(e.dyads, margins, strict=True) if not x > within * DEAD), None)
 
 
 def describe_dead(dyad: Dyad, t: float) -> str:

@@ -39,7 +39,6 @@ from linkwork.motion.stopping import Pace, explain_stop
 from linkwork.motion.suitability import check_massless, check_size
 from linkwork.native.lowering import NativeFunction
 from linkwork.records import changed
-from linkwork.sequences.lu import VANISHING
 from linkwork.soundness import sound
 from linkwork.stabilization import projection
 from linkwork.stabilization.projection import measure, project, project_start
@@ -241,7 +240,7 @@ class Motion:
             implicit = ""
         charts, baumgarte = how.stabilization == "state-space", how.stabilization == "baumgarte"
 
-        def with_pivots(place: Place, least: float = VANISHING) -> System:
+        def with_pivots(place: Place, least: float = 0.0) -> System:
             rows = leave_singular(place).independent_rows
             return mechanism.system(how.form, place.has_mass, charts, baumgarte, implicit, place, rows, least)
 

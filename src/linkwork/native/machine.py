@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cache
 from threading import Thread
@@ -103,6 +102,8 @@ def assemble(text: str, opt: int, passes: bool = False) -> bytes:
 
 def _beside(work: Callable[[], bytes]) -> bytes:
     """The result of work done in a thread: LLVM looks for no signals, who waits for a thread can be interrupted."""
+    from concurrent.futures import Future  # brings logging with it
+
     done: Future[bytes] = Future()
 
     def carry_out() -> None:

@@ -37,7 +37,6 @@ from linkwork.model import Model
 from linkwork.records import kept
 from linkwork.soundness.events import event_faults
 from linkwork.soundness.numbers import numbers_in
-from linkwork.soundness.stated import stated_faults
 
 TIME = symbol("t")
 PARALLEL_TOLERANCE = 1e-9  # sine of the angle between axes that count as parallel
@@ -149,6 +148,8 @@ class Checks:
             message = f"joint '{name}' is open and no event engages it"
             yield ModelError(message, "never-engaged", path=f"joints.{name}.open", suggestion="leave it out")
         if self.model.stated is not None:
+            from linkwork.soundness.stated import stated_faults
+
             yield from stated_faults(self.model.stated, self.model.parameters)
 
     def mass(self, body: PlanarBody | SpatialBody) -> Iterator[ModelError]:
