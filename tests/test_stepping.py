@@ -9,7 +9,6 @@ import pytest
 from all_kernels import all_kernels
 
 from linkwork import load, prepare
-from linkwork.equations.implicit import N_WORK
 from linkwork.formulations import FORMULATIONS, right_side
 from linkwork.motion import driven, results
 from linkwork.motion.choice import Choice
@@ -78,22 +77,22 @@ def test_tables_of_results() -> None:
     motion, x = moving("augmented", "projection")
     s, rows, ny = motion.system, 3, len(x) - 1
     times, states = np.linspace(0.0, 0.2, rows), np.tile(x[1:], (rows, 1)) * np.linspace(1.0, 1.1, rows)[:, None]
-    rates = []
+    f, width, found = s.functions, 1 + s.n_q + 2 * s.n_v + s.m, []
     for stepped in (False, True):
-        out = np.full((rows, ny + s.m), np.nan)
-        scratch = np.full(1 + ny + motion.dynamics.work, np.nan)
-        tables = times, states.ravel(), np.empty(0), motion.p, out.ravel()
-        run(results.fill_dynamics, stepped, rows, ny, 0, *tables, scratch)
-        rates.append(out)
-    np.testing.assert_array_equal(rates[1], rates[0])
-    given = np.column_stack([times, states[:, :-N_WORK], rates[0][:, s.n_q : s.n_q + s.n_v], rates[0][:, ny:]]).ravel()
-    f, lines = s.functions, []
-    inner = max(f[name].work for name in ("report", "constraints", "close"))
+        x, qd = np.full(rows * width, np.nan), np.full(rows * s.n_q, np.nan)
+        scratch = np.full(size_of(results.rates, ny, s.m) + motion.dynamics.work, np.nan)
+        run(results.fill_dynamics, stepped, rows, ny, 0, times, states.ravel(), np.empty(0), motion.p, x, qd, scratch)
+        found.append(np.concatenate([x, qd]))
+    np.testing.assert_array_equal(found[1], found[0])
+    inner, lines = max(f[name].work for name in ("report", "constraints", "close")), []
     for stepped in (False, True):
-        out = np.full(rows * size_of(results.line, f["report"].outputs), np.nan)
+        sizes = rows * f["report"].outputs, size_of(results.measures, rows), 2 * width
+        out = _, _, extremes = [np.full(size, np.nan) for size in sizes]
         scratch = np.full(size_of(results.work, s.m, f["close"].outputs) + inner, np.nan)
-        run(results.fill_report, stepped, rows, 0, given.copy(), np.empty(0), motion.p, out, scratch)
-        lines.append(out)
+        run(results.fill_report, stepped, rows, 0, x.copy(), np.empty(0), motion.p, *out, scratch)
+        lines.append(np.concatenate(out))
+        np.testing.assert_array_equal(extremes[:width], x.reshape(rows, width).min(axis=0))
+        np.testing.assert_array_equal(extremes[width:], x.reshape(rows, width).max(axis=0))
     np.testing.assert_allclose(lines[1], lines[0], rtol=1e-13)
 
 

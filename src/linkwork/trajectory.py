@@ -383,7 +383,7 @@ def _fixed(name: str, values: Array, shape: tuple[int, ...]) -> Array:
     fixed = np.asarray(values, dtype=np.float64).view()
     if fixed.shape != shape:
         raise ValueError(f"{name} has the shape {fixed.shape} in the place of {shape}")
-    fixed.flags.writeable = False
+    fixed.setflags(write=False)
     return fixed
 
 

@@ -249,9 +249,9 @@ class Place:
         radian, t_end at most, and in runs of more than LONG by as much less: what they are off adds up to the end.
         """
         rate = float(np.maximum(np.abs(self.v) / self.v_scale, np.sqrt(np.abs(a) / self.v_scale)).max(initial=0.0))
-        pace = min(1.0, max(rate or 1.0, 1.0 / t_end), LONG / t_end)
-        lengths = np.where(self.equations.lengths[: len(self.q) + len(self.v)], self.error_length, 1.0)
-        return np.where(np.arange(len(lengths)) < len(self.q), 1.0, pace) * lengths
+        scale = np.where(self.equations.lengths[: len(self.q) + len(self.v)], self.error_length, 1.0)
+        scale[len(self.q) :] *= min(1.0, max(rate or 1.0, 1.0 / t_end), LONG / t_end)
+        return scale
 
     @kept
     def scales(self) -> Array:

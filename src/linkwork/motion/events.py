@@ -153,8 +153,9 @@ class Course:
 
     def held_at(self, t: Array) -> Array:
         """What events have changed until these times; those just there have not happened yet."""
-        since = np.maximum.accumulate(self.held_since) if self.held_since else np.zeros(0)
-        return np.array(self.held)[np.searchsorted(since, t)]
+        if not self.held_since:
+            return np.repeat(self.held, len(t), axis=0)
+        return np.array(self.held)[np.searchsorted(np.maximum.accumulate(self.held_since), t)]
 
     def happen(self, moment: Moment, asked: bool) -> tuple[float, Array] | None:
         """Note what happened at a moment; t and y where the time loop asked, and something was changed."""

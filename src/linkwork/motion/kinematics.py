@@ -142,8 +142,9 @@ def _result(path: Path, model: Model, loaded: bool, info: Run) -> Trajectory:
     driven, system = path.driven, path.driven.system
     passed = path.find_passed()
     path.continue_multipliers(passed)
-    t, x = path.times[: path.reached], path.columns
-    found = report(system, driven.p, t, x.q, x.v, x.a, x.lam)
+    t, columns = path.times[: path.reached], path.columns
+    x = np.column_stack(columns[:5])  # t, q, v, a, lam
+    found = report(system, driven.p, x)
     singular = name_positions(tuple(row.element for row in system.equations.rows), passed)
     told = about_singular(singular, "the motion goes on smoothly")
     own = state_of(path.state, driven.width)
@@ -158,8 +159,8 @@ def _result(path: Path, model: Model, loaded: bool, info: Run) -> Trajectory:
         constraint_error_position=0.0,
         constraint_error_velocity=0.0,
     )
-    work_done = np.column_stack([_integrate(rate, t) for rate in x.power.T])
-    motion = trajectory(system, t, x.q, x.v, x.a, x.lam, work_done, found, info, model, driven.place)
+    work_done = np.column_stack([_integrate(rate, t) for rate in columns.power.T])
+    motion = trajectory(system, t, x, work_done, found, info, model, driven.place)
     if loaded:
         return motion
     nothing = Table(Columns(), np.empty((len(t), 0)))

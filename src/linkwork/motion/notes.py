@@ -32,14 +32,16 @@ def about_machine() -> list[str]:
 
 
 def about_atol(info: Run, q: Array, v: Array, scale: Array) -> Iterator[str]:
-    """A note where atol is no small part of the motion, so that it decides the accuracy in place of rtol."""
+    """A note where atol is no small part of the motion, so that it decides the accuracy in place of rtol.
+
+    Of q and v the extremes are enough.
+    """
     atol, rtol = info.atol, info.rtol
     if atol is None or rtol is None:
         return
-    q, v = np.ascontiguousarray(q.T), np.ascontiguousarray(v.T)  # NumPy is quick along rows
-    moved = np.concatenate([q.max(axis=1) - q.min(axis=1), np.abs(v).max(axis=1)]) / scale
-    for what, most in (("coordinate", moved[: len(q)]), ("velocity", moved[len(q) :])):
-        if AT_REST < (size := float(np.max(most, initial=0.0))) < atol / (UNSUITABLE * rtol):
+    moved = np.concatenate([q.max(axis=0) - q.min(axis=0), np.abs(v).max(axis=0)]) / scale
+    for what, most in (("coordinate", moved[: q.shape[1]]), ("velocity", moved[q.shape[1] :])):
+        if AT_REST < (size := float(most.max(initial=0.0))) < atol / (UNSUITABLE * rtol):
             yield (
                 f"the largest change of a {what} is {size / atol:.2g} times its absolute tolerance; an atol below "
                 f"{atol:g} would resolve this motion [atol-size]"

@@ -31,7 +31,7 @@ SAME = 1e-6  # of the motion: two times that are one position
 
 
 def find_singular(
-    system: System, p: Array, start: Place, t: Array, q: Array, v: Array, qd: Array, log_det: Array
+    system: System, p: Array, start: Place, t: Array, q: Array, qd: Array, log_det: Array
 ) -> list[Passed]:
     """The singular positions on the motion with these rows, as far as the rows are close enough to show them."""
     if system.m == 0 or len(t) < 3:
@@ -49,9 +49,8 @@ def find_singular(
     candidates = np.sort(candidates[np.argsort(values[candidates])][:MOST_CANDIDATES])
 
     def root_of_det(times: Array) -> Array:
-        n = len(times)
-        positions, nothing = _between_rows(t, q, qd, times), np.zeros((n, system.n_v))
-        found = report(system, p, times, positions, nothing, nothing, np.zeros((n, system.m)))
+        at_rest = np.zeros((len(times), 2 * system.n_v + system.m))
+        found = report(system, p, np.column_stack([times, _between_rows(t, q, qd, times), at_rest]))
         return np.exp(0.5 * (found.log_det - highest))
 
     low, high = t[np.maximum(candidates - 1, 0)], t[np.minimum(candidates + 1, len(t) - 1)]

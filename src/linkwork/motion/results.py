@@ -45,13 +45,37 @@ def versions() -> dict[str, str]:
     return known
 
 
-class Line(NamedTuple):
-    """What `fill_report` finds at a state: energies and outputs, and four numbers.
+class Given(NamedTuple):
+    """A row of what `report` is given: a time and state (t, q, v), accelerations, multipliers."""
 
-    They are the largest |Psi|, |Psi_dot| and, on the scales of the rows, |Psi_q a - gamma|, and log det of the system.
+    state: Pointer
+    a: Pointer
+    lam: Pointer
+    rest: Pointer
+
+
+def given(x: Pointer, n_q: int, n_v: int, m: int) -> Given:
+    return Given(*split(x, (1 + n_q + n_v, n_v, m)))
+
+
+class Rates(NamedTuple):
+    """Scratch of `fill_dynamics`: (t, y), and what `dynamics` returns."""
+
+    state: Pointer
+    found: Pointer
+    rest: Pointer
+
+
+def rates(w: Pointer, ny: int, m: int) -> Rates:
+    return Rates(*split(w, (1 + ny, ny + m)))
+
+
+class Measures(NamedTuple):
+    """What `fill_report` measures at every row.
+
+    The largest |Psi|, |Psi_dot| and, on the scales of the rows, |Psi_q a - gamma|, and log det of the linear system.
     """
 
-    outputs: Pointer
     gap: Pointer
     rate: Pointer
     contradiction: Pointer
@@ -59,12 +83,12 @@ class Line(NamedTuple):
     rest: Pointer
 
 
-def line(y: Pointer, n_report: int) -> Line:
-    return Line(*split(y, (n_report, 1, 1, 1, 1)))
+def measures(y: Pointer, n_rows: int) -> Measures:
+    return Measures(*split(y, (n_rows, n_rows, n_rows, n_rows)))
 
 
 class Work(NamedTuple):
-    """Scratch: residuals, and what `close` returns."""
+    """Scratch of `fill_report`: residuals, and what `close` returns."""
 
     gaps: Pointer
     closed: Pointer
@@ -81,6 +105,16 @@ def hold(p: Pointer, values: Pointer, n_held: int) -> None:
     copy(values, scales(p, about.n_q, about.n_v, about.m).held, n_held)
 
 
+def widen(extremes: Pointer, x: Pointer, count: int) -> None:
+    """Let the least and the largest, one behind the other, include these; NaN if one of them is."""
+    least, most = take(extremes, count)
+    for i in range(count):
+        value, low, high = x[i], least[i], most[i]
+        is_none = value != value
+        least[i] = value if value < low or is_none else low
+        most[i] = value if value > high or is_none else high
+
+
 @kernel
 def fill_dynamics(
     n_rows: int,
@@ -90,36 +124,56 @@ def fill_dynamics(
     states: Pointer,
     held: Pointer,
     p: Pointer,
-    out: Pointer,
+    x: Pointer,
+    qd: Pointer,
     w: Pointer,
 ) -> None:
-    """For every (t, y), with what events have changed until then, a row of `out`: (qd, a, work rates, lam)."""
+    """For every (t, y), with what events have changed until then, a row (t, q, v, a, lam) of x and one of qd."""
     about = header(p)
-    x, scratch = take(w, 1 + ny)
+    n_q, n_v, m = about.n_q, about.n_v, about.m
+    at = rates(w, ny, m)
     for k in range(n_rows):
         hold(p, offset(held, k * n_held), n_held)
-        x[0] = times[k]
-        copy(offset(states, k * ny), offset(x, 1), ny)
-        call(about.dynamics, x, p, offset(out, k * (ny + about.m)), scratch)
+        at.state[0] = times[k]
+        copy(offset(states, k * ny), offset(at.state, 1), ny)
+        call(about.dynamics, at.state, p, at.found, at.rest)
+        row = given(offset(x, k * (1 + n_q + 2 * n_v + m)), n_q, n_v, m)
+        copy(at.state, row.state, 1 + n_q + n_v)
+        copy(offset(at.found, n_q), row.a, n_v)
+        copy(offset(at.found, ny), row.lam, m)
+        copy(at.found, offset(qd, k * n_q), n_q)
 
 
 @kernel
-def fill_report(n_rows: int, n_held: int, x: Pointer, held: Pointer, p: Pointer, out: Pointer, w: Pointer) -> None:
-    """For every (t, q, v, a, lam), and so on, a `line` of out; its last number is log |det| of the linear system."""
+def fill_report(
+    n_rows: int,
+    n_held: int,
+    x: Pointer,
+    held: Pointer,
+    p: Pointer,
+    outputs: Pointer,
+    measured: Pointer,
+    extremes: Pointer,
+    w: Pointer,
+) -> None:
+    """For every row (t, q, v, a, lam) of x the outputs and `measures`, and of its columns the least and the largest."""
     about = header(p)
     n, m = about.n_q + about.n_v, about.m
     by = scales(p, about.n_q, about.n_v, m)
     width = 1 + n + about.n_v + m
-    at = work(w, m, about.n_closed)
+    at, found = work(w, m, about.n_closed), measures(measured, n_rows)
     for k in range(n_rows):
         hold(p, offset(held, k * n_held), n_held)
-        row = offset(x, k * width)
-        found = line(offset(out, k * (about.n_report + 4)), about.n_report)
-        call(about.report, row, p, found.outputs, at.rest)
-        found.contradiction[0] = largest_scaled(offset(found.outputs, about.n_report - m), by.rows, m)
+        row, reported = offset(x, k * width), offset(outputs, k * about.n_report)
+        if k == 0:
+            copy(row, extremes, width)
+            copy(row, offset(extremes, width), width)
+        widen(extremes, row, width)
+        call(about.report, row, p, reported, at.rest)
+        found.contradiction[k] = largest_scaled(offset(reported, about.n_report - m), by.rows, m)
         call(about.constraints, row, p, at.gaps, at.rest)
-        found.gap[0] = largest(at.gaps, m)
-        found.rate[0] = largest(offset(at.gaps, m), m)
+        found.gap[k] = largest(at.gaps, m)
+        found.rate[k] = largest(offset(at.gaps, m), m)
         call(about.close, row, p, at.closed, at.rest)
         reciprocals = offset(at.closed, 1 + n + m)
         log_det, product = 0.0, 1.0
@@ -128,32 +182,35 @@ def fill_report(n_rows: int, n_held: int, x: Pointer, held: Pointer, p: Pointer,
             if i % FACTORS == FACTORS - 1:
                 log_det -= math.log(abs(product))
                 product = 1.0
-        found.log_det[0] = log_det - math.log(abs(product))
+        found.log_det[k] = log_det - math.log(abs(product))
 
 
 class Report(NamedTuple):
-    """Of many states what a `Line` has of one."""
+    """At many states energies and outputs, extremes of what was given (see `fill_report`) in rows, and `Measures`."""
 
     outputs: Array
+    extremes: Array
     gap: Array
     rate: Array
     contradiction: Array
     log_det: Array
 
 
-def report(
-    system: System, p: Array, t: Array, q: Array, v: Array, a: Array, lam: Array, held: Array | None = None
-) -> Report:
-    """At many states; `held` is what events have changed until then, without it what p has."""
-    f = system.functions
-    held = np.empty((len(t), 0)) if held is None else held
-    x = np.concatenate([t[:, None], q, v, a, lam], axis=1)
-    n = f["report"].outputs
-    table = np.empty((len(x), size_of(line, n)))
-    inner = max(f[name].work for name in ("report", "constraints", "close"))
+def report(system: System, p: Array, x: Array, held: Array | None = None) -> Report:
+    """At states (t, q, v, a, lam); `held` is what events have changed until then, without it what p has."""
+    f, (n_rows, width) = system.functions, x.shape
+    held = np.empty((n_rows, 0)) if held is None else held
+    n, inner = f["report"].outputs, max(f["report"].work, f["constraints"].work, f["close"].work)
+    outputs, measured, extremes = np.empty((n_rows, n)), np.empty((4, n_rows)), np.zeros((2, width))
     w = np.empty(size_of(work, system.m, f["close"].outputs) + inner)
-    fill_report(len(x), held.shape[1], x, held, p.copy(), table, w)
-    return Report(table[:, : n - system.m], *np.ascontiguousarray(table[:, n:].T))
+    fill_report(n_rows, held.shape[1], x, held, p.copy(), outputs, measured, extremes, w)
+    return Report(outputs[:, : n - system.m], extremes, *measured)
+
+
+def split_columns(system: System, x: Array) -> tuple[Array, Array, Array, Array]:
+    """Of columns t, q, v, a, lam all but the first."""
+    v, a, lam = 1 + system.n_q, 1 + system.n_q + system.n_v, 1 + system.n_q + 2 * system.n_v
+    return x[:, 1:v], x[:, v:a], x[:, a:lam], x[:, lam:]
 
 
 def body_states(system: System, p: Array, t: Array, q: Array, v: Array) -> tuple[Array, Array]:
@@ -161,19 +218,16 @@ def body_states(system: System, p: Array, t: Array, q: Array, v: Array) -> tuple
     e = system.equations
     if e.body is None:
         return q, v
-    a, lam = np.zeros((len(t), len(e.a))), np.zeros((len(t), len(e.lam)))
     n_q, n_v = len(e.body.q), len(e.body.v)
-    found = report(system, p, t, q, v, a, lam).outputs[:, 2:]
+    at_rest = np.zeros((len(t), len(e.a) + len(e.lam)))
+    found = report(system, p, np.column_stack([t, q, v, at_rest])).outputs[:, 2:]
     return found[:, :n_q], found[:, n_q : n_q + n_v]
 
 
 def trajectory(
     system: System,
     t: Array,
-    q: Array,
-    v: Array,
-    a: Array,
-    lam: Array,
+    x: Array,
     work_done: Array,
     found: Report,
     info: Run,
@@ -181,8 +235,9 @@ def trajectory(
     place: Place,
     events: Events = NO_EVENTS,
 ) -> Trajectory:
-    """The result of a run from `place`; `work_done` are the two columns of work dissipated and supplied."""
+    """The result of a run from `place`, of (t, q, v, a, lam) and the work dissipated and supplied, in two columns."""
     e = system.equations
+    q, v, a, lam = split_columns(system, x)
     tables = {kind: Table(e.columns[kind], x) for kind, x in zip(e.state, (q, v, a), strict=True)}
     first = 2
     for kind in e.outputs:
@@ -193,44 +248,45 @@ def trajectory(
     energy = np.empty((len(ENERGIES), len(t)))
     energy[:2], energy[2:] = found.outputs[:, :2].T, work_done.T
     tables["energy"] = Table(ENERGY, energy.T)
-    contradiction = _measure(found.contradiction, place, v, a, lam)
-    gap = np.maximum(found.gap, euler_gap(model, tables["q"].values))
+    gap = found.gap if model.space == "planar" else np.maximum(found.gap, euler_gap(tables["q"].values))
+    contradiction, k = _find_contradiction(system, found, place)
     info = changed(
         info,
         constraint_error_position=float(max(info.constraint_error_position, gap.max(initial=0.0))),
         constraint_error_velocity=float(max(info.constraint_error_velocity, found.rate.max(initial=0.0))),
-        constraint_error_acceleration=float(contradiction.max(initial=0.0)),
-        notes=(*info.notes, *_about_accelerations(t, contradiction)),
+        constraint_error_acceleration=contradiction,
+        notes=(*info.notes, *_about_accelerations(contradiction, t[k])),
         versions=versions(),
     )
     return Trajectory(info.model, t, tables, gap, found.rate, info, model, events)
 
 
-def _measure(contradiction: Array, place: Place, v: Array, a: Array, lam: Array) -> Array:
-    """|Psi_q a - gamma| at every time by the largest acceleration on the motion, all on their scales.
+def _find_contradiction(system: System, found: Report, place: Place) -> tuple[float, int]:
+    """The largest |Psi_q a - gamma| by the largest acceleration on the motion, all on their scales, and its row.
 
     Rounding of what constraints hold against forces, Psi_q M^-1 Psi_q^T lam, is none: it is all that moves a structure.
     """
-    held = (np.abs(lam) * (place.row_size / place.row_scale)).max(initial=0.0)
-    beyond = contradiction > ROUNDING * held
-    if not beyond.any():
-        return np.zeros(len(v))
-    size = np.max(np.abs(a) / place.v_scale) + np.max(np.abs(v) / place.v_scale) ** 2
-    return np.where(beyond, contradiction / size if size > 0.0 else contradiction, 0.0)
+    _, v, a, lam = split_columns(system, np.abs(found.extremes))
+    held = (lam * (place.row_size / place.row_scale)).max(initial=0.0)
+    beyond = np.where(found.contradiction > ROUNDING * held, found.contradiction, 0.0)
+    k = int(beyond.argmax())
+    if beyond[k] == 0.0:
+        return 0.0, k
+    size = np.max(a / place.v_scale) + np.max(v / place.v_scale) ** 2
+    return float(beyond[k] / size if size > 0.0 else beyond[k]), k
 
 
-def _about_accelerations(t: Array, contradiction: Array) -> Iterator[str]:
-    k = int(np.argmax(contradiction)) if len(t) else 0
-    if len(t) and contradiction[k] > EXPLAINED:
+def _about_accelerations(contradiction: float, t: float) -> Iterator[str]:
+    if contradiction > EXPLAINED:
         yield (
-            f"accelerations contradict the constraints, Psi_q a - gamma is {contradiction[k]:.2g} of the largest of "
-            f"them at t = {t[k]:.6g}; they and the reactions are not known better there [acceleration-residual]"
+            f"accelerations contradict the constraints, Psi_q a - gamma is {contradiction:.2g} of the largest of "
+            f"them at t = {t:.6g}; they and the reactions are not known better there [acceleration-residual]"
         )
 
 
-def euler_gap(model: Model, q: Array) -> Array:
+def euler_gap(q: Array) -> Array:
     """The largest ||e| - 1| of the bodies in space, which no row of Psi measures, at every time."""
-    if model.space == "planar" or not q.size:
+    if not q.size:
         return np.zeros(len(q))
     e = q.reshape(len(q), -1, 7)[:, :, 3:]
     lengths: Array = np.max(np.abs(np.linalg.norm(e, axis=2) - 1.0), axis=1)
@@ -242,8 +298,8 @@ def bytes_needed(equations: Equations, n_times: int) -> int:
     e = equations
     state, m = len(e.q) + len(e.v) + N_WORK, len(e.Psi)
     outputs = sum(len(e.columns[kind].labels) for kind in e.outputs)
-    # The states as they come and together, the rates, what `report` is given, and what it finds.
-    numbers = 2 * state + (state + m) + (1 + state + len(e.v) + m) + (outputs + m + 6) + len(ENERGIES)
+    # The states as they come and together, the rates qd, what `report` is given, and what it finds.
+    numbers = 2 * state + len(e.q) + (1 + state + len(e.v) + m) + (outputs + m + 6) + len(ENERGIES)
     return 8 * numbers * n_times
 
 

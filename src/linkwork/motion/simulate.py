@@ -32,11 +32,21 @@ from linkwork.motion.implicit import algebraic_method, exchange_rows, linearized
 from linkwork.motion.initial import Start, find_start, restart
 from linkwork.motion.notes import about_atol, about_grazes, about_machine, about_matrices, about_pivots
 from linkwork.motion.passing import find_singular
-from linkwork.motion.results import Report, check_memory, fill_dynamics, fill_report, report, trajectory
+from linkwork.motion.results import (
+    Report,
+    check_memory,
+    fill_dynamics,
+    fill_report,
+    rates,
+    report,
+    split_columns,
+    trajectory,
+)
 from linkwork.motion.resume import check_resumable, join, last_state
 from linkwork.motion.singular import about_singular, name_positions
 from linkwork.motion.stopping import Pace, explain_stop
 from linkwork.motion.suitability import check_massless, check_size
+from linkwork.native.kernels import size_of
 from linkwork.native.lowering import NativeFunction
 from linkwork.records import changed
 from linkwork.soundness import sound
@@ -424,19 +434,18 @@ class Motion:
         mu = np.zeros(s.m if of.has_mu else 0)
         return np.concatenate([y, rates[s.n_q : s.n_q + s.n_v], rates[len(y) :], mu])
 
-    def evaluate(self, t: Array, rows: Array, held: Array) -> tuple[Array, Report, float]:
-        """Rates and multipliers at these states, what is reported there, and the seconds that the rates took.
+    def evaluate(self, t: Array, rows: Array, held: Array) -> tuple[Array, Array, Report, float]:
+        """(t, q, v, a, lam) and qd at these states, what is reported there, and the seconds that the rates took.
 
         `held` is what events have changed until then.
         """
-        n_q, n = self.system.n_q, self.system.n_q + self.system.n_v
-        rates = np.empty((len(rows), self.dynamics.outputs))
-        scratch = np.empty(self.dynamics.inputs + self.dynamics.work)
+        s, (n_rows, ny) = self.system, rows.shape
+        x, qd = np.empty((n_rows, 1 + s.n_q + 2 * s.n_v + s.m)), np.empty((n_rows, s.n_q))
+        scratch = np.empty(size_of(rates, ny, s.m) + self.dynamics.work)
         p, since = self.p.copy(), perf_counter()
-        fill_dynamics(len(rows), rows.shape[1], held.shape[1], t, rows, held, p, rates, scratch)
+        fill_dynamics(n_rows, ny, held.shape[1], t, rows, held, p, x, qd, scratch)
         taken = perf_counter() - since
-        a, lam = rates[:, n_q:n], rates[:, n + N_WORK :]
-        return rates, report(self.system, self.exact, t, rows[:, :n_q], rows[:, n_q:n], a, lam, held), taken
+        return x, qd, report(s, self.exact, x, held), taken
 
     def result(
         self, info: Run, status: str, reason: str, times: Array, rows: Array, last: Slice, began: float, course: Course
@@ -454,20 +463,18 @@ class Motion:
             part.evaluate(t[first:end], rows[first:end], held[first:end])
             for part, first, end in zip(motions, (0, *before), ends, strict=True)
         ]
-        rates, found, taken = evaluated[0]
+        x, qd, found, taken = evaluated[0]
         if len(evaluated) > 1:
-            rates = np.concatenate([part[0] for part in evaluated])
-            found = Report(*map(np.concatenate, zip(*(part[1] for part in evaluated), strict=True)))
-            taken = sum(part[2] for part in evaluated)
-        q, v, a, lam = rows[:, :n_q], rows[:, n_q:n], rates[:, n_q:n], rates[:, n + N_WORK :]
+            x, qd = (np.concatenate([part[k] for part in evaluated]) for k in (0, 1))
+            found = Report(*map(np.concatenate, zip(*(part[2] for part in evaluated), strict=True)))
+            taken = sum(part[3] for part in evaluated)
+        q = x[:, 1 : 1 + n_q]
         passed, first = [], 0
         parts = zip(motions, ends, strict=True)
         for _, alike in groupby(parts, key=lambda part: part[0].start.place.is_open.tobytes()):  # the same joints hold
             *_, (at, end) = alike
             k = slice(first, end)
-            passed += find_singular(
-                at.system, at.exact, at.start.place, t[k], q[k], v[k], rates[k, :n_q], found.log_det[k]
-            )
+            passed += find_singular(at.system, at.exact, at.start.place, t[k], q[k], qd[k], found.log_det[k])
             first = end
         singular = name_positions(tuple(row.element for row in s.equations.rows), passed)
         kept = self.how.stabilization in ("projection", "state-space")
@@ -494,12 +501,12 @@ class Motion:
                 *about_grazes(s, last),
                 *about_pivots(course),
                 *about_matrices(last),
-                *about_atol(info, q, v, self.error_scale(t[-1])),
+                *about_atol(info, *split_columns(s, found.extremes)[:2], self.error_scale(t[-1])),
             ),
             wall_s=perf_counter() - began,
         )
         model, work = self.mechanism.model, rows[:, n:]
-        return trajectory(s, t, q, v, a, lam, work, found, info, model, self.start.place, course.events())
+        return trajectory(s, t, x, work, found, info, model, self.start.place, course.events())
 
 
 def _parameters(
