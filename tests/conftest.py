@@ -12,6 +12,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the processes that tests star
 
 import numpy as np
 import pytest
+from commands import Answer
 from hypothesis import settings
 
 from linkwork.modelfile import shipped
@@ -58,6 +59,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     config.option.loadscopereorder = False
     return Units(config, log)
+
+
+@pytest.fixture
+def linkwork(capsys: pytest.CaptureFixture[str]) -> Answer:
+    return Answer(capsys)
 
 
 @pytest.fixture

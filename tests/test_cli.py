@@ -16,9 +16,10 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from commands import Answer
 
 from linkwork import __version__, resultfile
-from linkwork.cli import answer, overrides
+from linkwork.cli import overrides
 from linkwork.errors import Interrupted, UsageError
 from linkwork.formulations import FORMULATIONS
 from linkwork.integrators.methods import INTEGRATORS
@@ -44,32 +45,6 @@ drivers:
   ram: {i: ground.H, j: arm.P, motion: "sqrt(11) + (4 - sqrt(11))*t"}
 simulation: {t_end: 2, step: 0.01}
 """
-
-
-class Answer:
-    """What a command line printed and how it ended."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self.capsys = capsys
-
-    def __call__(self, *arguments: str | Path, code: int = 0) -> str:
-        """Standard output; with an error, standard error."""
-        assert answer([str(argument) for argument in arguments]) == code
-        out, err = self.capsys.readouterr()
-        assert "Traceback" not in out + err
-        assert not (out if code and "--json" not in arguments else err)
-        return out if "--json" in arguments or not code else err
-
-    def data(self, *arguments: str | Path, code: int = 0) -> Any:
-        def refuse(constant: str) -> None:
-            raise AssertionError(f"{constant} is not JSON")
-
-        return json.loads(self(*arguments, "--json", code=code), parse_constant=refuse)
-
-
-@pytest.fixture
-def linkwork(capsys: pytest.CaptureFixture[str]) -> Answer:
-    return Answer(capsys)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from commands import Answer, strict_json
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -23,34 +24,6 @@ from linkwork.modelfile import load
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
-
-
-class Answer:
-    """What a command line printed and how it ended."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self.capsys = capsys
-
-    def __call__(self, *arguments: str | Path, code: int = 0) -> str:
-        assert answer([str(argument) for argument in arguments]) == code
-        out, err = self.capsys.readouterr()
-        assert "Traceback" not in out + err
-        return out if "--json" in arguments or not code else err
-
-    def data(self, *arguments: str | Path, code: int = 0) -> Any:
-        return strict_json(self(*arguments, "--json", code=code))
-
-
-def strict_json(text: str) -> Any:
-    def refuse(constant: str) -> None:
-        raise AssertionError(f"{constant} is not JSON")
-
-    return json.loads(text, parse_constant=refuse)
-
-
-@pytest.fixture
-def linkwork(capsys: pytest.CaptureFixture[str]) -> Answer:
-    return Answer(capsys)
 
 
 def four_bar(drivers: Mapping[str, Any] | None = None, **parameters: float) -> dict[str, Any]:

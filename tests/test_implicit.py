@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
+from published import andrews_at_the_end
 from scipy.integrate import solve_ivp
 
 from linkwork import load, loads, prepare, simulate
@@ -18,8 +17,6 @@ from linkwork.integrators.methods import AUTO
 from linkwork.motion.choice import Choice
 from linkwork.motion.simulate import Motion
 from linkwork.stabilization.projection import project_start
-
-REFERENCE = Path(__file__).parent / "reference"
 
 
 def off_constraints(name, formulation="augmented", integrator="radau5"):
@@ -149,7 +146,7 @@ def test_andrews_squeezer_as_index_3():
 
     [ivptestset]
     """
-    truth = {k: float(v) for k, v in json.loads((REFERENCE / "andrews.json").read_text())["reference_t_end"].items()}
+    truth = andrews_at_the_end()
     how = {"formulation": "index-3", "integrator": "radau5", "rtol": 1e-13, "atol": 1e-13}
     motion = simulate(load("andrews_squeezer"), t_end=0.03, step=0.03, **how)
     phi = [motion[f"K{k}.phi"][-1] for k in range(1, 8)]

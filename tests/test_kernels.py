@@ -6,7 +6,6 @@ import gc
 import math
 import os
 import re
-import resource
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dis import get_instructions
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from all_kernels import all_kernels
+from memory import needs_proc, resident
 
 from linkwork.expressions import graph
 from linkwork.native import cache, kernels, machine
@@ -410,12 +410,7 @@ def test_globals_are_read_from_bytecode_as_dis_reads_them() -> None:
     assert any(len(f.__code__.co_names) > 128 or len(f.__code__.co_code) > 512 for f in seen)
 
 
-def resident() -> float:
-    """Memory of this process in MB."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
-
-
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the size of a process is read from /proc")
+@needs_proc
 def test_machine_code_is_freed_with_its_last_function() -> None:
     """200 systems loaded and dropped leave no trace; what one function of a system still holds stays callable.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from published import table
 
 from linkwork.elements.motions import Ramp
 from linkwork.equations.body import body_equations
@@ -21,14 +21,6 @@ from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
-REFERENCE = Path(__file__).parent / "reference"
-
-
-def table(name: str) -> dict[str, Array]:
-    """Columns of a reference file; remarks begin with #, the first other line names the columns."""
-    names, *rows = [line for line in (REFERENCE / name).read_text().splitlines() if not line.startswith("#")]
-    values = np.array([[float(x) for x in row.split(",")] for row in rows])
-    return dict(zip(names.split(","), values.T, strict=True))
 
 
 def e(angle: Any) -> Any:

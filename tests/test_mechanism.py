@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import gc
-import os
 import pickle
 import threading
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from memory import needs_proc, resident
 
 import linkwork.mechanism
 from linkwork import load, loads, prepare
@@ -254,13 +253,7 @@ def test_four_threads_give_bit_identical_results() -> None:
             np.testing.assert_array_equal(found, wanted)
 
 
-def resident() -> float:
-    """Megabytes of this process in memory."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc to measure memory by")
+@needs_proc
 def test_runs_in_a_loop_take_no_more_memory() -> None:
     """Three hundred runs with other values, of which an engine each would be 30 MB; the benchmark does ten thousand."""
     mechanism = prepare(load("slider_crank"))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from published import andrews_at_the_end, table
 from scipy.integrate import solve_ivp
 from scipy.special import ellipj
 
@@ -18,15 +17,7 @@ from linkwork.motion.simulate import simulate
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
-REFERENCE = Path(__file__).parent / "reference"
 G = 9.81
-
-
-def table(name: str) -> dict[str, Array]:
-    """Columns of a reference file; remarks begin with #, the first other line names the columns."""
-    names, *rows = [line for line in (REFERENCE / name).read_text().splitlines() if not line.startswith("#")]
-    values = np.array([[float(x) for x in row.split(",")] for row in rows])
-    return dict(zip(names.split(","), values.T, strict=True))
 
 
 def run(model: Model, **settings: Any) -> Trajectory:
@@ -88,7 +79,7 @@ def test_simple_pendulum_follows_the_elliptic_functions() -> None:
 
 def test_andrews_squeezer_reaches_the_state_of_the_test_set() -> None:
     """Seven angles to 1e-8 relative, their rates and accelerations at t = 0.03."""
-    expected = {k: float(v) for k, v in json.loads((REFERENCE / "andrews.json").read_text())["reference_t_end"].items()}
+    expected = andrews_at_the_end()
     motion = run(load("andrews_squeezer"), t_end=0.03, rtol=1e-12, atol=1e-12)
     for values, suffix, tolerance in ((motion.q, "", 1e-8), (motion.v, "_dot", 1e-7), (motion.a, "_ddot", 1e-6)):
         phi = {name: values[-1, motion.q_names.index(f"K{k}.phi")] for k, name in enumerate("1234567", start=1)}

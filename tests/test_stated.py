@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from published import REFERENCE
 from random_mechanisms import Array
 
 from linkwork.cli import answer
@@ -28,7 +29,6 @@ from linkwork.modelfile import load, loads
 from linkwork.motion.simulate import simulate
 from linkwork.trajectory import Trajectory
 
-REFERENCE = Path(__file__).parent / "reference"
 AT_1 = {"theta1": (0.2629316601282817, -0.4375210779891946), "theta2": (0.1303248907128768, -0.2130489239566246)}
 
 

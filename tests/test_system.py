@@ -6,11 +6,11 @@ import json
 import os
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from published import REFERENCE
 from random_mechanisms import (
     Array,
     Random,
@@ -40,7 +40,6 @@ from linkwork.stabilization.projection import CONVERGED, measure, of_system, pro
 from linkwork.system import System, compile_system
 
 GROUND = Ground()
-REFERENCE = Path(__file__).parent / "reference"
 
 
 class Dense(NamedTuple):
