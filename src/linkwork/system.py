@@ -94,7 +94,8 @@ class Header(NamedTuple):
 
 
 HEADER = len(Header._fields)
-REPETITIONS, MOST, N_CARRIED = map(Header._fields.index, ("repetitions", "most_repetitions", "n_carried"))
+PLACES = {name: k for k, name in enumerate(Header._fields)}
+REPETITIONS, MOST, N_CARRIED = PLACES["repetitions"], PLACES["most_repetitions"], PLACES["n_carried"]
 FUNCTIONS = Header._fields[Header._fields.index("derivative") :]
 
 
@@ -127,12 +128,12 @@ def scales(p: Pointer, n_q: int, n_v: int, m: int) -> Scales:
     return Scales(*split(offset(p, HEADER), (n_q, n_v, m, m)))
 
 
-def packed(head: Header) -> Array:
-    """The header as it stands in p."""
-    numbers = np.zeros(HEADER)
-    numbers.view(np.int64)[1:] = head[1:]
-    numbers[0] = head.tolerance
-    return numbers
+def put_header(numbers: Array, entries: Mapping[str, float]) -> None:
+    """Put these entries of the header where it stands at the beginning of p."""
+    integers = numbers.view(np.int64)
+    for name, value in entries.items():
+        k = PLACES[name]
+        (integers if k else numbers)[k] = value
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +164,7 @@ class System:
     equations: Equations
     factor_pattern: Solver
     functions: Mapping[str, NativeFunction]
-    head: Header  # of p, but for what a run adds
+    head: Array  # of p, but for what a run adds
     regular: bool  # whether every motion has inertia; if not, corrections are least in the unit metric
     pivots: tuple[Expr, ...] = ()  # of the explicit form, which must not vanish
 
@@ -210,7 +211,7 @@ class System:
         return self.place(x[: self.n_q], x[self.n_q :])
 
     def place(self, q: Array, v: Array, t: float = 0.0) -> Place:
-        p = self._p(self.head, 1.0, 0.0)
+        p = self._p(1.0, 0.0)
         code: Code = {name: partial(self.functions[name], p=p) for name in ("constraints", "linear", "retract")}
         return Place(self.equations, q, v, t, code)
 
@@ -232,16 +233,16 @@ class System:
         formulation gets have length one in the metric of M^-1.
         """
         place = self.start() if place is None else place
-        head = self.head._replace(**given)  # type: ignore[arg-type]
         scale = np.concatenate([place.scales, np.sqrt(place.row_size) if by_mass else place.row_scale])
         first = np.array(evaluate(self.pivots, place.values) if self.pivots else [], dtype=float)
         kept = np.isin(np.arange(self.m), place.independent_rows) if "implicit" in self.functions else 1.0
         weakness = (self.m - place.rank.rank) * (1.0 + ROUNDING) + UNSETTLED
-        return self._p(head, 1.0 / scale, eps * place.row_size, alpha, beta, weakness, mobility, kept, first)
+        p = self._p(1.0 / scale, eps * place.row_size, alpha, beta, weakness, mobility, kept, first)
+        put_header(p, given)
+        return p
 
     def _p(
         self,
-        head: Header,
         reciprocal_scales: Array | float,
         eps: Array | float,
         alpha: float = 0.0,
@@ -251,14 +252,16 @@ class System:
         kept: NDArray[np.bool_] | float = 1.0,
         first_pivots: Array | float = 1.0,
     ) -> Array:
-        m, n, prepare = self.m, self.n_v, self.functions["prepare"]
-        given, p = np.empty(prepare.inputs), np.empty(self.held.stop + prepare.outputs)
-        parts = self.values, (alpha, beta, weakness), eps, mobility, kept, first_pivots
-        for place, part in zip(split(given, (len(self.values), 3, m, n, m)), parts, strict=True):
-            place[:] = part
-        p[:HEADER], p[HEADER : self.held.start] = packed(head), reciprocal_scales
-        p[self.held] = [self.equations.parameters[x] for x in self.equations.held]
-        prepare.fill(given, given, p[self.held.stop :])  # which are all it reads
+        m, held, prepare = self.m, self.held, self.functions["prepare"]
+        given, p, first = np.empty(prepare.inputs), np.empty(held.stop + prepare.outputs), len(self.values)
+        given[:first] = self.values
+        for part, count in (((alpha, beta, weakness), 3), (eps, m), (mobility, self.n_v), (kept, m)):
+            given[first : first + count] = part
+            first += count
+        given[first:] = first_pivots
+        p[:HEADER], p[HEADER : held.start] = self.head, reciprocal_scales
+        p[held] = [self.equations.parameters[x] for x in self.equations.held]
+        prepare.fill(given, given, p[held.stop :])  # which are all it reads
         return p
 
 
@@ -286,8 +289,8 @@ def most_repetitions(place: Place) -> int:
     """How often to repeat at most, if need be, on a motion from this place."""
     if place.is_redundant_only_here:  # off the constraints such rows are not to be told from others, see EPS_FRAGILE
         return 0
-    inertia = place.inertia * place.v_scale**2
-    return MOST_OF_LIGHT if inertia.min(initial=np.inf) < LIGHT * inertia.max(initial=0.0) else MOST_REPETITIONS
+    inertia = (place.inertia * place.v_scale**2).tolist()
+    return MOST_OF_LIGHT if min(inertia, default=0.0) < LIGHT * max(inertia, default=0.0) else MOST_REPETITIONS
 
 
 def _mobility(e: Equations) -> list[Expr]:
@@ -482,7 +485,9 @@ def compile_system(
     sizes = {"n_closed": "close", "n_chart": "chart", "n_report": "report"}
     returned = {size: f[name].outputs for size, name in sizes.items() if name in f}
     addresses = {name: f[name].address for name in FUNCTIONS if name in f}
-    head = Header(n_q=len(e.q), n_v=n, m=m, **returned, **addresses)
+    head = np.empty(HEADER)
+    put_header(head, Header(n_q=len(e.q), n_v=n, m=m, **returned, **addresses)._asdict())
     system = System(e, factor, f, head, regular, tuple(pivots))
-    _ = system.held, system.jump_targets  # found here, so that every copy with other values has them
+    # Found here, so that every copy with other values has them.
+    _ = system.n_q, system.n_v, system.m, system.held, system.jump_targets
     return system

@@ -25,7 +25,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,6 +34,7 @@ from numpy.typing import NDArray
 from linkwork.elements.kinds import Columns
 from linkwork.errors import check_choice
 from linkwork.model import Model
+from linkwork.records import kept
 
 if TYPE_CHECKING:
     import xarray
@@ -192,7 +192,7 @@ class Trajectory:
     def rows(self) -> tuple[str, ...]:
         return self.tables["lam"].columns.labels
 
-    @cached_property
+    @kept
     def scene(self) -> Mapping[str, Any]:
         """What a drawing must know of the mechanism: made when it is asked for, and kept in files."""
         from linkwork.scene import scene
@@ -204,11 +204,11 @@ class Trajectory:
         table = self.tables[kind]
         return dict(zip(table.columns.labels, table.values.T, strict=True))
 
-    @cached_property
+    @kept
     def energy(self) -> dict[str, Array]:
         return self.columns("energy")
 
-    @cached_property
+    @kept
     def quantities(self) -> dict[str, Quantity]:
         """Everything there is, by name, in the order of the file."""
         found = {"t": Quantity(self.t, "s")}

@@ -154,7 +154,7 @@ class Course:
     def held_at(self, t: Array) -> Array:
         """What events have changed until these times; those just there have not happened yet."""
         if not self.held_since:
-            return np.repeat(self.held, len(t), axis=0)
+            return np.full((len(t), len(self.held[0])), self.held[0])
         return np.array(self.held)[np.searchsorted(np.maximum.accumulate(self.held_since), t)]
 
     def happen(self, moment: Moment, asked: bool) -> tuple[float, Array] | None:

@@ -120,7 +120,7 @@ def _explain_stop(model: Model, path: Path, result: Callable[[str, str], Traject
         t = float(path.state[0])
         message = f"no position was found after t = {t:.9g}, however short the step; what was reached is kept"
         return NumericalStop(message, "no-position", trajectory=result("stopped", message), t=t)
-    joints = elements_of(tuple(row.element for row in e.rows), limit.involvement)
+    joints = elements_of(e.rows, limit.involvement)
     values = {symbol(name): value for name, value in model.parameters.items()}
     driven = evaluate([driver.motion.f(TIME) for driver in model.drivers], {**values, TIME: limit.t})
     at = ", ".join(f"{driver.name} = {x:.9g}" for driver, x in zip(model.drivers, driven, strict=True))
@@ -145,7 +145,7 @@ def _result(path: Path, model: Model, loaded: bool, info: Run) -> Trajectory:
     t, columns = path.times[: path.reached], path.columns
     x = np.column_stack(columns[:5])  # t, q, v, a, lam
     found = report(system, driven.p, x)
-    singular = name_positions(tuple(row.element for row in system.equations.rows), passed)
+    singular = name_positions(system.equations.rows, passed)
     told = about_singular(singular, "the motion goes on smoothly")
     own = state_of(path.state, driven.width)
     steps, rejected = int(own.steps[0]), int(own.rejected[0])

@@ -34,14 +34,16 @@ def about_machine() -> list[str]:
 def about_atol(info: Run, q: Array, v: Array, scale: Array) -> Iterator[str]:
     """A note where atol is no small part of the motion, so that it decides the accuracy in place of rtol.
 
-    Of q and v the extremes are enough.
+    Of q and v a few rows with the extremes are enough.
     """
     atol, rtol = info.atol, info.rtol
     if atol is None or rtol is None:
         return
-    moved = np.concatenate([q.max(axis=0) - q.min(axis=0), np.abs(v).max(axis=0)]) / scale
-    for what, most in (("coordinate", moved[: q.shape[1]]), ("velocity", moved[q.shape[1] :])):
-        if AT_REST < (size := float(most.max(initial=0.0))) < atol / (UNSUITABLE * rtol):
+    by = iter(scale.tolist())
+    changes = [(max(x) - min(x)) / next(by) for x in q.T.tolist()]
+    speeds = [max(map(abs, x)) / next(by) for x in v.T.tolist()]
+    for what, sizes in (("coordinate", changes), ("velocity", speeds)):
+        if AT_REST < (size := max(sizes, default=0.0)) < atol / (UNSUITABLE * rtol):
             yield (
                 f"the largest change of a {what} is {size / atol:.2g} times its absolute tolerance; an atol below "
                 f"{atol:g} would resolve this motion [atol-size]"

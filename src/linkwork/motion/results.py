@@ -268,12 +268,12 @@ def _find_contradiction(system: System, found: Report, place: Place) -> tuple[fl
     """
     _, v, a, lam = split_columns(system, np.abs(found.extremes))
     held = (lam * (place.row_size / place.row_scale)).max(initial=0.0)
-    beyond = np.where(found.contradiction > ROUNDING * held, found.contradiction, 0.0)
-    k = int(beyond.argmax())
-    if beyond[k] == 0.0:
+    k = int(found.contradiction.argmax())
+    largest = float(found.contradiction[k])
+    if not largest > ROUNDING * held:
         return 0.0, k
-    size = np.max(a / place.v_scale) + np.max(v / place.v_scale) ** 2
-    return float(beyond[k] / size if size > 0.0 else beyond[k]), k
+    size = float(np.max(a / place.v_scale) + np.max(v / place.v_scale) ** 2)
+    return largest / size if size > 0.0 else largest, k
 
 
 def _about_accelerations(contradiction: float, t: float) -> Iterator[str]:

@@ -164,7 +164,8 @@ def simulate(
 
     def result(status: str, reason: str = "") -> Trajectory:
         assert last is not None
-        found = motion.result(info, status, reason, times, np.concatenate(rows), last, began, course)
+        whole = rows[0] if len(rows) == 1 else np.concatenate(rows)
+        found = motion.result(info, status, reason, times, whole, last, began, course)
         return found if resume is None else join(resume, found, grid)
 
     pace = Pace(float(times[0]), settings.t_end, max_steps)
@@ -305,7 +306,7 @@ class Motion:
 
     def holding(self, held: Array) -> Motion:
         """The same with other values of what events change, where joints hold as they do."""
-        if np.array_equal(held, self.held):
+        if held.tobytes() == self.held.tobytes():
             return self
         e, p, exact = self.system.equations, self.p.copy(), self.exact.copy()
         p[self.system.held] = exact[self.system.held] = held
@@ -476,7 +477,7 @@ class Motion:
             k = slice(first, end)
             passed += find_singular(at.system, at.exact, at.start.place, t[k], q[k], qd[k], found.log_det[k])
             first = end
-        singular = name_positions(tuple(row.element for row in s.equations.rows), passed)
+        singular = name_positions(s.equations.rows, passed)
         kept = self.how.stabilization in ("projection", "state-space")
         lost = "" if kept else f", and '{self.how.stabilization}' does not keep it in its own"
         told = about_singular(singular, f"the mechanism could go on in another branch there{lost}")

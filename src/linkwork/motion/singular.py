@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.equations.equations import Row
 from linkwork.motion.driving import quoted
 from linkwork.trajectory import SingularPosition
 
@@ -154,17 +155,17 @@ def find_limit(near: Instant, linearize: Linearized, arm: float) -> Limit | None
     return None
 
 
-def elements_of(rows: tuple[str, ...], involvement: Array) -> tuple[str, ...]:
+def elements_of(rows: Sequence[Row], involvement: Array) -> tuple[str, ...]:
     """The joints and drivers whose rows take part, those that do most first."""
     parts: dict[str, float] = {}
-    for name, x in zip(rows, np.abs(involvement), strict=True):
-        parts[name] = max(parts.get(name, 0.0), float(x))
+    for row, x in zip(rows, np.abs(involvement), strict=True):
+        parts[row.element] = max(parts.get(row.element, 0.0), float(x))
     most = max(parts.values(), default=0.0)
     shares = {name: round(part / most, 2) for name, part in parts.items() if part >= INVOLVED * most > 0.0}
     return tuple(sorted(shares, key=lambda name: -shares[name]))  # equal ones in the order of rows
 
 
-def name_positions(rows: tuple[str, ...], passed: Sequence[Passed]) -> tuple[SingularPosition, ...]:
+def name_positions(rows: Sequence[Row], passed: Sequence[Passed]) -> tuple[SingularPosition, ...]:
     """Times of the positions passed and the joints involved."""
     return tuple(SingularPosition(x.t, elements_of(rows, x.involvement)) for x in passed)
 

@@ -128,7 +128,7 @@ def of_system(system: System, how: Kernel = project, n_carried: int = N_WORK) ->
     """`project` or `measure` with the sizes of a system."""
     n_pivots = system.n_v + system.m if system.m and how is project else 0
     f, n = system.functions, system.n_q + system.n_v
-    inner = max(f[name].work for name in ("constraints", "close", "align"))
+    inner = max(f["constraints"].work, f["close"].work, f["align"].work)
     room = size_of(work, n, system.m, f["close"].outputs) + inner
     return NativeFunction(how.name, how.address, 1 + n + n_carried, size_of(projected, n + n_carried) + n_pivots, room)
 
