@@ -29,7 +29,7 @@ from linkwork.motion.simulate import Motion, simulate
 from linkwork.trajectory import Trajectory
 from linkwork.view.report import progress
 
-COMMAND = [sys.executable, "-c", "from linkwork.cli import main; main()"]
+COMMAND = [sys.executable, "-m", "linkwork"]
 
 # An arm whose point is drawn along until the arm is stretched at t = 1: there the motion ends.
 STRETCHED = """\

@@ -31,7 +31,7 @@ from linkwork.motion.results import bytes_needed
 from linkwork.trajectory import Trajectory
 
 TRUST = Path(__file__).parent / "reference" / "trust"
-COMMAND = [sys.executable, "-c", "from linkwork.cli import main; main()"]
+COMMAND = [sys.executable, "-m", "linkwork"]
 
 
 def call(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -62,7 +62,7 @@ def call_in_turn(commands: list[list[str]], **options: Any) -> list[tuple[int, A
     """
     script = (
         "import json, sys\n"
-        "from linkwork.cli import main\n"
+        "from linkwork.__main__ import main\n"
         "for sys.argv in json.loads(sys.argv[1]):\n"
         "    try: main()\n"
         "    except SystemExit as end: print('ended with', end.code, flush=True)\n"
@@ -271,7 +271,7 @@ def test_an_interruption_inside_a_callback_is_not_lost() -> None:
         "    time.sleep(60)\n"
         "module.check = swallow\n"
         "sys.argv = ['linkwork', 'check', 'slider_crank']\n"
-        "from linkwork.cli import main; main()\n"
+        "from linkwork.__main__ import main; main()\n"
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=False)
     assert ended.returncode == 130
