@@ -414,7 +414,7 @@ def carry_out(case: Case) -> tuple[int, str, str]:
     if case.without:
         os.mkdir(case.without)
         Path(case.without, "__init__.py").write_text(f"raise ImportError('No module named {case.without}')")
-        command = [sys.executable, "-c", "import sys; sys.path.insert(0, '.'); from linkwork.cli import main; main()"]
+        command = [sys.executable, "-m", "linkwork"]  # which looks in this folder first
         done = subprocess.run([*command, *case.command.split()], capture_output=True, text=True, check=False)
         return done.returncode, done.stdout, done.stderr
     out, err = io.StringIO(), io.StringIO()

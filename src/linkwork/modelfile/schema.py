@@ -330,6 +330,9 @@ def _entry(
 
 
 def _one_of(entries: Mapping[str, type[Entry]]) -> Any:
+    """An entry of one of these types, two at least; of none if there are none."""
+    if not entries:
+        return Entry
     return Annotated[Union[tuple(entries.values())], pydantic.Field(discriminator="type")]  # noqa: UP007
 
 
@@ -414,8 +417,9 @@ def ground_entry(space: Space) -> type[Entry]:
 
 
 @cache
-def body_entry(space: Space) -> type[Entry]:
-    shape: dict[str, Any] = {"shape": (_one_of(shape_entries()) | None, None)}
+def body_entry(space: Space, shaped: bool = True) -> type[Entry]:
+    """A body, `shaped` or with nothing for a shape."""
+    shape: dict[str, Any] = {"shape": (_one_of(shape_entries()) | None if shaped else None, None)}
     return create_model(f"{space}Body", __base__=_entry(BODIES[space], space), **shape)
 
 
@@ -423,8 +427,8 @@ SimulationEntry = _entry(Simulation, "planar")
 
 
 @cache
-def model_entry(space: Space, joints: tuple[str, ...], forces: tuple[str, ...]) -> type[Entry]:
-    """The shape of a file in this space with these types, two at least; files that do not say are planar."""
+def model_entry(space: Space, joints: tuple[str, ...], forces: tuple[str, ...], shaped: bool = True) -> type[Entry]:
+    """The shape of a file in this space with these types; files that do not say are planar."""
     ground = ground_entry(space)
     sections: dict[str, Any] = {
         "linkwork": (Annotated[Any, WithJsonSchema({"const": FORMAT, "description": "version of the format"})], ...),
@@ -434,7 +438,7 @@ def model_entry(space: Space, joints: tuple[str, ...], forces: tuple[str, ...]) 
         "gravity": (FORMS[space]["vector"], [0, -9.81] if space == "planar" else [0, 0, -9.81]),
         "parameters": (section(NUMBER), {}),
         "ground": (ground, ground.model_construct()),
-        "bodies": (section(body_entry(space)), ...),
+        "bodies": (section(body_entry(space, shaped)), ...),
         "joints": (section(_one_of({name: joint_entry(space, name) for name in joints})), {}),
         "drivers": (section(DriverEntry), {}),
         "forces": (section(_one_of({name: force_entry(space, name) for name in forces})), {}),
@@ -452,17 +456,22 @@ def entry_of(data: Any) -> type[Entry]:
 
         return StatedModel
     space = space_of(data)
-    return model_entry(space, types_in(data, "joints", JOINTS[space]), types_in(data, "forces", FORCES[space]))
+    joints, forces = types_in(data, "joints", JOINTS[space]), types_in(data, "forces", FORCES[space])
+    return model_entry(space, joints, forces, any("shape" in body for body in entries_in(data, "bodies")))
 
 
 def types_in(data: Any, section: str, known: Mapping[str, Any]) -> tuple[str, ...]:
     """The types that a section mentions and two more, or all if one of its entries is of none."""
-    entries = data.get(section) if isinstance(data, dict) else None
-    if not isinstance(entries, dict):
-        return tuple(known)[:2]
-    types = [entry.get("type") if isinstance(entry, dict) else None for entry in entries.values()]
+    types = [entry.get("type") for entry in entries_in(data, section)]
     wrong = any(not isinstance(name, str) or name not in known for name in types)
-    return tuple(name for k, name in enumerate(known) if k < 2 or name in types or wrong)
+    return tuple(name for k, name in enumerate(known) if types and (k < 2 or name in types or wrong))
+
+
+def entries_in(data: Any, section: str) -> list[dict[str, Any]]:
+    """The entries of a section, with empty ones in the place of what is none."""
+    entries = data.get(section) if isinstance(data, dict) else None
+    found = entries.values() if isinstance(entries, dict) else ()
+    return [entry if isinstance(entry, dict) else {} for entry in found]
 
 
 def space_of(data: Any) -> Space:
