@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -18,7 +19,7 @@ import numpy as np
 import pytest
 from commands import Answer
 
-from linkwork import __version__, resultfile
+from linkwork import __version__, check, compare, resultfile
 from linkwork.cli import overrides
 from linkwork.errors import Interrupted, UsageError
 from linkwork.formulations import FORMULATIONS
@@ -27,7 +28,8 @@ from linkwork.modelfile import load, shipped
 from linkwork.motion.choice import STABILIZATIONS
 from linkwork.motion.simulate import Motion, simulate
 from linkwork.trajectory import Trajectory
-from linkwork.view.report import progress
+from linkwork.view.comparison import as_text
+from linkwork.view.report import aligned, check_lines, mechanism_lines, progress, summary_lines
 
 COMMAND = [sys.executable, "-m", "linkwork"]
 
@@ -294,6 +296,31 @@ def test_a_numerical_stop_keeps_what_was_computed(linkwork: Answer, stretched: P
     assert data["partial"]["status"] == "stopped"
     assert 0.98 <= data["partial"]["final"]["t"] <= 1.0
     assert "is not kept; -o FILE would" in linkwork("run", stretched, code=4)
+
+
+@pytest.mark.parametrize("columns", [40, 60])
+def test_a_narrow_terminal_breaks_no_figure(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is printed in 40 columns are the words and figures that are printed in many."""
+    motion, report = simulate(load("slider_crank"), t_end=0.2), check(load("redundant_24"))
+    entries = [{"name": "a_long_name_of_a_mechanism", "space": "planar", "source": "1e-09 " * 20, "checked": None}]
+    for lines in (summary_lines(motion), check_lines(report), mechanism_lines(entries)):
+        narrow = aligned(lines, columns)
+        assert max(map(len, narrow.splitlines())) <= columns
+        assert narrow.split() == aligned(lines).split()
+    compared = compare(load("slider_crank"), formulations=["augmented", "udwadia-phohomsiri"], t_end=0.1)
+    monkeypatch.setattr("linkwork.view.comparison.terminal_columns", lambda: columns)
+    narrow = re.sub(r"\x1b\[[0-9]*m", "", as_text(compared))
+    monkeypatch.undo()
+    wide = as_text(compared)
+    assert max(map(len, narrow.splitlines())) <= columns
+    below, beside = (text.partition("\n\n")[2] for text in (narrow, wide))
+    assert below.split() == beside.split()
+    for name in ("augmented", "udwadia-phohomsiri"):
+        rows, (row,) = (
+            [x.split() for x in text.partition("\n\n")[0].splitlines() if x.startswith(name)] for text in (narrow, wide)
+        )
+        assert len(rows) > 1
+        assert [x for part in rows for x in part[1:]] == row[1:]
 
 
 class Terminal:

@@ -167,8 +167,9 @@ def test_forms_with_multipliers_say_what_they_need():
     model = load("slider_crank")
     with pytest.raises(UsageError, match="needs-implicit"):
         simulate(model, formulation="index-3", integrator="dop853")
-    with pytest.raises(UsageError, match="no-effect"):
-        simulate(model, formulation="index-3", integrator="radau5", stabilization="baumgarte")
+    for formulation, integrator in (("index-3", "radau5"), ("ggl", "radau5"), ("ggl", "dop853"), ("ggl", "auto")):
+        with pytest.raises(UsageError, match="no-effect"):
+            simulate(model, formulation=formulation, integrator=integrator, stabilization="baumgarte")
 
 
 INDEX_3 = ({"formulation": "index-3", "integrator": "radau5", "rtol": 1e-10}, 1e-5)  # h times the tolerance for v

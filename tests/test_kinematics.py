@@ -16,6 +16,7 @@ from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError
 from linkwork.modelfile import load, loads, shipped
 from linkwork.motion.kinematics import kinematics
 from linkwork.motion.linkages import coupler_curve, dead_centres, input_output, transmission_angle
+from linkwork.motion.path import Path as Followed
 from linkwork.system import compile_system
 from linkwork.trajectory import Trajectory
 
@@ -525,6 +526,21 @@ def test_interruption_keeps_what_was_reached() -> None:
     assert motion.info.status == "interrupted"
     assert 0.0 < motion.t[-1] < 30.0
     np.testing.assert_allclose(motion["crank.phi"], motion.t, atol=1e-13)
+
+
+def test_interruption_while_the_results_are_evaluated_keeps_the_motion(monkeypatch: pytest.MonkeyPatch) -> None:
+    continued, calls = Followed.continue_multipliers, []
+
+    def interrupted(path: Followed, passed: Any) -> None:
+        calls.append(0)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        continued(path, passed)
+
+    monkeypatch.setattr(Followed, "continue_multipliers", interrupted)
+    with pytest.raises(Interrupted) as end:
+        kinematics(loads(TURNED), t_end=0.5)
+    assert end.value.trajectory.t[-1] == 0.5
 
 
 SIZED = """

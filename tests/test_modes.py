@@ -137,6 +137,9 @@ def test_a_stretched_four_bar_has_one_singular_mode() -> None:
     assert mode.singular
     assert not mode.certified
     np.testing.assert_allclose([mode.q["coupler.phi"], abs(mode.q["rocker.phi"])], [0.0, math.pi], atol=1e-6)
+    said = " ".join(str(result).split())
+    assert "1 real of 1 finite solution 2 paths followed" in said
+    assert "1 solution is singular" in said
 
 
 def slider_crank(l1: float, l2: float, offset: float, phi: float) -> Model:

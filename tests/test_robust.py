@@ -34,6 +34,16 @@ TRUST = Path(__file__).parent / "reference" / "trust"
 COMMAND = [sys.executable, "-m", "linkwork"]
 
 
+ROD = """\
+linkwork: 1
+name: rod
+ground: {points: {O: [0, 0]}}
+bodies: {rod: {mass: 2, inertia: 0.2, position: [0.5, 0], points: {O: [-0.5, 0]}}}
+joints: {O: {type: revolute, i: ground.O, j: rod.O}}
+simulation: {t_end: 0.5, step: 0.05}
+"""
+
+
 def call(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
     """A command in a process of its own, as a user starts it."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "check": False, "timeout": 300}
@@ -249,6 +259,26 @@ def test_an_interrupted_motion_is_resumed_to_the_same_motion(tmp_path: Path) -> 
         simulate(load("slider_crank", {"l1": 1.1}), resume=first, **options)
 
 
+def test_a_resumed_motion_says_once_that_it_is_stiff_and_can_be_written_for_matlab(tmp_path: Path) -> None:
+    text = ROD + "forces: {d: {type: torque, on: rod, torque: -1e6*rod.omega}}\n"
+    model = loads(text)
+    first = simulate(model, t_end=0.1)
+    motion = simulate(model, t_end=0.2, resume=first)
+    said = [note for note in motion.info.notes if note.endswith("[stiff]")]
+    assert len(said) == 1 == sum(note.endswith("[stiff]") for note in first.info.notes)
+    assert "radau5 from t = 0.1" in said[0]
+    motion.save(tmp_path / "motion.mat")
+    assert (tmp_path / "motion.mat").stat().st_size > 1000
+
+
+def test_a_note_about_an_axis_holds_with_other_parameters() -> None:
+    text = ROD.replace("type: revolute", "type: prismatic, axis: [k, 0]").replace("name: rod", "parameters: {k: 2}")
+    prepared = prepare(loads(text))
+    assert prepared.notes == prepared.changed({"k": 5.0}).notes
+    assert "[not-unit]" in prepared.notes[0]
+    assert "2" not in prepared.notes[0]
+
+
 def test_the_command_resumes_into_the_file(tmp_path: Path) -> None:
     file = tmp_path / "motion.nc"
     assert answer(["run", "slider_crank", "--t-end", "0.5", "-o", str(file)]) == 0
@@ -402,6 +432,15 @@ def test_rounding_is_printed_as_zero(capsys: pytest.CaptureFixture[str]) -> None
     assert answer(["run", "slider_crank", "--t-end", "1"]) == 0
     line = next(line for line in capsys.readouterr().out.splitlines() if "slider.y" in line)
     assert line.split()[-3:] == ["0", "rate", "0"]
+
+
+def test_what_stands_still_is_printed_with_rates_of_zero(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A rod that is fixed: all angles and all rates are rounding."""
+    file = tmp_path / "fixed.yaml"
+    file.write_text(ROD.replace("revolute", "rigid"))
+    assert answer(["run", str(file)]) == 0
+    shown = [line.split()[-4:] for line in capsys.readouterr().out.splitlines() if " rate " in line]
+    assert shown == [["rod.x", "0.5", "rate", "0"], ["rod.y", "0", "rate", "0"], ["rod.phi", "0", "rate", "0"]]
 
 
 def test_a_picture_of_kinematics_shows_the_coupler_curve(tmp_path: Path) -> None:

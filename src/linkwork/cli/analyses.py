@@ -56,13 +56,13 @@ from linkwork.errors import NumericalStop, UsageError
 def list_mechanisms(json: Json = False) -> None:
     """Show the shipped mechanisms: sources and a number each has to reproduce."""
     from linkwork.modelfile import load, shipped
-    from linkwork.view.report import aligned, as_json, mechanism_lines
+    from linkwork.view.report import as_json, mechanism_lines, within_terminal
 
     found = [
         {"name": name, "space": model.space, "source": model.about.source, "checked": model.about.checked or None}
         for name, model in ((name, load(name)) for name in shipped())
     ]
-    print(as_json({"mechanisms": found}) if json else aligned(mechanism_lines(found)))
+    print(as_json({"mechanisms": found}) if json else within_terminal(mechanism_lines(found)))
 
 
 @app.command(cls=WithChoices)
@@ -82,13 +82,13 @@ def check(
 ) -> None:
     """Check a model: counts, freedoms, redundant rows, reactions, start values."""
     from linkwork.motion.check import check
-    from linkwork.view.report import aligned, as_json, check_lines, progress
+    from linkwork.view.report import as_json, check_lines, progress, within_terminal
 
     with located(model), progress(Path(model).name):
         how: dict[str, Any] = {"weights": weights, "assemble": assemble, "keep": keep or ()}
         mechanism = started(model, set_, mode, keep, repair, start, rate, cut)
         report = check(mechanism, **how, coordinates=coordinates, cut=cut)
-    print(as_json(report.as_dict()) if json else aligned(check_lines(report)))
+    print(as_json(report.as_dict()) if json else within_terminal(check_lines(report)))
 
 
 @app.command(cls=WithChoices)
@@ -115,7 +115,7 @@ def assemble(
     With --all, freedoms that neither drivers nor --keep take are taken by keeping coordinates: angles, if possible.
     """
     from linkwork.modelfile import build, find
-    from linkwork.view.report import aligned, as_json
+    from linkwork.view.report import as_json, within_terminal
 
     document, changes = find(model), overrides(set_)
     with located(model):
@@ -158,7 +158,7 @@ def assemble(
     if json:
         print(as_json({**data, "files": [str(file) for file in files]}))
     else:
-        print(aligned([*lines, *(("written", str(file)) for file in files)]))
+        print(within_terminal([*lines, *(("written", str(file)) for file in files)]))
 
 
 @app.command(cls=WithChoices)

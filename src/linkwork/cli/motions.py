@@ -190,12 +190,12 @@ def show(
     motion: Trajectory, files: Sequence[Path], json: bool, data: Any = None, lines: Sequence[tuple[str, str]] = ()
 ) -> None:
     """Print the summary of a motion, what else is known of it, and the files."""
-    from linkwork.view.report import aligned, as_json, summary_lines
+    from linkwork.view.report import as_json, summary_lines, within_terminal
 
     if json:
         print(as_json({**motion.summary(), **(data or {}), "files": [str(file) for file in files]}))
     else:
-        print(aligned([*summary_lines(motion), *lines, *(("written", str(file)) for file in files)]))
+        print(within_terminal([*summary_lines(motion), *lines, *(("written", str(file)) for file in files)]))
 
 
 class _Tried(Exception):

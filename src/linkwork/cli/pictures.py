@@ -29,12 +29,12 @@ def plot(
     """Draw a trajectory: quantities over time or over each other. Without names, the most important ones."""
     from linkwork.trajectory import Trajectory
     from linkwork.view.plot import save
-    from linkwork.view.report import aligned, as_json
+    from linkwork.view.report import as_json, within_terminal
 
     motion = Trajectory.load(file)
     if show_names:
         units = [(name, quantity.unit) for name, quantity in motion.quantities.items()]
-        print(as_json({"quantities": dict(units)}) if json else aligned(units))
+        print(as_json({"quantities": dict(units)}) if json else within_terminal(units))
         return
     picture = output or file.with_suffix(".png")
     save(motion.plot(*(names or ()), against=against), picture)

@@ -392,7 +392,9 @@ class Translation:
         length = math.hypot(*map(self.value, direction))
         if length and abs(length - 1.0) > UNIT_TOLERANCE:
             at = ".".join(map(str, place))
-            self.notes.append(f"{at} has length {length:.6g} and is taken as a direction, of length 1 [not-unit]")
+            varies = any(isinstance(x, Expr) and not x.is_constant for x in direction)
+            how = "is not of length 1 with all parameters" if varies else f"has length {length:.6g}"
+            self.notes.append(f"{at} {how} and is taken as a direction, of length 1 [not-unit]")
 
     def numbers(
         self, values: list[Any], kind: Kind | None, names: Mapping[str, Expr], place: Place, of_parameters: bool = True

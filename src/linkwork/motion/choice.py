@@ -43,9 +43,9 @@ class Choice:
                 f"integrator can find: --integrator {' or '.join(IMPLICIT)}",
                 "needs-implicit",
             )
-        if self.is_algebraic and self.stabilization not in ("projection", "none"):
+        if self.formulation in ALGEBRAIC and self.stabilization not in ("projection", "none"):
             raise UsageError(
-                f"the formulation '{self.formulation}' with {self.integrator} keeps the constraints itself; "
+                f"the formulation '{self.formulation}' keeps the constraints itself; "
                 f"'{self.stabilization}' has no place in it, 'projection' and 'none' have",
                 "no-effect",
             )

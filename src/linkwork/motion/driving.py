@@ -188,7 +188,7 @@ def _undriven(e: Equations, basis: Array, spare: Sequence[str]) -> ModelError:
     listed = "; ".join(f"({k}) {text}" if several else text for k, text in enumerate(texts[:MOST], start=1))
     if len(texts) > MOST:
         listed += f"; and {len(texts) - MOST} more"
-    also = f"; {quoted(spare)} drive what is driven already" if spare else ""
+    also = f"; {quoted(spare)} drive{'s' * (len(spare) == 1)} what is driven already" if spare else ""
     return ModelError(
         f"{basis.shape[1]} {'freedoms are' if several else 'freedom is'} not driven: {listed}{also}",
         "undriven",

@@ -105,12 +105,12 @@ def kinematics(
         for reached in path.follow():
             if progress is not None:
                 progress(reached / len(times), float(times[reached - 1]))
+        if path.reached == len(times):
+            return result("finished")
     except KeyboardInterrupt:
         message = f"interrupted at t = {times[path.reached - 1]:.6g} of {settings.t_end:.6g}"
         raise Interrupted(message, trajectory=result("interrupted", "interrupted by the user")) from None
-    if path.reached < len(times):
-        raise _explain_stop(mechanism.model, path, result)
-    return result("finished")
+    raise _explain_stop(mechanism.model, path, result)
 
 
 def _explain_stop(model: Model, path: Path, result: Callable[[str, str], Trajectory]) -> NumericalStop:

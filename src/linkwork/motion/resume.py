@@ -15,6 +15,7 @@ from linkwork.trajectory import Events, Run, Table, Trajectory
 Array = NDArray[np.float64]
 
 SAME = 1e-6  # of the scale of a coordinate: two starts that are one
+ONCE = ("[stiff]", "[repivoted]", "[full-matrices]", "[atol-size]")  # notes of which a run has one
 SUMMED = ("steps", "rejected", "evaluations", "switches", "compile_s", "wall_s", "integration_s")
 
 
@@ -58,21 +59,34 @@ def join(first: Trajectory, second: Trajectory, times: Array) -> Trajectory:
         constraint_error_position=max(a.constraint_error_position, b.constraint_error_position),
         constraint_error_velocity=max(a.constraint_error_velocity, b.constraint_error_velocity),
         constraint_error_acceleration=max(a.constraint_error_acceleration, b.constraint_error_acceleration),
-        notes=tuple(dict.fromkeys((*a.notes, *b.notes))),
+        notes=tuple(_join_notes(a.notes, b.notes, float(second.t[0]))),
         singular_positions=(*a.singular_positions, *b.singular_positions),
     )
-    return Trajectory(
-        second.name,
-        both(first.t, second.t),
-        {
+    return replace(
+        second,
+        t=both(first.t, second.t),
+        tables={
             kind: Table(table.columns, both(first.tables[kind].values, table.values))
             for kind, table in second.tables.items()
         },
-        both(first.error_position, second.error_position),
-        both(first.error_velocity, second.error_velocity),
-        info,
+        error_position=both(first.error_position, second.error_position),
+        error_velocity=both(first.error_velocity, second.error_velocity),
+        info=info,
         events=Events(
             (*first.events.names, *second.events.names),
             *(np.concatenate(pair) for pair in zip(first.events[1:], second.events[1:], strict=True)),
         ),
     )
+
+
+def _join_notes(first: Sequence[str], second: Sequence[str], t: float) -> list[str]:
+    """The notes of both; what both say once about their whole length is one note."""
+    notes = list(dict.fromkeys(first))
+    for note in second:
+        text, _, code = note.rpartition(" ")
+        known = next((k for k, other in enumerate(notes) if code in ONCE and other.endswith(code)), None)
+        if known is not None:
+            notes[known] = f"{notes[known].removesuffix(f' {code}')}; from t = {t:.6g} on: {text} {code}"
+        elif note not in notes:
+            notes.append(note)
+    return notes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from linkwork.errors import UsageError
 from linkwork.files import write_text
 from linkwork.view import markup
 from linkwork.view.plot import COLORS, GRID, INK, save, tidy
-from linkwork.view.report import printable
+from linkwork.view.report import fitted, printable, terminal_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,6 +41,11 @@ TABLE: tuple[tuple[str, Format], ...] = (
     ("distance", lambda row: _shown(row.distance, ".1e")),
     ("status", lambda row: row.status),
 )
+# The same for a terminal, without the status.
+HEADINGS = (
+    *("formulation", "CPU\nms", "right\nside", "evalu-\nations", "steps", "|Psi|", "|Psi_\ndot|"),
+    *("energy\ndrift", "distance"),
+)
 CSS = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #30363d; max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
 table { border-collapse: collapse; margin: 1rem 0 } th, td { padding: .3rem .7rem; border-bottom: 1px solid #dfe3e8 }
@@ -49,33 +54,55 @@ td.n { text-align: right; font-variant-numeric: tabular-nums } td, th { text-ali
 """
 
 
-def table(comparison: Comparison) -> Table:
-    """For a terminal of 80 columns; the reasons of failures are not in it, see `remarks`."""
+def table(comparison: Comparison, columns: Sequence[int]) -> Table:
+    """Some columns, for a terminal; the reasons of failures are not in it, see `remarks`."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     shown = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
-    headings = ("formulation", "CPU\nms", "right\nside", "evalu-\nations", "steps", "|Psi|", "|Psi_\ndot|")
-    for heading in (*headings, "energy\ndrift", "distance"):
-        shown.add_column(Text(heading), justify="left" if heading == "formulation" else "right", no_wrap=True)
+    for k in columns:
+        shown.add_column(Text(HEADINGS[k]), justify="right" if k else "left", no_wrap=True)
     for row in comparison.rows:
-        texts = [Text(form(row)) for _, form in TABLE[: len(shown.columns)]]
-        if not row.ok:
-            texts[-1] = Text("failed")
-        shown.add_row(*texts, style="" if row.ok else "red")
+        shown.add_row(*(Text(_cell_text(row, k)) for k in columns), style="" if row.ok else "red")
     return shown
+
+
+def _cell_text(row: Row, k: int) -> str:
+    return "failed" if k == len(HEADINGS) - 1 and not row.ok else TABLE[k][1](row)
+
+
+def split_columns(comparison: Comparison, width: int) -> list[list[int]]:
+    """The columns in groups that fit beside the names of the rows, so that no figure is cut."""
+    sizes = [
+        1
+        + max(
+            len(line)
+            for text in (heading, *(_cell_text(row, k) for row in comparison.rows))
+            for line in text.split("\n")
+        )
+        for k, heading in enumerate(HEADINGS)
+    ]
+    groups = [[0]]
+    for k in range(1, len(HEADINGS)):
+        if len(groups[-1]) > 1 and sum(sizes[j] for j in (*groups[-1], k)) - 1 > width:
+            groups.append([0])
+        groups[-1].append(k)
+    return groups
 
 
 def as_text(comparison: Comparison) -> str:
     """Table and remarks for a terminal, or for a file if there is none."""
     from rich.console import Console
 
-    wide = Console()
-    text = Console(file=io.StringIO(), width=wide.width if wide.is_terminal else 120, force_terminal=wide.is_terminal)
+    columns = terminal_columns()
+    text = Console(file=io.StringIO(), width=120, force_terminal=columns is not None)
     with text.capture() as shown:
-        text.print(table(comparison))
-    return "\n".join([shown.get().rstrip(), "", *(printable(line) for line in remarks(comparison))])
+        for group in split_columns(comparison, columns or text.width):
+            text.print(table(comparison, group))
+    said = [printable(line) for line in remarks(comparison)]
+    lines = said if columns is None else [part for line in said for part in fitted(line, columns)]
+    return "\n".join([shown.get().rstrip(), "", *lines])
 
 
 def remarks(comparison: Comparison) -> list[str]:

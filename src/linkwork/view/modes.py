@@ -70,8 +70,9 @@ def remarks(found: Modes) -> Iterator[str]:
     if found.method == "multi-start":
         yield f"{found.real} found"
     else:
-        yield f"{found.real} real of {found.finite} finite{' isolated' if found.motions else ''} solutions"
-        yield f"{found.paths} paths followed, {found.infinite} to infinity, {found.lost} lost"
+        isolated, ending = " isolated" * bool(found.motions), "s" * (found.finite != 1)
+        yield f"{found.real} real of {found.finite} finite{isolated} solution{ending}"
+        yield f"{found.paths} path{'s' * (found.paths != 1)} followed, {found.infinite} to infinity, {found.lost} lost"
         count = {0: "no solution is", 1: "1 solution is"}.get(found.singular, f"{found.singular} solutions are")
         yield f"{count} singular"
     for freedoms in sorted({mode.freedoms for mode in found.motions}):

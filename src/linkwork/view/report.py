@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import sys
 import threading
 import unicodedata
@@ -23,6 +25,7 @@ Lines = list[tuple[str, str]]
 
 MOST = 12  # coordinates in a summary
 WIDTH = 80  # of long texts
+NARROW = 20  # columns: less is no room for texts beside their labels
 SEEN = 1e-12  # a gap below is rounding
 ROUNDING = 1e-15  # of the largest value of its kind: a coordinate below is printed as zero
 PATIENCE = 1.0  # seconds until progress is shown
@@ -40,10 +43,32 @@ def as_json(data: Mapping[str, Any]) -> str:
     return json.dumps(plain(data), indent=2, allow_nan=False)
 
 
-def aligned(lines: Lines) -> str:
-    """Labels on the left, their text in one column beside them."""
+def aligned(lines: Lines, columns: int | None = None) -> str:
+    """Labels on the left, their text in one column beside them; of so many columns, what is longer goes on below."""
     width = max((len(label) for label, _ in lines), default=0)
+    if columns is not None and columns < width + 2 + NARROW:  # texts below their labels
+        parts = [[label, *(f"  {part}" for part in fitted(text, columns - 2))] for label, text in lines]
+        return "\n".join(line for part in parts for line in part if line)
+    if columns is not None:
+        room = columns - width - 2
+        lines = [("" if k else label, part) for label, text in lines for k, part in enumerate(fitted(text, room))]
     return "\n".join(f"{label:{width}}  {text}".rstrip() for label, text in lines)
+
+
+def fitted(text: str, columns: int) -> list[str]:
+    """Lines of so many columns that end between words, never within a number."""
+    if len(text) <= columns:
+        return [text]
+    return wrap(re.sub(" {3,}", "  ", text), columns, break_long_words=False, break_on_hyphens=False)
+
+
+def terminal_columns() -> int | None:
+    """How many a terminal has that standard output goes to; None if it goes elsewhere."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def within_terminal(lines: Lines) -> str:
+    return aligned(lines, terminal_columns())
 
 
 def printable(text: str) -> str:
@@ -139,7 +164,8 @@ def assembly_lines(assembly: Assembly) -> Lines:
     moved = ("moved", a.q_changes, a.theta or a.q, "")
     pushed = ("velocities", a.v_changes, a.theta_d or a.v, " per second")
     for what, changes, now, rate in (moved, pushed):
-        entries = [f"{name:{width}} by {change:+.6g} to {now[name]:.10g}{rate}" for name, change in changes.items()]
+        seen = _without_rounding(now)
+        entries = [f"{name:{width}} by {change:+.6g} to {seen[name]:.10g}{rate}" for name, change in changes.items()]
         lines += [(what if k == 0 else "", entry) for k, entry in enumerate(entries or ["nothing"])]
     if a.other_sketch:
         lines.append(
@@ -157,7 +183,7 @@ def mode_lines(found: Modes) -> Lines:
     for label, mode in zip(labels, (*found.modes, *found.motions), strict=True):
         proof = ("certified" if mode.certified else "not certified") + (", singular" if mode.singular else "")
         lines.append((label, f"residual {mode.residual:.1e}, {proof}"))
-        values = wrap(", ".join(f"{name}\0{x:.6g}" for name, x in mode.q.items()), WIDTH)
+        values = wrap(", ".join(f"{name}\0{x:.6g}" for name, x in _without_rounding(mode.q).items()), WIDTH)
         lines += [("", line.replace("\0", " ")) for line in values]
     lines += [("found" if k == 0 else "", remark) for k, remark in enumerate(remarks(found))]
     return [*lines, *(("note", note) for note in found.notes)]
@@ -216,8 +242,9 @@ def error_text(error: LinkworkError) -> str:
     if not isinstance(error, Unfinished) or error.trajectory is None or not len(error.trajectory.t):
         return str(error)
     until = f"the motion until t = {error.trajectory.t[-1]:.6g} s"
-    files = ", ".join(error.attached.get("files", ()))
-    return f"{error}\n" + (f"{until} is in {files}" if files else f"{until} is not kept; -o FILE would")
+    if files := ", ".join(error.attached.get("files", ())):
+        return f"{error}\n{until} is in {files}"
+    return f"{error}\n{until} is not kept; -o FILE would" if len(error.trajectory.t) > 1 else str(error)
 
 
 @contextmanager
@@ -287,6 +314,12 @@ def _rounded(motion: Trajectory, kind: str, name: str) -> float:
     k = labels.index(name)
     value = float(values[-1, k])
     return 0.0 if abs(value) <= ROUNDING * _size(motion, kind, units[k]) else value
+
+
+def _without_rounding(values: Mapping[str, float]) -> dict[str, float]:
+    """Values with zeros for those that are rounding beside the largest."""
+    least = ROUNDING * max((abs(x) for x in values.values()), default=0.0)
+    return {name: x if abs(x) > least else 0.0 for name, x in values.items()}
 
 
 def _size(motion: Trajectory, kind: str, unit: str) -> float:
