@@ -7,6 +7,7 @@ alone is a mixture of its solutions.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -47,7 +48,7 @@ def check_branch(place: Place) -> None:
         return float(np.max(np.abs(v / place.v_scale), initial=0.0))
 
     v, a = place.v, _accelerations(place) if place.has_mass else 0.0 * place.v
-    rests = fastest(v) ** 2 <= SLOW * fastest(a) or fastest(v) <= CHANGED
+    rests = fastest(v) <= max(math.sqrt(SLOW * fastest(a)), CHANGED)
     if rests:
         v = a if fastest(a) > CHANGED else align_velocity(replace(place, t=place.t + SOON), "unit").v
     # The terms of gamma may cancel for these velocities: others as fast show how large they are.
