@@ -195,20 +195,11 @@ def _follow(
     links = []
     for hinge in hinges:
         parent, child = made.frames[hinge.parent.name], made.frames[hinge.child.name]
-        columns, above = made.columns[hinge.child.name], made.columns.get(hinge.parent.name, range(0))
         q, own_v = symbols[hinge.child.name][:2]
         frame, A = _carry(hinge, parent, child, q, own_v, start)
         q_c, v_c = _state(frame)
-        X, H = jacobian(v_c, [b.v[k] for k in above]), jacobian(v_c, own_v)
         zeta = directional(v_c, ChainMap(dict(zip(q, hinge.qd(q, own_v), strict=True)), b.motion))
-        links.append(
-            Link(
-                columns,
-                {(columns[i], above[j]): x for (i, j), x in X.items()},
-                {(columns[i], place[own_v[j]]): x for (i, j), x in H.items()},
-                tuple(zeta),
-            )
-        )
+        links.append(replace(_link(made, hinge, v_c, own_v, place), zeta=tuple(zeta)))
         of_parent = [*chain(*_state(parent)), *_matrix(parent)]
         near = {x: known[x] for x in of_parent if x in known}
         near |= zip(_matrix(child), substitute(A, near), strict=True)
@@ -216,6 +207,14 @@ def _follow(
         known |= zip(_matrix(child), (near[x] for x in _matrix(child)), strict=True)
         known |= zip(chain(*_state(child)), found, strict=True)
     return Tree(tuple(links), len(b.v), len(v)), known
+
+
+def _link(made: Bodies, hinge: Hinge, v_c: Sequence[Expr], own: Sequence[Expr], place: Mapping[Expr, int]) -> Link:
+    """X and H of v_c = X v_p + H v, the velocities of the child of a hinge; `place` of its own v among all."""
+    columns, above = made.columns[hinge.child.name], made.columns.get(hinge.parent.name, range(0))
+    X, H = jacobian(v_c, [made.equations.v[k] for k in above]), jacobian(v_c, own)
+    shifts = {(columns[i], above[j]): x for (i, j), x in X.items()}
+    return Link(columns, shifts, {(columns[i], place[own[j]]): x for (i, j), x in H.items()})
 
 
 def _in_own_axes(
@@ -231,7 +230,6 @@ def _in_own_axes(
     zero = Vector((0.0, 0.0, 0.0))
     links = []
     for hinge in hinges:
-        columns, above = made.columns[hinge.child.name], made.columns.get(hinge.parent.name, range(0))
         q, own_v = symbols[hinge.child.name][:2]
         parent, child = made.frames[hinge.parent.name], made.frames[hinge.child.name]
         if hinge.joint is None:
@@ -242,14 +240,7 @@ def _in_own_axes(
             at = follow_path(hinge.joint, q, own_v, still, hinge.onwards)
             s = Vector(hinge.joint.s_j if hinge.onwards else hinge.joint.s_i)
             v_c = [*(at.in_body(at.r_dot) + at.omega.cross(child.c - s)), *at.omega]
-        X, H = jacobian(v_c, _state(parent)[1] if above else []), jacobian(v_c, own_v)
-        links.append(
-            Link(
-                columns,
-                {(columns[i], above[j]): x for (i, j), x in X.items()},
-                {(columns[i], place[own_v[j]]): x for (i, j), x in H.items()},
-            )
-        )
+        links.append(_link(made, hinge, v_c, own_v, place))
     return Tree(tuple(links), len(made.equations.v), len(v))
 
 
