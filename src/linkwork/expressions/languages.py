@@ -164,35 +164,38 @@ def _flat(table: Iterable[float], number: Callable[[float], str] = repr) -> str:
     return ", ".join(number(float(x)) for x in table)
 
 
+def _formats(call: str = "{}({{}})", **others: str) -> dict[str, str]:
+    """Functions by their own names as `call` says; what most languages write alike unless it is among the others."""
+    usual = {name: f"{name}({{}}, {{}})" for name in ("atan2", "min", "max")}
+    spline = "spline_value({}, knots{}, coefficients{}, {})"
+    return {**{name: call.format(name) for name in FUNCTIONS}, **usual, "spline": spline, **others}
+
+
 # Python, on numbers and on NumPy arrays
 
 _PYTHON = Language(
     truth="float({})",
-    formats={
-        **{name: f"math.{name}({{}})" for name in FUNCTIONS},
-        "abs": "abs({})",
-        "sign": "_sign({})",
-        "atan2": "math.atan2({}, {})",
-        "pow": "math.pow({}, {})",
-        "min": "min({}, {})",
-        "max": "max({}, {})",
-        "select": "({1} if {0} else {2})",
-        "spline": "_spline({}, _KNOTS{}, _COEFFICIENTS{}, {})",
-    },
+    formats=_formats(
+        "math.{}({{}})",
+        abs="abs({})",
+        sign="_sign({})",
+        atan2="math.atan2({}, {})",
+        pow="math.pow({}, {})",
+        select="({1} if {0} else {2})",
+        spline="_spline({}, _KNOTS{}, _COEFFICIENTS{}, {})",
+    ),
     reserved=re.compile("|".join([*keyword.kwlist, "math|bisect|np|abs|min|max|float|len", r"w\d+", "_.*"])),
 )
 _NUMPY = Language(
     truth="1.0*({})",
-    formats={
-        **{name: f"np.{name}({{}})" for name in FUNCTIONS},
+    formats=_formats(
+        "np.{}({{}})",
         **{name: f"np.{name.replace('a', 'arc', 1)}({{}})" for name in ("asin", "acos", "atan")},
-        "atan2": "np.arctan2({}, {})",
-        "pow": "np.power({}, {})",
-        "min": "np.minimum({}, {})",
-        "max": "np.maximum({}, {})",
-        "select": "np.where({0}, {1}, {2})",
-        "spline": "_spline({}, _KNOTS{}, _COEFFICIENTS{}, {})",
-    },
+        **{"atan2": "np.arctan2({}, {})", "pow": "np.power({}, {})"},
+        **{"min": "np.minimum({}, {})", "max": "np.maximum({}, {})"},
+        select="np.where({0}, {1}, {2})",
+        spline=_PYTHON.formats["spline"],
+    ),
     reserved=_PYTHON.reserved,
 )
 _PYTHON_SIGN = """\
@@ -244,18 +247,12 @@ def _numpy(f: Function) -> str:
 _C = Language(
     comment="//",
     truth="(double)({})",
-    formats={
-        **{name: f"{name}({{}})" for name in FUNCTIONS},
-        "abs": "fabs({})",
-        "sign": "sign_of({})",
-        "atan2": "atan2({}, {})",
-        "pow": "pow({}, {})",
-        "min": "fmin({}, {})",
-        "max": "fmax({}, {})",
-        "select": "({0} ? {1} : {2})",
-        "spline": "spline_value({0}, (int)(sizeof coefficients{1} / sizeof *coefficients{1}), "
+    formats=_formats(
+        **{"abs": "fabs({})", "sign": "sign_of({})", "pow": "pow({}, {})"},
+        **{"min": "fmin({}, {})", "max": "fmax({}, {})", "select": "({0} ? {1} : {2})"},
+        spline="spline_value({0}, (int)(sizeof coefficients{1} / sizeof *coefficients{1}), "
         "knots{1}, coefficients{2}, {3})",
-    },
+    ),
     reserved=re.compile(
         "auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|inline|int|long|register|"
         "restrict|return|short|signed|sizeof|static|struct|switch|typedef|union|unsigned|void|volatile|while|bool|true|"
@@ -326,16 +323,7 @@ def _fortran_number(value: float) -> str:
 _FORTRAN = Language(
     comment="!",
     truth="merge(1d0, 0d0, {})",
-    formats={
-        **{name: f"{name}({{}})" for name in FUNCTIONS},
-        "sign": "sign_of({})",
-        "atan2": "atan2({}, {})",
-        "pow": "(({})**({}))",
-        "min": "min({}, {})",
-        "max": "max({}, {})",
-        "select": "merge({1}, {2}, {0})",
-        "spline": "spline_value({}, knots{}, coefficients{}, {})",
-    },
+    formats=_formats(sign="sign_of({})", pow="(({})**({}))", select="merge({1}, {2}, {0})"),
     reserved=re.compile(
         r"in|out|w\d+|knots\d+|coefficients\d+|sign_of|spline_value|merge|min|max|atan2|c_double|kind|size|sign|count|reshape|"
         f"{'|'.join(FUNCTIONS)}",
@@ -419,15 +407,12 @@ def _fortran(f: Function) -> str:
 
 _JULIA = Language(
     truth="Float64({})",
-    formats={
-        **{name: f"{name}({{}})" for name in FUNCTIONS},
-        "atan2": "atan({}, {})",
-        "pow": "(({})^({}))",
-        "min": "min({}, {})",
-        "max": "max({}, {})",
-        "select": "ifelse({0}, {1}, {2})",
-        "spline": "spline_value({}, KNOTS{}, COEFFICIENTS{}, {})",
-    },
+    formats=_formats(
+        atan2="atan({}, {})",
+        pow="(({})^({}))",
+        select="ifelse({0}, {1}, {2})",
+        spline="spline_value({}, KNOTS{}, COEFFICIENTS{}, {})",
+    ),
     reserved=re.compile(
         "baremodule|begin|break|catch|const|continue|do|else|elseif|end|export|false|finally|for|function|global|if|import|"
         r"in|isa|let|local|macro|module|quote|return|struct|true|try|using|while|x|w\d+|pi|im|min|max|ifelse|Float64|"
@@ -463,16 +448,10 @@ MAPLE_WORDS = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "a
 MAPLE_WORDS |= {"if": "piecewise", "pi": "Pi"}
 MAPLE = Language(
     truth="`if`({}, 1, 0)",
-    formats={
-        **{name: f"{name}({{}})" for name in FUNCTIONS},
-        **{name: f"{word}({{}})" for name, word in MAPLE_WORDS.items()},
-        "atan2": "arctan({}, {})",
-        "pow": "(({})^({}))",
-        "min": "min({}, {})",
-        "max": "max({}, {})",
-        "select": "`if`({0}, {1}, {2})",
-        "spline": "spline_value({}, knots{}, coefficients{}, {})",
-    },
+    formats=_formats(
+        **{name: f"{word}({{}})" for name, word in MAPLE_WORDS.items()}
+        | {"atan2": "arctan({}, {})", "pow": "(({})^({}))", "select": "`if`({0}, {1}, {2})"}
+    ),
     reserved=re.compile(
         "and|assuming|break|by|catch|description|do|done|elif|else|end|error|export|fi|finally|for|from|global|if|implies|"
         "in|intersect|local|minus|mod|module|next|not|od|option|options|or|proc|quit|read|return|save|stop|subset|then|to|"
