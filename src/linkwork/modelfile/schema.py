@@ -31,57 +31,28 @@ FORMAT = 1
 Kinds: TypeAlias = Mapping[str, units.Kind | None]
 # What the numbers of elements are, by the names of their fields; None where that depends on a freedom or an exponent.
 KINDS: Kinds = {
-    "mass": units.MASS,
-    "inertia": units.INERTIA,
-    "position": units.LENGTH,
-    "angle": units.ANGLE,
-    "velocity": units.SPEED,
-    "angular_velocity": units.ANGULAR_SPEED,
-    "gravity": units.ACCELERATION,
-    "points": units.LENGTH,
-    "directions": units.NUMBER_KIND,
-    "orientation": units.NUMBER_KIND,
-    "mass_centre": units.LENGTH,
-    "inertia_about": units.LENGTH,
-    "axis": units.NUMBER_KIND,
-    "axis_j": units.NUMBER_KIND,
-    "zero": units.NUMBER_KIND,
-    "zero_j": units.NUMBER_KIND,
-    "pitch": units.LENGTH,
-    "pressure_angle": units.ANGLE,
-    "teeth_i": units.NUMBER_KIND,
-    "teeth_j": units.NUMBER_KIND,
-    "length": units.LENGTH,
-    "radius": units.LENGTH,
-    "radius_i": units.LENGTH,
-    "radius_j": units.LENGTH,
-    "stiffness": units.STIFFNESS,
-    "damping": units.DAMPING,
-    "free_length": units.LENGTH,
-    "free_angle": units.ANGLE,
-    "actuator": units.FORCE,
-    "law": units.FORCE,
-    "force": units.FORCE,
-    "normal_force": units.FORCE,
-    "normal": units.NUMBER_KIND,
-    "exponent": units.NUMBER_KIND,
-    "restitution": units.NUMBER_KIND,
-    "dynamic": units.NUMBER_KIND,
-    "static": units.NUMBER_KIND,
-    "shape": units.NUMBER_KIND,
-    "transition": units.SPEED,
-    "stribeck": units.SPEED,
-    "torque": units.TORQUE,
-    "t_start": units.TIME,
-    "t_end": units.TIME,
-    "times": units.TIME,
-    "step": units.TIME,
-    "rtol": units.NUMBER_KIND,
-    "atol": units.NUMBER_KIND,
-    "viscous": units.PER_SPEED,
-    "coefficient": units.DRAG,
-    **dict.fromkeys(("lower", "upper", "stall", "no_load", "speed")),
-    **dict.fromkeys(("ends", "width", "size", "centre", "corners"), units.LENGTH),
+    name: kind
+    for kind, names in (
+        (units.MASS, "mass"),
+        (units.INERTIA, "inertia"),
+        (units.LENGTH, "position points mass_centre inertia_about pitch length radius radius_i radius_j free_length"),
+        (units.LENGTH, "ends width size centre corners"),
+        (units.ANGLE, "angle pressure_angle free_angle"),
+        (units.SPEED, "velocity transition stribeck"),
+        (units.ANGULAR_SPEED, "angular_velocity"),
+        (units.ACCELERATION, "gravity"),
+        (units.NUMBER_KIND, "directions orientation axis axis_j zero zero_j normal teeth_i teeth_j rtol atol"),
+        (units.NUMBER_KIND, "exponent restitution dynamic static shape"),
+        (units.STIFFNESS, "stiffness"),
+        (units.DAMPING, "damping"),
+        (units.FORCE, "actuator law force normal_force"),
+        (units.TORQUE, "torque"),
+        (units.TIME, "t_start t_end times step"),
+        (units.PER_SPEED, "viscous"),
+        (units.DRAG, "coefficient"),
+        (None, "lower upper stall no_load speed"),
+    )
+    for name in names.split()
 }
 # Of forces on the freedom of a joint, by what that is.
 ON_FREEDOM: dict[str, Kinds] = {
@@ -238,7 +209,23 @@ def _forms(count: int) -> dict[str, Any]:
 FORMS: dict[Space, dict[str, Any]] = {"planar": _forms(2), "spatial": _forms(3)}
 
 
-# Fields that are more than a number, some of them in space alone.
+# Fields that are more than a number, by their names, and by their classes.
+ROLES_OF_NAMES = {
+    name: role
+    for role, names in (
+        ("body", "carrier"),
+        ("flag", "internal follows"),
+        ("vector", "position velocity force size centre"),
+        ("vectors", "ends corners"),
+        ("list", "times values"),
+        ("points", "points directions"),
+        ("axis", "axis axis_j zero zero_j normal mass_centre inertia_about"),
+        ("name", "coordinates"),
+        ("names", "cut"),
+        *((name, name) for name in ("model", "friction", "freedom", "joint", "orientation")),
+    )
+    for name in names.split()
+}
 ROLES = {
     ("SpatialBody", "inertia"): "inertia",
     ("SpatialBody", "angular_velocity"): "turning",
@@ -267,30 +254,8 @@ def keys(cls: type) -> Iterator[tuple[str, str, Field[Any]]]:
                 yield field.name[-1], "point" if f"s_{field.name[-1]}" in names else "body", field
             case "body":
                 yield ("at", "point", field) if "s" in names else ("on", "body", field)
-            case "carrier":
-                yield field.name, "body", field
-            case "internal" | "follows":
-                yield field.name, "flag", field
-            case "position" | "velocity" | "force" | "size" | "centre":
-                yield field.name, "vector", field
-            case "ends" | "corners":
-                yield field.name, "vectors", field
-            case "times" | "values":
-                yield field.name, "list", field
-            case "points" | "directions":
-                yield field.name, "points", field
-            case "model" | "friction" | "freedom":
-                yield field.name, field.name, field
-            case "axis" | "axis_j" | "zero" | "zero_j" | "normal" | "mass_centre" | "inertia_about":
-                yield field.name, "axis", field
-            case "joint" | "orientation":
-                yield field.name, field.name, field
-            case "coordinates":
-                yield field.name, "name", field
-            case "cut":
-                yield field.name, "names", field
-            case _:
-                yield field.name, "number", field
+            case name:
+                yield name, ROLES_OF_NAMES.get(name, "number"), field
 
 
 class Entry(BaseModel):
