@@ -242,15 +242,15 @@ class Place:
         """
         return min(self.arm or 1.0, 1.0)
 
-    def error_scale(self, t_end: float, a: Array) -> Array:
+    def error_scale(self, t_end: float, pace: float) -> Array:
         """By what q and v are measured in the error of a step: lengths by `error_length`, angles by a radian.
 
-        Velocities are measured per second; where v and a tell of a slow motion per time in which it goes a length or a
-        radian, t_end at most, and in runs of more than LONG by as much less: what they are off adds up to the end.
+        Velocities are measured per second; where `pace`, lengths or radians per second, tells of a slow motion per time
+        in which it goes one, t_end at most, and in runs of more than LONG by as much less: what they are off adds up to
+        the end.
         """
-        rate = float(np.maximum(np.abs(self.v) / self.v_scale, np.sqrt(np.abs(a) / self.v_scale)).max(initial=0.0))
         scale = np.where(self.equations.lengths[: len(self.q) + len(self.v)], self.error_length, 1.0)
-        scale[len(self.q) :] *= min(1.0, max(rate or 1.0, 1.0 / t_end), LONG / t_end)
+        scale[len(self.q) :] *= min(1.0, max(pace or 1.0, 1.0 / t_end), LONG / t_end)
         return scale
 
     @kept

@@ -40,6 +40,7 @@ from linkwork.integrators.memory import (
     REACHED,
     RUNNING,
     UNSUITED,
+    Method,
     Preparable,
     Run,
     allocate,
@@ -208,54 +209,32 @@ def integrate(
     one is chosen. The first slice tries no more than `max_steps`. Of a derivative that may vary within much less than y
     does, `is_sharp`, every report time is compared with it.
     """
-    ny = len(y_0)
-    n_norm = ny if n_norm is None else n_norm
-    times = np.array(times, dtype=np.float64)
+    ny, times, p = len(y_0), np.array(times, dtype=np.float64), np.array(p, dtype=np.float64)
     if not ((times[1:] > times[:-1]).all() and math.isfinite(times[-1] - times[0])):
         raise UsageError("report times do not increase", "bad-report-times")
-    method = settings.method.prepare(whole_blocks(ny))
+    method, held, rows = settings.method.prepare(whole_blocks(ny)), p[events.held], np.empty((len(times), ny))
     n_pivots = project.outputs - ny - N_RESIDUALS if project else 0
-    n_watched, n_jumps = (f.outputs if f else 0 for f in (watch, events.jumps))
-    n_events = len(events.directions)
-    sizes = n_watched, n_pivots, n_events, n_jumps, events.held.stop - events.held.start
+    n_watched, n_jumps = watch.outputs if watch else 0, events.jumps.outputs if events.jumps else 0
+    sizes = n_watched, n_pivots, len(events.directions), n_jumps, len(held)
     at, m = new_run(whole_blocks(ny), method.n_dense, *sizes)
-    integers = m.view(np.int64)
-    integers[at.derivative] = derivative.address
-    integers[at.project] = project.address if project else 0
-    if watch:
-        integers[at.watch], integers[at.note_start] = watch.address, note_start.address
-        integers[at.watch_step], integers[at.pass_switches] = watch_step.address, pass_switches.address
+    _put_codes(at, m, derivative, project, watch, method)
+    _put_control(at, m, settings, method, ny, ny if n_norm is None else n_norm)
     if events.directions:
-        integers[at.happen], integers[at.jumps] = happen.address, events.jumps.address if events.jumps else 0
-        run = open_run(m)
-        run.directions[:], run.asks[:], run.changed[list(events.behind)] = events.directions, events.asks, 1.0
-        run.owners[:], run.targets[:] = events.owners, events.targets
-    integers[at.step], integers[at.dense] = method.step, method.dense
-    integers[at.crowded] = 0 if is_sharp else CROWDED
-    integers[at.ny], integers[at.n_norm], integers[at.n_rates] = ny, n_norm, min(method.n_rates, ny)
-    integers[at.held], integers[at.n_times], integers[at.n_stops] = events.held.start, len(times), len(stops)
+        _put_events(at, m, events)
     m[at.x] = times[0] + LAST_DIGITS * np.spacing(times[0]) if times[0] in stops else times[0]
-    m[at.x + 1 : at.x + 1 + ny] = y_0
-    m[at.t_end] = times[-1]
-    atol = m[at.atol : at.atol + at.n]
-    atol[:n_norm], atol[n_norm:], m[at.least] = settings.atol * settings.scale, math.inf, settings.atol
-    m[at.rtol], m[at.min_step], m[at.max_step] = settings.rtol, settings.min_step, settings.max_step
-    m[at.error_order], m[at.beta] = method.error_order, method.beta
-    m[at.shrink], m[at.growth], m[at.widest] = method.shrink, method.growth, method.widest
-    m[at.next_step] = first_step or method.first_step
-    rows = np.empty((len(times), ny))
+    m[at.x + 1 : at.x + 1 + ny], m[at.t_end], m[at.next_step] = y_0, times[-1], first_step or method.first_step
+    integers = m.view(np.int64)
+    integers[at.n_times], integers[at.n_stops] = len(times), len(stops)
+    integers[at.crowded] = 0 if is_sharp else CROWDED
     around = np.array([t + side * LAST_DIGITS * np.spacing(t) for t in sorted(stops) for side in (-1, 1)])
     codes = derivative, project, watch, events.jumps, method
     own, w = allocate(len(method.own)), allocate(max(f.work for f in codes if f))
     own[:] = method.own
-    p = np.array(p, dtype=np.float64)
-    held = p[events.held]
-    arrays = (m, p, own, w, times, around, rows)
 
     def slices() -> Iterator[Slice]:
         kept = codes  # owners of the machine code whose addresses stand in `m`
         status, budget, done, loop_s = RUNNING, min(max(1, FIRST_BUDGET // ny), max_steps), 0, 0.0
-        go_on = advance.bind(*arrays)  # compiled or loaded here, not within the measured time
+        go_on = advance.bind(m, p, own, w, times, around, rows)  # compiled or loaded here, not within the measured time
         while status in (RUNNING, HAPPENED):
             began = perf_counter()
             status = go_on(budget)
@@ -268,6 +247,38 @@ def integrate(
         del kept
 
     return slices()
+
+
+def _put_codes(
+    at: Any, m: Array, derivative: Native, project: Native | None, watch: Native | None, method: Method
+) -> None:
+    """The addresses of machine code; 0 where there is none."""
+    integers = m.view(np.int64)
+    integers[at.derivative], integers[at.project] = derivative.address, project.address if project else 0
+    integers[at.step], integers[at.dense] = method.step, method.dense
+    if watch:
+        integers[at.watch], integers[at.note_start] = watch.address, note_start.address
+        integers[at.watch_step], integers[at.pass_switches] = watch_step.address, pass_switches.address
+
+
+def _put_control(at: Any, m: Array, settings: Settings, method: Method, ny: int, n_norm: int) -> None:
+    """What the error of a step is measured by, and what follows from it."""
+    integers = m.view(np.int64)
+    integers[at.ny], integers[at.n_norm], integers[at.n_rates] = ny, n_norm, min(method.n_rates, ny)
+    m[at.atol : at.atol + n_norm], m[at.atol + n_norm : at.atol + at.n] = settings.atol * settings.scale, math.inf
+    m[at.rtol], m[at.least] = settings.rtol, settings.atol
+    m[at.min_step], m[at.max_step] = settings.min_step, settings.max_step
+    m[at.error_order], m[at.beta] = method.error_order, method.beta
+    m[at.shrink], m[at.growth], m[at.widest] = method.shrink, method.growth, method.widest
+
+
+def _put_events(at: Any, m: Array, events: Actions) -> None:
+    """Which functions are events, and what these do."""
+    integers, run = m.view(np.int64), open_run(m)
+    integers[at.happen], integers[at.jumps] = happen.address, events.jumps.address if events.jumps else 0
+    integers[at.held] = events.held.start
+    run.directions[:], run.asks[:], run.changed[list(events.behind)] = events.directions, events.asks, 1.0
+    run.owners[:], run.targets[:] = events.owners, events.targets
 
 
 def join_slices(before: Slice, part: Slice) -> Slice:

@@ -7,11 +7,13 @@ part of the error control, so it is a witness of its own.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from linkwork.elements.kinds import UNITS
 from linkwork.equations.place import Place
+from linkwork.errors import NumericalStop
 from linkwork.trajectory import Trajectory
 
 ALLOWED = 100.0  # tolerances of every step, added up: more is not explained
@@ -54,3 +56,26 @@ def find_imbalance(motion: Trajectory, start: Place) -> tuple[str, bool]:
     is_wrong = worst > max(LIMIT, tolerance) * turned_over
     advice = f"; beyond {LIMIT:.0%} the motion is not to be trusted and a smaller rtol or max_step may help"
     return said + advice * is_wrong, is_wrong
+
+
+def judge(motion: Trajectory, start: Place, has_fixed_steps: bool) -> Trajectory:
+    """A finished motion with what is to be said about its errors; NumericalStop if they are too large to use it.
+
+    The length of fixed steps is the user's, damping by the method included.
+    """
+    said, is_wrong = find_imbalance(motion, start)
+    if is_wrong and not has_fixed_steps:
+        raise NumericalStop(said, "energy-balance", trajectory=_mark(motion, "doubtful", reason=said))
+    error = motion.info.constraint_error_acceleration
+    if error > LIMIT and not motion.info.singular_positions:
+        message = (
+            f"accelerations contradict the constraints by {error:.2g} of the largest of them; beyond {LIMIT:.0%} the "
+            "motion is not to be trusted; another formulation, or masses and lengths closer to each other, may help"
+        )
+        raise NumericalStop(message, "acceleration-residual", trajectory=_mark(motion, "doubtful", reason=message))
+    return _mark(motion, "finished", f"{said} [energy-balance]") if said else motion
+
+
+def _mark(motion: Trajectory, status: str, *notes: str, reason: str = "") -> Trajectory:
+    info = replace(motion.info, status=status, reason=reason, notes=(*motion.info.notes, *notes))
+    return replace(motion, info=info)

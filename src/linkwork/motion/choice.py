@@ -10,7 +10,7 @@ import numpy as np
 from linkwork.errors import UsageError, check_choice
 from linkwork.formulations import ALGEBRAIC, CHOICES, EXPLICIT, FORMULATIONS, SEQUENCES
 from linkwork.integrators.alpha import GeneralizedAlpha
-from linkwork.integrators.methods import ALPHA, RADAU5
+from linkwork.integrators.methods import ALPHA, AUTO, INTEGRATORS, RADAU5
 from linkwork.system import Form
 
 Stabilization: TypeAlias = Literal["projection", "state-space", "baumgarte", "none"]
@@ -18,6 +18,7 @@ Stabilization: TypeAlias = Literal["projection", "state-space", "baumgarte", "no
 STABILIZATIONS = ("projection", "state-space", "baumgarte", "none")
 WITH_STATE_SPACE = ("coordinate-partitioning", "qr", "svd")
 IMPLICIT = (RADAU5.name, ALPHA.name)
+ALGEBRAIC_ALONE = tuple(form for form in ALGEBRAIC if form not in SEQUENCES)  # multipliers are among the unknowns
 GAIN = 10.0  # 1/s, of Baumgarte's stabilization unless given
 
 
@@ -37,7 +38,7 @@ class Choice:
         if self.integrator == ALPHA.name and self.formulation != "index-3":
             message = f"{ALPHA.name} solves the index-3 form, not '{self.formulation}'"
             raise UsageError(message, "no-effect")
-        if self.formulation in set(ALGEBRAIC) - set(SEQUENCES) and self.integrator not in IMPLICIT:
+        if self.formulation in ALGEBRAIC_ALONE and self.integrator not in IMPLICIT:
             raise UsageError(
                 f"the formulation '{self.formulation}' has multipliers among its unknowns, which only an implicit "
                 f"integrator can find: --integrator {' or '.join(IMPLICIT)}",
@@ -76,6 +77,25 @@ class Choice:
         if self.integrator not in IMPLICIT or self.stabilization == "state-space":
             return ""
         return self.formulation if self.is_algebraic else "linearized"
+
+
+def choose(
+    formulation: str,
+    stabilization: Stabilization,
+    integrator: str,
+    alpha: float | None = None,
+    beta: float | None = None,
+    spectral_radius: float | None = None,
+    fixed_step: float | None = None,
+) -> Choice:
+    """The choice that these mean together: one that leaves something open is given what suits the rest."""
+    check_choice("integrator", integrator, INTEGRATORS)
+    if integrator == AUTO.name and formulation in ALGEBRAIC_ALONE:
+        integrator = RADAU5.name  # it follows such forms to any accuracy
+    if integrator == ALPHA.name and formulation == "augmented":
+        formulation = "index-3"  # which is what it solves
+    by_alpha = choose_alpha(integrator, spectral_radius, fixed_step)
+    return Choice(formulation, stabilization, *choose_gains(stabilization, alpha, beta), integrator, by_alpha)
 
 
 def choose_alpha(integrator: str, spectral_radius: float | None, fixed_step: float | None) -> GeneralizedAlpha:

@@ -79,7 +79,6 @@ class Course:
     """The way of a motion through its events."""
 
     motion: Motion  # from the last event on
-    callbacks: Mapping[str, Callback]
     is_resumed: bool = False  # after which nothing happens because a run begins
     happenings: list[Happening] = field(default_factory=list)
     parts: list[tuple[Motion, int]] = field(default_factory=list)  # each with the rows that belong to it
@@ -92,11 +91,15 @@ class Course:
     held: list[Array] = field(default_factory=list)  # what events change, at first and as it was changed
     held_since: list[float] = field(default_factory=list)  # when, of all but the first
     told: tuple[int, int] = (0, 0)  # happenings, and values held, until the last slice that was handed out
+    rows: list[Array] = field(default_factory=list)  # those of all slices until then
+    last: Slice = field(init=False)  # that slice
 
     def slices(self, times: Array, method: Settings, y: Array, max_steps: int) -> Iterator[Slice]:
         """The slices of the motion, with the counters of all of it; who interrupts it has what is `told`."""
         for part in self.go_on(times, method, y, max_steps):
             self.told = len(self.happenings), len(self.held)
+            self.rows.append(part.rows)
+            self.last = part
             yield part
 
     def go_on(self, times: Array, method: Settings, y: Array, max_steps: int) -> Iterator[Slice]:
@@ -132,12 +135,18 @@ class Course:
             else:
                 return
 
+    @property
+    def callbacks(self) -> dict[str, Callback]:
+        """By the names of events."""
+        events = self.motion.mechanism.model.events
+        return {event.name: event.callback for event in events if event.callback is not None}
+
     def asks(self) -> list[bool]:
         """Of every event, whether it may do more than change held values, which the time loop does by itself."""
         events = self.motion.system.equations.events
-        every = bool(self.passed) or any(event.is_level for event in events)
+        every, callbacks = bool(self.passed) or any(event.is_level for event in events), self.callbacks
         return [
-            every or event.ends or bool(event.rows) or event.switches_joints or event.name in self.callbacks
+            every or event.ends or bool(event.rows) or event.switches_joints or event.name in callbacks
             for event in events
         ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
 from time import perf_counter
@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 from linkwork.dense.rank import RANK_TOLERANCE
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place, Weights
-from linkwork.errors import Interrupted, NumericalStop, UsageError, check_choice
-from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, SEQUENCES, linearization, right_side
+from linkwork.errors import Interrupted, NumericalStop, UsageError
+from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, linearization, right_side
 from linkwork.integrators.explicit import DOP853
 from linkwork.integrators.loop import REACHED, RUNNING, Actions, Settings, Slice, integrate, report_times
 from linkwork.integrators.memory import SAMPLES, Preparable
-from linkwork.integrators.methods import ALPHA, AUTO, INTEGRATORS, RADAU5
+from linkwork.integrators.methods import AUTO, INTEGRATORS, RADAU5
 from linkwork.integrators.radau import Radau5
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model, Simulation
-from linkwork.motion.alarm import LIMIT, find_imbalance
+from linkwork.motion.alarm import judge
 from linkwork.motion.automatic import choose_as_it_goes, describe_changes
 from linkwork.motion.branches import check_branch, check_regular, leave_singular
 from linkwork.motion.check import describe_start
-from linkwork.motion.choice import Choice, Stabilization, choose_alpha, choose_gains
+from linkwork.motion.choice import Choice, Stabilization, choose
 from linkwork.motion.events import Course
 from linkwork.motion.implicit import algebraic_method, exchange_rows, linearized_method, plan_systems
 from linkwork.motion.initial import Start, find_start, restart
@@ -48,7 +48,7 @@ from linkwork.motion.stopping import Pace, explain_stop
 from linkwork.motion.suitability import check_massless, check_size
 from linkwork.native.kernels import size_of
 from linkwork.native.lowering import NativeFunction
-from linkwork.records import changed
+from linkwork.records import changed, kept
 from linkwork.soundness import sound
 from linkwork.stabilization import projection
 from linkwork.stabilization.projection import measure, project, project_start
@@ -107,104 +107,67 @@ def simulate(
     """
     began = perf_counter()
     mechanism = prepare(model, coordinates, cut)
-    settings = mechanism.model.simulation.changed(t_end, step, rtol, atol)
-    if settings.t_end != mechanism.model.simulation.t_end:
-        sound(replace(mechanism.model, simulation=settings))  # laws and tables over the new span
-    check_choice("integrator", integrator, INTEGRATORS)
+    settings = _settle(mechanism, t_end, step, rtol, atol)
+    how = choose(formulation, stabilization, integrator, alpha, beta, spectral_radius, fixed_step)
     if max_steps < 1:
         raise UsageError(f"max_steps = {max_steps} leaves no step to try", "bad-max-steps")
-    longest = _longest_step(mechanism, settings) if max_step is None else max_step
-    method = Settings(INTEGRATORS[integrator], settings.rtol, settings.atol, max_step=longest)
-    if fixed_step is not None:
-        method = replace(method, min_step=UNCHANGED * fixed_step, max_step=fixed_step)
+    method = _limit_steps(mechanism, settings, how, max_step, fixed_step)
     times = report_times(0.0, settings.t_end, settings.step)
     check_memory(times, mechanism.equations)
-    if integrator == AUTO.name and formulation in set(ALGEBRAIC) - set(SEQUENCES):
-        integrator = RADAU5.name  # it follows such forms to any accuracy
-    if integrator == ALPHA.name and formulation == "augmented":
-        formulation = "index-3"  # which is what it solves
-    by_alpha = choose_alpha(integrator, spectral_radius, fixed_step)
-    how = Choice(formulation, stabilization, *choose_gains(stabilization, alpha, beta), integrator, by_alpha)
-    check_size(len(mechanism.equations.v), formulation)
+    check_size(len(mechanism.equations.v), how.formulation)
+    if mechanism.equations.events and stabilization == "state-space":
+        raise UsageError("state-space does not stop at events; choose another stabilization", "events-state-space")
     motion = Motion.begin(mechanism, how, weights, assemble, keep, q, v)
     y, grid = project_start(motion.system, motion.p, motion.start.place), times
     if resume is not None:
         check_resumable(resume, dict(mechanism.model.parameters), motion.start.place, settings.t_end)
-        y, times = last_state(resume, mechanism.equations.state), np.append(resume.t[-1], grid[grid > resume.t[-1]])
-        if resume.info.held:
-            held = np.array([resume.info.held[str(x.value)] for x in mechanism.equations.held])
-            motion = motion.with_held(held, resume.t[-1], y[: motion.system.n_q + motion.system.n_v])
-    ready = perf_counter()
-    info = Run(
-        model=mechanism.model.name,
-        coordinates=mechanism.equations.kind,
-        formulation=formulation,
-        stabilization=stabilization,
-        integrator=integrator,
-        rtol=settings.rtol,
-        atol=settings.atol,
-        t_end=settings.t_end,
-        step=settings.step,
-        dof=motion.system.n_v - motion.start.place.rank.rank - mechanism.equations.unseen,
-        redundant=motion.start.place.redundant,
-        compile_s=ready - began,
-        notes=(
-            *about_machine(),
-            *mechanism.notes,
-            *describe_start(mechanism.model, motion.start, q, v),
-        ),
-        parameters=dict(mechanism.model.parameters),
-    )
-
-    if mechanism.equations.events and stabilization == "state-space":
-        raise UsageError("state-space does not stop at events; choose another stabilization", "events-state-space")
-    last, rows = None, []
-    called = {event.name: event.callback for event in mechanism.model.events if event.callback is not None}
-    course = Course(motion, called, resume is not None)
+        motion, y = motion.resumed_from(resume)
+        times = np.append(resume.t[-1], grid[grid > resume.t[-1]])
+    info = motion.describe(settings, describe_start(mechanism.model, motion.start, q, v), perf_counter() - began)
+    course = Course(motion, resume is not None)
 
     def result(status: str, reason: str = "") -> Trajectory:
-        assert last is not None
-        whole = rows[0] if len(rows) == 1 else np.concatenate(rows)
-        found = motion.result(info, status, reason, times, whole, last, began, course)
+        found = motion.result(info, status, reason, times, course, began)
         return found if resume is None else join(resume, found, grid)
 
     pace = Pace(float(times[0]), settings.t_end, max_steps)
     try:
-        for last in course.slices(times, method, y, max_steps):
-            rows.append(last.rows)
+        for part in course.slices(times, method, y, max_steps):
             if progress is not None:
-                progress(last.t / settings.t_end, last.t)
-            if last.status == RUNNING and pace.is_hopeless(last.t, last.steps + last.rejected):
+                progress(part.t / settings.t_end, part.t)
+            if part.status == RUNNING and pace.is_hopeless(part.t, part.steps + part.rejected):
                 break
-        found = result("finished", course.ended_by) if last is not None and last.status == REACHED else None
+        if course.last.status == REACHED:
+            found = result("finished", course.ended_by)
     except KeyboardInterrupt:
-        if last is None:
+        if not course.rows:
             raise
-        message = f"interrupted at t = {last.t:.6g} of {settings.t_end:.6g}"
+        message = f"interrupted at t = {course.last.t:.6g} of {settings.t_end:.6g}"
         raise Interrupted(message, trajectory=result("interrupted", "interrupted by the user")) from None
-    assert last is not None
-    if found is None:
-        there = course.motion.holding(last.held)
-        message, code = course.stopped or explain_stop(
-            mechanism, there.system, motion.derivative, formulation, there.p, last, fixed_step
-        )
+    if course.last.status != REACHED:
+        message, code = course.stopped or explain_stop(course.motion.holding(course.last.held), course.last, fixed_step)
         raise NumericalStop(message, code, trajectory=result("stopped", message))
-    said, is_wrong = find_imbalance(found, motion.start.place)
-    if is_wrong and fixed_step is None:  # whose length is the user's, damping by the method included
-        raise NumericalStop(said, "energy-balance", trajectory=_marked(found, "doubtful", reason=said))
-    error = found.info.constraint_error_acceleration
-    if error > LIMIT and not found.info.singular_positions:
-        message = (
-            f"accelerations contradict the constraints by {error:.2g} of the largest of them; beyond {LIMIT:.0%} the "
-            "motion is not to be trusted; another formulation, or masses and lengths closer to each other, may help"
-        )
-        raise NumericalStop(message, "acceleration-residual", trajectory=_marked(found, "doubtful", reason=message))
-    return _marked(found, "finished", f"{said} [energy-balance]") if said else found
+    return judge(found, motion.start.place, fixed_step is not None)
 
 
-def _marked(motion: Trajectory, status: str, *notes: str, reason: str = "") -> Trajectory:
-    info = replace(motion.info, status=status, reason=reason, notes=(*motion.info.notes, *notes))
-    return replace(motion, info=info)
+def _settle(
+    mechanism: Mechanism, t_end: float | None, step: float | None, rtol: float | None, atol: float | None
+) -> Simulation:
+    """Times and tolerances: what is given, else those of the model."""
+    settings = mechanism.model.simulation.changed(t_end, step, rtol, atol)
+    if settings.t_end != mechanism.model.simulation.t_end:
+        sound(replace(mechanism.model, simulation=settings))  # laws and tables over the new span
+    return settings
+
+
+def _limit_steps(
+    mechanism: Mechanism, settings: Simulation, how: Choice, max_step: float | None, fixed_step: float | None
+) -> Settings:
+    """How to integrate, with steps as long as they may be."""
+    least, most = 0.0, _longest_step(mechanism, settings) if max_step is None else max_step
+    if fixed_step is not None:
+        least, most = UNCHANGED * fixed_step, fixed_step
+    return Settings(INTEGRATORS[how.integrator], settings.rtol, settings.atol, least, most)
 
 
 def _longest_step(mechanism: Mechanism, settings: Simulation) -> float:
@@ -321,6 +284,14 @@ class Motion:
         alike = np.array_equal(made.system.equations.is_open, self.system.equations.is_open)
         return made if alike else made.measured_at(t, y)
 
+    def resumed_from(self, first: Trajectory) -> tuple[Motion, Array]:
+        """The same from where a motion has ended, and the state there."""
+        e, y = self.system.equations, last_state(first, self.system.equations.state)
+        if not first.info.held:
+            return self, y
+        held = np.array([first.info.held[str(x.value)] for x in e.held])
+        return self.with_held(held, first.t[-1], y[: self.system.n_q + self.system.n_v]), y
+
     def measured_at(self, t: float, y: Array) -> Motion:
         """The same from (q, v) on, with scales, rank and eps as they are there."""
         place = self.system.place(y[: self.system.n_q], y[self.system.n_q :], t)
@@ -352,6 +323,26 @@ class Motion:
             method = replace(method, jacobian=linearization.of_system(system, dynamics))
         made = replace(self, system=system, derivative=derivative, dynamics=dynamics, method=method)
         return replace(made, p=p, exact=exact, header=header)
+
+    def describe(self, settings: Simulation, about_start: Iterable[str], seconds: float) -> Run:
+        """What is known before it is integrated, with the seconds that took."""
+        mechanism, place = self.mechanism, self.start.place
+        return Run(
+            model=mechanism.model.name,
+            coordinates=mechanism.equations.kind,
+            formulation=self.how.formulation,
+            stabilization=self.how.stabilization,
+            integrator=self.how.integrator,
+            rtol=settings.rtol,
+            atol=settings.atol,
+            t_end=settings.t_end,
+            step=settings.step,
+            dof=self.system.n_v - place.rank.rank - mechanism.equations.unseen,
+            redundant=place.redundant,
+            compile_s=seconds,
+            notes=(*about_machine(), *mechanism.notes, *about_start),
+            parameters=dict(mechanism.model.parameters),
+        )
 
     def slices(
         self,
@@ -385,7 +376,8 @@ class Motion:
     def slices_as_it_is(
         self, times: Array, method: Settings, y: Array, asks: Sequence[bool], max_steps: int, before: Slice | None
     ) -> Iterator[Slice]:
-        s, method = self.system, changed(method, method=self.method, scale=self.error_scale(times[-1]))
+        s, scale = self.system, self.measured.error_scale(times[-1], self.pace)
+        method = changed(method, method=self.method, scale=scale)
         if self.how.stabilization == "state-space":
             if self.how.integrator == AUTO.name:  # no other method could take over
                 method = changed(method, method=DOP853)
@@ -420,11 +412,13 @@ class Motion:
             is_sharp=s.equations.is_sharp,
         )
 
-    def error_scale(self, t_end: float) -> Array:
-        """By what q and v are measured in the error of a step."""
+    @kept
+    def pace(self) -> float:
+        """How fast it begins where it was measured: the largest |v| and root of |a| on their scales."""
         place, n_q = self.measured, self.system.n_q
         rates = self.dynamics(np.concatenate([[place.t], place.q, place.v, np.zeros(N_WORK)]), self.p)
-        return place.error_scale(t_end, rates[n_q : n_q + self.system.n_v])
+        a = rates[n_q : n_q + self.system.n_v]
+        return float(np.maximum(np.abs(place.v) / place.v_scale, np.sqrt(np.abs(a) / place.v_scale)).max(initial=0.0))
 
     def unknowns(self, t: float, y: Array) -> Array:
         """(q, v, work), with algebraic unknowns behind where the form has them; mu of ggl is zero."""
@@ -448,11 +442,10 @@ class Motion:
         taken = perf_counter() - since
         return x, qd, report(s, self.exact, x, held), taken
 
-    def result(
-        self, info: Run, status: str, reason: str, times: Array, rows: Array, last: Slice, began: float, course: Course
-    ) -> Trajectory:
-        """The trajectory of the rows; of a run stopped between report times, with its last good state."""
-        s, n_q, n = self.system, self.system.n_q, self.system.n_q + self.system.n_v
+    def result(self, info: Run, status: str, reason: str, times: Array, course: Course, began: float) -> Trajectory:
+        """The trajectory of its course; of a run stopped between report times, with its last good state."""
+        s, n_q, n, last = self.system, self.system.n_q, self.system.n_q + self.system.n_v, course.last
+        rows = course.rows[0] if len(course.rows) == 1 else np.concatenate(course.rows)
         t, rows = times[: len(rows)], np.ascontiguousarray(rows[:, : n + N_WORK])
         if not len(t) or last.t > t[-1]:
             rows, t = np.vstack([rows, last.y[: n + N_WORK]]), np.append(t, last.t)
@@ -502,7 +495,7 @@ class Motion:
                 *about_grazes(s, last),
                 *about_pivots(course),
                 *about_matrices(last),
-                *about_atol(info, *split_columns(s, found.extremes)[:2], self.error_scale(t[-1])),
+                *about_atol(info, *split_columns(s, found.extremes)[:2], self.measured.error_scale(t[-1], self.pace)),
             ),
             wall_s=perf_counter() - began,
         )

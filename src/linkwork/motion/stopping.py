@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,9 @@ from linkwork.formulations import FORMULATIONS
 from linkwork.integrators.loop import COLLAPSED, NOT_FINITE, PROJECTION_FAILED, RUNNING, Slice
 from linkwork.mechanism import Mechanism
 from linkwork.motion.dead import describe_dead, find_dead
-from linkwork.native.lowering import NativeFunction
-from linkwork.system import System
+
+if TYPE_CHECKING:
+    from linkwork.motion.simulate import Motion
 
 Array = NDArray[np.float64]
 
@@ -52,22 +54,15 @@ class Pace:
         return needed > HOPELESS * self.max_steps * gained
 
 
-def explain_stop(
-    mechanism: Mechanism,
-    system: System,
-    derivative: NativeFunction,
-    formulation: str,
-    p: Array,
-    last: Slice,
-    fixed_step: float | None = None,
-) -> tuple[str, str]:
-    """A message and its code."""
+def explain_stop(motion: Motion, last: Slice, fixed_step: float | None = None) -> tuple[str, str]:
+    """A message and its code, of a motion with what events have changed until its last slice."""
     if fixed_step is not None and last.status == COLLAPSED:
         return (
             f"no step of {fixed_step:g} s can be taken at t = {last.t:.9g}: its equations could not be solved; "
             "choose a shorter --fixed-step; last good state kept",
             "fixed-step",
         )
+    system, p, formulation = motion.system, motion.p, motion.how.formulation
     e, n_q, n = system.equations, system.n_q, system.n_q + system.n_v
     state = np.concatenate([[last.t], last.y[:n]])
     dead = find_dead(Place(e, last.y[:n_q], last.y[n_q:n], last.t), NEARLY_DEAD)
@@ -82,7 +77,7 @@ def explain_stop(
             f"largest gap in '{widest}'; last good state kept",
             "projection-failed",
         )
-    force = _find_force(mechanism, last.t, *Place(e, last.y[:n_q], last.y[n_q:n], last.t).of_bodies())
+    force = _find_force(motion.mechanism, last.t, *Place(e, last.y[:n_q], last.y[n_q:n], last.t).of_bodies())
     if formulation in FORMULATIONS:
         sizes = np.cumsum([system.n_v**2, system.m * system.n_v, system.n_v])
         M, Psi_q, Q, gamma = np.split(system.functions["terms"](state, p), sizes)
@@ -110,7 +105,7 @@ def explain_stop(
             "too-many-steps",
         )
     assert last.status == COLLAPSED
-    rates = derivative(np.concatenate([[last.t], last.y]), p)
+    rates = motion.derivative(np.concatenate([[last.t], last.y]), p)
     names = [*e.q_names, *e.v_names]
     worst = names[int(np.argmax(np.abs(np.nan_to_num(rates[:n], nan=np.inf))))]
     return (
