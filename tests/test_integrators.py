@@ -158,6 +158,7 @@ def ready(method: Tableau, f: Kernel, y: list[float], settings: Settings) -> Rea
     at = memory.open_run(m)
     for place, number in (
         (at.derivative, f.address),
+        (at.rates, f.address),
         (at.step, prepared.step),
         (at.dense, prepared.dense),
         (at.ny, len(y)),

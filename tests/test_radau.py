@@ -406,6 +406,7 @@ def test_steps_in_python_are_those_of_the_machine_code(monkeypatch: pytest.Monke
     at = memory.open_run(m)
     for place, number in (
         (at.derivative, van_der_pol.address),
+        (at.rates, van_der_pol.address),
         (at.step, prepared.step),
         (at.dense, prepared.dense),
         (at.ny, 2),

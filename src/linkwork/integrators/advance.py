@@ -273,7 +273,7 @@ def is_contradicted(at: Run, p: Pointer, w: Pointer) -> bool:
     ny, x = integer(at.ny, 0), at.x_contradicted
     x[0] = at.x_inside[0]
     copy(at.projected, offset(x, 1), ny)
-    call(integer(at.derivative, 0), x, p, at.k_contradicted, w)
+    call(integer(at.rates, 0), x, p, at.k_contradicted, w)
     at.evaluations[0] += 1.0
     gap = 0.0
     for i in range(min(integer(at.n_norm, 0), integer(at.n_rates, 0))):

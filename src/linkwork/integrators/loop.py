@@ -198,6 +198,7 @@ def integrate(
     events: Actions = NO_EVENTS,
     max_steps: int = MOST_AT_ONCE,
     is_sharp: bool = False,
+    rates: Native | None = None,
 ) -> Iterator[Slice]:
     """Integrate from times[0] to times[-1], coming back about every `seconds`; the last slice is not RUNNING.
 
@@ -207,7 +208,8 @@ def integrate(
     `events`, and a slice that one has ended is gone on from if asked for the next.
     `first_step` is tried first, for instance that of a slice from where the run goes on; without it, or if it is 0,
     one is chosen. The first slice tries no more than `max_steps`. Of a derivative that may vary within much less than y
-    does, `is_sharp`, every report time is compared with it.
+    does, `is_sharp`, every report time is compared with it, or with `rates`, (t, y) -> y' of the first components, where
+    accelerations are among the unknowns.
     """
     ny, times, p = len(y_0), np.array(times, dtype=np.float64), np.array(p, dtype=np.float64)
     if not ((times[1:] > times[:-1]).all() and math.isfinite(times[-1] - times[0])):
@@ -217,7 +219,7 @@ def integrate(
     n_watched, n_jumps = watch.outputs if watch else 0, events.jumps.outputs if events.jumps else 0
     sizes = n_watched, n_pivots, len(events.directions), n_jumps, len(held)
     at, m = new_run(whole_blocks(ny), method.n_dense, *sizes)
-    _put_codes(at, m, derivative, project, watch, method)
+    _put_codes(at, m, derivative, rates or derivative, project, watch, method)
     _put_control(at, m, settings, method, ny, ny if n_norm is None else n_norm)
     if events.directions:
         _put_events(at, m, events)
@@ -227,7 +229,7 @@ def integrate(
     integers[at.n_times], integers[at.n_stops] = len(times), len(stops)
     integers[at.crowded] = 0 if is_sharp else CROWDED
     around = np.array([t + side * LAST_DIGITS * np.spacing(t) for t in sorted(stops) for side in (-1, 1)])
-    codes = derivative, project, watch, events.jumps, method
+    codes = derivative, rates, project, watch, events.jumps, method
     own, w = allocate(len(method.own)), allocate(max(f.work for f in codes if f))
     own[:] = method.own
 
@@ -250,11 +252,12 @@ def integrate(
 
 
 def _put_codes(
-    at: Any, m: Array, derivative: Native, project: Native | None, watch: Native | None, method: Method
+    at: Any, m: Array, derivative: Native, rates: Native, project: Native | None, watch: Native | None, method: Method
 ) -> None:
     """The addresses of machine code; 0 where there is none."""
     integers = m.view(np.int64)
-    integers[at.derivative], integers[at.project] = derivative.address, project.address if project else 0
+    integers[at.derivative], integers[at.rates] = derivative.address, rates.address
+    integers[at.project] = project.address if project else 0
     integers[at.step], integers[at.dense] = method.step, method.dense
     if watch:
         integers[at.watch], integers[at.note_start] = watch.address, note_start.address

@@ -64,6 +64,7 @@ class Run(NamedTuple):
     residuals: Pointer  # 3: largest |Psi| before, by its scale, |Psi| after and |Psi_dot| after projection, so far
     new_residuals: Pointer  # 3: with those of the step that is tried
     derivative: Pointer  # addresses; project may be 0
+    rates: Pointer  # of y' of the first n_rates components at any (t, y) on the constraints
     project: Pointer
     watch: Pointer
     note_start: Pointer  # of inside.py, where there is something to watch

@@ -410,6 +410,7 @@ class Motion:
             events=events,
             max_steps=max_steps,
             is_sharp=s.equations.is_sharp,
+            rates=self.dynamics if self.how.is_algebraic and self.how.by_alpha.fixed is None else None,
         )
 
     @kept
