@@ -208,8 +208,8 @@ def integrate(
     `events`, and a slice that one has ended is gone on from if asked for the next.
     `first_step` is tried first, for instance that of a slice from where the run goes on; without it, or if it is 0,
     one is chosen. The first slice tries no more than `max_steps`. Of a derivative that may vary within much less than y
-    does, `is_sharp`, every report time is compared with it, or with `rates`, (t, y) -> y' of the first components, where
-    accelerations are among the unknowns.
+    does, `is_sharp`, every report time is compared with it, or with `rates`, (t, y) -> y' of the first components,
+    where y has accelerations among them.
     """
     ny, times, p = len(y_0), np.array(times, dtype=np.float64), np.array(p, dtype=np.float64)
     if not ((times[1:] > times[:-1]).all() and math.isfinite(times[-1] - times[0])):
