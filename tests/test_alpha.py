@@ -150,7 +150,7 @@ def test_steps_in_python_are_those_of_the_machine_code(integrator, formulation, 
         put_integer(at.n_rates, 0, prepared.n_rates)
         at.x[1 : 1 + ny], at.rtol[0] = y, 1e-8
         at.atol[:n_qv], at.atol[n_qv:] = 1e-8, math.inf
-        at.h[0] = at.x_new[0] = 1e-3 if integrator == NAME else 1e-4
+        at.h[0] = at.x_new[0] = 1e-3 if integrator == NAME else 1e-5
         at.outcome[0] = memory.RUNNING
         at.k[:ny] = motion.derivative(at.x[: 1 + ny], motion.p)
         w = np.zeros(max(prepared.work, motion.derivative.work, onto.work))

@@ -11,10 +11,11 @@ iteration with one Jacobian J = f_y into a real and a complex system,
     R = T^-1 f - (1/h) Lambda M W.                                               [hairer1996, section IV.8]
 
 J is kept as long as the iteration converges fast, the factors as long as h stays too. Components of a variable of index
-i count in all norms times h^(i - 1) [hairer1996, section VII.7], those of index 2 by what they change in others: with h
-in seconds the size of a mechanism would change its tolerance. Since the error estimate, of order 3, is far above the
-error, it is compared with 0.1 rtol^(2/3) in place of rtol, and with atol reduced alike, as the code RADAU5 does. That
-of an index-3 form is of h^4 where the motion is off by h^5: it is compared with 0.1 rtol^(4/5).
+i count in norms times h^(i - 1) [hairer1996, section VII.7], those of index 2 by what they change in others: with h in
+seconds the size of a mechanism would change its tolerance. What constraints leave of their error counts in full. Since
+the error estimate, of order 3, is far above the error, it is compared with 0.1 rtol^(2/3) in place of rtol, and with
+atol reduced alike, as the code RADAU5 does. That of an index-3 form is of h^4 where the motion is off by h^5: it is
+compared with 0.1 rtol^(4/5).
 """
 
 from __future__ import annotations
@@ -80,10 +81,11 @@ def evaluate_jacobian(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
     """
     ny, J = integer(at.ny, 0), its.systems.J
     its.t_jacobian[0] = at.x[0]
-    its.h_factored[0] = 0.0
+    its.h_factored[0] = its.h_foreseen[0] = 0.0
     if integer(its.jacobian, 0) != 0:
         copy(at.x, its.x, 1 + at.n)
         if its.has_last[0] != 0.0 and at.h[0] <= FORESEEN * its.h_last[0]:
+            its.h_foreseen[0] = at.h[0]
             its.x[0] += 0.5 * at.h[0]
             extrapolate(at, its, 0.5, offset(its.x, 1))
             for i in range(ny):
@@ -121,18 +123,24 @@ def follow_switch(at: Run, its: Radau, p: Pointer, w: Pointer) -> None:
 
 
 def set_weights(at: Run, its: Radau) -> float:
-    """Reciprocals of the tolerances, and the tolerance that stands for rtol."""
-    rtol: float = 0.1 * at.rtol[0] ** (POWER if its.is_scaled[0] == 0.0 else POWER_OF_INDEX_3)
+    """Reciprocals of the tolerances, and what Newton's iteration may leave of them."""
+    n_rates, usual = integer(at.n_rates, 0), 0.1 * at.rtol[0] ** POWER
+    rtol: float = usual if its.is_scaled[0] == 0.0 else 0.1 * at.rtol[0] ** POWER_OF_INDEX_3
+    wanted: float = max(10.0 * EPSILON / rtol, min(0.03, math.sqrt(rtol)))
     for i in range(integer(at.ny, 0)):
-        scale = rtol * (at.atol[i] / at.rtol[0] + abs(at.x[1 + i]))
-        its.weight[i] = at.h[0] ** its.exponent[i] / scale
+        scale = at.atol[i] / at.rtol[0] + abs(at.x[1 + i])
+        its.weight[i] = its.newton[i] = at.h[0] ** its.exponent[i] / (rtol * scale)
+        its.alone[i] = 1.0 / (usual * scale) if its.exponent[i] == 1.0 and i < n_rates else 0.0
     if its.is_scaled[0] != 0.0:
-        weigh_by_change(at, its)
-    return rtol
+        weigh_by_change(at, its, max(1.0, wanted * rtol / (100.0 * EPSILON)))
+    return wanted
 
 
-def weigh_by_change(at: Run, its: Radau) -> None:
-    """Components of index 2 by what they change in the step, h J_ij dy_j of each y_i."""
+def weigh_by_change(at: Run, its: Radau, most: float) -> None:
+    """Components of index 2 by what they change in the step, h J_ij dy_j of each y_i.
+
+    In Newton's iteration by themselves, so many times as much at most: rounding of y_i divided by h is left of them.
+    """
     n_rates = integer(at.n_rates, 0)
     clear(its.change, 0, n_rates)
     for k in range(its.systems.n_entries):
@@ -142,13 +150,14 @@ def weigh_by_change(at: Run, its: Radau) -> None:
     for j in range(n_rates):
         if its.change[j] > 0.0:
             its.weight[j] = at.h[0] * math.sqrt(its.change[j])
+            its.newton[j] = max(its.weight[j], min(its.alone[j], most * its.weight[j]))
 
 
-def norm(at: Run, its: Radau, x: Pointer) -> float:
+def norm(at: Run, weight: Pointer, x: Pointer) -> float:
     """The root of the mean of the squares of x by the tolerances."""
     total = 0.0
     for i in range(integer(at.ny, 0)):
-        total += (x[i] * its.weight[i]) ** 2
+        total += (x[i] * weight[i]) ** 2
     return math.sqrt(total / integer(at.n_norm, 0))
 
 
@@ -160,11 +169,20 @@ def combine(rows: Pointer, X: Pointer, n: int, ny: int, Y: Pointer) -> None:
 
 
 def guess_stages(at: Run, its: Radau) -> None:
-    """The polynomial of the last step, continued, or zero."""
+    """The polynomial of the last step, continued, or zero, or of index 3 Euler's step."""
     n, ny = at.n, integer(at.ny, 0)
     for k in range(3):
         extrapolate(at, its, its.c[k], offset(its.Z, k * n))
+    if its.has_last[0] == 0.0 and its.is_scaled[0] != 0.0:
+        go_straight(at, its)
     combine(its.T_inverse, its.Z, n, ny, its.W)
+
+
+def go_straight(at: Run, its: Radau) -> None:
+    """Euler's step."""
+    for k in range(3):
+        for i in range(integer(at.n_rates, 0)):
+            its.Z[k * at.n + i] = its.c[k] * at.h[0] * at.k[i]
 
 
 def continue_last(at: Run, its: Radau) -> None:
@@ -175,9 +193,7 @@ def continue_last(at: Run, its: Radau) -> None:
     n, ny = at.n, integer(at.ny, 0)
     guess_stages(at, its)
     if its.has_last[0] == 0.0:
-        for k in range(3):
-            for i in range(integer(at.n_rates, 0)):
-                its.Z[k * n + i] = its.c[k] * at.h[0] * at.k[i]
+        go_straight(at, its)
     for i in range(ny):
         at.x_new[1 + i] = at.x[1 + i] + its.Z[2 * n + i]
     clear(its.R, 0, ny)
@@ -226,7 +242,9 @@ def solve_stages(at: Run, its: Radau, p: Pointer, w: Pointer, wanted: float) -> 
         R_2, R_3 = offset(its.R, n), offset(its.R, 2 * n)
         solve_real(its.systems, its.R)
         solve_imaginary(its.systems, R_2, R_3)
-        change = math.sqrt((norm(at, its, its.R) ** 2 + norm(at, its, R_2) ** 2 + norm(at, its, R_3) ** 2) / 3.0)
+        change = math.sqrt(
+            (norm(at, its.newton, its.R) ** 2 + norm(at, its.newton, R_2) ** 2 + norm(at, its.newton, R_3) ** 2) / 3.0
+        )
         if not change < math.inf:
             break
         if k > 0 and not is_last:
@@ -258,6 +276,22 @@ def solve_stages(at: Run, its: Radau, p: Pointer, w: Pointer, wanted: float) -> 
     return 0
 
 
+def measure_error(at: Run, its: Radau, err: Pointer) -> float:
+    """The size of an error.
+
+    What constraints leave of components v of index 2, (gamma/h M - J)^-1 (gamma/h err_v) for a short h, counts by
+    itself too: it lasts, while the rest, which is larger by 1/h, is projected away.
+    """
+    size = norm(at, its.weight, err)
+    if its.is_scaled[0] != 0.0:
+        ny, left = integer(at.ny, 0), offset(its.R, 2 * at.n)
+        for i in range(ny):
+            left[i] = its.gamma[0] / at.h[0] * err[i] if its.alone[i] > 0.0 else 0.0
+        solve_real(its.systems, left)
+        size = max(size, norm(at, its.alone, left))
+    return size
+
+
 def estimate_error(at: Run, its: Radau, p: Pointer, w: Pointer, is_new: bool) -> float:
     """|(gamma/h M - J)^-1 (f(t, y) + M sum_i d_i Z_i/h)|, filtered once more where it is large after no good step."""
     n, ny = at.n, integer(at.ny, 0)
@@ -268,7 +302,7 @@ def estimate_error(at: Run, its: Radau, p: Pointer, w: Pointer, is_new: bool) ->
     for i in range(ny):
         err[i] = at.k[i] + M_Z[i]
     solve_real(its.systems, err)
-    size = norm(at, its, err)
+    size = measure_error(at, its, err)
     if size >= 1.0 and is_new:
         its.x[0] = at.x[0]
         for i in range(ny):
@@ -278,7 +312,7 @@ def estimate_error(at: Run, its: Radau, p: Pointer, w: Pointer, is_new: bool) ->
         for i in range(ny):
             err[i] = its.f[i] + M_Z[i]
         solve_real(its.systems, err)
-        size = norm(at, its, err)
+        size = measure_error(at, its, err)
     return max(size, 1e-10)
 
 
@@ -331,9 +365,10 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     if at.h[0] < TINY * min(its.h_last[0], at.next_step[0]):
         continue_last(at, its)
         return
-    if its.is_slow[0] != 0.0 and its.t_jacobian[0] != t and not evaluate_jacobian(at, its, p, w):
+    is_other = its.t_jacobian[0] != t or its.h_foreseen[0] > at.h[0]
+    if its.is_slow[0] != 0.0 and is_other and not evaluate_jacobian(at, its, p, w):
         return
-    rtol = set_weights(at, its)
+    wanted = set_weights(at, its)
     if at.h[0] != its.h_factored[0]:
         its.h_factored[0] = 0.0
         if not factor_systems(its.systems, its.gamma[0] / at.h[0], its.alpha[0] / at.h[0], its.beta[0] / at.h[0]):
@@ -344,7 +379,7 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
         its.h_factored[0] = at.h[0]
     guess_stages(at, its)
     its.is_slow[0] = 1.0  # where what follows fails
-    rounds = solve_stages(at, its, p, w, max(10.0 * EPSILON / rtol, min(0.03, math.sqrt(rtol))))
+    rounds = solve_stages(at, its, p, w, wanted)
     if rounds == 0:
         return
     for i in range(ny):

@@ -34,6 +34,8 @@ class Radau(NamedTuple):
     R: Pointer  # 3 n: residuals, then the error
     P: Pointer  # 3 n: the F_j of the last good step
     weight: Pointer  # n: reciprocal of what counts as one
+    alone: Pointer  # n: of components of index 2 by themselves, else 0
+    newton: Pointer  # n: in Newton's iteration
     change: Pointer  # n: M times something; a state for a difference quotient
     gap: Pointer  # BLOCK - 1
     x: Pointer  # 1 + n: argument of f
@@ -55,7 +57,8 @@ class Radau(NamedTuple):
     h_last: Pointer
     error_last: Pointer
     h_factored: Pointer  # of the factors, 0 if there are none
-    t_jacobian: Pointer
+    t_jacobian: Pointer  # beginning of the step for which it was evaluated, and the h at whose middle, or 0
+    h_foreseen: Pointer
     is_slow: Pointer  # whether the iteration asks for another Jacobian
     theta: Pointer  # its rate of convergence
     is_scaled: Pointer  # whether components with a derivative count times a power of h
@@ -69,7 +72,7 @@ SCALARS = (1,) * (len(Radau._fields) - Radau._fields.index("gamma") - 1)
 
 
 def places(memory: Pointer, systems: Systems, n: int) -> Radau:
-    vectors = (n, 3 * n, 3 * n, 3 * n, 3 * n, n, n, BLOCK - 1, 1 + n, n)
+    vectors = (n, 3 * n, 3 * n, 3 * n, 3 * n, n, n, n, n, BLOCK - 1, 1 + n, n)
     return Radau(systems, *split(memory, (1, 1, 1, 1, 1, *vectors, 3, 9, 9, 3, 16, 3, *SCALARS)))
 
 
