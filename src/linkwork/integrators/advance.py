@@ -275,10 +275,12 @@ def is_contradicted(at: Run, p: Pointer, w: Pointer) -> bool:
     copy(at.projected, offset(x, 1), ny)
     call(integer(at.rates, 0), x, p, at.k_contradicted, w)
     at.evaluations[0] += 1.0
-    gap = 0.0
+    gap, theta = 0.0, (x[0] - at.x[0]) / at.h[0]
     for i in range(min(integer(at.n_norm, 0), integer(at.n_rates, 0))):
-        defect = at.h[0] * abs(at.k_contradicted[i] - differentiate_inside(at, x[0], i))
-        gap = max(gap, at.relief[0] * defect / (DEFECT * (at.atol[i] + at.rtol[0] * abs(x[1 + i]))))
+        defect = abs(at.h[0] * at.k_contradicted[i] - differentiate_inside(at, theta, i))
+        tolerance = DEFECT * (at.atol[i] + at.rtol[0] * abs(x[1 + i]))
+        if at.relief[0] * defect > gap * tolerance:
+            gap = at.relief[0] * defect / tolerance
     at.error[0] = max(at.error[0], gap)
     if gap > 1.0:
         at.suspect[0] = max(at.suspect[0], x[0])

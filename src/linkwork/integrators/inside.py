@@ -53,16 +53,15 @@ def interpolate(at: Run, t: float) -> None:
             y[i] = F[i] + factor * y[i]
 
 
-def differentiate_inside(at: Run, t: float, i: int) -> float:
-    """The derivative of component i of that polynomial."""
-    theta = (t - at.x[0]) / at.h[0]
+def differentiate_inside(at: Run, theta: float, i: int) -> float:
+    """The derivative of component i of that polynomial, times h."""
     value, slope = at.F[(at.n_dense - 1) * at.n + i], 0.0
     for j in range(at.n_dense - 1, 0, -1):
         factor, sign = (theta, 1.0) if j % 2 == 0 else (1.0 - theta, -1.0)
         slope = factor * slope + sign * value
         value = at.F[(j - 1) * at.n + i] + factor * value
-    rate: float = (value + theta * slope) / at.h[0]
-    return rate
+    change: float = value + theta * slope
+    return change
 
 
 def prepare_dense(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int:
