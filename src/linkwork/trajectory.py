@@ -380,10 +380,12 @@ class Trajectory:
 
 def _fixed(name: str, values: Array, shape: tuple[int, ...]) -> Array:
     """A view that cannot be written to."""
-    fixed = np.asarray(values, dtype=np.float64).view()
+    fixed = np.asarray(values, dtype=np.float64)
     if fixed.shape != shape:
         raise ValueError(f"{name} has the shape {fixed.shape} in the place of {shape}")
-    fixed.setflags(write=False)
+    if fixed.flags.writeable:
+        fixed = fixed.view()
+        fixed.setflags(write=False)
     return fixed
 
 

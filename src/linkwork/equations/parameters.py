@@ -14,6 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import is_dataclass, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -149,6 +150,7 @@ class Uses(Reading):
     def __init__(self, model: Model) -> None:
         super().__init__(model)
         self._formulas: dict[frozenset[str], Mapping[Expr | float, str]] = {}
+        self._elements: dict[frozenset[str], Mapping[str, list[bool]]] = {}
 
     def number(self, path: tuple[str | int, ...], value: float) -> Any:
         return ()
@@ -171,18 +173,13 @@ class Uses(Reading):
         """A model of this structure without the elements that do not depend on these parameters."""
         if model.events or model.stated is not None:  # which may depend on any element
             return model
-        names = {symbol(name) for name in parameters}
-
-        def depend(elements: tuple[Any, ...], used: list[Any]) -> tuple[Any, ...]:
-            return tuple(x for x, own in zip(elements, used, strict=True) if not names.isdisjoint(own))
-
-        return changed(
-            model,
-            bodies=depend(model.bodies, self.bodies[1:]),  # behind the ground
-            joints=depend(model.joints, self.joints),
-            drivers=depend(model.drivers, self.drivers),
-            forces=depend(model.forces, self.forces),
-        )
+        key = frozenset(parameters)
+        if key not in self._elements:
+            names, bodies = set(map(symbol, key)), self.bodies[1:]  # behind the ground
+            used = {"bodies": bodies, "joints": self.joints, "drivers": self.drivers, "forces": self.forces}
+            self._elements[key] = {kind: [not names.isdisjoint(x) for x in own] for kind, own in used.items()}
+        chosen = self._elements[key].items()
+        return changed(model, **{kind: tuple(compress(getattr(model, kind), own)) for kind, own in chosen})
 
 
 def _symbols(part: Any) -> Iterator[Expr]:

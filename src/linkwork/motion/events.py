@@ -98,8 +98,8 @@ class Course:
         """The slices of the motion, with the counters of all of it; who interrupts it has what is `told`."""
         for part in self.go_on(times, method, y, max_steps):
             self.told = len(self.happenings), len(self.held)
-            self.rows.append(part.rows)
             self.last = part
+            self.rows.append(part.rows)
             yield part
 
     def go_on(self, times: Array, method: Settings, y: Array, max_steps: int) -> Iterator[Slice]:

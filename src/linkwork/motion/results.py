@@ -237,6 +237,8 @@ def trajectory(
 ) -> Trajectory:
     """The result of a run from `place`, of (t, q, v, a, lam) and the work dissipated and supplied, in two columns."""
     e = system.equations
+    for table in (x, found.outputs):
+        table.setflags(write=False)
     q, v, a, lam = split_columns(system, x)
     tables = {kind: Table(e.columns[kind], x) for kind, x in zip(e.state, (q, v, a), strict=True)}
     first = 2

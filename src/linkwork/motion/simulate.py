@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
@@ -418,8 +419,8 @@ class Motion:
         """How fast it begins where it was measured: the largest |v| and root of |a| on their scales."""
         place, n_q = self.measured, self.system.n_q
         rates = self.dynamics(np.concatenate([[place.t], place.q, place.v, np.zeros(N_WORK)]), self.p)
-        a = rates[n_q : n_q + self.system.n_v]
-        return float(np.maximum(np.abs(place.v) / place.v_scale, np.sqrt(np.abs(a) / place.v_scale)).max(initial=0.0))
+        numbers = zip(place.v_scale.tolist(), place.v.tolist(), rates[n_q:].tolist(), strict=False)
+        return max((max(abs(v) / by, math.sqrt(abs(a) / by)) for by, v, a in numbers), default=0.0)
 
     def unknowns(self, t: float, y: Array) -> Array:
         """(q, v, work), with algebraic unknowns behind where the form has them; mu of ggl is zero."""
