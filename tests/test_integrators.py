@@ -465,6 +465,18 @@ def test_a_step_after_a_rejection_does_not_grow(method: Tableau) -> None:
         assert at.streak[0] == 0.0
 
 
+@pytest.mark.parametrize(("growth", "expected"), [(1.0, 3.0), (0.7, 3.0), (4.0, 3.0), (0.25, math.inf)])
+def test_a_singular_position_is_expected_where_the_determinant_vanishes(growth: float, expected: float) -> None:
+    """A pivot like (t* - t)^2, t* = 3, between t = 1 and 2, but not if another grows as it vanishes."""
+    _, m = memory.new_run(4, 1, n_pivots=2)
+    at = memory.open_run(m)
+    put_integer(at.ny, 0, 4)
+    at.x_new[0], at.h[0], at.pivots[:], at.least_pivots[:] = 2.0, 1.0, (1 / 4, 1.0), (1 / 400, 1 / 400)
+    at.projected[4 + N_RESIDUALS :][:2] = 1.0, -growth
+    advance.expect_singular(at)
+    assert at.singular[0] == pytest.approx(expected, rel=1e-14)
+
+
 @pytest.mark.parametrize(("gap", "error", "is_far"), [(0.2, 0.3, False), (0.8, 0.8, False), (1.5, 1.5, True)])
 def test_the_gap_that_a_projection_closes_counts_as_error(gap: float, error: float, is_far: bool) -> None:
     """A hundred tolerances of the largest coordinate, atol + rtol |y|, are as bad as an error of one."""

@@ -181,19 +181,21 @@ def project_state(at: Run, x: Pointer, p: Pointer, w: Pointer) -> bool:
 def expect_singular(at: Run) -> None:
     """When the next singular position is passed, by the growth g of the reciprocal pivots over a good step.
 
-    A pivot that vanishes there is in proportion to (t* - t)^2, so that t* = t + h/(sqrt(g) - 1).
+    A pivot that vanishes there is in proportion to (t* - t)^2, so that t* = t + h/(sqrt(g) - 1). One that vanishes only
+    because of the order of elimination makes another grow with it; their product, the determinant, then stays.
     """
-    new, growth = offset(at.projected, integer(at.ny, 0) + N_RESIDUALS), VANISHING
+    new, growth, total = offset(at.projected, integer(at.ny, 0) + N_RESIDUALS), VANISHING, 1.0
     for i in range(at.n_pivots):
         size = abs(new[i])
         ratio = size / at.pivots[i]
+        total *= ratio
         at.pivots[i] = size
         at.least_pivots[i] = min(at.least_pivots[i], size)
         if ratio > growth:
             growth = ratio
             at.distance[0] = math.sqrt(at.least_pivots[i] / size)
     at.singular[0] = INF
-    if growth > VANISHING and at.distance[0] < FAR and at.leaps[0] == 0.0:
+    if growth > VANISHING and total * total > growth and at.distance[0] < FAR and at.leaps[0] == 0.0:
         at.singular[0] = at.x_new[0] + at.h[0] / (math.sqrt(growth) - 1.0)
 
 
