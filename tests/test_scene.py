@@ -430,3 +430,28 @@ def test_the_span_of_a_body_is_found_from_any_of_its_points() -> None:
     """Two ends of a bar among thousands of points on it, whichever comes first."""
     spots = [(0.6 * s, 0.8 * s, 0.0) for s in np.random.default_rng(5).permutation(np.linspace(-1, 2, 3001))]
     assert _span(spots) == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize(
+    ("body", "shape", "least"),
+    [
+        ("position: [0.5, 0], points: {O: [-0.5, 0]}", "", 0.5),  # to its mass centre
+        ("points: {O: [0, 0]}", ", shape: {type: disc, radius: 3}", 3.0),
+        ("points: {O: [0, 0]}", ", shape: {type: box, size: [6, 1], centre: [1, 0]}", 4.0),
+        ("points: {O: [0, 0]}", ", shape: {type: polygon, corners: [[0, 0], [5, 0], [0, 1]]}", 5.0),
+        ("points: {O: [0, 0]}", "", 0.04),  # with nothing to tell its size
+    ],
+)
+def test_a_picture_shows_all_of_a_body_that_is_held_at_one_point(body: str, shape: str, least: float) -> None:
+    """However little the point moves, by rounding: how far the body reaches along x is within the box."""
+    text = f"""
+linkwork: 1
+ground: {{points: {{O: [0, 0]}}}}
+bodies: {{rod: {{mass: 1, inertia: 1, {body}{shape}}}}}
+joints: {{O: {{type: revolute, i: ground.O, j: rod.O}}}}
+simulation: {{t_end: 0.1, step: 0.05}}
+"""
+    drawn = picture_of(linkwork.simulate(linkwork.loads(text)))[2]
+    reach = np.array(drawn.box)[1, 0]
+    assert least < reach < 1.5 * least + 0.5
+    assert drawn.unit > 5e-3

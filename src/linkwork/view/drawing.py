@@ -128,7 +128,8 @@ class _Draughtsman:
                 self.anchors[k].append((0.0, 0.0, 0.0))
         self.lengths = [length for spots in self.anchors[1:] if (length := _span(spots)) > 0.0]
         self.low, self.high = self._box()
-        extent = max(float(np.max(self.high - self.low)), SAME)
+        span = float(np.max(self.high - self.low))
+        extent = span if span > SAME else 1.0
         usual = float(np.median(self.lengths)) if self.lengths else extent
         self.unit = min(UNIT * extent, LEAST_LINK * usual)
         self.outlines: list[Outline] = []
@@ -143,14 +144,25 @@ class _Draughtsman:
     def _box(self) -> tuple[Array, Array]:
         radii = {self.index[m.bodies[k]]: r for m in (*self.scene.joints, *self.scene.forces) for k, r in _discs(m)}
         spots = []
+        reached = [[*anchors, *self._reach(k)] for k, anchors in enumerate(self.anchors)]
         for bodies in self.seen:
-            for k, anchors in enumerate(self.anchors):
+            for k, anchors in enumerate(reached):
                 places = [bodies.point(k, spot) for spot in anchors]
                 r = radii.get(k, 0.0)
                 spots += [p + d for p in places for d in ((r, r, 0.0), (-r, -r, 0.0))] if r else places
         if not spots:
             return np.full(3, -1.0), np.full(3, 1.0)
         return np.min(spots, axis=0), np.max(spots, axis=0)
+
+    def _reach(self, k: int) -> list[Point]:
+        """How far a body is drawn beyond its points: to its mass centre where it has but one, and to its shape."""
+        if (shape := self.scene.bodies[k].shape) is None:
+            return [(0.0, 0.0, 0.0)] if k > 0 and len(self.anchors[k]) == 1 else []
+        if shape["type"] in ("rod", "polygon"):
+            return [_three(spot) for spot in shape["ends" if shape["type"] == "rod" else "corners"]]
+        x, y, z = shape["centre"]
+        r = shape["radius"] if shape["type"] == "disc" else 0.5 * hypot(*shape["size"])
+        return [(x + a * r, y + b * r, z) for a, b in CROSS]
 
     def add(self, body: int, role: str, lines: list[Line], closed: bool = False, name: str = "") -> None:
         self.outlines.append(Outline(body, role, lines, closed, name))
