@@ -49,6 +49,16 @@ ROOMS = (
 DOWNWARDS = {("mechanism", "motion"), ("mechanism", "trajectory"), ("trajectory", "resultfile"), ("trajectory", "view")}
 DOWNWARDS |= {("sequences", "native")}
 DOWNWARDS |= {(room, "view") for room in ("motion", "assembly", "comparison")}
+# Files that a run in the coordinates of bodies has no use for, and that would be waited for before every run.
+UNUSED = (
+    "expressions.notation",
+    "equations.joint",
+    "equations.explicit",
+    "formulations.svd",
+    "scene",
+    "lecture",
+    "view.plot",
+)
 HEAVY = ("llvmlite", "scipy", "matplotlib", "xarray", "h5py", "h5netcdf", "pydantic")
 
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.stem != "__init__")
@@ -87,14 +97,19 @@ def test_a_room_imports_only_from_rooms_above_it(path: Path) -> None:
     assert not wrong
 
 
-def loaded_by(*arguments: str) -> set[str]:
-    """The heavy packages in memory after Python ran with these arguments."""
+def modules_of(*arguments: str) -> set[str]:
+    """What is in memory after Python ran with these arguments."""
     report = subprocess.run(
         [sys.executable, "-X", "importtime", *arguments], capture_output=True, text=True, check=True, timeout=60
     ).stderr
-    modules = {line.rsplit("|", 1)[-1].strip().split(".")[0] for line in report.splitlines() if "|" in line}
+    modules = {line.rsplit("|", 1)[-1].strip() for line in report.splitlines() if "|" in line}
     assert "linkwork" in modules
-    return modules & set(HEAVY)
+    return modules
+
+
+def loaded_by(*arguments: str) -> set[str]:
+    """The heavy packages in memory after Python ran with these arguments."""
+    return {name.split(".")[0] for name in modules_of(*arguments)} & set(HEAVY)
 
 
 def test_importing_linkwork_loads_nothing_heavy() -> None:
@@ -105,6 +120,13 @@ def test_importing_linkwork_loads_nothing_heavy() -> None:
 def test_help_loads_nothing_heavy() -> None:
     """`linkwork --help` is quick for the same reason."""
     assert loaded_by("-m", "linkwork", "--help") == set()
+
+
+def test_a_run_loads_no_file_that_it_does_not_use() -> None:
+    """Imports are most of what `linkwork run` waits for; figures and other ways to equations are not among them."""
+    loaded = modules_of("-m", "linkwork", "run", "slider_crank", "--t-end", "0.1")
+    assert "linkwork.motion.simulate" in loaded
+    assert not loaded & {f"linkwork.{name}" for name in UNUSED}
 
 
 def test_public_names_lead_to_their_homes() -> None:

@@ -13,7 +13,6 @@ from linkwork.equations.place import Place
 from linkwork.errors import NumericalStop
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import Expr
-from linkwork.expressions.printers import text
 from linkwork.formulations import FORMULATIONS
 from linkwork.integrators.loop import COLLAPSED, NOT_FINITE, PROJECTION_FAILED, RUNNING, Slice
 from linkwork.mechanism import Mechanism
@@ -149,5 +148,5 @@ def _find_operation(place: Place) -> str:
 
 
 def _shortened(x: Expr) -> str:
-    shown = text(x).replace("\n", "; ")
+    shown = repr(x).replace("\n", "; ")
     return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}..."
