@@ -25,8 +25,8 @@ from linkwork.comparison.compare import compare
 from linkwork.equations.body import body_equations
 from linkwork.equations.place import Place
 from linkwork.formulations import NAMES
+from linkwork.integrators.explicit import DOP853
 from linkwork.integrators.loop import Settings, integrate, report_times
-from linkwork.integrators.methods import INTEGRATORS
 from linkwork.modelfile import load
 from linkwork.motion.initial import find_start
 from linkwork.motion.kinematics import kinematics
@@ -80,7 +80,7 @@ def evaluation_ns(system: System, p: Array, y: Array) -> float:
 def integration_ms(system: System, p: Array, y: Array, t_end: float, step: float, rtol: float) -> tuple[float, Any]:
     f = system.functions["derivative"]
     onto = of_system(system)
-    times, settings = report_times(0.0, t_end, step), Settings(INTEGRATORS["dop853"], rtol, rtol)
+    times, settings = report_times(0.0, t_end, step), Settings(DOP853, rtol, rtol)
     best, last = np.inf, None
     for _ in range(15):
         began = perf_counter()

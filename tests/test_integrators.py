@@ -17,6 +17,7 @@ from linkwork.integrators import advance, happening, inside, loop, memory, stage
 from linkwork.integrators.explicit import DOP853, EXPLICIT, Tableau
 from linkwork.integrators.loop import Actions, Settings, Slice, integrate, report_times
 from linkwork.integrators.memory import N_RESIDUALS, Method, Run
+from linkwork.integrators.methods import INTEGRATORS, method_of
 from linkwork.native.kernels import Kernel, Pointer, call, kernel, put_integer, size_of
 
 Array = NDArray[np.float64]
@@ -91,6 +92,11 @@ def top_by_scipy(times: Array) -> Array:
 
 
 # The coefficients.
+
+
+def test_methods_are_found_by_their_names() -> None:
+    """The name by which a method is chosen is the one that it has itself, and results give."""
+    assert [method_of(name).name for name in INTEGRATORS] == list(INTEGRATORS)
 
 
 def test_coefficients_of_dop853_are_those_of_scipy() -> None:

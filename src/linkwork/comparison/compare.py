@@ -13,7 +13,7 @@ import numpy as np
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, check_choice
 from linkwork.formulations import ALGEBRAIC, CHOICES, NAMES
 from linkwork.integrators.loop import Settings
-from linkwork.integrators.methods import ALPHA, INTEGRATORS, RADAU5
+from linkwork.integrators.methods import ALPHA, INTEGRATORS, RADAU5, method_of
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
 from linkwork.motion.choice import STABILIZATIONS, Stabilization
@@ -106,7 +106,7 @@ def compare(
     the model or the settings of all is an error. `progress` is called with the finished fraction and what is running.
     """
     check_choice("integrator", integrator, INTEGRATORS)
-    suited = {RADAU5.name: tuple(dict.fromkeys((*NAMES, *ALGEBRAIC))), ALPHA.name: ("index-3",)}
+    suited = {RADAU5: tuple(dict.fromkeys((*NAMES, *ALGEBRAIC))), ALPHA: ("index-3",)}
     names = tuple(dict.fromkeys(suited.get(integrator, NAMES) if formulations is None else formulations))
     check_choice("stabilization", stabilization, STABILIZATIONS)
     for name in names:
@@ -115,7 +115,7 @@ def compare(
         raise UsageError("no formulation to compare", "no-formulation")
     stated = prepare(model).model
     settings = stated.simulation.changed(t_end, None, rtol, atol)
-    Settings(INTEGRATORS[integrator], settings.rtol, settings.atol)  # refuses tolerances that no run could use
+    Settings(method_of(integrator), settings.rtol, settings.atol)  # refuses tolerances that no run could use
     stated = replace(stated, simulation=settings)
     chosen = tuple(dict.fromkeys((settings.coordinates,) if coordinates is None else coordinates))
     mechanisms = [prepare(stated, name) for name in chosen]

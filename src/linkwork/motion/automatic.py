@@ -36,7 +36,7 @@ def choose_as_it_goes(explicit: Slices, implicit: Slices, times: Array, y: Array
         if part.status != UNSUITED:
             return
         is_stiff = not is_stiff
-        name = RADAU5.name if is_stiff else DOP853.name
+        name = RADAU5 if is_stiff else DOP853.name
         joined = replace(joined, status=RUNNING, changes=(*joined.changes, (part.t, name)))
         yield joined
         before, y, held = replace(joined, times=joined.times[:0], rows=joined.rows[:0]), part.y, part.held

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 import numpy as np
 
 from linkwork.errors import UsageError, check_choice
 from linkwork.formulations import ALGEBRAIC, CHOICES, EXPLICIT, FORMULATIONS, SEQUENCES
-from linkwork.integrators.alpha import GeneralizedAlpha
 from linkwork.integrators.methods import ALPHA, AUTO, INTEGRATORS, RADAU5
 from linkwork.system import Form
+
+if TYPE_CHECKING:
+    from linkwork.integrators.alpha import GeneralizedAlpha
 
 Stabilization: TypeAlias = Literal["projection", "state-space", "baumgarte", "none"]
 
 STABILIZATIONS = ("projection", "state-space", "baumgarte", "none")
 WITH_STATE_SPACE = ("coordinate-partitioning", "qr", "svd")
-IMPLICIT = (RADAU5.name, ALPHA.name)
+IMPLICIT = (RADAU5, ALPHA)
 ALGEBRAIC_ALONE = tuple(form for form in ALGEBRAIC if form not in SEQUENCES)  # multipliers are among the unknowns
 GAIN = 10.0  # 1/s, of Baumgarte's stabilization unless given
 
@@ -31,12 +33,12 @@ class Choice:
     alpha: float
     beta: float
     integrator: str = "dop853"
-    by_alpha: GeneralizedAlpha = ALPHA
+    by_alpha: GeneralizedAlpha | None = None
 
     def __post_init__(self) -> None:
         check_choice("formulation", self.formulation, CHOICES)
-        if self.integrator == ALPHA.name and self.formulation != "index-3":
-            message = f"{ALPHA.name} solves the index-3 form, not '{self.formulation}'"
+        if self.integrator == ALPHA and self.formulation != "index-3":
+            message = f"{ALPHA} solves the index-3 form, not '{self.formulation}'"
             raise UsageError(message, "no-effect")
         if self.formulation in ALGEBRAIC_ALONE and self.integrator not in IMPLICIT:
             raise UsageError(
@@ -72,6 +74,10 @@ class Choice:
         return self.integrator in IMPLICIT and self.formulation in ALGEBRAIC
 
     @property
+    def has_fixed_steps(self) -> bool:
+        return self.by_alpha is not None and self.by_alpha.fixed is not None
+
+    @property
     def implicit(self) -> str:
         """What the integrator needs beside the right-hand side, see equations/implicit.py."""
         if self.integrator not in IMPLICIT or self.stabilization == "state-space":
@@ -91,19 +97,22 @@ def choose(
     """The choice that these mean together: one that leaves something open is given what suits the rest."""
     check_choice("integrator", integrator, INTEGRATORS)
     if integrator == AUTO.name and formulation in ALGEBRAIC_ALONE:
-        integrator = RADAU5.name  # it follows such forms to any accuracy
-    if integrator == ALPHA.name and formulation == "augmented":
+        integrator = RADAU5  # it follows such forms to any accuracy
+    if integrator == ALPHA and formulation == "augmented":
         formulation = "index-3"  # which is what it solves
     by_alpha = choose_alpha(integrator, spectral_radius, fixed_step)
     return Choice(formulation, stabilization, *choose_gains(stabilization, alpha, beta), integrator, by_alpha)
 
 
-def choose_alpha(integrator: str, spectral_radius: float | None, fixed_step: float | None) -> GeneralizedAlpha:
-    if (spectral_radius is not None or fixed_step is not None) and integrator != ALPHA.name:
-        message = f"spectral radius and fixed steps belong to {ALPHA.name}, and have no effect with '{integrator}'"
+def choose_alpha(integrator: str, spectral_radius: float | None, fixed_step: float | None) -> GeneralizedAlpha | None:
+    if (spectral_radius is not None or fixed_step is not None) and integrator != ALPHA:
+        message = f"spectral radius and fixed steps belong to {ALPHA}, and have no effect with '{integrator}'"
         raise UsageError(message, "no-effect")
-    rho = ALPHA.rho if spectral_radius is None else spectral_radius
-    return ALPHA if integrator != ALPHA.name else replace(ALPHA, rho=rho, fixed=fixed_step)
+    if integrator != ALPHA:
+        return None
+    from linkwork.integrators.alpha import RHO, GeneralizedAlpha
+
+    return GeneralizedAlpha(RHO if spectral_radius is None else spectral_radius, fixed_step)
 
 
 def choose_gains(stabilization: str, alpha: float | None, beta: float | None) -> tuple[float, float]:

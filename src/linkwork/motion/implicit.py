@@ -39,7 +39,8 @@ def algebraic_method(mechanism: Mechanism, system: System, how: Choice) -> tuple
     mass = np.diag([1.0] * (system.n_q + system.n_v + N_WORK) + [0.0] * count)
     sizes = system.n_q, system.n_v, system.m
     method: Preparable = Radau5(f["implicit_jacobian"], mass, index, pattern, dynamics=f["dynamics"], sizes=sizes)
-    if how.integrator == ALPHA.name:
+    if how.integrator == ALPHA:
+        assert how.by_alpha is not None
         method = replace(
             how.by_alpha,
             jacobian=f["implicit_jacobian"],

@@ -19,8 +19,7 @@ from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, linearizati
 from linkwork.integrators.explicit import DOP853
 from linkwork.integrators.loop import REACHED, RUNNING, Actions, Settings, Slice, integrate, report_times
 from linkwork.integrators.memory import SAMPLES, Preparable
-from linkwork.integrators.methods import AUTO, INTEGRATORS, RADAU5
-from linkwork.integrators.radau import Radau5
+from linkwork.integrators.methods import AUTO, RADAU5, method_of
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model, Simulation
 from linkwork.motion.alarm import judge
@@ -29,7 +28,6 @@ from linkwork.motion.branches import check_branch, check_regular, leave_singular
 from linkwork.motion.check import describe_start
 from linkwork.motion.choice import Choice, Stabilization, choose
 from linkwork.motion.events import Course
-from linkwork.motion.implicit import algebraic_method, exchange_rows, linearized_method, plan_systems
 from linkwork.motion.initial import Start, find_start, restart
 from linkwork.motion.notes import about_atol, about_grazes, about_machine, about_matrices, about_pivots
 from linkwork.motion.passing import find_singular
@@ -53,7 +51,6 @@ from linkwork.records import changed, kept
 from linkwork.soundness import sound
 from linkwork.stabilization import projection
 from linkwork.stabilization.projection import measure, project, project_start
-from linkwork.stabilization.state_space import integrate_on_charts
 from linkwork.system import EPS, System, choose_eps, most_repetitions, repetitions
 from linkwork.trajectory import Run, Trajectory
 
@@ -168,7 +165,7 @@ def _limit_steps(
     least, most = 0.0, _longest_step(mechanism, settings) if max_step is None else max_step
     if fixed_step is not None:
         least, most = UNCHANGED * fixed_step, fixed_step
-    return Settings(INTEGRATORS[how.integrator], settings.rtol, settings.atol, least, most)
+    return Settings(method_of(how.integrator), settings.rtol, settings.atol, least, most)
 
 
 def _longest_step(mechanism: Mechanism, settings: Simulation) -> float:
@@ -238,21 +235,27 @@ class Motion:
             if not np.array_equal(start.place.q, stated.q):
                 system = with_pivots(start.place)
         derivative, dynamics = _right_sides(system, how.formulation)
-        method = INTEGRATORS[how.integrator]
+        method = method_of(how.integrator)
         for kernel in (project, measure, fill_dynamics, fill_report):
             _ = kernel.address  # compiled or loaded here, not within the measured integration
         header: dict[str, float] = {"dynamics": dynamics.address, "derivative": derivative.address}
         if how.is_algebraic:
+            from linkwork.motion.implicit import algebraic_method
+
             derivative, method, header["n_carried"] = algebraic_method(mechanism, system, how)
         elif implicit:
+            from linkwork.motion.implicit import linearized_method
+
             method = linearized_method(mechanism, system, dynamics, how)
         p, exact, header = _parameters(system, how, start.place, header)
 
         found: list[Motion] = []
 
         def stiff() -> Motion:
+            from linkwork.integrators.radau import Radau5
+
             if not found:
-                other = Motion.begin(mechanism, replace(how, integrator=RADAU5.name), weights, assemble, keep, q, v)
+                other = Motion.begin(mechanism, replace(how, integrator=RADAU5), weights, assemble, keep, q, v)
                 if isinstance(other.method, Radau5) and not other.how.is_algebraic:
                     other = replace(other, method=replace(other.method, detects=True))
                 found.append(other)
@@ -303,8 +306,12 @@ class Motion:
 
     def planned(self) -> Motion:
         """The same with a plan for the linear systems of an implicit method, made where it starts."""
-        if not isinstance(self.method, Radau5):
+        if self.method.name != RADAU5:
             return self
+        from linkwork.integrators.radau import Radau5
+        from linkwork.motion.implicit import plan_systems
+
+        assert isinstance(self.method, Radau5)
         s, place = self.system, self.start.place
         y = self.unknowns(place.t, np.concatenate([place.q, place.v, np.zeros(N_WORK)]))
         n_before = s.n_q + s.n_v + N_WORK + s.n_v
@@ -320,8 +327,12 @@ class Motion:
         place = system.place(y[:n_q], y[n_q:n], t)
         p, exact, header = _parameters(system, self.how, place, header)
         method = self.method
-        if isinstance(method, Radau5) and method.jacobian is not None:
-            method = replace(method, jacobian=linearization.of_system(system, dynamics))
+        if method.name == RADAU5:
+            from linkwork.integrators.radau import Radau5
+
+            assert isinstance(method, Radau5)
+            if method.jacobian is not None:
+                method = replace(method, jacobian=linearization.of_system(system, dynamics))
         made = replace(self, system=system, derivative=derivative, dynamics=dynamics, method=method)
         return replace(made, p=p, exact=exact, header=header)
 
@@ -371,6 +382,8 @@ class Motion:
 
             return choose_as_it_goes(explicit, implicit, times, y, self.held)
         if self.how.is_algebraic:
+            from linkwork.motion.implicit import exchange_rows
+
             return exchange_rows(self, times, method, y, asks, max_steps, before)
         return self.slices_as_it_is(times, method, y, asks, max_steps, before)
 
@@ -383,6 +396,8 @@ class Motion:
             if self.how.integrator == AUTO.name:  # no other method could take over
                 method = changed(method, method=DOP853)
             partition = self.how.formulation == "coordinate-partitioning"
+            from linkwork.stabilization.state_space import integrate_on_charts
+
             return integrate_on_charts(s, self.derivative, self.start.place, partition, y, times, method, self.header)
         y = self.unknowns(times[0], y)
         how = project if self.how.stabilization == "projection" and s.equations.is_constrained else measure
@@ -411,7 +426,7 @@ class Motion:
             events=events,
             max_steps=max_steps,
             is_sharp=s.equations.is_sharp,
-            rates=self.dynamics if self.how.is_algebraic and self.how.by_alpha.fixed is None else None,
+            rates=self.dynamics if self.how.is_algebraic and not self.how.has_fixed_steps else None,
         )
 
     @kept
