@@ -21,7 +21,9 @@ from linkwork.dense.rank import decide_rank, singular_values
 from linkwork.dense.spectral import diagonalize, orthogonalize_rows, take_spectral
 from linkwork.dense.trapezoid import complete, solve_least, solve_transposed, take_trapezoid
 from linkwork.dense.triangular import solve_definite, solve_rows
+from linkwork.dense.vectors import largest
 from linkwork.native.kernels import size_of
+from linkwork.stabilization.projection import largest_scaled
 
 WIDTH = 12
 SHAPES = [(9, 7, 7), (9, 7, 4), (7, 9, 6), (8, 8, 1), (5, 5, 0), (12, 12, 12)]  # rows, columns, rank
@@ -175,3 +177,14 @@ def test_singular_values_of_a_long_band_are_those_of_the_full_matrix(rng):
     np.testing.assert_allclose(singular_values(J), exact, atol=1e-7 * exact[0])
     J[7] = J[8]
     assert decide_rank(singular_values(J)).rank == 499
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_the_largest_of_what_is_no_number_is_none(place):
+    """Wherever it stands: a gap without a value is not hidden by those behind it."""
+    x = np.array([1.0, -3.0, 2.0, -0.5])
+    assert largest(x, 4) == 3.0
+    assert largest_scaled(x, 1.0 / np.arange(1.0, 5.0), 4) == 1.5
+    x[place] = np.nan
+    assert np.isnan(largest(x, 4))
+    assert np.isnan(largest_scaled(x, np.ones(4), 4))

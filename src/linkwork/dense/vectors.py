@@ -51,12 +51,12 @@ def copy(x: Pointer, y: Pointer, count: int) -> None:
 
 def largest(x: Pointer, count: int) -> float:
     """max |x[i]|, NaN if one of them is."""
-    result = 0.0
+    result = total = 0.0
     for i in range(count):
         size = abs(x[i])
-        if not size <= result:
-            result = size
-    return result
+        total += size
+        result = size if size > result else result
+    return result if total == total else total
 
 
 def largest_of(x: Pointer, by: Pointer, count: int) -> float:

@@ -63,12 +63,12 @@ def work(w: Pointer, n: int, m: int, n_closed: int) -> Work:
 
 def largest_scaled(x: Pointer, reciprocal: Pointer, count: int) -> float:
     """max |x[i] reciprocal[i]|, NaN if one of them is."""
-    result = 0.0
+    result = total = 0.0
     for i in range(count):
         size = abs(x[i] * reciprocal[i])
-        if not size <= result:
-            result = size
-    return result
+        total += size
+        result = size if size > result else result
+    return result if total == total else total
 
 
 @kernel
