@@ -384,6 +384,7 @@ CASES = [
     ),
     Case("no llvmlite", "run x.yaml", rod(), without="llvmlite"),
     Case("a file that is not there", "run none.yaml"),
+    Case("a file with a misspelt name", "check pendulm.yaml", text(ROD, "pendulum.yaml")),
     Case("a formulation nobody knows", "run x.yaml --formulation augmentd", rod()),
     Case("a folder of DAP that calls the system", "run DAP", folder("DAP", inBodies="m", more="system('ls');\n")),
     Case("a folder of DAP with a loop", "convert DAP -o x.yaml", folder("DAP", inBodies="m", more="for k = 1:2\n")),

@@ -17,7 +17,9 @@ from random_mechanisms import Random
 from linkwork.expressions.derivatives import PARTIALS
 from linkwork.expressions.evaluation import GRAPH, evaluate, numpy_arithmetic, ordered
 from linkwork.expressions.graph import ONE, ZERO, Expr, constant, cos, maximum, minimum, sin, spline, symbol
-from linkwork.native import lowering
+from linkwork.modelfile import load
+from linkwork.motion.simulate import simulate
+from linkwork.native import cache, lowering
 from linkwork.native.lowering import NativeFunction, compile_programs
 from linkwork.sequences.sequence import ComputationSequence
 
@@ -233,3 +235,22 @@ def test_a_second_process_loads_without_compiling(tmp_path: Path, monkeypatch: p
     assert output("cached") == first
     a = float(first.split()[5])  # phi_ddot = -m g l / (J + m l^2)
     assert abs(a + 9.81 * 0.5 / 2.25) < 1e-12
+
+
+def test_the_time_of_compiling_is_that_of_code_which_is_not_stored(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Two clock readings around what is made, 5 s apart, and none around what is found."""
+    clock = iter([1.0, 6.0])
+    monkeypatch.setenv("LINKWORK_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(cache, "perf_counter", lambda: next(clock))
+    before = cache.seconds()
+    assert [cache.cached(["key"], lambda: b"code") for _ in range(2)] == [b"code"] * 2
+    assert cache.seconds() - before == 5.0
+
+
+def test_what_is_compiled_during_a_run_counts_as_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    spent = iter([10.0, 17.0])
+    monkeypatch.setattr(cache, "seconds", lambda: next(spent))
+    motion = simulate(load("simple_pendulum"), t_end=0.1)
+    assert 7.0 < motion.info.compile_s < motion.info.wall_s + 7.0

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from linkwork.errors import ModelError, UsageError
-from linkwork.files import write_text
+from linkwork.files import no_file, write_text
 from linkwork.units import finite, shown
 
 Data: TypeAlias = "dict[str, Data] | list[Data] | str | float | int | bool | None"
@@ -120,7 +120,7 @@ def _bytes(path: str | Path) -> bytes:
         # Without O_NONBLOCK, opening a FIFO waits for a writer.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except (FileNotFoundError, NotADirectoryError):
-        raise UsageError(f"no file '{file}'", "no-such-file") from None
+        raise no_file(path) from None
     except ValueError:
         raise UsageError(f"{file!r} cannot be the name of a file", "no-such-file") from None
     except OSError as error:

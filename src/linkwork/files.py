@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from linkwork.errors import UsageError
+from linkwork.errors import UsageError, did_you_mean
 
 try:
     import fcntl
@@ -147,6 +147,15 @@ def _writable(target: Path, shown: str) -> int | None:
     if not mode & stat.S_IWUSR or not os.access(target, os.W_OK):
         raise UsageError(f"cannot write '{shown}': the file is read-only", "output-read-only")
     return stat.S_IMODE(mode)
+
+
+def no_file(path: str | Path) -> UsageError:
+    """The error for a file that is not there, with what there is of its kind in the folder."""
+    wanted, names = Path(path), list[str]()
+    with suppress(OSError):
+        names = sorted(name for name in os.listdir(wanted.parent) if Path(name).suffix == wanted.suffix != "")
+    hint = did_you_mean(wanted.name, names)
+    return UsageError(f"no file '{path}'" + (f"; {hint}" if hint else ""), "no-such-file")
 
 
 def write_text(path: str | Path, text: str) -> None:

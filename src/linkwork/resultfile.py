@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from linkwork.elements.kinds import Columns
 from linkwork.errors import LinkworkError, ModelError, UsageError
-from linkwork.files import whole
+from linkwork.files import no_file, whole
 from linkwork.trajectory import Events, Run, Table, Trajectory, plain
 
 if TYPE_CHECKING:
@@ -405,7 +405,7 @@ def _refusals(path: str | Path) -> Iterator[None]:
     except LinkworkError:
         raise
     except FileNotFoundError:
-        raise UsageError(f"no file '{path}'", "no-such-file") from None
+        raise no_file(path) from None
     except PermissionError:
         raise ModelError("cannot be read: no permission", "unreadable", file=str(path)) from None
     except (OSError, RuntimeError, ValueError, LookupError, TypeError, AttributeError, MemoryError) as error:

@@ -147,7 +147,8 @@ def find(model: str | Path) -> Document:
         return read(MECHANISMS / f"{name}.yaml")
     if os.path.exists(text):
         return _read(text)
-    hint = did_you_mean(name, shipped()) or "see 'linkwork list'"
+    meant = next((f"did you mean '{text}{suffix}'?" for suffix in SUFFIXES if os.path.isfile(text + suffix)), None)
+    hint = meant or did_you_mean(name, shipped()) or "see 'linkwork list'"
     raise UsageError(f"no file and no shipped mechanism '{units.shown(text)}'; {hint}", "no-such-model")
 
 

@@ -26,6 +26,7 @@ from linkwork.motion.notes import about_machine
 from linkwork.motion.path import Path
 from linkwork.motion.results import check_memory, report, trajectory
 from linkwork.motion.singular import MOST_TOLD, about_singular, elements_of, name_positions
+from linkwork.native import cache
 from linkwork.soundness import sound
 from linkwork.trajectory import Run, Table, Trajectory
 
@@ -80,7 +81,7 @@ def kinematics(
         notes.append("no body has mass and no force acts: there are no reactions [no-masses]")
     elif light := {c.owner: None for c, x in zip(system.equations.velocities, inertia, strict=True) if x <= 0.0}:
         notes.append(f"the reactions hold no inertia forces of {quoted(light)}, which have no mass [zero-mass]")
-    ready = perf_counter()
+    ready, made = perf_counter(), cache.seconds()
     info = Run(
         model=mechanism.model.name,
         analysis="kinematics",
@@ -90,7 +91,6 @@ def kinematics(
         t_end=settings.t_end,
         step=settings.step,
         redundant=system.m - rank.rank,
-        compile_s=ready - began,
         notes=tuple(notes),
         parameters=dict(mechanism.model.parameters),
     )
@@ -98,7 +98,8 @@ def kinematics(
 
     def result(status: str, reason: str = "") -> Trajectory:
         motion = _result(path, mechanism.model, loaded, replace(info, status=status, reason=reason))
-        taken = replace(motion.info, integration_s=path.seconds, wall_s=perf_counter() - began)
+        compiled = ready - began + cache.seconds() - made
+        taken = replace(motion.info, compile_s=compiled, integration_s=path.seconds, wall_s=perf_counter() - began)
         return replace(motion, info=taken)
 
     try:

@@ -45,6 +45,7 @@ from linkwork.motion.resume import check_resumable, join, last_state
 from linkwork.motion.singular import about_singular, name_positions
 from linkwork.motion.stopping import Pace, explain_stop
 from linkwork.motion.suitability import check_massless, check_size
+from linkwork.native import cache
 from linkwork.native.kernels import size_of
 from linkwork.native.lowering import NativeFunction
 from linkwork.records import changed, kept
@@ -122,10 +123,11 @@ def simulate(
         motion, y = motion.resumed_from(resume)
         times = np.append(resume.t[-1], grid[grid > resume.t[-1]])
     info = motion.describe(settings, describe_start(mechanism.model, motion.start, q, v), perf_counter() - began)
-    course = Course(motion, resume is not None)
+    course, made = Course(motion, resume is not None), cache.seconds()
 
     def result(status: str, reason: str = "") -> Trajectory:
-        found = motion.result(info, status, reason, times, course, began)
+        compiled = info.compile_s + cache.seconds() - made  # what advances in time is compiled when it begins
+        found = motion.result(changed(info, compile_s=compiled), status, reason, times, course, began)
         return found if resume is None else join(resume, found, grid)
 
     pace = Pace(float(times[0]), settings.t_end, max_steps)

@@ -18,12 +18,16 @@ from contextlib import suppress
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
+from threading import local
+from time import perf_counter
 
 MAGIC = b"linkwork object1"
 DIGEST = 32
 SUFFIX = ".linkwork"
 LIMIT = 256 * 2**20  # bytes kept on disk, and a little more; the entries unused for longest go first
 TRIMMED = 16  # of so many entries written, one has the cache looked through
+
+_spent = local()
 
 
 def directory() -> Path:
@@ -39,8 +43,20 @@ def directory() -> Path:
     return Path(base) / "linkwork"
 
 
-def cached(key_parts: Iterable[str | bytes], build: Callable[[], bytes]) -> bytes:
-    """The object code stored under `key_parts`, made by `build` and stored if there is none."""
+def seconds() -> float:
+    """How long this thread has waited for object code that was not yet stored."""
+    return float(getattr(_spent, "seconds", 0.0))
+
+
+def cached(key_parts: Iterable[str | bytes], make: Callable[[], bytes]) -> bytes:
+    """The object code stored under `key_parts`, made by `make` and stored if there is none."""
+
+    def build() -> bytes:
+        began = perf_counter()
+        code = make()
+        _spent.seconds = seconds() + perf_counter() - began
+        return code
+
     key = digest(key_parts)
     try:
         folder = directory()
