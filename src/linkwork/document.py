@@ -46,7 +46,7 @@ TURNING = re.compile(r"[\u202a-\u202e\u2066-\u2069]")  # what turns the directio
 JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]]|[^\s,:{}\[\]"]+')
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Document:
     """The data of a file and the line of every value, by its place: ("joints", "B", "j"), ("gravity", 0)."""
 

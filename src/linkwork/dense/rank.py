@@ -33,7 +33,7 @@ def check_finite(*matrices: NDArray[np.float64]) -> None:
         raise NumericalStop(message, "not-finite")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rank:
     """A rank and the values it was decided on, largest first: `rank` kept ones, then those dropped.
 

@@ -10,7 +10,7 @@ from linkwork.elements.vectors import Components, Vector, norm
 from linkwork.expressions.graph import TWO, ZERO, Expr, cos, sin
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PlanarFrame:
     """Origin r, angle phi and their rates; A = [[cos phi, -sin phi], [sin phi, cos phi]]."""
 
@@ -67,7 +67,7 @@ class PlanarFrame:
 PLANAR_GROUND = PlanarFrame(Vector((0.0, 0.0)), ZERO, Vector((0.0, 0.0)), ZERO)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SpatialFrame:
     """Mass centre r, Euler parameters e and their rates; omega in the body frame, in which the mass centre is at c.
 
@@ -154,7 +154,7 @@ SPATIAL_GROUND = SpatialFrame(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TurnedFrame(SpatialFrame):
     """A frame whose rotation matrix is given beside its Euler parameters."""
 

@@ -45,7 +45,7 @@ def _inertia(e: Equations) -> list[Expr]:
     return [*e.M.values()] if e.chain is None else [*e.chain.tree.entries(), *e.chain.M.values()]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Place:
     """A position and velocity at a time; `code` are the machine code of `local_programs`, or nothing."""
 

@@ -34,7 +34,7 @@ def dot(x: Sequence[Expr], y: Sequence[Expr]) -> Expr:
     return (s0 + s1) + (s2 + s3)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Solution:
     """How (a, lam) is found with a solver of the system; `regular` says whether that has M itself."""
 

@@ -47,14 +47,14 @@ SEQUENCES = ("augmented", "ggl")  # these are part of the compiled system, see s
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Solution:
     a: Array
     lam: Array
     rank: Rank
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Formulation:
     """One way to the accelerations, what it asks of the equations, and where it comes from."""
 

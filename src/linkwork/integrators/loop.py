@@ -95,7 +95,7 @@ class Sized(Native, Protocol):
     def outputs(self) -> int: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Settings:
     """How to integrate; a step is good if its error is below atol scale + rtol |y| in the mean over the components."""
 
@@ -141,7 +141,7 @@ class Moment(NamedTuple):
     held: Array  # what p has from then on, unless Python is asked
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Slice:
     """What a slice of the run has brought; counters and residuals are those of the whole run so far."""
 

@@ -203,7 +203,7 @@ def moment(at: Run, k: int) -> Moment:
     return Moment(*split(m, (1 + at.n, 1 + at.n, at.n_events, at.n_held)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Method:
     """A method made ready for vectors of n components, with the constants of its error control."""
 

@@ -63,7 +63,7 @@ def jumps_at(system: System, p: Array, t: float, y: Array) -> list[Jump]:
     return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Happening:
     """One event that has happened; velocities before and after."""
 

@@ -84,7 +84,7 @@ def _path_of_widest(place: Place, gaps: Array) -> str:
     return path_of(place.equations.rows[int(np.argmax(np.abs(gaps) / place.row_scale))])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Start:
     """Consistent start values, and what had to be changed."""
 

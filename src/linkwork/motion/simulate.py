@@ -181,7 +181,7 @@ def _longest_step(mechanism: Mechanism, settings: Simulation) -> float:
     return min(SAMPLES * settings.step, settings.t_end / LEAST_STEPS)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Motion:
     """A motion ready to be integrated: compiled equations, start values and right-hand side."""
 

@@ -28,7 +28,7 @@ INVOLVED = 0.1  # of the largest component of a left null vector
 MOST_TOLD = 4  # singular positions with a note of their own
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Instant:
     """Position, velocity and acceleration at one time."""
 
@@ -53,7 +53,7 @@ def between(start: Instant, end: Instant, t: float) -> Instant:
     return Instant(t, q, v, a)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Passed:
     """A singular position on the path: its time, and how much each row takes part."""
 
@@ -91,7 +91,7 @@ def find_between(start: Instant, end: Instant, linearize: Linearized, usual: flo
     return Passed(t, u) if value <= SINGULAR * usual else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Limit:
     """The position at which the path turns back in time."""
 

@@ -97,7 +97,7 @@ jerk:
 SIGNATURE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NativeFunction:
     """Machine code of the one signature void f(const double *x, const double *p, double *y, double *w)."""
 

@@ -130,8 +130,8 @@ class Code:
 def load(objects: bytes, names: Iterable[str]) -> Code:
     """Link object code into this process."""
     llvm = binding()
-    # The engine takes possession of its target machine, so each gets one of its own.
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(0, *_features()))
+    # The engine takes possession of its target machine, so each gets one of its own; it generates no code.
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(0, "", ""))
     engine.add_object_file(llvm.ObjectFileRef.from_data(objects))
     engine.finalize_object()
     addresses = {name: int(engine.get_function_address(name)) for name in names}

@@ -16,7 +16,7 @@ from linkwork.expressions.graph import ONE, ZERO, Expr
 from linkwork.sequences.ordering import elimination_order
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Factor:
     """The columns of L below the diagonal and the reciprocal pivots, in order of elimination."""
 

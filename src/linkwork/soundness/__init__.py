@@ -77,7 +77,7 @@ def sound(model: Model) -> Model:
     return look_at(model).model
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Unusual:
     """Notes on what is no fault but seldom meant: about bodies, by name, and about the structure of a model."""
 
@@ -93,7 +93,7 @@ class Unusual:
         return tuple(dict.fromkeys((*model.notes, *filter(None, self.bodies.values()), *self.structure)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Checks:
     model: Model
     values: Mapping[Expr, float]
