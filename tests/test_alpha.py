@@ -12,7 +12,7 @@ from linkwork.errors import NumericalStop, UsageError
 from linkwork.integrators import alpha, radau
 from linkwork.integrators.loop import Settings
 from linkwork.motion.choice import Choice, choose_alpha
-from linkwork.motion.simulate import Motion
+from linkwork.motion.ready import Motion
 from linkwork.stabilization import projection
 from linkwork.stabilization.projection import project_start
 

@@ -26,7 +26,8 @@ from linkwork.formulations import FORMULATIONS
 from linkwork.integrators.methods import INTEGRATORS
 from linkwork.modelfile import load, shipped
 from linkwork.motion.choice import STABILIZATIONS
-from linkwork.motion.simulate import Motion, simulate
+from linkwork.motion.ready import Motion
+from linkwork.motion.simulate import simulate
 from linkwork.trajectory import Trajectory
 from linkwork.view.comparison import as_text
 from linkwork.view.report import aligned, check_lines, mechanism_lines, progress, summary_lines

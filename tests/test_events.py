@@ -678,7 +678,7 @@ def test_a_block_interrupted_just_before_it_sticks_is_noted_to_stick(monkeypatch
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("linkwork.motion.simulate.integrate", partial(integrate, seconds=0.0))  # slices of few steps
+        patch.setattr("linkwork.motion.ready.integrate", partial(integrate, seconds=0.0))  # slices of few steps
         patch.setattr("linkwork.integrators.loop.FIRST_BUDGET", 1)
         with pytest.raises(Interrupted) as stop:
             simulate(model, t_end=3.0, progress=interrupt)

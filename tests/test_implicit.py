@@ -15,7 +15,7 @@ from linkwork.formulations import NAMES, linearization
 from linkwork.integrators.explicit import DOP853
 from linkwork.integrators.methods import AUTO
 from linkwork.motion.choice import Choice
-from linkwork.motion.simulate import Motion
+from linkwork.motion.ready import Motion
 from linkwork.stabilization.projection import project_start
 
 

@@ -14,7 +14,7 @@ from linkwork.motion import driven, results
 from linkwork.motion.choice import Choice
 from linkwork.motion.driven import Driven
 from linkwork.motion.initial import find_start
-from linkwork.motion.simulate import Motion
+from linkwork.motion.ready import Motion
 from linkwork.native.kernels import Kernel, size_of
 from linkwork.stabilization import projection, state_space
 from linkwork.stabilization.projection import project_start

@@ -28,7 +28,7 @@ from linkwork.system import System
 from linkwork.trajectory import NO_EVENTS, Events
 
 if TYPE_CHECKING:
-    from linkwork.motion.simulate import Motion
+    from linkwork.motion.ready import Motion
 
 Array = NDArray[np.float64]
 

@@ -23,7 +23,7 @@ from linkwork.native.lowering import NativeFunction
 from linkwork.system import System
 
 if TYPE_CHECKING:
-    from linkwork.motion.simulate import Motion
+    from linkwork.motion.ready import Motion
 
 Array = NDArray[np.float64]
 DEPENDENT = 0.1  # of the least singular value of the rows that would be chosen now: that of the rows to be given up

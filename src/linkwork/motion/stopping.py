@@ -19,7 +19,7 @@ from linkwork.mechanism import Mechanism
 from linkwork.motion.dead import describe_dead, find_dead
 
 if TYPE_CHECKING:
-    from linkwork.motion.simulate import Motion
+    from linkwork.motion.ready import Motion
 
 Array = NDArray[np.float64]
 
