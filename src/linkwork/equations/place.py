@@ -28,6 +28,7 @@ OFF = 1e-2  # of the scale of a coordinate: a position off the constraints that 
 LEAST_ROW = 1e-3  # of its smallest entry at the usual scale: a row that vanishes at the start is not left out later
 LEAST_LEFT = 1e-4  # of a diagonal entry, that the other rows leave: a row that is as good as independent
 FAR = 1e-3  # of the distance from the origin: no length of a mechanism counts as smaller, its digits would be lost
+ROUNDED = 1e-14  # of the distance from the origin, or of a metre: what is left of lengths that cancel
 LONG = 100.0  # s
 
 
@@ -222,16 +223,22 @@ class Place:
     @kept
     def length(self) -> float:
         """A length of the mechanism: the longest arm at which a turn moves a joint, else how far its bodies spread."""
-        far = float(np.abs(self.q[self.equations.lengths[: len(self.q)]]).max(initial=0.0))
-        return max(self.arm or far, FAR * far) or 1.0
+        return max(self.arm or self.far, FAR * self.far) or 1.0
+
+    @kept
+    def far(self) -> float:
+        """The largest length among the coordinates."""
+        return float(np.abs(self.q[self.equations.lengths[: len(self.q)]]).max(initial=0.0))
 
     @kept
     def arm(self) -> float:
-        """The longest at which a turn moves a joint; 0 if there is none."""
+        """The longest at which a turn moves a joint; 0 if there is none, or none but rounding."""
         e = self.equations
         if e.arm is not None:
-            return float(evaluate([e.arm], e.parameters)[0])
-        return float(np.abs(self.entries[e.arms]).max(initial=0.0))
+            longest = float(evaluate([e.arm], e.parameters)[0])
+        else:
+            longest = float(np.abs(self.entries[e.arms]).max(initial=0.0))
+        return longest if longest > ROUNDED * max(self.far, 1.0) else 0.0
 
     @property
     def error_length(self) -> float:
