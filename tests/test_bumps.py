@@ -96,6 +96,32 @@ def test_a_bump_of_another_exponent_acts(law: str, integral: float, variable: st
     assert (v - 1 if variable == "t" else (v**2 - 1) / 2) == pytest.approx(4 * integral, rel=2e-6)
 
 
+W = 1e-4
+
+
+@pytest.mark.parametrize(
+    ("law", "integral", "tails"),
+    [
+        ("1/({w}^2 + ({x} - 6.5)^2)", math.pi / W, 1e-4),
+        ("(({x} - 6.5)^2 + {w}^2)^(-1.5)", 2 / W**2, 0.0),
+        ("1/(({x} - 6.5)^2 + {w}^2)^2.5", 4 / 3 / W**4, 0.0),
+        ("(8 - {x})/({x}^2 - 13*{x} + 6.5^2 + {w}^2)^2", 0.75 * math.pi / W**3, 0.0),
+        ("1/(({x} - 6.5)^4 + {w}^4)", math.pi / math.sqrt(2) / W**3, 0.0),
+        ("1/(1 + {w}^2 - cos(({x} - 6.5)/2))^2", 4 * math.pi * (1 + W**2) / (W**2 * (2 + W**2)) ** 1.5, 0.0),
+    ],
+)
+@pytest.mark.parametrize("variable", ["t", "cart.x"])
+@pytest.mark.parametrize("integrator", ["dop853", "dopri5", "radau5"])
+def test_a_bump_of_a_divisor_that_nearly_vanishes_acts(
+    law: str, integral: float, tails: float, variable: str, integrator: str
+) -> None:
+    """Rational and other powers of a polynomial, and of a cosine with one turn in 4 pi."""
+    force = f"{3 / integral!r}*" + law.format(x=variable, w=repr(W))
+    motion = simulate(cart(force, step=0.5, velocity=1.0), rtol=1e-8, integrator=integrator)
+    v = motion["cart.vx"][-1]
+    assert (v - 1 if variable == "t" else (v**2 - 1) / 2) == pytest.approx(3.0, rel=3e-6 + tails)
+
+
 @pytest.mark.parametrize("integrator", ["dop853", "dopri5", "radau5", "generalized-alpha"])
 def test_a_bump_of_a_high_power_acts(integrator: str) -> None:
     """cos(t/2 - 2.5)^2048 is 0.06 s wide; its integral over a turn is 2 pi (2048 over 1024)/2^2048."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered
-from linkwork.expressions.graph import ONE, Expr
+from linkwork.expressions.graph import ONE, ZERO, Expr
 
 Array = NDArray[np.float64]
 
@@ -33,15 +33,17 @@ def bumps(node: Expr, varying: Container[Expr]) -> Iterator[Expr]:
 
     exp(-b^2), 1/(1 + b^2), 1 - tanh(b)^2, 1/cosh(b) and products and powers of these; `varying` are expressions of time
     or state. Where an exponent, or what has a high power, is no such square, b is itself and, if it is of one variable,
-    its derivative.
+    its derivative; of a divisor such as a polynomial it is the derivative.
     """
     if (g := _exponent(node, varying)) is not None:
         yield from _tops(g, varying)
-    elif node.op == "div" and node.args[1] in varying:
-        for factor in _factors(node.args[1]):
+    elif (divisor := _divisor(node)) in varying:
+        for factor in _factors(divisor):
             terms = _terms(factor)
-            if any(term not in varying for term in terms):
-                yield from _roots(terms)
+            moving = [term for term in terms if term in varying]
+            if 0 < len(moving) < len(terms):
+                turns = len(moving) > 1 or _without_factors(moving[0], varying).op in ("cos", "sin")
+                yield from (turns and _slope(factor, varying)) or _roots(terms)
     elif _is_square(node) and node.args[0].op == "tanh":
         yield node.args[0].args[0]
     elif (base := _base(node)) is not None:
@@ -60,15 +62,26 @@ def _exponent(node: Expr, varying: Container[Expr]) -> Expr | None:
     return node.args[-1] if node.op in ("exp", "pow") and node.args[-1] in varying else None
 
 
+def _divisor(node: Expr) -> Expr:
+    """What a quotient or a negative power divides by, else zero."""
+    if node.op == "div":
+        return node.args[1]
+    is_negative = node.op == "pow" and node.args[1].op == "constant" and node.args[1].value < 0.0
+    return node.args[0] if is_negative else ZERO
+
+
 def _tops(g: Expr, varying: Container[Expr]) -> list[Expr]:
     roots = [[*_roots([term])] for term in _terms(g) if term in varying]
-    if all(roots):
-        return [b for found in roots for b in found]
+    return [b for found in roots for b in found] if all(roots) else [*_slope(g, varying), g]
+
+
+def _slope(g: Expr, varying: Container[Expr]) -> list[Expr]:
+    """The derivative of g, if it is of one variable and not constant."""
     symbols = [x for x in ordered([g]) if x.op == "symbol" and x in varying]
     if len(symbols) != 1:
-        return [g]
-    (slope,) = directional([g], {symbols[0]: ONE})
-    return [slope, g] if symbols[0] in ordered([slope]) else [g]
+        return []
+    slopes = directional([g], {symbols[0]: ONE})
+    return slopes if symbols[0] in ordered(slopes) else []
 
 
 def _is_square(node: Expr) -> bool:
@@ -84,7 +97,7 @@ def _terms(node: Expr) -> list[Expr]:
 def _factors(node: Expr) -> list[Expr]:
     if node.op in ("mul", "div"):
         return [factor for a in dict.fromkeys(node.args) for factor in _factors(a)]
-    return _factors(node.args[0]) if node.op == "neg" else [node]
+    return _factors(node.args[0]) if node.op in ("neg", "pow") else [node]
 
 
 def _roots(terms: Iterable[Expr]) -> Iterator[Expr]:

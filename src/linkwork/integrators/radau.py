@@ -52,6 +52,7 @@ MOST_ITERATIONS = 7
 FAST = 1e-3  # rate of convergence up to which the Jacobian is kept
 GOOD = 0.25  # that with which steps advance at least cost
 SLOW = 0.99  # and from which on the step is given up
+SMALL = 0.1  # of the tolerance
 SAME = 1.2  # ratio of steps up to which the old one is taken again, with its factors
 SMALLEST_RATIO, LARGEST_RATIO = 0.2, 8.0
 TINY = 1e-4  # of the last step: one so short, cut off at a switch, is not solved for
@@ -231,9 +232,11 @@ def solve_stages(at: Run, its: Radau, p: Pointer, w: Pointer, wanted: float) -> 
 
     It ends where its rate theta promises an error below `wanted` of the tolerance, theta/(1 - theta) |dW|, and is given
     up where the rounds left will not do; then `error` is set to what makes the loop take a suitable step. Where
-    velocities count times h, one round more is done: what the last one left of them would be 1/h times as much.
+    velocities count times h, one round more is done: what the last one left of them would be 1/h times as much. Where
+    there are quadratures, which no rate tells of, the last change is SMALL itself: J of an older force is not theirs.
     """
     n, ny = at.n, integer(at.ny, 0)
+    largest = SMALL if integer(at.n_norm, 0) < integer(at.n_rates, 0) else math.inf
     its.contraction[0] = max(its.contraction[0], EPSILON) ** 0.8
     theta, last_ratio, last, is_last = FAST, 1.0, 1.0, False
     for k in range(MOST_ITERATIONS):
@@ -265,7 +268,7 @@ def solve_stages(at: Run, its: Radau, p: Pointer, w: Pointer, wanted: float) -> 
         for i in range(3 * n):
             its.W[i] += its.R[i]
         combine(its.T, its.W, n, ny, its.Z)
-        if is_last or its.contraction[0] * change <= wanted:
+        if is_last or (its.contraction[0] * change <= wanted and change <= largest):
             its.is_slow[0] = 1.0 if theta > FAST else 0.0
             its.theta[0] = theta
             if is_last or its.is_scaled[0] == 0.0 or k == MOST_ITERATIONS - 1:
