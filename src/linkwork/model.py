@@ -9,9 +9,9 @@ from typing import Any
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
 from linkwork.elements.drivers import Driver
 from linkwork.elements.events import Event
-from linkwork.elements.forces import Force
-from linkwork.elements.joints import Joint
 from linkwork.elements.kinds import Space
+from linkwork.elements.loads import Force
+from linkwork.elements.pairs import Joint
 from linkwork.elements.shapes import Shape
 from linkwork.elements.spatial import SpatialAxisPair
 from linkwork.elements.stated import Stated
@@ -89,6 +89,11 @@ class Model:
     open: frozenset[str] = frozenset()
     stated: Stated | None = None
 
+    @property
+    def joining(self) -> tuple[Joint | Driver, ...]:
+        """What has rows of Psi."""
+        return (*self.joints, *self.drivers)
+
     def with_start(self, q: Mapping[str, float], v: Mapping[str, float]) -> Model:
         """The same mechanism from another start, q and v by the names of coordinates ("crank.phi").
 
@@ -98,7 +103,10 @@ class Model:
         simulation = replace(self.simulation, start={}, rate={})
         if self.stated is not None:
             return replace(self, simulation=simulation, stated=replace(self.stated, start=q, rate=v))
-        bodies = {body.name: body.from_start(*_values(body, q, v)) for body in self.bodies}
+        bodies = {
+            b.name: b.from_start([q[c.name] for c in b.coordinates], [v[c.name] for c in b.velocities])
+            for b in self.bodies
+        }
         given = {symbol(name): number for name, number in self.parameters.items()}
 
         def moved(element: Any) -> Any:
@@ -116,9 +124,3 @@ class Model:
         joints, drivers, forces = (tuple(map(moved, x)) for x in (self.joints, self.drivers, self.forces))
         made = replace(self, simulation=simulation, bodies=tuple(bodies.values()))
         return replace(made, joints=joints, drivers=drivers, forces=forces)
-
-
-def _values(
-    body: PlanarBody | SpatialBody, q: Mapping[str, float], v: Mapping[str, float]
-) -> tuple[list[float], list[float]]:
-    return [q[c.name] for c in body.coordinates], [v[c.name] for c in body.velocities]

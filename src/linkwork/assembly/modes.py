@@ -201,12 +201,10 @@ class Found:
     def mode(self, q: Array, singular: bool, freedoms: int = 0) -> Mode:
         p = self.problem
         proved = p.is_certified(q)
-        outputs = p.equations.outputs["points"]
-        names = [name for name, output in outputs.items() if output.unit == "m"]
-        places: dict[str, tuple[float, ...]] = {}
-        for name, x in zip(names, p.evaluate([outputs[name].expression for name in names], q).tolist(), strict=True):
-            point = name.rsplit(".", 1)[0]
-            places[point] = (*places.get(point, ()), x)
+        outputs, axes = p.equations.outputs["points"], "xy" if p.model.space == "planar" else "xyz"
+        points = [f"{body.name}.{name}" for body in (*p.model.bodies, p.model.ground) for name in body.points]
+        found = p.evaluate([outputs[f"{point}.{axis}"].expression for point in points for axis in axes], q)
+        places = dict(zip(points, map(tuple, found.reshape(-1, len(axes)).tolist()), strict=True))
         by_name = dict(zip(p.equations.q_names, q.tolist(), strict=True))
         return Mode(by_name, places, p.residual(q), proved, singular and not proved, freedoms)
 

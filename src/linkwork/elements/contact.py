@@ -16,8 +16,8 @@ from linkwork.elements.events import Watch
 from linkwork.elements.frames import Frame, PlanarFrame
 from linkwork.elements.freedoms import Freedom, measure_freedom
 from linkwork.elements.friction import Friction, in_law
-from linkwork.elements.joints import Joint
-from linkwork.elements.loads import JointLoad, PairLoad
+from linkwork.elements.loads import JointForce, PairForce
+from linkwork.elements.pairs import Joint
 from linkwork.elements.vectors import SHORTEST, Components, Scalar, Vector, norm
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.graph import ZERO, Expr, less, maximum, select, sqrt, symbol
@@ -120,7 +120,7 @@ class Touch(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Contact(Compliance, Friction, PairLoad, ABC):
+class Contact(Compliance, Friction, PairForce, ABC):
     """What contacts of all shapes have in common."""
 
     name: str
@@ -217,7 +217,7 @@ class FlatContact(Contact):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class EndStop(Compliance, JointLoad):
+class EndStop(Compliance, JointForce):
     """Stops that keep the freedom of a joint between `lower` and `upper`, either of which may be left out."""
 
     name: str

@@ -7,9 +7,9 @@ from typing import Any
 
 from linkwork.elements.bodies import Body
 from linkwork.elements.frames import SpatialFrame
-from linkwork.elements.joints import Joint
 from linkwork.elements.kinds import Kind
 from linkwork.elements.motions import Motion
+from linkwork.elements.pairs import Joint
 from linkwork.elements.spatial import wrapped
 from linkwork.elements.vectors import Vector
 from linkwork.expressions.graph import Expr

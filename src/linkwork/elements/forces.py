@@ -7,16 +7,16 @@ Tension counts positive. Differences run from i to j.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 from linkwork.elements.bodies import Body
 from linkwork.elements.contact import EndStop, FlatContact, RoundContact
 from linkwork.elements.frames import Frame, PlanarFrame, SpatialFrame
 from linkwork.elements.freedoms import Freedom, measure_freedom
 from linkwork.elements.friction import JointFriction, StickSlip
-from linkwork.elements.joints import Joint
 from linkwork.elements.kinds import Space
-from linkwork.elements.loads import LENGTH, BodyLoad, JointLoad, PairLoad, Spring
+from linkwork.elements.loads import LENGTH, BodyForce, JointForce, PairForce, Spring
+from linkwork.elements.pairs import Joint
 from linkwork.elements.spatial import RevoluteSpherical, SpatialAxisPair, wrapped
 from linkwork.elements.vectors import SHORTEST, Components, Scalar, Vector, norm
 from linkwork.expressions.graph import ZERO, Expr, as_expr, maximum, sqrt
@@ -25,7 +25,7 @@ AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
-class SpringDamper(Spring, PairLoad):
+class SpringDamper(Spring, PairForce):
     """Spring, damper and actuator between point s_i of body i and point s_j of body j.
 
     tension f = k (l - l0) + c l_dot + actuator (+ law(length, rate)),    l = |d|
@@ -60,7 +60,7 @@ class SpringDamper(Spring, PairLoad):
 
 
 @dataclass(frozen=True, eq=False)
-class RotationalSpringDamper(Spring, PairLoad):
+class RotationalSpringDamper(Spring, PairForce):
     """Spring, damper and actuator between the angles of bodies i and j.
 
     torque T = k (theta - theta0) + c theta_dot + actuator (+ law(angle, rate)),    theta = phi_j - phi_i
@@ -86,7 +86,7 @@ class RotationalSpringDamper(Spring, PairLoad):
 
 
 @dataclass(frozen=True, eq=False)
-class PointForce(BodyLoad):
+class PointForce(BodyForce):
     """A force at point s of a body; its components are along the axes of the ground, or turn with the body."""
 
     name: str
@@ -106,7 +106,7 @@ class PointForce(BodyLoad):
 
 
 @dataclass(frozen=True, eq=False)
-class Torque(BodyLoad):
+class Torque(BodyForce):
     """A torque on a body."""
 
     name: str
@@ -121,7 +121,7 @@ class Torque(BodyLoad):
 
 
 @dataclass(frozen=True, eq=False)
-class SpatialTorque(BodyLoad):
+class SpatialTorque(BodyForce):
     """A torque on a body in space; its components are along the axes of the ground, or turn with the body."""
 
     name: str
@@ -140,7 +140,7 @@ class SpatialTorque(BodyLoad):
 
 
 @dataclass(frozen=True, eq=False)
-class AxialSpringDamper(Spring, JointLoad):
+class AxialSpringDamper(Spring, JointForce):
     """Spring, damper and actuator about the axis of a spatial joint that leaves the freedom "angle".
 
     torque T = k turn + c rate + actuator (+ law(angle, rate)),    turn = angle - free_angle less whole turns
@@ -176,7 +176,7 @@ class AxialSpringDamper(Spring, JointLoad):
 
 
 @dataclass(frozen=True, eq=False)
-class Bushing(PairLoad):
+class Bushing(PairForce):
     """An elastic bearing between point s_i of body i and point s_j of body j, in the axes of body i.
 
     f = K x + C x_dot,    x = (A_i^T d, phi),    phi the axial vector of A_i^T A_j: for small turns the angles
@@ -231,7 +231,7 @@ class Bushing(PairLoad):
 
 
 @dataclass(frozen=True, eq=False)
-class Drag(BodyLoad):
+class Drag(BodyForce):
     """The drag of air or water at point s of a body.
 
     F = -coefficient |v| v,    coefficient = density drag_coefficient area / 2
@@ -257,7 +257,7 @@ class Drag(BodyLoad):
 
 
 @dataclass(frozen=True, eq=False)
-class Motor(JointLoad):
+class Motor(JointForce):
     """A motor that drives the freedom of a joint, its torque (or force) falling with the rate.
 
     F = stall (1 - rate/no_load),    up to rate = no_load, where it drives nothing; beyond, it brakes
@@ -282,22 +282,6 @@ class Motor(JointLoad):
         return F * along.rate
 
 
-Force: TypeAlias = (
-    SpringDamper
-    | RotationalSpringDamper
-    | PointForce
-    | Torque
-    | SpatialTorque
-    | AxialSpringDamper
-    | Bushing
-    | Drag
-    | Motor
-    | JointFriction
-    | StickSlip
-    | EndStop
-    | RoundContact
-    | FlatContact
-)
 OF_JOINTS = (Motor, JointFriction, StickSlip, EndStop)  # these act along a freedom of a joint
 OF_BOTH: dict[str, type[Any]] = {
     "drag": Drag,

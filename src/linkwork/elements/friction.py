@@ -15,9 +15,9 @@ from linkwork.elements.drivers import FREEDOMS
 from linkwork.elements.events import Watch, closed
 from linkwork.elements.frames import Frame
 from linkwork.elements.freedoms import Freedom, measure_freedom
-from linkwork.elements.joints import Joint
 from linkwork.elements.kinds import Kind
-from linkwork.elements.loads import JointLoad
+from linkwork.elements.loads import JointForce
+from linkwork.elements.pairs import Joint
 from linkwork.elements.vectors import Scalar, Vector
 from linkwork.expressions.graph import (
     ONE,
@@ -92,7 +92,7 @@ def pressing(normal_force: Scalar) -> Expr:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class JointFriction(Friction, JointLoad):
+class JointFriction(Friction, JointForce):
     """Friction against the rate of a freedom of a joint, less `speed`, that of a belt or a shaft.
 
     On the freedom acts -mu(v) normal_force radius,    v = radius (rate - speed).
@@ -124,7 +124,7 @@ class JointFriction(Friction, JointLoad):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StickSlip(JointLoad):
+class StickSlip(JointForce):
     """Coulomb friction along the freedom of a joint that either sticks, a constraint, or slips, a constant friction.
 
     v = radius (rate - speed),    N the normal force, a formula of time and the motion

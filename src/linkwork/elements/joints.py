@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 from linkwork.elements.bodies import Body, Ground
 from linkwork.elements.frames import PlanarFrame
 from linkwork.elements.kinds import Kind, Space
-from linkwork.elements.pairs import AxisPair, Pair, PointPair, RodPair
-from linkwork.elements.spatial import SPATIAL_JOINTS, SpatialJoint, SpatialMeasure
+from linkwork.elements.pairs import AxisPair, Joint, PointPair, RodPair
+from linkwork.elements.spatial import SPATIAL_JOINTS, SpatialMeasure
 from linkwork.elements.vectors import Scalar, Vector, norm
 from linkwork.expressions.graph import Expr, as_expr
 
@@ -120,7 +120,7 @@ class Rolling(AxisPair):
 
 
 @dataclass(frozen=True, eq=False)
-class Gear(Pair):
+class Gear(Joint):
     """Two gears on a carrier; the carrier holds their centres, this joint makes the pitch circles roll.
 
     Psi = R_i (phi_i - phi_c) + R_j (phi_j - phi_c) - c, with -R_j for an internal gear; c is the value at the start.
@@ -149,7 +149,7 @@ class Gear(Pair):
 
 
 @dataclass(frozen=True, eq=False)
-class AngleLock(Pair):
+class AngleLock(Joint):
     """Bodies i and j keep their relative angle and may shift against each other.
 
     Psi = phi_j - phi_i - angle
@@ -165,19 +165,10 @@ class AngleLock(Pair):
 class Measure(PointPair):
     """No joint at all: what can be measured, and so driven, between point s_i of body i and s_j of body j."""
 
-    rows: ClassVar[dict[str, Kind]] = {}
-
-    def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Vector:
-        return Vector(())
-
     def freedoms(self, i: PlanarFrame, j: PlanarFrame) -> Mapping[str, Expr]:
         d = self.d(i, j)
         return {"distance": norm(d), "angle": j.phi - i.phi, "x": d[0], "y": d[1]}
 
-
-Joint: TypeAlias = (
-    Revolute | Prismatic | Rigid | Distance | PointOnLine | Rolling | Gear | AngleLock | Measure | SpatialJoint
-)
 
 # the names under which model files know the joints
 PLANAR_JOINTS: dict[str, type[Any]] = {

@@ -17,9 +17,15 @@ def _nothing(*_: Any) -> Expr:
     return ZERO
 
 
-class Load:
-    """A force that stores, loses and supplies nothing, keeps no parameters and has no events, unless it says so."""
+class Force:
+    """A force that stores, loses and supplies nothing, keeps no parameters and has no events, unless it says so.
 
+    `Q` are the generalized forces on its bodies; all but `held` and `events` are functions of the frames of these.
+    """
+
+    name: str
+    bodies: Any  # those it acts on
+    Q: Any
     potential: Any = _nothing
     dissipation: Any = _nothing
     supplied: Any = _nothing
@@ -32,7 +38,7 @@ class Load:
         return []
 
 
-class BodyLoad(Load):
+class BodyForce(Force):
     """On one body."""
 
     body: Body
@@ -42,7 +48,7 @@ class BodyLoad(Load):
         return (self.body,)
 
 
-class PairLoad(Load):
+class PairForce(Force):
     """Between two bodies."""
 
     body_i: Body
@@ -53,7 +59,7 @@ class PairLoad(Load):
         return self.body_i, self.body_j
 
 
-class JointLoad(Load):
+class JointForce(Force):
     """Along a freedom of a joint."""
 
     joint: Any
@@ -63,7 +69,7 @@ class JointLoad(Load):
         return tuple(self.joint.bodies)
 
 
-class Spring(Load):
+class Spring(Force):
     """Spring, damper and actuator along what `stretch` measures.
 
     tension f = stiffness stretch + damping rate + actuator (+ law),    the law of what is `named` and of the rate

@@ -26,13 +26,15 @@ def distance(d: Vector, length: Expr) -> Expr:
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
-    """What concerns two bodies."""
+class Joint:
+    """What joins two bodies."""
 
     name: str
     body_i: Body
     body_j: Body
     ground: ClassVar[Frame] = PLANAR_GROUND
+    rows: ClassVar[dict[str, Kind]] = {}  # of Psi(t, *frames of its bodies), with what they are
+    Psi: ClassVar[Any] = staticmethod(lambda *_: Vector(()))
     freedoms: ClassVar[Any] = staticmethod(lambda *_: {})  # by name, of its frames: what can be measured and driven
 
     @property
@@ -45,7 +47,7 @@ class Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class PointPair(Pair):
+class PointPair(Joint):
     """A point on each of the two bodies; `d` runs from i to j."""
 
     s_i: Components

@@ -456,37 +456,13 @@ class SpatialMeasure(PointPair):
     """No joint at all: what can be measured, and so driven, between point s_i of body i and s_j of body j."""
 
     ground: ClassVar[Frame] = SPATIAL_GROUND
-    rows: ClassVar[dict[str, Kind]] = {}
-
-    def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
-        return Vector(())
 
     def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
         d = self.d(i, j)
         return {"distance": norm(d), "x": d[0], "y": d[1], "z": d[2]}
 
 
-SpatialJoint: TypeAlias = (
-    Spherical
-    | SpatialDistance
-    | UniversalSpherical
-    | SpatialRevolute
-    | Cylindrical
-    | Screw
-    | PlanarContact
-    | SpatialPointOnLine
-    | PointOnPlane
-    | RevoluteSpherical
-    | SpatialPrismatic
-    | SpatialRigid
-    | ConstantVelocity
-    | Universal
-    | SpatialGear
-    | RackAndPinion
-    | SpatialMeasure
-)
-
-SPATIAL_JOINTS: dict[str, type[SpatialJoint]] = {
+SPATIAL_JOINTS: dict[str, type[PointPair]] = {
     "spherical": Spherical,
     "revolute": SpatialRevolute,
     "prismatic": SpatialPrismatic,

@@ -39,8 +39,7 @@ def completed(model: Model, given: Sequence[Given]) -> Model:
     }
     t = symbol("t")
     rows: list[Expr] = []
-    elements: tuple[Any, ...] = (*model.joints, *model.drivers)
-    for joint in elements:
+    for joint in model.joining:
         rows += joint.Psi(t, *(SPATIAL_GROUND if isinstance(b, Ground) else frames[b.name] for b in joint.bodies))
     e = [Vector(coordinates[7 * k + 3 : 7 * k + 7]) for k in range(len(names))]
     rows += [0.5 * (x.dot(x) - 1.0) for x in e]

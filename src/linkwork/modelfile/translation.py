@@ -20,10 +20,11 @@ from linkwork.elements.contact import MODELS, Compliance
 from linkwork.elements.drivers import FREEDOMS, Driver
 from linkwork.elements.forces import FORCES, OF_JOINTS
 from linkwork.elements.frames import SPATIAL_GROUND
-from linkwork.elements.joints import JOINTS, MEASURES, Joint
+from linkwork.elements.joints import JOINTS, MEASURES
 from linkwork.elements.kinds import Space
 from linkwork.elements.loads import LENGTH
 from linkwork.elements.motions import MOTIONS, Law, Motion, Table
+from linkwork.elements.pairs import Joint
 from linkwork.elements.shapes import SHAPES
 from linkwork.elements.vectors import Components, Scalar, Vector
 from linkwork.errors import ModelError, UsageError, did_you_mean

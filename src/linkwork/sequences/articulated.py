@@ -19,6 +19,7 @@ from typing import NamedTuple, TypeAlias
 
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr
+from linkwork.sequences.entries import Entries, plus, product, transpose
 from linkwork.sequences.ldl import Factor
 
 Matrix = dict[tuple[int, int], Expr]
@@ -57,11 +58,7 @@ class Tree:
 
     def along(self, x: Sequence[Expr]) -> list[Expr]:
         """H x."""
-        y = [ZERO] * self.n_b
-        for link in self.links:
-            for (i, j), entry in link.H.items():
-                y[i] = y[i] + entry * x[j]
-        return y
+        return plus([ZERO] * self.n_b, {at: entry for link in self.links for at, entry in link.H.items()}, x)
 
     def gather(self, force: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
         """F_c = force_c + the X^T F of the links it carries, and H^T F = B^T force."""
@@ -110,53 +107,37 @@ class Tree:
             inside += ARTICULATED * size
         return whole > inside
 
-    def project(self, M: Mapping[tuple[int, int], Expr]) -> Matrix:
+    def project(self, M: Entries) -> Matrix:
         """B^T M B by composite links: I_p <- I_p + X^T I_c X, and H^T I_c H [featherstone2008, chapter 6]."""
         composite: Matrix = dict(M)
         projected: Matrix = {}
         carrier = {i: link for link in self.links for i in link.rows}
         for link in reversed(self.links):
             own = {(i, j): x for i in link.rows for j in link.rows if (x := composite.get((i, j))) is not None}
-            for (i, j), x in _product(_transposed(link.X), _product(own, link.X)).items():
+            for (i, j), x in product(transpose(link.X), product(own, link.X)).items():
                 composite[i, j] = composite.get((i, j), ZERO) + x
-            force = _product(own, link.H)
+            force = product(own, link.H)
             at: Link | None = link
             while at is not None:
-                for (i, j), x in _product(_transposed(at.H), force).items():
+                for (i, j), x in product(transpose(at.H), force).items():
                     projected[i, j] = projected[j, i] = x
-                force = _product(_transposed(at.X), force)
+                force = product(transpose(at.X), force)
                 at = carrier[next(iter(force))[0]] if force else None
         return dict(sorted(projected.items()))
-
-
-def _transposed(A: Matrix) -> Matrix:
-    return {(j, i): x for (i, j), x in A.items()}
-
-
-def _product(A: Matrix, B: Matrix) -> Matrix:
-    """A B of sparse matrices."""
-    rows: dict[int, list[tuple[int, Expr]]] = {}
-    for (i, j), y in B.items():
-        rows.setdefault(i, []).append((j, y))
-    found: Matrix = {}
-    for (i, k), x in A.items():
-        for j, y in rows.get(k, ()):
-            found[i, j] = found.get((i, j), ZERO) + x * y
-    return {at: x for at, x in found.items() if x is not ZERO}
 
 
 class Chain(NamedTuple):
     """A tree with the matrix M of its y, and y as expressions."""
 
     tree: Tree
-    M: Mapping[tuple[int, int], Expr]
+    M: Entries
     y: tuple[Expr, ...]
 
 
 class Projected(Mapping[tuple[int, int], Expr]):
     """B^T M B, made when it is first looked at."""
 
-    def __init__(self, tree: Tree, M: Mapping[tuple[int, int], Expr]) -> None:
+    def __init__(self, tree: Tree, M: Entries) -> None:
         self.tree, self.M = tree, M
 
     @cached_property
@@ -240,9 +221,7 @@ class Articulated:
 Solver: TypeAlias = Factor | Articulated
 
 
-def articulate(
-    tree: Tree, M: Mapping[tuple[int, int], Expr], D: Mapping[tuple[int, int], Expr], eps: Sequence[Expr]
-) -> Articulated:
+def articulate(tree: Tree, M: Entries, D: Entries, eps: Sequence[Expr]) -> Articulated:
     """The factor of K for the matrix M of y, which joins no two links, and the rows D, each with its eps."""
     n, size = tree.n, tree.n + len(eps)
     K: dict[int, dict[int, Expr]] = {}

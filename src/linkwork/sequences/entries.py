@@ -1,16 +1,28 @@
-"""Sparse matrices of expressions, by those of their entries that are not zero, and their products with vectors."""
+"""Sparse matrices of expressions, by those of their entries that are not zero, and their products."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from linkwork.expressions.graph import Expr
+from linkwork.expressions.graph import ZERO, Expr
 
 Entries = Mapping[tuple[int, int], Expr]
 
 
 def transpose(A: Entries) -> dict[tuple[int, int], Expr]:
     return {(j, i): entry for (i, j), entry in A.items()}
+
+
+def product(A: Entries, B: Entries) -> dict[tuple[int, int], Expr]:
+    """A B."""
+    rows: dict[int, list[tuple[int, Expr]]] = {}
+    for (i, j), y in B.items():
+        rows.setdefault(i, []).append((j, y))
+    found: dict[tuple[int, int], Expr] = {}
+    for (i, k), x in A.items():
+        for j, y in rows.get(k, ()):
+            found[i, j] = found.get((i, j), ZERO) + x * y
+    return {at: x for at, x in found.items() if x is not ZERO}
 
 
 def plus(y: Sequence[Expr], A: Entries, x: Sequence[Expr]) -> list[Expr]:

@@ -17,6 +17,7 @@ from linkwork.elements.drivers import Driver
 from linkwork.elements.forces import OF_JOINTS, AxialSpringDamper, Bushing, Drag, Motor
 from linkwork.elements.friction import FRICTIONS, Friction, JointFriction, StickSlip
 from linkwork.elements.joints import Distance, Gear, Rolling
+from linkwork.elements.loads import Force
 from linkwork.elements.motions import Law, Ramp, SmoothStep, Table
 from linkwork.elements.pairs import AxisPair
 from linkwork.elements.spatial import (
@@ -351,11 +352,12 @@ class Checks:
                     " the carrier is the body that holds the centres of both [own-carrier]"
                 )
         for force in self.model.forces:
-            i, *j = [body.name for body in cast(Any, force).bodies]
+            i, *j = [body.name for body in force.bodies]
             if j == [i] or (not j and i == self.model.ground.name):
                 yield f"force '{force.name}' acts on '{i}' alone and moves nothing [no-effect]"
         can_open = {*self.model.open, *(name for event in self.model.events for name in event.release)}
-        for element in (*self.model.drivers, *self.model.forces):
+        acting: tuple[Driver | Force, ...] = (*self.model.drivers, *self.model.forces)
+        for element in acting:
             if (of := getattr(element, "joint", None)) is not None and of.name in can_open:
                 yield f"'{element.name}' acts along the freedom of '{of.name}' also while it is open [acts-while-open]"
         if loose := self.not_connected():
@@ -364,7 +366,7 @@ class Checks:
 
     def not_connected(self) -> list[str]:
         neighbours: dict[str, set[str]] = {}
-        for element in (*self.model.joints, *self.model.drivers):
+        for element in self.model.joining:
             for body in element.bodies if element.rows else ():
                 neighbours.setdefault(body.name, set()).update(other.name for other in element.bodies)
         reached, front = {self.model.ground.name}, [self.model.ground.name]

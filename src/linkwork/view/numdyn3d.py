@@ -17,7 +17,6 @@ from linkwork.view.report import aligned, summary_lines
 
 Array = NDArray[np.float64]
 
-KINDS = {"positions": "q", "velocities": "v", "accelerations": "a"}
 WIDTH = 25
 
 
@@ -32,14 +31,18 @@ def write(motion: Trajectory, folder: Path) -> list[Path]:
     check_space(motion.model)
     texts = {"report.txt": report(motion)}
     for number, body in enumerate(motion.model.bodies, 1):
-        for kind, table in KINDS.items():
-            names = motion.tables[table].columns.names
-            columns = [k for k, name in enumerate(names) if name.rpartition(".")[0] == body.name]
-            values = np.column_stack([motion.t, motion.tables[table].values[:, columns]])
-            headings = ["t", *(names[k].rpartition(".")[2] for k in columns)]
-            texts[f"body{number}_{kind}.txt"] = "\n".join(
-                _lines(f"{kind} of body {number}, {body.name}", headings, values)
+        parts = {
+            "positions": {c.name: c.part for c in body.coordinates},
+            "velocities": {c.speed: c.speed_part for c in body.velocities},
+            "accelerations": {c.acceleration: c.acceleration_part for c in body.velocities},
+        }
+        for kind, headings in parts.items():
+            values, title = (
+                np.column_stack([motion.t, *(motion[name] for name in headings)]),
+                f"{kind} of body {number}",
             )
+            lines = _lines(f"{title}, {body.name}", ["t", *headings.values()], values)
+            texts[f"body{number}_{kind}.txt"] = "\n".join(lines)
     write_texts(folder, texts)
     return [folder / name for name in texts]
 
