@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import errno
 import os
 import re
@@ -12,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from linkwork.errors import UsageError, did_you_mean
+from linkwork.errors import UsageError
 
 try:
     import fcntl
@@ -150,12 +151,13 @@ def _writable(target: Path, shown: str) -> int | None:
 
 
 def no_file(path: str | Path) -> UsageError:
-    """The error for a file that is not there, with what there is of its kind in the folder."""
-    wanted, names = Path(path), list[str]()
+    """The error for a file that is not there, with the one of its kind in the folder that has the nearest name."""
+    wanted, stems = Path(path), list[str]()
     with suppress(OSError):
-        names = sorted(name for name in os.listdir(wanted.parent) if Path(name).suffix == wanted.suffix != "")
-    hint = did_you_mean(wanted.name, names)
-    return UsageError(f"no file '{path}'" + (f"; {hint}" if hint else ""), "no-such-file")
+        stems = sorted(Path(name).stem for name in os.listdir(wanted.parent) if Path(name).suffix == wanted.suffix)
+    near = difflib.get_close_matches(wanted.stem, stems, n=1)
+    hint = f"; did you mean '{wanted.with_name(near[0] + wanted.suffix)}'?" if near else ""
+    return UsageError(f"no file '{path}'{hint}", "no-such-file")
 
 
 def write_text(path: str | Path, text: str) -> None:
