@@ -20,6 +20,8 @@ ALLOWED = 100.0  # tolerances of every step, added up: more is not explained
 FIRST = 10  # steps more, for runs of a few
 ROUNDING = 1e-11  # of the largest energy there is, with any zero of the potential
 LOOSEST = 0.05  # of the energy turned over: no tolerances explain more
+LOOSEST_GAP = 1e-3  # of the mechanism, or of its speed: no tolerances explain more
+SEEN = 1e-9  # of the same: what is less is not measured by them
 SPEED = f"{UNITS['length']}/s"
 LIMIT = 0.01  # of the energy turned over: beyond this the motion is not to be used
 
@@ -58,6 +60,31 @@ def find_imbalance(motion: Trajectory, start: Place) -> tuple[str, bool]:
     return said + advice * is_wrong, is_wrong
 
 
+def find_gap(motion: Trajectory, start: Place) -> tuple[str, bool]:
+    """What the largest gap of positions or velocities contradicts, "" if nothing; and whether that is beyond LIMIT.
+
+    |Psi| is measured by the scales of its rows, |Psi_dot| by these and by the largest velocity. Projection leaves
+    rounding, which is not looked at; of joints that events open and close, nothing is.
+    """
+    info, e = motion.info, start.equations
+    gaps = motion.error_position, motion.error_velocity
+    if max(info.constraint_error_position, info.constraint_error_velocity) <= SEEN * min(start.length, 1.0) or e.events:
+        return "", False
+    q, v = (motion.tables[kind].values for kind in e.state[:2])
+    fastest = float((np.abs(v) / start.v_scale).max(initial=0.0)) or 1.0
+    explained = min(ALLOWED * (FIRST + info.steps) * max(info.rtol or 0.0, info.atol or 0.0), LOOSEST_GAP)
+    for what, k in zip(("|Psi|", "|Psi_dot|"), (int(np.argmax(np.nan_to_num(gap))) for gap in gaps), strict=True):
+        place = replace(start, t=float(motion.t[k]), q=q[k], v=v[k])
+        size = place.gap if what == "|Psi|" else float((np.abs(place.Psi_dot) / place.row_scale).max()) / fastest
+        if size > explained:
+            said = (
+                f"{what} grows to {size:.2g} at t = {place.t:.6g}, measured by the mechanism; the tolerances explain "
+            )
+            advice = f"{explained:.2g}; a smaller rtol, or projection, keeps the constraints"
+            return said + advice, size > LIMIT
+    return "", False
+
+
 def judge(motion: Trajectory, start: Place, has_fixed_steps: bool) -> Trajectory:
     """A finished motion with what is to be said about its errors; NumericalStop if they are too large to use it.
 
@@ -73,7 +100,11 @@ def judge(motion: Trajectory, start: Place, has_fixed_steps: bool) -> Trajectory
             "motion is not to be trusted; another formulation, or masses and lengths closer to each other, may help"
         )
         raise NumericalStop(message, "acceleration-residual", trajectory=_mark(motion, "doubtful", reason=message))
-    return _mark(motion, "finished", f"{said} [energy-balance]") if said else motion
+    gap, is_wide = find_gap(motion, start)
+    if is_wide and not has_fixed_steps:
+        raise NumericalStop(gap, "constraint-gap", trajectory=_mark(motion, "doubtful", reason=gap))
+    notes = [f"{text} [{code}]" for text, code in ((said, "energy-balance"), (gap, "constraint-gap")) if text]
+    return _mark(motion, "finished", *notes) if notes else motion
 
 
 def _mark(motion: Trajectory, status: str, *notes: str, reason: str = "") -> Trajectory:
