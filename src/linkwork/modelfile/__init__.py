@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
+from glob import glob
 from pathlib import Path
 from typing import Any, cast
 
@@ -127,8 +128,8 @@ def _load_shipped(name: str) -> Model:
 @cache
 def shipped() -> tuple[str, ...]:
     """The names of the mechanisms that come with linkwork."""
-    files = (path.relative_to(MECHANISMS).with_suffix("").as_posix() for path in MECHANISMS.rglob("*.yaml"))
-    return tuple(sorted([*files, *GENERATORS]))
+    files = glob("**/*.yaml", root_dir=MECHANISMS, recursive=True)
+    return tuple(sorted([*(file.removesuffix(".yaml").replace(os.sep, "/") for file in files), *GENERATORS]))
 
 
 def find(model: str | Path) -> Document:

@@ -203,12 +203,16 @@ def parameters_of(function: FunctionType) -> tuple[str, ...]:
 
 def read_globals(function: FunctionType) -> dict[str, Any]:
     """The global names a function reads, with their values; names of attributes and built-ins are not among them."""
-    code, names, high = function.__code__, set(), 0
-    for op, low in zip(code.co_code[::2], code.co_code[1::2], strict=True):  # as `dis` does, in a tenth of the time
-        argument = high | low
-        if op == LOAD_GLOBAL:
-            names.add(code.co_names[argument >> 1])  # its last bit says that a call follows
-        high = argument << 8 if op == EXTENDED_ARG else 0
+    code, names = function.__code__, set()
+    ops, arguments = code.co_code[::2], code.co_code[1::2]
+    k = ops.find(LOAD_GLOBAL)
+    while k >= 0:  # as `dis` does, in a fraction of the time
+        argument, before = arguments[k], 1
+        while ops[k - before] == EXTENDED_ARG:
+            argument |= arguments[k - before] << 8 * before
+            before += 1
+        names.add(code.co_names[argument >> 1])  # its last bit says that a call follows
+        k = ops.find(LOAD_GLOBAL, k + 1)
     return {name: function.__globals__[name] for name in sorted(names) if name in function.__globals__}
 
 
@@ -253,4 +257,4 @@ def _recipe() -> Parts:
     """How text and object code of kernels are made here."""
     names = ("kernels", "translation", "instructions", "lowering", "machine")
     sources = (Path(__file__).with_name(f"{name}.py") for name in names)
-    return [sys.version, *(source.read_bytes() for source in sources)]
+    return [cache.digest([sys.version, *(source.read_bytes() for source in sources)])]
