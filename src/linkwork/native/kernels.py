@@ -257,4 +257,4 @@ def _recipe() -> Parts:
     """How text and object code of kernels are made here."""
     names = ("kernels", "translation", "instructions", "lowering", "machine")
     sources = (Path(__file__).with_name(f"{name}.py") for name in names)
-    return [cache.digest([sys.version, *(source.read_bytes() for source in sources)])]
+    return [sys.version, *(source.read_bytes() for source in sources)]
