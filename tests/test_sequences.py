@@ -93,6 +93,19 @@ def test_order_is_a_permutation_and_rows_wait_for_a_neighbour(rng: Random) -> No
             done.add(k)
 
 
+def test_rows_wait_for_all_columns_that_turn_together(rng: Random) -> None:
+    """Rows that see two groups of three columns come after all of one group, each."""
+    n, m = 12, 4
+    for _ in range(20):
+        groups = rng.permutation(n).reshape(-1, 3).tolist()
+        seen = [rng.choice(len(groups), 2, replace=False).tolist() for _ in range(m)]
+        pattern = [(n + i, c) for i, pair in enumerate(seen) for k in pair for c in groups[k]]
+        order = elimination_order(n + m, pattern, range(n, n + m), groups)
+        place = {k: at for at, k in enumerate(order)}
+        for i, pair in enumerate(seen):
+            assert place[n + i] > min(max(place[c] for c in groups[k]) for k in pair)
+
+
 def reaches(K: Array, k: int, through: set[int]) -> bool:
     """Whether an eliminated unknown is joined to k by a path."""
     seen, front = {k}, [k]

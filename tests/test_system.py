@@ -28,16 +28,20 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 from scipy.special import ellipj
 
+from linkwork import load, prepare
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
 from linkwork.elements.joints import JOINTS, Distance, Revolute
 from linkwork.elements.spatial import Spherical
 from linkwork.equations.body import body_equations
 from linkwork.equations.equations import TIME, Equations
+from linkwork.equations.linear import eps_of, factor_of
+from linkwork.expressions.evaluation import evaluate
 from linkwork.integrators.explicit import DOP853
 from linkwork.integrators.loop import REACHED, Settings, Slice, integrate
 from linkwork.model import Model
+from linkwork.motion.initial import find_start
 from linkwork.stabilization.projection import CONVERGED, measure, of_system, project
-from linkwork.system import System, compile_system
+from linkwork.system import EPS, System, compile_system
 
 GROUND = Ground()
 
@@ -181,6 +185,18 @@ def doubled(model: Model, count: int) -> System:
     """The same mechanism with its first joints stated twice."""
     again = (replace(joint, name=f"{joint.name} again") for joint in model.joints[:count])
     return compile_system(body_equations(replace(model, joints=(*model.joints, *again))))
+
+
+@pytest.mark.parametrize("name", ["spatial_chain", "spatial_slider_crank"])
+def test_no_pivot_is_eps_alone_where_axes_are_parallel(name: str) -> None:
+    """There rows of a hinge see but one of the three velocities with which each of its bodies turns."""
+    system = prepare(load(name)).system()
+    e, place = system.equations, find_start(system.start()).place
+    assert place.rank.rank == len(e.Psi)
+    eps = EPS * place.row_size
+    at = {**place.values, **dict(zip(eps_of(e), eps, strict=True))}
+    pivots = 1.0 / np.array(evaluate([factor_of(e).reciprocal(len(e.v) + i) for i in range(len(e.Psi))], at))
+    assert (eps / np.abs(pivots)).sum() < 1e-6
 
 
 @pytest.mark.parametrize("count", [1, len(JOINTS["planar"]) + 3], ids=["one", "all"])

@@ -41,7 +41,11 @@ def factor_in(e: Equations, metric: Entries) -> Solver:
     """Of [metric, Psi_q^T; Psi_q, -eps]."""
     n, m = len(e.v), len(e.Psi)
     regularized = {(n + i, n + i): -x for i, x in enumerate(eps_of(e))}
-    return factorize(n + m, bordered(e, metric) | regularized, after=range(n, n + m))
+    turning: dict[str, list[int]] = {}  # velocities with which a body turns
+    for k, velocity in enumerate(e.velocities):
+        if velocity.kind == "angle":
+            turning.setdefault(velocity.owner, []).append(k)
+    return factorize(n + m, bordered(e, metric) | regularized, range(n, n + m), turning.values())
 
 
 def factor_of(e: Equations) -> Solver:

@@ -9,7 +9,7 @@ least fill-in, and the factorization is a fixed list of scalar operations.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from linkwork.expressions.graph import ONE, ZERO, Expr
@@ -53,9 +53,14 @@ class Factor:
         return x
 
 
-def factorize(size: int, lower: Mapping[tuple[int, int], Expr], after: Sequence[int] = ()) -> Factor:
-    """LDL^T of the symmetric matrix given by its entries (i, j), i >= j."""
-    order = elimination_order(size, lower, after)
+def factorize(
+    size: int,
+    lower: Mapping[tuple[int, int], Expr],
+    after: Sequence[int] = (),
+    groups: Iterable[Sequence[int]] = (),
+) -> Factor:
+    """LDL^T of the symmetric matrix given by its entries (i, j), i >= j, in the order of `elimination_order`."""
+    order = elimination_order(size, lower, after, groups)
     matrix: list[dict[int, Expr]] = [{} for _ in range(size)]
     for (i, j), entry in lower.items():
         matrix[i][j] = matrix[j][i] = entry

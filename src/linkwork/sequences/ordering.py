@@ -6,13 +6,16 @@ import heapq
 from collections.abc import Iterable, Sequence
 
 
-def elimination_order(size: int, pattern: Iterable[tuple[int, int]], after: Sequence[int] = ()) -> list[int]:
+def elimination_order(
+    size: int, pattern: Iterable[tuple[int, int]], after: Sequence[int] = (), groups: Iterable[Sequence[int]] = ()
+) -> list[int]:
     """Minimum degree order of the symmetric matrix with this pattern of off-diagonal entries.
 
     The unknowns in `after` are constraint rows, whose diagonal is the tiny -eps. Once the columns V are eliminated, the
     pivots of the rows R come from -(eps + Psi_RV M_VV^-1 Psi_RV^T), which divides without growth only if Psi_RV has
     full rank. So each row waits until it and the rows before it can be matched with different columns among those
-    eliminated; rows for which that never happens are redundant by their pattern and come last.
+    eliminated; rows for which that never happens are redundant by their pattern and come last. Of the columns of one of
+    the `groups`, rows may see some or others as the mechanism moves; so none counts before all of them are eliminated.
     """
     neighbours: list[set[int]] = [set() for _ in range(size)]
     for i, j in pattern:
@@ -24,6 +27,7 @@ def elimination_order(size: int, pattern: Iterable[tuple[int, int]], after: Sequ
     heap = [(len(neighbours[k]), k) for k in range(size) if k not in rows or not neighbours[k]]
     heapq.heapify(heap)
     done = [False] * size
+    together = {c: group for group in groups for c in group}
     row_of: dict[int, int] = {}  # the matching, column -> row and back
     column_of: dict[int, int] = {}
     order: list[int] = []
@@ -34,7 +38,7 @@ def elimination_order(size: int, pattern: Iterable[tuple[int, int]], after: Sequ
         queue = [row]
         for r in queue:
             for c in columns_of[r]:
-                if not done[c] or c in reached_from:
+                if c in reached_from or not all(done[k] for k in together.get(c, (c,))):
                     continue
                 reached_from[c] = r
                 if c in row_of:
