@@ -75,7 +75,11 @@ def find_gap(motion: Trajectory, start: Place) -> tuple[str, bool]:
     explained = min(ALLOWED * (FIRST + info.steps) * max(info.rtol or 0.0, info.atol or 0.0), LOOSEST_GAP)
     for what, k in zip(("|Psi|", "|Psi_dot|"), (int(np.argmax(np.nan_to_num(gap))) for gap in gaps), strict=True):
         place = replace(start, t=float(motion.t[k]), q=q[k], v=v[k])
-        size = place.gap if what == "|Psi|" else float((np.abs(place.Psi_dot) / place.row_scale).max()) / fastest
+        size = (
+            place.gap
+            if what == "|Psi|"
+            else float((np.abs(place.Psi_dot) / place.row_scale).max(initial=0.0)) / fastest
+        )
         if size > explained:
             said = (
                 f"{what} grows to {size:.2g} at t = {place.t:.6g}, measured by the mechanism; the tolerances explain "
