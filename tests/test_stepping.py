@@ -104,7 +104,7 @@ def test_path_of_a_driven_mechanism() -> None:
     for stepped in (False, True):
         state, times, rows = made.start(), np.array([0.01, 0.02, 0.05]), np.full(3 * made.width, np.nan)
         scratch = np.full(len(made.scratch), np.nan)
-        assert run(driven.follow, stepped, 3, 0.0, 1e-6, times, made.p.copy(), state, rows, scratch) == 3
+        assert run(driven.follow, stepped, 3, made.width, 0.0, 1e-6, times, made.p.copy(), state, rows, scratch) == 3
         found.append(rows)
     np.testing.assert_allclose(found[1], found[0], rtol=1e-9, atol=1e-11)
 

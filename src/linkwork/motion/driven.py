@@ -206,16 +206,23 @@ def are_smooth(about: Header, p: Pointer, old: Record, new: Record, at: Work) ->
 
 @kernel
 def follow(
-    n_rows: int, guard: float, smallest: float, times: Pointer, p: Pointer, state: Pointer, rows: Pointer, w: Pointer
+    n_rows: int,
+    width: int,
+    guard: float,
+    smallest: float,
+    times: Pointer,
+    p: Pointer,
+    state: Pointer,
+    rows: Pointer,
+    w: Pointer,
 ) -> int:
-    """Go on from the state to the times, a record into `rows` for each; how many were reached.
+    """Go on from the state to the times, a record of `width` into `rows` for each; how many were reached.
 
     No step is shorter than `smallest`, no more than MOST_TRIED are tried, and none leads where the smallest singular
     value is below `guard` of the largest so far (unless the state is there already).
     """
     about = header(p)
     n_q, n, m = about.n_q, about.n_v, about.m
-    width = 1 + n_q + 3 * n + m + 3
     own = state_of(state, width)
     at = work(w, n_q, n, m, about.n_closed, width)
     now, trial = record(own.now, n_q, n, m), record(at.trial, n_q, n, m)
@@ -376,7 +383,7 @@ class Driven:
     def follow(self, state: Array, times: Array, rows: Array, guard: float, smallest: float) -> int:
         """How many of the times were reached, with their records in `rows`; `state` is moved along."""
         arrays = (np.ascontiguousarray(times), self.p, state, rows, self.scratch)
-        return int(follow(len(times), guard, smallest, *arrays))
+        return int(follow(len(times), self.width, guard, smallest, *arrays))
 
     def leap(self, state: Array, smallest: float) -> Array | None:
         """The state beyond a singular position, if the path passes through it."""
