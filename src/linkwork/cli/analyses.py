@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from typer import Option
@@ -47,9 +48,13 @@ from linkwork.cli.motions import (
     run_files,
     show,
     started,
+    tell,
     writable,
 )
 from linkwork.errors import NumericalStop, UsageError
+
+if TYPE_CHECKING:
+    from linkwork.model import Model
 
 
 @app.command("list")
@@ -115,7 +120,6 @@ def assemble(
     With --all, freedoms that neither drivers nor --keep take are taken by keeping coordinates: angles, if possible.
     """
     from linkwork.modelfile import build, find
-    from linkwork.view.report import as_json, within_terminal
 
     document, changes = find(model), overrides(set_)
     with located(model):
@@ -127,18 +131,7 @@ def assemble(
             if was_given:
                 message = f"{option} has no effect with --all, which looks for all positions of the bodies"
                 raise UsageError(message, "no-effect")
-        from linkwork.assembly.modes import free_coordinates, modes
-        from linkwork.files import write_text
-        from linkwork.view.modes import html
-        from linkwork.view.report import mode_lines, progress
-
-        files = writable(output or (), (".html",))
-        with progress(mechanism.name) as moved:
-            kept = tuple(keep or ()) if sliced else free_coordinates(mechanism, keep or ())
-            found = modes(mechanism, kept, progress=moved)
-        for file in files:
-            write_text(file, html(found, mechanism))
-        data, lines = found.as_dict(), mode_lines(found)
+        find_modes(mechanism, tuple(keep or ()), sliced, output or (), json)
     else:
         from linkwork.assembly.assemble import assemble
         from linkwork.document import save
@@ -154,11 +147,22 @@ def assemble(
             assembly = assemble(mechanism, keep or (), cast(Any, weights), coordinates, cut)
         for file in files:
             save(with_start(document, mechanism.with_start(assembly.q, assembly.v), changes).data, file)
-        data, lines = assembly.as_dict(), assembly_lines(assembly)
-    if json:
-        print(as_json({**data, "files": [str(file) for file in files]}))
-    else:
-        print(within_terminal([*lines, *(("written", str(file)) for file in files)]))
+        tell(assembly.as_dict(), assembly_lines(assembly), files, json)
+
+
+def find_modes(mechanism: Model, keep: tuple[str, ...], sliced: bool, output: Sequence[Path], json: bool) -> None:
+    """All positions in which the joints close, with the coordinates `keep`, and others unless it is sliced, kept."""
+    from linkwork.assembly.modes import free_coordinates, modes
+    from linkwork.files import write_text
+    from linkwork.view.modes import html
+    from linkwork.view.report import mode_lines, progress
+
+    files = writable(output, (".html",))
+    with progress(mechanism.name) as moved:
+        found = modes(mechanism, keep if sliced else free_coordinates(mechanism, keep), progress=moved)
+    for file in files:
+        write_text(file, html(found, mechanism))
+    tell(found.as_dict(), mode_lines(found), files, json)
 
 
 @app.command(cls=WithChoices)

@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument
 
 from linkwork.cli.app import Json, app, output_option
-from linkwork.cli.motions import located, writable
+from linkwork.cli.motions import located, tell, writable
 from linkwork.errors import ModelError
 
 
@@ -23,7 +23,6 @@ def convert(
     """Write a model of another program as a model file, or a model as a deck, and say what could not be taken over."""
     from linkwork.document import save
     from linkwork.modelfile import SUFFIXES, build, find, take_over
-    from linkwork.view.report import as_json, within_terminal
 
     notes: list[str] = []
     if output.suffix.lower() in SUFFIXES:
@@ -56,5 +55,4 @@ def convert(
         tables, missing = deck_of(model.with_start(q, v))
         file = write_texts(output, {f"{name}.txt": text for name, text in tables.items()})
     lines = [*(("note", text) for text in notes), *(("not taken over", text) for text in missing)]
-    data = {"files": [str(file)], "not_taken_over": missing, "notes": notes}
-    print(as_json(data) if json else within_terminal([*lines, ("written", str(file))]))
+    tell({"not_taken_over": missing, "notes": notes}, lines, [file], json)

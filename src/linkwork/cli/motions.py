@@ -190,12 +190,17 @@ def show(
     motion: Trajectory, files: Sequence[Path], json: bool, data: Any = None, lines: Sequence[tuple[str, str]] = ()
 ) -> None:
     """Print the summary of a motion, what else is known of it, and the files."""
-    from linkwork.view.report import as_json, summary_lines, within_terminal
+    from linkwork.view.report import summary_lines
 
-    if json:
-        print(as_json({**motion.summary(), **(data or {}), "files": [str(file) for file in files]}))
-    else:
-        print(within_terminal([*summary_lines(motion), *lines, *(("written", str(file)) for file in files)]))
+    tell({**motion.summary(), **(data or {})}, [*summary_lines(motion), *lines], files, json)
+
+
+def tell(data: dict[str, Any], lines: Sequence[tuple[str, str]], files: Sequence[Path], json: bool) -> None:
+    """Print the data, or the lines that say the same, and the files written."""
+    from linkwork.view.report import as_json, within_terminal
+
+    names = [str(file) for file in files]
+    print(as_json({**data, "files": names}) if json else within_terminal([*lines, *(("written", x) for x in names)]))
 
 
 class _Tried(Exception):
