@@ -84,6 +84,11 @@ class _Translation:
     def named(self, point: Element) -> str:
         return f"{self.names[self.folder.body_of(point)]}.{point.name}"
 
+    def ends(self, element: Element) -> dict[str, str]:
+        """The points of a joint or force."""
+        points = [self.folder.point(element, key) for key in ("iPindex", "jPindex")]
+        return dict(zip("ij", map(self.named, points), strict=True))
+
     def at(self, body: int, s: list[float] | None = None, name: str = ORIGIN) -> str:
         """A point of a body, by default its origin, under this name or, if that one is elsewhere, a free one."""
         points: dict[str, Data] = self.holders[body]["points"]
@@ -97,20 +102,13 @@ class _Translation:
         place: Place = ("joints", name)
         entry: dict[str, Data]
         if kind in ("rev", "tree-rev"):
-            ends = [self.folder.point(joint, key) for key in ("iPindex", "jPindex")]
-            entry = {"type": "revolute", "i": self.named(ends[0]), "j": self.named(ends[1])}
+            entry = {"type": "revolute", **self.ends(joint)}
             if joint.number("fix"):
                 entry["type"] = "rigid"
         elif kind in ("tran", "tree-tran"):
             entry = self.prismatic(joint, kind)
         elif kind == "rev-rev":
-            ends = [self.folder.point(joint, key) for key in ("iPindex", "jPindex")]
-            entry = {
-                "type": "distance",
-                "i": self.named(ends[0]),
-                "j": self.named(ends[1]),
-                "length": joint.number("L"),
-            }
+            entry = {"type": "distance", **self.ends(joint), "length": joint.number("L")}
         elif kind == "rev-tran":
             entry = self.point_on_line(joint)
         elif kind == "rigid":
@@ -179,10 +177,10 @@ class _Translation:
         function = functions[joint.index("iFunct", "functions", len(functions)) - 1]
         if kind == "rel-rot":
             i, j = (self.at(self.folder.body_of(joint, key)) for key in ("jBindex", "iBindex"))
+            driven: dict[str, Data] = {"i": i, "j": j, "freedom": "angle"}
         else:
-            i, j = (self.named(self.folder.point(joint, key)) for key in ("iPindex", "jPindex"))
-        freedom = "angle" if kind == "rel-rot" else "distance"
-        self.data["drivers"][joint.name] = {"i": i, "j": j, "freedom": freedom, "motion": _motion(function)}
+            driven = {**self.ends(joint), "freedom": "distance"}
+        self.data["drivers"][joint.name] = {**driven, "motion": _motion(function)}
         self.note(joint, ("drivers", joint.name), i="iPindex", j="jPindex")
         self.note(function, ("drivers", joint.name, "motion"))
 
@@ -213,17 +211,13 @@ class _Translation:
         if force.number("iFunct"):
             self.left_out.append(force.error("its function of time is not taken over", "force-function", "iFunct"))
         if kind == "ptp":
-            i, j = (self.named(self.folder.point(force, key)) for key in ("iPindex", "jPindex"))
-            entry = {"type": "spring-damper", "i": i, "j": j, "stiffness": force.number("k")}
+            entry = {"type": "spring-damper", **self.ends(force), "stiffness": force.number("k")}
             entry |= {"free_length": force.number("L0"), "damping": force.number("dc"), "actuator": force.number("f_a")}
         elif kind in ("rot-sda", "rot_sda"):
             i, j = (self.names[self.folder.body_of(force, key)] for key in ("jBindex", "iBindex"))
             entry = {"type": "rotational-spring-damper", "i": i, "j": j, "stiffness": force.number("k")}
-            entry |= {
-                "free_angle": force.number("theta0"),
-                "damping": force.number("dc"),
-                "actuator": force.number("T_a"),
-            }
+            entry |= {"free_angle": force.number("theta0")}
+            entry |= {"damping": force.number("dc"), "actuator": force.number("T_a")}
         elif kind in ("f", "flocal", "fp"):
             body = force.index("iBindex", "bodies", len(self.folder.bodies))
             components: Data = list(force.numbers("f" if kind == "f" else "flocal", 2))
