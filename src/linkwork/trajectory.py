@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -82,6 +83,12 @@ class Events(NamedTuple):
 
 
 NO_EVENTS = Events()
+
+
+@cache
+def no_events(n_q: int, n_v: int) -> Events:
+    """None, of a motion of so many coordinates and velocities."""
+    return Events((), np.empty(0), np.empty((0, n_q)), np.empty((0, n_v)), np.empty((0, n_v)))
 
 
 @dataclass(frozen=True)
@@ -158,11 +165,14 @@ class Trajectory:
         tables = {**dict.fromkeys(KINDS, nothing), **self.tables}
         shaped = {k: Table(x, _fixed(k, values, (n, len(x.labels)))) for k, (x, values) in tables.items()}
         object.__setattr__(self, "tables", shaped)
-        (names, t, *states), n_q, n_v = self.events, len(self.q_names), len(self.v_names)
-        sized = [x.reshape(len(names), width) for x, width in zip(states, (n_q, n_v, n_v), strict=True)]
-        if names:  # into nothing, nothing can be written
-            t, *sized = (_fixed("events", x, x.shape) for x in (t, *sized))
-        object.__setattr__(self, "events", Events(names, t, *sized))
+        n_q, n_v = len(self.q_names), len(self.v_names)
+        events = no_events(n_q, n_v)
+        if self.events.names:
+            names, *arrays = self.events
+            shapes = ((len(names), *width) for width in ((), (n_q,), (n_v,), (n_v,)))
+            sized = (_fixed("events", x.reshape(shape), shape) for x, shape in zip(arrays, shapes, strict=True))
+            events = Events(names, *sized)
+        object.__setattr__(self, "events", events)
 
     @property
     def q(self) -> Array:

@@ -70,7 +70,9 @@ class Rank:
 def decide_rank(values: ArrayLike, tolerance: float = RANK_TOLERANCE) -> Rank:
     """The number of values, largest first, above `tolerance` times the largest."""
     values = np.asarray(values, dtype=float)
-    return Rank(values, int(np.count_nonzero(values > tolerance * values.max(initial=0.0))))
+    sizes = values.tolist()
+    least = tolerance * max(sizes, default=0.0)
+    return Rank(values, sum(size > least for size in sizes))
 
 
 def sparse(entries: NDArray[np.float64], pattern: Pattern, shape: tuple[int, int]) -> Any:

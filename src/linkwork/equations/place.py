@@ -211,7 +211,7 @@ class Place:
     @kept
     def has_mass(self) -> bool:
         """Whether M is regular: every motion has inertia, also a combination of several velocities."""
-        if not (self.inertia > 0.0).all():
+        if not all(x > 0.0 for x in self.inertia.tolist()):
             return False
         if self.equations.is_diagonal:
             return True

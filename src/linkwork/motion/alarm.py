@@ -34,7 +34,7 @@ def find_imbalance(motion: Trajectory, start: Place) -> tuple[str, bool]:
         return "an energy is beyond all numbers, so that its balance, and with it the motion, cannot be checked", True
     if not forms.size or not math.isfinite(worst) or info.rtol is None or info.atol is None:
         return "", False
-    first, most, least = (x.tolist() for x in (forms[:, 0], forms.max(axis=1), forms.min(axis=1)))
+    first, most, least = forms[:, 0].tolist(), forms.max(axis=1).tolist(), forms.min(axis=1).tolist()
     kinetic = most[motion.tables["energy"].columns.labels.index("kinetic")]
     turned_over = max(kinetic, *(max(a - b, b - c) for a, b, c in zip(most, first, least, strict=True)))
     largest = max(*most, -min(least))

@@ -28,7 +28,7 @@ from linkwork.trajectory import NO_EVENTS, Events, Run, Table, Trajectory
 Array = NDArray[np.float64]
 
 MOST_GIGABYTES = 4.0
-FACTORS = 8  # of a determinant that are multiplied before their logarithm is taken
+SMALL, LARGE = 1e-150, 1e150  # factors of a determinant are multiplied until their logarithm must be taken
 ROUNDING = 1e-13  # of the accelerations that constraints hold back
 EXPLAINED = 1e-8  # of the largest acceleration: more than rounding leaves of Psi_q a - gamma
 ENERGIES = ("kinetic", "potential", "dissipated", "supplied")
@@ -179,7 +179,7 @@ def fill_report(
         log_det, product = 0.0, 1.0
         for i in range(about.n_v + m):
             product *= reciprocals[i]
-            if i % FACTORS == FACTORS - 1:
+            if not SMALL < abs(product) < LARGE:
                 log_det -= math.log(abs(product))
                 product = 1.0
         found.log_det[k] = log_det - math.log(abs(product))
@@ -268,11 +268,10 @@ def _find_contradiction(system: System, found: Report, place: Place) -> tuple[fl
 
     Rounding of what constraints hold against forces, Psi_q M^-1 Psi_q^T lam, is none: it is all that moves a structure.
     """
-    _, v, a, lam = split_columns(system, np.abs(found.extremes))
-    held = (lam * (place.row_size / place.row_scale)).max(initial=0.0)
     k = int(found.contradiction.argmax())
     largest = float(found.contradiction[k])
-    if not largest > ROUNDING * held:
+    _, v, a, lam = split_columns(system, np.abs(found.extremes))
+    if not largest > ROUNDING * (lam * (place.row_size / place.row_scale)).max(initial=0.0):
         return 0.0, k
     size = float(np.max(a / place.v_scale) + np.max(v / place.v_scale) ** 2)
     return largest / size if size > 0.0 else largest, k

@@ -135,11 +135,10 @@ def of_system(system: System, how: Kernel = project, n_carried: int = N_WORK) ->
 
 def project_state(system: System, p: Array, t: float, y: Array) -> Array:
     """(q, v, work) with the last digits of the constraints brought to rounding."""
-    n_carried = integer(p, N_CARRIED)
-    more = np.zeros(n_carried - N_WORK)
-    room = of_system(system, n_carried=n_carried)
-    found = np.empty(room.outputs)
-    project(np.concatenate([[t], y, more]), p, found, np.empty(room.work))
+    room = of_system(system, n_carried=integer(p, N_CARRIED))
+    x, found = np.zeros(room.inputs), np.empty(room.outputs)
+    x[0], x[1 : 1 + len(y)] = t, y
+    project(x, p, found, np.empty(room.work))
     return found[: len(y)]
 
 
