@@ -29,6 +29,7 @@ LEAST_ROW = 1e-3  # of its smallest entry at the usual scale: a row that vanishe
 LEAST_LEFT = 1e-4  # of a diagonal entry, that the other rows leave: a row that is as good as independent
 FAR = 1e-3  # of the distance from the origin: no length of a mechanism counts as smaller, its digits would be lost
 ROUNDED = 1e-14  # of the distance from the origin, or of a metre: what is left of lengths that cancel
+ROUNDED_ROW = 1e-14  # of what turns and shifts of the size of the mechanism do: a row of Psi_q that is rounding
 LONG = 100.0  # s
 
 
@@ -312,7 +313,18 @@ class Place:
         scaled = self.entries * scale[j]
         check_finite(scaled)
         lengths = np.sqrt(np.bincount(i, scaled * scaled, len(self.equations.Psi)))
-        return np.asarray(scaled / np.maximum(lengths, TINY)[i])
+        return np.asarray(np.where(self.vanishing[i], 0.0, scaled / np.maximum(lengths, TINY)[i]))
+
+    @kept
+    def vanishing(self) -> NDArray[np.bool_]:
+        """Rows of Psi_q that are rounding on the scales of the mechanism, as that of a loop whose links are in line.
+
+        How large rows of stated equations are is not known.
+        """
+        i, j = self.equations.pattern
+        entries = self.entries * self.v_scale[j] / self.row_scale[i]
+        lengths = np.sqrt(np.bincount(i, entries * entries, len(self.equations.Psi)))
+        return np.asarray(lengths <= (0.0 if self.equations.kind == "stated" else ROUNDED_ROW))
 
     @kept
     def _unit_rows(self) -> Array:
@@ -324,7 +336,8 @@ class Place:
             matrix[self.equations.pattern] = self._unit_entries
             return matrix
         J = self.scaled_jacobian("mass")[0]
-        return np.asarray(J / np.maximum(np.linalg.norm(J, axis=1), TINY)[:, None])
+        unit = J / np.maximum(np.linalg.norm(J, axis=1), TINY)[:, None]
+        return np.where(self.vanishing[:, None], 0.0, unit)
 
     @kept
     def singular_vectors(self) -> tuple[Array, Array]:

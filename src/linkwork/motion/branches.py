@@ -38,7 +38,8 @@ def check_branch(place: Place) -> None:
     rank = place.rank.rank
     if rank == len(place.Psi):
         return
-    rows = _lengths(place.scaled_jacobian("mass")[0])
+    lengths = np.linalg.norm(place.scaled_jacobian("mass")[0], axis=1)
+    rows = np.where(place.vanishing, np.max(lengths) or 1.0, lengths)  # a row that vanishes does so here alone
     left = place.singular_vectors[0][:, rank:] / rows[:, None]
 
     def contradiction(v: Array) -> Array:
@@ -57,9 +58,9 @@ def check_branch(place: Place) -> None:
     if np.linalg.norm(contradiction(v)) <= CONTRADICTS * size:
         return
     # The branches are those of the joints alone where drivers are at rest too.
-    kept = [not rests or row.part != "drive" for row in place.equations.rows]
-    J = place.Psi_q[kept] * place.v_scale
-    free = place.v_scale * null_space(J / _lengths(J)[:, None]).T
+    left_out = place.vanishing | [rests and row.part == "drive" for row in place.equations.rows]
+    J = place.Psi_q[~left_out] * place.v_scale
+    free = place.v_scale * null_space(J / np.linalg.norm(J, axis=1)[:, None]).T
     found, how = [], "the rates"
     if len(free) == 1:
         found = _roots(contradiction, v, free[0])
@@ -76,12 +77,6 @@ def check_branch(place: Place) -> None:
         f"go on{branches}",
         "start from another position" + ("" if rests else ", or give the velocities of the branch that is meant"),
     )
-
-
-def _lengths(J: Array) -> Array:
-    """Those of the rows; a row of zeros is as long as the longest, for it is another elsewhere."""
-    lengths = np.linalg.norm(J, axis=1)
-    return np.where(lengths > 0.0, lengths, np.max(lengths, initial=0.0) or 1.0)
 
 
 def _accelerations(place: Place) -> Array:
