@@ -14,6 +14,7 @@ import math
 import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 from linkwork.errors import ModelError, did_you_mean
 
@@ -173,8 +174,7 @@ def parse_unit(text: str) -> Unit:
     return result
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(NamedTuple):
     """What a field holds: its name, its SI unit, a quantity as an example."""
 
     name: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -144,4 +143,4 @@ class Path:
         """Where the motion ends, if it does so shortly after the state."""
         chart = self.driven.chart(self.state)
         limit = find_limit(chart.instant(self.state), chart.linearize, float(np.max(self.driven.roots)))
-        return None if limit is None else replace(limit, q=chart.position(limit.q))
+        return None if limit is None else limit._replace(q=chart.position(limit.q))

@@ -8,7 +8,7 @@ parallelogram whose links are in line, or it turns back in time: no position exi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,7 @@ INVOLVED = 0.1  # of the largest component of a left null vector
 MOST_TOLD = 4  # singular positions with a note of their own
 
 
-@dataclass(frozen=True, eq=False)
-class Instant:
+class Instant(NamedTuple):
     """Position, velocity and acceleration at one time."""
 
     t: float
@@ -53,8 +52,7 @@ def between(start: Instant, end: Instant, t: float) -> Instant:
     return Instant(t, q, v, a)
 
 
-@dataclass(frozen=True, eq=False)
-class Passed:
+class Passed(NamedTuple):
     """A singular position on the path: its time, and how much each row takes part."""
 
     t: float
@@ -91,8 +89,7 @@ def find_between(start: Instant, end: Instant, linearize: Linearized, usual: flo
     return Passed(t, u) if value <= SINGULAR * usual else None
 
 
-@dataclass(frozen=True, eq=False)
-class Limit:
+class Limit(NamedTuple):
     """The position at which the path turns back in time."""
 
     t: float
