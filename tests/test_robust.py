@@ -308,6 +308,19 @@ def test_an_interruption_inside_a_callback_is_not_lost() -> None:
     assert ended.stderr == "linkwork: interrupted [interrupted]\n"
 
 
+def test_an_interruption_while_commands_are_imported_is_no_traceback() -> None:
+    script = (
+        "import signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(name, *_):\n"
+        "        if name == 'linkwork.cli': signal.raise_signal(signal.SIGTERM)\n"
+        "sys.meta_path.insert(0, Finder)\n"
+        "from linkwork.__main__ import main; main()\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=False)
+    assert (ended.returncode, ended.stderr) == (130, "linkwork: interrupted [interrupted]\n")
+
+
 def test_a_compiler_at_work_is_left_behind_by_an_interruption() -> None:
     """LLVM would be busy for a minute; whoever waits for it hears the signal."""
     script = (

@@ -45,14 +45,17 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         # A terminal of another encoding shows a name wrongly rather than not at all.
         cast(Any, stream).reconfigure(errors="backslashreplace")
-    from linkwork.cli import answer
-
     signal.signal(signal.SIGTERM, _terminated)
     if hasattr(signal, "pthread_kill"):  # Windows has none
         sys.unraisablehook = _raise_again
     try:
+        from linkwork.cli import answer
+
         code = answer(sys.argv[1:])
         sys.stdout.flush()
+    except KeyboardInterrupt:  # while commands are imported; `answer` itself has an answer to it
+        print("linkwork: interrupted [interrupted]", file=sys.stderr)
+        code = Interrupted.exit_code
     except OSError as error:
         print(f"linkwork: cannot write the answer: {error.strerror} [output-failed]", file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would try again when it ends
