@@ -267,7 +267,7 @@ class Motion:
     def slices_as_it_is(
         self, times: Array, method: Settings, y: Array, asks: Sequence[bool], max_steps: int, before: Slice | None
     ) -> Iterator[Slice]:
-        s, scale = self.system, self.measured.error_scale(times[-1], self.pace)
+        s, scale = self.system, self.error_scale(times[-1])
         method = changed(method, method=self.method, scale=scale)
         if self.how.stabilization == "state-space":
             if self.how.integrator == AUTO.name:  # no other method could take over
@@ -306,13 +306,21 @@ class Motion:
             rates=self.dynamics if self.how.is_algebraic and not self.how.has_fixed_steps else None,
         )
 
+    def error_scale(self, t_end: float) -> Array:
+        """By what q and v are measured in the error of a step."""
+        return self.measured.error_scale(t_end, self.pace if t_end > 1.0 else 1.0)
+
     @kept
     def pace(self) -> float:
-        """How fast it begins where it was measured: the largest |v| and root of |a| on their scales."""
+        """How fast it begins where it was measured: the largest |v| and root of |a| on their scales, if below one."""
         place, n_q = self.measured, self.system.n_q
+        by = place.v_scale.tolist()
+        fastest = max((abs(v) / scale for v, scale in zip(place.v.tolist(), by, strict=True)), default=0.0)
+        if fastest >= 1.0:
+            return fastest
         rates = self.dynamics(np.concatenate([[place.t], place.q, place.v, np.zeros(N_WORK)]), self.p)
-        numbers = zip(place.v_scale.tolist(), place.v.tolist(), rates[n_q:].tolist(), strict=False)
-        return max((max(abs(v) / by, math.sqrt(abs(a) / by)) for by, v, a in numbers), default=0.0)
+        roots = (math.sqrt(abs(a) / scale) for a, scale in zip(rates[n_q:].tolist(), by, strict=False))
+        return max([fastest, *roots])
 
     def unknowns(self, t: float, y: Array) -> Array:
         """(q, v, work), with algebraic unknowns behind where the form has them; mu of ggl is zero."""
@@ -389,7 +397,7 @@ class Motion:
                 *about_grazes(s, last),
                 *about_pivots(course),
                 *about_matrices(last),
-                *about_atol(info, *split_columns(s, found.extremes)[:2], self.measured.error_scale(t[-1], self.pace)),
+                *about_atol(info, *split_columns(s, found.extremes)[:2], self.error_scale(t[-1])),
             ),
             wall_s=perf_counter() - began,
         )
