@@ -96,6 +96,13 @@ def test_tables_of_results() -> None:
     np.testing.assert_allclose(lines[1], lines[0], rtol=1e-13)
 
 
+def test_extremes_of_what_is_no_number_are_none() -> None:
+    extremes = np.zeros(4)
+    for row in ([1.0, -2.0], [np.nan, 3.0], [5.0, -1.0]):
+        results.widen(extremes, np.array(row), 2)
+    np.testing.assert_array_equal(extremes, [np.nan, -2.0, np.nan, 3.0])
+
+
 def test_path_of_a_driven_mechanism() -> None:
     mechanism = prepare(load("slider_crank_driven"))
     system = Driven.stated(mechanism)
