@@ -175,7 +175,7 @@ def test_the_matrix_is_quasi_definite(rng: Random) -> None:
     """Pivots of velocities are positive and those of constraints negative, also where constraints repeat others."""
     model, _ = well_conditioned(0)
     system = doubled(model, 3)
-    n, m, order = system.n_v, system.m, system.factor_pattern.order
+    n, m, order = system.n_v, system.m, factor_of(system.equations).order
     x = np.array([0.0, *rng.normal(size=system.n_q + n)])
     reciprocals = system.functions["close"](x, system.p())[1 + system.n_q + n + m :][: n + m]
     assert [r > 0.0 for r in reciprocals] == [k < n for k in order]

@@ -162,7 +162,6 @@ class System:
     """
 
     equations: Equations
-    factor_pattern: Solver
     functions: Mapping[str, NativeFunction]
     head: Array  # of p, but for what a run adds
     regular: bool  # whether every motion has inertia; if not, corrections are least in the unit metric
@@ -487,7 +486,7 @@ def compile_system(
     addresses = {name: f[name].address for name in FUNCTIONS if name in f}
     head = np.empty(HEADER)
     put_header(head, Header(n_q=len(e.q), n_v=n, m=m, **returned, **addresses)._asdict())
-    system = System(e, factor, f, head, regular, tuple(pivots))
+    system = System(e, f, head, regular, tuple(pivots))
     # Found here, so that every copy with other values has them.
     _ = system.n_q, system.n_v, system.m, system.held, system.jump_targets
     return system

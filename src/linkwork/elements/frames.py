@@ -59,10 +59,6 @@ class PlanarFrame:
         pairs = zip((*self.r, self.phi), self.v, strict=True)
         return [(x, rate) for x, rate in pairs if x.op == "symbol"]
 
-    def power(self, generalized: Vector) -> Expr:
-        """Generalized force times generalized velocity."""
-        return generalized.dot(Vector((*self.r_dot, self.omega)))
-
 
 PLANAR_GROUND = PlanarFrame(Vector((0.0, 0.0)), ZERO, Vector((0.0, 0.0)), ZERO)
 
@@ -144,9 +140,6 @@ class SpatialFrame:
     def motion(self) -> list[tuple[Expr, Expr]]:
         pairs = zip((*self.r, *self.e), (*self.r_dot, *euler_rates([*self.e], [*self.omega])), strict=True)
         return [*((x, rate) for x, rate in pairs if x.op == "symbol"), *self.matrix_rates]
-
-    def power(self, generalized: Vector) -> Expr:
-        return generalized.dot(Vector((*self.r_dot, *self.omega)))
 
 
 SPATIAL_GROUND = SpatialFrame(

@@ -268,7 +268,7 @@ def kinds_of(cls: type) -> Kinds:
     return ROTATIONAL if cls in (RotationalSpringDamper, AxialSpringDamper) else KINDS
 
 
-def kinds_of_surface(exponent: float, of: str = "length") -> Kinds:
+def kinds_of_surface(exponent: float, of: str) -> Kinds:
     """How a surface gives way: force, or torque, by the depth, a length or an angle, to the exponent."""
     turns = of == "angle"
     depth = ("rad" if turns else "m") + ("" if exponent == 1.0 else f"^{exponent:g}")

@@ -285,7 +285,7 @@ class _Draughtsman:
         self.add(0, "support", [[(x, y), (x - half, foot), (x + half, foot)]], True)
         self._ground_line((x - 2.6 * u, foot), (x + 2.6 * u, foot), (0.0, down))
 
-    def _ground_line(self, p: Spot, q: Spot, n: Spot = (0.0, -1.0)) -> None:
+    def _ground_line(self, p: Spot, q: Spot, n: Spot) -> None:
         """A line with hatching on the side of n."""
         length = hypot(q[0] - p[0], q[1] - p[1])
         (c, s), u = ((q[0] - p[0]) / length, (q[1] - p[1]) / length), self.unit
