@@ -238,6 +238,7 @@ CASES = [
     Case("two hinges whose axes are tilted by a milliradian", "run x.yaml", text(DOOR)),
     Case("the same, assembled", "assemble x.yaml", text(DOOR)),
     Case("a start a little off", "check x.yaml", bars(old="[1.5, 1.5]", new="[1.51, 1.5]")),
+    Case("degrees without their unit", "check x.yaml", rod("[l/2, 0],", "[0, l/2], angle: 90,")),
     Case("a start far from closed", "run x.yaml", bars(old="[1.5, 1.5]", new="[2, 1]")),
     Case("a loop that cannot close", "assemble x.yaml", bars(old="Q: [3, 0]", new="Q: [9, 0]")),
     Case("several assembly modes", "assemble x.yaml --all", bars()),

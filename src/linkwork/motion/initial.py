@@ -41,6 +41,7 @@ AGREED = 1e-9  # of the largest velocity: what the velocities may leave of Psi_d
 STILL = 1.0  # per second, on the scale of a coordinate: what is far slower is at rest
 SMALL = 0.05  # of the scale of a row: what is corrected without being asked
 CHANGED = 1e-12  # of the scale of a coordinate: a change that is told
+TURN = 2.0 * np.pi
 OTHER_SKETCHES = 40
 TURNED, TURNED_MORE = 0.2, 0.07  # radians: the spread of angles of the first other sketch, and what each adds
 SHIFTED = 0.1  # the spread of positions, of the size of the mechanism
@@ -228,7 +229,8 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
             "start-far-off",
             path=_path_of_widest(given, given.Psi),
             rule=f"gaps up to {SMALL:.0%} of the mechanism, or {SMALL:g} rad, are corrected automatically",
-            suggestion="correct the start positions, or ask for assembly from afar with --assemble",
+            suggestion=f"correct the start positions{_about_degrees(given)}, or ask for assembly from afar with "
+            "--assemble",
         )
     if any_distance:
         closed = close_from_afar(given, weights, kept)[0]
@@ -242,6 +244,13 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
         return Start(align_velocity(closed, weights, sorted({*kept, *np.flatnonzero(_stated(given))})), given, weights)
     except ModelError:
         raise fault from None
+
+
+def _about_degrees(given: Place) -> str:
+    """A hint where an angle of more than a turn may have been meant in degrees."""
+    named = zip(given.equations.coordinates, given.q.tolist(), strict=True)
+    angles = [(x, c.name) for c, x in named if c.kind == "angle" and abs(x) > TURN]
+    return "".join(f" ({name} is {x:.6g} rad; if degrees are meant, write {x:.6g} deg)" for x, name in angles[:1])
 
 
 def _stated(given: Place) -> Array:
