@@ -68,12 +68,6 @@ class Polynomial:
     def __bool__(self) -> bool:
         return bool(self.terms)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Polynomial) and self.terms == other.terms
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self.terms.items()))
-
     def __add__(self, other: Polynomial) -> Polynomial:
         return _collect([*self.terms.items(), *other.terms.items()])
 
