@@ -22,6 +22,7 @@ HOW: dict[str, dict[str, Any]] = {
     "lu": {"formulation": "lu"},
     "radau5": {"integrator": "radau5"},
     "ggl of index 2": {"formulation": "ggl", "integrator": "radau5"},
+    "ggl in joint coordinates": {"formulation": "ggl", "integrator": "radau5", "coordinates": "joint"},
     "index-3": {"formulation": "index-3", "integrator": "radau5"},
     "state-space": {"formulation": "qr", "stabilization": "state-space"},
 }

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from linkwork.dense.rank import RANK_TOLERANCE
 from linkwork.equations.equations import ALPHA, BETA, TIME, Equations
 from linkwork.equations.implicit import N_WORK, WORK
-from linkwork.equations.linear import eps_of, factor_in, factor_of, kept_of, multiply
+from linkwork.equations.linear import eps_of, factor_in, factor_of, kept_of, mobility_of, multiply
 from linkwork.equations.place import Code, Place, local_programs
 from linkwork.equations.solution import Solution
 from linkwork.expressions.derivatives import jacobian
@@ -228,8 +228,8 @@ class System:
 
         `place` is where the motion starts, `given` are entries of the header: addresses of a formulation outside the
         sequence and of derivative and dynamics with it, the tolerance of its rank decisions, repetitions. `mobility` is
-        the diagonal of W^-1 for charts: a coordinate without mobility is independent. With `by_mass` the rows that a
-        formulation gets have length one in the metric of M^-1.
+        the diagonal of W^-1 for charts, where a coordinate without mobility is independent, and for ggl. With `by_mass`
+        the rows that a formulation gets have length one in the metric of M^-1.
         """
         place = self.start() if place is None else place
         scale = np.concatenate([place.scales, np.sqrt(place.row_size) if by_mass else place.row_scale])
@@ -292,13 +292,9 @@ def most_repetitions(place: Place) -> int:
     return MOST_OF_LIGHT if min(inertia, default=0.0) < LIGHT * max(inertia, default=0.0) else MOST_REPETITIONS
 
 
-def _mobility(e: Equations) -> list[Expr]:
-    return [symbol(f"mobility {name}") for name in e.v_names]
-
-
 def _charts(e: Equations) -> list[ComputationSequence]:
     """chart, shift and push: Newton's iteration with the Jacobian and the factor of another position."""
-    n, m, mobility = len(e.v), len(e.Psi), _mobility(e)
+    n, m, mobility = len(e.v), len(e.Psi), mobility_of(e)
     entries = [symbol(f"chart {k}") for k in range(len(e.Psi_q))]
 
     def schur(Psi_q: Mapping[tuple[int, int], Expr]) -> Factor:
@@ -470,7 +466,7 @@ def compile_system(
         programs += _charts(e)
     if more is not None:
         programs += more(e, factor.with_entries(entries))
-    given = [*e.parameters, ALPHA, BETA, WEAKNESS, *eps_of(e), *_mobility(e), *kept_of(e), *first_pivots]
+    given = [*e.parameters, ALPHA, BETA, WEAKNESS, *eps_of(e), *mobility_of(e), *kept_of(e), *first_pivots]
     repeated = [program.again for program in programs if program.again]
     improved = [y for again in repeated for y in (*again.outputs.values(), again.is_weak, again.needs)]
     fixed = [x for x in given if x not in set(e.held)]

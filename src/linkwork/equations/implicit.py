@@ -7,13 +7,14 @@ belong further ones, z = (a, lam), with which the Jacobian stays sparse:
 
 Differential-algebraic forms have accelerations and multipliers among their unknowns:
 
-    index-3    qd = N v,                   v' = a,  0 = Q - M a - Psi_q^T lam,  0 = Psi
+    index-3    qd = N v,                        v' = a,  0 = Q - M a - Psi_q^T lam,  0 = Psi
                y = (q, v, work, a, lam)                                           [pennestri2004, eqs. (7)-(9)]
-    ggl        qd = N (v - Psi_q^T mu),    v' = a,  0 = Q - M a - Psi_q^T lam,  0 = Psi,  0 = Psi_dot
+    ggl        qd = N (v - W^-1 Psi_q^T mu),    v' = a,  0 = Q - M a - Psi_q^T lam,  0 = Psi,  0 = Psi_dot
                y = (q, v, work, a, lam, mu)                                       [gear1985]
 
-A constraint that depends on the others at the start, or holds nothing there, is left out: in place of 0 = Psi_i stands
-0 = lam_i, and in ggl 0 = mu_i and 0 = lam_i. The projection keeps all constraints, and so notices one that is missed.
+With W^-1, the squares of lengths and of a radian, mu moves both alike, whatever the size of the mechanism. A constraint
+that depends on the others at the start, or holds nothing there, is left out: in place of 0 = Psi_i stands 0 = lam_i,
+and in ggl 0 = mu_i and 0 = lam_i. The projection keeps all constraints, and so notices one that is missed.
 M may be singular as long as the constraints leave no motion without inertia.
 """
 
@@ -23,7 +24,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from linkwork.equations.equations import TIME, Equations
-from linkwork.equations.linear import eps_of, kept_of
+from linkwork.equations.linear import eps_of, kept_of, mobility_of
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ZERO, Expr, symbol
@@ -66,7 +67,8 @@ def implicit_form(e: Equations, form: str) -> Implicit:
         gaps = [gamma + eps * lam for gamma, eps, lam in zip(e.gamma, eps_of(e), e.lam, strict=True)]
         gaps = minus(gaps, e.Psi_q, e.a)
     elif ALGEBRAIC[form].has_mu:
-        along = {v: v + push for v, push in zip(e.v, minus([ZERO] * len(e.v), transpose(e.Psi_q), mu), strict=True)}
+        push = minus([ZERO] * len(e.v), transpose(e.Psi_q), mu)
+        along = {v: v + w * x for v, w, x in zip(e.v, mobility_of(e), push, strict=True)}
         y, qd, gaps = [*y, *mu], substitute(e.qd, along), [*_kept(e, e.Psi, mu), *_kept(e, e.Psi_dot, e.lam)]
     force = minus(minus(e.Q, transpose(e.Psi_q), e.lam), e.M, e.a)
     f = [*qd, *e.a, e.dissipation, e.supplied_power, *force, *gaps]

@@ -25,6 +25,11 @@ def kept_of(e: Equations) -> list[Expr]:
     return [symbol(f"kept {row}") for row in e.rows]
 
 
+def mobility_of(e: Equations) -> list[Expr]:
+    """Of each velocity, its entry of a diagonal W^-1, by which corrections along Psi_q^T are weighed."""
+    return [symbol(f"mobility {name}") for name in e.v_names]
+
+
 def on_bodies(e: Equations) -> dict[tuple[int, int], Expr]:
     """D of a chain: the derivatives of Psi_dot with respect to the velocities of its bodies."""
     return {} if e.chain is None else jacobian(e.Psi_dot, e.chain.y)

@@ -417,7 +417,7 @@ def _parameters(
     else:
         header["repetitions"] = repetitions(place.rank.smallest, eps) + (0 if system.regular else 2)
         header["most_repetitions"] = most_repetitions(place)
-    p = system.p(place, how.alpha, how.beta, given=header, eps=eps, by_mass=by_mass)
+    p = system.p(place, how.alpha, how.beta, place.v_scale**2, given=header, eps=eps, by_mass=by_mass)
     return p, p if eps == EPS else system.p(place, given=header, by_mass=by_mass), header
 
 
