@@ -8,7 +8,7 @@ ifneq ($(shell $(BIN)/python -c 'print("works")' 2>/dev/null),works)
 $(shell rm -f .venv/installed)
 endif
 
-.PHONY: demo test test-all fuzz trust bench lint viewer browser docs
+.PHONY: demo test test-all lowest fuzz trust bench lint viewer browser docs
 
 demo: .venv/installed
 	mkdir -p demo
@@ -19,6 +19,16 @@ test: lint browser
 
 test-all: lint browser
 	$(BIN)/python -m pytest -q -n 2
+
+# The command line with the lowest versions of all packages that pyproject.toml declares.
+LOWEST = import tomllib; d = tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]; \
+	print(*(x.replace(">=", "==") for x in d))
+lowest: .venv/installed
+	$(PYTHON) -m venv --clear build/lowest
+	build/lowest/bin/python -m pip install --quiet --disable-pip-version-check pytest hypothesis \
+		$$($(BIN)/python -c '$(LOWEST)')
+	PYTHONPATH=src build/lowest/bin/python -m pytest -q -W ignore::DeprecationWarning \
+		tests/test_cli.py tests/test_cli_kinematics.py tests/test_modelfile.py tests/test_trajectory.py
 
 # Mutated model files; how many, and from which seed, can be chosen: make fuzz COUNT=1000 SEED=7
 COUNT ?= 100000

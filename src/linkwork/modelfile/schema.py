@@ -384,7 +384,7 @@ def ground_entry(space: Space) -> type[Entry]:
 @cache
 def body_entry(space: Space, shaped: bool = True) -> type[Entry]:
     """A body, `shaped` or with nothing for a shape."""
-    shape: dict[str, Any] = {"shape": (_one_of(shape_entries()) | None if shaped else None, None)}
+    shape: dict[str, Any] = {"shape": (_one_of(shape_entries()) | None if shaped else type(None), None)}
     return create_model(f"{space}Body", __base__=_entry(BODIES[space], space), **shape)
 
 
@@ -451,6 +451,8 @@ def json_schema() -> dict[str, Any]:
     spaces: tuple[Space, ...] = ("planar", "spatial")
     mechanisms = [model_entry(space, tuple(JOINTS[space]), tuple(FORCES[space])) for space in spaces]
     models: list[type[Entry]] = [*mechanisms, StatedModel]
+    for entry in (AboutEntry, SimulationEntry, *map(ground_entry, spaces)):  # which stand as usual values
+        entry.model_rebuild(force=True)
     entries = [(entry, "validation") for entry in models]
     _, schema = pydantic.json_schema.models_json_schema(entries, ref_template="#/$defs/{model}")  # type: ignore
     motions = motion_holder().model_json_schema()
