@@ -451,7 +451,8 @@ def json_schema() -> dict[str, Any]:
     spaces: tuple[Space, ...] = ("planar", "spatial")
     mechanisms = [model_entry(space, tuple(JOINTS[space]), tuple(FORCES[space])) for space in spaces]
     models: list[type[Entry]] = [*mechanisms, StatedModel]
-    for entry in (AboutEntry, SimulationEntry, *map(ground_entry, spaces)):  # which stand as usual values
+    usual: list[type[Entry]] = [AboutEntry, SimulationEntry, *(ground_entry(space) for space in spaces)]
+    for entry in usual:  # of which instances stand in the schema
         entry.model_rebuild(force=True)
     entries = [(entry, "validation") for entry in models]
     _, schema = pydantic.json_schema.models_json_schema(entries, ref_template="#/$defs/{model}")  # type: ignore
