@@ -29,7 +29,16 @@ joints:
   O: {type: revolute, i: ground.O, j: rod.O}
 simulation: {t_end: 0.5, step: 0.1}
 """
-BARS = """\
+LOOP = """\
+joints:
+  O: {type: revolute, i: ground.O, j: a.O}
+  A: {type: revolute, i: a.A, j: b.A}
+  B: {type: revolute, i: b.B, j: c.B}
+  Q: {type: revolute, i: ground.Q, j: c.Q}
+simulation: {t_end: 0.5, step: 0.1}
+"""
+BARS = (
+    """\
 linkwork: 1
 name: bars
 parameters: {h: sqrt(2.5)}
@@ -38,13 +47,9 @@ bodies:
   a: {mass: 1, inertia: 0.1, position: [0, 0.5], angle: pi/2, points: {O: [-0.5, 0], A: [0.5, 0]}}
   b: {mass: 1, inertia: 0.1, position: [1.5, 1.5], angle: "atan2(1, 3)", points: {A: [-h, 0], B: [h, 0]}}
   c: {mass: 1, inertia: 0.1, position: [3, 1], angle: pi/2, points: {Q: [-1, 0], B: [1, 0]}}
-joints:
-  O: {type: revolute, i: ground.O, j: a.O}
-  A: {type: revolute, i: a.A, j: b.A}
-  B: {type: revolute, i: b.B, j: c.B}
-  Q: {type: revolute, i: ground.Q, j: c.Q}
-simulation: {t_end: 0.5, step: 0.1}
 """
+    + LOOP
+)
 TOP = """\
 linkwork: 1
 name: top
@@ -68,7 +73,8 @@ joints:
   P: {type: revolute, i: ground.P, j: door.P, axis: [0, 0, 1], axis_j: [0.001, 0, 1]}
 simulation: {t_end: 0.5, step: 0.1}
 """
-FLAT = """\
+FLAT = (
+    """\
 linkwork: 1
 name: flat
 ground: {points: {O: [0, 0], Q: [3, 0]}}
@@ -76,13 +82,9 @@ bodies:
   a: {mass: 1, inertia: 0.1, position: [0.5, 0], points: {O: [-0.5, 0], A: [0.5, 0]}}
   b: {mass: 1, inertia: 0.1, position: [2.5, 0], points: {A: [-1.5, 0], B: [1.5, 0]}}
   c: {mass: 2, inertia: 0.1, position: [3.5, 0], points: {Q: [-0.5, 0], B: [0.5, 0]}}
-joints:
-  O: {type: revolute, i: ground.O, j: a.O}
-  A: {type: revolute, i: a.A, j: b.A}
-  B: {type: revolute, i: b.B, j: c.B}
-  Q: {type: revolute, i: ground.Q, j: c.Q}
-simulation: {t_end: 0.5, step: 0.1}
 """
+    + LOOP
+)
 RAISED = (
     FLAT.replace("[0.5, 0], points", "[cos(0.5)/2, sin(0.5)/2], angle: 0.5, points")
     .replace("[2.5, 0]", "[1.5 + cos(0.5), sin(0.5)]")
