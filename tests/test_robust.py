@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tracemalloc
@@ -308,17 +309,36 @@ def test_an_interruption_inside_a_callback_is_not_lost() -> None:
     assert ended.stderr == "linkwork: interrupted [interrupted]\n"
 
 
-def test_an_interruption_while_commands_are_imported_is_no_traceback() -> None:
+@pytest.mark.parametrize("module", ["linkwork.errors", "linkwork.cli"])
+def test_an_interruption_while_commands_are_imported_is_no_traceback(module: str) -> None:
+    """From the first import of our own on; what Python does before that is not in our hands."""
     script = (
         "import signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # tests in the background ignore it
         "class Finder:\n"
         "    def find_spec(name, *_):\n"
-        "        if name == 'linkwork.cli': signal.raise_signal(signal.SIGTERM)\n"
+        f"        if name == '{module}': signal.raise_signal(signal.SIGINT)\n"
         "sys.meta_path.insert(0, Finder)\n"
         "from linkwork.__main__ import main; main()\n"
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=False)
     assert (ended.returncode, ended.stderr) == (130, "linkwork: interrupted [interrupted]\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_is_to_be_ignored_is_ignored(number: signal.Signals) -> None:
+    """As `nohup` and shells tell what they start in the background."""
+    script = (
+        "import signal, sys\n"
+        "import linkwork.motion.check as module\n"
+        f"signal.signal({int(number)}, signal.SIG_IGN)\n"
+        "check = module.check\n"
+        f"module.check = lambda *given, **named: signal.raise_signal({int(number)}) or check(*given, **named)\n"
+        "sys.argv = ['linkwork', 'check', 'slider_crank']\n"
+        "from linkwork.__main__ import main; main()\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_a_compiler_at_work_is_left_behind_by_an_interruption() -> None:

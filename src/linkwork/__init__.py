@@ -1,9 +1,11 @@
 """linkwork: multibody dynamics for mechanisms."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
+TYPE_CHECKING = False  # as in typing, which takes its time to be imported
 if TYPE_CHECKING:
+    from typing import Any
+
     from linkwork.assembly.assemble import assemble
     from linkwork.assembly.modes import modes
     from linkwork.comparison.compare import compare
@@ -66,6 +68,8 @@ def __getattr__(name: str) -> Any:
     """Names are imported when they are first used, so that `import linkwork` stays quick."""
     if name not in _HOMES:
         raise AttributeError(f"module 'linkwork' has no attribute '{name}'")
+    from importlib import import_module
+
     return getattr(import_module(f"linkwork.{_HOMES[name]}"), name)
 
 

@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
-import threading
-import warnings
-from typing import Any, cast
 
-from linkwork.errors import Interrupted, UsageError
+TYPE_CHECKING = False  # as in typing, which takes its time to be imported
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
-def _terminated(*_: object) -> None:
+def _hear(handler: Callable[..., None]) -> None:
+    """Let this answer Ctrl-C and SIGTERM, but for those that whoever began the process has told it to ignore."""
+    for number in STOPPING:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
+def _end(*_: object) -> None:
+    """End at once: before a command begins there is nothing to keep, and a traceback of imports helps nobody."""
+    try:
+        os.write(2, b"linkwork: interrupted [interrupted]\n")
+    finally:
+        os._exit(130)
+
+
+def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
 def _raise_again(swallowed: Any) -> None:
     """An interruption that came inside a callback, where Python ignores exceptions, comes again a moment later."""
     if swallowed.exc_type is KeyboardInterrupt:
+        import threading
+
         main_thread = threading.main_thread().ident
         threading.Timer(0.02, signal.pthread_kill, (main_thread, signal.SIGTERM)).start()
     else:
@@ -27,6 +45,13 @@ def _raise_again(swallowed: Any) -> None:
 
 
 def main() -> None:
+    _hear(_end)
+    import gc
+    import warnings
+    from typing import Any, cast
+
+    from linkwork.errors import Interrupted, UsageError
+
     # Threads of the linear algebra wait for each other on matrices of this size, for seconds on a busy machine.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Else pydantic looks through every package that is installed.
@@ -45,15 +70,15 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         # A terminal of another encoding shows a name wrongly rather than not at all.
         cast(Any, stream).reconfigure(errors="backslashreplace")
-    signal.signal(signal.SIGTERM, _terminated)
     if hasattr(signal, "pthread_kill"):  # Windows has none
         sys.unraisablehook = _raise_again
-    try:
-        from linkwork.cli import answer
+    from linkwork.cli import answer
 
+    try:
+        _hear(_interrupt)
         code = answer(sys.argv[1:])
         sys.stdout.flush()
-    except KeyboardInterrupt:  # while commands are imported; `answer` itself has an answer to it
+    except KeyboardInterrupt:  # outside of the command, which has an answer of its own
         print("linkwork: interrupted [interrupted]", file=sys.stderr)
         code = Interrupted.exit_code
     except OSError as error:
