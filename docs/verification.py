@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from math import acos, atan, pi, sqrt
+from math import acos, asin, atan, pi, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +82,13 @@ def slider_crank_stated() -> Iterator[Row]:
     at_1 |= {"theta2": 0.1303248907128768, "theta2_d": -0.2130489239566246}
     for name, value in at_1.items():
         yield number("slider_crank_zhou", f"`{name}` at 1 s", value, float(motion[name][-1]), 1e-10, own)
+    theta1 = simulate(load("slider_crank_zhou"), step=0.002, **FINE)["theta1"]
+    least = asin(3.1875 / 9.8)  # where the energy of the start is all potential, 9.8 J times sin theta1
+    source = "[zhou2007, figures 2 and 4], limits by the balance of energy"
+    yield number("slider_crank_zhou", "farthest `theta1` in 20 s", least, float(theta1.max()), 2e-6, source)
+    yield number("slider_crank_zhou", "farthest back", -pi - least, float(theta1.min()), 2e-6, source)
+    turns = simulate(load("slider_crank_zhou", {"omega": 2.0}), **FINE)["theta1"]
+    yield number("slider_crank_zhou", "steps back at twice the speed", 0, float(np.sum(np.diff(turns) <= 0)), 0, source)
 
 
 def slider_crank() -> Iterator[Row]:
@@ -244,6 +251,15 @@ def benchmark_library() -> Iterator[Row]:
 
 WARSAW = {"A": "boom", "D": "boom", "M": "boom", "C": "arm", "G": "arm", "B": "bucket", "K": "bucket"}
 
+# Of five points: standard deviations of x, y, their rates and their accelerations.
+TABLE_4 = {
+    "A": (2.9425e-7, 2.7715e-7, 2.2619e-7, 2.3793e-7, 2.6396e-7, 2.7363e-7),
+    "D": (2.9447e-7, 1.581e-7, 2.3811e-8, 2.1401e-7, 1.8549e-7, 2.3666e-7),
+    "M": (2.9269e-7, 2.5108e-7, 1.7802e-7, 1.9428e-7, 2.3326e-7, 2.5555e-7),
+    "C": (2.8811e-7, 2.5226e-7, 2.083e-7, 2.4153e-7, 6.4536e-7, 6.6173e-7),
+    "G": (2.7954e-7, 2.6348e-8, 1.8009e-7, 1.871e-7, 2.8142e-7, 2.6488e-7),
+}
+
 
 def eight_bodies() -> Iterator[Row]:
     """ADAMS prints seven digits, so that up to half a unit of the seventh is its rounding."""
@@ -259,6 +275,20 @@ def eight_bodies() -> Iterator[Row]:
         given = np.array([expected[f"{name}_{x}"] for name, _, x in points])
         found = np.array([motion[f"{body}.{name}.{rate}{x}"][::5] for name, body, x in points])
         yield curve("warsaw_problem12", f"{what} of {len(points) // 2} points over 5 s", given, found, allowed, source)
+    expected = table("warsaw_problem12_adams_acc.csv")
+    points = [(name, body, x) for name, body in WARSAW.items() for x in "xy" if f"{name}_{x}" in expected]
+    given = np.array([expected[f"{name}_{x}"] for name, _, x in points])
+    found = np.array([motion[f"{body}.{name}.a{x}"][:111:10] for name, body, x in points])
+    source = "[tartari2019], table of ADAMS, seven digits"
+    what = "accelerations of 6 points at 12 times, relative"
+    yield curve("warsaw_problem12", what, np.ones_like(given), found / given, 5.01e-7, source)
+    given, source = np.array([*TABLE_4.values()]), "[tartari2019, table 4], errors against ADAMS"
+    columns = [
+        [motion[f"{WARSAW[name]}.{name}.{rate}{x}"] for rate in ("", "v", "a") for x in "xy"] for name in TABLE_4
+    ]
+    lost = [[np.std(x - [float(f"{value:.6e}") for value in x], ddof=1) for x in row] for row in columns]
+    what = "standard deviations of what rounding to seven digits takes away from our motion, relative"
+    yield curve("warsaw_problem12", what, np.ones_like(given), np.array(lost) / given, 1e-3, source)
 
 
 def four_bars() -> Iterator[Row]:
@@ -337,9 +367,30 @@ def in_space() -> Iterator[Row]:
     omega, start = sqrt(32.66 / J - decay**2), 2 * acos(0.97) - 1.57
     swing = np.cos(omega * motion.t) + decay / omega * np.sin(omega * motion.t)
     theta = 1.57 + start * np.exp(-decay * motion.t) * swing
-    found, given = np.array([motion["rod.x"], motion["rod.y"]]), 0.5 * np.array([np.cos(theta), np.sin(theta)])
+    rate = -start * np.exp(-decay * motion.t) * (decay**2 / omega + omega) * np.sin(omega * motion.t)
+    turn = (32.66 * (1.57 - theta) - 4.584 * rate) / J
+    place = 0.5 * np.exp(1j * theta)
     source = "[pennestri2004, tables 1 to 5] read literally, a damped oscillation in closed form"
-    yield curve("numdyn3d_pendulum", "place of the mass centre over 3 s", given, found, 1e-8, source)
+    for mark, what, z in (
+        ("", "place of the mass centre over 3 s, figures 2 and 3", place),
+        ("v", "its velocity, figures 4 and 5", 1j * rate * place),
+        ("a", "its acceleration, figures 6 and 7", (1j * turn - rate**2) * place),
+    ):
+        found, given = np.array([motion[f"rod.{mark}{x}"] for x in "xy"]), np.array([z.real, z.imag])
+        yield curve("numdyn3d_pendulum", what, given, found, 1e-8, source)
+    how = {"formulation": "index-3", "integrator": "radau5", "coordinates": "euler"}
+    for what, gap in (
+        ("largest gap of a constraint, m", motion["error:position"].max()),
+        ("the same by index 3 and RADAU5", simulate(load("numdyn3d_pendulum"), **how)["error:position"].max()),
+    ):
+        yield number(
+            "numdyn3d_pendulum", what, "2.6e-17", float(gap), 2e-15, "[pennestri2004], the benchmark; below rounding"
+        )
+    motion = simulate(load("numdyn3d_pendulum_in_plane"), rtol=1e-11, atol=1e-11)
+    found = np.unwrap(2 * np.arctan2(motion["rod.e3"], motion["rod.e0"]))[[1000, 2000, 3000]]
+    source = "the same with the weight in the plane, one angle integrated apart"
+    given = [-0.05105606, 0.12586082, 0.06145317]
+    yield curve("numdyn3d_pendulum_in_plane", "angle at 1, 2 and 3 s", given, found, 1e-8, source)
 
 
 def contacts() -> Iterator[Row]:

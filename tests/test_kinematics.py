@@ -113,6 +113,37 @@ def test_warsaw_points_follow_the_reference_and_the_published_tables(warsaw_moti
                     np.testing.assert_allclose(found, expected[f"{name}_{axis}"], rtol=0, atol=tolerance * 1.01)
 
 
+# Standard deviations of the source's points from ADAMS: x, y, their rates and accelerations [tartari2019, table 4].
+TABLE_4 = {
+    "A": (2.9425e-7, 2.7715e-7, 2.2619e-7, 2.3793e-7, 2.6396e-7, 2.7363e-7),
+    "D": (2.9447e-7, 1.581e-7, 2.3811e-8, 2.1401e-7, 1.8549e-7, 2.3666e-7),
+    "M": (2.9269e-7, 2.5108e-7, 1.7802e-7, 1.9428e-7, 2.3326e-7, 2.5555e-7),
+    "C": (2.8811e-7, 2.5226e-7, 2.083e-7, 2.4153e-7, 6.4536e-7, 6.6173e-7),
+    "G": (2.7954e-7, 2.6348e-8, 1.8009e-7, 1.871e-7, 2.8142e-7, 2.6488e-7),
+}
+
+
+def test_warsaw_accelerations_are_those_of_adams(warsaw_motion: Trajectory) -> None:
+    """Six points at twelve times, within the rounding of seven digits."""
+    expected = table("warsaw_problem12_adams_acc.csv")
+    np.testing.assert_allclose(warsaw_motion.t[:111:10], expected["t"], atol=1e-12)
+    for name in "ADMCGK":
+        for axis in "xy":
+            found = warsaw_motion[f"{BODY_OF[name]}.{name}.a{axis}"][:111:10]
+            np.testing.assert_allclose(found, expected[f"{name}_{axis}"], rtol=5.01e-7)
+
+
+def test_what_the_source_calls_errors_against_adams_is_the_rounding_of_its_table(warsaw_motion: Trajectory) -> None:
+    """Rounding our motion to seven digits takes away what its table 4 says, column by column.
+
+    A few of 501 values that lie near the middle between two roundings may fall on the other side: 1e-3.
+    """
+    for name, printed in TABLE_4.items():
+        columns = [warsaw_motion[f"{BODY_OF[name]}.{name}.{rate}{axis}"] for rate in ("", "v", "a") for axis in "xy"]
+        taken = [np.std(x - [float(f"{value:.6e}") for value in x], ddof=1) for x in columns]
+        np.testing.assert_allclose(taken, printed, rtol=1e-3)
+
+
 def test_warsaw_accelerations_are_those_of_the_circles(warsaw_motion: Trajectory) -> None:
     """Second differences of the closed form, good to 1e-11, against accelerations of all points to 1e-8."""
     motion = warsaw_motion
