@@ -31,12 +31,15 @@ from linkwork.elements.joints import (
     Rigid,
     Rolling,
 )
+from linkwork.elements.kinds import Kind
 from linkwork.elements.motions import Law, Polynomial
 from linkwork.elements.spatial import Spherical
+from linkwork.elements.stated import Stated
 from linkwork.equations.body import body_equations
 from linkwork.equations.equations import TIME
 from linkwork.errors import ModelError, UsageError
-from linkwork.expressions.graph import sin
+from linkwork.expressions.graph import sin, symbol
+from linkwork.expressions.parser import parse
 from linkwork.model import Model
 from linkwork.modelfile import load
 from linkwork.native.kernels import size_of
@@ -876,3 +879,81 @@ def test_homotopy_solves_random_bilinear_systems(loops: int) -> None:
     u, w = np.hstack([ones, found.points[:, :loops]]), np.hstack([ones, found.points[:, loops:]])
     size = (np.abs(u) @ np.abs(A).T) * (np.abs(w) @ np.abs(B).T)
     assert np.max(np.abs((u @ A.T) * (w @ B.T) - 1) / size) < 1e-12
+
+
+# Systems given by their equations.
+
+
+def stated(kinds: dict[str, Kind], start: dict[str, float], *Psi: str) -> Model:
+    """Unit masses and no force, in these coordinates with these constraints."""
+    n, rest = len(kinds), dict.fromkeys(kinds, 0.0)
+    M = tuple(tuple(float(i == j) for j in range(n)) for i in range(n))
+    rows = {f"row{k}": parse(text, {name: symbol(name) for name in kinds}) for k, text in enumerate(Psi)}
+    return Model("stated", stated=Stated(kinds, start, rest, M, (0.0,) * n, rows))
+
+
+def test_the_slider_crank_of_two_angles_has_a_second_rod_angle() -> None:
+    """sin theta1 = 2 sin theta2: with theta1 its start value theta2 is arcsin or pi less that."""
+    model = load("slider_crank_zhou")
+    below = math.asin(math.sin(0.7) / 2)
+    result = modes(model.with_start({"theta1": 0.7, "theta2": 0.4}, {"theta1": 0.0, "theta2": 0.0}), keep=["theta1"])
+    proved(result)
+    assert [mode.q["theta2"] for mode in result.modes] == pytest.approx([below, math.pi - below], abs=1e-14)
+    assert all(mode.q["theta1"] == 0.7 for mode in result.modes)
+    moved = in_mode(model, 2, ["theta1"])
+    assert moved.stated is not None
+    assert moved.stated.rate["theta2"] == pytest.approx(-0.5)  # cos theta1 theta1' = 2 cos theta2 theta2'
+
+
+def test_witness_points_of_stated_constraints_are_as_many_as_their_degree() -> None:
+    """The slider-crank is two quadrics in (c1, c2, s2), a circle has degree two, a twisted cubic three."""
+    curves = {
+        4: load("slider_crank_zhou"),
+        2: stated({"x": "length", "y": "length"}, {"x": 0.6, "y": 0.8}, "x^2 + y^2 - 1"),
+        3: stated(dict.fromkeys("xyz", "number"), {"x": 0.5, "y": 0.25, "z": 0.125}, "y - x^2", "z - x^3"),
+    }
+    for degree, model in curves.items():
+        for seed in (1, 2):
+            result = modes(model, seed=seed)
+            proved(result)
+            assert (result.slices, result.degree) == (1, degree)
+            assert result.real % 2 == degree % 2  # complex ones come in pairs
+    for mode in result.modes:
+        x, y, z = mode.q.values()
+        assert (y, z) == pytest.approx((x**2, x**3), abs=1e-12)
+
+
+def test_a_surface_is_cut_to_points_and_sizes_do_not_matter() -> None:
+    """A sphere of a micrometre or a kilometre has degree two."""
+    for size in (1e-6, 1e3):
+        start = {"x": 0.6 * size, "y": 0.0, "z": 0.8 * size}
+        result = modes(stated(dict.fromkeys("xyz", "length"), start, f"x^2 + y^2 + z^2 - {size}^2"))
+        assert (result.slices, result.degree, result.real) == (2, 2, 2)
+        assert result.complete
+        for mode in result.modes:
+            assert mode.certified
+            assert math.hypot(*mode.q.values()) == pytest.approx(size, rel=1e-12)
+
+
+def test_stated_angles_may_be_geared_and_constraints_may_contradict_each_other() -> None:
+    """theta1 = 3 theta2 with theta1 in one of two directions leaves six to theta2."""
+    angles: dict[str, Kind] = {"theta1": "angle", "theta2": "angle"}
+    geared = stated(angles, {"theta1": 0.6, "theta2": 0.2}, "theta1 - 3*theta2", "sin(theta1 - 0.6)")
+    result = modes(geared)
+    expected = {round(np.exp(1j * (0.6 + k * math.pi) / 3).real, 9) for k in range(6)}
+    assert {round(math.cos(mode.q["theta2"]), 9) for mode in result.modes} == expected
+    assert result.complete
+    twice = modes(stated({"x": "number"}, {"x": 1.0}, "x - 1", "x - 2"))
+    assert twice.real == 0
+    assert "[over-determined]" in twice.notes[0]
+    none = modes(stated({"x": "number", "y": "number"}, {"x": 1.0, "y": 0.0}, "x - 2"), keep=["x"])
+    assert none.real == 0
+    assert "[contradiction]" in none.notes[0]
+
+
+def test_stated_constraints_that_are_no_polynomials_are_searched() -> None:
+    """y = exp(x): what is found solves it, and is not called complete."""
+    result = modes(stated(dict.fromkeys("xy", "number"), {"x": 0.0, "y": 1.0}, "y - exp(x)"), keep=["y"])
+    assert [*result.modes[0].q.values()] == pytest.approx([0.0, 1.0], abs=1e-14)
+    assert (result.method, result.complete) == ("multi-start", False)
+    assert "'exp' of a coordinate" in result.notes[0]

@@ -341,7 +341,8 @@ def test_commands_take_stated_systems(tmp_path: Path, capsys: pytest.CaptureFixt
     assert answer(["run", str(closed), "--t-end", "0.1", "--json", "-o", str(tmp_path / "swing.nc")]) == 0
     assert json.loads(capsys.readouterr().out)["coordinates"] == "stated"
     assert answer(["explain", str(closed)]) == 0
-    assert answer(["assemble", str(closed), "--all"]) == 2
+    assert answer(["assemble", str(closed), "--all"]) == 0
+    assert answer(["assemble", str(closed), "--all", "-o", str(tmp_path / "modes.html")]) == 2
     assert "[no-bodies]" in capsys.readouterr().err
     assert answer(["animate", str(tmp_path / "swing.nc")]) == 2
     assert "[no-bodies]" in capsys.readouterr().err

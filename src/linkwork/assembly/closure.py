@@ -88,7 +88,7 @@ def form_closure(
         z, c = monomial((PLACE, body)), monomial((MIRROR, body))
         symbols |= {x: (z + c) * (0.5 * unit), y: (z - c) * (-0.5j * unit), phi: Angle({body: 1.0})}
     first = evaluate(rows, symbols, table)
-    consistent, angles = _solve_angles([row for row in first if isinstance(row, Angle)])
+    consistent, angles = solve_angles([row for row in first if isinstance(row, Angle)])
     for body, (_, _, phi) in coordinates.items():
         symbols[phi] = angles.get(body, symbols[phi])
     by_group: dict[str, list[Poly]] = {}
@@ -124,7 +124,7 @@ def form_closure(
     return Closure(unit, turns, free, angles, places, tuple(loops), tuple(others), consistent)
 
 
-def _solve_angles(rows: Iterable[Angle]) -> tuple[bool, dict[str, Angle]]:
+def solve_angles(rows: Iterable[Angle]) -> tuple[bool, dict[str, Angle]]:
     """Some angles as whole multiples of others plus a constant, from rows that are zero."""
     solved: dict[str, Angle] = {}
     consistent = True

@@ -23,7 +23,7 @@ from linkwork.assembly.assemble import assemble
 from linkwork.assembly.laurent import NotPolynomialError
 from linkwork.assembly.problem import APART, STARTS, Array, Problem, Random
 from linkwork.assembly.solutions import Ends, Progress, polynomials, position, real_position, solve_closure
-from linkwork.assembly.space import solve_in_space, spatial_closures
+from linkwork.assembly.space import SpatialClosure, solve_in_space, spatial_closures, stated_closure
 from linkwork.errors import UsageError
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
@@ -109,6 +109,7 @@ def modes(
     notes: list[str] = []
     try:
         follow = _follow_paths if model.space == "planar" else _follow_paths_in_space
+        follow = follow if model.stated is None else _follow_paths_of_stated
         found = follow(problem, rng, path_limit, progress or (lambda _fraction, _text: None))
     except NotPolynomialError as reason:
         notes.append(f"not proved complete: {reason} leaves only a search from {STARTS} starts [not-complete]")
@@ -201,7 +202,7 @@ class Found:
     def mode(self, q: Array, singular: bool, freedoms: int = 0) -> Mode:
         p = self.problem
         proved = p.is_certified(q)
-        outputs, axes = p.equations.outputs["points"], "xy" if p.model.space == "planar" else "xyz"
+        outputs, axes = p.equations.outputs.get("points", {}), "xy" if p.model.space == "planar" else "xyz"
         points = [f"{body.name}.{name}" for body in (*p.model.bodies, p.model.ground) for name in body.points]
         found = p.evaluate([outputs[f"{point}.{axis}"].expression for point in points for axis in axes], q)
         places = dict(zip(points, map(tuple, found.reshape(-1, len(axes)).tolist()), strict=True))
@@ -224,15 +225,13 @@ def _follow_paths(problem: Problem, rng: Random, path_limit: int, progress: Prog
         problem = problem.slice(c.freedoms, rng)
         c = polynomials(problem)
     if not c.consistent:
-        note = "joints, drivers and kept coordinates contradict each other whatever the position [contradiction]"
-        return Found(problem, [], ends=Ends([]), complete=True, notes=(note,))
+        return _contradiction(problem)
     for _ in range(ATTEMPTS):
         ends = solve_closure(c, rng, path_limit, progress)
         if ends.complete:
             break
     places = [position(problem, c, s.values) for s in ends.solutions]
-    more = f"{-c.freedoms} more equations than unknowns: only what fulfils all counts [over-determined]"
-    return _sort_ends(problem, rng, ends, places, [more] if c.freedoms < 0 else [])
+    return _sort_ends(problem, rng, ends, places, _over_determined(c.freedoms))
 
 
 def _follow_paths_in_space(problem: Problem, rng: Random, path_limit: int, progress: Progress) -> Found:
@@ -242,12 +241,45 @@ def _follow_paths_in_space(problem: Problem, rng: Random, path_limit: int, progr
     closures = spatial_closures(problem)
     if any(c.freedoms > 0 and c.consistent for c in closures):
         raise NotPolynomialError("a loop with fewer equations than unknowns")
+    return _close_all(problem, closures, rng, path_limit, progress)
+
+
+def _follow_paths_of_stated(problem: Problem, rng: Random, path_limit: int, progress: Progress) -> Found:
+    """The same in the coordinates that a model states, what is left to move being cut by slices."""
+    c = stated_closure(problem)
+    if c.consistent and c.freedoms > 0:
+        problem = problem.slice(c.freedoms, rng)
+        c = stated_closure(problem)
+    return _close_all(problem, [c], rng, path_limit, progress, _over_determined(c.freedoms))
+
+
+def _over_determined(freedoms: int) -> list[str]:
+    more = f"{-freedoms} more equations than unknowns: only what fulfils all counts [over-determined]"
+    return [more] if freedoms < 0 else []
+
+
+def _contradiction(problem: Problem) -> Found:
+    note = "constraints and kept coordinates contradict each other whatever the position [contradiction]"
+    return Found(problem, [], ends=Ends([]), complete=True, notes=(note,))
+
+
+def _close_all(
+    problem: Problem,
+    closures: Sequence[SpatialClosure],
+    rng: Random,
+    path_limit: int,
+    progress: Progress,
+    more: Sequence[str] = (),
+) -> Found:
+    """The real ones of all complex solutions of closures in coordinates of joints, or of the model's own."""
+    if not any(c.consistent for c in closures):
+        return _contradiction(problem)
     for _ in range(ATTEMPTS):
         ends, owners = solve_in_space(closures, rng, path_limit, progress)
         if ends.complete:
             break
     places = [c.position(problem, s.values) for s, c in zip(ends.solutions, owners, strict=True)]
-    return _sort_ends(problem, rng, ends, places, [])
+    return _sort_ends(problem, rng, ends, places, more)
 
 
 def _sort_ends(problem: Problem, rng: Random, ends: Ends, places: Sequence[Array], more: Sequence[str]) -> Found:

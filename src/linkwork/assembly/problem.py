@@ -50,9 +50,6 @@ class Problem:
     def of(model: Model, keep: Sequence[str] = ()) -> Problem:
         """Of a model that is sound, with coordinates that exist."""
         mechanism = prepare(model, "body")
-        if model.stated is not None:
-            message = "assembly modes are those of bodies and joints; the model states equations without any"
-            raise UsageError(message, "no-bodies")
         number_kept(mechanism.equations, keep)
         for name in keep:
             if name not in mechanism.equations.q_names:
@@ -95,7 +92,10 @@ class Problem:
     @cached_property
     def features(self) -> list[Expr]:
         """What tells two positions apart: lengths in units of the mechanism, and directions."""
-        e, result, at = self.equations, [], 0
+        e, result, at = self.equations, list[Expr](), 0
+        if self.model.stated is not None:
+            for x, c in zip(e.q, e.coordinates, strict=True):
+                result += [cos(x), sin(x)] if c.kind == "angle" else [x / self.unit if c.kind == "length" else x]
         for body in self.model.bodies:
             q = e.q[at : at + len(body.coordinates)]
             at += len(q)
@@ -209,10 +209,10 @@ class Problem:
 
     def is_certified(self, q: Array) -> bool:
         e = self.equations
-        rows, units = list(self.rows), list[float]()
+        rows, at = list(self.rows), 0
         for body in self.model.bodies:
-            at = len(units)
-            units += [self.unit if c.kind == "length" else 1.0 for c in body.coordinates]
             if not isinstance(body, PlanarBody):
                 rows.append(sum((x * x for x in e.q[at + 3 : at + 7]), ZERO) - 1.0)
-        return is_certified(rows, jacobian(rows, e.q), e.q, self.values, q, np.array(units))
+            at += len(body.coordinates)
+        units = np.array([self.unit if c.kind == "length" else 1.0 for c in e.coordinates])
+        return is_certified(rows, jacobian(rows, e.q), e.q, self.values, q, units)

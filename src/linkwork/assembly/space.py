@@ -1,5 +1,7 @@
 """Closure equations of spatial mechanisms as polynomials in the coordinates of the joints of a spanning tree.
 
+Constraints that a model states in coordinates of its own are polynomials in the same way, without a tree.
+
 Along the tree (equations/tree.py) every body is reached by turns and shifts, so that with theta = exp(i angle) its
 place and its axes are polynomials in theta, 1/theta and displacements, and so are the rows of the joints that close
 loops. A driven coordinate is a number. Every angle is two unknowns with theta (1/theta) = 1; as each angle enters a row
@@ -30,7 +32,7 @@ import numpy as np
 
 from linkwork.assembly import homotopy, laurent
 from linkwork.assembly.blocks import Reduced
-from linkwork.assembly.closure import DEPENDENT, select_independent
+from linkwork.assembly.closure import DEPENDENT, select_independent, solve_angles
 from linkwork.assembly.laurent import BACK, SHIFT, TURN, Angle, NotPolynomialError, Poly, Root, Variable, monomial
 from linkwork.assembly.problem import Array, Problem, Random
 from linkwork.assembly.solutions import Ends, Progress, Solution, combine, solve_reduced
@@ -42,6 +44,7 @@ from linkwork.equations.equations import TIME
 from linkwork.equations.tree import span_tree
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ZERO, Expr, constant, symbol
+from linkwork.sequences.signature import Signature
 
 MOST_MOUNTINGS = 256
 MOST_PATHS = 2000  # many end singular at infinity, which takes long
@@ -52,12 +55,12 @@ STILL = Vector((0.0, 0.0, 0.0))
 class SpatialClosure:
     """The tree of one mounting: `q` of the bodies in the coordinates of its joints, and the rows that close loops.
 
-    Angles among the `coordinates` are the unknowns `turns`, displacements `shifts`, in units of `unit` metres; `driven`
-    are numbers.
+    Angles among the `coordinates` are the unknowns `turns`, displacements `shifts`, in units of `unit` metres; those
+    that are driven or kept are `numbers`.
     """
 
     coordinates: Mapping[Expr, Variable]
-    driven: Mapping[Expr, float]
+    numbers: Mapping[Expr, float]
     q: tuple[Expr, ...]
     rows: tuple[Poly, ...]
     unit: float
@@ -91,11 +94,11 @@ class SpatialClosure:
 
     def position(self, problem: Problem, values: Mapping[Variable, complex]) -> Array:
         """The coordinates of all bodies."""
-        numbers = {
+        found = {
             x: cmath.phase(values[v]) if v[0] == TURN else self.unit * values[v].real
             for x, v in self.coordinates.items()
         }
-        return np.array(evaluate(self.q, {**problem.values, **self.driven, **numbers}), dtype=float)
+        return np.array(evaluate(self.q, {**problem.values, **self.numbers, **found}), dtype=float)
 
 
 def spatial_closures(problem: Problem) -> list[SpatialClosure]:
@@ -155,16 +158,57 @@ def _closure(problem: Problem, hinges: Sequence[Any]) -> SpatialClosure:
     rows = [x for element in loops for x in element.Psi(TIME, *(frames[b.name] for b in element.bodies))]
     rows += [places[k] - constant(float(problem.start[k])) for k in problem.kept]
     kinds = [kind for element in loops for kind in element.rows.values()] + ["length"] * len(problem.kept)
-    unknowns = {x: Angle({v[1]: 1.0}) if v[0] == TURN else monomial(v) * problem.unit for x, v in coordinates.items()}
-    found = evaluate(rows, {**problem.values, **numbers, **unknowns}, laurent.arithmetic())
-    polys = []
-    for row, kind in zip(found, kinds, strict=True):
-        if isinstance(row, Root):
-            polys.append(row.polynomial() / problem.unit**2)
-        else:
-            polys.append(laurent.as_poly(row) / (problem.unit if kind == "length" else 1.0))
+    found = evaluate(rows, {**problem.values, **numbers, **_unknowns(coordinates, problem.unit)}, laurent.arithmetic())
+    sizes = [problem.unit if kind == "length" else 1.0 for kind in kinds]
+    polys = [
+        row.polynomial() / problem.unit**2 if isinstance(row, Root) else laurent.as_poly(row) / size
+        for row, size in zip(found, sizes, strict=True)
+    ]
     independent = select_independent([p.normalize(DEPENDENT) for p in polys])
     return SpatialClosure(coordinates, numbers, places, tuple(independent), problem.unit)
+
+
+def _unknowns(coordinates: Mapping[Expr, Variable], unit: float) -> dict[Expr, Any]:
+    return {x: Angle({v[1]: 1.0}) if v[0] == TURN else monomial(v) * unit for x, v in coordinates.items()}
+
+
+def stated_closure(problem: Problem) -> SpatialClosure:
+    """The constraints, and slices, of a model that states its equations, in its own coordinates.
+
+    Those that are kept are numbers, and angles that rows give by other angles are put in their place.
+    """
+    e, zero, table = problem.equations, Signature(), laurent.arithmetic()
+    rows = [row for row in (*e.Psi, *problem.slices) if not zero.is_zero(row)]
+    free = {x: (TURN if c.kind == "angle" else SHIFT, c.name) for x, c in zip(e.q, e.coordinates, strict=True)}
+    everything: dict[Expr, Any] = {**problem.values, **_unknowns(free, problem.unit)}
+    sizes = [_size(row) for row in evaluate(rows, everything, table)]
+    kept = {e.q[k]: float(problem.start[k]) for k in problem.kept}
+    first = evaluate(rows, {**everything, **kept}, table)
+    consistent, angles = solve_angles([row for row in first if isinstance(row, Angle)])
+    solved = {x: angles[v[1]] for x, v in free.items() if v[0] == TURN and v[1] in angles}
+    left = [(row, size) for row, size, form in zip(rows, sizes, first, strict=True) if not isinstance(form, Angle)]
+    found = evaluate([row for row, _ in left], {**everything, **kept, **solved}, table)
+    polys = [row.polynomial() if isinstance(row, Root) else laurent.as_poly(row) for row in found]
+    polys = [(p / size).normalize(DEPENDENT) for p, (_, size) in zip(polys, left, strict=True)]
+    if not consistent:
+        polys.append(laurent.as_poly(1.0))
+    by_name = {c.name: x for x, c in zip(e.q, e.coordinates, strict=True)}
+    q = tuple(
+        sum((m * by_name[name] for name, m in solved[x].multiples.items()), constant(solved[x].constant))
+        if x in solved
+        else x
+        for x in e.q
+    )
+    own = {x: v for x, v in free.items() if x not in kept and x not in solved}
+    return SpatialClosure(own, kept, q, tuple(select_independent(polys)), problem.unit)
+
+
+def _size(row: Any) -> float:
+    """The largest coefficient of a row in which all coordinates are unknown."""
+    if isinstance(row, Angle):
+        return 1.0
+    p = row.polynomial() if isinstance(row, Root) else laurent.as_poly(row)
+    return max(map(abs, p.terms.values()), default=0.0) or 1.0
 
 
 def solve_in_space(

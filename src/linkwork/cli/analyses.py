@@ -158,6 +158,8 @@ def find_modes(mechanism: Model, keep: tuple[str, ...], sliced: bool, output: Se
     from linkwork.view.report import mode_lines, progress
 
     files = writable(output, (".html",))
+    if files and not mechanism.bodies:
+        raise UsageError(f"'{mechanism.name}' has no bodies to be drawn; --json has all positions", "no-bodies")
     with progress(mechanism.name) as moved:
         found = modes(mechanism, keep if sliced else free_coordinates(mechanism, keep), progress=moved)
     for file in files:

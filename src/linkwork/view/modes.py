@@ -82,7 +82,7 @@ def remarks(found: Modes) -> Iterator[str]:
         yield f"kept: {', '.join(found.kept)}"
     if found.slices:
         degree = f", degree of the closure variety {found.degree}" if found.degree is not None else ""
-        yield f"{found.slices} freedoms cut by random linear equations{degree}"
+        yield f"{found.slices} freedom{'s' * (found.slices != 1)} cut by random linear equations{degree}"
     yield "complete" if found.complete else "not proved complete"
 
 
