@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from commands import Answer
 
-from linkwork import __version__, check, compare, resultfile
+from linkwork import __version__, check, compare, mechanisms, resultfile
 from linkwork.cli import overrides
 from linkwork.errors import Interrupted, UsageError
 from linkwork.formulations import FORMULATIONS
@@ -30,7 +30,7 @@ from linkwork.motion.ready import Motion
 from linkwork.motion.simulate import simulate
 from linkwork.trajectory import Trajectory
 from linkwork.view.comparison import as_text
-from linkwork.view.report import aligned, check_lines, mechanism_lines, progress, summary_lines
+from linkwork.view.report import aligned, check_lines, mechanism_lines, progress, source_lines, summary_lines
 
 COMMAND = [sys.executable, "-m", "linkwork"]
 
@@ -80,12 +80,17 @@ def test_list_gives_name_space_source_and_checked_number(linkwork: Answer) -> No
     entries = linkwork.data("list")["mechanisms"]
     assert [entry["name"] for entry in entries] == list(shipped())
     for entry in entries:
-        assert set(entry) == {"name", "space", "source", "checked"}
+        assert set(entry) == {"name", "space", "title", "source", "checked"}
         assert entry["space"] in ("planar", "spatial")
         assert entry["source"]
         assert isinstance(entry["checked"]["value"], float)
     text = linkwork("list")
     assert all(name in text for name in shipped())
+    one = linkwork("list", "slider_crank")
+    assert "Zhou" in one
+    assert "crank.phi = 0.2629316601 at t = 1 s" in one
+    assert "four_bar" not in one
+    assert "did you mean 'four_bar'?" in linkwork("list", "fourbar", code=2)
 
 
 def test_schema_is_a_json_schema(linkwork: Answer) -> None:
@@ -110,6 +115,30 @@ def test_check_counts_and_shows_what_was_corrected(linkwork: Answer, stretched: 
 
 
 # run
+
+
+def test_check_says_which_bodies_a_freedom_moves(linkwork: Answer, tmp_path: Path) -> None:
+    """In the horizontal slider-crank the slider moves along x alone; without the joint B it is a freedom of its own."""
+    whole = linkwork.data("check", "slider_crank", "--start", "O=30deg")["motions"]
+    assert len(whole) == 1
+    assert re.fullmatch(r"'crank' along .* and turning, 'rod' along .* and turning, 'slider' along x", whole[0])
+    text = (Path(mechanisms.__path__[0]) / "slider_crank.yaml").read_text(encoding="utf-8")
+    cut = tmp_path / "cut.yaml"
+    cut.write_text(re.sub(r"\n  B: .*", "", text), encoding="utf-8")
+    assert "'slider' along x" in linkwork.data("check", cut)["motions"]
+    assert "'slider' along x\n" in linkwork("check", cut)
+
+
+def test_a_sketch_is_closed_for_every_command_that_moves_it(linkwork: Answer, tmp_path: Path) -> None:
+    """Explained from a sketch, the accelerations are those of the closed mechanism."""
+    text = (Path(mechanisms.__path__[0]) / "slider_crank.yaml").read_text(encoding="utf-8")
+    sketch = tmp_path / "sketch.yaml"
+    sketch.write_text(text.replace("position: [l1 + l2, 0]", "position: [2, 0]"), encoding="utf-8")
+    assert "or close wider gaps with --assemble [start-far-off]" in linkwork("explain", sketch, code=3)
+    closed = tmp_path / "closed.yaml"
+    linkwork("assemble", sketch, "-o", closed)
+    expected, found = (linkwork.data("explain", *how)["a"] for how in ((closed,), (sketch, "--assemble")))
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 def test_run_prints_the_summary_as_one_json_object(linkwork: Answer) -> None:
@@ -303,8 +332,9 @@ def test_a_numerical_stop_keeps_what_was_computed(linkwork: Answer, stretched: P
 def test_a_narrow_terminal_breaks_no_figure(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is printed in 40 columns are the words and figures that are printed in many."""
     motion, report = simulate(load("slider_crank"), t_end=0.2), check(load("redundant_24"))
-    entries = [{"name": "a_long_name_of_a_mechanism", "space": "planar", "source": "1e-09 " * 20, "checked": None}]
-    for lines in (summary_lines(motion), check_lines(report), mechanism_lines(entries)):
+    entry = {"name": "a_long_name_of_a_mechanism", "space": "planar", "title": "1e-09 " * 20, "source": "2e-09 " * 20}
+    listed = mechanism_lines([entry]), source_lines({**entry, "checked": None})
+    for lines in (summary_lines(motion), check_lines(report), *listed):
         narrow = aligned(lines, columns)
         assert max(map(len, narrow.splitlines())) <= columns
         assert narrow.split() == aligned(lines).split()

@@ -322,6 +322,10 @@ simulation: {t_end: 2, rtol: 1.0e-10}
     np.testing.assert_allclose(motion["car.vy"], -0.8 * speed, atol=1e-8)
     np.testing.assert_allclose(motion["wheel.omega"], 12 * (1 - np.exp(-6 * motion.t / (0.2 * 12))), atol=1e-7)
     assert np.max(np.abs(motion.drift())) < 1e-7
+    # a torque that grows with the speed would drive without limit
+    with pytest.raises(ModelError, match="no_load 12 and stall -6 differ in sign") as refused:
+        simulate(loads(text.replace("stall: 6", "stall: -6")))
+    assert refused.value.code == "out-of-range"
 
 
 def test_a_sphere_on_a_tilted_plane_in_space_slides_and_spins_as_in_closed_form() -> None:

@@ -48,7 +48,7 @@ ROOMS = (
 # only these imports point downwards.
 DOWNWARDS = {("mechanism", "motion"), ("mechanism", "trajectory"), ("trajectory", "resultfile"), ("trajectory", "view")}
 DOWNWARDS |= {("sequences", "native")}
-DOWNWARDS |= {(room, "view") for room in ("motion", "assembly", "comparison")}
+DOWNWARDS |= {(room, "view") for room in ("motion", "assembly", "lecture", "comparison")}
 # Files that a run in the coordinates of bodies has no use for, and that would be waited for before every run.
 UNUSED = (
     "expressions.notation",

@@ -289,6 +289,8 @@ FAULTS = [
     ),
     ("name: crank", "include: ../../etc/passwd", "unknown-key", 2, "unknown key 'include'"),
     ("type: point-on-line", "type: pin-in-slot", "unknown-type", 11, "joints.B.type: no type 'pin-in-slot'"),
+    ("type: point-on-line", "type: slider", "unknown-type", 11, "no type 'slider'; did you mean 'prismatic'?"),
+    ("2*pi*t", "cosine(t)", "expression-function", 13, "unknown function 'cosine' at column 1; did you mean 'cos'?"),
     (
         "type: point-on-line",
         "type: [point-on-line]",

@@ -145,7 +145,8 @@ def did_you_mean(name: str, choices: Iterable[str]) -> str | None:
     """The suggestion for a misspelt name: "did you mean 'rod'?", or the choices if they are few and none is near."""
     known = list(choices)
     by_lower = {choice.lower(): choice for choice in reversed(known)}
-    near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    begins = [choice for choice in by_lower if len(choice) > 2 and name.lower().startswith(choice)]  # cosine: cos
+    near = sorted(begins, key=len)[-1:] or difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
     if near:
         return f"did you mean '{by_lower[near[0]]}'?"
     if 0 < len(known) <= MOST_CHOICES:

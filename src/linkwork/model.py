@@ -61,7 +61,7 @@ class About:
     checked: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Model:
     """Bodies, joints, drivers, forces and events with the values of their parameters.
 
@@ -88,6 +88,11 @@ class Model:
     events: tuple[Event, ...] = ()
     open: frozenset[str] = frozenset()
     stated: Stated | None = None
+
+    def __repr__(self) -> str:
+        counts = ((len(self.bodies), "bodies"), (len(self.joints), "joints"), (len(self.drivers), "drivers"),
+                  (len(self.forces), "forces"))  # fmt: skip
+        return f"<Model '{self.name}': {self.space}; {', '.join(f'{what}: {count}' for count, what in counts)}>"
 
     @property
     def joining(self) -> tuple[Joint | Driver, ...]:

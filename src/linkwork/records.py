@@ -22,7 +22,10 @@ else:
 
 
 class Printed:
-    """A record that notebooks show as it is printed."""
+    """A record that Python and notebooks show as it is printed; its dataclass has repr=False."""
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def _repr_html_(self) -> str:
         from html import escape

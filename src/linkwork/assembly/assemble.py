@@ -29,7 +29,7 @@ from linkwork.motion.initial import (
 from linkwork.records import Printed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Assembly(Printed):
     """The assembled position and velocity of the bodies, and what it took.
 

@@ -53,7 +53,7 @@ class Mode:
     freedoms: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Modes(Printed):
     """The modes of a mechanism, the nearest to its start position first, and how they were found.
 

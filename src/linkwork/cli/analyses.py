@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
-from typer import Option
+from typer import Argument, Option
 
 from linkwork.cli.app import (
     Assemble,
@@ -51,23 +51,33 @@ from linkwork.cli.motions import (
     tell,
     writable,
 )
-from linkwork.errors import NumericalStop, UsageError
+from linkwork.errors import NumericalStop, UsageError, check_choice
 
 if TYPE_CHECKING:
     from linkwork.model import Model
 
 
 @app.command("list")
-def list_mechanisms(json: Json = False) -> None:
-    """Show the shipped mechanisms: sources and a number each has to reproduce."""
+def list_mechanisms(
+    names: Annotated[Texts, Argument(metavar="NAME", help="Mechanisms to show with source and number.")] = None,
+    json: Json = False,
+) -> None:
+    """List the shipped mechanisms. With names, show their sources and the number that each is checked against."""
     from linkwork.modelfile import load, shipped
-    from linkwork.view.report import as_json, mechanism_lines, within_terminal
+    from linkwork.view.report import as_json, mechanism_lines, source_lines, within_terminal
 
-    found = [
-        {"name": name, "space": model.space, "source": model.about.source, "checked": model.about.checked or None}
-        for name, model in ((name, load(name)) for name in shipped())
+    for name in names or ():
+        check_choice("mechanism", name, shipped())
+    about = {name: (model.space, model.about) for name, model in ((name, load(name)) for name in names or shipped())}
+    found: list[dict[str, Any]] = [
+        {"name": name, "space": space, "title": a.title, "source": a.source, "checked": a.checked or None}
+        for name, (space, a) in about.items()
     ]
-    print(as_json({"mechanisms": found}) if json else within_terminal(mechanism_lines(found)))
+    if json:
+        print(as_json({"mechanisms": found}))
+    else:
+        lines = [line for entry in found for line in source_lines(entry)] if names else mechanism_lines(found)
+        print(within_terminal(lines))
 
 
 @app.command(cls=WithChoices)
@@ -85,7 +95,11 @@ def check(
     repair: Repair = None,
     json: Json = False,
 ) -> None:
-    """Check a model: counts, freedoms, redundant rows, reactions, start values."""
+    """Check a model: freedoms, redundancy, start values.
+
+    Prints the counts, what is free to move, dependent constraint rows with the reactions that are then not unique,
+    and how far the start values miss the joints.
+    """
     from linkwork.motion.check import check
     from linkwork.view.report import as_json, check_lines, progress, within_terminal
 
@@ -106,18 +120,21 @@ def assemble(
     weights: Weights = "mass",
     coordinates: Coordinates = None,
     cut: Cut = None,
-    all_modes: Annotated[bool, Option("--all", help="Find every position in which the joints close.")] = False,
+    all_modes: Annotated[bool, Option("--all", help="Find all assembly modes.")] = False,
     sliced: Annotated[
         bool,
-        Option("--slice", help="With --all, cut freedoms by random linear equations instead of keeping coordinates."),
+        Option("--slice", help="With --all: fix freedoms by random linear equations instead of coordinates."),
     ] = False,
-    output: Annotated[Files, output_option("Write the model, .yaml or .json; with --all, an .html.")] = None,
-    force: Annotated[bool, Option("--force", help="Let -o replace the model itself.")] = False,
+    output: Annotated[
+        Files, output_option("Write the assembled model, .yaml or .json; with --all, a page, .html.")
+    ] = None,
+    force: Annotated[bool, Option("--force", help="Allow -o to overwrite the model file.")] = False,
     json: Json = False,
 ) -> None:
-    """Close the joints of a rough sketch; with --all, find all positions in which they close.
+    """Close the joints of a sketch; --all finds all ways to close.
 
-    With --all, freedoms that neither drivers nor --keep take are taken by keeping coordinates: angles, if possible.
+    With --all, freedoms that are neither driven nor fixed by --keep are fixed by keeping further coordinates at their
+    start values, angles first.
     """
     from linkwork.modelfile import build, find
 
@@ -180,19 +197,21 @@ def kinematics(
     cut: Cut = None,
     coupler: Annotated[Texts, Option(metavar="BODY.POINT", help="Show the path of a point; repeatable.")] = None,
     table: Annotated[
-        tuple[str, str] | None, Option(metavar="INPUT OUTPUT", help="Show a coordinate over another one.")
+        tuple[str, str] | None, Option(metavar="INPUT OUTPUT", help="Tabulate one coordinate over another.")
     ] = None,
-    dead_centres: Annotated[
-        Texts, Option(metavar="NAME", help="Show where a coordinate turns back; repeatable.")
-    ] = None,
+    dead_centres: Annotated[Texts, Option(metavar="NAME", help="Show where a coordinate reverses; repeatable.")] = None,
     transmission: Annotated[
         tuple[str, str, str, str] | None,
-        Option(metavar="P Q R S", help="Show the angle between the lines through two pairs of points."),
+        Option(metavar="P Q R S", help="Show the angle between the lines PQ and RS."),
     ] = None,
     output: Motions = None,
     json: Json = False,
 ) -> None:
-    """Move a mechanism as its drivers prescribe, with driving forces and reactions."""
+    """Move a mechanism as its drivers prescribe.
+
+    Solves positions, velocities and accelerations from the constraints, then reactions and driving forces. Every
+    freedom needs a driver.
+    """
     from linkwork.motion.kinematics import kinematics
     from linkwork.motion.linkages import readings
     from linkwork.view.report import reading_lines
@@ -218,19 +237,20 @@ def run(
     step: Step = None,
     rtol: Rtol = None,
     atol: Atol = None,
-    formulation: Annotated[str | None, Option(help="How accelerations are found")] = None,
+    formulation: Annotated[str | None, Option(metavar="NAME", help="How accelerations are found")] = None,
     stabilization: Stabilization = None,
-    alpha: Annotated[float | None, Option(help="Baumgarte's gain of velocity errors, 1/s")] = None,
-    beta: Annotated[float | None, Option(help="Baumgarte's gain of position errors, 1/s")] = None,
+    alpha: Annotated[float | None, Option(metavar="NUMBER", help="Baumgarte: gain of velocity errors, 1/s.")] = None,
+    beta: Annotated[float | None, Option(metavar="NUMBER", help="Baumgarte: gain of position errors, 1/s.")] = None,
     integrator: Integrator = None,
     spectral_radius: Annotated[
-        float | None, Option("--rho", help="generalized-alpha: spectral radius of infinitely fast modes, 0 to 1")
+        float | None,
+        Option("--rho", metavar="NUMBER", help="generalized-alpha: spectral radius at infinite frequency, 0 to 1."),
     ] = None,
     fixed_step: Annotated[
         float | None,
-        Option(metavar="SECONDS", help="generalized-alpha: length of all steps, without error control"),
+        Option(metavar="SECONDS", help="generalized-alpha: constant step, without error control."),
     ] = None,
-    max_steps: Annotated[int | None, Option(metavar="N", help="How many steps may be tried")] = None,
+    max_steps: Annotated[int | None, Option(metavar="N", help="Stop after N attempted steps.")] = None,
     max_step: MaxStep = None,
     weights: Weights = "mass",
     assemble: Assemble = False,
@@ -240,18 +260,21 @@ def run(
     keep: Keep = None,
     repair: Repair = None,
     resume: Annotated[
-        Path | None, Option(metavar="FILE", help="Go on with a motion that ended early; it is written back.")
+        Path | None, Option(metavar="FILE", help="Continue a motion that ended early; FILE is updated.")
     ] = None,
     output: Motions = None,
     html: Annotated[
-        Path | None, Option(metavar="FILE", help="Write a page that shows it moving, as -o FILE.html.")
+        Path | None, Option(metavar="FILE", help="Write the moving page as well; the same as -o FILE.html.")
     ] = None,
     output_format: Annotated[
-        str | None, Option(metavar="numdyn3d", help="Write a report and three text files per body into the folder -o.")
+        str | None, Option(metavar="numdyn3d", help="Write NumDyn3D's report and text files into the folder -o.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Simulate a model. End, step and tolerances are those of the model unless given."""
+    """Simulate a model.
+
+    Settings that are not given are those of the model file.
+    """
     from linkwork.motion.simulate import simulate
 
     settings = given(t_end=t_end, step=step, rtol=rtol, atol=atol, max_steps=max_steps, max_step=max_step)
@@ -276,7 +299,8 @@ def compare(
     model: ModelArgument,
     formulations: Annotated[str, Option(metavar="all|NAME,...", help="Which to compare")] = "all",
     set_: Set = None,
-    coordinates: Annotated[str | None, Option(metavar="NAME,...", help="In which to run it")] = None,
+    assemble: Assemble = False,
+    coordinates: Annotated[str | None, Option(metavar="NAME,...", help="Coordinates to run it in")] = None,
     integrator: Integrator = None,
     stabilization: Stabilization = None,
     t_end: TEnd = None,
@@ -284,12 +308,16 @@ def compare(
     atol: Atol = None,
     max_step: MaxStep = None,
     output: Annotated[Files, output_option("Write a report, .html or .md; repeatable.")] = None,
-    csv: Annotated[bool, Option("--csv", help="Print the rows as CSV and nothing else.")] = False,
+    csv: Annotated[bool, Option("--csv", help="Print the rows as CSV instead of text.")] = False,
     json: Json = False,
 ) -> None:
-    """Run a model by all formulations and compare cost and accuracy. Settings are those of the model unless given."""
+    """Run a model with all formulations: cost and accuracy.
+
+    Prints for each the CPU time of the integration, the part spent on evaluating accelerations, evaluations, steps,
+    the largest constraint errors, the energy drift and the distance from a reference solution at tolerance 1e-12.
+    Settings that are not given are those of the model file.
+    """
     from linkwork.comparison.compare import compare
-    from linkwork.modelfile import load
     from linkwork.view.comparison import SUFFIXES, as_csv, as_text, write
     from linkwork.view.report import as_json, progress
 
@@ -298,7 +326,7 @@ def compare(
     methods = given(integrator=integrator, stabilization=stabilization, t_end=t_end, rtol=rtol, atol=atol)
     methods |= given(max_step=max_step)
     files = writable(output or (), SUFFIXES)
-    mechanism = load(model, overrides(set_))
+    mechanism = started(model, set_, None, None, assemble=assemble)
     with located(model), progress(mechanism.name) as moved:
         comparison = compare(
             mechanism,

@@ -11,8 +11,8 @@ from typer import Argument, Option
 from typer.core import TyperCommand
 
 app = typer.Typer(
-    help="Multibody dynamics of mechanisms. MODEL is a file, or the name of a mechanism that `linkwork list` shows.",
-    epilog="Exit codes: 0 done, 2 usage, 3 model error, 4 numerical stop, 70 a fault of linkwork, 130 interrupted.",
+    help="Multibody dynamics of mechanisms. A MODEL is a model file, or a name from `linkwork list`.",
+    epilog="Exit codes: 0 done, 2 usage error, 3 model error, 4 numerical stop, 70 fault of linkwork, 130 interrupted.",
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -45,7 +45,7 @@ class WithChoices(TyperCommand):
         for option in cast(Any, told.params):
             if option.name in choices:
                 option.help += f": {', '.join(choices[option.name])}"
-            if option.default is None and defaults.get(option.name) is not None:
+            if option.default is None and defaults.get(option.name):
                 option.help += f"  [default: {defaults[option.name]}]"
         super(WithChoices, told).format_help(ctx, formatter)
 
@@ -59,38 +59,43 @@ def output_option(text: str) -> Any:
 
 
 ModelArgument = Annotated[str, Argument(metavar="MODEL", help="A model file or the name of a mechanism.")]
-Set = Annotated[Texts, Option("--set", metavar="NAME=VALUE", help="Another value of a parameter; repeatable.")]
-Weights = Annotated[str, Option(help="How corrections of the start values are weighted: mass, unit")]
-Assemble = Annotated[bool, Option("--assemble", help="Close the joints however far they are open at the start.")]
-Coordinates = Annotated[str | None, Option(help="In which coordinates; those of the model unless given")]
-Cut = Annotated[Texts, Option(metavar="JOINT", help="A joint that closes a loop, not in body coordinates; repeatable.")]
-Mode = Annotated[int | None, Option(metavar="K", help="Start in assembly mode K, as `assemble --all` counts them.")]
+Set = Annotated[Texts, Option("--set", metavar="NAME=VALUE", help="Change a parameter, as l=35cm; repeatable.")]
+Weights = Annotated[
+    str, Option(metavar="mass|unit", help="Weights of start corrections: by mass and inertia, or none.")
+]
+Assemble = Annotated[bool, Option("--assemble", help="Close start gaps of any size; without it, small ones only.")]
+Coordinates = Annotated[str | None, Option(metavar="NAME", help="Coordinates, instead of the model's")]
+Cut = Annotated[
+    Texts, Option(metavar="JOINT", help="Close a loop at this joint (not in body coordinates); repeatable.")
+]
+Mode = Annotated[int | None, Option(metavar="K", help="Start in assembly mode K of `linkwork assemble MODEL --all`.")]
 Keep = Annotated[
-    Texts, Option(metavar="NAME", help="A coordinate, such as crank.phi, that keeps its start value; repeatable.")
+    Texts, Option(metavar="NAME", help="Do not correct the start value of this coordinate (crank.phi); repeatable.")
 ]
 Start = Annotated[
-    Texts,
-    Option(metavar="NAME=VALUE", help="Start value of a coordinate of a joint or body, as A=30deg; repeatable."),
+    Texts, Option(metavar="NAME=VALUE", help="Start value of a joint or body coordinate, as A=30deg; repeatable.")
 ]
 Rate = Annotated[
-    Texts, Option(metavar="NAME=VALUE", help="Start rate of a coordinate of a joint or body, as A=2; repeatable.")
+    Texts, Option(metavar="NAME=VALUE", help="Start rate of a joint or body coordinate, as A=2; repeatable.")
 ]
 Repair = Annotated[
-    Texts, Option(metavar="inertia", help="Take the nearest inertia that a mass distribution has, and say so.")
+    Texts, Option(metavar="inertia", help="Replace an impossible inertia by the nearest possible one, with a note.")
 ]
-TEnd = Annotated[float | None, Option(help="End of the motion, s")]
-Step = Annotated[float | None, Option(help="Time between report times, s")]
-Rtol = Annotated[float | None, Option(help="Relative tolerance")]
+TEnd = Annotated[float | None, Option(metavar="SECONDS", help="End of the motion.")]
+Step = Annotated[float | None, Option(metavar="SECONDS", help="Time between report times.")]
+Rtol = Annotated[float | None, Option(metavar="NUMBER", help="Relative tolerance.")]
 Atol = Annotated[
-    float | None, Option(help="Absolute tolerance: in radians, and in metres or lengths of a smaller mechanism")
+    float | None,
+    Option(metavar="NUMBER", help="Absolute tolerance, in rad and m; for mechanisms below 1 m, in their size."),
 ]
 MaxStep = Annotated[
-    float | None, Option(help="Longest step, s; by default 8 report steps where forces switch on the state")
+    float | None,
+    Option(metavar="SECONDS", help="Longest step; by default 8 report steps if forces switch on the state."),
 ]
-Stabilization = Annotated[str | None, Option(help="What keeps the constraints")]
-Integrator = Annotated[str | None, Option(help="Method of integration")]
+Stabilization = Annotated[str | None, Option(metavar="NAME", help="How the constraints are kept")]
+Integrator = Annotated[str | None, Option(metavar="NAME", help="Integration method")]
 Motions = Annotated[Files, output_option("Write .nc, .csv, .mat, .html, .png, .svg or .pdf; repeatable.")]
-Json = Annotated[bool, Option("--json", help="Print one JSON object and nothing else.")]
+Json = Annotated[bool, Option("--json", help="Print one JSON object instead of text.")]
 
 
 def _version(wanted: bool) -> None:

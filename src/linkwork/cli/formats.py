@@ -15,12 +15,16 @@ from linkwork.errors import ModelError
 @app.command()
 def convert(
     source: Annotated[
-        str, Argument(metavar="MODEL", help="A folder of DAP_BC or DAP_JC, a deck of NumDyn3D, or any other model.")
+        str, Argument(metavar="MODEL", help="A folder of DAP_BC or DAP_JC, a deck of NumDyn3D, or a model.")
     ],
-    output: Annotated[Path, output_option("A model file, .yaml or .json; any other name is a folder for a deck.")],
+    output: Annotated[Path, output_option("A model file, .yaml or .json; any other name is the folder of a deck.")],
     json: Json = False,
 ) -> None:
-    """Write a model of another program as a model file, or a model as a deck, and say what could not be taken over."""
+    """Convert models from or to the formats of other programs.
+
+    Reads folders of DAP_BC and DAP_JC and decks of NumDyn3D; writes model files and decks. What could not be taken
+    over is listed.
+    """
     from linkwork.document import save
     from linkwork.modelfile import SUFFIXES, build, find, take_over
 

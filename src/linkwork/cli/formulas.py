@@ -7,8 +7,19 @@ from typing import Annotated
 
 from typer import Option
 
-from linkwork.cli.app import Coordinates, Cut, Files, Json, ModelArgument, Set, WithChoices, app, output_option
-from linkwork.cli.motions import given, located, overrides, writable
+from linkwork.cli.app import (
+    Assemble,
+    Coordinates,
+    Cut,
+    Files,
+    Json,
+    ModelArgument,
+    Set,
+    WithChoices,
+    app,
+    output_option,
+)
+from linkwork.cli.motions import given, located, overrides, started, writable
 from linkwork.errors import UsageError, check_choice
 
 
@@ -16,21 +27,21 @@ from linkwork.errors import UsageError, check_choice
 def explain(
     model: ModelArgument,
     set_: Set = None,
-    formulation: Annotated[str, Option(help="Which to work out")] = "augmented",
+    assemble: Assemble = False,
+    formulation: Annotated[str, Option(metavar="NAME", help="Which to work out")] = "augmented",
     coordinates: Coordinates = None,
     cut: Cut = None,
-    at: Annotated[float, Option(metavar="T", help="Time at which the mechanism is looked at, s")] = 0.0,
-    output: Annotated[Files, output_option("Write .md, .html, .tex or .txt instead; repeatable.")] = None,
+    at: Annotated[float, Option(metavar="T", help="Time of the position that is worked out, s.")] = 0.0,
+    output: Annotated[Files, output_option("Write .md, .html, .tex or .txt instead of printing; repeatable.")] = None,
     json: Json = False,
 ) -> None:
-    """Work out a formulation on a model step by step, in symbols and numbers."""
+    """Work out a formulation on a model, in symbols and numbers."""
     from linkwork.lecture.explain import explain
-    from linkwork.modelfile import load
     from linkwork.view.report import as_json, progress
     from linkwork.view.worked import FORMATS, as_dict, save, text
 
     files = writable(output or (), tuple(FORMATS))
-    mechanism = load(model, overrides(set_))
+    mechanism = started(model, set_, None, None, assemble=assemble)
     with located(model), progress(mechanism.name) as moved:
         sheet = explain(mechanism, formulation, at, moved, coordinates, cut)
     for file in files:
@@ -45,17 +56,29 @@ def explain(
 def equations(
     model: ModelArgument,
     set_: Set = None,
-    form: Annotated[str, Option(help="explicit, rif or lagrange")] = "explicit",
-    to: Annotated[str, Option(help="text, latex, markdown, python, numpy, c, fortran, julia or maple")] = "text",
+    form: Annotated[
+        str, Option(metavar="NAME", help="explicit (solved), rif (with hidden constraints) or lagrange (as stated)")
+    ] = "explicit",
+    to: Annotated[
+        str, Option(metavar="NAME", help="text, latex, markdown, python, numpy, c, fortran, julia or maple")
+    ] = "text",
     coordinates: Coordinates = None,
     cut: Cut = None,
-    pivoting: Annotated[str, Option(help="sparse, first, smallest or largest")] = "sparse",
-    largest: Annotated[int | None, Option(metavar="N", help="Size above which an expression is veiled")] = None,
-    unveil: Annotated[int, Option(metavar="K", help="How often definitions are put in place of symbols")] = 0,
-    output: Annotated[Path | None, Option("--output", "-o", metavar="FILE", help="Write it to a file.")] = None,
+    pivoting: Annotated[
+        str, Option(metavar="NAME", help="Choice of pivots: sparse, first, smallest or largest")
+    ] = "sparse",
+    largest: Annotated[int | None, Option(metavar="N", help="Replace expressions above this size by symbols.")] = None,
+    unveil: Annotated[int, Option(metavar="K", help="Expand the symbols K times.")] = 0,
+    output: Annotated[
+        Path | None, Option("--output", "-o", metavar="FILE", help="Write to a file instead of printing.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Write down the equations of a model: as stated, with all hidden constraints, or solved as a sequence."""
+    """Write down the equations of a model, or export them as code.
+
+    Three forms: as stated (lagrange), with all hidden constraints (rif), or solved for the accelerations as a
+    computation sequence (explicit).
+    """
     from linkwork.files import write_text
     from linkwork.lecture.listing import write_down
     from linkwork.modelfile import load
@@ -87,7 +110,7 @@ def equations(
 
 @app.command()
 def schema(json: Json = False) -> None:
-    """Print the JSON Schema of model files; it is one JSON object anyway."""
+    """Print the JSON Schema of model files."""
     from linkwork.modelfile import json_schema
     from linkwork.view.report import as_json
 

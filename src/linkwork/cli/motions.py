@@ -49,11 +49,18 @@ def started(
     start: Sequence[str] | None = None,
     rate: Sequence[str] | None = None,
     cut: Sequence[str] | None = None,
+    assemble: bool = False,
 ) -> Model:
-    """The model, with these start values and in one of its assembly modes if that is asked for."""
+    """The model, with these start values, its joints closed or in one of its assembly modes if that is asked for."""
     from linkwork.modelfile import load
 
     mechanism = placed(load(model, overrides(set_), repair or ()), start, rate, cut)
+    if assemble:
+        from linkwork.assembly.assemble import assemble as close
+
+        with located(model):
+            closed = close(mechanism)
+        return mechanism.with_start(closed.q, closed.v)
     if mode is None:
         return mechanism
     from linkwork.assembly.modes import free_coordinates, in_mode
@@ -255,7 +262,7 @@ def write(motion: Trajectory, files: Sequence[Path], point: str | None = None, i
 
 
 def moved(
-    sources: Sequence[str], set_: Sequence[str] | None, t_end: float | None
+    sources: Sequence[str], set_: Sequence[str] | None, t_end: float | None, assemble: bool = False
 ) -> tuple[list[Trajectory], Unfinished | None]:
     """The motions of models and result files; of one that ends early what there is, and why it ended."""
     from linkwork.motion.check import check
@@ -270,11 +277,11 @@ def moved(
         if source.lower().endswith(SUFFIXES):
             motions.append(Trajectory.load(source))
             continue
-        mechanism = started(source, set_, None, None)
+        mechanism = started(source, set_, None, None, assemble=assemble)
         try:
-            # drivers that take all freedoms move it, else the forces
-            analysis = kinematics if mechanism.drivers and check(mechanism).dof == 0 else simulate
-            motions.append(followed(mechanism, partial(analysis, t_end=t_end), ()))
+            with located(source):  # drivers that take all freedoms move it, else the forces
+                analysis = kinematics if mechanism.drivers and check(mechanism).dof == 0 else simulate
+                motions.append(followed(mechanism, partial(analysis, t_end=t_end), ()))
         except Unfinished as early:
             if early.trajectory is None or not len(early.trajectory.t):
                 raise

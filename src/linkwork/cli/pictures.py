@@ -7,26 +7,29 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from linkwork.cli.app import Json, ModelArgument, Set, TEnd, Texts, WithChoices, app, output_option
-from linkwork.cli.motions import moved, named, started, writable
+from linkwork.cli.app import Assemble, Json, ModelArgument, Set, TEnd, Texts, WithChoices, app, output_option
+from linkwork.cli.motions import located, moved, named, started, writable
 from linkwork.errors import Unfinished
 
-Sources = Annotated[list[str], Argument(metavar="MODEL|RESULT...", help="Models, or trajectories .nc, .csv")]
-Source = Annotated[str, Argument(metavar="MODEL|RESULT", help="A model, or a trajectory .nc, .csv")]
+Sources = Annotated[list[str], Argument(metavar="MODEL|RESULT", help="Models, or results .nc, .csv.")]
+Source = Annotated[str, Argument(metavar="MODEL|RESULT", help="A model, or a result .nc, .csv.")]
 
 
 @app.command()
 def plot(
-    file: Annotated[Path, Argument(metavar="FILE", help="A trajectory, .nc or .csv")],
+    file: Annotated[Path, Argument(metavar="FILE", help="A result, .nc or .csv.")],
     names: Annotated[
-        Texts, Argument(metavar="[NAME]...", help="Quantities or patterns, such as crank.phi '*.omega' reaction:O.x")
+        Texts, Argument(metavar="NAME", help="Quantities or patterns: crank.phi '*.omega' reaction:O.x")
     ] = None,
-    against: Annotated[str, Option(metavar="NAME", help="The quantity along the horizontal axis")] = "t",
-    output: Annotated[Path | None, output_option("A .png, .svg or .pdf (default FILE.png)")] = None,
-    show_names: Annotated[bool, Option("--names", help="List the quantities of the file and their units.")] = False,
+    against: Annotated[str, Option(metavar="NAME", help="Quantity along the horizontal axis.")] = "t",
+    output: Annotated[Path | None, output_option("Picture, .png, .svg or .pdf.  [default: FILE.png]")] = None,
+    show_names: Annotated[bool, Option("--names", help="List the quantities of the file with their units.")] = False,
     json: Json = False,
 ) -> None:
-    """Draw a trajectory: quantities over time or over each other. Without names, the most important ones."""
+    """Plot quantities of a result over time or over each other.
+
+    Without names: angles, positions, their velocities, energy and errors.
+    """
     from linkwork.trajectory import Trajectory
     from linkwork.view.plot import save
     from linkwork.view.report import as_json, within_terminal
@@ -45,20 +48,22 @@ def plot(
 def view(
     sources: Sources,
     set_: Set = None,
+    assemble: Assemble = False,
     t_end: TEnd = None,
-    output: Annotated[Path | None, output_option("An .html (default NAME.html)")] = None,
+    output: Annotated[Path | None, output_option("Page, .html.  [default: NAME.html]")] = None,
     open_: Annotated[bool, Option("--open", help="Open the page in the browser.")] = False,
     json: Json = False,
 ) -> None:
-    """Write a page that shows mechanisms moving, with plots; several results stand side by side.
+    """Write a page that shows mechanisms moving, with plots.
 
-    A model is simulated first, or moved by its drivers if they take all its freedoms.
+    Several models or results are shown side by side. A model is simulated first, or moved by its drivers if they
+    drive all its freedoms.
     """
     from linkwork.view.page import check_built, write
 
     check_built()
     (file,) = writable([output or Path(_stem(sources[0]) + ".html")], (".html",))
-    motions, end = moved(sources, set_, t_end)
+    motions, end = moved(sources, set_, t_end, assemble)
     names = [motion.name for motion in motions]
     # results of one model go by their files
     write(motions, file, names if len(set(names)) == len(names) else [Path(source).name for source in sources])
@@ -73,20 +78,23 @@ def view(
 def animate(
     source: Source,
     set_: Set = None,
+    assemble: Assemble = False,
     t_end: TEnd = None,
-    film: Annotated[int | None, Option(metavar="N", help="A strip of N pictures, .png, .svg or .pdf, instead.")] = None,
-    speed: Annotated[float | None, Option(help="Seconds of motion per second of film")] = None,
-    output: Annotated[Path | None, output_option("A .gif or .mp4 (default NAME.gif)")] = None,
+    film: Annotated[
+        int | None, Option(metavar="N", help="Write a strip of N pictures instead, .png, .svg or .pdf.")
+    ] = None,
+    speed: Annotated[float | None, Option(metavar="NUMBER", help="Seconds of motion per second of film.")] = None,
+    output: Annotated[Path | None, output_option("Film, .gif or .mp4.  [default: NAME.gif]")] = None,
     json: Json = False,
 ) -> None:
-    """Write a film of a mechanism, or a strip of pictures, without a browser."""
+    """Write a film or a strip of pictures of a mechanism."""
     from linkwork.view.picture import FILMS, check_film, strip, write_film
     from linkwork.view.plot import SUFFIXES, save
 
     usual = _stem(source) + (".gif" if film is None else ".png")
     (file,) = writable([output or Path(usual)], FILMS if film is None else SUFFIXES)
     check_film(file, film, speed)
-    (motion,), end = moved([source], set_, t_end)
+    (motion,), end = moved([source], set_, t_end, assemble)
     if film is None:
         write_film(motion, file, speed)
     else:
@@ -98,14 +106,18 @@ def animate(
 def report(
     model: ModelArgument,
     set_: Set = None,
+    assemble: Assemble = False,
     t_end: TEnd = None,
     formulations: Annotated[
-        str | None, Option("--compare", metavar="all|NAME,...", help="Compare formulations too")
+        str | None, Option("--compare", metavar="all|NAME,...", help="Compare formulations as well")
     ] = None,
-    output: Annotated[Path | None, output_option("An .html (default NAME-report.html)")] = None,
+    output: Annotated[Path | None, output_option("Page, .html.  [default: NAME-report.html]")] = None,
     json: Json = False,
 ) -> None:
-    """Write one page about a model, to be read or printed: picture, data, motion, loads, accuracy, equations."""
+    """Write a report on a model, one page to read or print.
+
+    It shows picture, data, motion, loads, accuracy and equations.
+    """
     from linkwork.comparison.compare import compare
     from linkwork.files import write_text
     from linkwork.lecture.explain import explain
@@ -114,15 +126,20 @@ def report(
     from linkwork.view.report import progress
 
     (file,) = writable([output or Path(_stem(model) + "-report.html")], (".html",))
-    mechanism = started(model, set_, None, None)
-    checked = check(mechanism)
-    (motion,), end = moved([model], set_, t_end)
+    mechanism = started(model, set_, None, None, assemble=assemble)
+    with located(model):
+        checked = check(mechanism)
+    (motion,), end = moved([model], set_, t_end, assemble)
     sheet = explain(mechanism) if worth_writing(checked) else None
     comparison = None
     if formulations is not None:
         with progress(mechanism.name) as step:
             comparison = compare(mechanism, formulations=named(formulations), t_end=t_end, progress=step)
-    options = [f"--set {text}" for text in set_ or ()] + ([] if t_end is None else [f"--t-end {t_end:g}"])
+    options = (
+        [f"--set {text}" for text in set_ or ()]
+        + ["--assemble"] * assemble
+        + ([] if t_end is None else [f"--t-end {t_end:g}"])
+    )
     command = " ".join(["linkwork report", model, *options])
     write_text(file, html(mechanism, checked, motion, sheet, comparison, command))
     _written(file, json, end)

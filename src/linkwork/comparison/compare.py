@@ -66,7 +66,7 @@ class Row:
 COLUMNS = tuple(field.name for field in fields(Row))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison(Printed):
     """A row for every formulation in all coordinates, and the solution they are measured against.
 

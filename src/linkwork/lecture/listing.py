@@ -22,6 +22,7 @@ from linkwork.lecture.arms import describe_tree, name_arms
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
 from linkwork.motion.branches import leave_singular
+from linkwork.records import Printed
 from linkwork.sequences.hierarchy import Hierarchy, unused_letter
 from linkwork.sequences.lu import lu
 from linkwork.sequences.sequence import ComputationSequence
@@ -40,8 +41,8 @@ class Group:
     entries: Mapping[tuple[str, ...], Expr]
 
 
-@dataclass(frozen=True)
-class Listing:
+@dataclass(frozen=True, repr=False)
+class Listing(Printed):
     """What is written down: groups of entries, then the definitions of veiled symbols and the results in them."""
 
     model: str
@@ -54,6 +55,11 @@ class Listing:
     notes: tuple[str, ...] = ()
     hierarchy: Hierarchy = field(default_factory=Hierarchy)
     depth: int = 0
+
+    def __str__(self) -> str:
+        from linkwork.view.listing import text
+
+        return text(self).rstrip()
 
     @property
     def sequence(self) -> ComputationSequence:

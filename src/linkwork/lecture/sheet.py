@@ -14,6 +14,7 @@ from linkwork.expressions.notation import DOTS, Applied, Fence, Formula, Listed,
 from linkwork.expressions.notation import Matrix as Brackets
 from linkwork.expressions.rational import formula
 from linkwork.lecture.symbolic import Matrix
+from linkwork.records import Printed
 
 Array = NDArray[np.floating[Any]]
 
@@ -72,8 +73,8 @@ class Table:
 Block: TypeAlias = Heading | Paragraph | Equation | Grid | Table
 
 
-@dataclass(frozen=True)
-class Worked:
+@dataclass(frozen=True, repr=False)
+class Worked(Printed):
     """The worked exercise, its result, and that of `augmented`; `equation` is the reduced equation in symbols."""
 
     title: str
@@ -93,6 +94,11 @@ class Worked:
     def difference(self) -> tuple[float, float]:
         """The largest difference to `augmented` in a and in lam, relative to the largest entry."""
         return _difference(self.a, self.augmented_a), _difference(self.lam, self.augmented_lam)
+
+    def __str__(self) -> str:
+        from linkwork.view.worked import text
+
+        return text(self).rstrip()
 
 
 def _difference(x: Array, y: Array) -> float:

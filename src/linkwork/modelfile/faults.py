@@ -16,6 +16,10 @@ from linkwork.elements.shapes import SHAPES
 from linkwork.errors import ModelError, did_you_mean
 from linkwork.modelfile import schema
 
+OTHER_NAMES = {  # what types are called elsewhere
+    "hinge": "revolute", "pin": "revolute", "slider": "prismatic", "translational": "prismatic", "ball": "spherical",
+    "weld": "rigid", "fixed": "rigid", "rod": "distance", "link": "distance", "slot": "point-on-line",
+}  # fmt: skip
 NOT_IN_NAMES = {
     ".": "a dot joins the name of a body to that of a point or coordinate",
     ":": "a colon joins a kind of quantity to the name of a joint",
@@ -101,7 +105,9 @@ def shape_fault(detail: ErrorDetails, document: Document, before: Place = ()) ->
         types: dict[str, Any] = {
             "joints": JOINTS[space], "forces": FORCES[space], "drivers": MOTIONS, "bodies": SHAPES
         }  # fmt: skip
-        hint = did_you_mean(str(value.get("type")), types[str(place[0])])
+        known, name = types[str(place[0])], str(value.get("type"))
+        usual = OTHER_NAMES.get(name.lower())
+        hint = f"did you mean '{usual}'?" if usual in known else did_you_mean(name, known)
         place = (*place, "type")
         error = ModelError(f"no type '{value.get('type')}'", "unknown-type", value=value.get("type"), suggestion=hint)
     elif kind in ("too_short", "too_long"):

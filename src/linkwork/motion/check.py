@@ -11,6 +11,7 @@ import numpy as np
 from linkwork.equations.place import Place, Weights
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
+from linkwork.motion.driving import echelon, motions
 from linkwork.motion.initial import (
     Given,
     Start,
@@ -24,11 +25,13 @@ from linkwork.motion.initial import (
 from linkwork.records import Printed
 
 TRIALS = 3  # directions in which a redundant mechanism is moved
+MOST_FREEDOMS = 6  # that are described
+MOST_VELOCITIES = 200  # of mechanisms whose freedoms are described
 NEARBY = 0.05  # of the scale of a coordinate: how far
 Redundancy: TypeAlias = Literal["none", "structural", "geometric", "at this position"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report(Printed):
     """Counts, rank and start values of a mechanism."""
 
@@ -49,6 +52,7 @@ class Report(Printed):
     weights: Weights
     q_changes: dict[str, float]
     v_changes: dict[str, float]
+    motions: tuple[str, ...]  # the freedoms in words, unless they are many
     notes: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -94,8 +98,18 @@ def check(
         weights=weights,
         q_changes=bodies.q_changes,
         v_changes=bodies.v_changes,
+        motions=free_motions(bodies.place),
         notes=(*mechanism.notes, *describe_start(mechanism.model, start)),
     )
+
+
+def free_motions(place: Place) -> tuple[str, ...]:
+    """The bodies that each freedom moves and how; of large mechanisms, or of many freedoms, nothing."""
+    if not 0 < len(place.v) - place.rank.rank <= MOST_FREEDOMS or len(place.v) > MOST_VELOCITIES:
+        return ()
+    J, root = place.scaled_jacobian("unit")
+    tangent = root @ np.linalg.svd(J)[2][place.rank.rank :].T
+    return tuple(motions(place.equations, echelon(place.equations, tangent)))
 
 
 def reactions(place: Place) -> dict[str, Literal["unique", "not unique"]]:

@@ -229,8 +229,7 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
             "start-far-off",
             path=_path_of_widest(given, given.Psi),
             rule=f"gaps up to {SMALL:.0%} of the mechanism, or {SMALL:g} rad, are corrected automatically",
-            suggestion=f"correct the start positions{_about_degrees(given)}, or ask for assembly from afar with "
-            "--assemble",
+            suggestion=f"correct the start positions{_about_degrees(given)}, or close wider gaps with --assemble",
         )
     if any_distance:
         closed = close_from_afar(given, weights, kept)[0]

@@ -277,8 +277,14 @@ class Checks:
             if not ends or ends != sorted(set(ends)):
                 message = "an end stop needs a lower or an upper end" if not ends else "lower is not below upper"
                 yield ModelError(message, "bad-end-stop", path=path)
-        if isinstance(force, Motor) and not self.value(force.no_load):
-            yield ModelError("a motor without speed", "out-of-range", path=f"{path}.no_load", rule="it is not zero")
+        if isinstance(force, Motor):
+            stall, no_load = self.value(force.stall), self.value(force.no_load)
+            if not no_load:
+                yield ModelError("a motor without speed", "out-of-range", path=f"{path}.no_load", rule="it is not zero")
+            elif stall * no_load < 0:
+                message = f"no_load {no_load:g} and stall {stall:g} differ in sign: the drive grows with the speed"
+                rule = "both have the sign of the direction in which the motor drives"
+                yield ModelError(message, "out-of-range", path=f"{path}.no_load", value=no_load, rule=rule)
 
     def sizes(self, path: str, joint: object) -> Iterator[ModelError]:
         """Lengths and radii are positive."""

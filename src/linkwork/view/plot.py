@@ -130,6 +130,7 @@ def overview(motion: Trajectory) -> list[Panel]:
             units = [unit for unit in dict.fromkeys(table.units) if unit.startswith("rad") == turning]
             for unit in units:
                 own = [name for name, other in zip(table.names, table.units, strict=True) if other == unit]
+                own = [name for name in own if _moves(motion[name])] or own
                 remark = f"first {MOST} of {len(own)}" if len(own) > MOST else ""
                 panels.append(Panel(unit, {name: motion[name] for name in own[:MOST]}, remark))
     forms = {name: values for name, values in motion.energy.items() if np.any(values)}
@@ -144,6 +145,10 @@ def overview(motion: Trajectory) -> list[Panel]:
     if measured:
         panels.append(Panel("", measured, log=True))
     return panels
+
+
+def _moves(values: Array) -> bool:
+    return bool(np.ptp(values) > NOISE * max(1.0, np.max(np.abs(values))))
 
 
 def _label(panel: Panel) -> str:

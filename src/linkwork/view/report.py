@@ -125,6 +125,8 @@ def check_lines(report: Report) -> Lines:
         ("constraints", f"{r.constraints}, of rank {r.rank}"),
         ("freedom", f"{_count(r.dof, 'degree')} of freedom" + (f", {r.gruebler} by counting" if r.redundant else "")),
     ]
+    freedoms = [f"({k}) {text}" for k, text in enumerate(r.motions, start=1)] if len(r.motions) > 1 else r.motions
+    lines += [("moves" if k == 0 else "", text) for k, text in enumerate(freedoms)]
     if r.redundant:
         lines.append(("redundant", f"{_count(r.redundant, 'row')} among {', '.join(r.redundant_rows)}"))
         lines.append(("", REDUNDANCIES[r.redundancy]))
@@ -137,9 +139,11 @@ def check_lines(report: Report) -> Lines:
     for what, gaps in (("start gaps", r.position_gaps), ("start rates", r.velocity_gaps)):
         per_second = "" if gaps is r.position_gaps else "/s"
         lines.append((what, _open_gaps(gaps, per_second) or "none: the start values fit"))
-    for what, changes in (("corrected", r.q_changes), ("", r.v_changes)):
+    width = max((len(name) for name in (*r.q_changes, *r.v_changes)), default=0)
+    for what, changes in (("corrected", r.q_changes), ("velocities", r.v_changes)):
         rate = " per second" if changes is r.v_changes else ""
-        lines += [(what, f"{name} by {change:+.6g}{rate} ({r.weights}-weighted)") for name, change in changes.items()]
+        entries = [f"{name:{width}} by {change:+.6g}{rate}" for name, change in changes.items()]
+        lines += [(what if k == 0 else "", entry) for k, entry in enumerate(entries)]
     return [*lines, *(("note", note) for note in r.notes)]
 
 
@@ -214,13 +218,16 @@ def reading_lines(found: Mapping[str, Any]) -> Lines:
 
 
 def mechanism_lines(entries: Sequence[Mapping[str, Any]]) -> Lines:
-    """Name, space and checked number of mechanisms, and below it the source."""
-    lines = []
-    for entry in entries:
-        checked = entry["checked"]
-        number = f", {checked['quantity']} = {checked['value']:.10g} at t = {checked['t']:g} s" if checked else ""
-        lines.append((entry["name"], f"{entry['space']}{number}"))
-        lines += [("", line) for line in wrap(entry["source"], WIDTH)]
+    """Name, space and title of mechanisms."""
+    return [(entry["name"], f"{entry['space']:7}  {entry['title']}") for entry in entries]
+
+
+def source_lines(entry: Mapping[str, Any]) -> Lines:
+    """What is known of one mechanism: its title, source and checked number."""
+    lines = [(entry["name"], f"{entry['title']} ({entry['space']})")]
+    lines += [("source" if k == 0 else "", line) for k, line in enumerate(wrap(entry["source"], WIDTH))]
+    if checked := entry["checked"]:
+        lines.append(("checked", f"{checked['quantity']} = {checked['value']:.10g} at t = {checked['t']:g} s"))
     return lines
 
 
