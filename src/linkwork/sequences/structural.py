@@ -114,21 +114,27 @@ def _taken_apart(s: Expr) -> tuple[str, int]:
 def signature_matrix(F: Sequence[Expr], x: Sequence[Expr]) -> NDArray[np.int64]:
     """Orders of the highest derivatives on which the equations truly depend."""
     zero = Signature()
-    own = {str(s.value): j for j, s in enumerate(x)}
     sigma = np.full((len(F), len(x)), ABSENT, dtype=np.int64)
-    occurring: dict[Expr, tuple[int, int]] = {}  # of each symbol its variable and its order
-    for node in ordered(F):
-        base, order = _taken_apart(node)
-        if node.op == "symbol" and node in x:
-            occurring[node] = own[str(node.value)], 0
-        elif node.op == "symbol" and base in own:
-            occurring[node] = own[base], order
+    occurring = derivatives_in(F, x)
     places = list(occurring.values())
     for (i, k), slope in jacobian(F, list(occurring)).items():
         j, order = places[k]
         if order > sigma[i, j] and not zero.is_zero(slope):
             sigma[i, j] = order
     return sigma
+
+
+def derivatives_in(F: Sequence[Expr], x: Sequence[Expr]) -> dict[Expr, tuple[int, int]]:
+    """The symbols in F that are unknowns or derivatives of them, each with the number of its unknown and its order."""
+    own = {str(s.value): j for j, s in enumerate(x)}
+    occurring: dict[Expr, tuple[int, int]] = {}
+    for node in ordered(F):
+        base, order = _taken_apart(node)
+        if node.op == "symbol" and node in x:
+            occurring[node] = own[str(node.value)], 0
+        elif node.op == "symbol" and base in own:
+            occurring[node] = own[base], order
+    return occurring
 
 
 def system_jacobian(
