@@ -235,3 +235,48 @@ def test_a_law_of_a_point_that_rests_has_no_effect_on_motion_or_steps(law: str) 
     motion = simulate(loads(text + force), t_end=5, rtol=1e-8)
     assert motion["crank.phi"] == pytest.approx(free["crank.phi"], abs=1e-6)
     assert motion.info.steps < 2 * free.info.steps
+
+
+NARROW = {  # a height of one for a width of one, as functions of x; x moves through 5.1234
+    "if(({x} - 5.1234)^2 < {w}^2/4, 1, 0)": 1.0,
+    "if(({x} - 5.1234)*({x} - 5.1234 - {w}) < 0, 1, 0)": 1.0,
+    "max(0, 1 - (({x} - 5.1234)/{w})^2)": 4 / 3,
+    "if(exp(-(({x} - 5.1234)/{w})^2) > 0.5, 1, 0)": 2 * math.sqrt(math.log(2)),
+    "if(cos(({x} - 5.1234)/3) > cos({w}/6), 1, 0)": 1.0,
+    "(1 + tanh(20*(1 - (2*({x} - 5.1234)/{w})^2)))/2": 0.9997422799,  # by quadrature
+    "(tanh(50*({x} - 5.1234)/{w}) - tanh(50*({x}^2 - (5.1234 + {w})^2)/(10.2468*{w})))/2": 1.0,
+    "(({x} - 5.1234)/sqrt(({x} - 5.1234)^2) - ({x} - 5.1234 - {w})/sqrt(({x} - 5.1234 - {w})^2))/2": 1.0,
+    "(atan(1e9/({x} - 5.1234)) - atan(1e9/({x} - 5.1234 - {w})))/pi": 1.0,
+}
+
+
+@pytest.mark.parametrize("shape", NARROW)
+@pytest.mark.parametrize(
+    ("width", "how"), [(1e-4, {}), (0.01, {"integrator": "dopri5", "step": 0.5}), (1e-4, {"integrator": "radau5"})]
+)
+@pytest.mark.parametrize("variable", ["t", "cart.x"])
+def test_a_narrow_pulse_acts_however_it_is_written(
+    shape: str, width: float, how: dict[str, Any], variable: str
+) -> None:
+    """A cart at 1 m/s gains momentum, or energy, by its integral; what switches does so twice between any two looks."""
+    law = f"{3 / width!r}*({shape.format(x=variable, w=repr(width))})"
+    motion = simulate(cart(law, velocity=1.0), rtol=1e-8, **how)
+    v = motion["cart.vx"][-1]
+    assert (v - 1 if variable == "t" else (v**2 - 1) / 2) == pytest.approx(3 * NARROW[shape], rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"integrator": "dop853"},
+        {"integrator": "radau5"},
+        {"integrator": "radau5", "formulation": "ggl"},
+        {"integrator": "radau5", "formulation": "index-3"},
+    ],
+)
+@pytest.mark.parametrize("width", [1e-4, 1e-6])
+def test_a_brake_that_acts_for_less_than_a_step_is_solved_for(how: dict[str, str], width: float) -> None:
+    """v' = -2 v/width for so long leaves exp(-2) of the speed; one step by Euler's method would turn it round."""
+    law = f"if(t < 5.1234, 0, if(t < {5.1234 + width!r}, {-2 / width!r}*cart.vx, 0))"
+    motion = simulate(cart(law, velocity=1.0), rtol=1e-8, **how)
+    assert motion["cart.vx"][-1] == pytest.approx(math.exp(-2), rel=1e-6)

@@ -211,6 +211,7 @@ FAULTS = [
         "the value jumps by 1 at t = 1; the acceleration would be infinite",
     ),
     ("2*pi*t", "abs(t - 77.7)", "motion-jump", 13, "the speed jumps by 2 at t = 77.7"),
+    ("2*pi*t", '"if((t - 77.7)^2 < 1e-8, 1, 0)"', "motion-jump", 13, "the value jumps by 1 at t = 77.6999"),
     ("2*pi*t", "1/(t - 60)", "motion-not-finite", 13, "the value is not finite at t = 60"),
     ("2*pi*t", "sqrt(t - 1)", "motion-not-finite", 13, "is not finite at t = 0"),
     ("2*pi*t", "t^1.5", "motion-not-finite", 13, "the acceleration is not finite at t = 0"),

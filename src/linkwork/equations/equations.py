@@ -20,7 +20,7 @@ from linkwork.elements.vectors import SHORTEST
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate, ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
-from linkwork.expressions.switching import all_crossings, dependent, find_peaks, is_sharp, sampled, switch
+from linkwork.expressions.switching import all_crossings, dependent, find_peaks, find_steep, is_sharp, steep, switch
 from linkwork.records import changed
 
 if TYPE_CHECKING:
@@ -233,15 +233,20 @@ class Equations:
         moving, timed = dependent(nodes, (*self.q, *self.v)), dependent(nodes, (TIME,))
         switches = [node for node in nodes if switch(node) is not None and not (_is_guard(node) or node in self.steady)]
         acting = ordered(self.Q)  # joints do not switch
-        tops = find_peaks(nodes, timed - moving), find_peaks(acting, moving | timed)
-        of_state_too = dependent(ordered(tops[1]), (*self.q, *self.v))
-        of_time = [switch(node) for node in switches if node in timed - moving] + tops[0]
+        of_time = [switch(node) for node in switches if node in timed - moving]
+        tops = find_peaks(acting, moving | timed)
+        of_state_too = dependent(ordered(tops), (*self.q, *self.v))
         known = {event.when for event in self.events}
         of_state = [g for node in switches if node in moving & set(acting) and (g := switch(node)) not in known]
-        of_state += [b for b in tops[1] if b in of_state_too]
+        of_state += [b for b in tops if b in of_state_too]
         knots = [t for node in nodes if node.op == "spline" and node.args[0] is TIME for t in node.table[0]]
         unique: Any = [tuple(dict.fromkeys(found)) for found in (of_time, of_state, knots)]
         return unique[0], unique[1], unique[2]
+
+    @cached_property
+    def _steep(self) -> tuple[tuple[str, Expr], ...]:
+        nodes = ordered([*self.Q, *self.Psi])
+        return tuple(steep(nodes, dependent(nodes, (TIME,)) - dependent(nodes, (*self.q, *self.v))))
 
     @cached_property
     def is_sharp(self) -> bool:
@@ -258,8 +263,9 @@ class Equations:
     def switching_times(self, t_end: float) -> list[float]:
         """Times before t_end that are known beforehand: zeros of functions of time alone, knots of tables."""
         of_time, _, knots = self._switching
-        found = {t for g in of_time for t in all_crossings(sampled(g, TIME, self.parameters), t_end)}
-        return sorted(found | {t for t in knots if 0.0 < t < t_end})
+        peaks = find_steep(self._steep, TIME, self.parameters, t_end)
+        found = all_crossings([*peaks, *of_time], TIME, self.parameters, t_end)
+        return sorted({*found, *(t for t in knots if 0.0 < t < t_end)})
 
     @cached_property
     def supplied_power(self) -> Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered
-from linkwork.expressions.graph import ONE, ZERO, Expr
+from linkwork.expressions.graph import ONE, ZERO, Expr, cos
 
 Array = NDArray[np.float64]
 
@@ -19,6 +19,9 @@ Array = NDArray[np.float64]
 GRIDS = (4001, 16411, 65537, 262147, 1048583)
 MOST_CROSSINGS = 100_000
 HALVINGS = 60  # of an interval of the grid: down to neighbouring doubles
+STEEP = ("exp", "pow", "sqrt", "log", "div", "tanh", "atan", "asin", "acos")  # may change faster than an argument
+COARSE = 257  # points at which arguments of these are looked at first
+FAR = 0.01  # of its largest value, from zero: an argument that makes no root or quotient steep
 
 
 def switch(node: Expr) -> Expr | None:
@@ -117,16 +120,36 @@ def _roots(terms: Iterable[Expr]) -> Iterator[Expr]:
 def find_peaks(nodes: Iterable[Expr], varying: Container[Expr]) -> list[Expr]:
     """The zeros of `bumps` of all nodes but those at which friction changes its sign, tanh(b/c), and so is seen.
 
-    Smooth steps, tanh or atan, that differ by a shift make a bump where one ends what the other has begun.
+    Smooth steps that differ by a shift make a bump where one ends what the other has begun, and one elsewhere than at
+    rest, tanh((b - d)/c), where it is passed and left again within a step. `atan` of a quotient or tangent jumps where
+    these are infinite.
     """
-    steps = {node.args[0]: _without_factors(node.args[0], varying) for node in nodes if node.op in ("tanh", "atan")}
+    inner = {b: node for node in nodes for b in _step(node, varying)}
+    steps = {b: _without_factors(b, varying) for b in inner}
     squared = {node.args[0].args[0] for node in nodes if _is_square(node) and node.args[0].op == "tanh"}
     found = [b for node in nodes if node in varying for b in bumps(node, varying)]
     found = [b for b in found if b in squared or _without_factors(b, varying) not in steps.values()]
     kinds: dict[frozenset[Expr], set[Expr]] = {}
     for b in steps.values():
         kinds.setdefault(_without_shift(b, varying), set()).add(b)
-    return found + [b for b, step in steps.items() if b in varying and len(kinds[_without_shift(step, varying)]) > 1]
+    for b, step in steps.items():
+        if b not in varying:
+            continue
+        if len(kinds[_without_shift(step, varying)]) > 1 or any(term not in varying for term in _terms(step)):
+            found += with_turns(b, varying)
+        if inner[b].op == "atan" and step.op in ("div", "tan"):
+            found.append(step.args[1] if step.op == "div" else cos(step.args[0]))
+    return found
+
+
+def _step(node: Expr, varying: Container[Expr]) -> Iterator[Expr]:
+    """The expression around whose zeros an operation may be a smooth step: tanh(b), atan(b), b/sqrt(b^2 + c)."""
+    if node.op in ("tanh", "atan"):
+        yield node.args[0]
+    elif node.op == "sqrt":
+        moving = [term for term in _terms(node.args[0]) if term in varying]
+        if len(moving) == 1:
+            yield from _roots(moving)
 
 
 def _without_shift(x: Expr, varying: Container[Expr]) -> frozenset[Expr]:
@@ -141,6 +164,48 @@ def _without_factors(x: Expr, varying: Container[Expr]) -> Expr:
         return _without_factors(x.args[0], varying)
     moving = [a for a in x.args if a in varying]
     return _without_factors(moving[0], varying) if x.op in ("mul", "div") and len(moving) == 1 else x
+
+
+def steep(nodes: Iterable[Expr], timed: Container[Expr]) -> Iterator[tuple[str, Expr]]:
+    """Operations of time alone, and arguments around whose zeros or turns they may jump, peak or change fast."""
+    for node in nodes:
+        if node in timed:
+            if node.op == "atan" and node.args[0].op == "tan":
+                yield "tan", cos(node.args[0].args[0])
+            if node.op in STEEP:
+                yield from ((node.op, g) for g in node.args[node.op == "div" :] if g in timed)
+            elif (base := _base(node)) is not None:
+                yield "base", base
+
+
+def find_steep(
+    candidates: Sequence[tuple[str, Expr]], time: Expr, given: Mapping[Expr, Any], t_end: float
+) -> list[Expr]:
+    """Those of the arguments, each behind its derivative, that come near enough to where their operations are steep.
+
+    exp, tanh and atan are where the argument ranges over more than one, asin and acos at an argument of one, a root, a
+    logarithm, a quotient and a power near zero.
+    """
+    if not candidates:
+        return []
+    t = np.linspace(0.0, t_end, COARSE)
+    with np.errstate(all="ignore"):
+        values = evaluate([g for _, g in candidates], {**given, time: t}, numpy_arithmetic())
+        least, most = (np.array([f(np.abs(x)) for x in values]) for f in (np.min, np.max))
+        ranges = np.array([np.ptp(x) for x in values])
+    gentle = {
+        **dict.fromkeys(("exp", "tanh", "atan"), ranges <= 1.0),
+        **dict.fromkeys(("asin", "acos"), most < 1.0 - FAR),
+        **dict.fromkeys(("sqrt", "log", "div"), least > FAR * most),
+        "pow": (least > FAR * most) & (ranges <= 1.0),
+    }
+    found = (g for k, (op, g) in enumerate(candidates) if op not in gentle or not gentle[op][k])
+    return [*dict.fromkeys(f for g in found for f in with_turns(g, [time]))]
+
+
+def with_turns(g: Expr, varying: Container[Expr]) -> list[Expr]:
+    """g and, before it, its derivative, if it is of one variable: where that is zero g may change its sign twice."""
+    return [*_slope(g, varying), g]
 
 
 def is_sharp(node: Expr, varying: Container[Expr]) -> bool:
@@ -182,11 +247,26 @@ def crossings(g: Callable[[Array], Array], t: Array) -> list[float]:
     return [float(x) for x in b if 0 < x < t[-1]]
 
 
-def all_crossings(g: Callable[[Array], Array], t_end: float) -> list[float]:
-    """The sign changes of g from 0 to t_end, on a grid that shows as many as the one before it."""
-    count = -1
+def all_crossings(functions: Iterable[Expr], time: Expr, given: Mapping[Expr, Any], t_end: float) -> list[float]:
+    """The times from 0 to t_end at which functions of time change their signs.
+
+    Each is also looked at where its derivative is zero and where those before it have changed: there it may be on the
+    other side of zero for less than a grid shows.
+    """
+    found: set[float] = set()
+    for f in functions:
+        turns = (
+            turn for slope in _slope(f, [time]) for turn in _clear_crossings(sampled(slope, time, given), t_end, ())
+        )
+        found.update(_clear_crossings(sampled(f, time, given), t_end, [*found, *turns]))
+    return sorted(found)
+
+
+def _clear_crossings(g: Callable[[Array], Array], t_end: float, known: Iterable[float]) -> list[float]:
+    """The sign changes of g on a grid, with known times in it, that shows as many as the one before it."""
+    count, known = -1, [*known]
     for size in GRIDS:
-        t = np.linspace(0.0, t_end, size)
+        t = np.union1d(np.linspace(0.0, t_end, size), known)
         signs = np.sign(g(t))
         last, count = count, int(np.count_nonzero(signs[:-1] != signs[1:]))
         if count == last:

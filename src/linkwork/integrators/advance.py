@@ -48,6 +48,14 @@ NO_ERROR = 1e-300  # stands for zero, which has no logarithm
 INF = math.inf
 
 
+def is_at_rest(at: Run) -> bool:
+    """Whether Euler's step changes nothing by more than its tolerance, as a force that sets in at a switch may do."""
+    rests = True
+    for i in range(integer(at.n_norm, 0)):
+        rests = rests and abs(at.h[0] * at.k[i]) <= at.atol[i] + at.rtol[0] * abs(at.x[1 + i])
+    return rests
+
+
 def is_finite(values: Pointer, at: Run, count: int) -> bool:
     """Whether all values are, since 0 times infinity is not 0."""
     return dot(values, at.zeros, 0, count) == 0.0

@@ -31,7 +31,7 @@ import numpy as np
 from linkwork.dense.elimination import factor, solve
 from linkwork.dense.vectors import clear, copy, dot
 from linkwork.errors import UsageError
-from linkwork.integrators.advance import SAFETY, is_finite
+from linkwork.integrators.advance import SAFETY, is_at_rest, is_finite
 from linkwork.integrators.loop import Native
 from linkwork.integrators.memory import COLLAPSED, NOT_FINITE, RUNNING, Method, Run, open_run
 from linkwork.native.kernels import Pointer, call, integer, kernel, offset, put_integer, size_of, split
@@ -218,19 +218,20 @@ def alpha_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     its = places(own, at.n)
     n_q, n_v, n_y = integer(its.n_q, 0), integer(its.n_v, 0), integer(at.ny, 0)
     n_m = integer(its.m, 0)
-    t, first = at.x[0], 1 + n_y - n_v - n_m
-    if at.h[0] < TINY * its.h[0]:  # cut off at a switch, too short for S to be regular in floating point
-        copy(offset(at.x, 1), offset(at.x_new, 1), n_y)
-        for i in range(first - 1):
-            at.x_new[1 + i] += at.h[0] * at.k[i]
-        at.error[0], at.proposed[0] = TINY, GROWTH
-        return
+    t, first, h_last = at.x[0], 1 + n_y - n_v - n_m, its.h[0]
     if t == its.t_end[0] and t != at.begun[0]:  # the step tried last was taken
         copy(its.A_new, its.A, n_v)
         its.h[0] = its.h_tried[0]
     elif t != its.t_begin[0]:
         begin(at, its, first, p, w)
         its.h[0] = at.h[0]
+    if at.h[0] < TINY * h_last and is_at_rest(at):  # cut off at a switch, too short for S to be regular
+        copy(offset(at.x, 1), offset(at.x_new, 1), n_y)
+        for i in range(first - 1):
+            at.x_new[1 + i] += at.h[0] * at.k[i]
+        its.h[0], its.t_begin[0], its.t_end[0] = h_last, math.nan, math.nan
+        at.error[0], at.proposed[0] = TINY, GROWTH
+        return
     if at.h[0] != its.h[0]:
         for i in range(n_v):
             a = at.x[first + i]

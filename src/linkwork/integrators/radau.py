@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from linkwork.dense.sparse import Elimination
 from linkwork.dense.vectors import EPSILON, clear, copy
-from linkwork.integrators.advance import SAFETY, is_finite
+from linkwork.integrators.advance import SAFETY, is_at_rest, is_finite
 from linkwork.integrators.collocation import COMPLEX, GAMMA, C, T, dense_weights, error_weights, foreseeing_weights
 from linkwork.integrators.loop import Native
 from linkwork.integrators.memory import COLLAPSED, NOT_FINITE, RUNNING, UNSUITED, Method, Run, open_run
@@ -55,7 +55,7 @@ SLOW = 0.99  # and from which on the step is given up
 SMALL = 0.1  # of the tolerance
 SAME = 1.2  # ratio of steps up to which the old one is taken again, with its factors
 SMALLEST_RATIO, LARGEST_RATIO = 0.2, 8.0
-TINY = 1e-4  # of the last step: one so short, cut off at a switch, is not solved for
+TINY = 1e-4  # of the last step: one so short, cut off at a switch, need not be solved for
 EASY, CALM = 1.0, 20  # h |lambda| of steps that an explicit method could take, and after how many that is looked at
 FORESEEN = 2.0  # of the last step: how far its polynomial tells where to linearize
 POWER, POWER_OF_INDEX_3 = 2.0 / 3.0, 4.0 / 5.0
@@ -189,7 +189,7 @@ def go_straight(at: Run, its: Radau) -> None:
 def continue_last(at: Run, its: Radau) -> None:
     """A step too short for (gamma/h M - J) to be regular in floating point: the last one's polynomial, or Euler's step.
 
-    Its error is about TINY of the last one's, or TINY^2 of what that changed.
+    Its error is about TINY of the last one's, or less than a tolerance.
     """
     n, ny = at.n, integer(at.ny, 0)
     guess_stages(at, its)
@@ -365,7 +365,7 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
         if integer(its.dynamics, 0) != 0:
             follow_switch(at, its, p, w)
     its.t_begin[0], its.t_end[0], its.h_tried[0] = t, math.nan, at.h[0]
-    if at.h[0] < TINY * min(its.h_last[0], at.next_step[0]):
+    if at.h[0] < TINY * min(its.h_last[0], at.next_step[0]) and (its.has_last[0] != 0.0 or is_at_rest(at)):
         continue_last(at, its)
         return
     is_other = its.t_jacobian[0] != t or its.h_foreseen[0] > at.h[0]

@@ -33,7 +33,7 @@ from linkwork.errors import ModelError, did_you_mean
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import ONE, Expr, as_expr, cos, symbol
-from linkwork.expressions.switching import crossings, sampled, switch
+from linkwork.expressions.switching import all_crossings, sampled, switch, with_turns
 from linkwork.model import Model
 from linkwork.records import kept
 from linkwork.soundness.events import event_faults
@@ -411,9 +411,9 @@ def law_faults(law: Expr, given: tuple[tuple[Expr, float], ...], t_end: float) -
     Value and speed are to be continuous wherever an operation switches or divides, and the acceleration finite.
     """
 
-    switches = [g for node in ordered([law]) if (g := _switch(node)) is not None]
+    switches = [turn for node in ordered([law]) if (g := _switch(node)) is not None for turn in with_turns(g, [TIME])]
+    times = all_crossings(switches, TIME, dict(given), t_end)
     t = np.linspace(0, t_end, SAMPLES)
-    times = [time for g in switches for time in crossings(sampled(g, TIME, dict(given)), t)]
     speed = directional([law], {TIME: ONE})[0]
     for what, f in (("value", law), ("speed", speed), ("acceleration", directional([speed], {TIME: ONE})[0])):
         at = sampled(f, TIME, dict(given))
@@ -423,10 +423,11 @@ def law_faults(law: Expr, given: tuple[tuple[Expr, float], ...], t_end: float) -
             return [(f"the {what} is not finite at t = {first:.6g}", "motion-not-finite", "", "")]
         # Across a jump the difference is not the mean of the differences before and after; elsewhere it is.
         around = at(np.add.outer(np.array(times), NEXT_TO * t_end)) if what != "acceleration" else np.empty((0, 4))
+        reach = np.ptp(np.append(values, around[np.isfinite(around)])) + abs(values[0])
         for time, (before, jump, after) in zip(times, np.diff(around), strict=False):
             if not np.isfinite(jump):
                 return [(f"the {what} is not finite at t = {time:.6g}", "motion-not-finite", "", "")]
-            if abs(jump - 0.5 * (before + after)) > JUMPS * (np.ptp(values) + abs(values[0])):
+            if abs(jump - 0.5 * (before + after)) > JUMPS * reach:
                 message = f"the {what} jumps by {jump:.6g} at t = {time:.6g}"
                 rule, hint = "the acceleration would be infinite", "use a motion of type smooth-step or ramp"
                 return [(message, "motion-jump", rule, hint)]
