@@ -476,9 +476,8 @@ def test_a_singular_position_is_expected_where_the_determinant_vanishes(growth: 
     """A pivot like (t* - t)^2, t* = 3, between t = 1 and 2, but not if another grows as it vanishes."""
     _, m = memory.new_run(4, 1, n_pivots=2)
     at = memory.open_run(m)
-    put_integer(at.ny, 0, 4)
     at.x_new[0], at.h[0], at.pivots[:], at.least_pivots[:] = 2.0, 1.0, (1 / 4, 1.0), (1 / 400, 1 / 400)
-    at.projected[4 + N_RESIDUALS :][:2] = 1.0, -growth
+    at.new_pivots[:] = 1.0, -growth
     advance.expect_singular(at)
     assert at.singular[0] == pytest.approx(expected, rel=1e-14)
 

@@ -257,6 +257,16 @@ def test_a_projected_state_stays() -> None:
     np.testing.assert_allclose(second.v, first.v, rtol=0, atol=1e-14)
 
 
+def test_the_length_of_euler_parameters_moves_no_body() -> None:
+    """Turns are the directions of Euler parameters: at another length bodies of a closed mechanism stay, to rounding."""
+    system = prepare(load("spatial_slider_crank")).system()
+    q, _ = system.equations.start()
+    closed = projected(system, 0.0, q, np.zeros(system.n_v)).q
+    is_number = [x.kind == "number" for x in system.equations.coordinates]
+    longer = projected(system, 0.0, np.where(is_number, 1.001 * closed, closed), np.zeros(system.n_v))
+    np.testing.assert_allclose(longer.q, closed, rtol=0, atol=1e-14)
+
+
 def test_a_projection_that_cannot_converge_says_so() -> None:
     """A link pinned at two ground points farther apart than it is long."""
     rod = PlanarBody("rod", 1.0, 1.0, (1.0, 0.0))

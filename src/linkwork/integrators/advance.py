@@ -192,9 +192,9 @@ def expect_singular(at: Run) -> None:
     A pivot that vanishes there is in proportion to (t* - t)^2, so that t* = t + h/(sqrt(g) - 1). One that vanishes only
     because of the order of elimination makes another grow with it; their product, the determinant, then stays.
     """
-    new, growth, total = offset(at.projected, integer(at.ny, 0) + N_RESIDUALS), VANISHING, 1.0
+    growth, total = VANISHING, 1.0
     for i in range(at.n_pivots):
-        size = abs(new[i])
+        size = abs(at.new_pivots[i])
         ratio = size / at.pivots[i]
         total *= ratio
         at.pivots[i] = size
@@ -229,7 +229,6 @@ def relief(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> float:
 def report(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Pointer, rows: Pointer) -> int:
     """Write the states at the report times inside the step."""
     ny, row = integer(at.ny, 0), int(at.row[0])
-    copy(at.residuals, at.new_residuals, 3)
     at.new_row[0] = row
     if at.crosses[0] != 0.0:  # too short for a time inside
         return RUNNING
@@ -324,29 +323,39 @@ def has_crossed(at: Run, change: float) -> bool:
     return bool(excess > 1.0)
 
 
-def settle(at: Run, p: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows: Pointer) -> int:
-    """Project the end of the step, go past a stop that is there, report if it is a report time, and differentiate.
+def project_end(at: Run, p: Pointer, w: Pointer) -> int:
+    """Project the end of the step, from where the motion goes on; RUNNING if it is near enough to the constraints.
 
-    A derivative that changes at a stop is evaluated before it, in the step that ends there, and behind it from now on.
+    This comes first, so that dense output takes the derivative there, with which the next step begins.
     """
-    ny, row, stop = integer(at.ny, 0), int(at.new_row[0]), int(at.stop[0])
+    y_new, change = offset(at.x_new, 1), 0.0
+    copy(at.residuals, at.new_residuals, 3)
     if not project_state(at, at.x_new, p, w):
         return PROJECTION_FAILED
     if is_far_off(at):
         return COLLAPSED
-    y_new, change = offset(at.x_new, 1), 0.0
-    for i in range(ny):
+    for i in range(integer(at.ny, 0)):
         if at.projected[i] != y_new[i]:
             at.known[0] = 0.0
             change = max(change, abs(at.projected[i] - y_new[i]) / at.atol[i])
         y_new[i] = at.projected[i]
     if has_crossed(at, change):
         return COLLAPSED
+    copy(offset(at.projected, integer(at.ny, 0) + N_RESIDUALS), at.new_pivots, at.n_pivots)
+    return RUNNING
+
+
+def settle(at: Run, p: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows: Pointer) -> int:
+    """Go past a stop that is at the end of the step, report if it is a report time, and differentiate.
+
+    A derivative that changes at a stop is evaluated before it, in the step that ends there, and behind it from now on.
+    """
+    ny, row, stop = integer(at.ny, 0), int(at.new_row[0]), int(at.stop[0])
     if stop < integer(at.n_stops, 0) and at.x_new[0] == stops[2 * stop]:
         at.x_new[0] = min(stops[2 * stop + 1], times[integer(at.n_times, 0) - 1])
         at.known[0] = 0.0
     while row < integer(at.n_times, 0) and times[row] <= at.x_new[0]:
-        copy(y_new, offset(rows, row * ny), ny)
+        copy(offset(at.x_new, 1), offset(rows, row * ny), ny)
         row += 1
     at.new_row[0] = row
     return RUNNING if at.known[0] != 0.0 or differentiate(at, p, w) else NOT_FINITE
@@ -427,9 +436,13 @@ def advance(
             at.error[0] *= at.relief[0]
         if outcome == RUNNING and at.error[0] > 1.0:
             outcome = COLLAPSED
+        if outcome == RUNNING:
+            outcome = project_end(at, p, w)
         if outcome == RUNNING and at.n_watched > 0:
             call(integer(at.watch_step, 0), m, p, own, w)
             outcome = int(at.outcome[0])
+            if outcome == RUNNING and at.crosses[0] != 0.0:  # it ends elsewhere
+                outcome = project_end(at, p, w)
         if outcome == RUNNING:
             outcome = report(at, m, p, own, w, times, rows)
         if outcome == RUNNING:

@@ -142,7 +142,8 @@ class Run(NamedTuple):
     atol: Pointer  # n: by their scales; infinite for components that do not count
     F: Pointer  # n_dense n
     projected: Pointer  # n + BLOCK + n_pivots: what `project` returns
-    pivots: Pointer  # n_pivots: at the last good state, and the least so far
+    pivots: Pointer  # n_pivots: at the last good state, at the end of the step, and the least so far
+    new_pivots: Pointer  # n_pivots
     least_pivots: Pointer  # n_pivots
     signs: Pointer  # n_watched: switching functions at the beginning of the step; of zero, the last sign
     switches: Pointer  # (SAMPLES + 1) n_watched: these functions along the step
@@ -169,7 +170,7 @@ def places(
 ) -> Run:
     gap = BLOCK - 1
     states = (1 + n, n, gap, 1 + n, n, gap, 1 + n, gap, 1 + n, n)
-    vectors = (n + BLOCK, n, n_dense * n, n + BLOCK + n_pivots, n_pivots, n_pivots)
+    vectors = (n + BLOCK, n, n_dense * n, n + BLOCK + n_pivots, n_pivots, n_pivots, n_pivots)
     watched = (n_watched, (SAMPLES + 1) * n_watched, n_watched, n_watched, n_watched, n_watched)
     moments = MOMENTS * moment_size(n, n_events, n_held) if n_events > 0 else 0
     events = (n_events, n_events, n_jumps, n_jumps, n_jumps, moments)

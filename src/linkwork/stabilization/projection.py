@@ -80,6 +80,13 @@ def project(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     memory = work(w, n, m, about.n_closed)
     closed, gaps, scratch = memory.closed, memory.gaps, memory.rest
     best, trial, spare = x, memory.trial, memory.spare
+    if about.n_q > about.n_v:  # Euler parameters, whose length a correction makes one: so it must be before
+        copy(offset(x, 1), offset(spare, 1), about.n_q)
+        for i in range(1 + about.n_q, 1 + n):
+            spare[i] = 0.0
+        copy(x, trial, 1 + n)
+        call(about.retract, offset(spare, 1), p, offset(trial, 1), scratch)
+        best, trial, spare = trial, spare, trial
 
     size = 1.0 + largest_scaled(offset(x, 1), by.q, about.n_q)
     speed = size * largest_scaled(offset(x, 1 + about.n_q), by.v, about.n_v)
@@ -128,7 +135,7 @@ def of_system(system: System, how: Kernel = project, n_carried: int = N_WORK) ->
     """`project` or `measure` with the sizes of a system."""
     n_pivots = system.n_v + system.m if system.m and how is project else 0
     f, n = system.functions, system.n_q + system.n_v
-    inner = max(f["constraints"].work, f["close"].work, f["align"].work)
+    inner = max(f[name].work for name in ("constraints", "close", "align", "retract"))
     room = size_of(work, n, system.m, f["close"].outputs) + inner
     return NativeFunction(how.name, how.address, 1 + n + n_carried, size_of(projected, n + n_carried) + n_pivots, room)
 
