@@ -137,7 +137,7 @@ def find(model: str | Path) -> Document:
     text = str(model)
     name, colon, size = text.replace("-", "_").partition(":")
     is_path = isinstance(model, Path) or text.lower().endswith(SUFFIXES) or re.search(r"[/\\\0]", text)
-    if is_path and name not in shipped():
+    if is_path and name not in shipped() and (os.path.exists(model) or not _among_shipped(name)):
         return _read(model)
     if name in GENERATORS:
         generate, usual = GENERATORS[name]
@@ -149,8 +149,28 @@ def find(model: str | Path) -> Document:
     if os.path.exists(text):
         return _read(text)
     meant = next((f"did you mean '{text}{suffix}'?" for suffix in SUFFIXES if os.path.isfile(text + suffix)), None)
-    hint = meant or did_you_mean(name, shipped()) or "see 'linkwork list'"
+    called = " or ".join(f"'{own}'" for own in _called_so_by_sources(name))
+    hint = meant or (called and f"did you mean {called}?") or did_you_mean(name, shipped()) or "see 'linkwork list'"
     raise UsageError(f"no file and no shipped mechanism '{units.shown(text)}'; {hint}", "no-such-model")
+
+
+def _among_shipped(name: str) -> bool:
+    """Whether it names a group of shipped mechanisms, as dap/ does."""
+    group, slash, _ = name.partition("/")
+    return any(own.startswith(group + slash) for own in shipped() if slash)
+
+
+def _called_so_by_sources(name: str) -> list[str]:
+    """The shipped mechanisms that are the model or problem of this name in their source: AA of DAP, A03 of IFToMM."""
+
+    def plain(text: str) -> str:
+        return text.lower().replace("_", "")
+
+    own = plain(name.rpartition("/")[2])
+    texts = {
+        path: (MECHANISMS / f"{path}.yaml").read_text(encoding="utf-8") for path in shipped() if path not in GENERATORS
+    }
+    return [path for path, text in texts.items() if own in map(plain, re.findall(r"(?:model|problem) (\w+)", text))]
 
 
 def _read(path: str | Path) -> Document:
