@@ -88,8 +88,9 @@ def save(motion: Trajectory, path: str | Path) -> None:
 def dap_arrays(motion: Trajectory) -> dict[str, Array]:
     """A planar motion in the arrays that DAP's `post` makes, by their names there [nikravesh2018, table C.3].
 
-    T; theta, theta_d, theta_dd (nt x nJC); r, rd, rdd (nt x nB x 2); p, pd, pdd (nt x nB); rP, rPd (nt x nP x 2); Jac
-    (nt x nConst x nJC); Lam (nt x nConst) as in DAP, M theta_dd = h + Jac^T Lam; eng (nt x 3): kinetic, potential, sum.
+    T; uT, the state as DAP integrates it (nt x 2 nJC); theta, theta_d, theta_dd (nt x nJC); r, rd, rdd (nt x nB x 2);
+    p, pd, pdd (nt x nB); rP, rPd (nt x nP x 2); Jac (nt x nConst x nJC); Lam (nt x nConst) as in DAP, M theta_dd = h +
+    Jac^T Lam; eng (nt x 3): kinetic, potential, sum.
     In body coordinates every body is floating: theta are x, y, phi of all bodies. Points stand in the order of
     `columns("points")`, those of the ground last.
     """
@@ -112,6 +113,7 @@ def dap_arrays(motion: Trajectory) -> dict[str, Array]:
     kinetic, potential = motion.energy["kinetic"], motion.energy["potential"]
     return {
         "T": motion.t,
+        "uT": np.hstack(state[:2]),
         **dict(zip(STATE, state, strict=True)),
         **{"r": q[:, :, :2], "rd": v[:, :, :2], "rdd": a[:, :, :2]},
         **{"p": q[:, :, 2], "pd": v[:, :, 2], "pdd": a[:, :, 2]},
