@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -24,6 +24,7 @@ from linkwork.mechanism import prepare
 from linkwork.model import Model
 from linkwork.motion.initial import check_defined, number_kept
 from linkwork.native.lowering import compile_programs
+from linkwork.records import dataclass
 from linkwork.sequences.sequence import ComputationSequence
 
 Array = NDArray[np.float64]

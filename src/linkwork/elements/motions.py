@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from linkwork.elements.vectors import Scalar
 from linkwork.expressions.graph import Expr, as_expr, less, maximum, minimum, select, spline
+from linkwork.records import dataclass
 
 
 @dataclass(frozen=True)

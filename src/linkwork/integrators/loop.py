@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol
 
@@ -49,6 +49,7 @@ from linkwork.integrators.memory import (
     open_run,
     whole_blocks,
 )
+from linkwork.records import dataclass
 
 __all__ = [
     "ASKED",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,7 +13,7 @@ from linkwork.expressions.notation import DOTS, Applied, Fence, Formula, Listed,
 from linkwork.expressions.notation import Matrix as Brackets
 from linkwork.expressions.rational import formula
 from linkwork.lecture.symbolic import Matrix
-from linkwork.records import Printed
+from linkwork.records import Printed, dataclass
 
 Array = NDArray[np.floating[Any]]
 
