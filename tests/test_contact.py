@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from linkwork import Trajectory, loads, simulate
+from linkwork import Trajectory, loads, prepare, simulate
 from linkwork.elements.contact import MODELS
 from linkwork.errors import ModelError
 
@@ -534,3 +534,29 @@ simulation: {t_end: 3, step: 0.01}
 """
     motion = simulate(loads(text), formulation=formulation, integrator="radau5")
     assert np.max(np.abs(motion.drift())) < 1e-4
+
+
+@pytest.mark.parametrize("integrator", ["dop853", "dopri5", "radau5"])
+def test_balls_that_are_fast_and_small_meet_wherever_in_a_step_they_pass(integrator: str) -> None:
+    """Hard balls of 2 mm, one at 300 m/s, one at rest, which takes the part along the line of their centres.
+
+    They overlap by less than 2e-3 of a sample of a step; their distance bends where they are nearest.
+    """
+    shots = prepare(
+        loads("""
+            linkwork: 1
+            gravity: [0, 0]
+            parameters: {way: 7, off: 1.0e-3}
+            bodies:
+              shot: {mass: 0.1, inertia: 1.0e-9, position: [-way, off], velocity: [300, 0], points: {C: [0, 0]}}
+              ball: {mass: 0.1, inertia: 1.0e-9, points: {C: [0, 0]}}
+            forces:
+              hit: {type: circle-contact, i: shot.C, j: ball.C, radius_i: 1 mm, radius_j: 1 mm, stiffness: 1.0e+16}
+            simulation: {t_end: 0.05, step: 0.01, rtol: 1.0e-7}
+            """)
+    )
+    for way in np.linspace(7.0, 7.31, 32):  # by one step of 1 ms
+        motion = shots.simulate({"way": float(way)}, integrator=integrator)
+        along = math.sqrt(1 - (1e-3 / 2e-3) ** 2)
+        assert motion["ball.vx"][-1] == pytest.approx(300 * along**2, rel=1e-3)
+        assert motion["ball.vy"][-1] == pytest.approx(-300 * along * 0.5, rel=1e-3)

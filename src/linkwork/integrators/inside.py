@@ -28,6 +28,7 @@ MOST_CUTS = 20  # the same of a step with an event
 ROUNDING = 1e6 * HOP  # of the time: a shorter step is cut no more
 GRAZING = 1e-9  # of the larger value beside it: a point this near to zero touches it
 NEAR = 1.0 / 3.0  # of the larger value beside it: a straight line, a parabola or a bend there may touch zero in between
+STEEPER = 1.25  # than between the next two points: the most that a bend may be
 EDGE = 1e-6  # of the step: nearer to its ends nothing is said to touch
 SECTION = 0.5 * (math.sqrt(5.0) - 1.0)
 SECTIONS = 50  # of two intervals between points: down to 1e-10
@@ -197,7 +198,8 @@ def find_switch(at: Run, p: Pointer, w: Pointer, looked_at: int) -> tuple[float,
             here = abs(at.switches[k * count + i])
             before = abs(at.switches[first * count + i]) if k > 0 else beyond_end(at, i, 0, 1)
             after = abs(at.switches[last * count + i]) if k < SAMPLES else beyond_end(at, i, SAMPLES, -1)
-            if here <= min(before, after) and 0.0 < here <= NEAR * max(before, after):
+            near = here <= min(before, after) and 0.0 < here <= NEAR * max(before, after)
+            if near or (k == 0 and may_touch(at, i, 0, 1)) or (k == SAMPLES and may_touch(at, i, SAMPLES, -1)):
                 t = find_nearest(at, i, sample_time(at, first), sample_time(at, last), p, w)
                 if is_behind(at, t, p, w, at.vertex, looked_at):
                     return sample_time(at, k if t > sample_time(at, k) else first), t
@@ -221,6 +223,19 @@ def beyond_end(at: Run, i: int, end: int, inward: int) -> float:
     )
     g: float = 3.0 * (at.switches[first] - at.switches[second]) + at.switches[third]
     return g if at.switches[first] >= 0.0 else -g
+
+
+def may_touch(at: Run, i: int, end: int, inward: int) -> bool:
+    """Whether function i could come to zero and back in an outermost interval, as steep as it is in the next one.
+
+    So is the distance of two bodies that pass each other, which bends where they are nearest.
+    """
+    first, second, third = (
+        at.switches[end * at.n_watched + i],
+        at.switches[(end + inward) * at.n_watched + i],
+        at.switches[(end + 2 * inward) * at.n_watched + i],
+    )
+    return bool(first != 0.0 and abs(first) + abs(second) <= STEEPER * abs(third - second))
 
 
 def find_nearest(at: Run, i: int, low: float, high: float, p: Pointer, w: Pointer) -> float:
