@@ -16,6 +16,7 @@ from linkwork.dense.householder import (
     multiply_q_transposed,
     take_reflections,
 )
+from linkwork.dense.newton import INF, iterate, newton
 from linkwork.dense.products import form_gram, multiply_matrices
 from linkwork.dense.rank import decide_rank, singular_values
 from linkwork.dense.spectral import diagonalize, orthogonalize_rows, take_spectral
@@ -188,3 +189,28 @@ def test_the_largest_of_what_is_no_number_is_none(place):
     x[place] = np.nan
     assert np.isnan(largest(x, 4))
     assert np.isnan(largest_scaled(x, np.ones(4), 4))
+
+
+@pytest.mark.parametrize(("a", "places"), [(2.0, 1), (1e-6, 1), (1e12, 1), (0.0, 1e7)])
+def test_newton_ends_by_rounding(a, places):
+    """sqrt(a) from afar to the last place; the double root of x^2 = 0 as near as half the digits tell."""
+    (x, *_), left = newton(lambda x: (x * x - a, np.diag(2.0 * x)), np.add, np.array([3.0]), 1e-10 * max(a, 1e-3))
+    assert abs(x[0] - np.sqrt(a)) <= places * np.spacing(max(np.sqrt(a), 1.0))
+    assert left <= 1e-15 * max(a, 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "accepted", "best"),
+    [
+        ((9.0, 4.0, 1.0, 0.9, 0.1), INF, 3),  # 0.9 is better than 1 and the last, being no half of it
+        ((9.0, 4.0, 5.0, 0.1), INF, 1),
+        ((9.0, 40.0, 5.0, 1.0, 2.0, 0.1), 2.0, 3),  # growing from afar, not any more once accepted
+        ((9.0, 4.0, np.nan, 0.1), 2.0, 1),
+        ((0.1, 4.0), INF, 0),
+    ],
+)
+def test_corrections_end_where_they_do_not_halve_what_is_left(sizes, accepted, best):
+    found, left = iterate(
+        sizes, lambda all_of, x, k: (x + 1, all_of[x + 1]), 0, sizes[0], len(sizes) - 1, 0.5, accepted
+    )
+    assert (found, left) == (best, sizes[best])

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkwork.assembly.deflation import Array, Linearize, Move, newton
+from linkwork.assembly.deflation import Linearize
+from linkwork.dense.newton import Array, Move, newton
 
 RANK = 1e-9  # singular values of rows of unit length that count as zero
 ROUGH_RANK = 1e-4  # the same at a singular position, which is known to few digits
@@ -42,8 +43,8 @@ def local_dimension(at: Linearize, move: Move, q: Array, units: Array, rng: np.r
             mix = rng.normal(size=(k + 1, len(loose)))
             directions = (mix @ loose).conj() @ (F_q * units).T
             directions = directions / np.maximum(np.linalg.norm(directions, axis=1), 1e-300)[:, None]
-            there = newton(_cut(at, sizes, F, directions.conj()), move, q, BESIDE * units, [], CLOSED)
-            if there is not None and np.max(np.abs(at(there)[2] - F)) < NEARBY:
+            there, left = newton(_cut(at, sizes, F, directions.conj()), move, q, CLOSED, BESIDE * units)
+            if left < CLOSED and np.max(np.abs(there[3] - F)) < NEARBY:
                 break
         else:
             return k

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from linkwork.assembly import deflation
 from linkwork.assembly.certificate import is_certified
 from linkwork.assembly.dimension import local_dimension, null_space, row_sizes
+from linkwork.dense.newton import newton
 from linkwork.elements.bodies import PlanarBody
 from linkwork.equations.equations import TIME, Equations
 from linkwork.equations.place import Place
@@ -175,8 +176,8 @@ class Problem:
 
     def close(self, q: Array) -> Array | None:
         """A position in which everything closes, to rounding, if Newton's iteration from q leads to one."""
-        found = deflation.newton(self.linearize, self.move, q, REACH * self.units, [], CLOSED)
-        return None if found is None else found + 0.0  # a zero has no sign
+        (found, *_), left = newton(self.linearize, self.move, q, CLOSED, REACH * self.units)
+        return found + 0.0 if left < CLOSED else None  # a zero has no sign
 
     def search(self, rng: Random) -> list[Array]:
         """Closed positions reached from the start and from others."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from linkwork.dense.newton import INF, iterate
 from linkwork.dense.vectors import add, copy, dot, fill, swap_rows
 from linkwork.native.kernels import Pointer, kernel, offset, split
 
@@ -213,26 +214,37 @@ def predict(table: Pointer, n: int, x: Pointer, t: complex, dt: complex, w: Work
     copy(w.change, w.trial, 2 * n)
 
 
-def correct(table: Pointer, n: int, t: complex, allowed: float, last: bool, w: Work) -> float:
-    """Newton's iteration from w.trial; the first correction relative to the point, or -1 if it fails.
+class Moment(NamedTuple):
+    """A system at one t, with its scratch; points are measured by the length of the first."""
+
+    table: Pointer
+    n: int
+    t: complex
+    scale: float
+    w: Work
+
+
+def correct(at: Moment, x: Pointer, k: int) -> tuple[Pointer, float]:
+    """x after a step of Newton, in one of two rooms, and how long the step was."""
+    new = at.w.trial if k % 2 == 0 else at.w.change
+    linearize(at.table, x, at.t, at.w)
+    solve_linear(at.n, at.w.J, at.w.H)
+    copy(x, new, 2 * at.n)
+    add(new, -1.0, at.w.H, 0, 2 * at.n)
+    return new, length(at.n, at.w.H) / at.scale
+
+
+def converge(at: Moment, allowed: float, last: bool) -> tuple[Pointer, float]:
+    """Newton's iteration from the trial: the point, and the first correction relative to it, or -1 if it fails.
 
     It fails if the first correction is larger than allowed, or another one larger than half the one before.
     """
-    scale = length(n, w.trial)
-    first, before = -1.0, 2.0 * allowed
-    for k in range(LAST_CORRECTIONS if last else CORRECTIONS):
-        linearize(table, w.trial, t, w)
-        solve_linear(n, w.J, w.H)
-        add(w.trial, -1.0, w.H, 0, 2 * n)
-        correction = length(n, w.H) / scale
-        if k == 0:
-            first = correction
-        if not (correction <= 0.5 * before or before <= CORRECTED):  # what is not a number fails
-            return -1.0
-        before = correction
-        if before <= CORRECTED and not last:
-            break
-    return first if before <= CORRECTED else -1.0
+    x, first = correct(at, at.w.trial, 1)
+    if not first <= allowed:  # what is not a number fails
+        return x, -1.0
+    most, enough = (LAST_CORRECTIONS, 0.0) if last else (CORRECTIONS, CORRECTED)
+    x, left = iterate(at, correct, x, first, most - 1, enough, INF)
+    return x, first if left <= CORRECTED else -1.0
 
 
 def advance(table: Pointer, n: int, on: Path, along: Stretch, w: Work) -> None:
@@ -247,11 +259,11 @@ def advance(table: Pointer, n: int, on: Path, along: Stretch, w: Work) -> None:
     start, span = value(along.start, 0), value(along.span, 0)
     predict(table, n, on.x, start + s * span, step * span, w)
     end = start + span if last else start + (s + step) * span
-    error = correct(table, n, end, allowed, last, w)
+    x, error = converge(Moment(table, n, end, length(n, w.trial), w), allowed, last)
     if error < 0.0:
         on.step[0] = SHORTER * step
         return
-    copy(w.trial, on.x, 2 * n)
+    copy(x, on.x, 2 * n)
     on.s[0] = s + step
     # RK4 errs with the fifth power of the step.
     on.step[0] = step * min(GROWTH, CAUTION * (allowed / max(error, LEAST_ERROR * allowed)) ** 0.2)

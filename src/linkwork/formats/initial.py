@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.dense.newton import newton, solve_least_squares
 from linkwork.elements.bodies import Ground
 from linkwork.elements.frames import SPATIAL_GROUND
 from linkwork.elements.vectors import Vector
@@ -20,9 +21,7 @@ from linkwork.model import Model
 
 Array = NDArray[np.float64]
 
-MOST_ITERATIONS = 50
 ROUNDING = 1e-15
-DEPENDENT = 1e-10  # of the largest singular value: what rounding makes of rows that depend on others
 FITS = 1e-9  # metres, and parts of unit vectors
 
 
@@ -59,18 +58,12 @@ def completed(model: Model, given: Sequence[Given]) -> Model:
         return np.concatenate([left, off]), np.vstack([J[:, :-1], chosen]), J[:, -1]
 
     q = np.array(evaluate([as_expr(x) for body in model.bodies for x in body.start_q], {}), dtype=float)
-    best = np.inf
-    for _ in range(MOST_ITERATIONS):
-        left, J, _ = at(q)
-        if np.linalg.norm(left) >= 0.5 * best and best <= FITS:
-            break
-        best = min(best, float(np.linalg.norm(left)))
-        q = q - np.linalg.lstsq(J, left, rcond=DEPENDENT)[0]
+    (q, *_), _ = newton(at, np.add, q, FITS)
     q[np.abs(q) < ROUNDING] = 0.0
     left, J, rate = at(q)
     _check(left, given, "positions")
     wanted = np.concatenate([-rate, [one.rate for one in given]])
-    qd = np.linalg.lstsq(J, wanted, rcond=DEPENDENT)[0]
+    qd = solve_least_squares(J, wanted)
     qd[np.abs(qd) < ROUNDING] = 0.0
     _check(J @ qd - wanted, given, "velocities")
     start: dict[str, float] = {}

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dense.rank import RANK_TOLERANCE
+from linkwork.dense.newton import solve_least_squares
 from linkwork.equations.place import Place
 from linkwork.errors import ModelError
 from linkwork.motion.driving import null_space
@@ -83,7 +83,7 @@ def _accelerations(place: Place) -> Array:
     """a of M a + Psi_q^T lam = Q and Psi_q a = gamma, whose rows may depend on each other."""
     J, root = place.scaled_jacobian("mass")
     y = root.T @ place.Q
-    return np.asarray(root @ (y + np.linalg.lstsq(J, place.gamma - J @ y, rcond=RANK_TOLERANCE)[0]))
+    return np.asarray(root @ (y + solve_least_squares(J, place.gamma - J @ y)))
 
 
 def _roots(contradiction: Callable[[Array], Array], v: Array, along: Array) -> list[Array]:

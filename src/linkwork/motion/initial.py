@@ -14,7 +14,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dense.rank import RANK_TOLERANCE, check_finite
+from linkwork.dense.newton import MAX_ITERATIONS, iterate, solve_least_squares
+from linkwork.dense.rank import check_finite
 from linkwork.dense.vectors import EPSILON
 from linkwork.equations.equations import Equations, Row
 from linkwork.equations.place import Place, Weights
@@ -27,7 +28,7 @@ from linkwork.system import compile_place
 Array = NDArray[np.float64]
 
 WEIGHTS = ("mass", "unit")
-MAX_ITERATIONS = 60
+ROUNDING = 1e-15  # of the scale of a row: nothing is left to close
 MOST_HALVINGS = 20  # of one step, until it is too short to matter
 LITTLE, MOST_LITTLE = 1e-3, 5  # of the gaps: steps that narrow them by less, and how many may follow each other
 MOST_DAMPED = 200
@@ -352,47 +353,39 @@ def approach(place: Place, weights: Weights, kept: Sequence[int] = (), rows: Seq
 
     Rows are measured by their scales. A step that goes too far, or does not narrow the gaps, is shortened.
     """
+    if is_closed(place, rows, CLOSED):
+        return place
     chosen = slice(None) if rows is None else list(rows)
     scale, reach = place.row_scale[chosen], REACH * place.v_scale
 
     def gaps(at: Place) -> Array:
         return at.Psi[chosen] / scale
 
-    was_closed, little = True, 0
-    for _ in range(MAX_ITERATIONS):
-        is_now = is_closed(place, rows, CLOSED)
-        # What was open and is closed gets one step more, which brings it to rounding.
-        if is_now and was_closed:
-            break
-        was_closed = is_now
+    def correct(_: None, at: tuple[Place, int], k: int) -> tuple[tuple[Place, int], float]:
+        """The place after one step, and how many have narrowed the gaps by little until now."""
+        place, little = at
         J, root = place.scaled_jacobian(weights, kept)
         open_by = gaps(place)
-        dx = root @ _least_squares(J[chosen] / scale[:, None], -open_by)
+        widest = float(np.linalg.norm(open_by))
+        dx = root @ solve_least_squares(J[chosen] / scale[:, None], -open_by)
         dx /= max(1.0, float(np.max(np.abs(dx) / reach, initial=0.0)))
-        widest = np.linalg.norm(open_by)
-        for _ in range(MOST_HALVINGS):
-            trial = place.moved(dx)
-            left = np.linalg.norm(gaps(trial))
+        for halvings in range(MOST_HALVINGS):
+            trial = place.moved(0.5**halvings * dx)
+            left = float(np.linalg.norm(gaps(trial)))
             if left < widest and trial.is_finite:
-                break
-            dx = 0.5 * dx
-        else:
-            break
-        place = trial
-        little = little + 1 if left > (1.0 - LITTLE) * widest else 0
-        if little == MOST_LITTLE:
-            break
-    return place
+                little = little + 1 if left > (1.0 - LITTLE) * widest else 0
+                return (trial, little), left if little < MOST_LITTLE else np.nan
+        return at, np.nan
 
-
-def _least_squares(A: Array, b: Array, tolerance: float = RANK_TOLERANCE) -> Array:
-    """The least x of those with the least |A x - b|."""
-    check_finite(A, b)
-    return np.asarray(np.linalg.lstsq(A, b, rcond=tolerance)[0], dtype=float)
+    first = float(np.linalg.norm(gaps(place)))
+    return iterate(None, correct, (place, 0), first, MAX_ITERATIONS, ROUNDING, CLOSED)[0][0]
 
 
 def minimize_gap(place: Place, kept: Sequence[int] = ()) -> Place:
-    """Where |Psi|, rows by their scales, is smallest nearby: for joints that cannot close. By damped steps."""
+    """Where |Psi|, rows by their scales, is smallest nearby: for joints that cannot close.
+
+    By damped steps, not Newton's iteration, which rounding ends: what is left here is no zero.
+    """
     scale = place.row_scale
     free = np.delete(np.arange(len(place.v)), list(kept))
     reach = REACH * place.v_scale[free]
@@ -401,7 +394,7 @@ def minimize_gap(place: Place, kept: Sequence[int] = ()) -> Place:
         J = place.Psi_q[:, free] * reach / scale[:, None]
         A = np.vstack([J, damping * np.linalg.norm(J) * np.eye(len(free))])
         dx = np.zeros(len(place.v))
-        dx[free] = reach * _least_squares(A, np.concatenate([-r, np.zeros(len(free))]), EPSILON)
+        dx[free] = reach * solve_least_squares(A, np.concatenate([-r, np.zeros(len(free))]), EPSILON)
         trial = place.moved(dx)
         r_trial = trial.Psi / scale
         gain = np.linalg.norm(r) - np.linalg.norm(r_trial)
@@ -427,7 +420,7 @@ def align_velocity(place: Place, weights: Weights, kept: Sequence[int] = ()) -> 
             return place
         J, root = place.scaled_jacobian(weights, kept)
         by = place.row_scale
-        place = place.pushed(root @ _least_squares(J / by[:, None], -place.Psi_dot / by))
+        place = place.pushed(root @ solve_least_squares(J / by[:, None], -place.Psi_dot / by))
     if left(place) > AGREED:
         raise ModelError(
             f"no velocities satisfy the joints and drivers; left over per second: "

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.dense.newton import INF, MAX_ITERATIONS, iterate, newton, solve_least_squares
 from linkwork.equations.equations import Row
 from linkwork.motion.driving import quoted
 from linkwork.trajectory import SingularPosition
@@ -23,7 +24,9 @@ Linearized = Callable[[float, Array], tuple[Array, Array, Array]]
 
 SINGULAR = 1e-6  # of the largest smallest singular value on the path
 PROBES = 3
-MAX_ITERATIONS = 30
+NEARBY = 1e-4  # of a step, or of the mechanism: over which rates are seen in differences
+CLOSED = 1e-9  # of the mechanism, of a step or of a time: what is as good as there
+REACHED = 1e-12  # of a step: the last change of the time of a singular position
 INVOLVED = 0.1  # of the largest component of a left null vector
 MOST_TOLD = 4  # singular positions with a note of their own
 
@@ -73,18 +76,15 @@ def find_between(start: Instant, end: Instant, linearize: Linearized, usual: flo
 
     h = end.t - start.t
     probes = [start.t + h * k / (PROBES + 1) for k in range(1, PROBES + 1)]
-    t = min(probes, key=lambda t: triplet(t)[1])
-    d = 1e-4 * h
-    for _ in range(MAX_ITERATIONS):
+
+    def correct(_: None, t: float, k: int) -> tuple[float, float]:
         u, value, w = triplet(t)
-        (_, J_0, _), (_, J_1, _) = (linearize(x, between(start, end, x).q) for x in (t - d, t + d))
-        rate = float(u @ (J_1 - J_0) @ w) / (2 * d)
-        change = -value / rate if rate else np.inf
-        if not start.t <= t + change <= end.t:
-            return None
-        t += change
-        if abs(change) <= 1e-12 * h:
-            break
+        J_0, J_1 = (linearize(x, between(start, end, x).q)[1] for x in (t - NEARBY * h, t + NEARBY * h))
+        rate = float(u @ (J_1 - J_0) @ w) / (2 * NEARBY * h)
+        new = t - value / rate if rate else np.inf
+        return new, abs(new - t) / h if start.t <= new <= end.t else np.nan
+
+    t, _ = iterate(None, correct, min(probes, key=lambda t: triplet(t)[1]), INF, MAX_ITERATIONS, REACHED, CLOSED)
     u, value, _ = triplet(t)
     return Passed(t, u) if value <= SINGULAR * usual else None
 
@@ -110,45 +110,34 @@ def find_limit(near: Instant, linearize: Linearized, arm: float) -> Limit | None
     w = np.linalg.svd(J)[2][-1]
     w = w if w @ near.v >= 0 else -w
 
-    def solve(J: Array, Psi_t: Array, b: Array) -> Array:
-        K = np.block([[J, Psi_t[:, None]], [w[None, :], np.zeros((1, 1))]])
-        if not (np.all(np.isfinite(K)) and np.all(np.isfinite(b))):
-            return np.full(len(w) + 1, np.nan)
-        return np.asarray(np.linalg.lstsq(K, b, rcond=None)[0])
+    along = np.append(np.zeros(len(J)), 1.0)
 
-    def tangent(t: float, q: Array) -> tuple[Array, float]:
-        """(dq/ds, dt/ds)."""
-        _, J, Psi_t = linearize(t, q)
-        x = solve(J, Psi_t, np.append(np.zeros(len(J)), 1.0))
-        return x[:-1], float(x[-1])
+    def follow(s: float, x: Array) -> tuple[Array, Array]:
+        """The point x = (q, t) of the path at s, from a neighbour, and dx/ds; NaN where there is none."""
 
-    def at(s: float, t: float, q: Array) -> tuple[float, Array]:
-        """The point of the path at s, by Newton's iteration from a neighbour."""
-        for _ in range(MAX_ITERATIONS):
-            Psi, J, Psi_t = linearize(t, q)
-            x = solve(J, Psi_t, -np.append(Psi, w @ (q - near.q) - s))
-            q, t = q + x[:-1], t + float(x[-1])
-            if np.max(np.abs(x)) <= 1e-14 * (arm + np.max(np.abs(q))):
-                break
-        return t, q
+        def border(x: Array) -> tuple[Array, Array]:
+            Psi, J, Psi_t = linearize(float(x[-1]), x[:-1])
+            K = np.block([[J, Psi_t[:, None]], [w[None, :], np.zeros((1, 1))]])
+            return np.append(Psi, w @ (x[:-1] - near.q) - s), K
 
-    s, ds = 0.0, 1e-4 * arm
-    t, q = at(s, near.t, near.q)
-    q_s, rate = tangent(t, q)
+        (x, _, K), left = newton(border, np.add, x, CLOSED * arm)
+        return x, solve_least_squares(K, along) if left <= CLOSED * arm else np.full_like(x, np.nan)
+
+    s, ds = 0.0, NEARBY * arm
+    x, x_s = follow(s, np.append(near.q, near.t))
     for _ in range(MAX_ITERATIONS):
-        new_t, new_q = at(s + ds, t + ds * rate, q + ds * q_s)
-        new_q_s, new_rate = tangent(new_t, new_q)
-        if not np.isfinite(new_rate) or new_rate == rate:
+        s, rate = s + ds, x_s[-1]
+        x, x_s = follow(s, x + ds * x_s)
+        if not np.isfinite(x_s[-1]) or x_s[-1] == rate:
             return None
-        s, t, q, q_s = s + ds, new_t, new_q, new_q_s
-        ds, rate = ds * new_rate / (rate - new_rate), new_rate
+        ds = ds * x_s[-1] / (rate - x_s[-1])
         if abs(ds) > arm:
             return None
-        if abs(ds) <= 1e-9 * arm:
-            Psi, J, _ = linearize(t, q)
-            if np.max(np.abs(Psi)) > 1e-9 * arm or t < near.t - 1e-9 * (1.0 + abs(near.t)):
+        if abs(ds) <= CLOSED * arm:
+            t, q = float(x[-1]), x[:-1]
+            if t < near.t - CLOSED * (1.0 + abs(near.t)):
                 return None
-            return Limit(t, q, np.linalg.svd(J, full_matrices=False)[0][:, -1])
+            return Limit(t, q, np.linalg.svd(linearize(t, q)[1], full_matrices=False)[0][:, -1])
     return None
 
 

@@ -73,8 +73,14 @@ def _definition(function: FunctionType) -> ast.FunctionDef:
 _hints = cache(get_type_hints)
 
 
-def _returned(function: FunctionType) -> Any:
-    return kind_of(_hints(function)["return"])
+def _returned(function: FunctionType, arguments: Sequence[Any] = ()) -> Any:
+    """The kind of its result; a type variable in it is the kind of the argument that has the same."""
+    hints = _hints(function)
+    returned = hints["return"]
+    if not (free := getattr(returned, "__parameters__", ())):
+        return kind_of(returned)
+    kinds = {hints[name]: kind for name, kind in zip(parameters_of(function), arguments, strict=False)}
+    return kind_of(returned[tuple(kinds.get(x, x) for x in free)])
 
 
 def _result(kind: Any) -> str:
@@ -119,7 +125,7 @@ class _Module:
                 signature, lines = _Translation(self, function, kinds).translate(arguments)
             except Wider:
                 continue
-            head = f'define {linkage}{_result(_returned(function))} @"{name}"({signature}) nounwind {{'
+            head = f'define {linkage}{_result(_returned(function, arguments))} @"{name}"({signature}) nounwind {{'
             self.texts.append("\n".join([head, *lines, "}"]))
             return
 
@@ -141,7 +147,7 @@ class _Translation:
 
     def translate(self, arguments: Sequence[Any]) -> tuple[str, list[str]]:
         """The signature and the lines."""
-        signature = []
+        signature, self.returned = [], _returned(self.function, arguments)
         for argument, kind in zip(self.node.args.args, arguments, strict=True):
             name = argument.arg
             self.known[name] = kind
@@ -456,7 +462,7 @@ class _Translation:
             return self.describe(function, arguments)
         arguments = [hand_on(a) if isinstance(a, Value) else a for a in arguments]
         kinds = tuple(a.kind if isinstance(a, Value) else a for a in arguments)
-        called, returned = self.module.name(function, kinds), _returned(function)
+        called, returned = self.module.name(function, kinds), _returned(function, kinds)
         values = [a for a in arguments if isinstance(a, Value)]
         passed = [f"{t} {x}" for a in values for t, x in zip(types_of(a.kind), operands_of(a), strict=True)]
         text = f'call {_result(returned)} @"{called}"({", ".join(passed)})'

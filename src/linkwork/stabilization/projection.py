@@ -3,20 +3,19 @@
 Positions:   q <- q moved by dx,    [M Psi_q^T; Psi_q -eps] (dx, mu) = (0, -Psi)
 Velocities:  v <- v + dv,           the same matrix,        (dv, mu) = (0, -Psi_dot)
 
-dx and dv are the corrections of least norm in the mass metric; both use the factor at the position before. Rounding
-ends the iteration, not a tolerance: where nothing falls by half any more, the best that was found is taken. Gaps are
+dx and dv are the corrections of least norm in the mass metric; both use the factor at the position before. Gaps are
 measured by the scales of their rows, and rounding by how large coordinates and velocities are on their own scales.
 """
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dense.vectors import copy, largest
+from linkwork.dense.newton import INF, iterate
+from linkwork.dense.vectors import EPSILON, clear, copy, largest
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
 from linkwork.native.kernels import Kernel, Pointer, call, integer, kernel, offset, size_of, split, take
@@ -26,10 +25,10 @@ from linkwork.system import N_CARRIED, System, header, scales
 Array = NDArray[np.float64]
 
 MAX_ITERATIONS = 12
-ROUNDING = 4 * 2.0**-52  # of the size of a state: nothing is left to correct
+ROUNDING = 8 * EPSILON  # of the size of a state, gaps and rates together: nothing is left to correct
 ACCEPTED = 1e-9  # of the size of a state: a projection that stalls above this has failed
+SLOWEST = 1e-200  # scales per second: what is slower is at rest, and its rounding nothing
 CONVERGED, NOT_CONVERGED, LAST_TIME = 0.0, 1.0, 2.0
-INF = math.inf
 
 
 class Projected(NamedTuple):
@@ -48,17 +47,18 @@ def projected(y: Pointer, n: int) -> Projected:
 
 
 class Work(NamedTuple):
-    """Scratch of `project`: what `close` returns, the residuals, two states (t, q, v)."""
+    """Scratch of `project`: what `close` returns, how large and fast the state is, and two with their residuals."""
 
     closed: Pointer
-    gaps: Pointer
-    trial: Pointer
-    spare: Pointer
+    size: Pointer
+    speed: Pointer
+    even: Pointer
+    odd: Pointer
     rest: Pointer
 
 
 def work(w: Pointer, n: int, m: int, n_closed: int) -> Work:
-    return Work(*split(w, (n_closed, 2 * m, 1 + n, 1 + n)))
+    return Work(*split(w, (n_closed, 1, 1, 1 + n + 2 * m, 1 + n + 2 * m)))
 
 
 def largest_scaled(x: Pointer, reciprocal: Pointer, count: int) -> float:
@@ -71,49 +71,56 @@ def largest_scaled(x: Pointer, reciprocal: Pointer, count: int) -> float:
     return result if total == total else total
 
 
+class Given(NamedTuple):
+    """What `project` is given besides x."""
+
+    p: Pointer
+    y: Pointer
+    w: Pointer
+
+
+def correct(at: Given, x: Pointer, k: int) -> tuple[Pointer, float]:
+    """(t, q, v) corrected, residuals behind it; these by what rounding makes of a state of this size and speed."""
+    about = header(at.p)
+    n, m = about.n_q + about.n_v, about.m
+    by = scales(at.p, about.n_q, about.n_v, m)
+    memory = work(at.w, n, m, about.n_closed)
+    new = memory.even if k % 2 == 0 else memory.odd
+    gaps = offset(new, 1 + n)
+    call(about.close, x, at.p, memory.closed, memory.rest)
+    call(about.align, memory.closed, at.p, new, memory.rest)
+    call(about.constraints, new, at.p, gaps, memory.rest)
+    if k == 0:
+        result = projected(at.y, n + about.n_carried)
+        result.before[0] = largest_scaled(offset(memory.closed, 1 + n), by.rows, m)
+        if m > 0:
+            copy(offset(memory.closed, 1 + n + m), result.pivots, about.n_v + m)
+        memory.size[0] = 1.0 + largest_scaled(offset(new, 1), by.q, about.n_q)
+        memory.speed[0] = SLOWEST + largest_scaled(offset(new, 1 + about.n_q), by.v, about.n_v)
+    gap, rate, speed = largest_scaled(gaps, by.rows, m), largest_scaled(offset(gaps, m), by.rows, m), memory.speed[0]
+    return new, (gap * speed + rate) / (memory.size[0] * speed)
+
+
 @kernel
 def project(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     """x = (t, q, v, work) -> (q, v, work, |Psi| before, |Psi| after, |Psi_dot| after, status, pivots)."""
     about = header(p)
     n, m = about.n_q + about.n_v, about.m
-    by = scales(p, about.n_q, about.n_v, about.m)
-    memory = work(w, n, m, about.n_closed)
-    closed, gaps, scratch = memory.closed, memory.gaps, memory.rest
-    best, trial, spare = x, memory.trial, memory.spare
+    memory, first = work(w, n, m, about.n_closed), x
     if about.n_q > about.n_v:  # Euler parameters, whose length a correction makes one: so it must be before
-        copy(offset(x, 1), offset(spare, 1), about.n_q)
-        for i in range(1 + about.n_q, 1 + n):
-            spare[i] = 0.0
-        copy(x, trial, 1 + n)
-        call(about.retract, offset(spare, 1), p, offset(trial, 1), scratch)
-        best, trial, spare = trial, spare, trial
-
-    size = 1.0 + largest_scaled(offset(x, 1), by.q, about.n_q)
-    speed = size * largest_scaled(offset(x, 1 + about.n_q), by.v, about.n_v)
-    before, gap, rate = INF, INF, INF
+        copy(x, memory.even, 1 + n)
+        clear(memory.even, 1 + about.n_q, 1 + n)
+        copy(x, memory.odd, 1 + n)
+        call(about.retract, offset(memory.even, 1), p, offset(memory.odd, 1), memory.rest)
+        first = memory.odd
     result = projected(y, n + about.n_carried)
-    for k in range(MAX_ITERATIONS):
-        call(about.close, best, p, closed, scratch)
-        call(about.align, closed, p, trial, scratch)
-        call(about.constraints, trial, p, gaps, scratch)
-        if k == 0:
-            before = largest_scaled(offset(closed, 1 + n), by.rows, m)
-            if m > 0:
-                copy(offset(closed, 1 + n + m), result.pivots, about.n_v + m)
-        new_gap, new_rate = largest_scaled(gaps, by.rows, m), largest_scaled(offset(gaps, m), by.rows, m)
-        falling = new_gap < 0.5 * gap or new_rate < 0.5 * rate
-        if falling or (new_gap <= gap and new_rate <= rate):
-            best, trial, spare = trial, spare, trial
-            gap, rate = new_gap, new_rate
-            result.gap[0], result.rate[0] = largest(gaps, m), largest(offset(gaps, m), m)
-        if not falling or (gap <= ROUNDING * size and rate <= ROUNDING * speed):
-            break
-
+    best, left = iterate(Given(p, y, w), correct, first, INF, MAX_ITERATIONS, ROUNDING, INF)
     copy(offset(best, 1), result.state, n)
     copy(offset(x, 1 + n), offset(result.state, n), about.n_carried)
-    result.before[0] = before
-    accepted = gap <= ACCEPTED * size and rate <= ACCEPTED * (speed + size)
-    result.status[0] = CONVERGED if accepted else NOT_CONVERGED
+    gaps = offset(best, 1 + n)
+    result.gap[0] = largest(gaps, m) if left < INF else INF
+    result.rate[0] = largest(offset(gaps, m), m) if left < INF else INF
+    result.status[0] = CONVERGED if left <= ACCEPTED else NOT_CONVERGED
 
 
 @kernel

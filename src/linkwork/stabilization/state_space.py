@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.dense.newton import INF, iterate
 from linkwork.dense.vectors import copy, largest
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
@@ -91,37 +92,58 @@ def kept_memory(about: Header) -> Pointer:
     return memory_at(about.memory, about.n_chart + about.n_q + 2 * about.m)
 
 
-def settle(about: Header, p: Pointer, state: Pointer, level: int, size: float, gaps: Pointer, scratch: Pointer) -> bool:
-    """Solve the dependent positions (level 0) or velocities (level 1) of a state, in place; whether it was possible."""
+class Level(NamedTuple):
+    """What is solved of a state: 0 its positions, 1 its velocities; the gaps of both are put in `gaps`."""
+
+    p: Pointer
+    level: int
+    gaps: Pointer
+    scratch: Pointer
+
+
+def measure(at: Level, state: Pointer) -> float:
+    """The gap in a state."""
+    about = header(at.p)
+    call(about.constraints, state, at.p, at.gaps, at.scratch)
+    return widest(at)
+
+
+def widest(at: Level) -> float:
+    about = header(at.p)
+    rows = scales(at.p, about.n_q, about.n_v, about.m).rows
+    return largest_scaled(offset(at.gaps, at.level * about.m), rows, about.m)
+
+
+def correct(at: Level, state: Pointer, _: int) -> tuple[Pointer, float]:
+    """The state with its dependent part changed in place, and the gap there."""
+    about = header(at.p)
     memory = kept_memory(about)
     chart = chart_memory(memory, about.n_q, about.m, about.n_chart)
-    rows = scales(p, about.n_q, about.n_v, about.m).rows
-    place = offset(state, 1 + level * about.n_q)
-    count = about.n_q if level == 0 else about.n_v
-    change = about.shift if level == 0 else about.push
-    residual = offset(gaps, level * about.m)
-    gap, last = 0.0, math.inf
-    for k in range(MAX_ITERATIONS):
-        call(about.constraints, state, p, gaps, scratch)
-        gap = largest_scaled(residual, rows, about.m)
-        # The first change also brings Euler parameters to length one, by which a gap may be as large as before.
-        if gap <= TOLERANCE * size or (k > 1 and not gap < last):
-            break
-        last = gap
-        copy(place, chart.moved, count)
-        copy(residual, offset(chart.moved, count), about.m)
-        call(change, memory, p, place, scratch)
-    return gap <= STALLED * size
+    place = offset(state, 1 + at.level * about.n_q)
+    count = about.n_q if at.level == 0 else about.n_v
+    copy(place, chart.moved, count)
+    copy(offset(at.gaps, at.level * about.m), offset(chart.moved, count), about.m)
+    call(about.shift if at.level == 0 else about.push, memory, at.p, place, at.scratch)
+    return state, measure(at, state)
 
 
-def on_chart(about: Header, p: Pointer, state: Pointer, gaps: Pointer, scratch: Pointer) -> bool:
+def settle(at: Level, state: Pointer, size: float) -> bool:
+    """Solve the dependent positions or velocities of a state, in place; whether it was possible."""
+    gap, enough = measure(at, state), TOLERANCE * size
+    # The first change also brings Euler parameters to length one, by which a gap may be as large as before.
+    iterate(at, correct, state, gap if gap <= enough else INF, MAX_ITERATIONS, enough, INF)
+    return widest(at) <= STALLED * size  # of the last, which is where the state is
+
+
+def on_chart(p: Pointer, state: Pointer, gaps: Pointer, scratch: Pointer) -> bool:
     """Solve the dependent part of (t, q, v), in place; whether it was possible."""
+    about = header(p)
     by = scales(p, about.n_q, about.n_v, about.m)
     size = 1.0 + largest_scaled(offset(state, 1), by.q, about.n_q)
-    if not settle(about, p, state, 0, size, gaps, scratch):
+    if not settle(Level(p, 0, gaps, scratch), state, size):
         return False
     speed = size * (1.0 + largest_scaled(offset(state, 1 + about.n_q), by.v, about.n_v))
-    return settle(about, p, state, 1, speed, gaps, scratch)
+    return settle(Level(p, 1, gaps, scratch), state, speed)
 
 
 def aged(reciprocals: Pointer, first: Pointer, m: int) -> bool:
@@ -139,7 +161,7 @@ def derivative(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     n = about.n_q + about.n_v
     memory = work(w, n, about.m)
     copy(x, memory.state, 1 + n + N_WORK)
-    if on_chart(about, p, memory.state, memory.gaps, memory.rest):
+    if on_chart(p, memory.state, memory.gaps, memory.rest):
         call(about.derivative, memory.state, p, y, memory.rest)
     else:
         for i in range(n + N_WORK):
@@ -157,7 +179,7 @@ def keep(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     copy(x, state, 1 + n + N_WORK)
     call(about.constraints, state, p, gaps, scratch)
     result.before[0] = largest_scaled(gaps, scales(p, about.n_q, about.n_v, m).rows, m)
-    solved = on_chart(about, p, state, gaps, scratch)
+    solved = on_chart(p, state, gaps, scratch)
     chart = chart_memory(kept_memory(about), about.n_q, m, about.n_chart)
     call(about.chart, state, p, chart.factor, scratch)
     copy(offset(state, 1), result.state, n + N_WORK)
