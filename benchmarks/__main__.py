@@ -8,9 +8,11 @@ Every figure is the best of several repetitions in this process; ratios compare 
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 import tempfile
+from datetime import date
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -21,6 +23,7 @@ from numpy.typing import NDArray
 from rich.progress import track
 from scipy.integrate import solve_ivp
 
+from linkwork import __version__
 from linkwork.comparison.compare import compare
 from linkwork.equations.body import body_equations
 from linkwork.equations.place import Place
@@ -129,7 +132,8 @@ def main() -> None:
     lines = [
         "# Speed",
         "",
-        "Made by `make bench`; one core, best of several repetitions, everything in one run of this machine.",
+        f"Made by `make bench` on {date.today()} with linkwork {__version__} and Python {platform.python_version()} on",
+        f"{platform.processor() or platform.machine()}: one core, wall clock, best of several repetitions.",
         "An evaluation is the whole right-hand side: kinematics, forces, factorization and solution.",
         "",
         "## Evaluation and compilation",

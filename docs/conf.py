@@ -7,6 +7,7 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+import comparison
 import formulas
 import gallery
 import reference
@@ -48,6 +49,7 @@ def write_pages(app: Any) -> None:
         "api": reference.api(),
         "sources": sources.page(),
         "verification": verification.page(),
+        "comparison": comparison.page(GENERATED),
         "gallery": gallery.page(GENERATED),
     }
     for name, text in pages.items():

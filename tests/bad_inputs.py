@@ -399,14 +399,28 @@ CASES = [
 HEAD = """\
 # Bad inputs
 
-What some wrong model files, commands and result files get. This page is what linkwork prints, written by
-`python tests/bad_inputs.py`; a test compares it with what is printed now. Exit codes: 0 done, 2 usage, 3 model error,
-4 numerical stop, 70 a fault of linkwork itself, 130 interrupted. What is done in spite of something unusual has a note.
+How linkwork answers wrong models, commands and result files. `python tests/bad_inputs.py` writes this page from what
+linkwork prints, and a test compares it. Where something unusual is accepted, there is a note.
 
-Beyond this table: SIGTERM does as Ctrl-C does. While the result is being written, the first of them lets that come to
-its end and says so, exit 130 all the same; a second one ends at once and leaves the old file. On a full disk the old
-file stays (`disk-full`, 2). Too little memory is `out-of-memory`, 2. A closed or full standard output is
-`output-failed`, 2. Anything that nobody thought of is `internal-error`, 70, and asks for a report.
+| exit code | meaning |
+| --- | --- |
+| 0 | done |
+| 2 | usage error |
+| 3 | model error |
+| 4 | numerical stop; what was computed is kept |
+| 70 | fault of linkwork itself |
+| 130 | interrupted |
+
+Not in the table below:
+
+| event | answer |
+| --- | --- |
+| SIGTERM | the same as Ctrl-C |
+| a signal while a result is written | the file is completed, exit 130; a second one ends at once, the old file stays |
+| a full disk | the old file stays, `disk-full`, exit 2 |
+| too little memory | `out-of-memory`, exit 2 |
+| a closed or full standard output | `output-failed`, exit 2 |
+| anything unexpected | `internal-error`, exit 70, with a request for a report |
 
 | input | command | exit | printed |
 | --- | --- | --- | --- |
