@@ -112,7 +112,7 @@ def model_file() -> str:
     lines = [
         "# Keys of a model file",
         "",
-        "Made from the schema that `linkwork schema` prints. What the elements do is told in",
+        "Made from the schema that `linkwork schema` prints. Their meaning is described in",
         "[Model files](../model-files.md).",
         "",
     ]

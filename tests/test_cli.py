@@ -325,7 +325,7 @@ def test_a_numerical_stop_keeps_what_was_computed(linkwork: Answer, stretched: P
     assert data["error"]["files"] == [str(file)]
     assert data["partial"]["status"] == "stopped"
     assert 0.98 <= data["partial"]["final"]["t"] <= 1.0
-    assert "is not kept; -o FILE would" in linkwork("run", stretched, code=4)
+    assert "was not saved; -o FILE saves it" in linkwork("run", stretched, code=4)
 
 
 @pytest.mark.parametrize("columns", [40, 60])
@@ -468,7 +468,7 @@ def test_an_interruption_says_until_when_and_where() -> None:
         code, out = terminal.finish()
     assert (code, out) == (130, "")
     assert "linkwork: interrupted at t = " in terminal.seen
-    assert "is not kept; -o FILE would" in terminal.seen
+    assert "was not saved; -o FILE saves it" in terminal.seen
 
 
 def test_an_interruption_before_the_run_is_no_traceback(linkwork: Answer, monkeypatch: pytest.MonkeyPatch) -> None:

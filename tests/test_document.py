@@ -119,9 +119,14 @@ def test_paths_read_like_the_model() -> None:
 BOMB = "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\n"
 REFUSED_TEXTS = [
     # row 9: duplicate keys
-    ("a: 1\nb: 2\na: 3\n", "duplicate-key", 3, "key 'a' stands in lines 1 and 3"),
-    ("bodies:\n  rod: {mass: 1,\n    mass: 2}\n", "duplicate-key", 3, "bodies.rod: key 'mass' stands in lines 2 and 3"),
-    ("'1': 1\n1: 2\n", "duplicate-key", 2, "key '1' stands in lines 1 and 2"),
+    ("a: 1\nb: 2\na: 3\n", "duplicate-key", 3, "key 'a' appears in lines 1 and 3"),
+    (
+        "bodies:\n  rod: {mass: 1,\n    mass: 2}\n",
+        "duplicate-key",
+        3,
+        "bodies.rod: key 'mass' appears in lines",
+    ),
+    ("'1': 1\n1: 2\n", "duplicate-key", 2, "key '1' appears in lines 1 and 2"),
     # row 29: numbers that are not finite
     ("x: 1\na: .nan\n", "not-finite", 2, "a: .nan is not a finite number"),
     ("a: -.inf\n", "not-finite", 1, "a: -.inf is not"),
@@ -133,7 +138,7 @@ REFUSED_TEXTS = [
     # row 33: empty file, wrong root
     ("", "empty-file", None, "the file is empty; a model begins with 'linkwork: 1'"),
     ("# nothing\n---\n", "empty-file", None, "the file is empty"),
-    ("- 1\n- 2\n", "wrong-root", 1, "the file holds a list; a model is a mapping"),
+    ("- 1\n- 2\n", "wrong-root", 1, "the file holds a list; a model must be a mapping"),
     ("just words\n", "wrong-root", 1, "the file holds a single value"),
     # row 34: tabs and control characters
     ("a:\n\tb: 1\n", "tab", 2, "a tab where YAML wants blanks; indentation is made of blanks"),

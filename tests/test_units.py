@@ -93,7 +93,7 @@ REFUSED = [
     ("2 N*m/rad", units.TORQUE, "unit-mismatch", "rotational stiffness, not torque"),
     ("2 m^3", units.LENGTH, "unit-mismatch", "'2 m^3' is a quantity of another kind, not length"),
     ("30 deg", units.NUMBER_KIND, "unit-mismatch", "not number without unit"),
-    ("5 furlongs", units.LENGTH, "unknown-unit", "no unit 'furlongs'; known are m, g, s,"),
+    ("5 furlongs", units.LENGTH, "unknown-unit", "no unit 'furlongs'; known units are m, g, s,"),
     ("5 MM", units.LENGTH, "unknown-unit", "did you mean 'mm'?"),
     ("5 Kg", units.MASS, "unknown-unit", "did you mean 'kg'?"),
     ("5 Nm", units.TORQUE, "unknown-unit", "did you mean 'N*m'?"),

@@ -109,7 +109,7 @@ def parse(text: str, file: str = "<text>", *, is_json: bool = False) -> Document
         raise ModelError("the file is empty", "empty-file", file=file, suggestion="a model begins with 'linkwork: 1'")
     if not isinstance(builder.root, dict):
         kind = "list" if isinstance(builder.root, list) else "single value"
-        rule = "a model is a mapping of names to values"
+        rule = "a model must be a mapping of names to values"
         raise ModelError(f"the file holds a {kind}", "wrong-root", file=file, line=builder.lines[()], rule=rule)
     return Document(file, builder.root, builder.lines)
 
@@ -328,7 +328,7 @@ class _Builder:
             text, line = level.written[name]
             if text == event.text:
                 raise refuse(
-                    f"key '{name}' stands in lines {line} and {event.line}", "duplicate-key", "keys are unique"
+                    f"key '{name}' appears in lines {line} and {event.line}", "duplicate-key", "keys must be unique"
                 )
             message = f"the names '{name}' in lines {line} and {event.line} differ only in how an accent is encoded"
             raise refuse(message, "twin-names")

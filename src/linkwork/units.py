@@ -161,7 +161,7 @@ def named(name: str) -> Unit:
     elif re.search(r"[\d_]", name):
         suggestion = f"a product with a parameter is written with '*': 2*{name}"
     else:
-        suggestion = did_you_mean(name, UNITS) or "known are " + ", ".join([*WITH_PREFIX, *WITHOUT_PREFIX])
+        suggestion = did_you_mean(name, UNITS) or "known units are " + ", ".join([*WITH_PREFIX, *WITHOUT_PREFIX])
     raise ModelError(f"no unit '{name}'", "unknown-unit", value=name, suggestion=suggestion)
 
 

@@ -117,7 +117,7 @@ def _tokens(text: str) -> list[_Token]:
 def _stray(text: str, at: int) -> ExpressionError:
     shown = f"'{text[at]}'" if text[at].isprintable() else f"U+{ord(text[at]):04X}"
     hint = f"write {_LOOKALIKES[text[at]]}" if text[at] in _LOOKALIKES else None
-    return ExpressionError(f"{shown} cannot stand in an expression", "expression-character", text, at, hint)
+    return ExpressionError(f"{shown} is not allowed in an expression", "expression-character", text, at, hint)
 
 
 class _Operator(NamedTuple):

@@ -346,6 +346,78 @@ class AboutEntry(Entry):
     checked: CheckedEntry | None = None
 
 
+# What keys mean, for editors and the reference; those of which the kind says enough are not here.
+MEANINGS = {
+    "about": "title, source and a number to check against",
+    "action": "record, stop or set; record unless given",
+    "actuator": "a force or torque added to the law; a formula of time and motion",
+    "angle": "angle of body j against body i, or of a body at the start",
+    "angular_velocity": "at the start",
+    "at": "where it acts: body.point",
+    "atol": "absolute tolerance of the integrator",
+    "axis": "direction in body i: numbers, a named direction, or a second point on the axis",
+    "axis_j": "the same axis in body j; unless given, as at the start",
+    "bodies": "what moves, by name",
+    "carrier": "body that carries both gears; the ground unless given",
+    "checked": "a number that the mechanism must reproduce",
+    "cut": "joints that close loops in joint coordinates",
+    "direction": "in which `when` crosses zero: rising, falling or both",
+    "directions": "named directions, in the axes of the body",
+    "drivers": "freedoms prescribed as functions of time, by name",
+    "dynamic": "friction coefficient when sliding",
+    "engage": "joints that hold from now on",
+    "equations": "a system given by its equations instead of bodies",
+    "events": "what happens where a formula crosses zero, by name",
+    "follows": "whether it turns with the body",
+    "forces": "springs, dampers, contacts, motors, loads, by name",
+    "free_angle": "angle without torque; that of the start unless given",
+    "free_length": "length without force; that of the start unless given",
+    "freedom": "which freedom of the joint; needed if it leaves several",
+    "friction": "friction law",
+    "gravity": "acceleration in m/s^2",
+    "ground": "points and directions that do not move",
+    "i": "first body: body.point, or a body where the type has no points",
+    "inertia": "about the mass centre; without it the body is a point mass",
+    "inertia_about": "point about which the inertia is given, if not the mass centre",
+    "internal": "whether one gear lies inside the other",
+    "j": "second body, on which reactions are reported",
+    "joint": "name of a joint",
+    "joints": "connections of bodies, by name",
+    "law": "a further force of length and rate, or torque of angle and rate; a formula",
+    "length": "that of the start unless given",
+    "lower": "lower end of the freedom",
+    "mass_centre": "in the body frame; its origin unless given",
+    "model": "law of the contact force",
+    "motion": "a formula of t, or one of the motions",
+    "name": "name of the model in results and pages",
+    "no_load": "speed at which the motor drives no more, of the sign of stall",
+    "on": "the body on which it acts",
+    "open": "whether the joint holds nothing until an event engages it",
+    "orientation": "Euler parameters, axis and angle, sequence of angles, matrix, or points",
+    "parameters": "named values; formulas may use them, and --set changes them",
+    "points": "points fixed in the body, by name",
+    "position": "at the start: of the mass centre in the plane, of the origin of the body frame in space",
+    "release": "joints that no longer hold",
+    "rtol": "relative tolerance of the integrator",
+    "simulation": "settings of a run",
+    "space": "planar or spatial",
+    "speed": "speed of the belt or shaft on which it rubs",
+    "stall": "torque or force at rest, in the direction in which the motor drives",
+    "static": "friction coefficient at rest",
+    "step": "time between report times, s",
+    "stribeck": "speed over which static friction falls to dynamic friction",
+    "t_end": "end of the run, s",
+    "title": "what the mechanism is",
+    "transition": "speed between rest and sliding",
+    "upper": "upper end of the freedom",
+    "velocities": "velocities to set, with formulas of their new values",
+    "velocity": "at the start",
+    "viscous": "part of the friction coefficient that grows with the speed",
+    "when": "formula whose zero is the event",
+    "zero": "direction in body i from which angles count",
+    "zero_j": "direction in body j to which angles count",
+}
+
 BODIES: dict[Space, type[Any]] = {"planar": PlanarBody, "spatial": SpatialBody}
 OPEN: dict[str, Any] = {"open": (bool, False)}
 
@@ -460,6 +532,11 @@ def json_schema() -> dict[str, Any]:
     driver = schema["$defs"]["DriverEntry"]["properties"]
     driver["motion"] = {"anyOf": [NUMBER_SCHEMA, motions["properties"]["motion"]]}
     schema["$defs"] |= motions["$defs"]
+    for entry in schema["$defs"].values():
+        for key, value in entry.get("properties", {}).items():
+            texts = [form["description"] for form in value.get("anyOf", ()) if "description" in form]
+            if text := next(iter(texts), MEANINGS.get(key)):
+                value.setdefault("description", text)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,

@@ -27,7 +27,7 @@ def read_simulation(file: Translation) -> Simulation:
     values: dict[str, Any] = {name: file.value(getattr(given, name)) for name in CODES}
     for name, code in CODES.items():
         if not 0.0 < values[name] < (1.0 if name == "rtol" else math.inf):
-            rule = "it is above 0 and below 1" if name == "rtol" else "it is above zero"
+            rule = "it must be above 0 and below 1" if name == "rtol" else "it must be above zero"
             file.fail(("simulation", name), f"{name} = {values[name]:g}", code, value=values[name], rule=rule)
     start, rate = (read_values(file, key, getattr(given, key)) for key in ("start", "rate"))
     return replace(given, **values, start=start, rate=rate)

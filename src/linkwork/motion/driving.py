@@ -141,7 +141,7 @@ def _check_connected(model: Model) -> None:
         waiting = [names for names in waiting if not names <= reached]
     if apart := [body.name for body in model.bodies if body.name not in reached]:
         raise ModelError(
-            f"nothing connects {quoted(apart)} to the ground, so that no driver determines the place",
+            f"nothing connects {quoted(apart)} to the ground, so no driver determines its position",
             "not-connected",
             path=f"bodies.{apart[0]}",
             rule="a kinematic analysis needs every freedom driven",

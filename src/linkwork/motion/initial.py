@@ -277,10 +277,10 @@ def _velocity_fault(start: Start) -> ModelError | None:
     owners = "equations.coordinates" if given.equations.kind == "stated" else "bodies"
     return ModelError(
         f"the start velocities do not fit the joints: that of '{name}' would be {start.place.v[k]:.6g}"
-        f" in the place of {given.v[k]:.6g} per second",
+        f" instead of {given.v[k]:.6g} per second",
         "velocity-far-off",
         path=f"{owners}.{given.equations.velocities[k].owner}",
-        rule=f"velocities that are given stay, or are corrected by up to {SMALL:.0%}; zero is taken for not given",
+        rule=f"velocities that are given stay, or are corrected by up to {SMALL:.0%}; zero counts as not given",
         suggestion=f"give fewer of them, name one that stays with --keep {name}, or take the nearest with --assemble",
     )
 

@@ -26,14 +26,14 @@ def check_resumable(first: Trajectory, parameters: dict[str, float], start: Plac
     is_own = first.info.coordinates == e.kind and dict(first.info.parameters) == parameters
     is_own = is_own and set(first.info.held) == {str(x.value) for x in e.held}
     if table is None or table.columns.labels != e.q_names or not is_own:
-        what = "what is to be resumed is a motion of another model, of other parameters or coordinates"
+        what = "the motion to resume is one of another model, of other parameters or coordinates"
         raise UsageError(what, "resume-other")
     if not len(first.t) or not np.all(np.abs(table.values[0] - start.q) <= SAME * start.q_scale):
-        raise UsageError("what is to be resumed is a motion from another start", "resume-other")
+        raise UsageError("the motion to resume has another start", "resume-other")
     if first.status == "finished" and first.info.t_end is not None and first.t[-1] < first.info.t_end:
-        raise UsageError(f"what is to be resumed was stopped by an event at t = {first.t[-1]:g}", "resume-done")
+        raise UsageError(f"the motion to resume was stopped by an event at t = {first.t[-1]:g}", "resume-done")
     if first.t[-1] >= t_end:
-        raise UsageError(f"what is to be resumed has reached t = {first.t[-1]:g} of {t_end:g} already", "resume-done")
+        raise UsageError(f"the motion to resume has already reached t = {first.t[-1]:g} of {t_end:g}", "resume-done")
 
 
 def last_state(first: Trajectory, state: Sequence[str]) -> Array:

@@ -72,9 +72,11 @@ def explain_stop(motion: Motion, last: Slice, fixed_step: float | None = None) -
         t, y = (last.t, last.y) if last.failed is None else last.failed
         at = Place(e, y[:n_q], y[n_q:n], t)
         widest = e.rows[int(np.argmax(np.abs(at.Psi) / at.row_scale))].element
+        hint = "; if a driver asks for more than the joints allow, linkwork kinematics says where"
+        driven = hint if motion.mechanism.model.drivers else ""
         return (
             f"projection after t = {last.t:.9g} did not converge; the joints cannot follow, "
-            f"largest gap in '{widest}'; last good state kept",
+            f"largest gap in '{widest}'{driven}; last good state kept",
             "projection-failed",
         )
     force = _find_force(motion.mechanism, last.t, *Place(e, last.y[:n_q], last.y[n_q:n], last.t).of_bodies())
@@ -92,16 +94,15 @@ def explain_stop(motion: Motion, last: Slice, fixed_step: float | None = None) -
         if system.m and place.rank.smallest < NEARLY_SINGULAR:
             return (
                 f"{last.steps + last.rejected} steps were tried until t = {last.t:.9g}, the last of {last.step:.2g} s, "
-                f"near a singular position, which the formulation '{formulation}' does not get past at these "
-                "tolerances; others or looser ones may; last good state kept",
+                f"near a singular position, which the formulation '{formulation}' does not pass at these tolerances; "
+                "try another formulation or looser tolerances; last good state kept",
                 "too-many-steps",
             )
         return (
             f"{last.steps + last.rejected} steps were tried until t = {last.t:.9g}, the last of {last.step:.2g} s"
             f"{force}; "
-            "very large stiffness or damping, where --integrator auto or radau5 takes longer ones, fast oscillations "
-            "and switching forces need so many; "
-            "more are allowed with --max-steps; last good state kept",
+            "causes are very large stiffness or damping (try --integrator auto or radau5), fast oscillations and "
+            "switching forces; --max-steps allows more; last good state kept",
             "too-many-steps",
         )
     assert last.status == COLLAPSED

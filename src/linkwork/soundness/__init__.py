@@ -171,14 +171,14 @@ class Checks:
         elif principal[0] + principal[1] < principal[2] - rounding:
             message = (
                 f"principal moments {shown}{about}: {principal[0]:.6g} + {principal[1]:.6g} < {principal[2]:.6g},"
-                " but no mass distribution has one above the sum of the others"
+                " but no moment can exceed the sum of the other two"
             )
-            hint = "correct it, or let --repair inertia take the nearest that one has"
+            hint = "correct it, or take the nearest possible one with --repair inertia"
             yield ModelError(message, "inertia-triangle", path=path, value=principal.tolist(), suggestion=hint)
         length = float(np.linalg.norm([self.value(x) for x in body.orientation]))
         if not abs(length - 1) <= UNIT_TOLERANCE:
             message = f"Euler parameters have length {length:.9g}"
-            yield ModelError(message, "not-unit", path=f"bodies.{body.name}.orientation", rule="their length is 1")
+            yield ModelError(message, "not-unit", path=f"bodies.{body.name}.orientation", rule="it must be 1")
 
     def axes(self, path: str, joint: object) -> Iterator[ModelError]:
         """Axes have a length, and two that span a plane are not parallel."""
@@ -266,8 +266,8 @@ class Checks:
         for name, (low, high) in limits.items():
             given = getattr(force, name)
             if given is not None and not low <= (number := self.value(given)) <= high:
-                rule = f"it is at least {low:g}" + (f" and at most {high:g}" if high < INF else "")
-                rule = "it is above zero" if low == TINY else rule
+                rule = f"it must be at least {low:g}" + (f" and at most {high:g}" if high < INF else "")
+                rule = "it must be above zero" if low == TINY else rule
                 yield ModelError(f"{name} {number:g}", "out-of-range", path=f"{path}.{name}", value=number, rule=rule)
         if isinstance(force, FlatContact) and not any(self.value(x) for x in force.normal):
             yield ModelError("the normal has length zero", "zero-axis", path=f"{path}.normal")
@@ -300,7 +300,9 @@ class Checks:
         for name, size in sizes.items():
             if not (metres := self.value(size)) > 0:
                 message = f"{metres:g} m is not a {name.split('_')[0]}"
-                yield ModelError(message, "not-positive", path=f"{path}.{name}", value=metres, rule="it is above zero")
+                yield ModelError(
+                    message, "not-positive", path=f"{path}.{name}", value=metres, rule="it must be above zero"
+                )
 
         if isinstance(joint, Screw) and not self.value(joint.pitch):
             yield ModelError("a thread without pitch does not move", "zero-pitch", path=f"{path}.pitch")
@@ -335,7 +337,7 @@ class Checks:
         if mass == 0 or 0 in moments:
             what = "mass" if mass == 0 else "inertia"
             meant = "" if mass == 0 or any(moments) else ", it is a point mass"
-            return f"body '{body.name}' has no {what}{meant}; formulations may need a regular M [zero-mass]"
+            return f"body '{body.name}' has no {what}{meant}; some formulations need a regular M [zero-mass]"
         radius = math.sqrt(max(moments) / mass)
         reach = 0.0
         for s in body.points.values():
@@ -443,7 +445,7 @@ def _table_faults(table: Table, path: str, t_end: float) -> Iterator[ModelError]
     elif (np.diff(times) <= 0).any():
         k = int(np.argmax(np.diff(times) <= 0))
         message = f"time {times[k + 1]:g} follows {times[k]:g}"
-        yield ModelError(message, "table-order", path=f"{path}.times[{k + 1}]", rule="times increase")
+        yield ModelError(message, "table-order", path=f"{path}.times[{k + 1}]", rule="times must increase")
     elif times[0] > 0 or times[-1] < t_end:
         message = f"the table covers {times[0]:g} to {times[-1]:g} s, the simulation 0 to {t_end:g} s"
         yield ModelError(message, "table-range", path=path, rule="tables are not continued beyond their ends")

@@ -251,7 +251,7 @@ def error_text(error: LinkworkError) -> str:
     until = f"the motion until t = {error.trajectory.t[-1]:.6g} s"
     if files := ", ".join(error.attached.get("files", ())):
         return f"{error}\n{until} is in {files}"
-    return f"{error}\n{until} is not kept; -o FILE would" if len(error.trajectory.t) > 1 else str(error)
+    return f"{error}\n{until} was not saved; -o FILE saves it" if len(error.trajectory.t) > 1 else str(error)
 
 
 @contextmanager
