@@ -65,6 +65,14 @@ def test_the_page_needs_nothing_else(driven: tuple[linkwork.Model, linkwork.Traj
     assert "default-src 'none'" in page
 
 
+def test_laws_of_forces_and_drivers_are_stated() -> None:
+    """What a reader needs to have the same mechanism: numbers of the strut, the formula of the driver."""
+    model = linkwork.load("double_wishbone_3d")
+    page = html(model, linkwork.check(model), linkwork.kinematics(model, t_end=0.02))
+    assert "stiffness 45000, damping 3000, free_length 0.5" in page
+    assert "angle of L, expression travel*sin(2*pi*t)" in page
+
+
 def test_redundant_reactions_are_marked() -> None:
     """Joints whose reactions are not unique say so, in the table of extremes too; equations are written if short."""
     model = linkwork.load("four_bar_redundant")

@@ -1,4 +1,14 @@
-"""linkwork: multibody dynamics for mechanisms."""
+"""Multibody dynamics of mechanisms.
+
+    model = linkwork.load("slider_crank")  # a shipped mechanism, or a file
+    motion = linkwork.simulate(model, t_end=5)
+    motion["crank.phi"]  # an array; list(motion) has all names
+    motion.plot("crank.phi", "reaction:O.x")
+    motion.animate("motion.html")
+
+`check` counts freedoms, `assemble` and `modes` close loops, `kinematics` moves what is driven, `compare` runs all
+formulations, `explain` and `write_down` write equations, `prepare` compiles once for many runs.
+"""
 
 from __future__ import annotations
 

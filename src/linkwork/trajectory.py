@@ -255,6 +255,10 @@ class Trajectory:
     def __iter__(self) -> Iterator[str]:
         return iter(self.quantities)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        """Names of quantities, for the completion of motion["..."]."""
+        return list(self)
+
     def drift(self) -> Array:
         """Kinetic + potential + dissipated - supplied energy, less its first value: zero if all were exact."""
         e = self.energy

@@ -73,7 +73,10 @@ def check(
     coordinates: str | None = None,
     cut: Sequence[str] | None = None,
 ) -> Report:
-    """Counts, degrees of freedom, redundant rows, start gaps and what it takes to close them."""
+    """Counts, degrees of freedom and what they move, redundant rows, start gaps and what it takes to close them.
+
+    `weights`, `assemble` and `keep` are as in `simulate`; `coordinates` and `cut` are those of the model unless given.
+    """
     mechanism = prepare(model, coordinates, cut)
     equations = mechanism.equations
     given = restart(mechanism.place(), None, None, weights, assemble, keep)

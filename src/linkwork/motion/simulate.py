@@ -65,15 +65,23 @@ def simulate(
 ) -> Trajectory:
     """The motion of a mechanism from its start values to t_end.
 
-    Arguments that are None are taken from the model; atol is then not looser than an rtol that is given. `q` and `v`
-    are other start values by the names of coordinates; constants that joints take from the start position stay those of
-    the model. `step` is the time between report times; the integrator chooses its own steps. `alpha` and `beta` are the
-    gains of Baumgarte's stabilization, per second. Start values of the coordinates `keep` are not corrected.
-    `spectral_radius` and `fixed_step` are of generalized-alpha: what a step leaves of infinitely fast modes, from 0 to
-    1, and a length of all steps in place of error control; only at events and at the end may steps be shorter.
-    `resume` is a motion of the same mechanism from the same start that ended early; it is gone on with, and the result
-    is both. A run that has tried `max_steps` steps or a few more stops. No step is longer than `max_step`; see
-    `_longest_step` for what holds without it. `progress` is called with the finished fraction and the time reached.
+    Arguments that are None are taken from the model.
+
+    - `q`, `v`: other start values by the names of coordinates; constants that joints take from the start position stay
+      those of the model.
+    - `coordinates`, `cut`: body, joint, minimal, euler or auto; joints that close loops.
+    - `t_end`, `step`: end, and time between report times; the integrator chooses its own steps.
+    - `rtol`, `atol`: tolerances; an atol of the model is not looser than an rtol that is given.
+    - `alpha`, `beta`: gains of Baumgarte's stabilization, per second.
+    - `spectral_radius`, `fixed_step`: of generalized-alpha; spectral radius at infinite frequency, 0 to 1, and a
+      constant step in place of error control, which only events and the end shorten.
+    - `max_steps`: a run that has tried so many steps, or a few more, stops.
+    - `max_step`: longest step, s; unless given, 8 report steps or a fiftieth of the run if forces switch or there are
+      events.
+    - `weights`, `assemble`, `keep`: how start values are corrected: weighted by "mass" or not ("unit"), also over wide
+      gaps, and which coordinates are not.
+    - `resume`: a motion of the same mechanism from the same start that ended early; the result continues it.
+    - `progress`: called with the finished fraction and the time reached.
     """
     began = perf_counter()
     mechanism = prepare(model, coordinates, cut)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from math import pi
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from linkwork.comparison.compare import Comparison
 from linkwork.elements.vectors import Scalar
 from linkwork.expressions.evaluation import evaluate
-from linkwork.expressions.graph import as_expr, symbol
+from linkwork.expressions.graph import Expr, as_expr, symbol
 from linkwork.formulations import FORMULATIONS
 from linkwork.lecture.sheet import Heading, Worked
 from linkwork.model import Model
@@ -29,6 +29,7 @@ from linkwork.view.worked import html_blocks
 
 INSTANTS = 6  # pictures in the strip
 PANELS = 2  # in one figure, so that it fits a printed page
+PLACED = ("name", "s", "s_i", "s_j", "normal", "radius", "radius_i", "radius_j")  # of a force: a drawing shows them
 ROUNDING = 1e-12  # start values below it are shown as zero
 MOST_JOINTS = 4  # whose reactions are plotted: those with the largest
 MOST_ROWS = 60  # of a table
@@ -130,30 +131,46 @@ def _data(model: Model, motion: Trajectory) -> str:
             number(body.mass),
             ", ".join(map(number, body.inertia)) if isinstance(body.inertia, tuple) else number(body.inertia),
             ", ".join(start(f"{body.name}.{axis}") for axis in "xyz" if f"{body.name}.{axis}" in motion),
-            start(f"{body.name}.phi", 180.0 / pi) if f"{body.name}.phi" in motion else "",
+            *([start(f"{body.name}.phi", 180.0 / pi)] if scene.space == "planar" else []),
             "; ".join(f"{name} ({_vector(figure.points[name], scene.space)})" for name in figure.points),
         ]
         for body, figure in zip(model.bodies, scene.bodies[1:], strict=True)
     ]
     ground = "; ".join(f"{name} ({_vector(p, scene.space)})" for name, p in scene.bodies[0].points.items())
+    angle = ("angle [deg]",) if scene.space == "planar" else ()
     parts = [
         "<h2>Data</h2><h3>Bodies</h3>",
-        table(("body", "mass kg", "inertia kg m^2", "starts at m", "angle deg", "points m"), bodies),
+        table(("body", "mass [kg]", "inertia [kg m^2]", "start [m]", *angle, "points [m]"), bodies),
         f"<p>Points of the ground: {text(ground)}. Gravity ({_vector(scene.gravity, scene.space)}) m/s^2.</p>",
     ]
+    laws = {force.name: _law(force) for force in model.forces}
+    laws |= {driver.name: _law(driver.motion) for driver in model.drivers}
     for heading, marks in (("Joints", scene.joints), ("Drivers", scene.drivers), ("Forces", scene.forces)):
         if marks:
-            parts += [
-                f"<h3>{heading}</h3>",
-                table(("name", "type", "between", "at m", "more"), (_mark(mark, scene.space) for mark in marks)),
-            ]
+            head = ("name", "type", "between", "points [m]", "more" if heading == "Joints" else "law (SI units)")
+            rows = (_mark(mark, scene.space, laws.get(mark.name, [])) for mark in marks)
+            parts += [f"<h3>{heading}</h3>", table(head, rows)]
     if model.parameters:
         pairs = [(name, f"{value:.10g}") for name, value in model.parameters.items()]
         parts += ["<h3>Parameters</h3><p>", ", ".join(f"<code>{text(k)}</code> = {v}" for k, v in pairs), "</p>"]
     return "".join(parts)
 
 
-def _mark(mark: Mark, space: str) -> list[str]:
+def _law(element: Any) -> list[str]:
+    """Numbers and formulas of a force or motion as the model states them; what is zero or not given says nothing."""
+    texts = []
+    for field in fields(element):
+        value = getattr(element, field.name)
+        entries = value if isinstance(value, tuple) else (value,)
+        if field.name in PLACED or not all(isinstance(entry, float | int | Expr | str) for entry in entries):
+            continue
+        shown = [f"{entry:.6g}" if isinstance(entry, float) else str(entry) for entry in entries]
+        if set(shown) - {"", "0", "none", "False"}:
+            texts.append(f"{field.name} {', '.join(shown)}")
+    return texts
+
+
+def _mark(mark: Mark, space: str, law: Sequence[str]) -> list[str]:
     more = []
     if mark.axis is not None:
         more.append(f"axis ({_vector(mark.axis, space)})")
@@ -162,8 +179,9 @@ def _mark(mark: Mark, space: str) -> list[str]:
         more.append(f"{what} {', '.join(f'{r:.6g} m' for r in mark.radii)}")
     if mark.type == "driver":
         more.append(f"{mark.parts[0]} of {mark.parts[1]}" if mark.parts[1] != mark.name else mark.parts[0])
-    else:
+    elif not law:
         more += mark.parts
+    more += law
     places = "; ".join(f"({_vector(point, space)})" for point in mark.points)
     return [mark.name, mark.type, " and ".join(mark.bodies), places, ", ".join(more)]
 
