@@ -609,3 +609,28 @@ def test_an_overconstrained_linkage_goes_on_through_positions_in_line(coordinate
         t_eval=motion.t,
     )
     np.testing.assert_allclose(motion["w1.phi"], r.y[0], atol=1e-7)
+
+
+@pytest.mark.parametrize("bearing", ["revolute", "cylindrical"])
+def test_a_cardan_shaft_starts_in_joint_coordinates_where_its_loop_closes_whatever_the_position(bearing: str) -> None:
+    """Its cross stays on the axes of both shafts: rows of rounding contradict nothing; w_2 = w_1 c/(1 - s^2 cos^2)."""
+    s, c = math.sin(math.pi / 6), math.cos(math.pi / 6)
+    model = loads(f"""
+        linkwork: 1
+        space: spatial
+        gravity: [0, 0, 0]
+        ground: {{points: {{A: [-1, 0, 0], B: [{c!r}, {s!r}, 0]}}}}
+        bodies:
+          first: {{mass: 1, inertia: [0.1, 0.1, 0.1], points: {{A: [-1, 0, 0], C: [0, 0, 0]}}}}
+          second: {{mass: 1, inertia: [0.1, 0.1, 0.1], points: {{B: [{c!r}, {s!r}, 0], C: [0, 0, 0]}}}}
+        joints:
+          A: {{type: revolute, i: ground.A, j: first.A, axis: [1, 0, 0]}}
+          U: {{type: universal, i: first.C, j: second.C, axis: [0, 0, 1], axis_j: [{-s!r}, {c!r}, 0]}}
+          B: {{type: {bearing}, i: ground.B, j: second.B, axis: [{c!r}, {s!r}, 0]}}
+        drivers: {{motor: {{joint: A, motion: 3*t}}}}
+        simulation: {{t_end: 2, step: 0.1, coordinates: joint}}
+        """)
+    motion = simulate(model)
+    speed = c * motion["second.wx"] + s * motion["second.wy"]
+    closed_form = 3 * c / (1 - s**2 * np.sin(3 * motion.t) ** 2)
+    np.testing.assert_allclose(speed, closed_form, rtol=1e-9)

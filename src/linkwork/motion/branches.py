@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 
 ASIDE = 0.1  # of the mechanism, or of a radian: a step away from a singular position
 CONTRADICTS = 1e-6  # of gamma: what no accelerations can bring about
+ROUNDED = 1e-12  # of the squares of velocities, on the scales of the rows: gamma that is rounding
 NOTHING = 1e-200  # of the largest coefficient of a polynomial
 SLOW = 1e-5  # of accelerations, by the size of the mechanism: squares of velocities that they overtake at once
 SOON = 1e-3  # seconds in which a driver that starts from rest has begun to move
@@ -52,6 +53,8 @@ def check_branch(place: Place) -> None:
     rests = fastest(v) <= max(math.sqrt(SLOW * fastest(a)), CHANGED)
     if rests:
         v = a if fastest(a) > CHANGED else align_velocity(replace(place, t=place.t + SOON), "unit").v
+    if np.max(np.abs(replace(place, v=v).gamma) / place.row_scale) <= ROUNDED * fastest(v) ** 2:
+        return  # as of loops that close whatever the position
     # The terms of gamma may cancel for these velocities: others as fast show how large they are.
     others = fastest(v) * place.v_scale * np.random.default_rng(0).normal(size=len(v))
     size = max(float(np.linalg.norm(replace(place, v=x).gamma / rows)) for x in (v, others))
