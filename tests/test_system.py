@@ -258,7 +258,7 @@ def test_a_projected_state_stays() -> None:
 
 
 def test_the_length_of_euler_parameters_moves_no_body() -> None:
-    """Turns are the directions of Euler parameters: at another length bodies of a closed mechanism stay, to rounding."""
+    """Turns are the directions of Euler parameters: at another length the bodies of a mechanism stay, to rounding."""
     system = prepare(load("spatial_slider_crank")).system()
     q, _ = system.equations.start()
     closed = projected(system, 0.0, q, np.zeros(system.n_v)).q
