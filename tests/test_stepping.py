@@ -84,11 +84,11 @@ def test_tables_of_results() -> None:
         run(results.fill_dynamics, stepped, rows, ny, 0, times, states.ravel(), np.empty(0), motion.p, x, qd, scratch)
         found.append(np.concatenate([x, qd]))
     np.testing.assert_array_equal(found[1], found[0])
-    inner, lines = max(f[name].work for name in ("report", "constraints", "close")), []
+    inner, lines = max(f[name].work for name in ("report", "close")), []
     for stepped in (False, True):
         sizes = rows * f["report"].outputs, size_of(results.measures, rows), 2 * width
         out = _, _, extremes = [np.full(size, np.nan) for size in sizes]
-        scratch = np.full(size_of(results.work, s.m, f["close"].outputs) + inner, np.nan)
+        scratch = np.full(f["close"].outputs + inner, np.nan)
         run(results.fill_report, stepped, rows, 0, x.copy(), np.empty(0), motion.p, *out, scratch)
         lines.append(np.concatenate(out))
         np.testing.assert_array_equal(extremes[:width], x.reshape(rows, width).min(axis=0))

@@ -152,7 +152,7 @@ class System:
     shift, push   (chart, q, Psi) -> q moved by dx = -W^-1 Psi_q^T (..)^-1 Psi, (chart, v, Psi_dot) -> v changed alike
     switches      (t, q, v) -> functions at whose zeros events happen, and those at which forces or drivers switch, and
     jumps         (t, q, v) -> what events do, see `_events`; only if there are any
-    report        (t, q, v, a, lam) -> kinetic and potential energy, the named outputs, and Psi_q a - gamma
+    report        (t, q, v, a, lam) -> kinetic and potential energy, the named outputs, Psi_dot, and Psi_q a - gamma
     implicit, implicit_jacobian    for implicit integrators, see equations/implicit.py
     refine, watch, power, difference    of driven mechanisms, see motion/driven.py
     start         parameters -> q and v as the model states them
@@ -412,7 +412,9 @@ def compile_system(
         *local_programs(e),
         ComputationSequence("close", (TIME, *e.q, *e.v), [TIME, *moved, *e.v, *e.Psi, *factor.entries()]),
         ComputationSequence("align", (TIME, *e.q, *e.v, *e.lam, *entries), [TIME, *e.q, *pushed]),
-        ComputationSequence("report", (TIME, *e.q, *e.v, *e.a, *e.lam), [e.kinetic, e.potential, *named, *Psi_ddot]),
+        ComputationSequence(
+            "report", (TIME, *e.q, *e.v, *e.a, *e.lam), [e.kinetic, e.potential, *named, *e.Psi_dot, *Psi_ddot]
+        ),
     ]
     powers = [e.dissipation, e.supplied_power]
     linear = Solution(e, factor if regular else factor_in(e, _softened(e)), regular)

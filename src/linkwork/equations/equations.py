@@ -228,7 +228,10 @@ class Equations:
         return gamma
 
     @cached_property
-    def _switching(self) -> tuple[tuple[Expr, ...], tuple[Expr, ...], tuple[float, ...]]:
+    def _switching(
+        self,
+    ) -> tuple[tuple[Expr, ...], tuple[Expr, ...], tuple[float, ...], tuple[tuple[str, Expr], ...]]:
+        """Functions of time and of the state at whose zeros something switches, knots, what may be steep in time."""
         nodes = ordered([*self.Q, *self.Psi])
         moving, timed = dependent(nodes, (*self.q, *self.v)), dependent(nodes, (TIME,))
         switches = [node for node in nodes if switch(node) is not None and not (_is_guard(node) or node in self.steady)]
@@ -241,12 +244,7 @@ class Equations:
         of_state += [b for b in tops if b in of_state_too]
         knots = [t for node in nodes if node.op == "spline" and node.args[0] is TIME for t in node.table[0]]
         unique: Any = [tuple(dict.fromkeys(found)) for found in (of_time, of_state, knots)]
-        return unique[0], unique[1], unique[2]
-
-    @cached_property
-    def _steep(self) -> tuple[tuple[str, Expr], ...]:
-        nodes = ordered([*self.Q, *self.Psi])
-        return tuple(steep(nodes, dependent(nodes, (TIME,)) - dependent(nodes, (*self.q, *self.v))))
+        return unique[0], unique[1], unique[2], tuple(steep(nodes, timed - moving))
 
     @cached_property
     def is_sharp(self) -> bool:
@@ -262,8 +260,8 @@ class Equations:
 
     def switching_times(self, t_end: float) -> list[float]:
         """Times before t_end that are known beforehand: zeros of functions of time alone, knots of tables."""
-        of_time, _, knots = self._switching
-        peaks = find_steep(self._steep, TIME, self.parameters, t_end)
+        of_time, _, knots, may_be_steep = self._switching
+        peaks = find_steep(may_be_steep, TIME, self.parameters, t_end)
         found = all_crossings([*peaks, *of_time], TIME, self.parameters, t_end)
         return sorted({*found, *(t for t in knots if 0.0 < t < t_end)})
 

@@ -19,7 +19,7 @@ from linkwork.equations.place import Place
 from linkwork.errors import UsageError
 from linkwork.model import Model
 from linkwork.native import machine
-from linkwork.native.kernels import Pointer, call, kernel, offset, size_of, split, take
+from linkwork.native.kernels import Pointer, call, kernel, offset, split, take
 from linkwork.records import changed
 from linkwork.stabilization.projection import largest_scaled
 from linkwork.system import System, header, scales
@@ -87,18 +87,6 @@ def measures(y: Pointer, n_rows: int) -> Measures:
     return Measures(*split(y, (n_rows, n_rows, n_rows, n_rows)))
 
 
-class Work(NamedTuple):
-    """Scratch of `fill_report`: residuals, and what `close` returns."""
-
-    gaps: Pointer
-    closed: Pointer
-    rest: Pointer
-
-
-def work(w: Pointer, m: int, n_closed: int) -> Work:
-    return Work(*split(w, (2 * m, n_closed)))
-
-
 def hold(p: Pointer, values: Pointer, n_held: int) -> None:
     """Put the values of what events change into p, so many."""
     about = header(p)
@@ -161,7 +149,8 @@ def fill_report(
     n, m = about.n_q + about.n_v, about.m
     by = scales(p, about.n_q, about.n_v, m)
     width = 1 + n + about.n_v + m
-    at, found = work(w, m, about.n_closed), measures(measured, n_rows)
+    closed, scratch = take(w, about.n_closed)
+    found = measures(measured, n_rows)
     for k in range(n_rows):
         hold(p, offset(held, k * n_held), n_held)
         row, reported = offset(x, k * width), offset(outputs, k * about.n_report)
@@ -169,13 +158,12 @@ def fill_report(
             copy(row, extremes, width)
             copy(row, offset(extremes, width), width)
         widen(extremes, row, width)
-        call(about.report, row, p, reported, at.rest)
+        call(about.report, row, p, reported, scratch)
+        found.rate[k] = largest(offset(reported, about.n_report - 2 * m), m)
         found.contradiction[k] = largest_scaled(offset(reported, about.n_report - m), by.rows, m)
-        call(about.constraints, row, p, at.gaps, at.rest)
-        found.gap[k] = largest(at.gaps, m)
-        found.rate[k] = largest(offset(at.gaps, m), m)
-        call(about.close, row, p, at.closed, at.rest)
-        reciprocals = offset(at.closed, 1 + n + m)
+        call(about.close, row, p, closed, scratch)
+        found.gap[k] = largest(offset(closed, 1 + n), m)
+        reciprocals = offset(closed, 1 + n + m)
         log_det, product = 0.0, 1.0
         for i in range(about.n_v + m):
             product *= reciprocals[i]
@@ -200,11 +188,11 @@ def report(system: System, p: Array, x: Array, held: Array | None = None) -> Rep
     """At states (t, q, v, a, lam); `held` is what events have changed until then, without it what p has."""
     f, (n_rows, width) = system.functions, x.shape
     held = np.empty((n_rows, 0)) if held is None else held
-    n, inner = f["report"].outputs, max(f["report"].work, f["constraints"].work, f["close"].work)
+    n, inner = f["report"].outputs, max(f["report"].work, f["close"].work)
     outputs, measured, extremes = np.empty((n_rows, n)), np.empty((4, n_rows)), np.zeros((2, width))
-    w = np.empty(size_of(work, system.m, f["close"].outputs) + inner)
+    w = np.empty(f["close"].outputs + inner)
     fill_report(n_rows, held.shape[1], x, held, p.copy(), outputs, measured, extremes, w)
-    return Report(outputs[:, : n - system.m], extremes, *measured)
+    return Report(outputs[:, : n - 2 * system.m], extremes, *measured)
 
 
 def split_columns(system: System, x: Array) -> tuple[Array, Array, Array, Array]:
@@ -300,7 +288,7 @@ def bytes_needed(equations: Equations, n_times: int) -> int:
     state, m = len(e.q) + len(e.v) + N_WORK, len(e.Psi)
     outputs = sum(len(e.columns[kind].labels) for kind in e.outputs)
     # The states as they come and together, the rates qd, what `report` is given, and what it finds.
-    numbers = 2 * state + len(e.q) + (1 + state + len(e.v) + m) + (outputs + m + 6) + len(ENERGIES)
+    numbers = 2 * state + len(e.q) + (1 + state + len(e.v) + m) + (outputs + 2 * m + 6) + len(ENERGIES)
     return 8 * numbers * n_times
 
 
