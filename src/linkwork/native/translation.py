@@ -37,6 +37,10 @@ from linkwork.native.instructions import (
 from linkwork.native.kernels import Kernel, parameters_of
 from linkwork.native.lowering import INTRINSICS, LIBRARY, declare_functions
 
+# Lines of LLVM text from which on a function is not copied to where it is called, however seldom that is: LLVM takes
+# longer than in proportion for a long function, half as long again for all kernels together. Runs gain nothing by it.
+APART = 100
+
 
 def translate(kernel: Kernel) -> str:
     """LLVM text with one function to be called, the kernel under its own name."""
@@ -125,7 +129,9 @@ class _Module:
                 signature, lines = _Translation(self, function, kinds).translate(arguments)
             except Wider:
                 continue
-            head = f'define {linkage}{_result(_returned(function, arguments))} @"{name}"({signature}) nounwind {{'
+            apart = " noinline" if linkage and len(lines) >= APART else ""
+            result = _result(_returned(function, arguments))
+            head = f'define {linkage}{result} @"{name}"({signature}) nounwind{apart} {{'
             self.texts.append("\n".join([head, *lines, "}"]))
             return
 
