@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections import defaultdict
 from typing import Any
 from zlib import crc32
 
@@ -25,8 +26,10 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = config.cache.mkdir("compiled")
         folder.chmod(0o700)  # else not trusted, where files are open to the group unless said otherwise
         os.environ["LINKWORK_CACHE_DIR"] = str(folder)
+    said = "of the combinations of parameters, `make test` runs as many as bring every value; the others are slow"
+    config.addinivalue_line("markers", f"diagonal: {said}")
     gc.set_threshold(200_000, 20, 20)  # as the command line does it
-    settings.register_profile("linkwork", deadline=None, max_examples=300 if config.option.markexpr == "" else 60)
+    settings.register_profile("linkwork", deadline=None, max_examples=300 if config.option.markexpr == "" else 30)
     settings.load_profile("linkwork")
     report.PATIENCE = 3600.0  # how long a command takes must not decide what a test sees
 
@@ -38,11 +41,27 @@ def unit(nodeid: str) -> str:
     return next((name for name in shipped() if f"-{name}-" in parameters), file)
 
 
+def beside_the_diagonal(items: list[Any]) -> list[Any]:
+    """Of the combinations of lists of parameters all but (k, k, ...), shorter lists from their beginning again."""
+    marks = items[0].iter_markers("parametrize")
+    lists = [[names] if isinstance(names := mark.args[0], str) else names for mark in marks]
+    rows = [tuple(repr([item.callspec.params[x] for x in names]) for names in lists) for item in items]
+    columns = [list(dict.fromkeys(column)) for column in zip(*rows, strict=True)]
+    chosen = {tuple(values[k % len(values)] for values in columns) for k in range(max(map(len, columns)))}
+    return [item for item, row in zip(items, rows, strict=True) if row not in chosen]
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of the mechanisms in folders, only the checked numbers are among the fast tests."""
+    """Of the mechanisms in folders, only the checked numbers are among the fast tests; of combinations, a diagonal."""
+    crossed = defaultdict(list)
     for item in items:
         if unit(item.nodeid).startswith("dap/") and "checked" not in item.name:
+            item.add_marker(pytest.mark.slow)
+        elif item.get_closest_marker("diagonal") and not item.get_closest_marker("slow"):
+            crossed[item.nodeid.partition("[")[0]].append(item)
+    for combinations in crossed.values():
+        for item in beside_the_diagonal(combinations):
             item.add_marker(pytest.mark.slow)
     if "PYTEST_XDIST_WORKER" in os.environ:  # mechanisms last: they are many and short, so that workers end together
         items.sort(key=lambda item: unit(item.nodeid) in shipped())

@@ -42,6 +42,7 @@ CASES = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("shape", SHAPES)
 @CASES
 def test_a_bump_in_time_acts(shape: str, step: float, width: float, integrator: str, coordinates: str) -> None:
@@ -52,6 +53,7 @@ def test_a_bump_in_time_acts(shape: str, step: float, width: float, integrator: 
     assert motion["cart.vx"][-1] == pytest.approx(20 * SHAPES[shape], rel=1e-6 + reach * (width / 0.02) ** 3)
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("shape", SHAPES)
 @CASES
 def test_a_bump_in_the_way_acts(shape: str, step: float, width: float, integrator: str, coordinates: str) -> None:
@@ -62,6 +64,7 @@ def test_a_bump_in_the_way_acts(shape: str, step: float, width: float, integrato
     assert motion["cart.vx"][-1] ** 2 == pytest.approx(1 + 40 * SHAPES[shape], rel=1e-6 + reach * (width / 0.02) ** 3)
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("shape", SHAPES)
 @CASES
 def test_a_bump_in_the_speed_acts(shape: str, step: float, width: float, integrator: str, coordinates: str) -> None:
@@ -76,6 +79,7 @@ def test_a_bump_in_the_speed_acts(shape: str, step: float, width: float, integra
     assert motion["cart.vx"][-1] == pytest.approx(10 + saved, abs=1e-6 + 1e-7 * width / 1e-4)
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize(
     ("law", "integral"),
     [
@@ -99,6 +103,7 @@ def test_a_bump_of_another_exponent_acts(law: str, integral: float, variable: st
 W = 1e-4
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize(
     ("law", "integral", "tails"),
     [
@@ -152,6 +157,7 @@ def test_a_bump_of_which_nothing_is_known_acts_where_report_times_see_it(
     assert gained == pytest.approx(0.14 * math.sqrt(math.pi), rel=tolerance)
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("width", [0.004, 0.001])
 @pytest.mark.parametrize("centre", [3.0, 4.2, 4.21])
 @pytest.mark.parametrize("integrator", ["dop853", "dopri5", "radau5"])
@@ -185,6 +191,7 @@ def test_friction_with_a_power_of_the_speed_is_not_compared_at_every_report_time
     assert not prepare(load("dap/conveyor_belt")).equations.is_sharp
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize(
     ("law", "integral"),
     [
@@ -250,6 +257,7 @@ NARROW = {  # a height of one for a width of one, as functions of x; x moves thr
 }
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("shape", NARROW)
 @pytest.mark.parametrize(
     ("width", "how"), [(1e-4, {}), (0.01, {"integrator": "dopri5", "step": 0.5}), (1e-4, {"integrator": "radau5"})]

@@ -32,7 +32,7 @@ def test_an_assembly_in_other_coordinates_says_to_where_they_moved(coordinates: 
 
 @pytest.mark.parametrize(("first", "second"), [("joint", None), ("body", "joint"), ("joint", "euler")])
 def test_a_motion_in_other_coordinates_is_not_resumed(first: str, second: Any) -> None:
-    model = load("spatial_four_link" if second == "euler" else "double_pendulum")
+    model = load("numdyn3d_pendulum" if second == "euler" else "double_pendulum")
     motion = simulate(model, coordinates=first, t_end=0.01, step=0.01)
     with pytest.raises(UsageError, match="of other parameters or coordinates"):
         simulate(model, coordinates=second, t_end=0.02, step=0.01, resume=motion)

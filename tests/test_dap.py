@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from dap_folders import DATA, MODELS
 from numpy.typing import NDArray
+from slices import with_slow
 
 from linkwork.cli import answer
 from linkwork.document import parse
@@ -320,7 +321,7 @@ def test_folders_of_the_published_models_follow_the_reference(name: str, tmp_pat
 QUICK = ("bc_cart_b", "jc_mpa", "jc_sc")
 
 
-@pytest.mark.parametrize("name", [x if x in QUICK else pytest.param(x, marks=pytest.mark.slow) for x in COMPARED])
+@pytest.mark.parametrize("name", with_slow(COMPARED, QUICK))
 def test_joint_coordinates_of_the_published_models_follow_the_reference(name: str, tmp_path: Path) -> None:
     """The same motions in joint coordinates; theta is that of DAP_JC, relative from joint to joint."""
     expected = reference(name)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from slices import with_slow
 
 from linkwork.assembly.assemble import assemble
 from linkwork.cli import answer
@@ -97,7 +98,7 @@ LEFT_OUT = {"stewart_platform": [f"driver 'leg{k}': it acts between points, not 
 QUICK = ("numdyn3d_pendulum", "heavy_top", "spatial_slider_crank", "stewart_platform")
 
 
-@pytest.mark.parametrize("name", [x if x in QUICK else pytest.param(x, marks=pytest.mark.slow) for x in SPATIAL])
+@pytest.mark.parametrize("name", with_slow(SPATIAL, QUICK))
 def test_spatial_mechanisms_move_alike_from_their_decks(name: str, tmp_path: Path) -> None:
     """Whole states over a short time; what a deck cannot hold is listed."""
     model = load(name)

@@ -65,6 +65,7 @@ def test_every_formulation_can_be_explained() -> None:
     assert set(METHODS) == {"augmented", *FORMULATIONS}
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("formulation", METHODS)
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_numbers_in_the_text_are_those_of_augmented(name: str, formulation: str) -> None:

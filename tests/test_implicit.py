@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from published import andrews_at_the_end
 from scipy.integrate import solve_ivp
+from slices import with_slow
 
 from linkwork import load, loads, prepare, simulate
 from linkwork.errors import UsageError
@@ -56,6 +57,7 @@ def test_jacobian_of_the_motion_is_that_of_differences(name):
     np.testing.assert_allclose(exact, expected, rtol=0, atol=3e-7 * np.abs(expected).max())
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("formulation", ["index-3", "ggl"])
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_jacobian_of_algebraic_forms_is_that_of_differences(name, formulation):
@@ -184,9 +186,10 @@ ALPHA = ({"integrator": "generalized-alpha", "rtol": 1e-7}, 2e-3)
             pytest.param("four_bar_redundant", *how, id=f"four_bar_redundant-{k}")
             for k, how in enumerate((INDEX_3, GGL, ALPHA))
         ),
-        pytest.param("bricard", *GGL, id="bricard-ggl"),
-        pytest.param("bricard", *INDEX_3, id="bricard-index-3", marks=pytest.mark.slow),
-        pytest.param("bricard", *ALPHA, id="bricard-alpha", marks=pytest.mark.slow),
+        *(
+            pytest.param("bricard", *how, id=f"bricard-{k}", marks=pytest.mark.slow)
+            for k, how in enumerate((INDEX_3, GGL, ALPHA))
+        ),
     ],
 )
 def test_redundant_constraints_leave_multipliers_among_the_unknowns_possible(name, how, tolerance):
@@ -243,7 +246,7 @@ def spin_about_z(motion):
     return total
 
 
-@pytest.mark.parametrize("coordinates", ["body", "joint"])
+@pytest.mark.parametrize("coordinates", with_slow(["body", "joint"], ["joint"]))
 def test_governor_moves_as_by_hand(coordinates):
     """A05 of the library of benchmarks, 0.3 s: the slider to 1e-6 and the angular momentum to 1e-7."""
     how = {"coordinates": coordinates, "integrator": "radau5", "rtol": 1e-10, "atol": 1e-10}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from random_mechanisms import Random, fitting, fitting_in_space, force, planar_body, random_mechanism, spatial_body
+from slices import with_slow
 
 from linkwork import Model, load, loads, prepare
 from linkwork.elements.bodies import Ground
@@ -88,6 +89,7 @@ def check_beside_bodies(model: Model, rng: Random, far: float = 0.3, coordinates
             np.testing.assert_allclose(mine, theirs, atol=1e-7 * (1.0 + np.max(np.abs(theirs), initial=0.0)))
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("walk", ["on", "back", "grounded"])
 @pytest.mark.parametrize(("space", "name"), KINDS)
 def test_a_joint_carries_its_body_as_its_constraints_say(space: Space, name: str, walk: str, rng: Random) -> None:
@@ -117,7 +119,7 @@ def test_a_random_mechanism_with_loops_and_drivers_moves_alike(rng: Random) -> N
     check_beside_bodies(random_mechanism(rng), rng, far=0.02)
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", with_slow(shipped()))
 def test_a_shipped_mechanism_moves_alike(name: str, rng: Random) -> None:
     """At a random state near its start."""
     check_beside_bodies(load(name), rng, far=0.02)

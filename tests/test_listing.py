@@ -125,6 +125,7 @@ def every_operation() -> ComputationSequence:
     )
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("name", ["double", "sin", "main", "floor", "Count", "end", "3 bars", "long " * 20])
 @pytest.mark.parametrize("language", ["python", "numpy", "c", "fortran"])
 def test_a_model_may_have_any_name(name: str, language: str, tmp_path: Path) -> None:

@@ -255,13 +255,13 @@ def test_four_threads_give_bit_identical_results() -> None:
 
 @needs_proc
 def test_runs_in_a_loop_take_no_more_memory() -> None:
-    """Three hundred runs with other values, of which an engine each would be 30 MB; the benchmark does ten thousand."""
+    """Two hundred runs with other values, of which an engine each would be 20 MB; the benchmark does ten thousand."""
     mechanism = prepare(load("slider_crank"))
     for k in range(100):
         mechanism.simulate({"l1": 1.0 + 1e-6 * k}, t_end=0.05)
     gc.collect()
     before = resident()
-    for k in range(300):
+    for k in range(200):
         mechanism.simulate({"l1": 1.0 + 1e-6 * k}, t_end=0.05)
     gc.collect()
     assert resident() - before < 5.0

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from published import andrews_at_the_end, table
 from scipy.integrate import solve_ivp
 from scipy.special import ellipj
+from slices import with_slow
 
 from linkwork.model import Model
 from linkwork.modelfile import load, shipped
@@ -27,7 +28,10 @@ def run(model: Model, **settings: Any) -> Trajectory:
 DYNAMIC = [name for name in shipped() if load(name).about.checked.get("analysis", "run") == "run"]
 
 
-@pytest.mark.parametrize("name", DYNAMIC)
+LARGE = ("spatial_chain",)  # compiled for seconds; other chains are among the fast tests of test_spatial.py
+
+
+@pytest.mark.parametrize("name", with_slow(DYNAMIC, {*DYNAMIC} - {*LARGE}))
 def test_checked_number_of_every_mechanism(name: str) -> None:
     model = load(name)
     checked = model.about.checked

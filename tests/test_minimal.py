@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from random_mechanisms import Random, fitting, force, planar_body, random_mechanism
+from slices import with_slow
 from test_joint import check_beside_bodies
 
 from linkwork import Model, assemble, check, compare, explain, kinematics, load, loads, prepare, simulate
@@ -43,6 +44,7 @@ def has_triangles(model: Model) -> bool:
 R, P, LINE, ROD = (JOINTS["planar"][name] for name in ("revolute", "prismatic", "point-on-line", "distance"))
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("walk", ["on", "back"])
 @pytest.mark.parametrize(
     ("around", "cut"),
@@ -122,7 +124,7 @@ def test_a_random_mechanism_with_loops_and_drivers_moves_alike(rng: Random) -> N
     check_beside_bodies(random_mechanism(rng), rng, far=0.01, coordinates="minimal")
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", with_slow(shipped()))
 def test_a_shipped_mechanism_moves_alike(name: str, rng: Random) -> None:
     """At a random state near its start; nothing switches that does not switch in joint coordinates."""
     model = load(name)

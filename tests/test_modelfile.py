@@ -387,6 +387,7 @@ def test_a_fault_is_named_with_line_and_path(old: str, new: str, code: str, line
     assert caught.value.exit_code == 3
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize(
     "name", ["phi", "x", "t", "vx", "pi", "nan", "inf", "wheel-2", "Kurbel_\u00e4", "\u66f2\u67c4", "a b"]
 )

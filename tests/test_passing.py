@@ -92,6 +92,7 @@ def test_mechanisms_without_singular_positions_are_told_none(name: str) -> None:
     assert not any("[singular-position]" in note for note in motion.info.notes)
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("rtol", [1e-6, 1e-9])
 @pytest.mark.parametrize("formulation", NAMES)
 def test_every_formulation_passes_singular_positions_on_its_branch(formulation: str, rtol: float) -> None:

@@ -39,6 +39,7 @@ def test_the_inertia_of_a_slider_that_cannot_turn_has_no_effect(name: str) -> No
         np.testing.assert_allclose(motion.q, usual.q, rtol=0, atol=1e-9)
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize(
     "scales",
     [

@@ -19,6 +19,7 @@ from linkwork.motion.simulate import simulate
 from linkwork.system import compile_system
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("formulation", NAMES)
 @pytest.mark.parametrize("name", ["slider_crank", "four_bar_redundant"])
 def test_every_formulation_moves_the_mechanism_alike(name: str, formulation: str) -> None:

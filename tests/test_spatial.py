@@ -11,6 +11,7 @@ import pytest
 from random_mechanisms import Array, Random, fitting_in_space, matrix, pose, spatial_body, state, values
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
+from slices import with_slow
 from test_equations import outputs, solved
 from test_mechanisms import table
 
@@ -186,6 +187,7 @@ def test_a_pinion_rolls_on_its_rack() -> None:
     np.testing.assert_allclose(values([*e.Psi, *e.Psi_dot], e, state(e, 0.0, q, v)), 0.0, atol=1e-14)
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("on_ground", [False, True], ids=["j moves", "j is the ground"])
 @pytest.mark.parametrize("kind", JOINTS["spatial"])
 def test_reactions_and_weight_move_every_body(kind: str, on_ground: bool, rng: Random) -> None:
@@ -307,10 +309,10 @@ def test_numdyn3d_pendulum_swings_in_closed_form(formulation: str, coordinates: 
 
 
 SPATIAL = [name for name in shipped() if load(name).space == "spatial"]
-QUICK = ("numdyn3d_pendulum", "heavy_top", "spatial_slider_crank", "universal_shaft", "stewart_platform")
+QUICK = ("numdyn3d_pendulum", "heavy_top", "spatial_slider_crank")
 
 
-@pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in SPATIAL])
+@pytest.mark.parametrize("name", with_slow(SPATIAL, QUICK))
 def test_euler_parameters_and_angular_velocities_describe_one_motion(name: str) -> None:
     """Poses, velocities, accelerations and reactions, the latter where redundant rows leave them unique."""
     model = load(name)

@@ -32,6 +32,7 @@ def build(data: dict[str, Any]) -> Model:
     return loads(json.dumps(data), is_json=True)
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("rtol", TOLERANCES)
 @pytest.mark.parametrize("integrator", ["dop853", "dopri5"])
 @pytest.mark.parametrize(("begin", "length"), [(5.0, 1.0), (5.0, 1e-2), (0.123, 1e-4), (9.9, 1e-7)])
@@ -125,6 +126,7 @@ def spun_rod(height: float, omega: float) -> tuple[float, float]:
     return exact.y[0, -1], exact.y[1, -1]
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("rtol", TOLERANCES)
 @pytest.mark.parametrize(("height", "omega"), [(0.99, 0.3), (0.999, 3.0), (0.99, 30.0)])
 def test_every_contact_of_a_spinning_rod_acts(rtol: float, height: float, omega: float) -> None:
@@ -211,6 +213,7 @@ def slider_crank(J: float, formulation: str) -> Trajectory:
     return simulate(loads(SLIDER_CRANK, changes={"J": J}), formulation=formulation)
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("formulation", NAMES)
 @pytest.mark.parametrize("inertia", [1e-3, 1e-9, 1e-12, 1e-15])
 def test_the_inertia_of_a_slider_that_cannot_turn_has_no_effect(formulation: str, inertia: float) -> None:
@@ -253,6 +256,7 @@ def assert_no_effect_of_scales(file: str, scales: Sequence[tuple[float, float]],
         np.testing.assert_allclose(other_reactions, reactions, rtol=0, atol=1e-6 * np.max(abs(reactions)))
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize(
     "scales",
     [
@@ -267,6 +271,7 @@ def test_motion_does_not_depend_on_size_or_mass(file: str, formulation: str, sca
     assert_no_effect_of_scales(file, scales, formulation=formulation)
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("formulation", NAMES)
 @pytest.mark.parametrize("mass", [1e-6, 1e-9, 1e-12])
 def test_a_light_coupler_moves_as_a_massless_one(formulation: str, mass: float) -> None:
