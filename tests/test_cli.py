@@ -162,6 +162,9 @@ def test_options_reach_the_simulation(linkwork: Answer) -> None:
     data = linkwork.data("run", "slider_crank", *(str(x) for k, v in options.items() for x in (f"--{k}", v)))
     assert {name: data[name.replace("-", "_")] for name in options} == options
     assert data["constraint_error"]["position"] > 1e-13
+    with_units = linkwork.data("run", "slider_crank", "--t-end", "500ms", "--step", "0.1 s")
+    assert (with_units["t_end"], with_units["step"]) == (0.5, 0.1)
+    assert "'2 m' is of kind length, not time" in linkwork("run", "slider_crank", "--t-end", "2 m", code=2)
 
 
 def test_set_changes_parameters(linkwork: Answer) -> None:

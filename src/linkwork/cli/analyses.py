@@ -36,6 +36,7 @@ from linkwork.cli.app import (
     WithChoices,
     app,
     output_option,
+    time_option,
 )
 from linkwork.cli.motions import (
     followed,
@@ -246,10 +247,7 @@ def run(
         float | None,
         Option("--rho", metavar="NUMBER", help="generalized-alpha: spectral radius at infinite frequency, 0 to 1."),
     ] = None,
-    fixed_step: Annotated[
-        float | None,
-        Option(metavar="SECONDS", help="generalized-alpha: constant step, without error control."),
-    ] = None,
+    fixed_step: Annotated[float | None, time_option("generalized-alpha: constant step, without error control.")] = None,
     max_steps: Annotated[int | None, Option(metavar="N", help="Stop after N attempted steps.")] = None,
     max_step: MaxStep = None,
     weights: Weights = "mass",

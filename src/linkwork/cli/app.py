@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from copy import copy
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, cast
@@ -58,6 +59,26 @@ def output_option(text: str) -> Any:
     return Option("--output", "-o", metavar="FILE", help=text)
 
 
+def seconds(text: str) -> float:
+    """A time as model files have it: a number of seconds, or with a unit."""
+    from linkwork.errors import ModelError
+    from linkwork.units import TIME, quantity
+
+    with suppress(ValueError):
+        return float(text)
+    try:
+        value = quantity(text, TIME)
+    except ModelError as error:
+        raise typer.BadParameter("; ".join(filter(None, (error.message, error.suggestion)))) from None
+    if value is None:
+        raise typer.BadParameter(f"'{text}' is not a time; write seconds, or a unit as in 500ms")
+    return value
+
+
+def time_option(text: str) -> Any:
+    return Option(metavar="SECONDS", parser=seconds, help=text)
+
+
 ModelArgument = Annotated[str, Argument(metavar="MODEL", help="A model file or the name of a mechanism.")]
 Set = Annotated[Texts, Option("--set", metavar="NAME=VALUE", help="Change a parameter, as l=35cm; repeatable.")]
 Weights = Annotated[
@@ -81,17 +102,14 @@ Rate = Annotated[
 Repair = Annotated[
     Texts, Option(metavar="inertia", help="Replace an impossible inertia by the nearest possible one, with a note.")
 ]
-TEnd = Annotated[float | None, Option(metavar="SECONDS", help="End of the motion.")]
-Step = Annotated[float | None, Option(metavar="SECONDS", help="Time between report times.")]
+TEnd = Annotated[float | None, time_option("End of the motion; or with a unit, 500ms.")]
+Step = Annotated[float | None, time_option("Time between report times.")]
 Rtol = Annotated[float | None, Option(metavar="NUMBER", help="Relative tolerance.")]
 Atol = Annotated[
     float | None,
     Option(metavar="NUMBER", help="Absolute tolerance, in rad and m; for mechanisms below 1 m, in their size."),
 ]
-MaxStep = Annotated[
-    float | None,
-    Option(metavar="SECONDS", help="Longest step; by default 8 report steps if forces switch on the state."),
-]
+MaxStep = Annotated[float | None, time_option("Longest step; by default 8 report steps if forces switch on the state.")]
 Stabilization = Annotated[str | None, Option(metavar="NAME", help="How the constraints are kept")]
 Integrator = Annotated[str | None, Option(metavar="NAME", help="Integration method")]
 Motions = Annotated[Files, output_option("Write .nc, .csv, .mat, .html, .png, .svg or .pdf; repeatable.")]
