@@ -131,3 +131,25 @@ def test_the_start_of_extreme_velocities_is_found_or_refused_without_a_warning(s
     model = loads(json.dumps(data))
     with suppress(ModelError):
         assert np.isfinite(find_start(prepare(model).place()).place.v).all()
+
+
+def test_a_coupler_without_mass_moves_in_any_unit_of_mass() -> None:
+    """Masses of 1 and 1e-18 kg beside it, under gravity: they cancel, so that the motion is the same to 1e-9."""
+    four_bar = """
+    linkwork: 1
+    gravity: [0, -9.81]
+    parameters: {m: 1.0}
+    ground: {points: {O: [0, 0], C: [2, 0]}}
+    bodies:
+      crank: {mass: m, inertia: m/12, position: [0.3, 0.4], angle: "atan2(4, 3)", points: {O: [-0.5, 0], A: [0.5, 0]}}
+      coupler: {mass: 0, inertia: 0, position: [1, 0.8], points: {A: [-0.4, 0], B: [0.4, 0]}}
+      rocker: {mass: m, inertia: m/12, position: [1.7, 0.4], angle: "atan2(-4, 3)", points: {B: [-0.5, 0], C: [0.5, 0]}}
+    joints:
+      O: {type: revolute, i: ground.O, j: crank.O}
+      A: {type: revolute, i: crank.A, j: coupler.A}
+      B: {type: revolute, i: coupler.B, j: rocker.B}
+      C: {type: revolute, i: ground.C, j: rocker.C}
+    simulation: {t_end: 1}
+    """
+    usual, light = (simulate(loads(four_bar, changes={"m": m})) for m in (1.0, 1e-18))
+    np.testing.assert_allclose(light.q, usual.q, rtol=0, atol=1e-9)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from linkwork.assembly.closure import DEPENDENT, Closure
 from linkwork.assembly.homotopy import Polynomial
 from linkwork.assembly.laurent import BACK, CONJUGATE, MIRROR, PLACE, TURN, Poly, Variable, as_poly, monomial
+from linkwork.dense.rank import decide_rank
 from linkwork.records import dataclass
 
 Complex = NDArray[np.complex128]
@@ -133,5 +134,5 @@ def _choose_pivots(loops: Sequence[Poly], unknowns: Sequence[Variable]) -> list[
     A = np.array([[p.coefficient(v) for v in unknowns] for p in loops], dtype=complex) * weights
     _, R, order = qr(A, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(R))
-    rank = int(np.sum(diagonal > DEPENDENT * max(diagonal[0], 1e-300)))
+    rank = decide_rank(diagonal, DEPENDENT).rank
     return [unknowns[k] for k in sorted(order[:rank])]

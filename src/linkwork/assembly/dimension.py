@@ -11,26 +11,14 @@ import numpy as np
 
 from linkwork.assembly.deflation import Linearize
 from linkwork.dense.newton import Array, Move, newton
+from linkwork.dense.rank import null_space, row_sizes
 
-RANK = 1e-9  # singular values of rows of unit length that count as zero
-ROUGH_RANK = 1e-4  # the same at a singular position, which is known to few digits
+ROUGH_RANK = 1e-4  # singular values that count as zero at a singular position, which is known to few digits
 BESIDE = 0.03  # radians or units of the mechanism: how far off the hyperplanes are
 NEARBY = 1.0  # how far solutions on them may be
 CLOSED = 1e-11  # residual of a solution, rows of unit length
 SHORT_ROW = 1e-2  # of the longest: what is shorter at q is not lengthened, and its rounding not with it
 ATTEMPTS = 20  # with other directions: where motions meet, about half of them lead nowhere
-
-
-def null_space(J: Array, tolerance: float = RANK) -> Array:
-    """Orthonormal rows z with J z* = 0, the rows of J being brought to unit length."""
-    _, values, V = np.linalg.svd(J / row_sizes(J, tolerance)[:, None])
-    return np.asarray(V[int(np.sum(values > tolerance)) :])
-
-
-def row_sizes(J: Array, least: float) -> Array:
-    """The lengths of the rows, those that count as nothing taken as longer."""
-    sizes = np.linalg.norm(J, axis=1)
-    return np.asarray(np.maximum(sizes, max(least * np.max(sizes, initial=0.0), 1e-300)))
 
 
 def local_dimension(at: Linearize, move: Move, q: Array, units: Array, rng: np.random.Generator) -> int:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from linkwork.assembly import deflation
 from linkwork.assembly.certificate import is_certified
-from linkwork.assembly.dimension import local_dimension, null_space, row_sizes
+from linkwork.assembly.dimension import local_dimension
 from linkwork.dense.newton import newton
+from linkwork.dense.rank import null_space, row_sizes
 from linkwork.elements.bodies import PlanarBody
 from linkwork.equations.equations import TIME, Equations
 from linkwork.equations.place import Place

@@ -12,10 +12,12 @@ from linkwork.errors import NumericalStop
 from linkwork.records import dataclass
 
 Pattern: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]  # rows and columns of entries
+Matrix: TypeAlias = NDArray[Any]  # of real or complex numbers
 
 # A value counts as zero when it is at most this fraction of the largest: far above the rounding of a Jacobian computed
 # from coordinates and far below what a mechanism's lengths make, so that what lies near it is neither.
 RANK_TOLERANCE = 1e-9
+TINY = float(np.finfo(float).tiny)
 # The last value kept should be this much larger than the first one dropped, and than the tolerance: a matrix a
 # thousandth off could not turn the decision.
 CLEAR_GAP = 1e3
@@ -73,6 +75,23 @@ def decide_rank(values: ArrayLike, tolerance: float = RANK_TOLERANCE) -> Rank:
     sizes = values.tolist()
     least = tolerance * max(sizes, default=0.0)
     return Rank(values, sum(size > least for size in sizes))
+
+
+def rank_of(*blocks: NDArray[np.float64]) -> Rank:
+    """The rank of the rows of all blocks, each measured by its largest entry: their units have nothing in common."""
+    return decide_rank(singular_values(np.vstack([x / max(np.max(np.abs(x), initial=0.0), TINY) for x in blocks])))
+
+
+def row_sizes(J: Matrix, least: float = 0.0) -> NDArray[np.float64]:
+    """The lengths of the rows, none below `least` of the longest."""
+    sizes = np.linalg.norm(J, axis=1)
+    return np.asarray(np.maximum(sizes, max(least * np.max(sizes, initial=0.0), TINY)))
+
+
+def null_space(J: Matrix, tolerance: float = RANK_TOLERANCE) -> Matrix:
+    """Orthonormal rows z with J z* = 0, the rows of J being brought to unit length but for those that are rounding."""
+    _, values, V = np.linalg.svd(J / row_sizes(J, tolerance)[:, None])
+    return np.asarray(V[int(np.sum(values > tolerance)) :])
 
 
 def sparse(entries: NDArray[np.float64], pattern: Pattern, shape: tuple[int, int]) -> Any:

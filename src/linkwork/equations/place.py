@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dense.rank import FEW, Rank, check_finite, decide_rank, left_by_others, singular_values, sparse
+from linkwork.dense.rank import FEW, TINY, Rank, check_finite, decide_rank, left_by_others, singular_values, sparse
 from linkwork.equations.equations import TIME, Equations, Row
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr
@@ -23,7 +23,6 @@ Code: TypeAlias = Mapping[str, Callable[[Array], Array]]
 
 INVOLVED = 1e-6  # of a unit vector: a component below is rounding
 REGULAR = 1e-12  # smallest eigenvalue of M, scaled to a unit diagonal, that is not rounding
-TINY = float(np.finfo(float).tiny)
 OFF = 1e-2  # of the scale of a coordinate: a position off the constraints that is still near
 LEAST_ROW = 1e-3  # of its smallest entry at the usual scale: a row that vanishes at the start is not left out later
 LEAST_LEFT = 1e-4  # of a diagonal entry, that the other rows leave: a row that is as good as independent

@@ -241,7 +241,7 @@ class Exercise(Sheet):
             rows = [(Name(row), x, y) for row, (x, y) in zip(self.rows, both, strict=True)]
             self.table((sym.lam, *heads), rows)
         forces = sym.Psi_q.T * sym.lam
-        if self.m > np.linalg.matrix_rank(self.Psi_q):
+        if self.m > self.r:
             self.say(
                 "The constraint rows depend on each other: only the forces", forces, "are determined, and they",
                 "differ by", _largest(self.Psi_q.T @ (lam - self.augmented_lam)),

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.dense.newton import solve_least_squares
+from linkwork.dense.rank import null_space
 from linkwork.equations.place import Place
 from linkwork.errors import ModelError
-from linkwork.motion.driving import null_space
 from linkwork.motion.initial import CHANGED, align_velocity, approach, is_closed, path_of
 
 Array = NDArray[np.float64]
@@ -63,7 +63,7 @@ def check_branch(place: Place) -> None:
     # The branches are those of the joints alone where drivers are at rest too.
     left_out = place.vanishing | [rests and row.part == "drive" for row in place.equations.rows]
     J = place.Psi_q[~left_out] * place.v_scale
-    free = place.v_scale * null_space(J / np.linalg.norm(J, axis=1)[:, None]).T
+    free = place.v_scale * null_space(J)
     found, how = [], "the rates"
     if len(free) == 1:
         found = _roots(contradiction, v, free[0])

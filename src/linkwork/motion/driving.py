@@ -14,6 +14,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.dense.rank import RANK_TOLERANCE, null_space, row_sizes
 from linkwork.equations.equations import Equations
 from linkwork.equations.place import Place
 from linkwork.errors import ModelError
@@ -24,7 +25,6 @@ from linkwork.motion.initial import check_defined, close_joints, find_start, pat
 
 Array = NDArray[np.float64]
 
-DEPENDENT = 1e-8  # singular values below this, of matrices with rows of length one
 INVOLVED = 0.1  # of the largest component of a null vector
 AGREED = 1e-9  # metres, radians, or these per second
 TRIAL = 1e-2  # of a radian, or of the size of the mechanism: how far a motion is tried
@@ -45,10 +45,10 @@ def check_driving(model: Model, equations: Equations, assemble: bool = False) ->
     whole = Place(e, place.q, place.v)
     check_defined(whole)
     J, root = whole.scaled_jacobian("unit")
-    lengths = np.maximum(np.linalg.norm(J, axis=1), 1e-300)
-    Z = null_space((J / lengths[:, None])[~of_driver])
+    lengths = row_sizes(J)
+    Z = null_space(J[~of_driver]).T
     U, values, V_T = np.linalg.svd((J / lengths[:, None])[of_driver] @ Z)
-    rank = int(np.sum(values > DEPENDENT))
+    rank = int(np.sum(values > RANK_TOLERANCE))
     loose, spare = root @ Z @ V_T[rank:].T, U[:, rank:] / lengths[of_driver, None]
     if loose.size:
         if not all(_moves(e, whole, of_driver, loose[:, k]) for k in range(loose.shape[1])):
@@ -62,7 +62,7 @@ def explain_singular_start(place: Place) -> ModelError:
     """The error for a mechanism that starts where its constraints lose rank."""
     rank = place.rank
     J, root = place.scaled_jacobian("unit")
-    loose = root @ null_space(J / np.maximum(np.linalg.norm(J, axis=1), 1e-300)[:, None])
+    loose = root @ null_space(J).T
     ways = "; or ".join(motions(place.equations, echelon(place.equations, loose)))
     smallest = ", ".join(f"{s:.2e}" for s in rank.values[-3:])
     elements = {row.element: None for row in place.dependent}
@@ -73,12 +73,6 @@ def explain_singular_start(place: Place) -> ModelError:
         path=path_of(place.dependent[0]) if elements else None,
         suggestion="start from another position, on the branch that is meant",
     )
-
-
-def null_space(J: Array) -> Array:
-    """Orthonormal columns Z with J Z = 0."""
-    _, values, V_T = np.linalg.svd(J, full_matrices=True)
-    return V_T[int(np.sum(values > DEPENDENT)) :].T
 
 
 def echelon(equations: Equations, basis: Array) -> Array:

@@ -11,7 +11,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dense.rank import RANK_TOLERANCE
+from linkwork.dense.rank import RANK_TOLERANCE, decide_rank, singular_values
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place, Weights
 from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, linearization, right_side
@@ -432,9 +432,8 @@ def _rank_tolerance(place: Place, by_mass: bool) -> float:
     J, by = place.Psi_q * place.v_scale, place.row_scale
     if by_mass:
         J, by = place.scaled_jacobian("mass")[0], np.sqrt(place.row_size)
-    values = np.linalg.svd(J / by[:, None], compute_uv=False) if J.size else np.ones(1)
-    least = min(values[values > RANK_TOLERANCE * values[0]], default=0.0)
-    return float(np.clip(ABOVE_ZERO * least / max(values[0], 1e-300), RANK_TOLERANCE, NEAR_SINGULAR))
+    rank = decide_rank(singular_values(J / by[:, None]) if J.size else np.ones(1))
+    return float(np.clip(ABOVE_ZERO * rank.smallest / max(rank.values[0], 1e-300), RANK_TOLERANCE, NEAR_SINGULAR))
 
 
 def _right_sides(system: System, formulation: str) -> tuple[NativeFunction, NativeFunction]:

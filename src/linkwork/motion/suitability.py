@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from linkwork.dense.rank import rank_of
 from linkwork.equations.place import Place
 from linkwork.errors import ModelError, UsageError
 from linkwork.formulations import FORMULATIONS, SEQUENCES, would_do
@@ -25,7 +26,8 @@ def check_size(n: int, formulation: str) -> None:
 def check_massless(place: Place, formulation: str) -> None:
     """ModelError where the formulation cannot do with a singular M."""
     others = would_do(regular_mass=False)
-    determined = np.linalg.matrix_rank(np.vstack([place.M, place.Psi_q]) * place.v_scale) == len(place.v)
+    M, J = place.v_scale[:, None] * place.M * place.v_scale, place.Psi_q * place.v_scale / place.row_scale[:, None]
+    determined = rank_of(M, J).rank == len(place.v)
     if formulation in others or (formulation not in FORMULATIONS and determined):
         return
     diagonal = zip(place.equations.velocities, np.diag(place.M), strict=True)

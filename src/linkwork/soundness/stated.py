@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from linkwork.dense.rank import rank_of
 from linkwork.elements.stated import ACCELERATION, RATE, Stated
 from linkwork.errors import ModelError
 from linkwork.expressions.derivatives import jacobian
@@ -79,7 +80,6 @@ def stated_faults(stated: Stated, parameters: Mapping[str, float]) -> Iterator[M
     entries_q = jacobian(Psi, stated.q)
     for at, value in zip(entries_q, evaluate([*entries_q.values()], here), strict=True):
         Psi_q[at] = value
-    rows = np.vstack([x / max(np.max(np.abs(x), initial=0.0), np.finfo(float).tiny) for x in (M, Psi_q)])
-    if np.all(np.isfinite(rows)) and (rank := int(np.linalg.matrix_rank(rows))) < n:
-        held = f"M has rank {np.linalg.matrix_rank(M)} at the start, and with the constraints only {rank} of {n}"
+    if np.all(np.isfinite(Psi_q)) and (rank := rank_of(M, Psi_q).rank) < n:
+        held = f"M has rank {rank_of(M).rank} at the start, and with the constraints only {rank} of {n}"
         yield fault("M", held, "massless-motion", "whatever the constraints leave free has mass")
