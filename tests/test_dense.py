@@ -22,9 +22,8 @@ from linkwork.dense.rank import decide_rank, singular_values
 from linkwork.dense.spectral import diagonalize, orthogonalize_rows, take_spectral
 from linkwork.dense.trapezoid import complete, solve_least, solve_transposed, take_trapezoid
 from linkwork.dense.triangular import solve_definite, solve_rows
-from linkwork.dense.vectors import largest
+from linkwork.dense.vectors import largest, largest_scaled
 from linkwork.native.kernels import size_of
-from linkwork.stabilization.projection import largest_scaled
 
 WIDTH = 12
 SHAPES = [(9, 7, 7), (9, 7, 4), (7, 9, 6), (8, 8, 1), (5, 5, 0), (12, 12, 12)]  # rows, columns, rank

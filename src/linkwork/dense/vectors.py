@@ -59,6 +59,16 @@ def largest(x: Pointer, count: int) -> float:
     return result if total == total else total
 
 
+def largest_scaled(x: Pointer, reciprocal: Pointer, count: int) -> float:
+    """max |x[i] reciprocal[i]|, NaN if one of them is."""
+    result = total = 0.0
+    for i in range(count):
+        size = abs(x[i] * reciprocal[i])
+        total += size
+        result = size if size > result else result
+    return result if total == total else total
+
+
 def largest_of(x: Pointer, by: Pointer, count: int) -> float:
     """max |x[i] / by[i]|, none of them NaN; by products, since a division takes as long as several."""
     result = 0.0

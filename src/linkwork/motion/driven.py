@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dense.vectors import copy
+from linkwork.dense.vectors import copy, largest_scaled
 from linkwork.equations.equations import TIME, Equations
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
@@ -39,7 +39,7 @@ from linkwork.records import dataclass
 from linkwork.sequences.articulated import Solver
 from linkwork.sequences.sequence import ComputationSequence
 from linkwork.stabilization import projection
-from linkwork.stabilization.projection import NOT_CONVERGED, largest_scaled, project_start, projected
+from linkwork.stabilization.projection import NOT_CONVERGED, project_start, projected
 from linkwork.system import EPS, Header, System, compile_system, header, scales
 
 Array = NDArray[np.float64]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork import __version__
-from linkwork.dense.vectors import copy, largest
+from linkwork.dense.vectors import copy, largest, largest_scaled
 from linkwork.elements.kinds import Columns
 from linkwork.equations.equations import Equations
 from linkwork.equations.implicit import N_WORK
@@ -21,7 +21,6 @@ from linkwork.model import Model
 from linkwork.native import machine
 from linkwork.native.kernels import Pointer, call, kernel, offset, split, take
 from linkwork.records import changed
-from linkwork.stabilization.projection import largest_scaled
 from linkwork.system import System, header, scales
 from linkwork.trajectory import NO_EVENTS, Events, Run, Table, Trajectory
 

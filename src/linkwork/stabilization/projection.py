@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.dense.newton import INF, iterate
-from linkwork.dense.vectors import EPSILON, clear, copy, largest
+from linkwork.dense.vectors import EPSILON, clear, copy, largest, largest_scaled
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
 from linkwork.native.kernels import Kernel, Pointer, call, integer, kernel, offset, size_of, split, take
@@ -59,16 +59,6 @@ class Work(NamedTuple):
 
 def work(w: Pointer, n: int, m: int, n_closed: int) -> Work:
     return Work(*split(w, (n_closed, 1, 1, 1 + n + 2 * m, 1 + n + 2 * m)))
-
-
-def largest_scaled(x: Pointer, reciprocal: Pointer, count: int) -> float:
-    """max |x[i] reciprocal[i]|, NaN if one of them is."""
-    result = total = 0.0
-    for i in range(count):
-        size = abs(x[i] * reciprocal[i])
-        total += size
-        result = size if size > result else result
-    return result if total == total else total
 
 
 class Given(NamedTuple):

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.dense.newton import INF, iterate
-from linkwork.dense.vectors import copy, largest
+from linkwork.dense.vectors import copy, largest, largest_scaled
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
 from linkwork.integrators.loop import (
@@ -47,7 +47,6 @@ from linkwork.stabilization.projection import (
     CONVERGED,
     LAST_TIME,
     NOT_CONVERGED,
-    largest_scaled,
     projected,
 )
 from linkwork.system import Header, System, header, scales
