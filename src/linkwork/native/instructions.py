@@ -96,8 +96,8 @@ def hand_on(value: Value) -> Value:
     return Value(Made(function, tuple(part.kind for part in parts)), parts)
 
 
-def tuple_of(parts: Sequence[Value], cls: type = tuple) -> Value:
-    return Value(Shape(cls, tuple(part.kind for part in parts)), tuple(parts))
+def tuple_of(parts: Sequence[Value]) -> Value:
+    return Value(Shape(tuple, tuple(part.kind for part in parts)), tuple(parts))
 
 
 def constant(number: Any) -> Value:

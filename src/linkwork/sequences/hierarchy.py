@@ -42,11 +42,12 @@ def _sizes(exprs: Sequence[Expr], known: Mapping[Expr, int]) -> list[int]:
     return [sizes[expr] for expr in exprs]
 
 
-def unused_letter(exprs: Iterable[Expr], letter: str = "W") -> str:
-    """A letter, or several, with which no numbered symbol of the expressions begins."""
+def unused_letter(exprs: Iterable[Expr]) -> str:
+    """W, or several, with which no numbered symbol of the expressions begins."""
+    letter = "W"
     names = [str(node.value) for node in ordered(exprs) if node.op == "symbol"]
     while any(_is_numbered(name, letter) for name in names):
-        letter += letter[0]
+        letter += "W"
     return letter
 
 

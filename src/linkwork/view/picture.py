@@ -137,10 +137,10 @@ def _panel(axes: Axes, sides: Sides) -> None:
     axes.set_ylim(sides[2], sides[3])
 
 
-def still(motion: Trajectory, row: int = 0, width: float = 6.0, names: bool = True) -> Figure:
-    """The mechanism at one row of a trajectory."""
-    scene, all_poses, drawing = picture_of(motion)
-    return picture(scene, drawing, all_poses[row], around(scene, drawing, all_poses[row]), width, names)
+def still(motion: Trajectory, width: float = 6.0, names: bool = True) -> Figure:
+    """The mechanism at the start."""
+    scene, (pose, *_), drawing = picture_of(motion)
+    return picture(scene, drawing, pose, around(scene, drawing, pose), width, names)
 
 
 def picture(scene: Scene, drawing: Drawing, pose: Array, sides: Sides, width: float, names: bool) -> Figure:
