@@ -143,11 +143,11 @@ def compile_programs(
     each with the program that it calls, whose sizes it has.
     """
     if machine.missing():
-        return _interpreted(programs, parameters, without_p)
+        return _interpret(programs, parameters, without_p)
     tables: dict[object, str] = {}
     texts, sizes = [], {}
     for program in (*programs, *without_p):
-        work, operations, text = _lowered(program, () if program in without_p else parameters, tables)
+        work, operations, text = _lower(program, () if program in without_p else parameters, tables)
         texts.append(text)
         inputs, outputs = len(program.inputs), len(program.outputs)
         sizes[program.name] = (inputs, outputs, work, operations)
@@ -164,7 +164,7 @@ def compile_programs(
     return {name: NativeFunction(name, loaded.addresses[name], *size, loaded) for name, size in sizes.items()}
 
 
-def _interpreted(
+def _interpret(
     programs: Sequence[ComputationSequence], parameters: Sequence[Expr], without_p: Sequence[ComputationSequence]
 ) -> dict[str, NativeFunction]:
     functions, sizes = {}, {}
@@ -215,9 +215,7 @@ def _declarations(tables: dict[object, str]) -> str:
     return "\n".join(lines) + (SPLINE + "\n".join(tables.values()) if tables else "")
 
 
-def _lowered(
-    program: ComputationSequence, parameters: Sequence[Expr], tables: dict[object, str]
-) -> tuple[int, int, str]:
+def _lower(program: ComputationSequence, parameters: Sequence[Expr], tables: dict[object, str]) -> tuple[int, int, str]:
     """The size of the scratch, the number of operations and the LLVM code of the program."""
     given: dict[Expr, tuple[str, int]] = {node: ("p", k) for k, node in enumerate(parameters)}
     given.update((node, ("x", k)) for k, node in enumerate(program.inputs))
@@ -230,11 +228,8 @@ def _lowered(
     kept = _kept(program, [*sequence, *program.inputs], parameters)
     part_of = {node: k // PART for k, node in enumerate(sequence)}
     last = max(len(sequence) - 1, 0) // PART
-    handed_on: dict[Expr, int] = {}  # values used in a later part, with their places in w
-    for node in sequence:
-        for a in node.args:
-            if a in part_of and part_of[a] != part_of[node]:
-                handed_on.setdefault(a, len(handed_on))
+    across = (a for node in sequence for a in node.args if part_of.get(a, part_of[node]) != part_of[node])
+    handed_on = {node: k for k, node in enumerate(dict.fromkeys(across))}  # to a later part, with their places in w
     if again and last and again.is_weak in part_of:  # the first pass has not kept what a repetition needs
         handed_on.setdefault(again.is_weak, len(handed_on))
     kept_in: dict[int, dict[Expr, int]] = {}  # of each part, what the repetition uses, with its place in w
@@ -275,13 +270,17 @@ def _lowered(
     if len(bodies) == 1:
         text = f"define void @{name}({ARGUMENTS}) nounwind {{\n{bodies[0]}\nret void\n}}"
         return work, len(sequence), "\n".join([text, *repeated])
+    functions = _in_parts(program, bodies, handed_on.get(again.is_weak) if again else None)
+    return work, len(sequence), "\n".join([*repeated, *functions])
+
+
+def _in_parts(program: ComputationSequence, bodies: Sequence[str], weak: int | None) -> list[str]:
+    """A function for each part and one that calls them all, twice where w[weak] asks for what was not kept."""
+    name, again = program.name, program.again
     arguments = ARGUMENTS + (", i64 %count, i64 %most" if again else "")
     functions = [
-        *repeated,
-        *(
-            f"define internal void @{name}.{k}({arguments}) nounwind noinline {{\n{body}\nret void\n}}"
-            for k, body in enumerate(bodies)
-        ),
+        f"define internal void @{name}.{k}({arguments}) nounwind noinline {{\n{body}\nret void\n}}"
+        for k, body in enumerate(bodies)
     ]
 
     def call_all(count: str) -> str:
@@ -293,9 +292,9 @@ def _lowered(
         numbers = (("count", again.count), ("most", again.most))
         read = [f"%{x}.at = getelementptr double, ptr %p, i64 {k}\n%{x} = load i64, ptr %{x}.at" for x, k in numbers]
         main = "\n".join([*read, main])
-        if again.is_weak in handed_on:
+        if weak is not None:
             main += f"""
-  %needs.at = getelementptr double, ptr %w, i64 {handed_on[again.is_weak]}
+  %needs.at = getelementptr double, ptr %w, i64 {weak}
   %needs = load double, ptr %needs.at
   %short = fcmp une double %needs, 0.0
   %room = icmp slt i64 %count, %most
@@ -307,8 +306,7 @@ anew:
   {call_all("1")}
   br label %done
 done:"""
-    functions.append(f"define void @{name}({ARGUMENTS}) nounwind {{\n{main}\nret void\n}}")
-    return work, len(sequence), "\n".join(functions)
+    return [*functions, f"define void @{name}({ARGUMENTS}) nounwind {{\n{main}\nret void\n}}"]
 
 
 def _kept(program: ComputationSequence, known: Sequence[Expr], parameters: Sequence[Expr]) -> list[Expr]:
@@ -334,7 +332,7 @@ def _repetition(
     inner = ComputationSequence(f"{name}.again", [*kept, *again.x.values()], [*again.outputs.values()])
     results = [again.improved.get(slot, symbol(f"result {slot}")) for slot in again.outputs]
     judge = ComputationSequence(f"{name}.needs", [*inner.inputs, *results], [again.needs])
-    (work, _, text), (work_of_judge, _, text_of_judge) = (_lowered(f, parameters, tables) for f in (inner, judge))
+    (work, _, text), (work_of_judge, _, text_of_judge) = (_lower(f, parameters, tables) for f in (inner, judge))
     n_in, n_out = len(inner.inputs), len(inner.outputs)
     copies_in = [_copy("y", slots, "x", len(kept) + k) for k, slots in _runs(again.x)]
     copies_out = [_copy("out", range(k, k + len(slots)), "y", slots.start) for k, slots in _runs(again.outputs)]
