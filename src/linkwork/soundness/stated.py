@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -21,13 +21,26 @@ NO_MASS = 1e-12  # of the largest entry of M: an eigenvalue that is zero but for
 
 def stated_faults(stated: Stated, parameters: Mapping[str, float]) -> Iterator[ModelError]:
     """Equations that a model states: sizes, names, what depends on what, symmetry, inertia at the start."""
+    yield from _faults_of_names([*stated.kinds], parameters)
+    n = len(stated.kinds)
+    for key, size in (("M", len(stated.M)), ("Q", len(stated.Q))):
+        if size != n:
+            yield _fault(key, f"{size} rows for {n} coordinates", "shape-mismatch")
+    for i, row in enumerate(stated.M):
+        if len(row) != n:
+            yield _fault(f"M[{i}]", f"{len(row)} entries for {n} coordinates", "shape-mismatch")
+            return
+    yield from _faults_of_expressions(stated, parameters)
+    yield from _faults_of_masses(stated, parameters)
 
-    def fault(place: str, message: str, code: str, rule: str | None = None) -> ModelError:
-        return ModelError(message, code, path=f"equations.{place}", rule=rule)
 
-    names, n = [*stated.kinds], len(stated.kinds)
+def _fault(place: str, message: str, code: str, rule: str | None = None) -> ModelError:
+    return ModelError(message, code, path=f"equations.{place}", rule=rule)
+
+
+def _faults_of_names(names: Sequence[str], parameters: Mapping[str, float]) -> Iterator[ModelError]:
     if not names:
-        yield fault("coordinates", "there are no coordinates", "no-coordinates")
+        yield _fault("coordinates", "there are no coordinates", "no-coordinates")
     rates = {f"{other}{RATE}": f"the rate of '{other}'" for other in names}
     rates |= {f"{other}{ACCELERATION}": f"the acceleration of '{other}'" for other in names}
     for name in parameters:
@@ -37,42 +50,44 @@ def stated_faults(stated: Stated, parameters: Mapping[str, float]) -> Iterator[M
     for name in names:
         taken = {"t": "time", **dict.fromkeys(parameters, "a parameter"), **dict.fromkeys(PARSED, "a function")} | rates
         if name in taken:
-            yield fault(f"coordinates.{name}", f"'{name}' is also {taken[name]}", "duplicate-name")
-    for key, size in (("M", len(stated.M)), ("Q", len(stated.Q))):
-        if size != n:
-            yield fault(key, f"{size} rows for {n} coordinates", "shape-mismatch")
-    for i, row in enumerate(stated.M):
-        if len(row) != n:
-            yield fault(f"M[{i}]", f"{len(row)} entries for {n} coordinates", "shape-mismatch")
-            return
+            yield _fault(f"coordinates.{name}", f"'{name}' is also {taken[name]}", "duplicate-name")
+
+
+def _faults_of_expressions(stated: Stated, parameters: Mapping[str, float]) -> Iterator[ModelError]:
+    """What depends on what it must not, and an M that is not symmetric."""
     known = {TIME, *stated.q, *map(symbol, parameters)}
     for place, expr, of_velocities in stated.expressions():
         used = {node for node in ordered([expr]) if node.op == "symbol"}
         if (found := sorted(str(s.value) for s in used & {*stated.v})) and not of_velocities:
             rule = "M, Psi and the potential depend on t and q alone"
-            yield fault(place, f"depends on the velocity {found[0]}", "of-velocities", rule)
+            yield _fault(place, f"depends on the velocity {found[0]}", "of-velocities", rule)
         if found := sorted(str(s.value) for s in used - known - {*stated.v}):
-            yield fault(place, f"unknown name '{found[0]}'", "expression-name")
+            yield _fault(place, f"unknown name '{found[0]}'", "expression-name")
     zero = Signature()
-    for i in range(min(n, len(stated.M))):
+    for i in range(min(len(stated.kinds), len(stated.M))):
         for j in range(i):
             if not zero.is_zero(as_expr(stated.M[i][j]) - as_expr(stated.M[j][i])):
                 message = f"entries ({i + 1}, {j + 1}) and ({j + 1}, {i + 1}) are not the same function"
-                yield fault(f"M[{i}][{j}]", message, "not-symmetric", "a mass matrix is symmetric")
+                yield _fault(f"M[{i}][{j}]", message, "not-symmetric", "a mass matrix is symmetric")
+
+
+def _faults_of_masses(stated: Stated, parameters: Mapping[str, float]) -> Iterator[ModelError]:
+    """What M is at the start."""
+    n = len(stated.kinds)
     given = {symbol(name): value for name, value in parameters.items()}
-    start = {x: evaluate([as_expr(stated.start[name])], given)[0] for name, x in zip(names, stated.q, strict=True)}
+    start = dict(zip(stated.q, evaluate([as_expr(stated.start[name]) for name in stated.kinds], given), strict=True))
     entries = [as_expr(x) for row in stated.M for x in row]
     if len(entries) != n * n or not {TIME, *start, *given}.issuperset(x for x in ordered(entries) if x.op == "symbol"):
         return
     here = {**given, **start, TIME: 0.0}
     M = np.array(evaluate(entries, here), dtype=float).reshape(n, n)
     for i, j in np.argwhere(~np.isfinite(M)).tolist():
-        yield fault(f"M[{i}][{j}]", f"{M[i, j]} at the start is not a finite number", "not-finite")
+        yield _fault(f"M[{i}][{j}]", f"{M[i, j]} at the start is not a finite number", "not-finite")
         return
     least = float(np.min(np.linalg.eigvalsh(M), initial=0.0))
     if least < -NO_MASS * np.max(np.abs(M), initial=0.0):
         message = f"at the start M has the negative eigenvalue {least:.3g}"
-        yield fault("M", message, "negative-mass", "the kinetic energy v^T M v / 2 is never negative")
+        yield _fault("M", message, "negative-mass", "the kinetic energy v^T M v / 2 is never negative")
     Psi = [as_expr(x) for x in stated.Psi.values()]
     if not {*here}.issuperset(x for x in ordered(Psi) if x.op == "symbol"):
         return
@@ -82,4 +97,4 @@ def stated_faults(stated: Stated, parameters: Mapping[str, float]) -> Iterator[M
         Psi_q[at] = value
     if np.all(np.isfinite(Psi_q)) and (rank := rank_of(M, Psi_q).rank) < n:
         held = f"M has rank {rank_of(M).rank} at the start, and with the constraints only {rank} of {n}"
-        yield fault("M", held, "massless-motion", "whatever the constraints leave free has mass")
+        yield _fault("M", held, "massless-motion", "whatever the constraints leave free has mass")
