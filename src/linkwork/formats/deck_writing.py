@@ -178,14 +178,14 @@ class _Writing:
         for k, row in enumerate(rows):
             lines += [row] if len(headings) == 1 else [headings[k % len(headings)], row]
         counted = [f"{layout.counted} {len(rows)}"] if layout.counted else []
-        return "\n".join([*counted, *_aligned(lines), ""])
+        return "\n".join([*counted, *_align(lines), ""])
 
 
 def _entry(x: Any) -> str:
     return repr(x).removesuffix(".0") if isinstance(x, float) else str(x)
 
 
-def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:
+def _align(lines: Sequence[Sequence[str]]) -> list[str]:
     width = max(map(len, lines))
     padded = [[""] * (width - len(line)) + list(line) for line in lines]
     widths = [max(len(line[k]) for line in padded) for k in range(width)]

@@ -25,7 +25,7 @@ ROUNDING = 1e-15
 FITS = 1e-9  # metres, and parts of unit vectors
 
 
-def completed(model: Model, given: Sequence[Given]) -> Model:
+def complete_start(model: Model, given: Sequence[Given]) -> Model:
     """The model from the start that has the given coordinates and rates and is otherwise nearest to its estimate.
 
     Psi(0, q) = 0,  e . e = 1,  q_k = value,    Psi_q qd + Psi_t = 0,  e . e_dot = 0,  qd_k = rate

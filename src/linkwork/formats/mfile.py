@@ -367,7 +367,7 @@ def evaluate(node: Node, names: dict[str, tuple[Value, int]], file: str) -> Valu
     ]
     try:
         if node.kind != "call":
-            combined: Value = _combined(node.kind, values[0], values[1])
+            combined: Value = _combine(node.kind, values[0], values[1])
             return combined
         function = FUNCTIONS.get(called(node))
         if function is None:
@@ -381,16 +381,16 @@ def evaluate(node: Node, names: dict[str, tuple[Value, int]], file: str) -> Valu
     return result
 
 
-def _combined(sign: str, a: Any, b: Any) -> Any:
+def _combine(sign: str, a: Any, b: Any) -> Any:
     """a sign b; arrays entry by entry, or every entry with a number."""
     if isinstance(a, list) and isinstance(b, list):
         if sign not in "+-" or len(a) != len(b):
             raise ValueError
-        return [_combined(sign, x, y) for x, y in zip(a, b, strict=True)]
+        return [_combine(sign, x, y) for x, y in zip(a, b, strict=True)]
     if isinstance(a, list):
-        return [_combined(sign, x, b) for x in a]
+        return [_combine(sign, x, b) for x in a]
     if isinstance(b, list):
-        return [_combined(sign, a, y) for y in b]
+        return [_combine(sign, a, y) for y in b]
     if not isinstance(a, float) or not isinstance(b, float):
         raise TypeError
     found: Any = OPERATORS[sign](a, b)

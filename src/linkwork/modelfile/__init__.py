@@ -189,8 +189,8 @@ def take_over(folder: Path) -> tuple[Document, list[ModelError]]:
 
     document, left_out, given = read_folder(folder)
     if given:
-        from linkwork.formats.initial import completed
+        from linkwork.formats.initial import complete_start
 
-        started = with_start(document, completed(build(document), given))
+        started = with_start(document, complete_start(build(document), given))
         document = Document(document.file, started.data, document.lines, document.files)
     return document, left_out

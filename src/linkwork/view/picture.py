@@ -150,12 +150,12 @@ def picture(scene: Scene, drawing: Drawing, pose: Array, sides: Sides, width: fl
     height = float(np.clip(width * (sides[3] - sides[2]) / (sides[1] - sides[0]), 0.25 * width, 1.1 * width))
     fig = Figure(figsize=(width, height), facecolor="white")
     axes = fig.add_axes((0.0, 0.0, 1.0, 1.0))
-    _panel(axes, _filled(sides, width / height))
+    _panel(axes, _widen(sides, width / height))
     draw(axes, scene, drawing, pose, names)
     return fig
 
 
-def _filled(sides: Sides, aspect: float) -> Sides:
+def _widen(sides: Sides, aspect: float) -> Sides:
     """The sides widened to this aspect, about their middle."""
     left, right, bottom, top = sides
     x, y = (left + right) / 2, (bottom + top) / 2
@@ -208,7 +208,7 @@ def strip(motion: Trajectory, count: int) -> Figure:
                 height / fig.get_figheight(),
             )
         )
-        _panel(axes, _filled(sides, width / height))
+        _panel(axes, _widen(sides, width / height))
         draw(axes, scene, drawing, all_poses[row])
         axes.set_title(f"t = {motion.t[row]:.4g} s", fontsize=10, color=INK, pad=3)
     return fig
@@ -230,7 +230,7 @@ def write_film(motion: Trajectory, path: str | Path, speed: float | None = None,
     width, height = (2 * round(inches * 50) / 100 for inches in (width, height))  # an .mp4 has an even number of pixels
     fig = Figure(figsize=(width, height), dpi=100, facecolor="white")
     axes = fig.add_axes((0.0, 0.0, 1.0, 1.0))
-    _panel(axes, _filled(sides, width / height))
+    _panel(axes, _widen(sides, width / height))
     clock = axes.text(
         0.02, 0.98, "", transform=axes.transAxes, va="top", fontsize=10, color=INK, family="monospace", zorder=30
     )

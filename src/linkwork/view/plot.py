@@ -100,13 +100,13 @@ def save(fig: Figure, path: str | Path) -> None:
 def chosen(motion: Trajectory, patterns: Sequence[str]) -> list[Panel]:
     """A panel for every unit, in the order in which the units appear."""
     by_unit: dict[str, dict[str, Array]] = {}
-    for name in expanded(motion, patterns):
+    for name in expand(motion, patterns):
         values, unit = motion.quantity(name)
         by_unit.setdefault(unit, {})[name] = values
     return [Panel(unit, curves) for unit, curves in by_unit.items()]
 
 
-def expanded(motion: Trajectory, patterns: Sequence[str]) -> list[str]:
+def expand(motion: Trajectory, patterns: Sequence[str]) -> list[str]:
     """The names that patterns stand for, each once."""
     names: list[str] = []
     for pattern in patterns:
