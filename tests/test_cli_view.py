@@ -63,3 +63,31 @@ def test_report_writes_a_page(capsys: pytest.CaptureFixture[str]) -> None:
     text = Path("simple_pendulum-report.html").read_text(encoding="utf-8")
     assert "<h2>Formulations compared</h2>" in text
     assert "linkwork report simple_pendulum --set L=2 m --t-end 0.5" in text
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(["view"], marks=needs_viewer),
+        ["animate", "--film", "2"],
+        ["report"],
+        ["explain", "-o", "sheet.md"],
+        ["compare", "--formulations", "augmented"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_what_does_not_close_is_told_with_its_line_and_closed_on_request(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The error names --assemble, which every command takes that can meet it."""
+    Path("open.yaml").write_text(
+        "linkwork: 1\nground: {points: {O: [0, 0]}}\nsimulation: {t_end: 0.1, step: 0.05}\n"
+        "bodies:\n  rod: {mass: 1, inertia: 0.1, position: [5, 1], points: {O: [-0.5, 0]}}\n"
+        "joints:\n  O: {type: revolute, i: ground.O, j: rod.O}\n",
+        encoding="utf-8",
+    )
+    assert answer([words[0], "open.yaml", *words[1:]]) == 3
+    text = capsys.readouterr().err
+    assert text.startswith("linkwork: open.yaml:7: joints.O: the start position does not fit")
+    assert "--assemble" in text
+    assert answer([words[0], "open.yaml", *words[1:], "--assemble"]) == 0

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from linkwork import Trajectory, kinematics, loads
+from linkwork.elements.bodies import Ground, PlanarBody
+from linkwork.elements.drivers import Driver
+from linkwork.elements.joints import Revolute
+from linkwork.elements.motions import Polynomial
+from linkwork.errors import ModelError
+from linkwork.model import Model
+from linkwork.motion.check import check
 
 Array = NDArray[np.float64]
 
@@ -111,3 +121,13 @@ drivers:
     np.testing.assert_allclose(rate("wheel"), -2.0, rtol=0, atol=1e-11)
     np.testing.assert_allclose(motion["roller.x"], 0.5 * motion.t, rtol=0, atol=1e-12)
     np.testing.assert_allclose(np.abs(rate("roller")), 2.5, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("freedom", ["phi", "x", "", Polynomial(0.0)], ids=str)
+def test_a_driver_of_a_freedom_that_is_not_there_is_refused(freedom: Any) -> None:
+    """Also where the model is made in Python; it was a KeyError."""
+    rod = PlanarBody("rod", 1.0, 1.0)
+    pin = Revolute("O", Ground(), rod, (0.0, 0.0), (0.0, 0.0))
+    with pytest.raises(ModelError, match=r"drivers.m.joint: joint 'O' leaves .*angle") as refusal:
+        check(Model("x", (rod,), (pin,), (Driver("m", pin, freedom, Polynomial(0.0)),)))
+    assert refusal.value.code in ("no-freedom", "which-freedom")

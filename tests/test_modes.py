@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linkwork.assembly import tracker
+from linkwork.assembly.assemble import assemble
 from linkwork.assembly.certificate import Interval, NoEnclosureError, arithmetic, outward
 from linkwork.assembly.homotopy import Homotopy, path_count, solve
 from linkwork.assembly.modes import Mode, Modes, free_coordinates, in_mode, modes
@@ -493,6 +494,24 @@ def test_what_is_kept_is_chosen_where_rows_have_their_rank() -> None:
     proved(result)
     B = circles(1.0 + 0j, 2.0, 3.0 + 0j, 1.5)
     same_sets([np.array([complex(*m.points["b.B"])]) for m in result.modes], [np.array([z]) for z in B])
+
+
+@pytest.mark.parametrize("far", [1e3, 1e12, 1e160])
+def test_a_body_drawn_far_away_changes_nothing(far: float) -> None:
+    """At 1e3 m joints were said to contradict each other, at 1e18 m a position that is not closed was called a mode."""
+    model = four_bar(1.0, 2.0, 2.0, 3.0, 0.3)
+    e = body_equations(model)
+    drawn = dict(zip(e.q_names, e.start()[0].tolist(), strict=True)) | {"coupler.x": far, "rocker.y": -far}
+    model = model.with_start(drawn, dict.fromkeys(drawn, 0.0))
+    assert free_coordinates(model) == ("crank.phi",)
+    result = modes(model, keep=["crank.phi"])
+    proved(result)
+    B = circles(turn(0.3), 2.0, 3.0 + 0j, 2.0)
+    same_sets(
+        [np.array([m.q["coupler.x"] + 1j * m.q["coupler.y"] + 2.0 * turn(m.q["coupler.phi"])]) for m in result.modes],
+        [np.array([z]) for z in B],
+    )
+    assert assemble(model).residual < 1e-14
 
 
 def test_what_is_kept_of_a_stretched_parallelogram_is_one_angle() -> None:

@@ -99,6 +99,20 @@ class Model:
         """What has rows of Psi."""
         return (*self.joints, *self.drivers)
 
+    @property
+    def not_connected(self) -> list[str]:
+        """The bodies that neither joints nor drivers lead to from the ground."""
+        neighbours: dict[str, set[str]] = {}
+        for element in self.joining:
+            for body in element.bodies if element.rows else ():
+                neighbours.setdefault(body.name, set()).update(other.name for other in element.bodies)
+        reached, front = {self.ground.name}, [self.ground.name]
+        while front:
+            new = neighbours.get(front.pop(), set()) - reached
+            reached |= new
+            front.extend(new)
+        return [body.name for body in self.bodies if body.name not in reached]
+
     def with_start(self, q: Mapping[str, float], v: Mapping[str, float]) -> Model:
         """The same mechanism from another start, q and v by the names of coordinates ("crank.phi").
 

@@ -24,7 +24,7 @@ from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ZERO, Expr, constant, cos, sin
 from linkwork.mechanism import prepare
 from linkwork.model import Model
-from linkwork.motion.initial import check_defined, number_kept
+from linkwork.motion.initial import check_defined, gather, number_kept
 from linkwork.native.lowering import compile_programs
 from linkwork.records import dataclass
 from linkwork.sequences.sequence import ComputationSequence
@@ -47,23 +47,21 @@ class Problem:
     model: Model
     equations: Equations
     keep: tuple[str, ...]
+    start: Array
     slices: tuple[Expr, ...] = ()
 
     @staticmethod
     def of(model: Model, keep: Sequence[str] = ()) -> Problem:
         """Of a model that is sound, with coordinates that exist."""
         mechanism = prepare(model, "body")
-        number_kept(mechanism.equations, keep)
+        kept = number_kept(mechanism.equations, keep)
         for name in keep:
             if name not in mechanism.equations.q_names:
                 message = f"--keep {name}: a turn in space is no coordinate that modes could share"
                 raise UsageError(f"{message}; drive the angle of a joint, with a constant as its motion", "kept-turn")
-        check_defined(mechanism.place())
-        return Problem(model, mechanism.equations, tuple(keep))
-
-    @cached_property
-    def start(self) -> Array:
-        return self.equations.start()[0]
+        start = mechanism.place()
+        check_defined(start)
+        return Problem(model, mechanism.equations, tuple(keep), gather(start, kept).q)
 
     @cached_property
     def values(self) -> dict[Expr, float]:
@@ -72,7 +70,7 @@ class Problem:
     @cached_property
     def unit(self) -> float:
         """A length of the mechanism."""
-        return Place(self.equations, *self.equations.start()).length
+        return Place(self.equations, self.start, self.equations.start()[1]).length
 
     @cached_property
     def kept(self) -> list[int]:

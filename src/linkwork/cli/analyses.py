@@ -149,7 +149,8 @@ def assemble(
             if was_given:
                 message = f"{option} has no effect with --all, which looks for all positions of the bodies"
                 raise UsageError(message, "no-effect")
-        find_modes(mechanism, tuple(keep or ()), sliced, output or (), json)
+        with located(model):
+            find_modes(mechanism, tuple(keep or ()), sliced, output or (), json)
     else:
         from linkwork.assembly.assemble import assemble
         from linkwork.document import save

@@ -128,12 +128,7 @@ def quoted(names: Sequence[str] | dict[str, None]) -> str:
 
 def _check_connected(model: Model) -> None:
     """Every body hangs together with the ground, by joints or by drivers."""
-    reached = {model.ground.name}
-    waiting = [{body.name for body in element.bodies} for element in model.joining]
-    while touching := [names for names in waiting if names & reached]:
-        reached.update(*touching)
-        waiting = [names for names in waiting if not names <= reached]
-    if apart := [body.name for body in model.bodies if body.name not in reached]:
+    if apart := model.not_connected:
         raise ModelError(
             f"nothing connects {quoted(apart)} to the ground, so no driver determines its position",
             "not-connected",

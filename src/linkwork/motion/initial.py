@@ -35,6 +35,7 @@ MOST_DAMPED = 200
 # Damping of the first step by least squares, relative to the Jacobian; how it changes after a good and a bad step; the
 # most that still moves anything; the gain of a step below which the least is reached.
 DAMPING, EASED, RAISED, MOST_DAMPING, LEAST_GAIN = 1e-2, 0.3, 4.0, 1e3, 1e-9
+FAR_APART = 10.0  # sizes of the mechanism: joints that are open by more are first brought together
 REACH = 0.5  # radians, or of the length of the mechanism: how far one step may go
 CLOSED = 1e-11  # of the scale of a row
 NEARLY_CLOSED = 1e3 * CLOSED  # a gap that is closed but for the last digits
@@ -432,8 +433,23 @@ def align_velocity(place: Place, weights: Weights, kept: Sequence[int] = ()) -> 
     return place
 
 
+def gather(place: Place, kept: Sequence[int] = ()) -> Place:
+    """The place with bodies shifted, not turned, to where joints that are far apart are least open.
+
+    Steps that turn bodies are short, and far from each other bodies have lost the digits of the mechanism.
+    """
+    e, n = place.equations, len(place.q)
+    rows = e.lengths[n + len(place.v) :]
+    at_origin = replace(place, q=np.where(e.lengths[:n], 0.0, place.q))
+    size = max(at_origin.arm, float(np.abs(at_origin.Psi[rows]).max(initial=0.0)))
+    if np.abs(place.Psi[rows]).max(initial=0.0) <= FAR_APART * size:
+        return place
+    return minimize_gap(place, [*kept, *np.flatnonzero(e.turning).tolist()])
+
+
 def close_from_afar(given: Place, weights: Weights, kept: Sequence[int] = ()) -> tuple[Place, bool]:
     """The closed place nearest to a sketch, and whether bodies had to be turned before it was found."""
+    given = gather(given, kept)
     nearest, _ = _approach_twice(given, weights, kept)
     if is_closed(nearest):
         return nearest, False

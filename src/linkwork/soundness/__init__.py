@@ -139,9 +139,10 @@ class Checks:
             if isinstance(force, Bushing):
                 yield from self.matrices(force)
             if isinstance(force, (*OF_JOINTS, AxialSpringDamper)):
-                yield from self.freedom(force)
+                yield from self.freedom(f"forces.{force.name}", force)
             yield from self.surface(force)
         for driver in self.model.drivers:
+            yield from self.freedom(f"drivers.{driver.name}", driver)
             yield from self.motion(driver)
         yield from event_faults(self.model, self.value)
         for name in self.model.open - {name for event in self.model.events for name in event.engage}:
@@ -227,16 +228,16 @@ class Checks:
                 message = f"eigenvalue {least:.6g} is negative"
                 yield ModelError(message, "negative-stiffness", path=path, rule="the matrix has none below zero")
 
-    def freedom(self, force: Any) -> Iterator[ModelError]:
-        """A force along a freedom of a joint says which, if there are several."""
-        freedoms, path = force.joint.freedoms(*force.joint.starts()), f"forces.{force.name}"
-        given = getattr(force, "freedom", "angle")
+    def freedom(self, path: str, element: Any) -> Iterator[ModelError]:
+        """What acts along a freedom of a joint says which, if there are several."""
+        freedoms = element.joint.freedoms(*element.joint.starts())
+        given = getattr(element, "freedom", "angle")
         if given and given not in freedoms:
-            hint = did_you_mean(given, freedoms)
-            message = f"joint '{force.joint.name}' leaves no {given}"
+            hint = did_you_mean(str(given), freedoms)
+            message = f"joint '{element.joint.name}' leaves no {given}"
             yield ModelError(message, "no-freedom", path=f"{path}.joint", value=given, suggestion=hint)
-        elif not given and len(freedoms) != 1:
-            message = f"joint '{force.joint.name}' leaves {', '.join(freedoms) or 'no freedom'}"
+        elif not given and (len(freedoms) != 1 or isinstance(element, Driver)):
+            message = f"joint '{element.joint.name}' leaves {', '.join(freedoms) or 'no freedom'}"
             yield ModelError(message, "which-freedom", path=f"{path}.joint", suggestion="name one as freedom")
 
     def surface(self, force: Any) -> Iterator[ModelError]:
@@ -367,21 +368,9 @@ class Checks:
         for element in acting:
             if (of := getattr(element, "joint", None)) is not None and of.name in can_open:
                 yield f"'{element.name}' acts along the freedom of '{of.name}' also while it is open [acts-while-open]"
-        if loose := self.not_connected():
+        if loose := self.model.not_connected:
             names = ", ".join(f"'{name}'" for name in loose)
             yield f"no joints or drivers connect {names} to the ground [not-connected]"
-
-    def not_connected(self) -> list[str]:
-        neighbours: dict[str, set[str]] = {}
-        for element in self.model.joining:
-            for body in element.bodies if element.rows else ():
-                neighbours.setdefault(body.name, set()).update(other.name for other in element.bodies)
-        reached, front = {self.model.ground.name}, [self.model.ground.name]
-        while front:
-            new = neighbours.get(front.pop(), set()) - reached
-            reached |= new
-            front.extend(new)
-        return [body.name for body in self.model.bodies if body.name not in reached]
 
 
 def _direct(axis: NDArray[np.float64]) -> NDArray[np.float64]:
