@@ -146,6 +146,19 @@ def test_a_closed_standard_output_is_said() -> None:
     assert ended.stderr == "linkwork: cannot write the answer: standard output is closed [output-failed]\n"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is full")
+def test_where_the_answer_cannot_be_written_the_exit_code_says_what_happened() -> None:
+    """It was 1, which stands for nothing: of an error on a full device, and where `head` has read enough."""
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        assert call("check", TRUST / "r28g.yaml", stderr=full).returncode == 3
+        assert call("schema", stdout=full, stderr=full).returncode == 2
+    reader, writer = os.pipe()
+    os.close(reader)
+    ended = call("schema", stdout=writer)
+    os.close(writer)
+    assert (ended.returncode, ended.stderr) == (2, "")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="file names of other systems are text")
 def test_a_file_name_that_is_no_text_can_be_used(tmp_path: Path) -> None:
     name = os.fsdecode(b"a\xff")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+# The module signal imports enum first, and Ctrl-C meanwhile would show a traceback.
+import _signal as signal  # type: ignore[import-not-found]
 import os
-import signal
 import sys
 
 TYPE_CHECKING = False  # as in typing, which takes its time to be imported
@@ -48,6 +49,7 @@ def main() -> None:
     _hear(_end)
     import gc
     import warnings
+    from contextlib import suppress
     from typing import Any, cast
 
     from linkwork.errors import Interrupted, UsageError
@@ -82,7 +84,8 @@ def main() -> None:
         print("linkwork: interrupted [interrupted]", file=sys.stderr)
         code = Interrupted.exit_code
     except OSError as error:
-        print(f"linkwork: cannot write the answer: {error.strerror} [output-failed]", file=sys.stderr)
+        with suppress(OSError):
+            print(f"linkwork: cannot write the answer: {error.strerror} [output-failed]", file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would try again when it ends
         code = UsageError.exit_code
     if code == Interrupted.exit_code:

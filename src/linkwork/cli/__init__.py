@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from copy import copy
 from functools import cache
 from typing import Any, cast
@@ -47,6 +48,8 @@ def answer(arguments: Sequence[str]) -> int:
         refusal: LinkworkError = UsageError(f"{fault.format_message().rstrip('.')}{hint}", "usage")
     except LinkworkError as error:
         refusal = error
+    except SystemExit:  # whoever read standard output has read enough, as `head` does
+        return UsageError.exit_code
     except MemoryError:
         refusal = UsageError("there is not enough memory; choose a longer step or a smaller model", "out-of-memory")
     except OSError as error:
@@ -62,7 +65,8 @@ def answer(arguments: Sequence[str]) -> int:
     if "--json" in arguments:
         print(as_json(error_data(refusal)))
     else:
-        print(f"linkwork: {printable(error_text(refusal))}", file=sys.stderr)
+        with suppress(OSError):  # the exit code says it too
+            print(f"linkwork: {printable(error_text(refusal))}", file=sys.stderr)
     return refusal.exit_code
 
 
