@@ -380,6 +380,22 @@ def test_two_runs_on_one_output_do_not_meet(tmp_path: Path, capsys: pytest.Captu
     assert os.listdir(tmp_path) == ["motion.csv"]
 
 
+@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="the system has no locks on files, and opens none")
+def test_a_link_in_the_place_of_a_lock_is_not_followed(tmp_path: Path) -> None:
+    """Whoever may write into the folder could have had any file of the user overwritten."""
+    (tmp_path / "precious").write_text("precious")
+    (tmp_path / ".motion.csv.lock").symlink_to("precious")
+    with locked(tmp_path / "motion.csv"):
+        assert (tmp_path / "precious").read_text() == "precious"
+
+
+def test_links_in_a_circle_are_no_name_of_an_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.csv").symlink_to("b.csv")
+    (tmp_path / "b.csv").symlink_to("a.csv")
+    assert answer(["run", "simple_pendulum", "--t-end", "0.1", "-o", str(tmp_path / "a.csv")]) == 2
+    assert "its symbolic links lead in a circle" in capsys.readouterr().err
+
+
 def test_remains_of_killed_writers_are_cleared_and_those_of_others_kept(tmp_path: Path) -> None:
     (tmp_path / ".motion.0123abcd.csv").write_text("half")
     (tmp_path / ".other.0123abcd.csv").write_text("of another file")

@@ -29,6 +29,7 @@ REASONS = {
     errno.EPERM: ("output-read-only", "no permission to write there"),
     errno.ENOENT: ("output-no-folder", "the folder does not exist"),
     errno.ENOTDIR: ("output-no-folder", "what should be its folder is a file"),
+    errno.ELOOP: ("output-bad-name", "its symbolic links lead in a circle"),
     errno.ENAMETOOLONG: ("output-bad-name", "the name is too long"),
 }
 
@@ -45,7 +46,7 @@ def whole(path: str | Path) -> Iterator[Path]:
             part.write_text(...)
     """
     try:
-        target = Path(path).resolve()
+        target = Path(os.path.realpath(path))
         mode = _writable(target, str(path))
         part = target.with_name(f".{target.stem[:80]}.{secrets.token_hex(4)}{target.suffix[:20]}")
         _clear(target)
@@ -97,7 +98,7 @@ def locked(path: str | Path) -> Iterator[None]:
     The lock is one of the system on a file beside `path`, which holds the owner's number and the time. It goes with its
     owner, however that ends; where there are no such locks nothing is done.
     """
-    target = Path(path).resolve()
+    target = Path(os.path.realpath(path))
     beside = target.with_name(f".{target.name[:200]}.lock")
     descriptor = _own(beside, str(path)) if fcntl is not None else None
     try:
@@ -111,7 +112,8 @@ def locked(path: str | Path) -> Iterator[None]:
 def _own(beside: Path, shown: str) -> int | None:
     """The open lock file, or None if there can be none; UsageError if somebody else has it."""
     try:
-        descriptor = os.open(beside, os.O_CREAT | os.O_RDWR, 0o666)
+        # A symbolic link in its place would have another file overwritten.
+        descriptor = os.open(beside, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o666)
     except OSError:  # whoever writes there will say why that cannot be
         return None
     try:

@@ -231,7 +231,7 @@ def writable(paths: Iterable[Path], suffixes: Sequence[str]) -> list[Path]:
             raise UsageError(f"cannot write '{path}': the name must end in one of {known}", "unknown-suffix")
         with suppress(_Tried), whole(path):
             raise _Tried
-    for path in {path.resolve(): path for path in files}.values():
+    for path in {os.path.realpath(path): path for path in files}.values():
         locks.enter_context(locked(path))
     return files
 
