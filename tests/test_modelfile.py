@@ -627,3 +627,13 @@ def test_units_are_followed_through_chains_of_parameters() -> None:
     with pytest.raises(ModelError) as error:
         loads(text)
     assert [(fault.code, fault.path) for fault in error.value.errors] == [("unit-mismatch", "parameters.wrong")]
+
+
+def test_a_file_of_many_errors_is_read_no_further_than_to_some_of_them() -> None:
+    """Suggesting one of 3,000 points to each of 3,000 joints took a minute."""
+    joints = "".join(f"  J{k}: {{type: revolute, i: ground.Q, j: rod.Q{k}}}\n" for k in range(300))
+    text = "linkwork: 1\nground: {points: {O: [0, 0]}}\nbodies: {rod: {mass: 1, inertia: 1}}\njoints:\n" + joints
+    with pytest.raises(ModelError) as refusal:
+        loads(text)
+    assert len(refusal.value.errors) == 200
+    assert str(refusal.value).endswith("and 180 more errors")

@@ -322,6 +322,24 @@ def test_an_interruption_inside_a_callback_is_not_lost() -> None:
     assert ended.stderr == "linkwork: interrupted [interrupted]\n"
 
 
+def test_an_interruption_does_not_wait_for_what_it_came_out_of_to_be_freed() -> None:
+    """The graph of a large model takes seconds; here something that would take a minute."""
+    script = (
+        "import sys, time, signal\n"
+        "import linkwork.motion.check as module\n"
+        "class Large:\n"
+        "    def __del__(self): time.sleep(60)\n"
+        "def begin(*_, **__):\n"
+        "    large = Large()\n"
+        "    signal.raise_signal(signal.SIGTERM)\n"
+        "module.check = begin\n"
+        "sys.argv = ['linkwork', 'check', 'slider_crank']\n"
+        "from linkwork.__main__ import main; main()\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=False)
+    assert (ended.returncode, ended.stderr) == (130, "linkwork: interrupted [interrupted]\n")
+
+
 @pytest.mark.parametrize("module", ["linkwork.errors", "linkwork.cli"])
 def test_an_interruption_while_commands_are_imported_is_no_traceback(module: str) -> None:
     """From the first import of our own on; what Python does before that is not in our hands."""

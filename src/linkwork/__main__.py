@@ -30,8 +30,13 @@ def _end(*_: object) -> None:
         os._exit(130)
 
 
+_interruptions: list[KeyboardInterrupt] = []
+
+
 def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
+    """Raise an interruption that is kept, and with it what it came out of: freeing a large graph takes seconds."""
+    _interruptions.append(KeyboardInterrupt())
+    raise _interruptions[-1]
 
 
 def _raise_again(swallowed: Any) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 MOST_SHOWN = 20  # errors of one file
+MOST_FOUND = 200  # errors after which a file is read no further: suggestions for thousands take minutes
 MOST_CHOICES = 20  # named in a suggestion
 
 

@@ -27,7 +27,7 @@ from linkwork.elements.motions import MOTIONS, Law, Motion, Table
 from linkwork.elements.pairs import Joint
 from linkwork.elements.shapes import SHAPES
 from linkwork.elements.vectors import Components, Scalar, Vector
-from linkwork.errors import ModelError, UsageError, did_you_mean
+from linkwork.errors import MOST_FOUND, ModelError, UsageError, did_you_mean
 from linkwork.expressions.evaluation import evaluate, ordered, substitute
 from linkwork.expressions.graph import Expr, as_expr, symbol
 from linkwork.expressions.parser import RESERVED, ExpressionError
@@ -80,6 +80,8 @@ class Translation:
 
     def fail(self, place: Place, message: str, code: str, **details: Any) -> None:
         self.errors.append(self.document.locate(ModelError(message, code, **details), place))
+        if len(self.errors) >= MOST_FOUND:
+            self.stop()
 
     def stop(self) -> None:
         if self.errors:
