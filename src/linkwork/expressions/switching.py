@@ -251,10 +251,12 @@ def all_crossings(functions: Iterable[Expr], time: Expr, given: Mapping[Expr, An
     """The times from 0 to t_end at which functions of time change their signs.
 
     Each is also looked at where its derivative is zero and where those before it have changed: there it may be on the
-    other side of zero for less than a grid shows.
+    other side of zero for less than a grid shows. After MOST_CROSSINGS of some, others are not looked at.
     """
     found: set[float] = set()
     for f in functions:
+        if len(found) >= MOST_CROSSINGS:
+            break
         turns = (
             turn for slope in _slope(f, [time]) for turn in _clear_crossings(sampled(slope, time, given), t_end, ())
         )
