@@ -30,7 +30,7 @@ from linkwork.equations.body import body_equations
 from linkwork.errors import LinkworkError, ModelError, UsageError
 from linkwork.model import Model
 from linkwork.trajectory import Run, SingularPosition, Table, Trajectory
-from linkwork.view.plot import figure, overview, save
+from linkwork.view.plot import Panel, figure, overview, save
 
 OMEGA = 2.0
 
@@ -605,3 +605,11 @@ def test_damaged_columns_of_a_text_file_are_refused(tmp_path: Path) -> None:
         with pytest.raises(ModelError) as caught:
             Trajectory.load(path)
         assert caught.value.code == "result-corrupt"
+
+
+def test_a_curve_that_covers_another_is_dashed() -> None:
+    """In a parallelogram both cranks turn alike; drawn one upon the other, both are to be seen."""
+    motion = turning()
+    panel = Panel("rad", {"first": motion["O.phi"], "second": motion["O.phi"], "third": 2.0 * motion["O.phi"]})
+    lines = figure(motion, panels=[panel]).axes[0].get_lines()
+    assert [line.get_linestyle() for line in lines] == ["-", "--", "-"]

@@ -23,6 +23,8 @@ Array = NDArray[np.float64]
 SUFFIXES = (".png", ".svg", ".pdf")
 COLORS = ("#1f5fa8", "#d1495b", "#2a9d63", "#e08e1b", "#7a4fa3", "#1a9aa8", "#8a6d3b", "#5c6770")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))  # so that more curves than colors differ
+COVERING = (0, (4, 4))  # of a curve that lies on an earlier one, which is to be seen in between
+SAME = 1e-3  # of the range of a curve: another so close covers it
 INK, GRID = "#30363d", "#dfe3e8"
 MOST = 8  # curves in one panel of the default choice
 POINTS = 8000  # more of them along one curve cannot be seen
@@ -130,7 +132,7 @@ def overview(motion: Trajectory) -> list[Panel]:
             units = [unit for unit in dict.fromkeys(table.units) if unit.startswith("rad") == turning]
             for unit in units:
                 own = [name for name, other in zip(table.names, table.units, strict=True) if other == unit]
-                own = [name for name in own if _moves(motion[name])] or own
+                own = [name for name in own if _moves(motion[name], table is columns[1])] or own
                 remark = f"first {MOST} of {len(own)}" if len(own) > MOST else ""
                 panels.append(Panel(unit, {name: motion[name] for name in own[:MOST]}, remark))
     forms = {name: values for name, values in motion.energy.items() if np.any(values)}
@@ -147,8 +149,10 @@ def overview(motion: Trajectory) -> list[Panel]:
     return panels
 
 
-def _moves(values: Array) -> bool:
-    return bool(np.ptp(values) > NOISE * max(1.0, np.max(np.abs(values))))
+def _moves(values: Array, is_velocity: bool) -> bool:
+    """Whether a coordinate changes, or a velocity is not zero throughout."""
+    largest = np.max(np.abs(values))
+    return bool((largest if is_velocity else np.ptp(values)) > NOISE * max(1.0, largest))
 
 
 def _label(panel: Panel) -> str:
@@ -174,8 +178,11 @@ def tidy(axes: Axes) -> None:
 
 
 def _draw(axes: Axes, panel: Panel, x: Array, in_time: bool) -> None:
+    drawn = list(panel.curves.values())
     for k, (name, values) in enumerate(panel.curves.items()):
         style: dict[str, Any] = {"color": COLORS[k % len(COLORS)], "linestyle": DASHES[k // len(COLORS) % len(DASHES)]}
+        if any(np.allclose(values, other, rtol=0.0, atol=SAME * np.ptp(other)) for other in drawn[:k]):
+            style["linestyle"] = COVERING
         # A label that begins with an underscore would be left out of the legend.
         label = f" {name}" if name.startswith("_") else name
         if panel.log:
