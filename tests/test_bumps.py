@@ -288,3 +288,16 @@ def test_a_brake_that_acts_for_less_than_a_step_is_solved_for(how: dict[str, str
     law = f"if(t < 5.1234, 0, if(t < {5.1234 + width!r}, {-2 / width!r}*cart.vx, 0))"
     motion = simulate(cart(law, velocity=1.0), rtol=1e-8, **how)
     assert motion["cart.vx"][-1] == pytest.approx(math.exp(-2), rel=1e-6)
+
+
+def test_what_switches_too_often_to_be_seen_is_told() -> None:
+    """A comb of 600,000 teeth, of which a hundred push; one of a hundred is seen, its energy is in closed form."""
+    comb = "if(sin({k}*pi*cart.x) > 0.9, 1, 0)"
+    few = f"4e4*{comb.format(k='2e5')}*if(abs(cart.x - 5) < 5e-4, 1, 0)"
+    fine = simulate(cart(few, velocity=1.0, t_end=6.0), rtol=1e-7, integrator="dopri5")
+    assert any("[unseen-switches]" in note for note in fine.info.notes)
+    coarse = simulate(cart(comb.format(k="200"), velocity=1.0, t_end=1.0), rtol=1e-7, integrator="dopri5")
+    assert not coarse.info.notes
+    width, x = 0.01 * (0.5 - math.asin(0.9) / math.pi), coarse["cart.x"][-1]
+    work = sum(min(max(x - 0.01 * (k + 0.25) + width / 2, 0.0), width) for k in range(120))
+    assert (coarse["cart.vx"][-1] ** 2 - 1) / 2 == pytest.approx(work, rel=1e-4)

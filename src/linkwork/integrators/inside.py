@@ -323,9 +323,12 @@ def judge_step(at: Run, p: Pointer, w: Pointer) -> int:
                 return TO_BE_CUT
             low = at.x_new[0]
         if low == at.x_new[0]:
+            at.blurred[0] += 0.0 if all_clear(at) else at.h[0]
             return RUNNING
     if low == at.x_new[0]:
-        if at.h[0] <= SHORTEST * at.max_step[0] or all_clear(at):
+        is_blurred = not all_clear(at)
+        if not is_blurred or at.h[0] <= SHORTEST * at.max_step[0]:
+            at.blurred[0] += at.h[0] if is_blurred else 0.0
             return RUNNING
         at.longest[0] = at.next_step[0] = 0.5 * at.h[0]
         return TO_BE_CUT

@@ -160,6 +160,7 @@ class Slice:
     psi_dot: float
     unplanned: int  # matrices for which the pivots that were planned would not do
     switches: int  # located, and times at which something switches
+    blurred: float  # length of steps along which what switches was seen neither clearly nor at rest
     grazes: Array  # of each watched function, when it last came to zero without changing its sign; else -inf
     loop_s: float  # time spent in the compiled loop
     held: Array  # what events have changed in p, as it is now
@@ -301,6 +302,7 @@ def join_slices(before: Slice, part: Slice) -> Slice:
         psi_dot=max(before.psi_dot, part.psi_dot),
         unplanned=before.unplanned + part.unplanned,
         switches=before.switches + part.switches,
+        blurred=before.blurred + part.blurred,
         grazes=np.maximum(before.grazes[:alike], part.grazes[:alike]),
         loop_s=before.loop_s + part.loop_s,
         changes=(*before.changes, *part.changes),
@@ -342,6 +344,7 @@ def slice_of(at: Any, m: Array, ny: int, status: int, times: Array, rows: Array,
         float(m[at.residuals + 2]),
         int(m[at.unplanned]),
         int(m[at.switched] + m[at.stop]),
+        float(m[at.blurred]),
         m[at.grazes : at.grazes + at.n_watched].copy(),
         loop_s,
         held,

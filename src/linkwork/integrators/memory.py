@@ -103,6 +103,7 @@ class Run(NamedTuple):
     last_switch: Pointer
     chatter: Pointer  # switches passed shortly after one another
     cuts: Pointer  # of the step that is tried, at switches
+    blurred: Pointer  # length of steps along which what switches was seen neither clearly nor at rest
     longest: Pointer  # step along which switching functions are seen clearly
     singular: Pointer  # when pivots are expected to vanish next, see `expect_singular`
     distance: Pointer  # from there, by the largest so far

@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 
 UNSUITABLE = 1e4  # times rtol of the motion: an atol that is told
 AT_REST = 1e-12  # of the scale of a coordinate: nothing moves
+BLURRED = 1e-4  # of the time: less is that of contacts much shorter than any step
 MOST_TOLD = 5  # times in one note
 
 
@@ -71,3 +72,11 @@ def about_grazes(system: System, last: Slice) -> Iterator[str]:
     for k, (event, t) in enumerate(zip(events, last.grazes, strict=False)):
         if np.isfinite(t) and event.when not in (other.when for other in events[:k]):  # begin and end are one
             yield f"event '{event.name}' was at zero at t = {t:.9g} and did not go beyond: it is not counted [grazing]"
+
+
+def about_blur(last: Slice) -> Iterator[str]:
+    if last.blurred > BLURRED * last.t:
+        yield (
+            f"what switches was not seen clearly in {last.blurred / last.t:.2g} of the time: it changes its sign more "
+            "often than steps show, and some may be missed; a smaller max_step looks more often [unseen-switches]"
+        )

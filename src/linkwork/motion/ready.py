@@ -26,7 +26,7 @@ from linkwork.motion.branches import check_branch, check_regular, leave_singular
 from linkwork.motion.choice import Choice
 from linkwork.motion.events import Course
 from linkwork.motion.initial import Start, find_start, restart
-from linkwork.motion.notes import about_atol, about_grazes, about_machine, about_matrices, about_pivots
+from linkwork.motion.notes import about_atol, about_blur, about_grazes, about_machine, about_matrices, about_pivots
 from linkwork.motion.passing import find_singular
 from linkwork.motion.results import (
     Report,
@@ -395,6 +395,7 @@ class Motion:
                 *describe_changes(last.changes),
                 *told,
                 *about_grazes(s, last),
+                *about_blur(last),
                 *about_pivots(course),
                 *about_matrices(last),
                 *about_atol(info, *split_columns(s, found.extremes)[:2], self.error_scale(t[-1])),

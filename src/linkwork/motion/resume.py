@@ -15,7 +15,7 @@ from linkwork.trajectory import Events, Run, Table, Trajectory
 Array = NDArray[np.float64]
 
 SAME = 1e-6  # of the scale of a coordinate: two starts that are one
-ONCE = ("[stiff]", "[repivoted]", "[full-matrices]", "[atol-size]")  # notes of which a run has one
+ONCE = ("[stiff]", "[repivoted]", "[full-matrices]", "[atol-size]", "[unseen-switches]")  # notes of which a run has one
 SUMMED = ("steps", "rejected", "evaluations", "switches", "compile_s", "wall_s", "integration_s")
 
 
