@@ -318,7 +318,7 @@ def test_folders_of_the_published_models_follow_the_reference(name: str, tmp_pat
         np.testing.assert_allclose(factor * own, expected[column], rtol=0, atol=1e-5 * max(size, 1.0), err_msg=column)
 
 
-QUICK = ("bc_cart_b", "jc_mpa", "jc_sc")
+QUICK = ("bc_cart_b", "jc_mpa", "jc_sc", "bc_cart_d", "bc_rod", "jc_scd")
 
 
 @pytest.mark.parametrize("name", with_slow(COMPARED, QUICK))
@@ -341,7 +341,7 @@ def test_joint_coordinates_of_the_published_models_follow_the_reference(name: st
     assert arrays["Jac"].shape == (len(motion.t), len(motion.rows), arrays["theta"].shape[1])
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name not in COMPARED])
+@pytest.mark.parametrize("name", with_slow((name for name in MODELS if name not in COMPARED), QUICK))
 def test_other_folders_run_like_the_shipped_models(name: str, tmp_path: Path) -> None:
     """Whole states at the end, from the start of the shipped model."""
     model = load(dap_folders.write(name, tmp_path / name))

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from slices import with_slow
 
 from linkwork import check, load, prepare, simulate
 from linkwork.dense import rank
@@ -53,7 +54,7 @@ def no_full_matrices(monkeypatch):
     monkeypatch.setattr(Place, "Psi_q", property(refuse))
 
 
-@pytest.mark.parametrize("coordinates", ["body", "joint"])
+@pytest.mark.parametrize("coordinates", with_slow(["body", "joint"], ["body"]))
 def test_a_long_chain_is_checked_without_full_matrices(coordinates, no_full_matrices):
     report = check(load("planar_chain:201"), coordinates=coordinates)
     assert report.dof == 201
