@@ -131,3 +131,17 @@ def test_a_driver_of_a_freedom_that_is_not_there_is_refused(freedom: Any) -> Non
     with pytest.raises(ModelError, match=r"drivers.m.joint: joint 'O' leaves .*angle") as refusal:
         check(Model("x", (rod,), (pin,), (Driver("m", pin, freedom, Polynomial(0.0)),)))
     assert refusal.value.code in ("no-freedom", "which-freedom")
+
+
+def test_names_of_a_model_made_in_python_stand_for_one_thing_each() -> None:
+    """Two bodies of one name shared their coordinates without a word; a joint of another model was a KeyError."""
+    rod, other = PlanarBody("rod", 1.0, 1.0), PlanarBody("rod", 2.0, 1.0)
+    pin = Revolute("O", Ground(), rod, (0.0, 0.0), (0.0, 0.0))
+    for bodies, joints, message in (
+        ((rod, other), (pin,), "bodies.rod: the name 'rod' stands for 2 bodies"),
+        ((PlanarBody("ground", 1.0, 1.0),), (), "bodies.ground: the name 'ground' stands for 2 bodies"),
+        ((rod,), (pin, pin), "joints.O: the name 'O' stands for 2 joints"),
+        ((PlanarBody("rood", 1.0, 1.0),), (pin,), "joints.O: the model has no body 'rod'; did you mean 'rood'"),
+    ):
+        with pytest.raises(ModelError, match=message):
+            check(Model("x", bodies, joints))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, cast
@@ -65,11 +66,33 @@ def look_at(
     """
     named = {symbol(name): number for name, number in model.parameters.items()} if values is None else values
     checks = Checks(model, named)
-    wanted = numbers_in(model, named) if numbers is None else numbers
-    errors = list(checks.undefined(wanted)) or list(checks.faults())
+    errors = list(name_faults(model)) if numbers is None else []
+    if not errors:
+        wanted = numbers_in(model, named) if numbers is None else numbers
+        errors = list(checks.undefined(wanted)) or list(checks.faults())
     if errors:
         raise ModelError.together(errors)
     return checks
+
+
+def name_faults(model: Model) -> Iterator[ModelError]:
+    """Every name is that of one element, and elements are of bodies of the model: equations go by names."""
+    bodies = [model.ground.name, *(body.name for body in model.bodies)]
+    kinds: dict[str, Any] = {"joints": model.joints, "drivers": model.drivers, "forces": model.forces}
+    named = {"bodies": bodies, **{kind: [element.name for element in kinds[kind]] for kind in kinds}}
+    for kind, names in named.items():
+        for name, count in Counter(names).items():
+            if count > 1:
+                message = f"the name '{name}' stands for {count} {kind}"
+                yield ModelError(message, "duplicate-name", path=f"{kind}.{name}", rule="names are unique")
+    known = {*bodies}
+    for kind, elements in kinds.items():
+        for element in elements:
+            for body in element.bodies:
+                if body.name not in known:
+                    hint = did_you_mean(body.name, known)
+                    message = f"the model has no body '{body.name}'"
+                    yield ModelError(message, "unknown-body", path=f"{kind}.{element.name}", suggestion=hint)
 
 
 def sound(model: Model) -> Model:
