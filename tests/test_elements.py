@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,7 +46,6 @@ from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr, cos, exp, sin, sqrt, symbol
 from linkwork.model import Model
 from linkwork.native.lowering import compile_programs
-from linkwork.records import dataclass
 from linkwork.sequences.sequence import ComputationSequence
 
 GROUND = Ground()

@@ -13,13 +13,12 @@ import re
 import stat
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from linkwork.errors import ModelError, UsageError
 from linkwork.files import no_file, write_text
-from linkwork.records import dataclass
 from linkwork.units import finite, shown
 
 Data: TypeAlias = "dict[str, Data] | list[Data] | str | float | int | bool | None"

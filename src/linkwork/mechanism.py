@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,7 +27,7 @@ from linkwork.equations.place import Place
 from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
 from linkwork.expressions.graph import Expr
 from linkwork.model import Model, Simulation
-from linkwork.records import changed, dataclass, kept
+from linkwork.records import changed, kept
 from linkwork.sequences.sequence import ComputationSequence
 from linkwork.soundness import Unusual, look_at
 from linkwork.system import Form, System, compile_system

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
@@ -17,7 +17,7 @@ from linkwork.elements.spatial import SpatialAxisPair
 from linkwork.elements.stated import Stated
 from linkwork.elements.vectors import Components, Scalar
 from linkwork.expressions.graph import symbol
-from linkwork.records import changed, dataclass
+from linkwork.records import changed
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ the axes of their body, points counting from its mass centre; those of planar me
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
@@ -21,7 +21,6 @@ from linkwork.elements.vectors import Scalar
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import Expr, as_expr, symbol
 from linkwork.model import Model
-from linkwork.records import dataclass
 
 Point: TypeAlias = tuple[float, float, float]
 

@@ -8,7 +8,7 @@ eps, further ones follow, until they change a no more.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil, log
 from types import MappingProxyType
@@ -28,7 +28,7 @@ from linkwork.expressions.evaluation import evaluate, ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, less, symbol
 from linkwork.native.kernels import Pointer, integer, offset, split
 from linkwork.native.lowering import NativeFunction, compile_programs
-from linkwork.records import changed, dataclass, kept
+from linkwork.records import changed, kept
 from linkwork.sequences.hoisting import parameter_frontier
 from linkwork.sequences.ldl import Factor, factorize
 from linkwork.sequences.sequence import Again, ComputationSequence

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from linkwork.elements.kinds import Columns
 from linkwork.errors import check_choice
 from linkwork.model import Model
-from linkwork.records import dataclass, kept
+from linkwork.records import kept
 
 if TYPE_CHECKING:
     import xarray

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
 
 from linkwork.errors import ModelError, did_you_mean
-from linkwork.records import dataclass
 
 # Possessive, so that "1e5*x" is never taken for the number 1 followed by "e5".
 NUMBER = r"(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+"

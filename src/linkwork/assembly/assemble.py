@@ -7,7 +7,7 @@ they are (motion/initial.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from linkwork.motion.initial import (
     gaps_by_element,
     number_kept,
 )
-from linkwork.records import Printed, dataclass
+from linkwork.records import Printed
 
 
 @dataclass(frozen=True, repr=False)

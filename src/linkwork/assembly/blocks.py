@@ -9,6 +9,7 @@ worked out in closure.py), six for a triad. Gears put powers of some u and w int
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,6 @@ from linkwork.assembly.closure import DEPENDENT, Closure
 from linkwork.assembly.homotopy import Polynomial
 from linkwork.assembly.laurent import BACK, CONJUGATE, MIRROR, PLACE, TURN, Poly, Variable, as_poly, monomial
 from linkwork.dense.rank import decide_rank
-from linkwork.records import dataclass
 
 Complex = NDArray[np.complex128]
 

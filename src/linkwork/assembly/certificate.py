@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -25,7 +26,6 @@ from numpy.typing import NDArray
 
 from linkwork.expressions.evaluation import RING, Arithmetic, evaluate
 from linkwork.expressions.graph import FUNCTIONS, Expr
-from linkwork.records import dataclass
 
 Array = NDArray[np.float64]
 

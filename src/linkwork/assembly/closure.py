@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import cmath
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,6 @@ from linkwork.assembly.laurent import MIRROR, PLACE, TURN, Angle, Monomial, NotP
 from linkwork.errors import ModelError
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr
-from linkwork.records import dataclass
 
 Complex = NDArray[np.complex128]
 

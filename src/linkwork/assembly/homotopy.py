@@ -15,6 +15,7 @@ A singular end may also lie on a curve or surface of solutions: the dimension fo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from typing import TypeAlias
@@ -26,7 +27,6 @@ from linkwork.assembly import tracker
 from linkwork.assembly.dimension import local_dimension
 from linkwork.dense.rank import row_sizes
 from linkwork.native.kernels import size_of
-from linkwork.records import dataclass
 
 # indices of variables, sorted and repeated for powers -> coefficient
 Polynomial: TypeAlias = dict[tuple[int, ...], complex]

@@ -14,10 +14,10 @@ from __future__ import annotations
 import cmath
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
 
 from linkwork.expressions.evaluation import RING, Arithmetic, float_arithmetic
-from linkwork.records import dataclass
 
 # (kind, body). In a polynomial the power -1 of a turn stands for its inverse; where unknowns are listed or have values,
 # the inverse is a variable of its own, BACK.

@@ -13,7 +13,7 @@ complex ones is its degree [zhou2007, section 6; sommese2005].
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from time import perf_counter
 from typing import Any, Literal
 
@@ -27,7 +27,7 @@ from linkwork.assembly.space import SpatialClosure, solve_in_space, spatial_clos
 from linkwork.errors import UsageError
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
-from linkwork.records import Printed, dataclass
+from linkwork.records import Printed
 
 PATH_LIMIT = 20000
 ATTEMPTS = 3  # with other random numbers, where paths are lost or solutions lack their conjugates

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -26,7 +26,6 @@ from linkwork.mechanism import prepare
 from linkwork.model import Model
 from linkwork.motion.initial import check_defined, gather, number_kept
 from linkwork.native.lowering import compile_programs
-from linkwork.records import dataclass
 from linkwork.sequences.sequence import ComputationSequence
 
 Array = NDArray[np.float64]

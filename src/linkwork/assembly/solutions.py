@@ -5,7 +5,7 @@ from __future__ import annotations
 import cmath
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -16,7 +16,6 @@ from linkwork.assembly.blocks import Block, Reduced, reduce_block, sort_into_blo
 from linkwork.assembly.closure import Closure, form_closure
 from linkwork.assembly.laurent import CONJUGATE, PLACE, SHIFT, TURN, NotPolynomialError, Variable
 from linkwork.assembly.problem import Array, Problem, Random
-from linkwork.records import dataclass
 
 Values: TypeAlias = Mapping[Variable, complex]
 Progress: TypeAlias = Callable[[float, str], None]

@@ -24,7 +24,7 @@ from __future__ import annotations
 import cmath
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -44,7 +44,6 @@ from linkwork.equations.equations import TIME
 from linkwork.equations.tree import span_tree
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ZERO, Expr, constant, symbol
-from linkwork.records import dataclass
 from linkwork.sequences.signature import Signature
 
 MOST_MOUNTINGS = 256

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -18,7 +18,7 @@ from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
 from linkwork.motion.choice import STABILIZATIONS, Stabilization
 from linkwork.motion.simulate import simulate
-from linkwork.records import Printed, dataclass
+from linkwork.records import Printed
 from linkwork.trajectory import Trajectory
 
 TIGHT = 1e-12  # tolerances of the reference solution

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -9,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwork.dense.vectors import EPSILON
 from linkwork.errors import NumericalStop
-from linkwork.records import dataclass
 
 Pattern: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]  # rows and columns of entries
 Matrix: TypeAlias = NDArray[Any]  # of real or complex numbers

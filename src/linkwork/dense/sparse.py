@@ -13,12 +13,12 @@ L. Of complex matrices the imaginary parts are a second one.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from linkwork.native.kernels import Pointer, integer, offset, split
-from linkwork.records import dataclass
 
 Place = tuple[int, int]
 

@@ -8,7 +8,7 @@ gyroscopic force, and how a small change dx of the kind v dt moves q (`retract`)
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TypeAlias
 
@@ -16,7 +16,6 @@ from linkwork.elements.frames import PlanarFrame, SpatialFrame, euler_difference
 from linkwork.elements.kinds import Coordinate, Velocity
 from linkwork.elements.vectors import Components, Scalar, Vector
 from linkwork.expressions.graph import ZERO, Expr, as_expr, symbol
-from linkwork.records import dataclass
 
 Matrix: TypeAlias = dict[tuple[int, int], Expr]
 

@@ -8,6 +8,7 @@ and end are events, NAME.begin and NAME.end.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from linkwork.elements.bodies import Body, Ground
@@ -20,7 +21,6 @@ from linkwork.elements.pairs import Joint
 from linkwork.elements.vectors import SHORTEST, Components, Scalar, Vector, norm
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.graph import ZERO, Expr, less, maximum, select, sqrt, symbol
-from linkwork.records import dataclass
 
 SLOWEST = 1e-9  # a contact that begins more slowly counts as beginning so
 DAMPED, HERTZ = {"damping": 0.0}, {"exponent": 1.5, "restitution": 1.0}

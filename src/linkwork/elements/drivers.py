@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from linkwork.elements.bodies import Body
@@ -12,7 +13,6 @@ from linkwork.elements.pairs import Joint
 from linkwork.elements.spatial import wrapped
 from linkwork.elements.vectors import Vector
 from linkwork.expressions.graph import Expr
-from linkwork.records import dataclass
 
 # The names of all freedoms that joints leave.
 FREEDOMS: dict[str, Kind] = {

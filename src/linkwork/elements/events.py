@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -13,7 +13,6 @@ from linkwork.elements.spatial import AxialPair, SpatialDistance
 from linkwork.elements.vectors import Scalar
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ZERO, Expr, symbol
-from linkwork.records import dataclass
 
 Direction: TypeAlias = Literal["both", "rising", "falling"]
 Action: TypeAlias = Literal["record", "stop", "set"]

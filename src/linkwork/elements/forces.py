@@ -6,6 +6,7 @@ Tension counts positive. Differences run from i to j.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from linkwork.elements.bodies import Body
@@ -19,7 +20,6 @@ from linkwork.elements.pairs import Joint
 from linkwork.elements.spatial import RevoluteSpherical, SpatialAxisPair, wrapped
 from linkwork.elements.vectors import SHORTEST, Components, Scalar, Vector, norm
 from linkwork.expressions.graph import ZERO, Expr, as_expr, maximum, sqrt
-from linkwork.records import dataclass
 
 AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from linkwork.elements.vectors import Components, Vector, norm
 from linkwork.expressions.graph import TWO, ZERO, Expr, cos, sin
-from linkwork.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ class SpatialFrame:
     e: Vector
     r_dot: Vector
     omega: Vector
-    c: Vector = Vector((0.0, 0.0, 0.0))
+    c: Vector = Vector((0.0, 0.0, 0.0))  # noqa: RUF009
 
     @property
     def A(self) -> tuple[Vector, Vector, Vector]:

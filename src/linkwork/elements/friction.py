@@ -7,6 +7,7 @@ The laws of `Friction` are smooth: friction vanishes at rest, and what should st
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from linkwork.elements.bodies import Body
@@ -32,7 +33,6 @@ from linkwork.expressions.graph import (
     symbol,
     tanh,
 )
-from linkwork.records import dataclass
 
 REST = 1e-12  # a sliding speed below counts as none where a run begins
 # What each law takes, and what that is unless given: `static` is `dynamic`, and `stribeck` is `transition`.

@@ -9,7 +9,7 @@ and across the axis where the joint has one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from linkwork.elements.bodies import Body, Ground
@@ -19,7 +19,6 @@ from linkwork.elements.pairs import AxisPair, Joint, PointPair, RodPair
 from linkwork.elements.spatial import SPATIAL_JOINTS, SpatialMeasure
 from linkwork.elements.vectors import Scalar, Vector, norm
 from linkwork.expressions.graph import Expr, as_expr
-from linkwork.records import dataclass
 
 
 def relative_angle(joint: Rigid | Prismatic | AngleLock) -> Expr:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
-
-from linkwork.records import dataclass
 
 Kind: TypeAlias = Literal["length", "angle", "number"]
 Space: TypeAlias = Literal["planar", "spatial"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
@@ -9,7 +10,6 @@ import numpy as np
 
 from linkwork.elements.vectors import Scalar
 from linkwork.expressions.graph import Expr, as_expr, less, maximum, minimum, select, spline
-from linkwork.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from linkwork.elements.bodies import Body, Ground
@@ -9,7 +10,6 @@ from linkwork.elements.frames import PLANAR_GROUND, Frame
 from linkwork.elements.kinds import Kind
 from linkwork.elements.vectors import Components, Scalar, Vector, norm
 from linkwork.expressions.graph import ZERO, Expr, as_expr, sign
-from linkwork.records import dataclass
 
 
 def unit(axis: Components) -> Components:

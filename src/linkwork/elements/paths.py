@@ -7,7 +7,7 @@ leads from body j to body i.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from linkwork.elements.drivers import FREEDOMS
@@ -31,7 +31,6 @@ from linkwork.elements.spatial import (
 )
 from linkwork.elements.vectors import Vector
 from linkwork.expressions.graph import ZERO, Expr, cos, sin
-from linkwork.records import dataclass
 
 Rows: TypeAlias = tuple[Vector, Vector, Vector]
 

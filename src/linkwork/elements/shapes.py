@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from linkwork.elements.vectors import Components, Scalar
-from linkwork.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ body, turned the shortest way that takes its z axis to the joint axis (-z if the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import ClassVar, Self, TypeAlias
 
@@ -19,7 +19,6 @@ from linkwork.elements.pairs import AxisPair, PointPair, RodPair, distance, unit
 from linkwork.elements.vectors import Components, Scalar, Vector, norm
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr, as_expr, atan2, cos, less, select, sin, sqrt
-from linkwork.records import dataclass
 
 Triad: TypeAlias = tuple[Vector, Vector, Vector]
 

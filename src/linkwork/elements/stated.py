@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from linkwork.elements.kinds import Kind
 from linkwork.elements.vectors import Scalar
 from linkwork.expressions.graph import Expr, as_expr, symbol
-from linkwork.records import dataclass
 
 RATE = "_d"  # behind the name of a coordinate: its velocity
 ACCELERATION = "_dd"

@@ -7,7 +7,7 @@ Psi_dot = Psi_q v + Psi_t        Psi_ddot = Psi_q a - gamma
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +21,7 @@ from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate, ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
 from linkwork.expressions.switching import all_crossings, dependent, find_peaks, find_steep, is_sharp, steep, switch
-from linkwork.records import changed, dataclass
+from linkwork.records import changed
 
 if TYPE_CHECKING:
     from linkwork.sequences.articulated import Chain

@@ -8,12 +8,12 @@ with det A != 0 where the rows of Psi_q that are used are independent and hold e
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from linkwork.equations.equations import Equations
 from linkwork.errors import ModelError
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ZERO, Expr
-from linkwork.records import dataclass
 from linkwork.sequences.entries import plus
 from linkwork.sequences.hierarchy import Hierarchy, unused_letter
 from linkwork.sequences.lu import LU, VANISHING, lu

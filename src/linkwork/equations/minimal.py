@@ -18,7 +18,7 @@ links are stretched or folded [rojas2011; woernle1988].
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import NamedTuple
 
@@ -32,7 +32,6 @@ from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, atan2, cos, less, select, sign, sin, sqrt, symbol
 from linkwork.model import Model
-from linkwork.records import dataclass
 from linkwork.sequences.entries import minus, transpose
 
 STATE = ("minimal", "minimal_d", "minimal_dd")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -13,7 +13,7 @@ from linkwork.dense.rank import FEW, TINY, Rank, check_finite, decide_rank, left
 from linkwork.equations.equations import TIME, Equations, Row
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr
-from linkwork.records import dataclass, kept
+from linkwork.records import kept
 from linkwork.sequences.sequence import ComputationSequence
 
 Array = NDArray[np.float64]

@@ -12,12 +12,12 @@ system without eps, which is the same and also corrects what a small pivot has c
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from linkwork.equations.equations import Equations
 from linkwork.equations.linear import eps_of, multiply
 from linkwork.expressions.graph import ZERO, Expr, absolute, less
-from linkwork.records import dataclass
 from linkwork.sequences.entries import minus
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any
 
@@ -13,7 +14,6 @@ from linkwork.elements.orientation import product
 from linkwork.elements.paths import PATHS, path_coordinates, path_velocities
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.graph import Expr
-from linkwork.records import dataclass
 
 List = Sequence[Expr]
 

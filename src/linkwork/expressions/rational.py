@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, reduce
 from itertools import combinations
@@ -20,7 +21,6 @@ from linkwork.expressions import graph, printers
 from linkwork.expressions.evaluation import RING, evaluate, ordered
 from linkwork.expressions.graph import Expr
 from linkwork.expressions.notation import Applied, Formula, Number, Quotient, number, raise_to
-from linkwork.records import dataclass
 
 MAX_TERMS = 20
 MAX_DIGITS = 40  # of a numerator or denominator

@@ -8,13 +8,13 @@ joints.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from linkwork.document import check_inside, read_text
 from linkwork.errors import ModelError, did_you_mean
 from linkwork.formats.mfile import LOOPS, Node, Statement, Structure, Value, assign, called, statements
-from linkwork.records import dataclass
 from linkwork.units import shown
 
 # The file and the array in it of each kind of element, and the fields an element may have.

@@ -10,11 +10,10 @@ import math
 import operator
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from linkwork.errors import ModelError, did_you_mean
-from linkwork.records import dataclass
 from linkwork.units import shown
 
 MAX_DEPTH = 50

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from linkwork.document import name_fault, read_text
 from linkwork.errors import ModelError
-from linkwork.records import dataclass
 from linkwork.units import shown
 
 

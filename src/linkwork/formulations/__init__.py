@@ -13,6 +13,7 @@ they are given; `right_side` scales them by the mechanism.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, cast
 
@@ -25,7 +26,6 @@ from linkwork.errors import NumericalStop, UsageError
 from linkwork.formulations import refinement
 from linkwork.formulations.refinement import take_given, take_padded, take_result
 from linkwork.native.kernels import Kernel, Pointer, put_integer, size_of
-from linkwork.records import dataclass
 
 __all__ = [
     "ALGEBRAIC",

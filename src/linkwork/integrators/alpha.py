@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +35,6 @@ from linkwork.integrators.advance import SAFETY, is_at_rest, is_finite
 from linkwork.integrators.loop import Native
 from linkwork.integrators.memory import COLLAPSED, NOT_FINITE, RUNNING, Method, Run, open_run
 from linkwork.native.kernels import Pointer, call, integer, kernel, offset, put_integer, size_of, split
-from linkwork.records import dataclass
 
 MOST_ITERATIONS = 10
 FAST = 0.1  # rate of convergence up to which the Jacobian is kept

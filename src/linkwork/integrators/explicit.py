@@ -9,11 +9,10 @@ theta = (time - t)/h made from the same k_i and, where they do not suffice, from
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from math import fsum
 from typing import TYPE_CHECKING
-
-from linkwork.records import dataclass
 
 if TYPE_CHECKING:
     from linkwork.integrators.memory import Method

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol
 
@@ -49,7 +49,6 @@ from linkwork.integrators.memory import (
     open_run,
     whole_blocks,
 )
-from linkwork.records import dataclass
 
 __all__ = [
     "ASKED",

@@ -20,6 +20,7 @@ has `prepare(n)`, which returns a `Method`.
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -27,7 +28,6 @@ from numpy.typing import NDArray
 
 from linkwork.native.kernels import Pointer, integer, offset, offsets_of, split
 from linkwork.native.machine import pointer_to
-from linkwork.records import dataclass
 
 # Status of a run, and outcome of a step.
 REACHED = 0  # the last report time

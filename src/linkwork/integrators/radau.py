@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +45,6 @@ from linkwork.integrators.systems import (
     systems_sizes,
 )
 from linkwork.native.kernels import Pointer, call, integer, kernel, offset, put_integer, size_of
-from linkwork.records import dataclass
 
 Array = NDArray[np.float64]
 

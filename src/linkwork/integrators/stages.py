@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+from dataclasses import dataclass
 from itertools import chain
 from threading import Lock
 from typing import NamedTuple
@@ -24,7 +25,6 @@ from linkwork.integrators.spectrum import find_fastest
 from linkwork.native import cache, interpreted, machine
 from linkwork.native.kernels import Pointer, call, integer, kernel, offset, offsets_of, put_integer, size_of, split
 from linkwork.native.lowering import float_bits
-from linkwork.records import dataclass
 
 OPT = 1  # of the code generator, which has nothing to find out about straight code
 INF = math.inf

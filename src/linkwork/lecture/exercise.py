@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -18,7 +19,6 @@ from linkwork.lecture import letters as sym
 from linkwork.lecture import sheet
 from linkwork.lecture.sheet import MOST_COLUMNS, Array, Grid, Name, Sheet, Words, Worked, bracket, listing, numbers
 from linkwork.lecture.symbolic import MOST_COORDINATES, Matrix, Numbers, Reduction, Symbols
-from linkwork.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ explicit    a and lam as a computation sequence W1, W2, ..., by symbolic LU     
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from linkwork.equations.equations import TIME, Equations, Output
 from linkwork.equations.explicit import as_dae, leading_system, solve_explicitly
@@ -22,7 +22,7 @@ from linkwork.lecture.arms import describe_tree, name_arms
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
 from linkwork.motion.branches import leave_singular
-from linkwork.records import Printed, dataclass
+from linkwork.records import Printed
 from linkwork.sequences.hierarchy import Hierarchy, unused_letter
 from linkwork.sequences.lu import lu
 from linkwork.sequences.sequence import ComputationSequence

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,7 +14,7 @@ from linkwork.expressions.notation import DOTS, Applied, Fence, Formula, Listed,
 from linkwork.expressions.notation import Matrix as Brackets
 from linkwork.expressions.rational import formula
 from linkwork.lecture.symbolic import Matrix
-from linkwork.records import Printed, dataclass
+from linkwork.records import Printed
 
 Array = NDArray[np.floating[Any]]
 

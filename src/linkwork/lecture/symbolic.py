@@ -7,6 +7,7 @@ confirmed, or grows too long, is None.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -17,7 +18,6 @@ from linkwork.equations.equations import Equations
 from linkwork.equations.place import Place
 from linkwork.expressions.graph import Expr
 from linkwork.expressions.rational import ONE, ZERO, Rational, TooLong, atom, rational, root
-from linkwork.records import dataclass
 
 Array = NDArray[np.floating[Any]]
 Matrix: TypeAlias = list[list[Rational]]

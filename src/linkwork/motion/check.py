@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -22,7 +22,7 @@ from linkwork.motion.initial import (
     is_closed,
     restart,
 )
-from linkwork.records import Printed, dataclass
+from linkwork.records import Printed
 
 TRIALS = 3  # directions in which a redundant mechanism is moved
 MOST_FREEDOMS = 6  # that are described

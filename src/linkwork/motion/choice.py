@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 import numpy as np
@@ -9,7 +10,6 @@ import numpy as np
 from linkwork.errors import UsageError, check_choice
 from linkwork.formulations import ALGEBRAIC, CHOICES, EXPLICIT, FORMULATIONS, SEQUENCES
 from linkwork.integrators.methods import ALPHA, AUTO, INTEGRATORS, RADAU5
-from linkwork.records import dataclass
 from linkwork.system import Form
 
 if TYPE_CHECKING:

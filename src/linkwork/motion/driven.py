@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -35,7 +35,6 @@ from linkwork.integrators.memory import N_RESIDUALS
 from linkwork.mechanism import Mechanism
 from linkwork.motion.singular import Instant, between
 from linkwork.native.kernels import Pointer, call, kernel, offset, size_of, split
-from linkwork.records import dataclass
 from linkwork.sequences.articulated import Solver
 from linkwork.sequences.sequence import ComputationSequence
 from linkwork.stabilization import projection

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,7 +23,6 @@ from linkwork.expressions.graph import Expr
 from linkwork.formulations import FORMULATIONS
 from linkwork.integrators.loop import COLLAPSED, HAPPENED, REACHED, RUNNING, Moment, Settings, Slice, join_slices
 from linkwork.motion.results import body_states
-from linkwork.records import dataclass
 from linkwork.stabilization import projection
 from linkwork.system import System
 from linkwork.trajectory import NO_EVENTS, Events

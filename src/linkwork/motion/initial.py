@@ -9,7 +9,7 @@ sketches with turned bodies are tried; if none closes, the smallest set of joint
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,6 @@ from linkwork.equations.place import Place, Weights
 from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
 from linkwork.expressions.evaluation import evaluate
 from linkwork.motion.dead import describe_dead, find_dead
-from linkwork.records import dataclass
 from linkwork.system import compile_place
 
 Array = NDArray[np.float64]

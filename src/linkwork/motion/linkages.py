@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.errors import UsageError
-from linkwork.records import dataclass
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
 from time import perf_counter
 
@@ -42,7 +42,7 @@ from linkwork.motion.singular import about_singular, name_positions
 from linkwork.motion.suitability import check_massless
 from linkwork.native.kernels import size_of
 from linkwork.native.lowering import NativeFunction
-from linkwork.records import changed, dataclass, kept
+from linkwork.records import changed, kept
 from linkwork.stabilization import projection
 from linkwork.stabilization.projection import measure, project
 from linkwork.system import EPS, System, choose_eps, most_repetitions, repetitions

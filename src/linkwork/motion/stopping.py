@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +17,6 @@ from linkwork.formulations import FORMULATIONS
 from linkwork.integrators.loop import COLLAPSED, NOT_FINITE, PROJECTION_FAILED, RUNNING, Slice
 from linkwork.mechanism import Mechanism
 from linkwork.motion.dead import describe_dead, find_dead
-from linkwork.records import dataclass
 
 if TYPE_CHECKING:
     from linkwork.motion.ready import Motion

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,6 @@ from linkwork.errors import UsageError
 from linkwork.native import interpreted, machine
 from linkwork.native.kernels import integer
 from linkwork.native.lowering import ARGUMENTS, Array, NativeFunction, compile_programs
-from linkwork.records import dataclass
 from linkwork.sequences.sequence import ComputationSequence
 
 

@@ -6,6 +6,7 @@ A number stands for the address of a function, which `call` in a kernel that run
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from typing import Any
@@ -18,7 +19,6 @@ from numpy.typing import NDArray
 from linkwork.expressions.evaluation import float_arithmetic, ordered
 from linkwork.expressions.graph import Expr
 from linkwork.native.machine import Code
-from linkwork.records import dataclass
 from linkwork.sequences.sequence import ComputationSequence
 
 Array = NDArray[np.float64]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from types import MappingProxyType
@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.native import cache, interpreted, machine
-from linkwork.records import dataclass
 from linkwork.sequences.sequence import ComputationSequence
 
 Array = NDArray[np.float64]

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from threading import Thread
 from typing import Any
-
-from linkwork.records import dataclass
 
 SPEED = 2  # LLVM's level; 3 takes half as long again and gains nothing
 LISTENING = 0.1  # seconds between two looks for signals, which may have come to another thread

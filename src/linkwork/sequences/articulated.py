@@ -13,12 +13,12 @@ y_p and x, then x is eliminated. Where y are accelerations of bodies this is the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr
-from linkwork.records import dataclass
 from linkwork.sequences.entries import Entries, plus, product, transpose
 from linkwork.sequences.ldl import Factor
 

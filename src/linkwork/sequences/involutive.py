@@ -17,6 +17,7 @@ falls each time, so that this ends [tan2017].
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,7 +25,6 @@ from linkwork.errors import ModelError
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
-from linkwork.records import dataclass
 from linkwork.sequences.entries import Entries
 from linkwork.sequences.hierarchy import Hierarchy, unused_letter
 from linkwork.sequences.lu import LU, lu

@@ -10,9 +10,9 @@ least fill-in, and the factorization is a fixed list of scalar operations.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from linkwork.expressions.graph import ONE, ZERO, Expr
-from linkwork.records import dataclass
 from linkwork.sequences.ordering import elimination_order
 
 

@@ -9,6 +9,7 @@ Whether an entry is zero is decided by its signature, never by simplification. P
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 
 import numpy as np
@@ -17,7 +18,6 @@ from numpy.typing import NDArray
 from linkwork.errors import UsageError, check_choice
 from linkwork.expressions.evaluation import numpy_arithmetic
 from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr
-from linkwork.records import dataclass
 from linkwork.sequences.entries import Entries
 from linkwork.sequences.hierarchy import Hierarchy, Memory, size_of, unused_letter
 from linkwork.sequences.ordering import elimination_order

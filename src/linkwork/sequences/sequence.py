@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,6 @@ from linkwork.errors import UsageError, check_choice
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import Arithmetic, evaluate, ordered, substitute
 from linkwork.expressions.graph import ZERO, Expr, symbol
-from linkwork.records import dataclass
 
 if TYPE_CHECKING:
     from linkwork.native.arrays import ArrayFunction

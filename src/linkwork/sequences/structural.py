@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,6 @@ from linkwork.errors import ModelError, UsageError
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr, symbol
-from linkwork.records import dataclass
 from linkwork.sequences.lu import lu
 from linkwork.sequences.sequence import check_expressions
 from linkwork.sequences.signature import Signature

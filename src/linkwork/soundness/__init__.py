@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 
@@ -35,7 +36,7 @@ from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import ONE, Expr, as_expr, cos, symbol
 from linkwork.expressions.switching import all_crossings, sampled, switch, with_turns
 from linkwork.model import Model
-from linkwork.records import dataclass, kept
+from linkwork.records import kept
 from linkwork.soundness.events import event_faults
 from linkwork.soundness.numbers import numbers_in
 

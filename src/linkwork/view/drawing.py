@@ -8,14 +8,13 @@ picture of a planar mechanism looks against z; spatial ones are made of rods and
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from math import cos, dist, hypot, pi, sin
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.records import dataclass
 from linkwork.scene import Mark, Point, Scene
 from linkwork.trajectory import Trajectory
 from linkwork.view.outlines import Line, Outline, Spot, Stretch, arrow, box, circle, coil, dashpot, hull, rounded

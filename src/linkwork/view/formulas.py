@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import dataclass
 
 from linkwork.expressions import notation as n
 from linkwork.expressions.notation import Formula
-from linkwork.records import dataclass
 
 PLAIN = {"varphi": "phi", "varepsilon": "eps", "lambda": "lam", n.DOTS: "..."}
 MARKS = {"dot": ("˙", "'"), "ddot": ("¨", "''"), "hat": ("^", "_hat")}  # above a letter, and behind it in plain text

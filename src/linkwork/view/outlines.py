@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from math import atan2, ceil, cos, pi, sin
 
-from linkwork.records import dataclass
 from linkwork.scene import Point
 
 Spot = tuple[float, float]

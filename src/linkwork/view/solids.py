@@ -7,13 +7,13 @@ A cylinder is a hinge, a box a slider, a ball a spherical joint; thin rods are a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import cos, pi, sin, sqrt
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.records import dataclass
 from linkwork.scene import Mark, Point, Scene
 from linkwork.view.outlines import Stretch, coil, hull
 from linkwork.view.poses import Bodies
