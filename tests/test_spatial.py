@@ -697,3 +697,29 @@ simulation: {t_end: 3, step: 0.05, rtol: 1.0e-11, atol: 1.0e-12}
         turning = [motion[f"ball.w{axis}"] for axis in "xyz"]
         np.testing.assert_allclose(turning, 0.0, atol=1e-9)
         np.testing.assert_allclose(motion["ball.z"], 0.0, atol=1e-9)
+
+
+def test_a_joints_angle_turns_round_and_round_against_a_spring_without_short_steps() -> None:
+    """The deflection jumps from pi to -pi once a turn, where the steps end; a turn takes 2/w asin(pi w / rate at zero).
+
+    Euler parameters resolve the turn, so that nothing else need limit the steps: eight report times would be 1,250 of them.
+    """
+    model = loads("""
+linkwork: 1
+name: rotor
+space: spatial
+bodies:
+  rotor: {mass: 1, inertia: [1, 1, 0.5], position: [0, 0, 0], points: {O: [0, 0, 0]}, angular_velocity: [0, 0, 7]}
+ground: {points: {O: [0, 0, 0]}}
+joints:
+  pin: {type: revolute, i: ground.O, j: rotor.O, axis: [0, 0, 1]}
+forces:
+  spring: {type: rotational-spring-damper, joint: pin, stiffness: 2, free_angle: 0}
+""")
+    w = np.sqrt(2.0 / 0.5)
+    turn = 2.0 / w * np.arcsin(np.pi * w / 7.0)
+    motion = simulate(model, t_end=3.0 * turn, step=3.0 * turn / 10_000, rtol=1e-10, atol=1e-12)
+    assert motion["rotor.wz"][-1] == pytest.approx(7.0, rel=1e-8)
+    angle = 2.0 * np.arctan2(motion["rotor.e3"], motion["rotor.e0"])
+    assert np.unwrap(angle)[-1] == pytest.approx(6.0 * np.pi, rel=1e-8)
+    assert motion.info.steps < 250

@@ -52,7 +52,7 @@ class Shared:
         self._compiling = RLock()
         # Derived here, so that every copy with other values has them.
         e = equations
-        _ = e.columns, e.lengths, e.turning, e.Psi_q, e.pattern, e.gamma, e.supplied_power, e.switches
+        _ = e.columns, e.lengths, e.turning, e.Psi_q, e.pattern, e.gamma, e.supplied_power, e.may_leap
         _ = e.arms, e.is_diagonal, e.diagonal, e.v_names, e.is_sharp
 
     def compiled(self, key: tuple[object, ...], build: Callable[[Equations], Code]) -> Code:

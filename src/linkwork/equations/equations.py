@@ -258,6 +258,17 @@ class Equations:
         """Functions of the state at whose zeros a force or a driver switches or peaks."""
         return self._switching[1]
 
+    @cached_property
+    def may_leap(self) -> bool:
+        """Whether a step that follows the motion may be so long that it passes a switch and comes back unseen.
+
+        A coordinate whose rate is a velocity goes any way in one step if nothing acts; Euler parameters turn with their
+        body, so that error control makes the steps that resolve a turn, and with it the angle of a joint.
+        """
+        straight = [x for x, rate in zip(self.q, self.qd, strict=True) if rate in self.v]
+        leaping = dependent(ordered(self.switches), (*straight, *self.v))
+        return bool(self.events) or any(g in leaping for g in self.switches)
+
     def switching_times(self, t_end: float) -> list[float]:
         """Times before t_end that are known beforehand: zeros of functions of time alone, knots of tables."""
         of_time, _, knots, may_be_steep = self._switching

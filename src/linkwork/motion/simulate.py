@@ -150,11 +150,11 @@ def _limit_steps(
 
 
 def _longest_step(mechanism: Mechanism, settings: Simulation) -> float:
-    """Without limit, unless there are events or switching forces: then what switches is looked at SAMPLES times.
+    """Without limit, unless a step may leap over what switches: then that is looked at SAMPLES times in a step.
 
     So it is seen as often as the user sees the motion, at the distance of report times, and at 400 times at least. A
     free body, which any step follows exactly, would otherwise touch something and leave it within one step.
     """
-    if not mechanism.equations.switches and not mechanism.equations.events:
+    if not mechanism.equations.may_leap:
         return np.inf
     return min(SAMPLES * settings.step, settings.t_end / LEAST_STEPS)
