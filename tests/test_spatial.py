@@ -702,7 +702,7 @@ simulation: {t_end: 3, step: 0.05, rtol: 1.0e-11, atol: 1.0e-12}
 def test_a_joints_angle_turns_round_and_round_against_a_spring_without_short_steps() -> None:
     """The deflection jumps from pi to -pi once a turn, where the steps end; a turn takes 2/w asin(pi w / rate at zero).
 
-    Euler parameters resolve the turn, so that nothing else need limit the steps: eight report times would be 1,250 of them.
+    Euler parameters resolve the turn, so that nothing else limits the steps: eight report times each would be 1,250.
     """
     model = loads("""
 linkwork: 1
