@@ -8,21 +8,19 @@ ifneq ($(shell $(BIN)/python -c 'print("works")' 2>/dev/null),works)
 $(shell rm -f .venv/installed)
 endif
 
-.PHONY: demo test test-all checked lowest fuzz trust bench lint viewer browser docs
+.PHONY: demo test test-all tests lowest fuzz trust bench lint viewer browser docs
 
 demo: .venv/installed
 	mkdir -p demo
 	$(BIN)/linkwork run slider_crank -o demo/slider_crank.nc -o demo/slider_crank.png
 
-test: checked
-	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+test: TESTS = -m "not slow"
+# Style and types are checked while the tests run: they take one processor for a while, and the tests end unevenly.
+test test-all: .venv/installed
+	@$(MAKE) --no-print-directory -j 2 lint tests TESTS='$(TESTS)'
 
-test-all: checked
-	$(BIN)/python -m pytest -q -n 2
-
-# What comes before the tests, at the same time: one waits for the processor, the other for packages.
-checked: .venv/installed
-	@$(MAKE) --no-print-directory -j 2 lint browser
+tests: browser
+	$(BIN)/python -m pytest -q -n 2 $(TESTS)
 
 # The command line with the lowest versions of all packages that pyproject.toml declares.
 LOWEST = import tomllib; d = tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]; \
