@@ -22,7 +22,7 @@ from linkwork.cli import answer
 from linkwork.errors import ModelError, NumericalStop, UsageError
 from linkwork.expressions import switching
 from linkwork.expressions.evaluation import evaluate, ordered
-from linkwork.expressions.graph import symbol
+from linkwork.expressions.graph import sqrt, symbol
 from linkwork.files import locked, whole
 from linkwork.mechanism import prepare
 from linkwork.modelfile import loads, translation
@@ -450,6 +450,12 @@ def test_nested_tangents_are_checked_by_few_evaluations(monkeypatch: pytest.Monk
     with pytest.raises(ModelError, match="jumps by"):
         loads((TRUST / "tan.yaml").read_text().replace("MOTION", motion))
     assert len(calls) < 12 * 100  # 382,000 one by one
+
+
+def test_a_function_without_a_value_changes_at_the_edge_alone() -> None:
+    """sqrt(t - 2) is there from t = 2 on, sqrt(-1 - t) nowhere: where there is nothing, nothing is looked for."""
+    t = symbol("t")
+    assert switching.all_crossings([sqrt(t - 2.0), sqrt(-1.0 - t)], t, {}, 5.0) == [np.nextafter(2.0, 3.0)]
 
 
 def test_chained_parameters_take_linear_work(monkeypatch: pytest.MonkeyPatch) -> None:

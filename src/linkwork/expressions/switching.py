@@ -235,14 +235,19 @@ def sampled(f: Expr, time: Expr, given: Mapping[Expr, Any]) -> Callable[[Array],
     return at
 
 
+def _signs(g: Callable[[Array], Array], t: Array) -> Array:
+    """0 where g has no value, so that what has none over a while does not change there."""
+    return np.nan_to_num(np.sign(g(t)), nan=0.0)
+
+
 def crossings(g: Callable[[Array], Array], t: Array) -> list[float]:
     """Times within the grid at which g changes sign, by bisection: the first double behind each change."""
-    signs = np.sign(g(t))
+    signs = _signs(g, t)
     before = np.flatnonzero(signs[:-1] != signs[1:])[:MOST_CROSSINGS]
     a, b, left = t[before], t[before + 1], signs[before]
     for _ in range(HALVINGS if len(before) else 0):
         middle = 0.5 * (a + b)
-        same = np.sign(g(middle)) == left
+        same = _signs(g, middle) == left
         a, b = np.where(same, middle, a), np.where(same, b, middle)
     return [float(x) for x in b if 0 < x < t[-1]]
 
@@ -269,7 +274,7 @@ def _clear_crossings(g: Callable[[Array], Array], t_end: float, known: Iterable[
     count, known = -1, [*known]
     for size in GRIDS:
         t = np.union1d(np.linspace(0.0, t_end, size), known)
-        signs = np.sign(g(t))
+        signs = _signs(g, t)
         last, count = count, int(np.count_nonzero(signs[:-1] != signs[1:]))
         if count == last:
             break
