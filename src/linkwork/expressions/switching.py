@@ -17,6 +17,7 @@ Array = NDArray[np.float64]
 # Points of the grids on which sign changes are looked for: denser ones until no more are found. No size divides
 # another, so that what repeats itself in time does not look the same on two of them.
 GRIDS = (4001, 16411, 65537, 262147, 1048583)
+COARSE_GRIDS = GRIDS[:2]  # for what is seen without them too, or must not take long
 MOST_CROSSINGS = 100_000
 HALVINGS = 60  # of an interval of the grid: down to neighbouring doubles
 STEEP = ("exp", "pow", "sqrt", "log", "div", "tanh", "atan", "asin", "acos")  # may change faster than an argument
@@ -247,13 +248,17 @@ def crossings(g: Callable[[Array], Array], t: Array) -> list[float]:
     a, b, left = t[before], t[before + 1], signs[before]
     for _ in range(HALVINGS if len(before) else 0):
         middle = 0.5 * (a + b)
+        if np.all((middle == a) | (middle == b)):
+            break
         same = _signs(g, middle) == left
         a, b = np.where(same, middle, a), np.where(same, b, middle)
     return [float(x) for x in b if 0 < x < t[-1]]
 
 
-def all_crossings(functions: Iterable[Expr], time: Expr, given: Mapping[Expr, Any], t_end: float) -> list[float]:
-    """The times from 0 to t_end at which functions of time change their signs.
+def all_crossings(
+    functions: Iterable[Expr], time: Expr, given: Mapping[Expr, Any], t_end: float, grids: Sequence[int] = GRIDS
+) -> list[float]:
+    """The times from 0 to t_end at which functions of time change their signs, as grids of these sizes show them.
 
     Each is also looked at where its derivative is zero and where those before it have changed: there it may be on the
     other side of zero for less than a grid shows. After MOST_CROSSINGS of some, others are not looked at.
@@ -262,20 +267,27 @@ def all_crossings(functions: Iterable[Expr], time: Expr, given: Mapping[Expr, An
     for f in functions:
         if len(found) >= MOST_CROSSINGS:
             break
-        turns = (
-            turn for slope in _slope(f, [time]) for turn in _clear_crossings(sampled(slope, time, given), t_end, ())
-        )
-        found.update(_clear_crossings(sampled(f, time, given), t_end, [*found, *turns]))
+        turns = (turn for slope in _slope(f, [time]) for turn in _find_turns(sampled(slope, time, given), t_end))
+        found.update(_clear_crossings(sampled(f, time, given), t_end, [*found, *turns], grids))
     return sorted(found)
 
 
-def _clear_crossings(g: Callable[[Array], Array], t_end: float, known: Iterable[float]) -> list[float]:
+def _find_turns(slope: Callable[[Array], Array], t_end: float) -> list[float]:
+    """Where a slope changes its sign, if a coarse grid shows that: what turns more often is seen without it."""
+    coarse, t = (np.linspace(0.0, t_end, size) for size in COARSE_GRIDS)
+    counts = [int(np.count_nonzero(np.diff(_signs(slope, times)))) for times in (coarse, t)]
+    return crossings(slope, t) if counts[0] == counts[1] else []
+
+
+def _clear_crossings(
+    g: Callable[[Array], Array], t_end: float, known: Iterable[float], grids: Sequence[int]
+) -> list[float]:
     """The sign changes of g on a grid, with known times in it, that shows as many as the one before it."""
     count, known = -1, [*known]
-    for size in GRIDS:
+    for size in grids:
         t = np.union1d(np.linspace(0.0, t_end, size), known)
         signs = _signs(g, t)
         last, count = count, int(np.count_nonzero(signs[:-1] != signs[1:]))
-        if count == last:
+        if count == last or count > MOST_CROSSINGS:
             break
     return crossings(g, t)

@@ -53,7 +53,7 @@ def check_branch(place: Place) -> None:
     rests = fastest(v) <= max(math.sqrt(SLOW * fastest(a)), CHANGED)
     if rests:
         v = a if fastest(a) > CHANGED else align_velocity(replace(place, t=place.t + SOON), "unit").v
-    if np.max(np.abs(replace(place, v=v).gamma) / place.row_scale) <= ROUNDED * fastest(v) ** 2:
+    if np.max(np.abs(replace(place, v=v).gamma) / place.row_scale) <= ROUNDED * fastest(v) * fastest(v):
         return  # as of loops that close whatever the position
     # The terms of gamma may cancel for these velocities: others as fast show how large they are.
     others = fastest(v) * place.v_scale * np.random.default_rng(0).normal(size=len(v))

@@ -34,7 +34,7 @@ from linkwork.errors import ModelError, did_you_mean
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import ONE, Expr, as_expr, cos, symbol
-from linkwork.expressions.switching import all_crossings, sampled, switch, with_turns
+from linkwork.expressions.switching import COARSE_GRIDS, all_crossings, sampled, switch, with_turns
 from linkwork.model import Model
 from linkwork.records import kept
 from linkwork.soundness.events import event_faults
@@ -426,7 +426,7 @@ def law_faults(law: Expr, given: tuple[tuple[Expr, float], ...], t_end: float) -
     """
 
     switches = [turn for node in ordered([law]) if (g := _switch(node)) is not None for turn in with_turns(g, [TIME])]
-    times = all_crossings(switches, TIME, dict(given), t_end)
+    times = all_crossings(switches, TIME, dict(given), t_end, COARSE_GRIDS)
     t = np.linspace(0, t_end, SAMPLES)
     speed = directional([law], {TIME: ONE})[0]
     for what, f in (("value", law), ("speed", speed), ("acceleration", directional([speed], {TIME: ONE})[0])):
