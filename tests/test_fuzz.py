@@ -19,3 +19,10 @@ def test_a_mutated_model_file_is_refused_or_gives_finite_results(part: int) -> N
     for number in range(part * SLICE, (part + 1) * SLICE):
         outcome, report = attempt(seed, number)
         assert not report, f"{outcome}: {report}"
+
+
+@pytest.mark.parametrize("number", [1808, 8840])
+def test_files_that_were_faults_once_are_none(number: int) -> None:
+    """Speeds whose square is beyond all numbers; laws of time without a value."""
+    outcome, report = attempt(41, number)
+    assert outcome in ("load refused", "run refused or stopped"), report
