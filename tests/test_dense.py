@@ -18,7 +18,7 @@ from linkwork.dense.householder import (
 )
 from linkwork.dense.newton import INF, iterate, newton
 from linkwork.dense.products import form_gram, multiply_matrices
-from linkwork.dense.rank import decide_rank, singular_values
+from linkwork.dense.rank import decide_rank, null_space, row_sizes, singular_values
 from linkwork.dense.spectral import diagonalize, orthogonalize_rows, take_spectral
 from linkwork.dense.trapezoid import complete, solve_least, solve_transposed, take_trapezoid
 from linkwork.dense.triangular import solve_definite, solve_rows
@@ -177,6 +177,14 @@ def test_singular_values_of_a_long_band_are_those_of_the_full_matrix(rng):
     np.testing.assert_allclose(singular_values(J), exact, atol=1e-7 * exact[0])
     J[7] = J[8]
     assert decide_rank(singular_values(J)).rank == 499
+
+
+def test_rows_of_every_size_have_a_length_and_a_null_space():
+    """The squares of 1e200 and 1e-200 are no numbers."""
+    J = np.array([[3e200, 4e200, 0.0], [0.0, 3e-200, 4e-200], [0.0, 0.0, 0.0]])
+    np.testing.assert_allclose(row_sizes(J)[:2], [5e200, 5e-200], rtol=1e-15)
+    np.testing.assert_allclose(row_sizes(J, 1e-9), [5e200, 5e191, 5e191], rtol=1e-15)
+    np.testing.assert_allclose(np.abs(null_space(J[:1]) @ [0.6, 0.8, 0.0]), 0.0, atol=ROUNDING)
 
 
 @pytest.mark.parametrize("place", range(4))

@@ -17,7 +17,7 @@ Matrix: TypeAlias = NDArray[Any]  # of real or complex numbers
 # A value counts as zero when it is at most this fraction of the largest: far above the rounding of a Jacobian computed
 # from coordinates and far below what a mechanism's lengths make, so that what lies near it is neither.
 RANK_TOLERANCE = 1e-9
-TINY = float(np.finfo(float).tiny)
+TINY, HUGE = float(np.finfo(float).tiny), float(np.finfo(float).max)
 # The last value kept should be this much larger than the first one dropped, and than the tolerance: a matrix a
 # thousandth off could not turn the decision.
 CLEAR_GAP = 1e3
@@ -83,8 +83,9 @@ def rank_of(*blocks: NDArray[np.float64]) -> Rank:
 
 
 def row_sizes(J: Matrix, least: float = 0.0) -> NDArray[np.float64]:
-    """The lengths of the rows, none below `least` of the longest."""
-    sizes = np.linalg.norm(J, axis=1)
+    """The lengths of the rows, none below `least` of the longest; entries may have no square among the numbers."""
+    largest = np.maximum(np.max(np.abs(J), axis=1, initial=0.0), TINY)
+    sizes = np.minimum(largest * np.linalg.norm(J / largest[:, None], axis=1), HUGE)
     return np.asarray(np.maximum(sizes, max(least * np.max(sizes, initial=0.0), TINY)))
 
 
