@@ -247,7 +247,9 @@ def report(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Poi
         if not project_state(at, at.x_inside, p, w):
             at.failed_inside[0] = 1.0
             return PROJECTION_FAILED
-        if is_far_off(at) or ((crowded or times[row] <= at.suspect[0]) and is_contradicted(at, p, w)):
+        if is_far_off(at) or is_astray(at, at.x_inside):
+            return COLLAPSED
+        if (crowded or times[row] <= at.suspect[0]) and is_contradicted(at, p, w):
             return COLLAPSED
         copy(at.projected, offset(rows, row * ny), ny)
         row += 1
@@ -310,6 +312,21 @@ def is_far_off(at: Run) -> bool:
     return bool(gap > 1.0)
 
 
+def is_astray(at: Run, x: Pointer) -> bool:
+    """Whether an oblique projection has moved the state x by more than its tolerance, which then is the error.
+
+    The shortest way to the constraints takes away only what is wrong across them. Along the dependent coordinates
+    alone it is longer, and what it is longer is an error that stays.
+    """
+    way = 0.0
+    if at.oblique[0] != 0.0:
+        for i in range(integer(at.n_norm, 0)):
+            tolerance = at.atol[i] + at.rtol[0] * abs(at.projected[i])
+            way = max(way, abs(at.projected[i] - x[1 + i]) / tolerance)
+        at.error[0] = max(at.error[0], way)
+    return way > 1.0
+
+
 def has_crossed(at: Run, change: float) -> bool:
     """Whether a projection has changed the state so much, which then is the error of the step, that it went elsewhere.
 
@@ -332,7 +349,7 @@ def project_end(at: Run, p: Pointer, w: Pointer) -> int:
     copy(at.residuals, at.new_residuals, 3)
     if not project_state(at, at.x_new, p, w):
         return PROJECTION_FAILED
-    if is_far_off(at):
+    if is_far_off(at) or is_astray(at, at.x_new):
         return COLLAPSED
     for i in range(integer(at.ny, 0)):
         if at.projected[i] != y_new[i]:
@@ -426,6 +443,8 @@ def advance(
         if is_stuck(at):
             return PROJECTION_FAILED if at.reason[0] == PROJECTION_FAILED else COLLAPSED
         choose_step(at, t_end, stops)
+        if at.oblique[0] != 0.0:
+            project_state(at, at.x, p, w)  # what it keeps is of this state, not of one that was tried
         at.outcome[0] = RUNNING
         at.known[0] = at.failed_inside[0] = at.has_dense[0] = at.crosses[0] = at.proposed[0] = 0.0
         call(integer(at.step, 0), m, p, own, w)

@@ -105,6 +105,7 @@ class Settings:
     min_step: float = 0.0
     max_step: float = math.inf
     scale: float | Array = 1.0  # by what components of the norm are measured
+    oblique: bool = False  # whether what is projected is moved along some coordinates alone, not the shortest way
 
     def __post_init__(self) -> None:
         if not 1e-15 <= self.rtol < 1.0:
@@ -270,7 +271,7 @@ def _put_control(at: Any, m: Array, settings: Settings, method: Method, ny: int,
     integers = m.view(np.int64)
     integers[at.ny], integers[at.n_norm], integers[at.n_rates] = ny, n_norm, min(method.n_rates, ny)
     m[at.atol : at.atol + n_norm], m[at.atol + n_norm : at.atol + at.n] = settings.atol * settings.scale, math.inf
-    m[at.rtol], m[at.least] = settings.rtol, settings.atol
+    m[at.rtol], m[at.least], m[at.oblique] = settings.rtol, settings.atol, settings.oblique
     m[at.min_step], m[at.max_step] = settings.min_step, settings.max_step
     m[at.error_order], m[at.beta] = method.error_order, method.beta
     m[at.shrink], m[at.growth], m[at.widest] = method.shrink, method.growth, method.widest

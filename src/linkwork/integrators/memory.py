@@ -66,6 +66,7 @@ class Run(NamedTuple):
     derivative: Pointer  # addresses; project may be 0
     rates: Pointer  # of y' of the first n_rates components at any (t, y) on the constraints
     project: Pointer
+    oblique: Pointer  # 1 if it changes dependent coordinates alone
     watch: Pointer
     note_start: Pointer  # of inside.py, where there is something to watch
     watch_step: Pointer

@@ -10,8 +10,9 @@ where coordinates are measured by the scales of the mechanism.
 
 Every evaluation of the right-hand side first solves the dependent part from B q and B v by these steps and then finds
 the accelerations there. So d(B q)/dt and d(B v)/dt are functions of B q and B v: the integrator advances the
-state-space form, and the dependent components it carries along are only the first guess of the next solution. The
-chart is made anew after every step, the partition when a pivot has become small.
+state-space form, and the dependent components it carries along are only the first guess of the next solution. How far
+these are changed at the end of a step counts as its error, since the independent ones have it too. The chart is that
+of the beginning of a step, and the partition is made anew when a pivot has become small.
 """
 
 from __future__ import annotations
@@ -42,11 +43,13 @@ from linkwork.integrators.loop import (
 )
 from linkwork.native.kernels import Pointer, call, kernel, memory_at, offset, size_of, split
 from linkwork.native.lowering import NativeFunction
+from linkwork.records import changed
 from linkwork.stabilization import projection
 from linkwork.stabilization.projection import (
     CONVERGED,
     LAST_TIME,
     NOT_CONVERGED,
+    ROUNDING,
     projected,
 )
 from linkwork.system import Header, System, header, scales
@@ -54,9 +57,8 @@ from linkwork.system import Header, System, header, scales
 Array = NDArray[np.float64]
 
 MAX_ITERATIONS = 60
-AGED = 0.05  # a partition has aged when a pivot of Psi_q W^-1 Psi_q^T has shrunk by this factor
-TOLERANCE = 1e-13  # of the size of a state: what counts as solved, and a thousand times this as the best to be had
-STALLED = 1e3 * TOLERANCE
+AGED = 0.3  # a partition has aged when a pivot of Psi_q W^-1 Psi_q^T has shrunk by this factor
+STALLED = 1e-10  # of the size of a state: more than this is not the best to be had
 TURNS = 0.5  # weight of turns among dependent coordinates: cranks have no dead centres in their own angles
 TOO_NEAR = 0.1  # of the largest on the motion: a smallest singular value at which charts are left
 NAN = math.nan
@@ -128,7 +130,7 @@ def correct(at: Level, state: Pointer, _: int) -> tuple[Pointer, float]:
 
 def settle(at: Level, state: Pointer, size: float) -> bool:
     """Solve the dependent positions or velocities of a state, in place; whether it was possible."""
-    gap, enough = measure(at, state), TOLERANCE * size
+    gap, enough = measure(at, state), ROUNDING * size
     # The first change also brings Euler parameters to length one, by which a gap may be as large as before.
     iterate(at, correct, state, gap if gap <= enough else INF, MAX_ITERATIONS, enough, INF)
     return widest(at) <= STALLED * size  # of the last, which is where the state is
@@ -243,7 +245,10 @@ def integrate_on_charts(
             remaining, pieces = remaining[:2], (derivative_of, projection.of_system(system))
         else:
             pieces = (right, onto)
-        for part in integrate(*pieces, p, y, remaining, method, n, stops=stops, watch=system.functions.get("switches")):
+        by = changed(method, oblique=not near)
+        go_on = None if before is None else before.step
+        watch = system.functions.get("switches")
+        for part in integrate(*pieces, p, y, remaining, by, n, stops=stops, first_step=go_on, watch=watch):
             if part.status == REACHED and part.t < times[-1]:
                 part = replace(part, status=ASKED)
             joined = part if before is None else join_slices(before, part)
