@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.native import cache, interpreted, machine
-from linkwork.sequences.sequence import ComputationSequence
+from linkwork.sequences.sequence import Again, ComputationSequence
 
 Array = NDArray[np.float64]
 
@@ -224,16 +224,15 @@ def _lower(program: ComputationSequence, parameters: Sequence[Expr], tables: dic
     for node in sequence:
         if node.op == "symbol":
             raise KeyError(f"{program.name} needs '{node.value}', which is neither input nor parameter")
-    kept = _kept(program, [*sequence, *program.inputs], parameters)
     part_of = {node: k // PART for k, node in enumerate(sequence)}
     last = max(len(sequence) - 1, 0) // PART
-    across = (a for node in sequence for a in node.args if part_of.get(a, part_of[node]) != part_of[node])
-    handed_on = {node: k for k, node in enumerate(dict.fromkeys(across))}  # to a later part, with their places in w
-    if again and last and again.is_weak in part_of:  # the first pass has not kept what a repetition needs
-        handed_on.setdefault(again.is_weak, len(handed_on))
-    kept_in: dict[int, dict[Expr, int]] = {}  # of each part, what the repetition uses, with its place in w
-    for k, node in enumerate(kept, start=len(handed_on)):
-        kept_in.setdefault(part_of.get(node, last), {})[node] = k
+    users = [(part_of[node], node.args) for node in sequence] + ([(last, (again.is_weak,))] if again else [])
+    across = dict.fromkeys(a for part, args in users for a in args if part_of.get(a, part) != part)
+    kept = _kept(program, [*sequence, *program.inputs], parameters)
+    handed_on = {node: k for k, node in enumerate(dict.fromkeys((*across, *kept)))}  # with their places in w
+    # What later parts need is stored at once, what only repetitions need if they follow.
+    late = [node for node in kept if node not in across and part_of.get(node, last) == last]
+    at_once = handed_on.keys() - set(late)
     slots: dict[Expr, list[int]] = {}
     for k, y in enumerate(program.outputs):
         slots.setdefault(y, []).append(k)
@@ -243,7 +242,7 @@ def _lower(program: ComputationSequence, parameters: Sequence[Expr], tables: dic
         emitter = _Emitter(given, handed_on, tables)
         for node in sequence[start : start + PART]:
             emitter.compute(node)
-            if node in handed_on:
+            if node in at_once:
                 emitter.store(node, "w", handed_on[node])
             for slot in slots.pop(node, ()):
                 emitter.store(node, "y", slot)
@@ -251,61 +250,26 @@ def _lower(program: ComputationSequence, parameters: Sequence[Expr], tables: dic
             for node, places in slots.items():
                 for slot in places:
                     emitter.store(node, "y", slot)
-        if again:
-            k = start // PART
-            go_on = f"{program.name}.more" if k == last else ""
-            if not last:
-                emitter.lines.append(f"%count = load i64, ptr {emitter.pointer('p', again.count)}")
-                emitter.lines.append(f"%most = load i64, ptr {emitter.pointer('p', again.most)}")
-            emitter.keep(kept_in.get(k, {}), again.is_weak, not last, go_on, len(handed_on))
+            if again:
+                emitter.repeat(f"{program.name}.more", again, late)
         bodies.append("\n".join(emitter.lines))
 
     name, work = program.name, len(handed_on)
     repeated = []
     if again:
-        size, text = _repetition(program, kept, parameters, tables)
+        size, text = _repetition(program, [*handed_on], parameters, tables)
         work += size
         repeated.append(text)
     if len(bodies) == 1:
         text = f"define void @{name}({ARGUMENTS}) nounwind {{\n{bodies[0]}\nret void\n}}"
         return work, len(sequence), "\n".join([text, *repeated])
-    functions = _in_parts(program, bodies, handed_on.get(again.is_weak) if again else None)
-    return work, len(sequence), "\n".join([*repeated, *functions])
-
-
-def _in_parts(program: ComputationSequence, bodies: Sequence[str], weak: int | None) -> list[str]:
-    """A function for each part and one that calls them all, twice where w[weak] asks for what was not kept."""
-    name, again = program.name, program.again
-    arguments = ARGUMENTS + (", i64 %count, i64 %most" if again else "")
     functions = [
-        f"define internal void @{name}.{k}({arguments}) nounwind noinline {{\n{body}\nret void\n}}"
+        f"define internal void @{name}.{k}({ARGUMENTS}) nounwind noinline {{\n{body}\nret void\n}}"
         for k, body in enumerate(bodies)
     ]
-
-    def call_all(count: str) -> str:
-        more = f", i64 {count}, i64 %most" if again else ""
-        return "\n".join(f"call void @{name}.{k}(ptr %x, ptr %p, ptr %y, ptr %w{more})" for k in range(len(bodies)))
-
-    main = call_all("%count")
-    if again:
-        numbers = (("count", again.count), ("most", again.most))
-        read = [f"%{x}.at = getelementptr double, ptr %p, i64 {k}\n%{x} = load i64, ptr %{x}.at" for x, k in numbers]
-        main = "\n".join([*read, main])
-        if weak is not None:
-            main += f"""
-  %needs.at = getelementptr double, ptr %w, i64 {weak}
-  %needs = load double, ptr %needs.at
-  %short = fcmp une double %needs, 0.0
-  %room = icmp slt i64 %count, %most
-  %not.kept = icmp slt i64 %count, 1
-  %useful = and i1 %short, %room
-  %lacks = and i1 %useful, %not.kept
-  br i1 %lacks, label %anew, label %done
-anew:
-  {call_all("1")}
-  br label %done
-done:"""
-    return [*functions, f"define void @{name}({ARGUMENTS}) nounwind {{\n{main}\nret void\n}}"]
+    calls = "\n".join(f"call void @{name}.{k}(ptr %x, ptr %p, ptr %y, ptr %w)" for k in range(len(bodies)))
+    functions.append(f"define void @{name}({ARGUMENTS}) nounwind {{\n{calls}\nret void\n}}")
+    return work, len(sequence), "\n".join([*repeated, *functions])
 
 
 def _kept(program: ComputationSequence, known: Sequence[Expr], parameters: Sequence[Expr]) -> list[Expr]:
@@ -320,27 +284,26 @@ def _kept(program: ComputationSequence, known: Sequence[Expr], parameters: Seque
 
 
 def _repetition(
-    program: ComputationSequence, kept: list[Expr], parameters: Sequence[Expr], tables: dict[object, str]
+    program: ComputationSequence, handed_on: list[Expr], parameters: Sequence[Expr], tables: dict[object, str]
 ) -> tuple[int, str]:
-    """The doubles it needs behind w, and functions: name.again improves once, name.needs judges, name.more is the loop.
+    """The doubles it needs besides, and functions: name.again improves once, name.needs judges, name.more is the loop.
 
-    The memory of name.more is (kept values, x, improved outputs, whether more is needed, scratch of the others).
+    Their memory is w: (values handed on, x, improved outputs, whether more is needed, scratch of the others).
     """
     assert program.again is not None
     name, again = program.name, program.again
-    inner = ComputationSequence(f"{name}.again", [*kept, *again.x.values()], [*again.outputs.values()])
+    inner = ComputationSequence(f"{name}.again", [*handed_on, *again.x.values()], [*again.outputs.values()])
     results = [again.improved.get(slot, symbol(f"result {slot}")) for slot in again.outputs]
     judge = ComputationSequence(f"{name}.needs", [*inner.inputs, *results], [again.needs])
     (work, _, text), (work_of_judge, _, text_of_judge) = (_lower(f, parameters, tables) for f in (inner, judge))
     n_in, n_out = len(inner.inputs), len(inner.outputs)
-    copies_in = [_copy("y", slots, "x", len(kept) + k) for k, slots in _runs(again.x)]
+    copies_in = [_copy("y", slots, "x", len(handed_on) + k) for k, slots in _runs(again.x)]
     copies_out = [_copy("out", range(k, k + len(slots)), "y", slots.start) for k, slots in _runs(again.outputs)]
-    arguments = "ptr %x, ptr %p, ptr %y, i64 %count, i64 %most, double %weak"
+    arguments = "ptr %x, ptr %p, ptr %y, i64 %count, i64 %most, i1 %weak"
     loop = f"""define internal void @{name}.more({arguments}) nounwind noinline {{
   %out = getelementptr double, ptr %x, i64 {n_in}
   %verdict = getelementptr double, ptr %x, i64 {n_in + n_out}
   %scratch = getelementptr double, ptr %x, i64 {n_in + n_out + 1}
-  %is.weak = fcmp une double %weak, 0.0
   br label %loop
 loop:
   %k = phi i64 [ 0, %0 ], [ %next, %loop ], [ %next, %judge ]
@@ -352,7 +315,7 @@ loop:
   br i1 %few, label %loop, label %enough
 enough:
   %room = icmp slt i64 %next, %most
-  %may = and i1 %is.weak, %room
+  %may = and i1 %weak, %room
   br i1 %may, label %judge, label %done
 judge:
   call void @{name}.needs(ptr %x, ptr %p, ptr %verdict, ptr %scratch)
@@ -362,7 +325,7 @@ judge:
 done:
   ret void
 }}"""
-    return n_in + n_out + 1 + max(work, work_of_judge), f"{text}\n{text_of_judge}\n{loop}"
+    return n_in - len(handed_on) + n_out + 1 + max(work, work_of_judge), f"{text}\n{text_of_judge}\n{loop}"
 
 
 def _runs(slots: Iterable[int]) -> Iterator[tuple[int, range]]:
@@ -416,22 +379,23 @@ class _Emitter:
         value = self.value(node)
         self.lines.append(f"store double {value}, ptr {self.pointer(array, k)}")
 
-    def keep(self, kept: Mapping[Expr, int], is_weak: Expr, asks: bool, go_on: str, start: int) -> None:
-        """If %count, or a weakness if it `asks`, wishes repetitions, store their values in w, and at last call them."""
-        self.lines.append("%counted = icmp sgt i64 %count, 0")
-        if asks:
-            self.lines.append(f"%weak = fcmp une double {self.value(is_weak)}, 0.0")
-            self.lines.append("%room = icmp sgt i64 %most, 0")
-            self.lines.append("%useful = and i1 %weak, %room")
-        self.lines.append(f"%wanted = or i1 %counted, {'%useful' if asks else 'false'}")
-        self.lines.append("br i1 %wanted, label %again, label %done\nagain:")
-        for node, place in kept.items():
-            self.store(node, "w", place)  # loads and addresses made here do not serve the other path, which ends here
-        if go_on:
-            self.lines.append(f"%memory = getelementptr double, ptr %w, i64 {start}")
-            arguments = f"ptr %memory, ptr %p, ptr %y, i64 %count, i64 %most, double {self.value(is_weak)}"
-            self.lines.append(f"call void @{go_on}({arguments})")
-        self.lines.append("br label %done\ndone:")
+    def repeat(self, name: str, again: Again, kept: Sequence[Expr]) -> None:
+        """If a number in p or a weakness wishes it, call the loop of repetitions, with these values stored in w."""
+        for number, k in (("count", again.count), ("most", again.most)):
+            self.lines.append(f"%{number} = load i64, ptr {self.pointer('p', k)}")
+        is_weak = self.value(again.is_weak)
+        self.lines.append(f"""%weak = fcmp une double {is_weak}, 0.0
+%room = icmp sgt i64 %most, 0
+%useful = and i1 %weak, %room
+%counted = icmp sgt i64 %count, 0
+%wanted = or i1 %counted, %useful
+br i1 %wanted, label %again, label %done
+again:""")
+        for node in kept:
+            self.store(node, "w", self.handed_on[node])
+        self.lines.append(f"""call void @{name}(ptr %w, ptr %p, ptr %y, i64 %count, i64 %most, i1 %weak)
+br label %done
+done:""")
 
     def compute(self, node: Expr) -> None:
         a = [self.value(argument) for argument in node.args]
