@@ -79,9 +79,11 @@ def test_tables_of_results() -> None:
     times, states = np.linspace(0.0, 0.2, rows), np.tile(x[1:], (rows, 1)) * np.linspace(1.0, 1.1, rows)[:, None]
     f, width, found = s.functions, 1 + s.n_q + 2 * s.n_v + s.m, []
     for stepped in (False, True):
-        x, qd = np.full(rows * width, np.nan), np.full(rows * s.n_q, np.nan)
+        x, qd = np.full((rows, width), np.nan), np.full(rows * s.n_q, np.nan)
+        x[:, 0], x[:, 1 : 1 + s.n_q + s.n_v] = times, states[:, : s.n_q + s.n_v]
+        x = x.ravel()
         scratch = np.full(size_of(results.rates, ny, s.m) + motion.dynamics.work, np.nan)
-        run(results.fill_dynamics, stepped, rows, ny, 0, times, states.ravel(), np.empty(0), motion.p, x, qd, scratch)
+        run(results.fill_dynamics, stepped, rows, ny, 0, np.empty(0), motion.p, x, qd, scratch)
         found.append(np.concatenate([x, qd]))
     np.testing.assert_array_equal(found[1], found[0])
     inner, lines = max(f[name].work for name in ("report", "close")), []

@@ -107,25 +107,21 @@ def fill_dynamics(
     n_rows: int,
     ny: int,
     n_held: int,
-    times: Pointer,
-    states: Pointer,
     held: Pointer,
     p: Pointer,
     x: Pointer,
     qd: Pointer,
     w: Pointer,
 ) -> None:
-    """For every (t, y), with what events have changed until then, a row (t, q, v, a, lam) of x and one of qd."""
+    """In every row (t, q, v, a, lam) of x, with what events have changed until then, a and lam; and a row of qd."""
     about = header(p)
     n_q, n_v, m = about.n_q, about.n_v, about.m
     at = rates(w, ny, m)
     for k in range(n_rows):
         hold(p, offset(held, k * n_held), n_held)
-        at.state[0] = times[k]
-        copy(offset(states, k * ny), offset(at.state, 1), ny)
-        call(about.dynamics, at.state, p, at.found, at.rest)
         row = given(offset(x, k * (1 + n_q + 2 * n_v + m)), n_q, n_v, m)
-        copy(at.state, row.state, 1 + n_q + n_v)
+        copy(row.state, at.state, 1 + n_q + n_v)
+        call(about.dynamics, at.state, p, at.found, at.rest)
         copy(offset(at.found, n_q), row.a, n_v)
         copy(offset(at.found, ny), row.lam, m)
         copy(at.found, offset(qd, k * n_q), n_q)
