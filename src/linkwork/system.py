@@ -147,7 +147,7 @@ class System:
     linear        (t, q) -> entries of Psi_q and of M
     retract       (q, dx) -> q moved
     close         (t, q, v) -> (t, q moved, v, Psi, factor): a step of Newton towards Psi = 0, with the factor it used
-    align         what close returns -> (t, q, v changed): the same for Psi_dot = 0, with that factor
+    align         what close returns -> (t, q, v changed, Psi, Psi_dot): the same for Psi_dot = 0, with that factor
     chart         (t, q) -> factor of Psi_q W^-1 Psi_q^T, and Psi_q, for corrections at other positions nearby:
     shift, push   (chart, q, Psi) -> q moved by dx = -W^-1 Psi_q^T (..)^-1 Psi, (chart, v, Psi_dot) -> v changed alike
     switches      (t, q, v) -> functions at whose zeros events happen, and those at which forces or drivers switch, and
@@ -405,13 +405,14 @@ def compile_system(
     entries = [symbol(f"factor {k}") for k in range(len(factor.entries()))]
     dv = factor.with_entries(entries).solve([ZERO] * n + [-gap for gap in e.Psi_dot])[:n]
     pushed = [v + d for v, d in zip(e.v, dv, strict=True)]
+    rates_left = substitute(e.Psi_dot, dict(zip(e.v, pushed, strict=True)))
 
     named = (output.expression for outputs in e.outputs.values() for output in outputs.values())
     Psi_ddot = [x - g for x, g in zip(multiply(e, [*e.a, *[ZERO] * m])[n:], e.gamma, strict=True)]
     programs = [
         *local_programs(e),
         ComputationSequence("close", (TIME, *e.q, *e.v), [TIME, *moved, *e.v, *e.Psi, *factor.entries()]),
-        ComputationSequence("align", (TIME, *e.q, *e.v, *e.lam, *entries), [TIME, *e.q, *pushed]),
+        ComputationSequence("align", (TIME, *e.q, *e.v, *e.lam, *entries), [TIME, *e.q, *pushed, *e.Psi, *rates_left]),
         ComputationSequence(
             "report", (TIME, *e.q, *e.v, *e.a, *e.lam), [e.kinetic, e.potential, *named, *e.Psi_dot, *Psi_ddot]
         ),

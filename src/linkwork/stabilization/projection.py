@@ -79,7 +79,6 @@ def correct(at: Given, x: Pointer, k: int) -> tuple[Pointer, float]:
     gaps = offset(new, 1 + n)
     call(about.close, x, at.p, memory.closed, memory.rest)
     call(about.align, memory.closed, at.p, new, memory.rest)
-    call(about.constraints, new, at.p, gaps, memory.rest)
     if k == 0:
         result = projected(at.y, n + about.n_carried)
         result.before[0] = largest_scaled(offset(memory.closed, 1 + n), by.rows, m)
