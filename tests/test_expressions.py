@@ -742,21 +742,29 @@ def everything():
     return outputs, values
 
 
+NANS = {symbol("without"): math.nan}
+UNDEFINED = [f(x, y) for f in (minimum, maximum) for x, y in ((*NANS, ONE), (ONE, *NANS))] + [sign(*NANS)]
+
+
 def test_python_code_computes_the_same_numbers(tmp_path):
     outputs, values = everything()
     source = tmp_path / "generated.py"
-    source.write_text(languages.write("python", outputs, name="motion", arguments=list(values)), encoding="utf-8")
+    arguments = [*values, *NANS]
+    source.write_text(languages.write("python", outputs + UNDEFINED, "motion", arguments), encoding="utf-8")
     spec = importlib.util.spec_from_file_location("generated", source)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert list(module.motion(*values.values())) == evaluate(outputs, values)
+    found = module.motion(*values.values(), *NANS.values())
+    np.testing.assert_array_equal(found, evaluate(outputs + UNDEFINED, values | NANS))
+    assert np.isnan(found[len(outputs) :]).all()
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is needed to compile the generated C")
 def test_c_code_computes_the_same_numbers(tmp_path):
     outputs, values = everything()
     source, library = tmp_path / "generated.c", tmp_path / "generated.so"
-    source.write_text(languages.write("c", outputs, name="motion", arguments=list(values)), encoding="utf-8")
+    arguments, outputs, values = [*values, *NANS], outputs + UNDEFINED, values | NANS
+    source.write_text(languages.write("c", outputs, name="motion", arguments=arguments), encoding="utf-8")
     flags = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1", "-ffp-contract=off", "-shared", "-fPIC"]
     subprocess.run(["gcc", *flags, "-o", library, source, "-lm"], check=True)
     motion = ctypes.CDLL(str(library)).motion
@@ -764,6 +772,7 @@ def test_c_code_computes_the_same_numbers(tmp_path):
     result = np.full(len(outputs), np.nan)
     pointer = ctypes.POINTER(ctypes.c_double)
     motion(inputs.ctypes.data_as(pointer), result.ctypes.data_as(pointer))
+    assert np.isnan(result[-len(UNDEFINED) :]).all()
     # a compiler may fold functions of constants to the last bit, libm need not
     np.testing.assert_allclose(result, evaluate(outputs, values), rtol=1e-14)
 

@@ -164,6 +164,10 @@ def _flat(table: Iterable[float], number: Callable[[float], str] = repr) -> str:
     return ", ".join(number(float(x)) for x in table)
 
 
+def _helpers(f: Function, written: Mapping[str, str]) -> list[str]:
+    return [text for operation, text in written.items() if operation in f.operations]
+
+
 def _formats(call: str = "{}({{}})", **others: str) -> dict[str, str]:
     """Functions by their own names as `call` says; what most languages write alike unless it is among the others."""
     usual = {name: f"{name}({{}}, {{}})" for name in ("atan2", "min", "max")}
@@ -178,7 +182,7 @@ _PYTHON = Language(
     formats=_formats(
         "math.{}({{}})",
         abs="abs({})",
-        sign="_sign({})",
+        **{"sign": "_sign({})", "min": "_min({}, {})", "max": "_max({}, {})"},
         atan2="math.atan2({}, {})",
         pow="math.pow({}, {})",
         select="({1} if {0} else {2})",
@@ -198,10 +202,21 @@ _NUMPY = Language(
     ),
     reserved=_PYTHON.reserved,
 )
-_PYTHON_SIGN = """\
+# Of a NaN these are NaN, as everywhere in linkwork; what languages have of their own mostly leaves it out.
+_PYTHON_HELPERS = {
+    "sign": """\
 def _sign(x):
-    return float((x > 0.0) - (x < 0.0))
-"""
+    return float((x > 0.0) - (x < 0.0)) if x == x else x
+""",
+    "min": """\
+def _min(a, b):
+    return a if a < b or a != a else b
+""",
+    "max": """\
+def _max(a, b):
+    return a if a > b or a != a else b
+""",
+}
 _PYTHON_SPLINE = """\
 def _spline(x, knots, coefficients, order):
     i = min(max(bisect.bisect_right(knots, x) - 1, 0), len(coefficients) - 1)
@@ -233,7 +248,7 @@ def _python_module(f: Function, imports: str, helpers: Iterable[str]) -> str:
 
 def _python(f: Function) -> str:
     """A module with a function that returns a tuple."""
-    helpers = [_PYTHON_SIGN] * ("sign" in f.operations) + [_PYTHON_SPLINE] * bool(f.tables)
+    helpers = _helpers(f, _PYTHON_HELPERS) + [_PYTHON_SPLINE] * bool(f.tables)
     return _python_module(f, "import bisect\nimport math\n" if f.tables else "import math\n", helpers)
 
 
@@ -249,7 +264,7 @@ _C = Language(
     truth="(double)({})",
     formats=_formats(
         **{"abs": "fabs({})", "sign": "sign_of({})", "pow": "pow({}, {})"},
-        **{"min": "fmin({}, {})", "max": "fmax({}, {})", "select": "({0} ? {1} : {2})"},
+        **{"min": "smaller({}, {})", "max": "larger({}, {})", "select": "({0} ? {1} : {2})"},
         spline="spline_value({0}, (int)(sizeof coefficients{1} / sizeof *coefficients{1}), "
         "knots{1}, coefficients{2}, {3})",
     ),
@@ -259,18 +274,33 @@ _C = Language(
         "false|nullptr|alignas|alignof|asm|typeof|constexpr|thread_local|static_assert|main|linux|unix|"
         "NAN|INFINITY|HUGE(_VAL[FL]?)?|M_.*|FP_.*|MATH_.*|math_errhandling|DOMAIN|SING|OVERFLOW|UNDERFLOW|[PT]LOSS|"
         "abs|labs|llabs|div|abort|exit|atexit|calloc|malloc|realloc|free|printf|puts|putchar|sign_of|spline_value|"
+        "smaller|larger|"
         "(a?(sin|cos|tan)h?|atan2|sqrt|cbrt|hypot|exp|exp2|expm1|frexp|ldexp|log|log10|log1p|log2|l?logb|ilogb|modf|scalbl?n|"
         "pow|fabs|fmin|fmax|fdim|fma|fmod|erfc?|[lt]?gamma|ceil|floor|nearbyint|l{0,2}rint|l{0,2}round|trunc|remainder|"
         "remquo|copysign|nan|nextafter|nexttoward|[jy][01n])[fl]?|fpclassify|is(finite|inf|nan|normal|unordered)|signbit|"
         r"in|out|w\d+|knots\d+|coefficients\d+|_.*"
     ),
 )
-_C_SIGN = """\
+_C_HELPERS = {
+    "sign": """\
 static double sign_of(double x)
 {
-    return (double)((x > 0.0) - (x < 0.0));
+    return x != x ? x : (double)((x > 0.0) - (x < 0.0));
 }
-"""
+""",
+    "min": """\
+static double smaller(double a, double b)
+{
+    return a < b || a != a ? a : b;
+}
+""",
+    "max": """\
+static double larger(double a, double b)
+{
+    return a > b || a != a ? a : b;
+}
+""",
+}
 _C_SPLINE = """\
 static double spline_value(double x, int pieces, const double *knots, const double (*coefficients)[4], int order)
 {
@@ -296,7 +326,7 @@ static double spline_value(double x, int pieces, const double *knots, const doub
 
 def _c(f: Function) -> str:
     """A C99 file with void name(const double *in, double *out); `in` holds the symbols in the order of `arguments`."""
-    blocks = ["#include <math.h>\n", *[_C_SIGN] * ("sign" in f.operations), *[_C_SPLINE] * bool(f.tables)]
+    blocks = ["#include <math.h>\n", *_helpers(f, _C_HELPERS), *[_C_SPLINE] * bool(f.tables)]
     for (knots, coefficients), k in f.tables.items():
         rows = ", ".join("{" + _flat(row) + "}" for row in coefficients)
         blocks.append(
@@ -323,9 +353,13 @@ def _fortran_number(value: float) -> str:
 _FORTRAN = Language(
     comment="!",
     truth="merge(1d0, 0d0, {})",
-    formats=_formats(sign="sign_of({})", pow="(({})**({}))", select="merge({1}, {2}, {0})"),
+    formats=_formats(
+        **{"sign": "sign_of({})", "min": "smaller({}, {})", "max": "larger({}, {})"},
+        **{"pow": "(({})**({}))", "select": "merge({1}, {2}, {0})"},
+    ),
     reserved=re.compile(
         r"in|out|w\d+|knots\d+|coefficients\d+|sign_of|spline_value|merge|min|max|atan2|c_double|kind|size|sign|count|reshape|"
+        f"smaller|larger|"
         f"{'|'.join(FUNCTIONS)}",
         re.IGNORECASE,
     ),
@@ -334,13 +368,29 @@ _FORTRAN = Language(
     ignores_case=True,
     longest=63,
 )
-_FORTRAN_SIGN = """\
+_FORTRAN_HELPERS = {
+    "sign": """\
     pure function sign_of(x) result(y)
         real(c_double), intent(in) :: x
         real(c_double) :: y
-        y = merge(1d0, 0d0, x > 0d0) - merge(1d0, 0d0, x < 0d0)
+        y = merge(merge(1d0, 0d0, x > 0d0) - merge(1d0, 0d0, x < 0d0), x, x == x)
     end function
-"""
+""",
+    "min": """\
+    pure function smaller(a, b) result(y)
+        real(c_double), intent(in) :: a, b
+        real(c_double) :: y
+        y = merge(a, b, a < b .or. a /= a)
+    end function
+""",
+    "max": """\
+    pure function larger(a, b) result(y)
+        real(c_double), intent(in) :: a, b
+        real(c_double) :: y
+        y = merge(a, b, a > b .or. a /= a)
+    end function
+""",
+}
 _FORTRAN_SPLINE = """\
     pure function spline_value(x, knots, coefficients, order) result(y)
         real(c_double), intent(in) :: x, knots(:), coefficients(:, :)
@@ -397,7 +447,7 @@ def _fortran(f: Function) -> str:
     body += [_continued(f"{target} = {value}") for target, value in f.temporaries]
     for i, (value, comment) in enumerate(f.results, 1):
         body += [comment.format("!").strip()] * bool(comment) + [_continued(f"out({i}) = {value}")]
-    helpers = [_FORTRAN_SIGN] * ("sign" in f.operations) + [_FORTRAN_SPLINE] * bool(f.tables)
+    helpers = _helpers(f, _FORTRAN_HELPERS) + [_FORTRAN_SPLINE] * bool(f.tables)
     contained = ["contains\n" + "".join(helpers)] if helpers else []
     comments = _indented((remark(str(s.value)) for s in f.inputs), "! in: ")
     return comments + "\n".join([*head, _indented(body) + "".join(contained) + f"end subroutine {f.name}\n"])
