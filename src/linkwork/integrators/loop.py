@@ -113,7 +113,7 @@ class Settings:
         if not 0.0 < self.atol < math.inf:
             raise UsageError(f"atol = {self.atol:g} is not positive", "bad-tolerance")
         if not 0.0 <= self.min_step < self.max_step:
-            raise UsageError(f"steps from {self.min_step:g} to {self.max_step:g} do not exist", "bad-step-limits")
+            raise UsageError(f"no step is above {self.min_step:g} s and at most {self.max_step:g} s", "bad-step-limits")
 
 
 class Actions(NamedTuple):
@@ -174,7 +174,7 @@ def report_times(t_0: float, t_end: float, step: float) -> Array:
     if not 0.0 < step < math.inf:
         raise UsageError(f"report step {step:g} is not positive and finite", "bad-report-step")
     if not t_0 < t_end < math.inf:
-        raise UsageError(f"t_end = {t_end:g} is not after the start at {t_0:g}", "bad-t-end")
+        raise UsageError(f"t_end = {t_end:g} is no time after the start at {t_0:g}", "bad-t-end")
     intervals = (t_end - t_0) / step
     if intervals > MAX_REPORTS:
         size = f"{8e-9 * intervals:.3g} GB for each coordinate"
@@ -209,9 +209,9 @@ def integrate(
     where one of the outputs of `watch`, functions of (t, y), changes its sign (see inside.py); the first of them are
     `events`, and a slice that one has ended is gone on from if asked for the next.
     `first_step` is tried first, for instance that of a slice from where the run goes on; without it, or if it is 0,
-    one is chosen. The first slice tries no more than `max_steps`. Of a derivative that may vary within much less than y
-    does, `is_sharp`, every report time is compared with it, or with `rates`, (t, y) -> y' of the first components,
-    where y has accelerations among them.
+    one is chosen. After `max_steps` tried steps slices are of one each. Of a derivative that may vary within much less
+    than y does, `is_sharp`, every report time is compared with it, or with `rates`, (t, y) -> y' of the first
+    components, where y has accelerations among them.
     """
     ny, times, p = len(y_0), np.array(times, dtype=np.float64), np.array(p, dtype=np.float64)
     if not ((times[1:] > times[:-1]).all() and math.isfinite(times[-1] - times[0])):
@@ -244,9 +244,11 @@ def integrate(
             status = go_on(budget)
             took = perf_counter() - began
             loop_s += took
-            budget = max(1, min(100 * budget, MOST_AT_ONCE, int(budget * seconds / max(took, 1e-6))))
             filled = int(m[at.row])
-            yield slice_of(at, m, ny, status, times[done:filled], rows[done:filled], loop_s, held.copy())
+            part = slice_of(at, m, ny, status, times[done:filled], rows[done:filled], loop_s, held.copy())
+            left = max_steps - part.steps - part.rejected
+            budget = max(1, min(100 * budget, left, int(budget * seconds / max(took, 1e-6))))
+            yield part
             done, m[at.n_moments] = filled, 0.0
         del kept
 
