@@ -241,7 +241,8 @@ FAULTS = [
         "{type: table, times: [0, 1], values: [0, 1]}",
         "table-range",
         13,
-        "covers 0 to 1 s, the simulation 0 to 120",
+        "covers 0 to 1 s, the simulation 0 to 120 s; tables are not continued beyond their ends; "
+        "extend it, or write simulation: {t_end: 1}",
     ),
     ("2*pi*t", "{type: smooth-step, start: 0, end: 1, t_start: 2, t_end: 2}", "motion-times", 13, "does not follow"),
     ("2*pi*t", "{type: jump, start: 0}", "unknown-type", 13, "drivers.motor.motion.type: no type 'jump'; choose from"),

@@ -650,6 +650,7 @@ def test_other_gears_and_rolling_are_searched_and_say_so() -> None:
     assert result.real == 2
     assert all(m.certified and m.residual < 1e-12 for m in result.modes)
     assert any("not-complete" in note for note in result.notes)
+    assert "2 modes, by a search from many starts" in str(result)
     disc, bar = body("disc", 0.5j), body("bar", 3.0 + 2.0j)
     joints = (
         Rolling("R", GROUND, disc, (0.0, 0.0), (0.0, 0.0), (1.0, 0.0), 0.5),

@@ -113,6 +113,9 @@ def test_body_without_mass_needs_a_formulation_that_allows_it() -> None:
         simulate(model, t_end=0.1, formulation="udwadia-kalaba")
     assert refused.value.code == "zero-mass"
     assert "udwadia-phohomsiri" in str(refused.value)
+    with pytest.raises(ModelError, match="link' has no mass, and its motion follows from nothing else") as refused:
+        simulate(loads(MASSLESS.replace("  A: {type: rigid, i: link.A, j: bob.A}\n", "")), t_end=0.1)
+    assert "formulations" not in str(refused.value)  # as none would do
     same = loads(
         MASSLESS.replace("{m: 0}", "{m: 1}")
         .replace("mass: m, inertia: m, position: [0.5, 0], points: {O: [-0.5, 0], A: [0.5, 0]}",
@@ -125,6 +128,30 @@ def test_body_without_mass_needs_a_formulation_that_allows_it() -> None:
         motion = simulate(model, t_end=1.0, step=0.25, rtol=1e-11, formulation=formulation)
         np.testing.assert_allclose(motion["bob.phi"], expected["link.phi"], atol=1e-9)
         np.testing.assert_allclose(motion["reaction:O.y"], expected["reaction:O.y"], atol=1e-6)
+
+
+def test_pivots_of_the_explicit_form_are_no_switches() -> None:
+    """A slider-crank whose rod has no mass, and whose pivots change: there is no law that could be missed."""
+    model = loads(
+        """
+linkwork: 1
+parameters: {r: 0.2, l: 0.55, th: 0.7, ps: "asin(r*sin(th)/l)"}
+ground: {points: {O: [0, 0]}}
+bodies:
+  crank: {mass: 1, inertia: 0.01, angle: th, position: [r/2*cos(th), r/2*sin(th)], points: {O: [-r/2, 0], A: [r/2, 0]}}
+  rod: {mass: 0, angle: -ps, position: [r*cos(th)+l/2*cos(ps), r*sin(th)/2], points: {A: [-l/2, 0], B: [l/2, 0]}}
+  block: {mass: 1.5, inertia: 0.05, position: [r*cos(th)+l*cos(ps), 0], points: {B: [0, 0]}}
+joints:
+  O: {type: revolute, i: ground.O, j: crank.O}
+  A: {type: revolute, i: crank.A, j: rod.A}
+  B: {type: revolute, i: rod.B, j: block.B}
+  S: {type: prismatic, i: ground.O, j: block.B, axis: [1, 0]}
+simulation: {t_end: 0.3, step: 0.05}
+"""
+    )
+    notes = " ".join(simulate(model, formulation="lu").info.notes)
+    assert "[repivoted]" in notes
+    assert "[unseen-switches]" not in notes
 
 
 def test_force_that_becomes_undefined_stops_the_run_with_the_last_good_state() -> None:
@@ -170,6 +197,10 @@ def test_a_run_with_too_many_steps_stops_and_names_the_force(torque: str) -> Non
     motion = stopped.value.trajectory
     assert motion.status == "stopped"
     assert 0.0 < motion.t[-1] < 10.0
+    with pytest.raises(NumericalStop) as stopped:
+        simulate(replace(model, forces=(force,)), t_end=10.0, integrator="dop853", max_steps=8_000)
+    run = stopped.value.trajectory.info
+    assert run.steps + run.rejected == 8_000
     assert motion.info.steps + motion.info.rejected >= 10_000
 
 

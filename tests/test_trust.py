@@ -482,6 +482,16 @@ def test_a_start_in_a_singular_position_is_refused_with_its_branches() -> None:
     np.testing.assert_allclose(motion["b.phi"], 0.0, atol=1e-8)
 
 
+def test_branches_that_the_driver_excludes_are_not_told() -> None:
+    """A rhombus in line: its coupler could turn about two pins in one place, but only with the driven link at rest."""
+    data = json.loads((MODELS / "in_line.yaml").read_text())
+    data["ground"]["points"]["Q"] = [1, 0]
+    data["bodies"]["b"] |= {"position": [1.5, 0], "points": {"A": [-0.5, 0], "B": [0.5, 0]}}
+    data["bodies"]["c"]["position"] = [1.5, 0]
+    with pytest.raises(ModelError, match=r"the branch has the rates \(a.phi 2, b.phi 0, c.phi 2\); start"):
+        simulate(loads(json.dumps(data)))
+
+
 SMOOTH = {"type": "smooth-step", "start": 0, "end": 1, "t_start": 0, "t_end": 1}
 
 

@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 ASIDE = 0.1  # of the mechanism, or of a radian: a step away from a singular position
 CONTRADICTS = 1e-6  # of gamma: what no accelerations can bring about
 ROUNDED = 1e-12  # of the squares of velocities, on the scales of the rows: gamma that is rounding
-NOTHING = 1e-200  # of the largest coefficient of a polynomial
+NOTHING = 1e-12  # of the largest coefficient of a polynomial in multiples of the velocities: rounding
 SLOW = 1e-5  # of accelerations, by the size of the mechanism: squares of velocities that they overtake at once
 SOON = 1e-3  # seconds in which a driver that starts from rest has begun to move
 TURNED = 1.0  # radians: so that neither of two directions is a branch but by chance
@@ -64,16 +64,17 @@ def check_branch(place: Place) -> None:
     left_out = place.vanishing | [rests and row.part == "drive" for row in place.equations.rows]
     J = place.Psi_q[~left_out] * place.v_scale
     free = place.v_scale * null_space(J)
-    found, how = [], "the rates"
+    found, rates = [], "the rates"
     if len(free) == 1:
-        found = _roots(contradiction, v, free[0])
+        found = _roots(contradiction, v, free[0] * fastest(v) / fastest(free[0]))
     elif len(free) == 2 and not np.any(replace(place, v=0.0 * v).Psi_dot):  # up to a factor
         f, g, c, s = *free, np.cos(TURNED), np.sin(TURNED)
-        found, how = _roots(contradiction, c * f + s * g, c * g - s * f), "rates in the proportion"
+        found, rates = _roots(contradiction, c * f + s * g, c * g - s * f), "rates in the proportion"
         found = [x / x[np.argmax(np.abs(place.equations.turning * x))] for x in found]
     turning = [(k, name) for k, name in enumerate(place.equations.v_names) if place.equations.turning[k]]
     texts = [", ".join(f"{name} {_rounded(x[k]):.6g}" for k, name in turning) for x in found]
-    branches = f"; the branches have {how} " + " or ".join(f"({text})" for text in texts) if texts else ""
+    have = "branches have" if len(texts) > 1 else "branch has"
+    branches = f"; the {have} {rates} " + " or ".join(f"({text})" for text in texts) if texts else ""
     raise _singular(
         place,
         f"its {'accelerations' if rests else 'velocities'} belong to none of the branches in which the motion could "
@@ -94,7 +95,7 @@ def _roots(contradiction: Callable[[Array], Array], v: Array, along: Array) -> l
     at = [contradiction(v + s * along) for s in (-1.0, 0.0, 1.0)]
     k = int(np.argmax(np.abs(at[0]) + np.abs(at[2])))
     c = np.array([0.5 * (at[0][k] - 2 * at[1][k] + at[2][k]), 0.5 * (at[2][k] - at[0][k]), at[1][k]])
-    c[np.abs(c) <= NOTHING * np.max(np.abs(c))] = 0.0  # else a quotient may overflow
+    c[np.abs(c) <= NOTHING * np.max(np.abs(c))] = 0.0  # else a branch that the drivers exclude has huge rates
     roots = np.roots(c if np.all(np.isfinite(c)) else [])
     return [v + s.real * along for s in roots if abs(s.imag) <= CONTRADICTS * (1 + abs(s))]
 

@@ -199,8 +199,9 @@ def _over_driven(names: Sequence[str], place: Place, of_driver: NDArray[np.bool_
     act = f"drivers {who} act on the same freedom" if len(names) > 1 else f"driver {who} has no freedom left to drive"
     still = Place(place.equations, place.q, np.zeros_like(place.v))
     x = spare / np.max(np.abs(spare), axis=0)
-    gap, speed = (float(np.max(np.abs(x.T @ rows[of_driver]))) for rows in (still.Psi, still.Psi_dot))
-    if max(gap, speed) <= AGREED:
+    found = (float(np.max(np.abs(x.T @ rows[of_driver]))) for rows in (still.Psi, still.Psi_dot))
+    gap, speed = (x if x > AGREED else 0.0 for x in found)
+    if not (gap or speed):
         return ModelError(
             act,
             "over-driven",

@@ -273,10 +273,11 @@ def _velocity_fault(start: Start) -> ModelError | None:
     k = int(np.argmax(np.where(by > 0.0, changes / np.maximum(by, np.finfo(float).tiny), 0.0)))
     if by[k] == 0.0 or changes[k] <= SMALL * by[k]:
         return None
-    name = given.equations.v_names[k]
+    name, found = given.equations.v_names[k], start.place.v[k]
     owners = "equations.coordinates" if given.equations.kind == "stated" else "bodies"
     return ModelError(
-        f"the start velocities do not fit the joints: that of '{name}' would be {start.place.v[k]:.6g}"
+        f"the start velocities do not fit the joints: that of '{name}' would be "
+        f"{found if abs(found) > CHANGED * by[k] else 0.0:.6g}"
         f" instead of {given.v[k]:.6g} per second",
         "velocity-far-off",
         path=f"{owners}.{given.equations.velocities[k].owner}",

@@ -74,8 +74,9 @@ def about_grazes(system: System, last: Slice) -> Iterator[str]:
             yield f"event '{event.name}' was at zero at t = {t:.9g} and did not go beyond: it is not counted [grazing]"
 
 
-def about_blur(last: Slice) -> Iterator[str]:
-    if last.blurred > BLURRED * last.t:
+def about_blur(system: System, last: Slice) -> Iterator[str]:
+    watch = system.functions.get("switches")
+    if last.blurred > BLURRED * last.t and watch and watch.outputs > len(system.pivots):  # not pivots alone
         yield (
             f"what switches was not seen clearly in {last.blurred / last.t:.2g} of the time: it changes its sign more "
             "often than steps show, and some may be missed; a smaller max_step looks more often [unseen-switches]"

@@ -396,7 +396,7 @@ class Motion:
                 *describe_changes(last.changes),
                 *told,
                 *about_grazes(s, last),
-                *about_blur(last),
+                *about_blur(s, last),
                 *about_pivots(course),
                 *about_matrices(last),
                 *about_atol(info, *split_columns(s, found.extremes)[:2], self.error_scale(t[-1])),

@@ -43,6 +43,14 @@ def check_massless(place: Place, formulation: str) -> None:
             whose, where = "what moves in joint", "joints"
         path = f"{where}.{without.owner}"
         what = f"{whose} '{without.owner}' has no {'mass' if without.kind == 'length' else 'inertia'}"
+    if not determined:
+        raise ModelError(
+            f"{what}, and its motion follows from nothing else",
+            "zero-mass",
+            path=path,
+            rule="no formulation finds the accelerations of a motion without mass",
+            suggestion="give it mass, or take the freedom by a joint or driver",
+        )
     raise ModelError(
         what,
         "zero-mass",

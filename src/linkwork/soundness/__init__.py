@@ -461,7 +461,9 @@ def _table_faults(table: Table, path: str, t_end: float) -> Iterator[ModelError]
         yield ModelError(message, "table-order", path=f"{path}.times[{k + 1}]", rule="times must increase")
     elif times[0] > 0 or times[-1] < t_end:
         message = f"the table covers {times[0]:g} to {times[-1]:g} s, the simulation 0 to {t_end:g} s"
-        yield ModelError(message, "table-range", path=path, rule="tables are not continued beyond their ends")
+        rule = "tables are not continued beyond their ends"
+        hint = f"extend it, or write simulation: {{t_end: {times[-1]:g}}}"
+        yield ModelError(message, "table-range", path=path, rule=rule, suggestion=hint)
     elif not table.pieces:
         message = "no smooth curve of finite slope leads through its points"
         yield ModelError(message, "motion-not-finite", path=path, suggestion="check times and values")

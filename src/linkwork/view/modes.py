@@ -68,13 +68,13 @@ def pictures(positions: tuple[Mode, ...], model: Model) -> list[str]:
 def remarks(found: Modes) -> Iterator[str]:
     """What was looked for and how far it is all there is."""
     if found.method == "multi-start":
-        yield f"{found.real} found"
+        yield f"{found.real} mode{'s' * (found.real != 1)}, by a search from many starts"
     else:
         isolated, ending = " isolated" * bool(found.motions), "s" * (found.finite != 1)
         yield f"{found.real} real of {found.finite} finite{isolated} solution{ending}"
         yield f"{found.paths} path{'s' * (found.paths != 1)} followed, {found.infinite} to infinity, {found.lost} lost"
-        count = {0: "no solution is", 1: "1 solution is"}.get(found.singular, f"{found.singular} solutions are")
-        yield f"{count} singular"
+        count, verb = found.singular or "no", "is" if found.singular < 2 else "are"
+        yield f"{count}{isolated} solution{'s' * (found.singular > 1)} {verb} singular"
     for freedoms in sorted({mode.freedoms for mode in found.motions}):
         number = sum(mode.freedoms == freedoms for mode in found.motions)
         yield f"{number} {'curves' if freedoms == 1 else f'sets of dimension {freedoms}'} of positions besides"
