@@ -175,6 +175,103 @@ def test_teeth_of_gears_pass_at_one_speed(rng: Random) -> None:
         np.testing.assert_allclose(values([*e.Psi, *e.Psi_dot], e, state(e, 0.0, q, v)), 0.0, atol=1e-13)
 
 
+BEVEL = """
+linkwork: 1
+name: bevel
+space: spatial
+gravity: [0.4, -1, -9.81]
+parameters: {b: 70 deg, R: 0.2, Q: 0.3, h: (Q + R*cos(b))/sin(b), k: (Q*cos(b) + R)/sin(b) + 0.07}
+ground: {points: {O: [0, 0, 0]}}
+bodies:
+  frame:
+    mass: 3
+    inertia: [0.3, 0.3, 0.3]
+    position: [0.1, 0.2, 0]
+    angular_velocity: [0, 0, 2]
+    points: {O: [-0.1, -0.2, 0], I: [h - 0.1, -0.2, 0], J: [k*cos(b) - 0.1, k*sin(b) - 0.2, 0]}
+  one: {mass: 2, inertia: [0.05, 0.05, 0.05], position: [h, 0, 0], points: {C: [0, 0, 0]}}
+  two: {mass: 4, inertia: [0.2, 0.2, 0.2], position: [k*cos(b), k*sin(b), 0], points: {C: [0, 0, 0]}}
+joints:
+  O: {type: revolute, i: ground.O, j: frame.O, axis: [0, 0, 1]}
+  I: {type: revolute, i: frame.I, j: one.C, axis: [1, 0, 0]}
+  J: {type: revolute, i: two.C, j: frame.J, axis: [cos(b), sin(b), 0]}
+  T: {type: gear, i: one.C, j: two.C, axis: [1, 0, 0], axis_j: [cos(b), sin(b), 0], teeth_i: 20, teeth_j: 30, radius: R,
+      carrier: frame}
+forces: {motor: {type: torque, on: one, torque: [3, 0.4, 0.1], follows: true}}
+simulation: {t_end: 0.3, step: 0.1}
+"""
+ON = {"frame": {"O": 1, "I": -1, "J": 1}, "one": {"I": 1, "T": -1}, "two": {"J": -1, "T": 1}}  # signs of reactions
+
+
+def test_pins_of_bevel_gears_carry_the_force_of_the_teeth() -> None:
+    """Newton and Euler for each body, the frame among them, which no tooth touches; one gear stands beside its cone.
+
+    The force at the teeth has the arm R about the axis of the first gear and is perpendicular to both axes.
+    """
+    motion = simulate(loads(BEVEL))
+    for k in (0, -1):
+
+        def at(name: str, parts: str = "x y z", k: int = k) -> Array:
+            return np.array([motion[name + part][k] for part in parts.split()])
+
+        turned = {body: Rotation.from_quat(at(f"{body}.e", "0 1 2 3"), scalar_first=True) for body in ON}
+        places = {"O": np.zeros(3), "I": at("frame.I."), "J": at("frame.J."), "T": at("two.C.")}
+        for body, mass, inertia in (("frame", 3, 0.3), ("one", 2, 0.05), ("two", 4, 0.2)):
+            force = mass * np.array([0.4, -1, -9.81])
+            torque = turned[body].apply([3, 0.4, 0.1]) if body == "one" else np.zeros(3)
+            for joint, sign in ON[body].items():
+                own = sign * at(f"reaction:{joint}.")
+                force += own
+                torque = (
+                    torque + sign * at(f"reaction:{joint}.", "tx ty tz") + np.cross(places[joint] - at(f"{body}."), own)
+                )
+            np.testing.assert_allclose(force, mass * at(f"{body}.a"), atol=1e-12)
+            np.testing.assert_allclose(torque, inertia * turned[body].apply(at(f"{body}.alpha")), atol=1e-12)
+        first = turned["one"].apply([1, 0, 0])
+        teeth = (3 - 0.05 * motion["one.alphax"][k]) / 0.2
+        np.testing.assert_allclose(np.linalg.norm(at("reaction:T.")), teeth, rtol=1e-12)
+        assert teeth > 5
+        np.testing.assert_allclose(first @ at("reaction:T."), 0.0, atol=1e-12)
+
+
+IN_SPACE = """
+linkwork: 1
+name: epicyclic
+space: spatial
+gravity: [0, 0, 0]
+ground: {points: {O: [0, 0, 0]}}
+bodies:
+  sun: {mass: 2, inertia: [0.01, 0.01, 0.01], points: {O: [0, 0, 0]}}
+  planet: {mass: 0.5, inertia: [0.0007, 0.0007, 0.0007], position: [0.15, 0, 0], points: {P: [0, 0, 0]}}
+  carrier: {mass: 1, inertia: [0.05, 0.05, 0.05], points: {O: [0, 0, 0], P: [0.15, 0, 0]}}
+joints:
+  S: {type: revolute, i: ground.O, j: sun.O, axis: [0, 0, 1]}
+  C: {type: cylindrical, i: ground.O, j: carrier.O, axis: [0, 0, 1]}
+  P: {type: revolute, i: carrier.P, j: planet.P, axis: [0, 0, 1]}
+  sp: {type: gear, i: sun.O, j: planet.P, axis: [0, 0, 1], axis_j: AXIS, teeth_i: 40, teeth_j: 20, radius: 0.1, SP}
+  pr: {type: gear, i: planet.P, j: ground.O, axis: AXIS, axis_j: [0, 0, 1], teeth_i: 20, teeth_j: 80, radius: 0.05, PR}
+forces:
+  drive: {type: torque, on: sun, torque: [0, 0, 3]}
+  load: {type: torque, on: carrier, torque: [0, 0, -2]}
+simulation: {t_end: 0.05, step: 0.01}
+"""
+
+
+@pytest.mark.parametrize("upside_down", [False, True])
+def test_pins_of_an_epicyclic_gear_in_space_carry_what_they_carry_in_the_plane(upside_down: bool) -> None:
+    """16.67 N at the sun, 28.12 N at the planet; an axis that is turned round makes outer gears of inner ones."""
+    outer, inner = ("internal: false", "internal: true")[:: -1 if upside_down else 1]
+    text = IN_SPACE.replace("AXIS", "[0, 0, -1]" if upside_down else "[0, 0, 1]")
+    text = text.replace("SP}", f"carrier: carrier, {outer}}}").replace("PR}", f"carrier: carrier, {inner}}}")
+    motion = simulate(loads(text))
+    found = [motion[f"reaction:{name}"][-1] for name in ("P.x", "P.y", "C.x", "C.y")]
+    np.testing.assert_allclose(found, [1.19, -28.12, 1.19, -28.12], atol=0.005)
+    sun = [motion[f"reaction:S.{axis}"][-1] for axis in "xy"]
+    np.testing.assert_allclose([np.hypot(*sun), motion["reaction:P.z"][-1]], [16.67, 0.0], atol=0.005)
+    for axis, pin in zip("xy", sun, strict=True):
+        np.testing.assert_allclose(motion[f"reaction:sp.{axis}"][-1], pin, rtol=1e-9)
+
+
 def test_a_pinion_rolls_on_its_rack() -> None:
     """Rack along x and pinion above it: turning about +z it moves back along the rack, v = -R omega."""
     pinion = SpatialBody("pinion", 1.0, (1.0, 1.0, 1.0, 0.0, 0.0, 0.0), (0.3, 0.25, 0.0))
