@@ -359,6 +359,10 @@ FAULTS = [
     ("-5*rod.vx", "l1 + t", "unit-mismatch", 16, "forces.load.force[0]: 'l1 + t' puts a length and a time together"),
     ("-5*rod.vx", "'if(l1 < rod.vx, 0, 1)'", "unit-mismatch", 16, "together"),
     ("-5*rod.vx", "sin(rod.B.y - l1)", "unit-mismatch", 16, "takes the sin of a length"),
+    ("inertia: 0.4", "inertia: sqrt(l1)", "unit-mismatch", 7, "'sqrt(l1)' is a quantity in m^0.5, not a moment of"),
+    ("inertia: 0.4", "inertia: l1^1.5", "unit-mismatch", 7, "'l1^1.5' is a quantity in m^1.5, not a moment of"),
+    ("inertia: 0.4", "inertia: 2^l1", "unit-mismatch", 7, "'2^l1' has a length as an exponent"),
+    ("2*pi*t", "2*pi*t + l1", "unit-mismatch", 13, "drivers.motor.motion: '2*pi*t + l1' is a length, not an angle"),
     # row 41: names of parameters
     ("half: l1/2}", "half: l1/2, t: 3}", "reserved-name", 3, "parameters.t: 't' has a meaning of its own in formulas"),
     ("half: l1/2}", "half: l1/2, pi: 3}", "reserved-name", 3, "parameters.pi"),

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from linkwork.errors import ModelError
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr
-from linkwork.units import KINDS, Kind, parse_unit
+from linkwork.units import ANGLE, KINDS, Kind, parse_unit
 
 Exponents: TypeAlias = tuple[Fraction | int, ...]  # of kg, m and s
 
@@ -48,8 +48,9 @@ def follow(
         found[node] = _combine(text, node, [found[a] for a in node.args]) if node.args else known.get(node)
     expected = None if kind is None else exponents_of(kind.unit)
     whole = found[expression]
-    if whole is not None and expected not in (None, whole):
-        raise ModelError(f"'{text}' is {_called(whole)}, not {_called(expected)}", "unit-mismatch", value=text)
+    if whole is not None and (expected not in (None, whole) or (kind == ANGLE and any(whole[:2]))):  # as for sin(t)
+        called = _called(expected) if expected else "an angle"
+        raise ModelError(f"'{text}' is {_called(whole)}, not {called}", "unit-mismatch", value=text)
     return whole
 
 
@@ -65,6 +66,11 @@ def _combine(text: str, node: Expr, args: Sequence[Exponents | None]) -> Exponen
         return sure[0] if sure and node.op not in ("lt", "le", "atan2") else None
     if node.op in OF_NUMBERS and first is not None and any(first[:2]):  # sin(t) has left its rate out
         raise ModelError(f"'{text}' takes the {node.op} of {_called(first)}", "unit-mismatch", value=text)
+    if node.op == "pow":
+        power, (unit,) = node.args[1], others
+        if unit is not None and any(unit[:2]):
+            raise ModelError(f"'{text}' has {_called(unit)} as an exponent", "unit-mismatch", value=text)
+        return tuple(x * Fraction(power.number) for x in first) if first and power.op == "constant" else None
     if first is None or None in others:
         return None
     exponents: Exponents = ()
@@ -73,8 +79,8 @@ def _combine(text: str, node: Expr, args: Sequence[Exponents | None]) -> Exponen
     elif node.op in ("mul", "div"):
         sign = 1 if node.op == "mul" else -1
         exponents = tuple(x + sign * y for x, y in zip(first, others[0] or (), strict=True))
-    elif node.op == "sqrt" and not any(x % 2 for x in first):
-        exponents = tuple(x // 2 for x in first)
+    elif node.op == "sqrt":
+        exponents = tuple(x / Fraction(2) for x in first)
     return exponents if any(exponents) else None
 
 
