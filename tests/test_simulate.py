@@ -232,6 +232,14 @@ def test_interruption_keeps_what_was_computed() -> None:
         ("rtol", 0.0, "bad-tolerance"),
         ("alpha", 5.0, "no-effect"),
         ("max_steps", 0, "bad-max-steps"),
+        *((name, "x", "bad-value") for name in ("t_end", "step", "rtol", "atol", "max_step", "max_steps", "q", "v")),
+        *((name, "O", "bad-value") for name in ("keep", "cut", "resume")),
+        ("keep", 3, "bad-value"),
+        ("q", {"crank.phi": "x"}, "bad-value"),
+        ("v", {3: 1.0}, "unknown-coordinate"),
+        ("formulation", None, "unknown-formulation"),
+        ("integrator", ["radau5"], "unknown-integrator"),
+        ("weights", 3, "unknown-weights"),
     ],
 )
 def test_settings_without_meaning_are_refused(setting: str, value: object, code: str) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 import traceback
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, SupportsFloat
 
 MOST_SHOWN = 20  # errors of one file
 MOST_FOUND = 200  # errors after which a file is read no further: suggestions for thousands take minutes
@@ -137,9 +137,27 @@ class InternalError(LinkworkError):
 
 def check_choice(what: str, name: str, choices: Collection[str]) -> None:
     """UsageError for a name that is none of the choices: no formulation 'qrr'; did you mean 'qr'?"""
-    if name not in choices:
-        suggestion = did_you_mean(name, choices)
+    if not isinstance(name, str) or name not in choices:
+        suggestion = did_you_mean(str(name), choices)
         raise UsageError(f"no {what} '{name}'" + (f"; {suggestion}" if suggestion else ""), f"unknown-{what}")
+
+
+def check_number(what: str, value: object) -> None:
+    if not isinstance(value, int | float | SupportsFloat):
+        raise UsageError(f"{what} = {value!r} is no number", "bad-value")
+
+
+def check_names(what: str, names: object) -> None:
+    """UsageError for a single name as well, of which letters would be taken."""
+    if isinstance(names, str) or not isinstance(names, Collection):
+        hint = f"; write [{names!r}]" if isinstance(names, str) else ""
+        raise UsageError(f"{what} = {names!r} is no list of names{hint}", "bad-value")
+
+
+def check_values(what: str, given: object) -> None:
+    """UsageError for what does not give values to names."""
+    if not isinstance(given, Mapping):
+        raise UsageError(f"{what} = {given!r} gives no values to names; write {{'name': 1.0}}", "bad-value")
 
 
 def did_you_mean(name: str, choices: Iterable[str]) -> str | None:

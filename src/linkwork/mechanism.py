@@ -24,7 +24,7 @@ from linkwork.equations.equations import Equations
 from linkwork.equations.implicit import ALGEBRAIC, implicit_form, implicit_programs
 from linkwork.equations.parameters import Structure, Uses
 from linkwork.equations.place import Place
-from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
+from linkwork.errors import ModelError, UsageError, check_choice, check_names, check_values, did_you_mean
 from linkwork.expressions.graph import Expr
 from linkwork.model import Model, Simulation
 from linkwork.records import changed, kept
@@ -140,6 +140,7 @@ class Mechanism:
         """The same mechanism with other values of parameters that the model names."""
         if not parameters:
             return self
+        check_values("parameters", parameters)
         for name, value in parameters.items():
             check_choice("parameter", name, self.model.parameters)
             if not isinstance(value, int | float | np.number) or not math.isfinite(value):
@@ -195,6 +196,7 @@ def prepare(model: Model | Mechanism, coordinates: str | None = None, cut: Seque
         if stated.stated is not None and coordinates not in ("body", "auto"):
             message = f"the system states its equations, which cannot be had in {coordinates} coordinates"
             raise ModelError(message, "unknown-coordinates")  # of no line of the file
+    check_names("cut", cut or ())
     for name in cut or ():
         check_choice("joint", name, [joint.name for joint in stated.joints])
     settings = replace(

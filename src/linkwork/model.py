@@ -16,6 +16,7 @@ from linkwork.elements.shapes import Shape
 from linkwork.elements.spatial import SpatialAxisPair
 from linkwork.elements.stated import Stated
 from linkwork.elements.vectors import Components, Scalar
+from linkwork.errors import check_number
 from linkwork.expressions.graph import symbol
 from linkwork.records import changed
 
@@ -41,6 +42,9 @@ class Simulation:
         atol: float | None = None,
     ) -> Simulation:
         """The same with the values that are given; atol is then not looser than an rtol that is given alone."""
+        for name, value in (("t_end", t_end), ("step", step), ("rtol", rtol), ("atol", atol)):
+            if value is not None:
+                check_number(name, value)
         if atol is None:
             atol = self.atol if rtol is None else min(self.atol, rtol)
         return changed(

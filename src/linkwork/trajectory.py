@@ -250,7 +250,7 @@ class Trajectory:
         return self.quantity(name).values
 
     def __contains__(self, name: object) -> bool:
-        return name in self.quantities
+        return isinstance(name, str) and name in self.quantities
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.quantities)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, check_choice
+from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, check_choice, check_names
 from linkwork.formulations import ALGEBRAIC, CHOICES, NAMES
 from linkwork.integrators.loop import Settings
 from linkwork.integrators.methods import ALPHA, INTEGRATORS, RADAU5, method_of
@@ -106,6 +106,7 @@ def compare(
     the model or the settings of all is an error. `progress` is called with the finished fraction and what is running.
     """
     check_choice("integrator", integrator, INTEGRATORS)
+    check_names("formulations", formulations or ())
     suited = {RADAU5: tuple(dict.fromkeys((*NAMES, *ALGEBRAIC))), ALPHA: ("index-3",)}
     names = tuple(dict.fromkeys(suited.get(integrator, NAMES) if formulations is None else formulations))
     check_choice("stabilization", stabilization, STABILIZATIONS)

@@ -22,7 +22,7 @@ import pydantic
 from linkwork import units
 from linkwork.document import Data, Document, parse, read
 from linkwork.elements.spatial import SpatialAxisPair
-from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
+from linkwork.errors import ModelError, UsageError, check_choice, check_names, check_values, did_you_mean
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import as_expr, symbol
 from linkwork.mechanisms.generators import GENERATORS
@@ -41,6 +41,8 @@ SUFFIXES = (".yaml", ".yml", ".json")
 
 def build(document: Document, changes: Mapping[str, str | float] | None = None, repair: Collection[str] = ()) -> Model:
     """The model of a document; `changes` gives parameters other values, `repair` names faults to be mended."""
+    check_names("repair", repair)
+    check_values("changes", changes or {})
     for name in repair:
         check_choice("repair", name, REPAIRS)
     notes = check_version(document)
@@ -105,6 +107,8 @@ def loads(
     repair: Collection[str] = (),
 ) -> Model:
     """The model that a text in YAML or JSON describes."""
+    if not isinstance(text, str):
+        raise UsageError(f"{text!r} is no text of a model; load reads files", "not-a-model")
     return build(parse(text, is_json=is_json), changes, repair)
 
 

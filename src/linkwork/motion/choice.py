@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 import numpy as np
 
-from linkwork.errors import UsageError, check_choice
+from linkwork.errors import UsageError, check_choice, check_number
 from linkwork.formulations import ALGEBRAIC, CHOICES, EXPLICIT, FORMULATIONS, SEQUENCES
 from linkwork.integrators.methods import ALPHA, AUTO, INTEGRATORS, RADAU5
 from linkwork.system import Form
@@ -112,6 +112,8 @@ def choose_alpha(integrator: str, spectral_radius: float | None, fixed_step: flo
         return None
     from linkwork.integrators.alpha import RHO, GeneralizedAlpha
 
+    for name, value in (("spectral_radius", spectral_radius), ("fixed_step", fixed_step)):
+        check_number(name, value or 0.0)
     return GeneralizedAlpha(RHO if spectral_radius is None else spectral_radius, fixed_step)
 
 
@@ -120,6 +122,7 @@ def choose_gains(stabilization: str, alpha: float | None, beta: float | None) ->
         if gain is not None and stabilization != "baumgarte":
             message = f"{name} is a gain of Baumgarte's stabilization, and has no effect with '{stabilization}'"
             raise UsageError(message, "no-effect")
+        check_number(name, gain or 0.0)
         if gain is not None and not 0.0 <= gain < np.inf:
             raise UsageError(f"{name} = {gain:g} is not a gain per second", "bad-gain")
     return GAIN if alpha is None else alpha, GAIN if beta is None else beta

@@ -19,7 +19,7 @@ from linkwork.dense.rank import check_finite
 from linkwork.dense.vectors import EPSILON
 from linkwork.equations.equations import Equations, Row
 from linkwork.equations.place import Place, Weights
-from linkwork.errors import ModelError, UsageError, check_choice, did_you_mean
+from linkwork.errors import ModelError, UsageError, check_choice, check_names, check_number, check_values, did_you_mean
 from linkwork.expressions.evaluation import evaluate
 from linkwork.motion.dead import describe_dead, find_dead
 from linkwork.system import compile_place
@@ -126,6 +126,11 @@ def restart(
     what of them `keep` names is as the model states it. A name that both have, as of a body and a joint 'A', is that of
     the body. Where loops are closed as triangles, all joints are moved until they fit.
     """
+    for level, values in (("q", q), ("v", v)):
+        check_values(level, values or {})
+        for name, value in (values or {}).items():
+            check_number(f"{level}[{name!r}]", value)
+    check_names("keep", keep)
     if place.equations.tree is not None:
         return _on_its_sides(place.equations, place.equations.tree, q, v, weights, any_distance, keep)
     if not q and not v and place.equations.body is None:
@@ -200,6 +205,7 @@ def _on_its_sides(
 
 def number_kept(equations: Equations, keep: Sequence[str]) -> list[int]:
     """The numbers of coordinates that are to stay as they are; UsageError if there is none of such a name."""
+    check_names("keep", keep)
     names = equations.v_names
     for name in keep:
         if name not in names:
@@ -218,6 +224,7 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
     follow; it is an error if the joints do not allow that.
     """
     check_choice("weights", weights, WEIGHTS)
+    check_names("keep", keep)
     body = given.equations.body
     if given.equations.tree is not None:
         keep = ()  # they have been kept where all joints were closed

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.equations.place import Weights
-from linkwork.errors import Interrupted, NumericalStop, UsageError
-from linkwork.integrators.loop import REACHED, RUNNING, Settings, report_times
+from linkwork.errors import Interrupted, NumericalStop, UsageError, check_number
+from linkwork.integrators.loop import MOST_AT_ONCE, REACHED, RUNNING, Settings, report_times
 from linkwork.integrators.memory import SAMPLES
 from linkwork.integrators.methods import method_of
 from linkwork.mechanism import Mechanism, prepare
@@ -87,7 +87,8 @@ def simulate(
     mechanism = prepare(model, coordinates, cut)
     settings = _settle(mechanism, t_end, step, rtol, atol)
     how = choose(formulation, stabilization, integrator, alpha, beta, spectral_radius, fixed_step)
-    if max_steps < 1:
+    check_number("max_steps", max_steps)
+    if not max_steps >= 1:
         raise UsageError(f"max_steps = {max_steps} leaves no step to try", "bad-max-steps")
     method = _limit_steps(mechanism, settings, how, max_step, fixed_step)
     times = report_times(0.0, settings.t_end, settings.step)
@@ -111,7 +112,7 @@ def simulate(
 
     pace = Pace(float(times[0]), settings.t_end, max_steps)
     try:
-        for part in course.slices(times, method, y, max_steps):
+        for part in course.slices(times, method, y, int(min(max_steps, MOST_AT_ONCE))):
             if progress is not None:
                 progress(part.t / settings.t_end, part.t)
             if part.status == RUNNING and pace.is_hopeless(part.t, part.steps + part.rejected):
@@ -143,6 +144,7 @@ def _limit_steps(
     mechanism: Mechanism, settings: Simulation, how: Choice, max_step: float | None, fixed_step: float | None
 ) -> Settings:
     """How to integrate, with steps as long as they may be."""
+    check_number("max_step", 0.0 if max_step is None else max_step)
     least, most = 0.0, _longest_step(mechanism, settings) if max_step is None else max_step
     if fixed_step is not None:
         least, most = UNCHANGED * fixed_step, fixed_step
