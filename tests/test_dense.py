@@ -18,11 +18,12 @@ from linkwork.dense.householder import (
 )
 from linkwork.dense.newton import INF, iterate, newton
 from linkwork.dense.products import form_gram, multiply_matrices
-from linkwork.dense.rank import decide_rank, null_space, row_sizes, singular_values
+from linkwork.dense.rank import decide_rank, null_space, rank_of, row_sizes, singular_values, svd
 from linkwork.dense.spectral import diagonalize, orthogonalize_rows, take_spectral
 from linkwork.dense.trapezoid import complete, solve_least, solve_transposed, take_trapezoid
 from linkwork.dense.triangular import solve_definite, solve_rows
 from linkwork.dense.vectors import largest, largest_scaled
+from linkwork.errors import NumericalStop
 from linkwork.native.kernels import size_of
 
 WIDTH = 12
@@ -185,6 +186,13 @@ def test_rows_of_every_size_have_a_length_and_a_null_space():
     np.testing.assert_allclose(row_sizes(J)[:2], [5e200, 5e-200], rtol=1e-15)
     np.testing.assert_allclose(row_sizes(J, 1e-9), [5e200, 5e191, 5e191], rtol=1e-15)
     np.testing.assert_allclose(np.abs(null_space(J[:1]) @ [0.6, 0.8, 0.0]), 0.0, atol=ROUNDING)
+
+
+@pytest.mark.parametrize("decompose", [null_space, rank_of, singular_values, svd])
+def test_what_is_not_finite_is_not_decomposed(decompose):
+    for entry in (np.inf, np.nan):
+        with pytest.raises(NumericalStop, match="no finite values"):
+            decompose(np.array([[1.0, entry], [0.0, 1.0]]))
 
 
 @pytest.mark.parametrize("place", range(4))

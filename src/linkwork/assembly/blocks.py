@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from linkwork.assembly.closure import DEPENDENT, Closure
 from linkwork.assembly.homotopy import Polynomial
 from linkwork.assembly.laurent import BACK, CONJUGATE, MIRROR, PLACE, TURN, Poly, Variable, as_poly, monomial
-from linkwork.dense.rank import decide_rank
+from linkwork.dense.rank import decide_rank, svd
 
 Complex = NDArray[np.complex128]
 
@@ -107,7 +107,7 @@ def reduce_block(block: Block, known: Mapping[Variable, complex]) -> Reduced:
     for _ in range(2):  # A pivots + rest = 0, then its conjugate
         right = [p.substitute(known_forms) for p in rest]
         forms |= {v: _combine(row, right) for v, row in zip(pivots, -np.linalg.pinv(A), strict=True)}
-        U = np.linalg.svd(A)[0] if len(pivots) < len(A) else A[:, :0]
+        U = svd(A)[0] if len(pivots) < len(A) else A[:, :0]
         equations += [_combine(row, right) for row in U[:, len(pivots) :].conj().T]
         A, rest, pivots = A.conj(), [p.conjugate() for p in rest], [_conjugate(v) for v in pivots]
     equations += [forms[TURN, body] * forms[BACK, body] - 1.0 for body in block.turns]

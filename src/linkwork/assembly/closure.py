@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 
 from linkwork.assembly import laurent
 from linkwork.assembly.laurent import MIRROR, PLACE, TURN, Angle, Monomial, NotPolynomialError, Poly, Root, monomial
+from linkwork.dense.rank import singular_values, svd
 from linkwork.errors import ModelError
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr
@@ -159,7 +160,7 @@ def select_independent(polys: Sequence[Poly], after: Sequence[Poly] = ()) -> lis
             continue
         _, A = _matrix([*after, *kept, p])
         A = A / np.linalg.norm(A, axis=1)[:, None]
-        if np.linalg.svd(A, compute_uv=False)[-1] > DEPENDENT and A.shape[0] <= A.shape[1]:
+        if singular_values(A)[-1] > DEPENDENT and A.shape[0] <= A.shape[1]:
             kept.append(p)
     return kept
 
@@ -191,7 +192,7 @@ def split_holomorphic(rows: Sequence[Poly]) -> tuple[list[Poly], list[Poly]]:
         other = np.array([not allowed(m) for m in monomials])
         if not other.any():
             continue  # nothing here turns with the conjugate, which cannot be for real rows
-        U, values, _ = np.linalg.svd(A[:, other], full_matrices=True)
+        U, values, _ = svd(A[:, other])
         rank = int(np.sum(values > DEPENDENT))
         combinations = U[:, rank:].conj().T @ A
         linear = [Poly(dict(zip(monomials, c, strict=True))).normalize(DEPENDENT) for c in combinations]

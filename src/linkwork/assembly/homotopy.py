@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from linkwork.assembly import tracker
 from linkwork.assembly.dimension import local_dimension
-from linkwork.dense.rank import row_sizes
+from linkwork.dense.rank import row_sizes, singular_values
 from linkwork.native.kernels import size_of
 
 # indices of variables, sorted and repeated for powers -> coefficient
@@ -209,7 +209,7 @@ class Homotopy:
     def condition(self, x: Complex) -> float:
         """Smallest to largest singular value of the Jacobian of f and the charts, rows of unit length."""
         J = self.linearize(x)[1]
-        values = np.linalg.svd(J / row_sizes(J)[:, None], compute_uv=False)
+        values = singular_values(J / row_sizes(J)[:, None])
         return float(values[-1] / values[0])
 
     def find_end(self, x: Complex) -> Complex | None:

@@ -24,6 +24,7 @@ from linkwork.assembly.laurent import NotPolynomialError
 from linkwork.assembly.problem import APART, STARTS, Array, Problem, Random
 from linkwork.assembly.solutions import Ends, Progress, polynomials, position, real_position, solve_closure
 from linkwork.assembly.space import SpatialClosure, solve_in_space, spatial_closures, stated_closure
+from linkwork.dense.rank import svd
 from linkwork.errors import UsageError
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
@@ -148,7 +149,7 @@ def free_coordinates(model: Model, keep: Sequence[str] = ()) -> tuple[str, ...]:
     for k in np.argsort(~problem.equations.turning, kind="stable"):
         part = moves[:, k]
         if np.linalg.norm(part) > INDEPENDENT:
-            moves = np.linalg.svd(part[None, :])[2][1:] @ moves
+            moves = svd(part[None, :])[2][1:] @ moves
             found.append(problem.equations.q_names[k])
     return tuple(found)
 

@@ -26,13 +26,20 @@ MOST = 3000  # rows, of which singular values of the full matrix take a minute a
 NARROW = 10  # of the rows: a band wider than this part of them saves little
 
 
-def check_finite(*matrices: NDArray[np.float64]) -> None:
+def check_finite(*matrices: Matrix) -> None:
     """NumericalStop before a decomposition of what is not finite: LAPACK prints its own text there, or fails."""
     if not all(np.isfinite(matrix).all() for matrix in matrices):
         message = (
             "the equations have no finite values: masses, lengths or times are too large, too small or too far apart"
         )
         raise NumericalStop(message, "not-finite")
+
+
+def svd(A: Matrix, full_matrices: bool = True) -> tuple[Matrix, NDArray[np.float64], Matrix]:
+    """U, sigma and V* of A = U diag(sigma) V*."""
+    check_finite(A)
+    U, values, V = np.linalg.svd(A, full_matrices=full_matrices)
+    return U, values, V
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +86,7 @@ def decide_rank(values: ArrayLike, tolerance: float = RANK_TOLERANCE) -> Rank:
 
 def rank_of(*blocks: NDArray[np.float64]) -> Rank:
     """The rank of the rows of all blocks, each measured by its largest entry: their units have nothing in common."""
+    check_finite(*blocks)
     return decide_rank(singular_values(np.vstack([x / max(np.max(np.abs(x), initial=0.0), TINY) for x in blocks])))
 
 
@@ -91,6 +99,7 @@ def row_sizes(J: Matrix, least: float = 0.0) -> NDArray[np.float64]:
 
 def null_space(J: Matrix, tolerance: float = RANK_TOLERANCE) -> Matrix:
     """Orthonormal rows z with J z* = 0, the rows of J being brought to unit length but for those that are rounding."""
+    check_finite(J)
     _, values, V = np.linalg.svd(J / row_sizes(J, tolerance)[:, None])
     return np.asarray(V[int(np.sum(values > tolerance)) :])
 
@@ -114,6 +123,7 @@ def singular_values(J: Any) -> NDArray[np.float64]:
         from scipy.sparse.csgraph import reverse_cuthill_mckee
 
         rows = csr_array(J)
+        check_finite(rows.data)
         square = csr_array(rows @ rows.T)
         order = reverse_cuthill_mckee(square, symmetric_mode=True)
         part = square[order][:, order].tocoo()
@@ -133,6 +143,7 @@ def singular_values(J: Any) -> NDArray[np.float64]:
             )
             raise NumericalStop(message, "too-large")
         J = rows.toarray()
+    check_finite(J)
     return np.asarray(np.linalg.svd(J, compute_uv=False))
 
 

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dense.rank import FEW, TINY, Rank, check_finite, decide_rank, left_by_others, singular_values, sparse
+from linkwork.dense.rank import FEW, TINY, Rank, check_finite, decide_rank, left_by_others, singular_values, sparse, svd
 from linkwork.equations.equations import TIME, Equations, Row
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr
@@ -344,7 +344,7 @@ class Place:
         J = self._unit_rows
         if not J.size:
             return np.eye(len(J)), np.zeros(len(J))
-        U, values, _ = np.linalg.svd(J)
+        U, values, _ = svd(J)
         return U, np.append(values, np.zeros(len(J) - len(values)))
 
     @kept
@@ -392,7 +392,7 @@ class Place:
 
     def independence_of(self, rows: Sequence[int]) -> float:
         """The smallest singular value of these rows, each of length one: 0 where one depends on the others."""
-        return float(np.min(np.linalg.svd(self._unit_rows[list(rows)], compute_uv=False), initial=1.0))
+        return float(np.min(singular_values(self._unit_rows[list(rows)]), initial=1.0))
 
     @kept
     def is_open(self) -> NDArray[np.bool_]:

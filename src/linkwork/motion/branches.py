@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.dense.newton import solve_least_squares
-from linkwork.dense.rank import null_space
+from linkwork.dense.rank import null_space, svd
 from linkwork.equations.place import Place
 from linkwork.errors import ModelError
 from linkwork.motion.initial import CHANGED, align_velocity, approach, is_closed, path_of
@@ -105,7 +105,7 @@ def leave_singular(place: Place) -> Place:
     rank = place.rank.rank
     if rank == len(place.Psi):
         return place
-    free = np.linalg.svd(place.Psi_q / place.row_scale[:, None] * place.v_scale)[2][rank:] * place.v_scale
+    free = svd(place.Psi_q / place.row_scale[:, None] * place.v_scale)[2][rank:] * place.v_scale
     for dx in (*free, *-free):
         near = approach(place.moved(ASIDE * dx), "unit")
         if is_closed(near) and near.rank.rank > rank:

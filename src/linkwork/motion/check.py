@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from linkwork.dense.rank import svd
 from linkwork.equations.place import Place, Weights
 from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
@@ -111,7 +112,7 @@ def free_motions(place: Place) -> tuple[str, ...]:
     if not 0 < len(place.v) - place.rank.rank <= MOST_FREEDOMS or len(place.v) > MOST_VELOCITIES:
         return ()
     J, root = place.scaled_jacobian("unit")
-    tangent = root @ np.linalg.svd(J)[2][place.rank.rank :].T
+    tangent = root @ svd(J)[2][place.rank.rank :].T
     return tuple(motions(place.equations, echelon(place.equations, tangent)))
 
 
@@ -139,7 +140,7 @@ def redundancy(place: Place) -> Redundancy:
     if structural_rank(csr_array(elsewhere.Psi_q != 0.0)) < m:
         return "structural"
     J, root = place.scaled_jacobian("unit")
-    tangent = np.linalg.svd(J)[2][rank:] @ root.T
+    tangent = svd(J)[2][rank:] @ root.T
     for _ in range(TRIALS):
         nearby = approach(place.moved(NEARBY * (random.normal(size=len(tangent)) @ tangent)), "unit")
         if is_closed(nearby) and nearby.rank.rank > rank:

@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.dense.rank import svd
 from linkwork.dense.vectors import copy, largest_scaled
 from linkwork.equations.equations import TIME, Equations
 from linkwork.equations.implicit import N_WORK
@@ -374,7 +375,7 @@ class Driven:
             r.a[:], r.lam[:] = np.split(f["refine"](z, self.p), [n])
             z[-n:], z[1 + n_q + n :][: s.m] = r.a, r.lam
         _, J, _ = self.linearize(0.0, r.q)
-        _, values, V_T = np.linalg.svd(J)
+        _, values, V_T = svd(J)
         r.direction[:], r.sigma[0] = V_T[-1], values[-1]
         r.power[:] = f["power"](z, self.p)
         own.step[0], own.best[0] = math.inf, values[-1]

@@ -14,7 +14,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dense.rank import RANK_TOLERANCE, null_space, row_sizes
+from linkwork.dense.rank import RANK_TOLERANCE, null_space, row_sizes, svd
 from linkwork.equations.equations import Equations
 from linkwork.equations.place import Place
 from linkwork.errors import ModelError
@@ -47,7 +47,7 @@ def check_driving(model: Model, equations: Equations, assemble: bool = False) ->
     J, root = whole.scaled_jacobian("unit")
     lengths = row_sizes(J)
     Z = null_space(J[~of_driver]).T
-    U, values, V_T = np.linalg.svd((J / lengths[:, None])[of_driver] @ Z)
+    U, values, V_T = svd((J / lengths[:, None])[of_driver] @ Z)
     rank = int(np.sum(values > RANK_TOLERANCE))
     loose, spare = root @ Z @ V_T[rank:].T, U[:, rank:] / lengths[of_driver, None]
     if loose.size:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.dense.newton import INF, MAX_ITERATIONS, iterate, newton, solve_least_squares
+from linkwork.dense.rank import svd
 from linkwork.equations.equations import Row
 from linkwork.motion.driving import quoted
 from linkwork.trajectory import SingularPosition
@@ -71,7 +72,7 @@ def find_between(start: Instant, end: Instant, linearize: Linearized, usual: flo
 
     def triplet(t: float) -> tuple[Array, float, Array]:
         _, J, _ = linearize(t, between(start, end, t).q)
-        U, values, V_T = np.linalg.svd(J, full_matrices=False)
+        U, values, V_T = svd(J, full_matrices=False)
         return U[:, -1], float(values[-1]), V_T[-1]
 
     h = end.t - start.t
@@ -107,7 +108,7 @@ def find_limit(near: Instant, linearize: Linearized, arm: float) -> Limit | None
     where it is smooth, and ends where dt/ds = 0; secant iteration on s.
     """
     _, J, _ = linearize(near.t, near.q)
-    w = np.linalg.svd(J)[2][-1]
+    w = svd(J)[2][-1]
     w = w if w @ near.v >= 0 else -w
 
     along = np.append(np.zeros(len(J)), 1.0)
@@ -137,7 +138,7 @@ def find_limit(near: Instant, linearize: Linearized, arm: float) -> Limit | None
             t, q = float(x[-1]), x[:-1]
             if t < near.t - CLOSED * (1.0 + abs(near.t)):
                 return None
-            return Limit(t, q, np.linalg.svd(linearize(t, q)[1], full_matrices=False)[0][:, -1])
+            return Limit(t, q, svd(linearize(t, q)[1], full_matrices=False)[0][:, -1])
     return None
 
 
