@@ -216,6 +216,15 @@ def test_assemble_says_what_moved_and_keeps_what_it_should(linkwork: Answer, wri
     assert "[unknown-suffix]" in linkwork("assemble", path, "-o", "modes.html", code=2)
 
 
+def test_what_is_rounding_beside_the_other_values_is_written_as_zero(linkwork: Answer) -> None:
+    """The arms of a delta robot stand in planes and turn about axes in which their other components vanish."""
+    data = linkwork.data("assemble", "delta_robot")
+    for level in ("q", "v"):
+        sizes = np.abs(list(data[level].values()))
+        assert not np.any((sizes > 0.0) & (sizes < 1e-15))
+        assert np.count_nonzero(sizes == 0.0) > 5
+
+
 @pytest.mark.parametrize("suffix", [".yaml", ".json"])
 def test_the_written_model_fits_without_corrections(
     linkwork: Answer, written: Any, tmp_path: Path, suffix: str

@@ -11,7 +11,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from linkwork.elements.kinds import Coordinate
 from linkwork.equations.place import Weights
 from linkwork.errors import check_choice
 from linkwork.mechanism import Mechanism, prepare
@@ -27,6 +29,10 @@ from linkwork.motion.initial import (
     number_kept,
 )
 from linkwork.records import Printed
+
+Array = NDArray[np.float64]
+
+ROUNDING = 1e-14  # of the largest value of its kind
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,7 +85,8 @@ def assemble(
     start = Start(place, given, weights)
     own = (equations.q_names, place.q), (equations.v_names, place.v)
     bodies = equations.body or equations
-    q, v = (x.tolist() for x in place.of_bodies())
+    columns = bodies.coordinates, bodies.velocities
+    q, v = (_without_rounding(*both) for both in zip(columns, place.of_bodies(), strict=True))
     theta, theta_d = ({} if bodies is equations else dict(zip(names, x.tolist(), strict=True)) for names, x in own)
     return Assembly(
         model=mechanism.model.name,
@@ -95,3 +102,11 @@ def assemble(
         theta=theta,
         theta_d=theta_d,
     )
+
+
+def _without_rounding(columns: Sequence[Coordinate], x: Array) -> list[float]:
+    """The values, zero where they are rounding beside the largest of their kind."""
+    sizes: dict[str, float] = {}
+    for c, value in zip(columns, x, strict=True):
+        sizes[c.kind] = max(sizes.get(c.kind, 0.0), abs(value))
+    return [float(y) if abs(y) > ROUNDING * sizes[c.kind] else 0.0 for c, y in zip(columns, x, strict=True)]
