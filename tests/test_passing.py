@@ -10,6 +10,7 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicHermiteSpline
 
+from linkwork.errors import NumericalStop
 from linkwork.formulations import FORMULATIONS, NAMES
 from linkwork.model import Model
 from linkwork.modelfile import load, loads
@@ -145,3 +146,53 @@ def test_small_mechanisms_have_small_singular_values(formulation: str) -> None:
     small = simulate(load("four_bar", lengths), t_end=time, step=0.1 * time, formulation=formulation)
     large = simulate(load("four_bar"), t_end=1.0, step=0.1, formulation=formulation)
     np.testing.assert_allclose(small["crank.phi"], large["crank.phi"], atol=1e-5)
+
+
+SARRUS = """
+linkwork: 1
+name: sarrus
+space: spatial
+parameters: {al: 0.5, c: cos(al), s: sin(al)}
+ground: {points: {A: [1, 0, 0], B: [0, 1, 0]}}
+bodies:
+  l1:
+    mass: 1
+    inertia: [0.1, 0.1, 0.1]
+    position: [1 + c/2, 0, s/2]
+    orientation: {axis: [0, 1, 0], angle: -al}
+    points: {A: [-0.5, 0, 0], K: [0.5, 0, 0]}
+  u1:
+    mass: 1
+    inertia: [0.1, 0.1, 0.1]
+    position: [1 + c/2, 0, 1.5*s]
+    orientation: {axis: [0, 1, 0], angle: al}
+    points: {K: [0.5, 0, 0], T: [-0.5, 0, 0]}
+  l2:
+    mass: 1
+    inertia: [0.1, 0.1, 0.1]
+    position: [0, 1 + c/2, s/2]
+    orientation: {axis: [1, 0, 0], angle: al}
+    points: {B: [0, -0.5, 0], K: [0, 0.5, 0]}
+  u2:
+    mass: 1
+    inertia: [0.1, 0.1, 0.1]
+    position: [0, 1 + c/2, 1.5*s]
+    orientation: {axis: [1, 0, 0], angle: -al}
+    points: {K: [0, 0.5, 0], T: [0, -0.5, 0]}
+  top: {mass: 2, inertia: [0.3, 0.3, 0.5], position: [0, 0, 2*s], points: {A: [1, 0, 0], B: [0, 1, 0]}}
+joints:
+  A: {type: revolute, i: ground.A, j: l1.A, axis: [0, 1, 0]}
+  K1: {type: revolute, i: l1.K, j: u1.K, axis: [0, 1, 0]}
+  T1: {type: revolute, i: u1.T, j: top.A, axis: [0, 1, 0]}
+  B: {type: revolute, i: ground.B, j: l2.B, axis: [1, 0, 0]}
+  K2: {type: revolute, i: l2.K, j: u2.K, axis: [1, 0, 0]}
+  T2: {type: revolute, i: u2.T, j: top.B, axis: [1, 0, 0]}
+simulation: {t_end: 0.5, step: 0.05, coordinates: joint}
+"""
+
+
+def test_a_run_that_does_not_pass_a_singular_position_says_so() -> None:
+    """Sarrus' linkage falls flat: in joint coordinates rows of Psi_q vanish there, and unit rows do not show it."""
+    with pytest.raises(NumericalStop, match="near a singular position") as stopped:
+        simulate(loads(SARRUS), max_steps=3000)
+    assert stopped.value.code == "too-many-steps"

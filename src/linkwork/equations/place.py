@@ -316,14 +316,18 @@ class Place:
 
     @kept
     def vanishing(self) -> NDArray[np.bool_]:
-        """Rows of Psi_q that are rounding on the scales of the mechanism, as that of a loop whose links are in line.
+        """Rows of Psi_q that are rounding, as that of a loop whose links are in line.
 
         How large rows of stated equations are is not known.
         """
+        return np.asarray(self.row_lengths <= (0.0 if self.equations.kind == "stated" else ROUNDED_ROW))
+
+    @property
+    def row_lengths(self) -> Array:
+        """Of Psi_q, on the scales of the mechanism."""
         i, j = self.equations.pattern
         entries = self.entries * self.v_scale[j] / self.row_scale[i]
-        lengths = np.sqrt(np.bincount(i, entries * entries, len(self.equations.Psi)))
-        return np.asarray(lengths <= (0.0 if self.equations.kind == "stated" else ROUNDED_ROW))
+        return np.sqrt(np.bincount(i, entries * entries, len(self.equations.Psi)))
 
     @kept
     def _unit_rows(self) -> Array:

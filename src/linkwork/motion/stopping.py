@@ -30,7 +30,7 @@ NUDGE = 1e-6  # of all velocities, for the same
 WITHIN = 20_000  # steps over which the pace of a run is measured
 HOPELESS = 1e5  # times the steps that are allowed: what needs more at its pace is given up before they are used up
 LONGEST = 60  # characters of a formula in a message
-NEARLY_SINGULAR = 1e-3  # least singular value of Psi_q M^-1/2, rows of length one
+NEARLY_SINGULAR = 1e-3  # least singular value of Psi_q M^-1/2, rows of length one; or length of a row
 
 
 @dataclass
@@ -90,7 +90,8 @@ def explain_stop(motion: Motion, last: Slice, fixed_step: float | None = None) -
         return f"the accelerations at t = {last.t:.9g} are not finite{force}; last good state kept", "not-finite"
     if last.status == RUNNING:
         place = Place(e, last.y[:n_q], last.y[n_q:n], last.t)
-        if system.m and place.rank.smallest < NEARLY_SINGULAR:
+        vanishes = e.kind != "stated" and np.any(place.row_lengths < NEARLY_SINGULAR)  # which the rank does not show
+        if system.m and (place.rank.smallest < NEARLY_SINGULAR or vanishes):
             return (
                 f"{last.steps + last.rejected} steps were tried until t = {last.t:.9g}, the last of {last.step:.2g} s, "
                 f"near a singular position, which the formulation '{formulation}' does not pass at these tolerances; "
