@@ -5,6 +5,7 @@ from __future__ import annotations
 from linkwork.native.kernels import Pointer
 
 EPSILON = 2.0**-52  # the distance of 1 to the next double: relative rounding
+NEGLIGIBLE = 1e-100  # smaller numbers, times each other, leave the normal doubles
 
 
 def dot(x: Pointer, y: Pointer, start: int, stop: int) -> float:
@@ -41,6 +42,15 @@ def fill(x: Pointer, value: float, count: int) -> None:
 def clear(x: Pointer, start: int, stop: int) -> None:
     for i in range(start, stop):
         x[i] = 0.0
+
+
+def clear_negligible(x: Pointer, count: int) -> None:
+    """Make zero what corrections have brought near to it.
+
+    They would go on, down to numbers on which processors take tens of times as long.
+    """
+    for i in range(count):
+        x[i] = 0.0 if abs(x[i]) < NEGLIGIBLE else x[i]
 
 
 def copy(x: Pointer, y: Pointer, count: int) -> None:

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.dense.sparse import Elimination
-from linkwork.dense.vectors import EPSILON, clear, copy
+from linkwork.dense.vectors import EPSILON, clear, clear_negligible, copy
 from linkwork.integrators.advance import SAFETY, is_at_rest, is_finite
 from linkwork.integrators.collocation import COMPLEX, GAMMA, C, T, dense_weights, error_weights, foreseeing_weights
 from linkwork.integrators.loop import Native
@@ -174,6 +174,7 @@ def guess_stages(at: Run, its: Radau) -> None:
     n, ny = at.n, integer(at.ny, 0)
     for k in range(3):
         extrapolate(at, its, its.c[k], offset(its.Z, k * n))
+    clear_negligible(its.Z, 3 * n)
     if its.has_last[0] == 0.0 and its.is_scaled[0] != 0.0:
         go_straight(at, its)
     combine(its.T_inverse, its.Z, n, ny, its.W)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.dense.newton import INF, iterate
-from linkwork.dense.vectors import EPSILON, clear, copy, largest, largest_scaled
+from linkwork.dense.vectors import EPSILON, clear, clear_negligible, copy, largest, largest_scaled
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
 from linkwork.native.kernels import Kernel, Pointer, call, integer, kernel, offset, size_of, split, take
@@ -105,6 +105,7 @@ def project(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     result = projected(y, n + about.n_carried)
     best, left = iterate(Given(p, y, w), correct, first, INF, MAX_ITERATIONS, ROUNDING, INF)
     copy(offset(best, 1), result.state, n)
+    clear_negligible(result.state, n)
     copy(offset(x, 1 + n), offset(result.state, n), about.n_carried)
     gaps = offset(best, 1 + n)
     result.gap[0] = largest(gaps, m) if left < INF else INF
