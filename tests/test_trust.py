@@ -93,6 +93,18 @@ def test_a_wall_throws_a_cart_back(rtol: float, stiffness: float) -> None:
     assert motion["cart.x"][-1] == pytest.approx(1 - (2 - 1 - math.pi / math.sqrt(stiffness)), abs=20 * rtol + 1e-10)
 
 
+@pytest.mark.parametrize("stiffness", [1e6, 1e7, 1e8, 1e9])
+@pytest.mark.parametrize(("speed", "way"), [(0.3, 0.31), (1.0, 1.7), (7.0, 1.7)])
+def test_a_wall_that_is_pressed_in_by_less_than_a_tolerance_throws_back(
+    speed: float, way: float, stiffness: float
+) -> None:
+    """A tolerance of 1 mm, a way into the wall of 9 um to 7 mm; with half of a contact the speed was up to 3 % off."""
+    law = f"-{stiffness}*max(0, cart.x - {way})"
+    motion = simulate(cart(law, velocity=speed), rtol=1e-3, atol=1e-3)
+    assert motion["cart.vx"][-1] == pytest.approx(-speed, rel=1e-3)
+    assert motion.info.switches == 2
+
+
 @pytest.mark.parametrize("rtol", TOLERANCES)
 def test_a_force_in_a_narrow_window_of_positions_acts(rtol: float) -> None:
     """100 N over 1 mm of the way: the kinetic energy grows by 0.1 J."""

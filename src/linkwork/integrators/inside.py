@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 
-from linkwork.dense.vectors import copy
+from linkwork.dense.vectors import clear, copy
 from linkwork.integrators.memory import HAPPENED, RUNNING, SAMPLES, TO_BE_CUT, Run, moment, open_run
 from linkwork.native.kernels import Pointer, call, integer, kernel, offset
 
@@ -162,23 +162,52 @@ def sample(at: Run, p: Pointer, w: Pointer) -> None:
 def find_resting(at: Run, p: Pointer, w: Pointer) -> None:
     """Functions g that rest, but for events: no clear curve, and |g| <= sum_j |g(y + e_j tol_j) - g(y)| along the step.
 
-    tol are the tolerances of the error norm.
+    tol are the tolerances of the error norm; in x_contradicted they are left with the signs by which the first function
+    that depends on y_j grows, so that `bends` can go there.
     """
-    count, x = at.n_watched, at.x_inside
+    count, x, way = at.n_watched, at.x_inside, offset(at.x_contradicted, 1)
     copy(at.x_new, x, 1 + at.n)
-    for j in range(1, 1 + integer(at.ny, 0)):
-        tolerance = at.atol[j - 1] + at.rtol[0] * abs(at.x_new[j])
+    for j in range(integer(at.ny, 0)):
+        tolerance = at.atol[j] + at.rtol[0] * abs(at.x_new[1 + j])
+        way[j] = 0.0
         if tolerance < INF:
-            x[j] += tolerance
+            x[1 + j] += tolerance
             call(integer(at.watch, 0), x, p, at.vertex, w)
-            x[j] = at.x_new[j]
+            x[1 + j] = at.x_new[1 + j]
             for i in range(at.n_events, count):
-                at.resting[i] += abs(at.vertex[i] - at.switches[SAMPLES * count + i])
+                change = at.vertex[i] - at.switches[SAMPLES * count + i]
+                at.resting[i] += abs(change)
+                if way[j] == 0.0 and change != 0.0:
+                    way[j] = math.copysign(tolerance, change)
     for i in range(at.n_events, count):
         largest = 0.0
         for k in range(1, SAMPLES + 1):
             largest = max(largest, abs(at.switches[k * count + i]))
         at.resting[i] = 1.0 if largest <= at.resting[i] and not is_clear(at, i) else 0.0
+
+
+def bends(at: Run, p: Pointer, w: Pointer) -> bool:
+    """Whether the rates bend within the tolerances by so much that it matters over the step.
+
+    So do those of a stiff wall, which is pressed in by less than a tolerance; what switches there is no noise.
+    """
+    x, way, bend, there = at.x_inside, offset(at.x_contradicted, 1), at.k_contradicted, at.projected
+    n = min(integer(at.n_norm, 0), integer(at.n_rates, 0))
+    copy(at.x_new, x, 1 + at.n)
+    call(integer(at.rates, 0), x, p, there, w)
+    for i in range(n):
+        bend[i] = -2.0 * there[i]
+    for side in range(2):
+        for j in range(integer(at.ny, 0)):
+            x[1 + j] = at.x_new[1 + j] + (way[j] if side == 0 else -way[j])
+        call(integer(at.rates, 0), x, p, there, w)
+        for i in range(n):
+            bend[i] += there[i]
+    at.evaluations[0] += 3.0
+    found = False
+    for i in range(n):
+        found = found or at.h[0] * abs(bend[i]) > at.atol[i] + at.rtol[0] * abs(at.x_new[1 + i])
+    return found
 
 
 def find_switch(at: Run, p: Pointer, w: Pointer, looked_at: int) -> tuple[float, float]:
@@ -309,6 +338,8 @@ def judge_step(at: Run, p: Pointer, w: Pointer) -> int:
     low, high = find_switch(at, p, w, looked_at)
     if at.n_events < looked_at and not all_clear(at):
         find_resting(at, p, w)
+        if low != at.x_new[0] and any_of(at.resting, looked_at) and bends(at, p, w):
+            clear(at.resting, 0, looked_at)
         low, high = find_switch(at, p, w, looked_at)
     if low != at.x_new[0] and (
         at.cuts[0] > MOST_NEAR
