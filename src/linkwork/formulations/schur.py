@@ -10,20 +10,24 @@ from linkwork.dense.spectral import Spectral, copy_zero_rows, diagonalize, drop_
 from linkwork.dense.vectors import EPSILON
 from linkwork.formulations.maggi import FreeMotion, add_free_motion, factor_reduced_mass, take_free_motion
 from linkwork.formulations.refinement import NOT_CONVERGED, Padded, refine
+from linkwork.formulations.svd import sharpen
 from linkwork.native.kernels import Pointer, kernel, split
+
+SMALL = 1e-4  # of the largest eigenvalue, a hundredth of the largest singular value: vectors have lost four digits
 
 
 class Places(NamedTuple):
     H: Spectral
     free: FreeMotion
     x: Pointer
+    X: Pointer  # K Psi_q^T
     rest: Pointer
 
 
 def take_places(w: Pointer, n: int, m: int, width: int) -> Places:
     H = take_spectral(w, n, width)
     free = take_free_motion(H.rest, width)
-    return Places(H, free, *split(free.rest, (width,)))
+    return Places(H, free, *split(free.rest, (width, width * width)))
 
 
 @kernel
@@ -40,11 +44,24 @@ def schur(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 
 
 def factor_zero_vectors(e: Padded, k: Places, tolerance: float) -> tuple[int, float]:
-    """Diagonalize H = Psi_q^T Psi_q and take the vectors of its zero eigenvalues for V."""
+    """Diagonalize H = Psi_q^T Psi_q and take the vectors of its zero eigenvalues for V.
+
+    Near a singular position small eigenvalues and their vectors are sharpened.
+    """
     form_gram(e.Psi_q, e.m, e.n, e.width, k.H.A)
     if not diagonalize(k.H):
         return NOT_CONVERGED, 0.0
-    rank = drop_zero_squares(k.H.values, e.n, max(tolerance, math.sqrt(e.n * EPSILON)), e.spectrum)
+    largest = 0.0
+    for i in range(e.n):
+        largest = max(largest, k.H.values[i])
+    small = 0
+    for i in range(e.n):
+        if e.n * EPSILON * largest < k.H.values[i] < SMALL * largest:
+            small += 1
+    if small > 0 and not sharpen(e, k.H, k.X):
+        return NOT_CONVERGED, 0.0
+    least = tolerance if small > 0 else max(tolerance, math.sqrt(e.n * EPSILON))
+    rank = drop_zero_squares(k.H.values, e.n, least, e.spectrum)
     copy_zero_rows(k.H.K, k.H.values, e.n, e.width, k.free.V)
     return factor_reduced_mass(e, k.free, rank)
 

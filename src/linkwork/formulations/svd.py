@@ -51,15 +51,21 @@ def svd(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 def factor(e: Padded, k: Places, tolerance: float) -> tuple[int, float]:
     W, squares = k.H.K, k.H.values
     form_gram(e.Psi_q, e.m, e.n, e.width, k.H.A)
-    if not diagonalize(k.H):
-        return NOT_CONVERGED, 0.0
-    transpose(e.Psi_q, e.m, e.n, e.width, k.H.A)
-    multiply_matrices(W, k.H.A, e.n, e.n, e.width, e.width, k.X)
-    if not orthogonalize_rows(k.X, e.n, e.m, e.width, W, squares):
+    if not (diagonalize(k.H) and sharpen(e, k.H, k.X)):
         return NOT_CONVERGED, 0.0
     rank = drop_zero_squares(squares, e.n, tolerance, e.spectrum)
     copy_zero_rows(W, squares, e.n, e.width, k.free.V)
     return factor_reduced_mass(e, k.free, rank)
+
+
+def sharpen(e: Padded, H: Spectral, X: Pointer) -> bool:
+    """Give the eigenvectors and eigenvalues of Psi_q^T Psi_q the digits that squaring has cost; whether it converged.
+
+    X becomes K Psi_q^T, with orthogonal rows.
+    """
+    transpose(e.Psi_q, e.m, e.n, e.width, H.A)
+    multiply_matrices(H.K, H.A, e.n, e.n, e.width, e.width, X)
+    return orthogonalize_rows(X, e.n, e.m, e.width, H.K, H.values)
 
 
 def correct(e: Padded, k: Places, rank: int) -> None:

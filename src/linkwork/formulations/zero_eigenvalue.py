@@ -22,8 +22,8 @@ def zero_eigenvalue(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 
     The factor s, the largest eigenvalue, gives both terms the same size and does not change the results. The
     eigenvalues are non-negative, not positive as after eq. (14). They are squares of singular values: their roots are
-    the spectrum, and what is below n eps of the largest eigenvalue is zero whatever the tolerance, which is about 1e-7
-    of the largest singular value.
+    the spectrum, and what is below n eps of the largest eigenvalue, about 1e-7 of the largest singular value, is zero
+    whatever the tolerance, unless others are so small that all are sharpened (schur.py).
     """
     refine(x, y, w, take_places, factor, correct)
 
