@@ -112,6 +112,17 @@ def test_a_force_in_a_narrow_window_of_positions_acts(rtol: float) -> None:
     assert motion["cart.vx"][-1] == pytest.approx(math.sqrt(1.2), abs=1e-9)
 
 
+@pytest.mark.parametrize("speed", [0.7, 1.0, 5.0])
+@pytest.mark.parametrize(("push", "width"), [(100.0, 1e-4), (1e4, 1e-3), (1e4, 1e-4), (-200.0, 1e-3), (-200.0, 1e-4)])
+def test_a_force_in_a_window_narrower_than_a_tolerance_acts(push: float, width: float, speed: float) -> None:
+    """The kinetic energy changes by push times width, up to two tolerances of the speed; it was off by up to 26."""
+    begin = 5.1 * speed
+    law = f"if(cart.x < {begin!r}, 0, if(cart.x < {begin + width!r}, {push}, 0))"
+    motion = simulate(cart(law, velocity=speed), rtol=1e-3)
+    assert motion["cart.vx"][-1] == pytest.approx(math.sqrt(speed**2 + 2.0 * push * width), rel=2e-3)
+    assert motion.info.switches == 2
+
+
 def test_a_step_that_is_limited_is_not_longer() -> None:
     """Free flight needs a few steps; with max_step it takes as many as fit into the time."""
     free = cart("0*t", velocity=1.0)

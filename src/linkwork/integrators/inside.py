@@ -9,7 +9,8 @@ spins), the step is taken again with half its length.
 Switches that follow each other within a thousandth of the longest step, as when a sliding contact comes to rest, would
 each take steps of their own; after a few of them they are left to the control of the error, until they are rarer
 again. So is one that shows itself anew, and earlier, however often the step is cut, and a function that is along the
-whole step no clear curve and no more than the tolerances of the state make of it: the speed of a point that rests.
+whole step no clear curve and no more than the tolerances of the state make of it: the speed of a point that rests. What
+it goes past is no noise if rates jump there, or bend within these tolerances, by what matters over the step.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ SECTION = 0.5 * (math.sqrt(5.0) - 1.0)
 SECTIONS = 50  # of two intervals between points: down to 1e-10
 ROUGH = 0.02  # of the range of g along a step: a fourth difference above is not seen clearly
 SHORTEST = 2.0**-10  # of the longest step: one this short is clear enough
+SHARP = 1e-7  # of the step: between times so near, rates that are smooth change evenly
 AHEAD = 1e-7  # of the longest step: where a run begins, the next moment
 LOOKS = 5  # so often, each time eight times as far
 TINY = 1e-300  # stands for a sign at zero
@@ -191,22 +193,24 @@ def bends(at: Run, p: Pointer, w: Pointer) -> bool:
 
     So do those of a stiff wall, which is pressed in by less than a tolerance; what switches there is no noise.
     """
-    x, way, bend, there = at.x_inside, offset(at.x_contradicted, 1), at.k_contradicted, at.projected
-    n = min(integer(at.n_norm, 0), integer(at.n_rates, 0))
+    x, way, change = at.x_inside, offset(at.x_contradicted, 1), at.k_contradicted
+    clear(change, 0, at.n)
     copy(at.x_new, x, 1 + at.n)
-    call(integer(at.rates, 0), x, p, there, w)
-    for i in range(n):
-        bend[i] = -2.0 * there[i]
-    for side in range(2):
+    for k in range(-1, 2):
         for j in range(integer(at.ny, 0)):
-            x[1 + j] = at.x_new[1 + j] + (way[j] if side == 0 else -way[j])
-        call(integer(at.rates, 0), x, p, there, w)
-        for i in range(n):
-            bend[i] += there[i]
+            x[1 + j] = at.x_new[1 + j] + k * way[j]
+        call(integer(at.rates, 0), x, p, at.projected, w)
+        for i in range(at.n):
+            change[i] += (-2.0 if k == 0 else 1.0) * at.projected[i]
     at.evaluations[0] += 3.0
+    return is_change(at, change)
+
+
+def is_change(at: Run, rates: Pointer) -> bool:
+    """Whether such rates change the state by more than its tolerance over the step."""
     found = False
-    for i in range(n):
-        found = found or at.h[0] * abs(bend[i]) > at.atol[i] + at.rtol[0] * abs(at.x_new[1 + i])
+    for i in range(min(integer(at.n_norm, 0), integer(at.n_rates, 0))):
+        found = found or at.h[0] * abs(rates[i]) > at.atol[i] + at.rtol[0] * abs(at.x_new[1 + i])
     return found
 
 
@@ -238,6 +242,48 @@ def find_switch(at: Run, p: Pointer, w: Pointer, looked_at: int) -> tuple[float,
                 if inside and abs(at.vertex[i]) <= GRAZING * max(before, after):
                     at.grazes[i] = t
     return at.x_new[0], at.x_new[0]
+
+
+def narrow(at: Run, low: float, high: float, hop: float, p: Pointer, w: Pointer, looked_at: int) -> tuple[float, float]:
+    """The same two times by halvings, until they are nearer to each other than a hop."""
+    for _ in range(HALVINGS):
+        if high - low <= 0.25 * hop:
+            break
+        middle = 0.5 * (low + high)
+        if is_behind(at, middle, p, w, at.vertex, looked_at):
+            high = middle
+        else:
+            low = middle
+    return low, high
+
+
+def goes_on(at: Run, t: float, p: Pointer, w: Pointer, looked_at: int) -> bool:
+    """Whether a function that has just changed its sign at t goes on so, by Euler's method; friction turns it back."""
+    is_behind(at, t, p, w, at.vertex, looked_at)
+    which = 0
+    for i in range(looked_at):
+        if is_other(at, i, at.vertex[i]):
+            which = i
+    g = at.vertex[which]
+    call(integer(at.rates, 0), at.x_inside, p, at.k_contradicted, w)
+    at.evaluations[0] += 1.0
+    for i in range(integer(at.n_rates, 0)):
+        at.x_inside[1 + i] += SHARP * at.h[0] * at.k_contradicted[i]
+    call(integer(at.watch, 0), at.x_inside, p, at.vertex, w)
+    return bool(at.vertex[which] * g > g * g)
+
+
+def has_jump(at: Run, low: float, high: float, p: Pointer, w: Pointer) -> bool:
+    """Whether the rates jump between these two times, and not as just before, by what matters over the step."""
+    change = at.k_contradicted
+    clear(change, 0, at.n)
+    for k in range(3):
+        interpolate(at, high - k * (high - low))
+        call(integer(at.rates, 0), at.x_inside, p, at.projected, w)
+        for i in range(at.n):
+            change[i] += (-2.0 if k == 1 else 1.0) * at.projected[i]
+    at.evaluations[0] += 3.0
+    return is_change(at, change)
 
 
 def beyond_end(at: Run, i: int, end: int, inward: int) -> float:
@@ -336,13 +382,22 @@ def judge_step(at: Run, p: Pointer, w: Pointer) -> int:
         at.resting[i] = 0.0
     sample(at, p, w)
     low, high = find_switch(at, p, w, looked_at)
+    # Where rounding of g itself hides the change, a longer hop shows it.
+    hop = HOP * (abs(at.x[0]) + wished) * 2.0 ** at.hops[0]
+    jumps = False
     if at.n_events < looked_at and not all_clear(at):
-        find_resting(at, p, w)
-        if low != at.x_new[0] and any_of(at.resting, looked_at) and bends(at, p, w):
-            clear(at.resting, 0, looked_at)
-        low, high = find_switch(at, p, w, looked_at)
+        passes = False
+        if low != at.x_new[0]:
+            low, high = narrow(at, low, high, SHARP * at.h[0], p, w, looked_at)
+            passes = goes_on(at, high, p, w, looked_at)
+            jumps = passes and has_jump(at, low, high, p, w)
+        if not jumps:
+            find_resting(at, p, w)
+            if passes and any_of(at.resting, looked_at) and bends(at, p, w):
+                clear(at.resting, 0, looked_at)
+            low, high = find_switch(at, p, w, looked_at)
     if low != at.x_new[0] and (
-        at.cuts[0] > MOST_NEAR
+        at.cuts[0] > (MOST_CUTS if jumps else MOST_NEAR)
         or (at.chatter[0] > MOST_NEAR and low - at.last_switch[0] <= min(wished, CLOSE * at.max_step[0]))
     ):
         looked_at = at.n_events
@@ -363,16 +418,7 @@ def judge_step(at: Run, p: Pointer, w: Pointer) -> int:
             return RUNNING
         at.longest[0] = at.next_step[0] = 0.5 * at.h[0]
         return TO_BE_CUT
-    # Where rounding of g itself hides the change, a longer hop shows it.
-    hop = HOP * (abs(at.x[0]) + wished) * 2.0 ** at.hops[0]
-    for _ in range(HALVINGS):
-        if high - low <= 0.25 * hop:
-            break
-        middle = 0.5 * (low + high)
-        if is_behind(at, middle, p, w, at.switches, looked_at):
-            high = middle
-        else:
-            low = middle
+    low, high = narrow(at, low, high, hop, p, w, looked_at)
     is_behind(at, high, p, w, at.switches, looked_at)
     for i in range(looked_at):
         if is_other(at, i, at.switches[i]):
