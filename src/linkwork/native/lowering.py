@@ -152,7 +152,7 @@ def compile_programs(
         sizes[program.name] = (inputs, outputs, work, operations)
         if program.head:
             texts.append(_head(program))
-            sizes[program.head] = (inputs, program.head_outputs, outputs + work, operations)
+            sizes[program.head] = (inputs, program.head_outputs, outputs - program.head_outputs + work, operations)
     for name, (inner, text) in around.items():
         texts.append(text)
         sizes[name] = sizes[inner]
@@ -181,19 +181,28 @@ def _interpret(
 ARGUMENTS = "ptr noalias readonly %x, ptr noalias readonly %p, ptr noalias %y, ptr noalias %w"
 
 
+TAIL = ", ptr noalias %z"  # of a program with a head: where the outputs behind it go
+
+
 def _head(program: ComputationSequence) -> str:
-    """All outputs go into the scratch, the first of them on into y; those that are all go there at once."""
-    if program.head_outputs == len(program.outputs):
-        return f"""define void @{program.head}({ARGUMENTS}) nounwind {{
-  tail call void @{program.name}(ptr %x, ptr %p, ptr %y, ptr %w)
+    """The program, whose tail goes behind the head in y, and its head alone, whose tail goes into the scratch."""
+    n, n_head, whole = len(program.outputs), program.head_outputs, f"{program.name}.whole"
+    return f"""define void @{program.name}({ARGUMENTS}) nounwind {{
+  %z = getelementptr double, ptr %y, i64 {n_head}
+  tail call void @{whole}(ptr %x, ptr %p, ptr %y, ptr %w, ptr %z)
+  ret void
+}}
+define void @{program.head}({ARGUMENTS}) nounwind {{
+  %rest = getelementptr double, ptr %w, i64 {n - n_head}
+  tail call void @{whole}(ptr %x, ptr %p, ptr %y, ptr %rest, ptr %w)
   ret void
 }}"""
-    return f"""define void @{program.head}({ARGUMENTS}) nounwind {{
-  %rest = getelementptr double, ptr %w, i64 {len(program.outputs)}
-  call void @{program.name}(ptr %x, ptr %p, ptr %w, ptr %rest)
-  call void @llvm.memcpy.p0.p0.i64(ptr %y, ptr %w, i64 {8 * program.head_outputs}, i1 false)
-  ret void
-}}"""
+
+
+def _place(program: ComputationSequence, slot: int) -> tuple[str, int]:
+    """The array in which an output stands, and where."""
+    is_tail = program.head and slot >= program.head_outputs
+    return ("z", slot - program.head_outputs) if is_tail else ("y", slot)
 
 
 def float_bits(value: float) -> str:
@@ -245,30 +254,31 @@ def _lower(program: ComputationSequence, parameters: Sequence[Expr], tables: dic
             if node in at_once:
                 emitter.store(node, "w", handed_on[node])
             for slot in slots.pop(node, ()):
-                emitter.store(node, "y", slot)
+                emitter.store(node, *_place(program, slot))
         if start + PART >= len(sequence):  # what is left are outputs that are inputs, parameters or constants
             for node, places in slots.items():
                 for slot in places:
-                    emitter.store(node, "y", slot)
+                    emitter.store(node, *_place(program, slot))
             if again:
-                emitter.repeat(f"{program.name}.more", again, late)
+                emitter.repeat(f"{program.name}.more", again, late, bool(program.head))
         bodies.append("\n".join(emitter.lines))
 
     name, work = program.name, len(handed_on)
+    whole, tail, z = (f"{name}.whole", TAIL, ", ptr %z") if program.head else (name, "", "")
     repeated = []
     if again:
         size, text = _repetition(program, [*handed_on], parameters, tables)
         work += size
         repeated.append(text)
     if len(bodies) == 1:
-        text = f"define void @{name}({ARGUMENTS}) nounwind {{\n{bodies[0]}\nret void\n}}"
+        text = f"define void @{whole}({ARGUMENTS}{tail}) nounwind {{\n{bodies[0]}\nret void\n}}"
         return work, len(sequence), "\n".join([text, *repeated])
     functions = [
-        f"define internal void @{name}.{k}({ARGUMENTS}) nounwind noinline {{\n{body}\nret void\n}}"
+        f"define internal void @{name}.{k}({ARGUMENTS}{tail}) nounwind noinline {{\n{body}\nret void\n}}"
         for k, body in enumerate(bodies)
     ]
-    calls = "\n".join(f"call void @{name}.{k}(ptr %x, ptr %p, ptr %y, ptr %w)" for k in range(len(bodies)))
-    functions.append(f"define void @{name}({ARGUMENTS}) nounwind {{\n{calls}\nret void\n}}")
+    calls = "\n".join(f"call void @{name}.{k}(ptr %x, ptr %p, ptr %y, ptr %w{z})" for k in range(len(bodies)))
+    functions.append(f"define void @{whole}({ARGUMENTS}{tail}) nounwind {{\n{calls}\nret void\n}}")
     return work, len(sequence), "\n".join([*repeated, *functions])
 
 
@@ -297,9 +307,10 @@ def _repetition(
     judge = ComputationSequence(f"{name}.needs", [*inner.inputs, *results], [again.needs])
     (work, _, text), (work_of_judge, _, text_of_judge) = (_lower(f, parameters, tables) for f in (inner, judge))
     n_in, n_out = len(inner.inputs), len(inner.outputs)
-    copies_in = [_copy("y", slots, "x", len(handed_on) + k) for k, slots in _runs(again.x)]
-    copies_out = [_copy("out", range(k, k + len(slots)), "y", slots.start) for k, slots in _runs(again.outputs)]
-    arguments = "ptr %x, ptr %p, ptr %y, i64 %count, i64 %most, i1 %weak"
+    copies_in = [_copy(y, at, "x", len(handed_on) + k, n) for k, y, at, n in _runs(program, again.x)]
+    copies_out = [_copy("out", k, y, at, n) for k, y, at, n in _runs(program, again.outputs)]
+    z = ", ptr %z" if program.head else ""
+    arguments = f"ptr %x, ptr %p, ptr %y{z}, i64 %count, i64 %most, i1 %weak"
     loop = f"""define internal void @{name}.more({arguments}) nounwind noinline {{
   %out = getelementptr double, ptr %x, i64 {n_in}
   %verdict = getelementptr double, ptr %x, i64 {n_in + n_out}
@@ -328,20 +339,21 @@ done:
     return n_in - len(handed_on) + n_out + 1 + max(work, work_of_judge), f"{text}\n{text_of_judge}\n{loop}"
 
 
-def _runs(slots: Iterable[int]) -> Iterator[tuple[int, range]]:
-    """Slots that follow each other, each run with the number of its first among all."""
-    for _, run in groupby(enumerate(slots), key=lambda pair: pair[1] - pair[0]):
-        (k, first), *others = run
-        yield k, range(first, first + 1 + len(others))
+def _runs(program: ComputationSequence, slots: Iterable[int]) -> Iterator[tuple[int, str, int, int]]:
+    """Outputs that stand behind each other: the number of the first among all, its array and place, and how many."""
+    places = (_place(program, slot) for slot in slots)
+    for (array, _), run in groupby(enumerate(places), key=lambda pair: (pair[1][0], pair[1][1] - pair[0])):
+        (k, (_, first)), *others = run
+        yield k, array, first, 1 + len(others)
 
 
-def _copy(source: str, slots: range, target: str, k: int) -> str:
+def _copy(source: str, start: int, target: str, k: int, count: int) -> str:
     """However many there are, in one piece: LLVM takes long for a function of many copies."""
-    label = f"{source}{slots.start}.{target}{k}"
+    label = f"{source}{start}.{target}{k}"
     return f"""
-  %from.{label} = getelementptr double, ptr %{source}, i64 {slots.start}
+  %from.{label} = getelementptr double, ptr %{source}, i64 {start}
   %to.{label} = getelementptr double, ptr %{target}, i64 {k}
-  call void @llvm.memcpy.p0.p0.i64(ptr %to.{label}, ptr %from.{label}, i64 {8 * len(slots)}, i1 false)"""
+  call void @llvm.memcpy.p0.p0.i64(ptr %to.{label}, ptr %from.{label}, i64 {8 * count}, i1 false)"""
 
 
 class _Emitter:
@@ -379,7 +391,7 @@ class _Emitter:
         value = self.value(node)
         self.lines.append(f"store double {value}, ptr {self.pointer(array, k)}")
 
-    def repeat(self, name: str, again: Again, kept: Sequence[Expr]) -> None:
+    def repeat(self, name: str, again: Again, kept: Sequence[Expr], has_tail: bool) -> None:
         """If a number in p or a weakness wishes it, call the loop of repetitions, with these values stored in w."""
         for number, k in (("count", again.count), ("most", again.most)):
             self.lines.append(f"%{number} = load i64, ptr {self.pointer('p', k)}")
@@ -393,7 +405,8 @@ br i1 %wanted, label %again, label %done
 again:""")
         for node in kept:
             self.store(node, "w", self.handed_on[node])
-        self.lines.append(f"""call void @{name}(ptr %w, ptr %p, ptr %y, i64 %count, i64 %most, i1 %weak)
+        y = "ptr %y, ptr %z" if has_tail else "ptr %y"
+        self.lines.append(f"""call void @{name}(ptr %w, ptr %p, {y}, i64 %count, i64 %most, i1 %weak)
 br label %done
 done:""")
 
