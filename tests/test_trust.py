@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,10 @@ from scipy.integrate import solve_ivp
 from scipy.special import ellipj
 
 from linkwork import check, kinematics, load, simulate
+from linkwork.elements.forces import PointForce
 from linkwork.errors import ModelError, NumericalStop
+from linkwork.expressions.graph import symbol
+from linkwork.expressions.parser import parse
 from linkwork.formulations import NAMES
 from linkwork.model import Model
 from linkwork.modelfile import loads
@@ -121,6 +125,22 @@ def test_a_force_in_a_window_narrower_than_a_tolerance_acts(push: float, width: 
     motion = simulate(cart(law, velocity=speed), rtol=1e-3)
     assert motion["cart.vx"][-1] == pytest.approx(math.sqrt(speed**2 + 2.0 * push * width), rel=2e-3)
     assert motion.info.switches == 2
+
+
+@pytest.mark.parametrize(("rtol", "step"), [(1e-6, 0.01), (1e-6, 0.1), (1e-9, 0.1)])
+def test_a_driven_press_meets_its_work_piece_in_every_turn(rtol: float, step: float) -> None:
+    """The slider passes 2.5 m = l1 cos(t') + sqrt(l2^2 - l1^2 sin(t')^2), t' = 10 t, twice in each of three turns.
+
+    Its end is projected onto the driven position, often past the switch that was seen just before it.
+    """
+    model = load("slider_crank_driven")
+    (slider,) = (body for body in model.bodies if body.name == "slider")
+    law = parse("if(slider.x > 2.5, 100*(2 - slider.x), 0)", {"slider.x": symbol("slider.x")})
+    press = PointForce("press", slider, (0.0, 0.0), (law, 0.0))
+    motion = simulate(replace(model, forces=(press,)), rtol=rtol, step=step, t_end=0.6 * math.pi)
+    angles = 10.0 * np.linspace(0.0, 0.6 * math.pi, 10_000)
+    way = np.cos(angles) + np.sqrt(4.0 - np.sin(angles) ** 2) - 2.5
+    assert motion.info.switches == np.count_nonzero(np.diff(np.sign(way))) == 6
 
 
 def test_a_step_that_is_limited_is_not_longer() -> None:

@@ -489,7 +489,7 @@ def has_happened(at: Run, p: Pointer, w: Pointer) -> bool:
         near = at.x_new[0] - at.last_switch[0] <= min(at.next_step[0], CLOSE * at.max_step[0])
         at.chatter[0] = at.chatter[0] + 1.0 if near else 0.0
         at.last_switch[0] = at.x_new[0]
-        at.switched[0] += at.crosses[0]
+        at.switched[0] += 1.0 if at_switch else 0.0  # also where projection took the end of the step before past it
     return happened
 
 
