@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from threading import Lock
@@ -292,7 +293,7 @@ def code_of(method: Tableau) -> str:
             lines += [
                 *locate(f"x{i}", "own", "arguments", BLOCK * i + BLOCK - 1, i),
                 *locate(f"y{i}", "own", "arguments", BLOCK * i + BLOCK, i),
-                *combination(f"y{i}", method.rows[i], "%y"),
+                *combination(f"y{i}", method.rows[i]),
                 f"%ch{i} = fmul contract double %h1, {float_bits(method.c[i])}",
                 f"%t{i} = fadd contract double %t, %ch{i}",
                 f"%inside{i} = fcmp olt double %t{i}, %t_new",
@@ -303,22 +304,19 @@ def code_of(method: Tableau) -> str:
         return [*lines, *chain(*rest), "ret void", "}"]
 
     end = [f"call void %f(ptr %x_new, ptr %p, ptr %k{s}, ptr %w)"] if len(method.E) > s else []
-    errors = combination("E_k", method.E), combination("E_low_k", method.E_low)
-    dense = (combination(f"F{j}", weights) for j, weights in enumerate(method.W))
-    evaluating = write("evaluate", range(1, s), combination("y_new", method.b, "%y"), end, *errors)
-    return "\n".join([*evaluating, *write("interpolate", range(s + 1, count), *dense)])
+    errors = combinations({"E_k": method.E, "E_low_k": method.E_low})
+    dense = combinations({f"F{j}": weights for j, weights in enumerate(method.W)})
+    evaluating = write("evaluate", range(1, s), combination("y_new", method.b), end, errors)
+    return "\n".join([*evaluating, *write("interpolate", range(s + 1, count), dense)])
 
 
-def combination(out: str, weights: Row, y: str = "") -> list[str]:
-    """LLVM code of out = y + h sum_j w_j k_j, or without y; nothing if there are no weights.
+def combination(out: str, weights: Row) -> list[str]:
+    """LLVM code of out = y + h sum_j w_j k_j, for which the next stage waits.
 
     Blocks are added up but for the last k_j, which has just been computed. Its components are taken one by one, so that
     what follows from the first of them does not wait for the others: velocities are known before accelerations.
     """
-    terms = [(j, f"double {float_bits(w)}") for j, w in enumerate(weights) if w]
-    if not terms:
-        return []
-    *sum_of_blocks, (last, weight) = terms
+    *sum_of_blocks, (last, weight) = [(j, f"double {float_bits(w)}") for j, w in enumerate(weights) if w]
     lines = [
         f"%{out}.hw = fmul {weight}, %h1",
         f"br label %{out}.begin",
@@ -336,22 +334,19 @@ def combination(out: str, weights: Row, y: str = "") -> list[str]:
             f"%{out}.s{j} = fadd contract <4 x double> {total}, %{out}.t{j}",
         ]
         total = f"%{out}.s{j}"
-    lines += [f"%{out}.change = fmul contract <4 x double> %h4, {total}"]
-    before = f"%{out}.change"
-    if y:
-        lines += [
-            f"%{out}.from = getelementptr double, ptr {y}, i64 %{out}.i",
-            f"%{out}.y4 = load <4 x double>, ptr %{out}.from, align 8",
-            f"%{out}.before = fadd contract <4 x double> %{out}.y4, %{out}.change",
-        ]
-        before = f"%{out}.before"
+    lines += [
+        f"%{out}.change = fmul contract <4 x double> %h4, {total}",
+        f"%{out}.from = getelementptr double, ptr %y, i64 %{out}.i",
+        f"%{out}.y4 = load <4 x double>, ptr %{out}.from, align 8",
+        f"%{out}.before = fadd contract <4 x double> %{out}.y4, %{out}.change",
+    ]
     for c in range(BLOCK):
         lines += [
             f"%{out}.i{c} = add i64 %{out}.i, {c}",
             f"%{out}.p{last}.{c} = getelementptr double, ptr %k{last}, i64 %{out}.i{c}",
             f"%{out}.v{last}.{c} = load double, ptr %{out}.p{last}.{c}",
             f"%{out}.t{last}.{c} = fmul contract double %{out}.v{last}.{c}, %{out}.hw",
-            f"%{out}.before{c} = extractelement <4 x double> {before}, i64 {c}",
+            f"%{out}.before{c} = extractelement <4 x double> %{out}.before, i64 {c}",
             f"%{out}.sum{c} = fadd contract double %{out}.before{c}, %{out}.t{last}.{c}",
             f"%{out}.to{c} = getelementptr double, ptr %{out}, i64 %{out}.i{c}",
             f"store double %{out}.sum{c}, ptr %{out}.to{c}",
@@ -362,4 +357,45 @@ def combination(out: str, weights: Row, y: str = "") -> list[str]:
         f"%{out}.more = icmp slt i64 %{out}.next, %n",
         f"br i1 %{out}.more, label %{out}.block, label %{out}.done",
         f"{out}.done:",
+    ]
+
+
+def combinations(rows: Mapping[str, Row]) -> list[str]:
+    """LLVM code of out = h sum_j w_j k_j for several out, in blocks, each loaded once for all; rounded as the above."""
+
+    def block_of(w: float) -> str:
+        return f"<{', '.join([f'double {float_bits(w)}'] * BLOCK)}>"
+
+    terms = {out: [(j, w) for j, w in enumerate(weights) if w] for out, weights in rows.items() if any(weights)}
+    lines = [f"%{out}.hw = fmul <4 x double> %h4, {block_of(own[-1][1])}" for out, own in terms.items()]
+    lines += [
+        "br label %begin",
+        "begin:",
+        "br label %block",
+        "block:",
+        "%i = phi i64 [ 0, %begin ], [ %next, %block ]",
+    ]
+    for j in sorted({j for own in terms.values() for j, _ in own}):
+        lines += [f"%p{j} = getelementptr double, ptr %k{j}, i64 %i", f"%v{j} = load <4 x double>, ptr %p{j}, align 8"]
+    for out, own in terms.items():
+        total = "zeroinitializer"
+        for j, w in own[:-1]:
+            lines += [
+                f"%{out}.t{j} = fmul contract <4 x double> %v{j}, {block_of(w)}",
+                f"%{out}.s{j} = fadd contract <4 x double> {total}, %{out}.t{j}",
+            ]
+            total = f"%{out}.s{j}"
+        lines += [
+            f"%{out}.before = fmul <4 x double> %h4, {total}",
+            f"%{out}.last = fmul contract <4 x double> %v{own[-1][0]}, %{out}.hw",
+            f"%{out}.change = fadd contract <4 x double> %{out}.before, %{out}.last",
+            f"%{out}.to = getelementptr double, ptr %{out}, i64 %i",
+            f"store <4 x double> %{out}.change, ptr %{out}.to, align 8",
+        ]
+    return [
+        *lines,
+        f"%next = add i64 %i, {BLOCK}",
+        "%more = icmp slt i64 %next, %n",
+        "br i1 %more, label %block, label %done",
+        "done:",
     ]
