@@ -134,7 +134,7 @@ def test_the_start_of_extreme_velocities_is_found_or_refused_without_a_warning(s
 
 
 def test_a_coupler_without_mass_moves_in_any_unit_of_mass() -> None:
-    """Masses of 1 and 1e-18 kg beside it, under gravity: they cancel, so that the motion is the same to 1e-9."""
+    """Masses of 1e-18 to 1e18 kg beside it, under gravity: they cancel, so that the motion is the same to 1e-9."""
     four_bar = """
     linkwork: 1
     gravity: [0, -9.81]
@@ -151,5 +151,6 @@ def test_a_coupler_without_mass_moves_in_any_unit_of_mass() -> None:
       C: {type: revolute, i: ground.C, j: rocker.C}
     simulation: {t_end: 1}
     """
-    usual, light = (simulate(loads(four_bar, changes={"m": m})) for m in (1.0, 1e-18))
+    usual, light, heavy = (simulate(loads(four_bar, changes={"m": m})) for m in (1.0, 1e-18, 1e18))
     np.testing.assert_allclose(light.q, usual.q, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(heavy.q, usual.q, rtol=0, atol=1e-9)

@@ -363,9 +363,18 @@ class Place:
             values = singular_values(self._unit_rows)
         return decide_rank(np.concatenate([values, np.zeros(m - len(values))]))
 
+    @property
+    def _filled_inertia(self) -> Array:
+        """The diagonal of M, and where that is zero the mean of the others of shifts or turns."""
+        filled, turning = self.inertia.copy(), np.array(self.equations.turning, dtype=bool)
+        for alike in (turning, ~turning):
+            own = filled[alike & (filled > 0.0)]
+            filled[alike & (filled <= 0.0)] = own.mean() if len(own) else 1.0
+        return filled
+
     @kept
     def row_size(self) -> Array:
-        """diag(Psi_q M^-1 Psi_q^T), M by its diagonal, or 1 where M is singular: by this eps of each row is measured.
+        """diag(Psi_q M^-1 Psi_q^T), M by its diagonal, filled where it is zero: by this eps of each row is measured.
 
         A row that vanishes here is not left out: it will not stay below LEAST_ROW of what its smallest entry would be
         on the scales of the mechanism. Where a light body makes the diagonal so large that other rows, which hold that
@@ -373,7 +382,7 @@ class Place:
         """
         e, m = self.equations, len(self.equations.Psi)
         i, j = e.pattern
-        inertia = self.inertia[j] if self.has_mass else np.ones(len(j))
+        inertia = (self.inertia if self.has_mass else self._filled_inertia)[j]
         usual, entries = np.full(m, 1e300), self.entries / np.sqrt(inertia)
         np.minimum.at(usual, i, (self.row_scale[i] / self.v_scale[j]) ** 2 / inertia)
         size: Array = np.maximum(np.bincount(i, entries * entries, m), LEAST_ROW * usual)
