@@ -270,11 +270,15 @@ class Equations:
         return bool(self.events) or any(g in leaping for g in self.switches)
 
     def switching_times(self, t_end: float) -> list[float]:
-        """Times before t_end that are known beforehand: zeros of functions of time alone, knots of tables."""
+        """Times before t_end that are known beforehand: zeros of functions of time alone, knots of tables.
+
+        What rounding puts next to the start is at it, so that no step goes there.
+        """
         of_time, _, knots, may_be_steep = self._switching
         peaks = find_steep(may_be_steep, TIME, self.parameters, t_end)
         found = all_crossings([*peaks, *of_time], TIME, self.parameters, t_end)
-        return sorted({*found, *(t for t in knots if 0.0 < t < t_end)})
+        first = float(np.spacing(t_end))
+        return sorted({*(t if t > first else 0.0 for t in found), *(t for t in knots if 0.0 < t < t_end)})
 
     @cached_property
     def supplied_power(self) -> Expr:
