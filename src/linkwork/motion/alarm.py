@@ -74,7 +74,8 @@ def find_imbalance(motion: Trajectory, start: Place, balance: Balance) -> tuple[
     fastest = float(speeds(motion, start).max(initial=0.0))
     if fastest == 0.0:
         return "", False
-    tolerance += times * info.atol / fastest
+    share = info.atol / fastest
+    tolerance += min(times * share, max(LOOSEST, ALLOWED * share))
     explained = tolerance * turned_over + ROUNDING * largest
     if worst <= explained:
         return "", False
