@@ -25,7 +25,7 @@ from linkwork.equations.place import Code, Place, local_programs
 from linkwork.equations.solution import Solution
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import evaluate, ordered, substitute
-from linkwork.expressions.graph import ONE, ZERO, Expr, less, symbol
+from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, less, symbol
 from linkwork.native.kernels import Pointer, integer, offset, split
 from linkwork.native.lowering import NativeFunction, compile_programs
 from linkwork.records import changed, kept
@@ -350,14 +350,14 @@ def _events(e: Equations, solution: Callable[[], Sequence[Expr]], small: Sequenc
     return [switches, ComputationSequence("jumps", state, jumps)]
 
 
-def _softened(e: Equations, least: float = SOFT) -> dict[tuple[int, int], Expr]:
-    """M with a little more on its diagonal, so that every motion has inertia; `least` of the mean where it has none."""
+def _softened(e: Equations) -> dict[tuple[int, int], Expr]:
+    """M with a little more on its diagonal, so that every motion has inertia."""
     softened = dict(e.M)
     for turning in (False, True):
         columns = [k for k, turns in enumerate(e.turning) if bool(turns) == turning]
         own = [e.M[k, k] for k in columns if e.M.get((k, k), ZERO) is not ZERO]
-        mean = sum(own, ZERO) / max(len(own), 1) if own else ONE
-        softened |= {(k, k): e.M[k, k] + SOFT * mean if (k, k) in e.M else least * mean for k in columns}
+        added = SOFT * sum(own, ZERO) / max(len(own), 1) if own else as_expr(SOFT)
+        softened |= {(k, k): e.M.get((k, k), ZERO) + added for k in columns}
     return softened
 
 
@@ -382,8 +382,8 @@ def compile_system(
 ) -> System:
     """Machine code of the equations, with `more` programs that may use the factor of `close`.
 
-    Where M is singular, corrections onto the constraints are least in M with the mean of its diagonal where a velocity
-    has no inertia, or little of that if `soft`.
+    Where M is singular, corrections onto the constraints are least in one near to it. But if combinations of velocities
+    have no inertia, as in Euler parameters, they would be far along these: then in the unit metric, unless `soft`.
 
     `form` says what the right-hand side is:
     augmented   accelerations from the sequence above
@@ -397,7 +397,8 @@ def compile_system(
     """
     e = equations
     n, m = len(e.v), len(e.Psi)
-    factor = factor_of(e) if regular else factor_in(e, _softened(e, SOFT if soft else 1.0))
+    unit: dict[tuple[int, int], Expr] = {(i, i): ONE for i in range(n)}
+    factor = factor_of(e) if regular else factor_in(e, _softened(e) if soft or e.is_diagonal else unit)
 
     # The least changes in the mass metric that close the gaps, dx and dv with right sides (0, -Psi) and (0, -Psi_dot).
     dx = factor.solve([ZERO] * n + [-gap for gap in e.Psi])[:n]

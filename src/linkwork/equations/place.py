@@ -365,7 +365,9 @@ class Place:
 
     @property
     def _filled_inertia(self) -> Array:
-        """The diagonal of M, and where that is zero the mean of the others of shifts or turns."""
+        """The diagonal of M, where that is zero the mean of the others of shifts or turns; 1 if M is not diagonal."""
+        if not self.equations.is_diagonal:
+            return np.ones(len(self.v))
         filled, turning = self.inertia.copy(), np.array(self.equations.turning, dtype=bool)
         for alike in (turning, ~turning):
             own = filled[alike & (filled > 0.0)]
