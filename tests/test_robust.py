@@ -216,9 +216,10 @@ def test_a_given_velocity_is_kept_and_the_others_follow() -> None:
 
 def test_an_error_about_keep_mentions_keep(capsys: pytest.CaptureFixture[str]) -> None:
     for command in (["run"], ["check"], ["assemble"], ["assemble", "--all"]):
-        assert answer([*command, "four_bar", "--keep", "crank.ph"]) == 2
-        text = capsys.readouterr().err
-        assert "--keep crank.ph: no coordinate has this name; did you mean 'crank.phi'? [unknown-coordinate]" in text
+        for name in ("crank.ph", "crank.omega"):
+            assert answer([*command, "four_bar", "--keep", name]) == 2
+            text = capsys.readouterr().err
+            assert f"--keep {name}: no coordinate has this name; did you mean 'crank.phi'? [unknown-coordinate]" in text
 
 
 def test_run_assembles_from_the_same_sketches_as_assemble() -> None:

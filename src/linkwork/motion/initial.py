@@ -207,9 +207,10 @@ def number_kept(equations: Equations, keep: Sequence[str]) -> list[int]:
     """The numbers of coordinates that are to stay as they are; UsageError if there is none of such a name."""
     check_names("keep", keep)
     names = equations.v_names
+    of_speed = {velocity.speed: velocity.name for velocity in equations.velocities}
     for name in keep:
         if name not in names:
-            hint = did_you_mean(name, names)
+            hint = f"did you mean '{of_speed[name]}'?" if name in of_speed else did_you_mean(name, names)
             message = f"--keep {name}: no coordinate has this name" + (f"; {hint}" if hint else "")
             raise UsageError(message, "unknown-coordinate")
     return [names.index(name) for name in keep]
