@@ -54,10 +54,9 @@ def find_balance(motion: Trajectory) -> Balance:
 
 
 def speeds(motion: Trajectory, start: Place) -> Array:
-    """The largest velocity at every report time, rad or lengths of the mechanism in a second."""
+    """Of all velocities at all report times, in rad or lengths of the mechanism in a second."""
     is_length = [unit == SPEED for unit in motion.tables["v"].columns.units]
-    found: Array = (np.abs(motion.v) / np.where(is_length, start.error_length, 1.0)).max(axis=1, initial=0.0)
-    return found
+    return np.asarray(np.abs(motion.v) / np.where(is_length, start.error_length, 1.0))
 
 
 def find_imbalance(motion: Trajectory, start: Place, balance: Balance) -> tuple[str, bool]:
@@ -99,12 +98,12 @@ def find_lag(motion: Trajectory, start: Place, balance: Balance) -> str:
     allowed = min(LATE * max(info.rtol or 0.0, info.atol or 0.0), LOOSEST)
     if info.dof == 0 or not worst > ROUNDING * largest:
         return ""
+    fast, most = speeds(motion, start), (worst - ROUNDING * largest) / (2.0 * turned_over)
+    if not fast.max(initial=0.0) * most * motion.t[-1] > allowed:  # no way is longer
+        return ""
     if np.ptp(motion.energy["dissipated"] - motion.energy["supplied"]) > ITS_OWN * kinetic:
         return ""
-    fast, slip = speeds(motion, start), np.maximum(np.abs(drift) - ROUNDING * largest, 0.0) / (2.0 * turned_over)
-    if not fast.max() * slip.max() * motion.t[-1] > allowed:  # no way is longer
-        return ""
-    rates = fast * slip
+    rates = fast.max(axis=1) * np.maximum(np.abs(drift) - ROUNDING * largest, 0.0) / (2.0 * turned_over)
     lag = np.append(0.0, np.cumsum(0.5 * (rates[1:] + rates[:-1]) * np.diff(motion.t)))
     if not lag[-1] > allowed:
         return ""
