@@ -83,15 +83,14 @@ def assemble(
     place, other_sketch = close_from_afar(given, weights, kept)
     place = align_velocity(place, weights, kept)
     start = Start(place, given, weights)
-    own = (equations.q_names, place.q), (equations.v_names, place.v)
     bodies = equations.body or equations
-    columns = bodies.coordinates, bodies.velocities
-    q, v = (_without_rounding(*both) for both in zip(columns, place.of_bodies(), strict=True))
-    theta, theta_d = ({} if bodies is equations else dict(zip(names, x.tolist(), strict=True)) for names, x in own)
+    q, v = place.of_bodies()
+    own = (equations.coordinates, place.q), (equations.velocities, place.v)
+    theta, theta_d = ({} if bodies is equations else _without_rounding(*both) for both in own)
     return Assembly(
         model=mechanism.model.name,
-        q=dict(zip(bodies.q_names, q, strict=True)),
-        v=dict(zip(bodies.v_names, v, strict=True)),
+        q=_without_rounding(bodies.coordinates, q),
+        v=_without_rounding(bodies.velocities, v),
         q_changes=start.q_changes,
         v_changes=start.v_changes,
         kept=tuple(keep),
@@ -104,9 +103,9 @@ def assemble(
     )
 
 
-def _without_rounding(columns: Sequence[Coordinate], x: Array) -> list[float]:
-    """The values, zero where they are rounding beside the largest of their kind."""
+def _without_rounding(columns: Sequence[Coordinate], x: Array) -> dict[str, float]:
+    """The values by name, zero where they are rounding beside the largest of their kind."""
     sizes: dict[str, float] = {}
     for c, value in zip(columns, x, strict=True):
         sizes[c.kind] = max(sizes.get(c.kind, 0.0), abs(value))
-    return [float(y) if abs(y) > ROUNDING * sizes[c.kind] else 0.0 for c, y in zip(columns, x, strict=True)]
+    return {c.name: float(y) if abs(y) > ROUNDING * sizes[c.kind] else 0.0 for c, y in zip(columns, x, strict=True)}

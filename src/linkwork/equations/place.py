@@ -368,7 +368,7 @@ class Place:
         """The diagonal of M, where that is zero the mean of the others of shifts or turns; 1 if M is not diagonal."""
         if not self.equations.is_diagonal:
             return np.ones(len(self.v))
-        filled, turning = self.inertia.copy(), np.array(self.equations.turning, dtype=bool)
+        filled, turning = self.inertia.copy(), self.equations.turning
         for alike in (turning, ~turning):
             own = filled[alike & (filled > 0.0)]
             filled[alike & (filled <= 0.0)] = own.mean() if len(own) else 1.0

@@ -225,7 +225,6 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
     follow; it is an error if the joints do not allow that.
     """
     check_choice("weights", weights, WEIGHTS)
-    check_names("keep", keep)
     body = given.equations.body
     if given.equations.tree is not None:
         keep = ()  # they have been kept where all joints were closed

@@ -168,8 +168,7 @@ def assembly_lines(assembly: Assembly) -> Lines:
     moved = ("moved", a.q_changes, a.theta or a.q, "")
     pushed = ("velocities", a.v_changes, a.theta_d or a.v, " per second")
     for what, changes, now, rate in (moved, pushed):
-        seen = _without_rounding(now)
-        entries = [f"{name:{width}} by {change:+.6g} to {seen[name]:.10g}{rate}" for name, change in changes.items()]
+        entries = [f"{name:{width}} by {change:+.6g} to {now[name]:.10g}{rate}" for name, change in changes.items()]
         lines += [(what if k == 0 else "", entry) for k, entry in enumerate(entries or ["nothing"])]
     if a.other_sketch:
         lines.append(
