@@ -25,18 +25,18 @@ from scipy.integrate import solve_ivp
 
 from linkwork import __version__
 from linkwork.comparison.compare import compare
+from linkwork.compiled.system import System, compile_system, repetitions
+from linkwork.constraints.projection import of_system, project_start
+from linkwork.driven.kinematics import kinematics
 from linkwork.equations.body import body_equations
 from linkwork.equations.place import Place
 from linkwork.formulations import NAMES
-from linkwork.integrators.explicit import DOP853
-from linkwork.integrators.loop import Settings, integrate, report_times
+from linkwork.integrators.integrate import Settings, integrate, report_times
+from linkwork.integrators.methods.tableaus import DOP853
 from linkwork.modelfile import load
-from linkwork.motion.initial import find_start
-from linkwork.motion.kinematics import kinematics
-from linkwork.motion.simulate import simulate
 from linkwork.native.kernels import Pointer, call, kernel
-from linkwork.stabilization.projection import of_system, project_start
-from linkwork.system import System, compile_system, repetitions
+from linkwork.simulation.simulate import simulate
+from linkwork.start.closing import find_start
 
 Array = NDArray[np.float64]
 MECHANISMS = ("simple_pendulum", "slider_crank", "four_bar", "n_four_bar", "andrews_squeezer")

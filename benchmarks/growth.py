@@ -13,10 +13,10 @@ from time import perf_counter
 from typing import Any
 
 from linkwork import load, write_down
+from linkwork.compiled.mechanism import prepare
 from linkwork.equations.explicit import leading_system
 from linkwork.expressions.evaluation import RING, evaluate, ordered
 from linkwork.lecture.listing import with_numbers
-from linkwork.mechanism import prepare
 
 SIZES = (2, 4, 8, 16, 32)
 

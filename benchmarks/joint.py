@@ -9,22 +9,22 @@ from benchmarks.loop import Case, compiled, evaluate_along, slider_crank_by_hand
 from numpy.typing import NDArray
 from rich.progress import track
 
+from linkwork.compiled.mechanism import prepare
+from linkwork.compiled.system import repetitions
+from linkwork.constraints.projection import measure, of_system, project, project_start
 from linkwork.elements.vectors import Vector
 from linkwork.equations.equations import TIME
 from linkwork.equations.joint import joint_equations
 from linkwork.equations.linear import factor_of
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr, cos, sin, sqrt, symbol
-from linkwork.integrators.explicit import EXPLICIT
-from linkwork.integrators.loop import Settings, Slice, integrate
-from linkwork.mechanism import prepare
+from linkwork.integrators.integrate import Settings, Slice, integrate
+from linkwork.integrators.methods.tableaus import EXPLICIT
 from linkwork.modelfile import load
-from linkwork.motion.initial import find_start, restart
 from linkwork.native.lowering import compile_programs
 from linkwork.sequences.hoisting import parameter_frontier
 from linkwork.sequences.sequence import ComputationSequence
-from linkwork.stabilization.projection import measure, of_system, project, project_start
-from linkwork.system import repetitions
+from linkwork.start.closing import find_start, restart
 
 Array = NDArray[np.float64]
 REPETITIONS = 60

@@ -8,16 +8,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.compiled.mechanism import prepare
+from linkwork.constraints.projection import of_system, project_start
 from linkwork.expressions.graph import Expr, cos, sin, sqrt, symbol
-from linkwork.integrators.explicit import EXPLICIT
-from linkwork.integrators.loop import Native, Settings, Slice, integrate
-from linkwork.mechanism import prepare
+from linkwork.integrators.integrate import Native, Settings, Slice, integrate
+from linkwork.integrators.methods.tableaus import EXPLICIT
 from linkwork.modelfile import load
-from linkwork.motion.initial import find_start
 from linkwork.native.kernels import Pointer, call, kernel, offset
 from linkwork.native.lowering import NativeFunction, compile_programs
 from linkwork.sequences.sequence import ComputationSequence
-from linkwork.stabilization.projection import of_system, project_start
+from linkwork.start.closing import find_start
 
 Array = NDArray[np.float64]
 REPETITIONS = 100

@@ -11,7 +11,7 @@ from time import perf_counter
 import numpy as np
 from rich.progress import track
 
-from linkwork.mechanism import Mechanism, prepare
+from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.modelfile import load
 
 REPETITIONS = 200

@@ -26,11 +26,11 @@ from typing import Any
 import numpy as np
 
 from linkwork.document import dump, parse
+from linkwork.driven.kinematics import kinematics
 from linkwork.errors import LinkworkError
 from linkwork.modelfile import MECHANISMS, loads
-from linkwork.motion.check import check
-from linkwork.motion.kinematics import kinematics
-from linkwork.motion.simulate import simulate
+from linkwork.simulation.simulate import simulate
+from linkwork.start.check import check
 
 FILES = sorted(MECHANISMS.glob("*.yaml"))
 T_END, STEP, MOST_STEPS = 0.05, 0.01, 300

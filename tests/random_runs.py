@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 from random_mechanisms import Random, rotation
 from scipy.integrate import solve_ivp
 
+from linkwork.compiled.mechanism import prepare
 from linkwork.errors import LinkworkError
 from linkwork.formulations import NAMES
-from linkwork.mechanism import prepare
 from linkwork.model import Model
 from linkwork.modelfile import loads
-from linkwork.motion.simulate import simulate
+from linkwork.simulation.simulate import simulate
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 from linkwork import load, prepare, simulate
+from linkwork.constraints import projection
+from linkwork.constraints.projection import project_start
 from linkwork.errors import NumericalStop, UsageError
-from linkwork.integrators import alpha, radau
-from linkwork.integrators.loop import Settings
+from linkwork.integrators.integrate import Settings
+from linkwork.integrators.methods import generalized_alpha as alpha
+from linkwork.integrators.methods import radau5 as radau
 from linkwork.modelfile import loads
-from linkwork.motion.choice import Choice, choose_alpha
-from linkwork.motion.ready import Motion
-from linkwork.stabilization import projection
-from linkwork.stabilization.projection import project_start
+from linkwork.simulation.options import Choice, choose_alpha
+from linkwork.simulation.problem import Motion
 
 NAME = "generalized-alpha"
 

@@ -25,9 +25,9 @@ from linkwork.errors import Interrupted, UsageError
 from linkwork.formulations import FORMULATIONS
 from linkwork.integrators.methods import INTEGRATORS
 from linkwork.modelfile import load, shipped
-from linkwork.motion.choice import STABILIZATIONS
-from linkwork.motion.ready import Motion
-from linkwork.motion.simulate import simulate
+from linkwork.simulation.options import STABILIZATIONS
+from linkwork.simulation.problem import Motion
+from linkwork.simulation.simulate import simulate
 from linkwork.trajectory import Trajectory
 from linkwork.view.comparison import as_text
 from linkwork.view.report import aligned, check_lines, mechanism_lines, progress, source_lines, summary_lines
@@ -263,7 +263,7 @@ def test_a_place_that_cannot_be_written_is_found_before_the_run(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("simulated")
 
-    monkeypatch.setattr("linkwork.motion.simulate.simulate", never)
+    monkeypatch.setattr("linkwork.simulation.simulate.simulate", never)
     (tmp_path / "folder.nc").mkdir()
     (tmp_path / "file").write_text("kept")
     (tmp_path / "fixed.csv").write_text("kept")

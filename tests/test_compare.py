@@ -20,8 +20,8 @@ from linkwork.errors import NumericalStop, UsageError
 from linkwork.formulations import NAMES
 from linkwork.model import Simulation
 from linkwork.modelfile import load
-from linkwork.motion.check import check
-from linkwork.motion.simulate import simulate
+from linkwork.simulation.simulate import simulate
+from linkwork.start.check import check
 from linkwork.trajectory import Trajectory
 from linkwork.view.comparison import as_csv, as_text, html, spread, write
 from linkwork.view.report import as_json

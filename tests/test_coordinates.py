@@ -17,7 +17,7 @@ from linkwork.formulations import FORMULATIONS
 from linkwork.lecture.explain import METHODS, explain
 from linkwork.mechanisms.generators import planar_chain
 from linkwork.modelfile import build, with_start
-from linkwork.motion.simulate import simulate
+from linkwork.simulation.simulate import simulate
 
 
 @pytest.mark.parametrize("coordinates", ["joint", "euler"])

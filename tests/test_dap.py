@@ -16,6 +16,7 @@ from slices import with_slow
 
 from linkwork.cli import answer
 from linkwork.document import parse
+from linkwork.driven.kinematics import kinematics
 from linkwork.errors import ModelError, UsageError
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import as_expr, symbol
@@ -23,8 +24,7 @@ from linkwork.formats import read_folder
 from linkwork.formats.mfile import assign
 from linkwork.model import Model
 from linkwork.modelfile import build, load
-from linkwork.motion.kinematics import kinematics
-from linkwork.motion.simulate import simulate
+from linkwork.simulation.simulate import simulate
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]

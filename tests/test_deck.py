@@ -12,14 +12,14 @@ from slices import with_slow
 
 from linkwork.assembly.assemble import assemble
 from linkwork.cli import answer
+from linkwork.driven.kinematics import kinematics
 from linkwork.errors import ModelError, UsageError
 from linkwork.files import write_texts
 from linkwork.formats.deck import DECK, TYPES
 from linkwork.formats.deck_writing import deck_of
 from linkwork.model import Model
 from linkwork.modelfile import load, loads, shipped
-from linkwork.motion.kinematics import kinematics
-from linkwork.motion.simulate import simulate
+from linkwork.simulation.simulate import simulate
 from linkwork.trajectory import Trajectory
 
 # Tables 1 to 5 of the paper, with a body and a control table.

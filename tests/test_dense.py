@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkwork.dense.cholesky import SINGULAR, factor_cholesky, factor_pivoted_cholesky
-from linkwork.dense.gauss import factor_lu
-from linkwork.dense.householder import (
+from linkwork.errors import NumericalStop
+from linkwork.linalg.cholesky import SINGULAR, factor_cholesky, factor_pivoted_cholesky
+from linkwork.linalg.eigen import diagonalize, orthogonalize_rows, take_spectral
+from linkwork.linalg.lu_full_pivot import factor_lu
+from linkwork.linalg.newton import INF, iterate, newton
+from linkwork.linalg.products import form_gram, multiply_matrices
+from linkwork.linalg.qr import (
     copy_null_rows,
     factor_qr,
     factor_staircase,
@@ -16,14 +20,10 @@ from linkwork.dense.householder import (
     multiply_q_transposed,
     take_reflections,
 )
-from linkwork.dense.newton import INF, iterate, newton
-from linkwork.dense.products import form_gram, multiply_matrices
-from linkwork.dense.rank import decide_rank, null_space, rank_of, row_sizes, singular_values, svd
-from linkwork.dense.spectral import diagonalize, orthogonalize_rows, take_spectral
-from linkwork.dense.trapezoid import complete, solve_least, solve_transposed, take_trapezoid
-from linkwork.dense.triangular import solve_definite, solve_rows
-from linkwork.dense.vectors import largest, largest_scaled
-from linkwork.errors import NumericalStop
+from linkwork.linalg.rank import decide_rank, null_space, rank_of, row_sizes, singular_values, svd
+from linkwork.linalg.trapezoid import complete, solve_least, solve_transposed, take_trapezoid
+from linkwork.linalg.triangular import solve_definite, solve_rows
+from linkwork.linalg.vectors import largest, largest_scaled
 from linkwork.native.kernels import size_of
 
 WIDTH = 12

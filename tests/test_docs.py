@@ -29,7 +29,7 @@ from linkwork.elements.joints import JOINTS
 from linkwork.elements.motions import MOTIONS
 from linkwork.elements.shapes import SHAPES
 from linkwork.modelfile import loads, shipped
-from linkwork.motion.check import check
+from linkwork.start.check import check
 from linkwork.view import picture
 from linkwork.view.page import built
 

@@ -16,7 +16,7 @@ from linkwork.elements.joints import Revolute
 from linkwork.elements.motions import Polynomial
 from linkwork.errors import ModelError
 from linkwork.model import Model
-from linkwork.motion.check import check
+from linkwork.start.check import check
 
 Array = NDArray[np.float64]
 

@@ -17,8 +17,8 @@ from linkwork import Model, Trajectory, load, loads, simulate
 from linkwork.elements.events import Event
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError
 from linkwork.expressions.graph import symbol
-from linkwork.integrators.loop import Moment, integrate
-from linkwork.motion.events import Course
+from linkwork.integrators.integrate import Moment, integrate
+from linkwork.simulation.events import Course
 
 Array = NDArray[np.float64]
 
@@ -656,7 +656,7 @@ def test_what_is_being_noted_when_the_user_interrupts_happens_again_in_the_rest(
                 raise KeyboardInterrupt
 
         patch.setattr(Course, "happen", interrupt)
-        patch.setattr("linkwork.integrators.loop.FIRST_BUDGET", 1)  # slices of few steps
+        patch.setattr("linkwork.integrators.integrate.FIRST_BUDGET", 1)  # slices of few steps
         with pytest.raises(Interrupted) as stop:
             simulate(model, t_end=1.0)
     first = stop.value.trajectory
@@ -678,8 +678,8 @@ def test_a_block_interrupted_just_before_it_sticks_is_noted_to_stick(monkeypatch
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("linkwork.motion.ready.integrate", partial(integrate, seconds=0.0))  # slices of few steps
-        patch.setattr("linkwork.integrators.loop.FIRST_BUDGET", 1)
+        patch.setattr("linkwork.simulation.problem.integrate", partial(integrate, seconds=0.0))  # slices of few steps
+        patch.setattr("linkwork.integrators.integrate.FIRST_BUDGET", 1)
         with pytest.raises(Interrupted) as stop:
             simulate(model, t_end=3.0, progress=interrupt)
     first = stop.value.trajectory

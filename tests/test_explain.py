@@ -14,13 +14,12 @@ import numpy as np
 import pytest
 
 from linkwork.cli import answer
+from linkwork.compiled.system import RANK_TOLERANCE
 from linkwork.elements.bodies import PlanarBody, SpatialBody
 from linkwork.equations.body import body_equations
 from linkwork.equations.place import Place
 from linkwork.errors import UsageError
 from linkwork.expressions.graph import Expr, constant, cos, sin, symbol
-from linkwork.expressions.notation import Formula, Symbol, column, latex, number, symbol_of
-from linkwork.expressions.rational import ONE, ZERO, Rational, TooLong, _gather, _shorten, formula, rational, root
 from linkwork.formulations import FORMULATIONS
 from linkwork.lecture.exercise import Exercise, Instant
 from linkwork.lecture.explain import METHODS, explain, reach
@@ -28,10 +27,11 @@ from linkwork.lecture.sheet import Grid, Table, Worked, sentence
 from linkwork.lecture.symbolic import Numbers, Symbols, values_of
 from linkwork.model import Model
 from linkwork.modelfile import load
-from linkwork.motion.initial import find_start
-from linkwork.system import RANK_TOLERANCE
+from linkwork.start.closing import find_start
 from linkwork.view.formulas import plain
 from linkwork.view.worked import FORMATS, as_dict, markdown, page, save, tex, text
+from linkwork.writing.notation import Formula, Symbol, column, latex, number, symbol_of
+from linkwork.writing.rational import ONE, ZERO, Rational, TooLong, _gather, _shorten, formula, rational, root
 
 EQUATION = "(m L^2 + I_g) p'' + m g L cos q3 = 0"
 MECHANISMS = ("simple_pendulum_rod", "slider_crank", "four_bar")

@@ -19,7 +19,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from linkwork.errors import UsageError
-from linkwork.expressions import graph, languages
+from linkwork.expressions import graph
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import GRAPH, RING, evaluate, numpy_arithmetic, ordered, substitute
 from linkwork.expressions.graph import (
@@ -47,7 +47,8 @@ from linkwork.expressions.graph import (
     tanh,
 )
 from linkwork.expressions.parser import CALLS, MAX_DEPTH, MAX_LENGTH, RESERVED, ExpressionError, parse
-from linkwork.expressions.printers import latex, text
+from linkwork.writing import languages
+from linkwork.writing.printers import latex, text
 
 x, y, z = symbol("x"), symbol("y"), symbol("z")
 KNOTS = (-1.0, 0.1, 1.0, 2.5)
@@ -179,7 +180,7 @@ def test_the_graph_does_not_depend_on_what_was_built_or_forgotten_before():
 def test_the_graph_is_the_same_in_every_process():
     code = (
         "from linkwork.expressions.graph import sin, symbol;"
-        "from linkwork.expressions.printers import text;"
+        "from linkwork.writing.printers import text;"
         "s = [symbol(f's{k}') for k in range(20)];"
         "print(text(sum((sin(a * b - 2) * (b + 3.5) for a, b in zip(s, s[::-1])), s[3])))"
     )

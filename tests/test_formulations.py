@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from linkwork.dense.rank import Rank, decide_rank
+from linkwork.compiled.system import compile_system
 from linkwork.equations.body import body_equations
 from linkwork.equations.place import Place
 from linkwork.errors import NumericalStop, UsageError, check_choice
 from linkwork.formulations import FORMULATIONS, NAMES, pack, refinement, right_side
 from linkwork.formulations.refinement import measure_error, take_given, take_result
+from linkwork.linalg.rank import Rank, decide_rank
 from linkwork.modelfile import load
-from linkwork.motion.initial import find_start
 from linkwork.native.kernels import Kernel, size_of
-from linkwork.system import compile_system
+from linkwork.start.closing import find_start
 
 SEED = 20041215
 ALL = list(FORMULATIONS)

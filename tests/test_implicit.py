@@ -11,13 +11,13 @@ from scipy.integrate import solve_ivp
 from slices import with_slow
 
 from linkwork import load, loads, prepare, simulate
+from linkwork.constraints.projection import project_start
 from linkwork.errors import UsageError
 from linkwork.formulations import NAMES, linearization
-from linkwork.integrators.explicit import DOP853
 from linkwork.integrators.methods import AUTO
-from linkwork.motion.choice import Choice
-from linkwork.motion.ready import Motion
-from linkwork.stabilization.projection import project_start
+from linkwork.integrators.methods.tableaus import DOP853
+from linkwork.simulation.options import Choice
+from linkwork.simulation.problem import Motion
 
 
 def off_constraints(name, formulation="augmented", integrator="radau5"):

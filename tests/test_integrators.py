@@ -13,11 +13,16 @@ from scipy.integrate import solve_ivp
 from scipy.integrate._ivp import dop853_coefficients
 
 from linkwork.errors import UsageError
-from linkwork.integrators import advance, happening, inside, loop, memory, stages
-from linkwork.integrators.explicit import DOP853, EXPLICIT, Tableau
-from linkwork.integrators.loop import Actions, Settings, Slice, integrate, report_times
+from linkwork.integrators import events as happening
+from linkwork.integrators import integrate as loop
+from linkwork.integrators import memory
+from linkwork.integrators import switches as inside
+from linkwork.integrators import time_loop as advance
+from linkwork.integrators.integrate import Actions, Settings, Slice, integrate, report_times
 from linkwork.integrators.memory import N_RESIDUALS, Method, Run
 from linkwork.integrators.methods import INTEGRATORS, method_of
+from linkwork.integrators.methods import runge_kutta as stages
+from linkwork.integrators.methods.tableaus import DOP853, EXPLICIT, Tableau
 from linkwork.native.kernels import Kernel, Pointer, call, kernel, put_integer, size_of
 
 Array = NDArray[np.float64]

@@ -11,6 +11,7 @@ from random_mechanisms import Random, fitting, fitting_in_space, force, planar_b
 from slices import with_slow
 
 from linkwork import Model, load, loads, prepare
+from linkwork.driven.kinematics import kinematics
 from linkwork.elements.bodies import Ground
 from linkwork.elements.forces import FORCES
 from linkwork.elements.joints import JOINTS
@@ -25,12 +26,11 @@ from linkwork.integrators.methods import INTEGRATORS
 from linkwork.lecture.listing import write_down
 from linkwork.mechanisms.generators import planar_chain
 from linkwork.modelfile import MECHANISMS, shipped
-from linkwork.motion.check import check
-from linkwork.motion.initial import align_velocity, approach, restart
-from linkwork.motion.kinematics import kinematics
-from linkwork.motion.placing import place_joints
-from linkwork.motion.simulate import simulate
 from linkwork.sequences.articulated import Link, Tree, articulate
+from linkwork.simulation.simulate import simulate
+from linkwork.start.by_joints import place_joints
+from linkwork.start.check import check
+from linkwork.start.closing import align_velocity, approach, restart
 from linkwork.view.listing import FORMATS
 
 KINDS = [(space, name) for space in JOINTS for name, kind in JOINTS[space].items() if kind in PATHS]

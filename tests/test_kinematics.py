@@ -10,14 +10,14 @@ import pytest
 from numpy.typing import NDArray
 from published import table
 
+from linkwork.compiled.system import compile_system
+from linkwork.driven.kinematics import kinematics
+from linkwork.driven.linkages import coupler_curve, dead_centres, input_output, transmission_angle
+from linkwork.driven.path import Path as Followed
 from linkwork.elements.motions import Ramp
 from linkwork.equations.body import body_equations
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError
 from linkwork.modelfile import load, loads, shipped
-from linkwork.motion.kinematics import kinematics
-from linkwork.motion.linkages import coupler_curve, dead_centres, input_output, transmission_angle
-from linkwork.motion.path import Path as Followed
-from linkwork.system import compile_system
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]

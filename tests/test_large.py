@@ -8,12 +8,12 @@ import pytest
 from slices import with_slow
 
 from linkwork import check, load, prepare, simulate
-from linkwork.dense import rank
 from linkwork.equations.place import Place
 from linkwork.errors import NumericalStop, UsageError
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import evaluate, substitute
 from linkwork.expressions.graph import ONE, cos, sin, symbol
+from linkwork.linalg import rank
 from linkwork.native import lowering
 from linkwork.native.lowering import compile_programs
 from linkwork.sequences.sequence import ComputationSequence

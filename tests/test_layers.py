@@ -18,9 +18,11 @@ ROOMS = (
     "units",
     "document",
     "expressions",
+    "writing",
     "sequences",
+    "symbolic",
     "native",
-    "dense",
+    "linalg",
     "elements",
     "model",
     "scene",
@@ -29,14 +31,15 @@ ROOMS = (
     "formats",
     "modelfile",
     "equations",
-    "system",
-    "mechanism",
+    "compiled",
     "formulations",
     "integrators",
-    "stabilization",
+    "constraints",
     "trajectory",
     "resultfile",
-    "motion",
+    "start",
+    "simulation",
+    "driven",
     "assembly",
     "lecture",
     "comparison",
@@ -46,12 +49,13 @@ ROOMS = (
 )
 # `sequence.compile()`, `mechanism.simulate()`, `motion.save()`, `motion.plot()` and printed results: how users go on;
 # only these imports point downwards.
-DOWNWARDS = {("mechanism", "motion"), ("mechanism", "trajectory"), ("trajectory", "resultfile"), ("trajectory", "view")}
+DOWNWARDS = {("compiled", room) for room in ("start", "simulation", "driven", "trajectory")}
+DOWNWARDS |= {("trajectory", "resultfile"), ("trajectory", "view"), ("expressions", "writing")}
 DOWNWARDS |= {("sequences", "native")}
-DOWNWARDS |= {(room, "view") for room in ("motion", "assembly", "lecture", "comparison")}
+DOWNWARDS |= {(room, "view") for room in ("start", "simulation", "driven", "assembly", "lecture", "comparison")}
 # Files that a run in the coordinates of bodies has no use for, and that would be waited for before every run.
 UNUSED = (
-    "expressions.notation",
+    "writing.notation",
     "equations.joint",
     "equations.explicit",
     "formulations.svd",
@@ -125,7 +129,7 @@ def test_help_loads_nothing_heavy() -> None:
 def test_a_run_loads_no_file_that_it_does_not_use() -> None:
     """Imports are most of what `linkwork run` waits for; figures and other ways to equations are not among them."""
     loaded = modules_of("-m", "linkwork", "run", "slider_crank", "--t-end", "0.1")
-    assert "linkwork.motion.simulate" in loaded
+    assert "linkwork.simulation.simulate" in loaded
     assert not loaded & {f"linkwork.{name}" for name in UNUSED}
 
 

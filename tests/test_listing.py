@@ -17,6 +17,7 @@ import pytest
 from random_mechanisms import Array
 
 from linkwork.cli import answer
+from linkwork.compiled.mechanism import prepare
 from linkwork.equations.equations import TIME
 from linkwork.errors import ModelError, UsageError
 from linkwork.expressions.evaluation import evaluate
@@ -34,16 +35,15 @@ from linkwork.expressions.graph import (
     spline,
     symbol,
 )
-from linkwork.expressions.languages import LANGUAGES
 from linkwork.lecture.listing import FORMS, Listing, write_down
 from linkwork.lecture.symbolic import Numbers
-from linkwork.mechanism import prepare
 from linkwork.modelfile import load, loads
-from linkwork.motion.simulate import simulate
-from linkwork.sequences.hierarchy import Hierarchy
 from linkwork.sequences.sequence import ComputationSequence
-from linkwork.sequences.signature import Signature
+from linkwork.simulation.simulate import simulate
+from linkwork.symbolic.hierarchy import Hierarchy
+from linkwork.symbolic.signature import Signature
 from linkwork.view.listing import FORMATS, as_dict
+from linkwork.writing.languages import LANGUAGES
 
 MECHANISMS = ("slider_crank", "four_bar", "simple_pendulum_rod")
 COMPILERS = {

@@ -14,21 +14,21 @@ import numpy as np
 import pytest
 from memory import needs_proc, resident
 
-import linkwork.mechanism
+import linkwork.compiled.mechanism
 from linkwork import load, loads, prepare
 from linkwork.comparison.compare import compare
+from linkwork.compiled.mechanism import Mechanism
+from linkwork.driven.kinematics import kinematics
 from linkwork.equations.body import body_equations
 from linkwork.equations.coordinates import COORDINATES
 from linkwork.equations.parameters import Structure
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError
-from linkwork.mechanism import Mechanism
 from linkwork.model import Simulation
 from linkwork.modelfile import shipped
-from linkwork.motion.check import check
-from linkwork.motion.kinematics import kinematics
-from linkwork.motion.simulate import simulate
 from linkwork.native import machine
+from linkwork.simulation.simulate import simulate
 from linkwork.soundness import look_at
+from linkwork.start.check import check
 
 CRANK = """
 linkwork: 1
@@ -268,7 +268,7 @@ def test_runs_in_a_loop_take_no_more_memory() -> None:
 
 
 def test_machine_code_goes_with_the_last_mechanism_of_its_structure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linkwork.mechanism, "MOST_KEPT", 1)
+    monkeypatch.setattr(linkwork.compiled.mechanism, "MOST_KEPT", 1)
     text = CRANK.replace("OX", "0").replace("MASS", "2").replace("AXIS", "[1, 0]")
     mechanism = prepare(loads(text.replace("rod", "first_of_its_kind")))
     code = weakref.ref(mechanism.system().functions["constraints"].code)

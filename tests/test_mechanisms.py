@@ -14,7 +14,7 @@ from slices import with_slow
 
 from linkwork.model import Model
 from linkwork.modelfile import load, shipped
-from linkwork.motion.simulate import simulate
+from linkwork.simulation.simulate import simulate
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]

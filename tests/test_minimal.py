@@ -29,7 +29,7 @@ from linkwork.formulations import NAMES
 from linkwork.integrators.methods import INTEGRATORS
 from linkwork.lecture.listing import write_down
 from linkwork.modelfile import shipped
-from linkwork.motion.initial import restart
+from linkwork.start.closing import restart
 from linkwork.trajectory import Trajectory
 from linkwork.view.listing import FORMATS
 

@@ -18,10 +18,10 @@ from linkwork.expressions.derivatives import PARTIALS
 from linkwork.expressions.evaluation import GRAPH, evaluate, numpy_arithmetic, ordered
 from linkwork.expressions.graph import ONE, ZERO, Expr, constant, cos, maximum, minimum, sin, spline, symbol
 from linkwork.modelfile import load
-from linkwork.motion.simulate import simulate
 from linkwork.native import cache, lowering
 from linkwork.native.lowering import NativeFunction, compile_programs
 from linkwork.sequences.sequence import ComputationSequence
+from linkwork.simulation.simulate import simulate
 
 X = [symbol(f"x{k}") for k in range(3)]
 TABLE = ((0.0, 0.5, 2.0, 2.25), ((1.0, 2.0, -3.0, 0.5), (0.1, -1.0, 0.7, 3.0), (-2.0, 1.0, 0.0, 0.3)))
@@ -210,8 +210,8 @@ from linkwork.elements.bodies import Ground, PlanarBody
 from linkwork.elements.joints import Revolute
 from linkwork.equations.body import body_equations
 from linkwork.model import Model
-from linkwork.system import compile_system
-from linkwork.stabilization.projection import project
+from linkwork.compiled.system import compile_system
+from linkwork.constraints.projection import project
 ground, body = Ground(), PlanarBody("b", 1.0, 2.0, (0.5, 0.0))
 system = compile_system(body_equations(Model("m", (body,), (Revolute("O", ground, body, (0, 0), (-0.5, 0.0)),))))
 import numpy as np

@@ -14,9 +14,9 @@ from linkwork.errors import NumericalStop
 from linkwork.formulations import FORMULATIONS, NAMES
 from linkwork.model import Model
 from linkwork.modelfile import load, loads
-from linkwork.motion.check import check
-from linkwork.motion.choice import WITH_STATE_SPACE
-from linkwork.motion.simulate import simulate
+from linkwork.simulation.options import WITH_STATE_SPACE
+from linkwork.simulation.simulate import simulate
+from linkwork.start.check import check
 
 T, THETA, RATE = np.loadtxt(Path(__file__).parent / "reference" / "A02_N2.csv", delimiter=",", skiprows=2).T[:3]
 

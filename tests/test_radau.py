@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from linkwork.dense.elimination import factor, factor_complex, solve, solve_complex
-from linkwork.dense.sparse import Elimination, plan_elimination
-from linkwork.integrators import advance, collocation, inside, loop, memory, radau
-from linkwork.integrators.loop import Settings, Slice, integrate
-from linkwork.integrators.radau import Radau5
-from linkwork.integrators.spectrum import find_fastest
-from linkwork.integrators.systems import (
+from linkwork.integrators import integrate as loop
+from linkwork.integrators import memory
+from linkwork.integrators import switches as inside
+from linkwork.integrators import time_loop as advance
+from linkwork.integrators.integrate import Settings, Slice, integrate
+from linkwork.integrators.methods import collocation
+from linkwork.integrators.methods import radau5 as radau
+from linkwork.integrators.methods.linear_systems import (
     Systems,
     factor_systems,
     fill_systems,
@@ -24,6 +25,10 @@ from linkwork.integrators.systems import (
     systems_places,
     systems_sizes,
 )
+from linkwork.integrators.methods.radau5 import Radau5
+from linkwork.integrators.methods.stiffness import find_fastest
+from linkwork.linalg.lu_planned import Elimination, plan_elimination
+from linkwork.linalg.lu_row_pivot import factor, factor_complex, solve, solve_complex
 from linkwork.native.kernels import Kernel, Pointer, call, kernel, put_integer, size_of
 
 Array = NDArray[np.float64]

@@ -67,12 +67,12 @@ def test_accelerations_that_contradict_the_constraints_are_told(
     """With an eps that is not small, Psi_q a is not gamma, unless repetitions follow from what the last one changed."""
     good = simulate(load("slider_crank"), t_end=1.0)
     assert good.constraint_error["acceleration"] < 1e-13
-    monkeypatch.setattr("linkwork.motion.ready.choose_eps", lambda *given: eps)
+    monkeypatch.setattr("linkwork.simulation.problem.choose_eps", lambda *given: eps)
     repeated = simulate(load("slider_crank"), t_end=1.0)
     np.testing.assert_allclose(repeated.q, good.q, rtol=0, atol=1e-9)
     assert repeated.constraint_error["acceleration"] < 1e-8
-    monkeypatch.setattr("linkwork.motion.ready.most_repetitions", lambda place: 0)
-    monkeypatch.setattr("linkwork.motion.ready.repetitions", lambda smallest, eps: 0)
+    monkeypatch.setattr("linkwork.simulation.problem.most_repetitions", lambda place: 0)
+    monkeypatch.setattr("linkwork.simulation.problem.repetitions", lambda smallest, eps: 0)
     if is_doubtful:
         with pytest.raises(NumericalStop, match="contradict the constraints") as stop:
             simulate(load("slider_crank"), t_end=1.0)

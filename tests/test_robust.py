@@ -19,16 +19,16 @@ from linkwork import load, simulate
 from linkwork.assembly.assemble import assemble
 from linkwork.assembly.modes import modes
 from linkwork.cli import answer
+from linkwork.compiled.mechanism import prepare
 from linkwork.errors import ModelError, NumericalStop, UsageError
 from linkwork.expressions import switching
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import sqrt, symbol
 from linkwork.files import locked, whole
-from linkwork.mechanism import prepare
 from linkwork.modelfile import loads, translation
-from linkwork.motion.check import check
-from linkwork.motion.initial import close_joints
-from linkwork.motion.results import bytes_needed
+from linkwork.simulation.outputs import bytes_needed
+from linkwork.start.check import check
+from linkwork.start.closing import close_joints
 from linkwork.trajectory import Trajectory
 
 TRUST = Path(__file__).parent / "reference" / "trust"
@@ -122,7 +122,7 @@ def test_an_unexpected_exception_is_an_internal_error_that_asks_for_a_report(
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("by zero")
 
-    monkeypatch.setattr("linkwork.motion.check.check", fail)
+    monkeypatch.setattr("linkwork.start.check.check", fail)
     assert answer(["check", "slider_crank"]) == 70
     text = capsys.readouterr().err
     assert "ZeroDivisionError in test_robust.py" in text or "ZeroDivisionError in analyses.py" in text
@@ -135,7 +135,7 @@ def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     def fail(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("linkwork.motion.check.check", fail)
+    monkeypatch.setattr("linkwork.start.check.check", fail)
     assert answer(["check", "slider_crank"]) == 2
     assert "[out-of-memory]" in capsys.readouterr().err
 
@@ -307,7 +307,7 @@ def test_an_interruption_inside_a_callback_is_not_lost() -> None:
     """Python ignores what a callback of a weak reference raises; the interruption comes again."""
     script = (
         "import sys, time, weakref, signal\n"
-        "import linkwork.motion.check as module\n"
+        "import linkwork.start.check as module\n"
         "class Thing: pass\n"
         "def swallow(*_, **__):\n"
         "    thing = Thing()\n"
@@ -327,7 +327,7 @@ def test_an_interruption_does_not_wait_for_what_it_came_out_of_to_be_freed() -> 
     """The graph of a large model takes seconds; here something that would take a minute."""
     script = (
         "import sys, time, signal\n"
-        "import linkwork.motion.check as module\n"
+        "import linkwork.start.check as module\n"
         "class Large:\n"
         "    def __del__(self): time.sleep(60)\n"
         "def begin(*_, **__):\n"
@@ -362,7 +362,7 @@ def test_a_signal_that_is_to_be_ignored_is_ignored(number: signal.Signals) -> No
     """As `nohup` and shells tell what they start in the background."""
     script = (
         "import signal, sys\n"
-        "import linkwork.motion.check as module\n"
+        "import linkwork.start.check as module\n"
         f"signal.signal({int(number)}, signal.SIG_IGN)\n"
         "check = module.check\n"
         f"module.check = lambda *given, **named: signal.raise_signal({int(number)}) or check(*given, **named)\n"

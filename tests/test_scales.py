@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from test_trust import MODELS, SLIDER_CRANK, assert_no_effect_of_scales
 
 from linkwork import load, simulate
+from linkwork.compiled.mechanism import prepare
 from linkwork.errors import ModelError
-from linkwork.mechanism import prepare
 from linkwork.modelfile import loads
-from linkwork.motion.initial import find_start
+from linkwork.start.closing import find_start
 
 Array = NDArray[np.float64]
 HOW: dict[str, dict[str, Any]] = {

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from random_mechanisms import Array, Random, random_mechanism, values
 
+from linkwork.compiled.system import compile_system
 from linkwork.equations.body import body_equations
 from linkwork.equations.equations import TIME, Equations
 from linkwork.expressions.evaluation import evaluate, ordered
@@ -19,7 +20,6 @@ from linkwork.native import machine
 from linkwork.sequences.hoisting import parameter_frontier
 from linkwork.sequences.ldl import factorize
 from linkwork.sequences.ordering import elimination_order
-from linkwork.system import compile_system
 
 
 def quasi_definite(n: int, m: int, eps: float, rng: Random) -> Array:

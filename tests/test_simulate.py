@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import ellipj
 
+from linkwork.compiled.system import compile_system
 from linkwork.elements.forces import PointForce, Torque
 from linkwork.equations.body import body_equations
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError
@@ -16,9 +17,8 @@ from linkwork.expressions.graph import sqrt, symbol
 from linkwork.expressions.parser import parse
 from linkwork.formulations import FORMULATIONS, NAMES, right_side
 from linkwork.modelfile import load, loads
-from linkwork.motion.choice import WITH_STATE_SPACE
-from linkwork.motion.simulate import simulate
-from linkwork.system import compile_system
+from linkwork.simulation.options import WITH_STATE_SPACE
+from linkwork.simulation.simulate import simulate
 
 
 @pytest.mark.diagonal

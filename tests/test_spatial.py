@@ -15,6 +15,8 @@ from slices import with_slow
 from test_equations import outputs, solved
 from test_mechanisms import table
 
+from linkwork.compiled.mechanism import prepare
+from linkwork.driven.kinematics import kinematics
 from linkwork.elements.bodies import Ground, SpatialBody
 from linkwork.elements.forces import PointForce, SpatialTorque, SpringDamper, Torque
 from linkwork.elements.joints import JOINTS, Distance, Measure, PointOnLine, Prismatic, Revolute, Rigid
@@ -33,12 +35,10 @@ from linkwork.errors import ModelError
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import as_expr, cos, sin, symbol
 from linkwork.formulations import NAMES
-from linkwork.mechanism import prepare
 from linkwork.model import Model
 from linkwork.modelfile import load, loads, shipped
-from linkwork.motion.check import check
-from linkwork.motion.kinematics import kinematics
-from linkwork.motion.simulate import simulate
+from linkwork.simulation.simulate import simulate
+from linkwork.start.check import check
 
 GROUND = Ground()
 

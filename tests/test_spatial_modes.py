@@ -16,6 +16,7 @@ from linkwork.assembly.modes import Mode, in_mode, modes
 from linkwork.assembly.problem import Problem
 from linkwork.assembly.space import solve_in_space, spatial_closures
 from linkwork.document import parse
+from linkwork.driven.kinematics import kinematics
 from linkwork.elements.bodies import Ground, SpatialBody
 from linkwork.elements.drivers import Driver
 from linkwork.elements.motions import Polynomial
@@ -23,7 +24,6 @@ from linkwork.elements.spatial import SpatialPrismatic, SpatialRevolute
 from linkwork.errors import UsageError
 from linkwork.model import Model
 from linkwork.modelfile import load, loads, with_start
-from linkwork.motion.kinematics import kinematics
 
 Array = NDArray[Any]
 

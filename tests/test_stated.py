@@ -14,6 +14,7 @@ from published import REFERENCE
 from random_mechanisms import Array
 
 from linkwork.cli import answer
+from linkwork.compiled.mechanism import prepare
 from linkwork.elements.stated import Stated
 from linkwork.equations.equations import TIME
 from linkwork.equations.explicit import solve_explicitly
@@ -23,10 +24,9 @@ from linkwork.expressions.graph import symbol
 from linkwork.expressions.parser import parse
 from linkwork.formulations import NAMES
 from linkwork.integrators.methods import INTEGRATORS
-from linkwork.mechanism import prepare
 from linkwork.model import Model
 from linkwork.modelfile import load, loads
-from linkwork.motion.simulate import simulate
+from linkwork.simulation.simulate import simulate
 from linkwork.trajectory import Trajectory
 
 AT_1 = {"theta1": (0.2629316601282817, -0.4375210779891946), "theta2": (0.1303248907128768, -0.2130489239566246)}
@@ -271,7 +271,7 @@ def test_faults_are_named_with_their_lines(change: tuple[str, str], line: int, c
 
 def prepare_located(file: Path) -> Any:
     from linkwork.cli.motions import located
-    from linkwork.motion.check import check
+    from linkwork.start.check import check
 
     with located(str(file)):
         return check(load(file))

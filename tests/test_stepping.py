@@ -9,15 +9,17 @@ import pytest
 from all_kernels import all_kernels
 
 from linkwork import load, prepare
+from linkwork.constraints import charts as state_space
+from linkwork.constraints import projection
+from linkwork.constraints.projection import project_start
+from linkwork.driven import kernels as driven
+from linkwork.driven.kernels import Driven
 from linkwork.formulations import FORMULATIONS, right_side
-from linkwork.motion import driven, results
-from linkwork.motion.choice import Choice
-from linkwork.motion.driven import Driven
-from linkwork.motion.initial import find_start
-from linkwork.motion.ready import Motion
 from linkwork.native.kernels import Kernel, size_of
-from linkwork.stabilization import projection, state_space
-from linkwork.stabilization.projection import project_start
+from linkwork.simulation import outputs as results
+from linkwork.simulation.options import Choice
+from linkwork.simulation.problem import Motion
+from linkwork.start.closing import find_start
 
 # Stepped through in the tests of their own rooms.
 ELSEWHERE = {

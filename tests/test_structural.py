@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from linkwork.compiled.mechanism import prepare
 from linkwork.equations.explicit import as_dae
 from linkwork.equations.place import Place
 from linkwork.errors import ModelError, UsageError
 from linkwork.expressions.evaluation import evaluate, substitute
 from linkwork.expressions.graph import Expr, cos, exp, sin, symbol
-from linkwork.mechanism import prepare
 from linkwork.modelfile import load
-from linkwork.sequences.involutive import involutive_form
 from linkwork.sequences.sequence import ComputationSequence
-from linkwork.sequences.signature import Signature
-from linkwork.sequences.structural import ABSENT, analyse, rate_of
+from linkwork.symbolic.involutive import involutive_form
+from linkwork.symbolic.signature import Signature
+from linkwork.symbolic.structural import ABSENT, analyse, rate_of
 
 x, y, z, lam, g, L = (symbol(name) for name in ("x", "y", "z", "lam", "g", "L"))
 

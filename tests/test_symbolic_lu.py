@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 from random_mechanisms import Array, Random
 
+from linkwork.compiled.mechanism import prepare
 from linkwork.equations.explicit import leading_system, solve_explicitly
 from linkwork.errors import LinkworkError, UsageError
 from linkwork.expressions.evaluation import RING, evaluate
 from linkwork.expressions.graph import ONE, ZERO, Expr, constant, cos, exp, sin, sqrt, symbol, tan
-from linkwork.mechanism import prepare
 from linkwork.modelfile import load
-from linkwork.sequences.hierarchy import Hierarchy, size_of
-from linkwork.sequences.lu import STRATEGIES, lu
 from linkwork.sequences.sequence import ComputationSequence
-from linkwork.sequences.signature import P, Signature, residue
-from linkwork.sequences.structural import analyse
+from linkwork.symbolic.hierarchy import Hierarchy, size_of
+from linkwork.symbolic.lu import STRATEGIES, lu
+from linkwork.symbolic.signature import P, Signature, residue
+from linkwork.symbolic.structural import analyse
 
 a, b, c, x, y = (symbol(name) for name in "abcxy")
 

@@ -30,6 +30,8 @@ from scipy.special import ellipj
 from slices import with_slow
 
 from linkwork import load, prepare
+from linkwork.compiled.system import EPS, System, compile_system
+from linkwork.constraints.projection import CONVERGED, measure, of_system, project
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
 from linkwork.elements.joints import JOINTS, Distance, Revolute
 from linkwork.elements.spatial import Spherical
@@ -37,12 +39,10 @@ from linkwork.equations.body import body_equations
 from linkwork.equations.equations import TIME, Equations
 from linkwork.equations.linear import eps_of, factor_of
 from linkwork.expressions.evaluation import evaluate
-from linkwork.integrators.explicit import DOP853
-from linkwork.integrators.loop import REACHED, Settings, Slice, integrate
+from linkwork.integrators.integrate import REACHED, Settings, Slice, integrate
+from linkwork.integrators.methods.tableaus import DOP853
 from linkwork.model import Model
-from linkwork.motion.initial import find_start
-from linkwork.stabilization.projection import CONVERGED, measure, of_system, project
-from linkwork.system import EPS, System, compile_system
+from linkwork.start.closing import find_start
 
 GROUND = Ground()
 

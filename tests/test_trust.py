@@ -24,7 +24,7 @@ from linkwork.expressions.parser import parse
 from linkwork.formulations import NAMES
 from linkwork.model import Model
 from linkwork.modelfile import loads
-from linkwork.motion.stopping import Pace
+from linkwork.simulation.stop_reasons import Pace
 from linkwork.trajectory import Trajectory
 from linkwork.view.report import summary_lines
 

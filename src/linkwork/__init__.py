@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from linkwork.assembly.assemble import assemble
     from linkwork.assembly.modes import modes
     from linkwork.comparison.compare import compare
+    from linkwork.compiled.mechanism import Mechanism, prepare
+    from linkwork.driven.kinematics import kinematics
     from linkwork.elements.events import Event
     from linkwork.elements.stated import Stated
     from linkwork.lecture.explain import explain
     from linkwork.lecture.listing import write_down
-    from linkwork.mechanism import Mechanism, prepare
     from linkwork.model import Model
     from linkwork.modelfile import load, loads
-    from linkwork.motion.check import check
-    from linkwork.motion.kinematics import kinematics
-    from linkwork.motion.simulate import simulate
     from linkwork.sequences.sequence import ComputationSequence
+    from linkwork.simulation.simulate import simulate
+    from linkwork.start.check import check
     from linkwork.trajectory import Trajectory
 
 __version__ = "0.1.0"
@@ -56,20 +56,20 @@ __all__ = [
 _HOMES = {
     "Event": "elements.events",
     "ComputationSequence": "sequences.sequence",
-    "Mechanism": "mechanism",
+    "Mechanism": "compiled.mechanism",
     "Model": "model",
     "Stated": "elements.stated",
     "Trajectory": "trajectory",
     "assemble": "assembly.assemble",
-    "check": "motion.check",
+    "check": "start.check",
     "compare": "comparison.compare",
     "explain": "lecture.explain",
-    "kinematics": "motion.kinematics",
+    "kinematics": "driven.kinematics",
     "load": "modelfile",
     "loads": "modelfile",
     "modes": "assembly.modes",
-    "prepare": "mechanism",
-    "simulate": "motion.simulate",
+    "prepare": "compiled.mechanism",
+    "simulate": "simulation.simulate",
     "write_down": "lecture.listing",
 }
 

@@ -94,7 +94,7 @@ def dap_arrays(motion: Trajectory) -> dict[str, Array]:
     In body coordinates every body is floating: theta are x, y, phi of all bodies. Points stand in the order of
     `columns("points")`, those of the ground last.
     """
-    from linkwork.mechanism import prepare
+    from linkwork.compiled.mechanism import prepare
 
     if motion.model is None:
         raise UsageError("the Jacobian needs the model: take the result of `simulate`, not of a file", "no-model")

@@ -1,7 +1,7 @@
 """From a rough sketch to a position and a velocity that fit the joints.
 
 The sketch is moved as little as possible, weighted by the masses or not at all; named coordinates stay exactly as
-they are (motion/initial.py).
+they are (start/closing.py).
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.elements.kinds import Coordinate
 from linkwork.equations.place import Weights
 from linkwork.errors import check_choice
-from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
-from linkwork.motion.dead import check_open
-from linkwork.motion.initial import (
+from linkwork.records import Printed
+from linkwork.start.closing import (
     WEIGHTS,
     Start,
     align_velocity,
@@ -28,7 +28,7 @@ from linkwork.motion.initial import (
     gaps_by_element,
     number_kept,
 )
-from linkwork.records import Printed
+from linkwork.start.dead_points import check_open
 
 Array = NDArray[np.float64]
 

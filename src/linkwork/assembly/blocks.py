@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from linkwork.assembly.closure import DEPENDENT, Closure
 from linkwork.assembly.homotopy import Polynomial
 from linkwork.assembly.laurent import BACK, CONJUGATE, MIRROR, PLACE, TURN, Poly, Variable, as_poly, monomial
-from linkwork.dense.rank import decide_rank, svd
+from linkwork.linalg.rank import decide_rank, svd
 
 Complex = NDArray[np.complex128]
 

@@ -37,10 +37,10 @@ from numpy.typing import NDArray
 
 from linkwork.assembly import laurent
 from linkwork.assembly.laurent import MIRROR, PLACE, TURN, Angle, Monomial, NotPolynomialError, Poly, Root, monomial
-from linkwork.dense.rank import singular_values, svd
 from linkwork.errors import ModelError
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr
+from linkwork.linalg.rank import singular_values, svd
 
 Complex = NDArray[np.complex128]
 

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from linkwork.dense.newton import Array, Move, Point, newton
+from linkwork.linalg.newton import Array, Move, Point, newton
 
 # q -> residuals, their Jacobian, features, their Jacobian
 Linearize: TypeAlias = Callable[[Array], tuple[Array, Array, Array, Array]]

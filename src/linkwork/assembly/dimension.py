@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from linkwork.assembly.deflation import Linearize
-from linkwork.dense.newton import Array, Move, newton
-from linkwork.dense.rank import null_space, row_sizes
+from linkwork.linalg.newton import Array, Move, newton
+from linkwork.linalg.rank import null_space, row_sizes
 
 ROUGH_RANK = 1e-4  # singular values that count as zero at a singular position, which is known to few digits
 BESIDE = 0.03  # radians or units of the mechanism: how far off the hyperplanes are

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from linkwork.assembly import tracker
 from linkwork.assembly.dimension import local_dimension
-from linkwork.dense.rank import row_sizes, singular_values
+from linkwork.linalg.rank import row_sizes, singular_values
 from linkwork.native.kernels import size_of
 
 # indices of variables, sorted and repeated for powers -> coefficient

@@ -24,9 +24,9 @@ from linkwork.assembly.laurent import NotPolynomialError
 from linkwork.assembly.problem import APART, STARTS, Array, Problem, Random
 from linkwork.assembly.solutions import Ends, Progress, polynomials, position, real_position, solve_closure
 from linkwork.assembly.space import SpatialClosure, solve_in_space, spatial_closures, stated_closure
-from linkwork.dense.rank import svd
+from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.errors import UsageError
-from linkwork.mechanism import Mechanism, prepare
+from linkwork.linalg.rank import svd
 from linkwork.model import Model
 from linkwork.records import Printed
 

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from linkwork.assembly import deflation
 from linkwork.assembly.certificate import is_certified
 from linkwork.assembly.dimension import local_dimension
-from linkwork.dense.newton import newton
-from linkwork.dense.rank import null_space, row_sizes
+from linkwork.compiled.mechanism import prepare
 from linkwork.elements.bodies import PlanarBody
 from linkwork.equations.equations import TIME, Equations
 from linkwork.equations.place import Place
@@ -22,11 +21,12 @@ from linkwork.errors import UsageError
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ZERO, Expr, constant, cos, sin
-from linkwork.mechanism import prepare
+from linkwork.linalg.newton import newton
+from linkwork.linalg.rank import null_space, row_sizes
 from linkwork.model import Model
-from linkwork.motion.initial import check_defined, gather, number_kept
 from linkwork.native.lowering import compile_programs
 from linkwork.sequences.sequence import ComputationSequence
+from linkwork.start.closing import check_defined, gather, number_kept
 
 Array = NDArray[np.float64]
 Random = np.random.Generator

@@ -44,7 +44,7 @@ from linkwork.equations.equations import TIME
 from linkwork.equations.tree import span_tree
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ZERO, Expr, constant, symbol
-from linkwork.sequences.signature import Signature
+from linkwork.symbolic.signature import Signature
 
 MOST_MOUNTINGS = 256
 MOST_PATHS = 2000  # many end singular at infinity, which takes long

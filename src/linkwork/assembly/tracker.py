@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from linkwork.dense.newton import INF, iterate
-from linkwork.dense.vectors import add, copy, dot, fill, swap_rows
+from linkwork.linalg.newton import INF, iterate
+from linkwork.linalg.vectors import add, copy, dot, fill, swap_rows
 from linkwork.native.kernels import Pointer, kernel, offset, split
 
 CORRECTED = 1e-8  # the last correction relative to the point; what remains is its square

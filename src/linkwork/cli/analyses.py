@@ -101,7 +101,7 @@ def check(
     Prints the counts, what is free to move, dependent constraint rows with the reactions that are then not unique,
     and how far the start values miss the joints.
     """
-    from linkwork.motion.check import check
+    from linkwork.start.check import check
     from linkwork.view.report import as_json, check_lines, progress, within_terminal
 
     with located(model), progress(Path(model).name):
@@ -214,8 +214,8 @@ def kinematics(
     Solves positions, velocities and accelerations from the constraints, then reactions and driving forces. Every
     freedom needs a driver.
     """
-    from linkwork.motion.kinematics import kinematics
-    from linkwork.motion.linkages import readings
+    from linkwork.driven.kinematics import kinematics
+    from linkwork.driven.linkages import readings
     from linkwork.view.report import reading_lines
 
     if keep and mode is None:
@@ -274,7 +274,7 @@ def run(
 
     Settings that are not given are those of the model file.
     """
-    from linkwork.motion.simulate import simulate
+    from linkwork.simulation.simulate import simulate
 
     settings = given(t_end=t_end, step=step, rtol=rtol, atol=atol, max_steps=max_steps, max_step=max_step)
     settings |= given(coordinates=coordinates, cut=cut)

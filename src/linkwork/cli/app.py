@@ -30,8 +30,8 @@ class WithChoices(TyperCommand):
         from linkwork.formulations import CHOICES
         from linkwork.integrators.methods import INTEGRATORS
         from linkwork.lecture.explain import METHODS
-        from linkwork.motion.choice import STABILIZATIONS
-        from linkwork.motion.simulate import simulate
+        from linkwork.simulation.options import STABILIZATIONS
+        from linkwork.simulation.simulate import simulate
 
         choices = {
             "coordinates": COORDINATES,

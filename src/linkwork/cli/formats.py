@@ -38,12 +38,12 @@ def convert(
     else:
         import numpy as np
 
+        from linkwork.compiled.mechanism import prepare
         from linkwork.files import write_texts
         from linkwork.formats.deck_writing import deck_of
-        from linkwork.mechanism import prepare
         from linkwork.modelfile import load
-        from linkwork.motion.check import describe_start
-        from linkwork.motion.initial import find_start
+        from linkwork.start.check import describe_start
+        from linkwork.start.closing import find_start
 
         model = load(source)
         with located(source), np.errstate(all="ignore"):  # what is not finite is looked for where it matters

@@ -73,7 +73,7 @@ def placed(model: Model, start: Sequence[str] | None, rate: Sequence[str] | None
     if not (start or rate):
         return model
     from linkwork import units
-    from linkwork.motion.placing import named_kinds, prepare_joints
+    from linkwork.start.by_joints import named_kinds, prepare_joints
 
     kinds, rate_kinds = named_kinds(prepare_joints(model, cut).equations)
 
@@ -265,10 +265,10 @@ def moved(
     sources: Sequence[str], set_: Sequence[str] | None, t_end: float | None, assemble: bool = False
 ) -> tuple[list[Trajectory], Unfinished | None]:
     """The motions of models and result files; of one that ends early what there is, and why it ended."""
-    from linkwork.motion.check import check
-    from linkwork.motion.kinematics import kinematics
-    from linkwork.motion.simulate import simulate
+    from linkwork.driven.kinematics import kinematics
     from linkwork.resultfile import SUFFIXES
+    from linkwork.simulation.simulate import simulate
+    from linkwork.start.check import check
     from linkwork.trajectory import Trajectory
 
     motions: list[Trajectory] = []

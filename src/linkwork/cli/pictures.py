@@ -121,7 +121,7 @@ def report(
     from linkwork.comparison.compare import compare
     from linkwork.files import write_text
     from linkwork.lecture.explain import explain
-    from linkwork.motion.check import check
+    from linkwork.start.check import check
     from linkwork.view.dossier import html, worth_writing
     from linkwork.view.report import progress
 

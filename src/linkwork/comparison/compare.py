@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, check_choice, check_names
 from linkwork.formulations import ALGEBRAIC, CHOICES, NAMES
-from linkwork.integrators.loop import Settings
+from linkwork.integrators.integrate import Settings
 from linkwork.integrators.methods import ALPHA, INTEGRATORS, RADAU5, method_of
-from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
-from linkwork.motion.choice import STABILIZATIONS, Stabilization
-from linkwork.motion.simulate import simulate
 from linkwork.records import Printed
+from linkwork.simulation.options import STABILIZATIONS, Stabilization
+from linkwork.simulation.simulate import simulate
 from linkwork.trajectory import Trajectory
 
 TIGHT = 1e-12  # tolerances of the reference solution

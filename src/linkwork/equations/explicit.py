@@ -15,9 +15,9 @@ from linkwork.errors import ModelError
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ZERO, Expr
 from linkwork.sequences.entries import plus
-from linkwork.sequences.hierarchy import Hierarchy, unused_letter
-from linkwork.sequences.lu import LU, VANISHING, lu
-from linkwork.sequences.structural import rate_of
+from linkwork.symbolic.hierarchy import Hierarchy, unused_letter
+from linkwork.symbolic.lu import LU, VANISHING, lu
+from linkwork.symbolic.structural import rate_of
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,20 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dense.rank import FEW, TINY, Rank, check_finite, decide_rank, left_by_others, singular_values, sparse, svd
 from linkwork.equations.equations import TIME, Equations, Row
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr
+from linkwork.linalg.rank import (
+    FEW,
+    TINY,
+    Rank,
+    check_finite,
+    decide_rank,
+    left_by_others,
+    singular_values,
+    sparse,
+    svd,
+)
 from linkwork.records import kept
 from linkwork.sequences.sequence import ComputationSequence
 

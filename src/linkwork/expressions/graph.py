@@ -88,7 +88,7 @@ class Expr:
         return node, (self.op, self.args, self.value)
 
     def __repr__(self) -> str:
-        from linkwork.expressions.printers import text
+        from linkwork.writing.printers import text
 
         return text(self)
 

@@ -14,9 +14,9 @@ from linkwork.elements.vectors import Components, Vector
 from linkwork.errors import UsageError
 from linkwork.expressions.evaluation import evaluate, ordered, substitute
 from linkwork.expressions.graph import ZERO, Expr, as_expr, constant, symbol
-from linkwork.expressions.printers import text
 from linkwork.formats.deck import DECK, OF_BODY, OF_GROUND, ROTATIONAL, TRANSLATIONAL, TURNING, TYPES
 from linkwork.model import Model
+from linkwork.writing.printers import text
 
 NUMBERS = ("length", "pitch", "radius", "teeth_i", "teeth_j")  # of joints, in the table jointdata
 NOWHERE = (0.0, 0.0, 0.0)

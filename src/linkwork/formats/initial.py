@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dense.newton import newton, solve_least_squares
 from linkwork.elements.bodies import Ground
 from linkwork.elements.frames import SPATIAL_GROUND
 from linkwork.elements.vectors import Vector
@@ -17,6 +16,7 @@ from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ZERO, Expr, as_expr, symbol
 from linkwork.formats.deck import Given
+from linkwork.linalg.newton import newton, solve_least_squares
 from linkwork.model import Model
 
 Array = NDArray[np.float64]

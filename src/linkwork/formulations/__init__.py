@@ -20,11 +20,11 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.dense.rank import RANK_TOLERANCE, Rank
 from linkwork.equations.implicit import ALGEBRAIC
 from linkwork.errors import NumericalStop, UsageError
 from linkwork.formulations import refinement
 from linkwork.formulations.refinement import take_given, take_padded, take_result
+from linkwork.linalg.rank import RANK_TOLERANCE, Rank
 from linkwork.native.kernels import Kernel, Pointer, put_integer, size_of
 
 __all__ = [

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from linkwork.dense.gauss import factor_lu
-from linkwork.dense.trapezoid import Trapezoid, complete, solve_least, take_trapezoid
-from linkwork.dense.triangular import solve_upper, solve_upper_transposed
-from linkwork.dense.vectors import clear, copy, permute, permute_back
 from linkwork.formulations.maggi import FreeMotion, add_free_motion, factor_reduced_mass, take_free_motion
 from linkwork.formulations.refinement import Padded, refine
+from linkwork.linalg.lu_full_pivot import factor_lu
+from linkwork.linalg.trapezoid import Trapezoid, complete, solve_least, take_trapezoid
+from linkwork.linalg.triangular import solve_upper, solve_upper_transposed
+from linkwork.linalg.vectors import clear, copy, permute, permute_back
 from linkwork.native.kernels import Pointer, kernel, offset, split
 
 

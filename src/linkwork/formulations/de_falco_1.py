@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from linkwork.dense.cholesky import SINGULAR, factor_cholesky, factor_pivoted_cholesky
-from linkwork.dense.products import form_gram, multiply, multiply_transposed, transpose
-from linkwork.dense.trapezoid import Trapezoid, complete, solve_least, solve_transposed, take_trapezoid
-from linkwork.dense.triangular import estimate_condition, solve_definite, solve_rows
-from linkwork.dense.vectors import EPSILON, add, copy, subtract_from
 from linkwork.formulations.refinement import SINGULAR_MASS, Padded, refine
+from linkwork.linalg.cholesky import SINGULAR, factor_cholesky, factor_pivoted_cholesky
+from linkwork.linalg.products import form_gram, multiply, multiply_transposed, transpose
+from linkwork.linalg.trapezoid import Trapezoid, complete, solve_least, solve_transposed, take_trapezoid
+from linkwork.linalg.triangular import estimate_condition, solve_definite, solve_rows
+from linkwork.linalg.vectors import EPSILON, add, copy, subtract_from
 from linkwork.native.kernels import Pointer, kernel, split
 
 

@@ -4,12 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from linkwork.dense.cholesky import SINGULAR, factor_pivoted_cholesky
-from linkwork.dense.householder import copy_null_rows
-from linkwork.dense.products import form_gram, multiply_matrices
-from linkwork.dense.trapezoid import Trapezoid, complete, solve_least, solve_transposed, take_trapezoid
-from linkwork.dense.triangular import estimate_condition
-from linkwork.dense.vectors import add
 from linkwork.formulations.maggi import find_force_left
 from linkwork.formulations.orthogonal import (
     Orthogonal,
@@ -19,6 +13,12 @@ from linkwork.formulations.orthogonal import (
     take_orthogonal,
 )
 from linkwork.formulations.refinement import UNDETERMINED, Padded, refine
+from linkwork.linalg.cholesky import SINGULAR, factor_pivoted_cholesky
+from linkwork.linalg.products import form_gram, multiply_matrices
+from linkwork.linalg.qr import copy_null_rows
+from linkwork.linalg.trapezoid import Trapezoid, complete, solve_least, solve_transposed, take_trapezoid
+from linkwork.linalg.triangular import estimate_condition
+from linkwork.linalg.vectors import add
 from linkwork.native.kernels import Pointer, kernel, split
 
 

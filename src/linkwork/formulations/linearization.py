@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from linkwork.dense.vectors import copy
+from linkwork.compiled.system import System, header
 from linkwork.equations.implicit import N_WORK
+from linkwork.linalg.vectors import copy
 from linkwork.native.kernels import Pointer, call, kernel, offset, size_of, split
 from linkwork.native.lowering import NativeFunction
-from linkwork.system import System, header
 
 
 class Work(NamedTuple):

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from linkwork.dense.cholesky import SINGULAR, factor_cholesky
-from linkwork.dense.columns import add_columns
-from linkwork.dense.products import multiply, multiply_matrices, multiply_transposed
-from linkwork.dense.triangular import estimate_condition, solve_definite
-from linkwork.dense.vectors import dot, subtract_from
 from linkwork.formulations.refinement import UNDETERMINED, Padded
+from linkwork.linalg.cholesky import SINGULAR, factor_cholesky
+from linkwork.linalg.columns import add_columns
+from linkwork.linalg.products import multiply, multiply_matrices, multiply_transposed
+from linkwork.linalg.triangular import estimate_condition, solve_definite
+from linkwork.linalg.vectors import dot, subtract_from
 from linkwork.native.kernels import Pointer, offset, split
 
 

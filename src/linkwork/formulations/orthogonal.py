@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from linkwork.dense.householder import Reflections, factor_qr, multiply_q, multiply_q_transposed, take_reflections
-from linkwork.dense.products import transpose
-from linkwork.dense.trapezoid import Trapezoid, complete, solve_least, solve_transposed, take_trapezoid
 from linkwork.formulations.refinement import Padded
+from linkwork.linalg.products import transpose
+from linkwork.linalg.qr import Reflections, factor_qr, multiply_q, multiply_q_transposed, take_reflections
+from linkwork.linalg.trapezoid import Trapezoid, complete, solve_least, solve_transposed, take_trapezoid
 from linkwork.native.kernels import Pointer
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from linkwork.dense.householder import copy_null_rows, factor_staircase
-from linkwork.dense.products import transpose
-from linkwork.dense.trapezoid import complete
 from linkwork.formulations.maggi import factor_reduced_mass
 from linkwork.formulations.qr import Places, correct, take_places
 from linkwork.formulations.refinement import Padded, refine
+from linkwork.linalg.products import transpose
+from linkwork.linalg.qr import copy_null_rows, factor_staircase
+from linkwork.linalg.trapezoid import complete
 from linkwork.native.kernels import Pointer, kernel
 
 

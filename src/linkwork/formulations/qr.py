@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from linkwork.dense.householder import copy_null_rows, multiply_q
-from linkwork.dense.triangular import solve_upper_transposed
-from linkwork.dense.vectors import clear, permute
 from linkwork.formulations.maggi import FreeMotion, add_free_motion, factor_reduced_mass, take_free_motion
 from linkwork.formulations.orthogonal import Orthogonal, apply_inverse_transposed, factor_jacobian, take_orthogonal
 from linkwork.formulations.refinement import Padded, refine
+from linkwork.linalg.qr import copy_null_rows, multiply_q
+from linkwork.linalg.triangular import solve_upper_transposed
+from linkwork.linalg.vectors import clear, permute
 from linkwork.native.kernels import Pointer, kernel
 
 

@@ -15,8 +15,8 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
-from linkwork.dense.products import multiply_transposed
-from linkwork.dense.vectors import add, copy, dot, fill, is_finite, largest
+from linkwork.linalg.products import multiply_transposed
+from linkwork.linalg.vectors import add, copy, dot, fill, is_finite, largest
 from linkwork.native.kernels import Pointer, integer, offset, split
 
 PASSES = 5

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from linkwork.dense.vectors import copy, fill
+from linkwork.compiled.system import Scales, header, scales
 from linkwork.formulations import FORMULATIONS
 from linkwork.formulations.refinement import Given, Result, take_given, take_result
+from linkwork.linalg.vectors import copy, fill
 from linkwork.native.kernels import Pointer, call, kernel, offset, put_integer, size_of, take
-from linkwork.system import Scales, header, scales
 
 NAN = math.nan
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from linkwork.dense.products import form_gram, multiply, multiply_transposed
-from linkwork.dense.spectral import Spectral, copy_zero_rows, diagonalize, drop_zero_squares, expand, take_spectral
-from linkwork.dense.vectors import EPSILON
 from linkwork.formulations.maggi import FreeMotion, add_free_motion, factor_reduced_mass, take_free_motion
 from linkwork.formulations.refinement import NOT_CONVERGED, Padded, refine
 from linkwork.formulations.svd import sharpen
+from linkwork.linalg.eigen import Spectral, copy_zero_rows, diagonalize, drop_zero_squares, expand, take_spectral
+from linkwork.linalg.products import form_gram, multiply, multiply_transposed
+from linkwork.linalg.vectors import EPSILON
 from linkwork.native.kernels import Pointer, kernel, split
 
 SMALL = 1e-4  # of the largest eigenvalue, a hundredth of the largest singular value: vectors have lost four digits

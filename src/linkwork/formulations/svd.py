@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from linkwork.dense.products import form_gram, multiply_matrices, transpose
-from linkwork.dense.spectral import (
+from linkwork.formulations.maggi import FreeMotion, add_free_motion, factor_reduced_mass, take_free_motion
+from linkwork.formulations.refinement import NOT_CONVERGED, Padded, refine
+from linkwork.linalg.eigen import (
     Spectral,
     copy_zero_rows,
     diagonalize,
@@ -14,8 +15,7 @@ from linkwork.dense.spectral import (
     orthogonalize_rows,
     take_spectral,
 )
-from linkwork.formulations.maggi import FreeMotion, add_free_motion, factor_reduced_mass, take_free_motion
-from linkwork.formulations.refinement import NOT_CONVERGED, Padded, refine
+from linkwork.linalg.products import form_gram, multiply_matrices, transpose
 from linkwork.native.kernels import Pointer, kernel, split
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from linkwork.dense.cholesky import SINGULAR, factor_cholesky
-from linkwork.dense.householder import factor_qr, multiply_q
-from linkwork.dense.products import multiply, transpose
-from linkwork.dense.trapezoid import complete, solve_least, solve_transposed
-from linkwork.dense.triangular import estimate_condition, solve_rows, solve_upper, solve_upper_transposed
-from linkwork.dense.vectors import add, copy, subtract_from
 from linkwork.formulations.orthogonal import Orthogonal, take_orthogonal
 from linkwork.formulations.refinement import SINGULAR_MASS, Padded, refine
+from linkwork.linalg.cholesky import SINGULAR, factor_cholesky
+from linkwork.linalg.products import multiply, transpose
+from linkwork.linalg.qr import factor_qr, multiply_q
+from linkwork.linalg.trapezoid import complete, solve_least, solve_transposed
+from linkwork.linalg.triangular import estimate_condition, solve_rows, solve_upper, solve_upper_transposed
+from linkwork.linalg.vectors import add, copy, subtract_from
 from linkwork.native.kernels import Pointer, kernel, split
 
 

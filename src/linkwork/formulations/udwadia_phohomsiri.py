@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from linkwork.dense.householder import Reflections, copy_null_rows, factor_tall, multiply_q_transposed, take_reflections
-from linkwork.dense.products import form_gram, multiply, multiply_matrices
-from linkwork.dense.triangular import estimate_condition, solve_upper
-from linkwork.dense.vectors import copy, largest
 from linkwork.formulations.maggi import find_force_left
 from linkwork.formulations.orthogonal import Orthogonal, apply_inverse_transposed, factor_jacobian, take_orthogonal
 from linkwork.formulations.refinement import UNDETERMINED, Padded, refine
+from linkwork.linalg.products import form_gram, multiply, multiply_matrices
+from linkwork.linalg.qr import Reflections, copy_null_rows, factor_tall, multiply_q_transposed, take_reflections
+from linkwork.linalg.triangular import estimate_condition, solve_upper
+from linkwork.linalg.vectors import copy, largest
 from linkwork.native.kernels import Pointer, kernel, offset, split
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from linkwork.dense.cholesky import factor_cholesky
-from linkwork.dense.columns import add_columns
-from linkwork.dense.products import form_gram, multiply, multiply_transposed
-from linkwork.dense.triangular import solve_definite
 from linkwork.formulations.maggi import add_free_motion
 from linkwork.formulations.refinement import NOT_CONVERGED, Padded, refine
 from linkwork.formulations.schur import Places, factor_zero_vectors, take_places
+from linkwork.linalg.cholesky import factor_cholesky
+from linkwork.linalg.columns import add_columns
+from linkwork.linalg.products import form_gram, multiply, multiply_transposed
+from linkwork.linalg.triangular import solve_definite
 from linkwork.native.kernels import Pointer, kernel, offset
 
 

@@ -68,10 +68,10 @@ class Run(NamedTuple):
     project: Pointer
     oblique: Pointer  # 1 if it changes dependent coordinates alone
     watch: Pointer
-    note_start: Pointer  # of inside.py, where there is something to watch
+    note_start: Pointer  # of switches.py, where there is something to watch
     watch_step: Pointer
     pass_switches: Pointer
-    happen: Pointer  # of happening.py, where there are events
+    happen: Pointer  # of events.py, where there are events
     jumps: Pointer  # of events, (t, y) -> numbers
     step: Pointer
     dense: Pointer

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkwork.dense.rank import RANK_TOLERANCE
 from linkwork.lecture.sheet import Array
+from linkwork.linalg.rank import RANK_TOLERANCE
 
 TIE = 1e-9  # pivots that differ by less are equal, and the first is taken
 

@@ -8,17 +8,17 @@ from functools import cached_property
 
 import numpy as np
 
-from linkwork.dense.rank import RANK_TOLERANCE, Rank, decide_rank
 from linkwork.equations.equations import TIME
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr
-from linkwork.expressions.notation import Fence, Formula, Listed, Symbol, call, diag, equal, number, symbol_of
-from linkwork.expressions.notation import Matrix as Brackets
-from linkwork.expressions.rational import Rational, formula
 from linkwork.lecture import letters as sym
 from linkwork.lecture import sheet
 from linkwork.lecture.sheet import MOST_COLUMNS, Array, Grid, Name, Sheet, Words, Worked, bracket, listing, numbers
 from linkwork.lecture.symbolic import MOST_COORDINATES, Matrix, Numbers, Reduction, Symbols
+from linkwork.linalg.rank import RANK_TOLERANCE, Rank, decide_rank
+from linkwork.writing.notation import Fence, Formula, Listed, Symbol, call, diag, equal, number, symbol_of
+from linkwork.writing.notation import Matrix as Brackets
+from linkwork.writing.rational import Rational, formula
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.errors import UsageError, check_choice
 from linkwork.lecture.exercise import Exercise, Instant
 from linkwork.lecture.sheet import Worked
 from linkwork.lecture.steps import METHODS
 from linkwork.lecture.symbolic import Numbers
-from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
-from linkwork.motion.simulate import simulate
-from linkwork.motion.suitability import check_massless
+from linkwork.simulation.simulate import simulate
+from linkwork.simulation.suitability import check_massless
 
 __all__ = ["METHODS", "Worked", "explain"]
 

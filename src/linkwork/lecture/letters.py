@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linkwork.expressions.notation import Symbol, symbol_of
+from linkwork.writing.notation import Symbol, symbol_of
 
 
 def _letters(names: str) -> Iterator[Symbol]:

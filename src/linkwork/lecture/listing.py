@@ -11,22 +11,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.equations.equations import TIME, Equations, Output
 from linkwork.equations.explicit import as_dae, leading_system, solve_explicitly
 from linkwork.errors import ModelError, UsageError, check_choice
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, constant, symbol
-from linkwork.expressions.languages import function_name
 from linkwork.lecture.arms import describe_tree, name_arms
-from linkwork.mechanism import Mechanism, prepare
 from linkwork.model import Model
-from linkwork.motion.branches import leave_singular
 from linkwork.records import Printed
-from linkwork.sequences.hierarchy import Hierarchy, unused_letter
-from linkwork.sequences.lu import lu
 from linkwork.sequences.sequence import ComputationSequence
-from linkwork.sequences.structural import analyse
+from linkwork.start.branches import leave_singular
+from linkwork.symbolic.hierarchy import Hierarchy, unused_letter
+from linkwork.symbolic.lu import lu
+from linkwork.symbolic.structural import analyse
+from linkwork.writing.languages import function_name
 
 FORMS = ("explicit", "rif", "lagrange")
 LARGEST = 12  # symbols and numbers of an entry that is not veiled

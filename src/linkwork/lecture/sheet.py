@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.expressions.graph import Expr
-from linkwork.expressions.notation import DOTS, Applied, Fence, Formula, Listed, Symbol, number, together
-from linkwork.expressions.notation import Matrix as Brackets
-from linkwork.expressions.rational import formula
 from linkwork.lecture.symbolic import Matrix
 from linkwork.records import Printed
+from linkwork.writing.notation import DOTS, Applied, Fence, Formula, Listed, Symbol, number, together
+from linkwork.writing.notation import Matrix as Brackets
+from linkwork.writing.rational import formula
 
 Array = NDArray[np.floating[Any]]
 

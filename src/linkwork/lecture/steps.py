@@ -10,10 +10,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from linkwork.dense.rank import RANK_TOLERANCE
+from linkwork.compiled.system import EPS
 from linkwork.equations.place import LEAST_ROW
-from linkwork.expressions import notation
-from linkwork.expressions.notation import Formula, Number, column, diag, equal, line, number
 from linkwork.lecture import letters as sym
 from linkwork.lecture.decompositions import (
     complete_pivots,
@@ -25,7 +23,9 @@ from linkwork.lecture.decompositions import (
 )
 from linkwork.lecture.exercise import Exercise, Method, Spectrum
 from linkwork.lecture.sheet import MOST_COLUMNS, Array, Name, Part, listing, names, spectrum
-from linkwork.system import EPS
+from linkwork.linalg.rank import RANK_TOLERANCE
+from linkwork.writing import notation
+from linkwork.writing.notation import Formula, Number, column, diag, equal, line, number
 
 INVERSE_ROOT = sym.M ** Number("-1/2")
 COMPLIANCE = sym.Psi_q * sym.M.inverse * sym.Psi_q.T

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from linkwork.equations.equations import Equations
 from linkwork.equations.place import Place
 from linkwork.expressions.graph import Expr
-from linkwork.expressions.rational import ONE, ZERO, Rational, TooLong, atom, rational, root
+from linkwork.writing.rational import ONE, ZERO, Rational, TooLong, atom, rational, root
 
 Array = NDArray[np.floating[Any]]
 Matrix: TypeAlias = list[list[Rational]]

@@ -127,7 +127,7 @@ class ComputationSequence:
 
         Its comments name the outputs by `labels`, and say which `conditions` must not vanish.
         """
-        from linkwork.expressions import languages
+        from linkwork.writing import languages
 
         self._check_inputs()
         check_choice("language", language, languages.LANGUAGES)

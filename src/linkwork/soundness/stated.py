@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from linkwork.dense.rank import rank_of
 from linkwork.elements.stated import ACCELERATION, RATE, Stated
 from linkwork.errors import ModelError
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import as_expr, symbol
 from linkwork.expressions.parser import RESERVED as PARSED
-from linkwork.sequences.signature import Signature
+from linkwork.linalg.rank import rank_of
+from linkwork.symbolic.signature import Signature
 
 TIME = symbol("t")
 NO_MASS = 1e-12  # of the largest entry of M: an eigenvalue that is zero but for rounding

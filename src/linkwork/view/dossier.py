@@ -16,8 +16,8 @@ from linkwork.expressions.graph import Expr, as_expr, symbol
 from linkwork.formulations import FORMULATIONS
 from linkwork.lecture.sheet import Heading, Worked
 from linkwork.model import Model
-from linkwork.motion.check import Report
 from linkwork.scene import Mark
+from linkwork.start.check import Report
 from linkwork.trajectory import Trajectory
 from linkwork.view.comparison import html_part
 from linkwork.view.markup import bullets, document, svg, table, text

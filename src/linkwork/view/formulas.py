@@ -6,8 +6,8 @@ import html
 import re
 from dataclasses import dataclass
 
-from linkwork.expressions import notation as n
-from linkwork.expressions.notation import Formula
+from linkwork.writing import notation as n
+from linkwork.writing.notation import Formula
 
 PLAIN = {"varphi": "phi", "varepsilon": "eps", "lambda": "lam", n.DOTS: "..."}
 MARKS = {"dot": ("˙", "'"), "ddot": ("¨", "''"), "hat": ("^", "_hat")}  # above a letter, and behind it in plain text

@@ -12,10 +12,10 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from linkwork.errors import UsageError
-from linkwork.expressions import languages, notation, printers
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.lecture.listing import Group, Listing
+from linkwork.writing import languages, notation, printers
 
 TITLES = {
     "lagrange": "M a + Psi_q^T lam = Q,  Psi = 0",

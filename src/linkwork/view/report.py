@@ -18,7 +18,7 @@ from linkwork.errors import LinkworkError, ModelError, Unfinished
 if TYPE_CHECKING:
     from linkwork.assembly.assemble import Assembly
     from linkwork.assembly.modes import Modes
-    from linkwork.motion.check import Report
+    from linkwork.start.check import Report
     from linkwork.trajectory import Trajectory
 
 Lines = list[tuple[str, str]]

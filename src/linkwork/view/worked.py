@@ -10,11 +10,11 @@ from textwrap import wrap
 from typing import Any
 
 from linkwork.errors import UsageError
-from linkwork.expressions.notation import ESCAPES, Formula, Minus, Number, latex
 from linkwork.files import write_text
 from linkwork.lecture.sheet import Block, Equation, Grid, Heading, Name, Paragraph, Part, Table, Worked
 from linkwork.view.formulas import mathml, plain
 from linkwork.view.markup import document
+from linkwork.writing.notation import ESCAPES, Formula, Minus, Number, latex
 
 WIDTH = 100  # of paragraphs on the terminal
 

@@ -1,0 +1,252 @@
+"""A mechanism that is prepared once: between a model and its machine code.
+
+Models of the same structure (see equations/parameters.py) share their equations and machine code. They are found again
+in the process, so that a run with other values derives and compiles nothing.
+
+    mechanism = prepare(load("slider_crank"))
+    for omega in (1.0, 2.0, 3.0):
+        motion = mechanism.simulate({"omega": omega}, t_end=5.0)
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from threading import Lock, RLock
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from linkwork.compiled.system import Form, System, compile_system
+from linkwork.equations.coordinates import COORDINATES, equations_of
+from linkwork.equations.equations import Equations
+from linkwork.equations.implicit import ALGEBRAIC, implicit_form, implicit_programs
+from linkwork.equations.parameters import Structure, Uses
+from linkwork.equations.place import Place
+from linkwork.errors import ModelError, UsageError, check_choice, check_names, check_values, did_you_mean
+from linkwork.expressions.graph import Expr
+from linkwork.model import Model, Simulation
+from linkwork.records import changed, kept
+from linkwork.sequences.sequence import ComputationSequence
+from linkwork.soundness import Unusual, look_at
+
+if TYPE_CHECKING:
+    from linkwork.sequences.articulated import Solver
+    from linkwork.trajectory import Trajectory
+
+WITH_CUTS = ("joint", "minimal")
+MOST_KEPT = 64  # structures of which the process keeps equations and machine code; those unused for longest go first
+
+Code = TypeVar("Code")
+
+
+class Shared:
+    """What mechanisms of one structure share: equations, and machine code compiled when it is first asked for."""
+
+    def __init__(self, equations: Equations, uses: Uses) -> None:
+        self.equations, self.uses = equations, uses
+        self.symbols: tuple[Expr, ...] = tuple(equations.parameters)
+        self._compiled: dict[tuple[object, ...], Any] = {}
+        self._compiling = RLock()
+        # Derived here, so that every copy with other values has them.
+        e = equations
+        _ = e.columns, e.lengths, e.turning, e.Psi_q, e.pattern, e.gamma, e.supplied_power, e.may_leap
+        _ = e.arms, e.is_diagonal, e.diagonal, e.v_names, e.is_sharp
+
+    def compiled(self, key: tuple[object, ...], build: Callable[[Equations], Code]) -> Code:
+        found: Code | None = self._compiled.get(key)
+        if found is None:
+            with self._compiling:
+                found = self._compiled.get(key)
+                if found is None:
+                    found = self._compiled[key] = build(self.equations)
+        return found
+
+
+_shared: OrderedDict[tuple[Any, ...], Shared] = OrderedDict()
+_lookup = Lock()
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """A sound model with its equations and, once they have been needed, their machine code."""
+
+    model: Model
+    equations: Equations
+    shared: Shared
+    unusual: Unusual
+    unplaced: Model | None = None  # as it was given, where that says where joints start
+
+    def system(
+        self,
+        form: Form = "augmented",
+        regular: bool = True,
+        charts: bool = False,
+        baumgarte: bool = False,
+        implicit: str = "",
+        place: Place | None = None,
+        rows: tuple[int, ...] | None = None,
+        least: float = 0.0,
+    ) -> System:
+        """The compiled equations with the values of this mechanism; see `compile_system`.
+
+        `implicit` adds what an implicit integrator needs: a form of ALGEBRAIC, or "linearized". The form "lu" has
+        these `rows`, else those independent at `place`, where its pivots are chosen, none below `least` of the largest
+        entry of its column.
+        """
+        explicit, own = None, tuple[object, ...]()
+        if form == "lu":
+            from linkwork.equations.explicit import solve_explicitly
+            from linkwork.symbolic.lu import VANISHING
+
+            assert place is not None
+            rows = place.independent_rows if rows is None else rows
+            e = self.shared.equations.with_baumgarte() if baumgarte else self.shared.equations
+            explicit = solve_explicitly(e, rows, samples=[place.values], least=max(least, VANISHING))
+            own = rows, explicit.factors.rows, explicit.factors.columns
+
+        def more(e: Equations, factor: Solver) -> list[ComputationSequence]:
+            return implicit_programs(e, implicit)
+
+        def build(e: Equations) -> System:
+            # Errors of algebraic forms are of the kind M^-1 Psi_q^T, which no other metric removes without a trace.
+            soft = implicit in ALGEBRAIC
+            e = e.with_baumgarte() if baumgarte else e
+            return compile_system(e, form, regular, charts, more if implicit else None, soft, explicit)
+
+        code = self.shared.compiled(("system", form, regular, charts, baumgarte, implicit, *own), build)
+        return code.with_values(self.equations)
+
+    def implicit_pattern(self, form: str, baumgarte: bool = False) -> list[tuple[int, int]]:
+        """Rows and columns of the entries of the Jacobian of a form for implicit integrators."""
+
+        def build(e: Equations) -> list[tuple[int, int]]:
+            return list(implicit_form(e.with_baumgarte() if baumgarte else e, form).f_y)
+
+        return self.shared.compiled(("pattern", form, baumgarte), build)
+
+    @kept
+    def notes(self) -> tuple[str, ...]:
+        """What is unusual about the model."""
+        return self.unusual.told(self.model)
+
+    def place(self) -> Place:
+        """The state that the model states, evaluated without compiling anything."""
+        return Place(self.equations, *self.equations.start())
+
+    def changed(self, parameters: Mapping[str, float]) -> Mechanism:
+        """The same mechanism with other values of parameters that the model names."""
+        if not parameters:
+            return self
+        check_values("parameters", parameters)
+        for name, value in parameters.items():
+            check_choice("parameter", name, self.model.parameters)
+            if not isinstance(value, int | float | np.number) or not math.isfinite(value):
+                raise UsageError(f"{value!r} is no value of the parameter '{name}'", "bad-value")
+            if name in self.model.folded:
+                places = "in a table, among the times of the simulation, in a unit or in a repaired inertia"
+                message = f"'{name}' stands {places}, which are read as numbers"
+                raise UsageError(f"{message}; load the model with the new value", "folded-parameter")
+        values = {**self.model.parameters, **parameters}
+        if self.unplaced is not None:
+            return prepare(replace(self.unplaced, parameters=values))
+        model = changed(self.model, parameters=values)
+        named = dict(zip(self.shared.symbols, values.values(), strict=False))
+        uses = self.shared.uses  # all else is as sound as it was
+        checks = look_at(uses.dependent(model, parameters), named, uses.formulas(model, parameters))
+        equations = self.equations.with_values({**self.equations.parameters, **named})
+        return Mechanism(model, equations, self.shared, self.unusual.changed(checks))
+
+    def simulate(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Trajectory:
+        """The motion with these values of parameters; start values, times and tolerances as in `linkwork.simulate`."""
+        from linkwork.simulation.simulate import simulate
+
+        return simulate(self.changed(parameters or {}), **options)
+
+    def kinematics(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Trajectory:
+        """The driven motion with these values of parameters; options as in `linkwork.kinematics`."""
+        from linkwork.driven.kinematics import kinematics
+
+        return kinematics(self.changed(parameters or {}), **options)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Machine code stays in its process; another one finds its own."""
+        return prepare, (self.unplaced or self.model,)
+
+    def __repr__(self) -> str:
+        e = self.equations
+        return f"<Mechanism '{self.model.name}': {len(e.q)} coordinates, {len(e.Psi)} constraints>"
+
+
+def prepare(model: Model | Mechanism, coordinates: str | None = None, cut: Sequence[str] | None = None) -> Mechanism:
+    """The model checked, with equations that all models of its structure share; ModelError with all its faults.
+
+    `coordinates` and `cut` are those of the model unless given. Nothing is compiled before an analysis needs it. A
+    Mechanism is returned as it is if its coordinates are these.
+    """
+    if not isinstance(model, Mechanism | Model):  # most often the name of a file
+        raise UsageError(f"{model!r} is no Model; read it first: load({str(model)!r})", "not-a-model")
+    if isinstance(model, Mechanism) and coordinates is None and cut is None:
+        return model
+    stated = (model.unplaced or model.model) if isinstance(model, Mechanism) else model
+    if coordinates is not None:
+        check_choice("coordinates", coordinates, COORDINATES)
+        if stated.stated is not None and coordinates not in ("body", "auto"):
+            message = f"the system states its equations, which cannot be had in {coordinates} coordinates"
+            raise ModelError(message, "unknown-coordinates")  # of no line of the file
+    check_names("cut", cut or ())
+    for name in cut or ():
+        check_choice("joint", name, [joint.name for joint in stated.joints])
+    settings = replace(
+        stated.simulation,
+        coordinates=stated.simulation.coordinates if coordinates is None else coordinates,
+        cut=stated.simulation.cut if cut is None else tuple(cut),
+    )
+    if cut and settings.coordinates not in WITH_CUTS:
+        message = f"joints are cut in joint coordinates, and these are {settings.coordinates} coordinates"
+        raise UsageError(f"{message}; choose --coordinates {' or '.join(WITH_CUTS)}, or leave out --cut", "no-effect")
+    if isinstance(model, Mechanism) and settings == stated.simulation:
+        return model
+    _check_simulation(stated, settings)
+    model = given = replace(stated, simulation=settings)
+    if settings.start or settings.rate:
+        from linkwork.start.by_joints import place_stated
+
+        model = place_stated(given)
+    checks = look_at(model)
+    structure = Structure(model)
+    key = (settings.coordinates, settings.cut, *structure.key)
+    with _lookup:
+        shared = _shared.get(key)
+        if shared is not None:
+            _shared.move_to_end(key)
+    if shared is None:
+        made = Shared(equations_of(model), Uses(model))
+        with _lookup:  # another thread may have been quicker
+            shared = _shared.setdefault(key, made)
+            while len(_shared) > MOST_KEPT:
+                _shared.popitem(last=False)
+    # What events change is not stated by the model and stands behind all that is.
+    values = {**shared.equations.parameters, **dict(zip(shared.symbols, structure.values, strict=False))}
+    equations, unplaced = shared.equations.with_values(values), None if model is given else given
+    return Mechanism(model, equations, shared, checks.unusual(), unplaced)
+
+
+def _check_simulation(model: Model, settings: Simulation) -> None:
+    """ModelError where coordinates or joints to be cut are none."""
+    if model.stated is not None and settings.coordinates not in ("body", "auto"):
+        message = f"the system states its equations, which cannot be had in {settings.coordinates} coordinates"
+        raise ModelError(message, "unknown-coordinates", path="simulation.coordinates", value=settings.coordinates)
+    joints = [joint.name for joint in model.joints]
+    for key, known, names in (("coordinates", COORDINATES, (settings.coordinates,)), ("cut", joints, settings.cut)):
+        for name in names:
+            if name not in known:
+                raise ModelError(
+                    f"no {'joint' if key == 'cut' else 'coordinates'} '{name}'",
+                    f"unknown-{'joint' if key == 'cut' else 'coordinates'}",
+                    path=f"simulation.{key}",
+                    value=name,
+                    suggestion=did_you_mean(name, known) or f"choose from {', '.join(known)}",
+                )

@@ -1,0 +1,273 @@
+"""Integration of the independent coordinates and velocities alone, as machine code.
+
+Let B q be the independent coordinates and dx = -W^-1 Psi_q*^T (Psi_q* W^-1 Psi_q*^T)^-1 Psi the Newton step with the
+Jacobian of a nearby position, the chart, whose range B annihilates:
+
+    coordinate-partitioning   W^-1 is one for dependent coordinates and zero for independent ones, B picks the latter
+    qr, svd                   W = I, B = V^T, the null space of Psi_q*               [pennestri2004, eqs. (44)-(50)]
+
+where coordinates are measured by the scales of the mechanism.
+
+Every evaluation of the right-hand side first solves the dependent part from B q and B v by these steps and then finds
+the accelerations there. So d(B q)/dt and d(B v)/dt are functions of B q and B v: the integrator advances the
+state-space form, and the dependent components it carries along are only the first guess of the next solution. How far
+these are changed at the end of a step counts as its error, since the independent ones have it too. The chart is that
+of the beginning of a step, and the partition is made anew when a pivot has become small.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.compiled.system import Header, System, header, scales
+from linkwork.constraints import projection
+from linkwork.constraints.projection import (
+    CONVERGED,
+    LAST_TIME,
+    NOT_CONVERGED,
+    ROUNDING,
+    projected,
+)
+from linkwork.equations.implicit import N_WORK
+from linkwork.equations.place import Place
+from linkwork.integrators.integrate import (
+    ASKED,
+    COLLAPSED,
+    NOT_FINITE,
+    PROJECTION_FAILED,
+    REACHED,
+    RUNNING,
+    Settings,
+    Slice,
+    integrate,
+    join_slices,
+)
+from linkwork.linalg.newton import INF, iterate
+from linkwork.linalg.vectors import copy, largest, largest_scaled
+from linkwork.native.kernels import Pointer, call, kernel, memory_at, offset, size_of, split
+from linkwork.native.lowering import NativeFunction
+from linkwork.records import changed
+
+Array = NDArray[np.float64]
+
+MAX_ITERATIONS = 60
+AGED = 0.3  # a partition has aged when a pivot of Psi_q W^-1 Psi_q^T has shrunk by this factor
+STALLED = 1e-10  # of the size of a state: more than this is not the best to be had
+TURNS = 0.5  # weight of turns among dependent coordinates: cranks have no dead centres in their own angles
+TOO_NEAR = 0.1  # of the largest on the motion: a smallest singular value at which charts are left
+NAN = math.nan
+
+
+class Chart(NamedTuple):
+    """What is kept between steps: the chart, with the argument of shift or push behind it, and the first pivots."""
+
+    factor: Pointer  # the chart as `chart` returns it; what follows it is handed to shift and push with it
+    moved: Pointer  # q or v, and gaps
+    pivots: Pointer  # reciprocals, when the partition was chosen
+    rest: Pointer
+
+
+def chart_memory(memory: Pointer, n_q: int, m: int, n_chart: int) -> Chart:
+    return Chart(*split(memory, (n_chart, n_q + m, m)))
+
+
+class Work(NamedTuple):
+    """Scratch: a state (t, q, v, work) and the residuals there."""
+
+    state: Pointer
+    gaps: Pointer
+    rest: Pointer
+
+
+def work(w: Pointer, n: int, m: int) -> Work:
+    return Work(*split(w, (1 + n + N_WORK, 2 * m)))
+
+
+def kept_memory(about: Header) -> Pointer:
+    return memory_at(about.memory, about.n_chart + about.n_q + 2 * about.m)
+
+
+class Level(NamedTuple):
+    """What is solved of a state: 0 its positions, 1 its velocities; the gaps of both are put in `gaps`."""
+
+    p: Pointer
+    level: int
+    gaps: Pointer
+    scratch: Pointer
+
+
+def measure(at: Level, state: Pointer) -> float:
+    """The gap in a state."""
+    about = header(at.p)
+    call(about.constraints, state, at.p, at.gaps, at.scratch)
+    return widest(at)
+
+
+def widest(at: Level) -> float:
+    about = header(at.p)
+    rows = scales(at.p, about.n_q, about.n_v, about.m).rows
+    return largest_scaled(offset(at.gaps, at.level * about.m), rows, about.m)
+
+
+def correct(at: Level, state: Pointer, _: int) -> tuple[Pointer, float]:
+    """The state with its dependent part changed in place, and the gap there."""
+    about = header(at.p)
+    memory = kept_memory(about)
+    chart = chart_memory(memory, about.n_q, about.m, about.n_chart)
+    place = offset(state, 1 + at.level * about.n_q)
+    count = about.n_q if at.level == 0 else about.n_v
+    copy(place, chart.moved, count)
+    copy(offset(at.gaps, at.level * about.m), offset(chart.moved, count), about.m)
+    call(about.shift if at.level == 0 else about.push, memory, at.p, place, at.scratch)
+    return state, measure(at, state)
+
+
+def settle(at: Level, state: Pointer, size: float) -> bool:
+    """Solve the dependent positions or velocities of a state, in place; whether it was possible."""
+    gap, enough = measure(at, state), ROUNDING * size
+    # The first change also brings Euler parameters to length one, by which a gap may be as large as before.
+    iterate(at, correct, state, gap if gap <= enough else INF, MAX_ITERATIONS, enough, INF)
+    return widest(at) <= STALLED * size  # of the last, which is where the state is
+
+
+def on_chart(p: Pointer, state: Pointer, gaps: Pointer, scratch: Pointer) -> bool:
+    """Solve the dependent part of (t, q, v), in place; whether it was possible."""
+    about = header(p)
+    by = scales(p, about.n_q, about.n_v, about.m)
+    size = 1.0 + largest_scaled(offset(state, 1), by.q, about.n_q)
+    if not settle(Level(p, 0, gaps, scratch), state, size):
+        return False
+    speed = size * (1.0 + largest_scaled(offset(state, 1 + about.n_q), by.v, about.n_v))
+    return settle(Level(p, 1, gaps, scratch), state, speed)
+
+
+def aged(reciprocals: Pointer, first: Pointer, m: int) -> bool:
+    """Whether a pivot has shrunk by the factor AGED since the partition was chosen."""
+    small = False
+    for i in range(m):
+        small = small or not abs(first[i]) > AGED * abs(reciprocals[i])
+    return small
+
+
+@kernel
+def derivative(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """(t, q, v, work) -> (qd, a, work rates) at the state with the same independent part."""
+    about = header(p)
+    n = about.n_q + about.n_v
+    memory = work(w, n, about.m)
+    copy(x, memory.state, 1 + n + N_WORK)
+    if on_chart(p, memory.state, memory.gaps, memory.rest):
+        call(about.derivative, memory.state, p, y, memory.rest)
+    else:
+        for i in range(n + N_WORK):
+            y[i] = NAN
+
+
+@kernel
+def keep(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """What `project` does, with the independent part unchanged; then the chart is made anew."""
+    about = header(p)
+    n, m = about.n_q + about.n_v, about.m
+    memory = work(w, n, m)
+    state, gaps, scratch = memory.state, memory.gaps, memory.rest
+    result = projected(y, n + N_WORK)
+    copy(x, state, 1 + n + N_WORK)
+    call(about.constraints, state, p, gaps, scratch)
+    result.before[0] = largest_scaled(gaps, scales(p, about.n_q, about.n_v, m).rows, m)
+    solved = on_chart(p, state, gaps, scratch)
+    chart = chart_memory(kept_memory(about), about.n_q, m, about.n_chart)
+    call(about.chart, state, p, chart.factor, scratch)
+    copy(offset(state, 1), result.state, n + N_WORK)
+    result.gap[0] = largest(gaps, m)
+    result.rate[0] = largest(offset(gaps, m), m)
+    result.status[0] = CONVERGED if solved else NOT_CONVERGED
+    if solved and aged(chart.factor, chart.pivots, m):
+        result.status[0] = LAST_TIME
+
+
+def of_system(system: System, derivative_of: NativeFunction) -> tuple[NativeFunction, NativeFunction]:
+    """`derivative` and `keep` with the sizes of a system, on the derivative of a formulation."""
+    n = system.n_q + system.n_v
+    inner = max(derivative_of.work, *(f.work for f in system.functions.values()))
+    room = size_of(work, n, system.m) + inner
+    return (
+        NativeFunction(derivative.name, derivative.address, 1 + n + N_WORK, n + N_WORK, room),
+        NativeFunction(keep.name, keep.address, 1 + n + N_WORK, size_of(projected, n + N_WORK), room),
+    )
+
+
+def integrate_on_charts(
+    system: System,
+    derivative_of: NativeFunction,
+    start: Place,
+    partition: bool,
+    y: Array,
+    times: Array,
+    method: Settings,
+    given: Mapping[str, float],
+) -> Iterator[Slice]:
+    """The state-space form, with a new partition wherever the old one has aged.
+
+    `given` are entries of the header of p. Close to a singular position no coordinates determine the others; up to the
+    next report time the motion is projected instead.
+    """
+    n_q, n = system.n_q, system.n_q + system.n_v
+    right, onto = of_system(system, derivative_of)
+    before: Slice | None = None
+    mobility: list[float] = []
+    rank, usual, near = 0, 0.0, False
+    stops = system.equations.switching_times(times[-1])
+    memory = np.zeros(size_of(chart_memory, n_q, system.m, system.functions["chart"].outputs))
+    while True:
+        t = float(times[0] if before is None else before.t)
+        place = replace(start, q=y[:n_q], v=y[n_q:n], t=t)
+        rank = max(rank, place.rank.rank)
+        smallest = float(place.rank.values[rank - 1]) if rank else 1.0
+        usual = max(usual, smallest)
+        last = mobility, near
+        mobility, near = _mobility(place, partition), smallest < TOO_NEAR * usual
+        if before is not None and before.status != ASKED and (mobility, near) == last:  # no partition does better
+            yield before
+            return
+        own = {"memory": memory.ctypes.data, "derivative": derivative_of.address}
+        p = system.p(start, mobility=start.v_scale**2 * mobility, given={**given, **own})
+        chart = chart_memory(memory, n_q, system.m, system.functions["chart"].outputs)
+        chart.factor[:] = system.functions["chart"](np.concatenate([[t], y[:n_q]]), p)
+        chart.pivots[:] = chart.factor[: system.m]
+        remaining = times if before is None else np.concatenate([[t], times[times > t]])
+        if near:
+            remaining, pieces = remaining[:2], (derivative_of, projection.of_system(system))
+        else:
+            pieces = (right, onto)
+        by = changed(method, oblique=not near)
+        go_on = None if before is None else before.step
+        watch = system.functions.get("switches")
+        for part in integrate(*pieces, p, y, remaining, by, n, stops=stops, first_step=go_on, watch=watch):
+            if part.status == REACHED and part.t < times[-1]:
+                part = replace(part, status=ASKED)
+            joined = part if before is None else join_slices(before, part)
+            if part.status in (PROJECTION_FAILED, COLLAPSED, ASKED):
+                break
+            yield joined
+        if part.status in (REACHED, NOT_FINITE):
+            return
+        yield replace(joined, status=RUNNING)
+        before, y = replace(joined, times=joined.times[:0], rows=joined.rows[:0]), part.y
+
+
+def _mobility(place: Place, partition: bool) -> list[float]:
+    """Zero for independent coordinates: those that QR with column pivoting of Psi_q leaves behind."""
+    if not partition:
+        return [1.0] * len(place.v)
+    from scipy.linalg import qr
+
+    weights = np.where(place.equations.turning, TURNS, 1.0) * place.v_scale
+    columns = qr(place.Psi_q * weights / place.row_scale[:, None], mode="r", pivoting=True)[1]
+    dependent = set(columns[: place.rank.rank].tolist())
+    return [1.0 if k in dependent else 0.0 for k in range(len(place.v))]

@@ -1,0 +1,1 @@
+"""Driven motion: positions, velocities, accelerations and driving forces of a mechanism without freedoms."""

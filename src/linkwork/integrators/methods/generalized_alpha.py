@@ -1,0 +1,365 @@
+"""The generalized-alpha method on the Lie group of a mechanism, constraints at position level.
+
+    q_new = q o exp(h (v + h (1/2 - beta) A + h beta A_new)),     v_new = v + h (1 - gamma) A + h gamma A_new,
+    (1 - alpha_m) A_new + alpha_m A = (1 - alpha_f) a_new + alpha_f a,
+    0 = Q - M a - Psi_q^T lam = r  and  0 = Psi  at the end of the step.             [arnold2007; bruels2010]
+
+With the spectral radius rho of infinitely fast modes
+
+    alpha_m = (2 rho - 1)/(rho + 1),    alpha_f = rho/(rho + 1),
+    gamma = 1/2 + alpha_f - alpha_m,    beta = (gamma + 1/2)^2/4
+
+the method is of order 2. A follows a with a shift of (alpha_m - alpha_f) h in time, A ~ a + (alpha_m - alpha_f) h a';
+so it begins, and so A - a is scaled where h changes. Newton's iteration for dx, by which q moves,
+
+    [ r_q N + gamma/(h beta) r_v + (1 - alpha_m)/((1 - alpha_f) h^2 beta) r_a    r_lam ] [ dx   ]     [ r   ]
+    [ Psi_q                                                                      0     ] [ dlam ] = - [ Psi ]
+
+has the Jacobian of the index-3 form, y = (q, v, work, a, lam), whose last equations are r and Psi. The error of a step
+is about h^2 (beta - 1/6) (A_new - A) in positions [zienkiewicz1991], and in velocities, by Taylor's series of A and
+v_new, h^3 (1/12 + (alpha_m - alpha_f)^2/2) a''.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from linkwork.errors import UsageError
+from linkwork.integrators.integrate import Native
+from linkwork.integrators.memory import COLLAPSED, NOT_FINITE, RUNNING, Method, Run, open_run
+from linkwork.integrators.time_loop import SAFETY, is_at_rest, is_finite
+from linkwork.linalg.lu_row_pivot import factor, solve
+from linkwork.linalg.vectors import clear, copy, dot
+from linkwork.native.kernels import Pointer, call, integer, kernel, offset, put_integer, size_of, split
+
+MOST_ITERATIONS = 10
+FAST = 0.1  # rate of convergence up to which the Jacobian is kept
+ENOUGH = 1e-4  # of the tolerance: what Newton's iteration leaves
+NUDGE = 1e-5  # of a step, over which the rate of a is measured
+TINY = 1e-4  # of the last step: Euler's is good enough
+SHRINK, GROWTH = 0.2, 5.0
+SMALL = 1e-3  # rad: below, tan(x)/x by its series
+RHO = 0.8  # spectral radius unless another is given
+
+
+class Alpha(NamedTuple):
+    """Places in the memory of the method, for vectors of n components; those without n in their comment one double."""
+
+    jacobian: Pointer  # addresses
+    retract: Pointer
+    dynamics: Pointer
+    n_q: Pointer
+    n_v: Pointer
+    m: Pointer
+    n_entries: Pointer  # of the Jacobian
+    n_turns: Pointer
+    pattern: Pointer  # n n: places of the entries
+    turns: Pointer  # n: where in v three components turn a body
+    entries: Pointer  # n n
+    J: Pointer  # n n, by rows of n_y
+    S: Pointer  # n n
+    pivots: Pointer  # n
+    filled: Pointer  # n
+    change: Pointer  # n: residual, then (dx, dlam)
+    f: Pointer  # n
+    moved: Pointer  # 2 n: argument of retract, (q, dx)
+    dx: Pointer  # n
+    A: Pointer  # n: at the beginning of the step
+    A_new: Pointer  # n
+    a: Pointer  # n: by `dynamics`, at the beginning of the step
+    a_new: Pointer  # n
+    slope: Pointer  # n: of this a over the step before, or a' where the motion begins
+    x: Pointer  # 1 + n: another state
+    alpha_m: Pointer
+    alpha_f: Pointer
+    gamma: Pointer
+    beta: Pointer
+    fixed: Pointer  # whether the length of steps is not controlled
+    t_slope: Pointer  # to which `slope` belongs
+    t_begin: Pointer  # of the step tried last
+    t_end: Pointer
+    h: Pointer  # step to which A belongs
+    h_tried: Pointer
+    h_factored: Pointer
+    is_slow: Pointer
+    rest: Pointer
+
+
+SCALARS = (1,) * (len(Alpha._fields) - Alpha._fields.index("alpha_m") - 1)
+
+
+def places(own: Pointer, n: int) -> Alpha:
+    square = n * n
+    vectors = (n, n, n, n, 2 * n, n, n, n, n, n, n, 1 + n)
+    return Alpha(*split(own, (1, 1, 1, 1, 1, 1, 1, 1, square, n, square, square, square, *vectors, *SCALARS)))
+
+
+def begin(at: Run, its: Alpha, first: int, p: Pointer, w: Pointer) -> None:
+    """A = a + (alpha_m - alpha_f) h a' with the change a' of a over a short while; a and lam are those from now on."""
+    n_q, n_v = integer(its.n_q, 0), integer(its.n_v, 0)
+    while_ = NUDGE * at.h[0]
+    call(integer(its.dynamics, 0), at.x, p, its.f, w)
+    copy(offset(its.f, n_q), its.A, n_v)
+    copy(its.A, offset(at.x, first), n_v)
+    copy(offset(its.f, first - 1), offset(at.x, first + n_v), integer(its.m, 0))
+    call(integer(at.derivative, 0), at.x, p, at.k, w)
+    its.is_slow[0] = 1.0
+    copy(at.x, its.x, first)
+    its.x[0] += while_
+    for i in range(n_q + n_v):
+        its.x[1 + i] += while_ * its.f[i]
+    call(integer(its.dynamics, 0), its.x, p, its.f, w)
+    for i in range(n_v):
+        its.a[i] = at.x[first + i]
+        its.slope[i] = (its.f[n_q + i] - its.a[i]) / while_
+        its.A[i] = its.a[i] + (its.alpha_m[0] - its.alpha_f[0]) * at.h[0] * its.slope[i]
+    its.t_slope[0] = at.x[0]
+    at.evaluations[0] += 3.0
+
+
+def evaluate_jacobian(at: Run, its: Alpha, p: Pointer, w: Pointer) -> bool:
+    """J at the end of the step as far as it is known, and the factor of S; whether that is regular."""
+    n_q, n_v, m, n_y = integer(its.n_q, 0), integer(its.n_v, 0), integer(its.m, 0), integer(at.ny, 0)
+    width, size, first, h = at.n, n_v + m, n_y - n_v - m, at.h[0]
+    call(integer(its.jacobian, 0), at.x_new, p, its.entries, w)
+    clear(its.J, 0, n_y * n_y)
+    for k in range(int(its.n_entries[0])):
+        its.J[int(its.pattern[k])] = its.entries[k]
+    by_v = its.gamma[0] / (h * its.beta[0])
+    by_a = (1.0 - its.alpha_m[0]) / ((1.0 - its.alpha_f[0]) * h * h * its.beta[0])
+    clear(its.S, 0, size * width)
+    for i in range(size):
+        row, s = offset(its.J, (first + i) * n_y), offset(its.S, i * width)
+        for k in range(n_q):
+            if row[k] != 0.0:
+                N = offset(its.J, k * n_y + n_q)  # d qd_k / d v
+                for j in range(n_v):
+                    s[j] += row[k] * N[j]
+        for j in range(n_v):
+            s[j] += by_v * row[n_q + j] + by_a * row[first + j]
+        copy(offset(row, first + n_v), offset(s, n_v), m)
+    its.h_factored[0] = 0.0
+    if not factor(its.S, size, width, its.pivots, its.filled):
+        return False
+    its.h_factored[0] = h
+    return True
+
+
+def move(at: Run, its: Alpha, p: Pointer, w: Pointer) -> None:
+    """q_new = q o exp(dx). `retract` turns by 2 atan(|x|/2); so turns x are made |x| = 2 tan(angle/2) before."""
+    n_q, n_v = integer(its.n_q, 0), integer(its.n_v, 0)
+    copy(offset(at.x, 1), its.moved, n_q)
+    dx = offset(its.moved, n_q)
+    copy(its.dx, dx, n_v)
+    for k in range(int(its.n_turns[0])):
+        turn = offset(dx, int(its.turns[k]))
+        half = 0.5 * math.sqrt(dot(turn, turn, 0, 3))
+        stretch = math.tan(half) / half if half > SMALL else 1.0 + half * half / 3.0
+        for i in range(3):
+            turn[i] *= stretch
+    call(integer(its.retract, 0), its.moved, p, offset(at.x_new, 1), w)
+
+
+def update(at: Run, its: Alpha, first: int, p: Pointer, w: Pointer) -> None:
+    """A_new and the positions and velocities at the end from the accelerations there."""
+    n_q, n_v, h = integer(its.n_q, 0), integer(its.n_v, 0), at.h[0]
+    for i in range(n_v):
+        mixed = (1.0 - its.alpha_f[0]) * at.x_new[first + i] + its.alpha_f[0] * at.x[first + i]
+        its.A_new[i] = (mixed - its.alpha_m[0] * its.A[i]) / (1.0 - its.alpha_m[0])
+        v = at.x[1 + n_q + i]
+        its.dx[i] = h * (v + h * ((0.5 - its.beta[0]) * its.A[i] + its.beta[0] * its.A_new[i]))
+        at.x_new[1 + n_q + i] = v + h * ((1.0 - its.gamma[0]) * its.A[i] + its.gamma[0] * its.A_new[i])
+    move(at, its, p, w)
+
+
+def weigh(at: Run, its: Alpha, dx: Pointer) -> float:
+    """The mean size of a change of positions by the tolerances, those of coordinates that move alike."""
+    n_q, n_v, n_y = integer(its.n_q, 0), integer(its.n_v, 0), integer(at.ny, 0)
+    total = 0.0
+    for k in range(n_q):
+        dq = dot(offset(its.J, k * n_y + n_q), dx, 0, n_v)
+        total += (dq / (at.atol[k] + at.rtol[0] * abs(at.x[1 + k]))) ** 2
+    return math.sqrt(total / max(n_q, 1))
+
+
+def weigh_velocities(at: Run, its: Alpha, p: Pointer, w: Pointer) -> float:
+    """The mean error of the velocities by their tolerances, with a'' from the slopes of a over this step and the last.
+
+    This a is that of `dynamics`: the one of the method is off by O(h) across the constraints, where it makes the
+    positions right.
+    """
+    n_q, n_v, h = integer(its.n_q, 0), integer(its.n_v, 0), at.h[0]
+    call(integer(its.dynamics, 0), at.x_new, p, its.f, w)
+    at.evaluations[0] += 1.0
+    copy(offset(its.f, n_q), its.a_new, n_v)
+    C = 1.0 / 12.0 + 0.5 * (its.alpha_m[0] - its.alpha_f[0]) ** 2
+    by, total = C * h * h * h / (at.x[0] + 0.5 * h - its.t_slope[0]), 0.0
+    for i in range(n_v):
+        error = by * ((its.a_new[i] - its.a[i]) / h - its.slope[i])
+        total += (error / (at.atol[n_q + i] + at.rtol[0] * abs(at.x_new[1 + n_q + i]))) ** 2
+    return math.sqrt(total / max(n_v, 1))
+
+
+def iterate(at: Run, its: Alpha, p: Pointer, w: Pointer) -> bool:
+    """Newton's iteration for the end of the step; whether it converges."""
+    n_v, m, n_y = integer(its.n_v, 0), integer(its.m, 0), integer(at.ny, 0)
+    size, first = n_v + m, n_y - n_v - m
+    by_a = (1.0 - its.alpha_m[0]) / ((1.0 - its.alpha_f[0]) * at.h[0] * at.h[0] * its.beta[0])
+    last = math.inf
+    for k in range(MOST_ITERATIONS):
+        call(integer(at.derivative, 0), at.x_new, p, its.f, w)
+        at.evaluations[0] += 1.0
+        if not is_finite(its.f, at, n_y):
+            at.outcome[0] = NOT_FINITE
+            return False
+        for i in range(size):
+            its.change[i] = -its.f[first + i]
+        solve(its.S, size, at.n, its.pivots, its.change)
+        change = weigh(at, its, its.change)
+        if not change < math.inf or (k > 0 and change > last):
+            return False
+        for i in range(n_v):
+            at.x_new[1 + first + i] += by_a * its.change[i]
+        for i in range(m):
+            at.x_new[1 + first + n_v + i] += its.change[n_v + i]
+        update(at, its, 1 + first, p, w)
+        rate = change / last if k > 0 else 1.0
+        if change * rate <= ENOUGH:
+            its.is_slow[0] = 1.0 if k > 0 and rate > FAST else 0.0
+            return True
+        last = change
+    return False
+
+
+@kernel
+def alpha_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
+    """A step with its error estimate, as memory.py asks for."""
+    at = open_run(m)
+    its = places(own, at.n)
+    n_q, n_v, n_y = integer(its.n_q, 0), integer(its.n_v, 0), integer(at.ny, 0)
+    n_m = integer(its.m, 0)
+    t, first, h_last = at.x[0], 1 + n_y - n_v - n_m, its.h[0]
+    if t == its.t_end[0] and t != at.begun[0]:  # the step tried last was taken
+        its.h[0] = its.h_tried[0]
+        its.t_slope[0] = its.t_begin[0] + 0.5 * its.h[0]
+        for i in range(n_v):
+            its.slope[i] = (its.a_new[i] - its.a[i]) / its.h[0]
+        copy(its.A_new, its.A, n_v)
+        copy(its.a_new, its.a, n_v)
+    elif t != its.t_begin[0]:
+        begin(at, its, first, p, w)
+        its.h[0] = at.h[0]
+    if at.h[0] < TINY * h_last and is_at_rest(at):  # cut off at a switch, too short for S to be regular
+        copy(offset(at.x, 1), offset(at.x_new, 1), n_y)
+        for i in range(first - 1):
+            at.x_new[1 + i] += at.h[0] * at.k[i]
+        its.h[0], its.t_begin[0], its.t_end[0] = h_last, math.nan, math.nan
+        at.error[0], at.proposed[0] = TINY, GROWTH
+        return
+    if at.h[0] != its.h[0]:
+        for i in range(n_v):
+            a = at.x[first + i]
+            its.A[i] = a + (its.A[i] - a) * at.h[0] / its.h[0]
+        its.h[0] = at.h[0]
+    its.t_begin[0], its.t_end[0], its.h_tried[0] = t, math.nan, at.h[0]
+    copy(offset(at.x, 1), offset(at.x_new, 1), n_y)
+    update(at, its, first, p, w)
+    converged = True
+    if its.is_slow[0] != 0.0 or at.h[0] != its.h_factored[0]:
+        converged = evaluate_jacobian(at, its, p, w)
+    if not converged or not iterate(at, its, p, w):
+        its.is_slow[0] = 1.0
+        if at.outcome[0] == RUNNING:
+            at.outcome[0] = COLLAPSED
+            at.error[0] = (SAFETY / 0.5) ** 3
+        return
+    call(integer(at.derivative, 0), at.x_new, p, at.k_new, w)
+    at.evaluations[0] += 1.0
+    at.known[0] = 1.0
+    for i in range(n_q + n_v, first - 1):  # work
+        at.x_new[1 + i] = at.x[1 + i] + 0.5 * at.h[0] * (at.k[i] + at.k_new[i])
+    its.t_end[0] = at.x_new[0]
+    if its.fixed[0] != 0.0:
+        at.error[0] = at.proposed[0] = 1.0
+        return
+    for i in range(n_v):
+        its.change[i] = at.h[0] * at.h[0] * (its.beta[0] - 1.0 / 6.0) * (its.A_new[i] - its.A[i])
+    at.error[0] = max(weigh(at, its, its.change), weigh_velocities(at, its, p, w), 1e-10)
+
+
+@kernel
+def alpha_dense(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
+    """Cubic polynomials by values and rates at both ends; straight lines for a and lam. As memory.py asks for."""
+    at = open_run(m)
+    n, h = at.n, at.h[0]
+    for i in range(integer(at.ny, 0)):
+        change = at.x_new[1 + i] - at.x[1 + i]
+        at.F[i] = change
+        if i < integer(at.n_rates, 0):
+            at.F[n + i] = h * at.k[i] - change
+            at.F[2 * n + i] = change - h * at.k_new[i] - at.F[n + i]
+        else:
+            at.F[n + i] = at.F[2 * n + i] = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class GeneralizedAlpha:
+    """The method for the index-3 form of a mechanism, whose f is the `derivative` of `integrate`.
+
+    `jacobian` gives the entries of f_y at the places `pattern`, `retract` moves q, `dynamics` gives (qd, a) at (t, q,
+    v); `turns` are the places in v of three components that turn a body. `rho` is the spectral radius of infinitely
+    fast modes; with `fixed` all steps are so long.
+    """
+
+    rho: float = RHO
+    fixed: float | None = None
+    jacobian: Native | None = None
+    retract: Native | None = None
+    dynamics: Native | None = None
+    sizes: tuple[int, int, int] = (0, 0, 0)  # of q, v and Psi
+    pattern: Sequence[tuple[int, int]] = ()
+    turns: Sequence[int] = ()
+    name: str = "generalized-alpha"
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.rho <= 1.0:
+            raise UsageError(f"a spectral radius of {self.rho:g} is not between 0 and 1", "bad-spectral-radius")
+        if self.fixed is not None and not 0.0 < self.fixed < math.inf:
+            raise UsageError(f"steps of {self.fixed:g} s do not exist", "bad-step-limits")
+
+    def prepare(self, n: int) -> Method:
+        assert self.jacobian is not None
+        assert self.retract is not None
+        assert self.dynamics is not None
+        own = np.zeros(size_of(places, n))
+        its = places(own, n)
+        n_q, n_v, m = self.sizes
+        n_y = n_q + 2 * n_v + 2 + m
+        for place, number in (
+            (its.jacobian, self.jacobian.address),
+            (its.retract, self.retract.address),
+            (its.dynamics, self.dynamics.address),
+            (its.n_q, n_q),
+            (its.n_v, n_v),
+            (its.m, m),
+        ):
+            put_integer(place, 0, number)
+        its.n_entries[0], its.n_turns[0] = len(self.pattern), len(self.turns)
+        its.pattern[: len(self.pattern)] = np.array(self.pattern).reshape(-1, 2) @ [n_y, 1]
+        its.turns[: len(self.turns)] = self.turns
+        alpha_m, alpha_f = (2.0 * self.rho - 1.0) / (self.rho + 1.0), self.rho / (self.rho + 1.0)
+        gamma = 0.5 + alpha_f - alpha_m
+        its.alpha_m[0], its.alpha_f[0] = alpha_m, alpha_f
+        its.gamma[0], its.beta[0] = gamma, 0.25 * (gamma + 0.5) ** 2
+        its.fixed[0] = self.fixed is not None
+        its.t_begin[0] = its.t_end[0] = math.nan
+        its.is_slow[0] = 1.0
+        work = max(self.jacobian.work, self.dynamics.work, self.retract.work)
+        control = 3.0, 0.0, SHRINK, GROWTH
+        n_rates, first_step = n_q + n_v + 2, self.fixed or 0.0
+        return Method(alpha_step.address, alpha_dense.address, 3, own, *control, n_rates, work, first_step)

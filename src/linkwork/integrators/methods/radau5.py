@@ -1,0 +1,461 @@
+"""The three-stage Radau IIA method of order 5 for M y' = f(t, y) with constant M, which may be singular.
+
+With y_i = y + Z_i at the times t + c_i h the stages solve
+
+    M Z_i = h sum_j a_ij f(t + c_j h, y + Z_j),          y_new = y + Z_3.
+
+W = (T^-1 x I) Z, where T^-1 A^-1 T has one real eigenvalue gamma and the block of alpha + i beta, separates Newton's
+iteration with one Jacobian J = f_y into a real and a complex system,
+
+    (gamma/h M - J) dW_1 = R_1,        ((alpha + i beta)/h M - J) (dW_2 + i dW_3) = R_2 + i R_3,
+    R = T^-1 f - (1/h) Lambda M W.                                               [hairer1996, section IV.8]
+
+J is kept as long as the iteration converges fast, the factors as long as h stays too. Components of a variable of index
+i count in norms times h^(i - 1) [hairer1996, section VII.7], those of index 2 by what they change in others: with h in
+seconds the size of a mechanism would change its tolerance. What constraints leave of their error counts in full. Since
+the error estimate, of order 3, is far above the error, it is compared with 0.1 rtol^(2/3) in place of rtol, and with
+atol reduced alike, as the code RADAU5 does. That of an index-3 form is of h^4 where the motion is off by h^5: it is
+compared with 0.1 rtol^(4/5).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.integrators.integrate import Native
+from linkwork.integrators.memory import COLLAPSED, NOT_FINITE, RUNNING, UNSUITED, Method, Run, open_run
+from linkwork.integrators.methods.collocation import (
+    COMPLEX,
+    GAMMA,
+    C,
+    T,
+    dense_weights,
+    error_weights,
+    foreseeing_weights,
+)
+from linkwork.integrators.methods.linear_systems import (
+    factor_systems,
+    fill_systems,
+    multiply_mass,
+    solve_imaginary,
+    solve_real,
+    systems_places,
+    systems_sizes,
+)
+from linkwork.integrators.methods.radau5_dense import Radau, extrapolate, fit, open_radau, places, radau_dense
+from linkwork.integrators.methods.stiffness import PERTURBED, find_fastest
+from linkwork.integrators.time_loop import SAFETY, is_at_rest, is_finite
+from linkwork.linalg.lu_planned import Elimination
+from linkwork.linalg.vectors import EPSILON, clear, clear_negligible, copy
+from linkwork.native.kernels import Pointer, call, integer, kernel, offset, put_integer, size_of
+
+Array = NDArray[np.float64]
+
+MOST_ITERATIONS = 7
+FAST = 1e-3  # rate of convergence up to which the Jacobian is kept
+GOOD = 0.25  # that with which steps advance at least cost
+SLOW = 0.99  # and from which on the step is given up
+SMALL = 0.1  # of the tolerance
+SAME = 1.2  # ratio of steps up to which the old one is taken again, with its factors
+SMALLEST_RATIO, LARGEST_RATIO = 0.2, 8.0
+TINY = 1e-4  # of the last step: one so short, cut off at a switch, need not be solved for
+EASY, CALM = 1.0, 20  # h |lambda| of steps that an explicit method could take, and after how many that is looked at
+FORESEEN = 2.0  # of the last step: how far its polynomial tells where to linearize
+POWER, POWER_OF_INDEX_3 = 2.0 / 3.0, 4.0 / 5.0
+FLOOR = 1e-2  # of the error that the predictive control remembers
+
+
+def evaluate(at: Run, its: Radau, p: Pointer, out: Pointer, w: Pointer) -> bool:
+    """f at its.x; where it is not finite, that state is left for the loop."""
+    call(integer(at.derivative, 0), its.x, p, out, w)
+    at.evaluations[0] += 1.0
+    if is_finite(out, at, integer(at.ny, 0)):
+        return True
+    at.outcome[0] = NOT_FINITE
+    at.failed_inside[0] = 1.0
+    copy(its.x, at.x_inside, 1 + at.n)
+    return False
+
+
+def evaluate_jacobian(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
+    """J: exact where it is given, else by difference quotients at the beginning of the step; whether it is finite.
+
+    The exact one is that of the middle of the step, as far as it can be foreseen: what turns with the mechanism, such
+    as the direction of a stiff spring, is then half as far off.
+    """
+    ny, J = integer(at.ny, 0), its.systems.J
+    its.t_jacobian[0] = at.x[0]
+    its.h_factored[0] = its.h_foreseen[0] = 0.0
+    if integer(its.jacobian, 0) != 0:
+        copy(at.x, its.x, 1 + at.n)
+        if its.has_last[0] != 0.0 and at.h[0] <= FORESEEN * its.h_last[0]:
+            its.h_foreseen[0] = at.h[0]
+            its.x[0] += 0.5 * at.h[0]
+            extrapolate(at, its, 0.5, offset(its.x, 1))
+            for i in range(ny):
+                its.x[1 + i] += at.x[1 + i]
+        call(integer(its.jacobian, 0), its.x, p, J, w)
+    else:
+        copy(at.x, its.x, 1 + at.n)
+        for j in range(ny):
+            usual = at.atol[j] / at.rtol[0]
+            delta = PERTURBED * max(abs(at.x[1 + j]), usual if usual < math.inf else 1.0)
+            its.x[1 + j] = at.x[1 + j] + delta
+            delta = its.x[1 + j] - at.x[1 + j]
+            if not evaluate(at, its, p, its.f, w):
+                return False
+            its.x[1 + j] = at.x[1 + j]
+            for i in range(ny):
+                J[i * at.n + j] = (its.f[i] - at.k[i]) / delta
+    total = 0.0
+    for i in range(its.systems.n_entries):
+        total += J[i] - J[i]
+    if total != 0.0:
+        at.outcome[0] = NOT_FINITE
+    return total == 0.0
+
+
+def follow_switch(at: Run, its: Radau, p: Pointer, w: Pointer) -> None:
+    """Accelerations and multipliers behind a switch, where forces jump: those of the state there, and mu = 0."""
+    first, n_v, m, y = integer(at.n_rates, 0), integer(its.n_v, 0), integer(its.m, 0), offset(at.x, 1)
+    call(integer(its.dynamics, 0), at.x, p, its.f, w)
+    copy(offset(its.f, integer(its.n_q, 0)), offset(y, first), n_v)
+    copy(offset(its.f, first), offset(y, first + n_v), m)
+    clear(y, first + n_v + m, integer(at.ny, 0))
+    call(integer(at.derivative, 0), at.x, p, at.k, w)
+    at.evaluations[0] += 2.0
+
+
+def set_weights(at: Run, its: Radau) -> float:
+    """Reciprocals of the tolerances, and what Newton's iteration may leave of them."""
+    n_rates, usual = integer(at.n_rates, 0), 0.1 * at.rtol[0] ** POWER
+    rtol: float = usual if its.is_scaled[0] == 0.0 else 0.1 * at.rtol[0] ** POWER_OF_INDEX_3
+    wanted: float = max(10.0 * EPSILON / rtol, min(0.03, math.sqrt(rtol)))
+    for i in range(integer(at.ny, 0)):
+        scale = at.atol[i] / at.rtol[0] + abs(at.x[1 + i])
+        its.weight[i] = its.newton[i] = at.h[0] ** its.exponent[i] / (rtol * scale)
+        its.alone[i] = 1.0 / (usual * scale) if its.exponent[i] == 1.0 and i < n_rates else 0.0
+    if its.is_scaled[0] != 0.0:
+        weigh_by_change(at, its, max(1.0, wanted * rtol / (100.0 * EPSILON)))
+    return wanted
+
+
+def weigh_by_change(at: Run, its: Radau, most: float) -> None:
+    """Components of index 2 by what they change in the step, h J_ij dy_j of each y_i.
+
+    In Newton's iteration by themselves, so many times as much at most: rounding of y_i divided by h is left of them.
+    """
+    n_rates = integer(at.n_rates, 0)
+    clear(its.change, 0, n_rates)
+    for k in range(its.systems.n_entries):
+        i, j = integer(its.systems.row, k), integer(its.systems.column, k)
+        if max(i, j) < n_rates and its.exponent[i] == 0.0 and its.exponent[j] == 1.0:
+            its.change[j] += (its.systems.J[k] * its.weight[i]) ** 2
+    for j in range(n_rates):
+        if its.change[j] > 0.0:
+            its.weight[j] = at.h[0] * math.sqrt(its.change[j])
+            its.newton[j] = max(its.weight[j], min(its.alone[j], most * its.weight[j]))
+
+
+def norm(at: Run, weight: Pointer, x: Pointer) -> float:
+    """The root of the mean of the squares of x by the tolerances."""
+    total = 0.0
+    for i in range(integer(at.ny, 0)):
+        total += (x[i] * weight[i]) ** 2
+    return math.sqrt(total / integer(at.n_norm, 0))
+
+
+def combine(rows: Pointer, X: Pointer, n: int, ny: int, Y: Pointer) -> None:
+    """Y := (rows x I) X for a matrix of three rows."""
+    for k in range(3):
+        for i in range(ny):
+            Y[k * n + i] = rows[3 * k] * X[i] + rows[3 * k + 1] * X[n + i] + rows[3 * k + 2] * X[2 * n + i]
+
+
+def guess_stages(at: Run, its: Radau) -> None:
+    """The polynomial of the last step, continued, or zero, or of index 3 Euler's step."""
+    n, ny = at.n, integer(at.ny, 0)
+    for k in range(3):
+        extrapolate(at, its, its.c[k], offset(its.Z, k * n))
+    clear_negligible(its.Z, 3 * n)
+    if its.has_last[0] == 0.0 and its.is_scaled[0] != 0.0:
+        go_straight(at, its)
+    combine(its.T_inverse, its.Z, n, ny, its.W)
+
+
+def go_straight(at: Run, its: Radau) -> None:
+    """Euler's step."""
+    for k in range(3):
+        for i in range(integer(at.n_rates, 0)):
+            its.Z[k * at.n + i] = its.c[k] * at.h[0] * at.k[i]
+
+
+def continue_last(at: Run, its: Radau) -> None:
+    """A step too short for (gamma/h M - J) to be regular in floating point: the last one's polynomial, or Euler's step.
+
+    Its error is about TINY of the last one's, or less than a tolerance.
+    """
+    n, ny = at.n, integer(at.ny, 0)
+    guess_stages(at, its)
+    if its.has_last[0] == 0.0:
+        go_straight(at, its)
+    for i in range(ny):
+        at.x_new[1 + i] = at.x[1 + i] + its.Z[2 * n + i]
+    clear(its.R, 0, ny)
+    at.error[0] = TINY
+    at.proposed[0] = LARGEST_RATIO
+
+
+def form_residual(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
+    """R = T^-1 f - (1/h) Lambda M W; whether f is finite at all stages."""
+    n, ny, h = at.n, integer(at.ny, 0), at.h[0]
+    for k in range(3):
+        its.x[0] = min(at.x[0] + its.c[k] * h, at.x_new[0])
+        for i in range(ny):
+            its.x[1 + i] = at.x[1 + i] + its.Z[k * n + i]
+        if not evaluate(at, its, p, offset(its.Z, k * n), w):  # Z is not needed again before W has changed
+            return False
+    combine(its.T_inverse, its.Z, n, ny, its.R)
+    for k in range(3):
+        multiply_mass(its.systems, offset(its.W, k * n), its.change)
+        for i in range(ny):
+            M_W = its.change[i] / h
+            if k == 0:
+                its.R[i] -= its.gamma[0] * M_W
+            elif k == 1:
+                its.R[n + i] -= its.alpha[0] * M_W
+                its.R[2 * n + i] -= its.beta[0] * M_W
+            else:
+                its.R[n + i] += its.beta[0] * M_W
+                its.R[2 * n + i] -= its.alpha[0] * M_W
+    return True
+
+
+def solve_stages(at: Run, its: Radau, p: Pointer, w: Pointer, wanted: float) -> int:
+    """Newton's iteration for the stages; how many rounds it took, or 0 where it does not converge.
+
+    It ends where its rate theta promises an error below `wanted` of the tolerance, theta/(1 - theta) |dW|, and is given
+    up where the rounds left will not do; then `error` is set to what makes the loop take a suitable step. Where
+    velocities count times h, one round more is done: what the last one left of them would be 1/h times as much. Where
+    there are quadratures, which no rate tells of, the last change is SMALL itself: J of an older force is not theirs.
+    """
+    n, ny = at.n, integer(at.ny, 0)
+    largest = SMALL if integer(at.n_norm, 0) < integer(at.n_rates, 0) else math.inf
+    its.contraction[0] = max(its.contraction[0], EPSILON) ** 0.8
+    theta, last_ratio, last, is_last = FAST, 1.0, 1.0, False
+    for k in range(MOST_ITERATIONS):
+        if not form_residual(at, its, p, w):
+            return 0
+        R_2, R_3 = offset(its.R, n), offset(its.R, 2 * n)
+        solve_real(its.systems, its.R)
+        solve_imaginary(its.systems, R_2, R_3)
+        change = math.sqrt(
+            (norm(at, its.newton, its.R) ** 2 + norm(at, its.newton, R_2) ** 2 + norm(at, its.newton, R_3) ** 2) / 3.0
+        )
+        if not change < math.inf:
+            break
+        if k > 0 and not is_last:
+            ratio = change / last
+            theta = ratio if k == 1 else math.sqrt(ratio * last_ratio)
+            last_ratio = ratio
+            if not theta < SLOW:
+                break
+            its.contraction[0] = theta / (1.0 - theta)
+            left = MOST_ITERATIONS - 1 - k
+            expected = its.contraction[0] * change * theta**left / wanted
+            if expected >= 1.0:
+                by = 0.8 * max(1e-4, min(20.0, expected)) ** (-1.0 / (4 + left))
+                at.error[0] = (SAFETY / by) ** 4
+                at.outcome[0] = COLLAPSED
+                return 0
+        last = max(change, EPSILON)
+        for i in range(3 * n):
+            its.W[i] += its.R[i]
+        combine(its.T, its.W, n, ny, its.Z)
+        if is_last or (its.contraction[0] * change <= wanted and change <= largest):
+            its.is_slow[0] = 1.0 if theta > FAST else 0.0
+            its.theta[0] = theta
+            if is_last or its.is_scaled[0] == 0.0 or k == MOST_ITERATIONS - 1:
+                return k + 1
+            is_last = True
+    at.error[0] = (SAFETY / 0.5) ** 4
+    at.outcome[0] = COLLAPSED
+    return 0
+
+
+def measure_error(at: Run, its: Radau, err: Pointer) -> float:
+    """The size of an error.
+
+    What constraints leave of components v of index 2, (gamma/h M - J)^-1 (gamma/h err_v) for a short h, counts by
+    itself too: it lasts, while the rest, which is larger by 1/h, is projected away.
+    """
+    size = norm(at, its.weight, err)
+    if its.is_scaled[0] != 0.0:
+        ny, left = integer(at.ny, 0), offset(its.R, 2 * at.n)
+        for i in range(ny):
+            left[i] = its.gamma[0] / at.h[0] * err[i] if its.alone[i] > 0.0 else 0.0
+        solve_real(its.systems, left)
+        size = max(size, norm(at, its.alone, left))
+    return size
+
+
+def estimate_error(at: Run, its: Radau, p: Pointer, w: Pointer, is_new: bool) -> float:
+    """|(gamma/h M - J)^-1 (f(t, y) + M sum_i d_i Z_i/h)|, filtered once more where it is large after no good step."""
+    n, ny = at.n, integer(at.ny, 0)
+    Z_2, Z_3, M_Z, err = offset(its.Z, n), offset(its.Z, 2 * n), offset(its.R, n), its.R
+    for i in range(ny):
+        its.change[i] = (its.d[0] * its.Z[i] + its.d[1] * Z_2[i] + its.d[2] * Z_3[i]) / at.h[0]
+    multiply_mass(its.systems, its.change, M_Z)
+    for i in range(ny):
+        err[i] = at.k[i] + M_Z[i]
+    solve_real(its.systems, err)
+    size = measure_error(at, its, err)
+    if size >= 1.0 and is_new:
+        its.x[0] = at.x[0]
+        for i in range(ny):
+            its.x[1 + i] = at.x[1 + i] + err[i]
+        if not evaluate(at, its, p, its.f, w):
+            return size
+        for i in range(ny):
+            err[i] = its.f[i] + M_Z[i]
+        solve_real(its.systems, err)
+        size = measure_error(at, its, err)
+    return max(size, 1e-10)
+
+
+def propose(at: Run, its: Radau, rounds: int) -> float:
+    """The ratio of the next step to this one, after a good one.
+
+    The smaller of SAFETY fac/err^(1/4), with fac small where Newton's iteration was long, and of Gustafsson's
+    predictive control; a little growth is left out, since the factors then serve again.
+    [hairer1996, eqs. (IV.8.21), (IV.8.25)] Where Newton's iteration limits the step, not the error, its rate theta
+    grows about as h^4 with a Jacobian of this step, and h follows GOOD [gustafsson1997].
+    """
+    safety = SAFETY * (1 + 2 * MOST_ITERATIONS) / (rounds + 2 * MOST_ITERATIONS)
+    inverse = at.error[0] ** 0.25 / min(SAFETY, safety)
+    if its.has_last[0] != 0.0:
+        predicted = its.h_last[0] / at.h[0] * (at.error[0] ** 2 / its.error_last[0]) ** 0.25 / SAFETY
+        inverse = max(inverse, predicted)
+    ratio: float = 1.0 / max(1.0 / LARGEST_RATIO, min(1.0 / SMALLEST_RATIO, inverse))
+    if its.t_jacobian[0] == at.x[0]:
+        ratio = min(ratio, max(SMALLEST_RATIO, (GOOD / its.theta[0]) ** 0.25))
+    if 1.0 <= ratio <= SAME and its.is_slow[0] == 0.0:
+        ratio = 1.0
+    return ratio
+
+
+@kernel
+def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
+    """A step with its error estimate, as memory.py asks for."""
+    at = open_run(m)
+    its = open_radau(own, at)
+    n, ny, t = at.n, integer(at.ny, 0), at.x[0]
+    is_new = True  # no good step right before this attempt
+    if t == its.t_end[0] and t != at.begun[0]:  # the step tried last was taken
+        fit(its, its.P, n, ny)
+        its.h_last[0] = its.h_tried[0]
+        its.error_last[0] = max(its.error_tried[0], FLOOR)
+        its.has_last[0] = 1.0
+        is_new = False
+        its.calm[0] += its.detects[0]
+        if its.calm[0] >= CALM:
+            its.calm[0] = 0.0
+            if its.h_last[0] * find_fastest(at, p, w, its.R, offset(its.R, n), its.f)[0] < EASY:
+                at.asking[0] = UNSUITED
+    elif t != its.t_begin[0]:  # this is a beginning, or begins behind a stop
+        its.has_last[0] = 0.0
+        its.is_slow[0] = its.contraction[0] = 1.0  # the Jacobian may have changed there
+        its.calm[0] = CALM * its.detects[0]  # and what was stiff may be behind
+        if integer(its.dynamics, 0) != 0:
+            follow_switch(at, its, p, w)
+    its.t_begin[0], its.t_end[0], its.h_tried[0] = t, math.nan, at.h[0]
+    if at.h[0] < TINY * min(its.h_last[0], at.next_step[0]) and (its.has_last[0] != 0.0 or is_at_rest(at)):
+        continue_last(at, its)
+        return
+    is_other = its.t_jacobian[0] != t or its.h_foreseen[0] > at.h[0]
+    if its.is_slow[0] != 0.0 and is_other and not evaluate_jacobian(at, its, p, w):
+        return
+    wanted = set_weights(at, its)
+    if at.h[0] != its.h_factored[0]:
+        its.h_factored[0] = 0.0
+        if not factor_systems(its.systems, its.gamma[0] / at.h[0], its.alpha[0] / at.h[0], its.beta[0] / at.h[0]):
+            at.error[0] = (SAFETY / 0.5) ** 4
+            at.outcome[0] = COLLAPSED
+            return
+        at.unplanned[0] += its.systems.is_full[0] if its.systems.n_upper > 0 else 0.0
+        its.h_factored[0] = at.h[0]
+    guess_stages(at, its)
+    its.is_slow[0] = 1.0  # where what follows fails
+    rounds = solve_stages(at, its, p, w, wanted)
+    if rounds == 0:
+        return
+    for i in range(ny):
+        at.x_new[1 + i] = at.x[1 + i] + its.Z[2 * n + i]
+    at.error[0] = estimate_error(at, its, p, w, is_new)
+    if at.outcome[0] != RUNNING:
+        return
+    at.proposed[0] = propose(at, its, rounds)
+    its.error_tried[0] = at.error[0]
+    its.t_end[0] = at.x_new[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Radau5:
+    """The method for a system M y' = f(t, y), whose f is the `derivative` of `integrate`.
+
+    `jacobian`, (t, y) -> the entries of f_y at the places `pattern`, is exact or left out: then difference quotients
+    take its place. Behind y further unknowns may have places in it, see systems.py; `plan` is the elimination for it.
+    Without `mass` M is one; where there is a pattern it must be given. `index` is 1 for components that are
+    differential or follow from others at once, 2 or 3 for those that follow after one or two differentiations. Where
+    accelerations and multipliers of a mechanism stand behind (q, v, work), `dynamics` gives (qd, a, work rates, lam) at
+    a state. If it `detects`, it asks for an explicit method where that would do.
+    """
+
+    jacobian: Native | None = None
+    mass: Array | None = None
+    index: Sequence[int] | None = None
+    pattern: Sequence[tuple[int, int]] | None = None
+    plan: Elimination | None = None
+    dynamics: Native | None = None
+    sizes: tuple[int, int, int] = (0, 0, 0)  # of q, v and Psi
+    detects: bool = False
+    name: str = "radau5"
+
+    def prepare(self, n: int) -> Method:
+        mass, pattern = np.eye(n), self.pattern
+        if self.mass is not None:
+            mass[: len(self.mass), : len(self.mass)] = self.mass
+        n_rates = int(np.cumprod(np.all(mass == np.eye(n), axis=1)).sum())
+        if pattern is None:
+            pattern = list(np.ndindex(n, n))
+        elif self.mass is not None:
+            mass = self.mass
+        sizes = systems_sizes(pattern, mass, self.plan)
+        own = np.zeros(size_of(systems_places, *sizes) + size_of(places, None, n))
+        fill_systems(own, sizes, pattern, mass, self.plan)
+        systems = systems_places(own, *sizes)
+        its = places(systems.rest, systems, n)
+        if self.jacobian is not None:
+            put_integer(its.jacobian, 0, self.jacobian.address)
+        if self.dynamics is not None:
+            put_integer(its.dynamics, 0, self.dynamics.address)
+            for place, size in zip((its.n_q, its.n_v, its.m), self.sizes, strict=True):
+                put_integer(place, 0, size)
+        its.exponent[: len(self.index or ())] = np.array(self.index or (), dtype=float) - 1.0
+        its.is_scaled[0] = np.any(its.exponent[:n] * np.pad(mass.diagonal(), (0, n - len(mass))) > 0.0)
+        its.c[:], its.T[:], its.T_inverse[:] = C, T.ravel(), np.linalg.inv(T).ravel()
+        its.d[:] = error_weights()
+        its.D[:] = dense_weights().ravel()
+        its.e[:] = foreseeing_weights()
+        its.gamma[0], its.alpha[0], its.beta[0] = GAMMA, COMPLEX.real, COMPLEX.imag
+        its.t_begin[0] = its.t_end[0] = its.t_jacobian[0] = math.nan
+        its.is_slow[0] = its.contraction[0] = 1.0
+        its.detects[0] = self.detects
+        work = max((f.work for f in (self.jacobian, self.dynamics) if f is not None), default=0)
+        control = 4.0, 0.0, SMALLEST_RATIO, LARGEST_RATIO
+        return Method(radau_step.address, radau_dense.address, 4, own, *control, n_rates, work)

@@ -1,0 +1,401 @@
+"""A step of an explicit Runge-Kutta method, and its machine code from the coefficients.
+
+The stages of a step and all linear combinations out = y + h sum_j w_j k_j are one piece of LLVM code with the weights
+as constants, those of dense output another; all else is the same for every method.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain
+from threading import Lock
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.integrators import memory
+from linkwork.integrators.memory import BLOCK, NOT_FINITE, UNSUITED, Method, Run, open_run
+from linkwork.integrators.methods.stiffness import find_fastest
+from linkwork.integrators.methods.tableaus import Row, Tableau
+from linkwork.integrators.time_loop import differentiate, is_finite
+from linkwork.linalg.vectors import copy
+from linkwork.native import cache, interpreted, machine
+from linkwork.native.kernels import Pointer, call, integer, kernel, offset, offsets_of, put_integer, size_of, split
+from linkwork.native.lowering import float_bits
+
+OPT = 1  # of the code generator, which has nothing to find out about straight code
+INF = math.inf
+STIFF, CALM = 15, 6  # steps limited by stability that are enough, and others after which these count no more
+OPPOSITE = 0.95  # of the product of two lengths
+DAMPED = 0.5  # of |lambda|: the part of -Re lambda in a mode that decays before it has swung
+NEARLY = 0.8  # of the limit, what is enough of a measured lambda
+AGAIN = 100  # steps after which it is measured again
+MANY = 1000  # steps still to go: what another method needs must be worth being compiled
+_loading = Lock()
+
+
+class Stages(NamedTuple):
+    """Places in the memory of an explicit method with `count` vectors k_i, s of them the stages of a step.
+
+    k_0 and k_s are not here: they are the derivatives at the ends of the step.
+    """
+
+    n_k: Pointer  # count
+    s: Pointer
+    evaluate: Pointer  # addresses: from k_0 to y_new and the error estimate, from k_s to the F_j
+    interpolate: Pointer
+    knows_new: Pointer  # whether the error estimate needs k_s, which then is had from the first of these
+    limit: Pointer  # of h |lambda|, see `Detecting`, or infinite
+    last_h: Pointer
+    stiff: Pointer  # how many steps were beyond it, and how many since were not
+    calm: Pointer
+    gap: Pointer
+    arguments: Pointer  # count (BLOCK + n): the arguments (t, y) of the k_i, y at a whole block
+    stages: Pointer  # count n: the k_i
+    E_k: Pointer  # n: the parts of the error estimate
+    E_low_k: Pointer  # n
+    rest: Pointer
+
+
+SCALARS = (1,) * Stages._fields.index("gap")
+GAP = -len(SCALARS) % BLOCK
+
+
+def places(own: Pointer, n: int, count: int) -> Stages:
+    return Stages(*split(own, (*SCALARS, GAP, count * (BLOCK + n), count * n, n, n)))
+
+
+def open_stages(own: Pointer, at: Run) -> Stages:
+    return places(own, at.n, integer(own, 0))
+
+
+def stage_argument(at: Run, its: Stages, i: int) -> Pointer:
+    """Where the argument (t, y) of k_i stands."""
+    return offset(its.arguments, i * (BLOCK + at.n) + BLOCK - 1)
+
+
+def stage(at: Run, its: Stages, i: int) -> Pointer:
+    """k_i, i > 0."""
+    return at.k_new if i == integer(its.s, 0) else offset(its.stages, i * at.n)
+
+
+def error_norm(at: Run, its: Stages) -> float:
+    """The error of a step in units of the tolerance, in the mean over the components; its form is Tableau's."""
+    y, y_new, rtol = offset(at.x, 1), offset(at.x_new, 1), at.rtol[0]
+    high = low = 0.0
+    for i in range(integer(at.ny, 0)):
+        scale = 1.0 / (at.atol[i] + rtol * max(abs(y[i]), abs(y_new[i])))
+        high += (its.E_k[i] * scale) ** 2
+        low += (its.E_low_k[i] * scale) ** 2
+    if high == 0.0:
+        return 0.0
+    return high / math.sqrt(integer(at.n_norm, 0) * (high + 0.01 * low))
+
+
+def find_failure(at: Run, its: Stages, count: int) -> None:
+    """Look for the first of the k_i, i < count, that is not finite."""
+    s = integer(its.s, 0)
+    at.outcome[0] = NOT_FINITE
+    for i in range(count - 1, 0, -1):
+        if not is_finite(stage(at, its, i), at, at.n):
+            at.failed_inside[0] = 0.0 if i == s else 1.0  # k_s is evaluated at the end
+            copy(stage_argument(at, its, i), at.x_inside, 1 + at.n)
+
+
+def look_for_stiffness(at: Run, its: Stages, p: Pointer, w: Pointer) -> None:
+    """Ask for another method where steps are limited by a fast mode that does not show, not by what does.
+
+    The last stage of a good step and its end are two states at one time; h |lambda| ~ h |k_new - k_i| / |y_new - y_i|
+    [hairer1996, section IV.2]. The step is longer than a mode that shows would let it be, or its length that of a mode
+    which decays: with lambda real and negative k_new - k_i is opposite to y_new - y_i, and after some such steps the
+    mode itself is gone. Where positions and velocities are of different sizes, an oscillation can look the same; so
+    lambda is then measured.
+    """
+    i, n_norm = integer(its.s, 0) - 1, integer(at.n_norm, 0)
+    x, k = stage_argument(at, its, i), offset(its.stages, i * at.n)
+    if x[0] != at.x[0]:  # no good step right before
+        return
+    slope = gap = along = 0.0
+    for j in range(n_norm):
+        slope += (at.k[j] - k[j]) ** 2
+        gap += (at.x[1 + j] - x[1 + j]) ** 2
+        along += (at.k[j] - k[j]) * (at.x[1 + j] - x[1 + j])
+    h_lambda, decays = its.last_h[0] * math.sqrt(slope), -along > OPPOSITE * math.sqrt(slope * gap)
+    if h_lambda > math.sqrt(gap) * (1.0 if decays else its.limit[0]):
+        its.stiff[0] += 1.0
+        its.calm[0] = 0.0
+    else:
+        its.calm[0] += 1.0
+        if its.calm[0] >= CALM:
+            its.stiff[0] = 0.0
+    if its.stiff[0] >= STIFF and at.t_end[0] - at.x[0] > MANY * its.last_h[0]:
+        size, real = find_fastest(at, p, w, its.E_k, offset(its.stages, at.n), at.k_contradicted)
+        if its.last_h[0] * size > (1.0 if -real > DAMPED * size else NEARLY * its.limit[0]):
+            at.asking[0] = UNSUITED
+        its.stiff[0] = -AGAIN
+
+
+@kernel
+def step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
+    """A step with its error estimate, as memory.py asks for."""
+    at = open_run(m)
+    its = open_stages(own, at)
+    s = integer(its.s, 0)
+    if its.limit[0] < INF:
+        look_for_stiffness(at, its, p, w)
+    its.last_h[0] = at.h[0]
+    call(integer(its.evaluate, 0), m, p, own, w)
+    at.known[0] = its.knows_new[0]
+    at.evaluations[0] += s - 1.0 + at.known[0]
+    at.error[0] = error_norm(at, its)
+    if not (at.error[0] < INF and is_finite(offset(at.x_new, 1), at, at.n)):
+        find_failure(at, its, s)
+
+
+@kernel
+def dense(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
+    """k_s, the stages for dense output alone, and the F_j, as memory.py asks for."""
+    at = open_run(m)
+    its = open_stages(own, at)
+    s, count = integer(its.s, 0), integer(its.n_k, 0)
+    if at.known[0] == 0.0:
+        differentiate(at, p, w)
+    call(integer(its.interpolate, 0), m, p, own, w)
+    at.evaluations[0] += count - 1.0 - s
+    for i in range(s, count):
+        if not is_finite(stage(at, its, i), at, at.n):
+            find_failure(at, its, count)
+
+
+@functools.cache
+def prepare(method: Tableau, n: int, limit: float = INF) -> Method:
+    """The method with memory for vectors of n components; `limit` is that of `Detecting`."""
+    count, n_dense = len(method.rows), len(method.W)
+    own = np.zeros(size_of(places, n, count))
+    its = places(own, n, count)
+    with _loading:  # two threads must not both load them: the addresses of one would not last
+        addresses = parts_of(method).addresses
+    for place, number in (
+        (its.n_k, count),
+        (its.s, method.stages),
+        (its.evaluate, addresses["evaluate"]),
+        (its.interpolate, addresses["interpolate"]),
+    ):
+        put_integer(place, 0, number)
+    its.knows_new[0], its.limit[0] = len(method.E) > method.stages, limit
+    control = method.error_order, method.beta, method.shrink, method.growth
+    return Method(step.address, dense.address, n_dense, own, *control, n_rates=n, widest=method.widest)
+
+
+@dataclass(frozen=True)
+class Detecting:
+    """An explicit method that asks for another where the problem turns out to be stiff."""
+
+    method: Tableau
+    # Of h |lambda|: a step so long has an error of a twentieth of the mode; one above twenty tolerances does not pass.
+    # Its domain of stability ends farther out, but rounding of a stiff force, as of a body at rest on hard ground, may
+    # look like an error before.
+    limit: float
+    name: str = "auto"
+
+    def prepare(self, n: int) -> Method:
+        return prepare(self.method, n, self.limit)
+
+
+@functools.cache
+def parts_of(method: Tableau) -> machine.Code:
+    """The parts of a step that hold the coefficients: `evaluate` and `interpolate` of Stages."""
+    if machine.missing():
+        return interpreted.load({f.__name__: functools.partial(f, method) for f in (evaluate, interpolate)})
+    text = code_of(method)
+    code = cache.cached([text, machine.host(), str(OPT)], lambda: machine.assemble(text, OPT))
+    return machine.load(code, ["evaluate", "interpolate"])
+
+
+def combine(at: Run, its: Stages, weights: Row) -> NDArray[np.float64]:
+    """h sum_j w_j k_j, by NumPy."""
+    k = (at.k if j == 0 else stage(at, its, j)[: at.n] for j in range(len(weights)))
+    terms = (w * k_j for w, k_j in zip(weights, k, strict=True) if w)
+    return np.asarray(at.h[0] * sum(terms, at.zeros[: at.n]))
+
+
+def evaluate_stage(method: Tableau, at: Run, its: Stages, i: int, p: Pointer, w: Pointer) -> None:
+    """k_i = f(t + c_i h, y + h sum_j a_ij k_j), not beyond the end of the step, where f may change."""
+    x = stage_argument(at, its, i)
+    x[0] = min(at.x[0] + method.c[i] * at.h[0], at.x_new[0])
+    x[1 : 1 + at.n] = at.x[1:] + combine(at, its, method.rows[i])
+    call(integer(at.derivative, 0), x, p, stage(at, its, i), w)
+
+
+def evaluate(method: Tableau, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
+    """From k_0 to y_new and the error estimate, with k_s if that needs it."""
+    at = open_run(m)
+    its = open_stages(own, at)
+    for i in range(1, method.stages):
+        evaluate_stage(method, at, its, i, p, w)
+    at.x_new[1:] = at.x[1:] + combine(at, its, method.b)
+    if len(method.E) > method.stages:
+        call(integer(at.derivative, 0), at.x_new, p, at.k_new, w)
+    its.E_k[:], its.E_low_k[:] = (combine(at, its, E) for E in (method.E, method.E_low))
+
+
+def interpolate(method: Tableau, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
+    """From k_s to the F_j."""
+    at = open_run(m)
+    its = open_stages(own, at)
+    for i in range(method.stages + 1, len(method.rows)):
+        evaluate_stage(method, at, its, i, p, w)
+    for j, weights in enumerate(method.W):
+        at.F[j * at.n : (j + 1) * at.n] = combine(at, its, weights)
+
+
+def code_of(method: Tableau) -> str:
+    """LLVM code of `evaluate` and `interpolate`."""
+    s, count, n_dense = method.stages, len(method.rows), len(method.W)
+    described = {
+        "m": [offsets_of(memory.places, n, n_dense, 0, 0, 0, 0, 0) for n in (0, 1)],
+        "own": [offsets_of(places, n, count) for n in (0, 1)],
+    }
+
+    def locate(name: str, base: str, field: str, further: int = 0, vectors: int = 0) -> list[str]:
+        """A place so many doubles and vectors beyond another, whose distance from the base is linear in n."""
+        at_0, at_1 = (getattr(offsets, field) for offsets in described[base])
+        return [
+            f"%{name}.n = mul i64 %n, {at_1 - at_0 + vectors}",
+            f"%{name}.0 = getelementptr double, ptr %{base}, i64 {at_0 + further}",
+            f"%{name} = getelementptr double, ptr %{name}.0, i64 %{name}.n",
+        ]
+
+    def write(name: str, stages: range, *rest: list[str]) -> list[str]:
+        lines = [f"define void @{name}(ptr %m, ptr %p, ptr %own, ptr %w) nounwind {{", "%n = load i64, ptr %m"]
+        for field in ("h", "derivative", "x", "x_new"):
+            lines += locate(field, "m", field)
+        lines += locate("y", "m", "x", 1) + locate("y_new", "m", "x_new", 1)
+        lines += locate("k0", "m", "k") + locate(f"k{s}", "m", "k_new")
+        for i in range(1, count):
+            lines += locate(f"k{i}", "own", "stages", 0, i) if i != s else []
+        for j in range(n_dense):
+            lines += locate(f"F{j}", "m", "F", 0, j)
+        lines += locate("E_k", "own", "E_k") + locate("E_low_k", "own", "E_low_k")
+        lines += [
+            "%f = load ptr, ptr %derivative",
+            "%h1 = load double, ptr %h",
+            "%h_first = insertelement <4 x double> poison, double %h1, i64 0",
+            "%h4 = shufflevector <4 x double> %h_first, <4 x double> poison, <4 x i32> zeroinitializer",
+            "%t = load double, ptr %x",
+            "%t_new = load double, ptr %x_new",
+        ]
+        for i in stages:
+            lines += [
+                *locate(f"x{i}", "own", "arguments", BLOCK * i + BLOCK - 1, i),
+                *locate(f"y{i}", "own", "arguments", BLOCK * i + BLOCK, i),
+                *combination(f"y{i}", method.rows[i]),
+                f"%ch{i} = fmul contract double %h1, {float_bits(method.c[i])}",
+                f"%t{i} = fadd contract double %t, %ch{i}",
+                f"%inside{i} = fcmp olt double %t{i}, %t_new",
+                f"%until{i} = select i1 %inside{i}, double %t{i}, double %t_new",
+                f"store double %until{i}, ptr %x{i}",
+                f"call void %f(ptr %x{i}, ptr %p, ptr %k{i}, ptr %w)",
+            ]
+        return [*lines, *chain(*rest), "ret void", "}"]
+
+    end = [f"call void %f(ptr %x_new, ptr %p, ptr %k{s}, ptr %w)"] if len(method.E) > s else []
+    errors = combinations({"E_k": method.E, "E_low_k": method.E_low})
+    dense = combinations({f"F{j}": weights for j, weights in enumerate(method.W)})
+    evaluating = write("evaluate", range(1, s), combination("y_new", method.b), end, errors)
+    return "\n".join([*evaluating, *write("interpolate", range(s + 1, count), dense)])
+
+
+def combination(out: str, weights: Row) -> list[str]:
+    """LLVM code of out = y + h sum_j w_j k_j, for which the next stage waits.
+
+    Blocks are added up but for the last k_j, which has just been computed. Its components are taken one by one, so that
+    what follows from the first of them does not wait for the others: velocities are known before accelerations.
+    """
+    *sum_of_blocks, (last, weight) = [(j, f"double {float_bits(w)}") for j, w in enumerate(weights) if w]
+    lines = [
+        f"%{out}.hw = fmul {weight}, %h1",
+        f"br label %{out}.begin",
+        f"{out}.begin:",
+        f"br label %{out}.block",
+        f"{out}.block:",
+        f"%{out}.i = phi i64 [ 0, %{out}.begin ], [ %{out}.next, %{out}.block ]",
+    ]
+    total = "zeroinitializer"
+    for j, w in sum_of_blocks:
+        lines += [
+            f"%{out}.p{j} = getelementptr double, ptr %k{j}, i64 %{out}.i",
+            f"%{out}.v{j} = load <4 x double>, ptr %{out}.p{j}, align 8",
+            f"%{out}.t{j} = fmul contract <4 x double> %{out}.v{j}, <{', '.join([w] * BLOCK)}>",
+            f"%{out}.s{j} = fadd contract <4 x double> {total}, %{out}.t{j}",
+        ]
+        total = f"%{out}.s{j}"
+    lines += [
+        f"%{out}.change = fmul contract <4 x double> %h4, {total}",
+        f"%{out}.from = getelementptr double, ptr %y, i64 %{out}.i",
+        f"%{out}.y4 = load <4 x double>, ptr %{out}.from, align 8",
+        f"%{out}.before = fadd contract <4 x double> %{out}.y4, %{out}.change",
+    ]
+    for c in range(BLOCK):
+        lines += [
+            f"%{out}.i{c} = add i64 %{out}.i, {c}",
+            f"%{out}.p{last}.{c} = getelementptr double, ptr %k{last}, i64 %{out}.i{c}",
+            f"%{out}.v{last}.{c} = load double, ptr %{out}.p{last}.{c}",
+            f"%{out}.t{last}.{c} = fmul contract double %{out}.v{last}.{c}, %{out}.hw",
+            f"%{out}.before{c} = extractelement <4 x double> %{out}.before, i64 {c}",
+            f"%{out}.sum{c} = fadd contract double %{out}.before{c}, %{out}.t{last}.{c}",
+            f"%{out}.to{c} = getelementptr double, ptr %{out}, i64 %{out}.i{c}",
+            f"store double %{out}.sum{c}, ptr %{out}.to{c}",
+        ]
+    return [
+        *lines,
+        f"%{out}.next = add i64 %{out}.i, {BLOCK}",
+        f"%{out}.more = icmp slt i64 %{out}.next, %n",
+        f"br i1 %{out}.more, label %{out}.block, label %{out}.done",
+        f"{out}.done:",
+    ]
+
+
+def combinations(rows: Mapping[str, Row]) -> list[str]:
+    """LLVM code of out = h sum_j w_j k_j for several out, in blocks, each loaded once for all; rounded as the above."""
+
+    def block_of(w: float) -> str:
+        return f"<{', '.join([f'double {float_bits(w)}'] * BLOCK)}>"
+
+    terms = {out: [(j, w) for j, w in enumerate(weights) if w] for out, weights in rows.items() if any(weights)}
+    lines = [f"%{out}.hw = fmul <4 x double> %h4, {block_of(own[-1][1])}" for out, own in terms.items()]
+    lines += [
+        "br label %begin",
+        "begin:",
+        "br label %block",
+        "block:",
+        "%i = phi i64 [ 0, %begin ], [ %next, %block ]",
+    ]
+    for j in sorted({j for own in terms.values() for j, _ in own}):
+        lines += [f"%p{j} = getelementptr double, ptr %k{j}, i64 %i", f"%v{j} = load <4 x double>, ptr %p{j}, align 8"]
+    for out, own in terms.items():
+        total = "zeroinitializer"
+        for j, w in own[:-1]:
+            lines += [
+                f"%{out}.t{j} = fmul contract <4 x double> %v{j}, {block_of(w)}",
+                f"%{out}.s{j} = fadd contract <4 x double> {total}, %{out}.t{j}",
+            ]
+            total = f"%{out}.s{j}"
+        lines += [
+            f"%{out}.before = fmul <4 x double> %h4, {total}",
+            f"%{out}.last = fmul contract <4 x double> %v{own[-1][0]}, %{out}.hw",
+            f"%{out}.change = fadd contract <4 x double> %{out}.before, %{out}.last",
+            f"%{out}.to = getelementptr double, ptr %{out}, i64 %i",
+            f"store <4 x double> %{out}.change, ptr %{out}.to, align 8",
+        ]
+    return [
+        *lines,
+        f"%next = add i64 %i, {BLOCK}",
+        "%more = icmp slt i64 %next, %n",
+        "br i1 %more, label %block, label %done",
+        "done:",
+    ]

@@ -1,1 +1,0 @@
-"""Check, start values, motion in time and driven motion of a mechanism."""

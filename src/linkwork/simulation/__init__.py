@@ -1,0 +1,1 @@
+"""Motion in time: a run from its problem to its trajectory."""

@@ -1,0 +1,51 @@
+"""A motion with the method that suits it: explicit, and implicit where it is stiff."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.integrators.integrate import RUNNING, UNSUITED, Slice, join_slices
+from linkwork.integrators.methods import RADAU5
+from linkwork.integrators.methods.tableaus import DOP853
+
+Array = NDArray[np.float64]
+Slices = Callable[[Array, Array, Array], Iterator[Slice]]  # of the times, from a state, with what events have changed
+
+SHOWN = 3  # changes that the note gives times of
+
+
+def choose_as_it_goes(explicit: Slices, implicit: Slices, times: Array, y: Array, held: Array) -> Iterator[Slice]:
+    """The motion from this state; where a method asks for the other, that goes on from the same state.
+
+    What an implicit form has among its unknowns behind those of y is left out.
+    """
+    before: Slice | None = None
+    is_stiff, remaining, ny = False, times, len(y)
+    while True:
+        for part in (implicit if is_stiff else explicit)(remaining, y, held):
+            if len(part.y) > ny:
+                part = replace(part, y=part.y[:ny], rows=part.rows[:, :ny])
+            joined = part if before is None else join_slices(before, part)
+            if part.status == UNSUITED:
+                break
+            yield joined
+        if part.status != UNSUITED:
+            return
+        is_stiff = not is_stiff
+        name = RADAU5 if is_stiff else DOP853.name
+        joined = replace(joined, status=RUNNING, changes=(*joined.changes, (part.t, name)))
+        yield joined
+        before, y, held = replace(joined, times=joined.times[:0], rows=joined.rows[:0]), part.y, part.held
+        remaining = np.append(part.t, times[times > part.t])
+
+
+def describe_changes(changes: tuple[tuple[float, str], ...]) -> Iterator[str]:
+    """A note that says which method took over when."""
+    if changes:
+        named = ", ".join(f"{name} from t = {t:.6g}" for t, name in changes[:SHOWN])
+        more = f" and {len(changes) - SHOWN} more changes" if len(changes) > SHOWN else ""
+        yield f"the motion is stiff and was integrated by {DOP853.name}, {named}{more} [stiff]"

@@ -1,0 +1,365 @@
+"""A motion through its events: they are noted, end the run, or change velocities, joints and held values.
+
+The time loop ends a step on either side of an event (integrators/switches.py). What an event changes it changes between
+the two; then the loop begins anew. An event that only changes held values does so within the loop.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.compiled.system import System
+from linkwork.constraints import projection
+from linkwork.elements.events import Callback, Watch, closed
+from linkwork.equations.implicit import N_WORK
+from linkwork.equations.place import Place
+from linkwork.errors import NumericalStop, UsageError, check_choice
+from linkwork.expressions.graph import Expr
+from linkwork.formulations import FORMULATIONS
+from linkwork.integrators.integrate import COLLAPSED, HAPPENED, REACHED, RUNNING, Moment, Settings, Slice, join_slices
+from linkwork.simulation.outputs import body_states
+from linkwork.trajectory import NO_EVENTS, Events
+
+if TYPE_CHECKING:
+    from linkwork.simulation.problem import Motion
+
+Array = NDArray[np.float64]
+
+CLOSE = 1e-7  # of the time: events nearer to each other than this,
+CLOSEST = 1e-12  # seconds, likewise where time begins
+MOST_CLOSE = 20  # so often the same in a row, accumulate
+SNAPS = 1e-6  # of the mechanism's length, or radians: a gap beyond is not closed by a joint that engages
+IMPULSES = FORMULATIONS["udwadia-phohomsiri"]  # M may be singular, and rows redundant
+
+
+class Jump(NamedTuple):
+    """What an event does at a state: rows of velocities, their changes, held values; and the rate of `when`."""
+
+    G: Array
+    gaps: Array
+    holds: Array
+    rate: float
+
+
+def jumps_at(system: System, p: Array, t: float, y: Array) -> list[Jump]:
+    """Of every event; see System."""
+    n, found, first = system.n_v, list[Jump](), 0
+    numbers = system.functions["jumps"](np.append(t, y), p)
+    for event in system.equations.events:
+        k = len(event.rows)
+        gaps = first + k * n
+        holds, rate = gaps + k, gaps + k + len(event.holds)
+        found.append(
+            Jump(numbers[first:gaps].reshape(k, n), numbers[gaps:holds], numbers[holds:rate], float(numbers[rate]))
+        )
+        first = rate + 1
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Happening:
+    """One event that has happened; velocities before and after."""
+
+    name: str
+    t: float
+    q: Array
+    v_before: Array
+    v_after: Array
+
+
+@dataclass
+class Course:
+    """The way of a motion through its events."""
+
+    motion: Motion  # from the last event on
+    is_resumed: bool = False  # after which nothing happens because a run begins
+    happenings: list[Happening] = field(default_factory=list)
+    parts: list[tuple[Motion, int]] = field(default_factory=list)  # each with the rows that belong to it
+    ended_by: str = ""  # the event that ends the run, and when
+    stopped: tuple[str, str] | None = None  # message and code where it could not go on
+    close: Counter[str] = field(default_factory=Counter)  # events that followed each other closely until now
+    passed: dict[tuple[int, int], float] = field(default_factory=dict)  # events to be met again, which are no new ones
+    jumped: list[tuple[int, int]] = field(default_factory=list)  # events beyond zero by what others did, and the side
+    repivoted: list[float] = field(default_factory=list)  # times at which the explicit form got other pivots
+    held: list[Array] = field(default_factory=list)  # what events change, at first and as it was changed
+    held_since: list[float] = field(default_factory=list)  # when, of all but the first
+    told: tuple[int, int] = (0, 0)  # happenings, and values held, until the last slice that was handed out
+    rows: list[Array] = field(default_factory=list)  # those of all slices until then
+    last: Slice = field(init=False)  # that slice
+
+    def slices(self, times: Array, method: Settings, y: Array, max_steps: int) -> Iterator[Slice]:
+        """The slices of the motion, with the counters of all of it; who interrupts it has what is `told`."""
+        for part in self.go_on(times, method, y, max_steps):
+            self.told = len(self.happenings), len(self.held)
+            self.last = part
+            self.rows.append(part.rows)
+            yield part
+
+    def go_on(self, times: Array, method: Settings, y: Array, max_steps: int) -> Iterator[Slice]:
+        before: Slice | None = None
+        y = self.begin(times[0], y)
+        while True:
+            self.parts.append((self.motion, 0))
+            for part in self.motion.slices(times, method, y, self.asks(), max_steps, before):
+                joined = part if before is None else join_slices(before, part)
+                self.parts[-1] = (self.motion, self.parts[-1][1] + len(joined.rows))
+                changed = None
+                for moment in part.moments:
+                    changed = self.happen(moment, part.status == HAPPENED and moment is part.moments[-1])
+                if part.status != HAPPENED and not self.stopped:
+                    yield joined
+                    continue
+                t, y = changed or (part.t, part.y)
+                if changed:
+                    try:
+                        y = self.pass_others(t, y)
+                    except NumericalStop as stop:
+                        self.stopped = stop.message, stop.code
+                    self.hold(part.t, self.motion.held)
+                times = times[times > part.t]
+                if self.ended_by or self.stopped or not len(times):
+                    yield replace(joined, status=COLLAPSED if self.stopped else REACHED, y=y)
+                    return
+                yield replace(joined, status=RUNNING)
+                if changed:
+                    before = replace(joined, t=t, times=joined.times[:0], rows=joined.rows[:0])
+                    times = np.append(t, times)
+                    break
+            else:
+                return
+
+    @property
+    def callbacks(self) -> dict[str, Callback]:
+        """By the names of events."""
+        events = self.motion.mechanism.model.events
+        return {event.name: event.callback for event in events if event.callback is not None}
+
+    def asks(self) -> list[bool]:
+        """Of every event, whether it may do more than change held values, which the time loop does by itself."""
+        events = self.motion.system.equations.events
+        every, callbacks = bool(self.passed) or any(event.is_level for event in events), self.callbacks
+        return [
+            every or event.ends or bool(event.rows) or event.switches_joints or event.name in callbacks
+            for event in events
+        ]
+
+    def hold(self, t: float, held: Array) -> None:
+        """Note what events have changed, from this time on."""
+        self.held_since.append(t)
+        self.held.append(held)
+
+    @property
+    def held_last(self) -> Array:
+        """What events have changed until the end of the last slice."""
+        return self.held[self.told[1] - 1]
+
+    def held_at(self, t: Array) -> Array:
+        """What events have changed until these times; those just there have not happened yet."""
+        if not self.held_since:
+            return np.full((len(t), len(self.held[0])), self.held[0])
+        return np.array(self.held)[np.searchsorted(np.maximum.accumulate(self.held_since), t)]
+
+    def happen(self, moment: Moment, asked: bool) -> tuple[float, Array] | None:
+        """Note what happened at a moment; t and y where the time loop asked, and something was changed."""
+        motion, t, y = self.motion.holding(moment.held) if asked else self.motion, moment.t_before, moment.y_before
+        n, events = motion.system.n_q + motion.system.n_v, motion.system.equations.events
+        sides = {k: int(moment.sides[k]) for k in np.flatnonzero(moment.sides).tolist()}
+        found = [k for k, side in sides.items() if k < len(events) and events[k].direction in (0, side)]
+        found = [k for k in found if t > self.passed.pop((k, sides[k]), -math.inf)]
+        self.motion, changed = motion, None
+        if not asked:
+            self.hold(moment.t, moment.held)
+        if any(k >= len(events) for k in sides):
+            self.motion = motion.pivoted_at(moment.t, moment.y[:n])
+            self.repivoted.append(moment.t)
+            changed = moment.t, moment.y
+        if not found:
+            return changed
+        if asked:
+            try:
+                changed = self.change([(k, sides[k]) for k in found], moment.t, moment.y, t, y)
+            except NumericalStop as stop:
+                self.stopped = stop.message, stop.code
+                changed = None
+        self.note(found, t, y, changed[1] if changed else moment.y)
+        return changed
+
+    def note(self, found: Sequence[int], t: float, y: Array, y_after: Array) -> None:
+        """Note that these events have happened."""
+        n_q, n = self.motion.system.n_q, self.motion.system.n_q + self.motion.system.n_v
+        events = [self.motion.system.equations.events[k] for k in found]
+        self.check_accumulation(t, [event.name for event in events])
+        for event in events:
+            self.happenings.append(Happening(event.name, t, y[:n_q], y[n_q:n], y_after[n_q:n]))
+            if event.ends and not self.ended_by:
+                self.ended_by = f"event '{event.name}' at t = {t:.9g}"
+
+    def check_accumulation(self, t: float, names: Sequence[str]) -> None:
+        """Stop where events, now these, follow each other without end."""
+        near = bool(self.happenings) and t <= end_of_nearness(self.happenings[-1].t)
+        self.close = (self.close if near else Counter()) + Counter(names)
+        often, count = self.close.most_common(1)[0]
+        if count >= MOST_CLOSE and self.stopped is None:
+            self.stopped = (
+                f"the event '{often}' happens without end at t = {t:.6g}: {count} times each within {CLOSE:.0e} "
+                "of this time after the last; the motion comes to rest or chatters there; let an event with the action "
+                "stop end the run before, or one engage a joint that holds the rest; last good state kept",
+                "events-accumulate",
+            )
+
+    def begin(self, t: float, y: Array) -> Array:
+        """y after what happens when the run begins."""
+        events = self.motion.system.equations.events
+        found = [(k, 1) for k, event in enumerate(events) if event.at_start and not self.is_resumed]
+        changed = self.change(found, t, y, t, y) if found else None
+        y = self.pass_others(t, changed[1] if changed else y)
+        self.held.append(self.motion.held)
+        return y
+
+    def pass_others(self, t: float, y: Array) -> Array:
+        """y after those events that are beyond zero by what has happened, and levels, one after the other."""
+        for _ in range(MOST_CLOSE):
+            system, n = self.motion.system, self.motion.system.n_q + self.motion.system.n_v
+            events = system.equations.events
+            found, self.jumped = self.jumped, []
+            if not found and any(event.is_level for event in events):
+                g = system.functions["switches"](np.append(t, y[:n]), self.motion.p)
+                found = [(k, x.direction) for k, x in enumerate(events) if x.is_level and g[k] * x.direction > 0.0][:1]
+            if not found:
+                break
+            changed = self.change(found, t, y, t, y)
+            self.note([k for k, _ in found], t, y, changed[1] if changed else y)
+            y = changed[1] if changed else y
+        return y
+
+    def change(
+        self, events: list[tuple[int, int]], t: float, y: Array, t_before: float, y_before: Array
+    ) -> tuple[float, Array] | None:
+        """t and y after these events, given by number and by the side of zero on which they are now."""
+        motion, before, system = self.motion, self.motion, self.motion.system
+        watches = system.equations.events
+        n_q, n = system.n_q, system.n_q + system.n_v
+        q, v, y = y[:n_q], y[n_q:n], y[: n + N_WORK].copy()
+        jumps = jumps_at(system, motion.p, t, y[:n])
+        rows, gaps = [jumps[k].G for k, _ in events], [jumps[k].gaps for k, _ in events]
+        held: dict[Expr, float] = {}
+        for k, _ in events:
+            held |= dict(zip(watches[k].holds, jumps[k].holds.tolist(), strict=True))
+            if (callback := self.callbacks.get(watches[k].name)) is not None:
+                asked = self.ask(callback, t, q, v)
+                rows.append(asked[0])
+                gaps.append(asked[1])
+        G, gap = np.vstack(rows), np.concatenate(gaps)
+        if not held and not len(G):
+            return None
+        if held:
+            now = dict(zip(system.equations.held, motion.held.tolist(), strict=True)) | held
+            self.motion = motion = motion.with_held(np.array([*now.values()]), t, y[:n])
+        place = motion.system.place(q, v, t)
+        switched = any(watches[k].switches_joints for k, _ in events)
+        if len(G) or switched:
+            check_gaps(place, held)
+            y[n_q:n] += impulse(place, G, gap, [watches[k].name for k, _ in events])
+            lost = 0.5 * float(v @ place.M @ v - y[n_q:n] @ place.M @ y[n_q:n])
+            y[n] += max(lost, 0.0)
+            y[n + 1] += max(-lost, 0.0)
+            after = jumps_at(motion.system, motion.p, t, y[:n])
+            turned = [(k, side) for k, side in events if watches[k].turns or after[k].rate * side < 0.0]
+            if turned:
+                # On the side from which it came, so that it is not passed once more; the others are.
+                self.passed = dict.fromkeys(set(events).difference(turned), end_of_nearness(t))
+                t, y[:n_q] = t_before, y_before[:n_q]
+        if switched:
+            y = projection.project_state(motion.system, motion.p, t, y)
+        self.jumped = self.find_jumped(before, {k for k, _ in events}, np.append(t, y[:n]), v)
+        return t, y
+
+    def find_jumped(
+        self, before: Motion, happening: Collection[int], y: Array, v_before: Array
+    ) -> list[tuple[int, int]]:
+        """Events of the model that are beyond zero now, at (t, q, v), since velocities or forces have jumped.
+
+        One that only switches joints is no such event where they are as it sets them, before or now. Nothing jumps
+        before the run begins.
+        """
+        own = self.motion.system.equations.events[: len(self.motion.mechanism.model.events)]
+        if not own or not self.parts:
+            return []
+        at_v_before = np.append(y[: len(y) - len(v_before)], v_before)
+        old, new = (x.system.functions["switches"](at, x.p) for x, at in ((before, at_v_before), (self.motion, y)))
+        return [
+            (k, 1 if new[k] > 0.0 else -1)
+            for k, event in enumerate(own)
+            if k not in happening
+            and old[k] * new[k] < 0.0
+            and event.direction * new[k] >= 0.0
+            and not (is_done(event, before) or is_done(event, self.motion))
+        ]
+
+    def ask(self, callback: Callback, t: float, q: Array, v: Array) -> tuple[Array, Array]:
+        """Rows and changes of the velocities that a callback wishes to set."""
+        e = self.motion.system.equations
+        if e.body is not None:
+            raise UsageError("a callback sets velocities in body coordinates alone", "callback-coordinates")
+        names = [c.speed for c in e.velocities]
+        given = callback(t, dict(zip(e.q_names, q.tolist(), strict=True)), dict(zip(names, v.tolist(), strict=True)))
+        for name in given or {}:
+            check_choice("velocity", name, names)
+        places = [names.index(name) for name in given or {}]
+        return np.eye(len(v))[places], np.array([*(given or {}).values()], dtype=float) - v[places]
+
+    def events(self) -> Events:
+        """All that happened until the end of the last slice."""
+        h, system = self.happenings[: self.told[0]], self.motion.system
+        if not h:
+            return NO_EVENTS
+        t = np.array([x.t for x in h])
+        q = np.reshape([x.q for x in h], (len(h), system.n_q))
+        before = np.reshape([x.v_before for x in h], (len(h), system.n_v))
+        after = np.reshape([x.v_after for x in h], (len(h), system.n_v))
+        places, v_before = body_states(system, self.motion.p, t, q, before)
+        return Events(tuple(x.name for x in h), t, places, v_before, body_states(system, self.motion.p, t, q, after)[1])
+
+
+def is_done(event: Watch, motion: Motion) -> bool:
+    """Whether an event that only switches joints has nothing left to do."""
+    held = dict(zip(motion.system.equations.held, motion.held.tolist(), strict=True))
+    return bool(event.holds) and not event.rows and all(held[x] == value.value for x, value in event.holds.items())
+
+
+def end_of_nearness(t: float) -> float:
+    """Until when an event is near to one at t."""
+    return t + CLOSE * abs(t) + CLOSEST
+
+
+def check_gaps(place: Place, held: Mapping[Expr, float]) -> None:
+    """NumericalStop where a joint engages although it is open by more than rounding explains."""
+    wide = np.abs(place.Psi) > SNAPS * place.row_scale
+    for row, gap, is_wide in zip(place.equations.rows, place.Psi, wide, strict=True):
+        if is_wide and held.get(closed(row.element)) == 1.0:
+            raise NumericalStop(
+                f"joint '{row.element}' cannot engage at t = {place.t:.9g}: it is {abs(gap):.3g} {row.unit} open; "
+                "last good state kept",
+                "impossible-event",
+            )
+
+
+def impulse(place: Place, G: Array, gap: Array, events: Sequence[str]) -> Array:
+    """dv with M dv + Psi_q^T P + G^T R = 0 so that the constraints hold and G v changes by `gap`."""
+    J, wanted = np.vstack([place.Psi_q, G]), np.concatenate([-place.Psi_dot, gap])
+    dv = IMPULSES(place.M, J, np.zeros(len(place.v)), wanted).a
+    size = np.max(np.abs(J), initial=0.0) * np.max(np.abs(place.v)) + np.max(np.abs(wanted), initial=0.0)
+    if np.max(np.abs(J @ dv - wanted), initial=0.0) > SNAPS * size:
+        raise NumericalStop(
+            f"velocities prescribed at t = {place.t:.9g} by {', '.join(map(repr, events))} contradict the joints or "
+            "each other; last good state kept",
+            "impossible-event",
+        )
+    return dv

@@ -1,0 +1,116 @@
+"""A mechanism as M y' = f(t, y) for the implicit integrators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.compiled.mechanism import Mechanism
+from linkwork.compiled.system import System
+from linkwork.equations.equations import Equations
+from linkwork.equations.implicit import N_WORK
+from linkwork.formulations import ALGEBRAIC, linearization
+from linkwork.integrators.integrate import COLLAPSED, RUNNING, Settings, Slice, join_slices
+from linkwork.integrators.memory import Preparable
+from linkwork.integrators.methods import ALPHA
+from linkwork.integrators.methods.radau5 import Radau5
+from linkwork.linalg.lu_planned import Elimination, plan_elimination
+from linkwork.native.lowering import NativeFunction
+from linkwork.simulation.options import Choice
+
+if TYPE_CHECKING:
+    from linkwork.simulation.problem import Motion
+
+Array = NDArray[np.float64]
+DEPENDENT = 0.1  # of the least singular value of the rows that would be chosen now: that of the rows to be given up
+USUAL = 1e3  # 1/s, c of the system c M - J at which pivots are chosen: that of steps of some milliseconds
+
+
+def algebraic_method(mechanism: Mechanism, system: System, how: Choice) -> tuple[NativeFunction, Preparable, int]:
+    """f of M y' = f(t, y), the method with its M, Jacobian and indices, and the number of unknowns behind q and v."""
+    form, f = how.formulation, system.functions
+    of, pattern = ALGEBRAIC[form], mechanism.implicit_pattern(form)
+    count = of.size(system.n_v, system.m)
+    index = [of.q] * system.n_q + [of.v] * system.n_v + [1] * N_WORK + [of.algebraic] * count
+    mass = np.diag([1.0] * (system.n_q + system.n_v + N_WORK) + [0.0] * count)
+    sizes = system.n_q, system.n_v, system.m
+    method: Preparable = Radau5(f["implicit_jacobian"], mass, index, pattern, dynamics=f["dynamics"], sizes=sizes)
+    if how.integrator == ALPHA:
+        assert how.by_alpha is not None
+        method = replace(
+            how.by_alpha,
+            jacobian=f["implicit_jacobian"],
+            retract=f["retract"],
+            dynamics=f["dynamics"],
+            sizes=sizes,
+            pattern=pattern,
+            turns=turns_of(system.equations),
+        )
+    return f["implicit"], method, N_WORK + count
+
+
+def linearized_method(mechanism: Mechanism, system: System, dynamics: NativeFunction, how: Choice) -> Radau5:
+    """The method for (q, v, work), with accelerations and multipliers among the unknowns of its linear systems."""
+    pattern = mechanism.implicit_pattern("linearized", how.stabilization == "baumgarte")
+    mass = np.eye(system.n_q + system.n_v + N_WORK)
+    return Radau5(linearization.of_system(system, dynamics), mass, pattern=pattern)
+
+
+def plan_systems(mechanism: Mechanism, method: Radau5, x: Array, p: Array, n_before: int) -> Radau5:
+    """The method with the elimination for its pattern, pivots by the values at x = (t, y) where it is first asked for.
+
+    Behind `n_before` unknowns stand multipliers; their equations have entries by them only for rows left out. No
+    elimination is planned where the matrix is singular.
+    """
+    f, mass, pattern = method.jacobian, method.mass, method.pattern
+    if mass is None or pattern is None or not isinstance(f, NativeFunction):
+        return method
+    entries = zip(pattern, (-f(x, p)).tolist(), strict=True)
+    A = {place: x for place, x in entries if x != 0.0 or min(place) < n_before}
+    for i in np.flatnonzero(np.diag(mass)).tolist():
+        A[i, i] = A.get((i, i), 0.0) + USUAL
+
+    def plan(_: Equations) -> tuple[Elimination | None]:
+        return (plan_elimination(1 + max(map(max, A)), A),)
+
+    return replace(method, plan=mechanism.shared.compiled(("elimination", *A), plan)[0])
+
+
+def exchange_rows(
+    motion: Motion,
+    times: Array,
+    method: Settings,
+    y: Array,
+    asks: Sequence[bool],
+    max_steps: int,
+    before: Slice | None,
+) -> Iterator[Slice]:
+    """The motion of an algebraic form; where the rows that it keeps become dependent on each other, it keeps others."""
+    n = motion.system.n_q + motion.system.n_v
+    done: Slice | None = None
+    while True:
+        kept = motion.measured.independent_rows
+        for part in motion.slices_as_it_is(times, method, y, asks, max_steps, before):
+            joined = part if done is None else join_slices(done, part)
+            if len(kept) < motion.system.m and part.status in (RUNNING, COLLAPSED):
+                place = motion.system.place(part.y[: motion.system.n_q], part.y[motion.system.n_q : n], part.t)
+                others = place.independent_rows
+                needed = 1.0 if part.status == COLLAPSED else DEPENDENT
+                if others != kept and place.independence_of(kept) < needed * place.independence_of(others):
+                    break
+            yield joined
+        else:
+            return
+        yield replace(joined, status=RUNNING)
+        done, before = replace(joined, times=joined.times[:0], rows=joined.rows[:0]), None
+        motion = motion.holding(part.held).measured_at(part.t, part.y[:n])
+        y, times = part.y[: n + N_WORK], np.append(part.t, times[times > part.t])
+
+
+def turns_of(e: Equations) -> list[int]:
+    """Where in v the angular velocities of spatial bodies begin, whose orientation has four coordinates."""
+    return [k for k in range(2, len(e.v) - 2) if len(e.q) > len(e.v) and e.turning[k] and not e.turning[k - 1]]

@@ -1,0 +1,128 @@
+"""What a run may choose: how accelerations are found, what keeps the constraints, how time advances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+
+import numpy as np
+
+from linkwork.compiled.system import Form
+from linkwork.errors import UsageError, check_choice, check_number
+from linkwork.formulations import ALGEBRAIC, CHOICES, EXPLICIT, FORMULATIONS, SEQUENCES
+from linkwork.integrators.methods import ALPHA, AUTO, INTEGRATORS, RADAU5
+
+if TYPE_CHECKING:
+    from linkwork.integrators.methods.generalized_alpha import GeneralizedAlpha
+
+Stabilization: TypeAlias = Literal["projection", "state-space", "baumgarte", "none"]
+
+STABILIZATIONS = ("projection", "state-space", "baumgarte", "none")
+WITH_STATE_SPACE = ("coordinate-partitioning", "qr", "svd")
+IMPLICIT = (RADAU5, ALPHA)
+ALGEBRAIC_ALONE = tuple(form for form in ALGEBRAIC if form not in SEQUENCES)  # multipliers are among the unknowns
+GAIN = 10.0  # 1/s, of Baumgarte's stabilization unless given
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How accelerations are found and what keeps the constraints."""
+
+    formulation: str
+    stabilization: Stabilization
+    alpha: float
+    beta: float
+    integrator: str = "dop853"
+    by_alpha: GeneralizedAlpha | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("formulation", self.formulation, CHOICES)
+        if self.integrator == ALPHA and self.formulation != "index-3":
+            message = f"{ALPHA} solves the index-3 form, not '{self.formulation}'"
+            raise UsageError(message, "no-effect")
+        if self.formulation in ALGEBRAIC_ALONE and self.integrator not in IMPLICIT:
+            raise UsageError(
+                f"the formulation '{self.formulation}' has multipliers among its unknowns, which only an implicit "
+                f"integrator can find: --integrator {' or '.join(IMPLICIT)}",
+                "needs-implicit",
+            )
+        if self.formulation in ALGEBRAIC and self.stabilization not in ("projection", "none"):
+            raise UsageError(
+                f"the formulation '{self.formulation}' keeps the constraints itself; "
+                f"'{self.stabilization}' has no place in it, 'projection' and 'none' have",
+                "no-effect",
+            )
+        check_choice("stabilization", self.stabilization, STABILIZATIONS)
+        if self.stabilization == "state-space" and self.formulation not in WITH_STATE_SPACE:
+            raise UsageError(
+                f"the formulation '{self.formulation}' names no independent coordinates to integrate alone; "
+                f"state-space goes with {', '.join(WITH_STATE_SPACE)}",
+                "no-state-space",
+            )
+
+    @property
+    def form(self) -> Form:
+        if self.formulation in FORMULATIONS:
+            return "terms"
+        if self.formulation == EXPLICIT:
+            return "lu"
+        return cast(Form, self.formulation) if self.formulation in SEQUENCES and not self.is_algebraic else "augmented"
+
+    @property
+    def is_algebraic(self) -> bool:
+        """Whether multipliers are among the unknowns that are integrated."""
+        return self.integrator in IMPLICIT and self.formulation in ALGEBRAIC
+
+    @property
+    def has_fixed_steps(self) -> bool:
+        return self.by_alpha is not None and self.by_alpha.fixed is not None
+
+    @property
+    def implicit(self) -> str:
+        """What the integrator needs beside the right-hand side, see equations/implicit.py."""
+        if self.integrator not in IMPLICIT or self.stabilization == "state-space":
+            return ""
+        return self.formulation if self.is_algebraic else "linearized"
+
+
+def choose(
+    formulation: str,
+    stabilization: Stabilization,
+    integrator: str,
+    alpha: float | None = None,
+    beta: float | None = None,
+    spectral_radius: float | None = None,
+    fixed_step: float | None = None,
+) -> Choice:
+    """The choice that these mean together: one that leaves something open is given what suits the rest."""
+    check_choice("integrator", integrator, INTEGRATORS)
+    if integrator == AUTO.name and formulation in ALGEBRAIC_ALONE:
+        integrator = RADAU5  # it follows such forms to any accuracy
+    if integrator == ALPHA and formulation == "augmented":
+        formulation = "index-3"  # which is what it solves
+    by_alpha = choose_alpha(integrator, spectral_radius, fixed_step)
+    return Choice(formulation, stabilization, *choose_gains(stabilization, alpha, beta), integrator, by_alpha)
+
+
+def choose_alpha(integrator: str, spectral_radius: float | None, fixed_step: float | None) -> GeneralizedAlpha | None:
+    if (spectral_radius is not None or fixed_step is not None) and integrator != ALPHA:
+        message = f"spectral radius and fixed steps belong to {ALPHA}, and have no effect with '{integrator}'"
+        raise UsageError(message, "no-effect")
+    if integrator != ALPHA:
+        return None
+    from linkwork.integrators.methods.generalized_alpha import RHO, GeneralizedAlpha
+
+    for name, value in (("spectral_radius", spectral_radius), ("fixed_step", fixed_step)):
+        check_number(name, value or 0.0)
+    return GeneralizedAlpha(RHO if spectral_radius is None else spectral_radius, fixed_step)
+
+
+def choose_gains(stabilization: str, alpha: float | None, beta: float | None) -> tuple[float, float]:
+    for name, gain in (("alpha", alpha), ("beta", beta)):
+        if gain is not None and stabilization != "baumgarte":
+            message = f"{name} is a gain of Baumgarte's stabilization, and has no effect with '{stabilization}'"
+            raise UsageError(message, "no-effect")
+        check_number(name, gain or 0.0)
+        if gain is not None and not 0.0 <= gain < np.inf:
+            raise UsageError(f"{name} = {gain:g} is not a gain per second", "bad-gain")
+    return GAIN if alpha is None else alpha, GAIN if beta is None else beta

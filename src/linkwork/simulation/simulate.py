@@ -1,0 +1,162 @@
+"""Motion in time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.compiled.mechanism import Mechanism, prepare
+from linkwork.constraints.projection import project_start
+from linkwork.equations.place import Weights
+from linkwork.errors import Interrupted, NumericalStop, UsageError, check_number
+from linkwork.integrators.integrate import MOST_AT_ONCE, REACHED, RUNNING, Settings, report_times
+from linkwork.integrators.memory import SAMPLES
+from linkwork.integrators.methods import method_of
+from linkwork.model import Model, Simulation
+from linkwork.native import cache
+from linkwork.records import changed
+from linkwork.simulation.events import Course
+from linkwork.simulation.judgement import judge
+from linkwork.simulation.options import Choice, Stabilization, choose
+from linkwork.simulation.outputs import check_memory
+from linkwork.simulation.problem import MOST_STEPS, Motion
+from linkwork.simulation.resume import check_resumable, join
+from linkwork.simulation.stop_reasons import Pace, explain_stop
+from linkwork.simulation.suitability import check_size
+from linkwork.soundness import sound
+from linkwork.start.check import describe_start
+from linkwork.trajectory import Trajectory
+
+Array = NDArray[np.float64]
+LEAST_STEPS = 50  # of a run whose forces switch on the state
+UNCHANGED = 0.999  # of a fixed step: one that is shorter is not tried
+
+
+@np.errstate(all="ignore")  # what is not finite is looked for where it matters
+def simulate(
+    model: Model | Mechanism,
+    *,
+    q: Mapping[str, float] | None = None,
+    v: Mapping[str, float] | None = None,
+    coordinates: str | None = None,
+    cut: Sequence[str] | None = None,
+    t_end: float | None = None,
+    step: float | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    formulation: str = "augmented",
+    stabilization: Stabilization = "projection",
+    alpha: float | None = None,
+    beta: float | None = None,
+    integrator: str = "auto",
+    spectral_radius: float | None = None,
+    fixed_step: float | None = None,
+    max_steps: int = MOST_STEPS,
+    max_step: float | None = None,
+    weights: Weights = "mass",
+    assemble: bool = False,
+    keep: Sequence[str] = (),
+    resume: Trajectory | None = None,
+    progress: Callable[[float, float], None] | None = None,
+) -> Trajectory:
+    """The motion of a mechanism from its start values to t_end.
+
+    Arguments that are None are taken from the model.
+
+    - `q`, `v`: other start values by the names of coordinates; constants that joints take from the start position stay
+      those of the model.
+    - `coordinates`, `cut`: body, joint, minimal, euler or auto; joints that close loops.
+    - `t_end`, `step`: end, and time between report times; the integrator chooses its own steps.
+    - `rtol`, `atol`: tolerances; an atol of the model is not looser than an rtol that is given.
+    - `alpha`, `beta`: gains of Baumgarte's stabilization, per second.
+    - `spectral_radius`, `fixed_step`: of generalized-alpha; spectral radius at infinite frequency, 0 to 1, and a
+      constant step in place of error control, which only events and the end shorten.
+    - `max_steps`: a run that has tried so many steps, or a few more, stops.
+    - `max_step`: longest step, s; unless given, 8 report steps or a fiftieth of the run if forces switch or there are
+      events.
+    - `weights`, `assemble`, `keep`: how start values are corrected: weighted by "mass" or not ("unit"), also over wide
+      gaps, and which coordinates are not.
+    - `resume`: a motion of the same mechanism from the same start that ended early; the result continues it.
+    - `progress`: called with the finished fraction and the time reached.
+    """
+    began = perf_counter()
+    mechanism = prepare(model, coordinates, cut)
+    settings = _settle(mechanism, t_end, step, rtol, atol)
+    how = choose(formulation, stabilization, integrator, alpha, beta, spectral_radius, fixed_step)
+    check_number("max_steps", max_steps)
+    if not max_steps >= 1:
+        raise UsageError(f"max_steps = {max_steps} leaves no step to try", "bad-max-steps")
+    method = _limit_steps(mechanism, settings, how, max_step, fixed_step)
+    times = report_times(0.0, settings.t_end, settings.step)
+    check_memory(times, mechanism.equations)
+    check_size(len(mechanism.equations.v), how.formulation)
+    if mechanism.equations.events and stabilization == "state-space":
+        raise UsageError("state-space does not stop at events; choose another stabilization", "events-state-space")
+    motion = Motion.begin(mechanism, how, weights, assemble, keep, q, v)
+    y, grid = project_start(motion.system, motion.p, motion.start.place), times
+    if resume is not None:
+        check_resumable(resume, dict(mechanism.model.parameters), motion.start.place, settings.t_end)
+        motion, y = motion.resumed_from(resume)
+        times = np.append(resume.t[-1], grid[grid > resume.t[-1]])
+    info = motion.describe(settings, describe_start(mechanism.model, motion.start, q, v), perf_counter() - began)
+    course, made = Course(motion, resume is not None), cache.seconds()
+
+    def result(status: str, reason: str = "") -> Trajectory:
+        compiled = info.compile_s + cache.seconds() - made  # what advances in time is compiled when it begins
+        found = motion.result(changed(info, compile_s=compiled), status, reason, times, course, began)
+        return found if resume is None else join(resume, found, grid)
+
+    pace = Pace(float(times[0]), settings.t_end, max_steps)
+    try:
+        for part in course.slices(times, method, y, int(min(max_steps, MOST_AT_ONCE))):
+            if progress is not None:
+                progress(part.t / settings.t_end, part.t)
+            if part.status == RUNNING and pace.is_hopeless(part.t, part.steps + part.rejected):
+                break
+        if course.last.status == REACHED:
+            found = result("finished", course.ended_by)
+    except KeyboardInterrupt:
+        if not course.rows:
+            raise
+        message = f"interrupted at t = {course.last.t:.6g} of {settings.t_end:.6g}"
+        raise Interrupted(message, trajectory=result("interrupted", "interrupted by the user")) from None
+    if course.last.status != REACHED:
+        message, code = course.stopped or explain_stop(course.motion.holding(course.last.held), course.last, fixed_step)
+        raise NumericalStop(message, code, trajectory=result("stopped", message))
+    return judge(found, motion.start.place, fixed_step is not None)
+
+
+def _settle(
+    mechanism: Mechanism, t_end: float | None, step: float | None, rtol: float | None, atol: float | None
+) -> Simulation:
+    """Times and tolerances: what is given, else those of the model."""
+    settings = mechanism.model.simulation.changed(t_end, step, rtol, atol)
+    if settings.t_end != mechanism.model.simulation.t_end:
+        sound(replace(mechanism.model, simulation=settings))  # laws and tables over the new span
+    return settings
+
+
+def _limit_steps(
+    mechanism: Mechanism, settings: Simulation, how: Choice, max_step: float | None, fixed_step: float | None
+) -> Settings:
+    """How to integrate, with steps as long as they may be."""
+    check_number("max_step", 0.0 if max_step is None else max_step)
+    least, most = 0.0, _longest_step(mechanism, settings) if max_step is None else max_step
+    if fixed_step is not None:
+        least, most = UNCHANGED * fixed_step, fixed_step
+    return Settings(method_of(how.integrator), settings.rtol, settings.atol, least, most)
+
+
+def _longest_step(mechanism: Mechanism, settings: Simulation) -> float:
+    """Without limit, unless a step may leap over what switches: then that is looked at SAMPLES times in a step.
+
+    So it is seen as often as the user sees the motion, at the distance of report times, and at 400 times at least. A
+    free body, which any step follows exactly, would otherwise touch something and leave it within one step.
+    """
+    if not mechanism.equations.may_leap:
+        return np.inf
+    return min(SAMPLES * settings.step, settings.t_end / LEAST_STEPS)

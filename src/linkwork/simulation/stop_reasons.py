@@ -1,0 +1,154 @@
+"""Why a motion could not go on: time, joint or force, and size of what went wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.compiled.mechanism import Mechanism
+from linkwork.equations.body import body_equations
+from linkwork.equations.place import Place
+from linkwork.errors import NumericalStop
+from linkwork.expressions.evaluation import evaluate, ordered
+from linkwork.expressions.graph import Expr
+from linkwork.formulations import FORMULATIONS
+from linkwork.integrators.integrate import COLLAPSED, NOT_FINITE, PROJECTION_FAILED, RUNNING, Slice
+from linkwork.start.dead_points import describe_dead, find_dead
+
+if TYPE_CHECKING:
+    from linkwork.simulation.problem import Motion
+
+Array = NDArray[np.float64]
+
+AHEAD = (1e-12, 1e-9, 1e-6)  # seconds after a stop in which the cause is looked for
+EVIDENT = 1e-3  # of a force: what it must change by so near to be the cause of a stop
+NEARLY_DEAD = 2.0  # times the margin at which a dyad has no motion any more
+NUDGE = 1e-6  # of all velocities, for the same
+WITHIN = 20_000  # steps over which the pace of a run is measured
+HOPELESS = 1e5  # times the steps that are allowed: what needs more at its pace is given up before they are used up
+LONGEST = 60  # characters of a formula in a message
+NEARLY_SINGULAR = 1e-3  # least singular value of Psi_q M^-1/2, rows of length one; or length of a row
+
+
+@dataclass
+class Pace:
+    """How far the last steps of a run have brought it."""
+
+    t: float
+    t_end: float
+    max_steps: int
+    tried: int = 0
+
+    def is_hopeless(self, t: float, tried: int) -> bool:
+        """Whether all steps are used up, or far more would be needed at the pace of the last ones."""
+        if tried >= self.max_steps:
+            return True
+        if tried - self.tried < WITHIN:
+            return False
+        needed, gained = (self.t_end - t) * (tried - self.tried), t - self.t
+        self.t, self.tried = t, tried
+        return needed > HOPELESS * self.max_steps * gained
+
+
+def explain_stop(motion: Motion, last: Slice, fixed_step: float | None = None) -> tuple[str, str]:
+    """A message and its code, of a motion with what events have changed until its last slice."""
+    if fixed_step is not None and last.status == COLLAPSED:
+        return (
+            f"no step of {fixed_step:g} s can be taken at t = {last.t:.9g}: its equations could not be solved; "
+            "choose a shorter --fixed-step; last good state kept",
+            "fixed-step",
+        )
+    system, p, formulation = motion.system, motion.p, motion.how.formulation
+    e, n_q, n = system.equations, system.n_q, system.n_q + system.n_v
+    state = np.concatenate([[last.t], last.y[:n]])
+    dead = find_dead(Place(e, last.y[:n_q], last.y[n_q:n], last.t), NEARLY_DEAD)
+    if dead is not None:
+        return f"{describe_dead(dead, last.t)}; last good state kept", "dead-position"
+    if last.status == PROJECTION_FAILED:
+        t, y = (last.t, last.y) if last.failed is None else last.failed
+        at = Place(e, y[:n_q], y[n_q:n], t)
+        widest = e.rows[int(np.argmax(np.abs(at.Psi) / at.row_scale))].element
+        hint = "; if a driver asks for more than the joints allow, linkwork kinematics says where"
+        driven = hint if motion.mechanism.model.drivers else ""
+        return (
+            f"projection after t = {last.t:.9g} did not converge; the joints cannot follow, "
+            f"largest gap in '{widest}'{driven}; last good state kept",
+            "projection-failed",
+        )
+    force = _find_force(motion.mechanism, last.t, *Place(e, last.y[:n_q], last.y[n_q:n], last.t).of_bodies())
+    if formulation in FORMULATIONS:
+        sizes = np.cumsum([system.n_v**2, system.m * system.n_v, system.n_v])
+        M, Psi_q, Q, gamma = np.split(system.functions["terms"](state, p), sizes)
+        try:
+            FORMULATIONS[formulation](M.reshape(-1, system.n_v), Psi_q, Q, gamma)
+        except NumericalStop as refused:
+            return f"{refused.message}, at t = {last.t:.9g}{force}; last good state kept", refused.code
+    if last.status == NOT_FINITE:
+        return f"the accelerations at t = {last.t:.9g} are not finite{force}; last good state kept", "not-finite"
+    if last.status == RUNNING:
+        place = Place(e, last.y[:n_q], last.y[n_q:n], last.t)
+        vanishes = e.kind != "stated" and np.any(place.row_lengths < NEARLY_SINGULAR)  # which the rank does not show
+        if system.m and (place.rank.smallest < NEARLY_SINGULAR or vanishes):
+            return (
+                f"{last.steps + last.rejected} steps were tried until t = {last.t:.9g}, the last of {last.step:.2g} s, "
+                f"near a singular position, which the formulation '{formulation}' does not pass at these tolerances; "
+                "try another formulation or looser tolerances; last good state kept",
+                "too-many-steps",
+            )
+        return (
+            f"{last.steps + last.rejected} steps were tried until t = {last.t:.9g}, the last of {last.step:.2g} s"
+            f"{force}; "
+            "causes are very large stiffness or damping (try --integrator auto or radau5), fast oscillations and "
+            "switching forces; --max-steps allows more; last good state kept",
+            "too-many-steps",
+        )
+    assert last.status == COLLAPSED
+    rates = motion.derivative(np.concatenate([[last.t], last.y]), p)
+    names = [*e.q_names, *e.v_names]
+    worst = names[int(np.argmax(np.abs(np.nan_to_num(rates[:n], nan=np.inf))))]
+    return (
+        f"the step size collapsed at t = {last.t:.9g} (step {last.step:.2g}); fastest change in '{worst}'"
+        f"{force}; last good state kept",
+        "step-collapse",
+    )
+
+
+def _find_force(mechanism: Mechanism, t: float, q: Array, v: Array) -> str:
+    """Of the forces of the model, the one that has no finite value here or nearby, else the one that changes most.
+
+    A change that is a small part of the force itself is no evidence, and none is named.
+    """
+    model = mechanism.model
+    most, found = 0.0, ""
+    for force in model.forces:
+        e = body_equations(replace(model, joints=(), drivers=(), forces=(force,), gravity=(0.0,) * len(model.gravity)))
+        rates = np.array(evaluate(e.qd, Place(e, q, v, t).values), dtype=float)
+        nearby = [Place(e, q + dt * rates, v, t + dt) for dt in (0.0, *AHEAD)]
+        nearby += [Place(e, q, v + dv, t) for dv in (-NUDGE, NUDGE)]
+        values = np.array([evaluate(e.Q, place.values) for place in nearby], dtype=float)
+        if not np.all(np.isfinite(values)):
+            place = nearby[int(np.argmin(np.all(np.isfinite(values), axis=1)))]
+            return f"; the force '{force.name}' has no finite value there{_find_operation(place)}"
+        change = float(np.max(np.abs(values - values[0]), initial=0.0))
+        if change > max(most, EVIDENT * float(np.max(np.abs(values), initial=0.0))):
+            most, found = change, f"; of the forces, '{force.name}' changes most"
+    return found
+
+
+def _find_operation(place: Place) -> str:
+    """The first operation of Q that makes something infinite or undefined of numbers, and these."""
+    nodes = ordered(place.equations.Q, place.values)
+    known = {**place.values, **dict(zip(nodes, evaluate(nodes, place.values), strict=True))}
+    for node in nodes:
+        if not np.isfinite(known[node]) and all(np.isfinite(known[x]) for x in node.args):
+            of = ", ".join(f"{_shortened(x)} = {known[x]:.3g}" for x in node.args if not x.is_constant)
+            return f": {_shortened(node)} where {of}"
+    return ""
+
+
+def _shortened(x: Expr) -> str:
+    shown = repr(x).replace("\n", "; ")
+    return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}..."

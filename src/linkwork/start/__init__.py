@@ -1,0 +1,1 @@
+"""Start values that fit the constraints: closing, velocities, branches; freedoms and singular positions there."""

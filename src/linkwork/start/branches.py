@@ -1,0 +1,131 @@
+"""Starts in singular positions, from which a motion could go on in several branches.
+
+There Psi_q has left null vectors u that it has not elsewhere, and accelerations exist only for velocities with
+u . gamma(v) = 0, a quadratic equation that the velocities along each branch satisfy. What satisfies Psi_q v = -Psi_t
+alone is a mixture of its solutions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.equations.place import Place
+from linkwork.errors import ModelError
+from linkwork.linalg.newton import solve_least_squares
+from linkwork.linalg.rank import null_space, svd
+from linkwork.start.closing import CHANGED, align_velocity, approach, is_closed, path_of
+
+Array = NDArray[np.float64]
+
+ASIDE = 0.1  # of the mechanism, or of a radian: a step away from a singular position
+CONTRADICTS = 1e-6  # of gamma: what no accelerations can bring about
+ROUNDED = 1e-12  # of the squares of velocities, on the scales of the rows: gamma that is rounding
+NOTHING = 1e-12  # of the largest coefficient of a polynomial in multiples of the velocities: rounding
+SLOW = 1e-5  # of accelerations, by the size of the mechanism: squares of velocities that they overtake at once
+SOON = 1e-3  # seconds in which a driver that starts from rest has begun to move
+TURNED = 1.0  # radians: so that neither of two directions is a branch but by chance
+
+
+def check_branch(place: Place) -> None:
+    """ModelError where the velocities at a singular position belong to no branch of the motion.
+
+    From rest the accelerations take their place: v = a t solves u . gamma(v) = 0 if a does.
+    """
+    rank = place.rank.rank
+    if rank == len(place.Psi):
+        return
+    lengths = np.linalg.norm(place.scaled_jacobian("mass")[0], axis=1)
+    rows = np.where(place.vanishing, np.max(lengths) or 1.0, lengths)  # a row that vanishes does so here alone
+    left = place.singular_vectors[0][:, rank:] / rows[:, None]
+
+    def contradiction(v: Array) -> Array:
+        return np.asarray(left.T @ replace(place, v=v).gamma)
+
+    def fastest(v: Array) -> float:
+        return float(np.max(np.abs(v / place.v_scale), initial=0.0))
+
+    v, a = place.v, _accelerations(place) if place.has_mass else 0.0 * place.v
+    rests = fastest(v) <= max(math.sqrt(SLOW * fastest(a)), CHANGED)
+    if rests:
+        v = a if fastest(a) > CHANGED else align_velocity(replace(place, t=place.t + SOON), "unit").v
+    if np.max(np.abs(replace(place, v=v).gamma) / place.row_scale) <= ROUNDED * fastest(v) * fastest(v):
+        return  # as of loops that close whatever the position
+    # The terms of gamma may cancel for these velocities: others as fast show how large they are.
+    others = fastest(v) * place.v_scale * np.random.default_rng(0).normal(size=len(v))
+    size = max(float(np.linalg.norm(replace(place, v=x).gamma / rows)) for x in (v, others))
+    if np.linalg.norm(contradiction(v)) <= CONTRADICTS * size:
+        return
+    # The branches are those of the joints alone where drivers are at rest too.
+    left_out = place.vanishing | [rests and row.part == "drive" for row in place.equations.rows]
+    J = place.Psi_q[~left_out] * place.v_scale
+    free = place.v_scale * null_space(J)
+    found, rates = [], "the rates"
+    if len(free) == 1:
+        found = _roots(contradiction, v, free[0] * fastest(v) / fastest(free[0]))
+    elif len(free) == 2 and not np.any(replace(place, v=0.0 * v).Psi_dot):  # up to a factor
+        f, g, c, s = *free, np.cos(TURNED), np.sin(TURNED)
+        found, rates = _roots(contradiction, c * f + s * g, c * g - s * f), "rates in the proportion"
+        found = [x / x[np.argmax(np.abs(place.equations.turning * x))] for x in found]
+    turning = [(k, name) for k, name in enumerate(place.equations.v_names) if place.equations.turning[k]]
+    texts = [", ".join(f"{name} {_rounded(x[k]):.6g}" for k, name in turning) for x in found]
+    have = "branches have" if len(texts) > 1 else "branch has"
+    branches = f"; the {have} {rates} " + " or ".join(f"({text})" for text in texts) if texts else ""
+    raise _singular(
+        place,
+        f"its {'accelerations' if rests else 'velocities'} belong to none of the branches in which the motion could "
+        f"go on{branches}",
+        "start from another position" + ("" if rests else ", or give the velocities of the branch that is meant"),
+    )
+
+
+def _accelerations(place: Place) -> Array:
+    """a of M a + Psi_q^T lam = Q and Psi_q a = gamma, whose rows may depend on each other."""
+    J, root = place.scaled_jacobian("mass")
+    y = root.T @ place.Q
+    return np.asarray(root @ (y + solve_least_squares(J, place.gamma - J @ y)))
+
+
+def _roots(contradiction: Callable[[Array], Array], v: Array, along: Array) -> list[Array]:
+    """The velocities v + s along with u . gamma = 0, a quadratic equation in s; of several u, the largest is taken."""
+    at = [contradiction(v + s * along) for s in (-1.0, 0.0, 1.0)]
+    k = int(np.argmax(np.abs(at[0]) + np.abs(at[2])))
+    c = np.array([0.5 * (at[0][k] - 2 * at[1][k] + at[2][k]), 0.5 * (at[2][k] - at[0][k]), at[1][k]])
+    c[np.abs(c) <= NOTHING * np.max(np.abs(c))] = 0.0  # else a branch that the drivers exclude has huge rates
+    roots = np.roots(c if np.all(np.isfinite(c)) else [])
+    return [v + s.real * along for s in roots if abs(s.imag) <= CONTRADICTS * (1 + abs(s))]
+
+
+def leave_singular(place: Place) -> Place:
+    """The place, or a closed one near it where more rows are independent, if this one is singular."""
+    rank = place.rank.rank
+    if rank == len(place.Psi):
+        return place
+    free = svd(place.Psi_q / place.row_scale[:, None] * place.v_scale)[2][rank:] * place.v_scale
+    for dx in (*free, *-free):
+        near = approach(place.moved(ASIDE * dx), "unit")
+        if is_closed(near) and near.rank.rank > rank:
+            return near
+    return place
+
+
+def check_regular(place: Place) -> None:
+    """ModelError where the explicit form would divide by zero: rows depend on each other here and not elsewhere."""
+    if leave_singular(place) is not place:
+        suggestion = "choose another formulation, or start from another position"
+        raise _singular(place, "the explicit form divides by zero there", suggestion)
+
+
+def _singular(place: Place, what: str, suggestion: str) -> ModelError:
+    names = ", ".join(f"'{name}'" for name in dict.fromkeys(row.element for row in place.dependent))
+    message = f"the start position is singular, joints involved: {names}; {what}"
+    path = path_of(place.dependent[0])
+    return ModelError(message, "singular-start", path=path, suggestion=suggestion)
+
+
+def _rounded(rate: float) -> float:
+    return 0.0 if abs(rate) < CHANGED else rate

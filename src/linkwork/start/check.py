@@ -1,0 +1,173 @@
+"""What can be said of a mechanism before it moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from linkwork.compiled.mechanism import Mechanism, prepare
+from linkwork.equations.place import Place, Weights
+from linkwork.linalg.rank import svd
+from linkwork.model import Model
+from linkwork.records import Printed
+from linkwork.start.closing import (
+    Given,
+    Start,
+    approach,
+    find_start,
+    follow_bodies,
+    gaps_by_element,
+    is_closed,
+    restart,
+)
+from linkwork.start.freedoms import echelon, motions
+
+TRIALS = 3  # directions in which a redundant mechanism is moved
+MOST_FREEDOMS = 6  # that are described
+MOST_VELOCITIES = 200  # of mechanisms whose freedoms are described
+NEARBY = 0.05  # of the scale of a coordinate: how far
+Redundancy: TypeAlias = Literal["none", "structural", "geometric", "at this position"]
+
+
+@dataclass(frozen=True, repr=False)
+class Report(Printed):
+    """Counts, rank and start values of a mechanism."""
+
+    name: str
+    bodies: int
+    coordinates: int
+    constraints: int
+    rank: int
+    dof: int
+    gruebler: int  # the freedoms if no row depended on others
+    redundant: int
+    redundant_rows: tuple[str, ...]
+    redundancy: Redundancy
+    reactions: dict[str, Literal["unique", "not unique"]]
+    singular_values: tuple[float, ...]
+    position_gaps: dict[str, dict[str, float]]
+    velocity_gaps: dict[str, dict[str, float]]
+    weights: Weights
+    q_changes: dict[str, float]
+    v_changes: dict[str, float]
+    motions: tuple[str, ...]  # the freedoms in words, unless they are many
+    notes: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def __str__(self) -> str:
+        from linkwork.view.report import aligned, check_lines
+
+        return aligned(check_lines(self))
+
+
+@np.errstate(all="ignore")  # what is not finite is looked for where it matters
+def check(
+    model: Model | Mechanism,
+    weights: Weights = "mass",
+    assemble: bool = False,
+    keep: Sequence[str] = (),
+    coordinates: str | None = None,
+    cut: Sequence[str] | None = None,
+) -> Report:
+    """Counts, degrees of freedom and what they move, redundant rows, start gaps and what it takes to close them.
+
+    `weights`, `assemble` and `keep` are as in `simulate`; `coordinates` and `cut` are those of the model unless given.
+    """
+    mechanism = prepare(model, coordinates, cut)
+    equations = mechanism.equations
+    given = restart(mechanism.place(), None, None, weights, assemble, keep)
+    start = find_start(given, weights, any_distance=assemble, keep=keep)
+    bodies, rank = follow_bodies(start), start.place.rank
+    m, n = len(equations.Psi), len(equations.v)
+    return Report(
+        name=mechanism.model.name,
+        bodies=len(mechanism.model.bodies),
+        coordinates=len(equations.q),
+        constraints=m,
+        rank=rank.rank,
+        dof=n - rank.rank - equations.unseen,
+        gruebler=n - m,
+        redundant=start.place.redundant,
+        redundant_rows=tuple(map(str, start.place.dependent)),
+        redundancy=redundancy(start.place),
+        reactions=reactions(bodies.place),
+        singular_values=tuple(float(s) for s in rank.values),
+        position_gaps=gaps_by_element(bodies.given.equations, bodies.given.Psi),
+        velocity_gaps=gaps_by_element(bodies.given.equations, bodies.given.Psi_dot),
+        weights=weights,
+        q_changes=bodies.q_changes,
+        v_changes=bodies.v_changes,
+        motions=free_motions(bodies.place),
+        notes=(*mechanism.notes, *describe_start(mechanism.model, start)),
+    )
+
+
+def free_motions(place: Place) -> tuple[str, ...]:
+    """The bodies that each freedom moves and how; of large mechanisms, or of many freedoms, nothing."""
+    if not 0 < len(place.v) - place.rank.rank <= MOST_FREEDOMS or len(place.v) > MOST_VELOCITIES:
+        return ()
+    J, root = place.scaled_jacobian("unit")
+    tangent = root @ svd(J)[2][place.rank.rank :].T
+    return tuple(motions(place.equations, echelon(place.equations, tangent)))
+
+
+def reactions(place: Place) -> dict[str, Literal["unique", "not unique"]]:
+    """Whether the forces of a joint follow from the motion: not if its rows depend on others, Psi_q^T lam = 0."""
+    shared = {row.element for row in place.dependent}
+    return {row.element: "not unique" if row.element in shared else "unique" for row in place.equations.rows}
+
+
+def redundancy(place: Place) -> Redundancy:
+    """Why rows depend on others.
+
+    structural        by which bodies the joints join, whatever the dimensions
+    geometric         by the dimensions, in every position: parallel axes, a repeated joint
+    at this position  only here; a little further on the constraints are independent
+    """
+    m, rank = place.rank.rank + place.redundant, place.rank.rank
+    if rank == m:
+        return "none"
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import structural_rank
+
+    random = np.random.default_rng(0)
+    elsewhere = place.moved(place.v_scale * random.normal(size=len(place.v)))  # an entry can be zero here by chance
+    if structural_rank(csr_array(elsewhere.Psi_q != 0.0)) < m:
+        return "structural"
+    J, root = place.scaled_jacobian("unit")
+    tangent = svd(J)[2][rank:] @ root.T
+    for _ in range(TRIALS):
+        nearby = approach(place.moved(NEARBY * (random.normal(size=len(tangent)) @ tangent)), "unit")
+        if is_closed(nearby) and nearby.rank.rank > rank:
+            return "at this position"
+    return "geometric"
+
+
+def describe_start(model: Model, start: Start, q: Given = None, v: Given = None) -> Iterator[str]:
+    """What a user should know of the start, from these values or the model's, although it is no error."""
+    m, n, rank = len(start.place.Psi), len(start.place.v), start.place.rank
+    if rank.uncertain:
+        smallest = ", ".join(f"{s:.2e}" for s in rank.values[-4:])
+        yield f"rank uncertain: the smallest singular values of the constraints are {smallest} [rank-uncertain]"
+    if start.place.redundant:
+        rows = ", ".join(map(str, start.place.dependent))
+        yield f"constraints are redundant: rank {rank.rank} of {m}; dependent rows {rows} [redundant]"
+    if n == rank.rank and not model.drivers:
+        yield "no freedom is left: the mechanism is a structure, and will stand still [no-freedom]"
+    bodies = follow_bodies(start, q, v)
+    if bodies.place is bodies.given:
+        return
+    q_changes, v_changes = bodies.q_changes, bodies.v_changes
+    if q_changes or v_changes:
+        widest = sorted((q_changes | {f"{k} per s": d for k, d in v_changes.items()}).items(), key=_size)
+        shown = ", ".join(f"{name} {change:+.3g}" for name, change in widest[:4])
+        yield f"start values corrected ({start.weights}-weighted): {shown} [start-corrected]"
+
+
+def _size(item: tuple[str, float]) -> float:
+    return -abs(item[1])

@@ -1,0 +1,508 @@
+"""Start values that satisfy the constraints.
+
+The start position is moved by the smallest change, weighted by the masses or by the size of the mechanism alone, that
+closes the joints (Gauss-Newton on Psi with least-norm steps); then the velocities likewise by Psi_q v = -Psi_t.
+Named coordinates stay exactly as they are. If the way from a rough sketch ends before the joints are closed, other
+sketches with turned bodies are tried; if none closes, the smallest set of joints that contradict each other is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.compiled.system import compile_place
+from linkwork.equations.equations import Equations, Row
+from linkwork.equations.place import Place, Weights
+from linkwork.errors import ModelError, UsageError, check_choice, check_names, check_number, check_values, did_you_mean
+from linkwork.expressions.evaluation import evaluate
+from linkwork.linalg.newton import MAX_ITERATIONS, iterate, solve_least_squares
+from linkwork.linalg.rank import check_finite
+from linkwork.linalg.vectors import EPSILON
+from linkwork.start.dead_points import describe_dead, find_dead
+
+Array = NDArray[np.float64]
+
+WEIGHTS = ("mass", "unit")
+ROUNDING = 1e-15  # of the scale of a row: nothing is left to close
+MOST_HALVINGS = 20  # of one step, until it is too short to matter
+LITTLE, MOST_LITTLE = 1e-3, 5  # of the gaps: steps that narrow them by less, and how many may follow each other
+MOST_DAMPED = 200
+# Damping of the first step by least squares, relative to the Jacobian; how it changes after a good and a bad step; the
+# most that still moves anything; the gain of a step below which the least is reached.
+DAMPING, EASED, RAISED, MOST_DAMPING, LEAST_GAIN = 1e-2, 0.3, 4.0, 1e3, 1e-9
+FAR_APART = 10.0  # sizes of the mechanism: joints that are open by more are first brought together
+REACH = 0.5  # radians, or of the length of the mechanism: how far one step may go
+CLOSED = 1e-11  # of the scale of a row
+NEARLY_CLOSED = 1e3 * CLOSED  # a gap that is closed but for the last digits
+CLOSED_BESIDE = 1e-6  # the same for joints beside others that cannot close
+AGREED = 1e-9  # of the largest velocity: what the velocities may leave of Psi_dot
+STILL = 1.0  # per second, on the scale of a coordinate: what is far slower is at rest
+SMALL = 0.05  # of the scale of a row: what is corrected without being asked
+CHANGED = 1e-12  # of the scale of a coordinate: a change that is told
+TURN = 2.0 * np.pi
+OTHER_SKETCHES = 40
+TURNED, TURNED_MORE = 0.2, 0.07  # radians: the spread of angles of the first other sketch, and what each adds
+SHIFTED = 0.1  # the spread of positions, of the size of the mechanism
+SEED = 20041
+
+
+def gaps_by_element(equations: Equations, gaps: Array) -> dict[str, dict[str, float]]:
+    """|Psi| of every joint and driver: {"B": {"m": 0.003, "rad": 0.0}}."""
+    result: dict[str, dict[str, float]] = {}
+    for row, gap in zip(equations.rows, gaps, strict=True):
+        known = result.setdefault(row.element, {})
+        known[row.unit] = float(np.hypot(known.get(row.unit, 0.0), gap))
+    return result
+
+
+def describe_gaps(place: Place, gaps: Array, least: float = 0.0) -> str:
+    """'B 3.1e-02 m, C 1.2e-03 rad', the widest first; the widest of all even if it is not above `least`.
+
+    Gaps, and `least`, are measured by the scale of their kind.
+    """
+    scale = dict(zip((row.unit for row in place.equations.rows), place.row_scale, strict=True))
+    parts = sorted(
+        (
+            (value / scale[unit], f"'{element}' {value:.3g} {unit}")
+            for element, by_unit in gaps_by_element(place.equations, gaps).items()
+            for unit, value in by_unit.items()
+        ),
+        reverse=True,
+    )
+    return ", ".join(text for k, (size, text) in enumerate(parts[:6]) if k == 0 or size > least)
+
+
+def path_of(row: Row) -> str:
+    """The place of a joint, driver or stated constraint in a model file."""
+    if not row.part:
+        return f"equations.Psi.{row.element}"
+    return f"{'drivers' if row.part == 'drive' else 'joints'}.{row.element}"
+
+
+def _path_of_widest(place: Place, gaps: Array) -> str:
+    return path_of(place.equations.rows[int(np.argmax(np.abs(gaps) / place.row_scale))])
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Consistent start values, and what had to be changed."""
+
+    place: Place
+    given: Place
+    weights: Weights
+
+    @property
+    def q_changes(self) -> dict[str, float]:
+        return _changes(self.place.equations.q_names, self.place.q - self.given.q, self.place.q_scale)
+
+    @property
+    def v_changes(self) -> dict[str, float]:
+        return _changes(self.place.equations.v_names, self.place.v - self.given.v, self.place.v_scale)
+
+
+def _changes(names: tuple[str, ...], changes: Array, scale: Array) -> dict[str, float]:
+    return {names[k]: float(changes[k]) for k in (np.abs(changes) > CHANGED * scale).nonzero()[0]}
+
+
+Given = Mapping[str, float] | None
+
+
+def restart(
+    place: Place,
+    q: Given = None,
+    v: Given = None,
+    weights: Weights = "mass",
+    any_distance: bool = False,
+    keep: Sequence[str] = (),
+) -> Place:
+    """The place with other values of some coordinates and velocities, by the names of coordinates ("crank.phi").
+
+    In other coordinates than those of the bodies, the bodies are first moved until they fit the joints as `find_start`
+    does it, so that the start is the same in all coordinates; then what is named by these coordinates alone holds, and
+    what of them `keep` names is as the model states it. A name that both have, as of a body and a joint 'A', is that of
+    the body. Where loops are closed as triangles, all joints are moved until they fit.
+    """
+    for level, values in (("q", q), ("v", v)):
+        check_values(level, values or {})
+        for name, value in (values or {}).items():
+            check_number(f"{level}[{name!r}]", value)
+    check_names("keep", keep)
+    if place.equations.tree is not None:
+        return _on_its_sides(place.equations, place.equations.tree, q, v, weights, any_distance, keep)
+    if not q and not v and place.equations.body is None:
+        return place
+    e, new = place.equations, {"q": place.q.copy(), "v": place.v.copy()}
+    of_bodies = ((), ()) if e.body is None else (e.body.q_names, e.body.v_names)
+    for given, names, others in zip((q, v), (e.q_names, e.v_names), of_bodies, strict=True):
+        for name, value in (given or {}).items():
+            check_choice("coordinate", name, (*names, *others))
+            if not np.isfinite(value):
+                raise UsageError(f"{value} is no start value of '{name}'", "bad-value")
+    if e.body is not None:
+        stated, fitted = fit_bodies(e, q, v, weights, any_distance, keep)
+        held = {c.owner for c in e.velocities if c.name in keep and c.name not in e.body.v_names}
+        for level, own, columns in zip(new, e.from_body, (e.coordinates, e.velocities), strict=True):
+            as_stated, as_fitted = (evaluate(own, bodies.values) for bodies in (stated, fitted))
+            new[level] = np.where([c.owner in held for c in columns], as_stated, as_fitted)
+    for level, given, names, others in zip(new, (q, v), (e.q_names, e.v_names), of_bodies, strict=True):
+        for name, value in (given or {}).items():
+            if name not in others:
+                new[level][names.index(name)] = value
+    return replace(place, q=new["q"], v=new["v"])
+
+
+def fit_bodies(
+    e: Equations, q: Given, v: Given, weights: Weights, any_distance: bool, keep: Sequence[str]
+) -> tuple[Place, Place]:
+    """Where the bodies of a mechanism in other coordinates are stated to start, and where they fit the joints."""
+    stated = state_bodies(e, q, v)
+    names = stated.equations.v_names
+    return stated, find_start(stated, weights, any_distance, [name for name in keep if name in names]).place
+
+
+def state_bodies(e: Equations, q: Given, v: Given) -> Place:
+    """Where the model has its bodies, or these values by their own names."""
+    assert e.body is not None
+    body = e.body.with_values(e.parameters)
+    q, v = ({name: x for name, x in (given or {}).items() if name in body.v_names + body.q_names} for given in (q, v))
+    return restart(Place(body, *body.start()), q, v)
+
+
+def bodies_at(place: Place) -> Place:
+    """The equations of the bodies where they are, which hold all joints."""
+    e = place.equations
+    return place if e.body is None else Place(e.body.with_values(e.parameters), *place.of_bodies())
+
+
+def follow_bodies(start: Start, q: Given = None, v: Given = None) -> Start:
+    """What the start changes of the bodies as the model has them; of other coordinates where these are given."""
+    e = start.place.equations
+    if e.body is None or not {*(q or ()), *(v or ())} <= {*e.body.q_names, *e.body.v_names}:
+        return start
+    return Start(bodies_at(start.place), state_bodies(e, q, v), start.weights)
+
+
+def _on_its_sides(
+    e: Equations, tree: Equations, q: Given, v: Given, weights: Weights, any_distance: bool, keep: Sequence[str]
+) -> Place:
+    """The start in minimal coordinates e, from that of all joints; dyads stay on the sides that it has."""
+    of_all = tree.with_values(e.parameters)
+    given = restart(Place(of_all, *of_all.start()), q, v, weights, any_distance, keep)
+    start = find_start(given, weights, any_distance, keep).place
+    sides = np.sign(evaluate([dyad.side for dyad in e.dyads], start.values))
+    sigma = dict(zip((dyad.sigma for dyad in e.dyads), sides.tolist(), strict=True))
+    found = dict(zip((*tree.q, *tree.v), (*start.q, *start.v), strict=True))
+    own_q, own_v = (np.array([found[x] for x in symbols], dtype=float) for symbols in (e.q, e.v))
+    place = Place(e.with_values({**e.parameters, **sigma}), own_q, own_v)
+    if (dead := find_dead(place)) is not None:
+        raise ModelError(describe_dead(dead, 0.0), "dead-position", path=f"joints.{dead.joint}")
+    return place
+
+
+def number_kept(equations: Equations, keep: Sequence[str]) -> list[int]:
+    """The numbers of coordinates that are to stay as they are; UsageError if there is none of such a name."""
+    check_names("keep", keep)
+    names = equations.v_names
+    of_speed = {velocity.speed: velocity.name for velocity in equations.velocities}
+    for name in keep:
+        if name not in names:
+            hint = f"did you mean '{of_speed[name]}'?" if name in of_speed else did_you_mean(name, names)
+            message = f"--keep {name}: no coordinate has this name" + (f"; {hint}" if hint else "")
+            raise UsageError(message, "unknown-coordinate")
+    return [names.index(name) for name in keep]
+
+
+@np.errstate(all="ignore")  # what is not finite is looked for where it matters
+def find_start(given: Place, weights: Weights = "mass", any_distance: bool = False, keep: Sequence[str] = ()) -> Start:
+    """The start values of the model, corrected where they miss the constraints, but not those of `keep`.
+
+    A gap beyond SMALL is an error unless `any_distance` is set: so far off, another closure may be meant. Where a
+    velocity would change by more than SMALL of what the model says, all that it gives are kept and those that are zero
+    follow; it is an error if the joints do not allow that.
+    """
+    check_choice("weights", weights, WEIGHTS)
+    body = given.equations.body
+    if given.equations.tree is not None:
+        keep = ()  # they have been kept where all joints were closed
+    kept = number_kept(given.equations, [name for name in keep if body is None or name not in body.v_names])
+    if not len(given.Psi):
+        return Start(given, given, weights)
+    check_defined(given)
+    if given.gap > SMALL and not any_distance:
+        raise ModelError(
+            f"the start position does not fit the joints: {describe_gaps(given, given.Psi, CLOSED)}",
+            "start-far-off",
+            path=_path_of_widest(given, given.Psi),
+            rule=f"gaps up to {SMALL:.0%} of the mechanism, or {SMALL:g} rad, are corrected automatically",
+            suggestion=f"correct the start positions{_about_degrees(given)}, or close wider gaps with --assemble",
+        )
+    if any_distance:
+        closed = close_from_afar(given, weights, kept)[0]
+        return Start(align_velocity(closed, weights, kept), given, weights)
+    closed = close_joints(given, weights, kept)
+    start = Start(align_velocity(closed, weights, kept), given, weights)
+    fault = _velocity_fault(start)
+    if fault is None:
+        return start
+    try:  # the others follow those that are given
+        return Start(align_velocity(closed, weights, sorted({*kept, *np.flatnonzero(_stated(given))})), given, weights)
+    except ModelError:
+        raise fault from None
+
+
+def _about_degrees(given: Place) -> str:
+    """A hint where an angle of more than a turn may have been meant in degrees."""
+    named = zip(given.equations.coordinates, given.q.tolist(), strict=True)
+    angles = [(x, c.name) for c, x in named if c.kind == "angle" and abs(x) > TURN]
+    return "".join(f" ({name} is {x:.6g} rad; if degrees are meant, write {x:.6g} deg)" for x, name in angles[:1])
+
+
+def _stated(given: Place) -> Array:
+    """The velocities that are given: zero where they are rounding beside the largest, or of a mechanism at rest."""
+    sizes = np.abs(given.v) / given.v_scale
+    return np.where(sizes > AGREED * (STILL + np.max(sizes, initial=0.0)), given.v, 0.0)
+
+
+def _velocity_fault(start: Start) -> ModelError | None:
+    """What is wrong where a velocity that the model gives a body is not its velocity at the start."""
+    if start.place is start.given:
+        return None
+    given, changes = start.given, np.abs(start.place.v - start.given.v)
+    fastest: dict[tuple[str, str], float] = {}  # of a body that shifts, and that turns
+    kinds = [(c.owner, c.kind) for c in given.equations.velocities]
+    for kind, v in zip(kinds, np.abs(_stated(given)), strict=True):
+        fastest[kind] = max(fastest.get(kind, 0.0), float(v))
+    by = np.array([fastest[kind] for kind in kinds])
+    k = int(np.argmax(np.where(by > 0.0, changes / np.maximum(by, np.finfo(float).tiny), 0.0)))
+    if by[k] == 0.0 or changes[k] <= SMALL * by[k]:
+        return None
+    name, found = given.equations.v_names[k], start.place.v[k]
+    owners = "equations.coordinates" if given.equations.kind == "stated" else "bodies"
+    return ModelError(
+        f"the start velocities do not fit the joints: that of '{name}' would be "
+        f"{found if abs(found) > CHANGED * by[k] else 0.0:.6g}"
+        f" instead of {given.v[k]:.6g} per second",
+        "velocity-far-off",
+        path=f"{owners}.{given.equations.velocities[k].owner}",
+        rule=f"velocities that are given stay, or are corrected by up to {SMALL:.0%}; zero counts as not given",
+        suggestion=f"give fewer of them, name one that stays with --keep {name}, or take the nearest with --assemble",
+    )
+
+
+def check_defined(place: Place) -> None:
+    """ModelError where a constraint or its Jacobian has no value, as a distance of zero has no direction."""
+    if place.is_finite:
+        return
+    values = np.column_stack([place.Psi, place.Psi_dot, place.Psi_q])
+    undefined = [row.element for row, x in zip(place.equations.rows, values, strict=True) if not np.all(np.isfinite(x))]
+    if undefined:
+        names = ", ".join(f"'{name}'" for name in dict.fromkeys(undefined))
+        raise ModelError(
+            f"{names} cannot be evaluated at the start position",
+            "undefined-start",
+            path=path_of(next(row for row in place.equations.rows if row.element == undefined[0])),
+            rule="a distance between points that coincide has no direction",
+            suggestion="start with the points apart, or drive x or y in the place of the distance",
+        )
+    check_finite(place.M)
+
+
+def is_closed(place: Place, rows: Sequence[int] | None = None, within: float = NEARLY_CLOSED) -> bool:
+    """Whether the joints (of all rows, or some) are closed but for the last digits."""
+    if rows is None:
+        return place.gap <= within
+    return bool(np.max(np.abs(place.Psi[list(rows)]) / place.row_scale[list(rows)], initial=0.0) <= within)
+
+
+def close_joints(place: Place, weights: Weights, kept: Sequence[int] = ()) -> Place:
+    """The place moved until the joints close; the velocities numbered in `kept` stay zero."""
+    if is_closed(place, within=CLOSED):
+        return place
+    nearest, best = _approach_twice(place, weights, kept)
+    if is_closed(nearest):
+        return nearest
+    gaps = describe_gaps(place, best.Psi, CLOSED_BESIDE) + _describe_last(best, kept)
+    raise ModelError(
+        f"the joints cannot close from this start position; best found: {gaps}",
+        "cannot-close",
+        path=_path_of_widest(place, best.Psi),
+        suggestion="check lengths, axes and start positions of the bodies in this loop",
+    )
+
+
+def _describe_last(best: Place, kept: Sequence[int]) -> str:
+    """By how much one joint stays open where all others are closed: so far off are the lengths or axes of its loop."""
+    rows = best.equations.rows
+    last = rows[int(np.argmax(np.abs(best.Psi) / best.row_scale))].element
+    others = [k for k, row in enumerate(rows) if row.element != last]
+    near = approach(best, "unit", kept, others)
+    if not is_closed(near, others):
+        return ""
+    gaps = np.where([row.element == last for row in rows], near.Psi, 0.0)
+    return f"; with all others closed, what is left is {describe_gaps(near, gaps, CLOSED_BESIDE)}"
+
+
+def _approach_twice(place: Place, weights: Weights, kept: Sequence[int]) -> tuple[Place, Place]:
+    """Where the way to closed joints leads, and the smallest gap nearby; what the second search closes is closed."""
+    nearest = approach(place, weights, kept)
+    if is_closed(nearest):
+        return nearest, nearest
+    best = minimize_gap(nearest, kept)
+    again = approach(best, weights, kept)
+    return (again, again) if is_closed(again) else (nearest, best)
+
+
+def approach(place: Place, weights: Weights, kept: Sequence[int] = (), rows: Sequence[int] | None = None) -> Place:
+    """The place moved towards Psi = 0 (of all rows, or some): q <- q + dx with the least-norm dx of Psi_q dx = -Psi.
+
+    Rows are measured by their scales. A step that goes too far, or does not narrow the gaps, is shortened.
+    """
+    if is_closed(place, rows, CLOSED):
+        return place
+    chosen = slice(None) if rows is None else list(rows)
+    scale, reach = place.row_scale[chosen], REACH * place.v_scale
+
+    def gaps(at: Place) -> Array:
+        return at.Psi[chosen] / scale
+
+    def correct(_: None, at: tuple[Place, int], k: int) -> tuple[tuple[Place, int], float]:
+        """The place after one step, and how many have narrowed the gaps by little until now."""
+        place, little = at
+        J, root = place.scaled_jacobian(weights, kept)
+        open_by = gaps(place)
+        widest = float(np.linalg.norm(open_by))
+        dx = root @ solve_least_squares(J[chosen] / scale[:, None], -open_by)
+        dx /= max(1.0, float(np.max(np.abs(dx) / reach, initial=0.0)))
+        for halvings in range(MOST_HALVINGS):
+            trial = place.moved(0.5**halvings * dx)
+            left = float(np.linalg.norm(gaps(trial)))
+            if left < widest and trial.is_finite:
+                little = little + 1 if left > (1.0 - LITTLE) * widest else 0
+                return (trial, little), left if little < MOST_LITTLE else np.nan
+        return at, np.nan
+
+    first = float(np.linalg.norm(gaps(place)))
+    return iterate(None, correct, (place, 0), first, MAX_ITERATIONS, ROUNDING, CLOSED)[0][0]
+
+
+def minimize_gap(place: Place, kept: Sequence[int] = ()) -> Place:
+    """Where |Psi|, rows by their scales, is smallest nearby: for joints that cannot close.
+
+    By damped steps, not Newton's iteration, which rounding ends: what is left here is no zero.
+    """
+    scale = place.row_scale
+    free = np.delete(np.arange(len(place.v)), list(kept))
+    reach = REACH * place.v_scale[free]
+    damping, r = DAMPING, place.Psi / scale
+    for _ in range(MOST_DAMPED):
+        J = place.Psi_q[:, free] * reach / scale[:, None]
+        A = np.vstack([J, damping * np.linalg.norm(J) * np.eye(len(free))])
+        dx = np.zeros(len(place.v))
+        dx[free] = reach * solve_least_squares(A, np.concatenate([-r, np.zeros(len(free))]), EPSILON)
+        trial = place.moved(dx)
+        r_trial = trial.Psi / scale
+        gain = np.linalg.norm(r) - np.linalg.norm(r_trial)
+        if gain > 0.0 and trial.is_finite:
+            place, r, damping = trial, r_trial, EASED * damping
+        else:
+            damping *= RAISED
+        if damping > MOST_DAMPING or 0.0 < gain < LEAST_GAIN * np.linalg.norm(r):
+            break
+    return place
+
+
+def align_velocity(place: Place, weights: Weights, kept: Sequence[int] = ()) -> Place:
+    """v changed least so that Psi_q v = -Psi_t; the velocities numbered in `kept` stay as they are."""
+
+    def left(at: Place) -> float:
+        """Psi_dot on the scales of its rows, by the largest velocity on its scale, or one per second if all rest."""
+        fastest = STILL + (np.abs(at.v) / at.v_scale).max(initial=0.0)
+        return float((np.abs(at.Psi_dot) / at.row_scale).max(initial=0.0) / fastest)
+
+    for _ in range(2):  # the second time for the digits that the first has lost
+        if not left(place) > CLOSED:
+            return place
+        J, root = place.scaled_jacobian(weights, kept)
+        by = place.row_scale
+        place = place.pushed(root @ solve_least_squares(J / by[:, None], -place.Psi_dot / by))
+    if left(place) > AGREED:
+        raise ModelError(
+            f"no velocities satisfy the joints and drivers; left over per second: "
+            f"{describe_gaps(place, place.Psi_dot, AGREED)}",
+            "velocities-conflict",
+            path=_path_of_widest(place, place.Psi_dot),
+            suggestion="two drivers may act on one freedom, or a driver on a freedom that the joints have taken",
+        )
+    return place
+
+
+def gather(place: Place, kept: Sequence[int] = ()) -> Place:
+    """The place with bodies shifted, not turned, to where joints that are far apart are least open.
+
+    Steps that turn bodies are short, and far from each other bodies have lost the digits of the mechanism.
+    """
+    e, n = place.equations, len(place.q)
+    rows = e.lengths[n + len(place.v) :]
+    at_origin = replace(place, q=np.where(e.lengths[:n], 0.0, place.q))
+    size = max(at_origin.arm, float(np.abs(at_origin.Psi[rows]).max(initial=0.0)))
+    if np.abs(place.Psi[rows]).max(initial=0.0) <= FAR_APART * size:
+        return place
+    return minimize_gap(place, [*kept, *np.flatnonzero(e.turning).tolist()])
+
+
+def close_from_afar(given: Place, weights: Weights, kept: Sequence[int] = ()) -> tuple[Place, bool]:
+    """The closed place nearest to a sketch, and whether bodies had to be turned before it was found."""
+    given = gather(given, kept)
+    nearest, _ = _approach_twice(given, weights, kept)
+    if is_closed(nearest):
+        return nearest, False
+    return _close_other_sketches(given, nearest, weights, kept), True
+
+
+def _close_other_sketches(given: Place, nearest: Place, weights: Weights, kept: Sequence[int]) -> Place:
+    """The closed place nearest to the sketch that is found from sketches with turned and shifted bodies."""
+    given = compile_place(given)
+    nearest = replace(nearest, code=given.code)
+    random = np.random.default_rng(SEED)
+    turning = given.equations.turning
+    found = []
+    for k in range(OTHER_SKETCHES):
+        dx = random.normal(size=len(given.v)) * np.where(turning, TURNED + TURNED_MORE * k, SHIFTED * given.length)
+        dx[list(kept)] = 0.0
+        place = approach(given.moved(dx), weights, kept)
+        if is_closed(place):
+            found.append(place)
+        elif np.linalg.norm(place.Psi / given.row_scale) < np.linalg.norm(nearest.Psi / given.row_scale):
+            nearest = place
+    if not found:
+        conflict = ", ".join(f"'{name}'" for name in _conflict(given, nearest, weights, kept))
+        best = minimize_gap(nearest, kept)
+        gaps = describe_gaps(given, best.Psi, CLOSED_BESIDE) + _describe_last(best, kept)
+        raise ModelError(
+            f"the joints {conflict} contradict each other: best found {gaps}",
+            "cannot-close",
+            path=_path_of_widest(given, best.Psi),
+            rule=f"no position closes them all, from the sketch and from {OTHER_SKETCHES} others",
+            suggestion="check the lengths and axes between these joints"
+            + (", or keep fewer coordinates" if kept else ""),
+        )
+    return min(found, key=lambda place: float(np.linalg.norm((place.q - given.q) / given.q_scale)))
+
+
+def _conflict(given: Place, nearest: Place, weights: Weights, kept: Sequence[int]) -> list[str]:
+    """Joints of which none can be left out without the others closing."""
+    rows: dict[str, list[int]] = {}
+    for k, row in enumerate(given.equations.rows):
+        rows.setdefault(row.element, []).append(k)
+    needed = list(rows)
+    # Masses make a light link turn far for each step, so that the way can be too long; without them it is not.
+    ways: list[tuple[Place, Weights]] = [(given, weights), (nearest, weights), (given, "unit"), (nearest, "unit")]
+    for name in rows:
+        others = [k for other in needed if other != name for k in rows[other]]
+        if not any(is_closed(approach(place, by, kept, others), others) for place, by in ways):
+            needed.remove(name)
+    return needed

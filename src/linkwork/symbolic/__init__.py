@@ -1,0 +1,1 @@
+"""Symbolic elimination: veiled expressions, zero recognition, LU, the structural index and hidden constraints."""

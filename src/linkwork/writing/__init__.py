@@ -1,0 +1,1 @@
+"""Printers and notation: expressions as text, LaTeX and programs in other languages; no run needs them."""
