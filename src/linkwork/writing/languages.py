@@ -368,26 +368,26 @@ _FORTRAN = Language(
     ignores_case=True,
     longest=63,
 )
-_FORTRAN_HELPERS = {
+_FORTRAN_HELPERS = {  # NaN is what is not abs(x) >= 0: compilers warn of x /= x
     "sign": """\
     pure function sign_of(x) result(y)
         real(c_double), intent(in) :: x
         real(c_double) :: y
-        y = merge(merge(1d0, 0d0, x > 0d0) - merge(1d0, 0d0, x < 0d0), x, x == x)
+        y = merge(merge(1d0, 0d0, x > 0d0) - merge(1d0, 0d0, x < 0d0), x, abs(x) >= 0d0)
     end function
 """,
     "min": """\
     pure function smaller(a, b) result(y)
         real(c_double), intent(in) :: a, b
         real(c_double) :: y
-        y = merge(a, b, a < b .or. a /= a)
+        y = merge(a, b, a < b .or. .not. abs(a) >= 0d0)
     end function
 """,
     "max": """\
     pure function larger(a, b) result(y)
         real(c_double), intent(in) :: a, b
         real(c_double) :: y
-        y = merge(a, b, a > b .or. a /= a)
+        y = merge(a, b, a > b .or. .not. abs(a) >= 0d0)
     end function
 """,
 }
