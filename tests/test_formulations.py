@@ -256,7 +256,7 @@ def test_right_side_agrees_with_the_sequence(kernel):
     inner = max(terms.functions[name].work for name in ("terms", "rates"))
     for call in (kernel, kernel.python):
         y = np.full(len(expected), np.nan)
-        call(x, p, y, np.full(right_side.scratch_size(len(e.q), len(e.v), len(e.Psi), inner), np.nan))
+        call(x, p, y, np.full(right_side.scratch_size("udwadia-kalaba", len(e.q), len(e.v), len(e.Psi), inner), np.nan))
         np.testing.assert_allclose(y, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
 
 

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
 from test_trust import MODELS, SLIDER_CRANK, assert_no_effect_of_scales
 
 from linkwork import load, simulate
 from linkwork.compiled.mechanism import prepare
-from linkwork.errors import ModelError
+from linkwork.errors import ModelError, NumericalStop
 from linkwork.modelfile import loads
 from linkwork.start.closing import find_start
 
@@ -66,6 +67,46 @@ def test_independent_coordinates_take_as_many_steps_as_all(
         for how in ("projection", "state-space")
     )
     assert reduced.info.steps <= 1.1 * projected.info.steps
+
+
+@pytest.mark.parametrize("how", [{}, {"formulation": "qr"}, {"coordinates": "joint"}], ids=["augmented", "qr", "joint"])
+@pytest.mark.parametrize("length", [1e-9, 1e-3, 1.0, 1e5, 1e6])
+def test_an_impact_turns_a_rod_of_any_size_alike(length: float, how: dict[str, Any]) -> None:
+    """The rate of phi'' = -(3/2) g cos(phi) turns by -0.8 at the stop, twice in two seconds, by SciPy."""
+    y, t, hits = np.zeros(2), 0.0, 0
+    while t < 2.0:
+        way = solve_ivp(
+            lambda _, y: [y[1], -1.5 * 9.81 * np.cos(y[0])],
+            (t, 2.0),
+            y,
+            "DOP853",
+            rtol=1e-12,
+            atol=1e-12,
+            events=_reach_stop,
+        )
+        t, y = way.t[-1], way.y[:, -1] * (1.0, -0.8 if way.t[-1] < 2.0 else 1.0)
+        hits += way.t[-1] < 2.0
+    motion = simulate(load(MODELS / "restitution_size.yaml", {"L": length}), rtol=1e-10, atol=1e-10, **how)
+    assert hits == len(motion.events.t) == 2
+    phi = motion.q[-1, -1]
+    np.testing.assert_allclose([phi, motion.v[-1, -1]], y, rtol=0, atol=1e-8)
+
+
+def _reach_stop(_: float, y: Array) -> float:
+    return float(y[0] + np.pi / 2 + 0.5)
+
+
+_reach_stop.terminal, _reach_stop.direction = True, -1.0  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("length", [1e-6, 1.0, 1e6])
+def test_a_velocity_that_a_joint_does_not_admit_is_refused_at_any_size(length: float) -> None:
+    """A turn of 1 rad/s and a pin that is to leave its place by a thousandth of the size each second."""
+    text = (MODELS / "restitution_size.yaml").read_text(encoding="utf-8")
+    text = text.replace("restitution: 0.8", 'velocities: {rod.omega: "1", rod.vx: "L/2*sin(-rod.phi) + L/1000"}')
+    with pytest.raises(NumericalStop) as stopped:
+        simulate(loads(text, changes={"L": length}))
+    assert stopped.value.code == "impossible-event"
 
 
 TWO_CARTS = """

@@ -286,6 +286,6 @@ def test_a_formulation_without_an_answer_gives_no_numbers() -> None:
     equations = body_equations(loads("linkwork: 1\nbodies: {b: {mass: 0, inertia: 1}}"))
     system = compile_system(equations, form="terms", regular=False)
     p = system.p(given={"formulation": FORMULATIONS["qr"].kernel.address})
-    y, w = np.zeros(8), np.zeros(right_side.scratch_size(3, 3, 0, 0))
+    y, w = np.zeros(8), np.zeros(right_side.scratch_size("qr", 3, 3, 0, 0))
     right_side.dynamics(np.zeros(9), p, y, w)
     assert np.all(np.isnan(y))

@@ -23,9 +23,9 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.equations.implicit import ALGEBRAIC
 from linkwork.errors import NumericalStop, UsageError
 from linkwork.formulations import refinement
-from linkwork.formulations.refinement import take_given, take_padded, take_result
+from linkwork.formulations.refinement import padded_width, take_given, take_padded, take_result
 from linkwork.linalg.rank import RANK_TOLERANCE, Rank
-from linkwork.native.kernels import Kernel, Pointer, put_integer, size_of
+from linkwork.native.kernels import Kernel, put_integer, size_of
 
 __all__ = [
     "ALGEBRAIC",
@@ -37,6 +37,7 @@ __all__ = [
     "Formulation",
     "Solution",
     "explain_refusal",
+    "solve_on_scales",
     "would_do",
 ]
 
@@ -74,12 +75,7 @@ class Formulation:
 
     def work_size(self, n: int, m: int) -> int:
         """Doubles of scratch for n coordinates and m constraints."""
-
-        def take_work(w: Pointer) -> tuple[Any, ...]:
-            e = take_padded(w, n, m)
-            return cast(tuple[Any, ...], self.file.take_places(e.rest, n, m, e.width))
-
-        return size_of(take_work)
+        return size_of(take_padded, n, m) + size_of(self.file.take_places, n, m, padded_width(n, m))
 
     def __call__(
         self, M: ArrayLike, Psi_q: ArrayLike, Q: ArrayLike, gamma: ArrayLike, tolerance: float = RANK_TOLERANCE
@@ -94,6 +90,19 @@ class Formulation:
         if rank[0] < 0:
             raise explain_refusal(self.name, int(rank[0]))
         return Solution(a, lam, Rank(spectrum[: min(n, m)], int(rank[0])))
+
+
+def solve_on_scales(
+    name: str, M: ArrayLike, Psi_q: Array, Q: ArrayLike, gamma: ArrayLike, v_scale: Array, row_scale: Array
+) -> Solution:
+    """What a formulation finds for velocities and rows on these scales, inertia by the largest one.
+
+    `right_side.scale_equations` does the same for machine code: rank decisions depend on no unit and no size.
+    """
+    J, inertia = Psi_q * v_scale / row_scale[:, None], v_scale[:, None] * np.asarray(M) * v_scale
+    heaviest = float(np.diag(inertia).max(initial=0.0)) or 1.0
+    found = FORMULATIONS[name](inertia / heaviest, J, v_scale * np.asarray(Q) / heaviest, np.asarray(gamma) / row_scale)
+    return Solution(v_scale * found.a, found.lam * heaviest / row_scale, found.rank)
 
 
 def pack(M: Array, Psi_q: Array, Q: Array, gamma: Array, tolerance: float) -> Array:

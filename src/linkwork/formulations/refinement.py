@@ -80,8 +80,12 @@ class Padded(NamedTuple):
     rest: Pointer
 
 
+def padded_width(n: int, m: int) -> int:
+    return (max(n, m, 1) + 3) // 4 * 4
+
+
 def take_padded(w: Pointer, n: int, m: int) -> Padded:
-    width = (max(n, m, 1) + 3) // 4 * 4
+    width = padded_width(n, m)
     matrices, vectors = (width * width, width * width), (width, width, width, width, width, width, width)
     return Padded(n, m, width, *split(w, (*matrices, *vectors)))
 

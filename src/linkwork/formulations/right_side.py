@@ -96,6 +96,6 @@ def derivative(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     evaluate(x, p, y, w)
 
 
-def scratch_size(n_q: int, n: int, m: int, inner: int) -> int:
-    """Doubles of scratch for any of the formulations; `inner` is what terms and rates need."""
-    return size_of(take_memory, n_q, n, m) + max(inner, *(f.work_size(n, m) for f in FORMULATIONS.values()))
+def scratch_size(formulation: str, n_q: int, n: int, m: int, inner: int) -> int:
+    """Doubles of scratch; `inner` is what terms and rates need."""
+    return size_of(take_memory, n_q, n, m) + max(inner, FORMULATIONS[formulation].work_size(n, m))

@@ -22,7 +22,7 @@ from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
 from linkwork.errors import NumericalStop, UsageError, check_choice
 from linkwork.expressions.graph import Expr
-from linkwork.formulations import FORMULATIONS
+from linkwork.formulations import solve_on_scales
 from linkwork.integrators.integrate import COLLAPSED, HAPPENED, REACHED, RUNNING, Moment, Settings, Slice, join_slices
 from linkwork.simulation.outputs import body_states
 from linkwork.trajectory import NO_EVENTS, Events
@@ -35,8 +35,8 @@ Array = NDArray[np.float64]
 CLOSE = 1e-7  # of the time: events nearer to each other than this,
 CLOSEST = 1e-12  # seconds, likewise where time begins
 MOST_CLOSE = 20  # so often the same in a row, accumulate
-SNAPS = 1e-6  # of the mechanism's length, or radians: a gap beyond is not closed by a joint that engages
-IMPULSES = FORMULATIONS["udwadia-phohomsiri"]  # M may be singular, and rows redundant
+SNAPS = 1e-6  # of the scale of a row: a gap, or of the fastest velocity a difference, that no event closes
+IMPULSES = "udwadia-phohomsiri"  # M may be singular, and rows redundant
 
 
 class Jump(NamedTuple):
@@ -352,11 +352,16 @@ def check_gaps(place: Place, held: Mapping[Expr, float]) -> None:
 
 
 def impulse(place: Place, G: Array, gap: Array, events: Sequence[str]) -> Array:
-    """dv with M dv + Psi_q^T P + G^T R = 0 so that the constraints hold and G v changes by `gap`."""
+    """dv with M dv + Psi_q^T P + G^T R = 0 so that the constraints hold and G v changes by `gap`.
+
+    Rows of G have any unit: each is measured by its length on the scales of the velocities.
+    """
+    v_scale, lengths = place.v_scale, np.linalg.norm(G * place.v_scale, axis=1)
+    by = np.concatenate([place.row_scale, np.where(lengths > 0.0, lengths, 1.0)])
     J, wanted = np.vstack([place.Psi_q, G]), np.concatenate([-place.Psi_dot, gap])
-    dv = IMPULSES(place.M, J, np.zeros(len(place.v)), wanted).a
-    size = np.max(np.abs(J), initial=0.0) * np.max(np.abs(place.v)) + np.max(np.abs(wanted), initial=0.0)
-    if np.max(np.abs(J @ dv - wanted), initial=0.0) > SNAPS * size:
+    dv = solve_on_scales(IMPULSES, place.M, J, np.zeros(len(place.v)), wanted, v_scale, by).a
+    fastest = np.abs(np.concatenate([place.v / v_scale, dv / v_scale, wanted / by])).max(initial=0.0)
+    if np.abs((J @ dv - wanted) / by).max(initial=0.0) > SNAPS * fastest:
         raise NumericalStop(
             f"velocities prescribed at t = {place.t:.9g} by {', '.join(map(repr, events))} contradict the joints or "
             "each other; last good state kept",

@@ -443,7 +443,8 @@ def _right_sides(system: System, formulation: str) -> tuple[NativeFunction, Nati
     f, ny = system.functions, system.n_q + system.n_v + N_WORK
     if formulation not in FORMULATIONS:
         return f["derivative"], f["dynamics"]
-    work = right_side.scratch_size(system.n_q, system.n_v, system.m, max(f["terms"].work, f["rates"].work))
+    inner = max(f["terms"].work, f["rates"].work)
+    work = right_side.scratch_size(formulation, system.n_q, system.n_v, system.m, inner)
     return (
         NativeFunction("derivative", right_side.derivative.address, 1 + ny, ny, work),
         NativeFunction("dynamics", right_side.dynamics.address, 1 + ny, ny + system.m, work),

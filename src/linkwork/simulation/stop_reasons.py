@@ -14,7 +14,7 @@ from linkwork.equations.place import Place
 from linkwork.errors import NumericalStop
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import Expr
-from linkwork.formulations import FORMULATIONS
+from linkwork.formulations import FORMULATIONS, solve_on_scales
 from linkwork.integrators.integrate import COLLAPSED, NOT_FINITE, PROJECTION_FAILED, RUNNING, Slice
 from linkwork.start.dead_points import describe_dead, find_dead
 
@@ -83,7 +83,9 @@ def explain_stop(motion: Motion, last: Slice, fixed_step: float | None = None) -
         sizes = np.cumsum([system.n_v**2, system.m * system.n_v, system.n_v])
         M, Psi_q, Q, gamma = np.split(system.functions["terms"](state, p), sizes)
         try:
-            FORMULATIONS[formulation](M.reshape(-1, system.n_v), Psi_q, Q, gamma)
+            J, place = Psi_q.reshape(-1, system.n_v), Place(e, last.y[:n_q], last.y[n_q:n], last.t)
+            M = M.reshape(-1, system.n_v)
+            solve_on_scales(formulation, M, J, Q, gamma, place.v_scale, place.row_scale)
         except NumericalStop as refused:
             return f"{refused.message}, at t = {last.t:.9g}{force}; last good state kept", refused.code
     if last.status == NOT_FINITE:
