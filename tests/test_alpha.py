@@ -148,7 +148,6 @@ def test_steps_in_python_are_those_of_the_machine_code(integrator, formulation, 
     motion = Motion.begin(prepare(load("heavy_top")), how, "mass", False, (), None, None)
     y = motion.unknowns(0.0, project_start(motion.system, motion.p, motion.start.place))
     from linkwork.integrators import memory
-    from linkwork.native.kernels import put_integer
 
     n, ny, found = memory.whole_blocks(len(y)), len(y), []
     n_qv = motion.system.n_q + motion.system.n_v
@@ -157,25 +156,22 @@ def test_steps_in_python_are_those_of_the_machine_code(integrator, formulation, 
         prepared = motion.method.prepare(n)
         _, m = memory.new_run(n, prepared.n_dense, n_pivots=onto.outputs - ny - memory.N_RESIDUALS)
         at = memory.open_run(m)
-        for place, number in (
-            (at.derivative, motion.derivative.address),
-            (at.project, onto.address),
-            (at.ny, ny),
-            (at.n_norm, n_qv),
-        ):
-            put_integer(place, 0, number)
-        put_integer(at.n_rates, 0, prepared.n_rates)
-        at.x[1 : 1 + ny], at.rtol[0] = y, 1e-8
+        at.derivative = motion.derivative.address
+        at.project = onto.address
+        at.ny = ny
+        at.n_norm = n_qv
+        at.n_rates = prepared.n_rates
+        at.x[1 : 1 + ny], at.rtol = y, 1e-8
         at.atol[:n_qv], at.atol[n_qv:] = 1e-8, math.inf
-        at.h[0] = at.x_new[0] = 1e-3 if integrator == NAME else 1e-5
-        at.outcome[0] = memory.RUNNING
+        at.h = at.x_new[0] = 1e-3 if integrator == NAME else 1e-5
+        at.outcome = memory.RUNNING
         at.k[:ny] = motion.derivative(at.x[: 1 + ny], motion.p)
         w = np.zeros(max(prepared.work, motion.derivative.work, onto.work))
         for kernel in kernels:
             (kernel.python if stepped else kernel)(m, motion.p.copy(), prepared.own, w)
-        assert at.outcome[0] == memory.RUNNING
+        assert at.outcome == memory.RUNNING
         F = at.F.reshape(-1, n)[:, :n_qv].ravel()  # rounding of accelerations is divided by h^2
-        found.append(np.concatenate([at.x_new[: 1 + n_qv], F, at.error]))
+        found.append(np.concatenate([at.x_new[: 1 + n_qv], F, [at.error]]))
     np.testing.assert_allclose(found[1], found[0], rtol=1e-10, atol=1e-10)
     assert math.isfinite(found[0].sum())
 

@@ -23,7 +23,7 @@ from linkwork.integrators.memory import N_RESIDUALS, Method, Run
 from linkwork.integrators.methods import INTEGRATORS, method_of
 from linkwork.integrators.methods import runge_kutta as stages
 from linkwork.integrators.methods.tableaus import DOP853, EXPLICIT, Tableau
-from linkwork.native.kernels import Kernel, Pointer, call, kernel, put_integer, size_of
+from linkwork.native.kernels import Kernel, Pointer, call, kernel, size_of
 
 Array = NDArray[np.float64]
 METHODS = list(EXPLICIT.values())
@@ -167,22 +167,19 @@ def ready(method: Tableau, f: Kernel, y: list[float], settings: Settings) -> Rea
     prepared = method.prepare(n)
     _, m = memory.new_run(n, prepared.n_dense)
     at = memory.open_run(m)
-    for place, number in (
-        (at.derivative, f.address),
-        (at.rates, f.address),
-        (at.step, prepared.step),
-        (at.dense, prepared.dense),
-        (at.ny, len(y)),
-        (at.n_norm, len(y)),
-        (at.n_rates, len(y)),
-    ):
-        put_integer(place, 0, number)
+    at.derivative = f.address
+    at.rates = f.address
+    at.step = prepared.step
+    at.dense = prepared.dense
+    at.ny = len(y)
+    at.n_norm = len(y)
+    at.n_rates = len(y)
     at.x[1 : 1 + len(y)] = y
     at.atol[:] = math.inf
-    at.atol[: len(y)] = at.least[0] = settings.atol
-    at.rtol[0], at.max_step[0] = settings.rtol, settings.max_step
-    at.error_order[0], at.beta[0] = prepared.error_order, prepared.beta
-    at.shrink[0], at.growth[0] = prepared.shrink, prepared.growth
+    at.atol[: len(y)] = at.least = settings.atol
+    at.rtol, at.max_step = settings.rtol, settings.max_step
+    at.error_order, at.beta = prepared.error_order, prepared.beta
+    at.shrink, at.growth = prepared.shrink, prepared.growth
     return Ready(prepared, m, at)
 
 
@@ -204,9 +201,9 @@ def test_a_step_is_that_of_the_tableau(method: Tableau, n: int, rng: np.random.G
 
     h, y, p, none = 0.23, rng.normal(size=n), np.array([float(n)]), np.zeros(0)
     run_of, m, at = ready(method, ring, y.tolist(), Settings(method, rtol=1e-4, atol=1e-5))
-    at.h[0] = at.x_new[0] = h
+    at.h = at.x_new[0] = h
     at.k[:n] = f(0.0, y)
-    at.outcome[0] = loop.RUNNING
+    at.outcome = loop.RUNNING
     other = m.copy()
     call(run_of.step, m, p, own := run_of.own.copy(), none)
     k: list[Array] = []
@@ -220,10 +217,10 @@ def test_a_step_is_that_of_the_tableau(method: Tableau, n: int, rng: np.random.G
     high, low = (
         np.linalg.norm(h * np.array(E) @ np.array(k[: len(E)]).reshape(-1, n) / scale) for E in (method.E, method.E_low)
     )
-    assert at.error[0] == pytest.approx(high**2 / math.sqrt(n * (high**2 + 0.01 * low**2)), rel=1e-9)
+    assert at.error == pytest.approx(high**2 / math.sqrt(n * (high**2 + 0.01 * low**2)), rel=1e-9)
     call(run_of.dense, m, p, own, none)
-    assert at.outcome[0] == loop.RUNNING
-    assert at.evaluations[0] == len(method.rows) - 1
+    assert at.outcome == loop.RUNNING
+    assert at.evaluations == len(method.rows) - 1
     for theta in (0.0, 0.3, 0.85, 1.0):
         advance.interpolate(at, theta * h)
         expected = y + h * dense_weights(method, theta) @ np.array(k)
@@ -236,7 +233,7 @@ def test_a_step_is_that_of_the_tableau(method: Tableau, n: int, rng: np.random.G
     for place in ("x_new", "k_new", "F"):
         np.testing.assert_allclose(getattr(by_numpy, place), getattr(at, place), rtol=0, atol=1e-12)
     its = stages.open_stages(own, by_numpy)
-    assert stages.error_norm(by_numpy, its) == pytest.approx(at.error[0], rel=1e-9)
+    assert stages.error_norm(by_numpy, its) == pytest.approx(at.error, rel=1e-9)
 
 
 @kernel
@@ -252,14 +249,14 @@ def test_a_stage_that_is_not_finite_is_found(method: Tableau) -> None:
     h = 0.4
     for i in range(1, len(method.rows)):
         prepared, m, at = ready(method, breaking, [0.0], Settings(method))
-        at.h[0] = at.x_new[0] = h
-        at.k[0], at.outcome[0] = 1.0, loop.RUNNING
+        at.h = at.x_new[0] = h
+        at.k[0], at.outcome = 1.0, loop.RUNNING
         p, own = np.array([float(i)]), prepared.own.copy()
         for part in (prepared.step, prepared.dense):
-            if at.outcome[0] == loop.RUNNING:
+            if at.outcome == loop.RUNNING:
                 call(part, m, p, own, np.zeros(1))
-        assert at.outcome[0] == loop.NOT_FINITE
-        assert at.failed_inside[0] == (i != method.stages)
+        assert at.outcome == loop.NOT_FINITE
+        assert at.failed_inside == (i != method.stages)
         if i != method.stages:
             np.testing.assert_allclose(at.x_inside[:2], method.c[i] * h, rtol=1e-13)
 
@@ -277,7 +274,7 @@ def test_no_stage_looks_behind_the_end_of_the_step(method: Tableau, rng: np.rand
     prepared, m, at = ready(method, latest, [0.0], Settings(method))
     for t, t_new in np.sort(rng.uniform(0.0, 10.0, size=(200, 2)), axis=1):
         p = np.zeros(1)
-        at.x[0], at.x_new[0], at.h[0] = t, t_new, t_new - t
+        at.x[0], at.x_new[0], at.h = t, t_new, t_new - t
         call(prepared.step, m, p, prepared.own, np.zeros(1))
         assert p[0] <= t_new
         assert p[0] == pytest.approx(t_new, rel=1e-14)
@@ -297,18 +294,18 @@ def test_steps_in_python_are_those_of_the_machine_code(method: Tableau, monkeypa
     for module in (advance, inside, stages):
         monkeypatch.setattr(module, "call", interpreted)
     prepared, m, at = ready(method, pendulum, [1.0, 0.0, 0.0, 0.0], settings)
-    assert len(m) == size_of(memory.places, *at[:7])
-    at.next_step[0] = 0.9
-    put_integer(at.project, 0, project.address)
-    put_integer(at.n_times, 0, len(times))
-    put_integer(at.crowded, 0, loop.CROWDED)
-    put_integer(at.n_stops, 0, 1)
+    assert len(m) == size_of(memory.places, *[*at][:7])
+    at.next_step = 0.9
+    at.project = project.address
+    at.n_times = len(times)
+    at.crowded = loop.CROWDED
+    at.n_stops = 1
     rows, around = np.zeros(4 * len(times)), stop + loop.LAST_DIGITS * np.spacing(stop) * np.array([-1, 1])
     own, w = prepared.own.copy(), np.zeros(0)
     status = advance.advance.python(m, np.zeros(1), own, w, times, around, rows, 1000)
     assert status == native.end.status == loop.REACHED
     counts = native.end.steps, native.end.rejected, native.end.evaluations
-    assert counts == (at.steps[0], at.rejected[0], at.evaluations[0])
+    assert counts == (at.steps, at.rejected, at.evaluations)
     assert native.end.rejected > 0
     # Machine code may fuse a product and a sum, which the step sizes then carry on.
     np.testing.assert_allclose(rows.reshape(-1, 4), native.y, rtol=0, atol=1e-11)
@@ -444,7 +441,7 @@ def test_such_events_in_python_are_those_of_the_machine_code(monkeypatch: pytest
 
 def at_error(method: Tableau, error: float, last_error: float) -> Run:
     at = ready(method, euler_top, TOP, Settings()).at
-    at.error[0], at.last_error[0] = error, last_error
+    at.error, at.last_error = error, last_error
     return at
 
 
@@ -469,11 +466,11 @@ def test_step_sizes_follow_the_error(method: Tableau) -> None:
 def test_a_step_after_a_rejection_does_not_grow(method: Tableau) -> None:
     for streak, grows in ((0.0, True), (2.0, False)):
         at = at_error(method, 1e-3, 1.0)
-        at.h[0] = at.next_step[0] = 0.1
-        at.streak[0] = streak
+        at.h = at.next_step = 0.1
+        at.streak = streak
         advance.accept(at)
-        assert (at.next_step[0] > 0.1) == grows
-        assert at.streak[0] == 0.0
+        assert (at.next_step > 0.1) == grows
+        assert at.streak == 0
 
 
 @pytest.mark.parametrize(("growth", "expected"), [(1.0, 3.0), (0.7, 3.0), (4.0, 3.0), (0.25, math.inf)])
@@ -481,20 +478,20 @@ def test_a_singular_position_is_expected_where_the_determinant_vanishes(growth: 
     """A pivot like (t* - t)^2, t* = 3, between t = 1 and 2, but not if another grows as it vanishes."""
     _, m = memory.new_run(4, 1, n_pivots=2)
     at = memory.open_run(m)
-    at.x_new[0], at.h[0], at.pivots[:], at.least_pivots[:] = 2.0, 1.0, (1 / 4, 1.0), (1 / 400, 1 / 400)
+    at.x_new[0], at.h, at.pivots[:], at.least_pivots[:] = 2.0, 1.0, (1 / 4, 1.0), (1 / 400, 1 / 400)
     at.new_pivots[:] = 1.0, -growth
     advance.expect_singular(at)
-    assert at.singular[0] == pytest.approx(expected, rel=1e-14)
+    assert at.singular == pytest.approx(expected, rel=1e-14)
 
 
 @pytest.mark.parametrize(("gap", "error", "is_far"), [(0.2, 0.3, False), (0.8, 0.8, False), (1.5, 1.5, True)])
 def test_the_gap_that_a_projection_closes_counts_as_error(gap: float, error: float, is_far: bool) -> None:
     """A hundred tolerances of the largest coordinate, atol + rtol |y|, are as bad as an error of one."""
     at = at_error(DOP853, 0.3, 1.0)
-    rtol, atol, y = at.rtol[0], at.least[0], 7.0
-    at.relief[0], at.projected[1], at.projected[3] = 1.0, -y, gap * 100 * (atol + rtol * y)
+    rtol, atol, y = at.rtol, at.least, 7.0
+    at.relief, at.projected[1], at.projected[3] = 1.0, -y, gap * 100 * (atol + rtol * y)
     assert advance.is_far_off(at) == is_far
-    assert at.error[0] == pytest.approx(error, rel=1e-12)
+    assert at.error == pytest.approx(error, rel=1e-12)
 
 
 # The loop.

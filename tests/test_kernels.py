@@ -21,12 +21,13 @@ from memory import needs_proc, resident
 
 from linkwork.expressions import graph
 from linkwork.native import cache, kernels, machine
-from linkwork.native.kernels import Pointer, call, integer, kernel, offset, put_integer, size_of, take
+from linkwork.native.kernels import Memory, Pointer, call, integer, kernel, offset, put_integer, size_of, split, take
 from linkwork.native.lowering import NativeFunction, compile_programs
 from linkwork.native.translation import translate
 from linkwork.sequences.sequence import ComputationSequence
 
 HALF = 0.5
+MANY = 2**60
 
 
 def mean(a: float, b: float) -> float:
@@ -122,6 +123,79 @@ def test_memory_is_described_once_by_the_function_that_takes_it_apart() -> None:
     assert native.tolist() == stepped.tolist() == [9.0, 16.0, 144.0, 7.0, 16.0, 32.0, 176.0]
     with pytest.raises(IndexError):
         sum_squares.python(x, np.zeros(size - 1))
+
+
+class Counts(Memory):
+    n: int
+    x: Pointer
+    steps: int
+    largest: float
+    found: bool
+    rest: Pointer
+
+
+def counts(w: Pointer, n: int) -> Counts:
+    return Counts(n, *split(w, (n, 1, 1, 1)))
+
+
+def look_at(at: Counts, k: int) -> None:
+    at.steps += 1
+    at.largest = max(at.largest, at.x[k])
+    if not at.found:
+        at.found = at.x[k] < 0.0
+
+
+@kernel
+def look_through(w: Pointer, n: int) -> int:
+    """The steps done, and one more where a number is negative."""
+    at = counts(w, n)
+    at.steps = MANY
+    at.largest, at.found = -math.inf, False
+    for k in range(at.n):
+        look_at(at, k)
+    return at.steps + 1 if at.found else at.steps
+
+
+def test_numbers_in_memory_are_of_their_types() -> None:
+    """Machine code and Python read and store the same bits, an integer beyond those of a double among them."""
+    found = []
+    for function in (look_through, look_through.python):
+        w = np.array([3.0, -1.0, 5.0, 2.0, math.nan, math.nan, math.nan])
+        at = counts(w, 4)
+        assert function(w, 4) == MANY + 5
+        assert (at.steps, at.largest, at.found) == (MANY + 4, 5.0, True)
+        found.append(w.tobytes())
+    assert found[0] == found[1]
+    with pytest.raises(AttributeError):
+        at.n = 3
+    with pytest.raises(TypeError, match="given as a number"):
+        translate(kernel(renaming))
+
+
+def renaming(w: Pointer) -> None:
+    at = counts(w, 2)
+    at.n = 3
+
+
+def test_code_depends_on_the_types_of_fields() -> None:
+    """The same functions on memory or named tuples whose fields are of other types are other machine code."""
+
+    def key() -> list[str | bytes]:
+        return kernels._content(look_through.python)
+
+    before = key()
+    Counts.__annotations__["largest"] = "int"
+    try:
+        assert key() != before
+    finally:
+        Counts.__annotations__["largest"] = "float"
+    assert key() == before
+    given = kernels._content(sum_squares.python)
+    Given.__annotations__["n"] = "float"
+    try:
+        assert kernels._content(sum_squares.python) != given
+    finally:
+        Given.__annotations__["n"] = "int"
 
 
 def test_arrays_of_another_kind_are_refused() -> None:

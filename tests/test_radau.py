@@ -29,7 +29,7 @@ from linkwork.integrators.methods.radau5 import Radau5
 from linkwork.integrators.methods.stiffness import find_fastest
 from linkwork.linalg.lu_planned import Elimination, plan_elimination
 from linkwork.linalg.lu_row_pivot import factor, factor_complex, solve, solve_complex
-from linkwork.native.kernels import Kernel, Pointer, call, kernel, put_integer, size_of
+from linkwork.native.kernels import Kernel, Pointer, call, kernel, size_of
 
 Array = NDArray[np.float64]
 
@@ -76,9 +76,9 @@ def test_fastest_mode_is_measured(A: list[list[float]], eigenvalue: complex) -> 
     """An oscillation, damped or not, overdamped motion and growth, of one freedom with lengths and velocities."""
     at = memory.open_run(memory.new_run(4, 1)[1])
     p = np.ravel(A)
-    put_integer(at.derivative, 0, linear.address)
-    put_integer(at.ny, 0, 3)
-    put_integer(at.n_norm, 0, 3)
+    at.derivative = linear.address
+    at.ny = 3
+    at.n_norm = 3
     at.x[1:4] = 1.0, 2.0, 3.0
     at.k[:3] = np.array(A) @ at.x[1:4]
     size, real = find_fastest(at, p, np.zeros(1), *np.zeros((3, 4)))
@@ -129,7 +129,7 @@ def test_planned_elimination_solves_all_matrices_of_a_pattern(n: int, rng: np.ra
         J[tuple(np.transpose(list(A)))] = at.J
         c, a, b = rng.uniform(0.01, 0.02, 3)
         assert factor_systems(at, c, a, b)
-        assert at.is_full[0] == 0.0
+        assert not at.is_full
         x, y, z = rng.normal(size=(3, n))
         expected = np.linalg.solve(c * mass - J, x), np.linalg.solve((a + 1j * b) * mass - J, y + 1j * z)
         solve_real(at, x)
@@ -152,7 +152,7 @@ def test_pivots_that_have_become_small_are_chosen_anew_on_the_full_matrix() -> N
         x = np.array([1.0, 2.0])
         solve_real(at, x)
         np.testing.assert_allclose(x, np.linalg.solve(J, [1.0, 2.0]), rtol=1e-14)
-        assert at.is_full[0] == (small == (plan.rows[0], plan.columns[0]))
+        assert at.is_full == (small == (plan.rows[0], plan.columns[0]))
 
 
 def made_systems(A: dict[tuple[int, int], float], mass: Array, plan: Elimination | None) -> Systems:
@@ -255,19 +255,19 @@ def steps(f: Kernel, y_0: list[float], t_end: float, count: int, method: Radau5)
     prepared = method.prepare(n)
     _, m = memory.new_run(n, prepared.n_dense)
     at = memory.open_run(m)
-    put_integer(at.derivative, 0, f.address)
-    put_integer(at.ny, 0, len(y_0))
-    put_integer(at.n_norm, 0, len(y_0))
+    at.derivative = f.address
+    at.ny = len(y_0)
+    at.n_norm = len(y_0)
     at.x[1 : 1 + len(y_0)] = y_0
     at.atol[:] = math.inf
     at.atol[: len(y_0)] = 1e-14
-    at.rtol[0] = 1e-14
+    at.rtol = 1e-14
     own, h = prepared.own.copy(), t_end / count
     for k in range(count):
-        at.h[0], at.x_new[0], at.outcome[0] = h, (k + 1) * h, loop.RUNNING
+        at.h, at.x_new[0], at.outcome = h, (k + 1) * h, loop.RUNNING
         call(f.address, at.x, np.zeros(1), at.k, np.zeros(1))
         radau.radau_step.python(m, np.zeros(1), own, np.zeros(1))
-        assert at.outcome[0] == loop.RUNNING
+        assert at.outcome == loop.RUNNING
         at.x[:] = at.x_new
     return np.array(at.x[1 : 1 + len(y_0)])
 
@@ -377,14 +377,14 @@ def test_order_of_the_solution_inside_a_step(is_one: bool, order: int) -> None:
         prepared = method.prepare(4)
         _, m = memory.new_run(4, prepared.n_dense)
         at = memory.open_run(m)
-        put_integer(at.derivative, 0, f.address)
-        put_integer(at.ny, 0, 2)
-        put_integer(at.n_norm, 0, 2)
-        put_integer(at.n_rates, 0, min(prepared.n_rates, 2))
-        at.x[1:3], at.rtol[0] = 1.0, 1e-10
+        at.derivative = f.address
+        at.ny = 2
+        at.n_norm = 2
+        at.n_rates = min(prepared.n_rates, 2)
+        at.x[1:3], at.rtol = 1.0, 1e-10
         at.atol[:2] = 1e-10
-        at.h[0] = at.x_new[0] = h
-        at.outcome[0] = loop.RUNNING
+        at.h = at.x_new[0] = h
+        at.outcome = loop.RUNNING
         call(f.address, at.x, np.zeros(1), at.k, np.zeros(1))
         for address in (prepared.step, prepared.dense):
             call(address, m, np.zeros(1), prepared.own, np.zeros(1))
@@ -409,27 +409,24 @@ def test_steps_in_python_are_those_of_the_machine_code(monkeypatch: pytest.Monke
     prepared = settings.method.prepare(4)
     _, m = memory.new_run(4, prepared.n_dense)
     at = memory.open_run(m)
-    for place, number in (
-        (at.derivative, van_der_pol.address),
-        (at.rates, van_der_pol.address),
-        (at.step, prepared.step),
-        (at.dense, prepared.dense),
-        (at.ny, 2),
-        (at.n_norm, 2),
-        (at.n_rates, 2),
-        (at.n_times, len(times)),
-        (at.crowded, loop.CROWDED),
-    ):
-        put_integer(place, 0, number)
-    at.x[1:3], at.max_step[0], at.rtol[0] = [2.0, 0.0], math.inf, 1e-5
+    at.derivative = van_der_pol.address
+    at.rates = van_der_pol.address
+    at.step = prepared.step
+    at.dense = prepared.dense
+    at.ny = 2
+    at.n_norm = 2
+    at.n_rates = 2
+    at.n_times = len(times)
+    at.crowded = loop.CROWDED
+    at.x[1:3], at.max_step, at.rtol = [2.0, 0.0], math.inf, 1e-5
     at.atol[:] = math.inf
-    at.atol[:2] = at.least[0] = 1e-7
-    at.error_order[0], at.beta[0] = prepared.error_order, prepared.beta
-    at.shrink[0], at.growth[0] = prepared.shrink, prepared.growth
+    at.atol[:2] = at.least = 1e-7
+    at.error_order, at.beta = prepared.error_order, prepared.beta
+    at.shrink, at.growth = prepared.shrink, prepared.growth
     found = np.zeros(2 * len(times))
     status = advance.advance.python(
         m, np.array([50.0]), prepared.own.copy(), np.zeros(0), times, np.zeros(0), found, 1000
     )
     assert status == native.status == loop.REACHED
-    assert (native.steps, native.rejected, native.evaluations) == (at.steps[0], at.rejected[0], at.evaluations[0])
+    assert (native.steps, native.rejected, native.evaluations) == (at.steps, at.rejected, at.evaluations)
     np.testing.assert_allclose(found.reshape(-1, 2), rows, rtol=0, atol=1e-10)

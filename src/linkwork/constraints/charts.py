@@ -179,16 +179,16 @@ def keep(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     result = projected(y, n + N_WORK)
     copy(x, state, 1 + n + N_WORK)
     call(about.constraints, state, p, gaps, scratch)
-    result.before[0] = largest_scaled(gaps, scales(p, about.n_q, about.n_v, m).rows, m)
+    result.before = largest_scaled(gaps, scales(p, about.n_q, about.n_v, m).rows, m)
     solved = on_chart(p, state, gaps, scratch)
     chart = chart_memory(kept_memory(about), about.n_q, m, about.n_chart)
     call(about.chart, state, p, chart.factor, scratch)
     copy(offset(state, 1), result.state, n + N_WORK)
-    result.gap[0] = largest(gaps, m)
-    result.rate[0] = largest(offset(gaps, m), m)
-    result.status[0] = CONVERGED if solved else NOT_CONVERGED
+    result.gap = largest(gaps, m)
+    result.rate = largest(offset(gaps, m), m)
+    result.status = CONVERGED if solved else NOT_CONVERGED
     if solved and aged(chart.factor, chart.pivots, m):
-        result.status[0] = LAST_TIME
+        result.status = LAST_TIME
 
 
 def of_system(system: System, derivative_of: NativeFunction) -> tuple[NativeFunction, NativeFunction]:

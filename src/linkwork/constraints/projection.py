@@ -19,7 +19,7 @@ from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
 from linkwork.linalg.newton import INF, iterate
 from linkwork.linalg.vectors import EPSILON, clear, clear_negligible, copy, largest, largest_scaled
-from linkwork.native.kernels import Kernel, Pointer, call, integer, kernel, offset, size_of, split, take
+from linkwork.native.kernels import Kernel, Memory, Pointer, call, integer, kernel, offset, size_of, split, take
 from linkwork.native.lowering import NativeFunction
 
 Array = NDArray[np.float64]
@@ -31,14 +31,14 @@ SLOWEST = 1e-200  # scales per second: what is slower is at rest, and its roundi
 CONVERGED, NOT_CONVERGED, LAST_TIME = 0.0, 1.0, 2.0
 
 
-class Projected(NamedTuple):
+class Projected(Memory):
     """What a projection returns: the state, largest |Psi| before, by scales, and after, |Psi_dot| after, a status."""
 
     state: Pointer
-    before: Pointer
-    gap: Pointer
-    rate: Pointer
-    status: Pointer
+    before: float
+    gap: float
+    rate: float
+    status: float
     pivots: Pointer  # of `project` where there are constraints: reciprocal pivots of the linear system
 
 
@@ -46,12 +46,12 @@ def projected(y: Pointer, n: int) -> Projected:
     return Projected(*split(y, (n, 1, 1, 1, 1)))
 
 
-class Work(NamedTuple):
+class Work(Memory):
     """Scratch of `project`: what `close` returns, how large and fast the state is, and two with their residuals."""
 
     closed: Pointer
-    size: Pointer
-    speed: Pointer
+    size: float
+    speed: float
     even: Pointer
     odd: Pointer
     rest: Pointer
@@ -81,13 +81,13 @@ def correct(at: Given, x: Pointer, k: int) -> tuple[Pointer, float]:
     call(about.align, memory.closed, at.p, new, memory.rest)
     if k == 0:
         result = projected(at.y, n + about.n_carried)
-        result.before[0] = largest_scaled(offset(memory.closed, 1 + n), by.rows, m)
+        result.before = largest_scaled(offset(memory.closed, 1 + n), by.rows, m)
         if m > 0:
             copy(offset(memory.closed, 1 + n + m), result.pivots, about.n_v + m)
-        memory.size[0] = 1.0 + largest_scaled(offset(new, 1), by.q, about.n_q)
-        memory.speed[0] = SLOWEST + largest_scaled(offset(new, 1 + about.n_q), by.v, about.n_v)
-    gap, rate, speed = largest_scaled(gaps, by.rows, m), largest_scaled(offset(gaps, m), by.rows, m), memory.speed[0]
-    return new, (gap * speed + rate) / (memory.size[0] * speed)
+        memory.size = 1.0 + largest_scaled(offset(new, 1), by.q, about.n_q)
+        memory.speed = SLOWEST + largest_scaled(offset(new, 1 + about.n_q), by.v, about.n_v)
+    gap, rate, speed = largest_scaled(gaps, by.rows, m), largest_scaled(offset(gaps, m), by.rows, m), memory.speed
+    return new, (gap * speed + rate) / (memory.size * speed)
 
 
 @kernel
@@ -108,9 +108,9 @@ def project(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     clear_negligible(result.state, n)
     copy(offset(x, 1 + n), offset(result.state, n), about.n_carried)
     gaps = offset(best, 1 + n)
-    result.gap[0] = largest(gaps, m) if left < INF else INF
-    result.rate[0] = largest(offset(gaps, m), m) if left < INF else INF
-    result.status[0] = CONVERGED if left <= ACCEPTED else NOT_CONVERGED
+    result.gap = largest(gaps, m) if left < INF else INF
+    result.rate = largest(offset(gaps, m), m) if left < INF else INF
+    result.status = CONVERGED if left <= ACCEPTED else NOT_CONVERGED
 
 
 @kernel
@@ -122,10 +122,10 @@ def measure(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     call(about.constraints, x, p, gaps, scratch)
     result = projected(y, n + about.n_carried)
     copy(offset(x, 1), result.state, n + about.n_carried)
-    result.before[0] = 0.0
-    result.gap[0] = largest(gaps, m)
-    result.rate[0] = largest(offset(gaps, m), m)
-    result.status[0] = CONVERGED
+    result.before = 0.0
+    result.gap = largest(gaps, m)
+    result.rate = largest(offset(gaps, m), m)
+    result.status = CONVERGED
 
 
 def of_system(system: System, how: Kernel = project, n_carried: int = N_WORK) -> NativeFunction:

@@ -37,7 +37,7 @@ from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
 from linkwork.integrators.memory import N_RESIDUALS
 from linkwork.linalg.rank import svd
 from linkwork.linalg.vectors import copy, largest_scaled
-from linkwork.native.kernels import Pointer, call, kernel, offset, size_of, split
+from linkwork.native.kernels import Memory, Pointer, call, kernel, offset, size_of, split
 from linkwork.sequences.articulated import Solver
 from linkwork.sequences.sequence import ComputationSequence
 from linkwork.start.singular import Instant, between
@@ -83,14 +83,14 @@ def record(r: Pointer, n_q: int, n: int, m: int) -> Record:
     return Record(*split(r, (1, n_q, n, n, m, n, 1, 2)))
 
 
-class State(NamedTuple):
+class State(Memory):
     """The record of the time reached, the step to try, the largest sigma so far, and counts."""
 
     now: Pointer
-    step: Pointer
-    best: Pointer
-    steps: Pointer
-    rejected: Pointer
+    step: float
+    best: float
+    steps: int
+    rejected: int
     rest: Pointer
 
 
@@ -124,7 +124,7 @@ def solve(about: Header, p: Pointer, x: Pointer, at: Work) -> bool:
     r = record(x, n_q, n, m)
     call(about.project, x, p, at.onto, at.rest)
     found = projected(at.onto, n_q + n + N_WORK)
-    if found.status[0] == NOT_CONVERGED:
+    if found.status == NOT_CONVERGED:
         return False
     copy(found.state, r.q, n_q)
     copy(offset(found.state, n_q), r.v, n)
@@ -234,7 +234,7 @@ def follow(
             if tried > MOST_TRIED:
                 return k
             left = times[k] - now.t[0]
-            h = min(own.step[0], left)
+            h = min(own.step, left)
             if h < left < 2.0 * h:
                 h = 0.5 * left  # two equal steps instead of one and a rest
             trial.t[0] = times[k] if h == left else now.t[0] + h
@@ -245,16 +245,16 @@ def follow(
                 trial.direction[i] = now.direction[i]
             call(about.retract, at.pair, p, trial.q, at.rest)
             good = solve(about, p, at.trial, at) and are_smooth(about, p, now, trial, at)
-            near = guard * own.best[0]
+            near = guard * own.best
             if good and not trial.sigma[0] < near <= now.sigma[0]:
                 copy(at.trial, own.now, width)
-                own.best[0] = max(own.best[0], now.sigma[0])
-                own.step[0] = max(own.step[0], 2.0 * h)
-                own.steps[0] += 1.0
+                own.best = max(own.best, now.sigma[0])
+                own.step = max(own.step, 2.0 * h)
+                own.steps += 1
             else:
-                own.step[0] = 0.5 * h
-                own.rejected[0] += 1.0
-                if own.step[0] < smallest:
+                own.step = 0.5 * h
+                own.rejected += 1
+                if own.step < smallest:
                     return k
         copy(own.now, offset(rows, k * width), width)
     return n_rows
@@ -378,7 +378,7 @@ class Driven:
         _, values, V_T = svd(J)
         r.direction[:], r.sigma[0] = V_T[-1], values[-1]
         r.power[:] = f["power"](z, self.p)
-        own.step[0], own.best[0] = math.inf, values[-1]
+        own.step, own.best = math.inf, values[-1]
         return state
 
     def follow(self, state: Array, times: Array, rows: Array, guard: float, smallest: float) -> int:
@@ -392,7 +392,7 @@ class Driven:
         start = chart.instant(state)
         for k in range(1, LEAPS + 1):
             trial, h = state.copy(), smallest * 2.0**k
-            state_of(trial, self.width).step[0] = math.inf
+            state_of(trial, self.width).step = math.inf
             if self.follow(trial, np.array([state[0] + h]), np.empty((1, self.width)), NEAR, h):
                 end = chart.instant(trial)
                 on_the_way = (between(start, end, start.t + part * h) for part in INSIDE)

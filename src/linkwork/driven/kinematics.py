@@ -149,7 +149,7 @@ def _result(path: Path, model: Model, loaded: bool, info: Run) -> Trajectory:
     singular = name_positions(system.equations.rows, passed)
     told = about_singular(singular, "the motion goes on smoothly")
     own = state_of(path.state, driven.width)
-    steps, rejected = int(own.steps[0]), int(own.rejected[0])
+    steps, rejected = own.steps, own.rejected
     info = replace(
         info,
         steps=steps,

@@ -84,7 +84,7 @@ class Path:
 
     @property
     def best(self) -> float:
-        return float(state_of(self.state, self.driven.width).best[0])
+        return state_of(self.state, self.driven.width).best
 
     def find_passed(self) -> list[Passed]:
         """The singular positions passed: those leapt across, and those a step went over.

@@ -8,7 +8,7 @@ from linkwork.integrators.memory import HAPPENED, NOT_FINITE, RUNNING, moment, o
 from linkwork.integrators.switches import note_signs
 from linkwork.integrators.time_loop import begin
 from linkwork.linalg.vectors import copy
-from linkwork.native.kernels import Pointer, call, integer, kernel, offset
+from linkwork.native.kernels import Pointer, call, kernel, offset
 
 
 @kernel
@@ -18,7 +18,7 @@ def happen(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     The outcome is RUNNING, or HAPPENED where one of them asks Python what it does, which then does everything.
     """
     at = open_run(m)
-    now = moment(at, int(at.n_moments[0]))
+    now = moment(at, at.n_moments)
     found = asked = changed = False
     for i in range(at.n_events):
         now.sides[i] = math.copysign(at.changed[i], at.switches[i])
@@ -26,19 +26,19 @@ def happen(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
             at.changed[i] = 0.0
         found = found or at.changed[i] != 0.0
         asked = asked or (at.changed[i] != 0.0 and at.asks[i] != 0.0)
-    at.outcome[0] = HAPPENED if asked else RUNNING
+    at.outcome = HAPPENED if asked else RUNNING
     if not found:
         return
-    at.n_moments[0] += 1.0
+    at.n_moments += 1
     copy(at.x, now.after, 1 + at.n)
     if not asked and at.n_jumps > 0:
-        call(integer(at.jumps, 0), at.x, p, at.jumped, w)
+        call(at.jumps, at.x, p, at.jumped, w)
         for i in range(at.n_jumps):
             if at.targets[i] != 0.0 and at.changed[int(at.owners[i])] != 0.0:
                 p[int(at.targets[i])] = at.jumped[i]
                 changed = True
-    copy(offset(p, integer(at.held, 0)), now.held, at.n_held)
+    copy(offset(p, at.held), now.held, at.n_held)
     if changed and not begin(at, p, w):
-        at.outcome[0] = NOT_FINITE
+        at.outcome = NOT_FINITE
     elif changed:
         note_signs(at, at.x, p, w)

@@ -20,7 +20,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,6 @@ from linkwork.integrators.memory import (
     allocate,
     moment,
     new_run,
-    open_run,
     whole_blocks,
 )
 from linkwork.integrators.methods.tableaus import DOP853
@@ -221,15 +220,13 @@ def integrate(
     n_watched, n_jumps = watch.outputs if watch else 0, events.jumps.outputs if events.jumps else 0
     sizes = n_watched, n_pivots, len(events.directions), n_jumps, len(held)
     at, m = new_run(whole_blocks(ny), method.n_dense, *sizes)
-    _put_codes(at, m, derivative, rates or derivative, project, watch, method)
-    _put_control(at, m, settings, method, ny, ny if n_norm is None else n_norm)
+    _put_codes(at, derivative, rates or derivative, project, watch, method)
+    _put_control(at, settings, method, ny, ny if n_norm is None else n_norm)
     if events.directions:
-        _put_events(at, m, events)
-    m[at.x] = times[0] + LAST_DIGITS * np.spacing(times[0]) if times[0] in stops else times[0]
-    m[at.x + 1 : at.x + 1 + ny], m[at.t_end], m[at.next_step] = y_0, times[-1], first_step or method.first_step
-    integers = m.view(np.int64)
-    integers[at.n_times], integers[at.n_stops] = len(times), len(stops)
-    integers[at.crowded] = 0 if is_sharp else CROWDED
+        _put_events(at, events)
+    at.x[0] = times[0] + LAST_DIGITS * np.spacing(times[0]) if times[0] in stops else times[0]
+    at.x[1 : 1 + ny], at.t_end, at.next_step = y_0, times[-1], first_step or method.first_step
+    at.n_times, at.n_stops, at.crowded = len(times), len(stops), 0 if is_sharp else CROWDED
     around = np.array([t + side * LAST_DIGITS * np.spacing(t) for t in sorted(stops) for side in (-1, 1)])
     codes = derivative, rates, project, watch, events.jumps, method
     own, w = allocate(len(method.own)), allocate(max(f.work for f in codes if f))
@@ -244,48 +241,43 @@ def integrate(
             status = go_on(budget)
             took = perf_counter() - began
             loop_s += took
-            filled = int(m[at.row])
-            part = slice_of(at, m, ny, status, times[done:filled], rows[done:filled], loop_s, held.copy())
+            filled = at.row
+            part = slice_of(at, ny, status, times[done:filled], rows[done:filled], loop_s, held.copy())
             left = max_steps - part.steps - part.rejected
             budget = max(1, min(100 * budget, left, int(budget * seconds / max(took, 1e-6))))
             yield part
-            done, m[at.n_moments] = filled, 0.0
+            done, at.n_moments = filled, 0
         del kept
 
     return slices()
 
 
 def _put_codes(
-    at: Any, m: Array, derivative: Native, rates: Native, project: Native | None, watch: Native | None, method: Method
+    at: Run, derivative: Native, rates: Native, project: Native | None, watch: Native | None, method: Method
 ) -> None:
     """The addresses of machine code; 0 where there is none."""
-    integers = m.view(np.int64)
-    integers[at.derivative], integers[at.rates] = derivative.address, rates.address
-    integers[at.project] = project.address if project else 0
-    integers[at.step], integers[at.dense] = method.step, method.dense
+    at.derivative, at.rates, at.project = derivative.address, rates.address, project.address if project else 0
+    at.step, at.dense = method.step, method.dense
     if watch:
-        integers[at.watch], integers[at.note_start] = watch.address, note_start.address
-        integers[at.watch_step], integers[at.pass_switches] = watch_step.address, pass_switches.address
+        at.watch, at.note_start = watch.address, note_start.address
+        at.watch_step, at.pass_switches = watch_step.address, pass_switches.address
 
 
-def _put_control(at: Any, m: Array, settings: Settings, method: Method, ny: int, n_norm: int) -> None:
+def _put_control(at: Run, settings: Settings, method: Method, ny: int, n_norm: int) -> None:
     """What the error of a step is measured by, and what follows from it."""
-    integers = m.view(np.int64)
-    integers[at.ny], integers[at.n_norm], integers[at.n_rates] = ny, n_norm, min(method.n_rates, ny)
-    m[at.atol : at.atol + n_norm], m[at.atol + n_norm : at.atol + at.n] = settings.atol * settings.scale, math.inf
-    m[at.rtol], m[at.least], m[at.oblique] = settings.rtol, settings.atol, settings.oblique
-    m[at.min_step], m[at.max_step] = settings.min_step, settings.max_step
-    m[at.error_order], m[at.beta] = method.error_order, method.beta
-    m[at.shrink], m[at.growth], m[at.widest] = method.shrink, method.growth, method.widest
+    at.ny, at.n_norm, at.n_rates = ny, n_norm, min(method.n_rates, ny)
+    at.atol[:n_norm], at.atol[n_norm:] = settings.atol * settings.scale, math.inf
+    at.rtol, at.least, at.oblique = settings.rtol, settings.atol, settings.oblique
+    at.min_step, at.max_step = settings.min_step, settings.max_step
+    at.error_order, at.beta = method.error_order, method.beta
+    at.shrink, at.growth, at.widest = method.shrink, method.growth, method.widest
 
 
-def _put_events(at: Any, m: Array, events: Actions) -> None:
+def _put_events(at: Run, events: Actions) -> None:
     """Which functions are events, and what these do."""
-    integers, run = m.view(np.int64), open_run(m)
-    integers[at.happen], integers[at.jumps] = happen.address, events.jumps.address if events.jumps else 0
-    integers[at.held] = events.held.start
-    run.directions[:], run.asks[:], run.changed[list(events.behind)] = events.directions, events.asks, 1.0
-    run.owners[:], run.targets[:] = events.owners, events.targets
+    at.happen, at.jumps, at.held = happen.address, events.jumps.address if events.jumps else 0, events.held.start
+    at.directions[:], at.asks[:], at.changed[list(events.behind)] = events.directions, events.asks, 1.0
+    at.owners[:], at.targets[:] = events.owners, events.targets
 
 
 def join_slices(before: Slice, part: Slice) -> Slice:
@@ -317,39 +309,37 @@ def moment_of(at: Run, ny: int, k: int) -> Moment:
     return Moment(float(m.before[0]), before, float(m.after[0]), after, m.sides.copy(), m.held.copy())
 
 
-def slice_of(at: Any, m: Array, ny: int, status: int, times: Array, rows: Array, loop_s: float, held: Array) -> Slice:
-    """What the memory of a run holds, whose places are `at` these doubles."""
+def slice_of(at: Run, ny: int, status: int, times: Array, rows: Array, loop_s: float, held: Array) -> Slice:
+    """What the memory of a run holds."""
 
-    def state(x: int) -> tuple[float, Array]:
-        return float(m[x]), m[x + 1 : x + 1 + ny].copy()
+    def state(x: Array) -> tuple[float, Array]:
+        return float(x[0]), x[1 : 1 + ny].copy()
 
     t, y = state(at.x)
     failed: tuple[float, Array] | None = None
     if status == NOT_FINITE:
         failed = state(at.x)
-    elif m[at.streak] > 0.0 and m[at.reason] != COLLAPSED:
-        failed = state(at.x_inside if m[at.failed_inside] != 0.0 else at.x_new)
-    n_moments = int(m[at.n_moments])
-    run = open_run(m) if n_moments else at
+    elif at.streak > 0 and at.reason != COLLAPSED:
+        failed = state(at.x_inside if at.failed_inside else at.x_new)
     return Slice(
         status,
         t,
         y,
-        float(m[at.next_step]),
+        at.next_step,
         times,
         rows,
-        int(m[at.steps]),
-        int(m[at.rejected]),
-        int(m[at.evaluations]),
-        float(m[at.residuals]),
-        float(m[at.residuals + 1]),
-        float(m[at.residuals + 2]),
-        int(m[at.unplanned]),
-        int(m[at.switched] + m[at.stop]),
-        float(m[at.blurred]),
-        m[at.grazes : at.grazes + at.n_watched].copy(),
+        at.steps,
+        at.rejected,
+        at.evaluations,
+        float(at.residuals[0]),
+        float(at.residuals[1]),
+        float(at.residuals[2]),
+        at.unplanned,
+        at.switched + at.stop,
+        at.blurred,
+        at.grazes.copy(),
         loop_s,
         held,
-        tuple(moment_of(run, ny, k) for k in range(n_moments)),
+        tuple(moment_of(at, ny, k) for k in range(at.n_moments)),
         failed,
     )

@@ -21,12 +21,12 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.native.kernels import Pointer, integer, offset, offsets_of, split
+from linkwork.native.kernels import Memory, Pointer, integer, offset, size_of, split
 from linkwork.native.machine import pointer_to
 
 # Status of a run, and outcome of a step.
@@ -46,7 +46,7 @@ MOMENTS = 64  # with events that are noted before Python is told
 BLOCK = 4  # vectors are padded with zeros to whole blocks of so many doubles, which machine code takes at once
 
 
-class Run(NamedTuple):
+class Run(Memory):
     """Places in the memory of a run; vectors have n components, those without n in their comment one double.
 
     What has the same size in every run stands first: machine code then knows where. (t, y) is one argument of the
@@ -63,72 +63,72 @@ class Run(NamedTuple):
     sizes: Pointer  # N_SIZES: these numbers, see `open_run`
     residuals: Pointer  # 3: largest |Psi| before, by its scale, |Psi| after and |Psi_dot| after projection, so far
     new_residuals: Pointer  # 3: with those of the step that is tried
-    derivative: Pointer  # addresses; project may be 0
-    rates: Pointer  # of y' of the first n_rates components at any (t, y) on the constraints
-    project: Pointer
-    oblique: Pointer  # 1 if it changes dependent coordinates alone
-    watch: Pointer
-    note_start: Pointer  # of switches.py, where there is something to watch
-    watch_step: Pointer
-    pass_switches: Pointer
-    happen: Pointer  # of events.py, where there are events
-    jumps: Pointer  # of events, (t, y) -> numbers
-    step: Pointer
-    dense: Pointer
-    ny: Pointer  # components of y, and of these the first that count in the error norm: quadratures stand behind
-    n_norm: Pointer
-    n_rates: Pointer  # components of y whose derivative is that of f
-    n_times: Pointer  # report times, the first the initial and the last the final one
-    crowded: Pointer  # report times in one step, from which on they are compared with the derivative
-    n_stops: Pointer  # times at which a step must end, as pairs: the last double before and the first one after
-    t_end: Pointer  # the last report time
-    rtol: Pointer
-    least: Pointer  # atol of a component whose scale is one
-    min_step: Pointer
-    max_step: Pointer
-    error_order: Pointer  # constants of error control, see Method
-    beta: Pointer
-    shrink: Pointer
-    growth: Pointer
-    widest: Pointer
-    h: Pointer  # of the step that is tried
-    error: Pointer
-    proposed: Pointer  # ratio of the next step to it if the method has one, else 0
-    outcome: Pointer
-    has_dense: Pointer  # whether `dense` has been called for it
-    crosses: Pointer  # whether it does nothing but go past a switch
-    nearest: Pointer  # which function switches there
-    hops: Pointer  # steps to a switch or past it in which that function did not change, by rounding
-    switched: Pointer  # switches that were located
-    switch: Pointer  # where the next switch has been seen, and where the last one was passed
-    last_switch: Pointer
-    chatter: Pointer  # switches passed shortly after one another
-    cuts: Pointer  # of the step that is tried, at switches
-    blurred: Pointer  # length of steps along which what switches was seen neither clearly nor at rest
-    longest: Pointer  # step along which switching functions are seen clearly
-    singular: Pointer  # when pivots are expected to vanish next, see `expect_singular`
-    distance: Pointer  # from there, by the largest so far
-    leaps: Pointer  # whether the step that is tried goes past that time
-    relief: Pointer  # the part of its error that counts
-    suspect: Pointer  # until when every report time is compared with the derivative, after one that contradicted it
-    known: Pointer  # whether k_new is the derivative at x_new
-    failed_inside: Pointer  # whether the state that failed is x_inside, not x_new
-    started: Pointer
-    begun: Pointer  # when the motion last began anew, at first or after an event
-    n_moments: Pointer  # that have been noted
-    held: Pointer  # where in p the values stand that events change
-    next_step: Pointer
-    last_error: Pointer  # of the last good step
-    streak: Pointer  # steps rejected since, and why the last of them
-    reason: Pointer
-    asking: Pointer  # the status with which the projection or the method wishes the run to stop, or 0
-    steps: Pointer
-    rejected: Pointer
-    evaluations: Pointer
-    unplanned: Pointer  # matrices for which the pivots that were planned would not do
-    row: Pointer  # rows written, and with those of the step that is tried
-    new_row: Pointer
-    stop: Pointer  # stops behind
+    derivative: int  # addresses; project may be 0
+    rates: int  # of y' of the first n_rates components at any (t, y) on the constraints
+    project: int
+    oblique: bool  # 1 if it changes dependent coordinates alone
+    watch: int
+    note_start: int  # of switches.py, where there is something to watch
+    watch_step: int
+    pass_switches: int
+    happen: int  # of events.py, where there are events
+    jumps: int  # of events, (t, y) -> numbers
+    step: int
+    dense: int
+    ny: int  # components of y, and of these the first that count in the error norm: quadratures stand behind
+    n_norm: int
+    n_rates: int  # components of y whose derivative is that of f
+    n_times: int  # report times, the first the initial and the last the final one
+    crowded: int  # report times in one step, from which on they are compared with the derivative
+    n_stops: int  # times at which a step must end, as pairs: the last double before and the first one after
+    t_end: float  # the last report time
+    rtol: float
+    least: float  # atol of a component whose scale is one
+    min_step: float
+    max_step: float
+    error_order: float  # constants of error control, see Method
+    beta: float
+    shrink: float
+    growth: float
+    widest: float
+    h: float  # of the step that is tried
+    error: float
+    proposed: float  # ratio of the next step to it if the method has one, else 0
+    outcome: int
+    has_dense: bool  # whether `dense` has been called for it
+    crosses: bool  # whether it does nothing but go past a switch
+    nearest: int  # which function switches there
+    hops: int  # steps to a switch or past it in which that function did not change, by rounding
+    switched: int  # switches that were located
+    switch: float  # where the next switch has been seen, and where the last one was passed
+    last_switch: float
+    chatter: int  # switches passed shortly after one another
+    cuts: int  # of the step that is tried, at switches
+    blurred: float  # length of steps along which what switches was seen neither clearly nor at rest
+    longest: float  # step along which switching functions are seen clearly
+    singular: float  # when pivots are expected to vanish next, see `expect_singular`
+    distance: float  # from there, by the largest so far
+    leaps: bool  # whether the step that is tried goes past that time
+    relief: float  # the part of its error that counts
+    suspect: float  # until when every report time is compared with the derivative, after one that contradicted it
+    known: bool  # whether k_new is the derivative at x_new
+    failed_inside: bool  # whether the state that failed is x_inside, not x_new
+    started: bool
+    begun: float  # when the motion last began anew, at first or after an event
+    n_moments: int  # that have been noted
+    held: int  # where in p the values stand that events change
+    next_step: float
+    last_error: float  # of the last good step
+    streak: int  # steps rejected since, and why the last of them
+    reason: int
+    asking: int  # the status with which the projection or the method wishes the run to stop, or 0
+    steps: int
+    rejected: int
+    evaluations: int
+    unplanned: int  # matrices for which the pivots that were planned would not do
+    row: int  # rows written, and with those of the step that is tried
+    new_row: int
+    stop: int  # stops behind
     first_gap: Pointer
     x: Pointer  # 1 + n: (t, y) of the last good state, and its derivative
     k: Pointer  # n
@@ -187,7 +187,7 @@ def open_run(m: Pointer) -> Run:
     )
 
 
-class Moment(NamedTuple):
+class Moment(Memory):
     """Places of a moment at which events happened."""
 
     before: Pointer  # 1 + n: (t, y) on either side
@@ -247,10 +247,9 @@ def allocate(count: int) -> NDArray[np.float64]:
 
 def new_run(
     n: int, n_dense: int, n_watched: int = 0, n_pivots: int = 0, n_events: int = 0, n_jumps: int = 0, n_held: int = 0
-) -> tuple[Any, NDArray[np.float64]]:
-    """Empty memory, and a Run that says at which doubles of it every place begins."""
+) -> tuple[Run, NDArray[np.float64]]:
+    """Empty memory, and its places."""
     sizes = n, n_dense, n_watched, n_pivots, n_events, n_jumps, n_held
-    at = offsets_of(places, *sizes)
-    m = allocate(at.rest)
+    m = allocate(size_of(places, *sizes))
     m[: len(sizes)].view(np.int64)[:] = sizes
-    return at, m
+    return places(m, *sizes), m

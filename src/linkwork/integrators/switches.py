@@ -19,7 +19,7 @@ import math
 
 from linkwork.integrators.memory import HAPPENED, RUNNING, SAMPLES, TO_BE_CUT, Run, moment, open_run
 from linkwork.linalg.vectors import clear, copy
-from linkwork.native.kernels import Pointer, call, integer, kernel, offset
+from linkwork.native.kernels import Pointer, call, kernel, offset
 
 HALVINGS = 60  # of an interval with a switch: down to rounding
 HOP = 16 * 2.0**-52  # of the time: a step that only goes past a switch
@@ -45,7 +45,7 @@ LEAST_ERROR = 1e-4  # that the next step size remembers
 
 def interpolate(at: Run, t: float) -> None:
     """The state inside the step at the time t, into x_inside, by the polynomial that `dense` has prepared."""
-    theta = (t - at.x[0]) / at.h[0]
+    theta = (t - at.x[0]) / at.h
     n, y = at.n, offset(at.x_inside, 1)
     at.x_inside[0] = t
     copy(offset(at.F, (at.n_dense - 1) * n), y, n)
@@ -69,10 +69,10 @@ def differentiate_inside(at: Run, theta: float, i: int) -> float:
 
 def prepare_dense(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int:
     """Have the F_j, once for each step; RUNNING, or why a smaller step must be tried."""
-    if at.has_dense[0] == 0.0:
-        call(integer(at.dense, 0), m, p, own, w)
-        at.has_dense[0] = 1.0
-    return int(at.outcome[0])
+    if not at.has_dense:
+        call(at.dense, m, p, own, w)
+        at.has_dense = True
+    return at.outcome
 
 
 def is_beyond(g: float, sign: float) -> bool:
@@ -82,7 +82,7 @@ def is_beyond(g: float, sign: float) -> bool:
 
 def note_signs(at: Run, x: Pointer, p: Pointer, w: Pointer) -> bool:
     """Take the signs of the switching functions at the state x for those of the next step; whether one has changed."""
-    call(integer(at.watch, 0), x, p, at.switches, w)
+    call(at.watch, x, p, at.switches, w)
     changed = has_changed(at, at.switches, at.n_watched)
     for i in range(at.n_watched):
         at.changed[i] = 1.0 if is_other(at, i, at.switches[i]) else 0.0
@@ -105,14 +105,14 @@ def note_start(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     tell which.
     """
     at = open_run(m)
-    call(integer(at.watch, 0), at.x, p, at.signs, w)
+    call(at.watch, at.x, p, at.signs, w)
     any_zero = False
     for i in range(at.n_watched):
         at.grazes[i] = -INF
         any_zero = any_zero or at.signs[i] == 0.0
-    if not any_zero or not at.max_step[0] < INF:
+    if not any_zero or not at.max_step < INF:
         return
-    x, h = at.x_inside, AHEAD * at.max_step[0]
+    x, h = at.x_inside, AHEAD * at.max_step
     for _ in range(LOOKS):  # farther ahead where rounding hides the first of them
         copy(at.x, x, 1 + at.n)
         copy(at.k, at.k_contradicted, at.n)
@@ -120,8 +120,8 @@ def note_start(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
             x[0] += h
             for i in range(at.n):
                 x[1 + i] += h * at.k_contradicted[i]
-            call(integer(at.derivative, 0), x, p, at.k_contradicted, w)
-        call(integer(at.watch, 0), x, p, at.vertex, w)
+            call(at.derivative, x, p, at.k_contradicted, w)
+        call(at.watch, x, p, at.vertex, w)
         for i in range(at.n_watched):
             if at.signs[i] == 0.0 and at.vertex[i] != 0.0:
                 direction = at.directions[i] if i < at.n_events and at.changed[i] == 0.0 else 0.0
@@ -145,12 +145,12 @@ def has_changed(at: Run, g: Pointer, count: int) -> bool:
 def is_behind(at: Run, t: float, p: Pointer, w: Pointer, g: Pointer, count: int) -> bool:
     """Whether a sign inside the step at t is another than at its beginning; the functions there go to g."""
     interpolate(at, t)
-    call(integer(at.watch, 0), at.x_inside, p, g, w)
+    call(at.watch, at.x_inside, p, g, w)
     return has_changed(at, g, count)
 
 
 def sample_time(at: Run, k: int) -> float:
-    return float(at.x_new[0] if k == SAMPLES else at.x[0] + k / SAMPLES * at.h[0])
+    return float(at.x_new[0] if k == SAMPLES else at.x[0] + k / SAMPLES * at.h)
 
 
 def sample(at: Run, p: Pointer, w: Pointer) -> None:
@@ -158,7 +158,7 @@ def sample(at: Run, p: Pointer, w: Pointer) -> None:
     copy(at.signs, at.switches, at.n_watched)
     for k in range(1, SAMPLES + 1):
         interpolate(at, sample_time(at, k))
-        call(integer(at.watch, 0), at.x_inside, p, offset(at.switches, k * at.n_watched), w)
+        call(at.watch, at.x_inside, p, offset(at.switches, k * at.n_watched), w)
 
 
 def find_resting(at: Run, p: Pointer, w: Pointer) -> None:
@@ -169,12 +169,12 @@ def find_resting(at: Run, p: Pointer, w: Pointer) -> None:
     """
     count, x, way = at.n_watched, at.x_inside, offset(at.x_contradicted, 1)
     copy(at.x_new, x, 1 + at.n)
-    for j in range(integer(at.ny, 0)):
-        tolerance = at.atol[j] + at.rtol[0] * abs(at.x_new[1 + j])
+    for j in range(at.ny):
+        tolerance = at.atol[j] + at.rtol * abs(at.x_new[1 + j])
         way[j] = 0.0
         if tolerance < INF:
             x[1 + j] += tolerance
-            call(integer(at.watch, 0), x, p, at.vertex, w)
+            call(at.watch, x, p, at.vertex, w)
             x[1 + j] = at.x_new[1 + j]
             for i in range(at.n_events, count):
                 change = at.vertex[i] - at.switches[SAMPLES * count + i]
@@ -197,20 +197,20 @@ def bends(at: Run, p: Pointer, w: Pointer) -> bool:
     clear(change, 0, at.n)
     copy(at.x_new, x, 1 + at.n)
     for k in range(-1, 2):
-        for j in range(integer(at.ny, 0)):
+        for j in range(at.ny):
             x[1 + j] = at.x_new[1 + j] + k * way[j]
-        call(integer(at.rates, 0), x, p, at.projected, w)
+        call(at.rates, x, p, at.projected, w)
         for i in range(at.n):
             change[i] += (-2.0 if k == 0 else 1.0) * at.projected[i]
-    at.evaluations[0] += 3.0
+    at.evaluations += 3
     return is_change(at, change)
 
 
 def is_change(at: Run, rates: Pointer) -> bool:
     """Whether such rates change the state by more than its tolerance over the step."""
     found = False
-    for i in range(min(integer(at.n_norm, 0), integer(at.n_rates, 0))):
-        found = found or at.h[0] * abs(rates[i]) > at.atol[i] + at.rtol[0] * abs(at.x_new[1 + i])
+    for i in range(min(at.n_norm, at.n_rates)):
+        found = found or at.h * abs(rates[i]) > at.atol[i] + at.rtol * abs(at.x_new[1 + i])
     return found
 
 
@@ -236,9 +236,7 @@ def find_switch(at: Run, p: Pointer, w: Pointer, looked_at: int) -> tuple[float,
                 t = find_nearest(at, i, sample_time(at, first), sample_time(at, last), p, w)
                 if is_behind(at, t, p, w, at.vertex, looked_at):
                     return sample_time(at, k if t > sample_time(at, k) else first), t
-                inside = (
-                    EDGE * at.h[0] < t - at.x[0] < (1.0 - EDGE) * at.h[0]
-                )  # it is not just before or behind a change
+                inside = EDGE * at.h < t - at.x[0] < (1.0 - EDGE) * at.h  # it is not just before or behind a change
                 if inside and abs(at.vertex[i]) <= GRAZING * max(before, after):
                     at.grazes[i] = t
     return at.x_new[0], at.x_new[0]
@@ -265,11 +263,11 @@ def goes_on(at: Run, t: float, p: Pointer, w: Pointer, looked_at: int) -> bool:
         if is_other(at, i, at.vertex[i]):
             which = i
     g = at.vertex[which]
-    call(integer(at.rates, 0), at.x_inside, p, at.k_contradicted, w)
-    at.evaluations[0] += 1.0
-    for i in range(integer(at.n_rates, 0)):
-        at.x_inside[1 + i] += SHARP * at.h[0] * at.k_contradicted[i]
-    call(integer(at.watch, 0), at.x_inside, p, at.vertex, w)
+    call(at.rates, at.x_inside, p, at.k_contradicted, w)
+    at.evaluations += 1
+    for i in range(at.n_rates):
+        at.x_inside[1 + i] += SHARP * at.h * at.k_contradicted[i]
+    call(at.watch, at.x_inside, p, at.vertex, w)
     return bool(at.vertex[which] * g > g * g)
 
 
@@ -279,10 +277,10 @@ def has_jump(at: Run, low: float, high: float, p: Pointer, w: Pointer) -> bool:
     clear(change, 0, at.n)
     for k in range(3):
         interpolate(at, high - k * (high - low))
-        call(integer(at.rates, 0), at.x_inside, p, at.projected, w)
+        call(at.rates, at.x_inside, p, at.projected, w)
         for i in range(at.n):
             change[i] += (-2.0 if k == 1 else 1.0) * at.projected[i]
-    at.evaluations[0] += 3.0
+    at.evaluations += 3
     return is_change(at, change)
 
 
@@ -334,7 +332,7 @@ def find_nearest(at: Run, i: int, low: float, high: float, p: Pointer, w: Pointe
 def distance_at(at: Run, i: int, t: float, p: Pointer, w: Pointer) -> float:
     """How far function i is from zero inside the step at t, on the side where it was at its beginning."""
     interpolate(at, t)
-    call(integer(at.watch, 0), at.x_inside, p, at.vertex, w)
+    call(at.watch, at.x_inside, p, at.vertex, w)
     g: float = at.vertex[i] if at.signs[i] >= 0.0 else -at.vertex[i]
     return g
 
@@ -368,7 +366,7 @@ def watch_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     """Look for a switch inside a step that is good enough: the outcome is RUNNING if it may stay, else TO_BE_CUT."""
     at = open_run(m)
     if prepare_dense(at, m, p, own, w) == RUNNING:
-        at.outcome[0] = judge_step(at, p, w)
+        at.outcome = judge_step(at, p, w)
 
 
 def judge_step(at: Run, p: Pointer, w: Pointer) -> int:
@@ -376,19 +374,19 @@ def judge_step(at: Run, p: Pointer, w: Pointer) -> int:
 
     A step that begins at the switch is made one that only goes past it.
     """
-    wished = max(at.h[0], min(at.next_step[0], at.max_step[0]))  # a step that was cut before is no measure
+    wished = max(at.h, min(at.next_step, at.max_step))  # a step that was cut before is no measure
     looked_at = at.n_watched
     for i in range(looked_at):
         at.resting[i] = 0.0
     sample(at, p, w)
     low, high = find_switch(at, p, w, looked_at)
     # Where rounding of g itself hides the change, a longer hop shows it.
-    hop = HOP * (abs(at.x[0]) + wished) * 2.0 ** at.hops[0]
+    hop = HOP * (abs(at.x[0]) + wished) * 2.0**at.hops
     jumps = False
     if at.n_events < looked_at and not all_clear(at):
         passes = False
         if low != at.x_new[0]:
-            low, high = narrow(at, low, high, SHARP * at.h[0], p, w, looked_at)
+            low, high = narrow(at, low, high, SHARP * at.h, p, w, looked_at)
             passes = goes_on(at, high, p, w, looked_at)
             jumps = passes and has_jump(at, low, high, p, w)
         if not jumps:
@@ -397,42 +395,42 @@ def judge_step(at: Run, p: Pointer, w: Pointer) -> int:
                 clear(at.resting, 0, looked_at)
             low, high = find_switch(at, p, w, looked_at)
     if low != at.x_new[0] and (
-        at.cuts[0] > (MOST_CUTS if jumps else MOST_NEAR)
-        or (at.chatter[0] > MOST_NEAR and low - at.last_switch[0] <= min(wished, CLOSE * at.max_step[0]))
+        at.cuts > (MOST_CUTS if jumps else MOST_NEAR)
+        or (at.chatter > MOST_NEAR and low - at.last_switch <= min(wished, CLOSE * at.max_step))
     ):
         looked_at = at.n_events
         low, high = find_switch(at, p, w, looked_at)
-        if low != at.x_new[0] and at.cuts[0] > MOST_CUTS:
+        if low != at.x_new[0] and at.cuts > MOST_CUTS:
             # Dense output that leads astray again and again is that of a step too long.
-            if at.h[0] > ROUNDING * (abs(at.x[0]) + wished):
-                at.longest[0] = at.next_step[0] = 0.5 * at.h[0]
+            if at.h > ROUNDING * (abs(at.x[0]) + wished):
+                at.longest = at.next_step = 0.5 * at.h
                 return TO_BE_CUT
             low = at.x_new[0]
         if low == at.x_new[0]:
-            at.blurred[0] += 0.0 if all_clear(at) else at.h[0]
+            at.blurred += 0.0 if all_clear(at) else at.h
             return RUNNING
     if low == at.x_new[0]:
         is_blurred = not all_clear(at)
-        if not is_blurred or at.h[0] <= SHORTEST * at.max_step[0]:
-            at.blurred[0] += at.h[0] if is_blurred else 0.0
+        if not is_blurred or at.h <= SHORTEST * at.max_step:
+            at.blurred += at.h if is_blurred else 0.0
             return RUNNING
-        at.longest[0] = at.next_step[0] = 0.5 * at.h[0]
+        at.longest = at.next_step = 0.5 * at.h
         return TO_BE_CUT
     low, high = narrow(at, low, high, hop, p, w, looked_at)
     is_behind(at, high, p, w, at.switches, looked_at)
     for i in range(looked_at):
         if is_other(at, i, at.switches[i]):
-            at.nearest[0] = i
+            at.nearest = i
     if low - at.x[0] > hop:
-        at.switch[0] = low
-        at.cuts[0] += 1.0
+        at.switch = low
+        at.cuts += 1
         return TO_BE_CUT
     interpolate(at, min(high + hop, at.x_new[0]))
     copy(at.x_inside, at.x_new, 1 + at.n)
-    at.h[0] = at.x_new[0] - at.x[0]
-    at.error[0] = LEAST_ERROR
-    at.known[0] = 0.0
-    at.crosses[0] = 1.0
+    at.h = at.x_new[0] - at.x[0]
+    at.error = LEAST_ERROR
+    at.known = False
+    at.crosses = True
     return RUNNING
 
 
@@ -440,24 +438,24 @@ def judge_step(at: Run, p: Pointer, w: Pointer) -> int:
 def pass_switches(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     """At the end of a good step, the outcome is TO_BE_CUT, HAPPENED if the sign of an event has changed, or RUNNING."""
     at = open_run(m)
-    at.outcome[0] = check_end(at, p, w)
-    if at.outcome[0] == RUNNING and has_happened(at, p, w):
-        at.outcome[0] = HAPPENED
+    at.outcome = check_end(at, p, w)
+    if at.outcome == RUNNING and has_happened(at, p, w):
+        at.outcome = HAPPENED
 
 
 def check_end(at: Run, p: Pointer, w: Pointer) -> int:
     """Whether a step that does not go past an event ends before it, also by the last digit; else TO_BE_CUT."""
-    if at.n_events == 0 or at.crosses[0] != 0.0 or at.cuts[0] > MOST_CUTS:
+    if at.n_events == 0 or at.crosses or at.cuts > MOST_CUTS:
         return RUNNING
-    call(integer(at.watch, 0), at.x_new, p, at.switches, w)
+    call(at.watch, at.x_new, p, at.switches, w)
     if not has_changed(at, at.switches, at.n_events):
         return RUNNING
-    earlier = at.x_new[0] - HOP * (abs(at.x_new[0]) + at.h[0]) * 2.0 ** at.cuts[0]
+    earlier = at.x_new[0] - HOP * (abs(at.x_new[0]) + at.h) * 2.0**at.cuts
     if earlier <= at.x[0]:
-        at.crosses[0] = 1.0
+        at.crosses = True
         return RUNNING
-    at.switch[0] = earlier
-    at.cuts[0] += 1.0
+    at.switch = earlier
+    at.cuts += 1
     return TO_BE_CUT
 
 
@@ -466,30 +464,30 @@ def has_happened(at: Run, p: Pointer, w: Pointer) -> bool:
 
     What remains is whether other switches follow each other closely.
     """
-    at.cuts[0] = 0.0
-    at_switch = at.crosses[0] != 0.0 or at.x_new[0] == at.switch[0]
-    nearest = int(at.nearest[0])
+    at.cuts = 0
+    at_switch = at.crosses or at.x_new[0] == at.switch
+    nearest = at.nearest
     before = abs(at.signs[nearest])
     changed = note_signs(at, at.x_new, p, w)
     if changed or not at_switch:
-        at.hops[0] = 0.0
+        at.hops = 0
     elif abs(at.signs[nearest]) >= 0.5 * before:  # no nearer: this is rounding
-        at.hops[0] += 1.0
+        at.hops += 1
     if not changed:
-        if at.crosses[0] != 0.0:
+        if at.crosses:
             at.grazes[nearest] = at.x_new[0]
         return False
     for i in range(at.n_watched):
-        if at.changed[i] != 0.0 and at.x_new[0] - at.grazes[i] <= at.next_step[0]:
+        if at.changed[i] != 0.0 and at.x_new[0] - at.grazes[i] <= at.next_step:
             at.grazes[i] = -INF  # it was a matter of rounding
     happened = any_of(at.changed, at.n_events)
     if happened:
-        copy(at.x, moment(at, int(at.n_moments[0])).before, 1 + at.n)
+        copy(at.x, moment(at, at.n_moments).before, 1 + at.n)
     if any_of(offset(at.changed, at.n_events), at.n_watched - at.n_events):
-        near = at.x_new[0] - at.last_switch[0] <= min(at.next_step[0], CLOSE * at.max_step[0])
-        at.chatter[0] = at.chatter[0] + 1.0 if near else 0.0
-        at.last_switch[0] = at.x_new[0]
-        at.switched[0] += 1.0 if at_switch else 0.0  # also where projection took the end of the step before past it
+        near = at.x_new[0] - at.last_switch <= min(at.next_step, CLOSE * at.max_step)
+        at.chatter = at.chatter + 1 if near else 0
+        at.last_switch = at.x_new[0]
+        at.switched += 1 if at_switch else 0  # also where projection took the end of the step before past it
     return happened
 
 

@@ -24,7 +24,7 @@ from linkwork.integrators.memory import (
 )
 from linkwork.integrators.switches import LEAST_ERROR, differentiate_inside, interpolate, prepare_dense
 from linkwork.linalg.vectors import copy, dot, largest_of
-from linkwork.native.kernels import Pointer, call, integer, kernel, offset
+from linkwork.native.kernels import Pointer, call, kernel, offset
 
 FAILED, ASKS_TO_STOP = 1.0, 2.0  # status of a projection, besides zero
 MAX_STREAK = 50  # rejections of one step
@@ -51,8 +51,8 @@ INF = math.inf
 def is_at_rest(at: Run) -> bool:
     """Whether Euler's step changes nothing by more than its tolerance, as a force that sets in at a switch may do."""
     rests = True
-    for i in range(integer(at.n_norm, 0)):
-        rests = rests and abs(at.h[0] * at.k[i]) <= at.atol[i] + at.rtol[0] * abs(at.x[1 + i])
+    for i in range(at.n_norm):
+        rests = rests and abs(at.h * at.k[i]) <= at.atol[i] + at.rtol * abs(at.x[1 + i])
     return rests
 
 
@@ -63,9 +63,9 @@ def is_finite(values: Pointer, at: Run, count: int) -> bool:
 
 def differentiate(at: Run, p: Pointer, w: Pointer) -> bool:
     """k_new = f(t_new, y_new); whether it is finite."""
-    call(integer(at.derivative, 0), at.x_new, p, at.k_new, w)
-    at.evaluations[0] += 1.0
-    at.known[0] = 1.0
+    call(at.derivative, at.x_new, p, at.k_new, w)
+    at.evaluations += 1
+    at.known = True
     return is_finite(at.k_new, at, at.n)
 
 
@@ -73,10 +73,10 @@ def initial_step(at: Run, p: Pointer, w: Pointer, limit: float) -> float:
     """A first step over which an explicit Euler step is good to about one percent of y. [hairer1993, section II.4]"""
     y, y_new = offset(at.x, 1), offset(at.x_new, 1)
     d0 = d1 = d2 = 0.0
-    n_rates = integer(at.n_rates, 0)
+    n_rates = at.n_rates
     copy(y, y_new, at.n)
     for i in range(n_rates):
-        scale = at.atol[i] + at.rtol[0] * abs(y[i])
+        scale = at.atol[i] + at.rtol * abs(y[i])
         d0 += (y[i] / scale) ** 2
         d1 += (at.k[i] / scale) ** 2
     h = min(0.01 * math.sqrt(d0 / d1) if min(d0, d1) > 1e-10 else 1e-6, limit)
@@ -85,23 +85,23 @@ def initial_step(at: Run, p: Pointer, w: Pointer, limit: float) -> float:
         y_new[i] = y[i] + h * at.k[i]
     differentiate(at, p, w)
     for i in range(n_rates):
-        d2 += ((at.k_new[i] - at.k[i]) / (at.atol[i] + at.rtol[0] * abs(y[i]))) ** 2
+        d2 += ((at.k_new[i] - at.k[i]) / (at.atol[i] + at.rtol * abs(y[i]))) ** 2
     steepest = max(math.sqrt(d2) / h, math.sqrt(d1))
-    wanted = (0.01 / steepest) ** (1.0 / at.error_order[0]) if 1e-15 < steepest < INF else max(1e-6, 1e-3 * h)
+    wanted = (0.01 / steepest) ** (1.0 / at.error_order) if 1e-15 < steepest < INF else max(1e-6, 1e-3 * h)
     return min(100.0 * h, wanted, limit)
 
 
 def begin(at: Run, p: Pointer, w: Pointer) -> bool:
     """Differentiate the state from which the motion goes on, with nothing known of it; whether it is finite."""
-    at.begun[0] = at.x[0]
+    at.begun = at.x[0]
     copy(at.x, at.x_new, 1 + at.n)
     if not is_finite(offset(at.x, 1), at, at.n) or not differentiate(at, p, w):
         return False
     copy(at.k_new, at.k, at.n)
-    at.last_error[0] = LEAST_ERROR
-    at.longest[0] = at.max_step[0]
-    at.switch[0] = at.last_switch[0] = at.suspect[0] = -INF
-    at.singular[0] = INF
+    at.last_error = LEAST_ERROR
+    at.longest = at.max_step
+    at.switch = at.last_switch = at.suspect = -INF
+    at.singular = INF
     for i in range(at.n_pivots):
         at.pivots[i] = at.least_pivots[i] = INF
     return True
@@ -109,22 +109,22 @@ def begin(at: Run, p: Pointer, w: Pointer) -> bool:
 
 def start(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, t_end: float, rows: Pointer) -> bool:
     """Begin, report the initial state and choose the first step if none is given; whether it is finite."""
-    at.started[0] = 1.0
+    at.started = True
     if not begin(at, p, w):
         return False
-    copy(offset(at.x, 1), rows, integer(at.ny, 0))
-    at.row[0] = 1.0
+    copy(offset(at.x, 1), rows, at.ny)
+    at.row = 1
     if at.n_watched > 0:
-        call(integer(at.note_start, 0), m, p, own, w)
-    if at.x[0] < t_end and at.next_step[0] == 0.0:
-        at.next_step[0] = initial_step(at, p, w, min(at.max_step[0], t_end - at.x[0]))
+        call(at.note_start, m, p, own, w)
+    if at.x[0] < t_end and at.next_step == 0.0:
+        at.next_step = initial_step(at, p, w, min(at.max_step, t_end - at.x[0]))
     return True
 
 
 def is_stuck(at: Run) -> bool:
     """Whether the next step is too small to be tried."""
-    h = at.next_step[0]
-    return h < at.min_step[0] or not h > SMALLEST * abs(at.x[0]) or at.streak[0] > MAX_STREAK
+    h = at.next_step
+    return h < at.min_step or not h > SMALLEST * abs(at.x[0]) or at.streak > MAX_STREAK
 
 
 def keep_distance(at: Run, h: float) -> float:
@@ -132,14 +132,14 @@ def keep_distance(at: Run, h: float) -> float:
 
     That position then is where the stages of a step are farthest apart, and the step before ends so far from it.
     """
-    ahead, gap = at.singular[0] - at.x[0], at.widest[0] * h
-    at.leaps[0] = 1.0 if 0.0 < ahead < h and gap > 0.0 else 0.0
+    ahead, gap = at.singular - float(at.x[0]), at.widest * h
+    at.leaps = 0.0 < ahead < h and gap > 0.0
     if not 0.0 < ahead < h + APPROACH * gap or gap == 0.0:
         return h
-    if at.distance[0] * min(1.0, abs(1.0 - h / ahead)) > max(NEAR, CLEAR / math.sqrt(at.rtol[0])):
+    if at.distance * min(1.0, abs(1.0 - h / ahead)) > max(NEAR, CLEAR / math.sqrt(at.rtol)):
         return h
-    at.leaps[0] = 1.0 if ahead <= gap else 0.0
-    return float(ahead / at.widest[0] if ahead <= gap else ahead - APPROACH * gap)
+    at.leaps = ahead <= gap
+    return ahead / at.widest if ahead <= gap else ahead - APPROACH * gap
 
 
 def choose_step(at: Run, t_end: float, stops: Pointer) -> None:
@@ -148,23 +148,23 @@ def choose_step(at: Run, t_end: float, stops: Pointer) -> None:
     What is left for two steps is halved: multipliers of index 3 have the error of positions divided by h^2, and a last
     step much shorter than the others would show it.
     """
-    t, h = at.x[0], keep_distance(at, min(at.next_step[0], at.max_step[0], at.longest[0]))
-    stop, n_stops = int(at.stop[0]), integer(at.n_stops, 0)
+    t, h = at.x[0], keep_distance(at, min(at.next_step, at.max_step, at.longest))
+    stop, n_stops = at.stop, at.n_stops
     while stop < n_stops and stops[2 * stop] <= t:
         stop += 1
     end = min(t_end, stops[2 * stop]) if stop < n_stops else t_end
-    if at.switch[0] > t:
-        end = min(end, at.switch[0])
+    if at.switch > t:
+        end = min(end, at.switch)
     at.x_new[0] = t + h
     if t + STRETCH * h >= end:
         at.x_new[0] = end
         h = end - t
-        at.leaps[0] = 0.0
-    elif t + 2.0 * h > end and h < at.max_step[0] and at.leaps[0] == 0.0:
+        at.leaps = False
+    elif t + 2.0 * h > end and h < at.max_step and not at.leaps:
         h = 0.5 * (end - t)
         at.x_new[0] = t + h
-    at.stop[0] = stop
-    at.h[0] = h
+    at.stop = stop
+    at.h = h
 
 
 def project_state(at: Run, x: Pointer, p: Pointer, w: Pointer) -> bool:
@@ -172,7 +172,7 @@ def project_state(at: Run, x: Pointer, p: Pointer, w: Pointer) -> bool:
 
     Without a projection, copy the state.
     """
-    ny, out, address = integer(at.ny, 0), at.projected, integer(at.project, 0)
+    ny, out, address = at.ny, at.projected, at.project
     if address == 0:
         copy(offset(x, 1), out, ny)
         return True
@@ -180,7 +180,7 @@ def project_state(at: Run, x: Pointer, p: Pointer, w: Pointer) -> bool:
     if not is_finite(out, at, at.n + BLOCK) or out[ny + 3] == FAILED:
         return False
     if out[ny + 3] == ASKS_TO_STOP:
-        at.asking[0] = ASKED
+        at.asking = ASKED
     for i in range(3):
         at.new_residuals[i] = max(at.new_residuals[i], out[ny + i])
     return True
@@ -201,10 +201,10 @@ def expect_singular(at: Run) -> None:
         at.least_pivots[i] = min(at.least_pivots[i], size)
         if ratio > growth:
             growth = ratio
-            at.distance[0] = math.sqrt(at.least_pivots[i] / size)
-    at.singular[0] = INF
-    if growth > VANISHING and total * total > growth and at.distance[0] < FAR and at.leaps[0] == 0.0:
-        at.singular[0] = at.x_new[0] + at.h[0] / (math.sqrt(growth) - 1.0)
+            at.distance = math.sqrt(at.least_pivots[i] / size)
+    at.singular = INF
+    if growth > VANISHING and total * total > growth and at.distance < FAR and not at.leaps:
+        at.singular = at.x_new[0] + at.h / (math.sqrt(growth) - 1.0)
 
 
 def relief(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> float:
@@ -215,45 +215,45 @@ def relief(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> float:
     x = 0. Stages at small x multiply r by 1/x^2 and more, across the branch, and the end of the step is projected onto
     it. Shorter steps would make this worse.
     """
-    if at.error[0] <= 1.0 or at.rtol[0] > CROSSING or prepare_dense(at, m, p, own, w) != RUNNING:
+    if at.error <= 1.0 or at.rtol > CROSSING or prepare_dense(at, m, p, own, w) != RUNNING:
         return 1.0
-    interpolate(at, at.singular[0])
-    call(integer(at.project, 0), at.x_inside, p, at.projected, w)
-    there, growth = offset(at.projected, integer(at.ny, 0) + N_RESIDUALS), 0.0
+    interpolate(at, at.singular)
+    call(at.project, at.x_inside, p, at.projected, w)
+    there, growth = offset(at.projected, at.ny + N_RESIDUALS), 0.0
     for i in range(at.n_pivots):
         growth = max(growth, abs(there[i]) / at.pivots[i])
-    size = max(1.0, at.least[0] * largest_of(at.projected, at.atol, integer(at.n_norm, 0)))
-    return at.rtol[0] / (CROSSING * size) if growth > VANISHED else 1.0
+    size = max(1.0, at.least * largest_of(at.projected, at.atol, at.n_norm))
+    return at.rtol / (CROSSING * size) if growth > VANISHED else 1.0
 
 
 def report(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Pointer, rows: Pointer) -> int:
     """Write the states at the report times inside the step."""
-    ny, row = integer(at.ny, 0), int(at.row[0])
-    at.new_row[0] = row
-    if at.crosses[0] != 0.0:  # too short for a time inside
+    ny, row = at.ny, at.row
+    at.new_row = row
+    if at.crosses:  # too short for a time inside
         return RUNNING
     if times[row] < at.x_new[0]:
         outcome = prepare_dense(at, m, p, own, w)
         if outcome != RUNNING:
             return outcome
-    if at.x_new[0] == at.switch[0]:
+    if at.x_new[0] == at.switch:
         outcome = check_piece(at, m, p, own, w)
         if outcome != RUNNING:
             return outcome
-    nth = row + integer(at.crowded, 0)
-    crowded = nth < integer(at.n_times, 0) and times[nth] < at.x_new[0]
+    nth = row + at.crowded
+    crowded = nth < at.n_times and times[nth] < at.x_new[0]
     while times[row] < at.x_new[0]:
         interpolate(at, times[row])
         if not project_state(at, at.x_inside, p, w):
-            at.failed_inside[0] = 1.0
+            at.failed_inside = True
             return PROJECTION_FAILED
         if is_far_off(at) or is_astray(at, at.x_inside):
             return COLLAPSED
-        if (crowded or times[row] <= at.suspect[0]) and is_contradicted(at, p, w):
+        if (crowded or times[row] <= at.suspect) and is_contradicted(at, p, w):
             return COLLAPSED
         copy(at.projected, offset(rows, row * ny), ny)
         row += 1
-    at.new_row[0] = row
+    at.new_row = row
     return RUNNING
 
 
@@ -267,9 +267,9 @@ def check_piece(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> in
     if outcome != RUNNING:
         return outcome
     for k in range(1, PLACES):
-        interpolate(at, at.x[0] + k / PLACES * at.h[0])
+        interpolate(at, at.x[0] + k / PLACES * at.h)
         if not project_state(at, at.x_inside, p, w):
-            at.failed_inside[0] = 1.0
+            at.failed_inside = True
             return PROJECTION_FAILED
         if is_contradicted(at, p, w):
             return COLLAPSED
@@ -281,20 +281,20 @@ def is_contradicted(at: Run, p: Pointer, w: Pointer) -> bool:
 
     So a force that acts between the stages of a long step is noticed, whatever its law, if a report time sees it.
     """
-    ny, x = integer(at.ny, 0), at.x_contradicted
+    ny, x = at.ny, at.x_contradicted
     x[0] = at.x_inside[0]
     copy(at.projected, offset(x, 1), ny)
-    call(integer(at.rates, 0), x, p, at.k_contradicted, w)
-    at.evaluations[0] += 1.0
-    gap, theta = 0.0, (x[0] - at.x[0]) / at.h[0]
-    for i in range(min(integer(at.n_norm, 0), integer(at.n_rates, 0))):
-        defect = abs(at.h[0] * at.k_contradicted[i] - differentiate_inside(at, theta, i))
-        tolerance = DEFECT * (at.atol[i] + at.rtol[0] * abs(x[1 + i]))
-        if at.relief[0] * defect > gap * tolerance:
-            gap = at.relief[0] * defect / tolerance
-    at.error[0] = max(at.error[0], gap)
+    call(at.rates, x, p, at.k_contradicted, w)
+    at.evaluations += 1
+    gap, theta = 0.0, (x[0] - at.x[0]) / at.h
+    for i in range(min(at.n_norm, at.n_rates)):
+        defect = abs(at.h * at.k_contradicted[i] - differentiate_inside(at, theta, i))
+        tolerance = DEFECT * (at.atol[i] + at.rtol * abs(x[1 + i]))
+        if at.relief * defect > gap * tolerance:
+            gap = at.relief * defect / tolerance
+    at.error = max(at.error, gap)
     if gap > 1.0:
-        at.suspect[0] = max(at.suspect[0], x[0])
+        at.suspect = max(at.suspect, x[0])
     return gap > 1.0
 
 
@@ -304,11 +304,11 @@ def is_far_off(at: Run) -> bool:
     Stages near a singular position can be so far off that the error estimate is below the error by chance, or the end
     of the step is good and what dense output makes of it is not.
     """
-    gap = at.projected[integer(at.ny, 0)] / at.least[0]
-    if gap * (at.relief[0] / EXCESS) <= at.error[0]:  # and by its tolerance it is no larger than that
+    gap = at.projected[at.ny] / at.least
+    if gap * (at.relief / EXCESS) <= at.error:  # and by its tolerance it is no larger than that
         return False
-    gap *= at.relief[0] / (EXCESS * (1.0 + at.rtol[0] * largest_of(at.projected, at.atol, integer(at.n_norm, 0))))
-    at.error[0] = max(at.error[0], gap)
+    gap *= at.relief / (EXCESS * (1.0 + at.rtol * largest_of(at.projected, at.atol, at.n_norm)))
+    at.error = max(at.error, gap)
     return bool(gap > 1.0)
 
 
@@ -319,11 +319,11 @@ def is_astray(at: Run, x: Pointer) -> bool:
     alone it is longer, and what it is longer is an error that stays.
     """
     way = 0.0
-    if at.oblique[0] != 0.0:
-        for i in range(integer(at.n_norm, 0)):
-            tolerance = at.atol[i] + at.rtol[0] * abs(at.projected[i])
+    if at.oblique:
+        for i in range(at.n_norm):
+            tolerance = at.atol[i] + at.rtol * abs(at.projected[i])
             way = max(way, abs(at.projected[i] - x[1 + i]) / tolerance)
-        at.error[0] = max(at.error[0], way)
+        at.error = max(at.error, way)
     return way > 1.0
 
 
@@ -332,11 +332,11 @@ def has_crossed(at: Run, change: float) -> bool:
 
     Near a singular position both positions can be close to the constraints, and the velocities are of another branch.
     """
-    if change / EXCESS <= at.error[0]:
+    if change / EXCESS <= at.error:
         return False
-    size = largest_of(at.projected, at.atol, integer(at.n_norm, 0))
-    excess = change / (EXCESS + max(EXCESS * at.rtol[0], CROSSED) * size) if size > 0.0 else 0.0
-    at.error[0] = max(at.error[0], excess)
+    size = largest_of(at.projected, at.atol, at.n_norm)
+    excess = change / (EXCESS + max(EXCESS * at.rtol, CROSSED) * size) if size > 0.0 else 0.0
+    at.error = max(at.error, excess)
     return bool(excess > 1.0)
 
 
@@ -351,14 +351,14 @@ def project_end(at: Run, p: Pointer, w: Pointer) -> int:
         return PROJECTION_FAILED
     if is_far_off(at) or is_astray(at, at.x_new):
         return COLLAPSED
-    for i in range(integer(at.ny, 0)):
+    for i in range(at.ny):
         if at.projected[i] != y_new[i]:
-            at.known[0] = 0.0
+            at.known = False
             change = max(change, abs(at.projected[i] - y_new[i]) / at.atol[i])
         y_new[i] = at.projected[i]
     if has_crossed(at, change):
         return COLLAPSED
-    copy(offset(at.projected, integer(at.ny, 0) + N_RESIDUALS), at.new_pivots, at.n_pivots)
+    copy(offset(at.projected, at.ny + N_RESIDUALS), at.new_pivots, at.n_pivots)
     return RUNNING
 
 
@@ -367,15 +367,15 @@ def settle(at: Run, p: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows
 
     A derivative that changes at a stop is evaluated before it, in the step that ends there, and behind it from now on.
     """
-    ny, row, stop = integer(at.ny, 0), int(at.new_row[0]), int(at.stop[0])
-    if stop < integer(at.n_stops, 0) and at.x_new[0] == stops[2 * stop]:
-        at.x_new[0] = min(stops[2 * stop + 1], times[integer(at.n_times, 0) - 1])
-        at.known[0] = 0.0
-    while row < integer(at.n_times, 0) and times[row] <= at.x_new[0]:
+    ny, row, stop = at.ny, at.new_row, at.stop
+    if stop < at.n_stops and at.x_new[0] == stops[2 * stop]:
+        at.x_new[0] = min(stops[2 * stop + 1], times[at.n_times - 1])
+        at.known = False
+    while row < at.n_times and times[row] <= at.x_new[0]:
         copy(offset(at.x_new, 1), offset(rows, row * ny), ny)
         row += 1
-    at.new_row[0] = row
-    return RUNNING if at.known[0] != 0.0 or differentiate(at, p, w) else NOT_FINITE
+    at.new_row = row
+    return RUNNING if at.known or differentiate(at, p, w) else NOT_FINITE
 
 
 def ratio_of_steps(at: Run) -> float:
@@ -383,31 +383,31 @@ def ratio_of_steps(at: Run) -> float:
 
     By logarithms, which take half as long as powers.         [hairer1993, section II.4; hairer1996, section IV.2]
     """
-    if at.proposed[0] != 0.0 and at.error[0] <= 1.0:
-        return float(at.proposed[0])
-    logarithm = (0.75 * at.beta[0] - 1.0 / at.error_order[0]) * math.log(max(at.error[0], NO_ERROR))
-    if at.beta[0] != 0.0 and at.error[0] <= 1.0:
-        logarithm += at.beta[0] * math.log(at.last_error[0])
+    if at.proposed != 0.0 and at.error <= 1.0:
+        return at.proposed
+    logarithm = (0.75 * at.beta - 1.0 / at.error_order) * math.log(max(at.error, NO_ERROR))
+    if at.beta != 0.0 and at.error <= 1.0:
+        logarithm += at.beta * math.log(at.last_error)
     ratio = SAFETY * math.exp(logarithm)
-    return max(float(at.shrink[0]), min(float(at.growth[0]), ratio))
+    return max(at.shrink, min(at.growth, ratio))
 
 
 def accept(at: Run) -> None:
     """Make the end of the step the last good state, and choose the next step."""
-    wished = min(at.next_step[0], at.max_step[0], at.longest[0])
+    wished = min(at.next_step, at.max_step, at.longest)
     ratio = ratio_of_steps(at)
-    if at.streak[0] > 0.0:
+    if at.streak > 0:
         ratio = min(ratio, 1.0)
-    at.next_step[0] = ratio * at.h[0]
-    if at.leaps[0] != 0.0 and at.relief[0] < 1.0:  # the error of this step is no measure
-        at.next_step[0] = wished
-    if at.h[0] < wished:  # cut short by a stop, which is no reason to go on with small steps
-        at.next_step[0] = max(at.next_step[0], wished)
-    at.last_error[0] = max(at.error[0], LEAST_ERROR)
-    at.streak[0] = 0.0
-    at.steps[0] += 1.0
-    at.row[0] = at.new_row[0]
-    at.longest[0] *= REGAINED
+    at.next_step = ratio * at.h
+    if at.leaps and at.relief < 1.0:  # the error of this step is no measure
+        at.next_step = wished
+    if at.h < wished:  # cut short by a stop, which is no reason to go on with small steps
+        at.next_step = max(at.next_step, wished)
+    at.last_error = max(at.error, LEAST_ERROR)
+    at.streak = 0
+    at.steps += 1
+    at.row = at.new_row
+    at.longest *= REGAINED
     expect_singular(at)
     copy(at.new_residuals, at.residuals, 3)
     copy(at.x_new, at.x, 1 + at.n)
@@ -416,12 +416,12 @@ def accept(at: Run) -> None:
 
 def reject(at: Run, outcome: int) -> None:
     """Choose a smaller step from the same state."""
-    at.rejected[0] += 1.0
+    at.rejected += 1
     if outcome == TO_BE_CUT:
         return
-    at.next_step[0] = at.h[0] * (ratio_of_steps(at) if outcome == COLLAPSED else AGAIN)
-    at.streak[0] += 1.0
-    at.reason[0] = outcome
+    at.next_step = at.h * (ratio_of_steps(at) if outcome == COLLAPSED else AGAIN)
+    at.streak += 1
+    at.reason = outcome
 
 
 @kernel
@@ -434,50 +434,51 @@ def advance(
     and scratch of the derivative and the projection; `rows`, one for each of the report times, takes the states there.
     """
     at = open_run(m)
-    t_end = times[integer(at.n_times, 0) - 1]
-    if at.started[0] == 0.0 and not start(at, m, p, own, w, t_end, rows):
+    t_end = times[at.n_times - 1]
+    if not at.started and not start(at, m, p, own, w, t_end, rows):
         return NOT_FINITE
     for _ in range(budget):
         if at.x[0] >= t_end:
             return REACHED
         if is_stuck(at):
-            return PROJECTION_FAILED if at.reason[0] == PROJECTION_FAILED else COLLAPSED
+            return PROJECTION_FAILED if at.reason == PROJECTION_FAILED else COLLAPSED
         choose_step(at, t_end, stops)
-        if at.oblique[0] != 0.0:
+        if at.oblique:
             project_state(at, at.x, p, w)  # what it keeps is of this state, not of one that was tried
-        at.outcome[0] = RUNNING
-        at.known[0] = at.failed_inside[0] = at.has_dense[0] = at.crosses[0] = at.proposed[0] = 0.0
-        call(integer(at.step, 0), m, p, own, w)
-        outcome = int(at.outcome[0])
-        at.relief[0] = 1.0
-        if outcome == RUNNING and at.leaps[0] != 0.0:
-            at.relief[0] = relief(at, m, p, own, w)
-            at.error[0] *= at.relief[0]
-        if outcome == RUNNING and at.error[0] > 1.0:
+        at.outcome = RUNNING
+        at.known = at.failed_inside = at.has_dense = at.crosses = False
+        at.proposed = 0.0
+        call(at.step, m, p, own, w)
+        outcome = at.outcome
+        at.relief = 1.0
+        if outcome == RUNNING and at.leaps:
+            at.relief = relief(at, m, p, own, w)
+            at.error *= at.relief
+        if outcome == RUNNING and at.error > 1.0:
             outcome = COLLAPSED
         if outcome == RUNNING:
             outcome = project_end(at, p, w)
         if outcome == RUNNING and at.n_watched > 0:
-            call(integer(at.watch_step, 0), m, p, own, w)
-            outcome = int(at.outcome[0])
-            if outcome == RUNNING and at.crosses[0] != 0.0:  # it ends elsewhere
+            call(at.watch_step, m, p, own, w)
+            outcome = at.outcome
+            if outcome == RUNNING and at.crosses:  # it ends elsewhere
                 outcome = project_end(at, p, w)
         if outcome == RUNNING:
             outcome = report(at, m, p, own, w, times, rows)
         if outcome == RUNNING:
             outcome = settle(at, p, w, times, stops, rows)
         if outcome == RUNNING and at.n_watched > 0:
-            call(integer(at.pass_switches, 0), m, p, own, w)
-            outcome = int(at.outcome[0])
+            call(at.pass_switches, m, p, own, w)
+            outcome = at.outcome
         if outcome != RUNNING and outcome != HAPPENED:
             reject(at, outcome)
             continue
         accept(at)
         if outcome == HAPPENED:
-            call(integer(at.happen, 0), m, p, own, w)
-            outcome = int(at.outcome[0])
-            if outcome != RUNNING or at.n_moments[0] == MOMENTS:
+            call(at.happen, m, p, own, w)
+            outcome = at.outcome
+            if outcome != RUNNING or at.n_moments == MOMENTS:
                 return outcome
-        if at.asking[0] != 0.0 and at.x[0] < t_end:
-            return int(at.asking[0])
+        if at.asking != 0 and at.x[0] < t_end:
+            return at.asking
     return REACHED if at.x[0] >= t_end else RUNNING

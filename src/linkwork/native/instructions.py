@@ -1,6 +1,7 @@
 """Values of kernels, and the instructions of LLVM on them.
 
-A value is of a kind: bool, int, float, complex, Pointer, or a tuple of these, which is nothing in LLVM but its numbers.
+A value is of a kind: bool, int, float, complex, Pointer, a number in memory, or a tuple of these, which is nothing in
+LLVM but its numbers; a description of memory is such a tuple.
 Variables are memory on the stack, which LLVM makes registers of.
 """
 
@@ -13,7 +14,7 @@ from types import FunctionType
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from linkwork.native import kernels
-from linkwork.native.kernels import Pointer
+from linkwork.native.kernels import Memory, Pointer
 from linkwork.native.lowering import INTRINSICS, float_bits
 
 WIDENING = (bool, int, float, complex)  # one can stand for all before it
@@ -36,6 +37,16 @@ class Shape(NamedTuple):
     @property
     def fields(self) -> tuple[str, ...]:
         return tuple(self.cls.__annotations__)
+
+
+class Cell(NamedTuple):
+    """The kind of a number in memory: a pointer to 64 bits, which are read and stored as bool, int or float."""
+
+    kind: Any
+
+    @property
+    def bits(self) -> str:
+        return "double" if self.kind is float else "i64"
 
 
 class Made(NamedTuple):
@@ -64,13 +75,16 @@ def kind_of(annotation: Any) -> Any:
         return annotation
     if get_origin(annotation) is tuple:
         return Shape(tuple, tuple(map(kind_of, get_args(annotation))))
-    if isinstance(annotation, type) and issubclass(annotation, tuple):
-        return Shape(annotation, tuple(map(kind_of, get_type_hints(annotation).values())))
+    if isinstance(annotation, type) and issubclass(annotation, tuple | Memory):
+        hints = get_type_hints(annotation)
+        return Shape(annotation, tuple(kind_of(hints[name]) for name in annotation.__annotations__))
     return None
 
 
 def types_of(kind: Any) -> tuple[str, ...]:
     """Of the numbers in LLVM that are a value of this kind."""
+    if isinstance(kind, Cell):
+        return ("ptr",)
     return tuple(t for inner in kind.kinds for t in types_of(inner)) if isinstance(kind, Shape | Made) else TYPES[kind]
 
 
@@ -84,7 +98,7 @@ def value_of(kind: Any, operands: Iterator[str]) -> Value:
     """The value of a kind that consists of the next operands."""
     if isinstance(kind, Shape | Made):
         return Value(kind, tuple(value_of(inner, operands) for inner in kind.kinds))
-    return Value(kind, tuple(next(operands) for _ in TYPES[kind]))
+    return Value(kind, tuple(next(operands) for _ in types_of(kind)))
 
 
 def hand_on(value: Value) -> Value:
@@ -119,6 +133,11 @@ def wider(a: Any, b: Any) -> Any:
     if isinstance(a, Shape) and isinstance(b, Shape) and a.cls is b.cls and len(a.kinds) == len(b.kinds):
         return Shape(a.cls, tuple(map(wider, a.kinds, b.kinds)))
     raise TypeError(f"{a} and {b} are of different kinds")
+
+
+def _is_memory(a: Any, b: Any) -> bool:
+    """Whether both are descriptions of the same memory: what is a cell there only the one that was made knows."""
+    return isinstance(a, Shape) and isinstance(b, Shape) and a.cls is b.cls and issubclass(a.cls, Memory)
 
 
 class Writer:
@@ -185,7 +204,7 @@ class Writer:
         return value_of(kind, iter(loads))
 
     def convert(self, value: Value, kind: Any) -> Value:
-        if value.kind == kind:
+        if value.kind == kind or _is_memory(value.kind, kind):
             return value
         if isinstance(kind, Shape) and isinstance(value.kind, Shape) and len(kind.kinds) == len(value.parts):
             return Value(kind, tuple(map(self.convert, value.parts, kind.kinds)))
@@ -199,6 +218,36 @@ class Writer:
             return constant(float(int(value.parts[0])))
         how = "uitofp i1" if value.kind is bool else "sitofp i64"
         return Value(float, (self.emit(f"{how} {value.parts[0]} to double"),))
+
+    def describe(self, value: Value, cls: type) -> Value:
+        """A description from its places, of which those of numbers are cells of their types."""
+        kind = kind_of(cls)
+        if len(value.parts) != len(kind.kinds):
+            raise TypeError(f"{cls.__name__} has {len(kind.kinds)} places, not {len(value.parts)}")
+        parts = [
+            Value(Cell(inner), part.parts) if part.kind == Pointer and inner in (bool, int, float) else part
+            for part, inner in zip(value.parts, kind.kinds, strict=True)
+        ]
+        return Value(Shape(cls, tuple(part.kind for part in parts)), tuple(parts))
+
+    def read(self, value: Value) -> Value:
+        """The number in a cell; any other value is itself."""
+        if not isinstance(value.kind, Cell):
+            return value
+        bits = self.emit(f"load {value.kind.bits}, ptr {value.parts[0]}")
+        return (
+            Value(bool, (self.emit(f"icmp ne i64 {bits}, 0"),))
+            if value.kind.kind is bool
+            else Value(value.kind.kind, (bits,))
+        )
+
+    def put(self, cell: Value, value: Value) -> None:
+        """Store a number in a cell."""
+        if not isinstance(cell.kind, Cell):
+            raise TypeError("what was given as a number is not stored")
+        number = self.convert(value, cell.kind.kind)
+        number = self.convert(number, int) if number.kind is bool else number
+        self.line(f"store {cell.kind.bits} {number.parts[0]}, ptr {cell.parts[0]}")
 
     def beyond(self, pointer: Value, n: Value) -> str:
         if pointer.kind != Pointer:

@@ -10,26 +10,31 @@
 
 The annotations are the C signature: int, float and Pointer (to doubles) as arguments, int or None as result. A kernel
 may call other plain functions and hand them on to these, `math`, `offset`, `take`, `split`, `integer`,
-`put_integer`, `memory_at` and `call`, make named tuples, and read global integers, floats and tuples of them. It
-allocates nothing and raises nothing, so that its object code stands alone. `kernel.python` is the function itself, to
-be stepped through with NumPy arrays as pointers.
+`put_integer`, `memory_at` and `call`, make named tuples and `Memory`, and read global integers, floats and tuples of
+them. It allocates nothing and raises nothing, so that its object code stands alone. `kernel.python` is the function
+itself, to be stepped through with NumPy arrays as pointers.
 
 A kernel goes from Python to LLVM text (translation.py) and from there to object code for the processor at hand when it
 is first needed; the object code is cached.
 
 The memory of a kernel is described once, by a plain function that takes it apart:
 
-    class Work(NamedTuple):
+    class Work(Memory):
+        n: int
         gaps: Pointer
         trial: Pointer
+        steps: int
+        size: float
         rest: Pointer
 
     def work(w: Pointer, n: int, m: int) -> Work:
-        return Work(*split(w, (2 * m, 1 + n)))
+        return Work(n, *split(w, (2 * m, 1 + n, 1, 1)))
 
 The kernel calls it for its places, `size_of(work, n, m)` says how many doubles they are, and stepped through as Python
-every place is an array of its own size, so that nothing can be written beside it. What a description reads, sizes and
-addresses, stays as it is while the kernel runs.
+every place is an array of its own size, so that nothing can be written beside it. A place that the class has as int,
+float or bool is a number in memory, of 64 bits: `at.steps += 1` changes it there, and Python does so likewise. What is
+given as a number, as n is here, is no place and stays. What a description reads, sizes and addresses, stays as it is
+while the kernel runs.
 """
 
 from __future__ import annotations
@@ -37,7 +42,7 @@ from __future__ import annotations
 import ctypes
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dis import EXTENDED_ARG, opmap
 from functools import cache as cache_results
 from functools import cached_property, partial
@@ -45,7 +50,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from threading import RLock
 from types import CodeType, FunctionType
-from typing import Any, TypeAlias, get_type_hints
+from typing import Any, ClassVar, TypeAlias, dataclass_transform, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +95,41 @@ def memory_at(address: int, count: int) -> Pointer:
     return np.ctypeslib.as_array((ctypes.c_double * count).from_address(address))
 
 
+class _Number:
+    """A number in memory that an attribute reads and stores; one that was given as such is only read."""
+
+    def __init__(self, name: str, kind: type) -> None:
+        self.name, self.kind = name, kind
+        self.bits = np.float64 if kind is float else np.int64
+
+    def __get__(self, memory: Memory, _: type) -> Any:
+        place = memory.__dict__[self.name]
+        return self.kind(place.view(self.bits)[0]) if isinstance(place, np.ndarray) else place
+
+    def __set__(self, memory: Memory, value: float) -> None:
+        memory.__dict__[self.name].view(self.bits)[0] = value
+
+
+@dataclass_transform()
+class Memory:
+    """Places in the memory of a kernel by name: vectors, and numbers of the types that the class states."""
+
+    _fields: ClassVar[tuple[str, ...]]
+
+    def __init_subclass__(cls) -> None:
+        cls._fields = tuple(cls.__annotations__)
+        for name, kind in get_type_hints(cls).items():
+            if kind in (bool, int, float):
+                setattr(cls, name, _Number(name, kind))
+
+    def __init__(self, *places: Any) -> None:
+        self.__dict__.update(zip(self._fields, places, strict=True))
+
+    def __iter__(self) -> Iterator[Any]:
+        """The places themselves."""
+        return iter(self.__dict__.values())
+
+
 class _Ruler:
     """Stands for a pointer where only sizes are asked for."""
 
@@ -101,17 +141,17 @@ class _Ruler:
 
 
 @cache_results
-def size_of(places: Callable[..., tuple[Any, ...]], *sizes: int) -> int:
+def size_of(places: Callable[..., Memory | tuple[Any, ...]], *sizes: int) -> int:
     """How many doubles a description of memory takes: where the last of its places, the rest, begins."""
-    rest = places(_Ruler(), *sizes)[-1]
+    *_, rest = places(_Ruler(), *sizes)
     return int(rest.place)
 
 
 @cache_results
 def offsets_of(places: Callable[..., Any], *sizes: int) -> Any:
-    """A description of memory, a named tuple, with the number of its first double in the place of every pointer."""
+    """A description of memory with the number of its first double for every place."""
     made = places(_Ruler(), *sizes)
-    return made._make(x.place if isinstance(x, _Ruler) else x for x in made)
+    return type(made)(*(x.place if isinstance(x, _Ruler) else x for x in made))
 
 
 def call(address: int, x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
@@ -237,10 +277,10 @@ def _content(function: FunctionType) -> Parts:
                 visit(value)
             elif isinstance(value, int | float | tuple):
                 parts.append(f"{name} = {value!r}")
-            elif isinstance(value, type) and issubclass(value, tuple):
-                parts.append(f"{name} = {value.__name__}{getattr(value, '_fields', ())}")
+            elif isinstance(value, type) and issubclass(value, tuple | Memory):
+                parts.append(f"{name} = {value.__name__}{value.__annotations__}")
             elif value is not math:
-                raise TypeError(f"{f.__qualname__} reads '{name}': no number, plain function or named tuple")
+                raise TypeError(f"{f.__qualname__} reads '{name}': no number, plain function, named tuple or memory")
 
     visit(function)
     return parts

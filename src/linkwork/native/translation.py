@@ -34,7 +34,7 @@ from linkwork.native.instructions import (
     types_of,
     value_of,
 )
-from linkwork.native.kernels import Kernel, parameters_of
+from linkwork.native.kernels import Kernel, Memory, parameters_of
 from linkwork.native.lowering import INTRINSICS, LIBRARY, declare_functions
 
 # Lines of LLVM text from which on a function is not copied to where it is called, however seldom that is: LLVM takes
@@ -183,7 +183,7 @@ class _Translation:
         assert isinstance(end, ast.Return)
         self.out.described += 1
         inner.statements(before)
-        value = self.out.convert(inner.expression(end.value), inner.returned)  # type: ignore[arg-type]
+        value = inner.expression(end.value)  # type: ignore[arg-type]
         self.out.described -= 1
         return value._replace(made=(function, tuple(given)))
 
@@ -230,6 +230,8 @@ class _Translation:
                 self.put(inner, part)
         elif isinstance(target, ast.Subscript):
             self.put_at(self.place(target), value)
+        elif isinstance(target, ast.Attribute):
+            self.out.put(self.field(target), value)
         else:
             _refuse(self, target)
 
@@ -349,6 +351,11 @@ class _Translation:
         return {**vars(builtins), **self.function.__globals__}[node.id]
 
     def attribute(self, node: ast.Attribute) -> Any:
+        found = self.field(node)
+        return self.out.read(found) if isinstance(found, Value) else found
+
+    def field(self, node: ast.Attribute) -> Any:
+        """A value, of a number in memory its cell; or a function of `math`."""
         name = node.value.id if isinstance(node.value, ast.Name) else ""
         if name in self.out.places and isinstance(kind := self.out.kinds[name], Shape) and kind.cls is not tuple:
             return self.out.load(name, kind.fields.index(node.attr))
@@ -442,6 +449,8 @@ class _Translation:
         if isinstance(called, FunctionType) and called not in PRIMITIVES:
             return self.call_function(called, node.args)
         given = self.listed(node.args)
+        if isinstance(called, type) and issubclass(called, Memory):
+            return self.out.describe(tuple_of(given), called)
         if isinstance(called, type) and issubclass(called, tuple) and called is not tuple:
             return self.out.convert(tuple_of(given), kind_of(called))
         if called in PRIMITIVES:

@@ -25,7 +25,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -35,7 +34,7 @@ from linkwork.integrators.memory import COLLAPSED, NOT_FINITE, RUNNING, Method, 
 from linkwork.integrators.time_loop import SAFETY, is_at_rest, is_finite
 from linkwork.linalg.lu_row_pivot import factor, solve
 from linkwork.linalg.vectors import clear, copy, dot
-from linkwork.native.kernels import Pointer, call, integer, kernel, offset, put_integer, size_of, split
+from linkwork.native.kernels import Memory, Pointer, call, kernel, offset, size_of, split
 
 MOST_ITERATIONS = 10
 FAST = 0.1  # rate of convergence up to which the Jacobian is kept
@@ -47,17 +46,17 @@ SMALL = 1e-3  # rad: below, tan(x)/x by its series
 RHO = 0.8  # spectral radius unless another is given
 
 
-class Alpha(NamedTuple):
+class Alpha(Memory):
     """Places in the memory of the method, for vectors of n components; those without n in their comment one double."""
 
-    jacobian: Pointer  # addresses
-    retract: Pointer
-    dynamics: Pointer
-    n_q: Pointer
-    n_v: Pointer
-    m: Pointer
-    n_entries: Pointer  # of the Jacobian
-    n_turns: Pointer
+    jacobian: int  # addresses
+    retract: int
+    dynamics: int
+    n_q: int
+    n_v: int
+    m: int
+    n_entries: int  # of the Jacobian
+    n_turns: int
     pattern: Pointer  # n n: places of the entries
     turns: Pointer  # n: where in v three components turn a body
     entries: Pointer  # n n
@@ -75,18 +74,18 @@ class Alpha(NamedTuple):
     a_new: Pointer  # n
     slope: Pointer  # n: of this a over the step before, or a' where the motion begins
     x: Pointer  # 1 + n: another state
-    alpha_m: Pointer
-    alpha_f: Pointer
-    gamma: Pointer
-    beta: Pointer
-    fixed: Pointer  # whether the length of steps is not controlled
-    t_slope: Pointer  # to which `slope` belongs
-    t_begin: Pointer  # of the step tried last
-    t_end: Pointer
-    h: Pointer  # step to which A belongs
-    h_tried: Pointer
-    h_factored: Pointer
-    is_slow: Pointer
+    alpha_m: float
+    alpha_f: float
+    gamma: float
+    beta: float
+    fixed: bool  # whether the length of steps is not controlled
+    t_slope: float  # to which `slope` belongs
+    t_begin: float  # of the step tried last
+    t_end: float
+    h: float  # step to which A belongs
+    h_tried: float
+    h_factored: float
+    is_slow: bool
     rest: Pointer
 
 
@@ -101,37 +100,37 @@ def places(own: Pointer, n: int) -> Alpha:
 
 def begin(at: Run, its: Alpha, first: int, p: Pointer, w: Pointer) -> None:
     """A = a + (alpha_m - alpha_f) h a' with the change a' of a over a short while; a and lam are those from now on."""
-    n_q, n_v = integer(its.n_q, 0), integer(its.n_v, 0)
-    while_ = NUDGE * at.h[0]
-    call(integer(its.dynamics, 0), at.x, p, its.f, w)
+    n_q, n_v = its.n_q, its.n_v
+    while_ = NUDGE * at.h
+    call(its.dynamics, at.x, p, its.f, w)
     copy(offset(its.f, n_q), its.A, n_v)
     copy(its.A, offset(at.x, first), n_v)
-    copy(offset(its.f, first - 1), offset(at.x, first + n_v), integer(its.m, 0))
-    call(integer(at.derivative, 0), at.x, p, at.k, w)
-    its.is_slow[0] = 1.0
+    copy(offset(its.f, first - 1), offset(at.x, first + n_v), its.m)
+    call(at.derivative, at.x, p, at.k, w)
+    its.is_slow = True
     copy(at.x, its.x, first)
     its.x[0] += while_
     for i in range(n_q + n_v):
         its.x[1 + i] += while_ * its.f[i]
-    call(integer(its.dynamics, 0), its.x, p, its.f, w)
+    call(its.dynamics, its.x, p, its.f, w)
     for i in range(n_v):
         its.a[i] = at.x[first + i]
         its.slope[i] = (its.f[n_q + i] - its.a[i]) / while_
-        its.A[i] = its.a[i] + (its.alpha_m[0] - its.alpha_f[0]) * at.h[0] * its.slope[i]
-    its.t_slope[0] = at.x[0]
-    at.evaluations[0] += 3.0
+        its.A[i] = its.a[i] + (its.alpha_m - its.alpha_f) * at.h * its.slope[i]
+    its.t_slope = at.x[0]
+    at.evaluations += 3
 
 
 def evaluate_jacobian(at: Run, its: Alpha, p: Pointer, w: Pointer) -> bool:
     """J at the end of the step as far as it is known, and the factor of S; whether that is regular."""
-    n_q, n_v, m, n_y = integer(its.n_q, 0), integer(its.n_v, 0), integer(its.m, 0), integer(at.ny, 0)
-    width, size, first, h = at.n, n_v + m, n_y - n_v - m, at.h[0]
-    call(integer(its.jacobian, 0), at.x_new, p, its.entries, w)
+    n_q, n_v, m, n_y = its.n_q, its.n_v, its.m, at.ny
+    width, size, first, h = at.n, n_v + m, n_y - n_v - m, at.h
+    call(its.jacobian, at.x_new, p, its.entries, w)
     clear(its.J, 0, n_y * n_y)
-    for k in range(int(its.n_entries[0])):
+    for k in range(its.n_entries):
         its.J[int(its.pattern[k])] = its.entries[k]
-    by_v = its.gamma[0] / (h * its.beta[0])
-    by_a = (1.0 - its.alpha_m[0]) / ((1.0 - its.alpha_f[0]) * h * h * its.beta[0])
+    by_v = its.gamma / (h * its.beta)
+    by_a = (1.0 - its.alpha_m) / ((1.0 - its.alpha_f) * h * h * its.beta)
     clear(its.S, 0, size * width)
     for i in range(size):
         row, s = offset(its.J, (first + i) * n_y), offset(its.S, i * width)
@@ -143,47 +142,47 @@ def evaluate_jacobian(at: Run, its: Alpha, p: Pointer, w: Pointer) -> bool:
         for j in range(n_v):
             s[j] += by_v * row[n_q + j] + by_a * row[first + j]
         copy(offset(row, first + n_v), offset(s, n_v), m)
-    its.h_factored[0] = 0.0
+    its.h_factored = 0.0
     if not factor(its.S, size, width, its.pivots, its.filled):
         return False
-    its.h_factored[0] = h
+    its.h_factored = h
     return True
 
 
 def move(at: Run, its: Alpha, p: Pointer, w: Pointer) -> None:
     """q_new = q o exp(dx). `retract` turns by 2 atan(|x|/2); so turns x are made |x| = 2 tan(angle/2) before."""
-    n_q, n_v = integer(its.n_q, 0), integer(its.n_v, 0)
+    n_q, n_v = its.n_q, its.n_v
     copy(offset(at.x, 1), its.moved, n_q)
     dx = offset(its.moved, n_q)
     copy(its.dx, dx, n_v)
-    for k in range(int(its.n_turns[0])):
+    for k in range(its.n_turns):
         turn = offset(dx, int(its.turns[k]))
         half = 0.5 * math.sqrt(dot(turn, turn, 0, 3))
         stretch = math.tan(half) / half if half > SMALL else 1.0 + half * half / 3.0
         for i in range(3):
             turn[i] *= stretch
-    call(integer(its.retract, 0), its.moved, p, offset(at.x_new, 1), w)
+    call(its.retract, its.moved, p, offset(at.x_new, 1), w)
 
 
 def update(at: Run, its: Alpha, first: int, p: Pointer, w: Pointer) -> None:
     """A_new and the positions and velocities at the end from the accelerations there."""
-    n_q, n_v, h = integer(its.n_q, 0), integer(its.n_v, 0), at.h[0]
+    n_q, n_v, h = its.n_q, its.n_v, at.h
     for i in range(n_v):
-        mixed = (1.0 - its.alpha_f[0]) * at.x_new[first + i] + its.alpha_f[0] * at.x[first + i]
-        its.A_new[i] = (mixed - its.alpha_m[0] * its.A[i]) / (1.0 - its.alpha_m[0])
+        mixed = (1.0 - its.alpha_f) * at.x_new[first + i] + its.alpha_f * at.x[first + i]
+        its.A_new[i] = (mixed - its.alpha_m * its.A[i]) / (1.0 - its.alpha_m)
         v = at.x[1 + n_q + i]
-        its.dx[i] = h * (v + h * ((0.5 - its.beta[0]) * its.A[i] + its.beta[0] * its.A_new[i]))
-        at.x_new[1 + n_q + i] = v + h * ((1.0 - its.gamma[0]) * its.A[i] + its.gamma[0] * its.A_new[i])
+        its.dx[i] = h * (v + h * ((0.5 - its.beta) * its.A[i] + its.beta * its.A_new[i]))
+        at.x_new[1 + n_q + i] = v + h * ((1.0 - its.gamma) * its.A[i] + its.gamma * its.A_new[i])
     move(at, its, p, w)
 
 
 def weigh(at: Run, its: Alpha, dx: Pointer) -> float:
     """The mean size of a change of positions by the tolerances, those of coordinates that move alike."""
-    n_q, n_v, n_y = integer(its.n_q, 0), integer(its.n_v, 0), integer(at.ny, 0)
+    n_q, n_v, n_y = its.n_q, its.n_v, at.ny
     total = 0.0
     for k in range(n_q):
         dq = dot(offset(its.J, k * n_y + n_q), dx, 0, n_v)
-        total += (dq / (at.atol[k] + at.rtol[0] * abs(at.x[1 + k]))) ** 2
+        total += (dq / (at.atol[k] + at.rtol * abs(at.x[1 + k]))) ** 2
     return math.sqrt(total / max(n_q, 1))
 
 
@@ -193,29 +192,29 @@ def weigh_velocities(at: Run, its: Alpha, p: Pointer, w: Pointer) -> float:
     This a is that of `dynamics`: the one of the method is off by O(h) across the constraints, where it makes the
     positions right.
     """
-    n_q, n_v, h = integer(its.n_q, 0), integer(its.n_v, 0), at.h[0]
-    call(integer(its.dynamics, 0), at.x_new, p, its.f, w)
-    at.evaluations[0] += 1.0
+    n_q, n_v, h = its.n_q, its.n_v, at.h
+    call(its.dynamics, at.x_new, p, its.f, w)
+    at.evaluations += 1
     copy(offset(its.f, n_q), its.a_new, n_v)
-    C = 1.0 / 12.0 + 0.5 * (its.alpha_m[0] - its.alpha_f[0]) ** 2
-    by, total = C * h * h * h / (at.x[0] + 0.5 * h - its.t_slope[0]), 0.0
+    C = 1.0 / 12.0 + 0.5 * (its.alpha_m - its.alpha_f) ** 2
+    by, total = C * h * h * h / (at.x[0] + 0.5 * h - its.t_slope), 0.0
     for i in range(n_v):
         error = by * ((its.a_new[i] - its.a[i]) / h - its.slope[i])
-        total += (error / (at.atol[n_q + i] + at.rtol[0] * abs(at.x_new[1 + n_q + i]))) ** 2
+        total += (error / (at.atol[n_q + i] + at.rtol * abs(at.x_new[1 + n_q + i]))) ** 2
     return math.sqrt(total / max(n_v, 1))
 
 
 def iterate(at: Run, its: Alpha, p: Pointer, w: Pointer) -> bool:
     """Newton's iteration for the end of the step; whether it converges."""
-    n_v, m, n_y = integer(its.n_v, 0), integer(its.m, 0), integer(at.ny, 0)
+    n_v, m, n_y = its.n_v, its.m, at.ny
     size, first = n_v + m, n_y - n_v - m
-    by_a = (1.0 - its.alpha_m[0]) / ((1.0 - its.alpha_f[0]) * at.h[0] * at.h[0] * its.beta[0])
+    by_a = (1.0 - its.alpha_m) / ((1.0 - its.alpha_f) * at.h * at.h * its.beta)
     last = math.inf
     for k in range(MOST_ITERATIONS):
-        call(integer(at.derivative, 0), at.x_new, p, its.f, w)
-        at.evaluations[0] += 1.0
+        call(at.derivative, at.x_new, p, its.f, w)
+        at.evaluations += 1
         if not is_finite(its.f, at, n_y):
-            at.outcome[0] = NOT_FINITE
+            at.outcome = NOT_FINITE
             return False
         for i in range(size):
             its.change[i] = -its.f[first + i]
@@ -230,7 +229,7 @@ def iterate(at: Run, its: Alpha, p: Pointer, w: Pointer) -> bool:
         update(at, its, 1 + first, p, w)
         rate = change / last if k > 0 else 1.0
         if change * rate <= ENOUGH:
-            its.is_slow[0] = 1.0 if k > 0 and rate > FAST else 0.0
+            its.is_slow = k > 0 and rate > FAST
             return True
         last = change
     return False
@@ -241,66 +240,66 @@ def alpha_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     """A step with its error estimate, as memory.py asks for."""
     at = open_run(m)
     its = places(own, at.n)
-    n_q, n_v, n_y = integer(its.n_q, 0), integer(its.n_v, 0), integer(at.ny, 0)
-    n_m = integer(its.m, 0)
-    t, first, h_last = at.x[0], 1 + n_y - n_v - n_m, its.h[0]
-    if t == its.t_end[0] and t != at.begun[0]:  # the step tried last was taken
-        its.h[0] = its.h_tried[0]
-        its.t_slope[0] = its.t_begin[0] + 0.5 * its.h[0]
+    n_q, n_v, n_y = its.n_q, its.n_v, at.ny
+    n_m = its.m
+    t, first, h_last = at.x[0], 1 + n_y - n_v - n_m, its.h
+    if t == its.t_end and t != at.begun:  # the step tried last was taken
+        its.h = its.h_tried
+        its.t_slope = its.t_begin + 0.5 * its.h
         for i in range(n_v):
-            its.slope[i] = (its.a_new[i] - its.a[i]) / its.h[0]
+            its.slope[i] = (its.a_new[i] - its.a[i]) / its.h
         copy(its.A_new, its.A, n_v)
         copy(its.a_new, its.a, n_v)
-    elif t != its.t_begin[0]:
+    elif t != its.t_begin:
         begin(at, its, first, p, w)
-        its.h[0] = at.h[0]
-    if at.h[0] < TINY * h_last and is_at_rest(at):  # cut off at a switch, too short for S to be regular
+        its.h = at.h
+    if at.h < TINY * h_last and is_at_rest(at):  # cut off at a switch, too short for S to be regular
         copy(offset(at.x, 1), offset(at.x_new, 1), n_y)
         for i in range(first - 1):
-            at.x_new[1 + i] += at.h[0] * at.k[i]
-        its.h[0], its.t_begin[0], its.t_end[0] = h_last, math.nan, math.nan
-        at.error[0], at.proposed[0] = TINY, GROWTH
+            at.x_new[1 + i] += at.h * at.k[i]
+        its.h, its.t_begin, its.t_end = h_last, math.nan, math.nan
+        at.error, at.proposed = TINY, GROWTH
         return
-    if at.h[0] != its.h[0]:
+    if at.h != its.h:
         for i in range(n_v):
             a = at.x[first + i]
-            its.A[i] = a + (its.A[i] - a) * at.h[0] / its.h[0]
-        its.h[0] = at.h[0]
-    its.t_begin[0], its.t_end[0], its.h_tried[0] = t, math.nan, at.h[0]
+            its.A[i] = a + (its.A[i] - a) * at.h / its.h
+        its.h = at.h
+    its.t_begin, its.t_end, its.h_tried = t, math.nan, at.h
     copy(offset(at.x, 1), offset(at.x_new, 1), n_y)
     update(at, its, first, p, w)
     converged = True
-    if its.is_slow[0] != 0.0 or at.h[0] != its.h_factored[0]:
+    if its.is_slow or at.h != its.h_factored:
         converged = evaluate_jacobian(at, its, p, w)
     if not converged or not iterate(at, its, p, w):
-        its.is_slow[0] = 1.0
-        if at.outcome[0] == RUNNING:
-            at.outcome[0] = COLLAPSED
-            at.error[0] = (SAFETY / 0.5) ** 3
+        its.is_slow = True
+        if at.outcome == RUNNING:
+            at.outcome = COLLAPSED
+            at.error = (SAFETY / 0.5) ** 3
         return
-    call(integer(at.derivative, 0), at.x_new, p, at.k_new, w)
-    at.evaluations[0] += 1.0
-    at.known[0] = 1.0
+    call(at.derivative, at.x_new, p, at.k_new, w)
+    at.evaluations += 1
+    at.known = True
     for i in range(n_q + n_v, first - 1):  # work
-        at.x_new[1 + i] = at.x[1 + i] + 0.5 * at.h[0] * (at.k[i] + at.k_new[i])
-    its.t_end[0] = at.x_new[0]
-    if its.fixed[0] != 0.0:
-        at.error[0] = at.proposed[0] = 1.0
+        at.x_new[1 + i] = at.x[1 + i] + 0.5 * at.h * (at.k[i] + at.k_new[i])
+    its.t_end = at.x_new[0]
+    if its.fixed:
+        at.error = at.proposed = 1.0
         return
     for i in range(n_v):
-        its.change[i] = at.h[0] * at.h[0] * (its.beta[0] - 1.0 / 6.0) * (its.A_new[i] - its.A[i])
-    at.error[0] = max(weigh(at, its, its.change), weigh_velocities(at, its, p, w), 1e-10)
+        its.change[i] = at.h * at.h * (its.beta - 1.0 / 6.0) * (its.A_new[i] - its.A[i])
+    at.error = max(weigh(at, its, its.change), weigh_velocities(at, its, p, w), 1e-10)
 
 
 @kernel
 def alpha_dense(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     """Cubic polynomials by values and rates at both ends; straight lines for a and lam. As memory.py asks for."""
     at = open_run(m)
-    n, h = at.n, at.h[0]
-    for i in range(integer(at.ny, 0)):
+    n, h = at.n, at.h
+    for i in range(at.ny):
         change = at.x_new[1 + i] - at.x[1 + i]
         at.F[i] = change
-        if i < integer(at.n_rates, 0):
+        if i < at.n_rates:
             at.F[n + i] = h * at.k[i] - change
             at.F[2 * n + i] = change - h * at.k_new[i] - at.F[n + i]
         else:
@@ -340,25 +339,18 @@ class GeneralizedAlpha:
         its = places(own, n)
         n_q, n_v, m = self.sizes
         n_y = n_q + 2 * n_v + 2 + m
-        for place, number in (
-            (its.jacobian, self.jacobian.address),
-            (its.retract, self.retract.address),
-            (its.dynamics, self.dynamics.address),
-            (its.n_q, n_q),
-            (its.n_v, n_v),
-            (its.m, m),
-        ):
-            put_integer(place, 0, number)
-        its.n_entries[0], its.n_turns[0] = len(self.pattern), len(self.turns)
+        its.jacobian, its.retract, its.dynamics = self.jacobian.address, self.retract.address, self.dynamics.address
+        its.n_q, its.n_v, its.m = n_q, n_v, m
+        its.n_entries, its.n_turns = len(self.pattern), len(self.turns)
         its.pattern[: len(self.pattern)] = np.array(self.pattern).reshape(-1, 2) @ [n_y, 1]
         its.turns[: len(self.turns)] = self.turns
         alpha_m, alpha_f = (2.0 * self.rho - 1.0) / (self.rho + 1.0), self.rho / (self.rho + 1.0)
         gamma = 0.5 + alpha_f - alpha_m
-        its.alpha_m[0], its.alpha_f[0] = alpha_m, alpha_f
-        its.gamma[0], its.beta[0] = gamma, 0.25 * (gamma + 0.5) ** 2
-        its.fixed[0] = self.fixed is not None
-        its.t_begin[0] = its.t_end[0] = math.nan
-        its.is_slow[0] = 1.0
+        its.alpha_m, its.alpha_f = alpha_m, alpha_f
+        its.gamma, its.beta = gamma, 0.25 * (gamma + 0.5) ** 2
+        its.fixed = self.fixed is not None
+        its.t_begin = its.t_end = math.nan
+        its.is_slow = True
         work = max(self.jacobian.work, self.dynamics.work, self.retract.work)
         control = 3.0, 0.0, SHRINK, GROWTH
         n_rates, first_step = n_q + n_v + 2, self.fixed or 0.0

@@ -11,7 +11,6 @@ multipliers need not be eliminated from the Jacobian of a motion, which they lea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +27,7 @@ from linkwork.linalg.lu_planned import (
 )
 from linkwork.linalg.lu_row_pivot import factor, factor_complex, solve, solve_complex
 from linkwork.linalg.vectors import clear, copy, fill
-from linkwork.native.kernels import Pointer, integer, offset, split, take
+from linkwork.native.kernels import Memory, Pointer, integer, offset, split, take
 
 Array = NDArray[np.float64]
 Place = tuple[int, int]
@@ -37,7 +36,7 @@ SOUND = 1e-7  # of the sizes that were added up: what a sound elimination leaves
 N_SIZES = 8
 
 
-class Systems(NamedTuple):
+class Systems(Memory):
     """Places in the memory of the systems; width is n, the number of unknowns, made whole blocks."""
 
     n: int
@@ -69,7 +68,7 @@ class Systems(NamedTuple):
     z: Pointer  # width: imaginary part
     y: Pointer  # 2 width: scratch
     size: Pointer  # width: scratch
-    is_full: Pointer  # 1: whether the factors are those of full matrices
+    is_full: bool  # whether the factors are those of full matrices
     rest: Pointer
 
 
@@ -195,10 +194,10 @@ def factor_as_planned(at: Systems, c: float, a: float, b: float) -> bool:
 def factor_systems(at: Systems, c: float, a: float, b: float) -> bool:
     """The factors of c M - J and, unless b is 0, of (a + i b) M - J; whether these are regular."""
     if at.n_upper > 0:
-        at.is_full[0] = 0.0
+        at.is_full = False
         if factor_as_planned(at, c, a, b):
             return True
-    at.is_full[0] = 1.0
+    at.is_full = True
     load_full(at, c, at.E, 1.0)
     if not factor(at.E, at.n, at.width, at.pivots, at.y):
         return False
@@ -213,7 +212,7 @@ def solve_real(at: Systems, x: Pointer) -> None:
     """x := (c M - J)^-1 x."""
     copy(x, at.x, at.n_y)
     clear(at.x, at.n_y, at.n)
-    if at.is_full[0] != 0.0:
+    if at.is_full:
         solve(at.E, at.n, at.width, at.pivots, at.x)
     else:
         solve_eliminated(at.of, at.n, at.n_upper, at.values, at.x, at.y)
@@ -226,7 +225,7 @@ def solve_imaginary(at: Systems, x: Pointer, z: Pointer) -> None:
     copy(z, at.z, at.n_y)
     clear(at.x, at.n_y, at.n)
     clear(at.z, at.n_y, at.n)
-    if at.is_full[0] != 0.0:
+    if at.is_full:
         solve_complex(at.E_real, at.E_imaginary, at.n, at.width, at.complex_pivots, at.x, at.z)
     else:
         solve_eliminated_complex(at.of, at.n, at.n_upper, at.values_real, at.values_imaginary, at.x, at.z, at.y)

@@ -52,7 +52,7 @@ from linkwork.integrators.methods.stiffness import PERTURBED, find_fastest
 from linkwork.integrators.time_loop import SAFETY, is_at_rest, is_finite
 from linkwork.linalg.lu_planned import Elimination
 from linkwork.linalg.vectors import EPSILON, clear, clear_negligible, copy
-from linkwork.native.kernels import Pointer, call, integer, kernel, offset, put_integer, size_of
+from linkwork.native.kernels import Pointer, call, integer, kernel, offset, size_of
 
 Array = NDArray[np.float64]
 
@@ -72,12 +72,12 @@ FLOOR = 1e-2  # of the error that the predictive control remembers
 
 def evaluate(at: Run, its: Radau, p: Pointer, out: Pointer, w: Pointer) -> bool:
     """f at its.x; where it is not finite, that state is left for the loop."""
-    call(integer(at.derivative, 0), its.x, p, out, w)
-    at.evaluations[0] += 1.0
-    if is_finite(out, at, integer(at.ny, 0)):
+    call(at.derivative, its.x, p, out, w)
+    at.evaluations += 1
+    if is_finite(out, at, at.ny):
         return True
-    at.outcome[0] = NOT_FINITE
-    at.failed_inside[0] = 1.0
+    at.outcome = NOT_FINITE
+    at.failed_inside = True
     copy(its.x, at.x_inside, 1 + at.n)
     return False
 
@@ -88,22 +88,22 @@ def evaluate_jacobian(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
     The exact one is that of the middle of the step, as far as it can be foreseen: what turns with the mechanism, such
     as the direction of a stiff spring, is then half as far off.
     """
-    ny, J = integer(at.ny, 0), its.systems.J
-    its.t_jacobian[0] = at.x[0]
-    its.h_factored[0] = its.h_foreseen[0] = 0.0
-    if integer(its.jacobian, 0) != 0:
+    ny, J = at.ny, its.systems.J
+    its.t_jacobian = at.x[0]
+    its.h_factored = its.h_foreseen = 0.0
+    if its.jacobian != 0:
         copy(at.x, its.x, 1 + at.n)
-        if its.has_last[0] != 0.0 and at.h[0] <= FORESEEN * its.h_last[0]:
-            its.h_foreseen[0] = at.h[0]
-            its.x[0] += 0.5 * at.h[0]
+        if its.has_last and at.h <= FORESEEN * its.h_last:
+            its.h_foreseen = at.h
+            its.x[0] += 0.5 * at.h
             extrapolate(at, its, 0.5, offset(its.x, 1))
             for i in range(ny):
                 its.x[1 + i] += at.x[1 + i]
-        call(integer(its.jacobian, 0), its.x, p, J, w)
+        call(its.jacobian, its.x, p, J, w)
     else:
         copy(at.x, its.x, 1 + at.n)
         for j in range(ny):
-            usual = at.atol[j] / at.rtol[0]
+            usual = at.atol[j] / at.rtol
             delta = PERTURBED * max(abs(at.x[1 + j]), usual if usual < math.inf else 1.0)
             its.x[1 + j] = at.x[1 + j] + delta
             delta = its.x[1 + j] - at.x[1 + j]
@@ -116,31 +116,31 @@ def evaluate_jacobian(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
     for i in range(its.systems.n_entries):
         total += J[i] - J[i]
     if total != 0.0:
-        at.outcome[0] = NOT_FINITE
+        at.outcome = NOT_FINITE
     return total == 0.0
 
 
 def follow_switch(at: Run, its: Radau, p: Pointer, w: Pointer) -> None:
     """Accelerations and multipliers behind a switch, where forces jump: those of the state there, and mu = 0."""
-    first, n_v, m, y = integer(at.n_rates, 0), integer(its.n_v, 0), integer(its.m, 0), offset(at.x, 1)
-    call(integer(its.dynamics, 0), at.x, p, its.f, w)
-    copy(offset(its.f, integer(its.n_q, 0)), offset(y, first), n_v)
+    first, n_v, m, y = at.n_rates, its.n_v, its.m, offset(at.x, 1)
+    call(its.dynamics, at.x, p, its.f, w)
+    copy(offset(its.f, its.n_q), offset(y, first), n_v)
     copy(offset(its.f, first), offset(y, first + n_v), m)
-    clear(y, first + n_v + m, integer(at.ny, 0))
-    call(integer(at.derivative, 0), at.x, p, at.k, w)
-    at.evaluations[0] += 2.0
+    clear(y, first + n_v + m, at.ny)
+    call(at.derivative, at.x, p, at.k, w)
+    at.evaluations += 2
 
 
 def set_weights(at: Run, its: Radau) -> float:
     """Reciprocals of the tolerances, and what Newton's iteration may leave of them."""
-    n_rates, usual = integer(at.n_rates, 0), 0.1 * at.rtol[0] ** POWER
-    rtol: float = usual if its.is_scaled[0] == 0.0 else 0.1 * at.rtol[0] ** POWER_OF_INDEX_3
+    n_rates, usual = at.n_rates, 0.1 * at.rtol**POWER
+    rtol: float = usual if not its.is_scaled else 0.1 * at.rtol**POWER_OF_INDEX_3
     wanted: float = max(10.0 * EPSILON / rtol, min(0.03, math.sqrt(rtol)))
-    for i in range(integer(at.ny, 0)):
-        scale = at.atol[i] / at.rtol[0] + abs(at.x[1 + i])
-        its.weight[i] = its.newton[i] = at.h[0] ** its.exponent[i] / (rtol * scale)
+    for i in range(at.ny):
+        scale = at.atol[i] / at.rtol + abs(at.x[1 + i])
+        its.weight[i] = its.newton[i] = at.h ** its.exponent[i] / (rtol * scale)
         its.alone[i] = 1.0 / (usual * scale) if its.exponent[i] == 1.0 and i < n_rates else 0.0
-    if its.is_scaled[0] != 0.0:
+    if its.is_scaled:
         weigh_by_change(at, its, max(1.0, wanted * rtol / (100.0 * EPSILON)))
     return wanted
 
@@ -150,7 +150,7 @@ def weigh_by_change(at: Run, its: Radau, most: float) -> None:
 
     In Newton's iteration by themselves, so many times as much at most: rounding of y_i divided by h is left of them.
     """
-    n_rates = integer(at.n_rates, 0)
+    n_rates = at.n_rates
     clear(its.change, 0, n_rates)
     for k in range(its.systems.n_entries):
         i, j = integer(its.systems.row, k), integer(its.systems.column, k)
@@ -158,16 +158,16 @@ def weigh_by_change(at: Run, its: Radau, most: float) -> None:
             its.change[j] += (its.systems.J[k] * its.weight[i]) ** 2
     for j in range(n_rates):
         if its.change[j] > 0.0:
-            its.weight[j] = at.h[0] * math.sqrt(its.change[j])
+            its.weight[j] = at.h * math.sqrt(its.change[j])
             its.newton[j] = max(its.weight[j], min(its.alone[j], most * its.weight[j]))
 
 
 def norm(at: Run, weight: Pointer, x: Pointer) -> float:
     """The root of the mean of the squares of x by the tolerances."""
     total = 0.0
-    for i in range(integer(at.ny, 0)):
+    for i in range(at.ny):
         total += (x[i] * weight[i]) ** 2
-    return math.sqrt(total / integer(at.n_norm, 0))
+    return math.sqrt(total / at.n_norm)
 
 
 def combine(rows: Pointer, X: Pointer, n: int, ny: int, Y: Pointer) -> None:
@@ -179,11 +179,11 @@ def combine(rows: Pointer, X: Pointer, n: int, ny: int, Y: Pointer) -> None:
 
 def guess_stages(at: Run, its: Radau) -> None:
     """The polynomial of the last step, continued, or zero, or of index 3 Euler's step."""
-    n, ny = at.n, integer(at.ny, 0)
+    n, ny = at.n, at.ny
     for k in range(3):
         extrapolate(at, its, its.c[k], offset(its.Z, k * n))
     clear_negligible(its.Z, 3 * n)
-    if its.has_last[0] == 0.0 and its.is_scaled[0] != 0.0:
+    if not its.has_last and its.is_scaled:
         go_straight(at, its)
     combine(its.T_inverse, its.Z, n, ny, its.W)
 
@@ -191,8 +191,8 @@ def guess_stages(at: Run, its: Radau) -> None:
 def go_straight(at: Run, its: Radau) -> None:
     """Euler's step."""
     for k in range(3):
-        for i in range(integer(at.n_rates, 0)):
-            its.Z[k * at.n + i] = its.c[k] * at.h[0] * at.k[i]
+        for i in range(at.n_rates):
+            its.Z[k * at.n + i] = its.c[k] * at.h * at.k[i]
 
 
 def continue_last(at: Run, its: Radau) -> None:
@@ -200,20 +200,20 @@ def continue_last(at: Run, its: Radau) -> None:
 
     Its error is about TINY of the last one's, or less than a tolerance.
     """
-    n, ny = at.n, integer(at.ny, 0)
+    n, ny = at.n, at.ny
     guess_stages(at, its)
-    if its.has_last[0] == 0.0:
+    if not its.has_last:
         go_straight(at, its)
     for i in range(ny):
         at.x_new[1 + i] = at.x[1 + i] + its.Z[2 * n + i]
     clear(its.R, 0, ny)
-    at.error[0] = TINY
-    at.proposed[0] = LARGEST_RATIO
+    at.error = TINY
+    at.proposed = LARGEST_RATIO
 
 
 def form_residual(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
     """R = T^-1 f - (1/h) Lambda M W; whether f is finite at all stages."""
-    n, ny, h = at.n, integer(at.ny, 0), at.h[0]
+    n, ny, h = at.n, at.ny, at.h
     for k in range(3):
         its.x[0] = min(at.x[0] + its.c[k] * h, at.x_new[0])
         for i in range(ny):
@@ -226,13 +226,13 @@ def form_residual(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
         for i in range(ny):
             M_W = its.change[i] / h
             if k == 0:
-                its.R[i] -= its.gamma[0] * M_W
+                its.R[i] -= its.gamma * M_W
             elif k == 1:
-                its.R[n + i] -= its.alpha[0] * M_W
-                its.R[2 * n + i] -= its.beta[0] * M_W
+                its.R[n + i] -= its.alpha * M_W
+                its.R[2 * n + i] -= its.beta * M_W
             else:
-                its.R[n + i] += its.beta[0] * M_W
-                its.R[2 * n + i] -= its.alpha[0] * M_W
+                its.R[n + i] += its.beta * M_W
+                its.R[2 * n + i] -= its.alpha * M_W
     return True
 
 
@@ -244,9 +244,9 @@ def solve_stages(at: Run, its: Radau, p: Pointer, w: Pointer, wanted: float) -> 
     velocities count times h, one round more is done: what the last one left of them would be 1/h times as much. Where
     there are quadratures, which no rate tells of, the last change is SMALL itself: J of an older force is not theirs.
     """
-    n, ny = at.n, integer(at.ny, 0)
-    largest = SMALL if integer(at.n_norm, 0) < integer(at.n_rates, 0) else math.inf
-    its.contraction[0] = max(its.contraction[0], EPSILON) ** 0.8
+    n, ny = at.n, at.ny
+    largest = SMALL if at.n_norm < at.n_rates else math.inf
+    its.contraction = max(its.contraction, EPSILON) ** 0.8
     theta, last_ratio, last, is_last = FAST, 1.0, 1.0, False
     for k in range(MOST_ITERATIONS):
         if not form_residual(at, its, p, w):
@@ -265,26 +265,26 @@ def solve_stages(at: Run, its: Radau, p: Pointer, w: Pointer, wanted: float) -> 
             last_ratio = ratio
             if not theta < SLOW:
                 break
-            its.contraction[0] = theta / (1.0 - theta)
+            its.contraction = theta / (1.0 - theta)
             left = MOST_ITERATIONS - 1 - k
-            expected = its.contraction[0] * change * theta**left / wanted
+            expected = its.contraction * change * theta**left / wanted
             if expected >= 1.0:
                 by = 0.8 * max(1e-4, min(20.0, expected)) ** (-1.0 / (4 + left))
-                at.error[0] = (SAFETY / by) ** 4
-                at.outcome[0] = COLLAPSED
+                at.error = (SAFETY / by) ** 4
+                at.outcome = COLLAPSED
                 return 0
         last = max(change, EPSILON)
         for i in range(3 * n):
             its.W[i] += its.R[i]
         combine(its.T, its.W, n, ny, its.Z)
-        if is_last or (its.contraction[0] * change <= wanted and change <= largest):
-            its.is_slow[0] = 1.0 if theta > FAST else 0.0
-            its.theta[0] = theta
-            if is_last or its.is_scaled[0] == 0.0 or k == MOST_ITERATIONS - 1:
+        if is_last or (its.contraction * change <= wanted and change <= largest):
+            its.is_slow = theta > FAST
+            its.theta = theta
+            if is_last or not its.is_scaled or k == MOST_ITERATIONS - 1:
                 return k + 1
             is_last = True
-    at.error[0] = (SAFETY / 0.5) ** 4
-    at.outcome[0] = COLLAPSED
+    at.error = (SAFETY / 0.5) ** 4
+    at.outcome = COLLAPSED
     return 0
 
 
@@ -295,10 +295,10 @@ def measure_error(at: Run, its: Radau, err: Pointer) -> float:
     itself too: it lasts, while the rest, which is larger by 1/h, is projected away.
     """
     size = norm(at, its.weight, err)
-    if its.is_scaled[0] != 0.0:
-        ny, left = integer(at.ny, 0), offset(its.R, 2 * at.n)
+    if its.is_scaled:
+        ny, left = at.ny, offset(its.R, 2 * at.n)
         for i in range(ny):
-            left[i] = its.gamma[0] / at.h[0] * err[i] if its.alone[i] > 0.0 else 0.0
+            left[i] = its.gamma / at.h * err[i] if its.alone[i] > 0.0 else 0.0
         solve_real(its.systems, left)
         size = max(size, norm(at, its.alone, left))
     return size
@@ -306,10 +306,10 @@ def measure_error(at: Run, its: Radau, err: Pointer) -> float:
 
 def estimate_error(at: Run, its: Radau, p: Pointer, w: Pointer, is_new: bool) -> float:
     """|(gamma/h M - J)^-1 (f(t, y) + M sum_i d_i Z_i/h)|, filtered once more where it is large after no good step."""
-    n, ny = at.n, integer(at.ny, 0)
+    n, ny = at.n, at.ny
     Z_2, Z_3, M_Z, err = offset(its.Z, n), offset(its.Z, 2 * n), offset(its.R, n), its.R
     for i in range(ny):
-        its.change[i] = (its.d[0] * its.Z[i] + its.d[1] * Z_2[i] + its.d[2] * Z_3[i]) / at.h[0]
+        its.change[i] = (its.d[0] * its.Z[i] + its.d[1] * Z_2[i] + its.d[2] * Z_3[i]) / at.h
     multiply_mass(its.systems, its.change, M_Z)
     for i in range(ny):
         err[i] = at.k[i] + M_Z[i]
@@ -337,14 +337,14 @@ def propose(at: Run, its: Radau, rounds: int) -> float:
     grows about as h^4 with a Jacobian of this step, and h follows GOOD [gustafsson1997].
     """
     safety = SAFETY * (1 + 2 * MOST_ITERATIONS) / (rounds + 2 * MOST_ITERATIONS)
-    inverse = at.error[0] ** 0.25 / min(SAFETY, safety)
-    if its.has_last[0] != 0.0:
-        predicted = its.h_last[0] / at.h[0] * (at.error[0] ** 2 / its.error_last[0]) ** 0.25 / SAFETY
+    inverse = at.error**0.25 / min(SAFETY, safety)
+    if its.has_last:
+        predicted = its.h_last / at.h * (at.error**2 / its.error_last) ** 0.25 / SAFETY
         inverse = max(inverse, predicted)
     ratio: float = 1.0 / max(1.0 / LARGEST_RATIO, min(1.0 / SMALLEST_RATIO, inverse))
-    if its.t_jacobian[0] == at.x[0]:
-        ratio = min(ratio, max(SMALLEST_RATIO, (GOOD / its.theta[0]) ** 0.25))
-    if 1.0 <= ratio <= SAME and its.is_slow[0] == 0.0:
+    if its.t_jacobian == at.x[0]:
+        ratio = min(ratio, max(SMALLEST_RATIO, (GOOD / its.theta) ** 0.25))
+    if 1.0 <= ratio <= SAME and not its.is_slow:
         ratio = 1.0
     return ratio
 
@@ -354,54 +354,54 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     """A step with its error estimate, as memory.py asks for."""
     at = open_run(m)
     its = open_radau(own, at)
-    n, ny, t = at.n, integer(at.ny, 0), at.x[0]
+    n, ny, t = at.n, at.ny, at.x[0]
     is_new = True  # no good step right before this attempt
-    if t == its.t_end[0] and t != at.begun[0]:  # the step tried last was taken
+    if t == its.t_end and t != at.begun:  # the step tried last was taken
         fit(its, its.P, n, ny)
-        its.h_last[0] = its.h_tried[0]
-        its.error_last[0] = max(its.error_tried[0], FLOOR)
-        its.has_last[0] = 1.0
+        its.h_last = its.h_tried
+        its.error_last = max(its.error_tried, FLOOR)
+        its.has_last = True
         is_new = False
-        its.calm[0] += its.detects[0]
-        if its.calm[0] >= CALM:
-            its.calm[0] = 0.0
-            if its.h_last[0] * find_fastest(at, p, w, its.R, offset(its.R, n), its.f)[0] < EASY:
-                at.asking[0] = UNSUITED
-    elif t != its.t_begin[0]:  # this is a beginning, or begins behind a stop
-        its.has_last[0] = 0.0
-        its.is_slow[0] = its.contraction[0] = 1.0  # the Jacobian may have changed there
-        its.calm[0] = CALM * its.detects[0]  # and what was stiff may be behind
-        if integer(its.dynamics, 0) != 0:
+        its.calm += its.detects
+        if its.calm >= CALM:
+            its.calm = 0
+            if its.h_last * find_fastest(at, p, w, its.R, offset(its.R, n), its.f)[0] < EASY:
+                at.asking = UNSUITED
+    elif t != its.t_begin:  # this is a beginning, or begins behind a stop
+        its.has_last = False
+        its.is_slow, its.contraction = True, 1.0  # the Jacobian may have changed there
+        its.calm = CALM * its.detects  # and what was stiff may be behind
+        if its.dynamics != 0:
             follow_switch(at, its, p, w)
-    its.t_begin[0], its.t_end[0], its.h_tried[0] = t, math.nan, at.h[0]
-    if at.h[0] < TINY * min(its.h_last[0], at.next_step[0]) and (its.has_last[0] != 0.0 or is_at_rest(at)):
+    its.t_begin, its.t_end, its.h_tried = t, math.nan, at.h
+    if at.h < TINY * min(its.h_last, at.next_step) and (its.has_last or is_at_rest(at)):
         continue_last(at, its)
         return
-    is_other = its.t_jacobian[0] != t or its.h_foreseen[0] > at.h[0]
-    if its.is_slow[0] != 0.0 and is_other and not evaluate_jacobian(at, its, p, w):
+    is_other = its.t_jacobian != t or its.h_foreseen > at.h
+    if its.is_slow and is_other and not evaluate_jacobian(at, its, p, w):
         return
     wanted = set_weights(at, its)
-    if at.h[0] != its.h_factored[0]:
-        its.h_factored[0] = 0.0
-        if not factor_systems(its.systems, its.gamma[0] / at.h[0], its.alpha[0] / at.h[0], its.beta[0] / at.h[0]):
-            at.error[0] = (SAFETY / 0.5) ** 4
-            at.outcome[0] = COLLAPSED
+    if at.h != its.h_factored:
+        its.h_factored = 0.0
+        if not factor_systems(its.systems, its.gamma / at.h, its.alpha / at.h, its.beta / at.h):
+            at.error = (SAFETY / 0.5) ** 4
+            at.outcome = COLLAPSED
             return
-        at.unplanned[0] += its.systems.is_full[0] if its.systems.n_upper > 0 else 0.0
-        its.h_factored[0] = at.h[0]
+        at.unplanned += 1 if its.systems.is_full and its.systems.n_upper > 0 else 0
+        its.h_factored = at.h
     guess_stages(at, its)
-    its.is_slow[0] = 1.0  # where what follows fails
+    its.is_slow = True  # where what follows fails
     rounds = solve_stages(at, its, p, w, wanted)
     if rounds == 0:
         return
     for i in range(ny):
         at.x_new[1 + i] = at.x[1 + i] + its.Z[2 * n + i]
-    at.error[0] = estimate_error(at, its, p, w, is_new)
-    if at.outcome[0] != RUNNING:
+    at.error = estimate_error(at, its, p, w, is_new)
+    if at.outcome != RUNNING:
         return
-    at.proposed[0] = propose(at, its, rounds)
-    its.error_tried[0] = at.error[0]
-    its.t_end[0] = at.x_new[0]
+    at.proposed = propose(at, its, rounds)
+    its.error_tried = at.error
+    its.t_end = at.x_new[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -441,21 +441,20 @@ class Radau5:
         systems = systems_places(own, *sizes)
         its = places(systems.rest, systems, n)
         if self.jacobian is not None:
-            put_integer(its.jacobian, 0, self.jacobian.address)
+            its.jacobian = self.jacobian.address
         if self.dynamics is not None:
-            put_integer(its.dynamics, 0, self.dynamics.address)
-            for place, size in zip((its.n_q, its.n_v, its.m), self.sizes, strict=True):
-                put_integer(place, 0, size)
+            its.dynamics = self.dynamics.address
+            its.n_q, its.n_v, its.m = self.sizes
         its.exponent[: len(self.index or ())] = np.array(self.index or (), dtype=float) - 1.0
-        its.is_scaled[0] = np.any(its.exponent[:n] * np.pad(mass.diagonal(), (0, n - len(mass))) > 0.0)
+        its.is_scaled = bool(np.any(its.exponent[:n] * np.pad(mass.diagonal(), (0, n - len(mass))) > 0.0))
         its.c[:], its.T[:], its.T_inverse[:] = C, T.ravel(), np.linalg.inv(T).ravel()
         its.d[:] = error_weights()
         its.D[:] = dense_weights().ravel()
         its.e[:] = foreseeing_weights()
-        its.gamma[0], its.alpha[0], its.beta[0] = GAMMA, COMPLEX.real, COMPLEX.imag
-        its.t_begin[0] = its.t_end[0] = its.t_jacobian[0] = math.nan
-        its.is_slow[0] = its.contraction[0] = 1.0
-        its.detects[0] = self.detects
+        its.gamma, its.alpha, its.beta = GAMMA, COMPLEX.real, COMPLEX.imag
+        its.t_begin = its.t_end = its.t_jacobian = math.nan
+        its.is_slow, its.contraction = True, 1.0
+        its.detects = self.detects
         work = max((f.work for f in (self.jacobian, self.dynamics) if f is not None), default=0)
         control = 4.0, 0.0, SMALLEST_RATIO, LARGEST_RATIO
         return Method(radau_step.address, radau_dense.address, 4, own, *control, n_rates, work)

@@ -10,24 +10,22 @@ are brought onto the constraints, and the slopes there are the velocities and th
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from linkwork.integrators.memory import BLOCK, Run, open_run
 from linkwork.integrators.methods.linear_systems import Systems, open_systems, solve_real
 from linkwork.integrators.time_loop import FAILED, is_finite
 from linkwork.linalg.vectors import clear, copy
-from linkwork.native.kernels import Pointer, call, integer, kernel, offset, split
+from linkwork.native.kernels import Memory, Pointer, call, kernel, offset, split
 
 
-class Radau(NamedTuple):
+class Radau(Memory):
     """Places in the memory of the method, for vectors of n components; those without n in their comment one double."""
 
     systems: Systems
-    jacobian: Pointer  # address, or 0 for difference quotients
-    dynamics: Pointer  # address, or 0 without accelerations and multipliers among the unknowns
-    n_q: Pointer  # integers: of q, v and Psi
-    n_v: Pointer
-    m: Pointer
+    jacobian: int  # address, or 0 for difference quotients
+    dynamics: int  # address, or 0 without accelerations and multipliers among the unknowns
+    n_q: int  # of q, v and Psi
+    n_v: int
+    m: int
     exponent: Pointer  # n: index - 1 of each component
     Z: Pointer  # 3 n
     W: Pointer  # 3 n
@@ -46,25 +44,25 @@ class Radau(NamedTuple):
     d: Pointer  # 3: weights of the error estimate
     D: Pointer  # 16: see `dense_weights`
     e: Pointer  # 3: the value at 0 of a polynomial through those at c
-    gamma: Pointer
-    alpha: Pointer
-    beta: Pointer
-    t_begin: Pointer  # of the step tried last
-    t_end: Pointer
-    h_tried: Pointer
-    error_tried: Pointer
-    has_last: Pointer  # whether the step before this one is known, with its h and its error
-    h_last: Pointer
-    error_last: Pointer
-    h_factored: Pointer  # of the factors, 0 if there are none
-    t_jacobian: Pointer  # beginning of the step for which it was evaluated, and the h at whose middle, or 0
-    h_foreseen: Pointer
-    is_slow: Pointer  # whether the iteration asks for another Jacobian
-    theta: Pointer  # its rate of convergence
-    is_scaled: Pointer  # whether components with a derivative count times a power of h
-    contraction: Pointer  # theta/(1 - theta) of the last iteration
-    detects: Pointer  # whether to ask for an explicit method where that would do
-    calm: Pointer  # steps since it was last looked
+    gamma: float
+    alpha: float
+    beta: float
+    t_begin: float  # of the step tried last
+    t_end: float
+    h_tried: float
+    error_tried: float
+    has_last: bool  # whether the step before this one is known, with its h and its error
+    h_last: float
+    error_last: float
+    h_factored: float  # of the factors, 0 if there are none
+    t_jacobian: float  # beginning of the step for which it was evaluated, and the h at whose middle, or 0
+    h_foreseen: float
+    is_slow: bool  # whether the iteration asks for another Jacobian
+    theta: float  # its rate of convergence
+    is_scaled: bool  # whether components with a derivative count times a power of h
+    contraction: float  # theta/(1 - theta) of the last iteration
+    detects: bool  # whether to ask for an explicit method where that would do
+    calm: int  # steps since it was last looked
     rest: Pointer
 
 
@@ -96,8 +94,8 @@ def fit(its: Radau, F: Pointer, n: int, ny: int) -> None:
 def extrapolate(at: Run, its: Radau, c: float, Z: Pointer) -> None:
     """The change up to t + c h by the polynomial of the last step, or zero."""
     n = at.n
-    theta = 1.0 + c * at.h[0] / its.h_last[0] if its.has_last[0] != 0.0 else 1.0
-    for i in range(integer(at.ny, 0)):
+    theta = 1.0 + c * at.h / its.h_last if its.has_last else 1.0
+    for i in range(at.ny):
         F = its.P[n + i] + theta * its.P[2 * n + i]
         Z[i] = theta * (its.P[i] + (1.0 - theta) * F) - its.P[i] if theta != 1.0 else 0.0
 
@@ -107,9 +105,9 @@ def follow_constraints(at: Run, its: Radau, p: Pointer, w: Pointer) -> None:
 
     The slope of v at the beginning, where it is stiff, is filtered as the error is; that of q is not.
     """
-    n, ny, n_q, h = at.n, integer(at.ny, 0), integer(its.n_q, 0), at.h[0]
-    n_qv, onto, first = n_q + integer(its.n_v, 0), integer(at.project, 0), its.change
-    call(integer(its.dynamics, 0), at.x, p, its.f, w)
+    n, ny, n_q, h = at.n, at.ny, its.n_q, at.h
+    n_qv, onto, first = n_q + its.n_v, at.project, its.change
+    call(its.dynamics, at.x, p, its.f, w)
     copy(its.f, first, n_qv)
     for k in range(3):
         its.x[0] = min(at.x[0] + its.c[k] * h, at.x_new[0])
@@ -119,9 +117,9 @@ def follow_constraints(at: Run, its: Radau, p: Pointer, w: Pointer) -> None:
             call(onto, its.x, p, at.projected, w)
             if is_finite(at.projected, at, n + BLOCK) and at.projected[ny + 3] != FAILED:
                 copy(at.projected, offset(its.x, 1), n_qv)
-        call(integer(its.dynamics, 0), its.x, p, its.f, w)
+        call(its.dynamics, its.x, p, its.f, w)
         copy(its.f, offset(its.W, k * n), n_qv)
-    at.evaluations[0] += 4.0
+    at.evaluations += 4
     clear(its.R, 0, ny)
     for i in range(n_qv):
         foreseen = its.e[0] * its.W[i] + its.e[1] * its.W[n + i] + its.e[2] * its.W[2 * n + i]
@@ -129,7 +127,7 @@ def follow_constraints(at: Run, its: Radau, p: Pointer, w: Pointer) -> None:
         if i >= n_q:
             first[i] = foreseen
     solve_real(its.systems, its.R)
-    filtering = its.gamma[0] / h if h == its.h_factored[0] else 0.0
+    filtering = its.gamma / h if h == its.h_factored else 0.0
     for i in range(n_qv):
         if i >= n_q:
             first[i] += filtering * its.R[i]
@@ -144,12 +142,12 @@ def radau_dense(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     """The polynomial inside a step, of degree 4 and order 4 where it can be, else 3, as memory.py asks for."""
     at = open_run(m)
     its = open_radau(own, at)
-    n, ny = at.n, integer(at.ny, 0)
+    n, ny = at.n, at.ny
     fit(its, at.F, n, ny)
     clear(at.F, 3 * n, 4 * n)
-    if integer(at.n_rates, 0) == ny:
+    if at.n_rates == ny:
         for j in range(4):
             for i in range(ny):
-                at.F[j * n + i] += its.D[4 * j] * its.gamma[0] * its.R[i]
-    elif integer(its.dynamics, 0) != 0:
+                at.F[j * n + i] += its.D[4 * j] * its.gamma * its.R[i]
+    elif its.dynamics != 0:
         follow_constraints(at, its, p, w)

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from threading import Lock
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,7 @@ from linkwork.integrators.methods.tableaus import Row, Tableau
 from linkwork.integrators.time_loop import differentiate, is_finite
 from linkwork.linalg.vectors import copy
 from linkwork.native import cache, interpreted, machine
-from linkwork.native.kernels import Pointer, call, integer, kernel, offset, offsets_of, put_integer, size_of, split
+from linkwork.native.kernels import Memory, Pointer, call, integer, kernel, offset, offsets_of, size_of, split
 from linkwork.native.lowering import float_bits
 
 OPT = 1  # of the code generator, which has nothing to find out about straight code
@@ -38,21 +37,21 @@ MANY = 1000  # steps still to go: what another method needs must be worth being 
 _loading = Lock()
 
 
-class Stages(NamedTuple):
+class Stages(Memory):
     """Places in the memory of an explicit method with `count` vectors k_i, s of them the stages of a step.
 
     k_0 and k_s are not here: they are the derivatives at the ends of the step.
     """
 
-    n_k: Pointer  # count
-    s: Pointer
-    evaluate: Pointer  # addresses: from k_0 to y_new and the error estimate, from k_s to the F_j
-    interpolate: Pointer
-    knows_new: Pointer  # whether the error estimate needs k_s, which then is had from the first of these
-    limit: Pointer  # of h |lambda|, see `Detecting`, or infinite
-    last_h: Pointer
-    stiff: Pointer  # how many steps were beyond it, and how many since were not
-    calm: Pointer
+    n_k: int  # count
+    s: int
+    evaluate: int  # addresses: from k_0 to y_new and the error estimate, from k_s to the F_j
+    interpolate: int
+    knows_new: bool  # whether the error estimate needs k_s, which then is had from the first of these
+    limit: float  # of h |lambda|, see `Detecting`, or infinite
+    last_h: float
+    stiff: int  # how many steps were beyond it, and how many since were not
+    calm: int
     gap: Pointer
     arguments: Pointer  # count (BLOCK + n): the arguments (t, y) of the k_i, y at a whole block
     stages: Pointer  # count n: the k_i
@@ -80,29 +79,29 @@ def stage_argument(at: Run, its: Stages, i: int) -> Pointer:
 
 def stage(at: Run, its: Stages, i: int) -> Pointer:
     """k_i, i > 0."""
-    return at.k_new if i == integer(its.s, 0) else offset(its.stages, i * at.n)
+    return at.k_new if i == its.s else offset(its.stages, i * at.n)
 
 
 def error_norm(at: Run, its: Stages) -> float:
     """The error of a step in units of the tolerance, in the mean over the components; its form is Tableau's."""
-    y, y_new, rtol = offset(at.x, 1), offset(at.x_new, 1), at.rtol[0]
+    y, y_new, rtol = offset(at.x, 1), offset(at.x_new, 1), at.rtol
     high = low = 0.0
-    for i in range(integer(at.ny, 0)):
+    for i in range(at.ny):
         scale = 1.0 / (at.atol[i] + rtol * max(abs(y[i]), abs(y_new[i])))
         high += (its.E_k[i] * scale) ** 2
         low += (its.E_low_k[i] * scale) ** 2
     if high == 0.0:
         return 0.0
-    return high / math.sqrt(integer(at.n_norm, 0) * (high + 0.01 * low))
+    return high / math.sqrt(at.n_norm * (high + 0.01 * low))
 
 
 def find_failure(at: Run, its: Stages, count: int) -> None:
     """Look for the first of the k_i, i < count, that is not finite."""
-    s = integer(its.s, 0)
-    at.outcome[0] = NOT_FINITE
+    s = its.s
+    at.outcome = NOT_FINITE
     for i in range(count - 1, 0, -1):
         if not is_finite(stage(at, its, i), at, at.n):
-            at.failed_inside[0] = 0.0 if i == s else 1.0  # k_s is evaluated at the end
+            at.failed_inside = i != s  # k_s is evaluated at the end
             copy(stage_argument(at, its, i), at.x_inside, 1 + at.n)
 
 
@@ -115,7 +114,7 @@ def look_for_stiffness(at: Run, its: Stages, p: Pointer, w: Pointer) -> None:
     mode itself is gone. Where positions and velocities are of different sizes, an oscillation can look the same; so
     lambda is then measured.
     """
-    i, n_norm = integer(its.s, 0) - 1, integer(at.n_norm, 0)
+    i, n_norm = its.s - 1, at.n_norm
     x, k = stage_argument(at, its, i), offset(its.stages, i * at.n)
     if x[0] != at.x[0]:  # no good step right before
         return
@@ -124,19 +123,19 @@ def look_for_stiffness(at: Run, its: Stages, p: Pointer, w: Pointer) -> None:
         slope += (at.k[j] - k[j]) ** 2
         gap += (at.x[1 + j] - x[1 + j]) ** 2
         along += (at.k[j] - k[j]) * (at.x[1 + j] - x[1 + j])
-    h_lambda, decays = its.last_h[0] * math.sqrt(slope), -along > OPPOSITE * math.sqrt(slope * gap)
-    if h_lambda > math.sqrt(gap) * (1.0 if decays else its.limit[0]):
-        its.stiff[0] += 1.0
-        its.calm[0] = 0.0
+    h_lambda, decays = its.last_h * math.sqrt(slope), -along > OPPOSITE * math.sqrt(slope * gap)
+    if h_lambda > math.sqrt(gap) * (1.0 if decays else its.limit):
+        its.stiff += 1
+        its.calm = 0
     else:
-        its.calm[0] += 1.0
-        if its.calm[0] >= CALM:
-            its.stiff[0] = 0.0
-    if its.stiff[0] >= STIFF and at.t_end[0] - at.x[0] > MANY * its.last_h[0]:
+        its.calm += 1
+        if its.calm >= CALM:
+            its.stiff = 0
+    if its.stiff >= STIFF and at.t_end - at.x[0] > MANY * its.last_h:
         size, real = find_fastest(at, p, w, its.E_k, offset(its.stages, at.n), at.k_contradicted)
-        if its.last_h[0] * size > (1.0 if -real > DAMPED * size else NEARLY * its.limit[0]):
-            at.asking[0] = UNSUITED
-        its.stiff[0] = -AGAIN
+        if its.last_h * size > (1.0 if -real > DAMPED * size else NEARLY * its.limit):
+            at.asking = UNSUITED
+        its.stiff = -AGAIN
 
 
 @kernel
@@ -144,15 +143,15 @@ def step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     """A step with its error estimate, as memory.py asks for."""
     at = open_run(m)
     its = open_stages(own, at)
-    s = integer(its.s, 0)
-    if its.limit[0] < INF:
+    s = its.s
+    if its.limit < INF:
         look_for_stiffness(at, its, p, w)
-    its.last_h[0] = at.h[0]
-    call(integer(its.evaluate, 0), m, p, own, w)
-    at.known[0] = its.knows_new[0]
-    at.evaluations[0] += s - 1.0 + at.known[0]
-    at.error[0] = error_norm(at, its)
-    if not (at.error[0] < INF and is_finite(offset(at.x_new, 1), at, at.n)):
+    its.last_h = at.h
+    call(its.evaluate, m, p, own, w)
+    at.known = its.knows_new
+    at.evaluations += s if at.known else s - 1
+    at.error = error_norm(at, its)
+    if not (at.error < INF and is_finite(offset(at.x_new, 1), at, at.n)):
         find_failure(at, its, s)
 
 
@@ -161,11 +160,11 @@ def dense(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     """k_s, the stages for dense output alone, and the F_j, as memory.py asks for."""
     at = open_run(m)
     its = open_stages(own, at)
-    s, count = integer(its.s, 0), integer(its.n_k, 0)
-    if at.known[0] == 0.0:
+    s, count = its.s, its.n_k
+    if not at.known:
         differentiate(at, p, w)
-    call(integer(its.interpolate, 0), m, p, own, w)
-    at.evaluations[0] += count - 1.0 - s
+    call(its.interpolate, m, p, own, w)
+    at.evaluations += count - 1 - s
     for i in range(s, count):
         if not is_finite(stage(at, its, i), at, at.n):
             find_failure(at, its, count)
@@ -179,14 +178,9 @@ def prepare(method: Tableau, n: int, limit: float = INF) -> Method:
     its = places(own, n, count)
     with _loading:  # two threads must not both load them: the addresses of one would not last
         addresses = parts_of(method).addresses
-    for place, number in (
-        (its.n_k, count),
-        (its.s, method.stages),
-        (its.evaluate, addresses["evaluate"]),
-        (its.interpolate, addresses["interpolate"]),
-    ):
-        put_integer(place, 0, number)
-    its.knows_new[0], its.limit[0] = len(method.E) > method.stages, limit
+    its.n_k, its.s = count, method.stages
+    its.evaluate, its.interpolate = addresses["evaluate"], addresses["interpolate"]
+    its.knows_new, its.limit = len(method.E) > method.stages, limit
     control = method.error_order, method.beta, method.shrink, method.growth
     return Method(step.address, dense.address, n_dense, own, *control, n_rates=n, widest=method.widest)
 
@@ -220,15 +214,15 @@ def combine(at: Run, its: Stages, weights: Row) -> NDArray[np.float64]:
     """h sum_j w_j k_j, by NumPy."""
     k = (at.k if j == 0 else stage(at, its, j)[: at.n] for j in range(len(weights)))
     terms = (w * k_j for w, k_j in zip(weights, k, strict=True) if w)
-    return np.asarray(at.h[0] * sum(terms, at.zeros[: at.n]))
+    return np.asarray(at.h * sum(terms, at.zeros[: at.n]))
 
 
 def evaluate_stage(method: Tableau, at: Run, its: Stages, i: int, p: Pointer, w: Pointer) -> None:
     """k_i = f(t + c_i h, y + h sum_j a_ij k_j), not beyond the end of the step, where f may change."""
     x = stage_argument(at, its, i)
-    x[0] = min(at.x[0] + method.c[i] * at.h[0], at.x_new[0])
+    x[0] = min(at.x[0] + method.c[i] * at.h, at.x_new[0])
     x[1 : 1 + at.n] = at.x[1:] + combine(at, its, method.rows[i])
-    call(integer(at.derivative, 0), x, p, stage(at, its, i), w)
+    call(at.derivative, x, p, stage(at, its, i), w)
 
 
 def evaluate(method: Tableau, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
@@ -239,7 +233,7 @@ def evaluate(method: Tableau, m: Pointer, p: Pointer, own: Pointer, w: Pointer) 
         evaluate_stage(method, at, its, i, p, w)
     at.x_new[1:] = at.x[1:] + combine(at, its, method.b)
     if len(method.E) > method.stages:
-        call(integer(at.derivative, 0), at.x_new, p, at.k_new, w)
+        call(at.derivative, at.x_new, p, at.k_new, w)
     its.E_k[:], its.E_low_k[:] = (combine(at, its, E) for E in (method.E, method.E_low))
 
 

@@ -6,7 +6,7 @@ import math
 
 from linkwork.integrators.memory import Run
 from linkwork.linalg.vectors import EPSILON, copy, dot
-from linkwork.native.kernels import Pointer, call, integer, offset
+from linkwork.native.kernels import Pointer, call, offset
 
 POWERS = 8  # of f_y on a vector, before its eigenvalue is taken from the next two
 PERTURBED = math.sqrt(EPSILON)  # relative change of y for a difference quotient
@@ -14,13 +14,13 @@ PERTURBED = math.sqrt(EPSILON)  # relative change of y for a difference quotient
 
 def multiply_jacobian(at: Run, p: Pointer, w: Pointer, u: Pointer, out: Pointer) -> float:
     """out := f_y u for a vector u of length one, by a difference quotient at (t, y); its length."""
-    n, y = min(integer(at.n_norm, 0), integer(at.ny, 0)), offset(at.x, 1)
+    n, y = min(at.n_norm, at.ny), offset(at.x, 1)
     delta = PERTURBED * max(math.sqrt(dot(y, y, 0, n)), PERTURBED)
     copy(at.x, at.x_inside, 1 + at.n)
     for i in range(n):
         at.x_inside[1 + i] += delta * u[i]
-    call(integer(at.derivative, 0), at.x_inside, p, out, w)
-    at.evaluations[0] += 1.0
+    call(at.derivative, at.x_inside, p, out, w)
+    at.evaluations += 1
     for i in range(n):
         out[i] = (out[i] - at.k[i]) / delta
     return math.sqrt(dot(out, out, 0, n))
@@ -32,7 +32,7 @@ def find_fastest(at: Run, p: Pointer, w: Pointer, u: Pointer, v: Pointer, out: P
     After some of them u, f_y u and f_y^2 u are in the plane of the mode, f_y^2 u = a f_y u + b u, and lambda is a root
     of lambda^2 = a lambda + b.
     """
-    n = min(integer(at.n_norm, 0), integer(at.ny, 0))
+    n = min(at.n_norm, at.ny)
     for i in range(n):
         u[i] = (1.0 + 0.1 * (i % 7)) / math.sqrt(n)
     size = 0.0
