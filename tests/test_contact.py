@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from linkwork import Trajectory, loads, prepare, simulate
+from linkwork import Trajectory, load, loads, prepare, simulate
 from linkwork.elements.contact import MODELS
 from linkwork.errors import ModelError
 
@@ -171,6 +171,23 @@ def test_a_block_that_starts_slipping_is_caught_by_the_belt() -> None:
     assert motion.events.t[0] == pytest.approx(first, abs=1e-9)
     held = simulate(loads(BELT.replace("VELOCITY", "0").replace("speed: 0.1", "speed: 0")), t_end=1.0)
     np.testing.assert_array_equal(held["block.x"], 0.0)  # a belt that stands, and a spring that is relaxed
+
+
+@pytest.mark.parametrize("formulation", ["augmented", "ggl", "qr", "svd", "udwadia-kalaba"])
+def test_one_block_breaks_loose_while_another_holds(formulation: str) -> None:
+    """Pulled with 4 sin(3 t) against at most 1.5 N, at rest at the origin: loose from asin(0.375)/3 on, against 1 N.
+
+    Positions of both blocks are rounding until then, which is no length of the mechanism.
+    """
+    motion = simulate(load(Path(__file__).parent / "reference/trust/two_stick_slip.json"), formulation=formulation)
+    begin = math.asin(0.375) / 3
+    assert motion.events.names[0] == "r1.slip"
+    assert motion.events.t[0] == pytest.approx(begin, abs=1e-9)
+    t = motion.t[(motion.t > begin) & (motion.t < 1.5)]
+    since = t - begin
+    x = ((4 * math.cos(3 * begin) * since - 4 / 3 * (np.sin(3 * t) - math.sin(3 * begin))) / 3 - since**2 / 2) / 1.5
+    np.testing.assert_allclose(motion["b1.x"][np.isin(motion.t, t)], x, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(motion["b0.x"], 0.0, rtol=0, atol=1e-12)
 
 
 def test_stick_slip_lets_go_at_once_where_it_cannot_hold() -> None:
@@ -431,7 +448,6 @@ def test_a_contact_keeps_its_events_in_a_file(tmp_path: Path) -> None:
 
 def test_equations_of_contacts_can_be_written_down() -> None:
     """What events hold has a finite value before the first of them."""
-    from linkwork import load, prepare
 
     for name in ("newtons_cradle", "stick_slip_belt", "dap/rod"):
         e = prepare(load(name)).equations

@@ -237,8 +237,9 @@ class Place:
 
     @kept
     def far(self) -> float:
-        """The largest length among the coordinates."""
-        return float(np.abs(self.q[self.equations.lengths[: len(self.q)]]).max(initial=0.0))
+        """The largest length among the coordinates; 0 if there is none but rounding."""
+        largest = float(np.abs(self.q[self.equations.lengths[: len(self.q)]]).max(initial=0.0))
+        return largest if largest > ROUNDED else 0.0
 
     @kept
     def arm(self) -> float:
