@@ -25,6 +25,7 @@ from random_mechanisms import Random, rotation
 from scipy.integrate import solve_ivp
 
 from linkwork.compiled.mechanism import prepare
+from linkwork.equations.programs import TERMS
 from linkwork.errors import LinkworkError
 from linkwork.formulations import NAMES
 from linkwork.model import Model
@@ -214,7 +215,7 @@ def force(rng: Random, links: Links, length: float, time: float, t_end: float, k
 
 def second_opinion(model: Model, motion: Trajectory) -> tuple[Array, float] | None:
     """q and v at the report times by SciPy, and how far it is off the constraints in the end; None if it gives up."""
-    system = prepare(model).system("terms")
+    system = prepare(model).system(TERMS)
     terms, n_q, n, m = system.functions["terms"], system.n_q, system.n_v, system.m
     p, place = system.p(), system.start()
     scale = np.concatenate([1.0 / np.sqrt(np.diag(place.M)), np.ones(m)])

@@ -11,6 +11,7 @@ import pytest
 from linkwork.compiled.system import compile_system
 from linkwork.equations.body import body_equations
 from linkwork.equations.place import Place
+from linkwork.equations.programs import TERMS
 from linkwork.errors import NumericalStop, UsageError, check_choice
 from linkwork.formulations import FORMULATIONS, NAMES, pack, refinement, right_side
 from linkwork.formulations.refinement import measure_error, take_given, take_result
@@ -249,7 +250,7 @@ def test_right_side_agrees_with_the_sequence(kernel):
     """As machine code and as Python, on exact arrays; the condition number of the slider-crank costs three digits."""
     e = body_equations(load("slider_crank"))
     place = find_start(Place(e, *e.start())).place
-    terms, sequence = compile_system(e, form="terms"), compile_system(e)
+    terms, sequence = compile_system(e, TERMS), compile_system(e)
     x = np.concatenate([[0.0], place.q, place.v, [0.0, 0.0]])
     expected = sequence.functions[kernel.name](x, sequence.p())
     p = terms.p(given={"formulation": FORMULATIONS["udwadia-kalaba"].kernel.address})

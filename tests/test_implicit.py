@@ -12,6 +12,7 @@ from slices import with_slow
 
 from linkwork import load, loads, prepare, simulate
 from linkwork.constraints.projection import project_start
+from linkwork.equations.programs import TERMS
 from linkwork.errors import UsageError
 from linkwork.formulations import NAMES, linearization
 from linkwork.integrators.methods import AUTO
@@ -403,7 +404,7 @@ def test_ida_of_sundials_agrees():
     """The same residuals, with multipliers of index 1, by another library; both to about 1e-8."""
     ida = pytest.importorskip("sksundae.ida", reason="scikit-sundae is not installed")
     mechanism, times = prepare(load("slider_crank")), np.linspace(0.0, 2.0, 11)
-    system = mechanism.system("terms")
+    system = mechanism.system(TERMS)
     n_q, n, m, p = system.n_q, system.n_v, system.m, system.p()
 
     def residual(t, y, y_dot, out):

@@ -97,7 +97,7 @@ def test_what_is_repeated_ends_when_it_is_no_longer_needed(count: int, most: int
     for _ in range(PART if is_long else 0):  # more than one function of machine code
         first = sqrt(first)
     is_weak, needs = (less(1e-3, absolute(y * y - s)) for y in (first, new))
-    again = Again(0, {0: x}, {0: 0.5 * (x + s / x) + shift}, 1, is_weak, needs, {0: new})
+    again = Again(symbol("count"), {0: x}, {0: 0.5 * (x + s / x) + shift}, symbol("most"), is_weak, needs, {0: new})
     program = ComputationSequence("root", [s], [first], again=again)
     p = np.zeros(2)
     p.view(np.int64)[:] = count, most

@@ -30,7 +30,7 @@ from scipy.special import ellipj
 from slices import with_slow
 
 from linkwork import load, prepare
-from linkwork.compiled.system import EPS, System, compile_system
+from linkwork.compiled.system import System, compile_system
 from linkwork.constraints.projection import CONVERGED, measure, of_system, project
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
 from linkwork.elements.joints import JOINTS, Distance, Revolute
@@ -38,6 +38,7 @@ from linkwork.elements.spatial import Spherical
 from linkwork.equations.body import body_equations
 from linkwork.equations.equations import TIME, Equations
 from linkwork.equations.linear import eps_of, factor_of
+from linkwork.equations.solution import EPS
 from linkwork.expressions.evaluation import evaluate
 from linkwork.integrators.integrate import REACHED, Settings, Slice, integrate
 from linkwork.integrators.methods.tableaus import DOP853

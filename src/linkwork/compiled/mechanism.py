@@ -19,21 +19,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from linkwork.compiled.system import Form, System, compile_system
+from linkwork.compiled.system import System, compile_system
 from linkwork.equations.coordinates import COORDINATES, equations_of
 from linkwork.equations.equations import Equations
-from linkwork.equations.implicit import ALGEBRAIC, implicit_form, implicit_programs
+from linkwork.equations.implicit import implicit_form
 from linkwork.equations.parameters import Structure, Uses
 from linkwork.equations.place import Place
+from linkwork.equations.programs import MOTION, Metric, Program
 from linkwork.errors import ModelError, UsageError, check_choice, check_names, check_values, did_you_mean
 from linkwork.expressions.graph import Expr
 from linkwork.model import Model, Simulation
 from linkwork.records import changed, kept
-from linkwork.sequences.sequence import ComputationSequence
 from linkwork.soundness import Unusual, look_at
 
 if TYPE_CHECKING:
-    from linkwork.sequences.articulated import Solver
     from linkwork.trajectory import Trajectory
 
 WITH_CUTS = ("joint", "minimal")
@@ -79,51 +78,42 @@ class Mechanism:
     unusual: Unusual
     unplaced: Model | None = None  # as it was given, where that says where joints start
 
-    def system(
+    def system(self, programs: Sequence[Program] = MOTION, metric: Metric = "mass", baumgarte: bool = False) -> System:
+        """These programs compiled in one go, with the values of this mechanism."""
+
+        def build(e: Equations) -> System:
+            return compile_system(e.with_baumgarte() if baumgarte else e, programs, metric)
+
+        return self.shared.compiled((*programs, metric, baumgarte), build).with_values(self.equations)
+
+    def explicit_system(
         self,
-        form: Form = "augmented",
-        regular: bool = True,
-        charts: bool = False,
+        programs: Sequence[Program],
+        place: Place,
+        metric: Metric = "mass",
         baumgarte: bool = False,
-        implicit: str = "",
-        place: Place | None = None,
         rows: tuple[int, ...] | None = None,
         least: float = 0.0,
     ) -> System:
-        """The compiled equations with the values of this mechanism; see `compile_system`.
+        """The same with accelerations by symbolic LU of these rows, else of those independent at the place.
 
-        `implicit` adds what an implicit integrator needs: a form of ALGEBRAIC, or "linearized". The form "lu" has
-        these `rows`, else those independent at `place`, where its pivots are chosen, none below `least` of the largest
-        entry of its column.
+        There its pivots are chosen, none below `least` of the largest entry of its column.
         """
-        explicit, own = None, tuple[object, ...]()
-        if form == "lu":
-            from linkwork.equations.explicit import solve_explicitly
-            from linkwork.symbolic.lu import VANISHING
+        from linkwork.equations.explicit import solve_explicitly
+        from linkwork.symbolic.lu import VANISHING
 
-            assert place is not None
-            rows = place.independent_rows if rows is None else rows
-            e = self.shared.equations.with_baumgarte() if baumgarte else self.shared.equations
-            explicit = solve_explicitly(e, rows, samples=[place.values], least=max(least, VANISHING))
-            own = rows, explicit.factors.rows, explicit.factors.columns
-
-        def more(e: Equations, factor: Solver) -> list[ComputationSequence]:
-            return implicit_programs(e, implicit)
-
-        def build(e: Equations) -> System:
-            # Errors of algebraic forms are of the kind M^-1 Psi_q^T, which no other metric removes without a trace.
-            soft = implicit in ALGEBRAIC
-            e = e.with_baumgarte() if baumgarte else e
-            return compile_system(e, form, regular, charts, more if implicit else None, soft, explicit)
-
-        code = self.shared.compiled(("system", form, regular, charts, baumgarte, implicit, *own), build)
+        rows = place.independent_rows if rows is None else rows
+        e = self.shared.equations.with_baumgarte() if baumgarte else self.shared.equations
+        explicit = solve_explicitly(e, rows, samples=[place.values], least=max(least, VANISHING))
+        key = (*programs, metric, baumgarte, rows, explicit.factors.rows, explicit.factors.columns)
+        code = self.shared.compiled(key, lambda _: compile_system(e, programs, metric, explicit))
         return code.with_values(self.equations)
 
     def implicit_pattern(self, form: str, baumgarte: bool = False) -> list[tuple[int, int]]:
         """Rows and columns of the entries of the Jacobian of a form for implicit integrators."""
 
         def build(e: Equations) -> list[tuple[int, int]]:
-            return list(implicit_form(e.with_baumgarte() if baumgarte else e, form).f_y)
+            return list(implicit_form(e.with_baumgarte() if baumgarte else e, form).f_y())
 
         return self.shared.compiled(("pattern", form, baumgarte), build)
 

@@ -7,55 +7,46 @@ eps, further ones follow, until they change a no more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil, log
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.equations.equations import ALPHA, BETA, TIME, Equations
-from linkwork.equations.implicit import N_WORK, WORK
-from linkwork.equations.linear import eps_of, factor_in, factor_of, kept_of, mobility_of, multiply
-from linkwork.equations.place import Code, Place, local_programs
-from linkwork.equations.solution import Solution
-from linkwork.expressions.derivatives import jacobian
-from linkwork.expressions.evaluation import evaluate, ordered, substitute
-from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, less, symbol
+from linkwork.equations.equations import Equations
+from linkwork.equations.implicit import N_WORK
+from linkwork.equations.place import Code, Place
+from linkwork.equations.programs import IF_NEEDED, LOCAL, MOTION, REPETITIONS, Metric, Program, Source
+from linkwork.equations.solution import EPS
+from linkwork.expressions.evaluation import evaluate
+from linkwork.expressions.graph import Expr, symbol
 from linkwork.linalg.rank import RANK_TOLERANCE
 from linkwork.native.kernels import Pointer, integer, offset, split
 from linkwork.native.lowering import NativeFunction, compile_programs
 from linkwork.records import changed, kept
 from linkwork.sequences.hoisting import parameter_frontier
-from linkwork.sequences.ldl import Factor, factorize
-from linkwork.sequences.sequence import Again, ComputationSequence
+from linkwork.sequences.sequence import ComputationSequence
 
 if TYPE_CHECKING:
     from linkwork.equations.explicit import Explicit
-    from linkwork.sequences.articulated import Solver
 
 Array = NDArray[np.float64]
 
-EPS = 3e-11  # eps of a row, relative to its diagonal entry of Psi_q M^-1 Psi_q^T at the start
 # The same where rows depend on others only on the constraints (see Place): off them, as at the inner states of a step,
 # their smallest singular value is not zero, and its square must stay well below eps, or steps are rejected. In joint
 # coordinates it is larger, by as much as the others are; more would hinder the passing of singular positions.
 EPS_FRAGILE = 1e-8
 FRAGILE_LOOPS = 1e-5  # of the square of the least singular value that counts
-# Of the mean inertia of its kind, added to every velocity where M is singular; repetition removes its trace.
-SOFT = 1e-6
 # eps by the pivots of the rows, added up: beyond, the repetition that is part of the sequence may leave something. A
 # row that depends on others adds one, but for what rounding makes of its pivot.
 UNSETTLED, ROUNDING = 1e-6, 1e-4
 # More would divide rounding by the singular value itself where a motion passes a singular position. The eps of rows
 # that hold a light body is larger by what it is lighter, and they may and must be repeated more.
 MOST_REPETITIONS, MOST_OF_LIGHT, LIGHT = 10, 1000, 1e-3
-PIVOT = 1e-3  # of its size when it was chosen: a pivot of the explicit form that is given up
-WEAKNESS = symbol("weakness")  # the most of it that needs no further repetition
-Form = Literal["augmented", "ggl", "lu", "terms", "position"]
 
 
 class Header(NamedTuple):
@@ -95,7 +86,9 @@ class Header(NamedTuple):
 
 HEADER = len(Header._fields)
 PLACES = {name: k for k, name in enumerate(Header._fields)}
-REPETITIONS, MOST, N_CARRIED = PLACES["repetitions"], PLACES["most_repetitions"], PLACES["n_carried"]
+N_CARRIED = PLACES["n_carried"]
+SYMBOLS = {"repetitions": REPETITIONS, "most_repetitions": IF_NEEDED}
+HEADER_SYMBOLS = [SYMBOLS.get(name, symbol(f"header {name}")) for name in Header._fields]
 FUNCTIONS = Header._fields[Header._fields.index("derivative") :]
 
 
@@ -138,34 +131,28 @@ def put_header(numbers: Array, entries: Mapping[str, float]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """Compiled functions of a mechanism, each void f(x, p, y, w), and the vector p they all take.
+    """Programs of a mechanism with their machine code, each void f(x, p, y, w), and the vector p they all take.
 
-    dynamics      (t, q, v, work) -> (qd, a, work rates, lam);  derivative is the same without lam
-    terms, rates  (t, q, v) -> (M, Psi_q, Q, gamma), full matrices by rows, and (t, q, v, a, lam) -> (qd, work rates):
-                  what a formulation outside the sequence needs instead of dynamics
-    constraints   (t, q, v) -> (Psi, Psi_dot)
-    linear        (t, q) -> entries of Psi_q and of M
-    retract       (q, dx) -> q moved
-    close         (t, q, v) -> (t, q moved, v, Psi, factor): a step of Newton towards Psi = 0, with the factor it used
-    align         what close returns -> (t, q, v changed, Psi, Psi_dot): the same for Psi_dot = 0, with that factor
-    chart         (t, q) -> factor of Psi_q W^-1 Psi_q^T, and Psi_q, for corrections at other positions nearby:
-    shift, push   (chart, q, Psi) -> q moved by dx = -W^-1 Psi_q^T (..)^-1 Psi, (chart, v, Psi_dot) -> v changed alike
-    switches      (t, q, v) -> functions at whose zeros events happen, and those at which forces or drivers switch, and
-    jumps         (t, q, v) -> what events do, see `_events`; only if there are any
-    report        (t, q, v, a, lam) -> kinetic and potential energy, the named outputs, Psi_dot, and Psi_q a - gamma
-    implicit, implicit_jacobian    for implicit integrators, see equations/implicit.py
-    refine, watch, power, difference    of driven mechanisms, see driven/kernels.py
+    Besides those of equations/programs.py, and of others who ask for more, there are
     start         parameters -> q and v as the model states them
-    prepare       parameters, alpha, beta, eps, mobility, rows kept, first pivots -> the rest of p, which these make
-
-    Parameters that events change stand in p themselves, so that the time loop can change them.
+    prepare       parameters of the source -> the rest of p, which these make
     """
 
     equations: Equations
+    source: Source
+    programs: Mapping[str, ComputationSequence]
     functions: Mapping[str, NativeFunction]
     head: Array  # of p, but for what a run adds
-    regular: bool  # whether every motion has inertia; if not, corrections are least in a metric near to M
-    pivots: tuple[Expr, ...] = ()  # of the explicit form, which must not vanish
+
+    @property
+    def regular(self) -> bool:
+        """Whether every motion has inertia; if not, corrections are least in a metric near to M."""
+        return self.source.metric == "mass"
+
+    @property
+    def pivots(self) -> Sequence[Expr]:
+        """Of the explicit form, which must not vanish."""
+        return self.source.pivots
 
     @kept
     def n_q(self) -> int:
@@ -292,201 +279,41 @@ def most_repetitions(place: Place) -> int:
     return MOST_OF_LIGHT if min(inertia, default=0.0) < LIGHT * max(inertia, default=0.0) else MOST_REPETITIONS
 
 
-def _charts(e: Equations) -> list[ComputationSequence]:
-    """chart, shift and push: Newton's iteration with the Jacobian and the factor of another position."""
-    n, m, mobility = len(e.v), len(e.Psi), mobility_of(e)
-    entries = [symbol(f"chart {k}") for k in range(len(e.Psi_q))]
-
-    def schur(Psi_q: Mapping[tuple[int, int], Expr]) -> Factor:
-        """Of Psi_q W^-1 Psi_q^T, its diagonal enlarged by EPS so that redundant rows do no harm."""
-        S: dict[tuple[int, int], Expr] = {}
-        for column in range(n):
-            rows = [i for i in range(m) if (i, column) in Psi_q]
-            for i in rows:
-                for j in rows:
-                    if i >= j:
-                        term = Psi_q[i, column] * mobility[column] * Psi_q[j, column]
-                        S[i, j] = S.get((i, j), ZERO) + (term * (1.0 + EPS) if i == j else term)
-        return factorize(m, S)
-
-    factor = schur(e.Psi_q)
-    kept = [symbol(f"chart factor {k}") for k in range(len(factor.entries()))]
-    base = dict(zip(e.Psi_q, entries, strict=True))
-
-    def change(gaps: Sequence[Expr]) -> list[Expr]:
-        mu = factor.with_entries(kept).solve(gaps)
-        dx = [ZERO] * n
-        for (i, j), entry in base.items():
-            dx[j] = dx[j] - mobility[j] * entry * mu[i]
-        return dx
-
-    gaps = e.lam  # any m symbols do
-    dx = change(gaps)
-    moved = substitute(e.retract, dict(zip(e.dx, dx, strict=True)))
-    return [
-        ComputationSequence("chart", (TIME, *e.q), [*factor.entries(), *e.Psi_q.values()]),
-        ComputationSequence("shift", (*kept, *entries, *e.q, *gaps), moved),
-        ComputationSequence("push", (*kept, *entries, *e.v, *gaps), [v + d for v, d in zip(e.v, dx, strict=True)]),
-    ]
-
-
-def _events(e: Equations, solution: Callable[[], Sequence[Expr]], small: Sequence[Expr]) -> list[ComputationSequence]:
-    """switches, and jumps: of each event the rows G it prescribes, w less their values, holds, and the rate of `when`.
-
-    Reactions in them become the solution (a, lam) of the linear system. Behind the events, pivots become `small`.
-    """
-    state = (TIME, *e.q, *e.v)
-    jumps: list[Expr] = []
-    for event in e.events:
-        G = jacobian(event.rows, e.v)
-        jumps += [G.get((i, j), ZERO) for i in range(len(event.rows)) for j in range(len(e.v))]
-        jumps += [w - row for w, row in zip(event.targets, event.rows, strict=True)]
-        jumps += [*event.holds.values(), event.rate]
-    found = [*(event.when for event in e.events), *jumps]
-    if not {*e.a, *e.lam}.isdisjoint(ordered(found)):
-        found = substitute(found, dict(zip((*e.a, *e.lam), solution(), strict=True)))
-    when, jumps = found[: len(e.events)], found[len(e.events) :]
-    switches = ComputationSequence("switches", state, [*when, *small, *e.switches])
-    return [switches, ComputationSequence("jumps", state, jumps)]
-
-
-def _softened(e: Equations) -> dict[tuple[int, int], Expr]:
-    """M with a little more on its diagonal, so that every motion has inertia."""
-    softened = dict(e.M)
-    for turning in (False, True):
-        columns = [k for k, turns in enumerate(e.turning) if bool(turns) == turning]
-        own = [e.M[k, k] for k in columns if e.M.get((k, k), ZERO) is not ZERO]
-        added = SOFT * sum(own, ZERO) / max(len(own), 1) if own else as_expr(SOFT)
-        softened |= {(k, k): e.M.get((k, k), ZERO) + added for k in columns}
-    return softened
-
-
 def compile_place(place: Place) -> Place:
     """The same place, its equations evaluated by machine code: for searches that ask thousands of times."""
     if place.code is not None:
         return place
     e = place.equations
-    functions = compile_programs(local_programs(e), list(e.parameters))
+    functions = compile_programs([program(Source(e)) for program in LOCAL], list(e.parameters))
     p = np.array([*e.parameters.values()], dtype=float)
     return replace(place, code={name: partial(f, p=p) for name, f in functions.items()})
 
 
 def compile_system(
-    equations: Equations,
-    form: Form = "augmented",
-    regular: bool = True,
-    charts: bool = False,
-    more: Callable[[Equations, Solver], list[ComputationSequence]] | None = None,
-    soft: bool = False,
-    explicit: Explicit | None = None,
+    e: Equations, programs: Sequence[Program] = MOTION, metric: Metric = "mass", explicit: Explicit | None = None
 ) -> System:
-    """Machine code of the equations, with `more` programs that may use the factor of `close`.
+    """Machine code of these programs, all in one go.
 
-    Where M is singular, corrections onto the constraints are least in one near to it. But if combinations of velocities
-    have no inertia, as in Euler parameters, they would be far along these: then in the unit metric, unless `soft`.
-
-    `form` says what the right-hand side is:
-    augmented   accelerations from the sequence above
-    ggl         the same, with qd = N(q) (v + dv) where dv is the least change with Psi_q (v + dv) = -Psi_t: positions
-                move along the constraints although the velocities have drifted off them. It is the stabilized index-2
-                form of Gear, Gupta and Leimkuhler with the multiplier of the positions eliminated [gear1985]
-    lu          accelerations from the sequence of `explicit`, without lam; below PIVOT of their size when they were
-                chosen, its pivots are events behind those of the equations
-    terms       what another formulation makes it from
-    position    nothing: there is no motion to be integrated
+    Parameters that events change stand in p themselves, so that the time loop can change them.
     """
-    e = equations
-    n, m = len(e.v), len(e.Psi)
-    unit: dict[tuple[int, int], Expr] = {(i, i): ONE for i in range(n)}
-    factor = factor_of(e) if regular else factor_in(e, _softened(e) if soft or e.is_diagonal else unit)
-
-    # The least changes in the mass metric that close the gaps, dx and dv with right sides (0, -Psi) and (0, -Psi_dot).
-    dx = factor.solve([ZERO] * n + [-gap for gap in e.Psi])[:n]
-    moved = substitute(e.retract, dict(zip(e.dx, dx, strict=True)))
-    entries = [symbol(f"factor {k}") for k in range(len(factor.entries()))]
-    dv = factor.with_entries(entries).solve([ZERO] * n + [-gap for gap in e.Psi_dot])[:n]
-    pushed = [v + d for v, d in zip(e.v, dv, strict=True)]
-    rates_left = substitute(e.Psi_dot, dict(zip(e.v, pushed, strict=True)))
-
-    named = (output.expression for outputs in e.outputs.values() for output in outputs.values())
-    Psi_ddot = [x - g for x, g in zip(multiply(e, [*e.a, *[ZERO] * m])[n:], e.gamma, strict=True)]
-    programs = [
-        *local_programs(e),
-        ComputationSequence("close", (TIME, *e.q, *e.v), [TIME, *moved, *e.v, *e.Psi, *factor.entries()]),
-        ComputationSequence("align", (TIME, *e.q, *e.v, *e.lam, *entries), [TIME, *e.q, *pushed, *e.Psi, *rates_left]),
-        ComputationSequence(
-            "report", (TIME, *e.q, *e.v, *e.a, *e.lam), [e.kinetic, e.potential, *named, *e.Psi_dot, *Psi_ddot]
-        ),
-    ]
-    powers = [e.dissipation, e.supplied_power]
-    linear = Solution(e, factor if regular else factor_in(e, _softened(e)), regular)
-    solved, pivots = explicit.unveiled() if explicit else ([], [])
-    first_pivots = [symbol(f"pivot {k}") for k in range(len(pivots))]
-
-    if form == "terms":
-        full = [e.M.get((i, j), ZERO) for i in range(n) for j in range(n)]
-        full += [e.Psi_q.get((i, j), ZERO) for i in range(m) for j in range(n)]
-        programs += [
-            ComputationSequence("terms", (TIME, *e.q, *e.v), [*full, *e.Q, *e.gamma]),
-            ComputationSequence("rates", (TIME, *e.q, *e.v, *e.a, *e.lam), [*e.qd, *powers]),
-        ]
-    elif form != "position":
-
-        def rates(x: Sequence[Expr]) -> list[Expr]:
-            """(a, work rates, lam) of a solution (a, lam)."""
-            return [*x[:n], *substitute(powers, dict(zip((*e.a, *e.lam), x, strict=True))), *x[n:]]
-
-        qd: Sequence[Expr] = e.qd
-        if form == "ggl":
-            onto = factor.solve([ZERO] * n + [-gap for gap in e.Psi_dot])[:n]
-            qd = substitute(e.qd, {v: v + d for v, d in zip(e.v, onto, strict=True)})
-        first, n_y = len(e.q), len(e.q) + n + N_WORK
-        solution = dict(zip((*range(first, first + n), *range(n_y, n_y + m)), (*e.a, *e.lam), strict=True))
-        state = (TIME, *e.q, *e.v, *WORK)
-        if explicit is None:
-            again = None
-            if linear.needs_repetition:
-                y, rest = [*e.a, *e.lam], linear.find_rest([*e.a, *e.lam])
-                new = [symbol(f"improved {k}") for k in range(n + m)]
-                again = Again(
-                    REPETITIONS,
-                    solution,
-                    dict(enumerate(rates(linear.improve(y, rest)), start=first)),
-                    MOST,
-                    less(WEAKNESS, linear.weakness()),
-                    linear.is_unsettled(rest, [after - before for after, before in zip(new, y, strict=True)]),
-                    dict(zip(solution, new, strict=True)),
-                )
-            outputs = [*qd, *rates(linear.improve(*linear.once()))]
-            programs.append(ComputationSequence("dynamics", state, outputs, "derivative", n_y, again))
-        else:
-            outputs = [*qd, *rates(solved)]
-            programs.append(ComputationSequence("dynamics", state, outputs))
-            programs.append(ComputationSequence("derivative", state, outputs[:n_y]))
-    if (e.events or e.switches or pivots) and form != "position":
-        small = [u / u_0 - PIVOT for u, u_0 in zip(pivots, first_pivots, strict=True)]
-        programs += _events(e, lambda: solved if explicit else linear.improve(*linear.once()), small)
-    if charts:
-        programs += _charts(e)
-    if more is not None:
-        programs += more(e, factor.with_entries(entries))
-    given = [*e.parameters, ALPHA, BETA, WEAKNESS, *eps_of(e), *mobility_of(e), *kept_of(e), *first_pivots]
-    repeated = [program.again for program in programs if program.again]
+    source = Source(e, metric, explicit)
+    found = [sequence for program in programs if (sequence := program(source)) is not None]
+    repeated = [sequence.again for sequence in found if sequence.again]
     improved = [y for again in repeated for y in (*again.outputs.values(), again.is_weak, again.needs)]
-    fixed = [x for x in given if x not in set(e.held)]
-    frontier = parameter_frontier([*(y for program in programs for y in program.outputs), *improved], fixed)
-    in_front = [symbol(f"in front {k}") for k in range(HEADER + len(e.q) + n + 2 * m)]
+    fixed = [x for x in source.parameters if x not in set(e.held)]
+    frontier = parameter_frontier([*(y for sequence in found for y in sequence.outputs), *improved], fixed)
+    scales = [symbol(f"scale {k}") for k in range(len(e.q) + len(e.v) + 2 * len(e.Psi))]
     of_parameters = [
         ComputationSequence("start", [*e.parameters], [*e.start_q, *e.start_v]),
-        ComputationSequence("prepare", given, frontier),
+        ComputationSequence("prepare", source.parameters, frontier),
     ]
-    f = compile_programs(programs, [*in_front, *e.held, *frontier], of_parameters)
+    f = compile_programs(found, [*HEADER_SYMBOLS, *scales, *e.held, *frontier], of_parameters)
     sizes = {"n_closed": "close", "n_chart": "chart", "n_report": "report"}
     returned = {size: f[name].outputs for size, name in sizes.items() if name in f}
     addresses = {name: f[name].address for name in FUNCTIONS if name in f}
     head = np.empty(HEADER)
-    put_header(head, Header(n_q=len(e.q), n_v=n, m=m, **returned, **addresses)._asdict())
-    system = System(e, f, head, regular, tuple(pivots))
+    put_header(head, Header(n_q=len(e.q), n_v=len(e.v), m=len(e.Psi), **returned, **addresses)._asdict())
+    system = System(e, source, {sequence.name: sequence for sequence in (*found, *of_parameters)}, f, head)
     # Found here, so that every copy with other values has them.
     _ = system.n_q, system.n_v, system.m, system.held, system.jump_targets
     return system

@@ -16,21 +16,23 @@ this is what keeps the motion on its branch.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.compiled.mechanism import Mechanism
-from linkwork.compiled.system import EPS, Header, System, compile_system, header, scales
+from linkwork.compiled.system import Header, System, compile_system, header, scales
 from linkwork.constraints import projection
 from linkwork.constraints.projection import NOT_CONVERGED, project_start, projected
 from linkwork.equations.equations import TIME, Equations
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
+from linkwork.equations.programs import BASIC, Source
+from linkwork.equations.solution import EPS
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
@@ -38,7 +40,7 @@ from linkwork.integrators.memory import N_RESIDUALS
 from linkwork.linalg.rank import svd
 from linkwork.linalg.vectors import copy, largest_scaled
 from linkwork.native.kernels import Memory, Pointer, call, kernel, offset, size_of, split
-from linkwork.sequences.articulated import Solver
+from linkwork.sequences.entries import minus, transpose
 from linkwork.sequences.sequence import ComputationSequence
 from linkwork.start.singular import Instant, between
 
@@ -266,49 +268,59 @@ def in_metric(e: Equations) -> Equations:
     return replace(e, M=W, chain=None, parameters={**e.parameters, ARM: 1.0})
 
 
-def driven_programs(M: Mapping[tuple[int, int], Expr], e: Equations, factor: Solver) -> list[ComputationSequence]:
-    """Of (t, q, v, lam, factor, a), with M the true mass matrix:
+def refine(s: Source, M: Mapping[tuple[int, int], Expr]) -> ComputationSequence:
+    """(t, q, v, lam, factor, a) -> (a, lam) corrected by the residuals of Psi_q a = gamma and M a + Psi_q^T lam = Q.
 
-    refine     -> (a, lam) corrected by the residuals of Psi_q a = gamma and M a + Psi_q^T lam = Q
-    watch      -> (1 + J^T J/eps)^-1 x with J = Psi_q W^-1/2, for x in the place of a
-    power      -> power dissipated, power supplied
-    forward    -> Psi_t
-    difference -> dx that moves one position to another
-    chart      -> x, x_dot and x_ddot of the dx that moves a fixed position to where the mechanism is
+    M is the true mass matrix, the factor that of the metric.
     """
-    n, m = len(e.v), len(e.Psi)
-    force, rate = list(e.Q), list(e.gamma)
-    for (i, j), entry in M.items():
-        force[i] = force[i] - entry * e.a[j]
-    for (i, j), entry in e.Psi_q.items():
-        force[j] = force[j] - entry * e.lam[i]
-        rate[i] = rate[i] - entry * e.a[j]
-    refined = [x + dx for x, dx in zip((*e.a, *e.lam), factor.solve([*force, *rate]), strict=True)]
+    e = s.equations
+    force = minus(minus(e.Q, M, e.a), transpose(e.Psi_q), e.lam)
+    change = s.found_factor.solve([*force, *minus(e.gamma, e.Psi_q, e.a)])
+    return ComputationSequence("refine", _inputs(s), [x + dx for x, dx in zip((*e.a, *e.lam), change, strict=True)])
+
+
+def watch(s: Source) -> ComputationSequence:
+    """The same -> (1 + J^T J/eps)^-1 x with J = Psi_q W^-1/2, for x in the place of a."""
+    e = s.equations
     root = [ARM if turns else ONE for turns in e.turning]
-    inverse = factor.solve([*(r * x for r, x in zip(root, e.a, strict=True)), *[ZERO] * m])[:n]
-    inputs = (TIME, *e.q, *e.v, *e.lam, *factor.entries(), *e.a)
-    moving = dict(zip((*e.q, *e.then, *e.v), (*[ZERO] * len(e.q), *_then(e, e.qd), *e.a), strict=True))
+    inverse = s.found_factor.solve([*(r * x for r, x in zip(root, e.a, strict=True)), *[ZERO] * len(e.Psi)])
+    return ComputationSequence("watch", _inputs(s), [r * x for r, x in zip(root, inverse, strict=False)])
+
+
+def power(s: Source) -> ComputationSequence:
+    """The same -> power dissipated, power supplied."""
+    return ComputationSequence("power", _inputs(s), [s.equations.dissipation, s.equations.supplied_power])
+
+
+def _inputs(s: Source) -> tuple[Expr, ...]:
+    e = s.equations
+    return TIME, *e.q, *e.v, *e.lam, *s.entries, *e.a
+
+
+def forward(s: Source) -> ComputationSequence:
+    """(t, q) -> Psi_t."""
+    return ComputationSequence("forward", (TIME, *s.equations.q), s.equations.Psi_t)
+
+
+def difference(s: Source) -> ComputationSequence:
+    """(q, then) -> dx that moves one position to another."""
+    e = s.equations
+    return ComputationSequence("difference", (*e.q, *e.then), e.difference)
+
+
+def deviation(s: Source) -> ComputationSequence:
+    """(q, then, v, a) -> x, x_dot and x_ddot of the dx that moves the fixed position q to where the mechanism is."""
+    e = s.equations
+    rates = substitute(e.qd, dict(zip(e.q, e.then, strict=True)))
+    moving = dict(zip((*e.q, *e.then, *e.v), (*[ZERO] * len(e.q), *rates, *e.a), strict=True))
     x_dot = directional(e.difference, moving)
-    return [
-        ComputationSequence("refine", inputs, refined),
-        ComputationSequence("watch", inputs, [r * x for r, x in zip(root, inverse, strict=True)]),
-        ComputationSequence("power", inputs, [e.dissipation, e.supplied_power]),
-        ComputationSequence("forward", (TIME, *e.q), e.Psi_t),
-        ComputationSequence("difference", (*e.q, *e.then), e.difference),
-        ComputationSequence("chart", (*e.q, *e.then, *e.v, *e.a), [*e.difference, *x_dot, *directional(x_dot, moving)]),
-    ]
-
-
-def _then(e: Equations, expressions: Sequence[Expr]) -> list[Expr]:
-    """The expressions at the position `then`."""
-    return substitute(expressions, dict(zip(e.q, e.then, strict=True)))
+    outputs = [*e.difference, *x_dot, *directional(x_dot, moving)]
+    return ComputationSequence("deviation", (*e.q, *e.then, *e.v, *e.a), outputs)
 
 
 def compile_driven(e: Equations) -> System:
-    def more(metric: Equations, factor: Solver) -> list[ComputationSequence]:
-        return driven_programs(e.M, metric, factor)
-
-    return compile_system(in_metric(e), "position", more=more)
+    own = (partial(refine, M=e.M), watch, power, forward, difference, deviation)
+    return compile_system(in_metric(e), (*BASIC, *own))
 
 
 @dataclass(frozen=True)
@@ -430,7 +442,7 @@ class Chart:
 
     def _way(self, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
         """dx and its rates."""
-        f = self.driven.system.functions["chart"]
+        f = self.driven.system.functions["deviation"]
         x, x_dot, x_ddot = np.split(f(np.concatenate([self.middle, q, v, a]), self.driven.p), 3)
         return x, x_dot, x_ddot
 

@@ -23,13 +23,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from linkwork.equations.equations import TIME, Equations
+from linkwork.equations.equations import Equations
 from linkwork.equations.linear import eps_of, kept_of, mobility_of
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ZERO, Expr, symbol
 from linkwork.sequences.entries import minus, transpose
-from linkwork.sequences.sequence import ComputationSequence
 
 WORK = (symbol("work dissipated"), symbol("work supplied"))  # carried along as two more unknowns of the integration
 N_WORK = len(WORK)
@@ -52,11 +51,14 @@ ALGEBRAIC = {"index-3": Algebraic(1, 2, 3, False), "ggl": Algebraic(1, 1, 2, Tru
 
 
 class Implicit(NamedTuple):
-    """f of M y' = f(t, y) with its unknowns and its Jacobian, the entries that are not identically zero."""
+    """f of M y' = f(t, y) with its unknowns."""
 
     y: tuple[Expr, ...]
     f: tuple[Expr, ...]
-    f_y: dict[tuple[int, int], Expr]
+
+    def f_y(self) -> dict[tuple[int, int], Expr]:
+        """Its Jacobian, the entries that are not identically zero."""
+        return jacobian(self.f, self.y)
 
 
 def implicit_form(e: Equations, form: str) -> Implicit:
@@ -72,16 +74,9 @@ def implicit_form(e: Equations, form: str) -> Implicit:
         y, qd, gaps = [*y, *mu], substitute(e.qd, along), [*_kept(e, e.Psi, mu), *_kept(e, e.Psi_dot, e.lam)]
     force = minus(minus(e.Q, transpose(e.Psi_q), e.lam), e.M, e.a)
     f = [*qd, *e.a, e.dissipation, e.supplied_power, *force, *gaps]
-    return Implicit(tuple(y), tuple(f), jacobian(f, y))
+    return Implicit(tuple(y), tuple(f))
 
 
 def _kept(e: Equations, gaps: Sequence[Expr], multipliers: Sequence[Expr]) -> list[Expr]:
     """The gap of each row that is kept, the multiplier of each other one."""
     return [kept * gap + (1.0 - kept) * x for kept, gap, x in zip(kept_of(e), gaps, multipliers, strict=True)]
-
-
-def implicit_programs(e: Equations, form: str) -> list[ComputationSequence]:
-    """implicit_jacobian: (t, y) -> the entries of f_y, and of an algebraic form implicit: (t, y) -> f."""
-    y, f, f_y = implicit_form(e, form)
-    programs = [ComputationSequence("implicit_jacobian", (TIME, *y), [*f_y.values()])]
-    return [*programs, ComputationSequence("implicit", (TIME, *y), f)] if form in ALGEBRAIC else programs

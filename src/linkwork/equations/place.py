@@ -9,7 +9,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.equations import programs
 from linkwork.equations.equations import TIME, Equations, Row
+from linkwork.equations.programs import Source
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr
 from linkwork.linalg.rank import (
@@ -24,7 +26,6 @@ from linkwork.linalg.rank import (
     svd,
 )
 from linkwork.records import kept
-from linkwork.sequences.sequence import ComputationSequence
 
 Array = NDArray[np.float64]
 Weights: TypeAlias = Literal["mass", "unit"]
@@ -42,23 +43,9 @@ ROUNDED_ROW = 1e-14  # of what turns and shifts of the size of the mechanism do:
 LONG = 100.0  # s
 
 
-def local_programs(e: Equations) -> list[ComputationSequence]:
-    """What a Place asks for, as sequences: compiled with the rest of a system, or evaluated as they are."""
-    return [
-        ComputationSequence("constraints", (TIME, *e.q, *e.v), [*e.Psi, *e.Psi_dot]),
-        ComputationSequence("linear", (TIME, *e.q), [*e.Psi_q.values(), *_inertia(e)]),
-        ComputationSequence("retract", (*e.q, *e.dx), e.retract),
-    ]
-
-
-def _inertia(e: Equations) -> list[Expr]:
-    """What M is made of."""
-    return [*e.M.values()] if e.chain is None else [*e.chain.tree.entries(), *e.chain.M.values()]
-
-
 @dataclass(frozen=True, eq=False)
 class Place:
-    """A position and velocity at a time; `code` are the machine code of `local_programs`, or nothing."""
+    """A position and velocity at a time; `code` are the machine code of the programs LOCAL, or nothing."""
 
     equations: Equations
     q: Array
@@ -76,7 +63,7 @@ class Place:
         arguments = np.concatenate(x)
         if self.code is not None:
             return self.code[name](arguments)
-        program = next(program for program in local_programs(self.equations) if program.name == name)
+        program = getattr(programs, name)(Source(self.equations))
         given = {**self.equations.parameters, **dict(zip(program.inputs, arguments.tolist(), strict=True))}
         return np.array(evaluate(program.outputs, given), dtype=float)
 

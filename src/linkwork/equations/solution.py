@@ -23,6 +23,7 @@ from linkwork.sequences.entries import minus
 if TYPE_CHECKING:
     from linkwork.sequences.articulated import Solver
 
+EPS = 3e-11  # eps of a row, relative to its diagonal entry of Psi_q M^-1 Psi_q^T at the start
 SETTLED = 1e-10  # change of a by a repetition, of a itself: it was the last
 AT_REST = 0.03  # by eps: what of lam counts where a is zero, 1e-6 of the accelerations that it holds back
 

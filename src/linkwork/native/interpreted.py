@@ -89,6 +89,7 @@ def interpret(program: ComputationSequence, parameters: Sequence[Expr]) -> tuple
     from_p = [(place(node), k) for k, node in enumerate(parameters)]
     from_x = [(place(node), k) for k, node in enumerate(program.inputs)]  # of those in both, this is what counts
     again = program.again
+    counts = [] if again is None else [parameters.index(node) for node in (again.count, again.most)]
     first = write([*program.outputs, *([] if again is None else [again.is_weak])])
     into = [places[y] for y in program.outputs]
     n_x, n_p = len(program.inputs), len(parameters)
@@ -115,7 +116,7 @@ def interpret(program: ComputationSequence, parameters: Sequence[Expr]) -> tuple
         y[: len(into)] = [r[k] for k in into]
         if again is None:
             return
-        count, most = (int(p[k : k + 1].view(np.int64)[0]) for k in (again.count, again.most))
+        count, most = (int(p[k : k + 1].view(np.int64)[0]) for k in counts)
         done, needs = 0, again.is_weak
         while done < count or (r[places[again.is_weak]] != 0.0 and r[places[needs]] != 0.0 and done < most):
             for k, slot in back:

@@ -393,8 +393,8 @@ class _Emitter:
 
     def repeat(self, name: str, again: Again, kept: Sequence[Expr], has_tail: bool) -> None:
         """If a number in p or a weakness wishes it, call the loop of repetitions, with these values stored in w."""
-        for number, k in (("count", again.count), ("most", again.most)):
-            self.lines.append(f"%{number} = load i64, ptr {self.pointer('p', k)}")
+        for number, node in (("count", again.count), ("most", again.most)):
+            self.lines.append(f"%{number} = load i64, ptr {self.pointer(*self.given[node])}")
         is_weak = self.value(again.is_weak)
         self.lines.append(f"""%weak = fcmp une double {is_weak}, 0.0
 %room = icmp sgt i64 %most, 0

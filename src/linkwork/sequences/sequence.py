@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 class Again:
     """The outputs at some places once more, as expressions of all that the sequence has computed and of `x`.
 
-    `x` are symbols for what now stands at some places of the outputs. It is done as often as the integer at the place
-    `count` of p says, a number that may differ from run to run without anything being compiled. If `is_weak`, of the
-    sequence, is not zero, it is done further, up to the number at the place `most`, while `needs` is not zero: of the
-    last time, with `improved` the symbols for what has come out at some places.
+    `x` are symbols for what now stands at some places of the outputs. It is done as often as the parameter `count`
+    says, an integer in p that may differ from run to run without anything being compiled. If `is_weak`, of the
+    sequence, is not zero, it is done further, up to the integer `most` in p, while `needs` is not zero: of the last
+    time, with `improved` the symbols for what has come out at some places.
     """
 
-    count: int
+    count: Expr
     x: Mapping[int, Expr]
     outputs: Mapping[int, Expr]
-    most: int
+    most: Expr
     is_weak: Expr
     needs: Expr
     improved: Mapping[int, Expr]

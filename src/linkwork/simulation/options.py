@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from linkwork.compiled.system import Form
+from linkwork.equations.programs import BY_ELIMINATION, CHARTS, IMPLICIT_FORMS, MOTION, STABILIZED, TERMS, Program
 from linkwork.errors import UsageError, check_choice, check_number
 from linkwork.formulations import ALGEBRAIC, CHOICES, EXPLICIT, FORMULATIONS, SEQUENCES
 from linkwork.integrators.methods import ALPHA, AUTO, INTEGRATORS, RADAU5
@@ -60,13 +60,17 @@ class Choice:
                 "no-state-space",
             )
 
-    @property
-    def form(self) -> Form:
+    def programs(self, implicit: str) -> tuple[Program, ...]:
+        """What a motion by this choice needs; `implicit` is the form that an implicit integrator solves, if any."""
+        found = MOTION
         if self.formulation in FORMULATIONS:
-            return "terms"
-        if self.formulation == EXPLICIT:
-            return "lu"
-        return cast(Form, self.formulation) if self.formulation in SEQUENCES and not self.is_algebraic else "augmented"
+            found = TERMS
+        elif self.formulation == EXPLICIT:
+            found = BY_ELIMINATION
+        elif self.formulation == "ggl" and not self.is_algebraic:
+            found = STABILIZED
+        charts = CHARTS if self.stabilization == "state-space" else ()
+        return (*found, *charts, *(IMPLICIT_FORMS[implicit] if implicit else ()))
 
     @property
     def is_algebraic(self) -> bool:

@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.compiled.mechanism import Mechanism
-from linkwork.compiled.system import EPS, System, choose_eps, most_repetitions, repetitions
+from linkwork.compiled.system import System, choose_eps, most_repetitions, repetitions
 from linkwork.constraints import projection
 from linkwork.constraints.projection import measure, project
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place, Weights
+from linkwork.equations.programs import Metric
+from linkwork.equations.solution import EPS
 from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, linearization, right_side
 from linkwork.integrators.integrate import Actions, Settings, Slice, integrate
 from linkwork.integrators.memory import Preparable
@@ -87,19 +89,24 @@ class Motion:
         implicit = how.implicit
         if implicit == "linearized" and len(mechanism.equations.q) + len(mechanism.equations.v) > MOST_LINEARIZED:
             implicit = ""
-        charts, baumgarte = how.stabilization == "state-space", how.stabilization == "baumgarte"
+        baumgarte = how.stabilization == "baumgarte"
 
         def with_pivots(place: Place, least: float = 0.0) -> System:
-            rows = leave_singular(place).independent_rows
-            return mechanism.system(how.form, place.has_mass, charts, baumgarte, implicit, place, rows, least)
+            rows, metric = leave_singular(place).independent_rows, metric_for(place, how)
+            return mechanism.explicit_system(how.programs(implicit), place, metric, baumgarte, rows, least)
+
+        def compiled(metric: Metric) -> System:
+            if stated is not None:
+                return mechanism.explicit_system(how.programs(implicit), stated, metric, baumgarte)
+            return mechanism.system(how.programs(implicit), metric, baumgarte)
 
         stated = mechanism.place() if how.formulation == EXPLICIT else None
-        system = mechanism.system(how.form, True, charts, baumgarte, implicit, stated)
+        system = compiled("mass")
         given = restart(system.start(), q, v, weights, assemble, keep)
         if not given.has_mass:
             check_massless(given, how.formulation)
             implicit = how.formulation if how.is_algebraic else ""  # K of `linearized` is not that of a singular M
-            system = mechanism.system(how.form, False, charts, baumgarte, implicit, stated)
+            system = compiled(metric_for(given, how))
             given = restart(system.start(), q, v, weights, assemble, keep)
         if given.equations.tree is not None:  # its dyads are on the sides of this start
             system = system.with_values(given.equations)
@@ -405,6 +412,16 @@ class Motion:
         )
         model, work = self.mechanism.model, rows[:, n:]
         return trajectory(s, t, x, work, found, info, model, self.start.place, course.events())
+
+
+def metric_for(place: Place, how: Choice) -> Metric:
+    """In which corrections onto the constraints are least.
+
+    What algebraic forms are off is of the kind M^-1 Psi_q^T, which no other metric removes without a trace.
+    """
+    if place.has_mass:
+        return "mass"
+    return "near mass" if how.is_algebraic or place.equations.is_diagonal else "unit"
 
 
 def _parameters(

@@ -1,0 +1,334 @@
+"""The programs of a mechanism: what is computed in a run, as computation sequences, one function each.
+
+Those who integrate, project, report or analyse name the programs that they need; `compiled` makes machine code of them
+in one go. A motion is integrated with
+
+    dynamics      (t, q, v, work) -> (qd, a, work rates, lam);  `derivative` is the same without lam
+
+of which there are three, or with `terms` and `rates`, from which a formulation on full matrices makes it. Where M is
+singular, another metric takes its place in the linear systems of corrections and, near to M, in that of the dynamics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from linkwork.equations.equations import ALPHA, BETA, TIME, Equations
+from linkwork.equations.implicit import ALGEBRAIC, N_WORK, WORK, implicit_form
+from linkwork.equations.linear import eps_of, factor_in, factor_of, kept_of, mobility_of, multiply
+from linkwork.equations.solution import EPS, Solution
+from linkwork.expressions.derivatives import jacobian
+from linkwork.expressions.evaluation import ordered, substitute
+from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, less, symbol
+from linkwork.records import kept
+from linkwork.sequences.ldl import factorize
+from linkwork.sequences.sequence import Again, ComputationSequence
+
+if TYPE_CHECKING:
+    from linkwork.equations.explicit import Explicit
+    from linkwork.sequences.articulated import Solver
+    from linkwork.sequences.ldl import Factor
+
+# Of the mean inertia of its kind, added to every velocity where M is singular; repetition removes its trace.
+SOFT = 1e-6
+PIVOT = 1e-3  # of its size when it was chosen: a pivot of the explicit form that is given up
+# In p: how often the solution is repeated, how often at most if need be, and the weakness that does not need it.
+REPETITIONS, IF_NEEDED, WEAKNESS = map(symbol, ("repetitions", "repetitions if needed", "weakness"))
+
+# In which corrections onto the constraints are least: in M or, where that is singular, near to it. But if combinations
+# of velocities have no inertia, as in Euler parameters, corrections would be far along these: then in the unit metric.
+Metric: TypeAlias = Literal["mass", "near mass", "unit"]
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """What programs are derived from: the equations, and how their linear systems are solved."""
+
+    equations: Equations
+    metric: Metric = "mass"
+    explicit: Explicit | None = None
+
+    @kept
+    def factor(self) -> Solver:
+        """Of the linear system of corrections."""
+        e = self.equations
+        if self.metric == "mass":
+            return factor_of(e)
+        return self._near_mass if self.metric == "near mass" else factor_in(e, {(i, i): ONE for i in range(len(e.v))})
+
+    @kept
+    def _near_mass(self) -> Solver:
+        return factor_in(self.equations, _softened(self.equations))
+
+    @kept
+    def entries(self) -> list[Expr]:
+        """Symbols for what `close` has found of the factor."""
+        return [symbol(f"factor {k}") for k in range(len(self.factor.entries()))]
+
+    @kept
+    def found_factor(self) -> Solver:
+        return self.factor.with_entries(self.entries)
+
+    @kept
+    def linear(self) -> Solution:
+        is_mass = self.metric == "mass"
+        return Solution(self.equations, self.factor if is_mass else self._near_mass, is_mass)
+
+    @kept
+    def _unveiled(self) -> tuple[list[Expr], list[Expr]]:
+        return self.explicit.unveiled() if self.explicit else ([], [])
+
+    @property
+    def pivots(self) -> list[Expr]:
+        """Of the explicit form, which must not vanish."""
+        return self._unveiled[1]
+
+    @kept
+    def first_pivots(self) -> list[Expr]:
+        return [symbol(f"pivot {k}") for k in range(len(self.pivots))]
+
+    @kept
+    def solution(self) -> list[Expr]:
+        """(a, lam)."""
+        return self._unveiled[0] if self.explicit else self.linear.improve(*self.linear.once())
+
+    @kept
+    def parameters(self) -> list[Expr]:
+        """What is fixed during a motion, or changes with events only."""
+        e = self.equations
+        chosen = [ALPHA, BETA, WEAKNESS, *eps_of(e), *mobility_of(e), *kept_of(e), *self.first_pivots]
+        return [*e.parameters, *chosen]
+
+
+Program: TypeAlias = Callable[[Source], ComputationSequence | None]  # None where there is nothing to compute
+
+
+def _softened(e: Equations) -> dict[tuple[int, int], Expr]:
+    """M with a little more on its diagonal, so that every motion has inertia."""
+    softened = dict(e.M)
+    for turning in (False, True):
+        columns = [k for k, turns in enumerate(e.turning) if bool(turns) == turning]
+        own = [e.M[k, k] for k in columns if e.M.get((k, k), ZERO) is not ZERO]
+        added = SOFT * sum(own, ZERO) / max(len(own), 1) if own else as_expr(SOFT)
+        softened |= {(k, k): e.M.get((k, k), ZERO) + added for k in columns}
+    return softened
+
+
+def constraints(s: Source) -> ComputationSequence:
+    """(t, q, v) -> (Psi, Psi_dot)."""
+    e = s.equations
+    return ComputationSequence("constraints", (TIME, *e.q, *e.v), [*e.Psi, *e.Psi_dot])
+
+
+def linear(s: Source) -> ComputationSequence:
+    """(t, q) -> entries of Psi_q, and of what M is made of."""
+    e = s.equations
+    inertia = [*e.M.values()] if e.chain is None else [*e.chain.tree.entries(), *e.chain.M.values()]
+    return ComputationSequence("linear", (TIME, *e.q), [*e.Psi_q.values(), *inertia])
+
+
+def retract(s: Source) -> ComputationSequence:
+    """(q, dx) -> q moved."""
+    e = s.equations
+    return ComputationSequence("retract", (*e.q, *e.dx), e.retract)
+
+
+def close(s: Source) -> ComputationSequence:
+    """(t, q, v) -> (t, q moved, v, Psi, factor): a step of Newton towards Psi = 0, with the factor it used.
+
+    The least change dx in the metric, from the linear system with the right side (0, -Psi).
+    """
+    e, n = s.equations, len(s.equations.v)
+    dx = s.factor.solve([ZERO] * n + [-gap for gap in e.Psi])[:n]
+    moved = substitute(e.retract, dict(zip(e.dx, dx, strict=True)))
+    return ComputationSequence("close", (TIME, *e.q, *e.v), [TIME, *moved, *e.v, *e.Psi, *s.factor.entries()])
+
+
+def align(s: Source) -> ComputationSequence:
+    """What close returns -> (t, q, v changed, Psi, Psi_dot): the same for Psi_dot = 0, with that factor."""
+    e, n = s.equations, len(s.equations.v)
+    dv = s.found_factor.solve([ZERO] * n + [-gap for gap in e.Psi_dot])[:n]
+    pushed = [v + d for v, d in zip(e.v, dv, strict=True)]
+    left = substitute(e.Psi_dot, dict(zip(e.v, pushed, strict=True)))
+    return ComputationSequence("align", (TIME, *e.q, *e.v, *e.lam, *s.entries), [TIME, *e.q, *pushed, *e.Psi, *left])
+
+
+def report(s: Source) -> ComputationSequence:
+    """(t, q, v, a, lam) -> kinetic and potential energy, the named outputs, Psi_dot, and Psi_q a - gamma."""
+    e, n, m = s.equations, len(s.equations.v), len(s.equations.Psi)
+    named = (output.expression for outputs in e.outputs.values() for output in outputs.values())
+    Psi_ddot = [x - g for x, g in zip(multiply(e, [*e.a, *[ZERO] * m])[n:], e.gamma, strict=True)]
+    outputs = [e.kinetic, e.potential, *named, *e.Psi_dot, *Psi_ddot]
+    return ComputationSequence("report", (TIME, *e.q, *e.v, *e.a, *e.lam), outputs)
+
+
+def dynamics(s: Source) -> ComputationSequence:
+    """Accelerations and multipliers from the quasi-definite system, its solution repeated."""
+    return _by_repetition(s, s.equations.qd)
+
+
+def stabilized_dynamics(s: Source) -> ComputationSequence:
+    """The same with qd = N(q) (v + dv) where dv is the least change with Psi_q (v + dv) = -Psi_t.
+
+    Positions move along the constraints although the velocities have drifted off them. It is the stabilized index-2
+    form of Gear, Gupta and Leimkuhler with the multiplier of the positions eliminated [gear1985].
+    """
+    e, n = s.equations, len(s.equations.v)
+    onto = s.factor.solve([ZERO] * n + [-gap for gap in e.Psi_dot])[:n]
+    return _by_repetition(s, substitute(e.qd, {v: v + d for v, d in zip(e.v, onto, strict=True)}))
+
+
+def explicit_dynamics(s: Source) -> ComputationSequence:
+    """Accelerations and multipliers from symbolic LU."""
+    return ComputationSequence("dynamics", _state(s), [*s.equations.qd, *_rates(s.equations, s.solution)])
+
+
+def explicit_derivative(s: Source) -> ComputationSequence:
+    whole = explicit_dynamics(s)
+    return ComputationSequence("derivative", whole.inputs, whole.outputs[: len(whole.inputs) - 1])
+
+
+def _state(s: Source) -> tuple[Expr, ...]:
+    return TIME, *s.equations.q, *s.equations.v, *WORK
+
+
+def _rates(e: Equations, x: Sequence[Expr]) -> list[Expr]:
+    """(a, work rates, lam) of a solution (a, lam)."""
+    powers = substitute([e.dissipation, e.supplied_power], dict(zip((*e.a, *e.lam), x, strict=True)))
+    return [*x[: len(e.v)], *powers, *x[len(e.v) :]]
+
+
+def _by_repetition(s: Source, qd: Sequence[Expr]) -> ComputationSequence:
+    e, by, n, m = s.equations, s.linear, len(s.equations.v), len(s.equations.Psi)
+    first, n_y = len(e.q), len(e.q) + n + N_WORK
+    slots, again = (*range(first, first + n), *range(n_y, n_y + m)), None
+    if by.needs_repetition:
+        y = [*e.a, *e.lam]
+        rest, new = by.find_rest(y), [symbol(f"improved {k}") for k in range(n + m)]
+        again = Again(
+            REPETITIONS,
+            dict(zip(slots, y, strict=True)),
+            dict(enumerate(_rates(e, by.improve(y, rest)), start=first)),
+            IF_NEEDED,
+            less(WEAKNESS, by.weakness()),
+            by.is_unsettled(rest, [after - before for after, before in zip(new, y, strict=True)]),
+            dict(zip(slots, new, strict=True)),
+        )
+    return ComputationSequence("dynamics", _state(s), [*qd, *_rates(e, s.solution)], "derivative", n_y, again)
+
+
+def terms(s: Source) -> ComputationSequence:
+    """(t, q, v) -> (M, Psi_q, Q, gamma), full matrices by rows: of what another formulation makes the dynamics."""
+    e, n, m = s.equations, range(len(s.equations.v)), range(len(s.equations.Psi))
+    full = [*(e.M.get((i, j), ZERO) for i in n for j in n), *(e.Psi_q.get((i, j), ZERO) for i in m for j in n)]
+    return ComputationSequence("terms", (TIME, *e.q, *e.v), [*full, *e.Q, *e.gamma])
+
+
+def rates(s: Source) -> ComputationSequence:
+    """(t, q, v, a, lam) -> (qd, work rates)."""
+    e = s.equations
+    inputs = (TIME, *e.q, *e.v, *e.a, *e.lam)
+    return ComputationSequence("rates", inputs, [*e.qd, e.dissipation, e.supplied_power])
+
+
+def _events(s: Source) -> tuple[list[Expr], list[Expr]]:
+    """`when` of the events, and what `jumps` returns; reactions in them are the solution of the linear system."""
+    e, jumps = s.equations, list[Expr]()
+    for event in e.events:
+        G = jacobian(event.rows, e.v)
+        jumps += [G.get((i, j), ZERO) for i in range(len(event.rows)) for j in range(len(e.v))]
+        jumps += [w - row for w, row in zip(event.targets, event.rows, strict=True)]
+        jumps += [*event.holds.values(), event.rate]
+    found = [*(event.when for event in e.events), *jumps]
+    if not {*e.a, *e.lam}.isdisjoint(ordered(found)):
+        found = substitute(found, dict(zip((*e.a, *e.lam), s.solution, strict=True)))
+    return found[: len(e.events)], found[len(e.events) :]
+
+
+def switches(s: Source) -> ComputationSequence | None:
+    """(t, q, v) -> functions at whose zeros events happen, pivots are given up, forces or drivers switch."""
+    e = s.equations
+    small = [u / u_0 - PIVOT for u, u_0 in zip(s.pivots, s.first_pivots, strict=True)]
+    watched = [*_events(s)[0], *small, *e.switches]
+    return ComputationSequence("switches", (TIME, *e.q, *e.v), watched) if watched else None
+
+
+def jumps(s: Source) -> ComputationSequence | None:
+    """(t, q, v) -> of each event the rows G that it prescribes, w less their values, holds, and the rate of `when`."""
+    e, found = s.equations, _events(s)[1]
+    return ComputationSequence("jumps", (TIME, *e.q, *e.v), found) if found else None
+
+
+def chart(s: Source) -> ComputationSequence:
+    """(t, q) -> factor of Psi_q W^-1 Psi_q^T, and Psi_q, for corrections at other positions nearby."""
+    e = s.equations
+    return ComputationSequence("chart", (TIME, *e.q), [*_schur(e).entries(), *e.Psi_q.values()])
+
+
+def shift(s: Source) -> ComputationSequence:
+    """(chart, q, Psi) -> q moved by dx = -W^-1 Psi_q^T (Psi_q W^-1 Psi_q^T)^-1 Psi."""
+    e = s.equations
+    inputs, dx = _on_chart(e)
+    moved = substitute(e.retract, dict(zip(e.dx, dx, strict=True)))
+    return ComputationSequence("shift", (*inputs, *e.q, *e.lam), moved)
+
+
+def push(s: Source) -> ComputationSequence:
+    """(chart, v, Psi_dot) -> v changed alike."""
+    e = s.equations
+    inputs, dv = _on_chart(e)
+    return ComputationSequence("push", (*inputs, *e.v, *e.lam), [v + d for v, d in zip(e.v, dv, strict=True)])
+
+
+def _schur(e: Equations) -> Factor:
+    """Of Psi_q W^-1 Psi_q^T, its diagonal enlarged by EPS so that redundant rows do no harm."""
+    m, mobility, S = len(e.Psi), mobility_of(e), dict[tuple[int, int], Expr]()
+    for column in range(len(e.v)):
+        rows = [i for i in range(m) if (i, column) in e.Psi_q]
+        for i in rows:
+            for j in rows:
+                if i >= j:
+                    term = e.Psi_q[i, column] * mobility[column] * e.Psi_q[j, column]
+                    S[i, j] = S.get((i, j), ZERO) + (term * (1.0 + EPS) if i == j else term)
+    return factorize(m, S)
+
+
+def _on_chart(e: Equations) -> tuple[list[Expr], list[Expr]]:
+    """Symbols for what `chart` returns, and the least change that closes gaps, for which lam stand."""
+    entries = [symbol(f"chart {k}") for k in range(len(e.Psi_q))]
+    factor, mobility = _schur(e), mobility_of(e)
+    known = [symbol(f"chart factor {k}") for k in range(len(factor.entries()))]
+    mu, dx = factor.with_entries(known).solve(e.lam), [ZERO] * len(e.v)
+    for (i, j), entry in zip(e.Psi_q, entries, strict=True):
+        dx[j] = dx[j] - mobility[j] * entry * mu[i]
+    return [*known, *entries], dx
+
+
+def implicit_jacobian(s: Source, form: str) -> ComputationSequence:
+    """(t, y) -> the entries of f_y of M y' = f(t, y) in a form of equations/implicit.py."""
+    found = implicit_form(s.equations, form)
+    return ComputationSequence("implicit_jacobian", (TIME, *found.y), [*found.f_y().values()])
+
+
+def implicit(s: Source, form: str) -> ComputationSequence:
+    """(t, y) -> f."""
+    found = implicit_form(s.equations, form)
+    return ComputationSequence("implicit", (TIME, *found.y), found.f)
+
+
+LOCAL = (constraints, linear, retract)  # what a Place asks for
+BASIC: tuple[Program, ...] = (*LOCAL, close, align, report)
+WATCHED: tuple[Program, ...] = (switches, jumps)
+MOTION: tuple[Program, ...] = (*BASIC, dynamics, *WATCHED)
+STABILIZED: tuple[Program, ...] = (*BASIC, stabilized_dynamics, *WATCHED)
+BY_ELIMINATION: tuple[Program, ...] = (*BASIC, explicit_dynamics, explicit_derivative, *WATCHED)
+TERMS: tuple[Program, ...] = (*BASIC, terms, rates, *WATCHED)
+CHARTS: tuple[Program, ...] = (chart, shift, push)
+# What implicit integrators need besides, by the form that they solve.
+IMPLICIT_FORMS: Mapping[str, tuple[Program, ...]] = {
+    "linearized": (partial(implicit_jacobian, form="linearized"),),
+    **{form: (partial(implicit_jacobian, form=form), partial(implicit, form=form)) for form in ALGEBRAIC},
+}
