@@ -57,6 +57,7 @@ class Watch(NamedTuple):
     ends: bool = False  # whether the run does
     rows: tuple[Expr, ...] = ()  # affine in v; afterwards they are `targets`
     targets: tuple[Expr, ...] = ()
+    kicks: tuple[bool, ...] = ()  # of the rows, whether their change is prescribed, whatever they are before
     turns: bool = False  # whether `when` goes back to the side it came from, by what is prescribed
     rate: Expr = ZERO  # of `when`, if it depends on t and q alone
     holds: Mapping[Expr, Expr] = MappingProxyType({})  # parameters that take new values, and these

@@ -131,7 +131,7 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
     for force in parts.forces:
         at = [frames[b.name] for b in force.bodies]
         held |= force.held
-        watched += force.events(TIME, *at)
+        watched += [watch.moved(named) for watch in force.events(TIME, *at)]
         for b, generalized in zip(force.bodies, force.Q(*at), strict=True):
             if b.name in columns:
                 _add(Q, columns[b.name], list(generalized))
@@ -191,13 +191,14 @@ def watch_for(event: Event, named: Mapping[Expr, Expr], e: Equations) -> Watch:
     names, values = [symbol(name) for name in event.velocities], [as_expr(x) for x in event.velocities.values()]
     when, *rest = substitute([event.when, *names, *values], named)
     rows, targets = rest[: len(names)], rest[len(names) :]
+    kicks = [directional([x], {name: ONE})[0] is ONE for name, x in zip(names, values, strict=True)]
     of_place = {*e.v, *e.a, *e.lam}.isdisjoint(ordered([when]))
     rate = directional([when], e.motion)[0] if of_place else ZERO
     if event.restitution is not None:
         if not of_place:
             message = f"restitution reverses the rate of 'when', and '{event.name}' depends on velocities or forces"
             raise ModelError(message, "bad-event", path=f"events.{event.name}.when", rule="it depends on t and q alone")
-        rows, targets = [*rows, rate], [*targets, -as_expr(event.restitution) * rate]
+        rows, targets, kicks = [*rows, rate], [*targets, -as_expr(event.restitution) * rate], [*kicks, False]
     holds = {closed(name): ZERO for name in event.release} | {closed(name): ONE for name in event.engage}
     if holds and not rows:  # once the joints are as it sets them, there is nothing to watch
         done = as_expr(1.0)
@@ -211,6 +212,7 @@ def watch_for(event: Event, named: Mapping[Expr, Expr], e: Equations) -> Watch:
         ends=event.action == "stop",
         rows=tuple(rows),
         targets=tuple(targets),
+        kicks=tuple(kicks),
         turns=event.restitution is not None,
         rate=rate,
         holds=holds,

@@ -39,6 +39,7 @@ SHARP = 1e-7  # of the step: between times so near, rates that are smooth change
 AHEAD = 1e-7  # of the longest step: where a run begins, the next moment
 LOOKS = 5  # so often, each time eight times as far
 TINY = 1e-300  # stands for a sign at zero
+ULP = 2.0**-52
 INF = math.inf
 LEAST_ERROR = 1e-4  # that the next step size remembers
 
@@ -100,12 +101,13 @@ def note_signs(at: Run, x: Pointer, p: Pointer, w: Pointer) -> bool:
 def note_start(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     """Note the signs where a run begins.
 
-    An event that is just there, at zero, is met if it goes on in its direction, and is not if it goes back; one without
-    a direction, one that has `changed` before, or one that rests there, is behind. Two small steps by Euler's method
-    tell which.
+    An event that is just there, at zero as far as the last digits of the state tell, is met if it goes on in its
+    direction, and is not if it goes back; one without a direction, one that has `changed` before, or one that rests
+    there, is behind. Two small steps by Euler's method tell which.
     """
     at = open_run(m)
     call(at.watch, at.x, p, at.signs, w)
+    clear_rounding(at, p, w)
     any_zero = False
     for i in range(at.n_watched):
         at.grazes[i] = -INF
@@ -123,10 +125,30 @@ def note_start(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
             call(at.derivative, x, p, at.k_contradicted, w)
         call(at.watch, x, p, at.vertex, w)
         for i in range(at.n_watched):
-            if at.signs[i] == 0.0 and at.vertex[i] != 0.0:
+            change = at.vertex[i] - at.switches[i]
+            if at.signs[i] == 0.0 and change != 0.0:
                 direction = at.directions[i] if i < at.n_events and at.changed[i] == 0.0 else 0.0
-                at.signs[i] = -TINY * direction if direction != 0.0 else math.copysign(TINY, at.vertex[i])
+                at.signs[i] = -TINY * direction if direction != 0.0 else math.copysign(TINY, change)
         h *= 8.0
+
+
+def clear_rounding(at: Run, p: Pointer, w: Pointer) -> None:
+    """Make zero those events g, among the signs, with |g| <= sum_j |g(y + e_j ulp_j) - g(y)|; g itself to `switches`.
+
+    So are balls at 1 and 1.2 that touch at a distance of 0.2.
+    """
+    clear(at.vertex, 0, at.n_events)
+    copy(at.x, at.x_inside, 1 + at.n)
+    for j in range(at.ny):
+        at.x_inside[1 + j] += ULP * abs(at.x[1 + j])
+        call(at.watch, at.x_inside, p, at.switches, w)
+        at.x_inside[1 + j] = at.x[1 + j]
+        for i in range(at.n_events):
+            at.vertex[i] += abs(at.switches[i] - at.signs[i])
+    for i in range(at.n_events):
+        if abs(at.signs[i]) <= at.vertex[i]:
+            at.signs[i] = 0.0
+    call(at.watch, at.x, p, at.switches, w)
 
 
 def is_other(at: Run, i: int, g: float) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -61,6 +61,21 @@ def jumps_at(system: System, p: Array, t: float, y: Array) -> list[Jump]:
         )
         first = rate + 1
     return found
+
+
+def prescribed(events: Iterable[tuple[Watch, Jump]]) -> tuple[Array, Array]:
+    """Rows of velocities and their changes by events of one moment; kicks of the same velocity add up."""
+    rows, gaps, kicked = list[Array](), list[float](), dict[Expr, int]()
+    for watch, jump in events:
+        for row, kicks, G, gap in zip(watch.rows, watch.kicks, jump.G, jump.gaps.tolist(), strict=True):
+            if kicks and row in kicked:
+                gaps[kicked[row]] += gap
+                continue
+            if kicks:
+                kicked[row] = len(rows)
+            rows.append(G)
+            gaps.append(gap)
+    return np.array(rows), np.array(gaps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,7 +263,8 @@ class Course:
         n_q, n = system.n_q, system.n_q + system.n_v
         q, v, y = y[:n_q], y[n_q:n], y[: n + N_WORK].copy()
         jumps = jumps_at(system, motion.p, t, y[:n])
-        rows, gaps = [jumps[k].G for k, _ in events], [jumps[k].gaps for k, _ in events]
+        G, gap = prescribed([(watches[k], jumps[k]) for k, _ in events])
+        rows, gaps = [G.reshape(-1, n - n_q)], [gap]
         held: dict[Expr, float] = {}
         for k, _ in events:
             held |= dict(zip(watches[k].holds, jumps[k].holds.tolist(), strict=True))

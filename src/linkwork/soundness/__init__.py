@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.elements.bodies import PlanarBody, SpatialBody
-from linkwork.elements.contact import MODELS, Compliance, EndStop, FlatContact
+from linkwork.elements.contact import MODELS, Compliance, Contact, EndStop, FlatContact
 from linkwork.elements.drivers import Driver
 from linkwork.elements.forces import OF_JOINTS, AxialSpringDamper, Bushing, Drag, Motor
 from linkwork.elements.friction import FRICTIONS, Friction, JointFriction, StickSlip
@@ -294,6 +294,9 @@ class Checks:
                 rule = f"it must be at least {low:g}" + (f" and at most {high:g}" if high < INF else "")
                 rule = "it must be above zero" if low == TINY else rule
                 yield ModelError(f"{name} {number:g}", "out-of-range", path=f"{path}.{name}", value=number, rule=rule)
+        if isinstance(force, Contact) and force.body_i is force.body_j:
+            message, rule = f"touches body '{force.body_i.name}' with itself", "a contact is between two bodies"
+            yield ModelError(message, "same-body", path=path, value=force.body_i.name, rule=rule)
         if isinstance(force, FlatContact) and not any(self.value(x) for x in force.normal):
             yield ModelError("the normal has length zero", "zero-axis", path=f"{path}.normal")
         if isinstance(force, EndStop):

@@ -15,6 +15,7 @@ from linkwork.errors import UsageError
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.lecture.listing import Group, Listing
+from linkwork.view.markup import md_code, md_formula, md_words
 from linkwork.writing import languages, notation, printers
 
 TITLES = {
@@ -139,11 +140,11 @@ def latex(listing: Listing) -> str:
 
 
 def markdown(listing: Listing) -> str:
-    parts = [f"# {listing.model}", "", f"`{title(listing)}`", ""]
+    parts = [f"# {md_words(listing.model)}", "", md_code(title(listing)), ""]
     for heading, equations in _latex_lines(listing):
         parts += [f"## {heading}", ""]
-        parts += chain.from_iterable((f"$$\n{equation}\n$$", "") for equation in equations)
-    return "\n".join([*parts, *(f"- {note}" for note in (*listing.notes, counted(listing)))]) + "\n"
+        parts += chain.from_iterable((f"$$\n{md_formula(equation)}\n$$", "") for equation in equations)
+    return "\n".join([*parts, *(f"- {md_words(note)}" for note in (*listing.notes, counted(listing)))]) + "\n"
 
 
 def maple(listing: Listing) -> str:

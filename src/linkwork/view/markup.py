@@ -1,4 +1,4 @@
-"""What pages of HTML are made of."""
+"""What pages of HTML are made of, and names of a model in Markdown."""
 
 from __future__ import annotations
 
@@ -16,6 +16,23 @@ if TYPE_CHECKING:
 
 def text(source: str) -> str:
     return escape(printable(source))
+
+
+def md_words(source: str) -> str:
+    """Text in Markdown, none of it taken for markup."""
+    return re.sub(r"([\\*_<>#|\[\]`$&~])", r"\\\1", source)
+
+
+def md_code(source: str) -> str:
+    """A code span, between more backticks than stand together in it."""
+    fence = "`" * (max(map(len, re.findall("`+", source)), default=0) + 1)
+    space = " " if "`" in source else ""
+    return f"{fence}{space}{source}{space}{fence}"
+
+
+def md_formula(source: str) -> str:
+    """LaTeX for Markdown, which looks for code and tags also in formulas: a backtick is a quotation mark in both."""
+    return re.sub(r"<(?=\S)", "< ", source).replace("`", "\N{LEFT SINGLE QUOTATION MARK}")
 
 
 def document(title: str, css: str, body: str, head: str = "") -> str:

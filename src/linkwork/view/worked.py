@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from textwrap import wrap
@@ -13,7 +12,7 @@ from linkwork.errors import UsageError
 from linkwork.files import write_text
 from linkwork.lecture.sheet import Block, Equation, Grid, Heading, Name, Paragraph, Part, Table, Worked
 from linkwork.view.formulas import mathml, plain
-from linkwork.view.markup import document
+from linkwork.view.markup import document, md_code, md_formula, md_words
 from linkwork.writing.notation import ESCAPES, Formula, Minus, Number, latex
 
 WIDTH = 100  # of paragraphs on the terminal
@@ -103,31 +102,27 @@ def _columns(rows: Iterable[Sequence[Part]], header: int, to_the_right: Sequence
 # Markdown
 
 
-def _md_words(source: str) -> str:
-    return re.sub(r"([\\*_<>#|\[\]])", r"\\\1", source)
-
-
-_md = _inline(lambda formula: f"${latex(formula)}$", lambda name: f"`{name}`", _md_words)
+_md = _inline(lambda formula: f"${md_formula(latex(formula))}$", md_code, md_words)
 
 
 def markdown(worked: Worked) -> str:
     """The exercise in Markdown, with formulas in LaTeX between dollar signs."""
-    return "\n".join([f"# {_md_words(worked.title)}", "", *(_md_block(block) for block in worked.blocks)])
+    return "\n".join([f"# {md_words(worked.title)}", "", *(_md_block(block) for block in worked.blocks)])
 
 
 def _md_block(block: Block) -> str:
     if isinstance(block, Heading):
-        return f"## {_md_words(block.text)}\n"
+        return f"## {md_words(block.text)}\n"
     if isinstance(block, Paragraph):
         return f"{''.join(map(_md, block.parts))}\n"
     if isinstance(block, Equation):
-        return f"$$\n{latex(block.formula)}\n$$\n"
+        return f"$$\n{md_formula(latex(block.formula))}\n$$\n"
     if isinstance(block, Table):
         # a bar would end the cell
         lines = [f"| {' | '.join(_md(part).replace('|', '') for part in row)} |" for row in (block.header, *block.rows)]
         lines.insert(1, "|" + " --- |" * len(block.header))
         return "\n".join(lines) + "\n"
-    return f"$$\n{_array(block)}\n$$\n"
+    return f"$$\n{md_formula(_array(block))}\n$$\n"
 
 
 def _array(grid: Grid) -> str:
