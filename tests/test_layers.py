@@ -13,6 +13,7 @@ import linkwork
 SOURCE = Path(linkwork.__file__).parent
 ROOMS = (
     "errors",
+    "notes",
     "files",
     "records",
     "units",
@@ -51,7 +52,7 @@ ROOMS = (
 # only these imports point downwards.
 DOWNWARDS = {("compiled", room) for room in ("start", "simulation", "driven", "trajectory")}
 DOWNWARDS |= {("trajectory", "resultfile"), ("trajectory", "view"), ("expressions", "writing")}
-DOWNWARDS |= {("sequences", "native")}
+DOWNWARDS |= {("sequences", "native"), ("notes", "view")}
 DOWNWARDS |= {(room, "view") for room in ("start", "simulation", "driven", "assembly", "lecture", "comparison")}
 # Files that a run in the coordinates of bodies has no use for, and that would be waited for before every run.
 UNUSED = (

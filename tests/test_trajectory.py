@@ -29,6 +29,7 @@ from linkwork.elements.motions import Polynomial
 from linkwork.equations.body import body_equations
 from linkwork.errors import LinkworkError, ModelError, UsageError
 from linkwork.model import Model
+from linkwork.notes import Note, Reason
 from linkwork.trajectory import Run, SingularPosition, Table, Trajectory
 from linkwork.view.plot import Panel, figure, overview, save
 
@@ -92,7 +93,7 @@ def turning(n: int = 41, **changes: Any) -> Trajectory:
             compile_s=0.1,
             wall_s=0.2,
             status="finished",
-            notes=("one note",),
+            notes=(Note("grazing", event="touch", t=0.25),),
             singular_positions=(SingularPosition(0.5, ("O", "motor")),),
             parameters={"l": 1.0},
             versions={"numpy": "2"},
@@ -233,7 +234,7 @@ def test_a_run_without_measured_errors_is_not_finished(missing: str, tmp_path: P
 @pytest.mark.parametrize("status", ["stopped", "interrupted"])
 def test_a_file_of_a_run_cut_short_says_so(status: str, suffix: str, tmp_path: Path) -> None:
     motion = turning()
-    short = replace(motion, info=replace(motion.info, status=status, reason="step size collapsed"))
+    short = replace(motion, info=replace(motion.info, status=status, reason=Reason.read("step size collapsed")))
     short.save(tmp_path / f"motion{suffix}")
     loaded = Trajectory.load(tmp_path / f"motion{suffix}")
     assert loaded.status == status
@@ -251,7 +252,7 @@ def test_a_file_gives_back_what_was_written(suffix: str, n: int, tmp_path: Path)
     a = motion.a.copy()
     a[0] = [-math.nan, math.inf, -0.0]
     tables = {**motion.tables, "a": Table(motion.tables["a"].columns, a)}
-    motion = replace(motion, tables=tables, info=replace(motion.info, reason='grüße, "x"\n'))
+    motion = replace(motion, tables=tables, info=replace(motion.info, reason=Reason.read('grüße, "x"\n')))
     motion.save(tmp_path / f"motion{suffix}")
     loaded = Trajectory.load(tmp_path / f"motion{suffix}")
     assert_same(motion, loaded)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, SupportsFloat
 MOST_SHOWN = 20  # errors of one file
 MOST_FOUND = 200  # errors after which a file is read no further: suggestions for thousands take minutes
 MOST_CHOICES = 20  # named in a suggestion
+MOST_NAMED = 6  # bodies or joints in one message
 
 
 class LinkworkError(Exception):
@@ -158,6 +159,13 @@ def check_values(what: str, given: object) -> None:
     """UsageError for what does not give values to names."""
     if not isinstance(given, Mapping):
         raise UsageError(f"{what} = {given!r} gives no values to names; write {{'name': 1.0}}", "bad-value")
+
+
+def quoted(names: Iterable[str], most: int | None = MOST_NAMED) -> str:
+    """'crank', 'rod' and 3 more; with `most` None all of them."""
+    shown = [f"'{name}'" for name in names]
+    left = len(shown[most:]) if most is not None else 0
+    return ", ".join(shown[:most]) + (f" and {left} more" if left else "")
 
 
 def did_you_mean(name: str, choices: Iterable[str]) -> str | None:

@@ -18,6 +18,7 @@ from linkwork.elements.stated import Stated
 from linkwork.elements.vectors import Components, Scalar
 from linkwork.errors import check_number
 from linkwork.expressions.graph import symbol
+from linkwork.notes import Note
 from linkwork.records import changed
 
 
@@ -86,7 +87,7 @@ class Model:
     space: Space = "planar"
     simulation: Simulation = Simulation()
     about: About = About()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     folded: frozenset[str] = frozenset()  # parameters that a file was read with: in tables, times, units, repairs
     shapes: Mapping[str, Shape] = field(default_factory=dict)
     events: tuple[Event, ...] = ()

@@ -172,7 +172,13 @@ def checksum(motion: Trajectory) -> str:
 def _attributes(motion: Trajectory) -> dict[str, Any]:
     """Numbers and texts of the record as they are, everything else as JSON under NAME_json."""
     attributes: dict[str, Any] = {"linkwork_trajectory": FORMAT, "name": motion.name}
-    for key, value in {**asdict(motion.info), "status": motion.status, "scene": motion.scene}.items():
+    info = motion.info
+    record = {**asdict(info), "status": motion.status, "scene": motion.scene, "reason": str(info.reason)}
+    if any(note.code for note in info.notes):  # files of old have their text alone
+        record["note_data"] = [(note.code, note.data) for note in info.notes]
+    if info.reason.code:
+        record["reason_data"] = (info.reason.code, info.reason.data)
+    for key, value in record.items():
         # In netCDF an attribute `coordinates` means something else.
         if isinstance(value, str | int | float) and not isinstance(value, bool) and key != "coordinates":
             attributes[key] = value

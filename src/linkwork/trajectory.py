@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from linkwork.elements.kinds import Columns
 from linkwork.errors import check_choice
 from linkwork.model import Model
+from linkwork.notes import FINISHED, Note, Reason
 from linkwork.records import kept
 
 if TYPE_CHECKING:
@@ -119,8 +120,8 @@ class Run:
     constraint_error_velocity: float = math.nan
     constraint_error_acceleration: float = math.nan  # at report times, of the largest acceleration
     status: str = "unmeasured"
-    reason: str = ""
-    notes: tuple[str, ...] = ()
+    reason: Reason = FINISHED
+    notes: tuple[Note, ...] = ()
     singular_positions: tuple[SingularPosition, ...] = ()
     parameters: Mapping[str, float] = field(default_factory=dict)
     held: Mapping[str, float] = field(default_factory=dict)  # at the end, what events have changed
@@ -134,7 +135,10 @@ class Run:
         for key in ("constraint_error_position", "constraint_error_velocity", "constraint_error_acceleration"):
             if known.get(key, 0.0) is None:
                 known[key] = math.nan
-        known["notes"] = tuple(known.get("notes", ()))
+        texts = data.get("notes", ())
+        told = data.get("note_data") or [()] * len(texts)  # code and data, which old files do not have
+        known["notes"] = tuple(Note.read(text, *of) for text, of in zip(texts, told, strict=True))
+        known["reason"] = Reason.read(data.get("reason", ""), *data.get("reason_data", ()))
         passed = known.get("singular_positions", ())
         known["singular_positions"] = tuple(SingularPosition(x["t"], tuple(x["joints"])) for x in passed)
         return cls(**known)

@@ -28,6 +28,7 @@ from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.errors import UsageError
 from linkwork.linalg.rank import svd
 from linkwork.model import Model
+from linkwork.notes import Note
 from linkwork.records import Printed
 
 PATH_LIMIT = 20000
@@ -77,7 +78,7 @@ class Modes(Printed):
     lost: int
     degree: int | None
     complete: bool
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     wall_s: float
 
     @property
@@ -107,13 +108,13 @@ def modes(
     model = prepare(model).model
     problem = Problem.of(model, keep)
     rng = np.random.default_rng(seed)
-    notes: list[str] = []
+    notes: list[Note] = []
     try:
         follow = _follow_paths if model.space == "planar" else _follow_paths_in_space
         follow = follow if model.stated is None else _follow_paths_of_stated
         found = follow(problem, rng, path_limit, progress or (lambda _fraction, _text: None))
     except NotPolynomialError as reason:
-        notes.append(f"not proved complete: {reason} leaves only a search from {STARTS} starts [not-complete]")
+        notes.append(Note("not-complete", reason=str(reason), starts=STARTS))
         found = _search(problem, rng)
     ends = found.ends
     return Modes(
@@ -167,7 +168,7 @@ def in_mode(model: Model, number: int, keep: Sequence[str] = ()) -> Model:
     v = dict(zip(equations.v_names, equations.start()[1].tolist(), strict=True))
     mode = model.with_start(found.modes[number - 1].q, v)
     moving = assemble(mode, keep)
-    note = f"the start is mode {number} of {found.real}" + (f", {', '.join(keep)} kept" if keep else "") + " [mode]"
+    note = Note("mode", number=number, of=found.real, kept=[*keep])
     return replace(mode.with_start(moving.q, moving.v), notes=(*model.notes, note))
 
 
@@ -180,7 +181,7 @@ class Found:
     motions: tuple[Array, ...] = ()
     ends: Ends | None = None
     complete: bool = False
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def modes(self) -> list[Mode]:
         """Each position once, to rounding, the nearest to the start first."""
@@ -254,14 +255,12 @@ def _follow_paths_of_stated(problem: Problem, rng: Random, path_limit: int, prog
     return _close_all(problem, [c], rng, path_limit, progress, _over_determined(c.freedoms))
 
 
-def _over_determined(freedoms: int) -> list[str]:
-    more = f"{-freedoms} more equations than unknowns: only what fulfils all counts [over-determined]"
-    return [more] if freedoms < 0 else []
+def _over_determined(freedoms: int) -> list[Note]:
+    return [Note("over-determined", more=-freedoms)] if freedoms < 0 else []
 
 
 def _contradiction(problem: Problem) -> Found:
-    note = "constraints and kept coordinates contradict each other whatever the position [contradiction]"
-    return Found(problem, [], ends=Ends([]), complete=True, notes=(note,))
+    return Found(problem, [], ends=Ends([]), complete=True, notes=(Note("contradiction"),))
 
 
 def _close_all(
@@ -270,7 +269,7 @@ def _close_all(
     rng: Random,
     path_limit: int,
     progress: Progress,
-    more: Sequence[str] = (),
+    more: Sequence[Note] = (),
 ) -> Found:
     """The real ones of all complex solutions of closures in coordinates of joints, or of the model's own."""
     if not any(c.consistent for c in closures):
@@ -283,7 +282,7 @@ def _close_all(
     return _sort_ends(problem, rng, ends, places, more)
 
 
-def _sort_ends(problem: Problem, rng: Random, ends: Ends, places: Sequence[Array], more: Sequence[str]) -> Found:
+def _sort_ends(problem: Problem, rng: Random, ends: Ends, places: Sequence[Array], more: Sequence[Note]) -> Found:
     """Modes and motions among the solutions, of which `places` are the positions, and what there is to say of them."""
     both = list(zip(ends.solutions, places, strict=True))
     real = [(q, not s.regular) for s, q in both if not s.dimension and s.is_real]
@@ -294,21 +293,10 @@ def _sort_ends(problem: Problem, rng: Random, ends: Ends, places: Sequence[Array
     motions = tuple(q for q in sets.values() if q is not None)
     unseen = len(sets) - len(motions)
     remarks = (
-        (not ends.complete, f"{ends.lost} paths were lost: modes may be missing [paths-lost]"),
-        (
-            ends.doubtful,
-            f"{ends.doubtful} solutions cannot be told from singular ones, so near are they to others: modes may be "
-            "missing [ill-conditioned]",
-        ),
-        (
-            motions,
-            f"the geometry is special: besides the modes there are curves or surfaces of positions, {len(motions)} at "
-            "least [special-geometry]",
-        ),
-        (
-            unseen,
-            f"{unseen} curves or surfaces of complex solutions have no real one that was found [special-geometry]",
-        ),
+        (not ends.complete, Note("paths-lost", lost=ends.lost)),
+        (ends.doubtful, Note("ill-conditioned", doubtful=ends.doubtful)),
+        (motions, Note("special-geometry", motions=len(motions))),
+        (unseen, Note("special-geometry", unseen=unseen)),
     )
-    notes = (*(text for applies, text in remarks if applies), *more)
+    notes = (*(note for applies, note in remarks if applies), *more)
     return Found(problem, real, motions, ends, complete=not notes, notes=notes)

@@ -42,7 +42,7 @@ def convert(
         from linkwork.files import write_texts
         from linkwork.formats.deck_writing import deck_of
         from linkwork.modelfile import load
-        from linkwork.start.check import describe_start
+        from linkwork.start.check import note_start
         from linkwork.start.closing import find_start
 
         model = load(source)
@@ -53,7 +53,7 @@ def convert(
                 if "--" in (error.suggestion or ""):  # an option of other commands
                     error.suggestion = f"close it with linkwork assemble {source} -o FILE.yaml and convert that"
                 raise
-        notes = list(describe_start(model, start))
+        notes = list(note_start(model, start))
         place, e = start.place, start.place.equations
         q, v = (dict(zip(names, x.tolist(), strict=True)) for names, x in ((e.q_names, place.q), (e.v_names, place.v)))
         tables, missing = deck_of(model.with_start(q, v))

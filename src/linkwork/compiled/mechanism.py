@@ -29,6 +29,7 @@ from linkwork.equations.programs import MOTION, Metric, Program
 from linkwork.errors import ModelError, UsageError, check_choice, check_names, check_values, did_you_mean
 from linkwork.expressions.graph import Expr
 from linkwork.model import Model, Simulation
+from linkwork.notes import Note
 from linkwork.records import changed, kept
 from linkwork.soundness import Unusual, look_at
 
@@ -118,7 +119,7 @@ class Mechanism:
         return self.shared.compiled(("pattern", form, baumgarte), build)
 
     @kept
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """What is unusual about the model."""
         return self.unusual.told(self.model)
 

@@ -20,14 +20,15 @@ from linkwork.expressions.graph import symbol
 from linkwork.integrators.integrate import report_times
 from linkwork.model import Model
 from linkwork.native import cache
-from linkwork.simulation.notes import about_machine
+from linkwork.notes import FINISHED, Note, Reason
+from linkwork.simulation.notes import note_machine
 from linkwork.simulation.outputs import check_memory, report, trajectory
 from linkwork.soundness import sound
-from linkwork.start.check import describe_start
+from linkwork.start.check import note_start
 from linkwork.start.closing import find_start, follow_bodies, restart
 from linkwork.start.dead_points import check_open
-from linkwork.start.freedoms import check_driving, explain_singular_start, quoted
-from linkwork.start.singular import MOST_TOLD, about_singular, elements_of, name_positions
+from linkwork.start.freedoms import check_driving, explain_singular_start
+from linkwork.start.singular import MOST_TOLD, elements_of, name_positions, note_singular
 from linkwork.trajectory import Run, Table, Trajectory
 
 Array = NDArray[np.float64]
@@ -73,14 +74,14 @@ def kinematics(
     loaded = bool(np.any(inertia > 0.0) or mechanism.model.forces)
     bodies = follow_bodies(start)
     moved = replace(bodies, given=replace(bodies.given, v=bodies.place.v))  # velocities follow from the drivers
-    notes = about_machine() + [note for note in mechanism.notes if not note.endswith("[zero-mass]")]
-    notes += describe_start(mechanism.model, moved)
+    notes = [*note_machine(), *(note for note in mechanism.notes if note.code != "zero-mass")]
+    notes += note_start(mechanism.model, moved)
     if mechanism.equations.events:
-        notes.append("events are not looked for where drivers prescribe the motion: no contact begins [no-events]")
+        notes.append(Note("no-events"))
     if not loaded:
-        notes.append("no body has mass and no force acts: there are no reactions [no-masses]")
+        notes.append(Note("no-masses"))
     elif light := {c.owner: None for c, x in zip(system.equations.velocities, inertia, strict=True) if x <= 0.0}:
-        notes.append(f"the reactions hold no inertia forces of {quoted(light)}, which have no mass [zero-mass]")
+        notes.append(Note("zero-mass", bodies=[*light]))
     ready, made = perf_counter(), cache.seconds()
     info = Run(
         model=mechanism.model.name,
@@ -96,7 +97,7 @@ def kinematics(
     )
     path = Path(driven, times)
 
-    def result(status: str, reason: str = "") -> Trajectory:
+    def result(status: str, reason: Reason = FINISHED) -> Trajectory:
         motion = _result(path, mechanism.model, loaded, replace(info, status=status, reason=reason))
         compiled = ready - began + cache.seconds() - made
         taken = replace(motion.info, compile_s=compiled, integration_s=path.seconds, wall_s=perf_counter() - began)
@@ -110,32 +111,30 @@ def kinematics(
             return result("finished")
     except KeyboardInterrupt:
         message = f"interrupted at t = {times[path.reached - 1]:.6g} of {settings.t_end:.6g}"
-        raise Interrupted(message, trajectory=result("interrupted", "interrupted by the user")) from None
+        raise Interrupted(message, trajectory=result("interrupted", Reason("interrupted"))) from None
     raise _explain_stop(mechanism.model, path, result)
 
 
-def _explain_stop(model: Model, path: Path, result: Callable[[str, str], Trajectory]) -> NumericalStop:
+def _explain_stop(model: Model, path: Path, result: Callable[[str, Reason], Trajectory]) -> NumericalStop:
     """Why the motion does not go on."""
     e, limit = path.driven.system.equations, path.find_limit()
     if limit is None:
         t = float(path.state[0])
-        message = f"no position was found after t = {t:.9g}, however short the step; what was reached is kept"
-        return NumericalStop(message, "no-position", trajectory=result("stopped", message), t=t)
+        reason = Reason("no-position", t=t)
+        return NumericalStop(reason, reason.code, trajectory=result("stopped", reason), t=t)
     joints = elements_of(e.rows, limit.involvement)
     values = {symbol(name): value for name, value in model.parameters.items()}
-    driven = evaluate([driver.motion.f(TIME) for driver in model.drivers], {**values, TIME: limit.t})
-    at = ", ".join(f"{driver.name} = {x:.9g}" for driver, x in zip(model.drivers, driven, strict=True))
-    message = (
-        f"the mechanism locks at t = {limit.t:.9g} ({at}): no position exists beyond; joints involved: {quoted(joints)}"
-    )
+    at = evaluate([driver.motion.f(TIME) for driver in model.drivers], {**values, TIME: limit.t})
+    driven = {driver.name: float(x) for driver, x in zip(model.drivers, at, strict=True)}
+    reason = Reason("lock-up", t=limit.t, drivers=driven, joints=[*joints])
     return NumericalStop(
-        message,
-        "lock-up",
-        trajectory=result("stopped", message),
+        reason,
+        reason.code,
+        trajectory=result("stopped", reason),
         t=limit.t,
         position={name: float(x) for name, x in zip(e.q_names, limit.q, strict=True)},
         joints=joints,
-        drivers={driver.name: float(x) for driver, x in zip(model.drivers, driven, strict=True)},
+        drivers=driven,
     )
 
 
@@ -147,7 +146,6 @@ def _result(path: Path, model: Model, loaded: bool, info: Run) -> Trajectory:
     x = np.column_stack(columns[:5])  # t, q, v, a, lam
     found = report(system, driven.p, x)
     singular = name_positions(system.equations.rows, passed)
-    told = about_singular(singular, "the motion goes on smoothly")
     own = state_of(path.state, driven.width)
     steps, rejected = own.steps, own.rejected
     info = replace(
@@ -155,7 +153,11 @@ def _result(path: Path, model: Model, loaded: bool, info: Run) -> Trajectory:
         steps=steps,
         rejected=rejected,
         evaluations=1 + steps + rejected,
-        notes=(*info.notes, *told, *(_describe_near(*near) for near in path.find_near(passed)[:MOST_TOLD])),
+        notes=(
+            *info.notes,
+            *note_singular(singular, True),
+            *(Note("near-singular", t=t, part=part) for t, part in path.find_near(passed)[:MOST_TOLD]),
+        ),
         singular_positions=singular,
         constraint_error_position=0.0,
         constraint_error_velocity=0.0,
@@ -166,13 +168,6 @@ def _result(path: Path, model: Model, loaded: bool, info: Run) -> Trajectory:
         return motion
     nothing = Table(Columns(), np.empty((len(t), 0)))
     return replace(motion, tables={**motion.tables, "reactions": nothing, "driving": nothing})
-
-
-def _describe_near(t: float, part: float) -> str:
-    return (
-        f"the path comes near a singular position about t = {t:.6g}: the smallest singular value falls to {part:.1e} "
-        "of what it is elsewhere [near-singular]"
-    )
 
 
 def _integrate(rate: Array, t: Array) -> Array:

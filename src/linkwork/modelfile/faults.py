@@ -15,6 +15,7 @@ from linkwork.elements.motions import MOTIONS
 from linkwork.elements.shapes import SHAPES
 from linkwork.errors import ModelError, did_you_mean
 from linkwork.modelfile import schema
+from linkwork.notes import Note
 
 OTHER_NAMES = {  # what types are called elsewhere
     "hinge": "revolute", "pin": "revolute", "slider": "prismatic", "translational": "prismatic", "ball": "spherical",
@@ -120,7 +121,7 @@ def shape_fault(detail: ErrorDetails, document: Document, before: Place = ()) ->
     return document.locate(error, place)
 
 
-def check_version(document: Document) -> tuple[str, ...]:
+def check_version(document: Document) -> tuple[Note, ...]:
     """The file's format is checked before all else: what a newer one adds would only look wrong."""
     version = document.data.get("linkwork")
     error: ModelError
@@ -134,11 +135,7 @@ def check_version(document: Document) -> tuple[str, ...]:
         message = f"format {version} is newer than this linkwork, which reads format {schema.FORMAT}"
         error = ModelError(message, "newer-version", value=version, suggestion="install a newer linkwork")
         raise document.locate(error, ("linkwork",))
-    if version > schema.FORMAT:
-        return (
-            f"format {version} is newer than {schema.FORMAT}; what it adds is not understood [newer-minor-version]",
-        )
-    return ()
+    return (Note("newer-minor-version", version=version, known=schema.FORMAT),) if version > schema.FORMAT else ()
 
 
 def check_space(document: Document) -> None:

@@ -40,6 +40,7 @@ from linkwork.modelfile.faults import NOT_IN_NAMES, shape_fault
 from linkwork.modelfile.orientation import read_orientation
 from linkwork.modelfile.simulation import read_simulation
 from linkwork.modelfile.stated import PLAIN_NAME, own_names, read_stated
+from linkwork.notes import Note
 from linkwork.units import Kind, quantity
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Translation:
         self.stated: StatedEntry | None = getattr(entry, "equations", None)  # of a system without bodies
         self.space: Space = entry.space
         self.errors: list[ModelError] = []
-        self.notes: list[str] = []
+        self.notes: list[Note] = []
         self.folded: set[str] = set()
         self.names: dict[str, Expr] = {}
         self.values: dict[Expr, float] = {}
@@ -396,8 +397,7 @@ class Translation:
         if length and abs(length - 1.0) > UNIT_TOLERANCE:
             at = ".".join(map(str, place))
             varies = any(isinstance(x, Expr) and not x.is_constant for x in direction)
-            how = "is not of length 1 with all parameters" if varies else f"has length {length:.6g}"
-            self.notes.append(f"{at} {how} and is taken as a direction, of length 1 [not-unit]")
+            self.notes.append(Note("not-unit", at=at, length=None if varies else length))
 
     def numbers(
         self, values: list[Any], kind: Kind | None, names: Mapping[str, Expr], place: Place, of_parameters: bool = True
@@ -466,7 +466,7 @@ class Translation:
         used = ordered([x for x in numbers if isinstance(x, Expr)])
         self.folded |= {node.value for node in used if node.op == "symbol"}
 
-    def model(self, notes: tuple[str, ...]) -> Model:
+    def model(self, notes: tuple[Note, ...]) -> Model:
         entry = self.entry
         drivers = [self.driver(name, driver) for name, driver in entry.drivers.items()]
         forces = [

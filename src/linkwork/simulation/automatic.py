@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from linkwork.integrators.integrate import RUNNING, UNSUITED, Slice, join_slices
 from linkwork.integrators.methods import RADAU5
 from linkwork.integrators.methods.tableaus import DOP853
+from linkwork.notes import Note
 
 Array = NDArray[np.float64]
 Slices = Callable[[Array, Array, Array], Iterator[Slice]]  # of the times, from a state, with what events have changed
@@ -43,9 +44,7 @@ def choose_as_it_goes(explicit: Slices, implicit: Slices, times: Array, y: Array
         remaining = np.append(part.t, times[times > part.t])
 
 
-def describe_changes(changes: tuple[tuple[float, str], ...]) -> Iterator[str]:
-    """A note that says which method took over when."""
+def note_methods(changes: tuple[tuple[float, str], ...]) -> Iterator[Note]:
+    """Which method took over when."""
     if changes:
-        named = ", ".join(f"{name} from t = {t:.6g}" for t, name in changes[:SHOWN])
-        more = f" and {len(changes) - SHOWN} more changes" if len(changes) > SHOWN else ""
-        yield f"the motion is stiff and was integrated by {DOP853.name}, {named}{more} [stiff]"
+        yield Note("stiff", first=DOP853.name, changes=[*map(list, changes[:SHOWN])], more=len(changes[SHOWN:]))

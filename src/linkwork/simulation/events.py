@@ -24,6 +24,7 @@ from linkwork.errors import NumericalStop, UsageError, check_choice
 from linkwork.expressions.graph import Expr
 from linkwork.formulations import solve_on_scales
 from linkwork.integrators.integrate import COLLAPSED, HAPPENED, REACHED, RUNNING, Moment, Settings, Slice, join_slices
+from linkwork.notes import FINISHED, Reason
 from linkwork.simulation.outputs import body_states
 from linkwork.trajectory import NO_EVENTS, Events
 
@@ -97,8 +98,8 @@ class Course:
     is_resumed: bool = False  # after which nothing happens because a run begins
     happenings: list[Happening] = field(default_factory=list)
     parts: list[tuple[Motion, int]] = field(default_factory=list)  # each with the rows that belong to it
-    ended_by: str = ""  # the event that ends the run, and when
-    stopped: tuple[str, str] | None = None  # message and code where it could not go on
+    ended_by: Reason = FINISHED  # the event that ends the run
+    stopped: Reason | None = None  # why it could not go on
     close: Counter[str] = field(default_factory=Counter)  # events that followed each other closely until now
     passed: dict[tuple[int, int], float] = field(default_factory=dict)  # events to be met again, which are no new ones
     jumped: list[tuple[int, int]] = field(default_factory=list)  # events beyond zero by what others did, and the side
@@ -136,7 +137,7 @@ class Course:
                     try:
                         y = self.pass_others(t, y)
                     except NumericalStop as stop:
-                        self.stopped = stop.message, stop.code
+                        self.stopped = Reason.of(stop)
                     self.hold(part.t, self.motion.held)
                 times = times[times > part.t]
                 if self.ended_by or self.stopped or not len(times):
@@ -201,7 +202,7 @@ class Course:
             try:
                 changed = self.change([(k, sides[k]) for k in found], moment.t, moment.y, t, y)
             except NumericalStop as stop:
-                self.stopped = stop.message, stop.code
+                self.stopped = Reason.of(stop)
                 changed = None
         self.note(found, t, y, changed[1] if changed else moment.y)
         return changed
@@ -214,7 +215,7 @@ class Course:
         for event in events:
             self.happenings.append(Happening(event.name, t, y[:n_q], y[n_q:n], y_after[n_q:n]))
             if event.ends and not self.ended_by:
-                self.ended_by = f"event '{event.name}' at t = {t:.9g}"
+                self.ended_by = Reason("event", event=event.name, t=t)
 
     def check_accumulation(self, t: float, names: Sequence[str]) -> None:
         """Stop where events, now these, follow each other without end."""
@@ -222,12 +223,7 @@ class Course:
         self.close = (self.close if near else Counter()) + Counter(names)
         often, count = self.close.most_common(1)[0]
         if count >= MOST_CLOSE and self.stopped is None:
-            self.stopped = (
-                f"the event '{often}' happens without end at t = {t:.6g}: {count} times each within {CLOSE:.0e} "
-                "of this time after the last; the motion comes to rest or chatters there; let an event with the action "
-                "stop end the run before, or one engage a joint that holds the rest; last good state kept",
-                "events-accumulate",
-            )
+            self.stopped = Reason("events-accumulate", event=often, t=t, count=count, within=CLOSE)
 
     def begin(self, t: float, y: Array) -> Array:
         """y after what happens when the run begins."""
@@ -361,8 +357,7 @@ def check_gaps(place: Place, held: Mapping[Expr, float]) -> None:
     for row, gap, is_wide in zip(place.equations.rows, place.Psi, wide, strict=True):
         if is_wide and held.get(closed(row.element)) == 1.0:
             raise NumericalStop(
-                f"joint '{row.element}' cannot engage at t = {place.t:.9g}: it is {abs(gap):.3g} {row.unit} open; "
-                "last good state kept",
+                Reason("impossible-event", t=place.t, joint=row.element, gap=abs(float(gap)), unit=row.unit),
                 "impossible-event",
             )
 
@@ -378,9 +373,5 @@ def impulse(place: Place, G: Array, gap: Array, events: Sequence[str]) -> Array:
     dv = solve_on_scales(IMPULSES, place.M, J, np.zeros(len(place.v)), wanted, v_scale, by).a
     fastest = np.abs(np.concatenate([place.v / v_scale, dv / v_scale, wanted / by])).max(initial=0.0)
     if np.abs((J @ dv - wanted) / by).max(initial=0.0) > SNAPS * fastest:
-        raise NumericalStop(
-            f"velocities prescribed at t = {place.t:.9g} by {', '.join(map(repr, events))} contradict the joints or "
-            "each other; last good state kept",
-            "impossible-event",
-        )
+        raise NumericalStop(Reason("impossible-event", t=place.t, events=[*events]), "impossible-event")
     return dv

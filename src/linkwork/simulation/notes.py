@@ -1,9 +1,8 @@
-"""What is to be said about a run, each with its code."""
+"""What is to be said about a run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,29 +10,24 @@ from numpy.typing import NDArray
 from linkwork.compiled.system import System
 from linkwork.integrators.integrate import Slice
 from linkwork.native import machine
+from linkwork.notes import Note
 from linkwork.trajectory import Run
-
-if TYPE_CHECKING:
-    from linkwork.simulation.events import Course
 
 Array = NDArray[np.float64]
 
 UNSUITABLE = 1e4  # times rtol of the motion: an atol that is told
 AT_REST = 1e-12  # of the scale of a coordinate: nothing moves
 BLURRED = 1e-4  # of the time: less is that of contacts much shorter than any step
-MOST_TOLD = 5  # times in one note
 
 
-def about_machine() -> list[str]:
-    """A note where there is no machine code."""
-    if not (why := machine.missing()):
-        return []
-    slow = "equations are interpreted by Python, which takes hundreds of times as long"
-    return [f"{slow}: llvmlite cannot be loaded ({why}); pip install llvmlite [no-llvm]"]
+def note_machine() -> Iterator[Note]:
+    """Where there is no machine code."""
+    if why := machine.missing():
+        yield Note("no-llvm", why=why)
 
 
-def about_atol(info: Run, q: Array, v: Array, scale: Array) -> Iterator[str]:
-    """A note where atol is no small part of the motion, so that it decides the accuracy in place of rtol.
+def note_atol(info: Run, q: Array, v: Array, scale: Array) -> Iterator[Note]:
+    """Where atol is no small part of the motion, so that it decides the accuracy in place of rtol.
 
     Of q and v a few rows with the extremes are enough.
     """
@@ -45,39 +39,29 @@ def about_atol(info: Run, q: Array, v: Array, scale: Array) -> Iterator[str]:
     speeds = [max(map(abs, x)) / next(by) for x in v.T.tolist()]
     for what, sizes in (("coordinate", changes), ("velocity", speeds)):
         if AT_REST < (size := max(sizes, default=0.0)) < atol / (UNSUITABLE * rtol):
-            yield (
-                f"the largest change of a {what} is {size / atol:.2g} times its absolute tolerance; an atol below "
-                f"{atol:g} would resolve this motion [atol-size]"
-            )
+            yield Note("atol-size", what=what, ratio=size / atol, atol=atol)
             return
 
 
-def about_pivots(course: Course) -> Iterator[str]:
-    if course.repivoted:
-        shown = ", ".join(f"{t:.6g}" for t in course.repivoted[:MOST_TOLD])
-        more = f" and {len(course.repivoted) - MOST_TOLD} times more" if len(course.repivoted) > MOST_TOLD else ""
-        yield f"a pivot came near zero, and others were chosen, at t = {shown}{more} [repivoted]"
+def note_pivots(times: Sequence[float]) -> Iterator[Note]:
+    """Of the explicit form, at which times other pivots were chosen."""
+    if times:
+        yield Note("repivoted", times=[*times])
 
 
-def about_matrices(last: Slice) -> Iterator[str]:
+def note_matrices(last: Slice) -> Iterator[Note]:
     if last.unplanned:
-        yield (
-            f"the pivots chosen at the start were too small for {last.unplanned} matrices of the implicit method, "
-            "which were factored as full ones [full-matrices]"
-        )
+        yield Note("full-matrices", count=last.unplanned)
 
 
-def about_grazes(system: System, last: Slice) -> Iterator[str]:
+def note_grazes(system: System, last: Slice) -> Iterator[Note]:
     events = system.equations.events
     for k, (event, t) in enumerate(zip(events, last.grazes, strict=False)):
         if np.isfinite(t) and event.when not in (other.when for other in events[:k]):  # begin and end are one
-            yield f"event '{event.name}' was at zero at t = {t:.9g} and did not go beyond: it is not counted [grazing]"
+            yield Note("grazing", event=event.name, t=float(t))
 
 
-def about_blur(system: System, last: Slice) -> Iterator[str]:
+def note_blur(system: System, last: Slice) -> Iterator[Note]:
     watch = system.functions.get("switches")
     if last.blurred > BLURRED * last.t and watch and watch.outputs > len(system.pivots):  # not pivots alone
-        yield (
-            f"what switches was not seen clearly in {last.blurred / last.t:.2g} of the time: it changes its sign more "
-            "often than steps show, and some may be missed; a smaller max_step looks more often [unseen-switches]"
-        )
+        yield Note("unseen-switches", part=last.blurred / last.t)

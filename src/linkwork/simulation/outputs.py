@@ -21,6 +21,7 @@ from linkwork.linalg.vectors import copy, largest, largest_scaled
 from linkwork.model import Model
 from linkwork.native import machine
 from linkwork.native.kernels import Pointer, call, kernel, offset, split, take
+from linkwork.notes import Note
 from linkwork.records import changed
 from linkwork.trajectory import NO_EVENTS, Events, Run, Table, Trajectory
 
@@ -240,7 +241,7 @@ def trajectory(
         constraint_error_position=float(max(info.constraint_error_position, gap.max(initial=0.0))),
         constraint_error_velocity=float(max(info.constraint_error_velocity, found.rate.max(initial=0.0))),
         constraint_error_acceleration=contradiction,
-        notes=(*info.notes, *_about_accelerations(contradiction, t[k])),
+        notes=(*info.notes, *_note_accelerations(contradiction, float(t[k]))),
         versions=versions(),
     )
     return Trajectory(info.model, t, tables, gap, found.rate, info, model, events)
@@ -260,12 +261,9 @@ def _find_contradiction(system: System, found: Report, place: Place) -> tuple[fl
     return largest / size if size > 0.0 else largest, k
 
 
-def _about_accelerations(contradiction: float, t: float) -> Iterator[str]:
+def _note_accelerations(contradiction: float, t: float) -> Iterator[Note]:
     if contradiction > EXPLAINED:
-        yield (
-            f"accelerations contradict the constraints, Psi_q a - gamma is {contradiction:.2g} of the largest of "
-            f"them at t = {t:.6g}; they and the reactions are not known better there [acceleration-residual]"
-        )
+        yield Note("acceleration-residual", size=contradiction, t=t)
 
 
 def euler_gap(q: Array) -> Array:

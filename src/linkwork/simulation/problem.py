@@ -28,10 +28,11 @@ from linkwork.linalg.rank import RANK_TOLERANCE, decide_rank, singular_values
 from linkwork.model import Simulation
 from linkwork.native.kernels import size_of
 from linkwork.native.lowering import NativeFunction
+from linkwork.notes import Note, Reason
 from linkwork.records import changed, kept
-from linkwork.simulation.automatic import choose_as_it_goes, describe_changes
+from linkwork.simulation.automatic import choose_as_it_goes, note_methods
 from linkwork.simulation.events import Course
-from linkwork.simulation.notes import about_atol, about_blur, about_grazes, about_machine, about_matrices, about_pivots
+from linkwork.simulation.notes import note_atol, note_blur, note_grazes, note_machine, note_matrices, note_pivots
 from linkwork.simulation.options import Choice
 from linkwork.simulation.outputs import (
     Report,
@@ -47,7 +48,7 @@ from linkwork.simulation.resume import last_state
 from linkwork.simulation.suitability import check_massless
 from linkwork.start.branches import check_branch, check_regular, leave_singular
 from linkwork.start.closing import Start, find_start, restart
-from linkwork.start.singular import about_singular, name_positions
+from linkwork.start.singular import name_positions, note_singular
 from linkwork.trajectory import Run, Trajectory
 
 Array = NDArray[np.float64]
@@ -220,7 +221,7 @@ class Motion:
         made = replace(self, system=system, derivative=derivative, dynamics=dynamics, method=method)
         return replace(made, p=p, exact=exact, header=header)
 
-    def describe(self, settings: Simulation, about_start: Iterable[str], seconds: float) -> Run:
+    def describe(self, settings: Simulation, about_start: Iterable[Note], seconds: float) -> Run:
         """What is known before it is integrated, with the seconds that took."""
         mechanism, place = self.mechanism, self.start.place
         return Run(
@@ -236,7 +237,7 @@ class Motion:
             dof=self.system.n_v - place.rank.rank - mechanism.equations.unseen,
             redundant=place.redundant,
             compile_s=seconds,
-            notes=(*about_machine(), *mechanism.notes, *about_start),
+            notes=(*note_machine(), *mechanism.notes, *about_start),
             parameters=dict(mechanism.model.parameters),
         )
 
@@ -352,7 +353,7 @@ class Motion:
         taken = perf_counter() - since
         return x, qd, report(s, self.exact, x, held), taken
 
-    def result(self, info: Run, status: str, reason: str, times: Array, course: Course, began: float) -> Trajectory:
+    def result(self, info: Run, status: str, reason: Reason, times: Array, course: Course, began: float) -> Trajectory:
         """The trajectory of its course; of a run stopped between report times, with its last good state."""
         s, n_q, n, last = self.system, self.system.n_q, self.system.n_q + self.system.n_v, course.last
         rows = course.rows[0] if len(course.rows) == 1 else np.concatenate(course.rows)
@@ -382,8 +383,6 @@ class Motion:
             first = end
         singular = name_positions(s.equations.rows, passed)
         kept = self.how.stabilization in ("projection", "state-space")
-        lost = "" if kept else f", and '{self.how.stabilization}' does not keep it in its own"
-        told = about_singular(singular, f"the mechanism could go on in another branch there{lost}")
         info = changed(
             info,
             status=status,
@@ -400,13 +399,13 @@ class Motion:
             held=dict(zip((str(x.value) for x in s.equations.held), course.held_last.tolist(), strict=True)),
             notes=(
                 *info.notes,
-                *describe_changes(last.changes),
-                *told,
-                *about_grazes(s, last),
-                *about_blur(s, last),
-                *about_pivots(course),
-                *about_matrices(last),
-                *about_atol(info, *split_columns(s, found.extremes)[:2], self.error_scale(t[-1])),
+                *note_methods(last.changes),
+                *note_singular(singular, False, "" if kept else self.how.stabilization),
+                *note_grazes(s, last),
+                *note_blur(s, last),
+                *note_pivots(course.repivoted),
+                *note_matrices(last),
+                *note_atol(info, *split_columns(s, found.extremes)[:2], self.error_scale(t[-1])),
             ),
             wall_s=perf_counter() - began,
         )

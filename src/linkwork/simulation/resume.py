@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from linkwork.equations.place import Place
 from linkwork.errors import UsageError
+from linkwork.notes import Note
 from linkwork.trajectory import Events, Run, Table, Trajectory
 
 Array = NDArray[np.float64]
 
 SAME = 1e-6  # of the scale of a coordinate: two starts that are one
-ONCE = ("[stiff]", "[repivoted]", "[full-matrices]", "[atol-size]", "[unseen-switches]")  # notes of which a run has one
+ONCE = ("stiff", "repivoted", "full-matrices", "atol-size", "unseen-switches")  # notes of which a run has one
 SUMMED = ("steps", "rejected", "evaluations", "switches", "compile_s", "wall_s", "integration_s")
 
 
@@ -61,7 +62,7 @@ def join(first: Trajectory, second: Trajectory, times: Array) -> Trajectory:
         constraint_error_position=max(a.constraint_error_position, b.constraint_error_position),
         constraint_error_velocity=max(a.constraint_error_velocity, b.constraint_error_velocity),
         constraint_error_acceleration=max(a.constraint_error_acceleration, b.constraint_error_acceleration),
-        notes=tuple(_join_notes(a.notes, b.notes, float(second.t[0]))),
+        notes=_join_notes(a.notes, b.notes, float(second.t[0])),
         singular_positions=(*a.singular_positions, *b.singular_positions),
     )
     return replace(
@@ -81,14 +82,13 @@ def join(first: Trajectory, second: Trajectory, times: Array) -> Trajectory:
     )
 
 
-def _join_notes(first: Sequence[str], second: Sequence[str], t: float) -> list[str]:
+def _join_notes(first: Sequence[Note], second: Sequence[Note], t: float) -> tuple[Note, ...]:
     """The notes of both; what both say once about their whole length is one note."""
-    notes = list(dict.fromkeys(first))
-    for note in second:
-        text, _, code = note.rpartition(" ")
-        known = next((k for k, other in enumerate(notes) if code in ONCE and other.endswith(code)), None)
-        if known is not None:
-            notes[known] = f"{notes[known].removesuffix(f' {code}')}; from t = {t:.6g} on: {text} {code}"
-        elif note not in notes:
-            notes.append(note)
-    return notes
+    later = {note.code: note.data for note in second if note.code in ONCE}
+    joined = []
+    for note in first:
+        data = {**note.data}
+        if note.code in later:
+            data["then"] = [*data.get("then", ()), [t, later.pop(note.code)]]
+        joined.append(Note(note.code, **data) if data != note.data else note)
+    return tuple(dict.fromkeys([*joined, *(note for note in second if note.code not in ONCE or note.code in later)]))

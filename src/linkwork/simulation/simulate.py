@@ -18,6 +18,7 @@ from linkwork.integrators.memory import SAMPLES
 from linkwork.integrators.methods import method_of
 from linkwork.model import Model, Simulation
 from linkwork.native import cache
+from linkwork.notes import FINISHED, Reason
 from linkwork.records import changed
 from linkwork.simulation.events import Course
 from linkwork.simulation.judgement import judge
@@ -28,7 +29,7 @@ from linkwork.simulation.resume import check_resumable, join
 from linkwork.simulation.stop_reasons import Pace, explain_stop
 from linkwork.simulation.suitability import check_size
 from linkwork.soundness import sound
-from linkwork.start.check import describe_start
+from linkwork.start.check import note_start
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
@@ -102,10 +103,10 @@ def simulate(
         check_resumable(resume, dict(mechanism.model.parameters), motion.start.place, settings.t_end)
         motion, y = motion.resumed_from(resume)
         times = np.append(resume.t[-1], grid[grid > resume.t[-1]])
-    info = motion.describe(settings, describe_start(mechanism.model, motion.start, q, v), perf_counter() - began)
+    info = motion.describe(settings, note_start(mechanism.model, motion.start, q, v), perf_counter() - began)
     course, made = Course(motion, resume is not None), cache.seconds()
 
-    def result(status: str, reason: str = "") -> Trajectory:
+    def result(status: str, reason: Reason = FINISHED) -> Trajectory:
         compiled = info.compile_s + cache.seconds() - made  # what advances in time is compiled when it begins
         found = motion.result(changed(info, compile_s=compiled), status, reason, times, course, began)
         return found if resume is None else join(resume, found, grid)
@@ -123,10 +124,10 @@ def simulate(
         if not course.rows:
             raise
         message = f"interrupted at t = {course.last.t:.6g} of {settings.t_end:.6g}"
-        raise Interrupted(message, trajectory=result("interrupted", "interrupted by the user")) from None
+        raise Interrupted(message, trajectory=result("interrupted", Reason("interrupted"))) from None
     if course.last.status != REACHED:
-        message, code = course.stopped or explain_stop(course.motion.holding(course.last.held), course.last, fixed_step)
-        raise NumericalStop(message, code, trajectory=result("stopped", message))
+        reason = course.stopped or explain_stop(course.motion.holding(course.last.held), course.last, fixed_step)
+        raise NumericalStop(reason, reason.code, trajectory=result("stopped", reason))
     return judge(found, motion.start.place, fixed_step is not None)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,8 @@ from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import Expr
 from linkwork.formulations import FORMULATIONS, solve_on_scales
 from linkwork.integrators.integrate import COLLAPSED, NOT_FINITE, PROJECTION_FAILED, RUNNING, Slice
-from linkwork.start.dead_points import describe_dead, find_dead
+from linkwork.notes import Reason
+from linkwork.start.dead_points import explain_dead, find_dead
 
 if TYPE_CHECKING:
     from linkwork.simulation.problem import Motion
@@ -53,31 +54,21 @@ class Pace:
         return needed > HOPELESS * self.max_steps * gained
 
 
-def explain_stop(motion: Motion, last: Slice, fixed_step: float | None = None) -> tuple[str, str]:
-    """A message and its code, of a motion with what events have changed until its last slice."""
+def explain_stop(motion: Motion, last: Slice, fixed_step: float | None = None) -> Reason:
+    """Why a motion, with what events have changed until its last slice, could not go on."""
     if fixed_step is not None and last.status == COLLAPSED:
-        return (
-            f"no step of {fixed_step:g} s can be taken at t = {last.t:.9g}: its equations could not be solved; "
-            "choose a shorter --fixed-step; last good state kept",
-            "fixed-step",
-        )
+        return Reason("fixed-step", step=fixed_step, t=last.t)
     system, p, formulation = motion.system, motion.p, motion.how.formulation
     e, n_q, n = system.equations, system.n_q, system.n_q + system.n_v
     state = np.concatenate([[last.t], last.y[:n]])
     dead = find_dead(Place(e, last.y[:n_q], last.y[n_q:n], last.t), NEARLY_DEAD)
     if dead is not None:
-        return f"{describe_dead(dead, last.t)}; last good state kept", "dead-position"
+        return explain_dead(dead, last.t, True)
     if last.status == PROJECTION_FAILED:
         t, y = (last.t, last.y) if last.failed is None else last.failed
         at = Place(e, y[:n_q], y[n_q:n], t)
         widest = e.rows[int(np.argmax(np.abs(at.Psi) / at.row_scale))].element
-        hint = "; if a driver asks for more than the joints allow, linkwork kinematics says where"
-        driven = hint if motion.mechanism.model.drivers else ""
-        return (
-            f"projection after t = {last.t:.9g} did not converge; the joints cannot follow, "
-            f"largest gap in '{widest}'{driven}; last good state kept",
-            "projection-failed",
-        )
+        return Reason("projection-failed", t=last.t, widest=widest, has_drivers=bool(motion.mechanism.model.drivers))
     force = _find_force(motion.mechanism, last.t, *Place(e, last.y[:n_q], last.y[n_q:n], last.t).of_bodies())
     if formulation in FORMULATIONS:
         sizes = np.cumsum([system.n_v**2, system.m * system.n_v, system.n_v])
@@ -87,44 +78,30 @@ def explain_stop(motion: Motion, last: Slice, fixed_step: float | None = None) -
             M = M.reshape(-1, system.n_v)
             solve_on_scales(formulation, M, J, Q, gamma, place.v_scale, place.row_scale)
         except NumericalStop as refused:
-            return f"{refused.message}, at t = {last.t:.9g}{force}; last good state kept", refused.code
+            return Reason(refused.code, t=last.t, force=force, refusal=refused.message)
     if last.status == NOT_FINITE:
-        return f"the accelerations at t = {last.t:.9g} are not finite{force}; last good state kept", "not-finite"
+        return Reason("not-finite", t=last.t, force=force)
     if last.status == RUNNING:
+        tried = {"steps": last.steps + last.rejected, "t": last.t, "step": last.step}
         place = Place(e, last.y[:n_q], last.y[n_q:n], last.t)
         vanishes = e.kind != "stated" and np.any(place.row_lengths < NEARLY_SINGULAR)  # which the rank does not show
         if system.m and (place.rank.smallest < NEARLY_SINGULAR or vanishes):
-            return (
-                f"{last.steps + last.rejected} steps were tried until t = {last.t:.9g}, the last of {last.step:.2g} s, "
-                f"near a singular position, which the formulation '{formulation}' does not pass at these tolerances; "
-                "try another formulation or looser tolerances; last good state kept",
-                "too-many-steps",
-            )
-        return (
-            f"{last.steps + last.rejected} steps were tried until t = {last.t:.9g}, the last of {last.step:.2g} s"
-            f"{force}; "
-            "causes are very large stiffness or damping (try --integrator auto or radau5), fast oscillations and "
-            "switching forces; --max-steps allows more; last good state kept",
-            "too-many-steps",
-        )
+            return Reason("too-many-steps", **tried, formulation=formulation)
+        return Reason("too-many-steps", **tried, force=force)
     assert last.status == COLLAPSED
     rates = motion.derivative(np.concatenate([[last.t], last.y]), p)
     names = [*e.q_names, *e.v_names]
-    worst = names[int(np.argmax(np.abs(np.nan_to_num(rates[:n], nan=np.inf))))]
-    return (
-        f"the step size collapsed at t = {last.t:.9g} (step {last.step:.2g}); fastest change in '{worst}'"
-        f"{force}; last good state kept",
-        "step-collapse",
-    )
+    fastest = names[int(np.argmax(np.abs(np.nan_to_num(rates[:n], nan=np.inf))))]
+    return Reason("step-collapse", t=last.t, step=last.step, fastest=fastest, force=force)
 
 
-def _find_force(mechanism: Mechanism, t: float, q: Array, v: Array) -> str:
+def _find_force(mechanism: Mechanism, t: float, q: Array, v: Array) -> dict[str, Any] | None:
     """Of the forces of the model, the one that has no finite value here or nearby, else the one that changes most.
 
     A change that is a small part of the force itself is no evidence, and none is named.
     """
     model = mechanism.model
-    most, found = 0.0, ""
+    most, found = 0.0, None
     for force in model.forces:
         e = body_equations(replace(model, joints=(), drivers=(), forces=(force,), gravity=(0.0,) * len(model.gravity)))
         rates = np.array(evaluate(e.qd, Place(e, q, v, t).values), dtype=float)
@@ -133,22 +110,22 @@ def _find_force(mechanism: Mechanism, t: float, q: Array, v: Array) -> str:
         values = np.array([evaluate(e.Q, place.values) for place in nearby], dtype=float)
         if not np.all(np.isfinite(values)):
             place = nearby[int(np.argmin(np.all(np.isfinite(values), axis=1)))]
-            return f"; the force '{force.name}' has no finite value there{_find_operation(place)}"
+            return {"name": force.name, **_find_operation(place)}
         change = float(np.max(np.abs(values - values[0]), initial=0.0))
         if change > max(most, EVIDENT * float(np.max(np.abs(values), initial=0.0))):
-            most, found = change, f"; of the forces, '{force.name}' changes most"
+            most, found = change, {"name": force.name}
     return found
 
 
-def _find_operation(place: Place) -> str:
+def _find_operation(place: Place) -> dict[str, Any]:
     """The first operation of Q that makes something infinite or undefined of numbers, and these."""
     nodes = ordered(place.equations.Q, place.values)
     known = {**place.values, **dict(zip(nodes, evaluate(nodes, place.values), strict=True))}
     for node in nodes:
         if not np.isfinite(known[node]) and all(np.isfinite(known[x]) for x in node.args):
-            of = ", ".join(f"{_shortened(x)} = {known[x]:.3g}" for x in node.args if not x.is_constant)
-            return f": {_shortened(node)} where {of}"
-    return ""
+            arguments = [[_shortened(x), float(known[x])] for x in node.args if not x.is_constant]
+            return {"operation": _shortened(node), "arguments": arguments}
+    return {"operation": "", "arguments": []}
 
 
 def _shortened(x: Expr) -> str:

@@ -36,6 +36,7 @@ from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import ONE, Expr, as_expr, cos, symbol
 from linkwork.expressions.switching import COARSE_GRIDS, all_crossings, sampled, switch, with_turns
 from linkwork.model import Model
+from linkwork.notes import Note
 from linkwork.records import kept
 from linkwork.soundness.events import event_faults
 from linkwork.soundness.numbers import numbers_in
@@ -105,14 +106,14 @@ def sound(model: Model) -> Model:
 class Unusual:
     """Notes on what is no fault but seldom meant: about bodies, by name, and about the structure of a model."""
 
-    bodies: Mapping[str, str]
-    structure: tuple[str, ...]
+    bodies: Mapping[str, Note | None]
+    structure: tuple[Note, ...]
 
     def changed(self, part: Checks) -> Unusual:
         """The same with other values of these bodies."""
         return Unusual({**self.bodies, **part.notes_on_bodies()}, self.structure)
 
-    def told(self, model: Model) -> tuple[str, ...]:
+    def told(self, model: Model) -> tuple[Note, ...]:
         """All notes on the model, in its order, each once."""
         return tuple(dict.fromkeys((*model.notes, *filter(None, self.bodies.values()), *self.structure)))
 
@@ -355,49 +356,39 @@ class Checks:
             for message, code, rule, hint in law_faults(motion.expression, given, t_end):
                 yield ModelError(message, code, path=path, rule=rule, suggestion=hint)
 
-    def notes_on_bodies(self) -> dict[str, str]:
+    def notes_on_bodies(self) -> dict[str, Note | None]:
         return {body.name: self.note_on(body) for body in self.model.bodies}
 
-    def note_on(self, body: PlanarBody | SpatialBody) -> str:
+    def note_on(self, body: PlanarBody | SpatialBody) -> Note | None:
         mass = self.value(body.mass)
         own = [row[k] for k, row in enumerate(body.J())] if isinstance(body, SpatialBody) else (body.inertia,)
         moments = [self.value(x) for x in own]
         if mass == 0 or 0 in moments:
-            what = "mass" if mass == 0 else "inertia"
-            meant = "" if mass == 0 or any(moments) else ", it is a point mass"
-            return f"body '{body.name}' has no {what}{meant}; some formulations need a regular M [zero-mass]"
+            what, is_point = "mass" if mass == 0 else "inertia", mass > 0 and not any(moments)
+            return Note("zero-mass", body=body.name, what=what, is_point=is_point)
         radius = math.sqrt(max(moments) / mass)
         reach = 0.0
         for s in body.points.values():
             reach = max(reach, math.hypot(*(self.value(x) for x in s)))
             if radius <= FARTHEST_GYRATION * reach:
-                return ""
-        if reach:
-            return (
-                f"body '{body.name}' has a radius of gyration of {radius:.3g} m, its farthest point is at"
-                f" {reach:.3g} m; are the units right? [inertia-scale]"
-            )
-        return ""
+                return None
+        return Note("inertia-scale", body=body.name, radius=radius, reach=reach) if reach else None
 
-    def notes_on_structure(self) -> Iterator[str]:
+    def notes_on_structure(self) -> Iterator[Note]:
         for joint in self.model.joints:
             if isinstance(joint, Gear | SpatialGear) and joint.carrier.name in (joint.body_i.name, joint.body_j.name):
-                yield (
-                    f"'{joint.carrier.name}' is a gear of '{joint.name}' and its carrier, so the other cannot turn;"
-                    " the carrier is the body that holds the centres of both [own-carrier]"
-                )
+                yield Note("own-carrier", carrier=joint.carrier.name, joint=joint.name)
         for force in self.model.forces:
             i, *j = [body.name for body in force.bodies]
             if j == [i] or (not j and i == self.model.ground.name):
-                yield f"force '{force.name}' acts on '{i}' alone and moves nothing [no-effect]"
+                yield Note("no-effect", force=force.name, body=i)
         can_open = {*self.model.open, *(name for event in self.model.events for name in event.release)}
         acting: tuple[Driver | Force, ...] = (*self.model.drivers, *self.model.forces)
         for element in acting:
             if (of := getattr(element, "joint", None)) is not None and of.name in can_open:
-                yield f"'{element.name}' acts along the freedom of '{of.name}' also while it is open [acts-while-open]"
+                yield Note("acts-while-open", element=element.name, joint=of.name)
         if loose := self.model.not_connected:
-            names = ", ".join(f"'{name}'" for name in loose)
-            yield f"no joints or drivers connect {names} to the ground [not-connected]"
+            yield Note("not-connected", bodies=loose)
 
 
 def _direct(axis: NDArray[np.float64]) -> NDArray[np.float64]:

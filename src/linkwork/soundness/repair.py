@@ -10,6 +10,7 @@ from linkwork.elements.bodies import SpatialBody
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import as_expr, symbol
 from linkwork.model import Model
+from linkwork.notes import Note
 
 REPAIRS = ("inertia",)
 ROUNDING = 1e-9  # of the largest moment: a smaller change is none
@@ -19,7 +20,7 @@ class Inertia(NamedTuple):
     """xx, yy, zz, xy, yz, zx about the mass centre, in words how they were repaired, and on what they had depended."""
 
     entries: list[float]
-    note: str
+    note: Note
     parameters: set[str]
 
 
@@ -42,8 +43,8 @@ def repair_inertias(model: Model) -> dict[str, Inertia]:
         if np.max(np.abs(nearest - moments)) > ROUNDING * np.max(np.abs(moments)):
             J = V @ np.diag(nearest) @ V.T
             entries = [float(J[place]) for place in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))]
-            before, after = (", ".join(f"{x:.6g}" for x in sorted(own)) for own in (moments, nearest))
-            note = f"body '{body.name}' had principal moments {before} kg m^2, which no mass distribution has; repaired"
+            before, after = (sorted(own.tolist()) for own in (moments, nearest))
             used = {str(node.value) for node in ordered(rows) if node.op == "symbol"}
-            found[body.name] = Inertia(entries, f"{note}, they are {after} kg m^2 [repaired-inertia]", used)
+            note = Note("repaired-inertia", body=body.name, before=before, after=after)
+            found[body.name] = Inertia(entries, note, used)
     return found

@@ -12,6 +12,7 @@ from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.equations.place import Place, Weights
 from linkwork.linalg.rank import svd
 from linkwork.model import Model
+from linkwork.notes import Note
 from linkwork.records import Printed
 from linkwork.start.closing import (
     Given,
@@ -28,6 +29,7 @@ from linkwork.start.freedoms import echelon, motions
 TRIALS = 3  # directions in which a redundant mechanism is moved
 MOST_FREEDOMS = 6  # that are described
 MOST_VELOCITIES = 200  # of mechanisms whose freedoms are described
+MOST_CORRECTIONS = 4  # that a note names, the largest
 NEARBY = 0.05  # of the scale of a coordinate: how far
 Redundancy: TypeAlias = Literal["none", "structural", "geometric", "at this position"]
 
@@ -54,7 +56,7 @@ class Report(Printed):
     q_changes: dict[str, float]
     v_changes: dict[str, float]
     motions: tuple[str, ...]  # the freedoms in words, unless they are many
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -103,7 +105,7 @@ def check(
         q_changes=bodies.q_changes,
         v_changes=bodies.v_changes,
         motions=free_motions(bodies.place),
-        notes=(*mechanism.notes, *describe_start(mechanism.model, start)),
+        notes=(*mechanism.notes, *note_start(mechanism.model, start)),
     )
 
 
@@ -148,26 +150,20 @@ def redundancy(place: Place) -> Redundancy:
     return "geometric"
 
 
-def describe_start(model: Model, start: Start, q: Given = None, v: Given = None) -> Iterator[str]:
+def note_start(model: Model, start: Start, q: Given = None, v: Given = None) -> Iterator[Note]:
     """What a user should know of the start, from these values or the model's, although it is no error."""
     m, n, rank = len(start.place.Psi), len(start.place.v), start.place.rank
     if rank.uncertain:
-        smallest = ", ".join(f"{s:.2e}" for s in rank.values[-4:])
-        yield f"rank uncertain: the smallest singular values of the constraints are {smallest} [rank-uncertain]"
+        yield Note("rank-uncertain", values=rank.values[-4:].tolist())
     if start.place.redundant:
-        rows = ", ".join(map(str, start.place.dependent))
-        yield f"constraints are redundant: rank {rank.rank} of {m}; dependent rows {rows} [redundant]"
+        yield Note("redundant", rank=rank.rank, of=m, rows=[*map(str, start.place.dependent)])
     if n == rank.rank and not model.drivers:
-        yield "no freedom is left: the mechanism is a structure, and will stand still [no-freedom]"
+        yield Note("no-freedom")
     bodies = follow_bodies(start, q, v)
     if bodies.place is bodies.given:
         return
     q_changes, v_changes = bodies.q_changes, bodies.v_changes
     if q_changes or v_changes:
-        widest = sorted((q_changes | {f"{k} per s": d for k, d in v_changes.items()}).items(), key=_size)
-        shown = ", ".join(f"{name} {change:+.3g}" for name, change in widest[:4])
-        yield f"start values corrected ({start.weights}-weighted): {shown} [start-corrected]"
-
-
-def _size(item: tuple[str, float]) -> float:
-    return -abs(item[1])
+        changes = q_changes | {f"{name} per s": change for name, change in v_changes.items()}
+        widest = sorted(changes, key=lambda name: -abs(changes[name]))[:MOST_CORRECTIONS]
+        yield Note("start-corrected", weights=start.weights, changes={name: changes[name] for name in widest})

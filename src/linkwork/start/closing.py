@@ -22,7 +22,7 @@ from linkwork.expressions.evaluation import evaluate
 from linkwork.linalg.newton import MAX_ITERATIONS, iterate, solve_least_squares
 from linkwork.linalg.rank import check_finite
 from linkwork.linalg.vectors import EPSILON
-from linkwork.start.dead_points import describe_dead, find_dead
+from linkwork.start.dead_points import explain_dead, find_dead
 
 Array = NDArray[np.float64]
 
@@ -199,7 +199,7 @@ def _on_its_sides(
     own_q, own_v = (np.array([found[x] for x in symbols], dtype=float) for symbols in (e.q, e.v))
     place = Place(e.with_values({**e.parameters, **sigma}), own_q, own_v)
     if (dead := find_dead(place)) is not None:
-        raise ModelError(describe_dead(dead, 0.0), "dead-position", path=f"joints.{dead.joint}")
+        raise ModelError(explain_dead(dead, 0.0, False), "dead-position", path=f"joints.{dead.joint}")
     return place
 
 

@@ -6,6 +6,7 @@ from linkwork.equations.equations import DEAD, Dyad, Equations
 from linkwork.equations.place import Place
 from linkwork.errors import UsageError
 from linkwork.expressions.evaluation import evaluate
+from linkwork.notes import Reason
 
 
 def check_open(e: Equations) -> None:
@@ -22,10 +23,5 @@ def find_dead(place: Place, within: float = 1.0) -> Dyad | None:
     return next((dyad for dyad, x in zip(e.dyads, margins, strict=True) if not x > within * DEAD), None)
 
 
-def describe_dead(dyad: Dyad, t: float) -> str:
-    follows, verb = " and ".join(f"'{name}'" for name in dyad.follows), "does" if len(dyad.follows) == 1 else "do"
-    return (
-        f"at t = {t:.9g} the links that close the loop at '{dyad.joint}' are stretched or folded, or its slides are "
-        f"parallel, and {follows} {verb} not follow from the other joints; choose the coordinates joint or body, "
-        "which pass there"
-    )
+def explain_dead(dyad: Dyad, t: float, has_moved: bool) -> Reason:
+    return Reason("dead-position", t=t, joint=dyad.joint, follows=[*dyad.follows], has_moved=has_moved)

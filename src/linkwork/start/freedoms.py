@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from linkwork.equations.equations import Equations
 from linkwork.equations.place import Place
-from linkwork.errors import ModelError
+from linkwork.errors import MOST_NAMED, ModelError, quoted
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import constant
 from linkwork.linalg.rank import RANK_TOLERANCE, null_space, row_sizes, svd
@@ -30,7 +30,6 @@ AGREED = 1e-9  # metres, radians, or these per second
 TRIAL = 1e-2  # of a radian, or of the size of the mechanism: how far a motion is tried
 PREFERRED = 1e3  # weight of turns, which are named first
 ALIGNED = 1e-9  # from one: a component of a unit vector along an axis
-MOST = 6  # bodies or joints named in one message
 
 
 def check_driving(model: Model, equations: Equations, assemble: bool = False) -> None:
@@ -101,8 +100,8 @@ def motions(equations: Equations, basis: Array) -> list[str]:
         v = np.where(np.abs(v) > 1e-6 * np.max(np.abs(v)), v, 0.0)
         moving = [(owner, _describe(equations, v, columns)) for owner, columns in owners.items()]
         shown = [f"'{owner}' {how}" for owner, how in moving if how]
-        more = f" and {len(shown) - MOST} bodies more" if len(shown) > MOST else ""
-        texts.append(", ".join(shown[:MOST]) + more)
+        more = f" and {len(shown) - MOST_NAMED} bodies more" if len(shown) > MOST_NAMED else ""
+        texts.append(", ".join(shown[:MOST_NAMED]) + more)
     return texts
 
 
@@ -119,11 +118,6 @@ def _describe(equations: Equations, v: Array, columns: Sequence[int]) -> str:
     if any(v[k] for k in columns if equations.turning[k]):
         words.append("turning")
     return " and ".join(words)
-
-
-def quoted(names: Sequence[str] | dict[str, None]) -> str:
-    shown = [f"'{name}'" for name in names]
-    return ", ".join(shown[:MOST]) + (f" and {len(shown) - MOST} more" if len(shown) > MOST else "")
 
 
 def _check_connected(model: Model) -> None:
@@ -174,9 +168,9 @@ def _involved(model: Model, vectors: Array) -> list[str]:
 def _undriven(e: Equations, basis: Array, spare: Sequence[str]) -> ModelError:
     several = basis.shape[1] > 1
     texts = motions(e, basis)
-    listed = "; ".join(f"({k}) {text}" if several else text for k, text in enumerate(texts[:MOST], start=1))
-    if len(texts) > MOST:
-        listed += f"; and {len(texts) - MOST} more"
+    listed = "; ".join(f"({k}) {text}" if several else text for k, text in enumerate(texts[:MOST_NAMED], start=1))
+    if len(texts) > MOST_NAMED:
+        listed += f"; and {len(texts) - MOST_NAMED} more"
     also = f"; {quoted(spare)} drive{'s' * (len(spare) == 1)} what is driven already" if spare else ""
     return ModelError(
         f"{basis.shape[1]} {'freedoms are' if several else 'freedom is'} not driven: {listed}{also}",

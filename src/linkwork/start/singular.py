@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from linkwork.equations.equations import Row
 from linkwork.linalg.newton import INF, MAX_ITERATIONS, iterate, newton, solve_least_squares
 from linkwork.linalg.rank import svd
-from linkwork.start.freedoms import quoted
+from linkwork.notes import Note
 from linkwork.trajectory import SingularPosition
 
 Array = NDArray[np.float64]
@@ -157,13 +157,9 @@ def name_positions(rows: Sequence[Row], passed: Sequence[Passed]) -> tuple[Singu
     return tuple(SingularPosition(x.t, elements_of(rows, x.involvement)) for x in passed)
 
 
-def about_singular(singular: Sequence[SingularPosition], remark: str) -> Iterator[str]:
-    """Notes for the user on singular positions."""
-    for found in singular[:MOST_TOLD]:
-        yield (
-            f"a singular position is passed at t = {found.t:.7g}, joints involved: {quoted(found.joints)}; "
-            f"{remark}, reactions may grow without limit [singular-position]"
-        )
+def note_singular(singular: Sequence[SingularPosition], is_driven: bool, unkept_by: str = "") -> Iterator[Note]:
+    """Notes on singular positions; `unkept_by` is a stabilization that does not hold the motion in its branch."""
+    for x in singular[:MOST_TOLD]:
+        yield Note("singular-position", t=x.t, joints=[*x.joints], is_driven=is_driven, unkept_by=unkept_by)
     if len(singular) > MOST_TOLD:
-        last = singular[-1].t
-        yield f"{len(singular) - MOST_TOLD} more are passed until t = {last:.7g} [singular-position]"
+        yield Note("singular-position", more=len(singular) - MOST_TOLD, until=singular[-1].t)

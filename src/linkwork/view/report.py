@@ -14,6 +14,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from linkwork.errors import LinkworkError, ModelError, Unfinished
+from linkwork.notes import Note
 
 if TYPE_CHECKING:
     from linkwork.assembly.assemble import Assembly
@@ -171,9 +172,7 @@ def assembly_lines(assembly: Assembly) -> Lines:
         entries = [f"{name:{width}} by {change:+.6g} to {now[name]:.10g}{rate}" for name, change in changes.items()]
         lines += [(what if k == 0 else "", entry) for k, entry in enumerate(entries or ["nothing"])]
     if a.other_sketch:
-        lines.append(
-            ("note", "the sketch leads to no closed position; bodies were turned before it did [other-sketch]")
-        )
+        lines.append(("note", Note("other-sketch")))
     return lines
 
 
