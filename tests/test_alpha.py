@@ -136,9 +136,9 @@ def test_controlled_steps_follow_the_tolerance():
 @pytest.mark.parametrize(
     ("integrator", "formulation", "kernels"),
     [
-        (NAME, "index-3", (alpha.alpha_step, alpha.alpha_dense)),
-        ("radau5", "index-3", (radau.radau_step, radau.radau_dense)),
-        ("radau5", "ggl", (radau.radau_step, radau.radau_dense)),
+        (NAME, "index-3", (alpha.alpha_begin, alpha.alpha_step, alpha.alpha_dense)),
+        ("radau5", "index-3", (radau.radau_begin, radau.radau_step, radau.radau_dense)),
+        ("radau5", "ggl", (radau.radau_begin, radau.radau_step, radau.radau_dense)),
     ],
 )
 def test_steps_in_python_are_those_of_the_machine_code(integrator, formulation, kernels):
@@ -164,12 +164,12 @@ def test_steps_in_python_are_those_of_the_machine_code(integrator, formulation, 
         at.x[1 : 1 + ny], at.rtol = y, 1e-8
         at.atol[:n_qv], at.atol[n_qv:] = 1e-8, math.inf
         at.h = at.x_new[0] = 1e-3 if integrator == NAME else 1e-5
-        at.outcome = memory.RUNNING
+        at.outcome = memory.Outcome.GOOD
         at.k[:ny] = motion.derivative(at.x[: 1 + ny], motion.p)
         w = np.zeros(max(prepared.work, motion.derivative.work, onto.work))
         for kernel in kernels:
             (kernel.python if stepped else kernel)(m, motion.p.copy(), prepared.own, w)
-        assert at.outcome == memory.RUNNING
+        assert at.outcome == memory.Outcome.GOOD
         F = at.F.reshape(-1, n)[:, :n_qv].ravel()  # rounding of accelerations is divided by h^2
         found.append(np.concatenate([at.x_new[: 1 + n_qv], F, [at.error]]))
     np.testing.assert_allclose(found[1], found[0], rtol=1e-10, atol=1e-10)

@@ -220,7 +220,7 @@ def test_van_der_pol_at_1e6(exact: bool) -> None:
     full = list(np.ndindex(2, 2))
     method = Radau5(Function(van_der_pol_jacobian.address), np.eye(2), pattern=full) if exact else Radau5()
     end, y = run(van_der_pol, [2.0, 0.0], [0.0, 2.0], 1e-10, 1e-10, method, 1e6)
-    assert end.status == loop.REACHED
+    assert end.status == loop.End.REACHED
     # The published solution is given to 16 digits; steps of 1e-10 through two jumps.
     np.testing.assert_allclose(y[-1], [1.706167732170483, -0.8928097010247975], rtol=0, atol=1e-9)
     assert end.steps < 5000  # an explicit method needs 1e6 and more
@@ -228,14 +228,14 @@ def test_van_der_pol_at_1e6(exact: bool) -> None:
 
 def test_van_der_pol_at_1e3() -> None:
     end, y = run(van_der_pol_slow, [2.0, 0.0], [0.0, 2000.0], 1e-10, 1e-12, None, 1e3)
-    assert end.status == loop.REACHED
+    assert end.status == loop.End.REACHED
     np.testing.assert_allclose(y[-1], [1.706167732170469, -0.8928097010248125e-3], rtol=1e-8)
 
 
 def test_robertson_to_the_end() -> None:
     """At t = 1e11 the concentrations are eight orders of magnitude apart; each is right in its own digits."""
     end, y = run(robertson, [1.0, 0.0, 0.0], [0.0, 1e11], 1e-10, 1e-20)
-    assert end.status == loop.REACHED
+    assert end.status == loop.End.REACHED
     np.testing.assert_allclose(y[-1], [0.2083340149701255e-07, 0.8333360770334713e-13, 0.9999999791665050], rtol=1e-7)
     assert end.steps < 2000
 
@@ -264,10 +264,10 @@ def steps(f: Kernel, y_0: list[float], t_end: float, count: int, method: Radau5)
     at.rtol = 1e-14
     own, h = prepared.own.copy(), t_end / count
     for k in range(count):
-        at.h, at.x_new[0], at.outcome = h, (k + 1) * h, loop.RUNNING
+        at.h, at.x_new[0], at.outcome = h, (k + 1) * h, memory.Outcome.GOOD
         call(f.address, at.x, np.zeros(1), at.k, np.zeros(1))
         radau.radau_step.python(m, np.zeros(1), own, np.zeros(1))
-        assert at.outcome == loop.RUNNING
+        assert at.outcome == memory.Outcome.GOOD
         at.x[:] = at.x_new
     return np.array(at.x[1 : 1 + len(y_0)])
 
@@ -341,7 +341,7 @@ def test_orders_of_index_3() -> None:
 
 def test_pendulum_of_index_3_to_its_reference() -> None:
     end, y = run(particle, [1.0, 0.0, 0.0, 1.0, 1.0], [0.0, 1.0], 1e-12, 1e-12, HANGING)
-    assert end.status == loop.REACHED
+    assert end.status == loop.End.REACHED
     np.testing.assert_allclose(y[-1, :2], PARTICLE[:2], rtol=0, atol=1e-11)
     np.testing.assert_allclose(y[-1, 2:4], PARTICLE[2:4], rtol=0, atol=3e-8)
     assert y[-1, 4] == pytest.approx(PARTICLE[4], abs=1e-4)
@@ -384,7 +384,7 @@ def test_order_of_the_solution_inside_a_step(is_one: bool, order: int) -> None:
         at.x[1:3], at.rtol = 1.0, 1e-10
         at.atol[:2] = 1e-10
         at.h = at.x_new[0] = h
-        at.outcome = loop.RUNNING
+        at.outcome = memory.Outcome.GOOD
         call(f.address, at.x, np.zeros(1), at.k, np.zeros(1))
         for address in (prepared.step, prepared.dense):
             call(address, m, np.zeros(1), prepared.own, np.zeros(1))
@@ -399,7 +399,7 @@ def test_steps_in_python_are_those_of_the_machine_code(monkeypatch: pytest.Monke
     settings = Settings(Radau5(), 1e-5, 1e-7)
     times = np.array([0.0, 0.2, 0.5, 0.95])
     native, rows = run(van_der_pol, [2.0, 0.0], [*times], 1e-5, 1e-7, None, 50.0)
-    in_python = {k.address: k.python for k in (radau.radau_step, radau.radau_dense, van_der_pol)}
+    in_python = {k.address: k.python for k in (radau.radau_step, radau.radau_dense, radau.radau_begin, van_der_pol)}
 
     def interpreted(address: int, *arguments: Array) -> None:
         in_python[address](*arguments)
@@ -416,7 +416,7 @@ def test_steps_in_python_are_those_of_the_machine_code(monkeypatch: pytest.Monke
     at.ny = 2
     at.n_norm = 2
     at.n_rates = 2
-    at.n_times = len(times)
+    at.n_times, at.t_end, at.most_steps, at.begin = len(times), times[-1], 1000, prepared.begin
     at.crowded = loop.CROWDED
     at.x[1:3], at.max_step, at.rtol = [2.0, 0.0], math.inf, 1e-5
     at.atol[:] = math.inf
@@ -427,6 +427,6 @@ def test_steps_in_python_are_those_of_the_machine_code(monkeypatch: pytest.Monke
     status = advance.advance.python(
         m, np.array([50.0]), prepared.own.copy(), np.zeros(0), times, np.zeros(0), found, 1000
     )
-    assert status == native.status == loop.REACHED
+    assert status == native.status == loop.End.REACHED
     assert (native.steps, native.rejected, native.evaluations) == (at.steps, at.rejected, at.evaluations)
     np.testing.assert_allclose(found.reshape(-1, 2), rows, rtol=0, atol=1e-10)

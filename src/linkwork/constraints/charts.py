@@ -36,18 +36,7 @@ from linkwork.constraints.projection import (
 )
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
-from linkwork.integrators.integrate import (
-    ASKED,
-    COLLAPSED,
-    NOT_FINITE,
-    PROJECTION_FAILED,
-    REACHED,
-    RUNNING,
-    Settings,
-    Slice,
-    integrate,
-    join_slices,
-)
+from linkwork.integrators.integrate import End, Settings, Slice, integrate, join_slices
 from linkwork.linalg.newton import INF, iterate
 from linkwork.linalg.vectors import copy, largest, largest_scaled
 from linkwork.native.kernels import Pointer, call, kernel, memory_at, offset, size_of, split
@@ -232,7 +221,7 @@ def integrate_on_charts(
         usual = max(usual, smallest)
         last = mobility, near
         mobility, near = _mobility(place, partition), smallest < TOO_NEAR * usual
-        if before is not None and before.status != ASKED and (mobility, near) == last:  # no partition does better
+        if before is not None and before.status != End.AGED and (mobility, near) == last:  # no partition does better
             yield before
             return
         own = {"memory": memory.ctypes.data, "derivative": derivative_of.address}
@@ -249,15 +238,15 @@ def integrate_on_charts(
         go_on = None if before is None else before.step
         watch = system.functions.get("switches")
         for part in integrate(*pieces, p, y, remaining, by, n, stops=stops, first_step=go_on, watch=watch):
-            if part.status == REACHED and part.t < times[-1]:
-                part = replace(part, status=ASKED)
+            if part.status == End.REACHED and part.t < times[-1]:
+                part = replace(part, status=End.AGED)
             joined = part if before is None else join_slices(before, part)
-            if part.status in (PROJECTION_FAILED, COLLAPSED, ASKED):
+            if part.status in (End.NOT_PROJECTED, End.STEP_TOO_SMALL, End.AGED):
                 break
             yield joined
-        if part.status in (REACHED, NOT_FINITE):
+        if part.status in (End.REACHED, End.NOT_FINITE):
             return
-        yield replace(joined, status=RUNNING)
+        yield replace(joined, status=End.BUDGET)
         before, y = replace(joined, times=joined.times[:0], rows=joined.rows[:0]), part.y
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from linkwork.integrators.memory import HAPPENED, NOT_FINITE, RUNNING, moment, open_run
+from linkwork.integrators.memory import End, moment, open_run
 from linkwork.integrators.switches import note_signs
 from linkwork.integrators.time_loop import begin
 from linkwork.linalg.vectors import copy
@@ -15,7 +15,7 @@ from linkwork.native.kernels import Pointer, call, kernel, offset
 def happen(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     """Note the events of the last step, and begin anew where they give held parameters other values.
 
-    The outcome is RUNNING, or HAPPENED where one of them asks Python what it does, which then does everything.
+    Where one of them asks Python what it does, which then does everything, the run is to stop.
     """
     at = open_run(m)
     now = moment(at, at.n_moments)
@@ -26,9 +26,10 @@ def happen(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
             at.changed[i] = 0.0
         found = found or at.changed[i] != 0.0
         asked = asked or (at.changed[i] != 0.0 and at.asks[i] != 0.0)
-    at.outcome = HAPPENED if asked else RUNNING
     if not found:
         return
+    if asked:
+        at.asking = End.EVENT
     at.n_moments += 1
     copy(at.x, now.after, 1 + at.n)
     if not asked and at.n_jumps > 0:
@@ -38,7 +39,7 @@ def happen(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
                 p[int(at.targets[i])] = at.jumped[i]
                 changed = True
     copy(offset(p, at.held), now.held, at.n_held)
-    if changed and not begin(at, p, w):
-        at.outcome = NOT_FINITE
+    if changed and not begin(at, m, p, own, w):
+        at.asking = End.NOT_FINITE
     elif changed:
         note_signs(at, at.x, p, w)

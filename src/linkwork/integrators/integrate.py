@@ -28,16 +28,10 @@ from numpy.typing import NDArray
 from linkwork.errors import UsageError
 from linkwork.integrators.events import happen
 from linkwork.integrators.memory import (
-    ASKED,
-    COLLAPSED,
-    HAPPENED,
     N_RESIDUALS,
-    NOT_FINITE,
-    PROJECTION_FAILED,
-    REACHED,
-    RUNNING,
-    UNSUITED,
+    End,
     Method,
+    Outcome,
     Preparable,
     Run,
     allocate,
@@ -50,17 +44,11 @@ from linkwork.integrators.switches import note_start, pass_switches, watch_step
 from linkwork.integrators.time_loop import advance
 
 __all__ = [
-    "ASKED",
-    "COLLAPSED",
-    "HAPPENED",
-    "NOT_FINITE",
-    "PROJECTION_FAILED",
-    "REACHED",
-    "RUNNING",
-    "UNSUITED",
     "Actions",
+    "End",
     "Moment",
     "Native",
+    "Outcome",
     "Settings",
     "Slice",
     "advance",
@@ -119,7 +107,7 @@ class Actions(NamedTuple):
     """What the loop does at events, at zeros of the first functions that it watches."""
 
     directions: Sequence[int] = ()  # -1 falling, 1 rising, 0 both; see `note_start`
-    asks: Sequence[bool] = ()  # whether one ends a slice, HAPPENED; the others do no more than set parameters
+    asks: Sequence[bool] = ()  # whether one ends a slice; the others do no more than set parameters
     behind: Collection[int] = ()  # of those that the run begins at, the ones that have happened
     jumps: Sized | None = None  # (t, y) -> numbers, of which each is, after its owner, what p has at the target, if any
     owners: Sequence[int] = ()
@@ -145,7 +133,7 @@ class Moment(NamedTuple):
 class Slice:
     """What a slice of the run has brought; counters and residuals are those of the whole run so far."""
 
-    status: int
+    status: End
     t: float  # the last good state
     y: Array
     step: float  # the step to be tried next
@@ -163,7 +151,7 @@ class Slice:
     grazes: Array  # of each watched function, when it last came to zero without changing its sign; else -inf
     loop_s: float  # time spent in the compiled loop
     held: Array  # what events have changed in p, as it is now
-    moments: tuple[Moment, ...]  # with events in this slice; of one that has HAPPENED, the last
+    moments: tuple[Moment, ...]  # with events in this slice; of one that Python is asked about, the last
     failed: tuple[float, Array] | None  # (t, y) that cannot be projected or differentiated, if that ended the last step
     changes: tuple[tuple[float, str], ...] = ()  # times at which another method took over, and its name
 
@@ -201,14 +189,14 @@ def integrate(
     is_sharp: bool = False,
     rates: Native | None = None,
 ) -> Iterator[Slice]:
-    """Integrate from times[0] to times[-1], coming back about every `seconds`; the last slice is not RUNNING.
+    """Integrate from times[0] to times[-1], coming back about every `seconds`.
 
     Only the first `n_norm` components of y (default: all) count in the error norm; quadratures stand behind them.
     At each of the times `stops` a step ends and another begins, so that the derivative may jump there, and likewise
     where one of the outputs of `watch`, functions of (t, y), changes its sign (see switches.py); the first of them are
     `events`, and a slice that one has ended is gone on from if asked for the next.
     `first_step` is tried first, for instance that of a slice from where the run goes on; without it, or if it is 0,
-    one is chosen. After `max_steps` tried steps slices are of one each. Of a derivative that may vary within much less
+    one is chosen. After `max_steps` tried steps it ends. Of a derivative that may vary within much less
     than y does, `is_sharp`, every report time is compared with it, or with `rates`, (t, y) -> y' of the first
     components, where y has accelerations among them.
     """
@@ -227,6 +215,7 @@ def integrate(
     at.x[0] = times[0] + LAST_DIGITS * np.spacing(times[0]) if times[0] in stops else times[0]
     at.x[1 : 1 + ny], at.t_end, at.next_step = y_0, times[-1], first_step or method.first_step
     at.n_times, at.n_stops, at.crowded = len(times), len(stops), 0 if is_sharp else CROWDED
+    at.most_steps = max_steps
     around = np.array([t + side * LAST_DIGITS * np.spacing(t) for t in sorted(stops) for side in (-1, 1)])
     codes = derivative, rates, project, watch, events.jumps, method
     own, w = allocate(len(method.own)), allocate(max(f.work for f in codes if f))
@@ -234,11 +223,11 @@ def integrate(
 
     def slices() -> Iterator[Slice]:
         kept = codes  # owners of the machine code whose addresses stand in `m`
-        status, budget, done, loop_s = RUNNING, min(max(1, FIRST_BUDGET // ny), max_steps), 0, 0.0
+        status, budget, done, loop_s = End.BUDGET, min(max(1, FIRST_BUDGET // ny), max_steps), 0, 0.0
         go_on = advance.bind(m, p, own, w, times, around, rows)  # compiled or loaded here, not within the measured time
-        while status in (RUNNING, HAPPENED):
+        while status in (End.BUDGET, End.EVENT):
             began = perf_counter()
-            status = go_on(budget)
+            status = End(go_on(budget))
             took = perf_counter() - began
             loop_s += took
             filled = at.row
@@ -257,7 +246,7 @@ def _put_codes(
 ) -> None:
     """The addresses of machine code; 0 where there is none."""
     at.derivative, at.rates, at.project = derivative.address, rates.address, project.address if project else 0
-    at.step, at.dense = method.step, method.dense
+    at.step, at.dense, at.begin = method.step, method.dense, method.begin
     if watch:
         at.watch, at.note_start = watch.address, note_start.address
         at.watch_step, at.pass_switches = watch_step.address, pass_switches.address
@@ -309,7 +298,7 @@ def moment_of(at: Run, ny: int, k: int) -> Moment:
     return Moment(float(m.before[0]), before, float(m.after[0]), after, m.sides.copy(), m.held.copy())
 
 
-def slice_of(at: Run, ny: int, status: int, times: Array, rows: Array, loop_s: float, held: Array) -> Slice:
+def slice_of(at: Run, ny: int, status: End, times: Array, rows: Array, loop_s: float, held: Array) -> Slice:
     """What the memory of a run holds."""
 
     def state(x: Array) -> tuple[float, Array]:
@@ -317,9 +306,9 @@ def slice_of(at: Run, ny: int, status: int, times: Array, rows: Array, loop_s: f
 
     t, y = state(at.x)
     failed: tuple[float, Array] | None = None
-    if status == NOT_FINITE:
+    if status == End.NOT_FINITE:
         failed = state(at.x)
-    elif at.streak > 0 and at.reason != COLLAPSED:
+    elif at.streak > 0 and at.failure in (Outcome.NOT_FINITE, Outcome.NOT_PROJECTED):
         failed = state(at.x_inside if at.failed_inside else at.x_new)
     return Slice(
         status,

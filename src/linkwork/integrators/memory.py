@@ -1,26 +1,30 @@
 """The memory of a run, which its parts share: a step of a method, error control, reports, projection, stopping.
 
-A method is two pieces of machine code of the one native signature, called as f(m, p, own, w) with this memory m, the
-parameters p and the scratch w of the derivative, and the method's own memory:
+A method is two or three pieces of machine code of the one native signature, called as f(m, p, own, w) with this memory
+m, the parameters p and the scratch w of the derivative, and the method's own memory:
 
     step    from x = (t, y), k = f(t, y), x_new[0] = t_new and h = t_new - t to y_new and `error`, the error of the step
-            in units of the tolerance. Where f(t_new, y_new) is had on the way, it is left in k_new and `known` is 1.
+            in units of the tolerance. Where f(t_new, y_new) is had on the way, it is left in k_new and is `known`.
             A method with an error control of its own leaves the ratio of the next step to h in `proposed`.
     dense   for a step that is good enough, the vectors F_j of the solution inside it,
 
             y(theta) = y + theta (F_0 + (1 - theta) (F_1 + theta (F_2 + (1 - theta) (F_3 + ...)))).
 
-`asking` set to UNSUITED stops the run after the next good step. An implicit method may solve M y' = f(t, y) instead;
-`n_rates` is the number of first components with y'_i = f_i.
-Either may set `outcome`, which it finds RUNNING, to the reason why a smaller step must be tried. Where that was seen
-inside the step, it leaves that (t, y) in x_inside and sets `failed_inside`, else it was at x_new. In Python a method
-has `prepare(n)`, which returns a `Method`.
+    begin   where it has one: the motion begins at x, or goes on behind a stop, a switch or an event. Unknowns that
+            follow from others, as accelerations and multipliers, are found anew in x, and k with them.
+
+They write nothing else outside their own memory, but for scratch, counters and what follows. Step and dense may set
+`outcome`, which they find GOOD, to the reason why a smaller step must be tried. Where that was seen inside the step,
+that (t, y) is left in x_inside and `failed_inside` is set, else it was at x_new. `asking` set to UNSUITED stops the run
+after the next good step. An implicit method may solve M y' = f(t, y) instead; `n_rates` is the number of first
+components with y'_i = f_i. In Python a method has `prepare(n)`, which returns a `Method`.
 """
 
 from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Protocol
 
 import numpy as np
@@ -29,16 +33,36 @@ from numpy.typing import NDArray
 from linkwork.native.kernels import Memory, Pointer, integer, offset, size_of, split
 from linkwork.native.machine import pointer_to
 
-# Status of a run, and outcome of a step.
-REACHED = 0  # the last report time
-RUNNING = 1  # go on; the step is good
-COLLAPSED = 2  # no step is small enough: a singularity, or a derivative that is not finite; the step is inaccurate
-NOT_FINITE = 3  # initial state or its derivative; a state or a derivative of the step
-PROJECTION_FAILED = 4
-ASKED = 5  # the projection asked for a stop after this step
-HAPPENED = 7  # an event about which Python is asked; it is the last moment that was noted
-UNSUITED = 8  # the method found that another kind suits the problem better
-TO_BE_CUT = 6  # outcome alone: the step is to end earlier, at a switch or because what switches was not seen clearly
+
+class End(IntEnum):
+    """How a piece of the motion ended: why the time loop came back."""
+
+    REACHED = 0  # the last report time
+    BUDGET = 1  # the attempted steps it was given, or the room for moments
+    EVENT = 2  # about which Python is asked; it is the last moment that was noted
+    UNSUITED = 3  # the method found that another kind suits the problem better
+    AGED = 4  # the projection asked for a stop after this step, so that something can be chosen anew
+    STEP_TOO_SMALL = 5  # no step is small enough: a singularity, or a derivative that is not finite
+    NOT_FINITE = 6  # the state from which to go on, or its derivative
+    NOT_PROJECTED = 7  # no step is small enough for its end to be projected
+    TOO_MANY_STEPS = 8  # were attempted in all
+
+
+class Outcome(IntEnum):
+    """What became of a step: GOOD, or why another one is tried; each is counted."""
+
+    GOOD = 0
+    INACCURATE = 1  # the error that the method estimates
+    NOT_SOLVED = 2  # its iteration does not converge; the method leaves in `proposed` what to try next
+    NOT_FINITE = 3  # a state or a derivative
+    NOT_PROJECTED = 4
+    FAR_OFF = 5  # too far from the constraints before it was projected
+    ASTRAY = 6  # moved too far along the dependent coordinates
+    ELSEWHERE = 7  # moved so far that it is on another branch
+    CONTRADICTED = 8  # the derivative inside is not that of the dense output
+    CUT = 9  # it is to end earlier, at a switch or because what switches was not seen clearly
+    EVENT = 10  # good, and the sign of an event has changed in it
+
 
 SAMPLES = 8  # intervals of a step at whose ends switching functions are looked at
 N_RESIDUALS = 4  # numbers that `project` returns between y and the pivots: residuals and a status
@@ -61,6 +85,7 @@ class Run(Memory):
     n_jumps: int
     n_held: int
     sizes: Pointer  # N_SIZES: these numbers, see `open_run`
+    rejections: Pointer  # by their outcomes
     residuals: Pointer  # 3: largest |Psi| before, by its scale, |Psi| after and |Psi_dot| after projection, so far
     new_residuals: Pointer  # 3: with those of the step that is tried
     derivative: int  # addresses; project may be 0
@@ -75,11 +100,13 @@ class Run(Memory):
     jumps: int  # of events, (t, y) -> numbers
     step: int
     dense: int
+    begin: int  # or 0
     ny: int  # components of y, and of these the first that count in the error norm: quadratures stand behind
     n_norm: int
     n_rates: int  # components of y whose derivative is that of f
     n_times: int  # report times, the first the initial and the last the final one
     crowded: int  # report times in one step, from which on they are compared with the derivative
+    most_steps: int  # attempted in all
     n_stops: int  # times at which a step must end, as pairs: the last double before and the first one after
     t_end: float  # the last report time
     rtol: float
@@ -92,11 +119,13 @@ class Run(Memory):
     growth: float
     widest: float
     h: float  # of the step that is tried
-    error: float
+    error: float  # that the method estimates
+    excess: float  # the largest of what else is measured of the step, by what is allowed
     proposed: float  # ratio of the next step to it if the method has one, else 0
     outcome: int
     has_dense: bool  # whether `dense` has been called for it
     crosses: bool  # whether it does nothing but go past a switch
+    passes: bool  # whether it ends at a stop
     nearest: int  # which function switches there
     hops: int  # steps to a switch or past it in which that function did not change, by rounding
     switched: int  # switches that were located
@@ -114,14 +143,13 @@ class Run(Memory):
     known: bool  # whether k_new is the derivative at x_new
     failed_inside: bool  # whether the state that failed is x_inside, not x_new
     started: bool
-    begun: float  # when the motion last began anew, at first or after an event
     n_moments: int  # that have been noted
     held: int  # where in p the values stand that events change
     next_step: float
     last_error: float  # of the last good step
-    streak: int  # steps rejected since, and why the last of them
-    reason: int
-    asking: int  # the status with which the projection or the method wishes the run to stop, or 0
+    streak: int  # steps rejected since, and the outcome of the last of them
+    failure: int
+    asking: int  # the reason with which the projection or the method wishes the run to stop, or 0
     steps: int
     rejected: int
     evaluations: int
@@ -162,9 +190,9 @@ class Run(Memory):
     rest: Pointer
 
 
-N_SIZES = Run._fields.index("sizes")
+N_SIZES, N_OUTCOMES = Run._fields.index("sizes"), len(Outcome)
 SCALARS = (1,) * (Run._fields.index("first_gap") - Run._fields.index("derivative"))
-BEFORE_X = -(N_SIZES + 3 + 3 + len(SCALARS) + 1) % (2 * BLOCK)
+BEFORE_X = -(N_SIZES + N_OUTCOMES + 3 + 3 + len(SCALARS) + 1) % (2 * BLOCK)
 
 
 def places(
@@ -176,7 +204,7 @@ def places(
     watched = (n_watched, (SAMPLES + 1) * n_watched, n_watched, n_watched, n_watched, n_watched)
     moments = MOMENTS * moment_size(n, n_events, n_held) if n_events > 0 else 0
     events = (n_events, n_events, n_jumps, n_jumps, n_jumps, moments)
-    counts = (N_SIZES, 3, 3, *SCALARS, BEFORE_X, *states, *vectors, *watched, *events)
+    counts = (N_SIZES, N_OUTCOMES, 3, 3, *SCALARS, BEFORE_X, *states, *vectors, *watched, *events)
     return Run(n, n_dense, n_watched, n_pivots, n_events, n_jumps, n_held, *split(m, counts))
 
 
@@ -221,6 +249,7 @@ class Method:
     n_rates: int  # see above; not above n
     work: int = 0  # doubles of scratch it needs
     first_step: float = 0.0  # unless another is given
+    begin: int = 0  # address
     widest: float = 0.0  # where in a step the derivative is farthest from being evaluated; 0 if that is of no matter
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 
-from linkwork.integrators.memory import HAPPENED, RUNNING, SAMPLES, TO_BE_CUT, Run, moment, open_run
+from linkwork.integrators.memory import SAMPLES, Outcome, Run, moment, open_run
 from linkwork.linalg.vectors import clear, copy
 from linkwork.native.kernels import Pointer, call, kernel, offset
 
@@ -69,7 +69,7 @@ def differentiate_inside(at: Run, theta: float, i: int) -> float:
 
 
 def prepare_dense(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int:
-    """Have the F_j, once for each step; RUNNING, or why a smaller step must be tried."""
+    """Have the F_j, once for each step; GOOD, or why a smaller step must be tried."""
     if not at.has_dense:
         call(at.dense, m, p, own, w)
         at.has_dense = True
@@ -385,14 +385,14 @@ def all_clear(at: Run) -> bool:
 
 @kernel
 def watch_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
-    """Look for a switch inside a step that is good enough: the outcome is RUNNING if it may stay, else TO_BE_CUT."""
+    """Look for a switch inside a step that is good enough: the outcome is GOOD if it may stay, else CUT."""
     at = open_run(m)
-    if prepare_dense(at, m, p, own, w) == RUNNING:
+    if prepare_dense(at, m, p, own, w) == Outcome.GOOD:
         at.outcome = judge_step(at, p, w)
 
 
 def judge_step(at: Run, p: Pointer, w: Pointer) -> int:
-    """TO_BE_CUT if there is a switch inside the step, or may be, else RUNNING.
+    """CUT if there is a switch inside the step, or may be, else GOOD.
 
     A step that begins at the switch is made one that only goes past it.
     """
@@ -426,18 +426,18 @@ def judge_step(at: Run, p: Pointer, w: Pointer) -> int:
             # Dense output that leads astray again and again is that of a step too long.
             if at.h > ROUNDING * (abs(at.x[0]) + wished):
                 at.longest = at.next_step = 0.5 * at.h
-                return TO_BE_CUT
+                return Outcome.CUT
             low = at.x_new[0]
         if low == at.x_new[0]:
             at.blurred += 0.0 if all_clear(at) else at.h
-            return RUNNING
+            return Outcome.GOOD
     if low == at.x_new[0]:
         is_blurred = not all_clear(at)
         if not is_blurred or at.h <= SHORTEST * at.max_step:
             at.blurred += at.h if is_blurred else 0.0
-            return RUNNING
+            return Outcome.GOOD
         at.longest = at.next_step = 0.5 * at.h
-        return TO_BE_CUT
+        return Outcome.CUT
     low, high = narrow(at, low, high, hop, p, w, looked_at)
     is_behind(at, high, p, w, at.switches, looked_at)
     for i in range(looked_at):
@@ -446,39 +446,38 @@ def judge_step(at: Run, p: Pointer, w: Pointer) -> int:
     if low - at.x[0] > hop:
         at.switch = low
         at.cuts += 1
-        return TO_BE_CUT
+        return Outcome.CUT
     interpolate(at, min(high + hop, at.x_new[0]))
     copy(at.x_inside, at.x_new, 1 + at.n)
     at.h = at.x_new[0] - at.x[0]
-    at.error = LEAST_ERROR
     at.known = False
     at.crosses = True
-    return RUNNING
+    return Outcome.GOOD
 
 
 @kernel
 def pass_switches(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
-    """At the end of a good step, the outcome is TO_BE_CUT, HAPPENED if the sign of an event has changed, or RUNNING."""
+    """At the end of a good step, the outcome is CUT, EVENT if the sign of an event has changed, or GOOD."""
     at = open_run(m)
     at.outcome = check_end(at, p, w)
-    if at.outcome == RUNNING and has_happened(at, p, w):
-        at.outcome = HAPPENED
+    if at.outcome == Outcome.GOOD and has_happened(at, p, w):
+        at.outcome = Outcome.EVENT
 
 
 def check_end(at: Run, p: Pointer, w: Pointer) -> int:
-    """Whether a step that does not go past an event ends before it, also by the last digit; else TO_BE_CUT."""
+    """Whether a step that does not go past an event ends before it, also by the last digit; else CUT."""
     if at.n_events == 0 or at.crosses or at.cuts > MOST_CUTS:
-        return RUNNING
+        return Outcome.GOOD
     call(at.watch, at.x_new, p, at.switches, w)
     if not has_changed(at, at.switches, at.n_events):
-        return RUNNING
+        return Outcome.GOOD
     earlier = at.x_new[0] - HOP * (abs(at.x_new[0]) + at.h) * 2.0**at.cuts
     if earlier <= at.x[0]:
         at.crosses = True
-        return RUNNING
+        return Outcome.GOOD
     at.switch = earlier
     at.cuts += 1
-    return TO_BE_CUT
+    return Outcome.CUT
 
 
 def has_happened(at: Run, p: Pointer, w: Pointer) -> bool:

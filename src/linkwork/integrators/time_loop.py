@@ -7,21 +7,7 @@ from __future__ import annotations
 
 import math
 
-from linkwork.integrators.memory import (
-    ASKED,
-    BLOCK,
-    COLLAPSED,
-    HAPPENED,
-    MOMENTS,
-    N_RESIDUALS,
-    NOT_FINITE,
-    PROJECTION_FAILED,
-    REACHED,
-    RUNNING,
-    TO_BE_CUT,
-    Run,
-    open_run,
-)
+from linkwork.integrators.memory import BLOCK, MOMENTS, N_RESIDUALS, End, Outcome, Run, open_run
 from linkwork.integrators.switches import LEAST_ERROR, differentiate_inside, interpolate, prepare_dense
 from linkwork.linalg.vectors import copy, dot, largest_of
 from linkwork.native.kernels import Pointer, call, kernel, offset
@@ -91,13 +77,14 @@ def initial_step(at: Run, p: Pointer, w: Pointer, limit: float) -> float:
     return min(100.0 * h, wanted, limit)
 
 
-def begin(at: Run, p: Pointer, w: Pointer) -> bool:
+def begin(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> bool:
     """Differentiate the state from which the motion goes on, with nothing known of it; whether it is finite."""
-    at.begun = at.x[0]
     copy(at.x, at.x_new, 1 + at.n)
     if not is_finite(offset(at.x, 1), at, at.n) or not differentiate(at, p, w):
         return False
     copy(at.k_new, at.k, at.n)
+    if at.begin != 0:
+        call(at.begin, m, p, own, w)
     at.last_error = LEAST_ERROR
     at.longest = at.max_step
     at.switch = at.last_switch = at.suspect = -INF
@@ -107,17 +94,17 @@ def begin(at: Run, p: Pointer, w: Pointer) -> bool:
     return True
 
 
-def start(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, t_end: float, rows: Pointer) -> bool:
+def start(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, rows: Pointer) -> bool:
     """Begin, report the initial state and choose the first step if none is given; whether it is finite."""
     at.started = True
-    if not begin(at, p, w):
+    if not begin(at, m, p, own, w):
         return False
     copy(offset(at.x, 1), rows, at.ny)
     at.row = 1
     if at.n_watched > 0:
         call(at.note_start, m, p, own, w)
-    if at.x[0] < t_end and at.next_step == 0.0:
-        at.next_step = initial_step(at, p, w, min(at.max_step, t_end - at.x[0]))
+    if at.x[0] < at.t_end and at.next_step == 0.0:
+        at.next_step = initial_step(at, p, w, min(at.max_step, at.t_end - at.x[0]))
     return True
 
 
@@ -142,7 +129,7 @@ def keep_distance(at: Run, h: float) -> float:
     return ahead / at.widest if ahead <= gap else ahead - APPROACH * gap
 
 
-def choose_step(at: Run, t_end: float, stops: Pointer) -> None:
+def choose_step(at: Run, stops: Pointer) -> None:
     """The step that error control wishes, but not beyond the next stop, the next switch or the end.
 
     What is left for two steps is halved: multipliers of index 3 have the error of positions divided by h^2, and a last
@@ -152,7 +139,7 @@ def choose_step(at: Run, t_end: float, stops: Pointer) -> None:
     stop, n_stops = at.stop, at.n_stops
     while stop < n_stops and stops[2 * stop] <= t:
         stop += 1
-    end = min(t_end, stops[2 * stop]) if stop < n_stops else t_end
+    end = min(at.t_end, stops[2 * stop]) if stop < n_stops else at.t_end
     if at.switch > t:
         end = min(end, at.switch)
     at.x_new[0] = t + h
@@ -180,7 +167,7 @@ def project_state(at: Run, x: Pointer, p: Pointer, w: Pointer) -> bool:
     if not is_finite(out, at, at.n + BLOCK) or out[ny + 3] == FAILED:
         return False
     if out[ny + 3] == ASKS_TO_STOP:
-        at.asking = ASKED
+        at.asking = End.AGED
     for i in range(3):
         at.new_residuals[i] = max(at.new_residuals[i], out[ny + i])
     return True
@@ -215,7 +202,7 @@ def relief(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> float:
     x = 0. Stages at small x multiply r by 1/x^2 and more, across the branch, and the end of the step is projected onto
     it. Shorter steps would make this worse.
     """
-    if at.error <= 1.0 or at.rtol > CROSSING or prepare_dense(at, m, p, own, w) != RUNNING:
+    if at.error <= 1.0 or at.rtol > CROSSING or prepare_dense(at, m, p, own, w) != Outcome.GOOD:
         return 1.0
     interpolate(at, at.singular)
     call(at.project, at.x_inside, p, at.projected, w)
@@ -231,53 +218,59 @@ def report(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Poi
     ny, row = at.ny, at.row
     at.new_row = row
     if at.crosses:  # too short for a time inside
-        return RUNNING
+        return Outcome.GOOD
     if times[row] < at.x_new[0]:
         outcome = prepare_dense(at, m, p, own, w)
-        if outcome != RUNNING:
+        if outcome != Outcome.GOOD:
             return outcome
     if at.x_new[0] == at.switch:
         outcome = check_piece(at, m, p, own, w)
-        if outcome != RUNNING:
+        if outcome != Outcome.GOOD:
             return outcome
     nth = row + at.crowded
     crowded = nth < at.n_times and times[nth] < at.x_new[0]
     while times[row] < at.x_new[0]:
         interpolate(at, times[row])
-        if not project_state(at, at.x_inside, p, w):
+        outcome = judge_projection(at, at.x_inside, p, w)
+        if outcome == Outcome.GOOD and (crowded or times[row] <= at.suspect):
+            outcome = compare_rates(at, p, w)
+        if outcome != Outcome.GOOD:
             at.failed_inside = True
-            return PROJECTION_FAILED
-        if is_far_off(at) or is_astray(at, at.x_inside):
-            return COLLAPSED
-        if (crowded or times[row] <= at.suspect) and is_contradicted(at, p, w):
-            return COLLAPSED
+            return outcome
         copy(at.projected, offset(rows, row * ny), ny)
         row += 1
     at.new_row = row
-    return RUNNING
+    return Outcome.GOOD
 
 
 def check_piece(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int:
-    """Compare the dense output of a step up to a switch with the derivative inside it; RUNNING if it may stay.
+    """Compare the dense output of a step up to a switch with the derivative inside it; Outcome.GOOD if it may stay.
 
     A force that sets in and ends between two switches can throw the stages of a step beyond both, where it is not
     noticed: its error estimate leaves the first of them out.
     """
     outcome = prepare_dense(at, m, p, own, w)
-    if outcome != RUNNING:
+    if outcome != Outcome.GOOD:
         return outcome
     for k in range(1, PLACES):
         interpolate(at, at.x[0] + k / PLACES * at.h)
-        if not project_state(at, at.x_inside, p, w):
+        outcome = Outcome.NOT_PROJECTED
+        if project_state(at, at.x_inside, p, w):
+            outcome = compare_rates(at, p, w)
+        if outcome != Outcome.GOOD:
             at.failed_inside = True
-            return PROJECTION_FAILED
-        if is_contradicted(at, p, w):
-            return COLLAPSED
-    return RUNNING
+            return outcome
+    return Outcome.GOOD
 
 
-def is_contradicted(at: Run, p: Pointer, w: Pointer) -> bool:
-    """Whether the derivative at the projected state inside is not that of the dense output, which then is the error.
+def exceeds(at: Run, measure: float) -> bool:
+    """Whether a measure of the step, by what is allowed, is above it; the next step is chosen by the largest."""
+    at.excess = max(at.excess, measure)
+    return measure > 1.0
+
+
+def compare_rates(at: Run, p: Pointer, w: Pointer) -> int:
+    """CONTRADICTED if the derivative at the projected state inside is not that of the dense output.
 
     So a force that acts between the stages of a long step is noticed, whatever its law, if a report time sees it.
     """
@@ -292,28 +285,35 @@ def is_contradicted(at: Run, p: Pointer, w: Pointer) -> bool:
         tolerance = DEFECT * (at.atol[i] + at.rtol * abs(x[1 + i]))
         if at.relief * defect > gap * tolerance:
             gap = at.relief * defect / tolerance
-    at.error = max(at.error, gap)
-    if gap > 1.0:
-        at.suspect = max(at.suspect, x[0])
-    return gap > 1.0
+    if not exceeds(at, gap):
+        return Outcome.GOOD
+    at.suspect = max(at.suspect, x[0])
+    return Outcome.CONTRADICTED
+
+
+def judge_projection(at: Run, x: Pointer, p: Pointer, w: Pointer) -> int:
+    """Project a state of the step, and judge how far that has moved it."""
+    if not project_state(at, x, p, w):
+        return Outcome.NOT_PROJECTED
+    if is_far_off(at):
+        return Outcome.FAR_OFF
+    return Outcome.ASTRAY if is_astray(at, x) else Outcome.GOOD
 
 
 def is_far_off(at: Run) -> bool:
-    """Whether the state that was projected had been far from the constraints, which then is the error of the step.
+    """Whether the state that was projected had been far from the constraints.
 
     Stages near a singular position can be so far off that the error estimate is below the error by chance, or the end
     of the step is good and what dense output makes of it is not.
     """
     gap = at.projected[at.ny] / at.least
-    if gap * (at.relief / EXCESS) <= at.error:  # and by its tolerance it is no larger than that
+    if gap * (at.relief / EXCESS) <= largest_measure(at):  # and by its tolerance it is no larger than that
         return False
-    gap *= at.relief / (EXCESS * (1.0 + at.rtol * largest_of(at.projected, at.atol, at.n_norm)))
-    at.error = max(at.error, gap)
-    return bool(gap > 1.0)
+    return exceeds(at, gap * at.relief / (EXCESS * (1.0 + at.rtol * largest_of(at.projected, at.atol, at.n_norm))))
 
 
 def is_astray(at: Run, x: Pointer) -> bool:
-    """Whether an oblique projection has moved the state x by more than its tolerance, which then is the error.
+    """Whether an oblique projection has moved the state x by more than its tolerance.
 
     The shortest way to the constraints takes away only what is wrong across them. Along the dependent coordinates
     alone it is longer, and what it is longer is an error that stays.
@@ -323,43 +323,39 @@ def is_astray(at: Run, x: Pointer) -> bool:
         for i in range(at.n_norm):
             tolerance = at.atol[i] + at.rtol * abs(at.projected[i])
             way = max(way, abs(at.projected[i] - x[1 + i]) / tolerance)
-        at.error = max(at.error, way)
-    return way > 1.0
+    return exceeds(at, way)
 
 
 def has_crossed(at: Run, change: float) -> bool:
-    """Whether a projection has changed the state so much, which then is the error of the step, that it went elsewhere.
+    """Whether a projection has changed the state so much that it went elsewhere.
 
     Near a singular position both positions can be close to the constraints, and the velocities are of another branch.
     """
-    if change / EXCESS <= at.error:
+    if change / EXCESS <= largest_measure(at):
         return False
     size = largest_of(at.projected, at.atol, at.n_norm)
-    excess = change / (EXCESS + max(EXCESS * at.rtol, CROSSED) * size) if size > 0.0 else 0.0
-    at.error = max(at.error, excess)
-    return bool(excess > 1.0)
+    return exceeds(at, change / (EXCESS + max(EXCESS * at.rtol, CROSSED) * size) if size > 0.0 else 0.0)
 
 
 def project_end(at: Run, p: Pointer, w: Pointer) -> int:
-    """Project the end of the step, from where the motion goes on; RUNNING if it is near enough to the constraints.
+    """Project the end of the step, from where the motion goes on; GOOD if it is near enough to the constraints.
 
     This comes first, so that dense output takes the derivative there, with which the next step begins.
     """
     y_new, change = offset(at.x_new, 1), 0.0
     copy(at.residuals, at.new_residuals, 3)
-    if not project_state(at, at.x_new, p, w):
-        return PROJECTION_FAILED
-    if is_far_off(at) or is_astray(at, at.x_new):
-        return COLLAPSED
+    outcome = judge_projection(at, at.x_new, p, w)
+    if outcome != Outcome.GOOD:
+        return outcome
     for i in range(at.ny):
         if at.projected[i] != y_new[i]:
             at.known = False
             change = max(change, abs(at.projected[i] - y_new[i]) / at.atol[i])
         y_new[i] = at.projected[i]
     if has_crossed(at, change):
-        return COLLAPSED
+        return Outcome.ELSEWHERE
     copy(offset(at.projected, at.ny + N_RESIDUALS), at.new_pivots, at.n_pivots)
-    return RUNNING
+    return Outcome.GOOD
 
 
 def settle(at: Run, p: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows: Pointer) -> int:
@@ -368,14 +364,20 @@ def settle(at: Run, p: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows
     A derivative that changes at a stop is evaluated before it, in the step that ends there, and behind it from now on.
     """
     ny, row, stop = at.ny, at.new_row, at.stop
-    if stop < at.n_stops and at.x_new[0] == stops[2 * stop]:
-        at.x_new[0] = min(stops[2 * stop + 1], times[at.n_times - 1])
+    at.passes = stop < at.n_stops and at.x_new[0] == stops[2 * stop]
+    if at.passes:
+        at.x_new[0] = min(stops[2 * stop + 1], at.t_end)
         at.known = False
     while row < at.n_times and times[row] <= at.x_new[0]:
         copy(offset(at.x_new, 1), offset(rows, row * ny), ny)
         row += 1
     at.new_row = row
-    return RUNNING if at.known or differentiate(at, p, w) else NOT_FINITE
+    return Outcome.GOOD if at.known or differentiate(at, p, w) else Outcome.NOT_FINITE
+
+
+def largest_measure(at: Run) -> float:
+    """Of the error and of all else that was measured, each by what is allowed."""
+    return max(at.relief * at.error, at.excess)
 
 
 def ratio_of_steps(at: Run) -> float:
@@ -383,10 +385,11 @@ def ratio_of_steps(at: Run) -> float:
 
     By logarithms, which take half as long as powers.         [hairer1993, section II.4; hairer1996, section IV.2]
     """
-    if at.proposed != 0.0 and at.error <= 1.0:
+    error = largest_measure(at)
+    if at.proposed != 0.0 and error <= 1.0:
         return at.proposed
-    logarithm = (0.75 * at.beta - 1.0 / at.error_order) * math.log(max(at.error, NO_ERROR))
-    if at.beta != 0.0 and at.error <= 1.0:
+    logarithm = (0.75 * at.beta - 1.0 / at.error_order) * math.log(max(error, NO_ERROR))
+    if at.beta != 0.0 and error <= 1.0:
         logarithm += at.beta * math.log(at.last_error)
     ratio = SAFETY * math.exp(logarithm)
     return max(at.shrink, min(at.growth, ratio))
@@ -399,11 +402,11 @@ def accept(at: Run) -> None:
     if at.streak > 0:
         ratio = min(ratio, 1.0)
     at.next_step = ratio * at.h
-    if at.leaps and at.relief < 1.0:  # the error of this step is no measure
+    if at.crosses or (at.leaps and at.relief < 1.0):  # the error of this step is no measure
         at.next_step = wished
     if at.h < wished:  # cut short by a stop, which is no reason to go on with small steps
         at.next_step = max(at.next_step, wished)
-    at.last_error = max(at.error, LEAST_ERROR)
+    at.last_error = LEAST_ERROR if at.crosses else max(largest_measure(at), LEAST_ERROR)
     at.streak = 0
     at.steps += 1
     at.row = at.new_row
@@ -417,68 +420,94 @@ def accept(at: Run) -> None:
 def reject(at: Run, outcome: int) -> None:
     """Choose a smaller step from the same state."""
     at.rejected += 1
-    if outcome == TO_BE_CUT:
+    at.rejections[outcome] += 1.0
+    if outcome == Outcome.CUT:
         return
-    at.next_step = at.h * (ratio_of_steps(at) if outcome == COLLAPSED else AGAIN)
+    if outcome == Outcome.NOT_SOLVED:
+        ratio = max(at.shrink, at.proposed)
+    elif outcome == Outcome.NOT_FINITE or outcome == Outcome.NOT_PROJECTED:
+        ratio = AGAIN
+    else:
+        ratio = ratio_of_steps(at)
+    at.next_step = ratio * at.h
     at.streak += 1
-    at.reason = outcome
+    at.failure = outcome
+
+
+def try_step(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int:
+    """A step of the method; GOOD if its error is below the tolerance."""
+    if at.oblique:
+        project_state(at, at.x, p, w)  # what it keeps is of this state, not of one that was tried
+    at.outcome = Outcome.GOOD
+    at.known = at.failed_inside = at.has_dense = at.crosses = at.passes = False
+    at.proposed = at.excess = 0.0
+    at.relief = 1.0
+    call(at.step, m, p, own, w)
+    if at.outcome == Outcome.GOOD and at.leaps:
+        at.relief = relief(at, m, p, own, w)
+    return Outcome.INACCURATE if at.outcome == Outcome.GOOD and at.relief * at.error > 1.0 else at.outcome
+
+
+def look_along(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int:
+    """Look for switches inside a step that is good so far; one that only goes past a switch ends there."""
+    call(at.watch_step, m, p, own, w)
+    return project_end(at, p, w) if at.outcome == Outcome.GOOD and at.crosses else at.outcome
+
+
+def note_end(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int:
+    """Note the signs of what is watched at the end of the step: GOOD, EVENT if one has happened, or CUT."""
+    call(at.pass_switches, m, p, own, w)
+    return at.outcome
+
+
+def take_wish(at: Run) -> int:
+    """The reason for which the run is to stop."""
+    reason = at.asking
+    at.asking = 0
+    return reason
 
 
 @kernel
 def advance(
     m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows: Pointer, budget: int
 ) -> int:
-    """Go on by at most `budget` attempted steps; the result is a status.
+    """Go on by at most `budget` attempted steps; the result is an `End`.
 
     m and own are the memories of the run and of the method, p and w parameters, of which the run has a copy of its own,
     and scratch of the derivative and the projection; `rows`, one for each of the report times, takes the states there.
     """
     at = open_run(m)
-    t_end = times[at.n_times - 1]
-    if not at.started and not start(at, m, p, own, w, t_end, rows):
-        return NOT_FINITE
+    if not at.started and not start(at, m, p, own, w, rows):
+        return End.NOT_FINITE
     for _ in range(budget):
-        if at.x[0] >= t_end:
-            return REACHED
+        if at.row == at.n_times:
+            return End.REACHED
+        if at.steps + at.rejected >= at.most_steps:
+            return End.TOO_MANY_STEPS
         if is_stuck(at):
-            return PROJECTION_FAILED if at.reason == PROJECTION_FAILED else COLLAPSED
-        choose_step(at, t_end, stops)
-        if at.oblique:
-            project_state(at, at.x, p, w)  # what it keeps is of this state, not of one that was tried
-        at.outcome = RUNNING
-        at.known = at.failed_inside = at.has_dense = at.crosses = False
-        at.proposed = 0.0
-        call(at.step, m, p, own, w)
-        outcome = at.outcome
-        at.relief = 1.0
-        if outcome == RUNNING and at.leaps:
-            at.relief = relief(at, m, p, own, w)
-            at.error *= at.relief
-        if outcome == RUNNING and at.error > 1.0:
-            outcome = COLLAPSED
-        if outcome == RUNNING:
+            return End.NOT_PROJECTED if at.failure == Outcome.NOT_PROJECTED else End.STEP_TOO_SMALL
+        choose_step(at, stops)
+        outcome: int = try_step(at, m, p, own, w)
+        if outcome == Outcome.GOOD:
             outcome = project_end(at, p, w)
-        if outcome == RUNNING and at.n_watched > 0:
-            call(at.watch_step, m, p, own, w)
-            outcome = at.outcome
-            if outcome == RUNNING and at.crosses:  # it ends elsewhere
-                outcome = project_end(at, p, w)
-        if outcome == RUNNING:
+        if outcome == Outcome.GOOD and at.n_watched > 0:
+            outcome = look_along(at, m, p, own, w)
+        if outcome == Outcome.GOOD:
             outcome = report(at, m, p, own, w, times, rows)
-        if outcome == RUNNING:
+        if outcome == Outcome.GOOD:
             outcome = settle(at, p, w, times, stops, rows)
-        if outcome == RUNNING and at.n_watched > 0:
-            call(at.pass_switches, m, p, own, w)
-            outcome = at.outcome
-        if outcome != RUNNING and outcome != HAPPENED:
+        if outcome == Outcome.GOOD and at.n_watched > 0:
+            outcome = note_end(at, m, p, own, w)
+        if outcome != Outcome.GOOD and outcome != Outcome.EVENT:
             reject(at, outcome)
             continue
         accept(at)
-        if outcome == HAPPENED:
+        if (at.crosses or at.passes) and at.begin != 0:
+            call(at.begin, m, p, own, w)
+        if outcome == Outcome.EVENT:
             call(at.happen, m, p, own, w)
-            outcome = at.outcome
-            if outcome != RUNNING or at.n_moments == MOMENTS:
-                return outcome
-        if at.asking != 0 and at.x[0] < t_end:
-            return at.asking
-    return REACHED if at.x[0] >= t_end else RUNNING
+        if at.asking != 0:
+            return take_wish(at)
+        if at.n_moments == MOMENTS:
+            break
+    return End.REACHED if at.row == at.n_times else End.BUDGET

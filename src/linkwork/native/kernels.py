@@ -10,9 +10,9 @@
 
 The annotations are the C signature: int, float and Pointer (to doubles) as arguments, int or None as result. A kernel
 may call other plain functions and hand them on to these, `math`, `offset`, `take`, `split`, `integer`,
-`put_integer`, `memory_at` and `call`, make named tuples and `Memory`, and read global integers, floats and tuples of
-them. It allocates nothing and raises nothing, so that its object code stands alone. `kernel.python` is the function
-itself, to be stepped through with NumPy arrays as pointers.
+`put_integer`, `memory_at` and `call`, make named tuples and `Memory`, and read global numbers, tuples of them and
+enumerations of integers. It allocates nothing and raises nothing, so that its object code stands alone. `kernel.python`
+is the function itself, to be stepped through with NumPy arrays as pointers.
 
 A kernel goes from Python to LLVM text (translation.py) and from there to object code for the processor at hand when it
 is first needed; the object code is cached.
@@ -44,6 +44,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from dis import EXTENDED_ARG, opmap
+from enum import IntEnum
 from functools import cache as cache_results
 from functools import cached_property, partial
 from itertools import accumulate, pairwise
@@ -277,10 +278,14 @@ def _content(function: FunctionType) -> Parts:
                 visit(value)
             elif isinstance(value, int | float | tuple):
                 parts.append(f"{name} = {value!r}")
+            elif isinstance(value, type) and issubclass(value, IntEnum):
+                parts.append(f"{name} = {list(value)}")
             elif isinstance(value, type) and issubclass(value, tuple | Memory):
                 parts.append(f"{name} = {value.__name__}{value.__annotations__}")
             elif value is not math:
-                raise TypeError(f"{f.__qualname__} reads '{name}': no number, plain function, named tuple or memory")
+                raise TypeError(
+                    f"{f.__qualname__} reads '{name}': no number, enumeration, plain function, named tuple or memory"
+                )
 
     visit(function)
     return parts

@@ -13,6 +13,7 @@ import ast
 import builtins
 import math
 from collections.abc import Callable, Sequence
+from enum import IntEnum
 from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -355,13 +356,15 @@ class _Translation:
         return self.out.read(found) if isinstance(found, Value) else found
 
     def field(self, node: ast.Attribute) -> Any:
-        """A value, of a number in memory its cell; or a function of `math`."""
+        """A value, of a number in memory its cell; a member of an enumeration, or a function of `math`."""
         name = node.value.id if isinstance(node.value, ast.Name) else ""
         if name in self.out.places and isinstance(kind := self.out.kinds[name], Shape) and kind.cls is not tuple:
             return self.out.load(name, kind.fields.index(node.attr))
         owner = self.evaluate(node.value)
         if owner is math:
             return getattr(math, node.attr)
+        if isinstance(owner, type) and issubclass(owner, IntEnum):
+            return int(owner[node.attr])
         if isinstance(owner, Value) and owner.kind is complex:
             return Value(float, (owner.parts[("real", "imag").index(node.attr)],))
         if isinstance(owner, Value) and isinstance(owner.kind, Shape) and owner.kind.cls is not tuple:

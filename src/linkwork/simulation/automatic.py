@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.integrators.integrate import RUNNING, UNSUITED, Slice, join_slices
+from linkwork.integrators.integrate import End, Slice, join_slices
 from linkwork.integrators.methods import RADAU5
 from linkwork.integrators.methods.tableaus import DOP853
 from linkwork.notes import Note
@@ -31,14 +31,14 @@ def choose_as_it_goes(explicit: Slices, implicit: Slices, times: Array, y: Array
             if len(part.y) > ny:
                 part = replace(part, y=part.y[:ny], rows=part.rows[:, :ny])
             joined = part if before is None else join_slices(before, part)
-            if part.status == UNSUITED:
+            if part.status == End.UNSUITED:
                 break
             yield joined
-        if part.status != UNSUITED:
+        if part.status != End.UNSUITED:
             return
         is_stiff = not is_stiff
         name = RADAU5 if is_stiff else DOP853.name
-        joined = replace(joined, status=RUNNING, changes=(*joined.changes, (part.t, name)))
+        joined = replace(joined, status=End.BUDGET, changes=(*joined.changes, (part.t, name)))
         yield joined
         before, y, held = replace(joined, times=joined.times[:0], rows=joined.rows[:0]), part.y, part.held
         remaining = np.append(part.t, times[times > part.t])

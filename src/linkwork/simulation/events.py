@@ -23,7 +23,7 @@ from linkwork.equations.place import Place
 from linkwork.errors import NumericalStop, UsageError, check_choice
 from linkwork.expressions.graph import Expr
 from linkwork.formulations import solve_on_scales
-from linkwork.integrators.integrate import COLLAPSED, HAPPENED, REACHED, RUNNING, Moment, Settings, Slice, join_slices
+from linkwork.integrators.integrate import End, Moment, Settings, Slice, join_slices
 from linkwork.notes import FINISHED, Reason
 from linkwork.simulation.outputs import body_states
 from linkwork.trajectory import NO_EVENTS, Events
@@ -128,8 +128,8 @@ class Course:
                 self.parts[-1] = (self.motion, self.parts[-1][1] + len(joined.rows))
                 changed = None
                 for moment in part.moments:
-                    changed = self.happen(moment, part.status == HAPPENED and moment is part.moments[-1])
-                if part.status != HAPPENED and not self.stopped:
+                    changed = self.happen(moment, part.status == End.EVENT and moment is part.moments[-1])
+                if part.status != End.EVENT and not self.stopped:
                     yield joined
                     continue
                 t, y = changed or (part.t, part.y)
@@ -141,9 +141,9 @@ class Course:
                     self.hold(part.t, self.motion.held)
                 times = times[times > part.t]
                 if self.ended_by or self.stopped or not len(times):
-                    yield replace(joined, status=COLLAPSED if self.stopped else REACHED, y=y)
+                    yield replace(joined, status=End.STEP_TOO_SMALL if self.stopped else End.REACHED, y=y)
                     return
-                yield replace(joined, status=RUNNING)
+                yield replace(joined, status=End.BUDGET)
                 if changed:
                     before = replace(joined, t=t, times=joined.times[:0], rows=joined.rows[:0])
                     times = np.append(t, times)

@@ -14,7 +14,7 @@ from linkwork.compiled.system import System
 from linkwork.equations.equations import Equations
 from linkwork.equations.implicit import N_WORK
 from linkwork.formulations import ALGEBRAIC, linearization
-from linkwork.integrators.integrate import COLLAPSED, RUNNING, Settings, Slice, join_slices
+from linkwork.integrators.integrate import End, Settings, Slice, join_slices
 from linkwork.integrators.memory import Preparable
 from linkwork.integrators.methods import ALPHA
 from linkwork.integrators.methods.radau5 import Radau5
@@ -96,16 +96,16 @@ def exchange_rows(
         kept = motion.measured.independent_rows
         for part in motion.slices_as_it_is(times, method, y, asks, max_steps, before):
             joined = part if done is None else join_slices(done, part)
-            if len(kept) < motion.system.m and part.status in (RUNNING, COLLAPSED):
+            if len(kept) < motion.system.m and part.status in (End.BUDGET, End.STEP_TOO_SMALL):
                 place = motion.system.place(part.y[: motion.system.n_q], part.y[motion.system.n_q : n], part.t)
                 others = place.independent_rows
-                needed = 1.0 if part.status == COLLAPSED else DEPENDENT
+                needed = 1.0 if part.status == End.STEP_TOO_SMALL else DEPENDENT
                 if others != kept and place.independence_of(kept) < needed * place.independence_of(others):
                     break
             yield joined
         else:
             return
-        yield replace(joined, status=RUNNING)
+        yield replace(joined, status=End.BUDGET)
         done, before = replace(joined, times=joined.times[:0], rows=joined.rows[:0]), None
         motion = motion.holding(part.held).measured_at(part.t, part.y[:n])
         y, times = part.y[: n + N_WORK], np.append(part.t, times[times > part.t])

@@ -13,7 +13,7 @@ from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.constraints.projection import project_start
 from linkwork.equations.place import Weights
 from linkwork.errors import Interrupted, NumericalStop, UsageError, check_number
-from linkwork.integrators.integrate import MOST_AT_ONCE, REACHED, RUNNING, Settings, report_times
+from linkwork.integrators.integrate import MOST_AT_ONCE, End, Settings, report_times
 from linkwork.integrators.memory import SAMPLES
 from linkwork.integrators.methods import method_of
 from linkwork.model import Model, Simulation
@@ -116,16 +116,16 @@ def simulate(
         for part in course.slices(times, method, y, int(min(max_steps, MOST_AT_ONCE))):
             if progress is not None:
                 progress(part.t / settings.t_end, part.t)
-            if part.status == RUNNING and pace.is_hopeless(part.t, part.steps + part.rejected):
+            if part.status == End.BUDGET and pace.is_hopeless(part.t, part.steps + part.rejected):
                 break
-        if course.last.status == REACHED:
+        if course.last.status == End.REACHED:
             found = result("finished", course.ended_by)
     except KeyboardInterrupt:
         if not course.rows:
             raise
         message = f"interrupted at t = {course.last.t:.6g} of {settings.t_end:.6g}"
         raise Interrupted(message, trajectory=result("interrupted", Reason("interrupted"))) from None
-    if course.last.status != REACHED:
+    if course.last.status != End.REACHED:
         reason = course.stopped or explain_stop(course.motion.holding(course.last.held), course.last, fixed_step)
         raise NumericalStop(reason, reason.code, trajectory=result("stopped", reason))
     return judge(found, motion.start.place, fixed_step is not None)

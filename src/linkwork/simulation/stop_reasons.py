@@ -15,7 +15,7 @@ from linkwork.errors import NumericalStop
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import Expr
 from linkwork.formulations import FORMULATIONS, solve_on_scales
-from linkwork.integrators.integrate import COLLAPSED, NOT_FINITE, PROJECTION_FAILED, RUNNING, Slice
+from linkwork.integrators.integrate import End, Slice
 from linkwork.notes import Reason
 from linkwork.start.dead_points import explain_dead, find_dead
 
@@ -56,7 +56,7 @@ class Pace:
 
 def explain_stop(motion: Motion, last: Slice, fixed_step: float | None = None) -> Reason:
     """Why a motion, with what events have changed until its last slice, could not go on."""
-    if fixed_step is not None and last.status == COLLAPSED:
+    if fixed_step is not None and last.status == End.STEP_TOO_SMALL:
         return Reason("fixed-step", step=fixed_step, t=last.t)
     system, p, formulation = motion.system, motion.p, motion.how.formulation
     e, n_q, n = system.equations, system.n_q, system.n_q + system.n_v
@@ -64,7 +64,7 @@ def explain_stop(motion: Motion, last: Slice, fixed_step: float | None = None) -
     dead = find_dead(Place(e, last.y[:n_q], last.y[n_q:n], last.t), NEARLY_DEAD)
     if dead is not None:
         return explain_dead(dead, last.t, True)
-    if last.status == PROJECTION_FAILED:
+    if last.status == End.NOT_PROJECTED:
         t, y = (last.t, last.y) if last.failed is None else last.failed
         at = Place(e, y[:n_q], y[n_q:n], t)
         widest = e.rows[int(np.argmax(np.abs(at.Psi) / at.row_scale))].element
@@ -79,16 +79,16 @@ def explain_stop(motion: Motion, last: Slice, fixed_step: float | None = None) -
             solve_on_scales(formulation, M, J, Q, gamma, place.v_scale, place.row_scale)
         except NumericalStop as refused:
             return Reason(refused.code, t=last.t, force=force, refusal=refused.message)
-    if last.status == NOT_FINITE:
+    if last.status == End.NOT_FINITE:
         return Reason("not-finite", t=last.t, force=force)
-    if last.status == RUNNING:
+    if last.status in (End.BUDGET, End.TOO_MANY_STEPS):
         tried = {"steps": last.steps + last.rejected, "t": last.t, "step": last.step}
         place = Place(e, last.y[:n_q], last.y[n_q:n], last.t)
         vanishes = e.kind != "stated" and np.any(place.row_lengths < NEARLY_SINGULAR)  # which the rank does not show
         if system.m and (place.rank.smallest < NEARLY_SINGULAR or vanishes):
             return Reason("too-many-steps", **tried, formulation=formulation)
         return Reason("too-many-steps", **tried, force=force)
-    assert last.status == COLLAPSED
+    assert last.status == End.STEP_TOO_SMALL
     rates = motion.derivative(np.concatenate([[last.t], last.y]), p)
     names = [*e.q_names, *e.v_names]
     fastest = names[int(np.argmax(np.abs(np.nan_to_num(rates[:n], nan=np.inf))))]

@@ -30,8 +30,8 @@ import numpy as np
 
 from linkwork.errors import UsageError
 from linkwork.integrators.integrate import Native
-from linkwork.integrators.memory import COLLAPSED, NOT_FINITE, RUNNING, Method, Run, open_run
-from linkwork.integrators.time_loop import SAFETY, is_at_rest, is_finite
+from linkwork.integrators.memory import Method, Outcome, Run, open_run
+from linkwork.integrators.time_loop import is_at_rest, is_finite
 from linkwork.linalg.lu_row_pivot import factor, solve
 from linkwork.linalg.vectors import clear, copy, dot
 from linkwork.native.kernels import Memory, Pointer, call, kernel, offset, size_of, split
@@ -42,6 +42,7 @@ ENOUGH = 1e-4  # of the tolerance: what Newton's iteration leaves
 NUDGE = 1e-5  # of a step, over which the rate of a is measured
 TINY = 1e-4  # of the last step: Euler's is good enough
 SHRINK, GROWTH = 0.2, 5.0
+HALF = 0.5  # ratio of steps after an iteration that does not converge
 SMALL = 1e-3  # rad: below, tan(x)/x by its series
 RHO = 0.8  # spectral radius unless another is given
 
@@ -98,15 +99,25 @@ def places(own: Pointer, n: int) -> Alpha:
     return Alpha(*split(own, (1, 1, 1, 1, 1, 1, 1, 1, square, n, square, square, square, *vectors, *SCALARS)))
 
 
+@kernel
+def alpha_begin(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
+    """a and lam where the motion begins, or forces jump: those of the state there."""
+    at = open_run(m)
+    its = places(own, at.n)
+    first = 1 + at.ny - its.n_v - its.m
+    call(its.dynamics, at.x, p, its.f, w)
+    copy(offset(its.f, its.n_q), offset(at.x, first), its.n_v)
+    copy(offset(its.f, first - 1), offset(at.x, first + its.n_v), its.m)
+    call(at.derivative, at.x, p, at.k, w)
+    at.evaluations += 2
+    its.t_begin = its.t_end = math.nan
+
+
 def begin(at: Run, its: Alpha, first: int, p: Pointer, w: Pointer) -> None:
-    """A = a + (alpha_m - alpha_f) h a' with the change a' of a over a short while; a and lam are those from now on."""
+    """A = a + (alpha_m - alpha_f) h a' with the change a' of a over a short while."""
     n_q, n_v = its.n_q, its.n_v
     while_ = NUDGE * at.h
     call(its.dynamics, at.x, p, its.f, w)
-    copy(offset(its.f, n_q), its.A, n_v)
-    copy(its.A, offset(at.x, first), n_v)
-    copy(offset(its.f, first - 1), offset(at.x, first + n_v), its.m)
-    call(at.derivative, at.x, p, at.k, w)
     its.is_slow = True
     copy(at.x, its.x, first)
     its.x[0] += while_
@@ -118,7 +129,7 @@ def begin(at: Run, its: Alpha, first: int, p: Pointer, w: Pointer) -> None:
         its.slope[i] = (its.f[n_q + i] - its.a[i]) / while_
         its.A[i] = its.a[i] + (its.alpha_m - its.alpha_f) * at.h * its.slope[i]
     its.t_slope = at.x[0]
-    at.evaluations += 3
+    at.evaluations += 2
 
 
 def evaluate_jacobian(at: Run, its: Alpha, p: Pointer, w: Pointer) -> bool:
@@ -214,7 +225,7 @@ def iterate(at: Run, its: Alpha, p: Pointer, w: Pointer) -> bool:
         call(at.derivative, at.x_new, p, its.f, w)
         at.evaluations += 1
         if not is_finite(its.f, at, n_y):
-            at.outcome = NOT_FINITE
+            at.outcome = Outcome.NOT_FINITE
             return False
         for i in range(size):
             its.change[i] = -its.f[first + i]
@@ -243,7 +254,7 @@ def alpha_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     n_q, n_v, n_y = its.n_q, its.n_v, at.ny
     n_m = its.m
     t, first, h_last = at.x[0], 1 + n_y - n_v - n_m, its.h
-    if t == its.t_end and t != at.begun:  # the step tried last was taken
+    if t == its.t_end:  # the step tried last was taken
         its.h = its.h_tried
         its.t_slope = its.t_begin + 0.5 * its.h
         for i in range(n_v):
@@ -273,9 +284,9 @@ def alpha_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
         converged = evaluate_jacobian(at, its, p, w)
     if not converged or not iterate(at, its, p, w):
         its.is_slow = True
-        if at.outcome == RUNNING:
-            at.outcome = COLLAPSED
-            at.error = (SAFETY / 0.5) ** 3
+        if at.outcome == Outcome.GOOD:
+            at.outcome = Outcome.NOT_SOLVED
+            at.proposed = HALF
         return
     call(at.derivative, at.x_new, p, at.k_new, w)
     at.evaluations += 1
@@ -354,4 +365,5 @@ class GeneralizedAlpha:
         work = max(self.jacobian.work, self.dynamics.work, self.retract.work)
         control = 3.0, 0.0, SHRINK, GROWTH
         n_rates, first_step = n_q + n_v + 2, self.fixed or 0.0
-        return Method(alpha_step.address, alpha_dense.address, 3, own, *control, n_rates, work, first_step)
+        addresses = alpha_step.address, alpha_dense.address
+        return Method(*addresses, 3, own, *control, n_rates, work, first_step, alpha_begin.address)

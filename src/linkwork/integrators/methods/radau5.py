@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.integrators.integrate import Native
-from linkwork.integrators.memory import COLLAPSED, NOT_FINITE, RUNNING, UNSUITED, Method, Run, open_run
+from linkwork.integrators.memory import End, Method, Outcome, Run, open_run
 from linkwork.integrators.methods.collocation import (
     COMPLEX,
     GAMMA,
@@ -61,6 +61,7 @@ FAST = 1e-3  # rate of convergence up to which the Jacobian is kept
 GOOD = 0.25  # that with which steps advance at least cost
 SLOW = 0.99  # and from which on the step is given up
 SMALL = 0.1  # of the tolerance
+HALF = 0.5  # ratio of steps after an iteration that does not converge
 SAME = 1.2  # ratio of steps up to which the old one is taken again, with its factors
 SMALLEST_RATIO, LARGEST_RATIO = 0.2, 8.0
 TINY = 1e-4  # of the last step: one so short, cut off at a switch, need not be solved for
@@ -76,7 +77,7 @@ def evaluate(at: Run, its: Radau, p: Pointer, out: Pointer, w: Pointer) -> bool:
     at.evaluations += 1
     if is_finite(out, at, at.ny):
         return True
-    at.outcome = NOT_FINITE
+    at.outcome = Outcome.NOT_FINITE
     at.failed_inside = True
     copy(its.x, at.x_inside, 1 + at.n)
     return False
@@ -116,12 +117,29 @@ def evaluate_jacobian(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
     for i in range(its.systems.n_entries):
         total += J[i] - J[i]
     if total != 0.0:
-        at.outcome = NOT_FINITE
+        at.outcome = Outcome.NOT_FINITE
     return total == 0.0
 
 
-def follow_switch(at: Run, its: Radau, p: Pointer, w: Pointer) -> None:
-    """Accelerations and multipliers behind a switch, where forces jump: those of the state there, and mu = 0."""
+def forget_last(its: Radau) -> None:
+    """The next step does not continue the last one."""
+    its.t_begin = its.t_end = math.nan
+    its.has_last = False
+    its.is_slow, its.contraction = True, 1.0  # the Jacobian may have changed
+    its.calm = CALM if its.detects else 0  # and what was stiff may be behind
+
+
+@kernel
+def radau_begin(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
+    """Accelerations and multipliers where the motion begins, or forces jump: those of the state there, and mu = 0."""
+    at = open_run(m)
+    its = open_radau(own, at)
+    forget_last(its)
+    if its.dynamics != 0:
+        find_unknowns(at, its, p, w)
+
+
+def find_unknowns(at: Run, its: Radau, p: Pointer, w: Pointer) -> None:
     first, n_v, m, y = at.n_rates, its.n_v, its.m, offset(at.x, 1)
     call(its.dynamics, at.x, p, its.f, w)
     copy(offset(its.f, its.n_q), offset(y, first), n_v)
@@ -240,7 +258,7 @@ def solve_stages(at: Run, its: Radau, p: Pointer, w: Pointer, wanted: float) -> 
     """Newton's iteration for the stages; how many rounds it took, or 0 where it does not converge.
 
     It ends where its rate theta promises an error below `wanted` of the tolerance, theta/(1 - theta) |dW|, and is given
-    up where the rounds left will not do; then `error` is set to what makes the loop take a suitable step. Where
+    up where the rounds left will not do; then a suitable step is `proposed`. Where
     velocities count times h, one round more is done: what the last one left of them would be 1/h times as much. Where
     there are quadratures, which no rate tells of, the last change is SMALL itself: J of an older force is not theirs.
     """
@@ -269,9 +287,8 @@ def solve_stages(at: Run, its: Radau, p: Pointer, w: Pointer, wanted: float) -> 
             left = MOST_ITERATIONS - 1 - k
             expected = its.contraction * change * theta**left / wanted
             if expected >= 1.0:
-                by = 0.8 * max(1e-4, min(20.0, expected)) ** (-1.0 / (4 + left))
-                at.error = (SAFETY / by) ** 4
-                at.outcome = COLLAPSED
+                at.proposed = 0.8 * max(1e-4, min(20.0, expected)) ** (-1.0 / (4 + left))
+                at.outcome = Outcome.NOT_SOLVED
                 return 0
         last = max(change, EPSILON)
         for i in range(3 * n):
@@ -283,8 +300,8 @@ def solve_stages(at: Run, its: Radau, p: Pointer, w: Pointer, wanted: float) -> 
             if is_last or not its.is_scaled or k == MOST_ITERATIONS - 1:
                 return k + 1
             is_last = True
-    at.error = (SAFETY / 0.5) ** 4
-    at.outcome = COLLAPSED
+    at.proposed = HALF
+    at.outcome = Outcome.NOT_SOLVED
     return 0
 
 
@@ -356,23 +373,19 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     its = open_radau(own, at)
     n, ny, t = at.n, at.ny, at.x[0]
     is_new = True  # no good step right before this attempt
-    if t == its.t_end and t != at.begun:  # the step tried last was taken
+    if t == its.t_end:  # the step tried last was taken
         fit(its, its.P, n, ny)
         its.h_last = its.h_tried
         its.error_last = max(its.error_tried, FLOOR)
         its.has_last = True
         is_new = False
-        its.calm += its.detects
+        its.calm += 1 if its.detects else 0
         if its.calm >= CALM:
             its.calm = 0
             if its.h_last * find_fastest(at, p, w, its.R, offset(its.R, n), its.f)[0] < EASY:
-                at.asking = UNSUITED
-    elif t != its.t_begin:  # this is a beginning, or begins behind a stop
-        its.has_last = False
-        its.is_slow, its.contraction = True, 1.0  # the Jacobian may have changed there
-        its.calm = CALM * its.detects  # and what was stiff may be behind
-        if its.dynamics != 0:
-            follow_switch(at, its, p, w)
+                at.asking = End.UNSUITED
+    elif t != its.t_begin:  # one that was not solved for was
+        forget_last(its)
     its.t_begin, its.t_end, its.h_tried = t, math.nan, at.h
     if at.h < TINY * min(its.h_last, at.next_step) and (its.has_last or is_at_rest(at)):
         continue_last(at, its)
@@ -384,8 +397,8 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     if at.h != its.h_factored:
         its.h_factored = 0.0
         if not factor_systems(its.systems, its.gamma / at.h, its.alpha / at.h, its.beta / at.h):
-            at.error = (SAFETY / 0.5) ** 4
-            at.outcome = COLLAPSED
+            at.proposed = HALF
+            at.outcome = Outcome.NOT_SOLVED
             return
         at.unplanned += 1 if its.systems.is_full and its.systems.n_upper > 0 else 0
         its.h_factored = at.h
@@ -397,7 +410,7 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     for i in range(ny):
         at.x_new[1 + i] = at.x[1 + i] + its.Z[2 * n + i]
     at.error = estimate_error(at, its, p, w, is_new)
-    if at.outcome != RUNNING:
+    if at.outcome != Outcome.GOOD:
         return
     at.proposed = propose(at, its, rounds)
     its.error_tried = at.error
@@ -457,4 +470,5 @@ class Radau5:
         its.detects = self.detects
         work = max((f.work for f in (self.jacobian, self.dynamics) if f is not None), default=0)
         control = 4.0, 0.0, SMALLEST_RATIO, LARGEST_RATIO
-        return Method(radau_step.address, radau_dense.address, 4, own, *control, n_rates, work)
+        addresses = radau_step.address, radau_dense.address
+        return Method(*addresses, 4, own, *control, n_rates, work, begin=radau_begin.address)

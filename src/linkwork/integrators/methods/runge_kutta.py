@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.integrators import memory
-from linkwork.integrators.memory import BLOCK, NOT_FINITE, UNSUITED, Method, Run, open_run
+from linkwork.integrators.memory import BLOCK, End, Method, Outcome, Run, open_run
 from linkwork.integrators.methods.stiffness import find_fastest
 from linkwork.integrators.methods.tableaus import Row, Tableau
 from linkwork.integrators.time_loop import differentiate, is_finite
@@ -98,7 +98,7 @@ def error_norm(at: Run, its: Stages) -> float:
 def find_failure(at: Run, its: Stages, count: int) -> None:
     """Look for the first of the k_i, i < count, that is not finite."""
     s = its.s
-    at.outcome = NOT_FINITE
+    at.outcome = Outcome.NOT_FINITE
     for i in range(count - 1, 0, -1):
         if not is_finite(stage(at, its, i), at, at.n):
             at.failed_inside = i != s  # k_s is evaluated at the end
@@ -134,7 +134,7 @@ def look_for_stiffness(at: Run, its: Stages, p: Pointer, w: Pointer) -> None:
     if its.stiff >= STIFF and at.t_end - at.x[0] > MANY * its.last_h:
         size, real = find_fastest(at, p, w, its.E_k, offset(its.stages, at.n), at.k_contradicted)
         if its.last_h * size > (1.0 if -real > DAMPED * size else NEARLY * its.limit):
-            at.asking = UNSUITED
+            at.asking = End.UNSUITED
         its.stiff = -AGAIN
 
 
