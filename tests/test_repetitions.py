@@ -72,7 +72,7 @@ def test_accelerations_that_contradict_the_constraints_are_told(
     np.testing.assert_allclose(repeated.q, good.q, rtol=0, atol=1e-9)
     assert repeated.constraint_error["acceleration"] < 1e-8
     monkeypatch.setattr("linkwork.simulation.problem.most_repetitions", lambda place: 0)
-    monkeypatch.setattr("linkwork.simulation.problem.repetitions", lambda smallest, eps: 0)
+    monkeypatch.setattr("linkwork.simulation.problem.repetitions", lambda *given: 0)
     if is_doubtful:
         with pytest.raises(NumericalStop, match="contradict the constraints") as stop:
             simulate(load("slider_crank"), t_end=1.0)

@@ -25,6 +25,7 @@ from linkwork.equations.solution import EPS
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.linalg.rank import RANK_TOLERANCE
+from linkwork.linalg.vectors import EPSILON
 from linkwork.native.kernels import Pointer, integer, offset, split
 from linkwork.native.lowering import NativeFunction, compile_programs
 from linkwork.records import changed, kept
@@ -262,13 +263,14 @@ def choose_eps(place: Place) -> float:
     return max(EPS_FRAGILE, FRAGILE_LOOPS * place.rank.smallest**2 if place.equations.kind == "joint" else 0.0)
 
 
-def repetitions(smallest: float, eps: float = EPS) -> int:
-    """How often to repeat, beside the first time, until eps leaves no trace.
+def repetitions(smallest: float, eps: float = EPS, accuracy: float = EPSILON) -> int:
+    """How often to repeat, beside the first time and the one in the sequence, until eps leaves less than `accuracy`.
 
-    `smallest` is the least singular value of Psi_q M^-1/2, scaled.
+    `smallest` is the least singular value of Psi_q M^-1/2, scaled. Where its square is not far above eps, what a
+    repetition leaves is not foreseen that well, and all digits are asked for.
     """
     ratio = eps / max(smallest * smallest, 10 * eps)
-    return max(0, ceil(log(2.0**-52) / log(ratio)) - 2)
+    return max(0, ceil(log(accuracy if 10 * ratio < 1.0 else EPSILON) / log(ratio)) - 2)
 
 
 def most_repetitions(place: Place) -> int:

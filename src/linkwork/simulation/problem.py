@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.compiled.mechanism import Mechanism
-from linkwork.compiled.system import System, choose_eps, most_repetitions, repetitions
+from linkwork.compiled.system import System, choose_eps, most_repetitions, put_header, repetitions
 from linkwork.constraints import projection
 from linkwork.constraints.projection import measure, project
 from linkwork.equations.implicit import N_WORK
@@ -55,6 +55,7 @@ Array = NDArray[np.float64]
 MOST_STEPS = 2_000_000  # tried in one run unless more are allowed: a minute or so of a small mechanism
 LEAST_PIVOT = 0.03  # of the largest entry of its column, where pivots are chosen anew
 MOST_LINEARIZED = 100  # coordinates and velocities: beyond, difference quotients are had sooner than exact ones
+UNSEEN = 0.01  # of the tolerance of a step: an error of the linear solution that does not show
 NEAR_SINGULAR = 1e-5  # of the largest singular value: the most that counts as zero during a motion
 ABOVE_ZERO = 1e-3  # of the smallest singular value at the start: what counts as zero is below
 
@@ -300,7 +301,7 @@ class Motion:
         return integrate(
             self.derivative,
             onto,
-            self.p,
+            self.as_accurate_as(method.rtol),
             y,
             times,
             method,
@@ -313,6 +314,17 @@ class Motion:
             is_sharp=s.equations.is_sharp,
             rates=self.dynamics if self.how.is_algebraic and not self.how.has_fixed_steps else None,
         )
+
+    def as_accurate_as(self, rtol: float | None) -> Array:
+        """p with so many repetitions that eps leaves UNSEEN of a tolerance in the accelerations of a step.
+
+        All it leaves is across the constraints, onto which the step is projected.
+        """
+        if rtol is None or "repetitions" not in self.header:
+            return self.p
+        p, smallest, eps = self.p.copy(), self.measured.rank.smallest, choose_eps(self.measured)
+        put_header(p, {"repetitions": repetitions(smallest, eps, UNSEEN * rtol) + more_repetitions(self.system)})
+        return p
 
     def error_scale(self, t_end: float) -> Array:
         """By what q and v are measured in the error of a step."""
@@ -423,6 +435,11 @@ def metric_for(place: Place, how: Choice) -> Metric:
     return "near mass" if how.is_algebraic or place.equations.is_diagonal else "unit"
 
 
+def more_repetitions(system: System) -> int:
+    """Those that remove what was added to a singular M."""
+    return 0 if system.regular else 2
+
+
 def _parameters(
     system: System, how: Choice, place: Place, given: Mapping[str, float]
 ) -> tuple[Array, Array, dict[str, float]]:
@@ -433,7 +450,7 @@ def _parameters(
         header["formulation"] = FORMULATIONS[how.formulation].kernel.address
         header["tolerance"] = _rank_tolerance(place, by_mass)
     else:
-        header["repetitions"] = repetitions(place.rank.smallest, eps) + (0 if system.regular else 2)
+        header["repetitions"] = repetitions(place.rank.smallest, eps) + more_repetitions(system)
         header["most_repetitions"] = most_repetitions(place)
     p = system.p(place, how.alpha, how.beta, place.v_scale**2, given=header, eps=eps, by_mass=by_mass)
     return p, p if eps == EPS else system.p(place, given=header, by_mass=by_mass), header
