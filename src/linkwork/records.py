@@ -21,6 +21,20 @@ else:
             return value
 
 
+if TYPE_CHECKING:
+    derived = cached_property
+else:
+
+    class derived(kept):  # noqa: N801 - a decorator
+        """A property that records share which differ in values only: found once, at `symbolic`, which has none."""
+
+        def __get__(self, record, owner=None):
+            if record is None or record.symbolic is record:
+                return super().__get__(record, owner)
+            value = record.__dict__[self.attrname] = getattr(record.symbolic, self.attrname)
+            return value
+
+
 class Printed:
     """A record that Python and notebooks show as it is printed; its dataclass has repr=False."""
 
@@ -34,10 +48,10 @@ class Printed:
 
 
 def changed(record: Record, **fields: Any) -> Record:
-    """The same record with other values of these fields, in a tenth of the time that `dataclasses.replace` takes.
+    """The same record with other values of these fields, in a fraction of the time that `dataclasses.replace` takes.
 
-    Nothing is checked again and what its properties have found is kept, so none may depend on these fields.
+    Nothing is checked again; what its properties have found is left behind.
     """
-    other = object.__new__(type(record))
-    other.__dict__.update(record.__dict__, **fields)
+    known, other = record.__dict__, object.__new__(type(record))
+    other.__dict__.update([(name, known[name]) for name in record.__dataclass_fields__], **fields)  # type: ignore[attr-defined]
     return other

@@ -50,10 +50,6 @@ class Shared:
         self.symbols: tuple[Expr, ...] = tuple(equations.parameters)
         self._compiled: dict[tuple[object, ...], Any] = {}
         self._compiling = RLock()
-        # Derived here, so that every copy with other values has them.
-        e = equations
-        _ = e.columns, e.lengths, e.turning, e.Psi_q, e.pattern, e.gamma, e.supplied_power, e.may_leap
-        _ = e.arms, e.is_diagonal, e.diagonal, e.v_names, e.is_sharp
 
     def compiled(self, key: tuple[object, ...], build: Callable[[Equations], Code]) -> Code:
         found: Code | None = self._compiled.get(key)

@@ -186,11 +186,11 @@ class System:
 
     def with_values(self, equations: Equations) -> System:
         """The same machine code for equations that differ in the values of their parameters only."""
-        return changed(self, equations=equations, values=_values_of(equations))
+        return changed(self, equations=equations)
 
     @kept
     def values(self) -> Array:
-        return _values_of(self.equations)
+        return np.array([*self.equations.parameters.values()], dtype=float)
 
     def start(self) -> Place:
         """The state the model states, its equations evaluated by machine code."""
@@ -199,7 +199,9 @@ class System:
 
     def place(self, q: Array, v: Array, t: float = 0.0) -> Place:
         p = self._p(1.0, 0.0)
-        code: Code = {name: partial(self.functions[name], p=p) for name in ("constraints", "linear", "retract")}
+        code: Code = {
+            name: partial(self.functions[name], p=p) for name in ("constraints", "linear", "retract", "report")
+        }
         return Place(self.equations, q, v, t, code)
 
     def p(
@@ -250,10 +252,6 @@ class System:
         p[held] = [self.equations.parameters[x] for x in self.equations.held]
         prepare.fill(given, given, p[held.stop :])  # which are all it reads
         return p
-
-
-def _values_of(equations: Equations) -> Array:
-    return np.array([*equations.parameters.values()], dtype=float)
 
 
 def choose_eps(place: Place) -> float:
@@ -315,7 +313,4 @@ def compile_system(
     addresses = {name: f[name].address for name in FUNCTIONS if name in f}
     head = np.empty(HEADER)
     put_header(head, Header(n_q=len(e.q), n_v=len(e.v), m=len(e.Psi), **returned, **addresses)._asdict())
-    system = System(e, source, {sequence.name: sequence for sequence in (*found, *of_parameters)}, f, head)
-    # Found here, so that every copy with other values has them.
-    _ = system.n_q, system.n_v, system.m, system.held, system.jump_targets
-    return system
+    return System(e, source, {sequence.name: sequence for sequence in (*found, *of_parameters)}, f, head)

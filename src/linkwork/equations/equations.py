@@ -6,9 +6,9 @@ Psi_dot = Psi_q v + Psi_t        Psi_ddot = Psi_q a - gamma
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,10 +18,11 @@ from linkwork.elements.events import Watch, closed
 from linkwork.elements.kinds import FORCE_UNITS, UNITS, Columns, Coordinate, Kind, Velocity
 from linkwork.elements.vectors import SHORTEST
 from linkwork.expressions.derivatives import directional, jacobian
-from linkwork.expressions.evaluation import evaluate, ordered, substitute
+from linkwork.expressions.evaluation import Tape, ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
 from linkwork.expressions.switching import all_crossings, dependent, find_peaks, find_steep, is_sharp, steep, switch
-from linkwork.records import changed
+from linkwork.records import changed, derived, kept
+from linkwork.sequences.sequence import ComputationSequence
 
 if TYPE_CHECKING:
     from linkwork.sequences.articulated import Chain
@@ -124,15 +125,15 @@ class Equations:
     dyads: tuple[Dyad, ...] = ()
     steady: frozenset[Expr] = frozenset()  # comparisons that no motion changes
 
-    @cached_property
+    @derived
     def q_names(self) -> tuple[str, ...]:
         return tuple(c.name for c in self.coordinates)
 
-    @cached_property
+    @derived
     def v_names(self) -> tuple[str, ...]:
         return tuple(c.name for c in self.velocities)
 
-    @cached_property
+    @derived
     def columns(self) -> dict[str, Columns]:
         """Labels, names and units of q, v, a, lam and the outputs, as results have them."""
         names, units = self.v_names, tuple(c.unit for c in self.velocities)
@@ -155,19 +156,19 @@ class Equations:
             columns |= {kind: self.body.columns[kind] for kind in self.body.state}
         return columns
 
-    @cached_property
+    @derived
     def lengths(self) -> NDArray[np.bool_]:
         """Which of q, v and the rows of Psi, one behind the other, are lengths."""
         kinds = [x.kind for own in (self.coordinates, self.velocities, self.rows) for x in own]
         return np.array([kind == "length" for kind in kinds], dtype=np.bool_)
 
-    @cached_property
+    @derived
     def arms(self) -> NDArray[np.bool_]:
         """Which entries of Psi_q are arms at which a turn moves a joint."""
         i, j = self.pattern
         return self.lengths[len(self.q) + len(self.v) :][i] & self.turning[j]
 
-    @cached_property
+    @derived
     def turning(self) -> NDArray[np.bool_]:
         """Which of the velocities turn, rates of Euler parameters among them; the others shift."""
         return np.array([c.kind != "length" for c in self.velocities], dtype=bool)
@@ -182,43 +183,43 @@ class Equations:
         """Whether q and v can be off the constraints, or Euler parameters off their length."""
         return bool(self.Psi) or any(c.kind == "number" for c in self.coordinates)
 
-    @cached_property
+    @derived
     def motion(self) -> dict[Expr, Expr]:
         """The direction in which time carries (t, q) at velocity v."""
         return {TIME: ONE, **dict(zip(self.q, self.qd, strict=True)), **self.carried}
 
-    @cached_property
+    @derived
     def Psi_dot(self) -> list[Expr]:
         return directional(self.Psi, self.motion)
 
-    @cached_property
+    @derived
     def Psi_q(self) -> dict[tuple[int, int], Expr]:
         """d Psi_dot / d v: the Jacobian with respect to v, which is Psi_q N for general coordinates."""
         return jacobian(self.Psi_dot, self.v, self.gradients)
 
-    @cached_property
+    @derived
     def pattern(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Rows and columns of the entries of Psi_q."""
         i, j = np.array(list(self.Psi_q), dtype=np.intp).reshape(-1, 2).T
         return i, j
 
-    @cached_property
+    @derived
     def is_diagonal(self) -> bool:
         """Whether M is."""
         return self.chain is None and all(i == j for i, j in self.M)
 
-    @cached_property
+    @derived
     def diagonal(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Of the entries of M those on its diagonal, and their rows."""
         found = [(k, i) for k, (i, j) in enumerate(self.M) if i == j]
         entries, rows = np.array(found, dtype=np.intp).reshape(-1, 2).T
         return entries, rows
 
-    @cached_property
+    @derived
     def Psi_t(self) -> list[Expr]:
         return directional(self.Psi, {TIME: ONE})
 
-    @cached_property
+    @derived
     def gamma(self) -> list[Expr]:
         """-Psi_ddot at a = 0; with stabilization -2 alpha Psi_dot - beta^2 Psi is added [baumgarte1972]."""
         gamma = [-rate for rate in directional(self.Psi_dot, self.motion)]
@@ -227,7 +228,7 @@ class Equations:
             gamma = [g - 2 * ALPHA * rate - BETA * BETA * gap for g, rate, gap in pull]
         return gamma
 
-    @cached_property
+    @derived
     def _switching(
         self,
     ) -> tuple[tuple[Expr, ...], tuple[Expr, ...], tuple[float, ...], tuple[tuple[str, Expr], ...]]:
@@ -246,7 +247,7 @@ class Equations:
         unique: Any = [tuple(dict.fromkeys(found)) for found in (of_time, of_state, knots)]
         return unique[0], unique[1], unique[2], tuple(steep(nodes, timed - moving))
 
-    @cached_property
+    @derived
     def is_sharp(self) -> bool:
         """Whether a law of time or state may act between the stages of a step, unseen."""
         nodes = ordered([*self.Q, *self.Psi])
@@ -258,7 +259,7 @@ class Equations:
         """Functions of the state at whose zeros a force or a driver switches or peaks."""
         return self._switching[1]
 
-    @cached_property
+    @derived
     def may_leap(self) -> bool:
         """Whether a step that follows the motion may be so long that it passes a switch and comes back unseen.
 
@@ -280,7 +281,18 @@ class Equations:
         first = float(np.spacing(t_end))
         return sorted({*(t if t > first else 0.0 for t in found), *(t for t in knots if 0.0 < t < t_end)})
 
-    @cached_property
+    @derived
+    def _tapes(self) -> dict[str, Tape]:
+        return {}
+
+    def evaluate(self, name: str, program: Callable[[], ComputationSequence], *x: float) -> NDArray[np.float64]:
+        """What a program of this name finds without being compiled, its operations put in order once."""
+        if (tape := self._tapes.get(name)) is None:
+            sequence = program()
+            tape = self._tapes[name] = Tape([*self.parameters, *sequence.inputs], sequence.outputs)
+        return np.array(tape((*self.parameters.values(), *x)), dtype=float)
+
+    @derived
     def supplied_power(self) -> Expr:
         """Power of applied forces and of drivers: the constraint forces -Psi_q^T lam do work lam . Psi_t."""
         return sum((x * y for x, y in zip(self.lam, self.Psi_t, strict=True)), self.applied_power)
@@ -292,20 +304,32 @@ class Equations:
             return np.zeros(len(self.rows), dtype=bool)
         return np.array([self.parameters.get(closed(row.element)) == 0.0 for row in self.rows], dtype=bool)
 
+    @kept
+    def symbolic(self) -> Equations:
+        """The same equations without values: what is derived from them holds for all values."""
+        made = changed(self, parameters=dict.fromkeys(self.parameters, math.nan))
+        made.__dict__["symbolic"] = made
+        return made
+
     def with_values(self, values: Mapping[Expr, float]) -> Equations:
-        """The same equations, and what has been derived from them, with other values of the parameters."""
-        return changed(self, parameters=values)
+        """The same equations, and what is derived from them, with other values of the parameters; others do no harm."""
+        made = changed(self, parameters={x: values[x] for x in self.parameters})
+        made.__dict__["symbolic"] = self.symbolic
+        return made
 
     def with_outputs(self, outputs: Mapping[str, Mapping[str, Output]], events: tuple[Watch, ...]) -> Equations:
-        return changed(self, outputs=outputs, events=events)  # on which no derivative depends
+        made = changed(self, outputs=outputs, events=events)
+        for name in ("motion", "Psi_dot", "Psi_q"):  # which depend on neither
+            made.symbolic.__dict__[name] = getattr(self, name)
+        return made
 
     def with_baumgarte(self) -> Equations:
         return replace(self, baumgarte=True)
 
     def start(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """q and v as the model states them."""
-        values = evaluate([*self.start_q, *self.start_v], self.parameters)
-        return np.array(values[: len(self.q)], dtype=float), np.array(values[len(self.q) :], dtype=float)
+        found = self.evaluate("start", lambda: ComputationSequence("start", (), [*self.start_q, *self.start_v]))
+        return found[: len(self.q)], found[len(self.q) :]
 
 
 def _is_guard(node: Expr) -> bool:

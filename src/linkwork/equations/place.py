@@ -9,10 +9,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.equations import programs
 from linkwork.equations.equations import TIME, Equations, Row
-from linkwork.equations.programs import Source
-from linkwork.expressions.evaluation import evaluate
+from linkwork.equations.programs import Source, constraints, linear, retract
 from linkwork.expressions.graph import Expr
 from linkwork.linalg.rank import (
     FEW,
@@ -26,6 +24,7 @@ from linkwork.linalg.rank import (
     svd,
 )
 from linkwork.records import kept
+from linkwork.sequences.sequence import ComputationSequence
 
 Array = NDArray[np.float64]
 Weights: TypeAlias = Literal["mass", "unit"]
@@ -59,17 +58,22 @@ class Place:
         state = zip((TIME, *e.q, *e.v), (self.t, *self.q.tolist(), *self.v.tolist()), strict=True)
         return {**e.parameters, **dict(state)}
 
-    def _run(self, name: str, *x: Array | list[float]) -> Array:
-        arguments = np.concatenate(x)
+    def _run(self, program: Callable[[Source], ComputationSequence], *x: Array | list[float]) -> Array:
+        """What a program of LOCAL finds."""
+        name, e, arguments = program.__name__, self.equations, np.concatenate(x)
         if self.code is not None:
             return self.code[name](arguments)
-        program = getattr(programs, name)(Source(self.equations))
-        given = {**self.equations.parameters, **dict(zip(program.inputs, arguments.tolist(), strict=True))}
-        return np.array(evaluate(program.outputs, given), dtype=float)
+        return e.evaluate(name, lambda: program(Source(e)), *arguments.tolist())
+
+    def find(self, name: str, outputs: Sequence[Expr]) -> Array:
+        """The values of expressions of t, q and v here; a name stands for the same ones always."""
+        e = self.equations
+        state = self.t, *self.q.tolist(), *self.v.tolist()
+        return e.evaluate(name, lambda: ComputationSequence(name, (TIME, *e.q, *e.v), outputs), *state)
 
     @kept
     def _gaps(self) -> Array:
-        return self._run("constraints", [self.t], self.q, self.v)
+        return self._run(constraints, [self.t], self.q, self.v)
 
     @kept
     def Psi(self) -> Array:
@@ -81,7 +85,7 @@ class Place:
 
     @kept
     def _linear(self) -> Array:
-        return self._run("linear", [self.t], self.q)
+        return self._run(linear, [self.t], self.q)
 
     @kept
     def entries(self) -> Array:
@@ -179,11 +183,20 @@ class Place:
 
     @kept
     def Q(self) -> Array:
-        return np.array(evaluate(self.equations.Q, self.values), dtype=float)
+        return self.find("Q", self.equations.Q)
 
     @kept
     def gamma(self) -> Array:
-        return np.array(evaluate(self.equations.gamma, self.values), dtype=float)
+        if self.code is None or "report" not in self.code:
+            return self.find("gamma", self.equations.gamma)
+        return -self._reported[len(self._reported) - len(self.Psi) :]  # of Psi_q a - gamma, a being zero
+
+    @kept
+    def _reported(self) -> Array:
+        """What `report` returns at a = 0 and lam = 0."""
+        assert self.code is not None
+        rest = np.zeros(len(self.v) + len(self.equations.Psi))
+        return self.code["report"](np.concatenate([[self.t], self.q, self.v, rest]))
 
     @kept
     def is_finite(self) -> bool:
@@ -195,12 +208,12 @@ class Place:
         e = self.equations
         if e.body is None:
             return self.q, self.v
-        known = {**self.values, **dict.fromkeys((*e.a, *e.lam), 0.0)}
-        q, v = (evaluate([x.expression for x in e.outputs[kind].values()], known) for kind in e.body.state[:2])
-        return np.array(q, dtype=float), np.array(v, dtype=float)
+        named = [x.expression for kind in e.body.state[:2] for x in e.outputs[kind].values()]
+        found = self.find("of bodies", named)
+        return found[: len(e.body.q)], found[len(e.body.q) :]
 
     def moved(self, dx: Array) -> Place:
-        return replace(self, q=self._run("retract", self.q, dx))
+        return replace(self, q=self._run(retract, self.q, dx))
 
     def pushed(self, dv: Array) -> Place:
         return replace(self, v=self.v + dv)
@@ -232,8 +245,8 @@ class Place:
     def arm(self) -> float:
         """The longest at which a turn moves a joint; 0 if there is none, or none but rounding."""
         e = self.equations
-        if e.arm is not None:
-            longest = float(evaluate([e.arm], e.parameters)[0])
+        if (arm := e.arm) is not None:
+            longest = float(e.evaluate("arm", lambda: ComputationSequence("arm", (), [arm]))[0])
         else:
             longest = float(np.abs(self.entries[e.arms]).max(initial=0.0))
         return longest if longest > ROUNDED * max(self.far, 1.0) else 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, cast
 
@@ -177,6 +177,65 @@ def evaluate(
         else:
             result[node] = table[node.op](*[result[a] for a in node.args])
     return [result[y] for y in outputs]
+
+
+# An operation on floats: the place of its result, the function, the places of up to three arguments.
+Step = tuple[int, Callable[..., float], int | None, int | None, int | None]
+
+
+class Tape:
+    """Operations on floats in their order, found once to be done again and again.
+
+    Every node has a place in a list of values, which begins as `blank`: the inputs first, in their order.
+    """
+
+    def __init__(self, inputs: Iterable[Expr] = (), outputs: Sequence[Expr] = ()) -> None:
+        self.places: dict[Expr, int] = {}
+        self.blank: list[float] = []
+        for node in inputs:
+            self.place(node)
+        self.steps = self.write(outputs)
+        self.found = [self.places[y] for y in outputs]
+
+    def place(self, node: Expr, value: float = math.nan) -> int:
+        if node not in self.places:
+            self.places[node] = len(self.blank)
+            self.blank.append(value)
+        return self.places[node]
+
+    def write(self, outputs: Iterable[Expr]) -> list[Step]:
+        """Steps to these outputs beyond what has a place already."""
+        table, steps = float_arithmetic(), list[Step]()
+        for node in ordered(outputs, self.places):
+            if node.op == "constant":
+                self.place(node, node.number)
+            elif node.op == "symbol":
+                raise KeyError(f"no value for '{node.value}'")
+            else:
+                f = partial(_on_table, node.table) if node.op == "spline" else table[node.op]
+                a, b, c, *_ = (*(self.places[x] for x in node.args), None, None)
+                steps.append((self.place(node), f, a, b, c))
+        return steps
+
+    def __call__(self, values: Iterable[float]) -> list[float]:
+        """The outputs at these values of the inputs."""
+        r = [*values]
+        r += self.blank[len(r) :]
+        play(self.steps, r)
+        return [r[k] for k in self.found]
+
+
+def play(steps: Iterable[Step], r: list[Any]) -> None:
+    """Do the steps on these values."""
+    for k, f, a, b, c in steps:
+        if b is None:
+            r[k] = f(r[a])  # type: ignore[index]
+        else:
+            r[k] = f(r[a], r[b]) if c is None else f(r[a], r[b], r[c])  # type: ignore[index]
+
+
+def _on_table(table: Any, x: float) -> float:
+    return float(float_arithmetic()["spline"](x, table))
 
 
 GRAPH: Arithmetic = {

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import count
 from typing import Any
 from weakref import WeakValueDictionary
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from linkwork.expressions.evaluation import float_arithmetic, ordered
+from linkwork.expressions.evaluation import Tape, play
 from linkwork.expressions.graph import Expr
 from linkwork.native.machine import Code
 from linkwork.sequences.sequence import ComputationSequence
@@ -65,75 +64,45 @@ def unbounded(kernel: Callable[..., Any]) -> Function:
 
 def interpret(program: ComputationSequence, parameters: Sequence[Expr]) -> tuple[int, Function]:
     """The number of operations of a program, and what computes it."""
-    arithmetic = float_arithmetic()
-    places: dict[Expr, int] = {}
-
-    def place(node: Expr) -> int:
-        return places.setdefault(node, len(places))
-
-    def write(outputs: Sequence[Expr]) -> list[tuple[int, Callable[..., float], list[int]]]:
-        """Steps for the outputs beyond what has a place already."""
-        steps: list[tuple[int, Callable[..., float], list[int]]] = []
-        for node in ordered(outputs, places):
-            if node.op == "constant":
-                constants.append((place(node), node.number))
-                continue
-            if node.op == "symbol":
-                raise KeyError(f"{program.name} needs '{node.value}', which is neither input nor parameter")
-            f = arithmetic[node.op] if node.op != "spline" else partial(_on_table, node.table)
-            arguments = [places[a] for a in node.args]
-            steps.append((place(node), f, arguments))
-        return steps
-
-    constants: list[tuple[int, float]] = []
-    from_p = [(place(node), k) for k, node in enumerate(parameters)]
-    from_x = [(place(node), k) for k, node in enumerate(program.inputs)]  # of those in both, this is what counts
-    again = program.again
+    tape, again, n_x, n_p = Tape(parameters), program.again, len(program.inputs), len(parameters)
+    from_x = [tape.place(node) for node in program.inputs]  # of those in both, this is what counts
     counts = [] if again is None else [parameters.index(node) for node in (again.count, again.most)]
-    first = write([*program.outputs, *([] if again is None else [again.is_weak])])
-    into = [places[y] for y in program.outputs]
-    n_x, n_p = len(program.inputs), len(parameters)
-    back = [] if again is None else [(place(node), slot) for slot, node in again.x.items()]
-    repeated = [] if again is None else write([*again.outputs.values()])
-    improved = [] if again is None else [(slot, places[y]) for slot, y in again.outputs.items()]
-    judged = [] if again is None else [(place(node), slot) for slot, node in again.improved.items()]
-    judge = [] if again is None else write([again.needs])
-
-    def carry_out(steps: Sequence[tuple[int, Callable[..., float], list[int]]], r: list[float]) -> None:
-        for k, f, arguments in steps:
-            r[k] = f(*[r[a] for a in arguments])
+    try:
+        first = tape.write([*program.outputs, *([] if again is None else [again.is_weak])])
+    except KeyError as missing:
+        name = missing.args[0].removeprefix("no value for ")
+        raise KeyError(f"{program.name} needs {name}, which is neither input nor parameter") from None
+    into = [tape.places[y] for y in program.outputs]
+    back = [] if again is None else [(tape.place(node), slot) for slot, node in again.x.items()]
+    repeated = [] if again is None else tape.write([*again.outputs.values()])
+    improved = [] if again is None else [(slot, tape.places[y]) for slot, y in again.outputs.items()]
+    judged = [] if again is None else [(tape.place(node), slot) for slot, node in again.improved.items()]
+    judge = [] if again is None else tape.write([again.needs])
 
     def compute(x: Array, p: Array, y: Array, w: Array) -> None:
         del w  # there is no scratch
         x, p, y = (reach(a, n) for a, n in ((x, n_x), (p, n_p), (y, len(into))))
-        r = [0.0] * len(places)
-        for k, number in constants:
-            r[k] = number
-        for given, source in ((from_p, p), (from_x, x)):
-            for k, slot in given:
-                r[k] = float(source[slot])
-        carry_out(first, r)
+        r = [*p[:n_p].tolist(), *tape.blank[n_p:]]
+        for k, value in zip(from_x, x[:n_x].tolist(), strict=True):
+            r[k] = value
+        play(first, r)
         y[: len(into)] = [r[k] for k in into]
         if again is None:
             return
         count, most = (int(p[k : k + 1].view(np.int64)[0]) for k in counts)
-        done, needs = 0, again.is_weak
-        while done < count or (r[places[again.is_weak]] != 0.0 and r[places[needs]] != 0.0 and done < most):
+        done, is_weak, needs = 0, tape.places[again.is_weak], tape.places[again.is_weak]
+        while done < count or (r[is_weak] != 0.0 and r[needs] != 0.0 and done < most):
             for k, slot in back:
                 r[k] = float(y[slot])
-            carry_out(repeated, r)
+            play(repeated, r)
             for slot, k in improved:
                 y[slot] = r[k]
             for k, slot in judged:
                 r[k] = float(y[slot])
-            carry_out(judge, r)
-            done, needs = done + 1, again.needs
+            play(judge, r)
+            done, needs = done + 1, tape.places[again.needs]
 
     return len(first), compute
-
-
-def _on_table(table: Any, x: float) -> float:
-    return float(float_arithmetic()["spline"](x, table))
 
 
 def interpret_head(program: ComputationSequence, whole: Function) -> Function:

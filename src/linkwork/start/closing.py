@@ -18,7 +18,6 @@ from linkwork.compiled.system import compile_place
 from linkwork.equations.equations import Equations, Row
 from linkwork.equations.place import Place, Weights
 from linkwork.errors import ModelError, UsageError, check_choice, check_names, check_number, check_values, did_you_mean
-from linkwork.expressions.evaluation import evaluate
 from linkwork.linalg.newton import MAX_ITERATIONS, iterate, solve_least_squares
 from linkwork.linalg.rank import check_finite
 from linkwork.linalg.vectors import EPSILON
@@ -146,8 +145,10 @@ def restart(
         stated, fitted = fit_bodies(e, q, v, weights, any_distance, keep)
         held = {c.owner for c in e.velocities if c.name in keep and c.name not in e.body.v_names}
         for level, own, columns in zip(new, e.from_body, (e.coordinates, e.velocities), strict=True):
-            as_stated, as_fitted = (evaluate(own, bodies.values) for bodies in (stated, fitted))
-            new[level] = np.where([c.owner in held for c in columns], as_stated, as_fitted)
+            new[level] = fitted.find(f"{e.kind} {level}", own)
+            if held:
+                as_stated = stated.find(f"{e.kind} {level}", own)
+                new[level] = np.where([c.owner in held for c in columns], as_stated, new[level])
     for level, given, names, others in zip(new, (q, v), (e.q_names, e.v_names), of_bodies, strict=True):
         for name, value in (given or {}).items():
             if name not in others:
@@ -193,7 +194,7 @@ def _on_its_sides(
     of_all = tree.with_values(e.parameters)
     given = restart(Place(of_all, *of_all.start()), q, v, weights, any_distance, keep)
     start = find_start(given, weights, any_distance, keep).place
-    sides = np.sign(evaluate([dyad.side for dyad in e.dyads], start.values))
+    sides = np.sign(start.find("sides", [dyad.side for dyad in e.dyads]))
     sigma = dict(zip((dyad.sigma for dyad in e.dyads), sides.tolist(), strict=True))
     found = dict(zip((*tree.q, *tree.v), (*start.q, *start.v), strict=True))
     own_q, own_v = (np.array([found[x] for x in symbols], dtype=float) for symbols in (e.q, e.v))
