@@ -8,7 +8,7 @@ ifneq ($(shell $(BIN)/python -c 'print("works")' 2>/dev/null),works)
 $(shell rm -f .venv/installed)
 endif
 
-.PHONY: demo test test-all test-slow tests lowest fuzz trust bench lint viewer viewer-if-possible docs
+.PHONY: demo test test-all test-slow tests lowest fuzz grammar trust bench lint viewer viewer-if-possible docs
 
 demo: .venv/installed
 	mkdir -p demo
@@ -38,6 +38,11 @@ COUNT ?= 100000
 SEED ?= 0
 fuzz: .venv/installed
 	$(BIN)/python tests/fuzz.py $(COUNT) --seed $(SEED)
+
+# Whole models made by a grammar: make grammar COUNT=1000 SEED=7
+grammar: COUNT = 20000
+grammar: .venv/installed
+	$(BIN)/python tests/grammar.py $(COUNT) --seed $(SEED)
 
 # Random mechanisms against SciPy: make trust COUNT=500
 trust: COUNT = 500

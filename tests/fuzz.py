@@ -158,6 +158,9 @@ def _dumped(data: Any) -> str:
         return json.dumps(data)
 
 
+Trial = Callable[[int, int], str]
+
+
 class Hang(BaseException):
     pass
 
@@ -188,7 +191,12 @@ def outcome(text: str, is_json: bool) -> str:
     return "finished"
 
 
-def attempt(seed: int, number: int) -> tuple[str, str]:
+def trial(seed: int, number: int) -> str:
+    """What becomes of a mutated file."""
+    return outcome(*case(seed, number))
+
+
+def attempt(seed: int, number: int, trial: Trial = trial) -> tuple[str, str]:
     """The outcome of a case, and a report if it is a fault."""
     began = time.process_time()
     signal.signal(signal.SIGPROF, _hang)
@@ -196,8 +204,7 @@ def attempt(seed: int, number: int) -> tuple[str, str]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            text, is_json = case(seed, number)
-            return outcome(text, is_json), ""
+            return trial(seed, number), ""
     except (Exception, Hang) as error:  # noqa: BLE001 - whatever comes here is what is looked for
         last = traceback.format_exc() if not isinstance(error, Hang) else "".join(traceback.format_exc()[-1500:])
         return f"FAULT {type(error).__name__}", f"--seed {seed} --first {number}\n{last}"
@@ -207,11 +214,12 @@ def attempt(seed: int, number: int) -> tuple[str, str]:
             print(f"slow: --seed {seed} --first {number}: {time.process_time() - began:.1f} s", flush=True)
 
 
-def _attempt(numbers: tuple[int, int]) -> tuple[str, str]:
-    return attempt(*numbers)
+def _attempt(given: tuple[int, int, Trial]) -> tuple[str, str]:
+    return attempt(*given)
 
 
-def main() -> int:
+def campaign(trial: Trial, text: Callable[[int, int], str]) -> int:
+    """As many cases as the command line asks for, and what became of them; the exit code of that."""
     options = argparse.ArgumentParser()
     options.add_argument("count", type=int)
     options.add_argument("--seed", type=int, default=0)
@@ -222,22 +230,22 @@ def main() -> int:
     numbers = range(given.first, given.first + given.count)
     if given.show:
         for number in numbers:
-            print(case(given.seed, number)[0])
+            print(text(given.seed, number))
     outcomes: Counter[str] = Counter()
     began = time.perf_counter()
     # A worker keeps the code of many structures, so it is replaced now and then.
     with get_context("spawn").Pool(given.jobs, maxtasksperchild=40) as pool, contextlib.suppress(KeyboardInterrupt):
-        for what, report in pool.imap_unordered(_attempt, ((given.seed, n) for n in numbers), chunksize=50):
+        for what, report in pool.imap_unordered(_attempt, ((given.seed, n, trial) for n in numbers), chunksize=50):
             outcomes[what] += 1
             if report:
                 print(report, flush=True)
             if outcomes.total() % 1000 == 0:
                 print(f"{outcomes.total()} after {time.perf_counter() - began:.0f} s", flush=True)
-    print(f"seed {given.seed}, {outcomes.total()} files from number {given.first}")
+    print(f"seed {given.seed}, {outcomes.total()} cases from number {given.first}")
     for what, count in outcomes.most_common():
         print(f"{count:8} {what}")
     return int(any(what.startswith("FAULT") for what in outcomes))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(campaign(trial, lambda seed, number: case(seed, number)[0]))

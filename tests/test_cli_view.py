@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from linkwork import load, simulate
 from linkwork.cli import answer
 from linkwork.view.page import built
+from linkwork.view.plot import Panel, figure
 
 needs_viewer = pytest.mark.skipif(not built(), reason="the viewer is not built: make viewer")
 
@@ -91,3 +94,11 @@ def test_what_does_not_close_is_told_with_its_line_and_closed_on_request(
     assert text.startswith("linkwork: open.yaml:7: joints.O: the start position does not fit")
     assert "--assemble" in text
     assert answer([words[0], "open.yaml", *words[1:], "--assemble"]) == 0
+
+
+def test_curves_without_values_are_drawn_without_a_warning() -> None:
+    """Reactions where accelerations are not finite: none of them covers another."""
+    none = np.array([np.nan, np.nan])
+    curves = {"A.x": none, "A.y": np.array([0.0, np.inf]), "B.x": none}
+    drawn = figure(simulate(load("simple_pendulum"), t_end=0.01, step=0.01), panels=[Panel("N", curves)])
+    assert len(drawn.axes[0].lines) == 3

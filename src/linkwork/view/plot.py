@@ -181,7 +181,9 @@ def _draw(axes: Axes, panel: Panel, x: Array, in_time: bool) -> None:
     drawn = list(panel.curves.values())
     for k, (name, values) in enumerate(panel.curves.items()):
         style: dict[str, Any] = {"color": COLORS[k % len(COLORS)], "linestyle": DASHES[k // len(COLORS) % len(DASHES)]}
-        if any(np.allclose(values, other, rtol=0.0, atol=SAME * np.ptp(other)) for other in drawn[:k]):
+        with np.errstate(invalid="ignore"):  # what has no value covers nothing
+            covers = any(np.all(np.abs(values - other) <= SAME * np.ptp(other)) for other in drawn[:k])
+        if covers:
             style["linestyle"] = COVERING
         # A label that begins with an underscore would be left out of the legend.
         label = f" {name}" if name.startswith("_") else name
