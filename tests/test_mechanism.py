@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -19,13 +20,21 @@ from linkwork import load, loads, prepare
 from linkwork.comparison.compare import compare
 from linkwork.compiled.mechanism import Mechanism
 from linkwork.driven.kinematics import kinematics
+from linkwork.elements.bodies import Ground, PlanarBody
+from linkwork.elements.forces import SpringDamper
+from linkwork.elements.frames import Frame
+from linkwork.elements.joints import Prismatic
 from linkwork.equations.body import body_equations
 from linkwork.equations.coordinates import COORDINATES
 from linkwork.equations.parameters import Structure
+from linkwork.equations.programs import constraints
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError
+from linkwork.expressions.evaluation import evaluate
+from linkwork.expressions.graph import Expr
 from linkwork.model import Simulation
 from linkwork.modelfile import shipped
 from linkwork.native import machine
+from linkwork.native.kernels import size_of
 from linkwork.simulation.simulate import simulate
 from linkwork.soundness import look_at
 from linkwork.start.check import check
@@ -405,3 +414,83 @@ def test_errors_reach_another_process_whole() -> None:
         assert str(other) == str(error)
         assert other.__dict__.keys() == error.__dict__.keys()
     assert pickle.loads(pickle.dumps(stop)).trajectory["crank.phi"].size == stop.trajectory["crank.phi"].size
+
+
+GRIP = 40.0
+
+
+class Tether(SpringDamper):
+    """A spring whose stiffness stands in no field."""
+
+    def tension(self, i: Frame, j: Frame) -> Expr:
+        return GRIP * self.stretch(i, j)[1]
+
+    def potential(self, i: Frame, j: Frame) -> Expr:
+        return 0.5 * GRIP * self.stretch(i, j)[1] ** 2
+
+
+@pytest.mark.parametrize("coordinates", ["body", "joint"])
+def test_a_law_of_ones_own_that_reads_a_constant_follows_it(coordinates: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mass m on a rail and a spring k: x = cos(sqrt(k/m) t), with the k of now in the equations."""
+    ground, ball = Ground(), PlanarBody("ball", 2.0, 0.1, (1.0, 0.0))
+    rail = Prismatic("rail", ground, ball, (0.0, 0.0), (0.0, 0.0), (1.0, 0.0), 0.0)
+    tether = Tether("tether", ground, ball, (-5.0, 0.0), (0.0, 0.0), free_length=5.0)
+    model = linkwork.Model("own", (ball,), (rail,), forces=(tether,), ground=ground, gravity=(0.0, 0.0))
+    for stiffness in (40.0, 90.0, 40.0):
+        monkeypatch.setattr(sys.modules[__name__], "GRIP", stiffness)
+        motion = simulate(prepare(model, coordinates), t_end=1.0, step=0.1, rtol=1e-10)
+        np.testing.assert_allclose(motion["ball.x"], np.cos(np.sqrt(stiffness / 2.0) * motion.t), rtol=0, atol=1e-8)
+
+
+def test_a_complex_number_is_no_value_of_a_parameter() -> None:
+    mechanism = prepare(load("slider_crank"))
+    for value in (1j, np.complex128(1.0 + 1.0j), "1"):
+        with pytest.raises(UsageError, match="bad-value"):
+            mechanism.changed({"l1": value})  # type: ignore[dict-item]
+
+
+def test_programs_stand_beside_their_machine_code() -> None:
+    """What runs can be differentiated: of `constraints` by v, which is Psi_q, as `linear` has it."""
+    system = prepare(load("slider_crank")).system()
+    place, p = system.start(), system.p()
+    assert set(system.programs) == set(system.functions) - {"derivative"}
+    assert len({program.name for program in system.programs.values()}) == len(system.programs)
+    e, program = system.equations, system.programs["constraints"]
+    matrix = program.differentiate(e.v)
+    found = evaluate(matrix.outputs, place.values)
+    np.testing.assert_allclose(np.reshape(found, (-1, system.n_v))[system.m :], place.Psi_q, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(
+        system.functions["constraints"](np.concatenate([[0.0], place.q, place.v]), p),
+        evaluate(program.outputs, place.values),
+        rtol=0,
+        atol=1e-15,
+    )
+
+
+def test_parameters_of_another_system_are_refused() -> None:
+    mechanism = prepare(load("slider_crank"))
+    few, many = mechanism.system((constraints,)), mechanism.system()
+    x = np.concatenate([[0.0], *mechanism.equations.start()])
+    with pytest.raises(ValueError, match="reads"):
+        many.functions["constraints"](x, few._p(1.0, 0.0))
+
+
+def test_what_is_derived_depends_on_no_value() -> None:
+    """Equations with other values share what is derived from them, whichever asks first."""
+    e = prepare(crank()).equations
+    other = e.with_values({x: 2.0 * value for x, value in e.parameters.items()})
+    assert other.gamma is e.gamma
+    assert other.columns is e.columns
+    assert not other.symbolic.parameters.keys() - e.parameters.keys()
+    assert all(value != value for value in e.symbolic.parameters.values())
+
+
+@pytest.mark.parametrize("formulation", ["augmented", "lu", "qr", "udwadia-kalaba"])
+def test_descriptions_of_memory_are_not_kept_for_every_run(formulation: str) -> None:
+    mechanism = prepare(load("slider_crank"))
+    for _ in range(2):
+        mechanism.simulate(t_end=0.01, step=0.01, formulation=formulation)
+    before = size_of.cache_info().currsize
+    for k in range(200):
+        mechanism.simulate({"l1": 1.0 + 1e-6 * k}, t_end=0.01, step=0.01, formulation=formulation)
+    assert size_of.cache_info().currsize == before

@@ -130,7 +130,7 @@ class Mechanism:
         check_values("parameters", parameters)
         for name, value in parameters.items():
             check_choice("parameter", name, self.model.parameters)
-            if not isinstance(value, int | float | np.number) or not math.isfinite(value):
+            if not isinstance(value, int | float | np.integer | np.floating) or not math.isfinite(value):
                 raise UsageError(f"{value!r} is no value of the parameter '{name}'", "bad-value")
             if name in self.model.folded:
                 places = "in a table, among the times of the simulation, in a unit or in a repaired inertia"
@@ -204,13 +204,16 @@ def prepare(model: Model | Mechanism, coordinates: str | None = None, cut: Seque
         model = place_stated(given)
     checks = look_at(model)
     structure = Structure(model)
-    key = (settings.coordinates, settings.cut, *structure.key)
+    key, derived = (settings.coordinates, settings.cut, *structure.key), None
+    if structure.is_extended:  # laws of others may depend on what no field says
+        derived = equations_of(model)
+        key = (*key, *derived.stated)
     with _lookup:
         shared = _shared.get(key)
         if shared is not None:
             _shared.move_to_end(key)
     if shared is None:
-        made = Shared(equations_of(model), Uses(model))
+        made = Shared(derived or equations_of(model), Uses(model))
         with _lookup:  # another thread may have been quicker
             shared = _shared.setdefault(key, made)
             while len(_shared) > MOST_KEPT:

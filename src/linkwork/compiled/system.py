@@ -90,6 +90,7 @@ PLACES = {name: k for k, name in enumerate(Header._fields)}
 N_CARRIED = PLACES["n_carried"]
 SYMBOLS = {"repetitions": REPETITIONS, "most_repetitions": IF_NEEDED}
 HEADER_SYMBOLS = [SYMBOLS.get(name, symbol(f"header {name}")) for name in Header._fields]
+SELDOM = ("report", "linear", "retract", "start", "prepare")  # called where a motion begins and at its report times
 FUNCTIONS = Header._fields[Header._fields.index("derivative") :]
 
 
@@ -307,7 +308,7 @@ def compile_system(
         ComputationSequence("start", [*e.parameters], [*e.start_q, *e.start_v]),
         ComputationSequence("prepare", source.parameters, frontier),
     ]
-    f = compile_programs(found, [*HEADER_SYMBOLS, *scales, *e.held, *frontier], of_parameters)
+    f = compile_programs(found, [*HEADER_SYMBOLS, *scales, *e.held, *frontier], of_parameters, seldom=SELDOM)
     sizes = {"n_closed": "close", "n_chart": "chart", "n_report": "report"}
     returned = {size: f[name].outputs for size, name in sizes.items() if name in f}
     addresses = {name: f[name].address for name in FUNCTIONS if name in f}

@@ -281,6 +281,16 @@ class Equations:
         first = float(np.spacing(t_end))
         return sorted({*(t if t > first else 0.0 for t in found), *(t for t in knots if 0.0 < t < t_end)})
 
+    @property
+    def stated(self) -> tuple[object, ...]:
+        """What equations are not derived from others: two of one structure in which it is the same are the same."""
+        if self.body is not None:
+            return self.body.stated
+        energy = (self.kinetic, self.potential, self.dissipation, self.applied_power)
+        named = [output for outputs in self.outputs.values() for output in outputs.values()]
+        events = [(*(x for x in event if x is not event.holds), *event.holds.items()) for event in self.events]
+        return (*self.M.items(), *self.Q, *self.Psi, *energy, *named, *events, *self.start_q, *self.start_v)
+
     @derived
     def _tapes(self) -> dict[str, Tape]:
         return {}

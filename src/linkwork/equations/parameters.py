@@ -131,6 +131,8 @@ class Structure(Reading):
         self.values = [float(x) for x in model.parameters.values()]
         super().__init__(model)
         elements = (self.bodies, self.joints, self.drivers, self.forces, self.events)
+        own = (model.ground, *model.bodies, *model.joints, *model.drivers, *model.forces, *model.events)
+        self.is_extended = any(not type(x).__module__.startswith("linkwork.") for x in own)
         self.key = (model.space, tuple(model.parameters), model.open, self.gravity, self.stated, *map(tuple, elements))
 
     def number(self, path: tuple[str | int, ...], value: float) -> str:

@@ -49,7 +49,9 @@ def compile_sequence(sequence: ComputationSequence) -> ArrayFunction:
                 one(x[k * n :], p, y[k * m :], w)
 
         code = interpreted.load({"rows": each})
-        return ArrayFunction(sequence.name, NativeFunction("rows", code.addresses["rows"], n, m, 0, operations, code))
+        return ArrayFunction(
+            sequence.name, NativeFunction("rows", code.addresses["rows"], n, m, 0, operations, code=code)
+        )
     loop = f"""define void @sequence.rows({ARGUMENTS}) nounwind {{
   %count = load i64, ptr %p
   %some = icmp sgt i64 %count, 0

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 from types import MappingProxyType
 
@@ -26,8 +26,8 @@ Array = NDArray[np.float64]
 
 PART = 500  # operations per LLVM function
 OPT = 1  # of the code generator; a sequence gains nothing from LLVM's passes over the code
-# Operations of all programs together, some 25 s of compiling. Beyond, registers are given out without looking ahead:
-# compiling takes a twelfth, an evaluation about twice as long, which a hundred thousand of them would make up for.
+# Operations, some 25 s of compiling. Beyond, registers are given out without looking ahead: compiling takes a twelfth,
+# an evaluation four times as long, which some ten thousand of them would make up for.
 LONG, QUICK = 300_000, 0
 
 # What LLVM has itself, and what is left to the C library; with the numbers of arguments.
@@ -107,6 +107,7 @@ class NativeFunction:
     outputs: int
     work: int
     operations: int = 0  # of a sequence
+    parameters: int = 0  # doubles that p has at least
     code: machine.Code | None = field(default=None, repr=False)  # its owner, unless that is a kernel
 
     @cached_property
@@ -123,6 +124,8 @@ class NativeFunction:
 
     def fill(self, x: Array, p: Array, y: Array) -> None:
         """Write the results into y; all arrays are contiguous and as long as the code reads and writes them."""
+        if len(p) < self.parameters:
+            raise ValueError(f"{self.name} reads {self.parameters} parameters, not {len(p)}")
         w = np.empty(self.work)
         if machine.missing():
             interpreted.find(self.address)(x.reshape(-1), p, y.reshape(-1), w)
@@ -135,32 +138,40 @@ def compile_programs(
     parameters: Sequence[Expr],
     without_p: Sequence[ComputationSequence] = (),
     around: Mapping[str, tuple[str, str]] = MappingProxyType({}),
+    seldom: Container[str] = (),
 ) -> dict[str, NativeFunction]:
     """Machine code of the programs; `parameters` are the nodes whose values the argument p carries.
 
     Those `without_p` do not read it: they may compute what it carries. `around` gives LLVM code of further functions,
-    each with the program that it calls, whose sizes it has.
+    each with the program that it calls, whose sizes it has. Programs of names in `seldom` are compiled apart where all
+    together are LONG, so that they do not take the others' optimization away.
     """
     if machine.missing():
         return _interpret(programs, parameters, without_p)
     tables: dict[object, str] = {}
-    texts, sizes = [], {}
+    texts, sizes = dict[str, str](), dict[str, tuple[int, int, int, int, int]]()
     for program in (*programs, *without_p):
-        work, operations, text = _lower(program, () if program in without_p else parameters, tables)
-        texts.append(text)
-        inputs, outputs = len(program.inputs), len(program.outputs)
-        sizes[program.name] = (inputs, outputs, work, operations)
+        read = () if program in without_p else parameters
+        work, operations, text = _lower(program, read, tables)
+        inputs, outputs, head = len(program.inputs), len(program.outputs), program.head_outputs
+        texts[program.name], sizes[program.name] = text, (inputs, outputs, work, operations, len(read))
         if program.head:
-            texts.append(_head(program))
-            sizes[program.head] = (inputs, program.head_outputs, outputs - program.head_outputs + work, operations)
+            texts[program.head] = _head(program)
+            sizes[program.head] = (inputs, head, outputs - head + work, operations, len(read))
     for name, (inner, text) in around.items():
-        texts.append(text)
-        sizes[name] = sizes[inner]
-    text = "\n".join([*texts, _declarations(tables)])
-    opt = OPT if sum(sizes[program.name][-1] for program in (*programs, *without_p)) <= LONG else QUICK
-    code = cache.cached([text, machine.host(), str(opt)], lambda: machine.assemble(text, opt))
-    loaded = machine.load(code, sizes)
-    return {name: NativeFunction(name, loaded.addresses[name], *size, loaded) for name, size in sizes.items()}
+        texts[name], sizes[name] = text, sizes[inner]
+    counts = {program.name: sizes[program.name][3] for program in (*programs, *without_p)}
+    groups = [[*texts]]
+    if sum(counts.values()) > LONG:
+        groups = [[name for name in texts if name not in seldom], [name for name in texts if name in seldom]]
+    made: dict[str, NativeFunction] = {}
+    for names in groups:
+        text = "\n".join([*(texts[name] for name in names), _declarations(tables)])
+        opt = str(OPT if sum(counts.get(name, 0) for name in names) <= LONG and names is groups[0] else QUICK)
+        code = cache.cached([text, machine.host(), opt], partial(machine.assemble, text, int(opt)))
+        loaded = machine.load(code, names)
+        made |= {name: NativeFunction(name, loaded.addresses[name], *sizes[name], loaded) for name in names}
+    return made
 
 
 def _interpret(
@@ -168,12 +179,13 @@ def _interpret(
 ) -> dict[str, NativeFunction]:
     functions, sizes = {}, {}
     for program in (*programs, *without_p):
-        operations, whole = interpreted.interpret(program, () if program in without_p else parameters)
+        read = () if program in without_p else parameters
+        operations, whole = interpreted.interpret(program, read)
         functions[program.name] = whole
-        sizes[program.name] = (len(program.inputs), len(program.outputs), 0, operations)
+        sizes[program.name] = (len(program.inputs), len(program.outputs), 0, operations, len(read))
         if program.head:
             functions[program.head] = interpreted.interpret_head(program, whole)
-            sizes[program.head] = (len(program.inputs), program.head_outputs, 0, operations)
+            sizes[program.head] = (len(program.inputs), program.head_outputs, 0, operations, len(read))
     loaded = interpreted.load(functions)
     return {name: NativeFunction(name, loaded.addresses[name], *size, loaded) for name, size in sizes.items()}
 
