@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from linkwork.errors import ModelError, UsageError
+from linkwork.notes import Note
 from linkwork.files import no_file, write_text
 from linkwork.units import finite, shown
 
@@ -54,6 +55,8 @@ class Document:
     data: dict[str, Data]
     lines: Mapping[Place, int]
     files: Mapping[Place, str] = field(default_factory=dict)  # where a model is written in several
+    notes: tuple[Note, ...] = ()  # what a reader of another program's files did with them
+    unsettled: tuple[ModelError, ...] = ()  # what of them it could not translate
 
     def where(self, place: Place) -> tuple[str, int]:
         """File and line of a value, or of the nearest value around it if there is none at this place."""

@@ -71,7 +71,8 @@ class Model:
     """Bodies, joints, drivers, forces and events with the values of their parameters.
 
     Numbers in the elements may be expressions of the parameters; `parameters` gives their values, which can change
-    without anything being compiled again. `shapes` says of some bodies, by name, how they look. Joints in
+    without anything being compiled again. `shapes` and `colours` say of some bodies, by name, how they look, `window`
+    which part of the plane is drawn, by its corners. Joints in
     `open` hold nothing until an event engages them. A system that is `stated` by its equations has no elements but
     events.
     """
@@ -90,6 +91,8 @@ class Model:
     notes: tuple[Note, ...] = ()
     folded: frozenset[str] = frozenset()  # parameters that a file was read with: in tables, times, units, repairs
     shapes: Mapping[str, Shape] = field(default_factory=dict)
+    colours: Mapping[str, str] = field(default_factory=dict)
+    window: tuple[Components, Components] | None = None
     events: tuple[Event, ...] = ()
     open: frozenset[str] = frozenset()
     stated: Stated | None = None

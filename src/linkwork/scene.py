@@ -38,6 +38,7 @@ class Figure:
     name: str
     points: Mapping[str, Point] = field(default_factory=dict)
     shape: Mapping[str, Any] | None = None
+    colour: str | None = None
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ class Scene:
     joints: tuple[Mark, ...] = ()
     forces: tuple[Mark, ...] = ()
     drivers: tuple[Mark, ...] = ()
+    window: tuple[Point, Point] | None = None  # the corners of what is to be seen
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -80,10 +82,11 @@ class Scene:
         """The scene of `as_dict`, after a way through JSON too."""
         marks = {kind: tuple(_mark(entry) for entry in data[kind]) for kind in ("joints", "forces", "drivers")}
         bodies = tuple(
-            Figure(str(b["name"]), {str(k): _point(p) for k, p in b["points"].items()}, b["shape"])
+            Figure(str(b["name"]), {str(k): _point(p) for k, p in b["points"].items()}, b["shape"], b.get("colour"))
             for b in data["bodies"]
         )
-        return Scene(str(data["space"]), _point(data["gravity"]), bodies, **marks)
+        window = None if (seen := data.get("window")) is None else (_point(seen[0]), _point(seen[1]))
+        return Scene(str(data["space"]), _point(data["gravity"]), bodies, **marks, window=window)
 
 
 def scene(model: Model) -> Scene:
@@ -107,7 +110,7 @@ def scene(model: Model) -> Scene:
     def figure(body: Ground | PlanarBody | SpatialBody) -> Figure:
         shape = model.shapes.get(body.name)
         points = {name: place(body, s) for name, s in body.points.items()}
-        return Figure(body.name, points, None if shape is None else look(body, shape))
+        return Figure(body.name, points, None if shape is None else look(body, shape), model.colours.get(body.name))
 
     def look(body: Ground | PlanarBody | SpatialBody, shape: Shape) -> dict[str, Any]:
         """Fields of a shape: numbers, vectors, or rows of points."""
@@ -174,6 +177,7 @@ def scene(model: Model) -> Scene:
         tuple(joint(element) for element in model.joints),
         tuple(force(element) for element in model.forces),
         tuple(drive(driver) for driver in model.drivers),
+        None if model.window is None else (vector(model.window[0]), vector(model.window[1])),
     )
 
 

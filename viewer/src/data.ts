@@ -67,6 +67,7 @@ interface ResultData {
   label: string;
   facts: string[];
   scene: Scene;
+  colors: string[]; // of the bodies
   drawing: { unit: number; box: [Vec, Vec]; outlines: Outline[]; stretches: Stretch[]; solids: Solid[] };
   rows: number;
   t: string;

@@ -134,7 +134,7 @@ export class PlanarStage extends Stage {
   }
 
   theme(): void {
-    const colors = palette(this.page.colors);
+    const colors = palette(this.result.data.colors);
     this.material.uniforms.palette.value = colors;
     this.renderer.setClearColor(colors[SLOTS.indexOf("paper")], 1);
     this.changed();

@@ -158,7 +158,7 @@ export class SpatialStage extends Stage {
   }
 
   theme(): void {
-    const colors = palette(this.page.colors);
+    const colors = palette(this.result.data.colors);
     const named = (name: string) => colors[SLOTS.indexOf(name)];
     this.renderer.setClearColor(named("paper"), 1);
     this.neutral.color.copy(named("ink")).lerp(named("paper"), 0.35);
@@ -181,7 +181,7 @@ export class SpatialStage extends Stage {
   pathsChanged(): void {
     this.paths.clear();
     const poses = new Float32Array(this.poses.length);
-    const colors = palette(this.page.colors);
+    const colors = palette(this.result.data.colors);
     for (const spot of this.spots) {
       if (!this.shown.paths.has(spot.name)) continue;
       const line: number[] = [];
@@ -224,7 +224,7 @@ export class SpatialStage extends Stage {
   private drawArrows(): void {
     for (const arrow of this.arrows.children as ArrowHelper[]) arrow.dispose();
     this.arrows.clear();
-    const colors = palette(this.page.colors);
+    const colors = palette(this.result.data.colors);
     const add = (at: Vec, v: Vec, usual: number, slot: string) => {
       const size = Math.hypot(...v);
       const length = Math.min((0.2 * size) / usual, 0.5) * this.extent;

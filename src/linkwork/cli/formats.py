@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -30,11 +31,12 @@ def convert(
 
     notes: list[str] = []
     if output.suffix.lower() in SUFFIXES:
-        document, left_out = take_over(Path(source)) if Path(source).is_dir() else (find(source), [])
-        build(document)  # what is written can be read
+        document = take_over(Path(source)) if Path(source).is_dir() else find(source)
+        settled = {key: value for key, value in document.data.items() if key != "unsettled"}
+        build(replace(document, data=settled, unsettled=()))  # what is written can be read
         (file,) = writable([output], SUFFIXES)
         save(document.data, file)
-        missing = [str(error) for error in left_out]
+        missing, notes = [str(error) for error in document.unsettled], [*document.notes]
     else:
         import numpy as np
 

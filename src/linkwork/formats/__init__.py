@@ -12,20 +12,19 @@ from linkwork.formats.deck import Given, is_deck, read_deck
 
 
 class Reading(NamedTuple):
-    """The model file of a folder, what of the folder it does not hold, and start values that others must fit."""
+    """The model file of a folder, and start values that others must fit."""
 
     document: Document
-    left_out: list[ModelError]
     given: list[Given]
 
 
-def read_folder(folder: Path) -> Reading:
+def read_folder(folder: Path, correct: bool = True) -> Reading:
+    """What a folder holds; the start of a model of DAP is corrected as DAP does it, or left as it is given."""
     try:
         if is_dap(folder):
-            return Reading(*read_dap(folder), [])
+            return Reading(read_dap(folder, correct), [])
         if is_deck(folder):
-            document, given = read_deck(folder)
-            return Reading(document, [], given)
+            return Reading(*read_deck(folder))
     except OSError as error:
         raise ModelError(f"cannot be read: {error.strerror}", "unreadable", file=str(folder)) from None
     rule = "a folder holds a model of DAP, with inBodies.m, or a deck, with bodies.txt and inertia.txt"

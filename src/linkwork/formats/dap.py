@@ -1,8 +1,8 @@
 """Model folders of DAP_BC and DAP_JC as model files [nikravesh2018, appendices B and C].
 
-DAP counts differences from j to i, d = P_i - P_j, and writes M a = h + D^T lam. Where a joint keeps its order i, j,
-Psi = -Phi and lam is the same; where it is turned round, Psi = Phi and lam is the opposite. `user_force` is code and is
-not read: `user_force.yaml` beside it states those forces as a model file does.
+DAP counts differences from j to i, d = P_i - P_j, and writes M a = h + D^T lam. Joints are turned round, so that
+Psi = Phi, and Jac and Lam of `dap_arrays` are those of DAP. What cannot be translated stands in the model file under
+`unsettled`.
 """
 
 from __future__ import annotations
@@ -12,54 +12,122 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from linkwork.document import Data, Document, Place, check_inside, parse, read_text
+from linkwork.elements.motions import MOTIONS
 from linkwork.errors import ModelError, did_you_mean
-from linkwork.formats.dap_files import Element, Folder
-from linkwork.formats.mfile import Statement, statements
+from linkwork.expressions.evaluation import evaluate, substitute
+from linkwork.expressions.graph import Expr, as_expr, symbol
+from linkwork.formats.dap_chain import Chain, Drive, Link, read_chain
+from linkwork.formats.dap_files import WINDOW, Element, Folder, Pose, Spot, turned
+from linkwork.formats.dap_forces import read_user_force
+from linkwork.formats.dap_start import correct_start
+from linkwork.formats.mcode import number
+from linkwork.notes import Note
 from linkwork.units import shown
 
+Array = NDArray[np.float64]
+
 USER_FORCES = "user_force.yaml"
-TOUCHING = 1e-3  # of the radius of a disc: how far it may be from where it is said to start
 ORIGIN = "centre"  # the name of a point that is added in a mass centre
+TOLD = 1e-9  # a change of a start value that is told, m or rad
+COLOURS = {
+    "k": "black",
+    "r": "red",
+    "g": "green",
+    "b": "blue",
+    "c": "cyan",
+    "m": "magenta",
+    "y": "yellow",
+    "w": "white",
+}
 
 
 def is_dap(folder: Path) -> bool:
     return any(file.name.lower() == "inbodies.m" for file in folder.iterdir())
 
 
-def read_dap(folder: Path) -> tuple[Document, list[ModelError]]:
-    """The model file of a folder, and what of the folder could not be taken over."""
-    return _Translation(Folder(folder)).translate()
+def read_dap(folder: Path, correct: bool = True) -> Document:
+    """The model file of a folder; its start is corrected as DAP does it, or as it is given."""
+    return _Translation(Folder(folder), correct).translate()
 
 
 class _Translation:
     """The model file while it is put together, with the places of its parts in the files of the folder."""
 
-    def __init__(self, folder: Folder) -> None:
-        self.folder = folder
-        self.left_out = folder.left_out
+    def __init__(self, folder: Folder, correct: bool) -> None:
+        self.folder, self.notes = folder, folder.notes
+        self.left_out: list[ModelError] = []
         self.lines: dict[Place, int] = {(): 1}
         self.files: dict[Place, str] = {}
-        self.names = ["ground", *(body.name for body in folder.bodies)]
+        self.names = folder.names
         self.data: dict[str, Any] = {"linkwork": 1, "name": folder.folder.resolve().name, "gravity": [0.0, 0.0]}
         self.data |= {"ground": {"points": {}}, "bodies": {}, "joints": {}, "drivers": {}, "forces": {}}
         self.holders: list[dict[str, Any]] = [self.data["ground"]]
+        self.chain: Chain | None = read_chain(folder) if folder.is_joint else None
+        self.poses, self.rates = self.start(correct)
+
+    def start(self, correct: bool) -> tuple[list[Pose], list[Pose]]:
+        """Poses and velocities of the bodies, the ground first."""
+        if self.chain is not None:
+            theta, theta_d = self.chain.given
+            if correct and self.chain.Phi and not self.chain.errors:
+                theta, theta_d = self.correct("CutJoint", self.chain.Phi, self.chain.theta, theta, theta_d)
+            known = self.chain.at(self.folder)
+            values = dict(zip((*self.chain.theta, *self.chain.theta_d), (*theta, *theta_d), strict=True))
+            found = np.array(evaluate(list(known.values()), {**values, symbol("t"): 0.0}))
+            q, v = found[: len(self.folder.q)], found[len(self.folder.q) :]
+        else:
+            bodies = self.folder.bodies
+            q = np.array([x for b in bodies for x in (*b.numbers("r", 2), b.number("p"))])
+            v = np.array([x for b in bodies for x in (*b.numbers("r_d", 2), b.number("p_d"))])
+            if correct:
+                self.poses = _grouped(q)
+                Phi = substitute([x for j in self.folder.elements["joint"] for x in self.Phi(j)], self.folder.expansion)
+                q, v = self.correct("inJoints", Phi, self.folder.q, q, v)
+        return _grouped(q), _grouped(v)
+
+    def correct(self, file: str, Phi: list[Expr], names: list[Expr], q: Array, v: Array) -> tuple[Array, Array]:
+        """Coordinates and rates that fit the constraints of a file; what changes is noted."""
+        try:
+            found, rates = correct_start(Phi, names, q, v)
+        except ModelError as error:
+            self.left_out.append(error.at(file=self.folder.file(file), line=1))
+            return q, v
+        changes = {
+            f"{name.value}{what}": (float(a), float(b))
+            for what, given, changed in (("", q, found), (" per second", v, rates))
+            for name, a, b in zip(names, given, changed, strict=True)
+            if abs(b - a) > TOLD
+        }
+        if changes:
+            self.notes.append(Note("start-of-dap", changes=changes))
+        return found, rates
 
     def note(self, element: Element, place: Place, **keys: str) -> None:
         """Remember where an element stands, and where fields of it do."""
         self.lines[place], self.files[place] = element.structure.line, element.file
         for key, named in keys.items():
-            if named in element.structure.fields:
-                self.lines[(*place, key)], self.files[(*place, key)] = element.structure.fields[named][1], element.file
+            if named in element.structure.lines:
+                self.files[(*place, key)], self.lines[(*place, key)] = element.structure.lines[named]
 
-    def translate(self) -> tuple[Document, list[ModelError]]:
-        for body, pose in zip(self.folder.bodies, self.folder.poses[1:], strict=True):
-            start = {"position": pose.r, "angle": pose.phi, "velocity": pose.r_dot, "angular_velocity": pose.omega}
+    def translate(self) -> Document:
+        for body, pose, rate in zip(self.folder.bodies, self.poses[1:], self.rates[1:], strict=True):
+            start = {
+                "position": list(pose[:2]),
+                "angle": pose[2],
+                "velocity": list(rate[:2]),
+                "angular_velocity": rate[2],
+            }
             entry: dict[str, Any] = {"mass": body.number("m", 1.0), "inertia": body.number("J", 1.0)}
             entry |= {key: x for key, x in start.items() if x not in (0.0, [0.0, 0.0])}
             entry["points"] = {}
             if shape := _shape(body):
                 entry["shape"] = shape
+            if body.has("color"):
+                self.colour(body, entry)
             self.data["bodies"][body.name] = entry
             self.holders.append(entry)
             self.note(body, ("bodies", body.name), mass="m", inertia="J", position="r", angle="p")
@@ -69,25 +137,44 @@ class _Translation:
             radius = entry.get("shape", {}).get("radius", math.inf)
             if any(math.hypot(*s) > 1.001 * radius for s in entry["points"].values()):
                 del entry["shape"]  # a mark in the mass centre; the body itself is what joins its points
-        for joint in self.folder.joints:
+        for joint in self.folder.elements["joint"]:
             self.joint(joint)
-        for coordinate, law, statement in self.folder.drives:
-            self.drive(coordinate, law, statement)
+        if self.chain is not None:
+            self.add_chain(self.chain)
         for force in self.folder.elements["force"]:
             self.force(force)
-        self.user_forces(any(force.text("type", "ptp") == "user" for force in self.folder.elements["force"]))
+        self.user_forces([k for k, x in enumerate(self.folder.elements["force"], 1) if x.text("type", "ptp") == "user"])
+        if window := self.window():
+            self.data["view"] = {"window": window}
+        if self.left_out:
+            self.data["unsettled"] = [str(error) for error in self.left_out]
         data = {key: value for key, value in self.data.items() if value or key == "gravity"}
         if not data["ground"]["points"]:
             del data["ground"]
-        return Document(str(self.folder.folder), data, self.lines, self.files), self.left_out
+        return Document(str(self.folder.folder), data, self.lines, self.files, tuple(self.notes), tuple(self.left_out))
 
-    def named(self, point: Element) -> str:
-        return f"{self.names[self.folder.body_of(point)]}.{point.name}"
+    def colour(self, body: Element, entry: dict[str, Any]) -> None:
+        """A letter or name of MATLAB, or three parts of red, green and blue."""
+        value = body.structure.fields["color"]
+        if isinstance(value, np.ndarray) and value.size == 3 and all(isinstance(x, float) for x in value.flat):
+            entry["colour"] = "#" + "".join(f"{round(255 * min(max(x, 0.0), 1.0)):02x}" for x in value.flat)
+        elif isinstance(value, str) and (value in COLOURS or value in COLOURS.values()):
+            entry["colour"] = COLOURS.get(value, value)
+        else:
+            file, line = body.structure.lines["color"]
+            self.notes.append(Note("drawing-not-read", file=Path(file).name, line=line, what="color"))
 
-    def ends(self, element: Element) -> dict[str, str]:
-        """The points of a joint or force."""
-        points = [self.folder.point(element, key) for key in ("iPindex", "jPindex")]
-        return dict(zip("ij", map(self.named, points), strict=True))
+    def window(self) -> list[list[float]] | None:
+        """The lower and the upper corner of what is drawn."""
+        found = [self.folder.variables.get(name) for name in WINDOW]
+        if not all(isinstance(x, np.ndarray) and x.size == 1 for x in found):
+            return None
+        x_min, x_max, y_min, y_max = (number(x) for x in found if x is not None)
+        return [[x_min, y_min], [x_max, y_max]] if x_min < x_max and y_min < y_max else None
+
+    def ref(self, spot: Spot) -> str:
+        """A spot as a model file names it."""
+        return self.at(spot.body, list(spot.s), spot.name or (ORIGIN if spot.body else "O"))
 
     def at(self, body: int, s: list[float] | None = None, name: str = ORIGIN) -> str:
         """A point of a body, by default its origin, under this name or, if that one is elsewhere, a free one."""
@@ -97,26 +184,69 @@ class _Translation:
             name += "_"
         return f"{self.names[body]}.{name}"
 
+    def ends(self, element: Element) -> dict[str, Data]:
+        """The points of a joint or force, turned round."""
+        points = [self.folder.spot(self.folder.point(element, key)) for key in ("jPindex", "iPindex")]
+        return dict(zip("ij", map(self.ref, points), strict=True))
+
+    # Joints
+
+    def add_chain(self, chain: Chain) -> None:
+        self.left_out += chain.errors
+        for link in (*chain.links, *chain.cuts):
+            self.link(link)
+        for drive in chain.drives:
+            self.drive(drive)
+        self.data["simulation"] = {"coordinates": "joint"}
+        if chain.cuts:
+            self.data["simulation"]["cut"] = [link.name for link in chain.cuts]
+
+    def link(self, link: Link) -> None:
+        entry = {key: self.ref(x) if isinstance(x, Spot) else x for key, x in link.entry.items()}
+        if link.entry["type"] == "angle-lock":
+            entry |= {key: self.names[link.entry[key]] for key in "ij"}
+        if link.alike is not None:
+            # The vectors may be parallel or opposite, and angles differ by whole turns: as the bodies start.
+            i, j = link.entry["i"].body, link.entry["j"].body
+            a, b = (next(x for x in link.alike if self.folder.body_of(x) == body) for body in (i, j))
+            entry["angle"] = self.parallel(a, b)
+        self.data["joints"][link.name] = entry
+        place: Place = ("joints", link.name)
+        self.lines[place], self.files[place] = link.line, link.file
+
+    def parallel(self, along: Element, own: Element) -> float:
+        """The angle of the second vector's body against the first one's where the vectors are parallel."""
+        (a, b), (c, d) = (x.numbers("ulocal", 2, (1.0, 0.0)) for x in (along, own))
+        angle = math.atan2(b, a) - math.atan2(d, c)
+        turn = self.poses[self.folder.body_of(own)][2] - self.poses[self.folder.body_of(along)][2]
+        return float(angle + math.pi * round((turn - angle) / math.pi))
+
+    def drive(self, drive: Drive) -> None:
+        if drive.bodies is None:
+            driven: dict[str, Data] = {"joint": f"J{drive.owner}"}
+        else:
+            i, j = (self.at(body) if body else self.at(0, None, "O") for body in drive.bodies)
+            driven = {"i": i, "j": j, "freedom": "angle"}
+        self.data["drivers"][drive.name] = {**driven, "motion": drive.law}
+        self.lines["drivers", drive.name], self.files["drivers", drive.name] = drive.line, drive.file
+
     def joint(self, joint: Element) -> None:
         kind, name = joint.text("type", "rev"), joint.name
-        place: Place = ("joints", name)
         entry: dict[str, Data]
-        if kind in ("rev", "tree-rev"):
-            entry = {"type": "revolute", **self.ends(joint)}
-            if joint.number("fix"):
-                entry["type"] = "rigid"
-        elif kind in ("tran", "tree-tran"):
-            entry = self.prismatic(joint, kind)
+        if kind == "rev":
+            entry = {"type": "rigid" if joint.number("fix") else "revolute", **self.ends(joint)}
+        elif kind == "tran":
+            entry = self.prismatic(joint)
         elif kind == "rev-rev":
             entry = {"type": "distance", **self.ends(joint), "length": joint.number("L")}
         elif kind == "rev-tran":
             entry = self.point_on_line(joint)
         elif kind == "rigid":
             i, j = self.folder.body_of(joint, "iBindex"), self.folder.body_of(joint, "jBindex")
-            held = self.folder.poses[j].local(self.folder.poses[i].r)
-            entry = {"type": "rigid", "i": self.at(j, held, f"{name}_rigid"), "j": self.at(i)}
+            entry = {"type": "rigid", "i": self.at(j, list(self.held(i, j)), f"{name}_rigid"), "j": self.at(i)}
         elif kind == "disc":
-            entry = self.rolling(joint)
+            body, R = self.folder.body_of(joint, "iBindex"), joint.number("R", 1.0)
+            entry = {"type": "rolling", "i": self.at(0, None, "O"), "j": self.at(body), "axis": [1, 0], "radius": R}
         elif kind in ("rel-rot", "rel-tran"):
             self.driver(joint, kind)
             return
@@ -124,80 +254,130 @@ class _Translation:
             known = ("rev", "tran", "rev-rev", "rev-tran", "rigid", "disc", "rel-rot", "rel-tran")
             raise joint.error(f"no type '{shown(kind)}'", "unknown-type", "type", suggestion=did_you_mean(kind, known))
         self.data["joints"][name] = entry
-        self.note(joint, place, type="type", i="iPindex", j="jPindex", length="L", radius="R")
+        self.note(joint, ("joints", name), type="type", i="jPindex", j="iPindex", length="L", radius="R")
 
-    def prismatic(self, joint: Element, kind: str) -> dict[str, Data]:
-        """A slide along the vector of j; i and j change places because here the axis belongs to body i."""
-        keys = ("j", "i") if kind == "tran" else ("i", "j")
-        along, own = (self.folder.point(joint, f"{key}Pindex") for key in keys)
-        axis, other = (self.folder.vector(joint, f"{key}Uindex").numbers("ulocal", 2, (1.0, 0.0)) for key in keys)
-        base, pose = self.folder.poses[self.folder.body_of(along)], self.folder.poses[self.folder.body_of(own)]
-        for key, point in zip(keys, (along, own), strict=True):
-            if self.folder.body_of(self.folder.vector(joint, f"{key}Uindex")) != self.folder.body_of(point):
+    def held(self, i: int, j: int) -> tuple[float, float]:
+        """The mass centre of body i in the axes of body j, as they start."""
+        (x, y, _), (x0, y0, phi) = self.poses[i], self.poses[j]
+        a, b = turned(-phi, (x - x0, y - y0))
+        return as_expr(a).number, as_expr(b).number
+
+    def vectors(self, joint: Element) -> tuple[Element, Element]:
+        """The unit vectors of j and of i, which belong to the bodies of the points."""
+        for key in "ij":
+            own = self.folder.body_of(self.folder.vector(joint, f"{key}Uindex"))
+            if own != self.folder.body_of(self.folder.point(joint, f"{key}Pindex")):
                 message = f"{key}Uindex and {key}Pindex belong to different bodies"
                 raise joint.error(message, "no-such-index", f"{key}Uindex")
-        parallel = math.atan2(axis[1], axis[0]) - math.atan2(other[1], other[0])
-        # The vectors may be parallel or opposite, and angles differ by whole turns: as the bodies start.
-        angle = parallel + math.pi * round((pose.phi - base.phi - parallel) / math.pi)
-        entry: dict[str, Data] = {"type": "prismatic", "i": self.named(along), "j": self.named(own)}
+        return self.folder.vector(joint, "jUindex"), self.folder.vector(joint, "iUindex")
+
+    def prismatic(self, joint: Element) -> dict[str, Data]:
+        """A slide along the vector of j."""
+        along, own = self.vectors(joint)
+        ends = self.ends(joint)
         if joint.number("fix"):
-            held = base.local(pose.point(own.numbers("sPlocal", 2))[0])
-            return {
-                "type": "rigid",
-                "i": self.at(self.folder.body_of(along), held, f"{joint.name}_fix"),
-                "j": entry["j"],
-            }
-        return entry | {"axis": list(axis), "angle": angle}
+            point = self.folder.spot(self.folder.point(joint, "iPindex"))
+            (x, y, phi), base = self.poses[point.body], self.folder.body_of(self.folder.point(joint, "jPindex"))
+            (x0, y0, phi0), (a, b) = self.poses[base], turned(phi, point.s)
+            s = [as_expr(c).number for c in turned(-phi0, (x + a - x0, y + b - y0))]
+            return {"type": "rigid", "i": self.at(base, s, f"{joint.name}_fix"), "j": ends["j"]}
+        axis: Data = list(along.numbers("ulocal", 2, (1.0, 0.0)))
+        return {"type": "prismatic", **ends, "axis": axis, "angle": self.parallel(along, own)}
 
     def point_on_line(self, joint: Element) -> dict[str, Data]:
         """Point j stays at the distance L beside the line through point i along the vector of i."""
-        i, j = (self.folder.point(joint, key) for key in ("iPindex", "jPindex"))
-        u, s, L = (
-            self.folder.vector(joint, "iUindex").numbers("ulocal", 2, (1.0, 0.0)),
-            i.numbers("sPlocal", 2),
-            joint.number("L"),
-        )
-        square = u[0] * u[0] + u[1] * u[1]
-        beside = [s[0] + L * u[1] / square, s[1] - L * u[0] / square] if L else s
-        slot = self.at(self.folder.body_of(i), beside, f"{joint.name}_line") if L else self.named(i)
-        return {"type": "point-on-line", "i": slot, "j": self.named(j), "axis": list(u)}
+        i, j = (self.folder.spot(self.folder.point(joint, key)) for key in ("iPindex", "jPindex"))
+        u, L = self.folder.vector(joint, "iUindex").numbers("ulocal", 2, (1.0, 0.0)), joint.number("L")
+        if L:
+            square = u[0] * u[0] + u[1] * u[1]
+            i = Spot(i.body, (i.s[0] + L * u[1] / square, i.s[1] - L * u[0] / square), f"{joint.name}_line")
+        return {"type": "point-on-line", "i": self.ref(i), "j": self.ref(j), "axis": [0.0 - x for x in u]}
 
-    def rolling(self, joint: Element) -> dict[str, Data]:
-        body, R = self.folder.body_of(joint, "iBindex"), joint.number("R", 1.0)
-        pose = self.folder.poses[body]
-        gap = pose.r[0] - joint.number("x0") + R * (pose.phi - joint.number("p0"))
-        if abs(gap) > TOUCHING * R:
-            message = f"the disc starts {gap:g} m from where x0 and p0 put it; here it rolls from where it starts"
-            self.left_out.append(joint.error(message, "disc-start", "x0", suggestion="let r and p fit x0 and p0"))
-        return {"type": "rolling", "i": self.at(0, None, "O"), "j": self.at(body), "axis": [1, 0], "radius": R}
+    def function(self, joint: Element) -> Element:
+        functions = self.folder.elements["function"]
+        return functions[joint.index("iFunct", "functions", len(functions)) - 1]
 
     def driver(self, joint: Element, kind: str) -> None:
         """phi_i - phi_j = f(t), or |d| = f(t)."""
-        functions = self.folder.elements["function"]
-        function = functions[joint.index("iFunct", "functions", len(functions)) - 1]
+        function = self.function(joint)
         if kind == "rel-rot":
-            i, j = (self.at(self.folder.body_of(joint, key)) for key in ("jBindex", "iBindex"))
+            bodies = (self.folder.body_of(joint, key) for key in ("jBindex", "iBindex"))
+            i, j = (self.at(body, None, ORIGIN if body else "O") for body in bodies)
             driven: dict[str, Data] = {"i": i, "j": j, "freedom": "angle"}
         else:
             driven = {**self.ends(joint), "freedom": "distance"}
         self.data["drivers"][joint.name] = {**driven, "motion": _motion(function)}
-        self.note(joint, ("drivers", joint.name), i="iPindex", j="jPindex")
+        self.note(joint, ("drivers", joint.name), i="jPindex", j="iPindex")
         self.note(function, ("drivers", joint.name, "motion"))
 
-    def drive(self, coordinate: str, law: str, statement: Statement) -> None:
-        """A driver of CutJoint on the joint of the tree that has this coordinate."""
-        trees = [joint for joint in self.folder.joints if joint.text("type", "").startswith("tree-")]
-        sizes = [len(v) if isinstance(v := body.given("theta", 0.0), list) else 1 for body in self.folder.bodies]
-        owner = next((k for k in range(len(sizes)) if sum(sizes[:k]) + 1 == int(coordinate) and sizes[k] == 1), None)
-        joint = next((tree for tree in trees if owner is not None and self.folder.owner(tree) == owner + 1), None)
-        if joint is None:
-            message = f"theta({coordinate}) is no coordinate of a joint of ChainOpen"
-            file = str(self.folder.m_files["cutjoint"])
-            self.left_out.append(ModelError(message, "cut-joint", file=file, line=statement.line))
-            return
-        name = f"D{len(self.data['drivers']) + 1}"
-        self.data["drivers"][name] = {"joint": joint.name, "motion": law}
-        self.lines["drivers", name], self.files["drivers", name] = statement.line, str(self.folder.m_files["cutjoint"])
+    def Phi(self, joint: Element) -> list[Expr]:
+        """The constraints of a joint of DAP_BC, by the names that formulas have for the state."""
+        kind = joint.text("type", "rev")
+
+        def ends() -> tuple[Spot, Spot, Any, Any]:
+            i, j = (self.folder.spot(self.folder.point(joint, key)) for key in ("iPindex", "jPindex"))
+            dx, dy = (as_expr(a) - b for a, b in zip(self.folder.place(i), self.folder.place(j), strict=True))
+            return i, j, dx, dy
+
+        def angle(body: int) -> Any:
+            return self.folder.symbols(body)[0][2] if body else 0.0
+
+        def start(i: int, j: int) -> float:
+            return float(self.poses[i][2] - self.poses[j][2])
+
+        if kind == "rev":
+            i, j, dx, dy = ends()
+            turn = [as_expr(angle(i.body)) - angle(j.body) - start(i.body, j.body)] if joint.number("fix") else []
+            return [dx, dy, *turn]
+        if kind == "tran":
+            i, j, dx, dy = ends()
+            along, own = self.vectors(joint)
+            ux, uy = turned(angle(j.body), along.numbers("ulocal", 2, (1.0, 0.0)))
+            vx, vy = turned(angle(i.body), own.numbers("ulocal", 2, (1.0, 0.0)))
+            rows = [ux * dy - uy * dx, as_expr(ux) * vy - as_expr(uy) * vx]
+            if joint.number("fix"):
+                rows.append(ux * dx + uy * dy - self.slid(i, j, along))
+            return rows
+        if kind == "rev-rev":
+            _, _, dx, dy = ends()
+            L = joint.number("L")
+            return [(dx * dx + dy * dy - L * L) / (2.0 * L)] if L else [dx * dx + dy * dy]
+        if kind == "rev-tran":
+            i, _, dx, dy = ends()
+            ux, uy = turned(angle(i.body), self.folder.vector(joint, "iUindex").numbers("ulocal", 2, (1.0, 0.0)))
+            return [ux * dy - uy * dx - joint.number("L")]
+        if kind == "rigid":
+            a, b = self.folder.body_of(joint, "iBindex"), self.folder.body_of(joint, "jBindex")
+            P, Q = (self.folder.place(Spot(body, (0.0, 0.0))) for body in (a, b))
+            sx, sy = turned(angle(b), self.held(a, b))
+            return [as_expr(P[0]) - Q[0] - sx, as_expr(P[1]) - Q[1] - sy, as_expr(angle(a)) - angle(b) - start(a, b)]
+        if kind == "disc":
+            (x, y, phi), _ = self.folder.symbols(self.folder.body_of(joint, "iBindex"))
+            R = joint.number("R", 1.0)
+            return [y - R, x - joint.number("x0") + R * (phi - joint.number("p0"))]
+        if kind == "rel-rot":
+            a, b = self.folder.body_of(joint, "iBindex"), self.folder.body_of(joint, "jBindex")
+            return [as_expr(angle(a)) - angle(b) - self.law(joint)]
+        if kind == "rel-tran":
+            _, _, dx, dy = ends()
+            return [(dx * dx + dy * dy - self.law(joint) * self.law(joint)) * 0.5]
+        return []
+
+    def slid(self, i: Spot, j: Spot, along: Element) -> float:
+        """How far point i is along the vector of j from point j at the start."""
+        values = dict(zip(self.folder.q, (x for pose in self.poses[1:] for x in pose), strict=True))
+        (x, y), (x0, y0) = (self.folder.place(spot) for spot in (i, j))
+        ux, uy = turned(self.poses[j.body][2], along.numbers("ulocal", 2, (1.0, 0.0)))
+        (found,) = evaluate(
+            substitute([as_expr(ux * (as_expr(x) - x0) + uy * (as_expr(y) - y0))], self.folder.expansion), values
+        )
+        return float(found)
+
+    def law(self, joint: Element) -> Expr:
+        motion: dict[str, Any] = dict(_motion(self.function(joint)))
+        return as_expr(MOTIONS[motion.pop("type")](**motion).f(symbol("t")))
+
+    # Forces
 
     def force(self, force: Element) -> None:
         kind, name = force.text("type", "ptp"), force.name
@@ -231,43 +411,58 @@ class _Translation:
             known = ("weight", "ptp", "rot-sda", "flocal", "f", "T", "user")
             raise force.error(f"no type '{shown(kind)}'", "unknown-type", "type", suggestion=did_you_mean(kind, known))
         self.data["forces"][name] = {key: value for key, value in entry.items() if value != 0.0 or key == "torque"}
-        self.note(force, ("forces", name), i="iPindex", j="jPindex", stiffness="k", damping="dc")
+        self.note(force, ("forces", name), i="jPindex", j="iPindex", stiffness="k", damping="dc")
 
-    def user_forces(self, wanted: bool) -> None:
-        """The forces of user_force.yaml; without it, which lines of user_force.m are not taken over."""
+    def user_forces(self, users: list[int]) -> None:
+        """The forces of user_force.yaml, or else of user_force.m."""
         home = self.folder.folder
         path = home / USER_FORCES
-        if path.exists() and not wanted:
+        if path.exists() and not users:
             message, hint = "these forces do not act", "give inForces a force of type 'user', as DAP needs it too"
             self.left_out.append(ModelError(message, "user-force", file=str(path), suggestion=hint))
-        if not wanted:
+        if not users:
             return
         if path.is_file():
-            check_inside(path)
-            stated = parse(read_text(path), str(path))
-            self.at(0, None, "O")
-            for body in range(1, len(self.names)):
-                self.at(body)  # a point in every mass centre, for forces that act there
-            for section, entries in stated.data.items():
-                if section not in ("forces", "parameters") or not isinstance(entries, dict):
-                    message, rule = f"unknown key '{section}'", "this file has the keys forces and parameters"
-                    raise stated.locate(ModelError(message, "unknown-key", rule=rule), (section,))
-                for name in self.data.get(section, {}).keys() & entries.keys():
-                    error = ModelError("inForces has a force of this name too", "duplicate-name")
-                    raise stated.locate(error, (section, name))
-                self.data.setdefault(section, {}).update(entries)
-            self.lines |= {place: line for place, line in stated.lines.items() if place}
-            self.files |= {place: str(path) for place in stated.lines if place}
-            return
-        file = str(self.folder.m_files.get("user_force", home))
-        code = self.folder.m_files.get("user_force")
-        lines = [s.line for s in statements(read_text(code), file, lenient=True)[1:]] if code else []
-        where = f"lines {lines[0]} to {lines[-1]} are code" if lines else "the folder has no user_force.m"
-        hint = f"state these forces in {USER_FORCES} beside it, under 'forces:' as in a model file"
-        message = f"a force of type 'user' is not taken over: {where}"
-        self.left_out.append(
-            ModelError(message, "user-force", file=file, line=lines[0] if lines else None, suggestion=hint)
-        )
+            self.stated_forces(path)
+        elif "user_force" not in self.folder.m_files:
+            message = "a force of type 'user' needs a file user_force.m"
+            hint = f"or state these forces in {USER_FORCES}, under 'forces:' as in a model file"
+            self.left_out.append(ModelError(message, "user-force", file=str(home), suggestion=hint))
+        else:
+            found = read_user_force(self.folder, users)
+            for name, entry in found.entries.items():
+                label = name
+                while label in self.data["forces"]:
+                    label += "_"
+                self.data["forces"][label] = {k: self.ref(x) if isinstance(x, Spot) else x for k, x in entry.items()}
+                self.files["forces", label] = self.folder.file("user_force")
+                self.lines["forces", label] = 1
+            hint = f"state these forces in {USER_FORCES} beside it, under 'forces:' as in a model file"
+            for error in found.errors:
+                error.suggestion = error.suggestion or hint
+            self.left_out += found.errors
+
+    def stated_forces(self, path: Path) -> None:
+        check_inside(path)
+        stated = parse(read_text(path), str(path))
+        self.at(0, None, "O")
+        for body in range(1, len(self.names)):
+            self.at(body)  # a point in every mass centre, for forces that act there
+        for section, entries in stated.data.items():
+            if section not in ("forces", "parameters") or not isinstance(entries, dict):
+                message, rule = f"unknown key '{section}'", "this file has the keys forces and parameters"
+                raise stated.locate(ModelError(message, "unknown-key", rule=rule), (section,))
+            for name in self.data.get(section, {}).keys() & entries.keys():
+                error = ModelError("inForces has a force of this name too", "duplicate-name")
+                raise stated.locate(error, (section, name))
+            self.data.setdefault(section, {}).update(entries)
+        self.lines |= {place: line for place, line in stated.lines.items() if place}
+        self.files |= {place: str(path) for place in stated.lines if place}
+
+
+def _grouped(values: Array) -> list[Pose]:
+    """x, y, phi of every body, those of the ground first."""
+    return [(0.0, 0.0, 0.0), *((float(x), float(y), float(phi)) for x, y, phi in values.reshape(-1, 3))]
 
 
 def _motion(function: Element) -> dict[str, Data]:

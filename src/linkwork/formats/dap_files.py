@@ -1,38 +1,48 @@
-"""What a folder of DAP_BC or DAP_JC holds: elements with their fields and lines, and where the bodies start.
+"""What the data files of a folder of DAP_BC or DAP_JC hold: elements with their fields and lines.
 
-The data files are read as assignments. A folder of DAP_JC has no `inJoints`: there the joints of the tree are the calls
-of Coord_* in `ChainOpen`, cut pins and drivers stand in Phi of `CutJoint`; what else these two compute follows from the
-joints.
+The files only assign; an array such as Bodies is of all files, so that inAnimate may give bodies their shapes. The
+state of the mechanism is written in the names that formulas of model files have for it: B1.x, B1.omega, B1.P2.vy.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from linkwork.document import check_inside, read_text
 from linkwork.errors import ModelError, did_you_mean
-from linkwork.formats.mfile import LOOPS, Node, Statement, Structure, Value, assign, called, statements
+from linkwork.expressions.graph import Expr, cos, sin, symbol
+from linkwork.formats.mcode import Code, Matrix, Structure, Unknown, Value, matrix, rotate, rotation
+from linkwork.formats.mfile import NOT_EXECUTED, Function, called, calls_in, parse
+from linkwork.notes import Note
 from linkwork.units import shown
 
-# The file and the array in it of each kind of element, and the fields an element may have.
-KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "body": ("inBodies", "Bodies", ("m", "J", "r", "p", "r_d", "p_d", "theta", "theta_d", "p0", "shape", "R", "W", "H",
-                                    "color")),
-    "point": ("inPoints", "Points", ("Bindex", "sPlocal")),
-    "unit vector": ("inUvectors", "Uvectors", ("Bindex", "ulocal")),
-    "force": ("inForces", "Forces", ("type", "iPindex", "jPindex", "iBindex", "jBindex", "k", "L0", "theta0", "dc",
-                                     "f_a", "T_a", "gravity", "wgt", "flocal", "f", "T", "iFunct")),
-    "joint": ("inJoints", "Joints", ("type", "iBindex", "jBindex", "iPindex", "jPindex", "iUindex", "jUindex", "iFunct",
-                                     "L", "R", "x0", "p0", "fix")),
-    "function": ("inFuncts", "Functs", ("type", "t_start", "f_start", "t_end", "f_end", "dfdt_end", "coeff")),
-    "animated point": ("inAnimate", "Points_anim", ("Bindex", "sPlocal")),
+# The file and the array of each kind of element, and the fields that it may have.
+KINDS: dict[str, tuple[str, str, str]] = {
+    "body": ("inBodies", "Bodies", "m J r p r_d p_d theta theta_d p0"),
+    "point": ("inPoints", "Points", "Bindex sPlocal"),
+    "unit vector": ("inUvectors", "Uvectors", "Bindex ulocal"),
+    "force": ("inForces", "Forces",
+              "type iPindex jPindex iBindex jBindex k L0 theta0 dc f_a T_a gravity wgt flocal f T iFunct"),
+    "joint": ("inJoints", "Joints", "type iBindex jBindex iPindex jPindex iUindex jUindex iFunct L R x0 p0 fix"),
+    "function": ("inFuncts", "Functs", "type t_start f_start t_end f_end dfdt_end coeff"),
+    "animated point": ("inAnimate", "Points_anim", "Bindex sPlocal"),
 }  # fmt: skip
+DRAWN = ("shape", "R", "W", "H", "color")
+WINDOW = ("xmin", "xmax", "ymin", "ymax")
 NEEDED = ("inBodies", "inPoints", "inForces")
-READ = (*(name.lower() for name, _, _ in KINDS.values()), "chainopen", "cutjoint", "inconst", "user_force")
-FORBIDDEN = ("system", "eval", "evalin", "evalc", "feval", "dos", "unix", "run", "delete", "fopen", "assignin")
+DATA = ("inBodies", "inPoints", "inUvectors", "inForces", "inJoints", "inFuncts", "inConst", "inAnimate")
+READ = (*(name.lower() for name in DATA), "chainopen", "cutjoint", "user_force")
+FORBIDDEN = (
+    *("system", "shell_cmd", "dos", "unix", "popen", "exec", "eval", "evalin", "evalc", "feval", "assignin", "run"),
+    *("source", "delete", "unlink", "rmdir", "fopen", "load", "save", "urlread", "webread"),
+)
+ARRAYS = tuple(array for _, array, _ in KINDS.values())
 
 
 @dataclass(frozen=True)
@@ -45,31 +55,35 @@ class Element:
     structure: Structure
 
     def error(self, message: str, code: str, key: str = "", **more: Any) -> ModelError:
-        line = self.structure.fields[key][1] if key in self.structure.fields else self.structure.line
-        return ModelError(f"{self.kind} '{self.name}': {message}", code, file=self.file, line=line, **more)
+        file, line = self.structure.lines.get(key, (self.file, self.structure.line))
+        return ModelError(f"{self.kind} '{self.name}': {message}", code, file=file, line=line, **more)
 
-    def given(self, key: str, default: Value) -> Value:
-        return self.structure.fields[key][0] if key in self.structure.fields else default
+    def has(self, key: str) -> bool:
+        value = self.structure.fields.get(key)
+        return value is not None and not (isinstance(value, np.ndarray) and not value.size)
+
+    def entries(self, key: str, default: Sequence[float]) -> list[float]:
+        if not self.has(key):
+            return list(default)
+        value = self.structure.fields[key]
+        if not isinstance(value, np.ndarray) or not all(isinstance(x, float) for x in value.flat):
+            raise self.error(f"{key} is not made of numbers", "not-a-number", key)
+        return [float(x) for x in value.flat]
 
     def number(self, key: str, default: float = 0.0) -> float:
-        value = self.given(key, default)
-        if isinstance(value, list) and len(value) == 1:
-            value = value[0]
-        if not isinstance(value, float):
+        values = self.entries(key, (default,))
+        if len(values) != 1:
             raise self.error(f"{key} is not a number", "not-a-number", key)
-        return value
+        return values[0]
 
-    def numbers(self, key: str, count: int, default: tuple[float, ...] = (0.0, 0.0)) -> list[float]:
-        value = self.given(key, list(default))
-        values: list[Any] = value if isinstance(value, list) else [value]
-        if not all(isinstance(x, float) for x in values):
-            raise self.error(f"{key} is not made of numbers", "not-a-number", key)
+    def numbers(self, key: str, count: int, default: Sequence[float] = (0.0, 0.0)) -> list[float]:
+        values = self.entries(key, default)
         if len(values) != count:
             raise self.error(f"{key} has {len(values)} numbers where {count} should be", "wrong-shape", key)
         return values
 
     def text(self, key: str, default: str) -> str:
-        value = self.given(key, default)
+        value = self.structure.fields.get(key, default)
         if not isinstance(value, str):
             raise self.error(f"{key} is not a text", "wrong-shape", key, suggestion=f"write {key} = '{default}'")
         return value
@@ -82,65 +96,40 @@ class Element:
         return int(value)
 
 
-@dataclass
-class Pose:
-    r: list[float]
-    phi: float
-    r_dot: list[float]
-    omega: float
+@dataclass(frozen=True)
+class Spot:
+    """A point of a body, by the index of the body; "" names its mass centre."""
 
-    def turned(self, s: list[float]) -> list[float]:
-        c, n = math.cos(self.phi), math.sin(self.phi)
-        return [c * s[0] - n * s[1], n * s[0] + c * s[1]]
-
-    def point(self, s: list[float]) -> tuple[list[float], list[float]]:
-        """Place and velocity of a point."""
-        x, y = self.turned(s)
-        place = [self.r[0] + x, self.r[1] + y]
-        return place, [self.r_dot[0] - self.omega * y, self.r_dot[1] + self.omega * x]
-
-    def local(self, place: list[float]) -> list[float]:
-        x, y = place[0] - self.r[0], place[1] - self.r[1]
-        return Pose([0.0, 0.0], -self.phi, [0.0, 0.0], 0.0).turned([x, y])
+    body: int
+    s: tuple[float, float]
+    name: str = ""
 
 
-def _held(phi: float, omega: float, s: list[float], place: list[float], velocity: list[float]) -> Pose:
-    """The pose of a body whose point s is at a place."""
-    x, y = Pose([0.0, 0.0], phi, [0.0, 0.0], 0.0).turned(s)
-    return Pose([place[0] - x, place[1] - y], phi, [velocity[0] + omega * y, velocity[1] - omega * x], omega)
+Pose: TypeAlias = tuple[Any, Any, Any]  # x, y, phi
 
 
 class Folder:
-    """Elements of each kind in their order, joints of the tree and cut ones among them, and the poses at the start.
-
-    `left_out` is what could not be read; `drives` are coordinate, law and statement of the drivers in CutJoint.
-    """
+    """The data of a folder: elements of each kind in their order, which gives them their indices."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.m_files: dict[str, Path] = {}
-        for file in sorted(folder.iterdir()):
-            name = file.stem.lower()
-            if file.suffix.lower() != ".m" or name not in READ:
-                continue
-            if name in self.m_files:
-                message = f"the files {self.m_files[name].name} and {file.name} differ only in capital letters"
-                suggestion = "leave the one that is meant"
-                raise ModelError(message, "ambiguous-m-file", file=str(folder), suggestion=suggestion)
-            self.m_files[name] = file
-        for file in self.m_files.values():
-            check_inside(file)
-        self.left_out: list[ModelError] = []
+        self.m_files = _find_files(folder)
+        self.notes: list[Note] = []
         for name in NEEDED:
             self.need(name)
-        if "injoints" not in self.m_files and "chainopen" not in self.m_files:
+        if not self.is_joint:
             self.need("inJoints")
+        self.variables: dict[str, Value] = {}
+        for name in DATA:
+            if name.lower() in self.m_files and not (name == "inJoints" and self.is_joint):
+                self.read_data(name)
         self.elements = {kind: self.listed(kind) for kind in KINDS}
-        self.bodies = self.elements["body"]
-        self.points = self.elements["point"]
-        self.drives: list[tuple[str, str, Statement]] = []
-        self.joints = self.elements["joint"] if "injoints" in self.m_files else [*self.chain(), *self.cuts()]
-        self.poses = self.start()
+        self.bodies, self.points, self.vectors = (self.elements[x] for x in ("body", "point", "unit vector"))
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether it is a model of DAP_JC, in joint coordinates."""
+        return "chainopen" in self.m_files
 
     def need(self, name: str) -> None:
         if name.lower() not in self.m_files:
@@ -148,194 +137,189 @@ class Folder:
             message = f"the folder has no file {name}.m"
             raise ModelError(message, "missing-m-file", file=str(self.folder), rule=rule)
 
+    def file(self, name: str) -> str:
+        return str(self.m_files[name.lower()])
+
+    def functions(self, name: str) -> list[Function]:
+        """The functions of a file, in which nothing may call what has nothing to do with a model."""
+        file = self.file(name)
+        found = parse(read_text(self.m_files[name.lower()]), file)
+        for node, line in (x for function in found for x in calls_in(function.body)):
+            if (word := called(node)) in FORBIDDEN:
+                message = f"'{word}' cannot be read here"
+                raise ModelError(message, "m-file-code", file=file, line=line, rule=NOT_EXECUTED)
+        return found
+
+    def read_data(self, name: str) -> None:
+        """Carry out the assignments of a file; arrays of elements are those of all files, and so is all in scripts."""
+        functions = self.functions(name)
+        if len(functions) > 1:
+            message = f"a second function '{shown(functions[1].name)}' is code"
+            raise ModelError(message, "m-file-code", file=self.file(name), line=functions[1].line, rule=NOT_EXECUTED)
+        for function in functions:
+            is_script = not function.name
+            shared = {key: x for key, x in self.variables.items() if is_script or key in ARRAYS}
+            code = Code(self.file(name), shared, strict=True)
+            code.follow(function.body)
+            kept = (*ARRAYS, *WINDOW, "nConst")
+            self.variables |= {key: x for key, x in code.names.items() if is_script or key in kept}
+
     def listed(self, kind: str) -> list[Element]:
-        """The elements of a kind in the order of their array, which gives them their indices."""
         name, array, known = KINDS[kind]
-        path = self.m_files.get(name.lower())
-        if path is None:
+        if name.lower() not in self.m_files or (kind == "joint" and self.is_joint):
             return []
-        file = str(path)
-        names = assign(read_text(path), file)
-        value, line = names.get(array, ([], 1))
-        if array not in names and kind != "animated point":
-            message = f"'{array}' is not assigned"
-            raise ModelError(message, "missing-key", file=file, line=line, suggestion=f"end with {array} = [...];")
+        file, value = self.file(name), self.variables.get(array)
+        if value is None and kind != "animated point":
+            raise ModelError(
+                f"'{array}' is not assigned", "missing-key", file=file, suggestion=f"end with {array} = [...];"
+            )
+        structures = (value,) if isinstance(value, Structure) else value if isinstance(value, tuple) else ()
+        if isinstance(value, (str, Unknown)) or (isinstance(value, np.ndarray) and value.size):
+            raise ModelError(f"{array} does not hold structures", "wrong-shape", file=file)
         found: list[Element] = []
-        for k, item in enumerate(value if isinstance(value, list) else [value], 1):
-            if not isinstance(item, Structure):
-                message = f"entry {k} of {array} is no structure"
-                raise ModelError(message, "wrong-shape", file=file, line=line)
-            element = Element(kind, file, item.name, item)
-            if any(other.name == item.name for other in found):
-                raise ModelError(f"{array} holds '{item.name}' twice", "duplicate-name", file=file, line=line)
-            is_user = kind == "force" and element.given("type", "ptp") == "user"
-            for key in item.fields:
-                if key not in known and not is_user:  # user forces keep data of their own
-                    hint = did_you_mean(key, known)
-                    raise element.error(f"no field '{shown(key)}'", "unknown-key", key, suggestion=hint)
+        for k, item in enumerate(structures, 1):
+            taken = [other.name for other in found]
+            label = f"{array[0]}{k}" if item.name in taken or item.name.endswith("_struct") else item.name
+            while label in taken:
+                label += "_"
+            element = Element(kind, file, label, item)
+            self.check_fields(element, known.split())
             found.append(element)
         return found
 
-    def code(self, name: str) -> list[Statement]:
-        """The statements of a file of formulas, in which nothing may call what has nothing to do with them."""
-        path = self.m_files[name.lower()]
-        found = statements(read_text(path), str(path), lenient=True)
-        for statement in found:
-            words = [statement.keyword, *statement.words, *(called(node) for node in _walk(statement.value))]
-            for word in words:
-                # Of a line that cannot be read, what matters must not be missed.
-                if word in (*LOOPS, *FORBIDDEN) or (statement.words and (word == "Phi" or word.startswith("Coord_"))):
-                    message = f"'{shown(word)}' cannot be read here; nothing in this file is executed"
-                    raise ModelError(message, "m-file-code", file=str(path), line=statement.line)
-        return found
-
-    def made(self, kind: str, name: str, file: str, line: int, **fields: Value) -> Element:
-        return Element(kind, file, name, Structure(name, line, {key: (x, line) for key, x in fields.items()}))
-
-    def chain(self) -> list[Element]:
-        """The joints of the tree, from the calls of Coord_Rev, Coord_Tran and Coord_Float in ChainOpen."""
-        file = str(self.m_files["chainopen"])
-        found: list[Element] = []
-        keys = {"Coord_Rev": ("iPindex", "jPindex"), "Coord_Tran": ("iPindex", "iUindex", "jPindex", "jUindex")}
-        for statement in self.code("ChainOpen"):
-            node = statement.value
-            name = called(node) if node and statement.target is None else ""
-            if node is None or not name.startswith("Coord_") or name == "Coord_Float":
+    def check_fields(self, element: Element, known: list[str]) -> None:
+        """An unknown field of the mechanics is an error, one of a drawing a note; user forces keep their own data."""
+        if element.kind == "force" and element.structure.fields.get("type") == "user":
+            return
+        for key, (file, line) in element.structure.lines.items():
+            if key in known or (element.kind == "body" and key in DRAWN):
                 continue
-            numbers = [part.parts[0] for part in node.parts[1:] if part.kind == "number"]
-            if name not in keys or len(numbers) != len(keys[name]):
-                message = f"{name} is no call of Coord_Rev, Coord_Tran or Coord_Float with indices"
-                hint = "state all joints in an inJoints.m, as for DAP_BC"
-                raise ModelError(message, "m-file-code", file=file, line=statement.line, suggestion=hint)
-            fields: dict[str, Value] = dict(zip(keys[name], numbers, strict=True))
-            kind = "tree-rev" if name == "Coord_Rev" else "tree-tran"
-            found.append(self.made("joint", f"J{len(found) + 1}", file, statement.line, type=kind, **fields))
-        return found
-
-    def cuts(self) -> list[Element]:
-        """Cut pins, Points(a).rP - Points(b).rP, and drivers, theta(k) - f(t), in Phi of CutJoint."""
-        constants = assign(read_text(path), str(path)) if (path := self.m_files.get("inconst")) else {}
-        wanted = constants.get("nConst", (0.0, 1))[0]
-        if "cutjoint" not in self.m_files:
-            if wanted:
-                self.need("CutJoint")
-            return []
-        file, rows = str(self.m_files["cutjoint"]), 0
-        found: list[Element] = []
-        for statement in self.code("CutJoint"):
-            target, value = statement.target, statement.value
-            if target is None or value is None or target.parts != ("Phi",):
+            if "inanimate" in self.m_files and file == self.file("inAnimate"):
+                self.notes.append(Note("drawing-not-read", file=Path(file).name, line=line, what=shown(key)))
                 continue
-            for node in value.parts if value.kind == "array" else (value,):
-                ends = [_point_named(part) for part in node.parts] if node.kind == "-" else []
-                coordinate, law = _driven(node)
-                if len(ends) == 2 and all(ends):
-                    fields: dict[str, Value] = {"iPindex": float(ends[0] or 0), "jPindex": float(ends[1] or 0)}
-                    found.append(self.made("joint", f"C{len(found) + 1}", file, node.line, type="rev", **fields))
-                    rows += 2
-                elif coordinate:
-                    self.drives.append((coordinate, law, statement))
-                    rows += 1
-        if rows != wanted:
-            message = f"nConst = {wanted}, but {rows} constraints were understood: pins Points(a).rP - Points(b).rP, "
-            hint = "state all joints in an inJoints.m, as for DAP_BC"
-            message += "drivers theta(k) - f(t)"
-            self.left_out.append(ModelError(message, "cut-joint", file=file, line=1, suggestion=hint))
-        return found
+            hint = did_you_mean(key, known)
+            raise element.error(f"no field '{shown(key)}'", "unknown-key", key, suggestion=hint)
+
+    def made(self, kind: str, name: str, file: str, line: int, **fields: Value | float) -> Element:
+        values: dict[str, Value] = {key: matrix(x) if isinstance(x, float) else x for key, x in fields.items()}
+        return Element(kind, file, name, Structure(name, line, values, dict.fromkeys(values, (file, line))))
 
     def point(self, element: Element, key: str) -> Element:
         return self.points[element.index(key, "points", len(self.points)) - 1]
 
     def vector(self, element: Element, key: str) -> Element:
-        vectors = self.elements["unit vector"]
-        return vectors[element.index(key, "unit vectors", len(vectors)) - 1]
+        return self.vectors[element.index(key, "unit vectors", len(self.vectors)) - 1]
 
     def body_of(self, element: Element, key: str = "Bindex") -> int:
         return element.index(key, "bodies", len(self.bodies), lowest=0)
 
-    def start(self) -> list[Pose]:
-        """Poses and velocities of the bodies: as given, or by forward kinematics from the joint coordinates theta."""
-        self.poses = [Pose([0.0, 0.0], 0.0, [0.0, 0.0], 0.0)]
-        for number, body in enumerate(self.bodies, 1):
-            fields = body.structure.fields
-            if "theta" not in fields and "theta_d" not in fields:
-                r, r_dot = body.numbers("r", 2), body.numbers("r_d", 2)
-                self.poses.append(Pose(r, body.number("p"), r_dot, body.number("p_d")))
-                continue
-            joint = next((j for j in self.joints if self.owner(j) == number), None)
-            self.poses.append(self.follow(number, body, joint))
-        return self.poses
+    def spot(self, point: Element) -> Spot:
+        x, y = point.numbers("sPlocal", 2)
+        return Spot(self.body_of(point), (x, y), point.name)
 
-    def owner(self, joint: Element) -> int:
-        """The body whose place a joint gives: the higher index of the two it joins."""
-        kind = joint.text("type", "rev")
-        if kind == "disc":
-            return self.body_of(joint, "iBindex")
-        if kind in ("rev", "tran", "tree-rev", "tree-tran"):
-            return max(self.body_of(self.point(joint, key)) for key in ("iPindex", "jPindex"))
-        return 0
+    # The state in the names of formulas
 
-    def follow(self, number: int, body: Element, joint: Element | None) -> Pose:
-        if joint is None:
-            theta, rate = (body.numbers(key, 3, (0.0,) * 3) for key in ("theta", "theta_d"))
-            return Pose(theta[:2], theta[2], rate[:2], rate[2])
-        theta_, rate_ = body.number("theta"), body.number("theta_d")
-        kind = joint.text("type", "rev")
-        if kind == "disc":
-            R, p0 = joint.number("R", 1.0), joint.number("p0")
-            return Pose([joint.number("x0") - R * (theta_ - p0), R], theta_, [-R * rate_, 0.0], rate_)
-        keys = ["iPindex", "jPindex"]
-        if self.body_of(self.point(joint, "iPindex")) == number:
-            keys.reverse()
-        before, own = (self.point(joint, key) for key in keys)
-        if self.body_of(before) == number:
-            raise joint.error(f"joins body '{body.name}' to itself", "same-body", keys[0])
-        base = self.poses[self.body_of(before)]
-        place, velocity = base.point(before.numbers("sPlocal", 2))
-        s = own.numbers("sPlocal", 2)
-        if kind in ("rev", "tree-rev"):
-            return _held(base.phi + theta_, base.omega + rate_, s, place, velocity)
-        u = base.turned(self.vector(joint, keys[0].replace("P", "U")).numbers("ulocal", 2, (1.0, 0.0)))
-        place = [place[k] + theta_ * u[k] for k in (0, 1)]
-        normal = [-u[1], u[0]]
-        velocity = [velocity[k] + rate_ * u[k] + theta_ * base.omega * normal[k] for k in (0, 1)]
-        return _held(base.phi + body.number("p0"), base.omega, s, place, velocity)
+    @cached_property
+    def names(self) -> list[str]:
+        return ["ground", *(body.name for body in self.bodies)]
+
+    def symbols(self, body: int) -> tuple[list[Expr], list[Expr]]:
+        """x, y, phi of a body, and their rates."""
+        name = self.names[body]
+        return [symbol(f"{name}.{key}") for key in ("x", "y", "phi")], [
+            symbol(f"{name}.{key}") for key in ("vx", "vy", "omega")
+        ]
+
+    @cached_property
+    def q(self) -> list[Expr]:
+        return [x for body in range(1, len(self.names)) for x in self.symbols(body)[0]]
+
+    @cached_property
+    def v(self) -> list[Expr]:
+        return [x for body in range(1, len(self.names)) for x in self.symbols(body)[1]]
+
+    @cached_property
+    def expansion(self) -> dict[Expr, Expr]:
+        """Places and velocities of points by those of their bodies."""
+        found: dict[Expr, Expr] = {}
+        for point in self.points:
+            spot = self.spot(point)
+            if spot.body:
+                (x, y, phi), (vx, vy, omega) = self.symbols(spot.body)
+                a, b = turned(phi, spot.s)
+                values = {"x": x + a, "y": y + b, "vx": vx - omega * b, "vy": vy + omega * a}
+                prefix = f"{self.names[spot.body]}.{point.name}"
+                found |= {symbol(f"{prefix}.{key}"): value for key, value in values.items()}
+        return found
+
+    def place(self, spot: Spot) -> tuple[Any, Any]:
+        """x and y of a point by the names of formulas."""
+        if not spot.body:
+            return spot.s
+        prefix = self.names[spot.body] + (f".{spot.name}" if spot.name else "")
+        return symbol(f"{prefix}.x"), symbol(f"{prefix}.y")
+
+    def state(self) -> dict[str, Value]:
+        """Bodies, Points and Uvectors as the formulas of a model find them, f and n of the bodies still zero."""
+        bodies, points, vectors = [], [], []
+        for k, body in enumerate(self.bodies, 1):
+            (x, y, phi), (vx, vy, omega) = self.symbols(k)
+            own: dict[str, Value] = {"r": matrix(x, y), "p": matrix(phi), "r_d": matrix(vx, vy), "p_d": matrix(omega)}
+            own |= {"A": rotation(matrix(phi)), "m": matrix(body.number("m", 1.0)), "J": matrix(body.number("J", 1.0))}
+            bodies.append(_with(body, {**own, "f": matrix(0.0, 0.0), "n": matrix(0.0)}))
+        for point in self.points:
+            spot = self.spot(point)
+            place, still = matrix(*self.place(spot)), matrix(0.0, 0.0)
+            s, s_d, r_d = place, still, still
+            if spot.body:
+                (x, y, _), (vx, vy, _) = self.symbols(spot.body)
+                prefix = f"{self.names[spot.body]}.{point.name}"
+                r_d = matrix(symbol(f"{prefix}.vx"), symbol(f"{prefix}.vy"))
+                s, s_d = place - matrix(x, y), r_d - matrix(vx, vy)
+            points.append(_with(point, {"rP": place, "rP_d": r_d, "sP": s, "sP_r": rotate(s), "sP_d": s_d}))
+        for vector in self.vectors:
+            u = matrix(*vector.numbers("ulocal", 2, (1.0, 0.0)))
+            u_d = matrix(0.0, 0.0)
+            if (body_index := self.body_of(vector)) != 0:
+                (_, _, phi), (_, _, omega) = self.symbols(body_index)
+                u = matrix(*turned(phi, u.flat))
+                u_d = rotate(u) * omega
+            vectors.append(_with(vector, {"u": u, "u_r": rotate(u), "u_d": u_d}))
+        others = {array: tuple(x.structure for x in self.elements[kind]) for kind, (_, array, _) in KINDS.items()}
+        counts = {"nB": len(bodies), "nP": len(points), "nU": len(vectors), "nF": len(self.elements["force"])}
+        return {
+            **others,
+            **{"Bodies": tuple(bodies), "Points": tuple(points), "Uvectors": tuple(vectors), "t": matrix(symbol("t"))},
+            **{key: matrix(float(count)) for key, count in counts.items()},
+        }
 
 
-def _walk(node: Node | None) -> list[Node]:
-    if node is None:
-        return []
-    return [node, *(inner for part in node.parts if isinstance(part, Node) for inner in _walk(part))]
+def turned(phi: Any, s: Any) -> tuple[Any, Any]:
+    """A s."""
+    x, y = s
+    c, n = cos(phi), sin(phi)
+    return c * x - n * y, n * x + c * y
 
 
-def _point_named(node: Node) -> int | None:
-    """k of Points(k).rP."""
-    if node.kind != "field" or node.parts[1] != "rP" or called(node.parts[0]) != "Points":
-        return None
-    index = node.parts[0].parts[1]
-    return int(index.parts[0]) if index.kind == "number" else None
+def _with(element: Element, fields: Mapping[str, Value]) -> Structure:
+    columns = {
+        key: matrix(*value.flat) if isinstance(value, np.ndarray) and key in ("sPlocal", "ulocal") else value
+        for key, value in element.structure.fields.items()
+    }
+    defaults: dict[str, Matrix] = {"Bindex": matrix(0.0)} if element.kind in ("point", "unit vector") else {}
+    return Structure(element.name, element.structure.line, {**defaults, **columns, **fields}, element.structure.lines)
 
 
-def _driven(node: Node) -> tuple[str, str]:
-    """k and f(t) of theta(k) - f(t); "" if it is something else."""
-    terms: list[tuple[str, Node]] = []
-    while node.kind in ("+", "-"):
-        terms.append(("-" if node.kind == "+" else "+", node.parts[1]))
-        node = node.parts[0]
-    is_theta = node.kind == "call" and called(node) == "theta" and node.parts[1].kind == "number"
-    if not is_theta or any(part.kind in ("field", "array", "text") for _, term in terms for part in _walk(term)):
-        return "", ""
-    law = " ".join(f"{sign} {_written(term, '+-')}" for sign, term in reversed(terms)).removeprefix("+ ")
-    return f"{node.parts[1].parts[0]:g}", law or "0"
-
-
-def _written(node: Node, bracketed: str = "") -> str:
-    """An expression of numbers, names and functions as a formula of a model file, in brackets if it is one of these."""
-    if node.kind in ("number", "name"):
-        return str(node.parts[0])
-    if node.kind == "call":
-        return f"{called(node)}({', '.join(_written(part) for part in node.parts[1:])})"
-    # What stands left is taken first, but ^ of model files takes what stands right first.
-    left = _written(node.parts[0], {"+": "", "-": "", "*": "+-", "/": "+-", "^": "+-*/^"}[node.kind])
-    found = f"{left}{node.kind}{_written(node.parts[1], '+-*/^')}"
-    return f"({found})" if node.kind in bracketed else found
+def _find_files(folder: Path) -> dict[str, Path]:
+    """The M-files that are read, by their names in small letters."""
+    found: dict[str, Path] = {}
+    for file in sorted(folder.iterdir()):
+        name = file.stem.lower()
+        if file.suffix.lower() != ".m" or name not in READ:
+            continue
+        if name in found:
+            message = f"the files {found[name].name} and {file.name} differ only in capital letters"
+            raise ModelError(message, "ambiguous-m-file", file=str(folder), suggestion="leave the one that is meant")
+        check_inside(file)
+        found[name] = file
+    return found

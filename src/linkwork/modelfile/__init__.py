@@ -27,7 +27,7 @@ from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import as_expr, symbol
 from linkwork.mechanisms.generators import GENERATORS
 from linkwork.model import Model
-from linkwork.modelfile.faults import check_space, check_version, shape_fault
+from linkwork.modelfile.faults import check_settled, check_space, check_version, shape_fault
 from linkwork.modelfile.schema import entry_of, json_schema
 from linkwork.modelfile.translation import Translation
 from linkwork.soundness import sound
@@ -45,8 +45,9 @@ def build(document: Document, changes: Mapping[str, str | float] | None = None, 
     check_values("changes", changes or {})
     for name in repair:
         check_choice("repair", name, REPAIRS)
-    notes = check_version(document)
+    notes = (*check_version(document), *document.notes)
     check_space(document)
+    check_settled(document)
     try:
         entry: Any = entry_of(document.data).model_validate(document.data)
     except pydantic.ValidationError as error:
@@ -61,7 +62,7 @@ def build(document: Document, changes: Mapping[str, str | float] | None = None, 
             body = cast(Any, data["bodies"])[name]
             body["inertia"] = inertia.entries
             body.pop("inertia_about", None)
-        mended = build(Document(document.file, data, document.lines, document.files), changes)
+        mended = build(replace(document, data=data), changes)
         folded = mended.folded.union(*(inertia.parameters for inertia in found.values()))
         return replace(mended, folded=folded, notes=(*mended.notes, *(inertia.note for inertia in found.values())))
     try:
@@ -112,14 +113,20 @@ def loads(
     return build(parse(text, is_json=is_json), changes, repair)
 
 
-def load(model: str | Path, changes: Mapping[str, str | float] | None = None, repair: Collection[str] = ()) -> Model:
+def load(
+    model: str | Path,
+    changes: Mapping[str, str | float] | None = None,
+    repair: Collection[str] = (),
+    correct: bool = True,
+) -> Model:
     """The model of a file, of a folder of another program, or of a shipped mechanism ("slider_crank").
 
     `changes` gives parameters other values: {"l1": 1.2} or {"l1": "1200 mm"}. `repair` = ("inertia",) takes, where an
-    inertia is one of no mass distribution, the nearest that is, and notes it.
+    inertia is one of no mass distribution, the nearest that is, and notes it. The start of a folder of DAP is corrected
+    as DAP does it, by the least change of its own coordinates, unless `correct` is False.
     """
     if changes or repair or model not in shipped():
-        return build(find(model), changes, repair)
+        return build(find(model, correct), changes, repair)
     made = _load_shipped(str(model))
     return replace(made, parameters=dict(made.parameters))
 
@@ -136,13 +143,13 @@ def shipped() -> tuple[str, ...]:
     return tuple(sorted([*(file.removesuffix(".yaml").replace(os.sep, "/") for file in files), *GENERATORS]))
 
 
-def find(model: str | Path) -> Document:
+def find(model: str | Path, correct: bool = True) -> Document:
     """What a path or the name of a shipped mechanism leads to; some names take a size, as in "planar_chain:64"."""
     text = str(model)
     name, colon, size = text.replace("-", "_").partition(":")
     is_path = isinstance(model, Path) or text.lower().endswith(SUFFIXES) or re.search(r"[/\\\0]", text)
     if is_path and name not in shipped() and (os.path.exists(model) or not _among_shipped(name)):
-        return _read(model)
+        return _read(model, correct)
     if name in GENERATORS:
         generate, usual = GENERATORS[name]
         if colon and not (re.fullmatch("[0-9]{1,4}", size) and int(size) > 0):
@@ -151,7 +158,7 @@ def find(model: str | Path) -> Document:
     if not colon and name in shipped():
         return read(MECHANISMS / f"{name}.yaml")
     if os.path.exists(text):
-        return _read(text)
+        return _read(text, correct)
     meant = next((f"did you mean '{text}{suffix}'?" for suffix in SUFFIXES if os.path.isfile(text + suffix)), None)
     called = " or ".join(f"'{own}'" for own in _called_so_by_sources(name))
     hint = meant or (called and f"did you mean {called}?") or did_you_mean(name, shipped()) or "see 'linkwork list'"
@@ -177,24 +184,20 @@ def _called_so_by_sources(name: str) -> list[str]:
     return [path for path, text in texts.items() if own in map(plain, re.findall(r"(?:model|problem) (\w+)", text))]
 
 
-def _read(path: str | Path) -> Document:
-    """The document of a file, or of a folder of another program that can be taken over whole."""
+def _read(path: str | Path, correct: bool) -> Document:
+    """The document of a file, or of a folder of another program."""
     if not os.path.isdir(path):
         return read(path)
-    document, left_out = take_over(Path(path))
-    if left_out:
-        raise ModelError.together(left_out)
-    return document
+    return take_over(Path(path), correct)
 
 
-def take_over(folder: Path) -> tuple[Document, list[ModelError]]:
-    """The document of a folder of another program, its start values complete, and what it does not hold."""
+def take_over(folder: Path, correct: bool = True) -> Document:
+    """The document of a folder of another program, its start values complete; of DAP, corrected or as they are."""
     from linkwork.formats import read_folder
 
-    document, left_out, given = read_folder(folder)
+    document, given = read_folder(folder, correct)
     if given:
         from linkwork.formats.initial import complete_start
 
-        started = with_start(document, complete_start(build(document), given))
-        document = Document(document.file, started.data, document.lines, document.files)
-    return document, left_out
+        document = replace(document, data=with_start(document, complete_start(build(document), given)).data)
+    return document

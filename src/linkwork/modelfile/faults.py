@@ -138,6 +138,18 @@ def check_version(document: Document) -> tuple[Note, ...]:
     return (Note("newer-minor-version", version=version, known=schema.FORMAT),) if version > schema.FORMAT else ()
 
 
+def check_settled(document: Document) -> None:
+    """Refuse a model in which something that another program's files say is still missing."""
+    found = list(document.unsettled)
+    texts = document.data.get("unsettled")
+    for k, text in enumerate(() if found or not isinstance(texts, list) else texts):
+        hint = "state what is missing, then delete this line"
+        error = ModelError(f"not settled: {shown(text)}", "unsettled", suggestion=hint)
+        found.append(document.locate(error, ("unsettled", k)))
+    if found:
+        raise ModelError.together(found)
+
+
 def check_space(document: Document) -> None:
     """Without its space nothing of a file can be judged."""
     space = document.data.get("space", "planar")

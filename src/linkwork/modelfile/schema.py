@@ -346,6 +346,17 @@ class AboutEntry(Entry):
     checked: CheckedEntry | None = None
 
 
+Corner: TypeAlias = Annotated[
+    list[Annotated[float, pydantic.Strict(False)]], pydantic.Field(min_length=2, max_length=2)
+]
+
+
+class ViewEntry(Entry):
+    """What drawings show."""
+
+    window: Annotated[list[Corner], pydantic.Field(min_length=2, max_length=2)] | None = None
+
+
 # What keys mean, for editors and the reference; those of which the kind says enough are not here.
 MEANINGS = {
     "about": "title, source and a number to check against",
@@ -360,6 +371,7 @@ MEANINGS = {
     "bodies": "what moves, by name",
     "carrier": "body that carries both gears; the ground unless given",
     "checked": "a number that the mechanism must reproduce",
+    "colour": "drawn in: red, green, blue, cyan, magenta, yellow, orange, brown, black, grey, white, purple, #rrggbb",
     "cut": "joints that close loops in joint coordinates",
     "direction": "in which `when` crosses zero: rising, falling or both",
     "directions": "named directions, in the axes of the body",
@@ -409,15 +421,19 @@ MEANINGS = {
     "t_end": "end of the run, s",
     "title": "what the mechanism is",
     "transition": "speed between rest and sliding",
+    "unsettled": "what of another program's model is still missing; such a model does not run",
     "upper": "upper end of the freedom",
     "velocities": "velocities to set, with formulas of their new values",
     "velocity": "at the start",
     "viscous": "part of the friction coefficient that grows with the speed",
+    "view": "what drawings show",
     "when": "formula whose zero is the event",
+    "window": "lower left and upper right corner of what is drawn, m",
     "zero": "direction in body i from which angles count",
     "zero_j": "direction in body j to which angles count",
 }
 
+COLOUR = "^(black|white|grey|red|green|blue|cyan|magenta|yellow|orange|purple|brown|#[0-9a-fA-F]{6})$"
 BODIES: dict[Space, type[Any]] = {"planar": PlanarBody, "spatial": SpatialBody}
 OPEN: dict[str, Any] = {"open": (bool, False)}
 
@@ -456,8 +472,9 @@ def ground_entry(space: Space) -> type[Entry]:
 @cache
 def body_entry(space: Space, shaped: bool = True) -> type[Entry]:
     """A body, `shaped` or with nothing for a shape."""
-    shape: dict[str, Any] = {"shape": (_one_of(shape_entries()) | None if shaped else type(None), None)}
-    return create_model(f"{space}Body", __base__=_entry(BODIES[space], space), **shape)
+    look: dict[str, Any] = {"shape": (_one_of(shape_entries()) | None if shaped else type(None), None)}
+    look["colour"] = (Annotated[str, pydantic.Field(pattern=COLOUR)] | None, None)
+    return create_model(f"{space}Body", __base__=_entry(BODIES[space], space), **look)
 
 
 SimulationEntry = _entry(Simulation, "planar")
@@ -481,6 +498,8 @@ def model_entry(space: Space, joints: tuple[str, ...], forces: tuple[str, ...], 
         "forces": (section(_one_of({name: force_entry(space, name) for name in forces})), {}),
         "events": (section(EventEntry), {}),
         "simulation": (SimulationEntry, SimulationEntry.model_construct()),
+        "view": (ViewEntry, ViewEntry.model_construct()),
+        "unsettled": (list[str], []),
     }
     about = f"A {space} mechanism: bodies, joints, drivers, forces and events."
     return create_model(f"{space.capitalize()}Model", __base__=Entry, __doc__=about, **sections)

@@ -481,6 +481,7 @@ class Translation:
         simulation = read_simulation(self)
         self.stop()
         checked = entry.about.checked
+        window = None if self.stated else entry.view.window
         return Model(
             name=entry.name or Path(self.document.file).stem.encode(errors="backslashreplace").decode(),
             bodies=tuple(body for body in self.bodies.values() if not isinstance(body, Ground)),
@@ -496,6 +497,8 @@ class Translation:
             about=About(entry.about.title, entry.about.source, checked.model_dump() if checked else {}),
             notes=(*notes, *self.notes),
             shapes=shapes,
+            colours={name: body.colour for name, body in entry.bodies.items() if body.colour is not None},
+            window=None if window is None else (tuple(window[0]), tuple(window[1])),
             events=events,
             open=frozenset(name for name, joint in entry.joints.items() if joint.open),
             stated=stated,

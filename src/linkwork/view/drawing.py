@@ -169,7 +169,7 @@ class _Draughtsman:
 
     def draw(self) -> Drawing:
         margin = 3.2 * self.unit
-        box = _three(self.low - margin), _three(self.high + margin)
+        box = self.scene.window or (_three(self.low - margin), _three(self.high + margin))
         if self.scene.space != "planar":
             rods = list(limbs(self.scene, self.anchors, self.unit))
             return Drawing(self.unit, box, [], rods, solids(self.scene, self.seen, self.unit))

@@ -66,6 +66,11 @@ def _start_corrected(weights: str, changes: Mapping[str, float]) -> str:
     return f"start values corrected ({weights}-weighted): {shown}"
 
 
+def _start_of_dap(changes: Mapping[str, tuple[float, float]]) -> str:
+    shown = ", ".join(f"{name} {given:.6g} to {found:.6g}" for name, (given, found) in changes.items())
+    return f"start values corrected as DAP does it: {shown}"
+
+
 def _singular_position(**data: Any) -> str:
     if "more" in data:
         return f"{data['more']} more are passed until t = {data['until']:.7g}"
@@ -188,6 +193,8 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "rank-uncertain": _rank_uncertain,
     "redundant": _redundant,
     "no-freedom": "no freedom is left: the mechanism is a structure, and will stand still",
+    "drawing-not-read": "{file}:{line}: '{what}' is not read; it is for drawings only",
+    "start-of-dap": _start_of_dap,
     "start-corrected": _start_corrected,
     "other-sketch": "the sketch leads to no closed position; bodies were turned before it did",
     "mode": _mode,

@@ -22,6 +22,7 @@ from linkwork.errors import UsageError
 from linkwork.files import write_text
 from linkwork.trajectory import Trajectory, plain
 from linkwork.view.drawing import STYLES, picture_of
+from linkwork.view.picture import color
 from linkwork.view.plot import COLORS
 
 Array = NDArray[np.float64]
@@ -93,6 +94,7 @@ def _result(motion: Trajectory, label: str) -> dict[str, Any]:
         "facts": facts(motion),
         "scene": scene.as_dict(),
         "drawing": _rounded(asdict(drawing), drawing.unit),
+        "colors": [color(k, scene) for k in range(1, len(COLORS) + 1)],
         "rows": len(rows),
         "t": _base64(motion.t[rows], "<f8"),
         "poses": _base64(poses[rows], "<f4"),

@@ -59,7 +59,7 @@ def draw(axes: Axes, scene: Scene, drawing: Drawing, pose: Array, names: bool = 
         if not lines:
             continue
         style = STYLES[role]
-        known = {"ink": INK, "paper": PAPER, "drive": DRIVE, "load": LOAD, "body": color(body)}
+        known = {"ink": INK, "paper": PAPER, "drive": DRIVE, "load": LOAD, "body": color(body, scene)}
         paths = [Outline(view(line), closed=False) for line in lines]
         if closed:
             paths = [Outline(view(np.vstack([line, line[:1]])), closed=True) for line in lines]
@@ -78,9 +78,10 @@ def draw(axes: Axes, scene: Scene, drawing: Drawing, pose: Array, names: bool = 
         _name(axes, scene, drawing, bodies)
 
 
-def color(body: int) -> str:
-    """The colour of a body by its number; the ground has ink."""
-    return COLORS[(body - 1) % len(COLORS)] if body else INK
+def color(body: int, scene: Scene | None = None) -> str:
+    """The colour of a body as the scene has it, else by its number; the ground has ink."""
+    own = scene.bodies[body].colour if scene is not None and body < len(scene.bodies) else None
+    return own or (COLORS[(body - 1) % len(COLORS)] if body else INK)
 
 
 def _flat(line: Array) -> Array:

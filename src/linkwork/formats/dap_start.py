@@ -1,0 +1,50 @@
+"""The start as DAP corrects it: the least change of its own coordinates, without weights, over a gap of any size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.errors import ModelError
+from linkwork.expressions.derivatives import directional, jacobian
+from linkwork.expressions.evaluation import evaluate
+from linkwork.expressions.graph import ONE, Expr, symbol
+
+Array = NDArray[np.float64]
+
+TIME = symbol("t")
+MOST_STEPS = 50  # DAP gives up after 20; what converges at all does so in fewer
+ROUNDING = 1e-14  # of the size of the coordinates: a step that changes nothing
+
+
+def correct_start(Phi: Sequence[Expr], q: Sequence[Expr], at: Array, rates: Array) -> tuple[Array, Array]:
+    """Coordinates and rates that satisfy Phi(q, t) = 0 and Phi_q q_dot + Phi_t = 0 at t = 0.
+
+    q <- q - D^T (D D^T)^-1 Phi until Phi = 0, then q_dot <- q_dot - D^T (D D^T)^-1 (D q_dot + Phi_t), with D = Phi_q
+                                                                                        [nikravesh2018, appendix C]
+    """
+    if not Phi:
+        return at, rates
+    entries, Phi_t = jacobian(Phi, q), directional(Phi, {TIME: ONE})
+
+    def measure(x: Array) -> tuple[Array, Array, Array]:
+        values = {TIME: 0.0, **dict(zip(q, x.tolist(), strict=True))}
+        D = np.zeros((len(Phi), len(q)))
+        found = evaluate([*Phi, *Phi_t, *entries.values()], values)
+        for (i, j), entry in zip(entries, found[2 * len(Phi) :], strict=True):
+            D[i, j] = entry
+        return np.array(found[: len(Phi)]), np.array(found[len(Phi) : 2 * len(Phi)]), D
+
+    for _ in range(MOST_STEPS):
+        gap, _, D = measure(at)
+        step = np.linalg.lstsq(D, -gap, rcond=None)[0]
+        at = at + step
+        if not np.all(np.isfinite(at)):
+            break
+        if np.linalg.norm(step) <= ROUNDING * (1.0 + np.linalg.norm(at)):
+            _, by_time, D = measure(at)
+            return at, rates + np.linalg.lstsq(D, -(D @ rates + by_time), rcond=None)[0]
+    message = "the start values cannot be corrected: Newton's iteration of DAP does not close the joints from here"
+    raise ModelError(message, "start-far-off", suggestion="give start values that are nearer to the joints")
