@@ -56,7 +56,7 @@ def knots(rng: Random) -> tuple[float, ...]:
 # A random value for every field an element may have; a new field needs a line here.
 SAMPLES: dict[str, Callable[[Random], Any]] = {
     **dict.fromkeys(("s_i", "s_j", "s", "axis", "force"), pair),
-    **dict.fromkeys(("angle", "free_angle", "actuator", "torque"), number),
+    **dict.fromkeys(("angle", "angle_i", "angle_j", "free_angle", "actuator", "torque"), number),
     **dict.fromkeys(("value", "rate", "acceleration", "start", "end"), number),
     **dict.fromkeys(("length", "free_length", "stiffness", "damping"), positive),
     **dict.fromkeys(("radius", "radius_i", "radius_j"), positive),

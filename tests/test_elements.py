@@ -483,7 +483,7 @@ def test_a_force_between_two_bodies_is_in_balance(space: Space, name: str, rng: 
     e = body_equations(model)
     at = random_state(e, rng)
     Q = values(e.Q, e, at).reshape(2, -1)
-    q = np.array([at[s] for s in e.q]).reshape(2, -1)
+    q = np.array([at[s] for s in e.q[: len(e.q) - len(e.counted)]]).reshape(2, -1)
     if space == "planar":
         x, y, _ = q.T
         total = [*np.sum(Q[:, :2], axis=0), np.sum(x * Q[:, 1] - y * Q[:, 0] + Q[:, 2])]

@@ -124,8 +124,9 @@ class Model:
     def with_start(self, q: Mapping[str, float], v: Mapping[str, float]) -> Model:
         """The same mechanism from another start, q and v by the names of coordinates ("crank.phi").
 
-        Constants that joints take from the start position stay what they are if q fits the joints. A body that is
-        mounted the other way round fits them too, so that axes are kept as numbers where they would become others.
+        Constants that joints take from the start position stay what they are if q fits the joints. Axes are kept as
+        numbers where they would become others, and so are angles that count from the start; q may say with which turns
+        ("A.angle").
         """
         simulation = replace(self.simulation, start={}, rate={})
         if self.stated is not None:
@@ -146,7 +147,7 @@ class Model:
                 elif f.name == "joint":
                     changes[f.name] = moved(value)
             made = replace(element, **changes)
-            return made.with_axes_of(element, given) if isinstance(made, SpatialAxisPair) else made
+            return made.kept_from(element, given, q) if isinstance(made, SpatialAxisPair) else made
 
         joints, drivers, forces = (tuple(map(moved, x)) for x in (self.joints, self.drivers, self.forces))
         made = replace(self, simulation=simulation, bodies=tuple(bodies.values()))

@@ -30,21 +30,25 @@ def _pull(gap: Array, rate: Array) -> float:
     return -2.0 * float(gap @ rate) / (square * (1.0 + square))
 
 
-def search(at: Linearize, move: Move, starts: list[Array], reach: Array, tolerance: float, apart: float) -> list[Array]:
-    """The different solutions reached from the starts."""
-    solutions: list[Array] = []
-    features: list[Array] = []
+class Search:
+    """The different `solutions` reached from the starts until now."""
 
-    def lengthen(point: Point, d: Array) -> Array:
-        F, F_q = point[3:]
-        rest = 1.0 - sum(_pull(F - known, F_q @ d) for known in features)
-        return d / rest if abs(rest) > 1.0 / FARTHEST else FARTHEST * d
+    def __init__(self, at: Linearize, move: Move, reach: Array, tolerance: float, apart: float) -> None:
+        self.at, self.move, self.reach, self.tolerance, self.apart = at, move, reach, tolerance, apart
+        self.solutions: list[Array] = []
+        self.features: list[Array] = []
 
-    for start in starts:
+    def go_on(self, start: Array) -> bool:
+        """Whether one more start leads to something new; if so, once more from there."""
+        before = len(self.solutions)
         while True:
-            (q, _, _, F, _), left = newton(at, move, start, tolerance, reach, lengthen)
-            if not left < tolerance or any(np.max(np.abs(F - known)) < apart for known in features):
-                break
-            solutions.append(q)
-            features.append(F)
-    return solutions
+            (q, _, _, F, _), left = newton(self.at, self.move, start, self.tolerance, self.reach, self._lengthen)
+            if not left < self.tolerance or any(np.max(np.abs(F - known)) < self.apart for known in self.features):
+                return len(self.solutions) > before
+            self.solutions.append(q)
+            self.features.append(F)
+
+    def _lengthen(self, point: Point, d: Array) -> Array:
+        F, F_q = point[3:]
+        rest = 1.0 - sum(_pull(F - known, F_q @ d) for known in self.features)
+        return d / rest if abs(rest) > 1.0 / FARTHEST else FARTHEST * d

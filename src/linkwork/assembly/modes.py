@@ -21,9 +21,9 @@ import numpy as np
 
 from linkwork.assembly.assemble import assemble
 from linkwork.assembly.laurent import NotPolynomialError
-from linkwork.assembly.problem import APART, STARTS, Array, Problem, Random
+from linkwork.assembly.problem import APART, MOST_STARTS, STARTS, Array, Problem, Random
 from linkwork.assembly.solutions import Ends, Progress, polynomials, position, real_position, solve_closure
-from linkwork.assembly.space import SpatialClosure, solve_in_space, spatial_closures, stated_closure
+from linkwork.assembly.space import SpatialClosure, solve_in_space, spatial_closure, stated_closure
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.errors import UsageError
 from linkwork.linalg.rank import svd
@@ -114,8 +114,9 @@ def modes(
         follow = follow if model.stated is None else _follow_paths_of_stated
         found = follow(problem, rng, path_limit, progress or (lambda _fraction, _text: None))
     except NotPolynomialError as reason:
-        notes.append(Note("not-complete", reason=str(reason), starts=STARTS))
-        found = _search(problem, rng)
+        found, tried = _search(problem, rng)
+        idle = STARTS if tried < MOST_STARTS else 0
+        notes.append(Note("not-complete", reason=str(reason), starts=tried, idle=idle))
     ends = found.ends
     return Modes(
         name=model.name,
@@ -212,12 +213,13 @@ class Found:
         return Mode(by_name, places, p.residual(q), proved, singular and not proved, freedoms)
 
 
-def _search(problem: Problem, rng: Random) -> Found:
-    """What many starts lead to."""
+def _search(problem: Problem, rng: Random) -> tuple[Found, int]:
+    """What many starts lead to, and how many."""
     freedoms = problem.freedoms(problem.closed, rng)
     if freedoms:
         problem = problem.slice(freedoms, rng)
-    return Found(problem, [(q, len(problem.motions(q)) > 0) for q in problem.search(rng)])
+    positions, tried = problem.search(rng)
+    return Found(problem, [(q, len(problem.motions(q)) > 0) for q in positions]), tried
 
 
 def _follow_paths(problem: Problem, rng: Random, path_limit: int, progress: Progress) -> Found:
@@ -240,10 +242,10 @@ def _follow_paths_in_space(problem: Problem, rng: Random, path_limit: int, progr
     """The same along a tree of joints, if nothing is left to move."""
     if problem.freedoms(problem.closed, rng):
         raise NotPolynomialError("a freedom in space that is neither driven nor kept")
-    closures = spatial_closures(problem)
-    if any(c.freedoms > 0 and c.consistent for c in closures):
+    c = spatial_closure(problem)
+    if c.freedoms > 0 and c.consistent:
         raise NotPolynomialError("a loop with fewer equations than unknowns")
-    return _close_all(problem, closures, rng, path_limit, progress)
+    return _close(problem, c, rng, path_limit, progress)
 
 
 def _follow_paths_of_stated(problem: Problem, rng: Random, path_limit: int, progress: Progress) -> Found:
@@ -252,7 +254,7 @@ def _follow_paths_of_stated(problem: Problem, rng: Random, path_limit: int, prog
     if c.consistent and c.freedoms > 0:
         problem = problem.slice(c.freedoms, rng)
         c = stated_closure(problem)
-    return _close_all(problem, [c], rng, path_limit, progress, _over_determined(c.freedoms))
+    return _close(problem, c, rng, path_limit, progress, _over_determined(c.freedoms))
 
 
 def _over_determined(freedoms: int) -> list[Note]:
@@ -263,22 +265,22 @@ def _contradiction(problem: Problem) -> Found:
     return Found(problem, [], ends=Ends([]), complete=True, notes=(Note("contradiction"),))
 
 
-def _close_all(
+def _close(
     problem: Problem,
-    closures: Sequence[SpatialClosure],
+    c: SpatialClosure,
     rng: Random,
     path_limit: int,
     progress: Progress,
     more: Sequence[Note] = (),
 ) -> Found:
-    """The real ones of all complex solutions of closures in coordinates of joints, or of the model's own."""
-    if not any(c.consistent for c in closures):
+    """The real ones of all complex solutions in coordinates of joints, or of the model's own."""
+    if not c.consistent:
         return _contradiction(problem)
     for _ in range(ATTEMPTS):
-        ends, owners = solve_in_space(closures, rng, path_limit, progress)
+        ends = solve_in_space(c, rng, path_limit, progress)
         if ends.complete:
             break
-    places = [c.position(problem, s.values) for s, c in zip(ends.solutions, owners, strict=True)]
+    places = [c.position(problem, s.values) for s in ends.solutions]
     return _sort_ends(problem, rng, ends, places, more)
 
 

@@ -31,7 +31,8 @@ from linkwork.start.closing import check_defined, gather, number_kept
 Array = NDArray[np.float64]
 Random = np.random.Generator
 
-STARTS = 60  # of a search without proof
+STARTS = 60  # one after the other that find nothing new: then a search without proof ends
+MOST_STARTS = 3000  # of a search that still finds something new, as on a curve of positions
 CLOSED = 1e-11  # residual of a mode, in units of the mechanism
 APART = 1e-6  # features of two modes differ by more
 REACH = 0.5  # radians or units of the mechanism that one step of Newton's iteration may go
@@ -52,15 +53,15 @@ class Problem:
     @staticmethod
     def of(model: Model, keep: Sequence[str] = ()) -> Problem:
         """Of a model that is sound, with coordinates that exist."""
-        mechanism = prepare(model, "body")
-        kept = number_kept(mechanism.equations, keep)
+        equations = prepare(model, "body").equations.without_counting()
+        kept = number_kept(equations, keep)
         for name in keep:
-            if name not in mechanism.equations.q_names:
+            if name not in equations.q_names:
                 message = f"--keep {name}: a turn in space is no coordinate that modes could share"
                 raise UsageError(f"{message}; drive the angle of a joint, with a constant as its motion", "kept-turn")
-        start = mechanism.place()
+        start = Place(equations, *equations.start())
         check_defined(start)
-        return Problem(model, mechanism.equations, tuple(keep), gather(start, kept).q)
+        return Problem(model, equations, tuple(keep), gather(start, kept).q)
 
     @cached_property
     def values(self) -> dict[Expr, float]:
@@ -133,16 +134,20 @@ class Problem:
 
     @cached_property
     def linearize(self) -> deflation.Linearize:
-        """Rows, brought to unit length at a generic position, and features, with their Jacobians with respect to v."""
+        """Rows, brought to unit length at a generic position, and features, with their Jacobians with respect to v.
+
+        Behind the rows stands what vanishes with them where no axis is reversed.
+        """
         e = self.equations
-        outputs = [*self.rows, *self.features]
+        rows = [*self.rows, *e.reversals]
+        outputs = [*rows, *self.features]
         entries = jacobian(directional(outputs, e.motion), e.v)
         # rates are linear in v, so that their derivatives do not hold v
         names = list(self.values)
         program = ComputationSequence("closure", e.q, [*outputs, *entries.values()])
         f = compile_programs([program], names)["closure"]
         p = np.array([self.values[name] for name in names])
-        n, m = len(outputs), len(self.rows)
+        n, m = len(outputs), len(rows)
         places = tuple(np.array(list(entries), dtype=int).reshape(-1, 2).T)
         sizes = np.ones(m)
 
@@ -177,10 +182,18 @@ class Problem:
         (found, *_), left = newton(self.linearize, self.move, q, CLOSED, REACH * self.units)
         return found + 0.0 if left < CLOSED else None  # a zero has no sign
 
-    def search(self, rng: Random) -> list[Array]:
-        """Closed positions reached from the start and from others."""
-        starts = [self.start, *(self.turn_bodies(rng) for _ in range(STARTS - 1))]
-        return deflation.search(self.linearize, self.move, starts, REACH * self.units, CLOSED, APART)
+    def search(self, rng: Random) -> tuple[list[Array], int]:
+        """Closed positions reached from the start and from others, and the number of these.
+
+        It goes on until STARTS of them one after the other have found nothing new, or MOST_STARTS have been tried.
+        """
+        found = deflation.Search(self.linearize, self.move, REACH * self.units, CLOSED, APART)
+        tried = last = 0
+        while tried < min(last + STARTS, MOST_STARTS):
+            is_new = found.go_on(self.start if not tried else self.turn_bodies(rng))
+            tried += 1
+            last = tried if is_new else last
+        return found.solutions, tried
 
     @cached_property
     def closed(self) -> Array | None:

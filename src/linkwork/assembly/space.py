@@ -6,14 +6,12 @@ Along the tree (equations/tree.py) every body is reached by turns and shifts, so
 place and its axes are polynomials in theta, 1/theta and displacements, and so are the rows of the joints that close
 loops. A driven coordinate is a number. Every angle is two unknowns with theta (1/theta) = 1; as each angle enters a row
 to the first degree, k angles and as many rows have at most 2^k k! solutions: eight in a spherical four-bar, whose
-closed form has two for each sense of the axis where the loop is cut.
-
-Rows say that axes are parallel and do not say in which sense. So each hinge of the tree is taken in all of its
-mountings: two where axes coincide (body j as it is, or turned by pi about x_j), eight where nothing turns.
+closed form has two for each sense of the axis where the loop is cut. Rows say that axes are parallel and not in which
+sense; solutions in which the axes of a joint are reversed are no modes.
 
 A shaft with a universal joint worked out. The driving shaft is known, and with it the arm z_i of the cross; the driven
 one is carried by a cylindrical joint with angle and displacement d. The point of the cross gives d; its arms,
-z_i . z_j = 0, are A theta + B + C/theta = 0 with two solutions, in each sense of the driven shaft.
+z_i . z_j = 0, are A theta + B + C/theta = 0 with two solutions.
 
 Loops have more rows than unknowns where axes meet in a point or are parallel. Random combinations of them, as many as
 there are unknowns, have all their common solutions among theirs [sommese2005]; what does not solve all rows is dropped.
@@ -22,10 +20,8 @@ there are unknowns, have all their common solutions among theirs [sommese2005]; 
 from __future__ import annotations
 
 import cmath
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -38,7 +34,6 @@ from linkwork.assembly.problem import Array, Problem, Random
 from linkwork.assembly.solutions import Ends, Progress, Solution, combine, solve_reduced
 from linkwork.elements.frames import SPATIAL_GROUND
 from linkwork.elements.paths import Shift, follow_path
-from linkwork.elements.spatial import AlignedPair, SpatialAxisPair, Universal, body_triad
 from linkwork.elements.vectors import Vector
 from linkwork.equations.equations import TIME
 from linkwork.equations.tree import span_tree
@@ -46,14 +41,13 @@ from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ZERO, Expr, constant, symbol
 from linkwork.symbolic.signature import Signature
 
-MOST_MOUNTINGS = 256
 MOST_PATHS = 2000  # many end singular at infinity, which takes long
 STILL = Vector((0.0, 0.0, 0.0))
 
 
 @dataclass(frozen=True)
 class SpatialClosure:
-    """The tree of one mounting: `q` of the bodies in the coordinates of its joints, and the rows that close loops.
+    """`q` of the bodies in the coordinates of its joints, and the rows that close loops.
 
     Angles among the `coordinates` are the unknowns `turns`, displacements `shifts`, in units of `unit` metres; those
     that are driven or kept are `numbers`.
@@ -101,36 +95,14 @@ class SpatialClosure:
         return np.array(evaluate(self.q, {**problem.values, **self.numbers, **found}), dtype=float)
 
 
-def spatial_closures(problem: Problem) -> list[SpatialClosure]:
-    """The closures of all mountings."""
+def spatial_closure(problem: Problem) -> SpatialClosure:
+    """Along the tree that leaves the fewest rows."""
     model = problem.model
     if problem.equations.held:
         raise NotPolynomialError("a joint that opens or sticks")
     hinges = span_tree(model.ground, model.bodies, model.joints, ())
     if any(hinge.joint is None or hinge.is_ball for hinge in hinges):
         raise NotPolynomialError("a body that nothing but a ball carries")
-    choices = [_mountings(hinge.joint) for hinge in hinges]
-    if math.prod(map(len, choices)) > MOST_MOUNTINGS:
-        raise NotPolynomialError(f"the number of mountings, more than {MOST_MOUNTINGS},")
-    return [
-        _closure(problem, [replace(hinge, joint=joint) for hinge, joint in zip(hinges, mounted, strict=True)])
-        for mounted in product(*choices)
-    ]
-
-
-def _mountings(joint: Any) -> list[Any]:
-    """The joint with all axes in body j for which its path ends in other zeros of its rows."""
-    if not isinstance(joint, SpatialAxisPair) or isinstance(joint, Universal):
-        return [joint]
-    x, y, z = body_triad(joint.own_axis_j, joint.own_zero_j)
-    turns = [(x, z), (x, -z)]
-    if isinstance(joint, AlignedPair):  # x_i . y_j = y_i . z_j = z_i . x_j = 0: signs, and the axes in turn
-        turns = [(a * s, b * t) for a, b in ((x, z), (z, y)) for s in (1.0, -1.0) for t in (1.0, -1.0)]
-    return [replace(joint, axis_j=b.components, zero_j=a.components) for a, b in turns]
-
-
-def _closure(problem: Problem, hinges: Sequence[Any]) -> SpatialClosure:
-    model = problem.model
     driven = {(d.joint.name, d.freedom): d for d in model.drivers}
     carried = {hinge.joint.name for hinge in hinges}
     coordinates: dict[Expr, Variable] = {}
@@ -149,9 +121,9 @@ def _closure(problem: Problem, hinges: Sequence[Any]) -> SpatialClosure:
                 used.add(driver.name)
             q.append(x)
         at = follow_path(hinge.joint, q, [ZERO] * len(q), frames[hinge.parent.name], hinge.onwards)
-        c = Vector(hinge.child.mass_centre)
+        centre = Vector(hinge.child.mass_centre)
         s = Vector(hinge.joint.s_j if hinge.onwards else hinge.joint.s_i)
-        frames[hinge.child.name] = replace(Shift(c - s, STILL).take(at), c=c)
+        frames[hinge.child.name] = replace(Shift(centre - s, STILL).take(at), c=centre)
     loops: list[Any] = [joint for joint in model.joints if joint.name not in carried]
     loops += [d for d in model.drivers if d.name not in used]
     places = tuple(x for body in model.bodies for x in (*frames[body.name].r, *frames[body.name].e))
@@ -211,22 +183,17 @@ def _size(row: Any) -> float:
     return max(map(abs, p.terms.values()), default=0.0) or 1.0
 
 
-def solve_in_space(
-    closures: Sequence[SpatialClosure], rng: Random, path_limit: int, progress: Progress
-) -> tuple[Ends, list[SpatialClosure]]:
-    """The solutions of all mountings together, and the closure that each of them belongs to."""
-    ends, owners = Ends([]), list[SpatialClosure]()
-    reduced = [(c, *c.reduce(rng)) for c in closures if c.consistent]
+def solve_in_space(c: SpatialClosure, rng: Random, path_limit: int, progress: Progress) -> Ends:
+    """All complex solutions."""
+    whole, system = c.reduce(rng)
     most = min(path_limit, MOST_PATHS)
-    if sum(homotopy.path_count(system, c.grouping) for c, _, system in reduced) > most:
+    if homotopy.path_count(system, c.grouping) > most:
         raise NotPolynomialError(f"the number of paths, more than {most},")
-    for k, (c, whole, system) in enumerate(reduced):
+    ends = Ends([])
 
-        def report(part: float, done: int = k) -> None:
-            progress((done + part) / len(reduced), f"{ends.paths} paths followed")
+    def report(part: float) -> None:
+        progress(part, f"{ends.paths} paths followed")
 
-        report(0.0)
-        found = solve_reduced(whole, system, c.grouping, Solution({}), rng, ends, report)
-        ends.solutions += found
-        owners += [c] * len(found)
-    return ends, owners
+    report(0.0)
+    ends.solutions += solve_reduced(whole, system, c.grouping, Solution({}), rng, ends, report)
+    return ends

@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 from linkwork.elements.bodies import Body
 from linkwork.elements.contact import EndStop, FlatContact, RoundContact
 from linkwork.elements.frames import Frame, PlanarFrame, SpatialFrame
-from linkwork.elements.freedoms import Freedom, measure_freedom
+from linkwork.elements.freedoms import Freedom, counted, measure_freedom
 from linkwork.elements.friction import JointFriction, StickSlip
 from linkwork.elements.kinds import Space
 from linkwork.elements.loads import LENGTH, BodyForce, JointForce, PairForce, Spring
 from linkwork.elements.pairs import Joint
-from linkwork.elements.spatial import RevoluteSpherical, SpatialAxisPair, wrapped
+from linkwork.elements.spatial import CountingPair, RevoluteSpherical
 from linkwork.elements.vectors import SHORTEST, Components, Scalar, Vector, norm
 from linkwork.expressions.graph import ZERO, Expr, as_expr, maximum, sqrt
 
@@ -143,14 +143,14 @@ class SpatialTorque(BodyForce):
 class AxialSpringDamper(Spring, JointForce):
     """Spring, damper and actuator about the axis of a spatial joint that leaves the freedom "angle".
 
-    torque T = k turn + c rate + actuator (+ law(angle, rate)),    turn = angle - free_angle less whole turns
+    torque T = k (angle - free_angle) + c rate + actuator (+ law(angle, rate))
     acts along w on body i, and -T on body j; w is the direction in which the angle changes, the axis where the
     joint is closed:    w = x_j x (c y_i - s x_i) / (c^2 + s^2),    (c, s) = (x_i . x_j, y_i . x_j)
     Of a revolute-spherical link the angle is its own, and what acts on body j is a force through its ball.
     """
 
     name: str
-    joint: SpatialAxisPair
+    joint: CountingPair
     stiffness: Scalar = 0.0
     damping: Scalar = 0.0
     free_angle: Scalar = 0.0
@@ -164,11 +164,12 @@ class AxialSpringDamper(Spring, JointForce):
         x_j = self.joint.triad_j(j)[0]
         c, s = x_i.dot(x_j), y_i.dot(x_j)
         w = x_j.cross(c * y_i - s * x_i) / (c * c + s * s)
-        return Freedom(self.joint.turn(i, j), w.dot(j.turning - i.turning), [i.torque(-w), j.torque(w)])
+        turn = counted(self.joint, "angle", self.joint.turns(i, j)["angle"], (i, j))
+        return Freedom(turn, w.dot(j.turning - i.turning), [i.torque(-w), j.torque(w)])
 
     def stretch(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Expr, Expr, Expr]:
         angle, rate, _ = self.measure(i, j)
-        return angle, wrapped(angle - self.free_angle), rate
+        return angle, angle - self.free_angle, rate
 
     def Q(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Vector, ...]:
         T = self.tension(i, j)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from linkwork.elements.frames import Frame
+from linkwork.elements.drivers import FREEDOMS
+from linkwork.elements.frames import Frame, SpatialFrame
+from linkwork.elements.spatial import near
 from linkwork.elements.vectors import Vector
 from linkwork.expressions.derivatives import directional, jacobian
-from linkwork.expressions.graph import ZERO, Expr
+from linkwork.expressions.graph import ZERO, Expr, symbol
 
 
 class Freedom(NamedTuple):
@@ -18,14 +20,25 @@ class Freedom(NamedTuple):
     rows: list[Vector]
 
 
+def carried(joint: Any, name: str) -> Expr:
+    """An angle of a joint in space as it is carried along with the coordinates: it says how many turns there were."""
+    return symbol(f"{joint.name}.{name} carried")
+
+
+def counted(joint: Any, name: str, value: Expr, frames: Any) -> Expr:
+    """The value of a freedom, of an angle in space with its turns: the bodies show it, and what is carried counts."""
+    counts = FREEDOMS[name] == "angle" and isinstance(frames[0], SpatialFrame)
+    return near(value, carried(joint, name)) if counts else value
+
+
 def measure_freedom(joint: Any, name: str, *frames: Frame) -> Freedom:
     """The freedom of this name, or the only one."""
     freedoms = joint.freedoms(*frames)
-    value = freedoms[name or next(iter(freedoms))]
+    name = name or next(iter(freedoms))
     moving = {x: dx for frame in frames for x, dx in frame.motion}
-    rate = directional([value], moving)[0]
+    rate = directional([freedoms[name]], moving)[0]
     rows = []
     for frame in frames:
         entries = jacobian([rate], frame.v)
         rows.append(Vector(entries.get((0, k), ZERO) for k in range(len(frame.v))))
-    return Freedom(value, rate, rows)
+    return Freedom(counted(joint, name, freedoms[name], frames), rate, rows)

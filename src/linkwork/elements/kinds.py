@@ -31,6 +31,11 @@ class Coordinate:
 
 
 @dataclass(frozen=True)
+class CountedAngle(Coordinate):
+    """One of q that follows from the others but for whole turns, which it counts: an angle of a joint in space."""
+
+
+@dataclass(frozen=True)
 class Velocity(Coordinate):
     """One of v; formulas and results call it and its rate by names of their own: crank.vx, crank.ax."""
 

@@ -36,6 +36,7 @@ class Joint:
     rows: ClassVar[dict[str, Kind]] = {}  # of Psi(t, *frames of its bodies), with what they are
     Psi: ClassVar[Any] = staticmethod(lambda *_: Vector(()))
     freedoms: ClassVar[Any] = staticmethod(lambda *_: {})  # by name, of its frames: what can be measured and driven
+    reversal: ClassVar[Any] = staticmethod(lambda *_: ())  # of its frames, for zeros of Psi where axes are reversed
 
     @property
     def bodies(self) -> tuple[Body, ...]:

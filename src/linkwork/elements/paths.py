@@ -143,7 +143,8 @@ def _spatial_prismatic(joint: SpatialPrismatic, q: Symbols, v: Symbols) -> list[
 
 def _cylindrical(joint: Any, q: Symbols, v: Symbols) -> list[Step]:
     i, j = _triads(joint)
-    return [Shift(i[2] * q[0], i[2] * v[0]), turn_axis(i[2], q[1], v[1]), turn_fixed(_between(i, j))]
+    turn = turn_axis(i[2], q[1] + joint.zero_of("angle"), v[1])
+    return [Shift(i[2] * q[0], i[2] * v[0]), turn, turn_fixed(_between(i, j))]
 
 
 def _screw(joint: Screw, q: Symbols, v: Symbols) -> list[Step]:
@@ -154,14 +155,15 @@ def _screw(joint: Screw, q: Symbols, v: Symbols) -> list[Step]:
 def _planar(joint: PlanarContact, q: Symbols, v: Symbols) -> list[Step]:
     (x, y, z), j = _triads(joint)
     shift = Shift(x * q[0] + y * q[1], x * v[0] + y * v[1])
-    return [shift, turn_axis(z, q[2], v[2]), turn_fixed(_between((x, y, z), j))]
+    return [shift, turn_axis(z, q[2] + joint.zero_of("angle"), v[2]), turn_fixed(_between((x, y, z), j))]
 
 
 def _universal(joint: Universal, q: Symbols, v: Symbols) -> list[Step]:
     """From body i to the cross, whose x is z_j and z is z_i, and on about z_j."""
     i, j = _triads(joint)
     cross = _between(i, j, ((2, 1.0), (1, -1.0), (0, 1.0)))
-    return [turn_axis(i[2], q[0], v[0]), turn_fixed(cross), turn_axis(j[2], q[1], v[1])]
+    first, second = (x + joint.zero_of(name) for x, name in zip(q, joint.directions, strict=True))
+    return [turn_axis(i[2], first, v[0]), turn_fixed(cross), turn_axis(j[2], second, v[1])]
 
 
 def _spherical(joint: Spherical, q: Symbols, v: Symbols) -> list[Step]:

@@ -1,8 +1,9 @@
 """Joints of spatial bodies, composed of a few primitives in the shape of the planar ones (joints.py).
 
-`axis` is fixed in body i and `axis_j` in body j; z_i and z_j are their unit vectors. x_i is `zero` made perpendicular
-to the axis, from which angles count, and y_i = z_i x x_i; likewise in body j. Without `zero`, x is the x axis of the
-body, turned the shortest way that takes its z axis to the joint axis (-z if the axis points down).
+`axis` is fixed in body i and `axis_j` in body j; z_i and z_j are their unit vectors, which point the same way. x_i is
+`zero` made perpendicular to the axis, and y_i = z_i x x_i; likewise in body j. Without `zero`, x is the x axis of the
+body, turned the shortest way that takes its z axis to the joint axis (-z if the axis points down). Angles run from x_i
+to x_j if `zero` and `zero_j` are given, and else from the start position.
 """
 
 from __future__ import annotations
@@ -10,15 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 from linkwork.elements.bodies import Body, Ground
 from linkwork.elements.frames import SPATIAL_GROUND, Frame, SpatialFrame
 from linkwork.elements.kinds import Kind
+from linkwork.elements.orientation import of_matrix, product
 from linkwork.elements.pairs import AxisPair, PointPair, RodPair, distance, unit
-from linkwork.elements.vectors import Components, Scalar, Vector, norm
+from linkwork.elements.vectors import SHORTEST, Components, Scalar, Vector, norm
 from linkwork.expressions.evaluation import evaluate
-from linkwork.expressions.graph import Expr, as_expr, atan2, cos, less, select, sin, sqrt
+from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, atan2, cos, less, maximum, select, sin, sqrt
 
 Triad: TypeAlias = tuple[Vector, Vector, Vector]
 
@@ -48,7 +50,29 @@ def bend(i: Triad, z_j: Vector) -> dict[str, Expr]:
 
 def wrapped(x: Expr) -> Expr:
     """x less whole turns: an angle from which another is taken is smooth wherever the two are less than pi apart."""
-    return atan2(sin(x), cos(x))
+    (c, s), rest = _direction(x)
+    if rest is not ZERO:
+        c, s = c * cos(rest) - s * sin(rest), s * cos(rest) + c * sin(rest)
+    return atan2(s, c)
+
+
+def _direction(x: Expr) -> tuple[tuple[Expr, Expr], Expr]:
+    """A vector (c, s) and an angle that together have the direction of x: of atan2(s, c) no arc is needed."""
+    if x.op == "atan2":
+        return (x.args[1], x.args[0]), ZERO
+    if x.op == "neg":
+        (c, s), rest = _direction(x.args[0])
+        return (c, -s), -rest
+    if x.op in ("add", "sub"):
+        (c, s), rest = _direction(x.args[0])
+        (a, b), other = _direction(x.args[1] if x.op == "add" else -x.args[1])
+        return (c * a - s * b, s * a + c * b), rest + other
+    return (ONE, ZERO), x
+
+
+def near(x: Expr, other: Expr) -> Expr:
+    """x with as many whole turns as bring it within half a turn of the other angle."""
+    return other + wrapped(x - other)
 
 
 def perpendicular(z: Components) -> Vector:
@@ -137,8 +161,17 @@ class SpatialAxisPair(AxialPair):
     def own_zero_j(self) -> Components | None:
         return self.zero_j
 
-    def with_axes_of(self, before: Self, values: Mapping[Expr, float]) -> Self:
-        """With numbers for the axes in body j that the joint took from its start before, if it now takes others."""
+    def x_at_start(self) -> Vector:
+        """x_i turned the shortest way from z_i to z_j as the bodies start; as it is where z_j = -z_i shows no way."""
+        i, j = self.starts()
+        x, _, z = self.triad_i(i)
+        if self.axis_j is None:
+            return x
+        both = z + self.z_j(j)
+        return x - (both.dot(x) / maximum(1.0 + z.dot(self.z_j(j)), SHORTEST)) * both
+
+    def kept_from(self, before: Self, values: Mapping[Expr, float], q: Mapping[str, float]) -> Self:
+        """With numbers for what the joint took from its start before, if it now takes others."""
         (z, x), own = (
             [tuple(evaluate(map(as_expr, axis or ()), values)) for axis in (joint.own_axis_j, joint.own_zero_j)]
             for joint in (before, self)
@@ -158,18 +191,65 @@ class SpatialAxisPair(AxialPair):
         x, y, _ = self.triad_i(i)
         return x.dot(self.z_j(j)), y.dot(self.z_j(j))
 
+    def apart(self, i: SpatialFrame, j: SpatialFrame) -> Expr:
+        """1 - z_i . z_j, never negative: 0 where the axes point the same way, 2 where they are reversed."""
+        return 1.0 - self.u(i).dot(self.z_j(j))
+
     def offsets(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Expr, Expr, Expr]:
         """d in the axes of the joint in body i."""
         d = self.d(i, j)
         x, y, z = self.triad_i(i)
         return x.dot(d), y.dot(d), z.dot(d)
 
-    def turn(self, i: SpatialFrame, j: SpatialFrame) -> Expr:
-        """The angle of x_j from x_i about the axis."""
-        return angle(self.triad_i(i), self.triad_j(j)[0])
+
+class CountingPair(SpatialAxisPair):
+    """Angles that count from the start position, or between directions where all of these are given.
+
+    A field of the name of an angle is its value at the start; of one between given directions, whole turns count.
+    """
+
+    directions: ClassVar[Mapping[str, tuple[str, ...]]] = {"angle": ("zero", "zero_j")}
+
+    def between(self, i: SpatialFrame, j: SpatialFrame) -> dict[str, Expr]:
+        """The angles between the directions, within (-pi, pi]."""
+        return {"angle": angle(self.triad_i(i), self.triad_j(j)[0])}
+
+    def zero_of(self, name: str) -> Expr:
+        """The angle between the directions where the angle of this name is zero."""
+        start, stated = self.between(*self.starts())[name], getattr(self, name)
+        if None in (getattr(self, direction) for direction in self.directions[name]):
+            return start if stated is None else start - stated
+        return ZERO if stated is None else start - near(start, as_expr(stated))
+
+    def turns(self, i: SpatialFrame, j: SpatialFrame) -> dict[str, Expr]:
+        """The angles, but for whole turns."""
+        return {name: x - self.zero_of(name) for name, x in self.between(i, j).items()}
+
+    def kept_from(self, before: Self, values: Mapping[Expr, float], q: Mapping[str, float]) -> Self:
+        """Also with the angles that it has now, with the turns of those in q ("A.angle")."""
+        unknown: dict[str, Any] = dict.fromkeys(self.directions)
+        made = replace(super().kept_from(before, values, q), **unknown)
+        for name, usual in made.turns(*self.starts()).items():
+            then = before.turns(*self.starts())[name]
+            if (known := q.get(f"{self.name}.{name}")) is not None:
+                then = near(then, as_expr(known))
+            number, unless_given = evaluate([then, usual], values)
+            if not abs(number - unless_given) < SAME_AXIS:
+                made = replace(made, **{name: number})
+        return made
 
 
-class SpatialRevolute(SpatialAxisPair):
+@dataclass(frozen=True, eq=False)
+class TurningPair(CountingPair):
+    """A pair that leaves one angle about its axis."""
+
+    angle: Scalar | None = None
+
+    def reversal(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Expr, ...]:
+        return (self.apart(i, j),)
+
+
+class SpatialRevolute(TurningPair):
     """Body j turns about the axis of body i; point s_j stays on s_i.
 
     Psi = (P_j - P_i, x_i . z_j, y_i . z_j)                                            [haug1989, chapter 9]
@@ -181,10 +261,10 @@ class SpatialRevolute(SpatialAxisPair):
         return Vector((*self.d(i, j), *self.parallel(i, j)))
 
     def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
-        return {"angle": self.turn(i, j)}
+        return self.turns(i, j)
 
 
-class Cylindrical(SpatialAxisPair):
+class Cylindrical(TurningPair):
     """Body j turns about the axis of body i and slides along it.
 
     Psi = (x_i . d, y_i . d, x_i . z_j, y_i . z_j)                                     [haug1989, chapter 9]
@@ -196,11 +276,11 @@ class Cylindrical(SpatialAxisPair):
         return Vector((*self.offsets(i, j)[:2], *self.parallel(i, j)))
 
     def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
-        return {"displacement": self.offsets(i, j)[2], "angle": self.turn(i, j)}
+        return {"displacement": self.offsets(i, j)[2], **self.turns(i, j)}
 
 
 @dataclass(frozen=True, eq=False)
-class Screw(SpatialAxisPair):
+class Screw(TurningPair):
     """As cylindrical, with a displacement of `pitch` for each turn; the fourth and fifth row are those it adds.
 
     Psi = (.., pitch/2pi (angle - 2pi displacement/pitch - c)), c as at the start; whole turns are all the same
@@ -210,17 +290,17 @@ class Screw(SpatialAxisPair):
     rows: ClassVar[dict[str, Kind]] = {**Cylindrical.rows, "thread": "length"}
 
     def lead(self, i: SpatialFrame, j: SpatialFrame) -> Expr:
-        return self.turn(i, j) - self.offsets(i, j)[2] * TURN / self.pitch
+        return self.turns(i, j)["angle"] - self.offsets(i, j)[2] * TURN / self.pitch
 
     def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
         gap = wrapped(self.lead(i, j) - self.lead(*self.starts()))
         return Vector((*self.offsets(i, j)[:2], *self.parallel(i, j), gap * self.pitch / TURN))
 
     def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
-        return {"displacement": self.offsets(i, j)[2], "angle": self.turn(i, j)}
+        return {"displacement": self.offsets(i, j)[2], **self.turns(i, j)}
 
 
-class PlanarContact(SpatialAxisPair):
+class PlanarContact(TurningPair):
     """A plane of body j slides on the plane of body i through s_i; `axis` is the normal of both.
 
     Psi = (z_i . d, x_i . z_j, y_i . z_j)
@@ -233,7 +313,7 @@ class PlanarContact(SpatialAxisPair):
 
     def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
         x, y, _ = self.offsets(i, j)
-        return {"x": x, "y": y, "angle": self.turn(i, j)}
+        return {"x": x, "y": y, **self.turns(i, j)}
 
 
 class SpatialPointOnLine(SpatialAxisPair):
@@ -262,7 +342,7 @@ class PointOnPlane(SpatialAxisPair):
 
 
 @dataclass(frozen=True, eq=False)
-class RevoluteSpherical(SpatialAxisPair):
+class RevoluteSpherical(TurningPair):
     """A massless link that turns about the axis of body i and has a ball on body j.
 
     Psi = ((d . d - length^2) / (2 length), z_i . d)                                   [haug1989, chapter 9]
@@ -270,6 +350,11 @@ class RevoluteSpherical(SpatialAxisPair):
 
     length: Scalar | None = None
     rows: ClassVar[dict[str, Kind]] = {"length": "length", "across": "length"}
+    directions: ClassVar[Mapping[str, tuple[str, ...]]] = {"angle": ("zero",)}
+    reversal: ClassVar[Any] = PointPair.reversal  # it has no axis in body j
+
+    def between(self, i: SpatialFrame, j: SpatialFrame) -> dict[str, Expr]:
+        return {"angle": angle(self.triad_i(i), self.d(i, j))}
 
     @property
     def rod_length(self) -> Expr:
@@ -280,7 +365,7 @@ class RevoluteSpherical(SpatialAxisPair):
         return Vector((distance(d, self.rod_length), self.u(i).dot(d)))
 
     def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
-        return {"angle": angle(self.triad_i(i), self.d(i, j))}
+        return self.turns(i, j)
 
 
 class AlignedPair(SpatialAxisPair):
@@ -290,7 +375,11 @@ class AlignedPair(SpatialAxisPair):
 
     @property
     def own_zero_j(self) -> Components | None:
-        return self.in_j(self.triad_i(self.starts()[0])[0]) if self.zero_j is None else self.zero_j
+        return self.in_j(self.x_at_start()) if self.zero_j is None else self.zero_j
+
+    def reversal(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Expr, ...]:
+        """1 - x_i . x_j, 1 - z_i . z_j"""
+        return 1.0 - self.triad_i(i)[0].dot(self.triad_j(j)[0]), self.apart(i, j)
 
     def turned(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Expr, Expr, Expr]:
         """(x_i . y_j, y_i . z_j, z_i . x_j)"""
@@ -337,17 +426,24 @@ class ConstantVelocity(SpatialAxisPair):
 
     @property
     def own_zero_j(self) -> Components | None:
-        """As given, else x_i turned the shortest way from z_i to z_j as the bodies start."""
-        if self.zero_j is not None:
-            return self.zero_j
-        i, j = self.starts()
-        x, _, z = self.triad_i(i)
-        both = z + self.z_j(j)
-        return self.in_j(x - (both.dot(x) / (1.0 + z.dot(self.z_j(j)))) * both)
+        return self.in_j(self.x_at_start()) if self.zero_j is None else self.zero_j
 
     def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
         (x_i, y_i, _), (x_j, y_j, _) = self.triad_i(i), self.triad_j(j)
         return Vector((*self.d(i, j), 0.5 * (x_i.dot(y_j) - y_i.dot(x_j))))
+
+    def reversal(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Expr, ...]:
+        """(1 + z_i . z_j - x_i . x_j - y_i . y_j) / 2 = 2 e_3^2 of the turn from i to j: no twist, and no half turn."""
+        (x_i, y_i, z_i), (x_j, y_j, z_j) = self.triad_i(i), self.triad_j(j)
+        return (0.5 * (1.0 + z_i.dot(z_j) - x_i.dot(x_j) - y_i.dot(y_j)),)
+
+    def half_bend(self, i: SpatialFrame, j: SpatialFrame) -> Expr:
+        """cos(bend/2), e_0 of the turn from i to j: it changes its sign where the shafts fold, and Psi_q vanishes."""
+        turns = []
+        for frame, triad in ((i, self.triad_i(SPATIAL_GROUND)), (j, self.triad_j(SPATIAL_GROUND))):
+            own = of_matrix([Vector(axis[n] for axis in triad) for n in range(3)])
+            turns.append(Vector(product(frame.e.components, own)))
+        return turns[0].dot(turns[1])
 
     def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
         """How shaft j is bent against shaft i."""
@@ -355,21 +451,27 @@ class ConstantVelocity(SpatialAxisPair):
 
 
 @dataclass(frozen=True, eq=False)
-class Universal(SpatialAxisPair):
+class Universal(CountingPair):
     """A cross whose arms turn in body i about `axis` and in body j about `axis_j`, which stay perpendicular.
 
     Psi = (P_j - P_i, z_i . z_j)                                                       [haug1989, chapter 9]
     """
 
     axis_j: Components = field(kw_only=True)
+    angle_i: Scalar | None = None
+    angle_j: Scalar | None = None
     rows: ClassVar[dict[str, Kind]] = {**POINT, "arms": "angle"}
+    directions: ClassVar[Mapping[str, tuple[str, ...]]] = {"angle_i": ("zero",), "angle_j": ("zero_j",)}
+
+    def between(self, i: SpatialFrame, j: SpatialFrame) -> dict[str, Expr]:
+        return {"angle_i": angle(self.triad_i(i), self.z_j(j)), "angle_j": -angle(self.triad_j(j), self.u(i))}
 
     def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
         return Vector((*self.d(i, j), self.u(i).dot(self.z_j(j))))
 
     def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
         """Of the cross against body i, and of body j against the cross."""
-        return {"angle_i": angle(self.triad_i(i), self.z_j(j)), "angle_j": -angle(self.triad_j(j), self.u(i))}
+        return self.turns(i, j)
 
 
 @dataclass(frozen=True, eq=False)

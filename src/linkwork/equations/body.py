@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from linkwork.elements.events import DIRECTIONS, Event, Watch, closed
 from linkwork.elements.frames import PLANAR_GROUND, SPATIAL_GROUND, Frame, SpatialFrame, TurnedFrame
-from linkwork.elements.kinds import FORCE_UNITS
+from linkwork.elements.freedoms import carried
+from linkwork.elements.kinds import FORCE_UNITS, CountedAngle
+from linkwork.elements.loads import JointForce
 from linkwork.elements.vectors import Components, Vector
-from linkwork.equations.equations import TIME, Equations, Output, Row, constraint_forces
+from linkwork.equations.equations import TIME, Counted, Equations, Output, Row, constraint_forces
 from linkwork.equations.parameters import Symbols
 from linkwork.equations.reactions import Pushed, reaction_outputs
 from linkwork.errors import ModelError
@@ -83,12 +85,12 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
     ground = PLANAR_GROUND if model.space == "planar" else SPATIAL_GROUND
     frames: dict[str, Any] = {b.name: b.frame(q_of[b.name], v_of[b.name]) for b in bodies}
     frames[model.ground.name] = ground
-    carried: dict[Expr, Expr] = {}
+    matrices: dict[Expr, Expr] = {}
     if model.space == "spatial":
         for b in bodies:
             if with_matrices:
                 frames[b.name] = with_matrix(frames[b.name], b.name)
-            carried |= dict(frames[b.name].matrix_rates)
+            matrices |= dict(frames[b.name].matrix_rates)
     first, columns = 0, {}
     for b in bodies:
         columns[b.name] = range(first, first + len(b.velocities))
@@ -174,10 +176,32 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
         start_v=tuple(as_expr(x) for b in bodies for x in b.start_v),
         then=tuple(x for b in bodies for x in then_of[b.name]),
         difference=tuple(x for b in bodies for x in b.difference(q_of[b.name], then_of[b.name])),
-        carried=carried,
+        carried=matrices,
         unseen=unseen,
+        reversal={
+            joint.name: tuple(x * closed(joint.name) for x in own) if closed(joint.name) in held else own
+            for joint in joints
+            if (own := joint.reversal(*(frames[b.name] for b in joint.bodies)))
+        },
     )
+    used = {*seen, *ordered([potential, *(x for watch in watched for x in (watch.when, *watch.holds.values()))])}
+    measured = {joint.name: joint for joint in (*joints, *(f.joint for f in parts.forces if isinstance(f, JointForce)))}
+    angles = _counted_angles(measured.values(), frames, used) if model.space == "spatial" else []
+    e = e.counting(angles, dict(zip(q, e.retract, strict=True)), dict(zip(v, e.dx, strict=True)))
     return Bodies(parts, frames, columns, tuple(rows_of), tuple(watched), named, e)
+
+
+def _counted_angles(joints: Iterable[Any], frames: Mapping[str, Any], used: Container[Expr]) -> list[Counted]:
+    """Of the joints in space, those whose turns matter: forces name what is carried of them."""
+    found = []
+    for joint in joints:
+        at = [frames[b.name] for b in joint.bodies]
+        for name, angle in joint.freedoms(*at).items():
+            if (x := carried(joint, name)) in used:
+                rate = directional([angle], {x: dx for frame in at for x, dx in frame.motion})[0]
+                start = joint.freedoms(*joint.starts())[name]
+                found.append(Counted(CountedAngle(joint.name, name, "angle"), x, angle, rate, start))
+    return found
 
 
 def with_matrix(frame: SpatialFrame, name: str) -> TurnedFrame:

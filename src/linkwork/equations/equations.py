@@ -7,7 +7,7 @@ Psi_dot = Psi_q v + Psi_t        Psi_ddot = Psi_q a - gamma
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.elements.events import Watch, closed
-from linkwork.elements.kinds import FORCE_UNITS, UNITS, Columns, Coordinate, Kind, Velocity
+from linkwork.elements.kinds import FORCE_UNITS, UNITS, Columns, Coordinate, CountedAngle, Kind, Velocity
+from linkwork.elements.spatial import near, wrapped
 from linkwork.elements.vectors import SHORTEST
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import Tape, ordered, substitute
@@ -58,6 +59,28 @@ class Output(NamedTuple):
 
 
 DEAD = 1e-4  # the square of the sine between two links: nearer to a line they are in a dead position
+
+
+class Counted(NamedTuple):
+    """An angle of a joint in space that is `carried` along with q, behind the others, so that its turns are counted.
+
+    `angle`, with its `rate`, is what the bodies show of it; both are the same but for whole turns and what a step adds.
+    """
+
+    coordinate: CountedAngle
+    carried: Expr
+    angle: Expr
+    rate: Expr
+    start: Expr
+
+    @property
+    def value(self) -> Expr:
+        return near(self.angle, self.carried)
+
+    def moved(self, q: Mapping[Expr, Expr], v: Mapping[Expr, Expr]) -> Expr:
+        """What is carried where q has become this by a small change, of the kind v dt."""
+        (angle,), (change,) = substitute([self.angle], q), substitute([self.rate], v)
+        return near(angle, self.carried + change)
 
 
 class Dyad(NamedTuple):
@@ -124,6 +147,8 @@ class Equations:
     tree: Equations | None = None  # in the coordinates of all joints, if the last of these q follow from the others
     dyads: tuple[Dyad, ...] = ()
     steady: frozenset[Expr] = frozenset()  # comparisons that no motion changes
+    counted: tuple[Counted, ...] = ()
+    reversal: Mapping[str, tuple[Expr, ...]] = field(default_factory=dict)  # of joints whose axes have a sense
 
     @derived
     def q_names(self) -> tuple[str, ...]:
@@ -187,6 +212,16 @@ class Equations:
     def motion(self) -> dict[Expr, Expr]:
         """The direction in which time carries (t, q) at velocity v."""
         return {TIME: ONE, **dict(zip(self.q, self.qd, strict=True)), **self.carried}
+
+    @derived
+    def reversals(self) -> tuple[Expr, ...]:
+        """Of all joints whose axes have a sense, one behind the other."""
+        return tuple(x for own in self.reversal.values() for x in own)
+
+    @derived
+    def reversal_q(self) -> dict[tuple[int, int], Expr]:
+        """The Jacobian of `reversals` with respect to v."""
+        return jacobian(directional(self.reversals, self.motion), self.v)
 
     @derived
     def Psi_dot(self) -> list[Expr]:
@@ -326,6 +361,29 @@ class Equations:
         made = changed(self, parameters={x: values[x] for x in self.parameters})
         made.__dict__["symbolic"] = self.symbolic
         return made
+
+    def counting(self, counted: Sequence[Counted], q: Mapping[Expr, Expr], v: Mapping[Expr, Expr]) -> Equations:
+        """With angles carried along behind q; q and v are what its symbols, and those of v, become by dx."""
+        then = (symbol(f"{x.coordinate.name} then") for x in counted)
+        return replace(
+            self,
+            q=(*self.q, *(x.carried for x in counted)),
+            coordinates=(*self.coordinates, *(x.coordinate for x in counted)),
+            qd=(*self.qd, *(x.rate for x in counted)),
+            retract=(*self.retract, *(x.moved(q, v) for x in counted)),
+            start_q=(*self.start_q, *(x.start for x in counted)),
+            then=(*self.then, *then),
+            carried={**self.carried, **{x.value: x.rate for x in counted}},
+            steady=self.steady.union(wrapped(x.angle - x.carried) for x in counted),
+            counted=tuple(counted),
+        )
+
+    def without_counting(self) -> Equations:
+        """With what the bodies show of angles in the place of those that are carried along."""
+        n = len(self.q) - len(self.counted)
+        cut = {name: getattr(self, name)[:n] for name in ("q", "coordinates", "qd", "retract", "start_q", "then")}
+        Psi = substitute(self.Psi, {x.value: x.angle for x in self.counted})
+        return replace(self, **cut, Psi=tuple(Psi), counted=())
 
     def with_outputs(self, outputs: Mapping[str, Mapping[str, Output]], events: tuple[Watch, ...]) -> Equations:
         made = changed(self, outputs=outputs, events=events)

@@ -29,10 +29,10 @@ def euler_equations(model: Model) -> Equations:
         message = "the bodies of a planar model have an angle and no Euler parameters"
         raise ModelError(message, "not-spatial", suggestion="choose the coordinates body")
     body = body_equations(model)
-    q = body.q
+    places = [7 * k for k in range(len(model.bodies))]
+    q = body.q[: 7 * len(places)]
     velocities = tuple(c for b in model.bodies for c in _velocities(b.name, b.velocities[:3]))
     v, a, dx = (tuple(symbol(f"{c.speed}{mark}") for c in velocities) for mark in ("", "'", " change"))
-    places = [7 * k for k in range(len(model.bodies))]
     B = {
         entry: x
         for k, place in enumerate(places)
@@ -56,7 +56,6 @@ def euler_equations(model: Model) -> Equations:
                 M[row, column] = M.get((row, column), ZERO) + x * entry * y
 
     rows = tuple(Row(b.name, "e.e", "number") for b in model.bodies)
-    then = tuple(symbol(f"{c.name} then") for c in body.coordinates)
     kinetic, dissipation, applied = substitute([body.kinetic, body.dissipation, body.applied_power], of_bodies)
     poses = (body.q, speed, [of_bodies[x] for x in body.a])
     outputs = {
@@ -65,8 +64,10 @@ def euler_equations(model: Model) -> Equations:
     }
     outputs |= {kind: move_outputs(named, of_bodies) for kind, named in body.outputs.items()}
     start = dict(zip((*body.q, *body.v), (*body.start_q, *body.start_v), strict=True))
-    return replace(
+    changed = tuple(x + y for x, y in zip(q, dx, strict=True))
+    e = replace(
         body,
+        q=q,
         v=v,
         a=a,
         dx=dx,
@@ -74,7 +75,8 @@ def euler_equations(model: Model) -> Equations:
         velocities=velocities,
         rows=(*body.rows, *rows),
         qd=v,
-        retract=tuple(x + y for x, y in zip(q, dx, strict=True)),
+        coordinates=body.coordinates[: len(q)],
+        retract=changed,
         M={entry: x for entry, x in M.items() if x is not ZERO},
         Q=tuple(Q),
         Psi=(*body.Psi, *(sum((x * x for x in q[p + 3 : p + 7]), -ONE) for p in places)),
@@ -83,15 +85,19 @@ def euler_equations(model: Model) -> Equations:
         applied_power=applied,
         outputs=outputs,
         events=tuple(event.moved(of_bodies) for event in body.events),
-        start_v=tuple(substitute(body.qd, start)),
-        then=then,
-        difference=tuple(y - x for x, y in zip(q, then, strict=True)),
+        start_q=body.start_q[: len(q)],
+        start_v=tuple(substitute(body.qd[: len(q)], start)),
+        then=body.then[: len(q)],
+        difference=tuple(y - x for x, y in zip(q, body.then, strict=False)),
         kind="euler",
         carried={},  # e_dot may have a part along e, which turns nothing and changes A
         state=STATE,
         body=body,
-        from_body=(body.q, body.qd),
+        from_body=(body.q, body.qd[: len(q)]),
     )
+    rates_of = directional([x.angle for x in body.counted], rates)
+    counted = [x._replace(rate=rate) for x, rate in zip(body.counted, rates_of, strict=True)]
+    return e.counting(counted, dict(zip(q, changed, strict=True)), dict(zip(v, dx, strict=True)))
 
 
 def _velocities(body: str, shifts: tuple[Velocity, ...]) -> tuple[Velocity, ...]:

@@ -23,7 +23,7 @@ from linkwork.elements.pairs import PointPair
 from linkwork.elements.paths import Shift, follow_path
 from linkwork.elements.vectors import Vector, norm
 from linkwork.equations.body import Bodies, body_equations, derive_bodies
-from linkwork.equations.equations import Equations, Output, constraint_forces, move_outputs
+from linkwork.equations.equations import Counted, Equations, Output, constraint_forces, move_outputs
 from linkwork.equations.tree import Hinge, span_tree
 from linkwork.errors import ModelError
 from linkwork.expressions.derivatives import directional, jacobian
@@ -63,6 +63,9 @@ def joint_equations(model: Model) -> Equations:
     start_q, start_v = (tuple(substitute(x, start)) for x in measured)
     start |= dict(zip(q, start_q, strict=True))
     local, known = _follow(made, hinges, symbols, v, start)
+    # Angles of the tree are coordinates; those of joints that close loops are carried along here too.
+    turned, counted = _sort_counted(b.counted, hinges, symbols)
+    known |= {node: theta for x, theta in turned.items() for node in (x.carried, x.value)}
     tree = local.substituted(known)
     v_b, zeta = substitute(b.v, known), tree.zeta()
     B_dot_v = tree.spread(zeta)
@@ -71,7 +74,9 @@ def joint_equations(model: Model) -> Equations:
     )
     # What moves with q: places and matrices of the bodies at their velocities, and these as Bdot v says if v is kept.
     still = {**known, **dict(zip(b.a, B_dot_v, strict=True))}
-    moving, rates = [*b.q, *b.carried, *b.v], [*b.qd, *b.carried.values(), *b.a]
+    placed = len(b.q) - len(b.counted)
+    of_bodies = {x: rate for x, rate in b.carried.items() if x not in {x.value for x in b.counted}}
+    moving, rates = [*b.q[:placed], *of_bodies, *b.v], [*b.qd[:placed], *of_bodies.values(), *b.a]
     carried = zip(substitute(moving, known), substitute(rates, still), strict=True)
     e = Equations(
         q=q,
@@ -109,8 +114,12 @@ def joint_equations(model: Model) -> Equations:
         if tree.is_long()
         else None,
         arm=_longest_arm(made),
-        from_body=measured,
+        reversal={name: tuple(substitute(x, known)) for name, x in b.reversal.items() if name not in in_tree},
+        from_body=((*measured[0], *(x.carried for x in counted)), measured[1]),
     )
+    seen = substitute([y for x in counted for y in (x.angle, x.rate)], known)
+    left = [x._replace(angle=y, rate=z) for x, y, z in zip(counted, seen[::2], seen[1::2], strict=True)]
+    e = e.counting(left, dict(zip(q, e.retract, strict=True)), dict(zip(v, dx, strict=True)))
     a_b = tree.spread([x + y for x, y in zip(tree.along(a), zeta, strict=True)])
     known |= dict(zip(b.a, a_b, strict=True))
     outputs = _outputs(made, hinges, local, cut)
@@ -120,6 +129,20 @@ def joint_equations(model: Model) -> Equations:
         for kind, columns, own in zip(plain.state, plain.columns.values(), (b.q, b.v, b.a), strict=False)
     }
     return e.with_outputs({kind: move_outputs(own, known) for kind, own in (state | outputs).items()}, events)
+
+
+def _sort_counted(
+    counted: Sequence[Counted], hinges: Sequence[Hinge], symbols: Mapping[str, Symbols]
+) -> tuple[dict[Counted, Expr], list[Counted]]:
+    """The angles that are coordinates of the tree, with these, and those of joints that close loops."""
+    of_tree = {
+        (hinge.joint.name, name): theta
+        for hinge in hinges
+        if hinge.joint is not None
+        for name, theta in zip(hinge.freedoms, symbols[hinge.child.name][0], strict=False)
+    }
+    places = {x: of_tree.get((x.coordinate.owner, x.coordinate.part)) for x in counted}
+    return {x: theta for x, theta in places.items() if theta is not None}, [x for x in counted if places[x] is None]
 
 
 def _check_names(hinges: Sequence[Hinge]) -> None:
@@ -172,7 +195,7 @@ def _measured(plain: Equations, made: Bodies, hinges: Sequence[Hinge]) -> tuple[
     }
     found = [hinge.measure(frames, plain.motion, *_state(frames[hinge.child.name])) for hinge in hinges]
     theta, theta_d = (tuple(x for both in found for x in both[k]) for k in range(2))
-    return theta, theta_d
+    return tuple(substitute(theta, {x.angle: x.value for x in plain.counted})), theta_d
 
 
 def _state(frame: Any) -> tuple[list[Expr], list[Expr]]:

@@ -100,8 +100,19 @@ class Place:
         return matrix
 
     @property
+    def reversal(self) -> Array:
+        """0 of joints whose axes point the same way, 2 where they are reversed."""
+        return self._linear[len(self.equations.Psi_q) :][: len(self.equations.reversals)]
+
+    @property
+    def reversal_q(self) -> Array:
+        e = self.equations
+        entries = self.find("reversal_q", [*e.reversal_q.values()])
+        return _dense(e.reversal_q, entries, (len(e.reversals), len(e.v)))
+
+    @property
     def _masses(self) -> Array:
-        return self._linear[len(self.equations.Psi_q) :]
+        return self._linear[len(self.equations.Psi_q) + len(self.equations.reversals) :]
 
     @kept
     def M(self) -> Array:

@@ -124,10 +124,10 @@ def constraints(s: Source) -> ComputationSequence:
 
 
 def linear(s: Source) -> ComputationSequence:
-    """(t, q) -> entries of Psi_q, and of what M is made of."""
+    """(t, q) -> entries of Psi_q, what tells reversed axes, and entries of what M is made of."""
     e = s.equations
     inertia = [*e.M.values()] if e.chain is None else [*e.chain.tree.entries(), *e.chain.M.values()]
-    return ComputationSequence("linear", (TIME, *e.q), [*e.Psi_q.values(), *inertia])
+    return ComputationSequence("linear", (TIME, *e.q), [*e.Psi_q.values(), *e.reversals, *inertia])
 
 
 def retract(s: Source) -> ComputationSequence:

@@ -18,7 +18,7 @@ from linkwork.elements.vectors import SHORTEST, Vector, norm
 from linkwork.expressions.graph import ONE, Expr, absolute, as_expr, cos, less, maximum, select, sign, sin, sqrt
 
 PARALLEL = 1e-12  # squared sine of the angle between axes
-NEAR = 1e-6  # of the pitch radius: axes that meet, and centres where they do
+NEAR = 1e-6  # of the pitch radius: axes that meet, and centres that are where they do
 
 
 class Carried(NamedTuple):
@@ -98,12 +98,12 @@ def _carried_in_space(
 
 
 def _mesh(gear: SpatialGear, a_i: Vector, a_j: Vector, C_i: Vector, C_j: Vector) -> tuple[Vector, Vector]:
-    """t and the pitch point P, which the carrier holds; t is zero where the axes do not show it.
+    """t and the pitch point P, which the carrier holds; t is zero where the axes neither meet nor are parallel.
 
     Parallel axes: P = C_i + R_i e, t = a_i x e, with e towards C_j, or away from it if gear i is the inner one.
     Axes that meet in an apex at the angle beta: the pitch cones touch along g = (R_j a_i +- R_i a_j) / sin(beta), - for
-    an internal pair, about which the gears turn against each other. P = apex +- g, on the side of the centres, and
-    R_i t = a_i x (P - apex).
+    an internal pair, about which the gears turn against each other. P = apex + g, or apex - g where the centres are on
+    that side, and R_i t = a_i x (P - apex).
     """
     R_i, side = as_expr(gear.radius), -1.0 if gear.internal else 1.0
     R_j, d, n = R_i * gear.teeth_j / gear.teeth_i, C_j - C_i, a_i.cross(a_j)
@@ -113,9 +113,8 @@ def _mesh(gear: SpatialGear, a_i: Vector, a_j: Vector, C_i: Vector, C_j: Vector)
     sine = sqrt(maximum(n.dot(n), PARALLEL))
     apex = C_i + a_i * (d.cross(a_j).dot(n) / (sine * sine))
     g = (R_j * a_i + side * R_i * a_j) / sine
-    towards = g.dot(C_i + C_j - apex - apex)
-    is_clear = less(absolute(d.dot(n)), NEAR * R_i * sine) * less(NEAR * R_i * R_i, absolute(towards))
-    k = sign(towards) * is_clear
+    side_of_centres = select(less(g.dot(C_i + C_j - apex - apex), -NEAR * R_i * R_i), -1.0, 1.0)
+    k = side_of_centres * less(absolute(d.dot(n)), NEAR * R_i * sine)
     met = less(PARALLEL, n.dot(n))
     t = Vector(select(met, x, y) for x, y in zip(n * (side * k / sine), a_i.cross(e), strict=True))
     P = Vector(select(met, x, y) for x, y in zip(apex + g * k, C_i + R_i * e, strict=True))

@@ -9,11 +9,18 @@ from typing import Any
 from linkwork.elements.bodies import SpatialBody
 from linkwork.elements.forces import AxialSpringDamper, PointForce, SpatialTorque, SpringDamper
 from linkwork.elements.motions import Table
-from linkwork.elements.spatial import SPATIAL_JOINTS, AxialPair, SpatialAxisPair, SpatialMeasure, body_triad
+from linkwork.elements.spatial import (
+    SPATIAL_JOINTS,
+    AxialPair,
+    CountingPair,
+    SpatialAxisPair,
+    SpatialMeasure,
+    body_triad,
+)
 from linkwork.elements.vectors import Components, Vector
 from linkwork.errors import UsageError
 from linkwork.expressions.evaluation import evaluate, ordered, substitute
-from linkwork.expressions.graph import ZERO, Expr, as_expr, constant, symbol
+from linkwork.expressions.graph import ZERO, Expr, as_expr, constant, cos, sin, symbol
 from linkwork.formats.deck import DECK, OF_BODY, OF_GROUND, ROTATIONAL, TRANSLATIONAL, TURNING, TYPES
 from linkwork.model import Model
 from linkwork.writing.printers import text
@@ -118,7 +125,10 @@ class _Writing:
             x, z = Vector((1.0, 0.0, 0.0)), Vector((0.0, 0.0, 1.0))
             if isinstance(joint, SpatialAxisPair):
                 own = (joint.own_axis_j, joint.own_zero_j) if n else (joint.axis, joint.zero)
-                x, _, z = body_triad(*own)
+                x, y, z = body_triad(*own)
+                if isinstance(joint, CountingPair) and (name := _counts_from(joint, n)):
+                    zero = joint.zero_of(name)
+                    x = x * cos(zero) + y * (-sin(zero) if n else sin(zero))
             elif isinstance(joint, AxialPair):
                 z = Vector(getattr(joint, "axis_j" if n else "axis"))
                 x = body_triad(z.components, None)[0]
@@ -179,6 +189,12 @@ class _Writing:
             lines += [row] if len(headings) == 1 else [headings[k % len(headings)], row]
         counted = [f"{layout.counted} {len(rows)}"] if layout.counted else []
         return "\n".join([*counted, *_align(lines), ""])
+
+
+def _counts_from(joint: CountingPair, n: int) -> str:
+    """The angle that is zero where x of body i (n = 0), or of body j, says so; "" if there is none."""
+    last = {name: directions[-1] for name, directions in joint.directions.items()}
+    return next((name for name, direction in last.items() if direction == ("zero", "zero_j")[n]), "")
 
 
 def _entry(x: Any) -> str:

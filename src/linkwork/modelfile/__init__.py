@@ -21,7 +21,7 @@ import pydantic
 
 from linkwork import units
 from linkwork.document import Data, Document, parse, read
-from linkwork.elements.spatial import SpatialAxisPair
+from linkwork.elements.spatial import CountingPair, SpatialAxisPair
 from linkwork.errors import ModelError, UsageError, check_choice, check_names, check_values, did_you_mean
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import as_expr, symbol
@@ -97,6 +97,11 @@ def with_start(document: Document, model: Model, changes: Mapping[str, str | flo
             for key, own in (("axis_j", joint.axis_j), ("zero_j", joint.zero_j)):
                 if own is not None and key not in joints[joint.name]:
                     joints[joint.name][key] = [float(x) for x in evaluate(map(as_expr, own), given)]
+        if isinstance(joint, CountingPair):
+            for key in joint.directions:
+                joints[joint.name].pop(key, None)
+                if (angle := getattr(joint, key)) is not None:
+                    joints[joint.name][key] = float(evaluate([as_expr(angle)], given)[0])
     return Document(document.file, data, {})
 
 

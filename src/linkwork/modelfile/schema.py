@@ -37,7 +37,7 @@ KINDS: Kinds = {
         (units.INERTIA, "inertia"),
         (units.LENGTH, "position points mass_centre inertia_about pitch length radius radius_i radius_j free_length"),
         (units.LENGTH, "ends width size centre corners"),
-        (units.ANGLE, "angle pressure_angle free_angle"),
+        (units.ANGLE, "angle angle_i angle_j pressure_angle free_angle"),
         (units.SPEED, "velocity transition stribeck"),
         (units.ANGULAR_SPEED, "angular_velocity"),
         (units.ACCELERATION, "gravity"),
@@ -362,7 +362,9 @@ MEANINGS = {
     "about": "title, source and a number to check against",
     "action": "record, stop or set; record unless given",
     "actuator": "a force or torque added to the law; a formula of time and motion",
-    "angle": "angle of body j against body i, or of a body at the start",
+    "angle": "angle of body j against body i, in space what it is at the start, or of a body at the start",
+    "angle_i": "angle of the cross against body i at the start",
+    "angle_j": "angle of body j against the cross at the start",
     "angular_velocity": "at the start",
     "at": "where it acts: body.point",
     "atol": "absolute tolerance of the integrator",
@@ -429,8 +431,8 @@ MEANINGS = {
     "view": "what drawings show",
     "when": "formula whose zero is the event",
     "window": "lower left and upper right corner of what is drawn, m",
-    "zero": "direction in body i from which angles count",
-    "zero_j": "direction in body j to which angles count",
+    "zero": "direction in body i from which angles count; the start position unless given",
+    "zero_j": "direction in body j to which angles count; the start position unless given",
 }
 
 COLOUR = "^(black|white|grey|red|green|blue|cyan|magenta|yellow|orange|purple|brown|#[0-9a-fA-F]{6})$"

@@ -5,18 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwork import __version__
 from linkwork.compiled.system import System, header, scales
+from linkwork.elements.bodies import Ground
+from linkwork.elements.frames import SPATIAL_GROUND
 from linkwork.elements.kinds import Columns
+from linkwork.elements.spatial import ConstantVelocity
 from linkwork.equations.equations import Equations
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
 from linkwork.errors import UsageError
+from linkwork.expressions.evaluation import evaluate, numpy_arithmetic
+from linkwork.expressions.graph import ZERO, Expr, symbol
 from linkwork.linalg.vectors import copy, largest, largest_scaled
 from linkwork.model import Model
 from linkwork.native import machine
@@ -234,14 +239,16 @@ def trajectory(
     energy = np.empty((len(ENERGIES), len(t)))
     energy[:2], energy[2:] = found.outputs[:, :2].T, work_done.T
     tables["energy"] = Table(ENERGY, energy.T)
-    gap = found.gap if model.space == "planar" else np.maximum(found.gap, euler_gap(tables["q"].values))
+    gap = found.gap
+    if model.space == "spatial":
+        gap = np.maximum(gap, euler_gap(tables["q"].values, len(model.bodies)))
     contradiction, k = _find_contradiction(system, found, place)
     info = changed(
         info,
         constraint_error_position=float(max(info.constraint_error_position, gap.max(initial=0.0))),
         constraint_error_velocity=float(max(info.constraint_error_velocity, found.rate.max(initial=0.0))),
         constraint_error_acceleration=contradiction,
-        notes=(*info.notes, *_note_accelerations(contradiction, float(t[k]))),
+        notes=(*info.notes, *_note_accelerations(contradiction, float(t[k])), *_note_folds(model, t, tables["q"])),
         versions=versions(),
     )
     return Trajectory(info.model, t, tables, gap, found.rate, info, model, events)
@@ -266,11 +273,28 @@ def _note_accelerations(contradiction: float, t: float) -> Iterator[Note]:
         yield Note("acceleration-residual", size=contradiction, t=t)
 
 
-def euler_gap(q: Array) -> Array:
+def _note_folds(model: Model, t: Array, q: Table) -> Iterator[Note]:
+    """Where the shafts of a constant-velocity joint fold through 180 degrees, between two report times."""
+    values: dict[Expr, Any] = {symbol(name): x for name, x in model.parameters.items()}
+    for joint in model.joints:
+        if isinstance(joint, ConstantVelocity):
+            values |= {symbol(label): x for label, x in zip(q.columns.labels, q.values.T, strict=True)}
+            at: list[Any] = [
+                SPATIAL_GROUND
+                if isinstance(b, Ground)
+                else b.frame([symbol(c.name) for c in b.coordinates], [ZERO] * 6)
+                for b in joint.bodies
+            ]
+            half = np.sign(evaluate([joint.half_bend(*at)], values, numpy_arithmetic())[0])
+            if len(found := np.flatnonzero(half[1:] * half[:-1] < 0.0)):
+                yield Note("folded", joint=joint.name, t=float(t[found[0]]), until=float(t[found[0] + 1]))
+
+
+def euler_gap(q: Array, bodies: int) -> Array:
     """The largest ||e| - 1| of the bodies in space, which no row of Psi measures, at every time."""
     if not q.size:
         return np.zeros(len(q))
-    e = q.reshape(len(q), -1, 7)[:, :, 3:]
+    e = q[:, : 7 * bodies].reshape(len(q), bodies, 7)[:, :, 3:]
     lengths: Array = np.max(np.abs(np.linalg.norm(e, axis=2) - 1.0), axis=1)
     return lengths
 

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.compiled.mechanism import Mechanism, prepare
+from linkwork.elements.kinds import CountedAngle
+from linkwork.elements.paths import PATHS, path_coordinates
 from linkwork.equations.equations import Equations
 from linkwork.equations.place import Place
 from linkwork.errors import ModelError, did_you_mean
@@ -31,7 +33,7 @@ def named_kinds(e: Equations) -> tuple[dict[str, str], dict[str, str]]:
     """What start values and rates may be called, of joints and of bodies, and what kind each is."""
     owners = (e,) if e.body is None else (e, e.body)
     return (
-        {c.name: c.kind for x in owners for c in x.coordinates},
+        {c.name: c.kind for x in owners for c in x.coordinates if not isinstance(c, CountedAngle)},
         {c.name: c.kind for x in owners for c in x.velocities},
     )
 
@@ -83,13 +85,28 @@ def _place(model: Model, q: Mapping[str, float], v: Mapping[str, float], keep: S
     kept = [name for name in keep if name in e.v_names or name in of_bodies]
     kept += [c.name for c in e.velocities if c.owner in turned and c.kind == "angle" and c.name not in kept]
     given = restart(given, q, v, any_distance=True, keep=kept)
-    start = bodies_at(_close(given, kept) if q else find_start(given, any_distance=True, keep=kept).place)
+    closed = _close(given, kept) if q else find_start(given, any_distance=True, keep=kept).place
+    turns = _angles(model, closed)
+    start = bodies_at(closed)
     e = start.equations
     _check_held("start", q, e.q_names, start.q, start.q_scale)
     _check_held("rate", v, e.v_names, start.v, start.v_scale)
     return model.with_start(
-        dict(zip(e.q_names, start.q.tolist(), strict=True)), dict(zip(e.v_names, start.v.tolist(), strict=True))
+        dict(zip(e.q_names, start.q.tolist(), strict=True)) | turns,
+        dict(zip(e.v_names, start.v.tolist(), strict=True)),
     )
+
+
+def _angles(model: Model, place: Place) -> dict[str, float]:
+    """The angles of the joints that have them as coordinates, with their turns ("A.angle")."""
+    found = dict(zip(place.equations.q_names, place.q.tolist(), strict=True))
+    named = [
+        (j.name, f, c)
+        for j in model.joints
+        if type(j) in PATHS
+        for f, c in zip(PATHS[type(j)].freedoms, path_coordinates(j), strict=False)
+    ]
+    return {f"{joint}.{freedom}": found[c.name] for joint, freedom, c in named if c.kind == "angle" and c.name in found}
 
 
 def _close(given: Place, keep: Sequence[str]) -> Place:

@@ -2,8 +2,9 @@
 
 The start position is moved by the smallest change, weighted by the masses or by the size of the mechanism alone, that
 closes the joints (Gauss-Newton on Psi with least-norm steps); then the velocities likewise by Psi_q v = -Psi_t.
-Named coordinates stay exactly as they are. If the way from a rough sketch ends before the joints are closed, other
-sketches with turned bodies are tried; if none closes, the smallest set of joints that contradict each other is named.
+Axes have a sense, so that in space z_j - z_i is made zero, and not only the tilt. Named coordinates stay exactly as
+they are. If the way from a rough sketch ends before the joints are closed, other sketches with turned bodies are tried;
+if none closes, the smallest set of joints that contradict each other is named.
 """
 
 from __future__ import annotations
@@ -241,6 +242,8 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
             rule=f"gaps up to {SMALL:.0%} of the mechanism, or {SMALL:g} rad, are corrected automatically",
             suggestion=f"correct the start positions{_about_degrees(given)}, or close wider gaps with --assemble",
         )
+    if not any_distance:
+        _check_senses(given)
     if any_distance:
         closed = close_from_afar(given, weights, kept)[0]
         return Start(align_velocity(closed, weights, kept), given, weights)
@@ -253,6 +256,20 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
         return Start(align_velocity(closed, weights, sorted({*kept, *np.flatnonzero(_stated(given))})), given, weights)
     except ModelError:
         raise fault from None
+
+
+def _check_senses(given: Place) -> None:
+    """ModelError where a joint fits the start but for a half turn."""
+    names = [name for name, own in given.equations.reversal.items() for _ in own]
+    reversed_ = [name for name, x in zip(names, given.reversal, strict=True) if x > SMALL]
+    for name in reversed_[:1]:
+        raise ModelError(
+            f"joint '{name}' is reversed at the start position: its bodies fit it but for a turn of 180 degrees",
+            "reversed-joint",
+            path=f"joints.{name}",
+            rule="axis and axis_j, and directions that stay parallel, point the same way",
+            suggestion="turn one of the bodies, give axis_j the other sign, or let --assemble turn them",
+        )
 
 
 def _about_degrees(given: Place) -> str:
@@ -313,9 +330,9 @@ def check_defined(place: Place) -> None:
 
 
 def is_closed(place: Place, rows: Sequence[int] | None = None, within: float = NEARLY_CLOSED) -> bool:
-    """Whether the joints (of all rows, or some) are closed but for the last digits."""
+    """Whether the joints (of all rows, or some) are closed but for the last digits, and none is reversed."""
     if rows is None:
-        return place.gap <= within
+        return place.gap <= within and float(place.reversal.max(initial=0.0)) <= within
     return bool(np.max(np.abs(place.Psi[list(rows)]) / place.row_scale[list(rows)], initial=0.0) <= within)
 
 
@@ -368,7 +385,7 @@ def approach(place: Place, weights: Weights, kept: Sequence[int] = (), rows: Seq
     scale, reach = place.row_scale[chosen], REACH * place.v_scale
 
     def gaps(at: Place) -> Array:
-        return at.Psi[chosen] / scale
+        return np.append(at.Psi[chosen] / scale, at.reversal if rows is None else ())
 
     def correct(_: None, at: tuple[Place, int], k: int) -> tuple[tuple[Place, int], float]:
         """The place after one step, and how many have narrowed the gaps by little until now."""
@@ -376,7 +393,10 @@ def approach(place: Place, weights: Weights, kept: Sequence[int] = (), rows: Seq
         J, root = place.scaled_jacobian(weights, kept)
         open_by = gaps(place)
         widest = float(np.linalg.norm(open_by))
-        dx = root @ solve_least_squares(J[chosen] / scale[:, None], -open_by)
+        J = J[chosen] / scale[:, None]
+        if rows is None:
+            J = np.vstack([J, place.reversal_q @ root])
+        dx = root @ solve_least_squares(J, -open_by)
         dx /= max(1.0, float(np.max(np.abs(dx) / reach, initial=0.0)))
         for halvings in range(MOST_HALVINGS):
             trial = place.moved(0.5**halvings * dx)
@@ -395,17 +415,21 @@ def minimize_gap(place: Place, kept: Sequence[int] = ()) -> Place:
 
     By damped steps, not Newton's iteration, which rounding ends: what is left here is no zero.
     """
-    scale = place.row_scale
+    scale = np.append(place.row_scale, np.ones(len(place.reversal)))
     free = np.delete(np.arange(len(place.v)), list(kept))
     reach = REACH * place.v_scale[free]
-    damping, r = DAMPING, place.Psi / scale
+
+    def gaps(at: Place) -> Array:
+        return np.append(at.Psi, at.reversal) / scale
+
+    damping, r = DAMPING, gaps(place)
     for _ in range(MOST_DAMPED):
-        J = place.Psi_q[:, free] * reach / scale[:, None]
+        J = np.vstack([place.Psi_q, place.reversal_q])[:, free] * reach / scale[:, None]
         A = np.vstack([J, damping * np.linalg.norm(J) * np.eye(len(free))])
         dx = np.zeros(len(place.v))
         dx[free] = reach * solve_least_squares(A, np.concatenate([-r, np.zeros(len(free))]), EPSILON)
         trial = place.moved(dx)
-        r_trial = trial.Psi / scale
+        r_trial = gaps(trial)
         gain = np.linalg.norm(r) - np.linalg.norm(r_trial)
         if gain > 0.0 and trial.is_finite:
             place, r, damping = trial, r_trial, EASED * damping

@@ -44,6 +44,11 @@ def _mode(number: int, of: int, kept: Sequence[str]) -> str:
     return f"the start is mode {number} of {of}" + (f", {', '.join(kept)} kept" if kept else "")
 
 
+def _not_complete(reason: str, starts: int, idle: int) -> str:
+    end = f"the last {idle} of which found nothing new" if idle else "which was ended while it still found new ones"
+    return f"not proved complete: {reason} leaves only a search from {starts} starts, {end}"
+
+
 def _special_geometry(**data: Any) -> str:
     if "unseen" in data:
         return f"{data['unseen']} curves or surfaces of complex solutions have no real one that was found"
@@ -198,7 +203,7 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "start-corrected": _start_corrected,
     "other-sketch": "the sketch leads to no closed position; bodies were turned before it did",
     "mode": _mode,
-    "not-complete": "not proved complete: {reason} leaves only a search from {starts} starts",
+    "not-complete": _not_complete,
     "over-determined": "{more} more equations than unknowns: only what fulfils all counts",
     "contradiction": "constraints and kept coordinates contradict each other whatever the position",
     "paths-lost": "{lost} paths were lost: modes may be missing",
@@ -224,6 +229,8 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "than steps show, and some may be missed; a smaller max_step looks more often",
     "energy-balance": _energy_balance,
     "acceleration-residual": _acceleration_residual,
+    "folded": "the shafts of the constant-velocity joint '{joint}' fold through 180 degrees between t = {t:.6g} and "
+    "{until:.6g}: no real joint does, and there its constraint leaves open how the motion goes on",
     "constraint-gap": "{what} grows to {size:.2g} at t = {t:.6g}, measured by the mechanism; the tolerances explain "
     "{explained:.2g}; a smaller rtol, or projection, keeps the constraints",
     "lag": "by its energy balance the motion may be ahead or behind by {allowed:.2g} rad, or lengths of the mechanism, "
