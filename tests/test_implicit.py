@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from published import andrews_at_the_end
 from scipy.integrate import solve_ivp
+from scipy.linalg import null_space
 from slices import with_slow
 
 from linkwork import load, loads, prepare, simulate
@@ -47,15 +48,23 @@ MECHANISMS = ("slider_crank", "andrews_squeezer", "numdyn3d_pendulum", "spatial_
 
 
 @pytest.mark.parametrize("name", [name for name in MECHANISMS if name != "numdyn3d_pendulum"])  # whose M is singular
-def test_jacobian_of_the_motion_is_that_of_differences(name):
-    """With accelerations and multipliers eliminated from it, at states off the constraints; eps leaves 1e-8 or so."""
+def test_linearized_motion_is_that_of_differences(name):
+    """Rates of q and of the work, and Z^T M a along the motions Z that constraints admit: all that is stiff."""
     motion, x = off_constraints(name)
-    n_y, entries = len(x) - 1, linearization.of_system(motion.system, motion.dynamics)(x, motion.p)
-    J = np.zeros((1 + max(map(max, motion.method.pattern)),) * 2)
-    J[tuple(np.transpose(motion.method.pattern))] = entries
-    exact = J[:n_y, :n_y] - J[:n_y, n_y:] @ np.linalg.solve(J[n_y:, n_y:], J[n_y:, :n_y])
-    expected = quotients(motion.derivative, x, motion.p)
-    np.testing.assert_allclose(exact, expected, rtol=0, atol=3e-7 * np.abs(expected).max())
+    s, entries = motion.system, linearization.of_system(motion.system, motion.dynamics)(x, motion.p)
+    n_q, n = s.n_q, s.n_v
+    shapes = (n_q, n_q), (n_q, n), (n, n_q), (n, n), (n, n), (2, n_q), (2, n), (s.m, n)
+    full, first = [np.zeros(shape) for shape in shapes], 0
+    for matrix, places in zip(full, motion.method.blocks, strict=True):
+        matrix[tuple(np.transpose(places) if places else ([], []))] = entries[first : first + len(places)]
+        first += len(places)
+    A, N, K, D, M, W_q, W_v, Psi_q = full
+    expected = quotients(motion.derivative, x, motion.p)[:, : n_q + n]
+    Z, rates, powers = null_space(Psi_q), np.hstack([A, N]), np.hstack([W_q, W_v])
+    np.testing.assert_allclose(rates, expected[:n_q], rtol=0, atol=1e-8 * np.abs(rates).max())
+    np.testing.assert_allclose(powers, expected[n_q + n :], rtol=0, atol=1e-7 * np.abs(expected).max())
+    forces = Z.T @ np.hstack([K, D])
+    np.testing.assert_allclose(forces, Z.T @ M @ expected[n_q : n_q + n], rtol=0, atol=3e-7 * np.abs(forces).max())
 
 
 @pytest.mark.diagonal

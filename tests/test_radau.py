@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.linalg import null_space
 
 from linkwork.integrators import integrate as loop
 from linkwork.integrators import memory
@@ -27,6 +28,7 @@ from linkwork.integrators.methods.linear_systems import (
 )
 from linkwork.integrators.methods.radau5 import Radau5
 from linkwork.integrators.methods.stiffness import find_fastest
+from linkwork.integrators.methods.tangent import reduce_matrices
 from linkwork.linalg.lu_planned import Elimination, plan_elimination
 from linkwork.linalg.lu_row_pivot import factor, factor_complex, solve, solve_complex
 from linkwork.native.kernels import Kernel, Pointer, call, kernel, size_of
@@ -160,6 +162,47 @@ def made_systems(A: dict[tuple[int, int], float], mass: Array, plan: Elimination
     own = np.zeros(size_of(systems_places, *sizes))
     fill_systems(own, sizes, list(A), mass, plan)
     return systems_places(own, *sizes)
+
+
+@pytest.mark.parametrize(("n", "rows", "rank"), [(5, 0, 0), (6, 4, 4), (9, 8, 6)])
+def test_a_motion_is_linearized_between_the_motions_that_constraints_admit(
+    n: int, rows: int, rank: int, rng: np.random.Generator
+) -> None:
+    """(c - J)^-1 r by full matrices with P from LAPACK's null space, rows redundant or not; A counts to its square."""
+    n_q, turn = n + 2, 1e-6
+    spread = rng.normal(size=(n, n))
+    full = {
+        "A": turn * rng.normal(size=(n_q, n_q)),
+        "N": rng.normal(size=(n_q, n)),
+        "K": rng.normal(size=(n, n_q)),
+        "D": rng.normal(size=(n, n)),
+        "M": spread @ spread.T,
+        "W_q": rng.normal(size=(2, n_q)),
+        "W_v": rng.normal(size=(2, n)),
+        "Psi_q": rng.normal(size=(rows, rank)) @ rng.normal(size=(rank, n)),
+    }
+    A, N, K, D, M, W_q, W_v, Psi_q = full.values()
+    Z = null_space(Psi_q) if rows else np.eye(n)
+    P = Z @ np.linalg.solve(Z.T @ M @ Z, Z.T)
+    J = np.zeros((n_q + n + 2, n_q + n + 2))
+    J[:, :n_q], J[:, n_q : n_q + n] = np.vstack([A, P @ K, W_q]), np.vstack([N, P @ D, W_v])
+    blocks = [list(np.ndindex(matrix.shape)) for matrix in full.values()]
+    mass = np.eye(len(J))
+    sizes = systems_sizes([], mass, None, (n_q, n, rows), blocks)
+    own = np.zeros(size_of(systems_places, *sizes))
+    fill_systems(own, sizes, [], mass, None, blocks)
+    at = systems_places(own, *sizes)
+    at.tangent.J[:] = np.concatenate([matrix.ravel() for matrix in full.values()])
+    reduce_matrices(at.tangent)
+    assert at.tangent.dof == n - rank
+    c, a, b = 3.0, 2.0, 4.0
+    assert factor_systems(at, c, a, b)
+    x, y, z = rng.normal(size=(3, len(J)))
+    expected = np.linalg.solve(c * mass - J, x), np.linalg.solve((a + 1j * b) * mass - J, y + 1j * z)
+    solve_real(at, x)
+    solve_imaginary(at, y, z)
+    for found, exact in zip((x, y + 1j * z), expected, strict=True):
+        np.testing.assert_allclose(found, exact, rtol=0, atol=100 * turn**2 * np.abs(exact).max())
 
 
 def test_elimination_says_that_a_matrix_is_singular() -> None:

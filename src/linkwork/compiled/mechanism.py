@@ -22,7 +22,7 @@ import numpy as np
 from linkwork.compiled.system import System, compile_system
 from linkwork.equations.coordinates import COORDINATES, equations_of
 from linkwork.equations.equations import Equations
-from linkwork.equations.implicit import implicit_form
+from linkwork.equations.implicit import implicit_form, linearize
 from linkwork.equations.parameters import Structure, Uses
 from linkwork.equations.place import Place
 from linkwork.equations.programs import MOTION, Metric, Program
@@ -106,13 +106,13 @@ class Mechanism:
         code = self.shared.compiled(key, lambda _: compile_system(e, programs, metric, explicit))
         return code.with_values(self.equations)
 
-    def implicit_pattern(self, form: str, baumgarte: bool = False) -> list[tuple[int, int]]:
+    def implicit_pattern(self, form: str) -> list[tuple[int, int]]:
         """Rows and columns of the entries of the Jacobian of a form for implicit integrators."""
+        return self.shared.compiled(("pattern", form), lambda e: list(implicit_form(e, form).f_y()))
 
-        def build(e: Equations) -> list[tuple[int, int]]:
-            return list(implicit_form(e.with_baumgarte() if baumgarte else e, form).f_y())
-
-        return self.shared.compiled(("pattern", form, baumgarte), build)
+    def linearized_pattern(self) -> list[list[tuple[int, int]]]:
+        """Those of the blocks of `linearize`."""
+        return self.shared.compiled(("pattern", "linearized"), lambda e: [list(block) for block in linearize(e)])
 
     @kept
     def notes(self) -> tuple[Note, ...]:

@@ -82,7 +82,7 @@ class Header(NamedTuple):
     power: int = 0
     retract: int = 0
     difference: int = 0
-    implicit_jacobian: int = 0
+    linearized: int = 0
 
 
 HEADER = len(Header._fields)

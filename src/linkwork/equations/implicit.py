@@ -1,11 +1,7 @@
 """The motion as M y' = f(t, y) for implicit integrators, with exact Jacobians.
 
-Accelerations of any formulation follow from K (a, lam) = (Q, gamma). To the unknowns (q, v, work) of such a motion
-belong further ones, z = (a, lam), with which the Jacobian stays sparse:
-
-    linearized    qd = N v,  v' = a,  0 = Q - M a - Psi_q^T lam,  0 = gamma - Psi_q a + eps lam
-
-Differential-algebraic forms have accelerations and multipliers among their unknowns:
+Of a motion by its accelerations, M a + Psi_q^T lam = Q and Psi_q a = gamma, `linearize` has the derivatives that may be
+large. Differential-algebraic forms have accelerations and multipliers among their unknowns:
 
     index-3    qd = N v,                        v' = a,  0 = Q - M a - Psi_q^T lam,  0 = Psi
                y = (q, v, work, a, lam)                                           [pennestri2004, eqs. (7)-(9)]
@@ -24,7 +20,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from linkwork.equations.equations import Equations
-from linkwork.equations.linear import eps_of, kept_of, mobility_of
+from linkwork.equations.linear import kept_of, mobility_of
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ZERO, Expr, symbol
@@ -62,19 +58,30 @@ class Implicit(NamedTuple):
 
 
 def implicit_form(e: Equations, form: str) -> Implicit:
-    """A form of ALGEBRAIC, or "linearized"."""
+    """A form of ALGEBRAIC."""
     mu = tuple(symbol(f"mu {k}") for k in range(len(e.Psi)))
     y, qd, gaps = [*e.q, *e.v, *WORK, *e.a, *e.lam], list(e.qd), _kept(e, e.Psi, e.lam)
-    if form == "linearized":
-        gaps = [gamma + eps * lam for gamma, eps, lam in zip(e.gamma, eps_of(e), e.lam, strict=True)]
-        gaps = minus(gaps, e.Psi_q, e.a)
-    elif ALGEBRAIC[form].has_mu:
+    if ALGEBRAIC[form].has_mu:
         push = minus([ZERO] * len(e.v), transpose(e.Psi_q), mu)
         along = {v: v + w * x for v, w, x in zip(e.v, mobility_of(e), push, strict=True)}
         y, qd, gaps = [*y, *mu], substitute(e.qd, along), [*_kept(e, e.Psi, mu), *_kept(e, e.Psi_dot, e.lam)]
-    force = minus(minus(e.Q, transpose(e.Psi_q), e.lam), e.M, e.a)
-    f = [*qd, *e.a, e.dissipation, e.supplied_power, *force, *gaps]
+    f = [*qd, *e.a, e.dissipation, e.supplied_power, *_force(e), *gaps]
     return Implicit(tuple(y), tuple(f))
+
+
+def _force(e: Equations) -> list[Expr]:
+    """What is left of forces, 0 = Q - M a - Psi_q^T lam."""
+    return minus(minus(e.Q, transpose(e.Psi_q), e.lam), e.M, e.a)
+
+
+def linearize(e: Equations) -> list[dict[tuple[int, int], Expr]]:
+    """Derivatives by q and by v of N v, of what is left of forces and of the powers; M and Psi_q.
+
+    In the order of integrators/methods/tangent.py: (N v)_q, N, K, D, M, those of the powers, Psi_q.
+    """
+    force, powers = _force(e), [e.dissipation, e.supplied_power]
+    by_q, by_v = ([jacobian(f, x) for f in (e.qd, force, powers)] for x in (e.q, e.v))
+    return [by_q[0], by_v[0], by_q[1], by_v[1], dict(e.M.items()), by_q[2], by_v[2], dict(e.Psi_q.items())]
 
 
 def _kept(e: Equations, gaps: Sequence[Expr], multipliers: Sequence[Expr]) -> list[Expr]:

@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from linkwork.equations.equations import ALPHA, BETA, TIME, Equations
-from linkwork.equations.implicit import ALGEBRAIC, N_WORK, WORK, implicit_form
+from linkwork.equations.implicit import ALGEBRAIC, N_WORK, WORK, implicit_form, linearize
 from linkwork.equations.linear import eps_of, factor_in, factor_of, kept_of, mobility_of, multiply
 from linkwork.equations.solution import EPS, Solution
 from linkwork.expressions.derivatives import jacobian
@@ -313,6 +313,13 @@ def implicit_jacobian(s: Source, form: str) -> ComputationSequence:
     return ComputationSequence("implicit_jacobian", (TIME, *found.y), [*found.f_y().values()])
 
 
+def linearized(s: Source) -> ComputationSequence:
+    """(t, q, v, work, a, lam) -> the entries of `linearize`, block by block."""
+    e = s.equations
+    entries = [entry for block in linearize(e) for entry in block.values()]
+    return ComputationSequence("linearized", (TIME, *e.q, *e.v, *WORK, *e.a, *e.lam), entries)
+
+
 def implicit(s: Source, form: str) -> ComputationSequence:
     """(t, y) -> f."""
     found = implicit_form(s.equations, form)
@@ -329,6 +336,6 @@ TERMS: tuple[Program, ...] = (*BASIC, terms, rates, *WATCHED)
 CHARTS: tuple[Program, ...] = (chart, shift, push)
 # What implicit integrators need besides, by the form that they solve.
 IMPLICIT_FORMS: Mapping[str, tuple[Program, ...]] = {
-    "linearized": (partial(implicit_jacobian, form="linearized"),),
+    "linearized": (linearized,),
     **{form: (partial(implicit_jacobian, form=form), partial(implicit, form=form)) for form in ALGEBRAIC},
 }

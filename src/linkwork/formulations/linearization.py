@@ -1,4 +1,4 @@
-"""The exact Jacobian of the right-hand side of the motion, for implicit integrators."""
+"""Derivatives of the right-hand side of the motion, for implicit integrators."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from linkwork.native.lowering import NativeFunction
 
 
 class Work(NamedTuple):
-    """What `dynamics` returns, and the argument of `implicit_jacobian`."""
+    """What `dynamics` returns, and the argument of `linearized`."""
 
     rates: Pointer
     state: Pointer  # (t, q, v, work, a, lam)
@@ -26,7 +26,7 @@ def work(w: Pointer, n_q: int, n: int, m: int) -> Work:
 
 @kernel
 def linearize_motion(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    """(t, q, v, work) -> the entries of the Jacobian with the unknowns a and lam, see equations/implicit.py."""
+    """(t, q, v, work) -> the entries of `linearize`, see equations/implicit.py."""
     about = header(p)
     n_q, n, m = about.n_q, about.n_v, about.m
     n_y = n_q + n + N_WORK
@@ -35,11 +35,11 @@ def linearize_motion(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     copy(x, at.state, 1 + n_y)
     copy(offset(at.rates, n_q), offset(at.state, 1 + n_y), n)
     copy(offset(at.rates, n_y), offset(at.state, 1 + n_y + n), m)
-    call(about.implicit_jacobian, at.state, p, y, at.rest)
+    call(about.linearized, at.state, p, y, at.rest)
 
 
 def of_system(system: System, dynamics: NativeFunction) -> NativeFunction:
     """`linearize_motion` with the sizes of a system."""
-    f, n_y = system.functions["implicit_jacobian"], system.n_q + system.n_v + N_WORK
+    f, n_y = system.functions["linearized"], system.n_q + system.n_v + N_WORK
     room = size_of(work, system.n_q, system.n_v, system.m) + max(dynamics.work, f.work)
     return NativeFunction(linearize_motion.name, linearize_motion.address, 1 + n_y, f.outputs, room)

@@ -53,11 +53,10 @@ def algebraic_method(mechanism: Mechanism, system: System, how: Choice) -> tuple
     return f["implicit"], method, N_WORK + count
 
 
-def linearized_method(mechanism: Mechanism, system: System, dynamics: NativeFunction, how: Choice) -> Radau5:
-    """The method for (q, v, work), with accelerations and multipliers among the unknowns of its linear systems."""
-    pattern = mechanism.implicit_pattern("linearized", how.stabilization == "baumgarte")
-    mass = np.eye(system.n_q + system.n_v + N_WORK)
-    return Radau5(linearization.of_system(system, dynamics), mass, pattern=pattern)
+def linearized_method(mechanism: Mechanism, system: System, dynamics: NativeFunction) -> Radau5:
+    """The method for (q, v, work), whose linear systems are those of the motions that the constraints admit."""
+    mass, sizes = np.eye(system.n_q + system.n_v + N_WORK), (system.n_q, system.n_v, system.m)
+    return Radau5(linearization.of_system(system, dynamics), mass, blocks=mechanism.linearized_pattern(), sizes=sizes)
 
 
 def plan_systems(mechanism: Mechanism, method: Radau5, x: Array, p: Array, n_before: int) -> Radau5:

@@ -89,9 +89,10 @@ class Motion:
         v: Mapping[str, float] | None,
     ) -> Motion:
         implicit = how.implicit
-        if implicit == "linearized" and len(mechanism.equations.q) + len(mechanism.equations.v) > MOST_LINEARIZED:
+        baumgarte = how.stabilization == "baumgarte"  # which may be stiff too
+        size = len(mechanism.equations.q) + len(mechanism.equations.v)
+        if implicit == "linearized" and (size > MOST_LINEARIZED or baumgarte):
             implicit = ""
-        baumgarte = how.stabilization == "baumgarte"
 
         def with_pivots(place: Place, least: float = 0.0) -> System:
             rows, metric = leave_singular(place).independent_rows, metric_for(place, how)
@@ -132,7 +133,7 @@ class Motion:
         elif implicit:
             from linkwork.simulation.implicit import linearized_method
 
-            method = linearized_method(mechanism, system, dynamics, how)
+            method = linearized_method(mechanism, system, dynamics)
         p, exact, header = _parameters(system, how, start.place, header)
 
         found: list[Motion] = []

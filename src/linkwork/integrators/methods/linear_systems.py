@@ -4,8 +4,7 @@ J = f_y and M are given by their entries. Where an elimination is planned for th
 operations are done. What is left of a right side is looked at each time: where the pivots chosen at the start have
 become too small, this matrix is factored as a full one with row pivots.
 
-Unknowns z may stand behind those of the method, without M, and right sides are continued by zeros. So accelerations and
-multipliers need not be eliminated from the Jacobian of a motion, which they leave sparse.
+Those of the motion of a mechanism by its accelerations are reduced instead, see tangent.py.
 """
 
 from __future__ import annotations
@@ -16,6 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.integrators.memory import BLOCK
+from linkwork.integrators.methods.tangent import (
+    Blocks,
+    Tangent,
+    factor_tangent,
+    fill_tangent,
+    solve_for_complex,
+    solve_for_real,
+    tangent_places,
+)
 from linkwork.linalg.lu_planned import (
     Elimination,
     Operations,
@@ -26,21 +34,20 @@ from linkwork.linalg.lu_planned import (
     solve_eliminated_complex,
 )
 from linkwork.linalg.lu_row_pivot import factor, factor_complex, solve, solve_complex
-from linkwork.linalg.vectors import clear, copy, fill
+from linkwork.linalg.vectors import clear, fill
 from linkwork.native.kernels import Memory, Pointer, integer, offset, split, take
 
 Array = NDArray[np.float64]
 Place = tuple[int, int]
 
 SOUND = 1e-7  # of the sizes that were added up: what a sound elimination leaves of a right side at most
-N_SIZES = 8
+N_SIZES = 10
 
 
 class Systems(Memory):
     """Places in the memory of the systems; width is n, the number of unknowns, made whole blocks."""
 
     n: int
-    n_y: int  # unknowns of the method
     n_entries: int  # of J
     n_mass: int  # of M
     n_upper: int  # of the elimination, 0 without one
@@ -48,6 +55,7 @@ class Systems(Memory):
     n_targets: int
     width: int
     of: Operations
+    tangent: Tangent  # has entries where it takes the place of all that follows
     row: Pointer  # n_entries, integers
     column: Pointer  # n_entries, integers
     place: Pointer  # n_entries, integers: among the values of the elimination
@@ -73,35 +81,48 @@ class Systems(Memory):
 
 
 def systems_places(
-    memory: Pointer, n: int, n_y: int, n_entries: int, n_mass: int, n_upper: int, n_lower: int, n_targets: int
-) -> Systems:
+    memory: Pointer, n: int, n_entries: int, n_mass: int, n_upper: int, n_lower: int, n_targets: int,
+    n_q: int, n_v: int, m: int, n_tangent: int,
+) -> Systems:  # fmt: skip
     _, memory = take(memory, N_SIZES)
     of = operations(memory, n if n_upper > 0 else 0, n_upper, n_lower, n_targets)
+    tangent = tangent_places(of.rest, n_q, n_v, m, n_tangent)
     width, n_values = (n + BLOCK - 1) // BLOCK * BLOCK, n_upper + n_lower + 1
+    square = n * width if n_tangent == 0 else 0
     counts = (
         *(n_entries, n_entries, n_entries, n_entries, n_mass, n_mass, n_mass, n_mass),
-        *(n_values, n_values, n_values, n * width, n * width, n * width),
+        *(n_values, n_values, n_values, square, square, square),
         *(width, width, width, width, 2 * width, width, 1),
     )
-    return Systems(n, n_y, n_entries, n_mass, n_upper, n_lower, n_targets, width, of, *split(of.rest, counts))
+    return Systems(n, n_entries, n_mass, n_upper, n_lower, n_targets, width, of, tangent, *split(tangent.rest, counts))
 
 
 def open_systems(memory: Pointer) -> Systems:
     return systems_places(
         memory, integer(memory, 0), integer(memory, 1), integer(memory, 2), integer(memory, 3), integer(memory, 4),
-        integer(memory, 5), integer(memory, 6),
+        integer(memory, 5), integer(memory, 6), integer(memory, 7), integer(memory, 8), integer(memory, 9),
     )  # fmt: skip
 
 
-def systems_sizes(pattern: Sequence[Place], mass: Array, plan: Elimination | None) -> tuple[int, ...]:
-    """What `systems_places` takes, for a Jacobian with this pattern and M of the unknowns of the method."""
-    n_y = len(mass)
-    n = max(n_y, 1 + max((max(place) for place in pattern), default=0))
-    return n, n_y, len(pattern), int(np.count_nonzero(mass)), *(plan.sizes[1:] if plan is not None else (0, 0, 0))
+def systems_sizes(
+    pattern: Sequence[Place],
+    mass: Array,
+    plan: Elimination | None,
+    of: tuple[int, ...] = (0, 0, 0),
+    blocks: Blocks = (),
+) -> tuple[int, ...]:
+    """What `systems_places` takes, for a Jacobian with this pattern, or these blocks for sizes `of` q, v and Psi."""
+    planned = plan.sizes[1:] if plan is not None else (0, 0, 0)
+    return len(mass), len(pattern), int(np.count_nonzero(mass)), *planned, *of, sum(map(len, blocks))
 
 
 def fill_systems(
-    memory: Pointer, sizes: Sequence[int], pattern: Sequence[Place], mass: Array, plan: Elimination | None
+    memory: Pointer,
+    sizes: Sequence[int],
+    pattern: Sequence[Place],
+    mass: Array,
+    plan: Elimination | None,
+    blocks: Blocks = (),
 ) -> None:
     """Write down sizes, patterns, M and the operations of the elimination."""
     memory[: len(sizes)].view(np.int64)[:] = sizes
@@ -118,11 +139,18 @@ def fill_systems(
     at.M[:] = mass[np.nonzero(mass)]
     if plan is not None:
         plan.fill(at.of)
+    if blocks:
+        fill_tangent(at.tangent, blocks)
+
+
+def entries_of(at: Systems) -> tuple[Pointer, int]:
+    """Where those of J stand, and how many."""
+    return (at.tangent.J, at.tangent.n_entries) if at.tangent.n_entries > 0 else (at.J, at.n_entries)
 
 
 def multiply_mass(at: Systems, x: Pointer, y: Pointer) -> None:
-    """y := M x, of the unknowns of the method."""
-    clear(y, 0, at.n_y)
+    """y := M x."""
+    clear(y, 0, at.n)
     for k in range(at.n_mass):
         y[integer(at.mass_row, k)] += at.M[k] * x[integer(at.mass_column, k)]
 
@@ -193,6 +221,8 @@ def factor_as_planned(at: Systems, c: float, a: float, b: float) -> bool:
 
 def factor_systems(at: Systems, c: float, a: float, b: float) -> bool:
     """The factors of c M - J and, unless b is 0, of (a + i b) M - J; whether these are regular."""
+    if at.tangent.n_entries > 0:
+        return factor_tangent(at.tangent, c, a, b)
     if at.n_upper > 0:
         at.is_full = False
         if factor_as_planned(at, c, a, b):
@@ -210,24 +240,20 @@ def factor_systems(at: Systems, c: float, a: float, b: float) -> bool:
 
 def solve_real(at: Systems, x: Pointer) -> None:
     """x := (c M - J)^-1 x."""
-    copy(x, at.x, at.n_y)
-    clear(at.x, at.n_y, at.n)
-    if at.is_full:
-        solve(at.E, at.n, at.width, at.pivots, at.x)
+    if at.tangent.n_entries > 0:
+        clear(at.z, 0, at.n)
+        solve_for_real(at.tangent, x, at.z)
+    elif at.is_full:
+        solve(at.E, at.n, at.width, at.pivots, x)
     else:
-        solve_eliminated(at.of, at.n, at.n_upper, at.values, at.x, at.y)
-    copy(at.x, x, at.n_y)
+        solve_eliminated(at.of, at.n, at.n_upper, at.values, x, at.y)
 
 
 def solve_imaginary(at: Systems, x: Pointer, z: Pointer) -> None:
     """x + i z := ((a + i b) M - J)^-1 (x + i z)."""
-    copy(x, at.x, at.n_y)
-    copy(z, at.z, at.n_y)
-    clear(at.x, at.n_y, at.n)
-    clear(at.z, at.n_y, at.n)
-    if at.is_full:
-        solve_complex(at.E_real, at.E_imaginary, at.n, at.width, at.complex_pivots, at.x, at.z)
+    if at.tangent.n_entries > 0:
+        solve_for_complex(at.tangent, x, z)
+    elif at.is_full:
+        solve_complex(at.E_real, at.E_imaginary, at.n, at.width, at.complex_pivots, x, z)
     else:
-        solve_eliminated_complex(at.of, at.n, at.n_upper, at.values_real, at.values_imaginary, at.x, at.z, at.y)
-    copy(at.x, x, at.n_y)
-    copy(at.z, z, at.n_y)
+        solve_eliminated_complex(at.of, at.n, at.n_upper, at.values_real, at.values_imaginary, x, z, at.y)

@@ -39,6 +39,7 @@ from linkwork.integrators.methods.collocation import (
     foreseeing_weights,
 )
 from linkwork.integrators.methods.linear_systems import (
+    entries_of,
     factor_systems,
     fill_systems,
     multiply_mass,
@@ -49,6 +50,7 @@ from linkwork.integrators.methods.linear_systems import (
 )
 from linkwork.integrators.methods.radau5_dense import Radau, extrapolate, fit, open_radau, places, radau_dense
 from linkwork.integrators.methods.stiffness import PERTURBED, find_fastest
+from linkwork.integrators.methods.tangent import Blocks, reduce_matrices
 from linkwork.integrators.time_loop import SAFETY, is_at_rest, is_finite
 from linkwork.linalg.lu_planned import Elimination
 from linkwork.linalg.vectors import EPSILON, clear, clear_negligible, copy
@@ -89,7 +91,8 @@ def evaluate_jacobian(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
     The exact one is that of the middle of the step, as far as it can be foreseen: what turns with the mechanism, such
     as the direction of a stiff spring, is then half as far off.
     """
-    ny, J = at.ny, its.systems.J
+    ny = at.ny
+    J, n_entries = entries_of(its.systems)
     its.t_jacobian = at.x[0]
     its.h_factored = its.h_foreseen = 0.0
     if its.jacobian != 0:
@@ -114,10 +117,12 @@ def evaluate_jacobian(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
             for i in range(ny):
                 J[i * at.n + j] = (its.f[i] - at.k[i]) / delta
     total = 0.0
-    for i in range(its.systems.n_entries):
+    for i in range(n_entries):
         total += J[i] - J[i]
     if total != 0.0:
         at.outcome = Outcome.NOT_FINITE
+    elif its.systems.tangent.n_entries > 0:
+        reduce_matrices(its.systems.tangent)
     return total == 0.0
 
 
@@ -422,8 +427,8 @@ class Radau5:
     """The method for a system M y' = f(t, y), whose f is the `derivative` of `integrate`.
 
     `jacobian`, (t, y) -> the entries of f_y at the places `pattern`, is exact or left out: then difference quotients
-    take its place. Behind y further unknowns may have places in it, see systems.py; `plan` is the elimination for it.
-    Without `mass` M is one; where there is a pattern it must be given. `index` is 1 for components that are
+    take its place; `plan` is the elimination for it. Of a motion the entries may be those of `blocks`, see tangent.py.
+    Without `mass` M is one. `index` is 1 for components that are
     differential or follow from others at once, 2 or 3 for those that follow after one or two differentiations. Where
     accelerations and multipliers of a mechanism stand behind (q, v, work), `dynamics` gives (qd, a, work rates, lam) at
     a state. If it `detects`, it asks for an explicit method where that would do.
@@ -434,6 +439,7 @@ class Radau5:
     index: Sequence[int] | None = None
     pattern: Sequence[tuple[int, int]] | None = None
     plan: Elimination | None = None
+    blocks: Blocks = ()
     dynamics: Native | None = None
     sizes: tuple[int, int, int] = (0, 0, 0)  # of q, v and Psi
     detects: bool = False
@@ -445,12 +451,12 @@ class Radau5:
             mass[: len(self.mass), : len(self.mass)] = self.mass
         n_rates = int(np.cumprod(np.all(mass == np.eye(n), axis=1)).sum())
         if pattern is None:
-            pattern = list(np.ndindex(n, n))
+            pattern = list(np.ndindex(n, n)) if not self.blocks else []
         elif self.mass is not None:
             mass = self.mass
-        sizes = systems_sizes(pattern, mass, self.plan)
+        sizes = systems_sizes(pattern, mass, self.plan, self.sizes if self.blocks else (0, 0, 0), self.blocks)
         own = np.zeros(size_of(systems_places, *sizes) + size_of(places, None, n))
-        fill_systems(own, sizes, pattern, mass, self.plan)
+        fill_systems(own, sizes, pattern, mass, self.plan, self.blocks)
         systems = systems_places(own, *sizes)
         its = places(systems.rest, systems, n)
         if self.jacobian is not None:
