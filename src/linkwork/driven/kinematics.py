@@ -23,7 +23,7 @@ from linkwork.native import cache
 from linkwork.notes import FINISHED, Note, Reason
 from linkwork.simulation.notes import note_machine
 from linkwork.simulation.outputs import check_memory, report, trajectory
-from linkwork.soundness import sound
+from linkwork.soundness import check_span
 from linkwork.start.check import note_start
 from linkwork.start.closing import find_start, follow_bodies, restart
 from linkwork.start.dead_points import check_open
@@ -56,8 +56,7 @@ def kinematics(
     check_open(mechanism.equations)
     settings = mechanism.model.simulation.changed(t_end, step)
     times = report_times(0.0, settings.t_end, settings.step)
-    if settings.t_end != mechanism.model.simulation.t_end:
-        sound(replace(mechanism.model, simulation=settings))  # laws and tables over the new span
+    check_span(mechanism.model, settings)
     check_memory(times, mechanism.equations)
     check_driving(mechanism.model, mechanism.equations, assemble)
     system = Driven.stated(mechanism)

@@ -239,7 +239,11 @@ class Place:
         if self.equations.chain is not None:
             return self._along_links[1] > REGULAR
         root = np.sqrt(self.inertia)
-        return bool(np.linalg.eigvalsh(self.M / root[:, None] / root)[0] > REGULAR)
+        try:  # which is quicker than eigenvalues
+            np.linalg.cholesky(self.M / root[:, None] / root - REGULAR * np.eye(len(root)))
+        except np.linalg.LinAlgError:
+            return False
+        return True
 
     @kept
     def length(self) -> float:
@@ -365,13 +369,10 @@ class Place:
         return np.where(self.vanishing[:, None], 0.0, unit)
 
     @kept
-    def singular_vectors(self) -> tuple[Array, Array]:
-        """Left singular vectors and singular values of Psi_q W^-1/2 with rows of length one."""
+    def left_singular_vectors(self) -> Array:
+        """Of Psi_q W^-1/2 with rows of length one, in the order of the values on which its rank is decided."""
         J = self._unit_rows
-        if not J.size:
-            return np.eye(len(J)), np.zeros(len(J))
-        U, values, _ = svd(J)
-        return U, np.append(values, np.zeros(len(J) - len(values)))
+        return svd(J)[0] if J.size else np.eye(len(J))
 
     @kept
     def rank(self) -> Rank:
@@ -454,7 +455,7 @@ class Place:
         """The rows that take part in a dependence."""
         if self.rank.rank == len(self.Psi):
             return ()
-        U = self.singular_vectors[0][:, self.rank.rank :]
+        U = self.left_singular_vectors[:, self.rank.rank :]
         involved = (np.max(np.abs(U), axis=1, initial=0.0) > INVOLVED) & ~self.is_open
         return tuple(row for row, yes in zip(self.equations.rows, involved, strict=True) if yes)
 

@@ -79,10 +79,11 @@ def find_singular(
     for time in times[first]:
         k = int(np.searchsorted(t, time))
         usual = max((at(float(t[j])).rank for j in (max(k - 1, 0), min(k + 1, len(t) - 1))), key=lambda x: x.rank)
-        U, sizes = at(float(time)).singular_vectors
-        lost = sizes[: usual.rank] <= VANISHED * usual.smallest
+        place = at(float(time))
+        lost = place.rank.values[: usual.rank] <= VANISHED * usual.smallest
         if lost.any():
-            passed.append(Passed(float(time), np.linalg.norm(U[:, : usual.rank][:, lost], axis=1)))
+            U = place.left_singular_vectors[:, : usual.rank]
+            passed.append(Passed(float(time), np.linalg.norm(U[:, lost], axis=1)))
     return passed
 
 

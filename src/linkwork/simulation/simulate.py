@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -28,7 +27,7 @@ from linkwork.simulation.problem import MOST_STEPS, Motion
 from linkwork.simulation.resume import check_resumable, join
 from linkwork.simulation.stop_reasons import Pace, explain_stop
 from linkwork.simulation.suitability import check_size
-from linkwork.soundness import sound
+from linkwork.soundness import check_span
 from linkwork.start.check import note_start
 from linkwork.trajectory import Trajectory
 
@@ -136,8 +135,7 @@ def _settle(
 ) -> Simulation:
     """Times and tolerances: what is given, else those of the model."""
     settings = mechanism.model.simulation.changed(t_end, step, rtol, atol)
-    if settings.t_end != mechanism.model.simulation.t_end:
-        sound(replace(mechanism.model, simulation=settings))  # laws and tables over the new span
+    check_span(mechanism.model, settings)
     return settings
 
 

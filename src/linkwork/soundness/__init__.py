@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, cast
 
@@ -35,7 +35,7 @@ from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import ONE, Expr, as_expr, cos, symbol
 from linkwork.expressions.switching import COARSE_GRIDS, all_crossings, sampled, switch, with_turns
-from linkwork.model import Model
+from linkwork.model import Model, Simulation
 from linkwork.notes import Note
 from linkwork.records import kept
 from linkwork.soundness.events import event_faults
@@ -100,6 +100,14 @@ def name_faults(model: Model) -> Iterator[ModelError]:
 def sound(model: Model) -> Model:
     """The model; ModelError with every fault if there is any."""
     return look_at(model).model
+
+
+def check_span(model: Model, simulation: Simulation) -> None:
+    """ModelError where laws or tables of drivers do not do for another span: no other fault depends on it."""
+    if simulation.t_end != model.simulation.t_end and model.drivers:
+        checks = Checks(replace(model, simulation=simulation), {symbol(k): x for k, x in model.parameters.items()})
+        if errors := [error for driver in model.drivers for error in checks.motion(driver)]:
+            raise ModelError.together(errors)
 
 
 @dataclass(frozen=True, eq=False)

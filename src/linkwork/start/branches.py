@@ -41,7 +41,7 @@ def check_branch(place: Place) -> None:
         return
     lengths = np.linalg.norm(place.scaled_jacobian("mass")[0], axis=1)
     rows = np.where(place.vanishing, np.max(lengths) or 1.0, lengths)  # a row that vanishes does so here alone
-    left = place.singular_vectors[0][:, rank:] / rows[:, None]
+    left = place.left_singular_vectors[:, rank:] / rows[:, None]
 
     def contradiction(v: Array) -> Array:
         return np.asarray(left.T @ replace(place, v=v).gamma)
