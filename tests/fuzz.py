@@ -234,8 +234,8 @@ def campaign(trial: Trial, text: Callable[[int, int], str]) -> int:
     outcomes: Counter[str] = Counter()
     began = time.perf_counter()
     # A worker keeps the code of many structures, so it is replaced now and then.
-    with get_context("spawn").Pool(given.jobs, maxtasksperchild=40) as pool, contextlib.suppress(KeyboardInterrupt):
-        for what, report in pool.imap_unordered(_attempt, ((given.seed, n, trial) for n in numbers), chunksize=50):
+    with get_context("spawn").Pool(given.jobs, maxtasksperchild=100) as pool, contextlib.suppress(KeyboardInterrupt):
+        for what, report in pool.imap_unordered(_attempt, ((given.seed, n, trial) for n in numbers), chunksize=10):
             outcomes[what] += 1
             if report:
                 print(report, flush=True)
