@@ -16,7 +16,21 @@ from random_mechanisms import Random
 
 from linkwork.expressions.derivatives import PARTIALS
 from linkwork.expressions.evaluation import GRAPH, evaluate, numpy_arithmetic, ordered
-from linkwork.expressions.graph import ONE, ZERO, Expr, constant, cos, maximum, minimum, sin, spline, symbol
+from linkwork.expressions.graph import (
+    ONE,
+    ZERO,
+    Expr,
+    constant,
+    cos,
+    less,
+    less_equal,
+    maximum,
+    minimum,
+    select,
+    sin,
+    spline,
+    symbol,
+)
 from linkwork.modelfile import load
 from linkwork.native import cache, lowering
 from linkwork.native.lowering import NativeFunction, compile_programs
@@ -102,8 +116,9 @@ def test_what_is_not_finite_is_the_same_for_floats_arrays_and_machine_code(op: s
 
 
 def test_a_number_that_is_not_one_is_neither_the_larger_nor_the_smaller() -> None:
-    """max and min of NaN are NaN on either side: a force without a value must not look like one of 0."""
-    f = compiled([maximum(X[0], X[1]), minimum(X[0], X[1])])
+    """max, min and comparisons of NaN are NaN on either side: a force without a value must not look like one of 0."""
+    conditions = [less(X[0], X[1]), less_equal(X[0], X[1])]
+    f = compiled([maximum(X[0], X[1]), minimum(X[0], X[1]), *conditions, *(select(c, 5.0, 7.0) for c in conditions)])
     for x in ([math.nan, 1.0, 0.0], [1.0, math.nan, 0.0]):
         assert np.all(np.isnan(f(np.array(x), np.zeros(0))))
 

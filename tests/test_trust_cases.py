@@ -344,3 +344,30 @@ def test_forty_four_bars_pass_their_positions_in_line_in_joint_coordinates(rtol:
     ).y[0]
     for k in range(0, 41, 8):
         np.testing.assert_allclose(motion[f"upright{k}.phi"], alone, rtol=0, atol=1e-4)
+
+
+PUSHED = """
+linkwork: 1
+gravity: [0, 0]
+ground: {points: {O: [0, 0]}}
+bodies: {cart: {mass: 1, inertia: 1, velocity: [1, 0], points: {O: [0, 0]}}}
+joints: {rail: {type: prismatic, i: ground.O, j: cart.O, axis: [1, 0]}}
+MORE
+simulation: {t_end: 1, step: 0.1}
+"""
+
+
+@pytest.mark.parametrize("condition", ["log(0.3 - cart.x) < 1", "1 >= sqrt(0.3 - cart.x)", "acos(cart.x + 0.7) > 0"])
+def test_a_condition_without_a_value_stops_the_run(condition: str) -> None:
+    """None of these has a value beyond x = 0.3: neither branch is right there, and the formula is named."""
+    law = f'forces: {{f: {{type: torque, on: cart, torque: "if({condition}, 1, 2)"}}}}'
+    with pytest.raises(NumericalStop, match=r"'f' has no finite value there: (log|sqrt|acos)") as stopped:
+        simulate(loads(PUSHED.replace("MORE", law)))
+    assert 0.2 <= stopped.value.trajectory.t[-1] <= 0.3
+
+
+@pytest.mark.xfail(reason="an event whose `when` has no value is never met, without a word")
+def test_an_event_without_a_value_stops_the_run() -> None:
+    """`when` has no value beyond x = 0.3, so that nobody knows whether it happens."""
+    with pytest.raises(NumericalStop, match="'e'"):
+        simulate(loads(PUSHED.replace("MORE", 'events: {e: {when: "log(0.3 - cart.x) - 1", action: stop}}')))

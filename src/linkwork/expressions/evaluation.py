@@ -103,9 +103,9 @@ def float_arithmetic() -> Arithmetic:
         "atan2": math.atan2,
         "min": lambda a, b: a if a < b or a != a else b,
         "max": lambda a, b: a if a > b or a != a else b,
-        "lt": lambda a, b: float(a < b),
-        "le": lambda a, b: float(a <= b),
-        "select": lambda c, a, b: a if c != 0 else b,
+        "lt": lambda a, b: float(a < b) if a == a and b == b else math.nan,
+        "le": lambda a, b: float(a <= b) if a == a and b == b else math.nan,
+        "select": lambda c, a, b: (a if c != 0 else b) if c == c else c,
         "spline": cubic,
     }
 
@@ -133,9 +133,9 @@ def numpy_arithmetic() -> Arithmetic:
         "atan2": np.arctan2,
         "min": lambda a, b: np.where((np.real(a) < np.real(b)) | np.isnan(a), a, b),
         "max": lambda a, b: np.where((np.real(a) > np.real(b)) | np.isnan(a), a, b),
-        "lt": lambda a, b: np.less(np.real(a), np.real(b)) * 1.0,
-        "le": lambda a, b: np.less_equal(np.real(a), np.real(b)) * 1.0,
-        "select": lambda c, a, b: np.where(np.not_equal(c, 0), a, b),
+        "lt": lambda a, b: np.where(np.isnan(a) | np.isnan(b), np.nan, np.less(np.real(a), np.real(b))),
+        "le": lambda a, b: np.where(np.isnan(a) | np.isnan(b), np.nan, np.less_equal(np.real(a), np.real(b))),
+        "select": lambda c, a, b: np.where(np.isnan(c), c, np.where(np.not_equal(c, 0), a, b)),
         "spline": cubic,
     }
 

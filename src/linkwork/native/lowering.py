@@ -443,10 +443,14 @@ done:""")
             emit(f"{name} = select i1 {name}.u, double {a[0]}, double {name}.m")
         elif op in ("lt", "le"):
             emit(f"{name}.c = fcmp o{op} double {a[0]}, {a[1]}")
-            emit(f"{name} = uitofp i1 {name}.c to double")
+            emit(f"{name}.o = uitofp i1 {name}.c to double")
+            emit(f"{name}.u = fcmp uno double {a[0]}, {a[1]}")
+            emit(f"{name} = select i1 {name}.u, double 0x7FF8000000000000, double {name}.o")
         elif op == "select":
-            emit(f"{name}.c = fcmp une double {a[0]}, 0.0")
-            emit(f"{name} = select i1 {name}.c, double {a[1]}, double {a[2]}")
+            emit(f"{name}.c = fcmp one double {a[0]}, 0.0")
+            emit(f"{name}.s = select i1 {name}.c, double {a[1]}, double {a[2]}")
+            emit(f"{name}.u = fcmp uno double {a[0]}, 0.0")
+            emit(f"{name} = select i1 {name}.u, double {a[0]}, double {name}.s")
         elif op == "sign":
             emit(f"{name}.p = fcmp ogt double {a[0]}, 0.0")
             emit(f"{name}.n = fcmp olt double {a[0]}, 0.0")
