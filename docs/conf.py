@@ -12,6 +12,7 @@ import formulas
 import gallery
 import reference
 import sources
+import thresholds
 import verification
 from linkwork import __version__
 
@@ -51,6 +52,7 @@ def write_pages(app: Any) -> None:
         "verification": verification.page(),
         "comparison": comparison.page(GENERATED),
         "gallery": gallery.page(GENERATED),
+        "thresholds": thresholds.page(),
     }
     for name, text in pages.items():
         path = GENERATED / f"{name}.md"

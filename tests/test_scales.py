@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -195,3 +196,17 @@ def test_a_coupler_without_mass_moves_in_any_unit_of_mass() -> None:
     usual, light, heavy = (simulate(loads(four_bar, changes={"m": m})) for m in (1.0, 1e-18, 1e18))
     np.testing.assert_allclose(light.q, usual.q, rtol=0, atol=1e-9)
     np.testing.assert_allclose(heavy.q, usual.q, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("factor", [1e-12, 1.0, 1e12])
+def test_start_velocities_are_corrected_alike_however_slow(factor: float) -> None:
+    """Psi_q v = 0 is linear: of velocities a billion times slower, the correction is that many times smaller."""
+    place = prepare(load("four_bar"), "body", ()).place()
+    crank = place.equations.v_names.index("crank.phi")
+    v = np.zeros(len(place.v))
+    v[crank] = factor
+    start = find_start(replace(place, v=v), keep=["crank.phi"])
+    expected = find_start(replace(place, v=v / factor), keep=["crank.phi"]).place.v
+    assert np.abs(expected).max() > 0.1
+    np.testing.assert_allclose(start.place.v / factor, expected, rtol=1e-12, atol=1e-13)
+    assert set(start.v_changes) == {*place.equations.v_names} - {"crank.phi"}

@@ -18,18 +18,18 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from linkwork.errors import ModelError, UsageError
-from linkwork.notes import Note
 from linkwork.files import no_file, write_text
+from linkwork.notes import Note
 from linkwork.units import finite, shown
 
 Data: TypeAlias = "dict[str, Data] | list[Data] | str | float | int | bool | None"
 Place: TypeAlias = tuple[str | int, ...]
 
-MAX_BYTES = 4 * 1024**2
+MAX_BYTES = 4 * 1024**2  # of a file: a mechanism of a thousand bodies has a tenth; what is read is kept several times
 MAX_LINE = 100_000  # ruamel's time for a tag or an anchor grows with the square of its length
-MAX_DEPTH = 40
-MAX_NODES = 100_000
-MAX_NAME = 100
+MAX_DEPTH = 40  # of nesting: model files need six, and Python's own limit is not reached
+MAX_NODES = 100_000  # of one document, before anything is checked: some seconds of work
+MAX_NAME = 100  # characters of a name, which tables and drawings show
 
 NO_ALIASES = "anchors and aliases are not part of model files"
 
@@ -398,7 +398,7 @@ def save(data: Mapping[str, Data], path: str | Path) -> None:
     write_text(path, json.dumps(data, indent=2, ensure_ascii=False) + "\n" if is_json else dump(data))
 
 
-WIDTH = 116
+WIDTH = 116  # characters of a line, as in the files that come with linkwork
 PLAIN = re.compile(r"-?[\w(](?:[\w.+*/^() -]*[\w)])?", re.ASCII)
 
 

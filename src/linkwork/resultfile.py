@@ -38,7 +38,7 @@ WRITTEN = (*SUFFIXES, ".mat")
 STATE = {"theta": "q", "theta_d": "v", "theta_dd": "a"}  # of joint coordinates, or else of the bodies
 MAX_AT_ONCE = 2**28  # characters of names that are read together
 MAX_TEXT = 2**24  # characters of settings, or of one kind of names, in a file that is read
-MAX_SETTINGS = 200
+MAX_SETTINGS = 200  # attributes of a file: a run has forty
 # The columns that stand alone, and their variables in netCDF files.
 ENDS = {"t": "time", "error:position": "error_position", "error:velocity": "error_velocity"}
 CSV_MARK = "# linkwork "

@@ -22,7 +22,7 @@ from linkwork.errors import ModelError, did_you_mean
 NUMBER = r"(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+"
 # The operators of formulas never follow a number as a unit does.
 QUANTITY = re.compile(rf"([+-]?{NUMBER})\s*(?=1\s*/|[^\s+\-*/^<>=!,.()])")
-LONGEST_QUANTITY = 80
+LONGEST_QUANTITY = 80  # characters of a number with its unit, also shown in messages
 _MU = {"\N{MICRO SIGN}": "u", "\N{GREEK SMALL LETTER MU}": "u"}
 _POWERS = {"\N{SUPERSCRIPT TWO}": "^2", "\N{SUPERSCRIPT THREE}": "^3"}
 SPELLINGS = str.maketrans({**_MU, **_POWERS, "\N{DEGREE SIGN}": "deg", "\N{MIDDLE DOT}": "*"})

@@ -29,10 +29,9 @@ from linkwork.start.closing import (
     number_kept,
 )
 from linkwork.start.dead_points import check_open
+from linkwork.tolerances import ROUNDING
 
 Array = NDArray[np.float64]
-
-ROUNDING = 1e-14  # of the largest value of its kind
 
 
 @dataclass(frozen=True, repr=False)

@@ -18,10 +18,10 @@ from linkwork.assembly.closure import DEPENDENT, Closure
 from linkwork.assembly.homotopy import Polynomial
 from linkwork.assembly.laurent import BACK, CONJUGATE, MIRROR, PLACE, TURN, Poly, Variable, as_poly, monomial
 from linkwork.linalg.rank import decide_rank, svd
+from linkwork.tolerances import TYPED
 
 Complex = NDArray[np.complex128]
 
-UNCLOSED = 1e-6  # what a loop without unknowns may lack at values that are themselves rounded
 PLACES_FIRST = 1e3  # how many times its size the coefficient of a place counts where loops are solved
 
 
@@ -112,7 +112,7 @@ def reduce_block(block: Block, known: Mapping[Variable, complex]) -> Reduced:
         A, rest, pivots = A.conj(), [p.conjugate() for p in rest], [_conjugate(v) for v in pivots]
     equations += [forms[TURN, body] * forms[BACK, body] - 1.0 for body in block.turns]
     equations += [p.substitute(known_forms | forms) for p in block.rows]
-    return Reduced(unknowns, [p for p in (p.normalize(UNCLOSED) for p in equations) if p.terms], forms)
+    return Reduced(unknowns, [p for p in (p.normalize(TYPED) for p in equations) if p.terms], forms)
 
 
 def _conjugate(v: Variable) -> Variable:

@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 
 from linkwork.expressions.evaluation import RING, Arithmetic, evaluate
 from linkwork.expressions.graph import FUNCTIONS, Expr
+from linkwork.tolerances import EPSILON
 
 Array = NDArray[np.float64]
 
-EPS = 2.0**-52
 RADII = (1e-9, 1e-7, 1e-11)  # of the unit of each coordinate, tried in turn
 WIDER = 1.0 + 1e-10  # covers the rounding of the few sums of numbers that are not negative
 MONOTONE = ("exp", "atan", "tanh", "asin", "acos", "log")
@@ -181,7 +181,7 @@ def is_certified(
             Y = np.linalg.inv(J_middle)
         except np.linalg.LinAlgError:
             return False
-        rounding = (n + 3) * EPS
+        rounding = (n + 3) * EPSILON
         size = np.abs(Y)
         shift = np.abs(Y @ R_middle) + size @ (R_radius + rounding * np.abs(R_middle))
         contraction = np.abs(np.eye(n) - Y @ J_middle) + size @ (J_radius + rounding * np.abs(J_middle))

@@ -41,11 +41,11 @@ from linkwork.errors import ModelError
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr
 from linkwork.linalg.rank import singular_values, svd
+from linkwork.tolerances import AGREEMENT
 
 Complex = NDArray[np.complex128]
 
 DEPENDENT = 1e-10  # singular values of rows of unit size, and coefficients of their combinations, that count as zero
-AGREED = 1e-9  # radians by which two statements about one angle may differ
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def solve_angles(rows: Iterable[Angle]) -> tuple[bool, dict[str, Angle]]:
     for row in rows:
         row = row.substitute(solved)
         if not row.multiples:
-            consistent = consistent and abs(row.constant) < AGREED
+            consistent = consistent and abs(row.constant) < AGREEMENT
             continue
         for body, m in row.multiples.items():
             rest = Angle({b: -k / m for b, k in row.multiples.items() if b != body}, -row.constant / m)

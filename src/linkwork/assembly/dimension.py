@@ -12,11 +12,11 @@ import numpy as np
 from linkwork.assembly.deflation import Linearize
 from linkwork.linalg.newton import Array, Move, newton
 from linkwork.linalg.rank import null_space, row_sizes
+from linkwork.tolerances import CLOSED
 
 ROUGH_RANK = 1e-4  # singular values that count as zero at a singular position, which is known to few digits
 BESIDE = 0.03  # radians or units of the mechanism: how far off the hyperplanes are
 NEARBY = 1.0  # how far solutions on them may be
-CLOSED = 1e-11  # residual of a solution, rows of unit length
 SHORT_ROW = 1e-2  # of the longest: what is shorter at q is not lengthened, and its rounding not with it
 ATTEMPTS = 20  # with other directions: where motions meet, about half of them lead nowhere
 

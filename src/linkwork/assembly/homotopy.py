@@ -27,6 +27,7 @@ from linkwork.assembly import tracker
 from linkwork.assembly.dimension import local_dimension
 from linkwork.linalg.rank import row_sizes, singular_values
 from linkwork.native.kernels import size_of
+from linkwork.tolerances import AGREEMENT
 
 # indices of variables, sorted and repeated for powers -> coefficient
 Polynomial: TypeAlias = dict[tuple[int, ...], complex]
@@ -42,14 +43,13 @@ ENDGAME = 0.1  # the radius where it begins
 SHRINK = 0.25  # from one circuit to the next
 INNERMOST = 1e-9  # radius; there a path cannot be told from its end
 SIDES = 8  # chords of a circuit
-MAX_WINDING = 12
+MAX_WINDING = 12  # times that an end game goes round: the multiplicity of a solution; more are not told from noise
 BACK_AGAIN = 1e-6  # a circuit is closed; sheets of a path are farther apart
-AGREEMENT = 1e-9  # of two estimates of an end
 POOR_AGREEMENT = 1e-5  # what is accepted when paths cannot be followed closer to the end
 SINGULAR = 1e-7  # ratio of singular values below which an end counts as singular
 INFINITE = 1e-6  # ratio of the homogenizing coordinate to the largest of its group
 SAME = 1e-7  # regular ends nearer than this are one
-SAME_SINGULAR = 1e-4
+SAME_SINGULAR = 1e-4  # the same for singular ones, of which half the digits are lost
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
 
 from linkwork.expressions.evaluation import RING, Arithmetic, float_arithmetic
+from linkwork.tolerances import NEGLIGIBLE
 
 # (kind, body). In a polynomial the power -1 of a turn stands for its inverse; where unknowns are listed or have values,
 # the inverse is a variable of its own, BACK.
@@ -27,7 +28,6 @@ CONJUGATE = {PLACE: MIRROR, MIRROR: PLACE, TURN: BACK, BACK: TURN, SHIFT: SHIFT}
 Variable: TypeAlias = tuple[str, str]
 Monomial: TypeAlias = tuple[tuple[Variable, int], ...]
 
-NEGLIGIBLE = 1e-13  # of the largest coefficient of a row
 WHOLE = 1e-9  # how far a ratio may be from a whole number
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from linkwork.assembly.assemble import assemble
 from linkwork.assembly.laurent import NotPolynomialError
-from linkwork.assembly.problem import APART, MOST_STARTS, STARTS, Array, Problem, Random
+from linkwork.assembly.problem import MOST_STARTS, STARTS, Array, Problem, Random
 from linkwork.assembly.solutions import Ends, Progress, polynomials, position, real_position, solve_closure
 from linkwork.assembly.space import SpatialClosure, solve_in_space, spatial_closure, stated_closure
 from linkwork.compiled.mechanism import Mechanism, prepare
@@ -30,11 +30,12 @@ from linkwork.linalg.rank import svd
 from linkwork.model import Model
 from linkwork.notes import Note
 from linkwork.records import Printed
+from linkwork.tolerances import TYPED
 
 PATH_LIMIT = 20000
 ATTEMPTS = 3  # with other random numbers, where paths are lost or solutions lack their conjugates
 LIFTED = 1e-4  # how far features may be from those of the complex solution: more, and it is none of Psi
-LIFTED_SINGULAR = 1e-2
+LIFTED_SINGULAR = 1e-2  # the same for singular solutions, of which half the digits are lost
 APART_SINGULAR = 1e-3  # features of two singular modes, known to fewer digits, differ by more
 INDEPENDENT = 1e-4  # part of a motion that a coordinate which is to fix it must have: it is not at a dead centre
 SEED = 1
@@ -196,7 +197,7 @@ class Found:
             F = p.linearize(q)[2]
             if np.max(np.abs(F - p.linearize(rough)[2]), initial=0.0) > (LIFTED_SINGULAR if singular else LIFTED):
                 continue  # a solution of the polynomials that is none of Psi: a driven distance with the wrong sign
-            apart = APART_SINGULAR if singular else APART
+            apart = APART_SINGULAR if singular else TYPED
             if all(np.max(np.abs(F - other), initial=0.0) > apart for _, _, other, _ in kept):
                 kept.append((float(np.linalg.norm(F - at_start)), q, F, singular))
         kept.sort(key=lambda item: item[0])

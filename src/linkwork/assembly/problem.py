@@ -27,17 +27,15 @@ from linkwork.model import Model
 from linkwork.native.lowering import compile_programs
 from linkwork.sequences.sequence import ComputationSequence
 from linkwork.start.closing import check_defined, gather, number_kept
+from linkwork.tolerances import CLOSED, NEGLIGIBLE, TYPED
 
 Array = NDArray[np.float64]
 Random = np.random.Generator
 
 STARTS = 60  # one after the other that find nothing new: then a search without proof ends
 MOST_STARTS = 3000  # of a search that still finds something new, as on a curve of positions
-CLOSED = 1e-11  # residual of a mode, in units of the mechanism
-APART = 1e-6  # features of two modes differ by more
 REACH = 0.5  # radians or units of the mechanism that one step of Newton's iteration may go
 GENERIC = 20  # closed positions looked for where the start position is singular or does not close
-NO_ROW = 1e-12  # of the longest row
 
 
 @dataclass(frozen=True)
@@ -157,7 +155,7 @@ class Problem:
             J[places] = y[n:]
             return y[:m] / sizes, J[:m] / sizes[:, None], y[m:n], J[m:]
 
-        sizes = row_sizes(at(self.turn_bodies(np.random.default_rng(0)))[1] * self.units, NO_ROW)
+        sizes = row_sizes(at(self.turn_bodies(np.random.default_rng(0)))[1] * self.units, NEGLIGIBLE)
         return at
 
     def move(self, q: Array, dx: Array) -> Array:
@@ -187,7 +185,7 @@ class Problem:
 
         It goes on until STARTS of them one after the other have found nothing new, or MOST_STARTS have been tried.
         """
-        found = deflation.Search(self.linearize, self.move, REACH * self.units, CLOSED, APART)
+        found = deflation.Search(self.linearize, self.move, REACH * self.units, CLOSED, TYPED)
         tried = last = 0
         while tried < min(last + STARTS, MOST_STARTS):
             is_new = found.go_on(self.start if not tried else self.turn_bodies(rng))

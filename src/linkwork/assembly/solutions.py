@@ -24,7 +24,7 @@ REAL = 1e-7  # what theta may lack to lie on the unit circle
 REAL_SINGULAR = 1e-4  # the same for ends known to fewer digits
 CONJUGATED = 1e-5  # how far a solution may be from the conjugate of another one
 SOLVED = 1e-8  # residual, relative to its terms, of an equation that only took part in random combinations
-SOLVED_SINGULAR = 1e-4
+SOLVED_SINGULAR = 1e-4  # the same for singular solutions, of which half the digits are lost
 UNDECIDED = 100.0  # times as much: too little to say that such an equation is not solved
 
 

@@ -22,11 +22,11 @@ CORRECTIONS = 3  # of a step
 LAST_CORRECTIONS = 5  # at the end of a stretch, where the point is brought to rounding
 MAX_STEPS = 20000  # of a path on one stretch
 FIRST_STEP = 0.05  # of the stretch
-SHORTEST_STEP = 1e-9
+SHORTEST_STEP = 1e-9  # of the path: where a shorter one were needed the path is lost
 CAUTION, GROWTH = 0.8, 2.5  # a step is this part of what the error allows, at most so many times the last one
 LEAST_ERROR = 1e-3  # of what is allowed: an error below says no more than that
 SHORTER = 0.4  # a step that failed is tried again with this part of it
-RUNNING, REACHED, LOST = 0.0, 1.0, 2.0
+RUNNING, REACHED, LOST = 0.0, 1.0, 2.0  # how a path stands
 
 
 class Head(NamedTuple):

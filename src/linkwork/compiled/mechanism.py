@@ -97,11 +97,11 @@ class Mechanism:
         There its pivots are chosen, none below `least` of the largest entry of its column.
         """
         from linkwork.equations.explicit import solve_explicitly
-        from linkwork.symbolic.lu import VANISHING
+        from linkwork.tolerances import AGREEMENT
 
         rows = place.independent_rows if rows is None else rows
         e = self.shared.equations.with_baumgarte() if baumgarte else self.shared.equations
-        explicit = solve_explicitly(e, rows, samples=[place.values], least=max(least, VANISHING))
+        explicit = solve_explicitly(e, rows, samples=[place.values], least=max(least, AGREEMENT))
         key = (*programs, metric, baumgarte, rows, explicit.factors.rows, explicit.factors.columns)
         code = self.shared.compiled(key, lambda _: compile_system(e, programs, metric, explicit))
         return code.with_values(self.equations)

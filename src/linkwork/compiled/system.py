@@ -25,12 +25,12 @@ from linkwork.equations.solution import EPS
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.linalg.rank import RANK_TOLERANCE
-from linkwork.linalg.vectors import EPSILON
 from linkwork.native.kernels import Pointer, integer, offset, split
 from linkwork.native.lowering import NativeFunction, compile_programs
 from linkwork.records import changed, kept
 from linkwork.sequences.hoisting import parameter_frontier
 from linkwork.sequences.sequence import ComputationSequence
+from linkwork.tolerances import EPSILON
 
 if TYPE_CHECKING:
     from linkwork.equations.explicit import Explicit
@@ -44,7 +44,7 @@ EPS_FRAGILE = 1e-8
 FRAGILE_LOOPS = 1e-5  # of the square of the least singular value that counts
 # eps by the pivots of the rows, added up: beyond, the repetition that is part of the sequence may leave something. A
 # row that depends on others adds one, but for what rounding makes of its pivot.
-UNSETTLED, ROUNDING = 1e-6, 1e-4
+UNSETTLED, UNSURE = 1e-6, 1e-4
 # More would divide rounding by the singular value itself where a motion passes a singular position. The eps of rows
 # that hold a light body is larger by what it is lighter, and they may and must be repeated more.
 MOST_REPETITIONS, MOST_OF_LIGHT, LIGHT = 10, 1000, 1e-3
@@ -226,7 +226,7 @@ class System:
         scale = np.concatenate([place.scales, np.sqrt(place.row_size) if by_mass else place.row_scale])
         first = np.array(evaluate(self.pivots, place.values) if self.pivots else [], dtype=float)
         kept = np.isin(np.arange(self.m), place.independent_rows) if "implicit" in self.functions else 1.0
-        weakness = (self.m - place.rank.rank) * (1.0 + ROUNDING) + UNSETTLED
+        weakness = (self.m - place.rank.rank) * (1.0 + UNSURE) + UNSETTLED
         p = self._p(1.0 / scale, eps * place.row_size, alpha, beta, weakness, mobility, kept, first)
         put_header(p, given)
         return p

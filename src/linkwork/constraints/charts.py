@@ -29,9 +29,9 @@ from linkwork.compiled.system import Header, System, header, scales
 from linkwork.constraints import projection
 from linkwork.constraints.projection import (
     CONVERGED,
+    ENOUGH,
     LAST_TIME,
     NOT_CONVERGED,
-    ROUNDING,
     projected,
 )
 from linkwork.equations.implicit import N_WORK
@@ -45,7 +45,7 @@ from linkwork.records import changed
 
 Array = NDArray[np.float64]
 
-MAX_ITERATIONS = 60
+MAX_ITERATIONS = 60  # of Newton with an old matrix, which converges linearly: by a third each reach rounding
 AGED = 0.3  # a partition has aged when a pivot of Psi_q W^-1 Psi_q^T has shrunk by this factor
 STALLED = 1e-10  # of the size of a state: more than this is not the best to be had
 TURNS = 0.5  # weight of turns among dependent coordinates: cranks have no dead centres in their own angles
@@ -119,7 +119,7 @@ def correct(at: Level, state: Pointer, _: int) -> tuple[Pointer, float]:
 
 def settle(at: Level, state: Pointer, size: float) -> bool:
     """Solve the dependent positions or velocities of a state, in place; whether it was possible."""
-    gap, enough = measure(at, state), ROUNDING * size
+    gap, enough = measure(at, state), ENOUGH * size
     # The first change also brings Euler parameters to length one, by which a gap may be as large as before.
     iterate(at, correct, state, gap if gap <= enough else INF, MAX_ITERATIONS, enough, INF)
     return widest(at) <= STALLED * size  # of the last, which is where the state is

@@ -18,14 +18,15 @@ from linkwork.compiled.system import N_CARRIED, System, header, scales
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
 from linkwork.linalg.newton import INF, iterate
-from linkwork.linalg.vectors import EPSILON, clear, clear_negligible, copy, largest, largest_scaled
+from linkwork.linalg.vectors import clear, clear_negligible, copy, largest, largest_scaled
 from linkwork.native.kernels import Kernel, Memory, Pointer, call, integer, kernel, offset, size_of, split, take
 from linkwork.native.lowering import NativeFunction
+from linkwork.tolerances import EPSILON
 
 Array = NDArray[np.float64]
 
-MAX_ITERATIONS = 12
-ROUNDING = 8 * EPSILON  # of the size of a state, gaps and rates together: nothing is left to correct
+MAX_ITERATIONS = 12  # of Newton: twice what quadratic convergence needs from where it converges at all
+ENOUGH = 8 * EPSILON  # of the size of a state, gaps and rates together: nothing is left to correct
 ACCEPTED = 1e-9  # of the size of a state: a projection that stalls above this has failed
 SLOWEST = 1e-200  # scales per second: what is slower is at rest, and its rounding nothing
 CONVERGED, NOT_CONVERGED, LAST_TIME = 0.0, 1.0, 2.0
@@ -103,7 +104,7 @@ def project(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
         call(about.retract, offset(memory.even, 1), p, offset(memory.odd, 1), memory.rest)
         first = memory.odd
     result = projected(y, n + about.n_carried)
-    best, left = iterate(Given(p, y, w), correct, first, INF, MAX_ITERATIONS, ROUNDING, INF)
+    best, left = iterate(Given(p, y, w), correct, first, INF, MAX_ITERATIONS, ENOUGH, INF)
     copy(offset(best, 1), result.state, n)
     clear_negligible(result.state, n)
     copy(offset(x, 1 + n), offset(result.state, n), about.n_carried)

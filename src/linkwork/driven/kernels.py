@@ -43,19 +43,16 @@ from linkwork.native.kernels import Memory, Pointer, call, kernel, offset, size_
 from linkwork.sequences.entries import minus, transpose
 from linkwork.sequences.sequence import ComputationSequence
 from linkwork.start.singular import Instant, between
+from linkwork.tolerances import AGREEMENT, CLOSED, HALF_THE_DIGITS, NEGLIGIBLE
 
 Array = NDArray[np.float64]
 
 ARM = symbol("kinematics.arm")  # a length of the mechanism, by which turns compare with shifts
 
-CLOSED = 1e-11  # of the size of a position: one that does not close better is none
-SOLVED = 1e-8  # of the largest: the last change of accelerations that count as found
 MOST_TRIED = 50_000  # steps between two looks at the clock: one report interval takes a few
-MAX_REPETITIONS = 16
-REPEATED = 1e-12  # of the largest: a repetition that changes less is the last
+MAX_REPETITIONS = 16  # of a solution with eps: each removes all but a thousandth of its trace, so that more do not help
 # How far two ends may be from one smooth curve, as a part of what lies between them.
 SMOOTH, STEADY, COMMON = 0.25, 0.02, 1e-3
-NOISE = 1e-9
 NEAR = 1e-2  # of the largest on the path: a smallest singular value below this is near a singular position
 LEAPS = 9  # sizes tried, each twice the one before
 ON_THE_WAY = 1e-10  # of the size of a position: what a path across a singular position may miss the constraints by
@@ -151,11 +148,11 @@ def solve(about: Header, p: Pointer, x: Pointer, at: Work) -> bool:
             shift = max(shift, abs(at.new[n + i] - lam[i]))
             load = max(load, abs(at.new[n + i]))
             lam[i] = at.new[n + i]
-        if change <= REPEATED * size and shift <= REPEATED * load:
+        if change <= NEGLIGIBLE * size and shift <= NEGLIGIBLE * load:
             break  # what is left is smaller than this change by a large factor
         if k >= 4 and change > 0.5 * earlier:  # accelerations and forces correct each other in turn
             break
-    if not change <= SOLVED * size:
+    if not change <= HALF_THE_DIGITS * size:
         return False
     copy(a, r.a, n)
     copy(lam, r.lam, m)
@@ -197,12 +194,12 @@ def are_smooth(about: Header, p: Pointer, old: Record, new: Record, at: Work) ->
         speed = by * max(abs(old.v[i]), abs(new.v[i]))
         gain = by * 0.5 * h * (abs(old.a[i]) + abs(new.a[i]))
         jump = by * abs(new.v[i] - old.v[i] - 0.5 * h * (old.a[i] + new.a[i]))
-        if not jump <= SMOOTH * gain + STEADY * speed + COMMON * steepest + NOISE * (STILL + fastest):
+        if not jump <= SMOOTH * gain + STEADY * speed + COMMON * steepest + AGREEMENT * (1.0 / h + fastest):
             return False
         bend = h * h * (new.a[i] - old.a[i]) / 12.0
         jump = by * abs(at.way[i] - 0.5 * h * (old.v[i] + new.v[i]) + bend)
         allowed = h * (SMOOTH * (speed + gain) + COMMON * (fastest + steepest))
-        if not jump <= allowed + NOISE * (1.0 + away):
+        if not jump <= allowed + AGREEMENT * (1.0 + away):
             return False
     return True
 

@@ -10,12 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.errors import UsageError
+from linkwork.tolerances import AGREEMENT, NEGLIGIBLE, TYPED
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
-
-
-AT_REST = 1e-6  # of the largest acceleration: what does not turn back faster is at rest
 
 
 def coupler_curve(motion: Trajectory, point: str) -> Array:
@@ -77,11 +75,11 @@ def dead_centres(motion: Trajectory, output: str) -> list[DeadCentre]:
         bend = h * (a[k + 1] - a[k])
         cubic = np.polynomial.Polynomial([v[k], h * a[k], 3 * gain - bend, bend - 2 * gain])
         roots: NDArray[np.complex128] = np.asarray(cubic.roots(), dtype=complex)
-        inside = (np.abs(roots.imag) < 1e-9) & (roots.real >= -1e-12) & (roots.real < 1.0)
+        inside = (np.abs(roots.imag) < AGREEMENT) & (roots.real >= -NEGLIGIBLE) & (roots.real < 1.0)
         if inside.any():
             s = max(0.0, float(np.min(roots.real[inside])))
             place, turning = x[k] + h * cubic.integ()(s), float(cubic.deriv()(s) / h)
-            if abs(turning) > AT_REST * np.max(np.abs(a)):
+            if abs(turning) > TYPED * np.max(np.abs(a)):
                 found.append(DeadCentre(float(t[k] + s * h), float(place), turning))
     return found
 

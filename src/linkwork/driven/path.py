@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.driven.kernels import NEAR, Driven, Record, state_of
-from linkwork.start.singular import Limit, Passed, between, find_between, find_limit
+from linkwork.start.singular import MOST_LOCATED, STEEP, Limit, Passed, between, find_between, find_limit
+from linkwork.tolerances import TYPED
 
 Array = NDArray[np.float64]
 
@@ -17,10 +18,7 @@ COARSE = 2.0**-6  # of a report interval: the smallest step far from singular po
 FINE = 1e-10  # of a report interval: the smallest step of all
 SHORTEST = 2.0**-48  # of the time: below, a step is lost in rounding
 BLOCK = 500  # report times between two calls of `progress`: with COARSE, fewer steps than `follow` tries
-MOST_LOCATED = 2000  # singular positions looked for on one path
 NEIGHBOURS = 6  # from which multipliers are continued into a singular position
-STEEP = 0.6  # of a row before: where sigma vanishes between rows, it falls below half, but for the bend of its curve
-SAME = 1e-6  # of the motion, or of a report interval: two times that are one
 
 
 class Path:
@@ -103,7 +101,7 @@ class Path:
             chart = d.chart(self.rows[k])
             ends = chart.instant(self.rows[k]), chart.instant(self.rows[k + 1])
             passed = find_between(*ends, chart.linearize, self.best)
-            if passed is not None and all(abs(passed.t - other.t) > SAME * self.times[-1] for other in found):
+            if passed is not None and all(abs(passed.t - other.t) > TYPED * self.times[-1] for other in found):
                 found.append(passed)
         return sorted(found, key=lambda passed: passed.t)
 
@@ -121,7 +119,7 @@ class Path:
             near = regular[np.argsort(np.abs(regular - k), kind="stable")[:NEIGHBOURS]]
             x, here = (times[near] - singular) / self.step, (times[k] - singular) / self.step
             c = np.linalg.solve(np.vander(x, increasing=True), x[:, None] * lam[near])
-            grows = c[0] / here if abs(here) > SAME else 0.0
+            grows = c[0] / here if abs(here) > TYPED else 0.0
             lam[k] = grows + here ** np.arange(len(c) - 1) @ c[1:]
             columns.power[k] = d.power(rows[k])
 

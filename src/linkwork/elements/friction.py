@@ -18,7 +18,7 @@ from linkwork.elements.freedoms import Freedom, measure_freedom
 from linkwork.elements.kinds import Kind
 from linkwork.elements.loads import JointForce
 from linkwork.elements.pairs import Joint
-from linkwork.elements.vectors import Scalar, Vector
+from linkwork.elements.vectors import SHORTEST, Scalar, Vector
 from linkwork.expressions.graph import (
     ONE,
     ZERO,
@@ -34,7 +34,6 @@ from linkwork.expressions.graph import (
     tanh,
 )
 
-REST = 1e-12  # a sliding speed below counts as none where a run begins
 # What each law takes, and what that is unless given: `static` is `dynamic`, and `stribeck` is `transition`.
 _SMOOTH: dict[str, float | None] = {"dynamic": 0.0, "transition": 1e-3, "viscous": 0.0}
 FRICTIONS: dict[str, dict[str, float | None]] = {
@@ -173,7 +172,7 @@ class StickSlip(JointForce):
         static = self.dynamic if self.static is None else self.static
         left = static * pressing(self.normal_force) * self.radius - absolute(lam)  # the friction at the freedom is -lam
         sticks = {mode: ZERO, self.place: along.value - self.speed * t, closed(self.name): ONE}
-        sign_v = select(less(v * v, REST * REST), ZERO, sign(v))
+        sign_v = select(less(v * v, SHORTEST * SHORTEST), ZERO, sign(v))
         starts = {**sticks, mode: sign_v, closed(self.name): 1.0 - sign_v * sign_v}
         slips = {mode: sign(lam), closed(self.name): ZERO}
         return [

@@ -21,13 +21,13 @@ from linkwork.elements.pairs import AxisPair, PointPair, RodPair, distance, unit
 from linkwork.elements.vectors import SHORTEST, Components, Scalar, Vector, norm
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, atan2, cos, less, maximum, select, sin, sqrt
+from linkwork.tolerances import AGREEMENT
 
 Triad: TypeAlias = tuple[Vector, Vector, Vector]
 
 # An axis with a z component below this points down. No usual angle has this cosine, so that rounding does not decide.
 DOWN = -0.55
-TURN = 6.283185307179586
-SAME_AXIS = 1e-9  # by which components of one axis differ that two positions of the bodies give
+TURN = 6.283185307179586  # radians
 
 AXES = (Vector((1.0, 0.0, 0.0)), Vector((0.0, 1.0, 0.0)), Vector((0.0, 0.0, 1.0)))
 POINT: dict[str, Kind] = {"x": "length", "y": "length", "z": "length"}
@@ -176,7 +176,7 @@ class SpatialAxisPair(AxialPair):
             [tuple(evaluate(map(as_expr, axis or ()), values)) for axis in (joint.own_axis_j, joint.own_zero_j)]
             for joint in (before, self)
         )
-        if all(abs(a - b) < SAME_AXIS for a, b in zip((*z, *x), chain(*own), strict=True)):
+        if all(abs(a - b) < AGREEMENT for a, b in zip((*z, *x), chain(*own), strict=True)):
             return self
         return replace(self, axis_j=z, zero_j=x or None)
 
@@ -234,7 +234,7 @@ class CountingPair(SpatialAxisPair):
             if (known := q.get(f"{self.name}.{name}")) is not None:
                 then = near(then, as_expr(known))
             number, unless_given = evaluate([then, usual], values)
-            if not abs(number - unless_given) < SAME_AXIS:
+            if not abs(number - unless_given) < AGREEMENT:
                 made = replace(made, **{name: number})
         return made
 

@@ -10,7 +10,9 @@ from linkwork.expressions.graph import ZERO, Expr, Number, as_expr, sqrt
 Scalar: TypeAlias = Expr | float
 Components: TypeAlias = tuple[Scalar, ...]
 
-SHORTEST = 1e-12  # metres; below it what joins two points has no direction, and a spring pulls with no force
+# Metres, or metres per second: below, what joins two points, or slides, has no direction, and a law that divides by it
+# gives no force. It keeps second derivatives of such laws finite; no mechanism has parts of the size of atoms.
+SHORTEST = 1e-12
 
 
 class Vector:

@@ -16,8 +16,9 @@ from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ZERO, Expr
 from linkwork.sequences.entries import plus
 from linkwork.symbolic.hierarchy import Hierarchy, unused_letter
-from linkwork.symbolic.lu import LU, VANISHING, lu
+from linkwork.symbolic.lu import LU, lu
 from linkwork.symbolic.structural import rate_of
+from linkwork.tolerances import AGREEMENT
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def solve_explicitly(
     pivoting: str | Sequence[int] = "sparse",
     hierarchy: Hierarchy | None = None,
     samples: Sequence[Mapping[Expr, float]] = (),
-    least: float = VANISHING,
+    least: float = AGREEMENT,
 ) -> Explicit:
     """a and lam by LU with these rows of Psi; a ModelError where det A is zero whatever the state."""
     n = len(e.v)

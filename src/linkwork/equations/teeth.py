@@ -16,9 +16,7 @@ from linkwork.elements.pairs import unit
 from linkwork.elements.spatial import Cylindrical, SpatialGear, SpatialRevolute
 from linkwork.elements.vectors import SHORTEST, Vector, norm
 from linkwork.expressions.graph import ONE, Expr, absolute, as_expr, cos, less, maximum, select, sign, sin, sqrt
-
-PARALLEL = 1e-12  # squared sine of the angle between axes
-NEAR = 1e-6  # of the pitch radius: axes that meet, and centres that are where they do
+from linkwork.tolerances import NEGLIGIBLE, TYPED
 
 
 class Carried(NamedTuple):
@@ -110,12 +108,12 @@ def _mesh(gear: SpatialGear, a_i: Vector, a_j: Vector, C_i: Vector, C_j: Vector)
     between = d - a_i * a_i.dot(d)
     is_inside = less(side * a_i.dot(a_j), 0.0)  # also of external gears whose axes point in opposite directions
     e = between / maximum(norm(between), SHORTEST) * select(is_inside, sign(R_i - R_j), 1.0)
-    sine = sqrt(maximum(n.dot(n), PARALLEL))
+    sine = sqrt(maximum(n.dot(n), NEGLIGIBLE))
     apex = C_i + a_i * (d.cross(a_j).dot(n) / (sine * sine))
     g = (R_j * a_i + side * R_i * a_j) / sine
-    side_of_centres = select(less(g.dot(C_i + C_j - apex - apex), -NEAR * R_i * R_i), -1.0, 1.0)
-    k = side_of_centres * less(absolute(d.dot(n)), NEAR * R_i * sine)
-    met = less(PARALLEL, n.dot(n))
+    side_of_centres = select(less(g.dot(C_i + C_j - apex - apex), -TYPED * R_i * R_i), -1.0, 1.0)
+    k = side_of_centres * less(absolute(d.dot(n)), TYPED * R_i * sine)
+    met = less(NEGLIGIBLE, n.dot(n))
     t = Vector(select(met, x, y) for x, y in zip(n * (side * k / sine), a_i.cross(e), strict=True))
     P = Vector(select(met, x, y) for x, y in zip(apex + g * k, C_i + R_i * e, strict=True))
     return t, P

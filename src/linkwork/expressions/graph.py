@@ -24,7 +24,7 @@ Table: TypeAlias = tuple[tuple[float, ...], tuple[tuple[float, ...], ...], int]
 
 COMMUTATIVE = frozenset({"add", "mul", "min", "max"})
 FUNCTIONS = ("sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "exp", "log", "tanh", "abs", "sign")
-MAX_UNROLLED_POWER = 64
+MAX_UNROLLED_POWER = 64  # multiplications by squaring are at most 11: cheaper and more accurate than pow
 
 _serials = count()
 _making = RLock()  # a node is entered and removed by one thread at a time: else it could exist twice
@@ -148,7 +148,7 @@ def node(op: str, args: tuple[Expr, ...] = (), value: object = None) -> Expr:
     return made
 
 
-_LAST = 1 << 62
+_LAST = 1 << 62  # behind all numbers of nodes
 
 
 def _place(x: Expr) -> Place:

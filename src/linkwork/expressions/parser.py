@@ -25,9 +25,9 @@ from linkwork.errors import did_you_mean
 from linkwork.expressions import graph
 from linkwork.expressions.graph import FUNCTIONS, Expr, constant, exp, less, less_equal, power, tanh
 
-MAX_LENGTH = 10_000
-MAX_DEPTH = 100
-MAX_EXPONENT = 1000.0
+MAX_LENGTH = 10_000  # characters of a formula: a page of text
+MAX_DEPTH = 100  # of parentheses and calls, far below Python's limit of recursion
+MAX_EXPONENT = 1000.0  # of a constant power: beyond, any number but one is zero or infinite
 
 Names = Mapping[str, Expr] | Callable[[str], Expr | None]
 

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 # another, so that what repeats itself in time does not look the same on two of them.
 GRIDS = (4001, 16411, 65537, 262147, 1048583)
 COARSE_GRIDS = GRIDS[:2]  # for what is seen without them too, or must not take long
-MOST_CROSSINGS = 100_000
+MOST_CROSSINGS = 100_000  # of one guard in a run: more take longer to find than to integrate
 HALVINGS = 60  # of an interval of the grid: down to neighbouring doubles
 STEEP = ("exp", "pow", "sqrt", "log", "div", "tanh", "atan", "asin", "acos")  # may change faster than an argument
 COARSE = 257  # points at which arguments of these are looked at first

@@ -18,11 +18,9 @@ from linkwork.expressions.graph import ZERO, Expr, as_expr, symbol
 from linkwork.formats.deck import Given
 from linkwork.linalg.newton import newton, solve_least_squares
 from linkwork.model import Model
+from linkwork.tolerances import AGREEMENT, ROUNDING
 
 Array = NDArray[np.float64]
-
-ROUNDING = 1e-15
-FITS = 1e-9  # metres, and parts of unit vectors
 
 
 def complete_start(model: Model, given: Sequence[Given]) -> Model:
@@ -58,7 +56,7 @@ def complete_start(model: Model, given: Sequence[Given]) -> Model:
         return np.concatenate([left, off]), np.vstack([J[:, :-1], chosen]), J[:, -1]
 
     q = np.array(evaluate([as_expr(x) for body in model.bodies for x in body.start_q], {}), dtype=float)
-    (q, *_), _ = newton(at, np.add, q, FITS)
+    (q, *_), _ = newton(at, np.add, q, AGREEMENT)
     q[np.abs(q) < ROUNDING] = 0.0
     left, J, rate = at(q)
     _check(left, given, "positions")
@@ -79,7 +77,7 @@ def complete_start(model: Model, given: Sequence[Given]) -> Model:
 
 
 def _check(left: Array, given: Sequence[Given], what: str) -> None:
-    if np.all(np.isfinite(left)) and np.max(np.abs(left), initial=0.0) <= FITS:
+    if np.all(np.isfinite(left)) and np.max(np.abs(left), initial=0.0) <= AGREEMENT:
         return
     row = given[0].row
     off = float(np.max(np.abs(left)))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 from linkwork.errors import ModelError
 from linkwork.units import shown
 
-MAX_DEPTH = 50
+MAX_DEPTH = 50  # of parentheses, far below Python's limit of recursion
 MAX_HEIGHT = 200  # of a syntax tree, which is followed by recursion
 MAX_LINE = 10_000  # characters; no M-file written by hand has longer ones
 

@@ -10,8 +10,9 @@ from linkwork.linalg.cholesky import SINGULAR, factor_cholesky, factor_pivoted_c
 from linkwork.linalg.products import form_gram, multiply, multiply_transposed, transpose
 from linkwork.linalg.trapezoid import Trapezoid, complete, solve_least, solve_transposed, take_trapezoid
 from linkwork.linalg.triangular import estimate_condition, solve_definite, solve_rows
-from linkwork.linalg.vectors import EPSILON, add, copy, subtract_from
+from linkwork.linalg.vectors import add, copy, subtract_from
 from linkwork.native.kernels import Pointer, kernel, split
+from linkwork.tolerances import EPSILON
 
 
 class Places(NamedTuple):

@@ -10,8 +10,8 @@ from linkwork.formulations.refinement import NOT_CONVERGED, Padded, refine
 from linkwork.formulations.svd import sharpen
 from linkwork.linalg.eigen import Spectral, copy_zero_rows, diagonalize, drop_zero_squares, expand, take_spectral
 from linkwork.linalg.products import form_gram, multiply, multiply_transposed
-from linkwork.linalg.vectors import EPSILON
 from linkwork.native.kernels import Pointer, kernel, split
+from linkwork.tolerances import EPSILON
 
 SMALL = 1e-4  # of the largest eigenvalue, a hundredth of the largest singular value: vectors have lost four digits
 

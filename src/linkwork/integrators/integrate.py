@@ -58,7 +58,7 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-MAX_REPORTS = 2 * 10**7
+MAX_REPORTS = 2 * 10**7  # report times: a gigabyte of states of a mechanism with six coordinates
 LAST_DIGITS = 2  # units of these around a stop are not entered: there a comparison may be rounded to either side
 MOST_AT_ONCE = 10**9  # attempted steps, a number that any integer can hold
 CROWDED = 32  # report times in one step: the stages are so far apart that what these see may be between them

@@ -26,7 +26,7 @@ HOP = 16 * 2.0**-52  # of the time: a step that only goes past a switch
 MOST_NEAR = 4  # switches close to one another that are located, and cuts of one step
 CLOSE = 1e-3  # of the longest step: what switches regularly, and not so often, is located every time
 MOST_CUTS = 20  # the same of a step with an event
-ROUNDING = 1e6 * HOP  # of the time: a shorter step is cut no more
+UNCUT = 1e6 * HOP  # of the time: a shorter step is cut no more
 GRAZING = 1e-9  # of the larger value beside it: a point this near to zero touches it
 NEAR = 1.0 / 3.0  # of the larger value beside it: a straight line, a parabola or a bend there may touch zero in between
 STEEPER = 1.25  # than between the next two points: the most that a bend may be
@@ -39,7 +39,7 @@ SHARP = 1e-7  # of the step: between times so near, rates that are smooth change
 AHEAD = 1e-7  # of the longest step: where a run begins, the next moment
 LOOKS = 5  # so often, each time eight times as far
 TINY = 1e-300  # stands for a sign at zero
-ULP = 2.0**-52
+ULP = 2.0**-52  # the distance of 1 to the next double
 INF = math.inf
 LEAST_ERROR = 1e-4  # that the next step size remembers
 
@@ -424,7 +424,7 @@ def judge_step(at: Run, p: Pointer, w: Pointer) -> int:
         low, high = find_switch(at, p, w, looked_at)
         if low != at.x_new[0] and at.cuts > MOST_CUTS:
             # Dense output that leads astray again and again is that of a step too long.
-            if at.h > ROUNDING * (abs(at.x[0]) + wished):
+            if at.h > UNCUT * (abs(at.x[0]) + wished):
                 at.longest = at.next_step = 0.5 * at.h
                 return Outcome.CUT
             low = at.x_new[0]

@@ -14,7 +14,7 @@ from linkwork.native.kernels import Pointer, call, kernel, offset
 
 FAILED, ASKS_TO_STOP = 1.0, 2.0  # status of a projection, besides zero
 MAX_STREAK = 50  # rejections of one step
-SAFETY = 0.9
+SAFETY = 0.9  # of the step for which the error would be the tolerance: nine of ten steps are then accepted
 EXCESS = 100.0  # |Psi| before projection by the tolerance: the end of a good step is nearer
 CROSSED = 1e-3  # change of a state by its projection, of the largest component, beyond all rounding
 DEFECT = 1e4  # times the tolerance: a change over the whole step that dense output does not show

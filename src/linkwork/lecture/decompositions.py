@@ -9,8 +9,7 @@ import numpy as np
 
 from linkwork.lecture.sheet import Array
 from linkwork.linalg.rank import RANK_TOLERANCE
-
-TIE = 1e-9  # pivots that differ by less are equal, and the first is taken
+from linkwork.tolerances import AGREEMENT
 
 
 def pseudo_inverse(A: Array, rank: int) -> Array:
@@ -22,12 +21,12 @@ def upright(V: Array) -> Array:
     """The columns with the sign that makes their largest entry positive: signs of a basis are free."""
     if not V.size:
         return V
-    largest = V[np.argmax(np.abs(V) > (1 - TIE) * np.max(np.abs(V), axis=0), axis=0), np.arange(V.shape[1])]
+    largest = V[np.argmax(np.abs(V) > (1 - AGREEMENT) * np.max(np.abs(V), axis=0), axis=0), np.arange(V.shape[1])]
     return np.asarray(V * np.where(largest < 0, -1.0, 1.0))
 
 
 def _first_largest(values: Array) -> int:
-    return int(np.argmax(values >= (1.0 - TIE) * np.max(values)))
+    return int(np.argmax(values >= (1.0 - AGREEMENT) * np.max(values)))
 
 
 def complete_pivots(A: Array) -> tuple[list[int], list[int], Array]:

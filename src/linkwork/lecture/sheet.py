@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from linkwork.expressions.graph import Expr
 from linkwork.lecture.symbolic import Matrix
 from linkwork.records import Printed
+from linkwork.tolerances import ROUNDING
 from linkwork.writing.notation import DOTS, Applied, Fence, Formula, Listed, Symbol, number, together
 from linkwork.writing.notation import Matrix as Brackets
 from linkwork.writing.rational import formula
@@ -24,7 +25,6 @@ MOST_ROWS = 48  # of a table
 LONGEST_ENTRY = 17  # symbols and numbers in an entry of a matrix
 LONGEST_ALONE = 40  # in a matrix of one column and in a vector
 LONGEST_EQUATION = 60
-NEAR_ZERO = 1e-14  # of the largest entry: shown as 0
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def listing(parts: Iterable[Part]) -> list[Part]:
 
 
 def numbers(A: Array, digits: int = 6) -> tuple[tuple[Formula, ...], ...]:
-    small = NEAR_ZERO * np.max(np.abs(A), initial=0.0)
+    small = ROUNDING * np.max(np.abs(A), initial=0.0)
     return tuple(tuple(number(0.0 if abs(x) <= small else float(x), digits) for x in row) for row in A)
 
 
@@ -178,7 +178,7 @@ class Sheet:
                 return
             self.say("In numbers:")
         if width > MOST_IN_BLOCKS or height > MOST_ROWS:
-            filled = int(np.sum(np.abs(A) > NEAR_ZERO * np.max(np.abs(A))))
+            filled = int(np.sum(np.abs(A) > ROUNDING * np.max(np.abs(A))))
             size = number(float(np.linalg.norm(A)))
             entries = "entry that is" if filled == 1 else "entries that are"
             self.say(symbol, f"is {height} by {width} with {filled} {entries} not zero; its norm is", size, ".")

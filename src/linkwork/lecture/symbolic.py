@@ -17,15 +17,14 @@ from numpy.typing import NDArray
 from linkwork.equations.equations import Equations
 from linkwork.equations.place import Place
 from linkwork.expressions.graph import Expr
+from linkwork.tolerances import AGREEMENT, TYPED
 from linkwork.writing.rational import ONE, ZERO, Rational, TooLong, atom, rational, root
 
 Array = NDArray[np.floating[Any]]
 Matrix: TypeAlias = list[list[Rational]]
 
-MOST_COORDINATES = 12
-SAMPLES = 3
-LEAST_PIVOT = 1e-6  # its value at this instant: a smaller one may be zero
-AGREES = 1e-9  # relative, at values of size one
+MOST_COORDINATES = 12  # of a mechanism whose equations fit on a page
+SAMPLES = 3  # random points at which a formula is compared with numbers: one alone could be a root
 
 
 @dataclass(frozen=True)
@@ -167,7 +166,7 @@ class Symbols:
                 (A[i][j].constant is None, A[i][j].terms, -j, i)
                 for i in range(m)
                 for j in allowed
-                if i not in pivots.values() and j not in pivots and abs(A[i][j].value(self.values)) > LEAST_PIVOT
+                if i not in pivots.values() and j not in pivots and abs(A[i][j].value(self.values)) > TYPED
             ]
             if not free:
                 return None
@@ -322,5 +321,5 @@ class Symbols:
 def _close(found: Array, expected: Array) -> bool:
     size = max(1.0, float(np.max(np.abs(expected), initial=0.0)))
     return found.size == expected.size and bool(
-        np.max(np.abs(found.reshape(expected.shape) - expected), initial=0.0) <= AGREES * size
+        np.max(np.abs(found.reshape(expected.shape) - expected), initial=0.0) <= AGREEMENT * size
     )

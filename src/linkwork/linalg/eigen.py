@@ -8,8 +8,9 @@ from typing import NamedTuple
 from linkwork.linalg.columns import add_columns, add_two_columns, rotate
 from linkwork.linalg.products import transpose
 from linkwork.linalg.qr import Reflections, make_reflection, reflect, take_reflections
-from linkwork.linalg.vectors import EPSILON, add, copy, dot, fill, sort_descending
+from linkwork.linalg.vectors import add, copy, dot, fill, sort_descending
 from linkwork.native.kernels import Pointer, offset, split
+from linkwork.tolerances import EPSILON
 
 SWEEPS = 40  # some five are usual
 ORTHOGONAL = 1e-14  # the cosine of two rows that count as orthogonal: rounding of a scalar product

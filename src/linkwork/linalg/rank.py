@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.errors import NumericalStop
-from linkwork.linalg.vectors import EPSILON
+from linkwork.tolerances import EPSILON
 
 Pattern: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]  # rows and columns of entries
 Matrix: TypeAlias = NDArray[Any]  # of real or complex numbers

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from linkwork.native.kernels import Pointer
 
-EPSILON = 2.0**-52  # the distance of 1 to the next double: relative rounding
-NEGLIGIBLE = 1e-100  # smaller numbers, times each other, leave the normal doubles
+SUBNORMAL = 1e-100  # smaller numbers, times each other, leave the normal doubles
 
 
 def dot(x: Pointer, y: Pointer, start: int, stop: int) -> float:
@@ -50,7 +49,7 @@ def clear_negligible(x: Pointer, count: int) -> None:
     They would go on, down to numbers on which processors take tens of times as long.
     """
     for i in range(count):
-        x[i] = 0.0 if abs(x[i]) < NEGLIGIBLE else x[i]
+        x[i] = 0.0 if abs(x[i]) < SUBNORMAL else x[i]
 
 
 def copy(x: Pointer, y: Pointer, count: int) -> None:

@@ -11,11 +11,10 @@ from linkwork import units
 from linkwork.document import Place
 from linkwork.elements import orientation
 from linkwork.elements.vectors import Components, Vector
+from linkwork.tolerances import TYPED
 
 if TYPE_CHECKING:
     from linkwork.modelfile.translation import Translation
-
-UNIT_TOLERANCE = 1e-6  # of a rotation matrix, as of Euler parameters
 
 
 def read_orientation(file: Translation, value: Any, place: Place) -> Components:
@@ -43,7 +42,7 @@ def read_orientation(file: Translation, value: Any, place: Place) -> Components:
         A = np.array([[file.value(x) for x in row] for row in rows])
         with np.errstate(all="ignore"):
             off = float(np.max(np.abs(A @ A.T - np.eye(3))))
-        if not off <= UNIT_TOLERANCE:
+        if not off <= TYPED:
             rule = "its rows are perpendicular and of length one"
             file.fail(at, f"A A^T differs from the unit matrix by {off:.3g}", "not-a-rotation", rule=rule)
             return 1.0, 0.0, 0.0, 0.0

@@ -41,13 +41,11 @@ from linkwork.modelfile.orientation import read_orientation
 from linkwork.modelfile.simulation import read_simulation
 from linkwork.modelfile.stated import PLAIN_NAME, own_names, read_stated
 from linkwork.notes import Note
+from linkwork.tolerances import AGREEMENT, TYPED
 from linkwork.units import Kind, quantity
 
 if TYPE_CHECKING:
     from linkwork.modelfile.stated_schema import StatedEntry
-
-UNIT_TOLERANCE = 1e-6  # of the length of a direction
-SYMMETRIC = 1e-9  # of an entry: a difference below is rounding of a printed number
 
 
 class Translation:
@@ -269,7 +267,7 @@ class Translation:
         rows = [self.numbers(row, kind, self.names, (*place, k)) for k, row in enumerate(value)]
         for k, n in ((0, 1), (1, 2), (2, 0)):
             a, b = self.value(rows[k][n]), self.value(rows[n][k])
-            if abs(a - b) > SYMMETRIC * (abs(a) + abs(b)):
+            if abs(a - b) > AGREEMENT * (abs(a) + abs(b)):
                 message = f"entries ({k + 1}, {n + 1}) and ({n + 1}, {k + 1}) are {a:g} and {b:g}"
                 self.fail((*place, k, n), message, "not-symmetric", rule="an inertia matrix is symmetric")
         return rows[0][0], rows[1][1], rows[2][2], rows[0][1], rows[1][2], rows[2][0]
@@ -394,7 +392,7 @@ class Translation:
     def note_length(self, direction: Components, place: Place) -> None:
         """Directions count as unit vectors; a length that is neither 1 nor 0, which is a fault, is told."""
         length = math.hypot(*map(self.value, direction))
-        if length and abs(length - 1.0) > UNIT_TOLERANCE:
+        if length and abs(length - 1.0) > TYPED:
             at = ".".join(map(str, place))
             varies = any(isinstance(x, Expr) and not x.is_constant for x in direction)
             self.notes.append(Note("not-unit", at=at, length=None if varies else length))

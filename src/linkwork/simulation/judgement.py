@@ -1,7 +1,10 @@
 """What a finished run says about itself: whether its energy balance is as good as its tolerances explain.
 
-The balance kinetic + potential + dissipated - supplied is constant on an exact motion, whatever the mechanism, and no
-part of the error control, so it is a witness of its own.
+The balance kinetic + potential + dissipated - supplied is constant on an exact motion, whatever the mechanism. Kinetic
+and potential energy follow from the state alone, which the error control does not look at, so that errors of steps,
+of the branch, of impulses and of the constraints show. The work dissipated and supplied is integrated by the same
+steps as the motion: a force that no stage of a step met is missing in both, and the balance cannot show it. That steps
+meet what a law does is up to them (see `integrators.switches`).
 """
 
 from __future__ import annotations
@@ -17,19 +20,19 @@ from linkwork.elements.kinds import UNITS
 from linkwork.equations.place import Place
 from linkwork.errors import NumericalStop
 from linkwork.notes import Note, Reason
+from linkwork.tolerances import AGREEMENT
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
 
-ALLOWED = 100.0  # tolerances of every step, added up: more is not explained
-FIRST = 10  # steps more, for runs of a few
-ROUNDING = 1e-11  # of the largest energy there is, with any zero of the potential
-LOOSEST = 0.05  # of the energy turned over: no tolerances explain more
-LOOSEST_GAP = 1e-3  # of the mechanism, or of its speed: no tolerances explain more
-SEEN = 1e-9  # of the same: what is less is not measured by them
+ALLOWED = 100.0  # tolerances of every step, added up: errors may grow along the motion, by more is not explained
+ACCUMULATED = 1e-11  # of the largest energy, with any zero of the potential: EPSILON of each of 50,000 steps
+FIRST = 10  # steps more, for runs of a few, whose first are of any length
+LOOSEST = 0.05  # of the energy turned over: no tolerances explain more, nobody means them to
+LOOSEST_GAP = 1e-3  # of the mechanism, or of its speed: no tolerances explain more, it would be seen in a drawing
 SPEED = f"{UNITS['length']}/s"
 LIMIT = 0.01  # of the energy turned over: beyond this the motion is not to be used
-LATE = 1e4  # tolerances: a lag that is told
+LATE = 1e4  # tolerances: a lag that is told; or times rtol, an atol that decides the accuracy in its place
 ITS_OWN = 0.5  # of the most kinetic energy: with more that comes or goes, a motion is not left to itself
 Data = dict[str, Any] | None  # of a note, if there is something to say
 
@@ -70,14 +73,14 @@ def find_imbalance(motion: Trajectory, start: Place, balance: Balance) -> tuple[
         return None, False
     times = ALLOWED * (FIRST + info.steps)
     tolerance = min(times * info.rtol, LOOSEST)
-    if worst <= tolerance * turned_over + ROUNDING * largest:
+    if worst <= tolerance * turned_over + ACCUMULATED * largest:
         return None, False
     fastest = float(speeds(motion, start).max(initial=0.0))
     if fastest == 0.0:
         return None, False
     share = info.atol / fastest
     tolerance += min(times * share, max(LOOSEST, ALLOWED * share))
-    explained = tolerance * turned_over + ROUNDING * largest
+    explained = tolerance * turned_over + ACCUMULATED * largest
     if worst <= explained:
         return None, False
     t = float(motion.t[int(np.argmax(np.abs(np.diff(drift)))) + 1])
@@ -94,14 +97,14 @@ def find_lag(motion: Trajectory, start: Place, balance: Balance) -> Data:
     """
     info, (drift, worst, kinetic, turned_over, largest) = motion.info, balance
     allowed = min(LATE * max(info.rtol or 0.0, info.atol or 0.0), LOOSEST)
-    if info.dof == 0 or not worst > ROUNDING * largest:
+    if info.dof == 0 or not worst > ACCUMULATED * largest:
         return None
-    fast, most = speeds(motion, start), (worst - ROUNDING * largest) / (2.0 * turned_over)
+    fast, most = speeds(motion, start), (worst - ACCUMULATED * largest) / (2.0 * turned_over)
     if not fast.max(initial=0.0) * most * motion.t[-1] > allowed:  # no way is longer
         return None
     if np.ptp(motion.energy["dissipated"] - motion.energy["supplied"]) > ITS_OWN * kinetic:
         return None
-    rates = fast.max(axis=1) * np.maximum(np.abs(drift) - ROUNDING * largest, 0.0) / (2.0 * turned_over)
+    rates = fast.max(axis=1) * np.maximum(np.abs(drift) - ACCUMULATED * largest, 0.0) / (2.0 * turned_over)
     lag = np.append(0.0, np.cumsum(0.5 * (rates[1:] + rates[:-1]) * np.diff(motion.t)))
     if not lag[-1] > allowed:
         return None
@@ -116,7 +119,10 @@ def find_gap(motion: Trajectory, start: Place) -> tuple[Data, bool]:
     """
     info, e = motion.info, start.equations
     gaps = motion.error_position, motion.error_velocity
-    if max(info.constraint_error_position, info.constraint_error_velocity) <= SEEN * min(start.length, 1.0) or e.events:
+    if (
+        max(info.constraint_error_position, info.constraint_error_velocity) <= AGREEMENT * min(start.length, 1.0)
+        or e.events
+    ):
         return None, False
     q, v = (motion.tables[kind].values for kind in e.state[:2])
     fastest = float((np.abs(v) / start.v_scale).max(initial=0.0)) or 1.0

@@ -11,12 +11,12 @@ from linkwork.compiled.system import System
 from linkwork.integrators.integrate import Slice
 from linkwork.native import machine
 from linkwork.notes import Note
+from linkwork.simulation.judgement import LATE
+from linkwork.tolerances import NEGLIGIBLE
 from linkwork.trajectory import Run
 
 Array = NDArray[np.float64]
 
-UNSUITABLE = 1e4  # times rtol of the motion: an atol that is told
-AT_REST = 1e-12  # of the scale of a coordinate: nothing moves
 BLURRED = 1e-4  # of the time: less is that of contacts much shorter than any step
 
 
@@ -38,7 +38,7 @@ def note_atol(info: Run, q: Array, v: Array, scale: Array) -> Iterator[Note]:
     changes = [(max(x) - min(x)) / next(by) for x in q.T.tolist()]
     speeds = [max(map(abs, x)) / next(by) for x in v.T.tolist()]
     for what, sizes in (("coordinate", changes), ("velocity", speeds)):
-        if AT_REST < (size := max(sizes, default=0.0)) < atol / (UNSUITABLE * rtol):
+        if NEGLIGIBLE < (size := max(sizes, default=0.0)) < atol / (LATE * rtol):
             yield Note("atol-size", what=what, ratio=size / atol, atol=atol)
             return
 

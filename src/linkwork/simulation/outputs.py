@@ -28,14 +28,13 @@ from linkwork.native import machine
 from linkwork.native.kernels import Pointer, call, kernel, offset, split, take
 from linkwork.notes import Note
 from linkwork.records import changed
+from linkwork.tolerances import HALF_THE_DIGITS, NEGLIGIBLE
 from linkwork.trajectory import NO_EVENTS, Events, Run, Table, Trajectory
 
 Array = NDArray[np.float64]
 
-MOST_GIGABYTES = 4.0
+MOST_GIGABYTES = 4.0  # of results: more than a laptop has free
 SMALL, LARGE = 1e-150, 1e150  # factors of a determinant are multiplied until their logarithm must be taken
-ROUNDING = 1e-13  # of the accelerations that constraints hold back
-EXPLAINED = 1e-8  # of the largest acceleration: more than rounding leaves of Psi_q a - gamma
 ENERGIES = ("kinetic", "potential", "dissipated", "supplied")
 ENERGY = Columns(ENERGIES, tuple(f"energy:{form}" for form in ENERGIES), ("J",) * len(ENERGIES))
 
@@ -262,14 +261,14 @@ def _find_contradiction(system: System, found: Report, place: Place) -> tuple[fl
     k = int(found.contradiction.argmax())
     largest = float(found.contradiction[k])
     _, v, a, lam = split_columns(system, np.abs(found.extremes))
-    if not largest > ROUNDING * (lam * (place.row_size / place.row_scale)).max(initial=0.0):
+    if not largest > NEGLIGIBLE * (lam * (place.row_size / place.row_scale)).max(initial=0.0):
         return 0.0, k
     size = float(np.max(a / place.v_scale) + np.max(v / place.v_scale) ** 2)
     return largest / size if size > 0.0 else largest, k
 
 
 def _note_accelerations(contradiction: float, t: float) -> Iterator[Note]:
-    if contradiction > EXPLAINED:
+    if contradiction > HALF_THE_DIGITS:
         yield Note("acceleration-residual", size=contradiction, t=t)
 
 
@@ -311,7 +310,7 @@ def bytes_needed(equations: Equations, n_times: int) -> int:
 
 def check_memory(times: Array, equations: Equations) -> None:
     """UsageError if the results at these report times would not fit into memory."""
-    gigabytes = 1e-9 * bytes_needed(equations, len(times))
+    gigabytes = bytes_needed(equations, len(times)) / 10**9
     if gigabytes > MOST_GIGABYTES:
         raise UsageError(
             f"{len(times)} report times need {gigabytes:.3g} GB; choose a longer step", "too-many-report-times"

@@ -17,17 +17,15 @@ from numpy.typing import NDArray
 from linkwork.compiled.system import System
 from linkwork.equations.place import Place
 from linkwork.simulation.outputs import report
-from linkwork.start.singular import Passed
+from linkwork.start.singular import MOST_LOCATED, STEEP, Passed
+from linkwork.tolerances import TYPED
 
 Array = NDArray[np.float64]
 
-MOST_CANDIDATES = 100
 SINGULAR = 1e-4  # of the largest on the motion: a root of the determinant that may be zero, rows being interpolated
 VANISHED = 1e-2  # of what it is at the rows around: a singular value that is zero
 GRID = np.linspace(0.0, 1.0, 9)
 NARROWINGS = 8  # times, each to a quarter
-STEEP = 0.6  # of what it is at the ends of the interval: where it is zero inside, it falls further
-SAME = 1e-6  # of the motion: two times that are one position
 
 
 def find_singular(
@@ -46,7 +44,7 @@ def find_singular(
     candidates = ((values <= before) & (values <= after) & (values <= 2.0 * fall + SINGULAR)).nonzero()[0]
     if not len(candidates):
         return []
-    candidates = np.sort(candidates[np.argsort(values[candidates])][:MOST_CANDIDATES])
+    candidates = np.sort(candidates[np.argsort(values[candidates])][:MOST_LOCATED])
 
     def root_of_det(times: Array) -> Array:
         at_rest = np.zeros((len(times), 2 * system.n_v + system.m))
@@ -67,7 +65,7 @@ def find_singular(
         least, ends = found[each, best], np.maximum(found[each, left], found[each, right])
         kept = (least <= STEEP * ends) | (least <= SINGULAR)
         low, high, times, least = low[kept], high[kept], times[kept], least[kept]
-    times, same = times[least <= SINGULAR], SAME * (t[-1] - t[0])
+    times, same = times[least <= SINGULAR], TYPED * (t[-1] - t[0])
     for end in (t[0], t[-1]):
         times = np.where(np.abs(times - end) <= same, end, times)
     first = np.append(True, np.diff(times) > same)[: len(times)]  # two rows can lead to the same position

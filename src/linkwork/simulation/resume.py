@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from linkwork.equations.place import Place
 from linkwork.errors import UsageError
 from linkwork.notes import Note
+from linkwork.tolerances import TYPED
 from linkwork.trajectory import Events, Run, Table, Trajectory
 
 Array = NDArray[np.float64]
 
-SAME = 1e-6  # of the scale of a coordinate: two starts that are one
 ONCE = ("stiff", "repivoted", "full-matrices", "atol-size", "unseen-switches")  # notes of which a run has one
 SUMMED = ("steps", "rejected", "evaluations", "switches", "compile_s", "wall_s", "integration_s")
 
@@ -31,7 +31,7 @@ def check_resumable(first: Trajectory, parameters: dict[str, float], start: Plac
     if table is None or table.columns.labels != e.q_names or not is_own:
         what = "the motion to resume is one of another model, of other parameters or coordinates"
         raise UsageError(what, "resume-other")
-    if not len(first.t) or not np.all(np.abs(table.values[0] - start.q) <= SAME * start.q_scale):
+    if not len(first.t) or not np.all(np.abs(table.values[0] - start.q) <= TYPED * start.q_scale):
         raise UsageError("the motion to resume has another start", "resume-other")
     if first.status == "finished" and first.info.t_end is not None and first.t[-1] < first.info.t_end:
         raise UsageError(f"the motion to resume was stopped by an event at t = {first.t[-1]:g}", "resume-done")

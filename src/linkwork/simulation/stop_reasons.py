@@ -18,19 +18,18 @@ from linkwork.formulations import FORMULATIONS, solve_on_scales
 from linkwork.integrators.integrate import End, Slice
 from linkwork.notes import Reason
 from linkwork.start.dead_points import explain_dead, find_dead
+from linkwork.tolerances import AGREEMENT, NEGLIGIBLE, TYPED
 
 if TYPE_CHECKING:
     from linkwork.simulation.problem import Motion
 
 Array = NDArray[np.float64]
 
-AHEAD = (1e-12, 1e-9, 1e-6)  # seconds after a stop in which the cause is looked for
-EVIDENT = 1e-3  # of a force: what it must change by so near to be the cause of a stop
+EVIDENT = 1e-3  # of a force: what it must change by within TYPED of the run, or of the speeds, to be a cause
 NEARLY_DEAD = 2.0  # times the margin at which a dyad has no motion any more
-NUDGE = 1e-6  # of all velocities, for the same
 WITHIN = 20_000  # steps over which the pace of a run is measured
 HOPELESS = 1e5  # times the steps that are allowed: what needs more at its pace is given up before they are used up
-LONGEST = 60  # characters of a formula in a message
+LONGEST = 60  # characters of a formula in a message: half a line
 NEARLY_SINGULAR = 1e-3  # least singular value of Psi_q M^-1/2, rows of length one; or length of a row
 
 
@@ -98,15 +97,20 @@ def explain_stop(motion: Motion, last: Slice, fixed_step: float | None = None) -
 def _find_force(mechanism: Mechanism, t: float, q: Array, v: Array) -> dict[str, Any] | None:
     """Of the forces of the model, the one that has no finite value here or nearby, else the one that changes most.
 
-    A change that is a small part of the force itself is no evidence, and none is named.
+    Near is a small part of the run, or of the velocities, those of a mechanism at rest by its scales and the run. A
+    change that is a small part of the force itself is no evidence, and none is named.
     """
     model = mechanism.model
+    t_end = model.simulation.t_end
     most, found = 0.0, None
     for force in model.forces:
         e = body_equations(replace(model, joints=(), drivers=(), forces=(force,), gravity=(0.0,) * len(model.gravity)))
         rates = np.array(evaluate(e.qd, Place(e, q, v, t).values), dtype=float)
-        nearby = [Place(e, q + dt * rates, v, t + dt) for dt in (0.0, *AHEAD)]
-        nearby += [Place(e, q, v + dv, t) for dv in (-NUDGE, NUDGE)]
+        here = Place(e, q, v, t)
+        dv = TYPED * here.v_scale * max(float((np.abs(v) / here.v_scale).max()), 1.0 / t_end if t_end else 0.0)
+        times = (part * t_end for part in (0.0, NEGLIGIBLE, AGREEMENT, TYPED))
+        nearby = [replace(here, q=q + dt * rates, t=t + dt) for dt in times]
+        nearby += [replace(here, v=v - dv), replace(here, v=v + dv)]
         values = np.array([evaluate(e.Q, place.values) for place in nearby], dtype=float)
         if not np.all(np.isfinite(values)):
             place = nearby[int(np.argmin(np.all(np.isfinite(values), axis=1)))]

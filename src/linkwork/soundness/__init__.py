@@ -40,18 +40,15 @@ from linkwork.notes import Note
 from linkwork.records import kept
 from linkwork.soundness.events import event_faults
 from linkwork.soundness.numbers import numbers_in
+from linkwork.tolerances import AGREEMENT, HALF_THE_DIGITS, TYPED
 
 TIME = symbol("t")
-PARALLEL_TOLERANCE = 1e-9  # sine of the angle between axes that count as parallel
 # Symbols beside those of coordinates: multipliers, small changes, what a system adds.
 RESERVED = ("lam", "d", "eps", "mobility", "factor", "chart", "work", "in", "pivot")
 AXES = {"axis": "axis", "axis_j": "axis", "zero": "direction", "zero_j": "direction"}  # fields, and what they are
-UNIT_TOLERANCE = 1e-6
-ROUNDING = 1e-9  # of the largest entry of a matrix: what is zero but for rounding
 LEAST_RESTITUTION = 1e-3  # by which a law divides
 SAMPLES = 4001  # of a motion, at which its values are looked at
 NEXT_TO = 1e-9 * np.array([-3.0, -1.0, 1.0, 3.0])  # of the time of a motion: just before and after a switch
-JUMPS = 1e-8  # of its range: a difference across a switch beyond those beside it
 STEEPEST = math.pi / 4  # pressure angle
 TINY, INF = math.ulp(0.0), math.inf
 # A radius of gyration this many times the distance of the farthest point is a mix-up of units, not a flywheel.
@@ -196,7 +193,7 @@ class Checks:
                 yield ModelError(f"inertia {J:g} kg m^2 is negative", "negative-inertia", path=path, value=J)
             return
         principal = np.linalg.eigvalsh([[self.value(x) for x in row] for row in body.J()])
-        rounding = ROUNDING * (abs(principal).max() + max(abs(self.value(x)) for x in body.inertia))
+        rounding = AGREEMENT * (abs(principal).max() + max(abs(self.value(x)) for x in body.inertia))
         shown = ", ".join(f"{x:.6g}" for x in principal)
         about = " about the mass centre" if body.inertia_about is not None else ""
         if principal[0] < -rounding:
@@ -210,7 +207,7 @@ class Checks:
             hint = "correct it, or take the nearest possible one with --repair inertia"
             yield ModelError(message, "inertia-triangle", path=path, value=principal.tolist(), suggestion=hint)
         length = float(np.linalg.norm([self.value(x) for x in body.orientation]))
-        if not abs(length - 1) <= UNIT_TOLERANCE:
+        if not abs(length - 1) <= TYPED:
             message = f"Euler parameters have length {length:.9g}"
             yield ModelError(message, "not-unit", path=f"bodies.{body.name}.orientation", rule="it must be 1")
 
@@ -253,11 +250,11 @@ class Checks:
             path = f"forces.{bushing.name}.{name}"
             if matrix.shape != (6, 6):
                 yield ModelError(f"{matrix.shape} where 6 x 6 should be", "wrong-shape", path=path)
-            elif not np.allclose(matrix, matrix.T, rtol=0.0, atol=ROUNDING * abs(matrix).max()):
+            elif not np.allclose(matrix, matrix.T, rtol=0.0, atol=AGREEMENT * abs(matrix).max()):
                 k, n = np.unravel_index(np.argmax(abs(matrix - matrix.T)), (6, 6))
                 message = f"entries ({k + 1}, {n + 1}) and ({n + 1}, {k + 1}) are {matrix[k, n]:g} and {matrix[n, k]:g}"
                 yield ModelError(message, "not-symmetric", path=path, rule="the matrix is symmetric")
-            elif (least := np.linalg.eigvalsh(matrix)[0]) < -ROUNDING * abs(matrix).max():
+            elif (least := np.linalg.eigvalsh(matrix)[0]) < -AGREEMENT * abs(matrix).max():
                 message = f"eigenvalue {least:.6g} is negative"
                 yield ModelError(message, "negative-stiffness", path=path, rule="the matrix has none below zero")
 
@@ -443,7 +440,7 @@ def law_faults(law: Expr, given: tuple[tuple[Expr, float], ...], t_end: float) -
         for time, (before, jump, after) in zip(times, np.diff(around), strict=False):
             if not np.isfinite(jump):
                 return [(f"the {what} is not finite at t = {time:.6g}", "motion-not-finite", "", "")]
-            if abs(jump - 0.5 * (before + after)) > JUMPS * reach:
+            if abs(jump - 0.5 * (before + after)) > HALF_THE_DIGITS * reach:
                 message = f"the {what} jumps by {jump:.6g} at t = {time:.6g}"
                 rule, hint = "the acceleration would be infinite", "use a motion of type smooth-step or ramp"
                 return [(message, "motion-jump", rule, hint)]
@@ -472,7 +469,7 @@ def _table_faults(table: Table, path: str, t_end: float) -> Iterator[ModelError]
 
 
 def _are_parallel(a: NDArray[np.float64], b: NDArray[np.float64]) -> bool:
-    return bool(a.any() and b.any() and np.linalg.norm(np.cross(_direct(a), _direct(b))) <= PARALLEL_TOLERANCE)
+    return bool(a.any() and b.any() and np.linalg.norm(np.cross(_direct(a), _direct(b))) <= AGREEMENT)
 
 
 def _switch(node: Expr) -> Expr | None:

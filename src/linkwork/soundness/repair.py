@@ -11,9 +11,9 @@ from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import as_expr, symbol
 from linkwork.model import Model
 from linkwork.notes import Note
+from linkwork.tolerances import AGREEMENT
 
 REPAIRS = ("inertia",)
-ROUNDING = 1e-9  # of the largest moment: a smaller change is none
 
 
 class Inertia(NamedTuple):
@@ -40,7 +40,7 @@ def repair_inertias(model: Model) -> dict[str, Inertia]:
         moments, V = np.linalg.eigh(np.array(evaluate(rows, values), dtype=float).reshape(3, 3))
         p, _ = nnls(np.ones((3, 3)) - np.eye(3), moments)
         nearest = np.sum(p) - p
-        if np.max(np.abs(nearest - moments)) > ROUNDING * np.max(np.abs(moments)):
+        if np.max(np.abs(nearest - moments)) > AGREEMENT * np.max(np.abs(moments)):
             J = V @ np.diag(nearest) @ V.T
             entries = [float(J[place]) for place in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))]
             before, after = (sorted(own.tolist()) for own in (moments, nearest))

@@ -14,9 +14,9 @@ from linkwork.expressions.graph import as_expr, symbol
 from linkwork.expressions.parser import RESERVED as PARSED
 from linkwork.linalg.rank import rank_of
 from linkwork.symbolic.signature import Signature
+from linkwork.tolerances import NEGLIGIBLE
 
 TIME = symbol("t")
-NO_MASS = 1e-12  # of the largest entry of M: an eigenvalue that is zero but for rounding
 
 
 def stated_faults(stated: Stated, parameters: Mapping[str, float]) -> Iterator[ModelError]:
@@ -85,7 +85,7 @@ def _faults_of_masses(stated: Stated, parameters: Mapping[str, float]) -> Iterat
         yield _fault(f"M[{i}][{j}]", f"{M[i, j]} at the start is not a finite number", "not-finite")
         return
     least = float(np.min(np.linalg.eigvalsh(M), initial=0.0))
-    if least < -NO_MASS * np.max(np.abs(M), initial=0.0):
+    if least < -NEGLIGIBLE * np.max(np.abs(M), initial=0.0):
         message = f"at the start M has the negative eigenvalue {least:.3g}"
         yield _fault("M", message, "negative-mass", "the kinetic energy v^T M v / 2 is never negative")
     Psi = [as_expr(x) for x in stated.Psi.values()]

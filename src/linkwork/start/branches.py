@@ -7,7 +7,6 @@ alone is a mixture of its solutions.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -18,17 +17,14 @@ from linkwork.equations.place import Place
 from linkwork.errors import ModelError
 from linkwork.linalg.newton import solve_least_squares
 from linkwork.linalg.rank import null_space, svd
-from linkwork.start.closing import CHANGED, align_velocity, approach, is_closed, path_of
+from linkwork.start.closing import align_velocity, approach, is_closed, path_of
+from linkwork.tolerances import NEGLIGIBLE, TYPED
 
 Array = NDArray[np.float64]
 
-ASIDE = 0.1  # of the mechanism, or of a radian: a step away from a singular position
-CONTRADICTS = 1e-6  # of gamma: what no accelerations can bring about
-ROUNDED = 1e-12  # of the squares of velocities, on the scales of the rows: gamma that is rounding
-NOTHING = 1e-12  # of the largest coefficient of a polynomial in multiples of the velocities: rounding
-SLOW = 1e-5  # of accelerations, by the size of the mechanism: squares of velocities that they overtake at once
-SOON = 1e-3  # seconds in which a driver that starts from rest has begun to move
-TURNED = 1.0  # radians: so that neither of two directions is a branch but by chance
+ASIDE = 0.1  # of the mechanism, or of a radian: a step away from a singular position, after which joints still close
+MOST_DOUBLINGS = 40  # of a time from a picosecond to 30,000 years, until drivers begin to move
+TRIALS = 3  # directions in which such a step is tried: a random one is good but for a set of measure zero
 
 
 def check_branch(place: Place) -> None:
@@ -50,15 +46,15 @@ def check_branch(place: Place) -> None:
         return float(np.max(np.abs(v / place.v_scale), initial=0.0))
 
     v, a = place.v, _accelerations(place) if place.has_mass else 0.0 * place.v
-    rests = fastest(v) <= max(math.sqrt(SLOW * fastest(a)), CHANGED)
+    rests = fastest(v) ** 2 <= TYPED * fastest(a)  # which accelerations overtake at once
     if rests:
-        v = a if fastest(a) > CHANGED else align_velocity(replace(place, t=place.t + SOON), "unit").v
-    if np.max(np.abs(replace(place, v=v).gamma) / place.row_scale) <= ROUNDED * fastest(v) * fastest(v):
+        v = a if a.any() else align_velocity(replace(place, t=_find_departure(place)), "unit").v
+    if np.max(np.abs(replace(place, v=v).gamma) / place.row_scale) <= NEGLIGIBLE * fastest(v) * fastest(v):
         return  # as of loops that close whatever the position
     # The terms of gamma may cancel for these velocities: others as fast show how large they are.
     others = fastest(v) * place.v_scale * np.random.default_rng(0).normal(size=len(v))
     size = max(float(np.linalg.norm(replace(place, v=x).gamma / rows)) for x in (v, others))
-    if np.linalg.norm(contradiction(v)) <= CONTRADICTS * size:
+    if np.linalg.norm(contradiction(v)) <= TYPED * size:
         return
     # The branches are those of the joints alone where drivers are at rest too.
     left_out = place.vanishing | [rests and row.part == "drive" for row in place.equations.rows]
@@ -68,11 +64,12 @@ def check_branch(place: Place) -> None:
     if len(free) == 1:
         found = _roots(contradiction, v, free[0] * fastest(v) / fastest(free[0]))
     elif len(free) == 2 and not np.any(replace(place, v=0.0 * v).Psi_dot):  # up to a factor
-        f, g, c, s = *free, np.cos(TURNED), np.sin(TURNED)
+        f, g, c, s = *free, np.cos(1.0), np.sin(1.0)  # neither direction is a branch but by chance
         found, rates = _roots(contradiction, c * f + s * g, c * g - s * f), "rates in the proportion"
         found = [x / x[np.argmax(np.abs(place.equations.turning * x))] for x in found]
     turning = [(k, name) for k, name in enumerate(place.equations.v_names) if place.equations.turning[k]]
-    texts = [", ".join(f"{name} {_rounded(x[k]):.6g}" for k, name in turning) for x in found]
+    found = [np.where(np.abs(x) > NEGLIGIBLE * np.max(np.abs(x)), x, 0.0) for x in found]
+    texts = [", ".join(f"{name} {x[k]:.6g}" for k, name in turning) for x in found]
     have = "branches have" if len(texts) > 1 else "branch has"
     branches = f"; the {have} {rates} " + " or ".join(f"({text})" for text in texts) if texts else ""
     raise _singular(
@@ -84,10 +81,22 @@ def check_branch(place: Place) -> None:
 
 
 def _accelerations(place: Place) -> Array:
-    """a of M a + Psi_q^T lam = Q and Psi_q a = gamma, whose rows may depend on each other."""
+    """a of M a + Psi_q^T lam = Q and Psi_q a = gamma, whose rows may depend on each other; rounding of it is zero."""
     J, root = place.scaled_jacobian("mass")
     y = root.T @ place.Q
-    return np.asarray(root @ (y + solve_least_squares(J, place.gamma - J @ y)))
+    held = solve_least_squares(J, place.gamma - J @ y)
+    a = root @ (y + held)
+    return np.where(np.abs(a) > NEGLIGIBLE * (np.abs(root) @ (np.abs(y) + np.abs(held))), a, 0.0)
+
+
+def _find_departure(place: Place) -> float:
+    """The time at which drivers that start from rest have moved by more than rounding, to a factor of two."""
+    still = replace(place, v=0.0 * place.v)
+    for part in 2.0 ** np.arange(-MOST_DOUBLINGS, MOST_DOUBLINGS):
+        later = replace(still, t=place.t + part)
+        if part * np.max(np.abs(later.Psi_dot) / place.row_scale) > NEGLIGIBLE:
+            break
+    return later.t
 
 
 def _roots(contradiction: Callable[[Array], Array], v: Array, along: Array) -> list[Array]:
@@ -95,9 +104,9 @@ def _roots(contradiction: Callable[[Array], Array], v: Array, along: Array) -> l
     at = [contradiction(v + s * along) for s in (-1.0, 0.0, 1.0)]
     k = int(np.argmax(np.abs(at[0]) + np.abs(at[2])))
     c = np.array([0.5 * (at[0][k] - 2 * at[1][k] + at[2][k]), 0.5 * (at[2][k] - at[0][k]), at[1][k]])
-    c[np.abs(c) <= NOTHING * np.max(np.abs(c))] = 0.0  # else a branch that the drivers exclude has huge rates
+    c[np.abs(c) <= NEGLIGIBLE * np.max(np.abs(c))] = 0.0  # else a branch that the drivers exclude has huge rates
     roots = np.roots(c if np.all(np.isfinite(c)) else [])
-    return [v + s.real * along for s in roots if abs(s.imag) <= CONTRADICTS * (1 + abs(s))]
+    return [v + s.real * along for s in roots if abs(s.imag) <= TYPED * (1 + abs(s))]
 
 
 def leave_singular(place: Place) -> Place:
@@ -106,8 +115,10 @@ def leave_singular(place: Place) -> Place:
     if rank == len(place.Psi):
         return place
     free = svd(place.Psi_q / place.row_scale[:, None] * place.v_scale)[2][rank:] * place.v_scale
-    for dx in (*free, *-free):
-        near = approach(place.moved(ASIDE * dx), "unit")
+    random = np.random.default_rng(0)
+    for _ in range(TRIALS if len(free) else 0):
+        along = random.normal(size=len(free))
+        near = approach(place.moved(ASIDE / np.linalg.norm(along) * along @ free), "unit")
         if is_closed(near) and near.rank.rank > rank:
             return near
     return place
@@ -125,7 +136,3 @@ def _singular(place: Place, what: str, suggestion: str) -> ModelError:
     message = f"the start position is singular, joints involved: {names}; {what}"
     path = path_of(place.dependent[0])
     return ModelError(message, "singular-start", path=path, suggestion=suggestion)
-
-
-def _rounded(rate: float) -> float:
-    return 0.0 if abs(rate) < CHANGED else rate

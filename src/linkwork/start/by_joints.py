@@ -18,10 +18,9 @@ from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import as_expr, symbol
 from linkwork.model import Model
 from linkwork.start.closing import bodies_at, check_defined, close_from_afar, find_start, restart
+from linkwork.tolerances import AGREEMENT
 
 Array = NDArray[np.float64]
-
-HELD = 1e-9  # of the scale of a coordinate: a value that holds
 
 
 def prepare_joints(model: Model, cut: Sequence[str] | None = None) -> Mechanism:
@@ -122,7 +121,7 @@ def _close(given: Place, keep: Sequence[str]) -> Place:
 def _check_held(key: str, given: Mapping[str, float], names: Sequence[str], found: Array, scale: Array) -> None:
     """ModelError where the start has other values of bodies than those given, since joints have their own."""
     for name, value, by in zip(names, found.tolist(), scale.tolist(), strict=True):
-        if name in given and not abs(value - given[name]) <= HELD * (by + abs(given[name])):
+        if name in given and not abs(value - given[name]) <= AGREEMENT * (by + abs(given[name])):
             raise ModelError(
                 f"'{name}' would be {value:.6g} in the place of {given[name]:.6g} with the other values that are given",
                 "start-conflict",

@@ -10,27 +10,23 @@ import numpy as np
 
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.equations.place import Place, Weights
+from linkwork.errors import MOST_NAMED
 from linkwork.linalg.rank import svd
 from linkwork.model import Model
 from linkwork.notes import Note
 from linkwork.records import Printed
+from linkwork.start.branches import leave_singular
 from linkwork.start.closing import (
     Given,
     Start,
-    approach,
     find_start,
     follow_bodies,
     gaps_by_element,
-    is_closed,
     restart,
 )
 from linkwork.start.freedoms import echelon, motions
 
-TRIALS = 3  # directions in which a redundant mechanism is moved
-MOST_FREEDOMS = 6  # that are described
-MOST_VELOCITIES = 200  # of mechanisms whose freedoms are described
-MOST_CORRECTIONS = 4  # that a note names, the largest
-NEARBY = 0.05  # of the scale of a coordinate: how far
+MOST_VELOCITIES = 200  # of mechanisms whose freedoms are described: a page of names tells nobody anything
 Redundancy: TypeAlias = Literal["none", "structural", "geometric", "at this position"]
 
 
@@ -111,7 +107,7 @@ def check(
 
 def free_motions(place: Place) -> tuple[str, ...]:
     """The bodies that each freedom moves and how; of large mechanisms, or of many freedoms, nothing."""
-    if not 0 < len(place.v) - place.rank.rank <= MOST_FREEDOMS or len(place.v) > MOST_VELOCITIES:
+    if not 0 < len(place.v) - place.rank.rank <= MOST_NAMED or len(place.v) > MOST_VELOCITIES:
         return ()
     J, root = place.scaled_jacobian("unit")
     tangent = root @ svd(J)[2][place.rank.rank :].T
@@ -141,13 +137,7 @@ def redundancy(place: Place) -> Redundancy:
     elsewhere = place.moved(place.v_scale * random.normal(size=len(place.v)))  # an entry can be zero here by chance
     if structural_rank(csr_array(elsewhere.Psi_q != 0.0)) < m:
         return "structural"
-    J, root = place.scaled_jacobian("unit")
-    tangent = svd(J)[2][rank:] @ root.T
-    for _ in range(TRIALS):
-        nearby = approach(place.moved(NEARBY * (random.normal(size=len(tangent)) @ tangent)), "unit")
-        if is_closed(nearby) and nearby.rank.rank > rank:
-            return "at this position"
-    return "geometric"
+    return "geometric" if leave_singular(place) is place else "at this position"
 
 
 def note_start(model: Model, start: Start, q: Given = None, v: Given = None) -> Iterator[Note]:
@@ -165,5 +155,5 @@ def note_start(model: Model, start: Start, q: Given = None, v: Given = None) -> 
     q_changes, v_changes = bodies.q_changes, bodies.v_changes
     if q_changes or v_changes:
         changes = q_changes | {f"{name} per s": change for name, change in v_changes.items()}
-        widest = sorted(changes, key=lambda name: -abs(changes[name]))[:MOST_CORRECTIONS]
+        widest = sorted(changes, key=lambda name: -abs(changes[name]))[:MOST_NAMED]
         yield Note("start-corrected", weights=start.weights, changes={name: changes[name] for name in widest})

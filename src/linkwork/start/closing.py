@@ -21,33 +21,21 @@ from linkwork.equations.place import Place, Weights
 from linkwork.errors import ModelError, UsageError, check_choice, check_names, check_number, check_values, did_you_mean
 from linkwork.linalg.newton import MAX_ITERATIONS, iterate, solve_least_squares
 from linkwork.linalg.rank import check_finite
-from linkwork.linalg.vectors import EPSILON
 from linkwork.start.dead_points import explain_dead, find_dead
+from linkwork.tolerances import AGREEMENT, CLOSED, EPSILON, HALF_THE_DIGITS, NEGLIGIBLE, ROUNDING, TYPED
 
 Array = NDArray[np.float64]
 
 WEIGHTS = ("mass", "unit")
-ROUNDING = 1e-15  # of the scale of a row: nothing is left to close
-MOST_HALVINGS = 20  # of one step, until it is too short to matter
-LITTLE, MOST_LITTLE = 1e-3, 5  # of the gaps: steps that narrow them by less, and how many may follow each other
-MOST_DAMPED = 200
-# Damping of the first step by least squares, relative to the Jacobian; how it changes after a good and a bad step; the
-# most that still moves anything; the gain of a step below which the least is reached.
-DAMPING, EASED, RAISED, MOST_DAMPING, LEAST_GAIN = 1e-2, 0.3, 4.0, 1e3, 1e-9
+DECREASE = 0.1  # of what a step would narrow gaps by if Psi were linear: the least that it must (Armijo's condition)
+MOST_DAMPED = 200  # damped steps: with a least gap above zero they converge linearly
+DAMPING = 1e-2  # of the first damped step, by the Jacobian: nearly that of Gauss and Newton
 FAR_APART = 10.0  # sizes of the mechanism: joints that are open by more are first brought together
-REACH = 0.5  # radians, or of the length of the mechanism: how far one step may go
-CLOSED = 1e-11  # of the scale of a row
-NEARLY_CLOSED = 1e3 * CLOSED  # a gap that is closed but for the last digits
-CLOSED_BESIDE = 1e-6  # the same for joints beside others that cannot close
-AGREED = 1e-9  # of the largest velocity: what the velocities may leave of Psi_dot
-STILL = 1.0  # per second, on the scale of a coordinate: what is far slower is at rest
-SMALL = 0.05  # of the scale of a row: what is corrected without being asked
-CHANGED = 1e-12  # of the scale of a coordinate: a change that is told
-TURN = 2.0 * np.pi
-OTHER_SKETCHES = 40
-TURNED, TURNED_MORE = 0.2, 0.07  # radians: the spread of angles of the first other sketch, and what each adds
-SHIFTED = 0.1  # the spread of positions, of the size of the mechanism
-SEED = 20041
+REACH = 0.5  # radians, or of the length of the mechanism: sines and cosines are nearly linear over one step
+SMALL = 0.05  # of the scale of a row: what is corrected without being asked; further off another closure may be meant
+TURN = 2.0 * np.pi  # radians
+OTHER_SKETCHES = 40  # spread around the first, up to half a turn and the length of the mechanism
+SEED = 20041  # of the other sketches, which are the same in every run
 
 
 def gaps_by_element(equations: Equations, gaps: Array) -> dict[str, dict[str, float]]:
@@ -101,11 +89,12 @@ class Start:
 
     @property
     def v_changes(self) -> dict[str, float]:
-        return _changes(self.place.equations.v_names, self.place.v - self.given.v, self.place.v_scale)
+        fastest = max((np.abs(x) / self.place.v_scale).max(initial=0.0) for x in (self.place.v, self.given.v))
+        return _changes(self.place.equations.v_names, self.place.v - self.given.v, fastest * self.place.v_scale)
 
 
 def _changes(names: tuple[str, ...], changes: Array, scale: Array) -> dict[str, float]:
-    return {names[k]: float(changes[k]) for k in (np.abs(changes) > CHANGED * scale).nonzero()[0]}
+    return {names[k]: float(changes[k]) for k in (np.abs(changes) > NEGLIGIBLE * scale).nonzero()[0]}
 
 
 Given = Mapping[str, float] | None
@@ -280,9 +269,9 @@ def _about_degrees(given: Place) -> str:
 
 
 def _stated(given: Place) -> Array:
-    """The velocities that are given: zero where they are rounding beside the largest, or of a mechanism at rest."""
+    """The velocities that are given: zero where they are rounding beside the largest."""
     sizes = np.abs(given.v) / given.v_scale
-    return np.where(sizes > AGREED * (STILL + np.max(sizes, initial=0.0)), given.v, 0.0)
+    return np.where(sizes > AGREEMENT * np.max(sizes, initial=0.0), given.v, 0.0)
 
 
 def _velocity_fault(start: Start) -> ModelError | None:
@@ -302,7 +291,7 @@ def _velocity_fault(start: Start) -> ModelError | None:
     owners = "equations.coordinates" if given.equations.kind == "stated" else "bodies"
     return ModelError(
         f"the start velocities do not fit the joints: that of '{name}' would be "
-        f"{found if abs(found) > CHANGED * by[k] else 0.0:.6g}"
+        f"{found if abs(found) > NEGLIGIBLE * by[k] else 0.0:.6g}"
         f" instead of {given.v[k]:.6g} per second",
         "velocity-far-off",
         path=f"{owners}.{given.equations.velocities[k].owner}",
@@ -329,7 +318,7 @@ def check_defined(place: Place) -> None:
     check_finite(place.M)
 
 
-def is_closed(place: Place, rows: Sequence[int] | None = None, within: float = NEARLY_CLOSED) -> bool:
+def is_closed(place: Place, rows: Sequence[int] | None = None, within: float = HALF_THE_DIGITS) -> bool:
     """Whether the joints (of all rows, or some) are closed but for the last digits, and none is reversed."""
     if rows is None:
         return place.gap <= within and float(place.reversal.max(initial=0.0)) <= within
@@ -343,7 +332,7 @@ def close_joints(place: Place, weights: Weights, kept: Sequence[int] = ()) -> Pl
     nearest, best = _approach_twice(place, weights, kept)
     if is_closed(nearest):
         return nearest
-    gaps = describe_gaps(place, best.Psi, CLOSED_BESIDE) + _describe_last(best, kept)
+    gaps = describe_gaps(place, best.Psi, TYPED) + _describe_last(best, kept)
     raise ModelError(
         f"the joints cannot close from this start position; best found: {gaps}",
         "cannot-close",
@@ -361,7 +350,7 @@ def _describe_last(best: Place, kept: Sequence[int]) -> str:
     if not is_closed(near, others):
         return ""
     gaps = np.where([row.element == last for row in rows], near.Psi, 0.0)
-    return f"; with all others closed, what is left is {describe_gaps(near, gaps, CLOSED_BESIDE)}"
+    return f"; with all others closed, what is left is {describe_gaps(near, gaps, TYPED)}"
 
 
 def _approach_twice(place: Place, weights: Weights, kept: Sequence[int]) -> tuple[Place, Place]:
@@ -377,7 +366,7 @@ def _approach_twice(place: Place, weights: Weights, kept: Sequence[int]) -> tupl
 def approach(place: Place, weights: Weights, kept: Sequence[int] = (), rows: Sequence[int] | None = None) -> Place:
     """The place moved towards Psi = 0 (of all rows, or some): q <- q + dx with the least-norm dx of Psi_q dx = -Psi.
 
-    Rows are measured by their scales. A step that goes too far, or does not narrow the gaps, is shortened.
+    Rows are measured by their scales. A step that goes beyond REACH, or does not narrow the gaps enough, is shortened.
     """
     if is_closed(place, rows, CLOSED):
         return place
@@ -387,55 +376,52 @@ def approach(place: Place, weights: Weights, kept: Sequence[int] = (), rows: Seq
     def gaps(at: Place) -> Array:
         return np.append(at.Psi[chosen] / scale, at.reversal if rows is None else ())
 
-    def correct(_: None, at: tuple[Place, int], k: int) -> tuple[tuple[Place, int], float]:
-        """The place after one step, and how many have narrowed the gaps by little until now."""
-        place, little = at
-        J, root = place.scaled_jacobian(weights, kept)
-        open_by = gaps(place)
-        widest = float(np.linalg.norm(open_by))
-        J = J[chosen] / scale[:, None]
+    def correct(_: None, at: Place, k: int) -> tuple[Place, float]:
+        J, root = at.scaled_jacobian(weights, kept)
+        J, open_by = J[chosen] / scale[:, None], gaps(at)
         if rows is None:
-            J = np.vstack([J, place.reversal_q @ root])
+            J = np.vstack([J, at.reversal_q @ root])
         dx = root @ solve_least_squares(J, -open_by)
-        dx /= max(1.0, float(np.max(np.abs(dx) / reach, initial=0.0)))
-        for halvings in range(MOST_HALVINGS):
-            trial = place.moved(0.5**halvings * dx)
+        part = 1.0 / max(1.0, float(np.max(np.abs(dx) / reach, initial=0.0)))
+        while part > TYPED:
+            trial = at.moved(part * dx)
             left = float(np.linalg.norm(gaps(trial)))
-            if left < widest and trial.is_finite:
-                little = little + 1 if left > (1.0 - LITTLE) * widest else 0
-                return (trial, little), left if little < MOST_LITTLE else np.nan
+            if left <= (1.0 - DECREASE * part) * np.linalg.norm(open_by) and trial.is_finite:
+                return trial, left
+            part *= 0.5
         return at, np.nan
 
-    first = float(np.linalg.norm(gaps(place)))
-    return iterate(None, correct, (place, 0), first, MAX_ITERATIONS, ROUNDING, CLOSED)[0][0]
+    return iterate(None, correct, place, float(np.linalg.norm(gaps(place))), MAX_ITERATIONS, ROUNDING, CLOSED)[0]
 
 
 def minimize_gap(place: Place, kept: Sequence[int] = ()) -> Place:
     """Where |Psi|, rows by their scales, is smallest nearby: for joints that cannot close.
 
-    By damped steps, not Newton's iteration, which rounding ends: what is left here is no zero.
+    The method of Levenberg and Marquardt, damped by how well Psi is as linear as expected [madsen2004].
     """
     scale = np.append(place.row_scale, np.ones(len(place.reversal)))
     free = np.delete(np.arange(len(place.v)), list(kept))
     reach = REACH * place.v_scale[free]
 
-    def gaps(at: Place) -> Array:
-        return np.append(at.Psi, at.reversal) / scale
+    def linearize(at: Place) -> tuple[Array, Array]:
+        J = np.vstack([at.Psi_q, at.reversal_q])[:, free] * reach
+        return np.append(at.Psi, at.reversal) / scale, J / scale[:, None]
 
-    damping, r = DAMPING, gaps(place)
+    r, J = linearize(place)
+    mu, raised, none = (DAMPING * np.linalg.norm(J)) ** 2, 2.0, np.zeros(len(free))
     for _ in range(MOST_DAMPED):
-        J = np.vstack([place.Psi_q, place.reversal_q])[:, free] * reach / scale[:, None]
-        A = np.vstack([J, damping * np.linalg.norm(J) * np.eye(len(free))])
+        y = solve_least_squares(np.vstack([J, np.sqrt(mu) * np.eye(len(free))]), np.concatenate([-r, none]), EPSILON)
         dx = np.zeros(len(place.v))
-        dx[free] = reach * solve_least_squares(A, np.concatenate([-r, np.zeros(len(free))]), EPSILON)
+        dx[free] = reach * y
         trial = place.moved(dx)
-        r_trial = gaps(trial)
-        gain = np.linalg.norm(r) - np.linalg.norm(r_trial)
+        r_trial, J_trial = linearize(trial)
+        gain, expected = r @ r - r_trial @ r_trial, y @ (mu * y - J.T @ r)
         if gain > 0.0 and trial.is_finite:
-            place, r, damping = trial, r_trial, EASED * damping
+            place, r, J = trial, r_trial, J_trial
+            mu, raised = mu * max(1.0 / 3.0, 1.0 - (2.0 * gain / expected - 1.0) ** 3), 2.0
         else:
-            damping *= RAISED
-        if damping > MOST_DAMPING or 0.0 < gain < LEAST_GAIN * np.linalg.norm(r):
+            mu, raised = raised * mu, 2.0 * raised
+        if max(gain, expected) <= AGREEMENT * (r @ r):
             break
     return place
 
@@ -444,20 +430,22 @@ def align_velocity(place: Place, weights: Weights, kept: Sequence[int] = ()) -> 
     """v changed least so that Psi_q v = -Psi_t; the velocities numbered in `kept` stay as they are."""
 
     def left(at: Place) -> float:
-        """Psi_dot on the scales of its rows, by the largest velocity on its scale, or one per second if all rest."""
-        fastest = STILL + (np.abs(at.v) / at.v_scale).max(initial=0.0)
-        return float((np.abs(at.Psi_dot) / at.row_scale).max(initial=0.0) / fastest)
+        """Psi_dot on the scales of its rows, by the largest velocity that is given, found, or asked for by drivers."""
+        fastest = max(asked, (np.abs(at.v) / at.v_scale).max(initial=0.0))
+        return float((np.abs(at.Psi_dot) / at.row_scale).max(initial=0.0) / fastest) if fastest else 0.0
 
+    Psi_t = place.Psi_dot - place.Psi_q @ place.v
+    asked = max((np.abs(x) / by).max(initial=0.0) for x, by in ((place.v, place.v_scale), (Psi_t, place.row_scale)))
     for _ in range(2):  # the second time for the digits that the first has lost
         if not left(place) > CLOSED:
             return place
         J, root = place.scaled_jacobian(weights, kept)
         by = place.row_scale
         place = place.pushed(root @ solve_least_squares(J / by[:, None], -place.Psi_dot / by))
-    if left(place) > AGREED:
+    if left(place) > AGREEMENT:
         raise ModelError(
             f"no velocities satisfy the joints and drivers; left over per second: "
-            f"{describe_gaps(place, place.Psi_dot, AGREED)}",
+            f"{describe_gaps(place, place.Psi_dot, AGREEMENT)}",
             "velocities-conflict",
             path=_path_of_widest(place, place.Psi_dot),
             suggestion="two drivers may act on one freedom, or a driver on a freedom that the joints have taken",
@@ -496,7 +484,8 @@ def _close_other_sketches(given: Place, nearest: Place, weights: Weights, kept: 
     turning = given.equations.turning
     found = []
     for k in range(OTHER_SKETCHES):
-        dx = random.normal(size=len(given.v)) * np.where(turning, TURNED + TURNED_MORE * k, SHIFTED * given.length)
+        spread = (k + 1) / OTHER_SKETCHES * np.where(turning, np.pi, given.length)
+        dx = spread * random.normal(size=len(given.v))
         dx[list(kept)] = 0.0
         place = approach(given.moved(dx), weights, kept)
         if is_closed(place):
@@ -506,7 +495,7 @@ def _close_other_sketches(given: Place, nearest: Place, weights: Weights, kept: 
     if not found:
         conflict = ", ".join(f"'{name}'" for name in _conflict(given, nearest, weights, kept))
         best = minimize_gap(nearest, kept)
-        gaps = describe_gaps(given, best.Psi, CLOSED_BESIDE) + _describe_last(best, kept)
+        gaps = describe_gaps(given, best.Psi, TYPED) + _describe_last(best, kept)
         raise ModelError(
             f"the joints {conflict} contradict each other: best found {gaps}",
             "cannot-close",

@@ -22,14 +22,12 @@ from linkwork.expressions.graph import constant
 from linkwork.linalg.rank import RANK_TOLERANCE, null_space, row_sizes, svd
 from linkwork.model import Model
 from linkwork.start.closing import check_defined, close_joints, find_start, path_of
+from linkwork.tolerances import AGREEMENT, SIZABLE, TYPED
 
 Array = NDArray[np.float64]
 
-INVOLVED = 0.1  # of the largest component of a null vector
-AGREED = 1e-9  # metres, radians, or these per second
-TRIAL = 1e-2  # of a radian, or of the size of the mechanism: how far a motion is tried
-PREFERRED = 1e3  # weight of turns, which are named first
-ALIGNED = 1e-9  # from one: a component of a unit vector along an axis
+TRIAL = 1e-2  # of a radian, or of the mechanism: a motion so far bends little and is far above what closing leaves
+PREFERRED = 1e3  # weight of turns, which are named first: shifts are of the size of the mechanism, 1 mm to 1 km
 
 
 def check_driving(model: Model, equations: Equations, assemble: bool = False) -> None:
@@ -97,7 +95,7 @@ def motions(equations: Equations, basis: Array) -> list[str]:
         owners.setdefault(velocity.owner, []).append(k)
     texts = []
     for v in basis.T:
-        v = np.where(np.abs(v) > 1e-6 * np.max(np.abs(v)), v, 0.0)
+        v = np.where(np.abs(v) > TYPED * np.max(np.abs(v)), v, 0.0)
         moving = [(owner, _describe(equations, v, columns)) for owner, columns in owners.items()]
         shown = [f"'{owner}' {how}" for owner, how in moving if how]
         more = f" and {len(shown) - MOST_NAMED} bodies more" if len(shown) > MOST_NAMED else ""
@@ -111,7 +109,7 @@ def _describe(equations: Equations, v: Array, columns: Sequence[int]) -> str:
     words = []
     if v[shifts].any():
         along = v[shifts] / np.linalg.norm(v[shifts])
-        axis = [equations.velocities[k].part for k, x in zip(shifts, np.abs(along), strict=True) if x > 1 - ALIGNED]
+        axis = [equations.velocities[k].part for k, x in zip(shifts, np.abs(along), strict=True) if x > 1 - AGREEMENT]
         words.append(
             f"along {axis[0]}".removesuffix(" ") if axis else f"along ({', '.join(f'{x:.3g}' for x in along)})"
         )
@@ -162,7 +160,7 @@ def _involved(model: Model, vectors: Array) -> list[str]:
     if not vectors.size:
         return []
     parts = np.max(np.abs(vectors), axis=1)
-    return [driver.name for driver, x in zip(model.drivers, parts, strict=True) if x > INVOLVED * np.max(parts)]
+    return [driver.name for driver, x in zip(model.drivers, parts, strict=True) if x > SIZABLE * np.max(parts)]
 
 
 def _undriven(e: Equations, basis: Array, spare: Sequence[str]) -> ModelError:
@@ -193,8 +191,12 @@ def _over_driven(names: Sequence[str], place: Place, of_driver: NDArray[np.bool_
     act = f"drivers {who} act on the same freedom" if len(names) > 1 else f"driver {who} has no freedom left to drive"
     still = Place(place.equations, place.q, np.zeros_like(place.v))
     x = spare / np.max(np.abs(spare), axis=0)
-    found = (float(np.max(np.abs(x.T @ rows[of_driver]))) for rows in (still.Psi, still.Psi_dot))
-    gap, speed = (x if x > AGREED else 0.0 for x in found)
+
+    def difference(rows: Array, scale: Array) -> float:
+        size = float(np.max(np.abs(x.T @ rows[of_driver])))
+        return size if size > AGREEMENT * np.max(scale[of_driver]) else 0.0
+
+    gap, speed = difference(still.Psi, still.row_scale), difference(still.Psi_dot, np.abs(still.Psi_dot))
     if not (gap or speed):
         return ModelError(
             act,

@@ -17,19 +17,17 @@ from linkwork.equations.equations import Row
 from linkwork.linalg.newton import INF, MAX_ITERATIONS, iterate, newton, solve_least_squares
 from linkwork.linalg.rank import svd
 from linkwork.notes import Note
+from linkwork.tolerances import AGREEMENT, DIFFERENCE, NEGLIGIBLE, SIZABLE, TYPED
 from linkwork.trajectory import SingularPosition
 
 Array = NDArray[np.float64]
 # (t, q) -> Psi, Psi_q, Psi_t; positions and rows scaled so that all numbers are of order one
 Linearized = Callable[[float, Array], tuple[Array, Array, Array]]
 
-SINGULAR = 1e-6  # of the largest smallest singular value on the path
-PROBES = 3
-NEARBY = 1e-4  # of a step, or of the mechanism: over which rates are seen in differences
-CLOSED = 1e-9  # of the mechanism, of a step or of a time: what is as good as there
-REACHED = 1e-12  # of a step: the last change of the time of a singular position
-INVOLVED = 0.1  # of the largest component of a left null vector
-MOST_TOLD = 4  # singular positions with a note of their own
+STEEP = 0.6  # of the row before: where sigma vanishes between rows it falls below half, but for the bend of its curve
+MOST_LOCATED = 1000  # singular positions looked for on one motion
+MOST_TOLD = 4  # singular positions with a note of their own: two turns of a parallelogram
+PROBES = 3  # times between two instants, from the best of which Newton's iteration begins
 
 
 class Instant(NamedTuple):
@@ -80,14 +78,14 @@ def find_between(start: Instant, end: Instant, linearize: Linearized, usual: flo
 
     def correct(_: None, t: float, k: int) -> tuple[float, float]:
         u, value, w = triplet(t)
-        J_0, J_1 = (linearize(x, between(start, end, x).q)[1] for x in (t - NEARBY * h, t + NEARBY * h))
-        rate = float(u @ (J_1 - J_0) @ w) / (2 * NEARBY * h)
+        J_0, J_1 = (linearize(x, between(start, end, x).q)[1] for x in (t - DIFFERENCE * h, t + DIFFERENCE * h))
+        rate = float(u @ (J_1 - J_0) @ w) / (2 * DIFFERENCE * h)
         new = t - value / rate if rate else np.inf
         return new, abs(new - t) / h if start.t <= new <= end.t else np.nan
 
-    t, _ = iterate(None, correct, min(probes, key=lambda t: triplet(t)[1]), INF, MAX_ITERATIONS, REACHED, CLOSED)
+    t, _ = iterate(None, correct, min(probes, key=lambda t: triplet(t)[1]), INF, MAX_ITERATIONS, NEGLIGIBLE, AGREEMENT)
     u, value, _ = triplet(t)
-    return Passed(t, u) if value <= SINGULAR * usual else None
+    return Passed(t, u) if value <= TYPED * usual else None
 
 
 class Limit(NamedTuple):
@@ -121,10 +119,10 @@ def find_limit(near: Instant, linearize: Linearized, arm: float) -> Limit | None
             K = np.block([[J, Psi_t[:, None]], [w[None, :], np.zeros((1, 1))]])
             return np.append(Psi, w @ (x[:-1] - near.q) - s), K
 
-        (x, _, K), left = newton(border, np.add, x, CLOSED * arm)
-        return x, solve_least_squares(K, along) if left <= CLOSED * arm else np.full_like(x, np.nan)
+        (x, _, K), left = newton(border, np.add, x, AGREEMENT * arm)
+        return x, solve_least_squares(K, along) if left <= AGREEMENT * arm else np.full_like(x, np.nan)
 
-    s, ds = 0.0, NEARBY * arm
+    s, ds = 0.0, DIFFERENCE * arm
     x, x_s = follow(s, np.append(near.q, near.t))
     for _ in range(MAX_ITERATIONS):
         s, rate = s + ds, x_s[-1]
@@ -134,9 +132,9 @@ def find_limit(near: Instant, linearize: Linearized, arm: float) -> Limit | None
         ds = ds * x_s[-1] / (rate - x_s[-1])
         if abs(ds) > arm:
             return None
-        if abs(ds) <= CLOSED * arm:
+        if abs(ds) <= AGREEMENT * arm:
             t, q = float(x[-1]), x[:-1]
-            if t < near.t - CLOSED * (1.0 + abs(near.t)):
+            if (near.t - t) * np.abs(near.v).max() > AGREEMENT * arm:
                 return None
             return Limit(t, q, svd(linearize(t, q)[1], full_matrices=False)[0][:, -1])
     return None
@@ -148,7 +146,7 @@ def elements_of(rows: Sequence[Row], involvement: Array) -> tuple[str, ...]:
     for row, x in zip(rows, np.abs(involvement), strict=True):
         parts[row.element] = max(parts.get(row.element, 0.0), float(x))
     most = max(parts.values(), default=0.0)
-    shares = {name: round(part / most, 2) for name, part in parts.items() if part >= INVOLVED * most > 0.0}
+    shares = {name: round(part / most, 2) for name, part in parts.items() if part >= SIZABLE * most > 0.0}
     return tuple(sorted(shares, key=lambda name: -shares[name]))  # equal ones in the order of rows
 
 

@@ -23,11 +23,11 @@ from linkwork.sequences.ordering import elimination_order
 from linkwork.sequences.sequence import check_expressions
 from linkwork.symbolic.hierarchy import Hierarchy, Memory, size_of, unused_letter
 from linkwork.symbolic.signature import Signature
+from linkwork.tolerances import AGREEMENT
 
 Place = tuple[int, int]
 STRATEGIES = ("sparse", "first", "smallest", "largest")
-SAMPLES = 5
-VANISHING = 1e-9  # an entry that is zero at a sample but for rounding
+SAMPLES = 5  # random points at which an entry is looked at: one alone could be a root
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def lu(
     hierarchy: Hierarchy | None = None,
     fraction_free: bool = False,
     samples: Sequence[Mapping[Expr, float]] = (),
-    least: float = VANISHING,
+    least: float = AGREEMENT,
 ) -> LU:
     """The factors of a size x size matrix.
 

@@ -28,16 +28,16 @@ import numpy as np
 from linkwork.expressions.evaluation import numpy_arithmetic
 from linkwork.expressions.graph import Expr
 from linkwork.symbolic.hierarchy import Hierarchy, Memory
+from linkwork.tolerances import EPSILON
 
 P = 2**61 - 1  # a prime with P = 3 (mod 4), so that a^((P + 1) / 4) is a root of every square a
 POINTS = 4
-MOST_POINTS = 64
+MOST_POINTS = 64  # tried for POINTS at which all is defined
 FINEST = 2**10  # angles are multiples of the angle at whose point they start, divided by this and small odd numbers
-LARGEST_ODD = 10**3
-MOST_TURNS = 2**20
-MOST_FACTORS = 64
+LARGEST_ODD = 10**3  # number by which the angles of a mechanism are divided
+MOST_TURNS = 2**20  # steps of an angle: 1,024 turns of it, more than gears have
+MOST_FACTORS = 64  # of a product that is taken apart; a longer one is taken whole
 PLACES = 256  # at which zeros with roots are confirmed
-ROUNDING = 2.0**-50  # of one operation, relative
 
 
 def decimal(value: float) -> Fraction:
@@ -194,7 +194,7 @@ def _with_errors(f: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
     def bounded(*pairs: tuple[Any, Any]) -> tuple[Any, Any]:
         values = [value for value, _ in pairs]
         result = f(*values)
-        error = ROUNDING * abs(result)
+        error = 4 * EPSILON * abs(result)
         for k, (value, own) in enumerate(pairs):
             error = error + abs(f(*values[:k], value + np.copysign(own, value), *values[k + 1 :]) - result)
         return result, error
@@ -215,7 +215,7 @@ class _Places(Memory):
         table = {name: _with_errors(f) for name, f in numpy_arithmetic().items()}
         cubic = numpy_arithmetic()["spline"]
         table["spline"] = lambda x, data: _with_errors(lambda at: cubic(at, data))(x)
-        super().__init__(hierarchy, table, lambda value: (np.float64(value), ROUNDING * abs(value)), drawn)
+        super().__init__(hierarchy, table, lambda value: (np.float64(value), 4 * EPSILON * abs(value)), drawn)
 
     def confirm(self, expr: Expr) -> bool:
         """Whether the value is zero but for rounding wherever there is one."""

@@ -23,7 +23,7 @@ from linkwork.expressions.graph import Expr, constant, power
 from linkwork.writing import notation
 from linkwork.writing.notation import Formula, Number, Quotient, Symbol, raise_to
 
-MAX_TREE = 10_000
+MAX_TREE = 10_000  # nodes of a formula that is written out: ten pages
 MAX_DEPTH = 60  # of a formula: it is written recursively
 MAX_LINE = 100  # characters of a temporary
 MAX_SYMBOLS = 20  # in a temporary of a formula

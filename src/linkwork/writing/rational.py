@@ -23,7 +23,7 @@ from linkwork.expressions.graph import Expr
 from linkwork.writing import printers
 from linkwork.writing.notation import Applied, Formula, Number, Quotient, number, raise_to
 
-MAX_TERMS = 20
+MAX_TERMS = 20  # of a sum that is multiplied out: longer ones nobody reads
 MAX_DIGITS = 40  # of a numerator or denominator
 
 Monomial: TypeAlias = tuple[tuple[Expr, int], ...]  # atoms in the order of their places, with exponents > 0

@@ -41,7 +41,7 @@ Array = NDArray[np.float64]
 Place = tuple[int, int]
 
 SOUND = 1e-7  # of the sizes that were added up: what a sound elimination leaves of a right side at most
-N_SIZES = 10
+N_SIZES = 10  # integers at the head of the memory
 
 
 class Systems(Memory):

@@ -53,23 +53,24 @@ from linkwork.integrators.methods.stiffness import PERTURBED, find_fastest
 from linkwork.integrators.methods.tangent import Blocks, reduce_matrices
 from linkwork.integrators.time_loop import SAFETY, is_at_rest, is_finite
 from linkwork.linalg.lu_planned import Elimination
-from linkwork.linalg.vectors import EPSILON, clear, clear_negligible, copy
+from linkwork.linalg.vectors import clear, clear_negligible, copy
 from linkwork.native.kernels import Pointer, call, integer, kernel, offset, size_of
+from linkwork.tolerances import EPSILON
 
 Array = NDArray[np.float64]
 
-MOST_ITERATIONS = 7
+MOST_ITERATIONS = 7  # of the simplified Newton iteration [hairer1996]
 FAST = 1e-3  # rate of convergence up to which the Jacobian is kept
 GOOD = 0.25  # that with which steps advance at least cost
 SLOW = 0.99  # and from which on the step is given up
 SMALL = 0.1  # of the tolerance
 HALF = 0.5  # ratio of steps after an iteration that does not converge
 SAME = 1.2  # ratio of steps up to which the old one is taken again, with its factors
-SMALLEST_RATIO, LARGEST_RATIO = 0.2, 8.0
+SMALLEST_RATIO, LARGEST_RATIO = 0.2, 8.0  # of a step in one change [hairer1996]
 TINY = 1e-4  # of the last step: one so short, cut off at a switch, need not be solved for
 EASY, CALM = 1.0, 20  # h |lambda| of steps that an explicit method could take, and after how many that is looked at
 FORESEEN = 2.0  # of the last step: how far its polynomial tells where to linearize
-POWER, POWER_OF_INDEX_3 = 2.0 / 3.0, 4.0 / 5.0
+POWER, POWER_OF_INDEX_3 = 2.0 / 3.0, 4.0 / 5.0  # of h in the estimates of the error, by the order of each
 FLOOR = 1e-2  # of the error that the predictive control remembers
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from linkwork.integrators.memory import Run
-from linkwork.linalg.vectors import EPSILON, copy, dot
+from linkwork.linalg.vectors import copy, dot
 from linkwork.native.kernels import Pointer, call, offset
+from linkwork.tolerances import EPSILON
 
 POWERS = 8  # of f_y on a vector, before its eigenvalue is taken from the next two
 PERTURBED = math.sqrt(EPSILON)  # relative change of y for a difference quotient
