@@ -1,8 +1,8 @@
 """The page of thresholds, read from the source: every number that decides something, where it stands, and why.
 
 A threshold is a module-level name in capital letters whose value is arithmetic on numbers. Codes (whole numbers that
-are only compared for equality or handed on) are none, nor are the sizes of drawings in `view`, units, and the shipped
-mechanisms. The reason is the comment behind it, or the comment above it and its neighbours.
+are only compared for equality or handed on) are none, nor are numbers of parts (N_SIZES), the sizes of drawings in
+`view`, units, and the shipped mechanisms. The reason is the comment behind it, or the comment above it and its neighbours.
 """
 
 import ast
@@ -95,7 +95,7 @@ def thresholds() -> Iterator[Threshold]:
             values = value.elts if isinstance(value, ast.Tuple) and isinstance(target, ast.Tuple) else [value]
             for name, number in zip(names, values, strict=True):
                 assert isinstance(name, ast.Name)
-                if name.id.strip("_").isupper() and not is_code(number, name.id in used):
+                if name.id.strip("_").isupper() and name.id[:2] != "N_" and not is_code(number, name.id in used):
                     yield Threshold(name.id, ast.unparse(number), file, node.lineno, reason(lines, node))
 
 

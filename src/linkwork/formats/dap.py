@@ -26,13 +26,13 @@ from linkwork.formats.dap_forces import read_user_force
 from linkwork.formats.dap_start import correct_start
 from linkwork.formats.mcode import number
 from linkwork.notes import Note
+from linkwork.tolerances import AGREEMENT
 from linkwork.units import shown
 
 Array = NDArray[np.float64]
 
 USER_FORCES = "user_force.yaml"
 ORIGIN = "centre"  # the name of a point that is added in a mass centre
-TOLD = 1e-9  # a change of a start value that is told, m or rad
 COLOURS = {
     "k": "black",
     "r": "red",
@@ -100,7 +100,7 @@ class _Translation:
             f"{name.value}{what}": (float(a), float(b))
             for what, given, changed in (("", q, found), (" per second", v, rates))
             for name, a, b in zip(names, given, changed, strict=True)
-            if abs(b - a) > TOLD
+            if abs(b - a) > AGREEMENT
         }
         if changes:
             self.notes.append(Note("start-of-dap", changes=changes))

@@ -33,6 +33,7 @@ from linkwork.formats.mcode import (
     structures_of,
 )
 from linkwork.formats.mfile import Evaluate, Function, If, Node, Statement, called
+from linkwork.tolerances import AGREEMENT
 from linkwork.writing.printers import text
 
 Array = NDArray[np.float64]
@@ -40,7 +41,6 @@ Array = NDArray[np.float64]
 TIME = symbol("t")
 SAMPLES = 12  # random places: more than unknowns of any form that is looked for
 SEED = 2018
-AGREED = 1e-9  # of the largest value: what is rounding
 SETTLE = "write these constraints as joints of the model file"
 
 
@@ -278,7 +278,7 @@ def _recognize_tree(folder: Folder, chain: Chain, tree: _Tree) -> None:
         x, y, phi = frames[k]
         line = folder.bodies[k - 1].structure.line
         R = float(y[0])
-        if np.ptp(y) <= AGREED and R > 0.0 and np.ptp(x + R * phi) <= AGREED:
+        if np.ptp(y) <= AGREEMENT and R > 0.0 and np.ptp(x + R * phi) <= AGREEMENT:
             entry = {"type": "rolling", "i": Spot(0, (0.0, 0.0)), "j": Spot(k, (0.0, 0.0)), "axis": [1, 0], "radius": R}
             tree.links[k] = Link(f"J{k}", tree.file, line, entry)
             continue
@@ -289,16 +289,16 @@ def _recognize_tree(folder: Folder, chain: Chain, tree: _Tree) -> None:
             (i, j)
             for j in own
             for i in others
-            if all(np.max(np.abs(a - b)) <= AGREED for a, b in zip(place(i), place(j), strict=True))
+            if all(np.max(np.abs(a - b)) <= AGREEMENT for a, b in zip(place(i), place(j), strict=True))
         ]
         slides = [
             (vector, i, j)
             for vector in folder.vectors
-            if (base := folder.body_of(vector)) < k and np.ptp(phi - frames[base][2]) <= AGREED
+            if (base := folder.body_of(vector)) < k and np.ptp(phi - frames[base][2]) <= AGREEMENT
             for i in others
             if i.body == base
             for j in own
-            if np.max(np.abs(_beside(frames[base][2], vector, place(i), place(j)))) <= AGREED
+            if np.max(np.abs(_beside(frames[base][2], vector, place(i), place(j)))) <= AGREEMENT
         ]
         if pins:
             i, j = pins[0]
@@ -411,8 +411,8 @@ class _Cuts:
         target, *columns = self.sample(row, *features)
         A = np.column_stack([*columns, np.ones(SAMPLES)])
         factors = np.linalg.lstsq(A, target, rcond=None)[0]
-        fits = np.max(np.abs(A @ factors - target)) <= AGREED * np.max(np.abs(target))
-        return [float(x) if abs(x) > AGREED * np.max(np.abs(factors)) else 0.0 for x in factors] if fits else None
+        fits = np.max(np.abs(A @ factors - target)) <= AGREEMENT * np.max(np.abs(target))
+        return [float(x) if abs(x) > AGREEMENT * np.max(np.abs(factors)) else 0.0 for x in factors] if fits else None
 
     def join(self, rows: list[tuple[int, Expr]]) -> None:
         """The joints of the rows in their order; what is left over is reported."""
@@ -493,7 +493,7 @@ class _Cuts:
         (owner, kind, a), *more = parts
         if kinds in (["x"], ["y"]):
             return Row(f"fixed {kind}", a, (spots[owner], None), -constant / a)
-        if kinds in (["x", "x"], ["y", "y"]) and more[0][2] == -a and abs(constant) <= AGREED:
+        if kinds in (["x", "x"], ["y", "y"]) and more[0][2] == -a and abs(constant) <= AGREEMENT:
             return Row(f"pin {kind}", a, (spots[owner], spots[more[0][0]]))
         bodies = [self.folder.names.index(name) if name in self.folder.names else 0 for name, _, _ in parts]
         if kinds in (["phi"], ["phi", "phi"]) and (not more or more[0][2] == -a):
@@ -551,7 +551,7 @@ class _Cuts:
             return {"type": "revolute", "i": Spot(0, place, "cut"), "j": first.ends[0]}
         if kinds == ["fixed y", "roll"]:
             centre, R = rows["fixed y"].ends[0], rows["roll"].value
-            if centre != Spot(rows["roll"].ends[0], (0.0, 0.0)) or abs(rows["fixed y"].value - R) > AGREED:
+            if centre != Spot(rows["roll"].ends[0], (0.0, 0.0)) or abs(rows["fixed y"].value - R) > AGREEMENT:
                 return None
             return {"type": "rolling", "i": Spot(0, (0.0, 0.0)), "j": centre, "axis": [1, 0], "radius": R}
         if (

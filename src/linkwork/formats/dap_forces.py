@@ -18,11 +18,11 @@ from linkwork.expressions.parser import MAX_LENGTH
 from linkwork.formats.dap_files import Folder, Spot
 from linkwork.formats.mcode import Code, Structure, Unknown, Value, matrix, number, structures_of
 from linkwork.formats.mfile import NOT_EXECUTED
+from linkwork.tolerances import AGREEMENT
 from linkwork.writing.printers import text
 
 CONTACTS = {1.0: "lankarani-nikravesh", 2.0: "flores-machado"}
 SAMPLES, SEED = 8, 2018  # random states at which formulas are compared
-AGREED = 1e-9  # of the largest value: what is rounding
 SUMS = ("fx", "fy", "n")  # of the forces before these
 
 
@@ -129,4 +129,4 @@ class _Sample:
     def same(self, a: Expr, b: Expr) -> bool:
         with np.errstate(all="ignore"):
             x, y = (np.asarray(z, dtype=float) for z in evaluate([a, b], self.values, numpy_arithmetic()))
-            return bool(np.all(np.abs(x - y) <= AGREED * (np.max(np.abs(x)) + np.max(np.abs(y)))))
+            return bool(np.all(np.abs(x - y) <= AGREEMENT * (np.max(np.abs(x)) + np.max(np.abs(y)))))

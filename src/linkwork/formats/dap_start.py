@@ -11,12 +11,12 @@ from linkwork.errors import ModelError
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ONE, Expr, symbol
+from linkwork.tolerances import ROUNDING
 
 Array = NDArray[np.float64]
 
 TIME = symbol("t")
 MOST_STEPS = 50  # DAP gives up after 20; what converges at all does so in fewer
-ROUNDING = 1e-14  # of the size of the coordinates: a step that changes nothing
 
 
 def correct_start(Phi: Sequence[Expr], q: Sequence[Expr], at: Array, rates: Array) -> tuple[Array, Array]:

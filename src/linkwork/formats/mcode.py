@@ -25,7 +25,7 @@ from linkwork.formats.mfile import NOT_EXECUTED, Assign, Evaluate, If, Node, Sta
 from linkwork.units import shown
 
 MAX_ENTRIES = 10_000  # of an array
-MAX_FIELDS = 200
+MAX_FIELDS = 200  # of one structure: those of DAP have twenty
 
 Matrix: TypeAlias = NDArray[Any]  # two dimensions; entries are floats or expressions
 
