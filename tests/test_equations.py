@@ -123,7 +123,7 @@ def test_a_driver_pushes_with_what_it_moves() -> None:
     at = solved(e, t, [c, s, phi], [-omega * s, omega * c, omega])
     torque = (J + m * length**2) * 4.0 + m * 9.81 * c
     np.testing.assert_allclose(outputs(e, "driving", at)["motor"], torque, rtol=1e-12)
-    np.testing.assert_allclose(values([e.supplied_power], e, at), torque * omega, rtol=1e-12)
+    np.testing.assert_allclose(values(e.work_rates[1:], e, at), torque * omega, rtol=1e-12)
 
 
 def test_a_welded_overhang_bears_the_moment_of_its_weight() -> None:
@@ -221,7 +221,7 @@ def test_mass_matrix_is_symmetric_and_positive(rng: Random) -> None:
         M = matrix(e.M, (n, n), e, at)
         np.testing.assert_array_equal(M, M.T)
         assert np.all(np.linalg.eigvalsh(M) > 0)
-        np.testing.assert_allclose(values([e.kinetic], e, at), v @ M @ v / 2)
+        np.testing.assert_allclose(values([e.energy.kinetic], e, at), v @ M @ v / 2)
 
 
 def test_gyration_does_no_work_and_turns_the_momentum(rng: Random) -> None:

@@ -90,7 +90,7 @@ def test_another_value_compiles_nothing(other: dict[str, str], request: pytest.F
     at = dict(zip((*expected.q, *expected.v), (*motion.q[-1], *motion.v[-1]), strict=True))
     from linkwork.expressions.evaluation import evaluate
 
-    kinetic = evaluate([expected.kinetic], {**expected.parameters, **at})[0]
+    kinetic = evaluate([expected.energy.kinetic], {**expected.parameters, **at})[0]
     assert motion.energy["kinetic"][-1] == pytest.approx(kinetic, rel=1e-12)
     gaps = evaluate(expected.Psi, {**expected.parameters, **at})
     np.testing.assert_allclose(gaps, 0.0, atol=1e-13)

@@ -189,4 +189,4 @@ def test_hoisted_constants_change_no_result(rng: Random) -> None:
     gaps = system.functions["constraints"](x[:-2], system.p())
     np.testing.assert_allclose(gaps, values([*e.Psi, *e.Psi_dot], e, at), rtol=1e-13, atol=1e-13)
     energies = system.functions["report"](np.concatenate([x[:-2], np.ones(system.n_v + system.m)]), system.p())[:2]
-    np.testing.assert_allclose(energies, values([e.kinetic, e.potential], e, at), rtol=1e-13)
+    np.testing.assert_allclose(energies, values([e.energy.kinetic, e.energy.potential], e, at), rtol=1e-13)

@@ -300,7 +300,7 @@ def check_energy_rate(system: System, t: float, q: Array, v: Array) -> None:
     rates = dynamics(system, t, q, v)
     h = 1e-30j
     at = {TIME: t + h, **dict(zip((*e.q, *e.v), [*(q + h * rates.qd), *(v + h * rates.a)], strict=True))}
-    stored = values([e.kinetic + e.potential], e, at)[0].imag / 1e-30
+    stored = values([e.energy.kinetic + e.energy.potential], e, at)[0].imag / 1e-30
     scale = max(1.0, abs(rates.dissipation), abs(rates.supplied), np.max(np.abs(rates.lam)))
     assert abs(stored - rates.supplied + rates.dissipation) < 1e-10 * scale
     assert rates.dissipation >= 0.0
@@ -327,7 +327,9 @@ def test_energy_rate_of_each_joint_between_moving_bodies(rng: Random) -> None:
         q, v = consistent(system, 0.0, e.start()[0], rng)
         rates = dynamics(system, 0.0, q, v)
         at = state(e, 0.0, q + 1e-30j * v, v + 1e-30j * rates.a)
-        assert abs(values([e.kinetic + e.potential], e, at)[0].imag / 1e-30) < 1e-11 * np.max(np.abs(rates.a)), name
+        assert abs(values([e.energy.kinetic + e.energy.potential], e, at)[0].imag / 1e-30) < 1e-11 * np.max(
+            np.abs(rates.a)
+        ), name
 
 
 def run(system: System, times: Array, rtol: float = 1e-12, stabilized: bool = True) -> tuple[Slice, Array]:
@@ -446,7 +448,7 @@ def test_two_spatial_bodies_on_spherical_joints_keep_their_energy(rng: Random) -
     np.testing.assert_allclose(rates.a, a, atol=1e-11 * scale)
     np.testing.assert_allclose(rates.lam, lam, atol=1e-11 * scale)
     at = state(e, 0.0, q + 1e-30j * rates.qd, v + 1e-30j * rates.a)
-    assert abs(values([e.kinetic + e.potential], e, at)[0].imag / 1e-30) < 1e-11 * scale
+    assert abs(values([e.energy.kinetic + e.energy.potential], e, at)[0].imag / 1e-30) < 1e-11 * scale
 
 
 def test_without_projection_a_pendulum_drifts_and_with_it_does_not() -> None:

@@ -286,7 +286,7 @@ def watch(s: Source) -> ComputationSequence:
 
 def power(s: Source) -> ComputationSequence:
     """The same -> power dissipated, power supplied."""
-    return ComputationSequence("power", _inputs(s), [s.equations.dissipation, s.equations.supplied_power])
+    return ComputationSequence("power", _inputs(s), s.equations.work_rates)
 
 
 def _inputs(s: Source) -> tuple[Expr, ...]:

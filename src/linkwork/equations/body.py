@@ -11,7 +11,17 @@ from linkwork.elements.freedoms import carried
 from linkwork.elements.kinds import FORCE_UNITS, CountedAngle
 from linkwork.elements.loads import JointForce
 from linkwork.elements.vectors import Components, Vector
-from linkwork.equations.equations import TIME, Counted, Equations, Output, Row, constraint_forces
+from linkwork.equations.equations import (
+    TIME,
+    Counted,
+    Energy,
+    Equations,
+    Output,
+    Row,
+    change_of,
+    constraint_forces,
+    other_of,
+)
 from linkwork.equations.parameters import Symbols
 from linkwork.equations.reactions import Pushed, reaction_outputs
 from linkwork.errors import ModelError
@@ -80,8 +90,6 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
     q_of = {b.name: [symbol(c.name) for c in b.coordinates] for b in bodies}
     v_of = {b.name: [symbol(c.speed) for c in b.velocities] for b in bodies}
     a_of = {b.name: [symbol(f"{c.speed}'") for c in b.velocities] for b in bodies}
-    dx_of = {b.name: [symbol(f"d {c.speed}") for c in b.velocities] for b in bodies}
-    then_of = {b.name: [symbol(f"{c.name} then") for c in b.coordinates] for b in bodies}
     ground = PLANAR_GROUND if model.space == "planar" else SPATIAL_GROUND
     frames: dict[str, Any] = {b.name: b.frame(q_of[b.name], v_of[b.name]) for b in bodies}
     frames[model.ground.name] = ground
@@ -107,7 +115,6 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
         gaps = element.Psi(TIME, *(frames[b.name] for b in element.bodies))
         # An open joint has rows that are zero, which hold nothing and have no multiplier.
         Psi += gaps * closed(element.name) if closed(element.name) in held else gaps
-    lam = tuple(symbol(f"lam {row}") for row in rows)
 
     q = tuple(x for b in bodies for x in q_of[b.name])
     v = tuple(x for b in bodies for x in v_of[b.name])
@@ -155,27 +162,21 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
         q=q,
         v=v,
         a=a,
-        lam=lam,
-        dx=tuple(x for b in bodies for x in dx_of[b.name]),
         coordinates=tuple(c for b in bodies for c in b.coordinates),
         velocities=tuple(c for b in bodies for c in b.velocities),
         rows=tuple(rows),
         qd=qd,
-        retract=tuple(x for b in bodies for x in b.retract(q_of[b.name], dx_of[b.name])),
+        retract=tuple(x for b in bodies for x in b.retract(q_of[b.name], [*map(change_of, v_of[b.name])])),
         M=M,
         Q=tuple(Q),
         Psi=tuple(Psi),
-        kinetic=kinetic,
-        potential=potential,
-        dissipation=dissipation,
-        applied_power=applied,
+        energy=Energy(kinetic, potential, dissipation, applied),
         outputs={},
         parameters={**parts.values, **held},
         held=tuple(held),
         start_q=tuple(as_expr(x) for b in bodies for x in b.start_q),
         start_v=tuple(as_expr(x) for b in bodies for x in b.start_v),
-        then=tuple(x for b in bodies for x in then_of[b.name]),
-        difference=tuple(x for b in bodies for x in b.difference(q_of[b.name], then_of[b.name])),
+        difference=tuple(x for b in bodies for x in b.difference(q_of[b.name], [*map(other_of, q_of[b.name])])),
         carried=matrices,
         unseen=unseen,
         reversal={
@@ -187,8 +188,7 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
     used = {*seen, *ordered([potential, *(x for watch in watched for x in (watch.when, *watch.holds.values()))])}
     measured = {joint.name: joint for joint in (*joints, *(f.joint for f in parts.forces if isinstance(f, JointForce)))}
     angles = _counted_angles(measured.values(), frames, used) if model.space == "spatial" else []
-    e = e.counting(angles, dict(zip(q, e.retract, strict=True)), dict(zip(v, e.dx, strict=True)))
-    return Bodies(parts, frames, columns, tuple(rows_of), tuple(watched), named, e)
+    return Bodies(parts, frames, columns, tuple(rows_of), tuple(watched), named, e.counting(angles))
 
 
 def _counted_angles(joints: Iterable[Any], frames: Mapping[str, Any], used: Container[Expr]) -> list[Counted]:

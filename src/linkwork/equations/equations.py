@@ -61,6 +61,28 @@ class Output(NamedTuple):
 DEAD = 1e-4  # the square of the sine between two links: nearer to a line they are in a dead position
 
 
+def change_of(v: Expr) -> Expr:
+    """The symbol of a small change of the kind v dt."""
+    return symbol(f"d {v.value}")
+
+
+def other_of(q: Expr) -> Expr:
+    """The symbol of a coordinate at another position, then."""
+    return symbol(f"{q.value} then")
+
+
+class Energy(NamedTuple):
+    """The account of a motion: the rate of kinetic + potential is the applied power less dissipation.
+
+    Drivers supply more.
+    """
+
+    kinetic: Expr
+    potential: Expr
+    dissipation: Expr
+    applied_power: Expr
+
+
 class Counted(NamedTuple):
     """An angle of a joint in space that is `carried` along with q, behind the others, so that its turns are counted.
 
@@ -102,8 +124,8 @@ class Dyad(NamedTuple):
 class Equations:
     """Everything a mechanism needs, in the letters of the docstring above.
 
-    q, v, a and lam are symbols; `qd`, `M`, `Q` and `Psi` are stated and the rest is differentiated from them. `retract`
-    is q moved by a small `dx` of the kind v dt, `difference` the dx that moves q to `then`. `outputs` are named
+    q, v and a are symbols; `qd`, `M`, `Q` and `Psi` are stated and the rest is differentiated from them. `retract` is q
+    moved by a small `dx` of the kind v dt, `difference` the dx that moves q to `then`. `outputs` are named
     quantities of t, q, v, a and lam, by kind: points (places, velocities, accelerations), reactions of joints, driving
     forces. Parameters that events change are `held`.
     """
@@ -111,8 +133,6 @@ class Equations:
     q: tuple[Expr, ...]
     v: tuple[Expr, ...]
     a: tuple[Expr, ...]
-    lam: tuple[Expr, ...]
-    dx: tuple[Expr, ...]
     coordinates: tuple[Coordinate, ...]
     velocities: tuple[Velocity, ...]
     rows: tuple[Row, ...]
@@ -121,15 +141,11 @@ class Equations:
     M: Mapping[tuple[int, int], Expr]
     Q: tuple[Expr, ...]
     Psi: tuple[Expr, ...]
-    kinetic: Expr
-    potential: Expr
-    dissipation: Expr
-    applied_power: Expr
+    energy: Energy
     outputs: Mapping[str, Mapping[str, Output]]
     parameters: Mapping[Expr, float]
     start_q: tuple[Expr, ...]
     start_v: tuple[Expr, ...]
-    then: tuple[Expr, ...]
     difference: tuple[Expr, ...]
     held: tuple[Expr, ...] = ()
     events: tuple[Watch, ...] = ()
@@ -149,6 +165,18 @@ class Equations:
     steady: frozenset[Expr] = frozenset()  # comparisons that no motion changes
     counted: tuple[Counted, ...] = ()
     reversal: Mapping[str, tuple[Expr, ...]] = field(default_factory=dict)  # of joints whose axes have a sense
+
+    @derived
+    def lam(self) -> tuple[Expr, ...]:
+        return tuple(symbol(f"lam {row}") for row in self.rows)
+
+    @derived
+    def dx(self) -> tuple[Expr, ...]:
+        return tuple(map(change_of, self.v))
+
+    @derived
+    def then(self) -> tuple[Expr, ...]:
+        return tuple(map(other_of, self.q))
 
     @derived
     def q_names(self) -> tuple[str, ...]:
@@ -321,10 +349,9 @@ class Equations:
         """What equations are not derived from others: two of one structure in which it is the same are the same."""
         if self.body is not None:
             return self.body.stated
-        energy = (self.kinetic, self.potential, self.dissipation, self.applied_power)
         named = [output for outputs in self.outputs.values() for output in outputs.values()]
         events = [(*(x for x in event if x is not event.holds), *event.holds.items()) for event in self.events]
-        return (*self.M.items(), *self.Q, *self.Psi, *energy, *named, *events, *self.start_q, *self.start_v)
+        return (*self.M.items(), *self.Q, *self.Psi, *self.energy, *named, *events, *self.start_q, *self.start_v)
 
     @derived
     def _tapes(self) -> dict[str, Tape]:
@@ -338,9 +365,10 @@ class Equations:
         return np.array(tape((*self.parameters.values(), *x)), dtype=float)
 
     @derived
-    def supplied_power(self) -> Expr:
-        """Power of applied forces and of drivers: the constraint forces -Psi_q^T lam do work lam . Psi_t."""
-        return sum((x * y for x, y in zip(self.lam, self.Psi_t, strict=True)), self.applied_power)
+    def work_rates(self) -> tuple[Expr, Expr]:
+        """Power dissipated, and supplied by applied forces and drivers: -Psi_q^T lam does work lam . Psi_t."""
+        driving = (x * y for x, y in zip(self.lam, self.Psi_t, strict=True))
+        return self.energy.dissipation, sum(driving, self.energy.applied_power)
 
     @property
     def is_open(self) -> NDArray[np.bool_]:
@@ -362,9 +390,9 @@ class Equations:
         made.__dict__["symbolic"] = self.symbolic
         return made
 
-    def counting(self, counted: Sequence[Counted], q: Mapping[Expr, Expr], v: Mapping[Expr, Expr]) -> Equations:
-        """With angles carried along behind q; q and v are what its symbols, and those of v, become by dx."""
-        then = (symbol(f"{x.coordinate.name} then") for x in counted)
+    def counting(self, counted: Sequence[Counted]) -> Equations:
+        """With angles carried along behind q."""
+        q, v = dict(zip(self.q, self.retract, strict=True)), dict(zip(self.v, self.dx, strict=True))
         return replace(
             self,
             q=(*self.q, *(x.carried for x in counted)),
@@ -372,7 +400,6 @@ class Equations:
             qd=(*self.qd, *(x.rate for x in counted)),
             retract=(*self.retract, *(x.moved(q, v) for x in counted)),
             start_q=(*self.start_q, *(x.start for x in counted)),
-            then=(*self.then, *then),
             carried={**self.carried, **{x.value: x.rate for x in counted}},
             steady=self.steady.union(wrapped(x.angle - x.carried) for x in counted),
             counted=tuple(counted),
@@ -381,7 +408,7 @@ class Equations:
     def without_counting(self) -> Equations:
         """With what the bodies show of angles in the place of those that are carried along."""
         n = len(self.q) - len(self.counted)
-        cut = {name: getattr(self, name)[:n] for name in ("q", "coordinates", "qd", "retract", "start_q", "then")}
+        cut = {name: getattr(self, name)[:n] for name in ("q", "coordinates", "qd", "retract", "start_q")}
         Psi = substitute(self.Psi, {x.value: x.angle for x in self.counted})
         return replace(self, **cut, Psi=tuple(Psi), counted=())
 

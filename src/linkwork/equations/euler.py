@@ -6,7 +6,14 @@ from dataclasses import replace
 
 from linkwork.elements.kinds import Velocity
 from linkwork.equations.body import body_equations
-from linkwork.equations.equations import Equations, Output, Row, move_outputs
+from linkwork.equations.equations import (
+    Energy,
+    Equations,
+    Output,
+    Row,
+    change_of,
+    move_outputs,
+)
 from linkwork.errors import ModelError
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import substitute
@@ -32,7 +39,7 @@ def euler_equations(model: Model) -> Equations:
     places = [7 * k for k in range(len(model.bodies))]
     q = body.q[: 7 * len(places)]
     velocities = tuple(c for b in model.bodies for c in _velocities(b.name, b.velocities[:3]))
-    v, a, dx = (tuple(symbol(f"{c.speed}{mark}") for c in velocities) for mark in ("", "'", " change"))
+    v, a = (tuple(symbol(f"{c.speed}{mark}") for c in velocities) for mark in ("", "'"))
     B = {
         entry: x
         for k, place in enumerate(places)
@@ -56,7 +63,6 @@ def euler_equations(model: Model) -> Equations:
                 M[row, column] = M.get((row, column), ZERO) + x * entry * y
 
     rows = tuple(Row(b.name, "e.e", "number") for b in model.bodies)
-    kinetic, dissipation, applied = substitute([body.kinetic, body.dissipation, body.applied_power], of_bodies)
     poses = (body.q, speed, [of_bodies[x] for x in body.a])
     outputs = {
         kind: dict(zip(body.columns[kind].labels, map(Output, own, body.columns[kind].units), strict=True))
@@ -64,30 +70,24 @@ def euler_equations(model: Model) -> Equations:
     }
     outputs |= {kind: move_outputs(named, of_bodies) for kind, named in body.outputs.items()}
     start = dict(zip((*body.q, *body.v), (*body.start_q, *body.start_v), strict=True))
-    changed = tuple(x + y for x, y in zip(q, dx, strict=True))
     e = replace(
         body,
         q=q,
         v=v,
         a=a,
-        dx=dx,
-        lam=(*body.lam, *(symbol(f"lam {row}") for row in rows)),
         velocities=velocities,
         rows=(*body.rows, *rows),
         qd=v,
         coordinates=body.coordinates[: len(q)],
-        retract=changed,
+        retract=tuple(x + change_of(rate) for x, rate in zip(q, v, strict=True)),
         M={entry: x for entry, x in M.items() if x is not ZERO},
         Q=tuple(Q),
         Psi=(*body.Psi, *(sum((x * x for x in q[p + 3 : p + 7]), -ONE) for p in places)),
-        kinetic=kinetic,
-        dissipation=dissipation,
-        applied_power=applied,
+        energy=Energy(*substitute(body.energy, of_bodies)),
         outputs=outputs,
         events=tuple(event.moved(of_bodies) for event in body.events),
         start_q=body.start_q[: len(q)],
         start_v=tuple(substitute(body.qd[: len(q)], start)),
-        then=body.then[: len(q)],
         difference=tuple(y - x for x, y in zip(q, body.then, strict=False)),
         kind="euler",
         carried={},  # e_dot may have a part along e, which turns nothing and changes A
@@ -97,7 +97,7 @@ def euler_equations(model: Model) -> Equations:
     )
     rates_of = directional([x.angle for x in body.counted], rates)
     counted = [x._replace(rate=rate) for x, rate in zip(body.counted, rates_of, strict=True)]
-    return e.counting(counted, dict(zip(q, changed, strict=True)), dict(zip(v, dx, strict=True)))
+    return e.counting(counted)
 
 
 def _velocities(body: str, shifts: tuple[Velocity, ...]) -> tuple[Velocity, ...]:

@@ -65,7 +65,7 @@ def implicit_form(e: Equations, form: str) -> Implicit:
         push = minus([ZERO] * len(e.v), transpose(e.Psi_q), mu)
         along = {v: v + w * x for v, w, x in zip(e.v, mobility_of(e), push, strict=True)}
         y, qd, gaps = [*y, *mu], substitute(e.qd, along), [*_kept(e, e.Psi, mu), *_kept(e, e.Psi_dot, e.lam)]
-    f = [*qd, *e.a, e.dissipation, e.supplied_power, *_force(e), *gaps]
+    f = [*qd, *e.a, *e.work_rates, *_force(e), *gaps]
     return Implicit(tuple(y), tuple(f))
 
 
@@ -79,7 +79,7 @@ def linearize(e: Equations) -> list[dict[tuple[int, int], Expr]]:
 
     In the order of integrators/methods/tangent.py: (N v)_q, N, K, D, M, those of the powers, Psi_q.
     """
-    force, powers = _force(e), [e.dissipation, e.supplied_power]
+    force, powers = _force(e), e.work_rates
     by_q, by_v = ([jacobian(f, x) for f in (e.qd, force, powers)] for x in (e.q, e.v))
     return [by_q[0], by_v[0], by_q[1], by_v[1], dict(e.M.items()), by_q[2], by_v[2], dict(e.Psi_q.items())]
 

@@ -23,7 +23,16 @@ from linkwork.elements.pairs import PointPair
 from linkwork.elements.paths import Shift, follow_path
 from linkwork.elements.vectors import Vector, norm
 from linkwork.equations.body import Bodies, body_equations, derive_bodies
-from linkwork.equations.equations import Counted, Equations, Output, constraint_forces, move_outputs
+from linkwork.equations.equations import (
+    Counted,
+    Energy,
+    Equations,
+    Output,
+    change_of,
+    constraint_forces,
+    move_outputs,
+    other_of,
+)
 from linkwork.equations.tree import Hinge, span_tree
 from linkwork.errors import ModelError
 from linkwork.expressions.derivatives import directional, jacobian
@@ -34,7 +43,7 @@ from linkwork.sequences.articulated import Chain, Link, Projected, Tree
 from linkwork.sequences.entries import minus, plus
 
 Symbols = list[list[Expr]]
-LETTERS = ("theta {}", "theta_d {}", "theta_dd {}", "d theta {}", "theta {} then")  # of q, v, a, dx and `then`
+LETTERS = ("theta {}", "theta_d {}", "theta_dd {}")  # of q, v and a
 
 
 def joint_equations(model: Model) -> Equations:
@@ -56,7 +65,7 @@ def joint_equations(model: Model) -> Equations:
     order = {body.name: k for k, body in enumerate(parts.bodies)}
     by_body = sorted(hinges, key=lambda hinge: order[hinge.child.name])
     symbols = {hinge.child.name: _symbols(hinge) for hinge in hinges}
-    q, v, a, dx, then = (tuple(x for hinge in by_body for x in symbols[hinge.child.name][k]) for k in range(5))
+    q, v, a = (tuple(x for hinge in by_body for x in symbols[hinge.child.name][k]) for k in range(3))
 
     measured = _measured(plain, made, by_body)
     start = dict(zip((*plain.q, *plain.v), (*plain.start_q, *plain.start_v), strict=True))
@@ -69,9 +78,8 @@ def joint_equations(model: Model) -> Equations:
     tree = local.substituted(known)
     v_b, zeta = substitute(b.v, known), tree.zeta()
     B_dot_v = tree.spread(zeta)
-    *Q_b, kinetic, potential, dissipation, applied = substitute(
-        [*b.Q, b.kinetic, b.potential, b.dissipation, b.applied_power], known
-    )
+    found = substitute([*b.Q, *b.energy], known)
+    Q_b, energy = found[: len(b.Q)], found[len(b.Q) :]
     # What moves with q: places and matrices of the bodies at their velocities, and these as Bdot v says if v is kept.
     still = {**known, **dict(zip(b.a, B_dot_v, strict=True))}
     placed = len(b.q) - len(b.counted)
@@ -82,8 +90,6 @@ def joint_equations(model: Model) -> Equations:
         q=q,
         v=v,
         a=a,
-        lam=tuple(b.lam[k] for k in cut),
-        dx=dx,
         coordinates=tuple(c for hinge in by_body for c in hinge.coordinates),
         velocities=tuple(c for hinge in by_body for c in hinge.velocities),
         rows=tuple(b.rows[k] for k in cut),
@@ -92,17 +98,13 @@ def joint_equations(model: Model) -> Equations:
         M=Projected(tree, b.M) if tree.is_long() else tree.project(b.M),
         Q=tuple(tree.gather(minus(Q_b, b.M, B_dot_v))[1]),
         Psi=tuple(substitute([b.Psi[k] for k in cut], known)),
-        kinetic=kinetic,
-        potential=potential,
-        dissipation=dissipation,
-        applied_power=applied,
+        energy=Energy(*energy),
         outputs={},
         parameters=b.parameters,
         held=b.held,
         unseen=b.unseen,
         start_q=start_q,
         start_v=start_v,
-        then=then,
         difference=_of_hinges(Hinge.difference, by_body, symbols, 4),
         kind="joint",
         state=("theta", "theta_d", "theta_dd"),
@@ -119,7 +121,7 @@ def joint_equations(model: Model) -> Equations:
     )
     seen = substitute([y for x in counted for y in (x.angle, x.rate)], known)
     left = [x._replace(angle=y, rate=z) for x, y, z in zip(counted, seen[::2], seen[1::2], strict=True)]
-    e = e.counting(left, dict(zip(q, e.retract, strict=True)), dict(zip(v, dx, strict=True)))
+    e = e.counting(left)
     a_b = tree.spread([x + y for x, y in zip(tree.along(a), zeta, strict=True)])
     known |= dict(zip(b.a, a_b, strict=True))
     outputs = _outputs(made, hinges, local, cut)
@@ -173,8 +175,9 @@ def _longest_arm(made: Bodies) -> Expr:
 
 def _symbols(hinge: Hinge) -> Symbols:
     """Of q, v, a, dx and `then`."""
-    owned = (hinge.coordinates, hinge.velocities, hinge.velocities, hinge.velocities, hinge.coordinates)
-    return [[symbol(letter.format(c.name)) for c in own] for letter, own in zip(LETTERS, owned, strict=True)]
+    owned = (hinge.coordinates, hinge.velocities, hinge.velocities)
+    q, v, a = ([symbol(letter.format(c.name)) for c in own] for letter, own in zip(LETTERS, owned, strict=True))
+    return [q, v, a, [*map(change_of, v)], [*map(other_of, q)]]
 
 
 def _of_hinges(

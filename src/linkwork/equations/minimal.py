@@ -26,7 +26,14 @@ from linkwork.elements.events import closed
 from linkwork.elements.joints import Distance, PointOnLine, Revolute
 from linkwork.elements.vectors import Vector
 from linkwork.equations.arms import Matrix, Row, find_angles, find_inertia, gather_arms
-from linkwork.equations.equations import DEAD, Dyad, Equations, Output, move_outputs
+from linkwork.equations.equations import (
+    DEAD,
+    Dyad,
+    Energy,
+    Equations,
+    Output,
+    move_outputs,
+)
 from linkwork.equations.joint import joint_equations
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import ordered, substitute
@@ -308,9 +315,6 @@ def reduce_equations(e: Equations, closing: Closing) -> Equations:
         labels, _, units = e.columns[kind]
         outputs[kind] = dict(zip(labels, map(Output, own, units), strict=True))
     outputs |= {kind: move_outputs(own, known) for kind, own in e.outputs.items() if kind not in outputs}
-    kinetic, potential, dissipation, applied = substitute(
-        [e.kinetic, e.potential, e.dissipation, e.applied_power], known
-    )
     q = [*independent, *counted]
     moved = {e.q[k]: e.q[k] + x for k, x in enumerate(along(dx)) if k in q}
     return replace(
@@ -318,8 +322,6 @@ def reduce_equations(e: Equations, closing: Closing) -> Equations:
         q=tuple(e.q[k] for k in q),
         v=tuple(v),
         a=tuple(a),
-        lam=tuple(e.lam[i] for i in left),
-        dx=tuple(dx),
         coordinates=tuple(e.coordinates[k] for k in q),
         velocities=tuple(e.velocities[k] for k in independent),
         rows=tuple(e.rows[i] for i in left),
@@ -328,16 +330,12 @@ def reduce_equations(e: Equations, closing: Closing) -> Equations:
         M=M,
         Q=tuple(Q),
         Psi=tuple(substitute([e.Psi[i] for i in left], known)),
-        kinetic=kinetic,
-        potential=potential,
-        dissipation=dissipation,
-        applied_power=applied,
+        energy=Energy(*substitute(e.energy, known)),
         outputs=outputs,
         events=tuple(event.moved(known) for event in e.events),
         parameters={**e.parameters, **{dyad.sigma: 0.0 for dyad in closing.dyads}},
         start_q=tuple(e.start_q[k] for k in q),
         start_v=tuple(e.start_v[k] for k in independent),
-        then=tuple(e.then[k] for k in q),
         difference=tuple(e.then[k] - e.q[k] for k in independent),
         kind="minimal",
         state=STATE,

@@ -161,7 +161,7 @@ def report(s: Source) -> ComputationSequence:
     e, n, m = s.equations, len(s.equations.v), len(s.equations.Psi)
     named = (output.expression for outputs in e.outputs.values() for output in outputs.values())
     Psi_ddot = [x - g for x, g in zip(multiply(e, [*e.a, *[ZERO] * m])[n:], e.gamma, strict=True)]
-    outputs = [e.kinetic, e.potential, *named, *e.Psi_dot, *Psi_ddot]
+    outputs = [e.energy.kinetic, e.energy.potential, *named, *e.Psi_dot, *Psi_ddot]
     return ComputationSequence("report", (TIME, *e.q, *e.v, *e.a, *e.lam), outputs)
 
 
@@ -197,7 +197,7 @@ def _state(s: Source) -> tuple[Expr, ...]:
 
 def _rates(e: Equations, x: Sequence[Expr]) -> list[Expr]:
     """(a, work rates, lam) of a solution (a, lam)."""
-    powers = substitute([e.dissipation, e.supplied_power], dict(zip((*e.a, *e.lam), x, strict=True)))
+    powers = substitute(e.work_rates, dict(zip((*e.a, *e.lam), x, strict=True)))
     return [*x[: len(e.v)], *powers, *x[len(e.v) :]]
 
 
@@ -231,7 +231,7 @@ def rates(s: Source) -> ComputationSequence:
     """(t, q, v, a, lam) -> (qd, work rates)."""
     e = s.equations
     inputs = (TIME, *e.q, *e.v, *e.a, *e.lam)
-    return ComputationSequence("rates", inputs, [*e.qd, e.dissipation, e.supplied_power])
+    return ComputationSequence("rates", inputs, [*e.qd, *e.work_rates])
 
 
 def _events(s: Source) -> tuple[list[Expr], list[Expr]]:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from linkwork.elements.kinds import Coordinate, Velocity
 from linkwork.elements.stated import ACCELERATION, RATE, Stated
 from linkwork.equations.body import watch_for
-from linkwork.equations.equations import TIME, Equations, Row
+from linkwork.equations.equations import (
+    TIME,
+    Energy,
+    Equations,
+    Row,
+    change_of,
+    other_of,
+)
 from linkwork.equations.parameters import Symbols
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.graph import ZERO, Expr, as_expr, symbol
@@ -30,33 +37,25 @@ def stated_equations(model: Model) -> Equations:
     kinetic = _half_form(M, v)
     power = sum((force * rate for force, rate in zip(Q, v, strict=True)), ZERO)
     inertia, stored = directional([kinetic, potential], motion)
-    then = tuple(symbol(f"{name} then") for name in names)
-    dx = tuple(symbol(f"d {name}") for name in names)
     kinds = stated.kinds
     e = Equations(
         q=q,
         v=v,
         a=tuple(symbol(f"{name}{ACCELERATION}") for name in names),
-        lam=tuple(symbol(f"lam {row}") for row in rows),
-        dx=dx,
         coordinates=tuple(Coordinate(name, "", kinds[name]) for name in names),
         velocities=tuple(Velocity(name, "", kinds[name], RATE, ACCELERATION) for name in names),
         rows=rows,
         qd=v,
-        retract=tuple(x + d for x, d in zip(q, dx, strict=True)),
+        retract=tuple(x + change_of(rate) for x, rate in zip(q, v, strict=True)),
         M=M,
         Q=Q,
         Psi=tuple(map(as_expr, stated.Psi.values())),
-        kinetic=kinetic,
-        potential=potential,
-        dissipation=ZERO,
-        applied_power=power + inertia + stored,
+        energy=Energy(kinetic, potential, ZERO, power + inertia + stored),
         outputs={},
         parameters=parts.values,
         start_q=tuple(as_expr(stated.start[name]) for name in names),
         start_v=tuple(as_expr(stated.rate[name]) for name in names),
-        then=then,
-        difference=tuple(b - a for a, b in zip(q, then, strict=True)),
+        difference=tuple(other_of(x) - x for x in q),
         kind="stated",
     )
     return e.with_outputs({}, tuple(watch_for(event, {}, e) for event in parts.events))

@@ -133,7 +133,7 @@ def _check_connected(model: Model) -> None:
 def some_rows(e: Equations, chosen: NDArray[np.bool_]) -> Equations:
     """The equations with some of their constraints."""
     rows = tuple(compress(e.rows, chosen))
-    return replace(e, rows=rows, Psi=tuple(compress(e.Psi, chosen)), lam=tuple(compress(e.lam, chosen)))
+    return replace(e, rows=rows, Psi=tuple(compress(e.Psi, chosen)))
 
 
 def _moves(e: Equations, place: Place, of_driver: NDArray[np.bool_], direction: Array) -> bool:
