@@ -40,7 +40,7 @@ from linkwork.equations.equations import TIME, Equations
 from linkwork.equations.linear import eps_of, factor_of
 from linkwork.equations.solution import EPS
 from linkwork.expressions.evaluation import evaluate
-from linkwork.integrators.integrate import REACHED, Settings, Slice, integrate
+from linkwork.integrators.integrate import End, Settings, Slice, integrate
 from linkwork.integrators.methods.tableaus import DOP853
 from linkwork.model import Model
 from linkwork.start.closing import find_start
@@ -347,7 +347,7 @@ def run(system: System, times: Array, rtol: float = 1e-12, stabilized: bool = Tr
             n_norm=system.n_q + system.n_v,
         )
     )
-    assert slices[-1].status == REACHED
+    assert slices[-1].status == End.REACHED
     return slices[-1], np.concatenate([s.rows for s in slices])
 
 
