@@ -81,6 +81,7 @@ def test_fastest_mode_is_measured(A: list[list[float]], eigenvalue: complex) -> 
     at.derivative = linear.address
     at.ny = 3
     at.n_norm = 3
+    at.rtol = at.atol[:3] = 1e-6
     at.x[1:4] = 1.0, 2.0, 3.0
     at.k[:3] = np.array(A) @ at.x[1:4]
     size, real = find_fastest(at, p, np.zeros(1), *np.zeros((3, 4)))

@@ -49,7 +49,7 @@ from linkwork.integrators.methods.linear_systems import (
     systems_sizes,
 )
 from linkwork.integrators.methods.radau5_dense import Radau, extrapolate, fit, open_radau, places, radau_dense
-from linkwork.integrators.methods.stiffness import PERTURBED, find_fastest
+from linkwork.integrators.methods.stiffness import LOOK, PERTURBED, SOON, find_fastest
 from linkwork.integrators.methods.tangent import Blocks, reduce_matrices
 from linkwork.integrators.time_loop import SAFETY, is_at_rest, is_finite
 from linkwork.linalg.lu_planned import Elimination
@@ -68,7 +68,7 @@ HALF = 0.5  # ratio of steps after an iteration that does not converge
 SAME = 1.2  # ratio of steps up to which the old one is taken again, with its factors
 SMALLEST_RATIO, LARGEST_RATIO = 0.2, 8.0  # of a step in one change [hairer1996]
 TINY = 1e-4  # of the last step: one so short, cut off at a switch, need not be solved for
-EASY, CALM = 1.0, 20  # h |lambda| of steps that an explicit method could take, and after how many that is looked at
+EASY = 1.0  # h |lambda| of steps that an explicit method could take
 FORESEEN = 2.0  # of the last step: how far its polynomial tells where to linearize
 POWER, POWER_OF_INDEX_3 = 2.0 / 3.0, 4.0 / 5.0  # of h in the estimates of the error, by the order of each
 FLOOR = 1e-2  # of the error that the predictive control remembers
@@ -132,7 +132,7 @@ def forget_last(its: Radau) -> None:
     its.t_begin = its.t_end = math.nan
     its.has_last = False
     its.is_slow, its.contraction = True, 1.0  # the Jacobian may have changed
-    its.calm = CALM if its.detects else 0  # and what was stiff may be behind
+    its.calm = LOOK - SOON if its.detects else 0  # and what was stiff may be behind
 
 
 @kernel
@@ -386,7 +386,7 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
         its.has_last = True
         is_new = False
         its.calm += 1 if its.detects else 0
-        if its.calm >= CALM:
+        if its.calm >= LOOK:
             its.calm = 0
             if its.h_last * find_fastest(at, p, w, its.R, offset(its.R, n), its.f)[0] < EASY:
                 at.asking = End.UNSUITED

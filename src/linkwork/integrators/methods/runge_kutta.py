@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from linkwork.integrators import memory
 from linkwork.integrators.memory import BLOCK, End, Method, Outcome, Run, open_run
-from linkwork.integrators.methods.stiffness import find_fastest
+from linkwork.integrators.methods.stiffness import LOOK, SOON, find_fastest
 from linkwork.integrators.methods.tableaus import Row, Tableau
 from linkwork.integrators.time_loop import differentiate, is_finite
 from linkwork.linalg.vectors import copy
@@ -28,11 +28,8 @@ from linkwork.native.lowering import float_bits
 
 OPT = 1  # of the code generator, which has nothing to find out about straight code
 INF = math.inf
-STIFF, CALM = 15, 6  # steps limited by stability that are enough, and others after which these count no more
-OPPOSITE = 0.95  # of the product of two lengths
 DAMPED = 0.5  # of |lambda|: the part of -Re lambda in a mode that decays before it has swung
 NEARLY = 0.8  # of the limit, what is enough of a measured lambda
-AGAIN = 100  # steps after which it is measured again
 MANY = 1000  # steps still to go: what another method needs must be worth being compiled
 _loading = Lock()
 
@@ -50,8 +47,8 @@ class Stages(Memory):
     knows_new: bool  # whether the error estimate needs k_s, which then is had from the first of these
     limit: float  # of h |lambda|, see `Detecting`, or infinite
     last_h: float
-    stiff: int  # how many steps were beyond it, and how many since were not
-    calm: int
+    calm: int  # good steps since it was last looked, LOOK - SOON more at a beginning and after a doubt
+    is_doubted: bool  # whether the last look found steps beyond the limit
     gap: Pointer
     arguments: Pointer  # count (BLOCK + n): the arguments (t, y) of the k_i, y at a whole block
     stages: Pointer  # count n: the k_i
@@ -108,34 +105,20 @@ def find_failure(at: Run, its: Stages, count: int) -> None:
 def look_for_stiffness(at: Run, its: Stages, p: Pointer, w: Pointer) -> None:
     """Ask for another method where steps are limited by a fast mode that does not show, not by what does.
 
-    The last stage of a good step and its end are two states at one time; h |lambda| ~ h |k_new - k_i| / |y_new - y_i|
-    [hairer1996, section IV.2]. The step is longer than a mode that shows would let it be, or its length that of a mode
-    which decays: with lambda real and negative k_new - k_i is opposite to y_new - y_i, and after some such steps the
-    mode itself is gone. Where positions and velocities are of different sizes, an oscillation can look the same; so
-    lambda is then measured.
+    A step is longer than a mode that shows would let it be, beyond `limit`, or its length that of a mode which decays.
+    [hairer1996, section IV.2] Two looks must find that, since a contact may pass meanwhile.
     """
-    i, n_norm = its.s - 1, at.n_norm
-    x, k = stage_argument(at, its, i), offset(its.stages, i * at.n)
-    if x[0] != at.x[0]:  # no good step right before
+    if stage_argument(at, its, its.s - 1)[0] != at.x[0]:  # no good step right before
         return
-    slope = gap = along = 0.0
-    for j in range(n_norm):
-        slope += (at.k[j] - k[j]) ** 2
-        gap += (at.x[1 + j] - x[1 + j]) ** 2
-        along += (at.k[j] - k[j]) * (at.x[1 + j] - x[1 + j])
-    h_lambda, decays = its.last_h * math.sqrt(slope), -along > OPPOSITE * math.sqrt(slope * gap)
-    if h_lambda > math.sqrt(gap) * (1.0 if decays else its.limit):
-        its.stiff += 1
-        its.calm = 0
-    else:
-        its.calm += 1
-        if its.calm >= CALM:
-            its.stiff = 0
-    if its.stiff >= STIFF and at.t_end - at.x[0] > MANY * its.last_h:
-        size, real = find_fastest(at, p, w, its.E_k, offset(its.stages, at.n), at.k_contradicted)
-        if its.last_h * size > (1.0 if -real > DAMPED * size else NEARLY * its.limit):
-            at.asking = End.UNSUITED
-        its.stiff = -AGAIN
+    its.calm += 1
+    if its.calm < LOOK or at.t_end - at.x[0] <= MANY * its.last_h:
+        return
+    size, real = find_fastest(at, p, w, its.E_k, offset(its.stages, at.n), at.k_contradicted)
+    is_beyond = its.last_h * size > (1.0 if -real > DAMPED * size else NEARLY * its.limit)
+    if is_beyond and its.is_doubted:
+        at.asking = End.UNSUITED
+    its.is_doubted = is_beyond
+    its.calm = LOOK - SOON if is_beyond else 0
 
 
 @kernel
@@ -181,6 +164,7 @@ def prepare(method: Tableau, n: int, limit: float = INF) -> Method:
     its.n_k, its.s = count, method.stages
     its.evaluate, its.interpolate = addresses["evaluate"], addresses["interpolate"]
     its.knows_new, its.limit = len(method.E) > method.stages, limit
+    its.calm = LOOK - SOON
     control = method.error_order, method.beta, method.shrink, method.growth
     return Method(step.address, dense.address, n_dense, own, *control, n_rates=n, widest=method.widest)
 

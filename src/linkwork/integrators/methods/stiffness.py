@@ -1,4 +1,8 @@
-"""The fastest mode of a motion: the largest eigenvalue of f_y, roughly."""
+"""The fastest mode of a motion: the largest eigenvalue of f_y, roughly.
+
+Vectors are measured as the error of a step is, each component by its tolerance: so lengths, angles and their rates can
+be compared, and a change of units changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +10,34 @@ import math
 
 from linkwork.integrators.memory import Run
 from linkwork.linalg.vectors import copy, dot
-from linkwork.native.kernels import Pointer, call, offset
+from linkwork.native.kernels import Pointer, call
 from linkwork.tolerances import EPSILON
 
 POWERS = 8  # of f_y on a vector, before its eigenvalue is taken from the next two
 PERTURBED = math.sqrt(EPSILON)  # relative change of y for a difference quotient
+LOOK = 100  # good steps after which a mode is measured again: so this takes less than a hundredth of them
+SOON = 10  # steps after a beginning, or after a look that found it unsuitable, in which a method has found its step
+
+
+def tolerance(at: Run, i: int) -> float:
+    """Of a component of y, for an error of one."""
+    found: float = at.atol[i] + at.rtol * abs(at.x[1 + i])
+    return found
 
 
 def multiply_jacobian(at: Run, p: Pointer, w: Pointer, u: Pointer, out: Pointer) -> float:
     """out := f_y u for a vector u of length one, by a difference quotient at (t, y); its length."""
-    n, y = min(at.n_norm, at.ny), offset(at.x, 1)
-    delta = PERTURBED * max(math.sqrt(dot(y, y, 0, n)), PERTURBED)
+    n, size = min(at.n_norm, at.ny), 0.0
+    for i in range(n):
+        size += (at.x[1 + i] / tolerance(at, i)) ** 2
+    delta = PERTURBED * max(math.sqrt(size), 1.0 / at.rtol)
     copy(at.x, at.x_inside, 1 + at.n)
     for i in range(n):
-        at.x_inside[1 + i] += delta * u[i]
+        at.x_inside[1 + i] += delta * u[i] * tolerance(at, i)
     call(at.derivative, at.x_inside, p, out, w)
     at.evaluations += 1
     for i in range(n):
-        out[i] = (out[i] - at.k[i]) / delta
+        out[i] = (out[i] - at.k[i]) / (delta * tolerance(at, i))
     return math.sqrt(dot(out, out, 0, n))
 
 
