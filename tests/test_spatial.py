@@ -704,7 +704,7 @@ def embedded(model: Model) -> Model | None:
 
 def least_accelerations(model: Model) -> dict[str, float]:
     """Accelerations by a dense solution where the model starts; rows may depend on others."""
-    place = prepare(model).place()
+    place = prepare(model, "body").place()
     n, m = len(place.v), len(place.Psi)
     K = np.block([[place.M, place.Psi_q.T], [place.Psi_q, np.zeros((m, m))]])
     found = np.linalg.lstsq(K, np.concatenate([place.Q, place.gamma]), rcond=1e-11)[0][:n]
