@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from linkwork import Trajectory, kinematics, simulate
 from linkwork.assembly.assemble import assemble
 from linkwork.document import parse
-from linkwork.errors import ModelError
+from linkwork.errors import ModelError, NumericalStop
 from linkwork.modelfile import loads, with_start
 from linkwork.start.check import check
 
@@ -287,3 +287,23 @@ joints:
     assert answer(["assemble", str(tmp_path / "door.yaml"), "--json"]) == 0
     q = json.loads(capsys.readouterr().out)["q"]
     assert q["door.e1"] ** 2 + q["door.e2"] ** 2 < 1e-20
+
+
+@pytest.mark.parametrize("coordinates", ["body", "joint", "euler"])
+def test_a_force_without_a_value_beside_springs_that_count_turns_is_named(coordinates: str) -> None:
+    """Only one of three forces carries an angle along: each is looked at with the angles that it knows."""
+    model = loads("""
+linkwork: 1
+space: spatial
+gravity: [0, 0, 0]
+ground: {points: {O: [0, 0, 0]}}
+bodies: {b: {mass: 1, inertia: [1, 1, 1], angular_velocity: [0, 0, 5], points: {O: [0, 0, 0]}}}
+joints: {J: {type: revolute, i: ground.O, j: b.O, axis: [0, 0, 1]}}
+forces:
+  spring: {type: rotational-spring-damper, joint: J, stiffness: 1}
+  drag: {type: drag, at: b.O, coefficient: 1}
+  f: {type: torque, on: b, torque: [0, 0, sqrt(0.5 - t)]}
+simulation: {t_end: 3, step: 0.1}
+""")
+    with pytest.raises(NumericalStop, match="'f' has no finite value there: sqrt"):
+        simulate(model, coordinates=coordinates)

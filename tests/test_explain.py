@@ -98,6 +98,9 @@ def test_no_freedom_and_no_constraint(formulation: str) -> None:
     assert max(worked("slider_crank_driven", formulation, 0.1).difference) <= 1e-11
     free = explain(Model("free", (PlanarBody("b", 2.0, 3.0),)), formulation)
     np.testing.assert_allclose(free.a, [0.0, -9.81, 0.0], atol=1e-13)
+    assert all(
+        write(sheet) for write in FORMATS.values() for sheet in (free, worked("slider_crank_driven", formulation, 0.1))
+    )
 
 
 def test_spatial_velocities_are_not_rates() -> None:

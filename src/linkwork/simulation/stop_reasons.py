@@ -68,7 +68,7 @@ def explain_stop(motion: Motion, last: Slice, fixed_step: float | None = None) -
         at = Place(e, y[:n_q], y[n_q:n], t)
         widest = e.rows[int(np.argmax(np.abs(at.Psi) / at.row_scale))].element
         return Reason("projection-failed", t=last.t, widest=widest, has_drivers=bool(motion.mechanism.model.drivers))
-    force = _find_force(motion.mechanism, last.t, *Place(e, last.y[:n_q], last.y[n_q:n], last.t).of_bodies())
+    force = _find_force(motion.mechanism, Place(e, last.y[:n_q], last.y[n_q:n], last.t))
     if formulation in FORMULATIONS:
         sizes = np.cumsum([system.n_v**2, system.m * system.n_v, system.n_v])
         M, Psi_q, Q, gamma = np.split(system.functions["terms"](state, p), sizes)
@@ -94,19 +94,23 @@ def explain_stop(motion: Motion, last: Slice, fixed_step: float | None = None) -
     return Reason("step-collapse", t=last.t, step=last.step, fastest=fastest, force=force)
 
 
-def _find_force(mechanism: Mechanism, t: float, q: Array, v: Array) -> dict[str, Any] | None:
+def _find_force(mechanism: Mechanism, at: Place) -> dict[str, Any] | None:
     """Of the forces of the model, the one that has no finite value here or nearby, else the one that changes most.
 
     Near is a small part of the run, or of the velocities, those of a mechanism at rest by its scales and the run. A
     change that is a small part of the force itself is no evidence, and none is named.
     """
-    model = mechanism.model
+    model, t, (q_bodies, v) = mechanism.model, at.t, at.of_bodies()
     t_end = model.simulation.t_end
     most, found = 0.0, None
     for force in model.forces:
         e = body_equations(replace(model, joints=(), drivers=(), forces=(force,), gravity=(0.0,) * len(model.gravity)))
-        rates = np.array(evaluate(e.qd, Place(e, q, v, t).values), dtype=float)
+        n = len(e.q) - len(e.counted)
+        angles = evaluate([x.angle for x in e.counted], {**e.parameters, **dict(zip(e.q, q_bodies, strict=False))})
+        carried = [at.values.get(x.carried, angle) for x, angle in zip(e.counted, angles, strict=True)]
+        q = np.concatenate([q_bodies[:n], carried])
         here = Place(e, q, v, t)
+        rates = np.array(evaluate(e.qd, here.values), dtype=float)
         dv = TYPED * here.v_scale * max(float((np.abs(v) / here.v_scale).max()), 1.0 / t_end if t_end else 0.0)
         times = (part * t_end for part in (0.0, NEGLIGIBLE, AGREEMENT, TYPED))
         nearby = [replace(here, q=q + dt * rates, t=t + dt) for dt in times]

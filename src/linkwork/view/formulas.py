@@ -37,7 +37,7 @@ def plain(x: Formula) -> str:
 
 
 def _beside(*pieces: Formula | str) -> Box:
-    boxes = [Box((piece,)) if isinstance(piece, str) else _box(piece) for piece in pieces]
+    boxes = [Box((piece,)) if isinstance(piece, str) else _box(piece) for piece in pieces or ("",)]
     above = max(box.base for box in boxes)
     below = max(len(box.lines) - box.base for box in boxes)
     lines = [""] * (above + below)

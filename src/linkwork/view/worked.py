@@ -72,7 +72,7 @@ def _text_block(block: Block) -> str:
     if isinstance(block, Equation):
         return "\n".join(f"    {line}" for line in plain(block.formula).splitlines()) + "\n"
     if isinstance(block, Table):
-        numeric = [all(map(_is_number, column)) for column in zip(*block.rows, strict=True)]
+        numeric = [all(_is_number(row[k]) for row in block.rows) for k in range(len(block.header))]
         return _columns([block.header, *block.rows], 1, numeric)
     lines = _header(block)
     rows: list[Sequence[Part]] = [*lines, *block.cells]
