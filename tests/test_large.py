@@ -76,8 +76,8 @@ def test_inertia_along_links_is_that_of_the_full_matrix(name):
     place = prepare(load(name), "joint").place()
     assert place.equations.chain is not None
     place = replace(place, q=place.q + np.random.default_rng(seed).normal(size=len(place.q)))
-    np.testing.assert_allclose(place.inertia, np.diag(place.M), rtol=1e-12)
-    assert place.has_mass
+    np.testing.assert_allclose(place.mass.diagonal, np.diag(place.M), rtol=1e-12)
+    assert place.mass.is_regular
     if name.startswith("planar"):
         # Pivots from the outermost link inwards are the squares of Cholesky's diagonal of M read backwards.
         pivots = np.diag(np.linalg.cholesky(place.M[::-1, ::-1]))[::-1] ** 2
@@ -87,12 +87,12 @@ def test_inertia_along_links_is_that_of_the_full_matrix(name):
 def test_a_last_link_without_mass_leaves_a_chain_without_regular_mass():
     model = load("planar_chain:20")
     *others, last = model.bodies
-    heavy = prepare(model, "joint").place().inertia
+    heavy = prepare(model, "joint").place().mass.diagonal
     bodies = (*others, replace(last, mass=0.0, inertia=0.0))
     joints = tuple(replace(j, body_j=bodies[k]) for k, j in enumerate(model.joints))
     light = prepare(replace(model, bodies=bodies, joints=joints), "joint").place()
-    assert not light.has_mass
-    assert light.inertia[-1] == 0.0 < light.inertia[0] < heavy[0]
+    assert not light.mass.is_regular
+    assert light.mass.diagonal[-1] == 0.0 < light.mass.diagonal[0] < heavy[0]
 
 
 def test_what_the_other_rows_leave_of_a_row_is_the_same_for_many_rows(monkeypatch):

@@ -366,7 +366,7 @@ def test_explicit_accelerations_of_an_overconstrained_linkage() -> None:
 def compare_with_numpy(name: str, size: int | None) -> None:
     mechanism = prepare(load(name))
     e, place = mechanism.equations, mechanism.place()
-    rows = place.independent_rows
+    rows = place.rows.independent
     A, right = leading_system(e, rows)
     solved = solve_explicitly(e, rows, samples=[place.values])
     assert solved.factors.rank == len(right)

@@ -199,7 +199,7 @@ def test_no_pivot_is_eps_alone_where_axes_are_parallel(name: str) -> None:
     system = prepare(load(name)).system()
     e, place = system.equations, find_start(system.start()).place
     assert place.rank.rank == len(e.Psi)
-    eps = EPS * place.row_size
+    eps = EPS * place.rows.size
     at = {**place.values, **dict(zip(eps_of(e), eps, strict=True))}
     pivots = 1.0 / np.array(evaluate([factor_of(e).reciprocal(len(e.v) + i) for i in range(len(e.Psi))], at))
     assert (eps / np.abs(pivots)).sum() < 1e-6

@@ -99,7 +99,7 @@ class Mechanism:
         from linkwork.equations.explicit import solve_explicitly
         from linkwork.tolerances import AGREEMENT
 
-        rows = place.independent_rows if rows is None else rows
+        rows = place.rows.independent if rows is None else rows
         e = self.shared.equations.with_baumgarte() if baumgarte else self.shared.equations
         explicit = solve_explicitly(e, rows, samples=[place.values], least=max(least, AGREEMENT))
         key = (*programs, metric, baumgarte, rows, explicit.factors.rows, explicit.factors.columns)

@@ -223,11 +223,11 @@ class System:
         the rows that a formulation gets have length one in the metric of M^-1.
         """
         place = self.start() if place is None else place
-        scale = np.concatenate([place.scales, np.sqrt(place.row_size) if by_mass else place.row_scale])
+        scale = np.concatenate([place.scales, np.sqrt(place.rows.size) if by_mass else place.row_scale])
         first = np.array(evaluate(self.pivots, place.values) if self.pivots else [], dtype=float)
-        kept = np.isin(np.arange(self.m), place.independent_rows) if "implicit" in self.functions else 1.0
+        kept = np.isin(np.arange(self.m), place.rows.independent) if "implicit" in self.functions else 1.0
         weakness = (self.m - place.rank.rank) * (1.0 + UNSURE) + UNSETTLED
-        p = self._p(1.0 / scale, eps * place.row_size, alpha, beta, weakness, mobility, kept, first)
+        p = self._p(1.0 / scale, eps * place.rows.size, alpha, beta, weakness, mobility, kept, first)
         put_header(p, given)
         return p
 
@@ -257,7 +257,7 @@ class System:
 
 def choose_eps(place: Place) -> float:
     """eps of a row for a motion from this place, relative as EPS is."""
-    if not place.is_redundant_only_here:
+    if not place.rows.depend_only_here:
         return EPS
     return max(EPS_FRAGILE, FRAGILE_LOOPS * place.rank.smallest**2 if place.equations.kind == "joint" else 0.0)
 
@@ -274,9 +274,9 @@ def repetitions(smallest: float, eps: float = EPS, accuracy: float = EPSILON) ->
 
 def most_repetitions(place: Place) -> int:
     """How often to repeat at most, if need be, on a motion from this place."""
-    if place.is_redundant_only_here:  # off the constraints such rows are not to be told from others, see EPS_FRAGILE
+    if place.rows.depend_only_here:  # off the constraints such rows are not to be told from others, see EPS_FRAGILE
         return 0
-    inertia = (place.inertia * place.v_scale**2).tolist()
+    inertia = (place.mass.diagonal * place.v_scale**2).tolist()
     return MOST_OF_LIGHT if min(inertia, default=0.0) < LIGHT * max(inertia, default=0.0) else MOST_REPETITIONS
 
 

@@ -69,7 +69,7 @@ def kinematics(
         raise explain_singular_start(start.place)
     driven = Driven.at(system, start.place)
 
-    inertia = mechanism.place().inertia
+    inertia = mechanism.place().mass.diagonal
     loaded = bool(np.any(inertia > 0.0) or mechanism.model.forces)
     bodies = follow_bodies(start)
     moved = replace(bodies, given=replace(bodies.given, v=bodies.place.v))  # velocities follow from the drivers

@@ -1,4 +1,4 @@
-"""The equations at one state: constraints, Jacobian, inertia, their rank and their scale."""
+"""The equations at one state: their values, the scales of the mechanism, and which rows of Psi_q depend on others."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.equations.equations import TIME, Equations, Row
+from linkwork.equations.inertia import Inertia, dense
 from linkwork.equations.programs import Source, constraints, linear, retract
 from linkwork.expressions.graph import Expr
 from linkwork.linalg.rank import (
@@ -28,11 +29,9 @@ from linkwork.sequences.sequence import ComputationSequence
 
 Array = NDArray[np.float64]
 Weights: TypeAlias = Literal["mass", "unit"]
-Entries: TypeAlias = dict[tuple[int, int], float]
 Code: TypeAlias = Mapping[str, Callable[[Array], Array]]
 
 INVOLVED = 1e-6  # of a unit vector: a component below is rounding
-REGULAR = 1e-12  # smallest eigenvalue of M, scaled to a unit diagonal, that is not rounding
 OFF = 1e-2  # of the scale of a coordinate: a position off the constraints that is still near
 LEAST_ROW = 1e-3  # of its smallest entry at the usual scale: a row that vanishes at the start is not left out later
 LEAST_LEFT = 1e-4  # of a diagonal entry, that the other rows leave: a row that is as good as independent
@@ -108,89 +107,16 @@ class Place:
     def reversal_q(self) -> Array:
         e = self.equations
         entries = self.find("reversal_q", [*e.reversal_q.values()])
-        return _dense(e.reversal_q, entries, (len(e.reversals), len(e.v)))
+        return dense(e.reversal_q, entries, (len(e.reversals), len(e.v)))
+
+    @kept
+    def mass(self) -> Inertia:
+        return Inertia(self.equations, self._linear[len(self.equations.Psi_q) + len(self.equations.reversals) :])
 
     @property
-    def _masses(self) -> Array:
-        return self._linear[len(self.equations.Psi_q) + len(self.equations.reversals) :]
-
-    @kept
     def M(self) -> Array:
         """As a full matrix."""
-        e = self.equations
-        if e.chain is None:
-            return _dense(e.M, self._masses, (len(e.v), len(e.v)))
-        B = np.zeros((e.chain.tree.n_b, e.chain.tree.n))
-        for X, H in self._links:
-            for (i, j), x in X.items():
-                B[i] += x * B[j]
-            for at, x in H.items():
-                B[at] = x
-        M_B = np.zeros_like(B)
-        for (i, j), x in self._link_masses.items():
-            M_B[i] += x * B[j]
-        return np.asarray(B.T @ M_B)
-
-    @kept
-    def _links(self) -> list[tuple[Entries, Entries]]:
-        """X and H of the links of a chain."""
-        assert self.equations.chain is not None
-        rest, links = iter(self._masses.tolist()), self.equations.chain.tree.links
-        return [({at: next(rest) for at in link.X}, {at: next(rest) for at in link.H}) for link in links]
-
-    @kept
-    def _link_masses(self) -> Entries:
-        """M of the y of a chain."""
-        assert self.equations.chain is not None
-        M = self.equations.chain.M
-        return dict(zip(M, self._masses[len(self._masses) - len(M) :].tolist(), strict=True))
-
-    @kept
-    def _along_links(self) -> tuple[Array, float]:
-        """The diagonal of M = B^T M_b B, and the least eigenvalue of its pivots where this diagonal is one.
-
-        From the outermost links inwards: composite inertias I give H^T I H, articulated ones the pivots
-        [featherstone2008, chapters 6 and 7].
-        """
-        assert self.equations.chain is not None
-        tree = self.equations.chain.tree
-        at = {i: (k, i - link.rows.start) for k, link in enumerate(tree.links) for i in link.rows}
-        whole = [np.zeros((len(link.rows), len(link.rows))) for link in tree.links]
-        for (i, j), x in self._link_masses.items():
-            whole[at[i][0]][at[i][1], at[j][1]] += x
-        parts, diagonal, least = [x.copy() for x in whole], np.zeros(tree.n), np.inf
-        for k in reversed(range(len(tree.links))):
-            shifts, hinges = self._links[k]
-            own = {j: c for c, j in enumerate(sorted({j for _, j in hinges}))}
-            H = np.zeros((len(whole[k]), len(own)))
-            for (i, j), x in hinges.items():
-                H[at[i][1], own[j]] = x
-            diagonal[list(own)] = np.sum(H * (whole[k] @ H), axis=0)
-            I_H = parts[k] @ H
-            D, root = H.T @ I_H, np.sqrt(diagonal[list(own)])
-            if own and np.all(root > 0.0):
-                least = min(least, float(np.linalg.eigvalsh(D / root[:, None] / root)[0]))
-            if least <= REGULAR or not np.all(root > 0.0):
-                least = 0.0  # what is further in need not be known
-            if shifts:
-                above = at[next(iter(shifts))[1]][0]
-                X = np.zeros((len(whole[k]), len(whole[above])))
-                for (i, j), x in shifts.items():
-                    X[at[i][1], at[j][1]] = x
-                whole[above] += X.T @ whole[k] @ X
-                if least:
-                    parts[above] += X.T @ (parts[k] - I_H @ np.linalg.solve(D, I_H.T)) @ X
-        return diagonal, least
-
-    @kept
-    def inertia(self) -> Array:
-        """The diagonal of M."""
-        e = self.equations
-        if e.chain is not None:
-            return self._along_links[0]
-        found, (entries, rows) = np.zeros(len(e.v)), e.diagonal
-        found[rows] = self._masses[entries]
-        return found
+        return self.mass.full
 
     @kept
     def Q(self) -> Array:
@@ -228,22 +154,6 @@ class Place:
 
     def pushed(self, dv: Array) -> Place:
         return replace(self, v=self.v + dv)
-
-    @kept
-    def has_mass(self) -> bool:
-        """Whether M is regular: every motion has inertia, also a combination of several velocities."""
-        if not all(x > 0.0 for x in self.inertia.tolist()):
-            return False
-        if self.equations.is_diagonal:
-            return True
-        if self.equations.chain is not None:
-            return self._along_links[1] > REGULAR
-        root = np.sqrt(self.inertia)
-        try:  # which is quicker than eigenvalues
-            np.linalg.cholesky(self.M / root[:, None] / root - REGULAR * np.eye(len(root)))
-        except np.linalg.LinAlgError:
-            return False
-        return True
 
     @kept
     def length(self) -> float:
@@ -314,30 +224,51 @@ class Place:
         W is M, or of unit weights the squares of 1/length for shifts and 1 for turns; also where M is singular.
         """
         free = np.delete(np.arange(len(self.v)), list(kept))
-        by_mass = weights == "mass" and self.has_mass
+        by_mass = weights == "mass" and self.mass.is_regular
         if by_mass and not self.equations.is_diagonal:
             root = np.zeros((len(self.v), len(free)))
             root[free] = np.linalg.inv(np.linalg.cholesky(self.M[np.ix_(free, free)])).T
             J = self.Psi_q @ root
         else:
-            scale = 1.0 / np.sqrt(self.inertia) if by_mass else self.v_scale
+            scale = 1.0 / np.sqrt(self.mass.diagonal) if by_mass else self.v_scale
             root, J = np.diag(scale)[:, free], (self.Psi_q * scale)[:, free]
         check_finite(J)
         return J, root
 
+    @kept
+    def is_open(self) -> NDArray[np.bool_]:
+        """Of each row, whether its joint holds nothing now."""
+        return self.equations.is_open
+
+    @kept
+    def rows(self) -> Rows:
+        return Rows(self)
+
+    @property
+    def rank(self) -> Rank:
+        """Of Psi_q, decided in the metric of M^-1, rows scaled to length one."""
+        return self.rows.rank
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of Psi_q at a place: how long they are, and which depend on others."""
+
+    place: Place
+
     @property
     def is_scaled_alone(self) -> bool:
         """Whether every column of Psi_q W^-1/2 is one of Psi_q, scaled: then it has as few entries."""
-        return self.equations.is_diagonal or not self.has_mass
+        return self.place.equations.is_diagonal or not self.place.mass.is_regular
 
     @kept
     def _unit_entries(self) -> Array:
-        """Those of `_unit_rows`, where columns are scaled alone."""
-        i, j = self.equations.pattern
-        scale = 1.0 / np.sqrt(self.inertia) if self.has_mass else self.v_scale
-        scaled = self.entries * scale[j]
+        """Those of `_unit`, where columns are scaled alone."""
+        i, j = self.place.equations.pattern
+        scale = 1.0 / np.sqrt(self.place.mass.diagonal) if self.place.mass.is_regular else self.place.v_scale
+        scaled = self.place.entries * scale[j]
         check_finite(scaled)
-        lengths = np.sqrt(np.bincount(i, scaled * scaled, len(self.equations.Psi)))
+        lengths = np.sqrt(np.bincount(i, scaled * scaled, len(self.place.equations.Psi)))
         return np.asarray(np.where(self.vanishing[i], 0.0, scaled / np.maximum(lengths, TINY)[i]))
 
     @kept
@@ -346,122 +277,99 @@ class Place:
 
         How large rows of stated equations are is not known.
         """
-        return np.asarray(self.row_lengths <= (0.0 if self.equations.kind == "stated" else ROUNDED_ROW))
+        return np.asarray(self.lengths <= (0.0 if self.place.equations.kind == "stated" else ROUNDED_ROW))
 
     @property
-    def row_lengths(self) -> Array:
+    def lengths(self) -> Array:
         """Of Psi_q, on the scales of the mechanism."""
-        i, j = self.equations.pattern
-        entries = self.entries * self.v_scale[j] / self.row_scale[i]
-        return np.sqrt(np.bincount(i, entries * entries, len(self.equations.Psi)))
+        i, j = self.place.equations.pattern
+        entries = self.place.entries * self.place.v_scale[j] / self.place.row_scale[i]
+        return np.sqrt(np.bincount(i, entries * entries, len(self.place.equations.Psi)))
 
     @kept
-    def _unit_rows(self) -> Array:
+    def _unit(self) -> Array:
         """Psi_q W^-1/2 with rows of length one."""
-        if not self.equations.Psi:
-            return self.Psi_q
+        if not self.place.equations.Psi:
+            return self.place.Psi_q
         if self.is_scaled_alone:
-            matrix = np.zeros((len(self.equations.Psi), len(self.equations.v)))
-            matrix[self.equations.pattern] = self._unit_entries
+            matrix = np.zeros((len(self.place.equations.Psi), len(self.place.equations.v)))
+            matrix[self.place.equations.pattern] = self._unit_entries
             return matrix
-        J = self.scaled_jacobian("mass")[0]
+        J = self.place.scaled_jacobian("mass")[0]
         unit = J / np.maximum(np.linalg.norm(J, axis=1), TINY)[:, None]
         return np.where(self.vanishing[:, None], 0.0, unit)
 
     @kept
     def left_singular_vectors(self) -> Array:
         """Of Psi_q W^-1/2 with rows of length one, in the order of the values on which its rank is decided."""
-        J = self._unit_rows
+        J = self._unit
         return svd(J)[0] if J.size else np.eye(len(J))
 
     @kept
     def rank(self) -> Rank:
         """Decided in the metric of M^-1, rows scaled to length one."""
-        m, n = len(self.equations.Psi), len(self.equations.v)
+        m, n = len(self.place.equations.Psi), len(self.place.equations.v)
         if not m or not n:
             return decide_rank(np.zeros(m))
         if m > FEW and self.is_scaled_alone:
-            values = singular_values(sparse(self._unit_entries, self.equations.pattern, (m, n)))
+            values = singular_values(sparse(self._unit_entries, self.place.equations.pattern, (m, n)))
         else:
-            values = singular_values(self._unit_rows)
+            values = singular_values(self._unit)
         return decide_rank(np.concatenate([values, np.zeros(m - len(values))]))
 
-    @property
-    def _filled_inertia(self) -> Array:
-        """The diagonal of M, where that is zero the mean of the others of shifts or turns; 1 if M is not diagonal."""
-        if not self.equations.is_diagonal:
-            return np.ones(len(self.v))
-        filled, turning = self.inertia.copy(), self.equations.turning
-        for alike in (turning, ~turning):
-            own = filled[alike & (filled > 0.0)]
-            filled[alike & (filled <= 0.0)] = own.mean() if len(own) else 1.0
-        return filled
-
     @kept
-    def row_size(self) -> Array:
+    def size(self) -> Array:
         """diag(Psi_q M^-1 Psi_q^T), M by its diagonal, filled where it is zero: by this eps of each row is measured.
 
         A row that vanishes here is not left out: it will not stay below LEAST_ROW of what its smallest entry would be
         on the scales of the mechanism. Where a light body makes the diagonal so large that other rows, which hold that
         body, leave less than LEAST_LEFT of it, eps follows what they leave.
         """
-        e, m = self.equations, len(self.equations.Psi)
+        e, m = self.place.equations, len(self.place.equations.Psi)
         i, j = e.pattern
-        inertia = (self.inertia if self.has_mass else self._filled_inertia)[j]
-        usual, entries = np.full(m, 1e300), self.entries / np.sqrt(inertia)
-        np.minimum.at(usual, i, (self.row_scale[i] / self.v_scale[j]) ** 2 / inertia)
+        inertia = (self.place.mass.diagonal if self.place.mass.is_regular else self.place.mass.filled)[j]
+        usual, entries = np.full(m, 1e300), self.place.entries / np.sqrt(inertia)
+        np.minimum.at(usual, i, (self.place.row_scale[i] / self.place.v_scale[j]) ** 2 / inertia)
         size: Array = np.maximum(np.bincount(i, entries * entries, m), LEAST_ROW * usual)
         # No row is left less than the square of the least singular value, where M is its diagonal.
-        least = self.rank.smallest**2 if self.has_mass and e.is_diagonal else 0.0
+        least = self.rank.smallest**2 if self.place.mass.is_regular and e.is_diagonal else 0.0
         if 0 < m == self.rank.rank and least < LEAST_LEFT:
             J = entries / np.sqrt(size)[i]
             size = size * np.minimum(1.0, left_by_others(J, (i, j), (m, len(e.v))) / LEAST_LEFT)
         return size
 
     @kept
-    def independent_rows(self) -> tuple[int, ...]:
+    def independent(self) -> tuple[int, ...]:
         """As many rows as the rank says, in order, chosen for the least dependence on each other."""
-        if self.rank.rank == len(self.Psi):
-            return tuple(range(len(self.Psi)))
+        if self.rank.rank == len(self.place.Psi):
+            return tuple(range(len(self.place.Psi)))
         from scipy.linalg import qr
 
-        order = qr(self._unit_rows.T, mode="r", pivoting=True)[1]
+        order = qr(self._unit.T, mode="r", pivoting=True)[1]
         return tuple(sorted(order[: self.rank.rank].tolist()))
 
     def independence_of(self, rows: Sequence[int]) -> float:
         """The smallest singular value of these rows, each of length one: 0 where one depends on the others."""
-        return float(np.min(singular_values(self._unit_rows[list(rows)]), initial=1.0))
-
-    @kept
-    def is_open(self) -> NDArray[np.bool_]:
-        """Of each row, whether its joint holds nothing now."""
-        return self.equations.is_open
+        return float(np.min(singular_values(self._unit[list(rows)]), initial=1.0))
 
     @kept
     def redundant(self) -> int:
         """How many rows depend on others."""
-        return len(self.Psi) - self.rank.rank - int(np.count_nonzero(self.is_open))
+        return len(self.place.Psi) - self.rank.rank - int(np.count_nonzero(self.place.is_open))
 
     @kept
-    def is_redundant_only_here(self) -> bool:
+    def depend_only_here(self) -> bool:
         """Whether rows depend on others only where the joints are closed, as in an overconstrained linkage."""
-        if self.rank.rank == len(self.Psi):
+        if self.rank.rank == len(self.place.Psi):
             return False
-        away = OFF * np.random.default_rng(0).normal(size=len(self.v))
-        return self.moved(self.v_scale * away).rank.rank > self.rank.rank
+        away = OFF * np.random.default_rng(0).normal(size=len(self.place.v))
+        return self.place.moved(self.place.v_scale * away).rank.rank > self.rank.rank
 
     @kept
     def dependent(self) -> tuple[Row, ...]:
         """The rows that take part in a dependence."""
-        if self.rank.rank == len(self.Psi):
+        if self.rank.rank == len(self.place.Psi):
             return ()
         U = self.left_singular_vectors[:, self.rank.rank :]
-        involved = (np.max(np.abs(U), axis=1, initial=0.0) > INVOLVED) & ~self.is_open
-        return tuple(row for row, yes in zip(self.equations.rows, involved, strict=True) if yes)
-
-
-def _dense(entries: Mapping[tuple[int, int], Expr], values: Array, shape: tuple[int, int]) -> Array:
-    matrix = np.zeros(shape)
-    if entries:
-        matrix[tuple(np.array(list(entries)).T)] = values
-    return matrix
+        involved = (np.max(np.abs(U), axis=1, initial=0.0) > INVOLVED) & ~self.place.is_open
+        return tuple(row for row, yes in zip(self.place.equations.rows, involved, strict=True) if yes)

@@ -35,7 +35,7 @@ def explain(
     if not 0.0 <= at < np.inf:
         raise UsageError(f"the time must be zero or positive, not {at:g}", "bad-time")
     instant = reach(prepare(model, coordinates, cut), at, progress)
-    if not instant.numbers.has_mass:
+    if not instant.numbers.mass.is_regular:
         check_massless(instant.numbers, formulation)
     return Exercise(instant, formulation, METHODS[formulation]).work_out()
 

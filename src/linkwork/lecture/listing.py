@@ -107,7 +107,7 @@ def write_down(
     start = mechanism.place()
     place = leave_singular(start)
     e = with_numbers(mechanism.equations, mechanism.model.parameters)
-    rows = place.independent_rows
+    rows = place.rows.independent
     left_out = {str(row): bool(place.is_open[k]) for k, row in enumerate(e.rows) if k not in rows}
     open_rows = ", ".join(name for name, is_open in left_out.items() if is_open)
     dependent = ", ".join(name for name, is_open in left_out.items() if not is_open)

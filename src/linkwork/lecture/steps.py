@@ -376,7 +376,7 @@ def augmented(x: Exercise) -> tuple[Array, Array]:
     )  # fmt: skip
     matrix = notation.Matrix(((sym.M, sym.Psi_q.T), (sym.Psi_q, -sym.eps)))
     x.show(equal(matrix * column(sym.a, sym.lam), column(sym.Q, sym.gamma - sym.eps * sym.lam_0)))
-    inertia = x.M if x.numbers.has_mass else np.eye(x.n)  # by which eps is measured
+    inertia = x.M if x.numbers.mass.is_regular else np.eye(x.n)  # by which eps is measured
     compliance = np.einsum("ij,ij->i", x.Psi_q, np.linalg.solve(inertia, x.Psi_q.T).T)
     eps = EPS * np.maximum(compliance, LEAST_ROW * np.max(compliance, initial=0.0))
     n, m = x.n, x.m
@@ -387,7 +387,7 @@ def augmented(x: Exercise) -> tuple[Array, Array]:
         exact[n:, n:] = 0.0
         x.matrix(sym.K, exact, [*x.equations.v_names, *x.rows], heads)
     if m:
-        measured = COMPLIANCE if x.numbers.has_mass else sym.Psi_q * sym.Psi_q.T
+        measured = COMPLIANCE if x.numbers.mass.is_regular else sym.Psi_q * sym.Psi_q.T
         x.say(
             "Here", sym.eps, "is", number(EPS, 2), "times the diagonal of", measured, "and not written into the "
             "matrix. The error it makes is removed by repetition: the solution for the residual of the equations "

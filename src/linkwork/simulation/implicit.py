@@ -92,14 +92,14 @@ def exchange_rows(
     n = motion.system.n_q + motion.system.n_v
     done: Slice | None = None
     while True:
-        kept = motion.measured.independent_rows
+        kept = motion.measured.rows.independent
         for part in motion.slices_as_it_is(times, method, y, asks, max_steps, before):
             joined = part if done is None else join_slices(done, part)
             if len(kept) < motion.system.m and part.status in (End.BUDGET, End.STEP_TOO_SMALL):
                 place = motion.system.place(part.y[: motion.system.n_q], part.y[motion.system.n_q : n], part.t)
-                others = place.independent_rows
+                others = place.rows.independent
                 needed = 1.0 if part.status == End.STEP_TOO_SMALL else DEPENDENT
-                if others != kept and place.independence_of(kept) < needed * place.independence_of(others):
+                if others != kept and place.rows.independence_of(kept) < needed * place.rows.independence_of(others):
                     break
             yield joined
         else:

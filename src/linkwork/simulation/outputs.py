@@ -261,7 +261,7 @@ def _find_contradiction(system: System, found: Report, place: Place) -> tuple[fl
     k = int(found.contradiction.argmax())
     largest = float(found.contradiction[k])
     _, v, a, lam = split_columns(system, np.abs(found.extremes))
-    if not largest > NEGLIGIBLE * (lam * (place.row_size / place.row_scale)).max(initial=0.0):
+    if not largest > NEGLIGIBLE * (lam * (place.rows.size / place.row_scale)).max(initial=0.0):
         return 0.0, k
     size = float(np.max(a / place.v_scale) + np.max(v / place.v_scale) ** 2)
     return largest / size if size > 0.0 else largest, k

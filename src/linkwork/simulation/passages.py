@@ -80,7 +80,7 @@ def find_singular(
         place = at(float(time))
         lost = place.rank.values[: usual.rank] <= VANISHED * usual.smallest
         if lost.any():
-            U = place.left_singular_vectors[:, : usual.rank]
+            U = place.rows.left_singular_vectors[:, : usual.rank]
             passed.append(Passed(float(time), np.linalg.norm(U[:, lost], axis=1)))
     return passed
 

@@ -95,7 +95,7 @@ class Motion:
             implicit = ""
 
         def with_pivots(place: Place, least: float = 0.0) -> System:
-            rows, metric = leave_singular(place).independent_rows, metric_for(place, how)
+            rows, metric = leave_singular(place).rows.independent, metric_for(place, how)
             return mechanism.explicit_system(how.programs(implicit), place, metric, baumgarte, rows, least)
 
         def compiled(metric: Metric) -> System:
@@ -106,7 +106,7 @@ class Motion:
         stated = mechanism.place() if how.formulation == EXPLICIT else None
         system = compiled("mass")
         given = restart(system.start(), q, v, weights, assemble, keep)
-        if not given.has_mass:
+        if not given.mass.is_regular:
             check_massless(given, how.formulation)
             implicit = how.formulation if how.is_algebraic else ""  # K of `linearized` is not that of a singular M
             system = compiled(metric_for(given, how))
@@ -237,7 +237,7 @@ class Motion:
             t_end=settings.t_end,
             step=settings.step,
             dof=self.system.n_v - place.rank.rank - mechanism.equations.unseen,
-            redundant=place.redundant,
+            redundant=place.rows.redundant,
             compile_s=seconds,
             notes=(*note_machine(), *mechanism.notes, *about_start),
             parameters=dict(mechanism.model.parameters),
@@ -431,7 +431,7 @@ def metric_for(place: Place, how: Choice) -> Metric:
 
     What algebraic forms are off is of the kind M^-1 Psi_q^T, which no other metric removes without a trace.
     """
-    if place.has_mass:
+    if place.mass.is_regular:
         return "mass"
     return "near mass" if how.is_algebraic or place.equations.is_diagonal else "unit"
 
@@ -467,7 +467,7 @@ def _rank_tolerance(place: Place, by_mass: bool) -> float:
     """
     J, by = place.Psi_q * place.v_scale, place.row_scale
     if by_mass:
-        J, by = place.scaled_jacobian("mass")[0], np.sqrt(place.row_size)
+        J, by = place.scaled_jacobian("mass")[0], np.sqrt(place.rows.size)
     rank = decide_rank(singular_values(J / by[:, None]) if J.size else np.ones(1))
     return float(np.clip(ABOVE_ZERO * rank.smallest / max(rank.values[0], 1e-300), RANK_TOLERANCE, NEAR_SINGULAR))
 

@@ -83,7 +83,7 @@ def explain_stop(motion: Motion, last: Slice, fixed_step: float | None = None) -
     if last.status in (End.BUDGET, End.TOO_MANY_STEPS):
         tried = {"steps": last.steps + last.rejected, "t": last.t, "step": last.step}
         place = Place(e, last.y[:n_q], last.y[n_q:n], last.t)
-        vanishes = e.kind != "stated" and np.any(place.row_lengths < NEARLY_SINGULAR)  # which the rank does not show
+        vanishes = e.kind != "stated" and np.any(place.rows.lengths < NEARLY_SINGULAR)  # which the rank does not show
         if system.m and (place.rank.smallest < NEARLY_SINGULAR or vanishes):
             return Reason("too-many-steps", **tried, formulation=formulation)
         return Reason("too-many-steps", **tried, force=force)

@@ -36,8 +36,8 @@ def check_branch(place: Place) -> None:
     if rank == len(place.Psi):
         return
     lengths = np.linalg.norm(place.scaled_jacobian("mass")[0], axis=1)
-    rows = np.where(place.vanishing, np.max(lengths) or 1.0, lengths)  # a row that vanishes does so here alone
-    left = place.left_singular_vectors[:, rank:] / rows[:, None]
+    rows = np.where(place.rows.vanishing, np.max(lengths) or 1.0, lengths)  # a row that vanishes does so here alone
+    left = place.rows.left_singular_vectors[:, rank:] / rows[:, None]
 
     def contradiction(v: Array) -> Array:
         return np.asarray(left.T @ replace(place, v=v).gamma)
@@ -45,7 +45,7 @@ def check_branch(place: Place) -> None:
     def fastest(v: Array) -> float:
         return float(np.max(np.abs(v / place.v_scale), initial=0.0))
 
-    v, a = place.v, _accelerations(place) if place.has_mass else 0.0 * place.v
+    v, a = place.v, _accelerations(place) if place.mass.is_regular else 0.0 * place.v
     rests = fastest(v) ** 2 <= TYPED * fastest(a)  # which accelerations overtake at once
     if rests:
         v = a if a.any() else align_velocity(replace(place, t=_find_departure(place)), "unit").v
@@ -57,7 +57,7 @@ def check_branch(place: Place) -> None:
     if np.linalg.norm(contradiction(v)) <= TYPED * size:
         return
     # The branches are those of the joints alone where drivers are at rest too.
-    left_out = place.vanishing | [rests and row.part == "drive" for row in place.equations.rows]
+    left_out = place.rows.vanishing | [rests and row.part == "drive" for row in place.equations.rows]
     J = place.Psi_q[~left_out] * place.v_scale
     free = place.v_scale * null_space(J)
     found, rates = [], "the rates"
@@ -132,7 +132,7 @@ def check_regular(place: Place) -> None:
 
 
 def _singular(place: Place, what: str, suggestion: str) -> ModelError:
-    names = ", ".join(f"'{name}'" for name in dict.fromkeys(row.element for row in place.dependent))
+    names = ", ".join(f"'{name}'" for name in dict.fromkeys(row.element for row in place.rows.dependent))
     message = f"the start position is singular, joints involved: {names}; {what}"
-    path = path_of(place.dependent[0])
+    path = path_of(place.rows.dependent[0])
     return ModelError(message, "singular-start", path=path, suggestion=suggestion)

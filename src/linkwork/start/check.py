@@ -90,8 +90,8 @@ def check(
         rank=rank.rank,
         dof=n - rank.rank - equations.unseen,
         gruebler=n - m,
-        redundant=start.place.redundant,
-        redundant_rows=tuple(map(str, start.place.dependent)),
+        redundant=start.place.rows.redundant,
+        redundant_rows=tuple(map(str, start.place.rows.dependent)),
         redundancy=redundancy(start.place),
         reactions=reactions(bodies.place),
         singular_values=tuple(float(s) for s in rank.values),
@@ -116,7 +116,7 @@ def free_motions(place: Place) -> tuple[str, ...]:
 
 def reactions(place: Place) -> dict[str, Literal["unique", "not unique"]]:
     """Whether the forces of a joint follow from the motion: not if its rows depend on others, Psi_q^T lam = 0."""
-    shared = {row.element for row in place.dependent}
+    shared = {row.element for row in place.rows.dependent}
     return {row.element: "not unique" if row.element in shared else "unique" for row in place.equations.rows}
 
 
@@ -127,7 +127,7 @@ def redundancy(place: Place) -> Redundancy:
     geometric         by the dimensions, in every position: parallel axes, a repeated joint
     at this position  only here; a little further on the constraints are independent
     """
-    m, rank = place.rank.rank + place.redundant, place.rank.rank
+    m, rank = place.rank.rank + place.rows.redundant, place.rank.rank
     if rank == m:
         return "none"
     from scipy.sparse import csr_array
@@ -145,8 +145,8 @@ def note_start(model: Model, start: Start, q: Given = None, v: Given = None) -> 
     m, n, rank = len(start.place.Psi), len(start.place.v), start.place.rank
     if rank.uncertain:
         yield Note("rank-uncertain", values=rank.values[-4:].tolist())
-    if start.place.redundant:
-        yield Note("redundant", rank=rank.rank, of=m, rows=[*map(str, start.place.dependent)])
+    if start.place.rows.redundant:
+        yield Note("redundant", rank=rank.rank, of=m, rows=[*map(str, start.place.rows.dependent)])
     if n == rank.rank and not model.drivers:
         yield Note("no-freedom")
     bodies = follow_bodies(start, q, v)

@@ -434,7 +434,7 @@ def align_velocity(place: Place, weights: Weights, kept: Sequence[int] = ()) -> 
         fastest = max(asked, (np.abs(at.v) / at.v_scale).max(initial=0.0))
         return float((np.abs(at.Psi_dot) / at.row_scale).max(initial=0.0) / fastest) if fastest else 0.0
 
-    Psi_t = place.Psi_dot - place.Psi_q @ place.v
+    Psi_t = place.pushed(-place.v).Psi_dot
     asked = max((np.abs(x) / by).max(initial=0.0) for x, by in ((place.v, place.v_scale), (Psi_t, place.row_scale)))
     for _ in range(2):  # the second time for the digits that the first has lost
         if not left(place) > CLOSED:

@@ -62,12 +62,12 @@ def explain_singular_start(place: Place) -> ModelError:
     loose = root @ null_space(J).T
     ways = "; or ".join(motions(place.equations, echelon(place.equations, loose)))
     smallest = ", ".join(f"{s:.2e}" for s in rank.values[-3:])
-    elements = {row.element: None for row in place.dependent}
+    elements = {row.element: None for row in place.rows.dependent}
     return ModelError(
         f"the start position is singular (smallest singular values {smallest}): its motion could go on in several "
         f"ways, with {ways}; joints involved: {quoted(elements)}",
         "singular-start",
-        path=path_of(place.dependent[0]) if elements else None,
+        path=path_of(place.rows.dependent[0]) if elements else None,
         suggestion="start from another position, on the branch that is meant",
     )
 

@@ -1,0 +1,139 @@
+"""The mass matrix at one state: its entries, its diagonal, whether it is regular."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.equations.equations import Equations
+from linkwork.expressions.graph import Expr
+from linkwork.records import kept
+
+Array = NDArray[np.float64]
+Entries: TypeAlias = dict[tuple[int, int], float]
+
+REGULAR = 1e-12  # smallest eigenvalue of M, scaled to a unit diagonal, that is not rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Inertia:
+    """M of these equations by the values of its entries; of a chain by those of its links."""
+
+    equations: Equations
+    entries: Array
+
+    @kept
+    def full(self) -> Array:
+        """As a full matrix."""
+        e = self.equations
+        if e.chain is None:
+            return dense(e.M, self.entries, (len(e.v), len(e.v)))
+        B = np.zeros((e.chain.tree.n_b, e.chain.tree.n))
+        for X, H in self._links:
+            for (i, j), x in X.items():
+                B[i] += x * B[j]
+            for at, x in H.items():
+                B[at] = x
+        M_B = np.zeros_like(B)
+        for (i, j), x in self._link_masses.items():
+            M_B[i] += x * B[j]
+        return np.asarray(B.T @ M_B)
+
+    @kept
+    def _links(self) -> list[tuple[Entries, Entries]]:
+        """X and H of the links of a chain."""
+        assert self.equations.chain is not None
+        rest, links = iter(self.entries.tolist()), self.equations.chain.tree.links
+        return [({at: next(rest) for at in link.X}, {at: next(rest) for at in link.H}) for link in links]
+
+    @kept
+    def _link_masses(self) -> Entries:
+        """M of the y of a chain."""
+        assert self.equations.chain is not None
+        M = self.equations.chain.M
+        return dict(zip(M, self.entries[len(self.entries) - len(M) :].tolist(), strict=True))
+
+    @kept
+    def _along_links(self) -> tuple[Array, float]:
+        """The diagonal of M = B^T M_b B, and the least eigenvalue of its pivots where this diagonal is one.
+
+        From the outermost links inwards: composite inertias I give H^T I H, articulated ones the pivots
+        [featherstone2008, chapters 6 and 7].
+        """
+        assert self.equations.chain is not None
+        tree = self.equations.chain.tree
+        at = {i: (k, i - link.rows.start) for k, link in enumerate(tree.links) for i in link.rows}
+        whole = [np.zeros((len(link.rows), len(link.rows))) for link in tree.links]
+        for (i, j), x in self._link_masses.items():
+            whole[at[i][0]][at[i][1], at[j][1]] += x
+        parts, diagonal, least = [x.copy() for x in whole], np.zeros(tree.n), np.inf
+        for k in reversed(range(len(tree.links))):
+            shifts, hinges = self._links[k]
+            own = {j: c for c, j in enumerate(sorted({j for _, j in hinges}))}
+            H = np.zeros((len(whole[k]), len(own)))
+            for (i, j), x in hinges.items():
+                H[at[i][1], own[j]] = x
+            diagonal[list(own)] = np.sum(H * (whole[k] @ H), axis=0)
+            I_H = parts[k] @ H
+            D, root = H.T @ I_H, np.sqrt(diagonal[list(own)])
+            if own and np.all(root > 0.0):
+                least = min(least, float(np.linalg.eigvalsh(D / root[:, None] / root)[0]))
+            if least <= REGULAR or not np.all(root > 0.0):
+                least = 0.0  # what is further in need not be known
+            if shifts:
+                above = at[next(iter(shifts))[1]][0]
+                X = np.zeros((len(whole[k]), len(whole[above])))
+                for (i, j), x in shifts.items():
+                    X[at[i][1], at[j][1]] = x
+                whole[above] += X.T @ whole[k] @ X
+                if least:
+                    parts[above] += X.T @ (parts[k] - I_H @ np.linalg.solve(D, I_H.T)) @ X
+        return diagonal, least
+
+    @kept
+    def diagonal(self) -> Array:
+        """The diagonal of M."""
+        e = self.equations
+        if e.chain is not None:
+            return self._along_links[0]
+        found, (entries, rows) = np.zeros(len(e.v)), e.diagonal
+        found[rows] = self.entries[entries]
+        return found
+
+    @kept
+    def is_regular(self) -> bool:
+        """Whether M is regular: every motion has inertia, also a combination of several velocities."""
+        if not all(x > 0.0 for x in self.diagonal.tolist()):
+            return False
+        if self.equations.is_diagonal:
+            return True
+        if self.equations.chain is not None:
+            return self._along_links[1] > REGULAR
+        root = np.sqrt(self.diagonal)
+        try:  # which is quicker than eigenvalues
+            np.linalg.cholesky(self.full / root[:, None] / root - REGULAR * np.eye(len(root)))
+        except np.linalg.LinAlgError:
+            return False
+        return True
+
+    @property
+    def filled(self) -> Array:
+        """The diagonal of M, where that is zero the mean of the others of shifts or turns; 1 if M is not diagonal."""
+        if not self.equations.is_diagonal:
+            return np.ones(len(self.equations.v))
+        filled, turning = self.diagonal.copy(), self.equations.turning
+        for alike in (turning, ~turning):
+            own = filled[alike & (filled > 0.0)]
+            filled[alike & (filled <= 0.0)] = own.mean() if len(own) else 1.0
+        return filled
+
+
+def dense(entries: Mapping[tuple[int, int], Expr], values: Array, shape: tuple[int, int]) -> Array:
+    matrix = np.zeros(shape)
+    if entries:
+        matrix[tuple(np.array(list(entries)).T)] = values
+    return matrix
