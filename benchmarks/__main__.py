@@ -31,7 +31,7 @@ from linkwork.driven.kinematics import kinematics
 from linkwork.equations.body import body_equations
 from linkwork.equations.place import Place
 from linkwork.formulations import NAMES
-from linkwork.integrators.integrate import Settings, integrate, report_times
+from linkwork.integrators.integrate import Problem, Settings, State, report_times
 from linkwork.integrators.methods.tableaus import DOP853
 from linkwork.modelfile import load
 from linkwork.native.kernels import Pointer, call, kernel
@@ -87,7 +87,8 @@ def integration_ms(system: System, p: Array, y: Array, t_end: float, step: float
     best, last = np.inf, None
     for _ in range(15):
         began = perf_counter()
-        *_, last = integrate(f, onto, p, y, times, settings, n_norm=len(y) - 2)
+        last = State(Problem(f, len(y), settings, onto, len(y) - 2), p, y, times)
+        last.advance(10**9)
         best = min(best, perf_counter() - began)
     return 1e3 * best, last
 

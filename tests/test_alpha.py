@@ -11,7 +11,7 @@ from linkwork import load, prepare, simulate
 from linkwork.constraints import projection
 from linkwork.constraints.projection import project_start
 from linkwork.errors import NumericalStop, UsageError
-from linkwork.integrators.integrate import Settings
+from linkwork.integrators.integrate import End, Settings
 from linkwork.integrators.methods import generalized_alpha as alpha
 from linkwork.integrators.methods import radau5 as radau
 from linkwork.modelfile import loads
@@ -26,9 +26,11 @@ def end_of(name, t_end, h, rho):
     how = Choice("index-3", "none", 0.0, 0.0, NAME, choose_alpha(NAME, rho, h))
     motion = Motion.begin(prepare(load(name)), how, "mass", False, (), None, None)
     y = project_start(motion.system, motion.p, motion.start.place)
-    *_, last = motion.slices(np.array([0.0, t_end]), Settings(rtol=1e-10, atol=1e-10), y)
+    motion.set_off(Settings(rtol=1e-10, atol=1e-10), np.array([0.0, t_end]), y)
+    last = motion.state
+    assert last.advance(10**6) == End.REACHED
     n_q, n_v, m = motion.system.n_q, motion.system.n_v, motion.system.m
-    assert last.steps == round(t_end / h)
+    assert last.at.steps == round(t_end / h)
     return last.y[:n_q], last.y[n_q : n_q + n_v], last.y[len(last.y) - m :]
 
 
@@ -153,10 +155,10 @@ def test_steps_in_python_are_those_of_the_machine_code(integrator, formulation, 
     n_qv = motion.system.n_q + motion.system.n_v
     onto = projection.of_system(motion.system, n_carried=ny - n_qv)
     for stepped in (False, True):
-        prepared = motion.method.prepare(n)
+        prepared = motion.form.method.prepare(n)
         _, m = memory.new_run(n, prepared.n_dense, n_pivots=onto.outputs - ny - memory.N_RESIDUALS)
         at = memory.open_run(m)
-        at.derivative = motion.derivative.address
+        at.derivative = motion.form.derivative.address
         at.project = onto.address
         at.ny = ny
         at.n_norm = n_qv
@@ -165,8 +167,8 @@ def test_steps_in_python_are_those_of_the_machine_code(integrator, formulation, 
         at.atol[:n_qv], at.atol[n_qv:] = 1e-8, math.inf
         at.h = at.x_new[0] = 1e-3 if integrator == NAME else 1e-5
         at.outcome = memory.Outcome.GOOD
-        at.k[:ny] = motion.derivative(at.x[: 1 + ny], motion.p)
-        w = np.zeros(max(prepared.work, motion.derivative.work, onto.work))
+        at.k[:ny] = motion.form.derivative(at.x[: 1 + ny], motion.p)
+        w = np.zeros(max(prepared.work, motion.form.derivative.work, onto.work))
         for kernel in kernels:
             (kernel.python if stepped else kernel)(m, motion.p.copy(), prepared.own, w)
         assert at.outcome == memory.Outcome.GOOD

@@ -25,8 +25,8 @@ from linkwork.errors import Interrupted, UsageError
 from linkwork.formulations import FORMULATIONS
 from linkwork.integrators.methods import INTEGRATORS
 from linkwork.modelfile import load, shipped
+from linkwork.simulation import simulate as simulation
 from linkwork.simulation.options import STABILIZATIONS
-from linkwork.simulation.problem import Motion
 from linkwork.simulation.simulate import simulate
 from linkwork.trajectory import Trajectory
 from linkwork.view.comparison import as_text
@@ -450,7 +450,7 @@ def test_a_signal_while_the_file_is_written_lets_it_be_written_and_a_second_one_
 
 
 def test_a_signal_while_the_results_of_a_run_are_evaluated_keeps_the_motion(monkeypatch: Any) -> None:
-    result, calls = Motion.result, []
+    result, calls = simulation.result, []
 
     def interrupted(*arguments: Any) -> Trajectory:
         calls.append(0)
@@ -458,7 +458,7 @@ def test_a_signal_while_the_results_of_a_run_are_evaluated_keeps_the_motion(monk
             raise KeyboardInterrupt
         return result(*arguments)
 
-    monkeypatch.setattr(Motion, "result", interrupted)
+    monkeypatch.setattr(simulation, "result", interrupted)
     with pytest.raises(Interrupted) as end:
         simulate(load("simple_pendulum"), t_end=0.3)
     assert end.value.trajectory.t[-1] == 0.3

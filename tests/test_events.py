@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from linkwork import Model, Trajectory, load, loads, simulate
 from linkwork.elements.events import Event
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError
 from linkwork.expressions.graph import symbol
-from linkwork.integrators.integrate import Moment, integrate
+from linkwork.integrators.integrate import Moment
 from linkwork.simulation.events import Course
 
 Array = NDArray[np.float64]
@@ -174,9 +173,23 @@ def test_events_do_not_depend_on_the_formulation(formulation: str) -> None:
     np.testing.assert_allclose(motion.events.t, impacts, atol=1e-8)
 
 
-def test_state_space_refuses_events() -> None:
+@pytest.mark.parametrize("formulation", ["qr", "coordinate-partitioning"])
+def test_state_space_follows_impacts_and_contacts(formulation: str) -> None:
+    """Two impacts of a double pendulum as by minimal coordinates; and a ball on its floor as by projection."""
+    motion = simulate(loads(DOUBLE), formulation=formulation, stabilization="state-space")
+    state, impacts = double_pendulum_by_angles(3.0)
+    np.testing.assert_allclose(motion.events.t, impacts, rtol=0, atol=1e-8)
+    found = [motion[name][-1] for name in ("upper.phi", "lower.phi", "upper.omega", "lower.omega")]
+    np.testing.assert_allclose(found, state, rtol=0, atol=1e-7)
+    projected = simulate(loads(DROP), t_end=1.0)
+    charted = simulate(loads(DROP), t_end=1.0, formulation=formulation, stabilization="state-space")
+    assert charted.events.names == projected.events.names
+    np.testing.assert_allclose(charted.q, projected.q, rtol=0, atol=1e-9)
+
+
+def test_charts_refuse_joints_that_open_and_close() -> None:
     with pytest.raises(UsageError, match="events-state-space"):
-        simulate(loads(DOUBLE), formulation="qr", stabilization="state-space")
+        simulate(loads(LATCH), formulation="qr", stabilization="state-space")
 
 
 FOUR_BAR = """
@@ -656,7 +669,7 @@ def test_what_is_being_noted_when_the_user_interrupts_happens_again_in_the_rest(
                 raise KeyboardInterrupt
 
         patch.setattr(Course, "happen", interrupt)
-        patch.setattr("linkwork.integrators.integrate.FIRST_BUDGET", 1)  # slices of few steps
+        patch.setattr("linkwork.simulation.run.FIRST_BUDGET", 1)  # pieces of few steps
         with pytest.raises(Interrupted) as stop:
             simulate(model, t_end=1.0)
     first = stop.value.trajectory
@@ -678,8 +691,8 @@ def test_a_block_interrupted_just_before_it_sticks_is_noted_to_stick(monkeypatch
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("linkwork.simulation.problem.integrate", partial(integrate, seconds=0.0))  # slices of few steps
-        patch.setattr("linkwork.integrators.integrate.FIRST_BUDGET", 1)
+        patch.setattr("linkwork.simulation.run.SECONDS", 0.0)  # pieces of one step
+        patch.setattr("linkwork.simulation.run.FIRST_BUDGET", 1)
         with pytest.raises(Interrupted) as stop:
             simulate(model, t_end=3.0, progress=interrupt)
     first = stop.value.trajectory

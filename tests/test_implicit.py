@@ -51,15 +51,15 @@ MECHANISMS = ("slider_crank", "andrews_squeezer", "numdyn3d_pendulum", "spatial_
 def test_linearized_motion_is_that_of_differences(name):
     """Rates of q and of the work, and Z^T M a along the motions Z that constraints admit: all that is stiff."""
     motion, x = off_constraints(name)
-    s, entries = motion.system, linearization.of_system(motion.system, motion.dynamics)(x, motion.p)
+    s, entries = motion.system, linearization.of_system(motion.system, motion.form.dynamics)(x, motion.p)
     n_q, n = s.n_q, s.n_v
     shapes = (n_q, n_q), (n_q, n), (n, n_q), (n, n), (n, n), (2, n_q), (2, n), (s.m, n)
     full, first = [np.zeros(shape) for shape in shapes], 0
-    for matrix, places in zip(full, motion.method.blocks, strict=True):
+    for matrix, places in zip(full, motion.form.method.blocks, strict=True):
         matrix[tuple(np.transpose(places) if places else ([], []))] = entries[first : first + len(places)]
         first += len(places)
     A, N, K, D, M, W_q, W_v, Psi_q = full
-    expected = quotients(motion.derivative, x, motion.p)[:, : n_q + n]
+    expected = quotients(motion.form.derivative, x, motion.p)[:, : n_q + n]
     Z, rates, powers = null_space(Psi_q), np.hstack([A, N]), np.hstack([W_q, W_v])
     np.testing.assert_allclose(rates, expected[:n_q], rtol=0, atol=1e-8 * np.abs(rates).max())
     np.testing.assert_allclose(powers, expected[n_q + n :], rtol=0, atol=1e-7 * np.abs(expected).max())
@@ -74,15 +74,15 @@ def test_jacobian_of_algebraic_forms_is_that_of_differences(name, formulation):
     motion, x = off_constraints(name, formulation)
     x[-motion.system.m :] += 0.3  # mu of ggl, which is zero on the constraints
     exact, n = np.zeros((len(x) - 1, len(x) - 1)), motion.system.n_q + motion.system.n_v
-    exact[tuple(np.transpose(motion.method.pattern))] = motion.system.functions["implicit_jacobian"](x, motion.p)
-    assert motion.derivative.outputs == len(x) - 1 > n
-    expected = quotients(motion.derivative, x, motion.p)
+    exact[tuple(np.transpose(motion.form.method.pattern))] = motion.system.functions["implicit_jacobian"](x, motion.p)
+    assert motion.form.derivative.outputs == len(x) - 1 > n
+    expected = quotients(motion.form.derivative, x, motion.p)
     np.testing.assert_allclose(exact, expected, rtol=0, atol=1e-7 * np.abs(expected).max())
 
 
 def test_jacobian_in_python_is_that_of_the_machine_code():
     motion, x = off_constraints("slider_crank")
-    f = linearization.of_system(motion.system, motion.dynamics)
+    f = linearization.of_system(motion.system, motion.form.dynamics)
     y = np.full(f.outputs, np.nan)
     linearization.linearize_motion.python(x.copy(), motion.p.copy(), y, np.full(f.work, np.nan))
     np.testing.assert_allclose(y, f(x, motion.p), rtol=1e-12, atol=1e-12)

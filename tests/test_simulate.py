@@ -202,7 +202,61 @@ def test_a_run_with_too_many_steps_stops_and_names_the_force(torque: str) -> Non
         simulate(replace(model, forces=(force,)), t_end=10.0, integrator="dop853", max_steps=8_000)
     run = stopped.value.trajectory.info
     assert run.steps + run.rejected == 8_000
-    assert motion.info.steps + motion.info.rejected >= 10_000
+    assert motion.info.steps + motion.info.rejected == 10_000
+
+
+HOPPER = """
+linkwork: 1
+bodies: {ball: {mass: 1, inertia: 0.1, position: [0, 1]}}
+events:
+  floor: {when: ball.y, direction: falling, action: set, restitution: 0.95}
+  kick: {when: "sin(40*t)", action: set, velocities: {ball.vx: ball.vx + 1}}
+simulation: {t_end: 3, step: 0.05}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("slider_crank", {}),
+        ("slider_crank", {"integrator": "radau5", "formulation": "ggl"}),
+        ("slider_crank", {"integrator": "radau5"}),
+        ("slider_crank", {"formulation": "coordinate-partitioning", "stabilization": "state-space"}),
+        ("flyball_governor", {}),
+        (HOPPER, {}),
+        (HOPPER, {"integrator": "radau5"}),
+    ],
+)
+@pytest.mark.parametrize("part", [0.3, 0.8])
+def test_a_run_attempts_as_many_steps_as_it_may(name: str, options: dict[str, Any], part: float) -> None:
+    """In all: whatever methods, charts and events take it over on its way."""
+    model = loads(name) if "\n" in name else load(name)
+    whole = simulate(model, **options)
+    allowed = int(part * (whole.info.steps + whole.info.rejected))
+    with pytest.raises(NumericalStop) as stop:
+        simulate(model, max_steps=allowed, **options)
+    assert stop.value.code == "too-many-steps"
+    motion = stop.value.trajectory
+    assert motion.info.steps + motion.info.rejected == allowed
+    assert 0.0 < motion.t[-1] < whole.t[-1]
+    same = motion.t[:-1] == whole.t[: len(motion.t) - 1]
+    assert same.all()
+    np.testing.assert_array_equal(motion.q[:-1], whole.q[: len(motion.t) - 1])
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("bricard", {"integrator": "radau5", "formulation": "ggl"}), (HOPPER, {})]
+)
+def test_a_motion_does_not_depend_on_how_long_its_pieces_last(
+    name: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a machine so slow that each step is a piece of its own, the digits and the counts are the same."""
+    model = loads(name) if "\n" in name else load(name)
+    fast = simulate(model, t_end=1.0, **options)
+    monkeypatch.setattr("linkwork.simulation.run.SECONDS", 0.0)
+    slow = simulate(model, t_end=1.0, **options)
+    np.testing.assert_array_equal(fast.q, slow.q)
+    assert (fast.info.steps, fast.info.rejected) == (slow.info.steps, slow.info.rejected)
 
 
 def test_interruption_keeps_what_was_computed() -> None:

@@ -60,11 +60,11 @@ def test_projection(how: Kernel) -> None:
 def test_state_space(kernel: Kernel) -> None:
     motion, x = moving("coordinate-partitioning", "state-space")
     system, found = motion.system, []
-    functions = dict(zip(("derivative", "keep"), state_space.of_system(system, motion.derivative), strict=True))
+    functions = dict(zip(("derivative", "keep"), state_space.of_system(system, motion.form.derivative), strict=True))
     f = functions[kernel.name]
     for stepped in (False, True):
         memory = np.zeros(size_of(state_space.chart_memory, system.n_q, system.m, system.functions["chart"].outputs))
-        p = system.p(motion.start.place, given={**motion.header, "memory": memory.ctypes.data})
+        p = system.p(motion.start.place, given={**motion.measured.header, "memory": memory.ctypes.data})
         chart = state_space.chart_memory(memory, system.n_q, system.m, system.functions["chart"].outputs)
         chart.factor[:] = system.functions["chart"](x[: 1 + system.n_q], p)
         chart.pivots[:] = chart.factor[: system.m]
@@ -84,7 +84,7 @@ def test_tables_of_results() -> None:
         x, qd = np.full((rows, width), np.nan), np.full(rows * s.n_q, np.nan)
         x[:, 0], x[:, 1 : 1 + s.n_q + s.n_v] = times, states[:, : s.n_q + s.n_v]
         x = x.ravel()
-        scratch = np.full(size_of(results.rates, ny, s.m) + motion.dynamics.work, np.nan)
+        scratch = np.full(size_of(results.rates, ny, s.m) + motion.form.dynamics.work, np.nan)
         run(results.fill_dynamics, stepped, rows, ny, 0, np.empty(0), motion.p, x, qd, scratch)
         found.append(np.concatenate([x, qd]))
     np.testing.assert_array_equal(found[1], found[0])

@@ -22,9 +22,9 @@ from linkwork.errors import ModelError, NumericalStop
 from linkwork.expressions.graph import symbol
 from linkwork.expressions.parser import parse
 from linkwork.formulations import NAMES
+from linkwork.integrators import memory, time_loop
 from linkwork.model import Model
 from linkwork.modelfile import loads
-from linkwork.simulation.stop_reasons import Pace
 from linkwork.trajectory import Trajectory
 from linkwork.view.report import summary_lines
 
@@ -690,11 +690,16 @@ def test_squares_of_singular_values_are_enough_next_to_a_singular_position(formu
 
 def test_the_pace_of_a_run_tells_whether_it_can_arrive() -> None:
     """At 1e-13 s a step 5 s would need 5e13 of them: given up; at 1e-5 s it is not."""
+
+    def is_hopeless(t: float, done: int, allowed: int) -> bool:
+        at, _ = memory.new_run(4, 1)
+        at.t_end, at.x[0], at.steps, at.most_steps = 5.0, t, done, allowed
+        return time_loop.is_hopeless(at)
+
     for step, hopeless in ((1e-13, True), (1e-5, False)):
-        pace, done = Pace(0.0, 5.0, 2_000_000), 30_000
-        assert pace.is_hopeless(done * step, done) is hopeless
-    assert not Pace(0.0, 5.0, 2_000_000).is_hopeless(1e-9, 10_000)
-    assert Pace(0.0, 5.0, 10_000).is_hopeless(4.9, 10_000)
+        assert is_hopeless(30_000 * step, 30_000, 2_000_000) is hopeless
+    assert not is_hopeless(1e-9, 10_000, 2_000_000)
+    assert is_hopeless(4.9, 10_000, 10_000)
 
 
 @pytest.mark.parametrize("coordinates", ["body", "joint"])

@@ -18,8 +18,7 @@ of the beginning of a step, and the partition is made anew when a pivot has beco
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -36,12 +35,10 @@ from linkwork.constraints.projection import (
 )
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
-from linkwork.integrators.integrate import End, Settings, Slice, integrate, join_slices
 from linkwork.linalg.newton import INF, iterate
 from linkwork.linalg.vectors import copy, largest, largest_scaled
 from linkwork.native.kernels import Pointer, call, kernel, memory_at, offset, size_of, split
 from linkwork.native.lowering import NativeFunction
-from linkwork.records import changed
 
 Array = NDArray[np.float64]
 
@@ -191,63 +188,45 @@ def of_system(system: System, derivative_of: NativeFunction) -> tuple[NativeFunc
     )
 
 
-def integrate_on_charts(
-    system: System,
-    derivative_of: NativeFunction,
-    start: Place,
-    partition: bool,
-    y: Array,
-    times: Array,
-    method: Settings,
-    given: Mapping[str, float],
-) -> Iterator[Slice]:
-    """The state-space form, with a new partition wherever the old one has aged.
+class Charts:
+    """The charts of a motion: its independent coordinates, and whether it is too near a singular position for any."""
 
-    `given` are entries of the header of p. Close to a singular position no coordinates determine the others; up to the
-    next report time the motion is projected instead.
-    """
-    n_q, n = system.n_q, system.n_q + system.n_v
-    right, onto = of_system(system, derivative_of)
-    before: Slice | None = None
-    mobility: list[float] = []
-    rank, usual, near = 0, 0.0, False
-    stops = system.equations.switching_times(times[-1])
-    memory = np.zeros(size_of(chart_memory, n_q, system.m, system.functions["chart"].outputs))
-    while True:
-        t = float(times[0] if before is None else before.t)
-        place = replace(start, q=y[:n_q], v=y[n_q:n], t=t)
-        rank = max(rank, place.rank.rank)
-        smallest = float(place.rank.values[rank - 1]) if rank else 1.0
-        usual = max(usual, smallest)
-        last = mobility, near
-        mobility, near = _mobility(place, partition), smallest < TOO_NEAR * usual
-        if before is not None and before.status != End.AGED and (mobility, near) == last:  # no partition does better
-            yield before
-            return
-        own = {"memory": memory.ctypes.data, "derivative": derivative_of.address}
-        p = system.p(start, mobility=start.v_scale**2 * mobility, given={**given, **own})
-        chart = chart_memory(memory, n_q, system.m, system.functions["chart"].outputs)
-        chart.factor[:] = system.functions["chart"](np.concatenate([[t], y[:n_q]]), p)
-        chart.pivots[:] = chart.factor[: system.m]
-        remaining = times if before is None else np.concatenate([[t], times[times > t]])
-        if near:
-            remaining, pieces = remaining[:2], (derivative_of, projection.of_system(system))
-        else:
-            pieces = (right, onto)
-        by = changed(method, oblique=not near)
-        go_on = None if before is None else before.step
-        watch = system.functions.get("switches")
-        for part in integrate(*pieces, p, y, remaining, by, n, stops=stops, first_step=go_on, watch=watch):
-            if part.status == End.REACHED and part.t < times[-1]:
-                part = replace(part, status=End.AGED)
-            joined = part if before is None else join_slices(before, part)
-            if part.status in (End.NOT_PROJECTED, End.STEP_TOO_SMALL, End.AGED):
-                break
-            yield joined
-        if part.status in (End.REACHED, End.NOT_FINITE):
-            return
-        yield replace(joined, status=End.BUDGET)
-        before, y = replace(joined, times=joined.times[:0], rows=joined.rows[:0]), part.y
+    def __init__(self, derivative_of: NativeFunction, partition: bool) -> None:
+        self.derivative_of, self.partition, self.is_near = derivative_of, partition, False
+        self.mobility: list[float] = []
+
+    def measure(self, system: System, place: Place) -> None:
+        """Take scales and rank from a place: where the motion starts, or where other joints hold."""
+        self.system, self.scales_of, self.rank, self.largest = system, place, 0, 0.0
+        self.memory = np.zeros(size_of(chart_memory, system.n_q, system.m, system.functions["chart"].outputs))
+        self.choose(place)
+
+    def choose(self, place: Place) -> bool:
+        """Choose anew at a place; whether the choice is another."""
+        self.rank = max(self.rank, place.rank.rank)
+        smallest = float(place.rank.values[self.rank - 1]) if self.rank else 1.0
+        self.largest = max(self.largest, smallest)
+        before = self.mobility, self.is_near
+        self.mobility, self.is_near = _mobility(place, self.partition), smallest < TOO_NEAR * self.largest
+        return (self.mobility, self.is_near) != before
+
+    @property
+    def functions(self) -> tuple[NativeFunction, NativeFunction]:
+        """What is integrated, and what keeps it on the constraints."""
+        if self.is_near:
+            return self.derivative_of, projection.of_system(self.system)
+        return of_system(self.system, self.derivative_of)
+
+    def p(self, given: Mapping[str, float], t: float, q: Array) -> Array:
+        """Parameters with these entries of the header, and the chart at a position."""
+        own = {"memory": self.memory.ctypes.data, "derivative": self.derivative_of.address}
+        mobility = self.scales_of.v_scale**2 * self.mobility
+        p = self.system.p(self.scales_of, mobility=mobility, given={**given, **own})
+        find_chart, m = self.system.functions["chart"], self.system.m
+        chart = chart_memory(self.memory, self.system.n_q, m, find_chart.outputs)
+        chart.factor[:] = find_chart(np.concatenate([[t], q]), p)
+        chart.pivots[:] = chart.factor[:m]
+        return p
 
 
 def _mobility(place: Place, partition: bool) -> list[float]:

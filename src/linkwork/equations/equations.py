@@ -365,6 +365,12 @@ class Equations:
         return np.array(tape((*self.parameters.values(), *x)), dtype=float)
 
     @derived
+    def times_change(self) -> bool:
+        """Whether values that events change are part of what tells when laws of time switch."""
+        of_time, _, _, may_be_steep = self._switching
+        return not set(self.held).isdisjoint(ordered([*of_time, *(node for _, node in may_be_steep)]))
+
+    @derived
     def work_rates(self) -> tuple[Expr, Expr]:
         """Power dissipated, and supplied by applied forces and drivers: -Psi_q^T lam does work lam . Psi_t."""
         driving = (x * y for x, y in zip(self.lam, self.Psi_t, strict=True))

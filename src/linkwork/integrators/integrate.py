@@ -1,4 +1,4 @@
-"""Time integration from Python: what to integrate, how, and what comes back.
+"""Time integration from Python: a problem, which runs share, and the state of one run, advanced piece by piece.
 
 A system y' = f(t, y) is given by machine code of the one native signature,
 
@@ -10,15 +10,16 @@ A system y' = f(t, y) is given by machine code of the one native signature,
 
 Every state the loop keeps or reports, except the initial one, has passed `project`, so its residuals are known; a
 `project` that only measures returns y unchanged and zero for |Psi| before. What was far from the constraints before it
-was projected makes the loop try a smaller step. Python runs the loop in slices of so many attempted steps, and all
-that lasts from one slice to the next is in arrays, so the result does not depend on the slices.
+was projected makes the loop try a smaller step. All that lasts from one piece to the next is in arrays, and a piece is
+so many attempted steps, so the result depends neither on the pieces nor on the time that they take.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from time import perf_counter
 from typing import NamedTuple, Protocol
 
@@ -28,6 +29,7 @@ from numpy.typing import NDArray
 from linkwork.errors import UsageError
 from linkwork.integrators.events import happen
 from linkwork.integrators.memory import (
+    KEPT,
     N_RESIDUALS,
     End,
     Method,
@@ -43,26 +45,13 @@ from linkwork.integrators.methods.tableaus import DOP853
 from linkwork.integrators.switches import note_start, pass_switches, watch_step
 from linkwork.integrators.time_loop import advance
 
-__all__ = [
-    "Actions",
-    "End",
-    "Moment",
-    "Native",
-    "Outcome",
-    "Settings",
-    "Slice",
-    "advance",
-    "integrate",
-    "join_slices",
-    "report_times",
-]
+__all__ = ["Actions", "End", "Moment", "Native", "Outcome", "Problem", "Settings", "State", "advance", "report_times"]
 
 Array = NDArray[np.float64]
 MAX_REPORTS = 2 * 10**7  # report times: a gigabyte of states of a mechanism with six coordinates
 LAST_DIGITS = 2  # units of these around a stop are not entered: there a comparison may be rounded to either side
-MOST_AT_ONCE = 10**9  # attempted steps, a number that any integer can hold
+MOST_STEPS = 10**9  # attempted, a number that any integer can hold
 CROWDED = 32  # report times in one step: the stages are so far apart that what these see may be between them
-FIRST_BUDGET = 16_384  # attempted steps, times components, before it is known how long they take
 
 
 class Native(Protocol):
@@ -91,8 +80,6 @@ class Settings:
     atol: float = 1e-9
     min_step: float = 0.0
     max_step: float = math.inf
-    scale: float | Array = 1.0  # by what components of the norm are measured
-    oblique: bool = False  # whether what is projected is moved along some coordinates alone, not the shortest way
 
     def __post_init__(self) -> None:
         if not 1e-15 <= self.rtol < 1.0:
@@ -107,8 +94,7 @@ class Actions(NamedTuple):
     """What the loop does at events, at zeros of the first functions that it watches."""
 
     directions: Sequence[int] = ()  # -1 falling, 1 rising, 0 both; see `note_start`
-    asks: Sequence[bool] = ()  # whether one ends a slice; the others do no more than set parameters
-    behind: Collection[int] = ()  # of those that the run begins at, the ones that have happened
+    asks: Sequence[bool] = ()  # whether one ends a piece; the others do no more than set parameters
     jumps: Sized | None = None  # (t, y) -> numbers, of which each is, after its owner, what p has at the target, if any
     owners: Sequence[int] = ()
     targets: Sequence[int] = ()
@@ -130,30 +116,208 @@ class Moment(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Slice:
-    """What a slice of the run has brought; counters and residuals are those of the whole run so far."""
+class Problem:
+    """All that machine code needs to advance motions of one kind: functions, sizes, method, tolerances, events.
 
-    status: End
-    t: float  # the last good state
-    y: Array
-    step: float  # the step to be tried next
-    times: Array  # report times passed in this slice, and the states there
-    rows: Array
-    steps: int
-    rejected: int
-    evaluations: int
-    psi_before: float  # largest |Psi| that the steps brought to the projection, and largest residuals of kept states
-    psi: float
-    psi_dot: float
-    unplanned: int  # matrices for which the pivots that were planned would not do
-    switches: int  # located, and times at which something switches
-    blurred: float  # length of steps along which what switches was seen neither clearly nor at rest
-    grazes: Array  # of each watched function, when it last came to zero without changing its sign; else -inf
-    loop_s: float  # time spent in the compiled loop
-    held: Array  # what events have changed in p, as it is now
-    moments: tuple[Moment, ...]  # with events in this slice; of one that Python is asked about, the last
-    failed: tuple[float, Array] | None  # (t, y) that cannot be projected or differentiated, if that ended the last step
-    changes: tuple[tuple[float, str], ...] = ()  # times at which another method took over, and its name
+    Only the first `n_norm` components of y count in the error norm; quadratures stand behind them. The first `n_rows`
+    are reported. Where one of the outputs of `watch`, functions of (t, y), changes its sign, a step ends and another
+    begins (see switches.py), so that the derivative may jump there; the first of them are `events`. Of a derivative
+    that may vary within much less than y does, `is_sharp`, every report time is compared with it, or with `rates`,
+    (t, y) -> y' of the first components, where y has accelerations among them. If `oblique`, what is projected is moved
+    along some coordinates alone, not the shortest way.
+    """
+
+    derivative: Native
+    ny: int
+    settings: Settings
+    project: Sized | None = None
+    n_norm: int | None = None
+    n_rows: int | None = None
+    watch: Sized | None = None
+    events: Actions = NO_EVENTS
+    rates: Native | None = None
+    is_sharp: bool = False
+    oblique: bool = False
+
+    @cached_property
+    def method(self) -> Method:
+        return self.settings.method.prepare(whole_blocks(self.ny))
+
+    @cached_property
+    def work(self) -> int:
+        """Doubles of scratch."""
+        codes = self.derivative, self.rates, self.project, self.watch, self.events.jumps, self.method
+        return max(f.work for f in codes if f)
+
+    def open(self) -> tuple[Run, Array]:
+        """Memory of a run, filled with all that it is told of the problem."""
+        held, project, watch, jumps = self.events.held, self.project, self.watch, self.events.jumps
+        at, m = new_run(
+            whole_blocks(self.ny),
+            self.method.n_dense,
+            watch.outputs if watch else 0,
+            project.outputs - self.ny - N_RESIDUALS if project else 0,
+            len(self.events.directions),
+            jumps.outputs if jumps else 0,
+            held.stop - held.start,
+        )
+        at.ny, at.n_norm = self.ny, self.ny if self.n_norm is None else self.n_norm
+        at.n_rows, at.n_rates = self.n_rows or self.ny, min(self.method.n_rates, self.ny)
+        at.derivative, at.rates = self.derivative.address, (self.rates or self.derivative).address
+        at.project, at.oblique = project.address if project else 0, self.oblique
+        at.crowded = 0 if self.is_sharp else CROWDED
+        if watch:
+            at.watch, at.note_start = watch.address, note_start.address
+            at.watch_step, at.pass_switches = watch_step.address, pass_switches.address
+            at.grazes[:] = -math.inf
+        if self.events.directions:
+            at.happen, at.jumps, at.held = happen.address, jumps.address if jumps else 0, held.start
+            at.directions[:], at.asks[:] = self.events.directions, self.events.asks
+            at.owners[:], at.targets[:] = self.events.owners, self.events.targets
+        self._put_control(at)
+        return at, m
+
+    def _put_control(self, at: Run) -> None:
+        method, by = self.method, self.settings
+        at.step, at.dense, at.begin = method.step, method.dense, method.begin
+        at.rtol, at.least, at.min_step, at.max_step = by.rtol, by.atol, by.min_step, by.max_step
+        at.error_order, at.beta = method.error_order, method.beta
+        at.shrink, at.growth, at.widest = method.shrink, method.growth, method.widest
+
+
+class State:
+    """One run from times[0] to times[-1]: t, y and parameters, of which it has copies, and what it has reported.
+
+    Components of y that count are measured by their `scale`. At each of the times `stops` a step ends and another
+    begins, so that the derivative may jump there. `first_step` is tried first; without it, or if it is 0, one is
+    chosen. No more than `max_steps` are attempted, whatever the run is told on its way.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        p: Array,
+        y: Array,
+        times: Array,
+        scale: Array | float = 1.0,
+        stops: Collection[float] = (),
+        first_step: float = 0.0,
+        max_steps: int = MOST_STEPS,
+    ) -> None:
+        self.times = np.array(times, dtype=np.float64)
+        if not ((self.times[1:] > self.times[:-1]).all() and math.isfinite(self.times[-1] - self.times[0])):
+            raise UsageError("report times do not increase", "bad-report-times")
+        self.rows = np.empty((len(self.times), problem.n_rows or problem.ny))
+        self.status, self.loop_s = End.BUDGET, 0.0
+        self._occupy(problem, p, y, scale)
+        t, at = self.times[0], self.at
+        at.x[0] = at.paced_t = t + LAST_DIGITS * np.spacing(t) if t in stops else t
+        at.n_times, at.t_end, at.most_steps = len(self.times), self.times[-1], max_steps
+        at.next_step = first_step or problem.method.first_step
+        self.stop_at(stops)
+
+    def _occupy(self, problem: Problem, p: Array, y: Array, scale: Array | float) -> None:
+        """Memory for a problem, with this state in it."""
+        self.problem, self.p = problem, np.array(p, dtype=np.float64)
+        self.at, self.m = problem.open()
+        self.own, self.w = allocate(len(problem.method.own)), allocate(problem.work)
+        self.own[:] = problem.method.own
+        self.at.x[1 : 1 + problem.ny] = y
+        self.measure(scale)
+        self._advance: Callable[[int], int] | None = None
+
+    def measure(self, scale: Array | float) -> None:
+        """Let the components that count be measured by this."""
+        n_norm = self.at.n_norm
+        self.at.atol[:n_norm], self.at.atol[n_norm:] = self.problem.settings.atol * scale, math.inf
+
+    def stop_at(self, stops: Collection[float]) -> None:
+        """Let steps end at these times."""
+        around = [t + side * LAST_DIGITS * np.spacing(t) for t in sorted(stops) for side in (-1, 1)]
+        self.stops, self.at.n_stops, self._advance = np.array(around), len(stops), None
+        self.at.stop = int(np.searchsorted(self.stops[::2], self.t, side="right"))
+
+    def advance(self, budget: int) -> End:
+        """Go on by so many attempted steps at most; why it came back."""
+        if self._advance is None:  # asking for addresses takes longer than some calls
+            self._advance = advance.bind(self.m, self.p, self.own, self.w, self.times, self.stops, self.rows)
+        began = perf_counter()
+        self.status = End(self._advance(budget))
+        self.loop_s += perf_counter() - began
+        if self.status == End.REACHED and self.at.row < len(self.times):
+            self.status = End.AGED
+        return self.status
+
+    def run_until(self, k: int) -> None:
+        """Let the motion come back at the k-th report time, so that something can be chosen anew there."""
+        k = min(k, len(self.times) - 1)
+        self.at.n_times, self.at.t_end = k + 1, self.times[k]
+
+    def begin_at(self, t: float, y: Array, happened: Sequence[bool] = ()) -> None:
+        """Let the motion go on from another state, behind those of the events that have happened there."""
+        at = self.at
+        at.x[0], at.x[1 : 1 + len(y)], at.started, at.signed = t, y, False, False
+        at.changed[: len(happened)] = happened
+
+    def take_over(self, problem: Problem, p: Array, y: Array, scale: Array | float) -> None:
+        """Let the motion go on with another problem from y; limits, counters and reports stay."""
+        before, m = self.at, self.m
+        self._occupy(problem, p, y, scale)
+        self.m[KEPT], self.at.x[0] = m[KEPT], before.x[0]
+        alike = min(before.n_watched, self.at.n_watched)  # events stand first; what is behind may have changed
+        self.at.grazes[:alike] = before.grazes[:alike]
+        if before.n_watched == self.at.n_watched:
+            self.at.signs[:], self.at.signed = before.signs, True
+
+    def take_moments(self) -> list[Moment]:
+        """With events, since the last time."""
+        at, own = self.at, slice(1, 1 + self.problem.ny)
+        found, at.n_moments = [moment(at, k) for k in range(at.n_moments)], 0
+        return [
+            Moment(float(m.before[0]), m.before[own].copy(), float(m.after[0]), m.after[own].copy(), m.sides.copy(),
+                   m.held.copy())
+            for m in found
+        ]  # fmt: skip
+
+    @property
+    def t(self) -> float:
+        """Of the last good state."""
+        return float(self.at.x[0])
+
+    @property
+    def y(self) -> Array:
+        return self.at.x[1 : 1 + self.problem.ny].copy()
+
+    @property
+    def reported(self) -> int:
+        """Report times passed."""
+        return self.at.row
+
+    @property
+    def held(self) -> Array:
+        """What events change in p."""
+        return self.p[self.problem.events.held]
+
+    @property
+    def tried(self) -> int:
+        return self.at.steps + self.at.rejected
+
+    @property
+    def switches(self) -> int:
+        """Located, and times at which something switches."""
+        return self.at.switched + self.at.stop
+
+    @property
+    def failed(self) -> tuple[float, Array] | None:
+        """(t, y) that cannot be projected or differentiated, if that ended the last step."""
+        at = self.at
+        if self.status == End.NOT_FINITE:
+            x = at.x
+        elif at.streak > 0 and at.failure in (Outcome.NOT_FINITE, Outcome.NOT_PROJECTED):
+            x = at.x_inside if at.failed_inside else at.x_new
+        else:
+            return None
+        return float(x[0]), x[1 : 1 + self.problem.ny].copy()
 
 
 def report_times(t_0: float, t_end: float, step: float) -> Array:
@@ -170,165 +334,3 @@ def report_times(t_0: float, t_end: float, step: float) -> Array:
     times: Array = t_0 + step * np.arange(count + 1, dtype=np.float64)
     times[-1] = t_end
     return times
-
-
-def integrate(
-    derivative: Native,
-    project: Sized | None,
-    p: Array,
-    y_0: Array,
-    times: Array,
-    settings: Settings,
-    n_norm: int | None = None,
-    seconds: float = 0.1,
-    stops: Collection[float] = (),
-    first_step: float | None = None,
-    watch: Sized | None = None,
-    events: Actions = NO_EVENTS,
-    max_steps: int = MOST_AT_ONCE,
-    is_sharp: bool = False,
-    rates: Native | None = None,
-) -> Iterator[Slice]:
-    """Integrate from times[0] to times[-1], coming back about every `seconds`.
-
-    Only the first `n_norm` components of y (default: all) count in the error norm; quadratures stand behind them.
-    At each of the times `stops` a step ends and another begins, so that the derivative may jump there, and likewise
-    where one of the outputs of `watch`, functions of (t, y), changes its sign (see switches.py); the first of them are
-    `events`, and a slice that one has ended is gone on from if asked for the next.
-    `first_step` is tried first, for instance that of a slice from where the run goes on; without it, or if it is 0,
-    one is chosen. After `max_steps` tried steps it ends. Of a derivative that may vary within much less
-    than y does, `is_sharp`, every report time is compared with it, or with `rates`, (t, y) -> y' of the first
-    components, where y has accelerations among them.
-    """
-    ny, times, p = len(y_0), np.array(times, dtype=np.float64), np.array(p, dtype=np.float64)
-    if not ((times[1:] > times[:-1]).all() and math.isfinite(times[-1] - times[0])):
-        raise UsageError("report times do not increase", "bad-report-times")
-    method, held, rows = settings.method.prepare(whole_blocks(ny)), p[events.held], np.empty((len(times), ny))
-    n_pivots = project.outputs - ny - N_RESIDUALS if project else 0
-    n_watched, n_jumps = watch.outputs if watch else 0, events.jumps.outputs if events.jumps else 0
-    sizes = n_watched, n_pivots, len(events.directions), n_jumps, len(held)
-    at, m = new_run(whole_blocks(ny), method.n_dense, *sizes)
-    _put_codes(at, derivative, rates or derivative, project, watch, method)
-    _put_control(at, settings, method, ny, ny if n_norm is None else n_norm)
-    if events.directions:
-        _put_events(at, events)
-    at.x[0] = times[0] + LAST_DIGITS * np.spacing(times[0]) if times[0] in stops else times[0]
-    at.x[1 : 1 + ny], at.t_end, at.next_step = y_0, times[-1], first_step or method.first_step
-    at.n_times, at.n_stops, at.crowded = len(times), len(stops), 0 if is_sharp else CROWDED
-    at.most_steps = max_steps
-    around = np.array([t + side * LAST_DIGITS * np.spacing(t) for t in sorted(stops) for side in (-1, 1)])
-    codes = derivative, rates, project, watch, events.jumps, method
-    own, w = allocate(len(method.own)), allocate(max(f.work for f in codes if f))
-    own[:] = method.own
-
-    def slices() -> Iterator[Slice]:
-        kept = codes  # owners of the machine code whose addresses stand in `m`
-        status, budget, done, loop_s = End.BUDGET, min(max(1, FIRST_BUDGET // ny), max_steps), 0, 0.0
-        go_on = advance.bind(m, p, own, w, times, around, rows)  # compiled or loaded here, not within the measured time
-        while status in (End.BUDGET, End.EVENT):
-            began = perf_counter()
-            status = End(go_on(budget))
-            took = perf_counter() - began
-            loop_s += took
-            filled = at.row
-            part = slice_of(at, ny, status, times[done:filled], rows[done:filled], loop_s, held.copy())
-            left = max_steps - part.steps - part.rejected
-            budget = max(1, min(100 * budget, left, int(budget * seconds / max(took, 1e-6))))
-            yield part
-            done, at.n_moments = filled, 0
-        del kept
-
-    return slices()
-
-
-def _put_codes(
-    at: Run, derivative: Native, rates: Native, project: Native | None, watch: Native | None, method: Method
-) -> None:
-    """The addresses of machine code; 0 where there is none."""
-    at.derivative, at.rates, at.project = derivative.address, rates.address, project.address if project else 0
-    at.step, at.dense, at.begin = method.step, method.dense, method.begin
-    if watch:
-        at.watch, at.note_start = watch.address, note_start.address
-        at.watch_step, at.pass_switches = watch_step.address, pass_switches.address
-
-
-def _put_control(at: Run, settings: Settings, method: Method, ny: int, n_norm: int) -> None:
-    """What the error of a step is measured by, and what follows from it."""
-    at.ny, at.n_norm, at.n_rates = ny, n_norm, min(method.n_rates, ny)
-    at.atol[:n_norm], at.atol[n_norm:] = settings.atol * settings.scale, math.inf
-    at.rtol, at.least, at.oblique = settings.rtol, settings.atol, settings.oblique
-    at.min_step, at.max_step = settings.min_step, settings.max_step
-    at.error_order, at.beta = method.error_order, method.beta
-    at.shrink, at.growth, at.widest = method.shrink, method.growth, method.widest
-
-
-def _put_events(at: Run, events: Actions) -> None:
-    """Which functions are events, and what these do."""
-    at.happen, at.jumps, at.held = happen.address, events.jumps.address if events.jumps else 0, events.held.start
-    at.directions[:], at.asks[:], at.changed[list(events.behind)] = events.directions, events.asks, 1.0
-    at.owners[:], at.targets[:] = events.owners, events.targets
-
-
-def join_slices(before: Slice, part: Slice) -> Slice:
-    """The slice of a run that began anew, with the counters of what went before; its first row is the new beginning."""
-    first = int(len(part.times) > 0 and part.times[0] == before.t)
-    alike = min(len(before.grazes), len(part.grazes))  # events stand first; what is behind may have changed with them
-    return replace(
-        part,
-        times=part.times[first:],
-        rows=part.rows[first:],
-        steps=before.steps + part.steps,
-        rejected=before.rejected + part.rejected,
-        evaluations=before.evaluations + part.evaluations,
-        psi_before=max(before.psi_before, part.psi_before),
-        psi=max(before.psi, part.psi),
-        psi_dot=max(before.psi_dot, part.psi_dot),
-        unplanned=before.unplanned + part.unplanned,
-        switches=before.switches + part.switches,
-        blurred=before.blurred + part.blurred,
-        grazes=np.maximum(before.grazes[:alike], part.grazes[:alike]),
-        loop_s=before.loop_s + part.loop_s,
-        changes=(*before.changes, *part.changes),
-    )
-
-
-def moment_of(at: Run, ny: int, k: int) -> Moment:
-    m, own = moment(at, k), slice(1, 1 + ny)
-    before, after = m.before[own].copy(), m.after[own].copy()
-    return Moment(float(m.before[0]), before, float(m.after[0]), after, m.sides.copy(), m.held.copy())
-
-
-def slice_of(at: Run, ny: int, status: End, times: Array, rows: Array, loop_s: float, held: Array) -> Slice:
-    """What the memory of a run holds."""
-
-    def state(x: Array) -> tuple[float, Array]:
-        return float(x[0]), x[1 : 1 + ny].copy()
-
-    t, y = state(at.x)
-    failed: tuple[float, Array] | None = None
-    if status == End.NOT_FINITE:
-        failed = state(at.x)
-    elif at.streak > 0 and at.failure in (Outcome.NOT_FINITE, Outcome.NOT_PROJECTED):
-        failed = state(at.x_inside if at.failed_inside else at.x_new)
-    return Slice(
-        status,
-        t,
-        y,
-        at.next_step,
-        times,
-        rows,
-        at.steps,
-        at.rejected,
-        at.evaluations,
-        float(at.residuals[0]),
-        float(at.residuals[1]),
-        float(at.residuals[2]),
-        at.unplanned,
-        at.switched + at.stop,
-        at.blurred,
-        at.grazes.copy(),
-        loop_s,
-        held,
-        tuple(moment_of(at, ny, k) for k in range(at.n_moments)),
-        failed,
-    )

@@ -41,11 +41,12 @@ class End(IntEnum):
     BUDGET = 1  # the attempted steps it was given, or the room for moments
     EVENT = 2  # about which Python is asked; it is the last moment that was noted
     UNSUITED = 3  # the method found that another kind suits the problem better
-    AGED = 4  # the projection asked for a stop after this step, so that something can be chosen anew
+    AGED = 4  # something is to be chosen anew, as the projection asks after a step
     STEP_TOO_SMALL = 5  # no step is small enough: a singularity, or a derivative that is not finite
     NOT_FINITE = 6  # the state from which to go on, or its derivative
     NOT_PROJECTED = 7  # no step is small enough for its end to be projected
     TOO_MANY_STEPS = 8  # were attempted in all
+    STOPPED = 9  # what happened cannot be, which Python alone knows
 
 
 class Outcome(IntEnum):
@@ -73,7 +74,8 @@ BLOCK = 4  # vectors are padded with zeros to whole blocks of so many doubles, w
 class Run(Memory):
     """Places in the memory of a run; vectors have n components, those without n in their comment one double.
 
-    What has the same size in every run stands first: machine code then knows where. (t, y) is one argument of the
+    What has the same size in every run stands first: machine code then knows where. Until `derivative` it is of the run
+    alone, and stays where another problem takes it over. (t, y) is one argument of the
     derivative; before it there is a gap, so that y is at a whole block.
     """
 
@@ -88,6 +90,21 @@ class Run(Memory):
     rejections: Pointer  # by their outcomes
     residuals: Pointer  # 3: largest |Psi| before, by its scale, |Psi| after and |Psi_dot| after projection, so far
     new_residuals: Pointer  # 3: with those of the step that is tried
+    most_steps: int  # attempted in all
+    n_times: int  # report times, the first the initial and the last the final one
+    n_stops: int  # times at which a step must end, as pairs: the last double before and the first one after
+    t_end: float  # the last report time
+    next_step: float
+    steps: int
+    rejected: int
+    evaluations: int
+    unplanned: int  # matrices for which the pivots that were planned would not do
+    switched: int  # switches that were located
+    blurred: float  # length of steps along which what switches was seen neither clearly nor at rest
+    row: int  # report times passed
+    stop: int  # stops behind
+    paced: int  # steps attempted, and the time, when its pace was last looked at
+    paced_t: float
     derivative: int  # addresses; project may be 0
     rates: int  # of y' of the first n_rates components at any (t, y) on the constraints
     project: int
@@ -103,12 +120,9 @@ class Run(Memory):
     begin: int  # or 0
     ny: int  # components of y, and of these the first that count in the error norm: quadratures stand behind
     n_norm: int
+    n_rows: int  # and those that are reported
     n_rates: int  # components of y whose derivative is that of f
-    n_times: int  # report times, the first the initial and the last the final one
     crowded: int  # report times in one step, from which on they are compared with the derivative
-    most_steps: int  # attempted in all
-    n_stops: int  # times at which a step must end, as pairs: the last double before and the first one after
-    t_end: float  # the last report time
     rtol: float
     least: float  # atol of a component whose scale is one
     min_step: float
@@ -128,12 +142,10 @@ class Run(Memory):
     passes: bool  # whether it ends at a stop
     nearest: int  # which function switches there
     hops: int  # steps to a switch or past it in which that function did not change, by rounding
-    switched: int  # switches that were located
     switch: float  # where the next switch has been seen, and where the last one was passed
     last_switch: float
     chatter: int  # switches passed shortly after one another
     cuts: int  # of the step that is tried, at switches
-    blurred: float  # length of steps along which what switches was seen neither clearly nor at rest
     longest: float  # step along which switching functions are seen clearly
     singular: float  # when pivots are expected to vanish next, see `expect_singular`
     distance: float  # from there, by the largest so far
@@ -143,20 +155,14 @@ class Run(Memory):
     known: bool  # whether k_new is the derivative at x_new
     failed_inside: bool  # whether the state that failed is x_inside, not x_new
     started: bool
+    signed: bool  # whether it starts with signs that are known
     n_moments: int  # that have been noted
     held: int  # where in p the values stand that events change
-    next_step: float
     last_error: float  # of the last good step
     streak: int  # steps rejected since, and the outcome of the last of them
     failure: int
     asking: int  # the reason with which the projection or the method wishes the run to stop, or 0
-    steps: int
-    rejected: int
-    evaluations: int
-    unplanned: int  # matrices for which the pivots that were planned would not do
-    row: int  # rows written, and with those of the step that is tried
-    new_row: int
-    stop: int  # stops behind
+    new_row: int  # the same with those inside the step that is tried
     first_gap: Pointer
     x: Pointer  # 1 + n: (t, y) of the last good state, and its derivative
     k: Pointer  # n
@@ -191,7 +197,8 @@ class Run(Memory):
 
 
 N_SIZES, N_OUTCOMES = Run._fields.index("sizes"), len(Outcome)
-SCALARS = (1,) * (Run._fields.index("first_gap") - Run._fields.index("derivative"))
+SCALARS = (1,) * (Run._fields.index("first_gap") - Run._fields.index("most_steps"))
+KEPT = slice(N_SIZES, N_SIZES + N_OUTCOMES + 3 + 3 + Run._fields.index("derivative") - Run._fields.index("most_steps"))
 BEFORE_X = -(N_SIZES + N_OUTCOMES + 3 + 3 + len(SCALARS) + 1) % (2 * BLOCK)
 
 

@@ -110,7 +110,6 @@ def note_start(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     clear_rounding(at, p, w)
     any_zero = False
     for i in range(at.n_watched):
-        at.grazes[i] = -INF
         any_zero = any_zero or at.signs[i] == 0.0
     if not any_zero or not at.max_step < INF:
         return

@@ -14,11 +14,14 @@ from linkwork.native.kernels import Pointer, call, kernel, offset
 
 FAILED, ASKS_TO_STOP = 1.0, 2.0  # status of a projection, besides zero
 MAX_STREAK = 50  # rejections of one step
+WITHIN = 20_000  # steps over which the pace of a run is measured
+HOPELESS = 1e5  # times the steps that are allowed: what needs more at its pace is given up before they are used up
 SAFETY = 0.9  # of the step for which the error would be the tolerance: nine of ten steps are then accepted
 EXCESS = 100.0  # |Psi| before projection by the tolerance: the end of a good step is nearer
 CROSSED = 1e-3  # change of a state by its projection, of the largest component, beyond all rounding
 DEFECT = 1e4  # times the tolerance: a change over the whole step that dense output does not show
 PLACES = 3  # parts of a step up to a switch, at whose ends the dense output is compared
+HALF = 0.5  # ratio of steps after an iteration that does not converge
 AGAIN = 0.25  # ratio of steps after a failure that is no matter of accuracy
 SMALLEST = 16 * 2.0**-52  # step relative to the time
 STRETCH = 1.01  # of a step that so reaches its end
@@ -99,9 +102,11 @@ def start(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, rows: Point
     at.started = True
     if not begin(at, m, p, own, w):
         return False
-    copy(offset(at.x, 1), rows, at.ny)
-    at.row = 1
-    if at.n_watched > 0:
+    if at.row == 0:
+        copy(offset(at.x, 1), rows, at.n_rows)
+        at.row = 1
+    at.streak = at.cuts = at.hops = at.chatter = 0
+    if at.n_watched > 0 and not at.signed:
         call(at.note_start, m, p, own, w)
     if at.x[0] < at.t_end and at.next_step == 0.0:
         at.next_step = initial_step(at, p, w, min(at.max_step, at.t_end - at.x[0]))
@@ -112,6 +117,18 @@ def is_stuck(at: Run) -> bool:
     """Whether the next step is too small to be tried."""
     h = at.next_step
     return h < at.min_step or not h > SMALLEST * abs(at.x[0]) or at.streak > MAX_STREAK
+
+
+def is_hopeless(at: Run) -> bool:
+    """Whether all steps are used up, or far more would be needed at the pace of the last ones."""
+    tried = at.steps + at.rejected
+    if tried >= at.most_steps:
+        return True
+    if tried - at.paced < WITHIN:
+        return False
+    needed, gained = (at.t_end - at.x[0]) * (tried - at.paced), at.x[0] - at.paced_t
+    at.paced, at.paced_t = tried, at.x[0]
+    return bool(needed > HOPELESS * at.most_steps * gained)
 
 
 def keep_distance(at: Run, h: float) -> float:
@@ -215,7 +232,7 @@ def relief(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> float:
 
 def report(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Pointer, rows: Pointer) -> int:
     """Write the states at the report times inside the step."""
-    ny, row = at.ny, at.row
+    row = at.row
     at.new_row = row
     if at.crosses:  # too short for a time inside
         return Outcome.GOOD
@@ -237,7 +254,7 @@ def report(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Poi
         if outcome != Outcome.GOOD:
             at.failed_inside = True
             return outcome
-        copy(at.projected, offset(rows, row * ny), ny)
+        copy(at.projected, offset(rows, row * at.n_rows), at.n_rows)
         row += 1
     at.new_row = row
     return Outcome.GOOD
@@ -363,13 +380,13 @@ def settle(at: Run, p: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows
 
     A derivative that changes at a stop is evaluated before it, in the step that ends there, and behind it from now on.
     """
-    ny, row, stop = at.ny, at.new_row, at.stop
+    row, stop = at.new_row, at.stop
     at.passes = stop < at.n_stops and at.x_new[0] == stops[2 * stop]
     if at.passes:
         at.x_new[0] = min(stops[2 * stop + 1], at.t_end)
         at.known = False
     while row < at.n_times and times[row] <= at.x_new[0]:
-        copy(offset(at.x_new, 1), offset(rows, row * ny), ny)
+        copy(offset(at.x_new, 1), offset(rows, row * at.n_rows), at.n_rows)
         row += 1
     at.new_row = row
     return Outcome.GOOD if at.known or differentiate(at, p, w) else Outcome.NOT_FINITE
@@ -482,7 +499,7 @@ def advance(
     for _ in range(budget):
         if at.row == at.n_times:
             return End.REACHED
-        if at.steps + at.rejected >= at.most_steps:
+        if is_hopeless(at):
             return End.TOO_MANY_STEPS
         if is_stuck(at):
             return End.NOT_PROJECTED if at.failure == Outcome.NOT_PROJECTED else End.STEP_TOO_SMALL

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +23,11 @@ from linkwork.equations.place import Place
 from linkwork.errors import NumericalStop, UsageError, check_choice
 from linkwork.expressions.graph import Expr
 from linkwork.formulations import solve_on_scales
-from linkwork.integrators.integrate import End, Moment, Settings, Slice, join_slices
+from linkwork.integrators.integrate import End, Moment, Settings
 from linkwork.notes import FINISHED, Reason
 from linkwork.simulation.outputs import body_states
+from linkwork.simulation.problem import Level, Motion, Part
 from linkwork.trajectory import NO_EVENTS, Events
-
-if TYPE_CHECKING:
-    from linkwork.simulation.problem import Motion
 
 Array = NDArray[np.float64]
 
@@ -90,66 +88,86 @@ class Happening:
     v_after: Array
 
 
+class Until(NamedTuple):
+    """How far a motion is noted completely: who interrupts it has this much of it."""
+
+    t: float
+    y: Array
+    rows: int
+    happenings: int
+    held: int
+
+
 @dataclass
 class Course:
-    """The way of a motion through its events."""
+    """The way of a motion through its events, and what else is noted of it."""
 
-    motion: Motion  # from the last event on
+    motion: Motion
     is_resumed: bool = False  # after which nothing happens because a run begins
     happenings: list[Happening] = field(default_factory=list)
-    parts: list[tuple[Motion, int]] = field(default_factory=list)  # each with the rows that belong to it
+    parts: list[Part] = field(default_factory=list)  # what rows are evaluated with
     ended_by: Reason = FINISHED  # the event that ends the run
     stopped: Reason | None = None  # why it could not go on
     close: Counter[str] = field(default_factory=Counter)  # events that followed each other closely until now
     passed: dict[tuple[int, int], float] = field(default_factory=dict)  # events to be met again, which are no new ones
     jumped: list[tuple[int, int]] = field(default_factory=list)  # events beyond zero by what others did, and the side
+    level: Level = Level.NOTHING  # how deep what happened goes
     repivoted: list[float] = field(default_factory=list)  # times at which the explicit form got other pivots
+    methods: list[tuple[float, str]] = field(default_factory=list)  # times at which another one took over, and its name
     held: list[Array] = field(default_factory=list)  # what events change, at first and as it was changed
     held_since: list[float] = field(default_factory=list)  # when, of all but the first
-    told: tuple[int, int] = (0, 0)  # happenings, and values held, until the last slice that was handed out
-    rows: list[Array] = field(default_factory=list)  # those of all slices until then
-    last: Slice = field(init=False)  # that slice
+    asked: Moment = field(init=False)  # about which Python is asked
+    until: Until | None = None
 
-    def slices(self, times: Array, method: Settings, y: Array, max_steps: int) -> Iterator[Slice]:
-        """The slices of the motion, with the counters of all of it; who interrupts it has what is `told`."""
-        for part in self.go_on(times, method, y, max_steps):
-            self.told = len(self.happenings), len(self.held)
-            self.last = part
-            self.rows.append(part.rows)
-            yield part
+    def set_off(self, settings: Settings, times: Array, y: Array, max_steps: int) -> None:
+        """Let the motion begin at (q, v, work), after what happens there."""
+        y = self.begin(float(times[0]), y)
+        self.motion.set_off(settings, times, y, max_steps)
+        self.tell_asks()
+        self.parts.append(self.motion.part(0))
 
-    def go_on(self, times: Array, method: Settings, y: Array, max_steps: int) -> Iterator[Slice]:
-        before: Slice | None = None
-        y = self.begin(times[0], y)
-        while True:
-            self.parts.append((self.motion, 0))
-            for part in self.motion.slices(times, method, y, self.asks(), max_steps, before):
-                joined = part if before is None else join_slices(before, part)
-                self.parts[-1] = (self.motion, self.parts[-1][1] + len(joined.rows))
-                changed = None
-                for moment in part.moments:
-                    changed = self.happen(moment, part.status == End.EVENT and moment is part.moments[-1])
-                if part.status != End.EVENT and not self.stopped:
-                    yield joined
-                    continue
-                t, y = changed or (part.t, part.y)
-                if changed:
-                    try:
-                        y = self.pass_others(t, y)
-                    except NumericalStop as stop:
-                        self.stopped = Reason.of(stop)
-                    self.hold(part.t, self.motion.held)
-                times = times[times > part.t]
-                if self.ended_by or self.stopped or not len(times):
-                    yield replace(joined, status=End.STEP_TOO_SMALL if self.stopped else End.REACHED, y=y)
-                    return
-                yield replace(joined, status=End.BUDGET)
-                if changed:
-                    before = replace(joined, t=t, times=joined.times[:0], rows=joined.rows[:0])
-                    times = np.append(t, times)
-                    break
-            else:
-                return
+    def note_piece(self) -> None:
+        """All until now is noted."""
+        state = self.motion.state
+        self.until = Until(state.t, state.y, state.at.row, len(self.happenings), len(self.held))
+
+    def go_on(self, level: Level, t: float, y: Array, happened: Sequence[bool] = ()) -> None:
+        """Let the motion go on after a change."""
+        self.motion.go_on(level, t, y, happened)
+        self.tell_asks()
+
+    def tell_asks(self) -> None:
+        """Tell the time loop about which events Python is asked, among these all pivots."""
+        asks = self.asks()
+        self.motion.state.at.asks[: len(asks)] = asks
+
+    def take_moments(self, end: End) -> None:
+        """Note what happened in a piece of the motion but for the last of it where Python is asked."""
+        moments = self.motion.state.take_moments()
+        if end == End.EVENT:
+            self.asked = moments.pop()
+        for moment in moments:
+            self.happen(moment, False)
+
+    def meet(self) -> bool:
+        """Do what Python is asked about; whether the motion goes on."""
+        self.level, state, moment = Level.NOTHING, self.motion.state, self.asked
+        t, y = self.happen(moment, True) or (state.t, state.y)
+        if self.level:
+            try:
+                y = self.pass_others(t, y)
+            except NumericalStop as stop:
+                self.stopped = Reason.of(stop)
+            self.hold(state.t, self.motion.held.copy())
+        if self.ended_by or self.stopped or state.at.row == len(state.times):
+            state.begin_at(state.t, y)
+            return False
+        if self.level:
+            events = self.motion.system.equations.events
+            self.go_on(self.level, t, y, [side != 0.0 for side in moment.sides[: len(events)]])
+        if self.level >= Level.SCALES:
+            self.parts.append(self.motion.part(state.at.row))
+        return True
 
     @property
     def callbacks(self) -> dict[str, Callback]:
@@ -171,11 +189,6 @@ class Course:
         self.held_since.append(t)
         self.held.append(held)
 
-    @property
-    def held_last(self) -> Array:
-        """What events have changed until the end of the last slice."""
-        return self.held[self.told[1] - 1]
-
     def held_at(self, t: Array) -> Array:
         """What events have changed until these times; those just there have not happened yet."""
         if not self.held_since:
@@ -184,23 +197,24 @@ class Course:
 
     def happen(self, moment: Moment, asked: bool) -> tuple[float, Array] | None:
         """Note what happened at a moment; t and y where the time loop asked, and something was changed."""
-        motion, t, y = self.motion.holding(moment.held) if asked else self.motion, moment.t_before, moment.y_before
-        n, events = motion.system.n_q + motion.system.n_v, motion.system.equations.events
+        motion, t, y = self.motion, moment.t_before, moment.y_before
+        events = motion.system.equations.events
         sides = {k: int(moment.sides[k]) for k in np.flatnonzero(moment.sides).tolist()}
         found = [k for k, side in sides.items() if k < len(events) and events[k].direction in (0, side)]
         found = [k for k in found if t > self.passed.pop((k, sides[k]), -math.inf)]
-        self.motion, changed = motion, None
+        motion.hold(moment.held)
         if not asked:
             self.hold(moment.t, moment.held)
+        changed: tuple[float, Array] | None = None
         if any(k >= len(events) for k in sides):
-            self.motion = motion.pivoted_at(moment.t, moment.y[:n])
+            motion.choose_pivots(moment.t, moment.y)
             self.repivoted.append(moment.t)
-            changed = moment.t, moment.y
+            self.level, changed = Level.PROGRAMS, (moment.t, moment.y)
         if not found:
             return changed
         if asked:
             try:
-                changed = self.change([(k, sides[k]) for k in found], moment.t, moment.y, t, y)
+                changed = self.change([(k, sides[k]) for k in found], moment.t, moment.y, t, y) or changed
             except NumericalStop as stop:
                 self.stopped = Reason.of(stop)
                 changed = None
@@ -209,7 +223,7 @@ class Course:
 
     def note(self, found: Sequence[int], t: float, y: Array, y_after: Array) -> None:
         """Note that these events have happened."""
-        n_q, n = self.motion.system.n_q, self.motion.system.n_q + self.motion.system.n_v
+        n_q, n = self.motion.system.n_q, self.motion.n
         events = [self.motion.system.equations.events[k] for k in found]
         self.check_accumulation(t, [event.name for event in events])
         for event in events:
@@ -231,13 +245,13 @@ class Course:
         found = [(k, 1) for k, event in enumerate(events) if event.at_start and not self.is_resumed]
         changed = self.change(found, t, y, t, y) if found else None
         y = self.pass_others(t, changed[1] if changed else y)
-        self.held.append(self.motion.held)
+        self.held.append(self.motion.held.copy())
         return y
 
     def pass_others(self, t: float, y: Array) -> Array:
         """y after those events that are beyond zero by what has happened, and levels, one after the other."""
         for _ in range(MOST_CLOSE):
-            system, n = self.motion.system, self.motion.system.n_q + self.motion.system.n_v
+            system, n = self.motion.system, self.motion.n
             events = system.equations.events
             found, self.jumped = self.jumped, []
             if not found and any(event.is_level for event in events):
@@ -254,9 +268,9 @@ class Course:
         self, events: list[tuple[int, int]], t: float, y: Array, t_before: float, y_before: Array
     ) -> tuple[float, Array] | None:
         """t and y after these events, given by number and by the side of zero on which they are now."""
-        motion, before, system = self.motion, self.motion, self.motion.system
+        motion, system, before = self.motion, self.motion.system, (self.motion.system, self.motion.p.copy())
         watches = system.equations.events
-        n_q, n = system.n_q, system.n_q + system.n_v
+        n_q, n = system.n_q, motion.n
         q, v, y = y[:n_q], y[n_q:n], y[: n + N_WORK].copy()
         jumps = jumps_at(system, motion.p, t, y[:n])
         G, gap = prescribed([(watches[k], jumps[k]) for k, _ in events])
@@ -271,10 +285,13 @@ class Course:
         G, gap = np.vstack(rows), np.concatenate(gaps)
         if not held and not len(G):
             return None
+        self.level = max(self.level, Level.STATE)
         if held:
             now = dict(zip(system.equations.held, motion.held.tolist(), strict=True)) | held
-            self.motion = motion = motion.with_held(np.array([*now.values()]), t, y[:n])
-        place = motion.system.place(q, v, t)
+            if motion.hold(np.array([*now.values()])):
+                motion.measure_anew(t, y)
+                self.level = max(self.level, Level.SCALES)
+        place = motion.place_at(t, y)
         switched = any(watches[k].switches_joints for k, _ in events)
         if len(G) or switched:
             check_gaps(place, held)
@@ -294,25 +311,26 @@ class Course:
         return t, y
 
     def find_jumped(
-        self, before: Motion, happening: Collection[int], y: Array, v_before: Array
+        self, before: tuple[System, Array], happening: Collection[int], y: Array, v_before: Array
     ) -> list[tuple[int, int]]:
         """Events of the model that are beyond zero now, at (t, q, v), since velocities or forces have jumped.
 
         One that only switches joints is no such event where they are as it sets them, before or now. Nothing jumps
         before the run begins.
         """
-        own = self.motion.system.equations.events[: len(self.motion.mechanism.model.events)]
+        now = self.motion.system, self.motion.p
+        own = now[0].equations.events[: len(self.motion.mechanism.model.events)]
         if not own or not self.parts:
             return []
         at_v_before = np.append(y[: len(y) - len(v_before)], v_before)
-        old, new = (x.system.functions["switches"](at, x.p) for x, at in ((before, at_v_before), (self.motion, y)))
+        old, new = (x[0].functions["switches"](at, x[1]) for x, at in ((before, at_v_before), (now, y)))
         return [
             (k, 1 if new[k] > 0.0 else -1)
             for k, event in enumerate(own)
             if k not in happening
             and old[k] * new[k] < 0.0
             and event.direction * new[k] >= 0.0
-            and not (is_done(event, before) or is_done(event, self.motion))
+            and not any(is_done(event, system, p[system.held]) for system, p in (before, now))
         ]
 
     def ask(self, callback: Callback, t: float, q: Array, v: Array) -> tuple[Array, Array]:
@@ -328,8 +346,9 @@ class Course:
         return np.eye(len(v))[places], np.array([*(given or {}).values()], dtype=float) - v[places]
 
     def events(self) -> Events:
-        """All that happened until the end of the last slice."""
-        h, system = self.happenings[: self.told[0]], self.motion.system
+        """All that happened until the end of what is noted."""
+        assert self.until is not None
+        h, system = self.happenings[: self.until.happenings], self.motion.system
         if not h:
             return NO_EVENTS
         t = np.array([x.t for x in h])
@@ -340,9 +359,9 @@ class Course:
         return Events(tuple(x.name for x in h), t, places, v_before, body_states(system, self.motion.p, t, q, after)[1])
 
 
-def is_done(event: Watch, motion: Motion) -> bool:
+def is_done(event: Watch, system: System, values: Array) -> bool:
     """Whether an event that only switches joints has nothing left to do."""
-    held = dict(zip(motion.system.equations.held, motion.held.tolist(), strict=True))
+    held = dict(zip(system.equations.held, values.tolist(), strict=True))
     return bool(event.holds) and not event.rows and all(held[x] == value.value for x, value in event.holds.items())
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +12,6 @@ from linkwork.compiled.system import System
 from linkwork.equations.equations import Equations
 from linkwork.equations.implicit import N_WORK
 from linkwork.formulations import ALGEBRAIC, linearization
-from linkwork.integrators.integrate import End, Settings, Slice, join_slices
 from linkwork.integrators.memory import Preparable
 from linkwork.integrators.methods import ALPHA
 from linkwork.integrators.methods.radau5 import Radau5
@@ -22,11 +19,7 @@ from linkwork.linalg.lu_planned import Elimination, plan_elimination
 from linkwork.native.lowering import NativeFunction
 from linkwork.simulation.options import Choice
 
-if TYPE_CHECKING:
-    from linkwork.simulation.problem import Motion
-
 Array = NDArray[np.float64]
-DEPENDENT = 0.1  # of the least singular value of the rows that would be chosen now: that of the rows to be given up
 USUAL = 1e3  # 1/s, c of the system c M - J at which pivots are chosen: that of steps of some milliseconds
 
 
@@ -77,37 +70,6 @@ def plan_systems(mechanism: Mechanism, method: Radau5, x: Array, p: Array, n_bef
         return (plan_elimination(1 + max(map(max, A)), A),)
 
     return replace(method, plan=mechanism.shared.compiled(("elimination", *A), plan)[0])
-
-
-def exchange_rows(
-    motion: Motion,
-    times: Array,
-    method: Settings,
-    y: Array,
-    asks: Sequence[bool],
-    max_steps: int,
-    before: Slice | None,
-) -> Iterator[Slice]:
-    """The motion of an algebraic form; where the rows that it keeps become dependent on each other, it keeps others."""
-    n = motion.system.n_q + motion.system.n_v
-    done: Slice | None = None
-    while True:
-        kept = motion.measured.rows.independent
-        for part in motion.slices_as_it_is(times, method, y, asks, max_steps, before):
-            joined = part if done is None else join_slices(done, part)
-            if len(kept) < motion.system.m and part.status in (End.BUDGET, End.STEP_TOO_SMALL):
-                place = motion.system.place(part.y[: motion.system.n_q], part.y[motion.system.n_q : n], part.t)
-                others = place.rows.independent
-                needed = 1.0 if part.status == End.STEP_TOO_SMALL else DEPENDENT
-                if others != kept and place.rows.independence_of(kept) < needed * place.rows.independence_of(others):
-                    break
-            yield joined
-        else:
-            return
-        yield replace(joined, status=End.BUDGET)
-        done, before = replace(joined, times=joined.times[:0], rows=joined.rows[:0]), None
-        motion = motion.holding(part.held).measured_at(part.t, part.y[:n])
-        y, times = part.y[: n + N_WORK], np.append(part.t, times[times > part.t])
 
 
 def turns_of(e: Equations) -> list[int]:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.compiled.system import System
-from linkwork.integrators.integrate import Slice
+from linkwork.integrators.integrate import State
+from linkwork.integrators.methods.tableaus import DOP853
 from linkwork.native import machine
 from linkwork.notes import Note
 from linkwork.simulation.judgement import LATE
@@ -17,6 +18,7 @@ from linkwork.trajectory import Run
 
 Array = NDArray[np.float64]
 
+SHOWN = 3  # changes of the method of which the times are given
 BLURRED = 1e-4  # of the time: less is that of contacts much shorter than any step
 
 
@@ -43,25 +45,31 @@ def note_atol(info: Run, q: Array, v: Array, scale: Array) -> Iterator[Note]:
             return
 
 
+def note_methods(changes: Sequence[tuple[float, str]]) -> Iterator[Note]:
+    """Which method took over when."""
+    if changes:
+        yield Note("stiff", first=DOP853.name, changes=[*map(list, changes[:SHOWN])], more=len(changes[SHOWN:]))
+
+
 def note_pivots(times: Sequence[float]) -> Iterator[Note]:
     """Of the explicit form, at which times other pivots were chosen."""
     if times:
         yield Note("repivoted", times=[*times])
 
 
-def note_matrices(last: Slice) -> Iterator[Note]:
-    if last.unplanned:
-        yield Note("full-matrices", count=last.unplanned)
+def note_matrices(last: State) -> Iterator[Note]:
+    if last.at.unplanned:
+        yield Note("full-matrices", count=last.at.unplanned)
 
 
-def note_grazes(system: System, last: Slice) -> Iterator[Note]:
+def note_grazes(system: System, last: State) -> Iterator[Note]:
     events = system.equations.events
-    for k, (event, t) in enumerate(zip(events, last.grazes, strict=False)):
+    for k, (event, t) in enumerate(zip(events, last.at.grazes, strict=False)):
         if np.isfinite(t) and event.when not in (other.when for other in events[:k]):  # begin and end are one
             yield Note("grazing", event=event.name, t=float(t))
 
 
-def note_blur(system: System, last: Slice) -> Iterator[Note]:
+def note_blur(system: System, last: State) -> Iterator[Note]:
     watch = system.functions.get("switches")
-    if last.blurred > BLURRED * last.t and watch and watch.outputs > len(system.pivots):  # not pivots alone
-        yield Note("unseen-switches", part=last.blurred / last.t)
+    if last.at.blurred > BLURRED * last.t and watch and watch.outputs > len(system.pivots):  # not pivots alone
+        yield Note("unseen-switches", part=last.at.blurred / last.t)

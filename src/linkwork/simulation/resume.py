@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from linkwork.equations.place import Place
 from linkwork.errors import UsageError
 from linkwork.notes import Note
+from linkwork.simulation.problem import Motion
 from linkwork.tolerances import TYPED
 from linkwork.trajectory import Events, Run, Table, Trajectory
 
@@ -44,6 +45,15 @@ def last_state(first: Trajectory, state: Sequence[str]) -> Array:
     work = [first.energy[form][-1] for form in ("dissipated", "supplied")]
     q, v = (first.tables[kind].values[-1] for kind in state[:2])
     return np.concatenate([q, v, work])
+
+
+def resume_at(motion: Motion, first: Trajectory) -> Array:
+    """(q, v, work) where a motion has ended, with what events have changed until then."""
+    e, y = motion.system.equations, last_state(first, motion.system.equations.state)
+    if first.info.held and motion.hold(np.array([first.info.held[str(x.value)] for x in e.held])):
+        motion.measure_anew(float(first.t[-1]), y)
+    motion.know_held()
+    return y
 
 
 def join(first: Trajectory, second: Trajectory, times: Array) -> Trajectory:

@@ -12,7 +12,8 @@ from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.constraints.projection import project_start
 from linkwork.equations.place import Weights
 from linkwork.errors import Interrupted, NumericalStop, UsageError, check_number
-from linkwork.integrators.integrate import MOST_AT_ONCE, End, Settings, report_times
+from linkwork.integrators.integrate import MOST_STEPS as MOST_AT_ALL
+from linkwork.integrators.integrate import End, Settings, report_times
 from linkwork.integrators.memory import SAMPLES
 from linkwork.integrators.methods import method_of
 from linkwork.model import Model, Simulation
@@ -24,8 +25,10 @@ from linkwork.simulation.judgement import judge
 from linkwork.simulation.options import Choice, Stabilization, choose
 from linkwork.simulation.outputs import check_memory
 from linkwork.simulation.problem import MOST_STEPS, Motion
-from linkwork.simulation.resume import check_resumable, join
-from linkwork.simulation.stop_reasons import Pace, explain_stop
+from linkwork.simulation.result import describe, result
+from linkwork.simulation.resume import check_resumable, join, resume_at
+from linkwork.simulation.run import run
+from linkwork.simulation.stop_reasons import explain_stop
 from linkwork.simulation.suitability import check_size
 from linkwork.soundness import check_span
 from linkwork.start.check import note_start
@@ -75,7 +78,7 @@ def simulate(
     - `alpha`, `beta`: gains of Baumgarte's stabilization, per second.
     - `spectral_radius`, `fixed_step`: of generalized-alpha; spectral radius at infinite frequency, 0 to 1, and a
       constant step in place of error control, which only events and the end shorten.
-    - `max_steps`: a run that has tried so many steps, or a few more, stops.
+    - `max_steps`: a run that has tried so many steps stops.
     - `max_step`: longest step, s; unless given, 8 report steps or a fiftieth of the run if forces switch or there are
       events.
     - `weights`, `assemble`, `keep`: how start values are corrected: weighted by "mass" or not ("unit"), also over wide
@@ -83,50 +86,48 @@ def simulate(
     - `resume`: a motion of the same mechanism from the same start that ended early; the result continues it.
     - `progress`: called with the finished fraction and the time reached.
     """
-    began = perf_counter()
+    began, compiling = perf_counter(), cache.seconds()
     mechanism = prepare(model, coordinates, cut)
     settings = _settle(mechanism, t_end, step, rtol, atol)
     how = choose(formulation, stabilization, integrator, alpha, beta, spectral_radius, fixed_step)
     check_number("max_steps", max_steps)
     if not max_steps >= 1:
         raise UsageError(f"max_steps = {max_steps} leaves no step to try", "bad-max-steps")
-    method = _limit_steps(mechanism, settings, how, max_step, fixed_step)
+    control = _limit_steps(mechanism, settings, how, max_step, fixed_step)
     times = report_times(0.0, settings.t_end, settings.step)
     check_memory(times, mechanism.equations)
     check_size(len(mechanism.equations.v), how.formulation)
-    if mechanism.equations.events and stabilization == "state-space":
-        raise UsageError("state-space does not stop at events; choose another stabilization", "events-state-space")
+    if stabilization == "state-space" and any(event.switches_joints for event in mechanism.equations.events):
+        message = "charts do not follow joints that open and close; choose another stabilization"
+        raise UsageError(message, "events-state-space")
     motion = Motion.begin(mechanism, how, weights, assemble, keep, q, v)
     y, grid = project_start(motion.system, motion.p, motion.start.place), times
     if resume is not None:
         check_resumable(resume, dict(mechanism.model.parameters), motion.start.place, settings.t_end)
-        motion, y = motion.resumed_from(resume)
+        y = resume_at(motion, resume)
         times = np.append(resume.t[-1], grid[grid > resume.t[-1]])
-    info = motion.describe(settings, note_start(mechanism.model, motion.start, q, v), perf_counter() - began)
-    course, made = Course(motion, resume is not None), cache.seconds()
+    info, course = (
+        describe(motion, settings, note_start(mechanism.model, motion.start, q, v)),
+        Course(motion, resume is not None),
+    )
 
-    def result(status: str, reason: Reason = FINISHED) -> Trajectory:
-        compiled = info.compile_s + cache.seconds() - made  # what advances in time is compiled when it begins
-        found = motion.result(changed(info, compile_s=compiled), status, reason, times, course, began)
+    def conclude(status: str, reason: Reason = FINISHED) -> Trajectory:
+        found = result(course, changed(info, compile_s=cache.seconds() - compiling), status, reason, began)
         return found if resume is None else join(resume, found, grid)
 
-    pace = Pace(float(times[0]), settings.t_end, max_steps)
     try:
-        for part in course.slices(times, method, y, int(min(max_steps, MOST_AT_ONCE))):
-            if progress is not None:
-                progress(part.t / settings.t_end, part.t)
-            if part.status == End.BUDGET and pace.is_hopeless(part.t, part.steps + part.rejected):
-                break
-        if course.last.status == End.REACHED:
-            found = result("finished", course.ended_by)
+        course.set_off(control, times, y, int(min(max_steps, MOST_AT_ALL)))
+        end = run(course, lambda t: progress(t / settings.t_end, t) if progress is not None else None)
+        if end == End.REACHED:
+            found = conclude("finished", course.ended_by)
     except KeyboardInterrupt:
-        if not course.rows:
+        if course.until is None:
             raise
-        message = f"interrupted at t = {course.last.t:.6g} of {settings.t_end:.6g}"
-        raise Interrupted(message, trajectory=result("interrupted", Reason("interrupted"))) from None
-    if course.last.status != End.REACHED:
-        reason = course.stopped or explain_stop(course.motion.holding(course.last.held), course.last, fixed_step)
-        raise NumericalStop(reason, reason.code, trajectory=result("stopped", reason))
+        message = f"interrupted at t = {course.until.t:.6g} of {settings.t_end:.6g}"
+        raise Interrupted(message, trajectory=conclude("interrupted", Reason("interrupted"))) from None
+    if end != End.REACHED:
+        reason = course.stopped or explain_stop(motion, end, fixed_step)
+        raise NumericalStop(reason, reason.code, trajectory=conclude("stopped", reason))
     return judge(found, motion.start.place, fixed_step is not None)
 
 

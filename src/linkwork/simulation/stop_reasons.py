@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,55 +15,33 @@ from linkwork.errors import NumericalStop
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import Expr
 from linkwork.formulations import FORMULATIONS, solve_on_scales
-from linkwork.integrators.integrate import End, Slice
+from linkwork.integrators.integrate import End
 from linkwork.notes import Reason
+from linkwork.simulation.problem import Motion
 from linkwork.start.dead_points import explain_dead, find_dead
 from linkwork.tolerances import AGREEMENT, NEGLIGIBLE, TYPED
-
-if TYPE_CHECKING:
-    from linkwork.simulation.problem import Motion
 
 Array = NDArray[np.float64]
 
 EVIDENT = 1e-3  # of a force: what it must change by within TYPED of the run, or of the speeds, to be a cause
 NEARLY_DEAD = 2.0  # times the margin at which a dyad has no motion any more
-WITHIN = 20_000  # steps over which the pace of a run is measured
-HOPELESS = 1e5  # times the steps that are allowed: what needs more at its pace is given up before they are used up
 LONGEST = 60  # characters of a formula in a message: half a line
 NEARLY_SINGULAR = 1e-3  # least singular value of Psi_q M^-1/2, rows of length one; or length of a row
 
 
-@dataclass
-class Pace:
-    """How far the last steps of a run have brought it."""
-
-    t: float
-    t_end: float
-    max_steps: int
-    tried: int = 0
-
-    def is_hopeless(self, t: float, tried: int) -> bool:
-        """Whether all steps are used up, or far more would be needed at the pace of the last ones."""
-        if tried >= self.max_steps:
-            return True
-        if tried - self.tried < WITHIN:
-            return False
-        needed, gained = (self.t_end - t) * (tried - self.tried), t - self.t
-        self.t, self.tried = t, tried
-        return needed > HOPELESS * self.max_steps * gained
-
-
-def explain_stop(motion: Motion, last: Slice, fixed_step: float | None = None) -> Reason:
-    """Why a motion, with what events have changed until its last slice, could not go on."""
-    if fixed_step is not None and last.status == End.STEP_TOO_SMALL:
+def explain_stop(motion: Motion, end: End, fixed_step: float | None = None) -> Reason:
+    """Why a motion, whose last piece ended so, could not go on."""
+    last = motion.state
+    if fixed_step is not None and end == End.STEP_TOO_SMALL:
         return Reason("fixed-step", step=fixed_step, t=last.t)
+    motion.know_held()
     system, p, formulation = motion.system, motion.p, motion.how.formulation
-    e, n_q, n = system.equations, system.n_q, system.n_q + system.n_v
+    e, n_q, n = system.equations, system.n_q, motion.n
     state = np.concatenate([[last.t], last.y[:n]])
     dead = find_dead(Place(e, last.y[:n_q], last.y[n_q:n], last.t), NEARLY_DEAD)
     if dead is not None:
         return explain_dead(dead, last.t, True)
-    if last.status == End.NOT_PROJECTED:
+    if end == End.NOT_PROJECTED:
         t, y = (last.t, last.y) if last.failed is None else last.failed
         at = Place(e, y[:n_q], y[n_q:n], t)
         widest = e.rows[int(np.argmax(np.abs(at.Psi) / at.row_scale))].element
@@ -78,20 +56,20 @@ def explain_stop(motion: Motion, last: Slice, fixed_step: float | None = None) -
             solve_on_scales(formulation, M, J, Q, gamma, place.v_scale, place.row_scale)
         except NumericalStop as refused:
             return Reason(refused.code, t=last.t, force=force, refusal=refused.message)
-    if last.status == End.NOT_FINITE:
+    if end == End.NOT_FINITE:
         return Reason("not-finite", t=last.t, force=force)
-    if last.status in (End.BUDGET, End.TOO_MANY_STEPS):
-        tried = {"steps": last.steps + last.rejected, "t": last.t, "step": last.step}
+    if end == End.TOO_MANY_STEPS:
+        tried = {"steps": last.tried, "t": last.t, "step": last.at.next_step}
         place = Place(e, last.y[:n_q], last.y[n_q:n], last.t)
         vanishes = e.kind != "stated" and np.any(place.rows.lengths < NEARLY_SINGULAR)  # which the rank does not show
         if system.m and (place.rank.smallest < NEARLY_SINGULAR or vanishes):
             return Reason("too-many-steps", **tried, formulation=formulation)
         return Reason("too-many-steps", **tried, force=force)
-    assert last.status == End.STEP_TOO_SMALL
-    rates = motion.derivative(np.concatenate([[last.t], last.y]), p)
+    assert end == End.STEP_TOO_SMALL
+    rates = motion.form.derivative(np.concatenate([[last.t], last.y]), p)
     names = [*e.q_names, *e.v_names]
     fastest = names[int(np.argmax(np.abs(np.nan_to_num(rates[:n], nan=np.inf))))]
-    return Reason("step-collapse", t=last.t, step=last.step, fastest=fastest, force=force)
+    return Reason("step-collapse", t=last.t, step=last.at.next_step, fastest=fastest, force=force)
 
 
 def _find_force(mechanism: Mechanism, at: Place) -> dict[str, Any] | None:

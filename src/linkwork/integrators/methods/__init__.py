@@ -9,7 +9,7 @@ from linkwork.integrators.methods.runge_kutta import Detecting
 from linkwork.integrators.methods.tableaus import DOP853, EXPLICIT
 
 RADAU5, ALPHA = "radau5", "generalized-alpha"
-AUTO = Detecting(DOP853, 4.0)  # goes on with radau5 where it finds the motion stiff, see simulation/automatic.py
+AUTO = Detecting(DOP853, 4.0)  # goes on with radau5 where it finds the motion stiff, see simulation/run.py
 INTEGRATORS = (*EXPLICIT, RADAU5, ALPHA, AUTO.name)
 
 

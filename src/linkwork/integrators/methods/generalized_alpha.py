@@ -31,7 +31,7 @@ import numpy as np
 from linkwork.errors import UsageError
 from linkwork.integrators.integrate import Native
 from linkwork.integrators.memory import Method, Outcome, Run, open_run
-from linkwork.integrators.time_loop import is_at_rest, is_finite
+from linkwork.integrators.time_loop import HALF, is_at_rest, is_finite
 from linkwork.linalg.lu_row_pivot import factor, solve
 from linkwork.linalg.vectors import clear, copy, dot
 from linkwork.native.kernels import Memory, Pointer, call, kernel, offset, size_of, split
@@ -42,7 +42,6 @@ ENOUGH = 1e-4  # of the tolerance: what Newton's iteration leaves
 NUDGE = 1e-5  # of a step, over which the rate of a is measured
 TINY = 1e-4  # of the last step: Euler's is good enough
 SHRINK, GROWTH = 0.2, 5.0  # of a step in one change, as usual for step-size controllers
-HALF = 0.5  # ratio of steps after an iteration that does not converge
 SMALL = 1e-3  # rad: below, tan(x)/x by its series
 RHO = 0.8  # spectral radius unless another is given
 

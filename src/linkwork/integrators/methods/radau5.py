@@ -51,7 +51,7 @@ from linkwork.integrators.methods.linear_systems import (
 from linkwork.integrators.methods.radau5_dense import Radau, extrapolate, fit, open_radau, places, radau_dense
 from linkwork.integrators.methods.stiffness import LOOK, PERTURBED, SOON, find_fastest
 from linkwork.integrators.methods.tangent import Blocks, reduce_matrices
-from linkwork.integrators.time_loop import SAFETY, is_at_rest, is_finite
+from linkwork.integrators.time_loop import HALF, SAFETY, is_at_rest, is_finite
 from linkwork.linalg.lu_planned import Elimination
 from linkwork.linalg.vectors import clear, clear_negligible, copy
 from linkwork.native.kernels import Pointer, call, integer, kernel, offset, size_of
@@ -64,7 +64,6 @@ FAST = 1e-3  # rate of convergence up to which the Jacobian is kept
 GOOD = 0.25  # that with which steps advance at least cost
 SLOW = 0.99  # and from which on the step is given up
 SMALL = 0.1  # of the tolerance
-HALF = 0.5  # ratio of steps after an iteration that does not converge
 SAME = 1.2  # ratio of steps up to which the old one is taken again, with its factors
 SMALLEST_RATIO, LARGEST_RATIO = 0.2, 8.0  # of a step in one change [hairer1996]
 TINY = 1e-4  # of the last step: one so short, cut off at a switch, need not be solved for

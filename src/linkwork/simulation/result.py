@@ -1,0 +1,122 @@
+"""The trajectory of a motion: its rows evaluated, and all that is known about its run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby, pairwise
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.equations.implicit import N_WORK
+from linkwork.model import Simulation
+from linkwork.native.kernels import size_of
+from linkwork.notes import Note, Reason
+from linkwork.records import changed
+from linkwork.simulation.events import Course
+from linkwork.simulation.notes import (
+    note_atol,
+    note_blur,
+    note_grazes,
+    note_machine,
+    note_matrices,
+    note_methods,
+    note_pivots,
+)
+from linkwork.simulation.outputs import Report, fill_dynamics, rates, report, split_columns, trajectory
+from linkwork.simulation.passages import find_singular
+from linkwork.simulation.problem import Motion, Part
+from linkwork.start.singular import name_positions, note_singular
+from linkwork.trajectory import Run, Trajectory
+
+Array = NDArray[np.float64]
+
+
+def describe(motion: Motion, settings: Simulation, about_start: Iterable[Note]) -> Run:
+    """What is known of a run before its motion is integrated."""
+    mechanism, place = motion.mechanism, motion.start.place
+    return Run(
+        model=mechanism.model.name,
+        coordinates=mechanism.equations.kind,
+        formulation=motion.how.formulation,
+        stabilization=motion.how.stabilization,
+        integrator=motion.how.integrator,
+        rtol=settings.rtol,
+        atol=settings.atol,
+        t_end=settings.t_end,
+        step=settings.step,
+        dof=motion.system.n_v - place.rank.rank - mechanism.equations.unseen,
+        redundant=place.rows.redundant,
+        notes=(*note_machine(), *mechanism.notes, *about_start),
+        parameters=dict(mechanism.model.parameters),
+    )
+
+
+def evaluate(part: Part, t: Array, rows: Array, held: Array) -> tuple[Array, Array, Report, float]:
+    """(t, q, v, a, lam) and qd at these states, what is reported there, and the seconds that the rates took.
+
+    `held` is what events have changed until then.
+    """
+    s, (n_rows, ny) = part.system, rows.shape
+    x, qd = np.empty((n_rows, 1 + s.n_q + 2 * s.n_v + s.m)), np.empty((n_rows, s.n_q))
+    scratch = np.empty(size_of(rates, ny, s.m) + part.dynamics.work)
+    x[:, 0], x[:, 1 : 1 + s.n_q + s.n_v] = t, rows[:, : s.n_q + s.n_v]  # memory that is new takes longer
+    p, since = part.p.copy(), perf_counter()
+    fill_dynamics(n_rows, ny, held.shape[1], held, p, x, qd, scratch)
+    taken = perf_counter() - since
+    return x, qd, report(s, part.exact, x, held), taken
+
+
+def result(course: Course, info: Run, status: str, reason: Reason, began: float) -> Trajectory:
+    """The trajectory of a motion as far as it is noted; of a run stopped between report times, with its last state."""
+    motion, state, until = course.motion, course.motion.state, course.until
+    assert until is not None
+    s, n_q, n = motion.system, motion.system.n_q, motion.n
+    t, rows = state.times[: until.rows], state.rows[: until.rows]
+    if not len(t) or until.t > t[-1]:
+        rows, t = np.vstack([rows, until.y[: n + N_WORK]]), np.append(t, until.t)
+    held = course.held_at(t)
+    parts, ends = course.parts, [part.first for part in course.parts[1:]]
+    spans = [slice(a, b) for a, b in pairwise([0, *(min(end, len(rows)) for end in ends), len(rows)])]
+    evaluated = [evaluate(part, t[k], rows[k], held[k]) for part, k in zip(parts, spans, strict=True)]
+    x, qd, found, taken = evaluated[0]
+    if len(evaluated) > 1:
+        x, qd = (np.concatenate([part[k] for part in evaluated]) for k in (0, 1))
+        found = Report(*map(np.concatenate, zip(*(part[2] for part in evaluated), strict=True)))
+        taken = sum(part[3] for part in evaluated)
+    q, passed, first = x[:, 1 : 1 + n_q], [], 0
+    for _, alike in groupby(zip(parts, spans, strict=True), key=lambda part: part[0].place.is_open.tobytes()):
+        *_, (at, span) = alike  # the same joints hold
+        k = slice(first, span.stop)
+        passed += find_singular(at.system, at.exact, at.place, t[k], q[k], qd[k], found.log_det[k])
+        first = span.stop
+    singular = name_positions(s.equations.rows, passed)
+    kept = motion.how.stabilization in ("projection", "state-space")
+    info = changed(
+        info,
+        status=status,
+        reason=reason,
+        steps=state.at.steps,
+        rejected=state.at.rejected,
+        evaluations=state.at.evaluations,
+        integration_s=state.loop_s,
+        evaluation_s=taken / len(rows),
+        switches=state.switches,
+        constraint_error_position=float(state.at.residuals[1]),
+        constraint_error_velocity=float(state.at.residuals[2]),
+        singular_positions=singular,
+        held=dict(zip((str(x.value) for x in s.equations.held), course.held[until.held - 1].tolist(), strict=True)),
+        notes=(
+            *info.notes,
+            *note_methods(course.methods),
+            *note_singular(singular, False, "" if kept else motion.how.stabilization),
+            *note_grazes(s, state),
+            *note_blur(s, state),
+            *note_pivots(course.repivoted),
+            *note_matrices(state),
+            *note_atol(info, *split_columns(s, found.extremes)[:2], motion.error_scale(t[-1])),
+        ),
+        wall_s=perf_counter() - began,
+    )
+    return trajectory(s, t, x, rows[:, n:], found, info, motion.mechanism.model, motion.start.place, course.events())
