@@ -81,7 +81,7 @@ def test_inertia_along_links_is_that_of_the_full_matrix(name):
     if name.startswith("planar"):
         # Pivots from the outermost link inwards are the squares of Cholesky's diagonal of M read backwards.
         pivots = np.diag(np.linalg.cholesky(place.M[::-1, ::-1]))[::-1] ** 2
-        np.testing.assert_allclose(place._along_links[1], np.min(pivots / np.diag(place.M)), rtol=1e-9)
+        np.testing.assert_allclose(place.mass._along_links[1], np.min(pivots / np.diag(place.M)), rtol=1e-9)
 
 
 def test_a_last_link_without_mass_leaves_a_chain_without_regular_mass():
