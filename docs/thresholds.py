@@ -2,8 +2,7 @@
 
 A threshold is a module-level name in capital letters whose value is arithmetic on numbers. Codes (whole numbers that
 are only compared for equality or handed on) are none, nor are numbers of parts (N_SIZES), the sizes of drawings in
-`view`, units, and the shipped mechanisms. The reason is the comment behind it, or the comment above it and its
-neighbours.
+`view`, units, and the shipped mechanisms. The reason is the comment behind it or above it.
 """
 
 import ast

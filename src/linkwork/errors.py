@@ -8,9 +8,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, SupportsFloat
 
-MOST_SHOWN = 20  # errors of one file
+MOST_SHOWN = 20  # errors of one file, or choices in a suggestion: a screen of lines
 MOST_FOUND = 200  # errors after which a file is read no further: suggestions for thousands take minutes
-MOST_CHOICES = 20  # named in a suggestion
 MOST_NAMED = 6  # bodies or joints in one message
 
 
@@ -176,6 +175,6 @@ def did_you_mean(name: str, choices: Iterable[str]) -> str | None:
     near = sorted(begins, key=len)[-1:] or difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
     if near:
         return f"did you mean '{by_lower[near[0]]}'?"
-    if 0 < len(known) <= MOST_CHOICES:
+    if 0 < len(known) <= MOST_SHOWN:
         return "choose from " + ", ".join(known)
     return None

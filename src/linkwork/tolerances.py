@@ -5,6 +5,8 @@ of a coordinate or of a row, the length of a run). Rounding is EPSILON of each o
 with the condition number of what is solved; the tolerances are steps of this ladder.
 """
 
+import math
+
 EPSILON = 2.0**-52  # the distance of 1 to the next double: relative rounding of one operation
 ROUNDING = 64 * EPSILON  # 1.4e-14: what is left of some tens of terms that cancel
 NEGLIGIBLE = 2.0**-40  # 9e-13: rounding through a chain of bodies or one linear system of condition 1e3; less is zero
@@ -14,3 +16,8 @@ HALF_THE_DIGITS = 2.0**-26  # 1.5e-8, root of EPSILON: differences of a function
 DIFFERENCE = 2.0**-17  # 8e-6, about the cube root of EPSILON: the step at which central differences err least
 TYPED = 1e-6  # what is typed or rounded to six digits: not meant to be off by less
 SIZABLE = 0.1  # of the largest of its kind: a part that is named among those that take part
+
+
+def halved(tolerance: float) -> float:
+    """The tolerance where half the digits are known, as of a double root: f = e there is an error of e^(1/2)."""
+    return math.sqrt(tolerance)

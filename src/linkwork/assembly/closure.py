@@ -136,7 +136,7 @@ def solve_angles(rows: Iterable[Angle]) -> tuple[bool, dict[str, Angle]]:
             continue
         for body, m in row.multiples.items():
             rest = Angle({b: -k / m for b, k in row.multiples.items() if b != body}, -row.constant / m)
-            if all(abs(k - round(k)) <= laurent.WHOLE for k in rest.multiples.values()):
+            if all(abs(k - round(k)) <= AGREEMENT for k in rest.multiples.values()):
                 break
         else:
             raise NotPolynomialError("a gear ratio that is not whole")

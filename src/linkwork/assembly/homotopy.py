@@ -27,7 +27,7 @@ from linkwork.assembly import tracker
 from linkwork.assembly.dimension import local_dimension
 from linkwork.linalg.rank import row_sizes, singular_values
 from linkwork.native.kernels import size_of
-from linkwork.tolerances import AGREEMENT
+from linkwork.tolerances import AGREEMENT, halved
 
 # indices of variables, sorted and repeated for powers -> coefficient
 Polynomial: TypeAlias = dict[tuple[int, ...], complex]
@@ -49,7 +49,6 @@ POOR_AGREEMENT = 1e-5  # what is accepted when paths cannot be followed closer t
 SINGULAR = 1e-7  # ratio of singular values below which an end counts as singular
 INFINITE = 1e-6  # ratio of the homogenizing coordinate to the largest of its group
 SAME = 1e-7  # regular ends nearer than this are one
-SAME_SINGULAR = 1e-4  # the same for singular ones, of which half the digits are lost
 
 
 @dataclass(frozen=True)
@@ -310,7 +309,7 @@ def _track(
 
 
 def _near(x: Complex, y: Complex) -> bool:
-    return bool(np.max(np.abs(x - y)) < SAME_SINGULAR * (1 + np.max(np.abs(y))))
+    return bool(np.max(np.abs(x - y)) < halved(SAME) * (1 + np.max(np.abs(y))))
 
 
 def _coinciding(points: Complex, candidates: NDArray[np.bool_]) -> NDArray[np.int64]:

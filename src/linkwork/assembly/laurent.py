@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
 
 from linkwork.expressions.evaluation import RING, Arithmetic, float_arithmetic
-from linkwork.tolerances import NEGLIGIBLE
+from linkwork.tolerances import AGREEMENT, NEGLIGIBLE
 
 # (kind, body). In a polynomial the power -1 of a turn stands for its inverse; where unknowns are listed or have values,
 # the inverse is a variable of its own, BACK.
@@ -27,8 +27,6 @@ SHIFT = "shift"  # a displacement in space, which is real
 CONJUGATE = {PLACE: MIRROR, MIRROR: PLACE, TURN: BACK, BACK: TURN, SHIFT: SHIFT}
 Variable: TypeAlias = tuple[str, str]
 Monomial: TypeAlias = tuple[tuple[Variable, int], ...]
-
-WHOLE = 1e-9  # how far a ratio may be from a whole number
 
 
 class NotPolynomialError(Exception):
@@ -168,7 +166,7 @@ class Angle(_Number):
 
     def turn(self) -> Poly:
         """exp(i angle)."""
-        if any(abs(m - round(m)) > WHOLE for m in self.multiples.values()):
+        if any(abs(m - round(m)) > AGREEMENT for m in self.multiples.values()):
             raise NotPolynomialError("a fraction of an angle")
         exponents = tuple(sorted(((TURN, b), round(m)) for b, m in self.multiples.items()))
         return Poly({exponents: cmath.exp(1j * self.constant)})

@@ -30,13 +30,11 @@ from linkwork.linalg.rank import svd
 from linkwork.model import Model
 from linkwork.notes import Note
 from linkwork.records import Printed
-from linkwork.tolerances import TYPED
+from linkwork.tolerances import TYPED, halved
 
 PATH_LIMIT = 20000
 ATTEMPTS = 3  # with other random numbers, where paths are lost or solutions lack their conjugates
 LIFTED = 1e-4  # how far features may be from those of the complex solution: more, and it is none of Psi
-LIFTED_SINGULAR = 1e-2  # the same for singular solutions, of which half the digits are lost
-APART_SINGULAR = 1e-3  # features of two singular modes, known to fewer digits, differ by more
 INDEPENDENT = 1e-4  # part of a motion that a coordinate which is to fix it must have: it is not at a dead centre
 SEED = 1
 
@@ -195,9 +193,9 @@ class Found:
             if q is None:
                 continue
             F = p.linearize(q)[2]
-            if np.max(np.abs(F - p.linearize(rough)[2]), initial=0.0) > (LIFTED_SINGULAR if singular else LIFTED):
+            if np.max(np.abs(F - p.linearize(rough)[2]), initial=0.0) > (halved(LIFTED) if singular else LIFTED):
                 continue  # a solution of the polynomials that is none of Psi: a driven distance with the wrong sign
-            apart = APART_SINGULAR if singular else TYPED
+            apart = halved(TYPED) if singular else TYPED
             if all(np.max(np.abs(F - other), initial=0.0) > apart for _, _, other, _ in kept):
                 kept.append((float(np.linalg.norm(F - at_start)), q, F, singular))
         kept.sort(key=lambda item: item[0])

@@ -26,7 +26,7 @@ from linkwork.linalg.rank import null_space, row_sizes
 from linkwork.model import Model
 from linkwork.native.lowering import compile_programs
 from linkwork.sequences.sequence import ComputationSequence
-from linkwork.start.closing import check_defined, gather, number_kept
+from linkwork.start.closing import REACH, check_defined, gather, number_kept
 from linkwork.tolerances import CLOSED, NEGLIGIBLE, TYPED
 
 Array = NDArray[np.float64]
@@ -34,7 +34,6 @@ Random = np.random.Generator
 
 STARTS = 60  # one after the other that find nothing new: then a search without proof ends
 MOST_STARTS = 3000  # of a search that still finds something new, as on a curve of positions
-REACH = 0.5  # radians or units of the mechanism that one step of Newton's iteration may go
 GENERIC = 20  # closed positions looked for where the start position is singular or does not close
 
 

@@ -16,15 +16,13 @@ from linkwork.assembly.blocks import Block, Reduced, reduce_block, sort_into_blo
 from linkwork.assembly.closure import Closure, form_closure
 from linkwork.assembly.laurent import CONJUGATE, PLACE, SHIFT, TURN, NotPolynomialError, Variable
 from linkwork.assembly.problem import Array, Problem, Random
+from linkwork.tolerances import HALF_THE_DIGITS, halved
 
 Values: TypeAlias = Mapping[Variable, complex]
 Progress: TypeAlias = Callable[[float, str], None]
 
 REAL = 1e-7  # what theta may lack to lie on the unit circle
-REAL_SINGULAR = 1e-4  # the same for ends known to fewer digits
 CONJUGATED = 1e-5  # how far a solution may be from the conjugate of another one
-SOLVED = 1e-8  # residual, relative to its terms, of an equation that only took part in random combinations
-SOLVED_SINGULAR = 1e-4  # the same for singular solutions, of which half the digits are lost
 UNDECIDED = 100.0  # times as much: too little to say that such an equation is not solved
 
 
@@ -44,12 +42,12 @@ class Solution:
 
     @property
     def is_real(self) -> bool:
-        return _is_real(self.values, REAL if self.regular else REAL_SINGULAR)
+        return _is_real(self.values, REAL if self.regular else halved(REAL))
 
     @property
     def may_move(self) -> bool:
         """Whether it lies on a set that may hold real positions: then what does not change along it is real."""
-        return self.dimension > 0 and _is_real(self.given, REAL_SINGULAR)
+        return self.dimension > 0 and _is_real(self.given, halved(REAL))
 
 
 @dataclass
@@ -150,7 +148,7 @@ def solve_reduced(
     ends.doubtful += s.doubtful
     result = []
     for point, regular, dimension in zip(s.points, s.regular.tolist(), s.dimension.tolist(), strict=True):
-        allowed = SOLVED if regular else SOLVED_SINGULAR
+        allowed = HALF_THE_DIGITS if regular else halved(HALF_THE_DIGITS)
         left = max(_residual(f, point) for f in equations) if len(equations) > len(system) else 0.0
         if left < allowed:
             result.append(_extend(known, r.values(point), regular, dimension, ends.sets))

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from linkwork.linalg.newton import INF, iterate
 from linkwork.linalg.vectors import add, copy, dot, fill, swap_rows
 from linkwork.native.kernels import Pointer, kernel, offset, split
+from linkwork.tolerances import HALF_THE_DIGITS
 
-CORRECTED = 1e-8  # the last correction relative to the point; what remains is its square
 CORRECTIONS = 3  # of a step
 LAST_CORRECTIONS = 5  # at the end of a stretch, where the point is brought to rounding
 MAX_STEPS = 20000  # of a path on one stretch
@@ -242,9 +242,9 @@ def converge(at: Moment, allowed: float, last: bool) -> tuple[Pointer, float]:
     x, first = correct(at, at.w.trial, 1)
     if not first <= allowed:  # what is not a number fails
         return x, -1.0
-    most, enough = (LAST_CORRECTIONS, 0.0) if last else (CORRECTIONS, CORRECTED)
+    most, enough = (LAST_CORRECTIONS, 0.0) if last else (CORRECTIONS, HALF_THE_DIGITS)
     x, left = iterate(at, correct, x, first, most - 1, enough, INF)
-    return x, first if left <= CORRECTED else -1.0
+    return x, first if left <= HALF_THE_DIGITS else -1.0
 
 
 def advance(table: Pointer, n: int, on: Path, along: Stretch, w: Work) -> None:

@@ -21,13 +21,12 @@ from linkwork.linalg.newton import INF, iterate
 from linkwork.linalg.vectors import clear, clear_negligible, copy, largest, largest_scaled
 from linkwork.native.kernels import Kernel, Memory, Pointer, call, integer, kernel, offset, size_of, split, take
 from linkwork.native.lowering import NativeFunction
-from linkwork.tolerances import EPSILON
+from linkwork.tolerances import AGREEMENT, EPSILON
 
 Array = NDArray[np.float64]
 
 MAX_ITERATIONS = 12  # of Newton: twice what quadratic convergence needs from where it converges at all
 ENOUGH = 8 * EPSILON  # of the size of a state, gaps and rates together: nothing is left to correct
-ACCEPTED = 1e-9  # of the size of a state: a projection that stalls above this has failed
 SLOWEST = 1e-200  # scales per second: what is slower is at rest, and its rounding nothing
 CONVERGED, NOT_CONVERGED, LAST_TIME = 0.0, 1.0, 2.0
 
@@ -111,7 +110,7 @@ def project(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     gaps = offset(best, 1 + n)
     result.gap = largest(gaps, m) if left < INF else INF
     result.rate = largest(offset(gaps, m), m) if left < INF else INF
-    result.status = CONVERGED if left <= ACCEPTED else NOT_CONVERGED
+    result.status = CONVERGED if left <= AGREEMENT else NOT_CONVERGED
 
 
 @kernel

@@ -55,7 +55,6 @@ MAX_REPETITIONS = 16  # of a solution with eps: each removes all but a thousandt
 SMOOTH, STEADY, COMMON = 0.25, 0.02, 1e-3
 NEAR = 1e-2  # of the largest on the path: a smallest singular value below this is near a singular position
 LEAPS = 9  # sizes tried, each twice the one before
-ON_THE_WAY = 1e-10  # of the size of a position: what a path across a singular position may miss the constraints by
 INSIDE = (0.2, 0.4, 0.5, 0.6, 0.8)  # of a leap: where that is looked at
 LEAST_ROW = 0.03  # of the longest: no row of Psi_q counts as shorter
 STILL = 1.0  # length of the mechanism or radian, per second or per second squared: what is far slower is at rest
@@ -407,7 +406,7 @@ class Driven:
                 on_the_way = (between(start, end, start.t + part * h) for part in INSIDE)
                 gaps = [np.max(np.abs(chart.linearize(x.t, x.q)[0])) for x in on_the_way]
                 scale = self.roots * self.place.v_scale
-                if max(gaps) <= ON_THE_WAY * (np.max(scale) + np.max(np.abs(self.read(state).q)) * np.min(scale)):
+                if max(gaps) <= AGREEMENT * (np.max(scale) + np.max(np.abs(self.read(state).q)) * np.min(scale)):
                     return trial
         return None
 

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from linkwork.driven.kernels import NEAR, Driven, Record, state_of
 from linkwork.start.singular import MOST_LOCATED, STEEP, Limit, Passed, between, find_between, find_limit
-from linkwork.tolerances import TYPED
+from linkwork.tolerances import ROUNDING, TYPED
 
 Array = NDArray[np.float64]
 
-COARSE = 2.0**-6  # of a report interval: the smallest step far from singular positions
 FINE = 1e-10  # of a report interval: the smallest step of all
-SHORTEST = 2.0**-48  # of the time: below, a step is lost in rounding
+COARSE = 2.0**-6  # of a report interval: the smallest step far from singular positions
 BLOCK = 500  # report times between two calls of `progress`: with COARSE, fewer steps than `follow` tries
 NEIGHBOURS = 6  # from which multipliers are continued into a singular position
 
@@ -50,7 +49,7 @@ class Path:
     def _advance(self, count: int, guard: float, part: float) -> bool:
         """Whether so many report times, or all, were reached with steps above this part of a report interval."""
         ahead = self.times[self.reached : self.reached + count]
-        smallest = max(part * self.interval, SHORTEST * float(ahead[0]))
+        smallest = max(part * self.interval, ROUNDING * float(ahead[0]))
         since = perf_counter()
         found = self.driven.follow(self.state, ahead, self.rows[self.reached :], guard, smallest)
         self.seconds += perf_counter() - since

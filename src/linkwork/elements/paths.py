@@ -6,6 +6,7 @@ leads from body j to body i.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
@@ -17,7 +18,6 @@ from linkwork.elements.kinds import Coordinate, Velocity
 from linkwork.elements.orientation import Parameters, of_matrix, product, turn_about
 from linkwork.elements.pairs import unit
 from linkwork.elements.spatial import (
-    TURN,
     Cylindrical,
     PlanarContact,
     Screw,
@@ -148,8 +148,8 @@ def _cylindrical(joint: Any, q: Symbols, v: Symbols) -> list[Step]:
 
 
 def _screw(joint: Screw, q: Symbols, v: Symbols) -> list[Step]:
-    travel = (q[0] - joint.lead(*joint.starts())) * joint.pitch / TURN
-    return _cylindrical(joint, (travel, q[0]), (v[0] * joint.pitch / TURN, v[0]))
+    travel = (q[0] - joint.lead(*joint.starts())) * joint.pitch / math.tau
+    return _cylindrical(joint, (travel, q[0]), (v[0] * joint.pitch / math.tau, v[0]))
 
 
 def _planar(joint: PlanarContact, q: Symbols, v: Symbols) -> list[Step]:

@@ -8,6 +8,7 @@ to x_j if `zero` and `zero_j` are given, and else from the start position.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -27,7 +28,6 @@ Triad: TypeAlias = tuple[Vector, Vector, Vector]
 
 # An axis with a z component below this points down. No usual angle has this cosine, so that rounding does not decide.
 DOWN = -0.55
-TURN = 6.283185307179586  # radians
 
 AXES = (Vector((1.0, 0.0, 0.0)), Vector((0.0, 1.0, 0.0)), Vector((0.0, 0.0, 1.0)))
 POINT: dict[str, Kind] = {"x": "length", "y": "length", "z": "length"}
@@ -290,11 +290,11 @@ class Screw(TurningPair):
     rows: ClassVar[dict[str, Kind]] = {**Cylindrical.rows, "thread": "length"}
 
     def lead(self, i: SpatialFrame, j: SpatialFrame) -> Expr:
-        return self.turns(i, j)["angle"] - self.offsets(i, j)[2] * TURN / self.pitch
+        return self.turns(i, j)["angle"] - self.offsets(i, j)[2] * math.tau / self.pitch
 
     def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
         gap = wrapped(self.lead(i, j) - self.lead(*self.starts()))
-        return Vector((*self.offsets(i, j)[:2], *self.parallel(i, j), gap * self.pitch / TURN))
+        return Vector((*self.offsets(i, j)[:2], *self.parallel(i, j), gap * self.pitch / math.tau))
 
     def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
         return {"displacement": self.offsets(i, j)[2], **self.turns(i, j)}

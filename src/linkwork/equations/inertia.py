@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from linkwork.equations.equations import Equations
 from linkwork.expressions.graph import Expr
 from linkwork.records import kept
+from linkwork.tolerances import NEGLIGIBLE
 
 Array = NDArray[np.float64]
 Entries: TypeAlias = dict[tuple[int, int], float]
-
-REGULAR = 1e-12  # smallest eigenvalue of M, scaled to a unit diagonal, that is not rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +81,7 @@ class Inertia:
             D, root = H.T @ I_H, np.sqrt(diagonal[list(own)])
             if own and np.all(root > 0.0):
                 least = min(least, float(np.linalg.eigvalsh(D / root[:, None] / root)[0]))
-            if least <= REGULAR or not np.all(root > 0.0):
+            if least <= NEGLIGIBLE or not np.all(root > 0.0):
                 least = 0.0  # what is further in need not be known
             if shifts:
                 above = at[next(iter(shifts))[1]][0]
@@ -112,10 +111,10 @@ class Inertia:
         if self.equations.is_diagonal:
             return True
         if self.equations.chain is not None:
-            return self._along_links[1] > REGULAR
+            return self._along_links[1] > NEGLIGIBLE
         root = np.sqrt(self.diagonal)
         try:  # which is quicker than eigenvalues
-            np.linalg.cholesky(self.full / root[:, None] / root - REGULAR * np.eye(len(root)))
+            np.linalg.cholesky(self.full / root[:, None] / root - NEGLIGIBLE * np.eye(len(root)))
         except np.linalg.LinAlgError:
             return False
         return True

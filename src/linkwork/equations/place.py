@@ -26,18 +26,16 @@ from linkwork.linalg.rank import (
 )
 from linkwork.records import kept
 from linkwork.sequences.sequence import ComputationSequence
+from linkwork.tolerances import ROUNDING, TYPED
 
 Array = NDArray[np.float64]
 Weights: TypeAlias = Literal["mass", "unit"]
 Code: TypeAlias = Mapping[str, Callable[[Array], Array]]
 
-INVOLVED = 1e-6  # of a unit vector: a component below is rounding
 OFF = 1e-2  # of the scale of a coordinate: a position off the constraints that is still near
 LEAST_ROW = 1e-3  # of its smallest entry at the usual scale: a row that vanishes at the start is not left out later
 LEAST_LEFT = 1e-4  # of a diagonal entry, that the other rows leave: a row that is as good as independent
 FAR = 1e-3  # of the distance from the origin: no length of a mechanism counts as smaller, its digits would be lost
-ROUNDED = 1e-14  # of the distance from the origin, or of a metre: what is left of lengths that cancel
-ROUNDED_ROW = 1e-14  # of what turns and shifts of the size of the mechanism do: a row of Psi_q that is rounding
 LONG = 100.0  # s
 
 
@@ -164,7 +162,7 @@ class Place:
     def far(self) -> float:
         """The largest length among the coordinates; 0 if there is none but rounding."""
         largest = float(np.abs(self.q[self.equations.lengths[: len(self.q)]]).max(initial=0.0))
-        return largest if largest > ROUNDED else 0.0
+        return largest if largest > ROUNDING else 0.0
 
     @kept
     def arm(self) -> float:
@@ -174,7 +172,7 @@ class Place:
             longest = float(e.evaluate("arm", lambda: ComputationSequence("arm", (), [arm]))[0])
         else:
             longest = float(np.abs(self.entries[e.arms]).max(initial=0.0))
-        return longest if longest > ROUNDED * max(self.far, 1.0) else 0.0
+        return longest if longest > ROUNDING * max(self.far, 1.0) else 0.0
 
     @property
     def error_length(self) -> float:
@@ -277,7 +275,7 @@ class Rows:
 
         How large rows of stated equations are is not known.
         """
-        return np.asarray(self.lengths <= (0.0 if self.place.equations.kind == "stated" else ROUNDED_ROW))
+        return np.asarray(self.lengths <= (0.0 if self.place.equations.kind == "stated" else ROUNDING))
 
     @property
     def lengths(self) -> Array:
@@ -371,5 +369,5 @@ class Rows:
         if self.rank.rank == len(self.place.Psi):
             return ()
         U = self.left_singular_vectors[:, self.rank.rank :]
-        involved = (np.max(np.abs(U), axis=1, initial=0.0) > INVOLVED) & ~self.place.is_open
+        involved = (np.max(np.abs(U), axis=1, initial=0.0) > TYPED) & ~self.place.is_open
         return tuple(row for row, yes in zip(self.place.equations.rows, involved, strict=True) if yes)

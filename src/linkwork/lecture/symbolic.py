@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from linkwork.equations.equations import Equations
 from linkwork.equations.place import Place
 from linkwork.expressions.graph import Expr
+from linkwork.symbolic.lu import SAMPLES
 from linkwork.tolerances import AGREEMENT, TYPED
 from linkwork.writing.rational import ONE, ZERO, Rational, TooLong, atom, rational, root
 
@@ -24,7 +25,6 @@ Array = NDArray[np.floating[Any]]
 Matrix: TypeAlias = list[list[Rational]]
 
 MOST_COORDINATES = 12  # of a mechanism whose equations fit on a page
-SAMPLES = 3  # random points at which a formula is compared with numbers: one alone could be a root
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,9 @@ from linkwork.linalg.products import transpose
 from linkwork.linalg.qr import Reflections, make_reflection, reflect, take_reflections
 from linkwork.linalg.vectors import add, copy, dot, fill, sort_descending
 from linkwork.native.kernels import Pointer, offset, split
-from linkwork.tolerances import EPSILON
+from linkwork.tolerances import EPSILON, ROUNDING
 
 SWEEPS = 40  # some five are usual
-ORTHOGONAL = 1e-14  # the cosine of two rows that count as orthogonal: rounding of a scalar product
 
 
 class Spectral(NamedTuple):
@@ -150,7 +149,7 @@ def orthogonalize_rows(A: Pointer, rows: int, columns: int, width: int, J: Point
                     x = offset(A, i * width)
                     y = offset(A, j * width)
                     p = dot(x, y, 0, columns)
-                    if p * p > ORTHOGONAL * ORTHOGONAL * squares[i] * squares[j]:
+                    if p * p > ROUNDING * ROUNDING * squares[i] * squares[j]:
                         rotations += 1
                         zeta = 0.5 * (squares[j] - squares[i]) / p
                         t = 1.0 / (abs(zeta) + math.sqrt(1.0 + zeta * zeta))

@@ -10,8 +10,7 @@ from linkwork.linalg.products import store_four
 from linkwork.linalg.trapezoid import Trapezoid
 from linkwork.linalg.vectors import add, copy, dot, fill, sort_descending, swap
 from linkwork.native.kernels import Pointer, offset, split
-
-LOST = 1e-8  # the root of rounding: a difference of squares this much smaller than they were has few digits left
+from linkwork.tolerances import HALF_THE_DIGITS
 
 
 class Reflections(NamedTuple):
@@ -105,7 +104,7 @@ def factor_qr(Q: Reflections, T: Trapezoid, spectrum: Pointer, tolerance: float)
         for j in range(k + 1, columns):
             norms[j] -= r[j] * r[j]
         for j in range(k + 1, columns):
-            if norms[j] < LOST * highest[j]:
+            if norms[j] < HALF_THE_DIGITS * highest[j]:
                 norms[j] = 0.0
                 for i in range(k + 1, rows):
                     norms[j] += A[i * width + j] * A[i * width + j]

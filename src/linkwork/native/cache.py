@@ -22,7 +22,7 @@ from threading import local
 from time import perf_counter
 
 MAGIC = b"linkwork object1"
-DIGEST = 32  # bytes of a SHA-256
+DIGEST = 32  # bytes of a checksum: two entries do not share one by chance
 SUFFIX = ".linkwork"
 LIMIT = 256 * 2**20  # bytes kept on disk, and a little more; the entries unused for longest go first
 TRIMMED = 16  # of so many entries written, one has the cache looked through

@@ -34,7 +34,7 @@ from linkwork.trajectory import NO_EVENTS, Events, Run, Table, Trajectory
 Array = NDArray[np.float64]
 
 MOST_GIGABYTES = 4.0  # of results: more than a laptop has free
-SMALL, LARGE = 1e-150, 1e150  # factors of a determinant are multiplied until their logarithm must be taken
+LARGE = 2.0**500  # factors of a determinant are multiplied until their logarithm must be taken
 ENERGIES = ("kinetic", "potential", "dissipated", "supplied")
 ENERGY = Columns(ENERGIES, tuple(f"energy:{form}" for form in ENERGIES), ("J",) * len(ENERGIES))
 
@@ -167,7 +167,7 @@ def fill_report(
         log_det, product = 0.0, 1.0
         for i in range(about.n_v + m):
             product *= reciprocals[i]
-            if not SMALL < abs(product) < LARGE:
+            if not 1.0 / LARGE < abs(product) < LARGE:
                 log_det -= math.log(abs(product))
                 product = 1.0
         found.log_det[k] = log_det - math.log(abs(product))

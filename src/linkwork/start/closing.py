@@ -33,7 +33,6 @@ DAMPING = 1e-2  # of the first damped step, by the Jacobian: nearly that of Gaus
 FAR_APART = 10.0  # sizes of the mechanism: joints that are open by more are first brought together
 REACH = 0.5  # radians, or of the length of the mechanism: sines and cosines are nearly linear over one step
 SMALL = 0.05  # of the scale of a row: what is corrected without being asked; further off another closure may be meant
-TURN = 2.0 * np.pi  # radians
 OTHER_SKETCHES = 40  # spread around the first, up to half a turn and the length of the mechanism
 SEED = 20041  # of the other sketches, which are the same in every run
 
@@ -264,7 +263,7 @@ def _check_senses(given: Place) -> None:
 def _about_degrees(given: Place) -> str:
     """A hint where an angle of more than a turn may have been meant in degrees."""
     named = zip(given.equations.coordinates, given.q.tolist(), strict=True)
-    angles = [(x, c.name) for c, x in named if c.kind == "angle" and abs(x) > TURN]
+    angles = [(x, c.name) for c, x in named if c.kind == "angle" and abs(x) > 2.0 * np.pi]
     return "".join(f" ({name} is {x:.6g} rad; if degrees are meant, write {x:.6g} deg)" for x, name in angles[:1])
 
 
