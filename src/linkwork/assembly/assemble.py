@@ -25,6 +25,7 @@ from linkwork.start.closing import (
     align_velocity,
     check_defined,
     close_from_afar,
+    close_plainly,
     gaps_by_element,
     number_kept,
 )
@@ -73,13 +74,16 @@ def assemble(
     cut: Sequence[str] | None = None,
 ) -> Assembly:
     """The nearest closed position and the nearest velocity along it; coordinates named in `keep` do not change."""
-    check_choice("weights", weights, WEIGHTS)
+    check_choice("weights", weights, [name for name in WEIGHTS if name != "none"])
     mechanism = prepare(model, coordinates, cut)
     check_open(mechanism.equations)
     equations, given = mechanism.equations, mechanism.place()
     check_defined(given)
     kept = number_kept(equations, keep)
-    place, other_sketch = close_from_afar(given, weights, kept)
+    if weights == "plain":
+        place, other_sketch = close_plainly(given, kept), False
+    else:
+        place, other_sketch = close_from_afar(given, weights, kept)
     place = align_velocity(place, weights, kept)
     start = Start(place, given, weights)
     bodies = equations.body or equations

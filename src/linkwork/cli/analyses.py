@@ -52,7 +52,7 @@ from linkwork.cli.motions import (
     tell,
     writable,
 )
-from linkwork.errors import NumericalStop, UsageError, check_choice
+from linkwork.errors import ModelError, NumericalStop, UsageError, check_choice
 
 if TYPE_CHECKING:
     from linkwork.model import Model
@@ -85,7 +85,7 @@ def list_mechanisms(
 def check(
     model: ModelArgument,
     set_: Set = None,
-    weights: Weights = "mass",
+    weights: Weights = None,
     assemble: Assemble = False,
     mode: Mode = None,
     start: Start = None,
@@ -99,16 +99,26 @@ def check(
     """Check a model: freedoms, redundancy, start values.
 
     Prints the counts, what is free to move, dependent constraint rows with the reactions that are then not unique,
-    and how far the start values miss the joints.
+    and how far the start values miss the joints. Of a folder of DAP_JC it also compares the matrices that its user
+    wrote with those that follow from the joints, and names the entries that differ.
     """
     from linkwork.start.check import check
     from linkwork.view.report import as_json, check_lines, progress, within_terminal
 
+    formulas: Any = []
+    if Path(model).is_dir():
+        from linkwork.formats import compare_formulas
+
+        formulas = compare_formulas(Path(model))
     with located(model), progress(Path(model).name):
-        how: dict[str, Any] = {"weights": weights, "assemble": assemble, "keep": keep or ()}
-        mechanism = started(model, set_, mode, keep, repair, start, rate, cut)
+        how: dict[str, Any] = {"weights": weights or "mass", "assemble": assemble, "keep": keep or ()}
+        mechanism = started(model, set_, mode, keep, repair, start, rate, cut, correct=weights is None)
         report = check(mechanism, **how, coordinates=coordinates, cut=cut)
-    print(as_json(report.as_dict()) if json else within_terminal(check_lines(report)))
+    lines = [*check_lines(report), *(("formulas", str(found)) for found in formulas)]
+    compared = {"formulas": [found.as_dict() for found in formulas]} if formulas else {}
+    print(as_json({**report.as_dict(), **compared}) if json else within_terminal(lines))
+    if any(found.differing or found.is_wrong for found in formulas):
+        raise typer.Exit(ModelError.exit_code)
 
 
 @app.command(cls=WithChoices)
@@ -118,7 +128,7 @@ def assemble(
     start: Start = None,
     rate: Rate = None,
     keep: Keep = None,
-    weights: Weights = "mass",
+    weights: Weights = None,
     coordinates: Coordinates = None,
     cut: Cut = None,
     all_modes: Annotated[bool, Option("--all", help="Find all assembly modes.")] = False,
@@ -139,13 +149,13 @@ def assemble(
     """
     from linkwork.modelfile import build, find
 
-    document, changes = find(model), overrides(set_)
+    document, changes = find(model, correct=weights is None), overrides(set_)
     with located(model):
         mechanism = placed(build(document, changes), start, rate, cut)
     if sliced and not all_modes:
         raise UsageError("--slice goes with --all", "usage")
     if all_modes:
-        for option, was_given in (("--coordinates", coordinates), ("--cut", cut), ("--weights", weights != "mass")):
+        for option, was_given in (("--coordinates", coordinates), ("--cut", cut), ("--weights", weights is not None)):
             if was_given:
                 message = f"{option} has no effect with --all, which looks for all positions of the bodies"
                 raise UsageError(message, "no-effect")
@@ -163,7 +173,7 @@ def assemble(
                 raise UsageError(message, "output-is-model")
         files = writable(output or (), SUFFIXES)
         with located(model):
-            assembly = assemble(mechanism, keep or (), cast(Any, weights), coordinates, cut)
+            assembly = assemble(mechanism, keep or (), cast(Any, weights or "mass"), coordinates, cut)
         for file in files:
             save(with_start(document, mechanism.with_start(assembly.q, assembly.v), changes).data, file)
         tell(assembly.as_dict(), assembly_lines(assembly), files, json)
@@ -251,7 +261,7 @@ def run(
     fixed_step: Annotated[float | None, time_option("generalized-alpha: constant step, without error control.")] = None,
     max_steps: Annotated[int | None, Option(metavar="N", help="Stop after N attempted steps.")] = None,
     max_step: MaxStep = None,
-    weights: Weights = "mass",
+    weights: Weights = None,
     assemble: Assemble = False,
     mode: Mode = None,
     start: Start = None,
@@ -285,9 +295,9 @@ def run(
         from linkwork.trajectory import Trajectory
 
         settings["resume"] = Trajectory.load(resume)
-    how: dict[str, Any] = {"weights": weights, "assemble": assemble, "keep": keep or ()}
+    how: dict[str, Any] = {"weights": weights or "mass", "assemble": assemble, "keep": keep or ()}
     with located(model):
-        mechanism = started(model, set_, mode, keep, repair, start, rate, cut)
+        mechanism = started(model, set_, mode, keep, repair, start, rate, cut, correct=weights is None)
         analysis = partial(simulate, **settings, **methods, **how)
         motion = followed(mechanism, analysis, files, into_folder=output_format is not None)
     show(motion, files, json)

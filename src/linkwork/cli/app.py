@@ -82,7 +82,12 @@ def time_option(text: str) -> Any:
 ModelArgument = Annotated[str, Argument(metavar="MODEL", help="A model file or the name of a mechanism.")]
 Set = Annotated[Texts, Option("--set", metavar="NAME=VALUE", help="Change a parameter, as l=35cm; repeatable.")]
 Weights = Annotated[
-    str, Option(metavar="mass|unit", help="Weights of start corrections: by mass and inertia, or none.")
+    str | None,
+    Option(
+        metavar="mass|unit|plain|none",
+        help="Start corrections: weighted by mass, by size alone, the least change of the coordinates over any gap, or "
+        "none.  [default: mass; folders of DAP: plain in its coordinates]",
+    ),
 ]
 Assemble = Annotated[bool, Option("--assemble", help="Close start gaps of any size; without it, small ones only.")]
 Coordinates = Annotated[str | None, Option(metavar="NAME", help="Coordinates, instead of the model's")]

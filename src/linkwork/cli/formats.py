@@ -1,16 +1,17 @@
-"""Commands for models of other programs."""
+"""Commands for models of other programs, and the dialogue of DAP."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import typer
 from typer import Argument
 
 from linkwork.cli.app import Json, app, output_option
 from linkwork.cli.motions import located, tell, writable
-from linkwork.errors import ModelError
+from linkwork.errors import LinkworkError, ModelError, UsageError
 
 
 @app.command()
@@ -18,13 +19,13 @@ def convert(
     source: Annotated[
         str, Argument(metavar="MODEL", help="A folder of DAP_BC or DAP_JC, a deck of NumDyn3D, or a model.")
     ],
-    output: Annotated[Path, output_option("A model file, .yaml or .json; any other name is the folder of a deck.")],
+    output: Annotated[Path, output_option("A model file, .yaml or .json; any other name is a folder.")],
     json: Json = False,
 ) -> None:
     """Convert models from or to the formats of other programs.
 
-    Reads folders of DAP_BC and DAP_JC and decks of NumDyn3D; writes model files and decks. What could not be taken
-    over is listed.
+    Reads folders of DAP_BC and DAP_JC and decks of NumDyn3D; writes model files, and as a folder planar models for DAP
+    (for DAP_JC if they run in joint coordinates) and spatial ones as decks. What could not be taken over is listed.
     """
     from linkwork.document import save
     from linkwork.modelfile import SUFFIXES, build, find, take_over
@@ -41,7 +42,9 @@ def convert(
         import numpy as np
 
         from linkwork.compiled.mechanism import prepare
+        from linkwork.equations.tree import span_tree
         from linkwork.files import write_texts
+        from linkwork.formats.dap_writing import folder_of
         from linkwork.formats.deck_writing import deck_of
         from linkwork.modelfile import load
         from linkwork.start.check import note_start
@@ -58,7 +61,70 @@ def convert(
         notes = list(note_start(model, start))
         place, e = start.place, start.place.equations
         q, v = (dict(zip(names, x.tolist(), strict=True)) for names, x in ((e.q_names, place.q), (e.v_names, place.v)))
-        tables, missing = deck_of(model.with_start(q, v))
-        file = write_texts(output, {f"{name}.txt": text for name, text in tables.items()})
+        model = model.with_start(q, v)
+        if model.space == "planar":
+            settings = model.simulation
+            in_joints = settings.coordinates == "joint"
+            hinges = span_tree(model.ground, model.bodies, model.joints, settings.cut) if in_joints else ()
+            texts, missing = folder_of(model, hinges)
+            notes.append(
+                f"DAP asks for the final time, here {settings.t_end:g} s, and for the step, {settings.step:g} s"
+            )
+        else:
+            tables, missing = deck_of(model)
+            texts = {f"{name}.txt": text for name, text in tables.items()}
+        file = write_texts(output, texts)
     lines = [*(("note", text) for text in notes), *(("not taken over", text) for text in missing)]
     tell({"not_taken_over": missing, "notes": notes}, lines, [file], json)
+
+
+@app.command()
+def dap(
+    model: Annotated[
+        str | None, Argument(metavar="[FOLDER]", help="A folder of DAP, or any planar model; asked for if left out.")
+    ] = None,
+) -> None:
+    """Simulate in the dialogue of DAP.
+
+    Asks for the final time, the reporting time-step and whether the initial conditions are to be corrected, then takes
+    the commands `anim` (the moving page), `post` (a .mat file of the arrays), and `quit`.
+    """
+    from functools import partial
+
+    from linkwork.cli.motions import followed, locks, motion_files, show, started, write
+    from linkwork.simulation.simulate import simulate
+
+    try:
+        source = model or typer.prompt("Which folder contains the model?")
+        given = started(source, None, None, None, correct=False)
+        question = "Do you want to correct the initial conditions?"
+        corrected = not (given.joints or given.drivers) or typer.confirm(question, default=True)
+        t_end = typer.prompt("Final time = ?", type=float)
+        step = typer.prompt("Reporting time-step = ?", type=float)
+    except typer.Abort:
+        raise UsageError("the dialogue ended before all was asked", "usage") from None
+    how: dict[str, Any] = {} if corrected else {"weights": "none", "stabilization": "none"}
+    with located(source):
+        mechanism = started(source, None, None, None) if corrected else given
+        motion = followed(mechanism, partial(simulate, t_end=t_end, step=step, **how), ())
+    show(motion, (), json=False)
+    print(f"Number of function evaluations = {motion.info.evaluations}")
+    while (command := _asked(">>")) not in ("", "quit", "exit"):
+        if command not in ("anim", "post"):
+            print("anim writes the moving page, post the arrays, quit ends")
+            continue
+        try:
+            files = motion_files([Path(f"{mechanism.name}.{'html' if command == 'anim' else 'mat'}")])
+            write(motion, files)
+            print(f"written  {files[0]}")
+        except LinkworkError as error:
+            print(error)
+        locks.close()  # the next command may write the same file
+
+
+def _asked(prompt: str) -> str:
+    """A line of the user, "" where there is none any more."""
+    try:
+        return str(typer.prompt(prompt, default="quit", prompt_suffix=" ", show_default=False)).strip()
+    except typer.Abort:
+        return ""

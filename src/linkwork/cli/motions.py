@@ -50,11 +50,15 @@ def started(
     rate: Sequence[str] | None = None,
     cut: Sequence[str] | None = None,
     assemble: bool = False,
+    correct: bool = True,
 ) -> Model:
-    """The model, with these start values, its joints closed or in one of its assembly modes if that is asked for."""
+    """The model, with these start values, its joints closed or in one of its assembly modes if that is asked for.
+
+    The start of a folder of DAP is corrected as DAP does it, or left as it is.
+    """
     from linkwork.modelfile import load
 
-    mechanism = placed(load(model, overrides(set_), repair or ()), start, rate, cut)
+    mechanism = placed(load(model, overrides(set_), repair or (), correct), start, rate, cut)
     if assemble:
         from linkwork.assembly.assemble import assemble as close
 

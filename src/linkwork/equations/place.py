@@ -29,7 +29,7 @@ from linkwork.sequences.sequence import ComputationSequence
 from linkwork.tolerances import ROUNDING, TYPED
 
 Array = NDArray[np.float64]
-Weights: TypeAlias = Literal["mass", "unit"]
+Weights: TypeAlias = Literal["mass", "unit", "plain", "none"]
 Code: TypeAlias = Mapping[str, Callable[[Array], Array]]
 
 OFF = 1e-2  # of the scale of a coordinate: a position off the constraints that is still near
@@ -219,7 +219,8 @@ class Place:
     def scaled_jacobian(self, weights: Weights, kept: Sequence[int] = ()) -> tuple[Array, Array]:
         """Psi_q W^-1/2 and W^-1/2, without the columns `kept`.
 
-        W is M, or of unit weights the squares of 1/length for shifts and 1 for turns; also where M is singular.
+        W is M, or of unit weights the squares of 1/length for shifts and 1 for turns; also where M is singular. Plainly
+        it is the identity, metres and radians counting alike.
         """
         free = np.delete(np.arange(len(self.v)), list(kept))
         by_mass = weights == "mass" and self.mass.is_regular
@@ -229,6 +230,7 @@ class Place:
             J = self.Psi_q @ root
         else:
             scale = 1.0 / np.sqrt(self.mass.diagonal) if by_mass else self.v_scale
+            scale = np.ones(len(self.v)) if weights == "plain" else scale
             root, J = np.diag(scale)[:, free], (self.Psi_q * scale)[:, free]
         check_finite(J)
         return J, root

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from linkwork.document import Document
 from linkwork.errors import ModelError
@@ -16,6 +16,15 @@ class Reading(NamedTuple):
 
     document: Document
     given: list[Given]
+
+
+def compare_formulas(folder: Path) -> list[Any]:
+    """What a user of DAP_JC wrote by hand, beside what follows from the joints; nothing of other folders."""
+    if not is_dap(folder):
+        return []
+    from linkwork.formats.dap_check import check_formulas
+
+    return list(check_formulas(folder))
 
 
 def read_folder(folder: Path, correct: bool = True) -> Reading:

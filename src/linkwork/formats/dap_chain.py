@@ -73,6 +73,7 @@ class Chain:
 
     theta: list[Expr]
     theta_d: list[Expr]
+    owners: list[int]  # of each joint coordinate, the body that it places
     given: tuple[Array, Array]
     poses: list[Pose]
     links: list[Link]
@@ -248,7 +249,8 @@ def _read_open(folder: Folder) -> Chain:
     rates = [own.entries("theta_d", (0.0,) * n) for own, n in zip(folder.bodies, sizes, strict=True)]
     # As in DAP_JC, rates of another number than the coordinates are none.
     v = np.array([x for own, n in zip(rates, sizes, strict=True) for x in (own if len(own) == n else [0.0] * n)])
-    chain = Chain(theta, theta_d, (given, v), poses, [], errors=code.errors)
+    owners = [k for k, n in enumerate(sizes, 1) for _ in range(n)]
+    chain = Chain(theta, theta_d, owners, (given, v), poses, [], errors=code.errors)
     _recognize_tree(folder, chain, tree)
     chain.links = [tree.links[k] for k in sorted(tree.links)]
     return chain
@@ -463,20 +465,28 @@ class _Cuts:
         slopes = jacobian([row], own)
         if len(slopes) != len(own) or not all(slope.is_constant for slope in slopes.values()):
             return
-        a = slopes[0, 0].number
-        if len(own) == 2 and slopes[0, 1].number != -a:
+        factors = [slopes[0, k].number for k in range(len(own))]
+        if len(own) == 2 and factors[0] != -factors[1]:
             return
+        a = max(factors)  # of the angle that is driven against the other
         (rest,) = substitute([row], dict.fromkeys(own, ZERO))
         law = text(-rest / a)
         if theta:
-            sizes = [len(x.entries("theta", (0.0,))) for x in self.folder.bodies]
-            at = self.chain.theta.index(theta[0])
-            owner = next((b for b in range(1, len(sizes) + 1) if sum(sizes[: b - 1]) == at and sizes[b - 1] == 1), 0)
-            if owner and any(link.name == f"J{owner}" for link in self.chain.links):
-                self.chain.drives.append(Drive(f"D{k}", self.file, self.line, law, owner))
+            self.drive_joint(theta[0], law, k)
             return
-        bodies = (angles[1] if len(angles) > 1 else 0, angles[0])
+        driven = factors.index(a)
+        bodies = (angles[1 - driven] if len(angles) > 1 else 0, angles[driven])
         self.chain.drives.append(Drive(f"D{k}", self.file, self.line, law, bodies=bodies))
+
+    def drive_joint(self, theta: Expr, law: str, k: int) -> None:
+        """A driver of a joint coordinate: of the angle of a body, or of its joint."""
+        turned = next((b for b, pose in enumerate(self.chain.poses, 1) if pose[2] is theta), 0)
+        owner = self.chain.owners[self.chain.theta.index(theta)]
+        link = next((link for link in self.chain.links if link.name == f"J{owner}"), None)
+        if link is not None and (not turned or (link.entry["type"] == "revolute" and not link.entry["i"].body)):
+            self.chain.drives.append(Drive(f"D{k}", self.file, self.line, law, owner))
+        elif turned:
+            self.chain.drives.append(Drive(f"D{k}", self.file, self.line, law, bodies=(0, turned)))
 
     def spots(self) -> dict[str, Spot]:
         """Points and mass centres that move, by the names of their coordinates without x and y."""
@@ -554,21 +564,19 @@ class _Cuts:
             if centre != Spot(rows["roll"].ends[0], (0.0, 0.0)) or abs(rows["fixed y"].value - R) > AGREEMENT:
                 return None
             return {"type": "rolling", "i": Spot(0, (0.0, 0.0)), "j": centre, "axis": [1, 0], "radius": R}
-        if (
-            "slot" in kinds
-            and kinds[0 if kinds[1] == "slot" else 1] in ("parallel", "angle")
-            and not rows["slot"].value
-        ):
-            other = rows.get("parallel") or rows["angle"]
-            if {*other.ends} == {spot.body for spot in rows["slot"].ends}:
-                entry = {**self.slot(rows["slot"]), "type": "prismatic"}
-                if other.kind == "angle":
-                    entry["angle"] = other.value * (1.0 if other.ends[0] == entry["j"].body else -1.0)
-                return entry
-        return None
+        other = rows.get("parallel") or rows.get("angle")
+        along = next((row for row in (first, second) if row.kind in ("slot", "fixed x", "fixed y")), None)
+        if other is None or along is None or (along.kind == "slot" and along.value):
+            return None
+        slot = self.slot(along)
+        if {*other.ends} != {slot["i"].body, slot["j"].body}:
+            return None
+        if other.kind == "angle":
+            slot["angle"] = other.value * (1.0 if other.ends[0] == slot["j"].body else -1.0)
+        return {"type": "prismatic", **slot}
 
     def alone(self, row: Row) -> dict[str, Any] | None:
-        if row.kind == "slot":
+        if row.kind in ("slot", "fixed x", "fixed y"):
             return {"type": "point-on-line", **self.slot(row)}
         if row.kind == "rod":
             P, Q = row.ends
@@ -580,6 +588,10 @@ class _Cuts:
 
     def slot(self, row: Row) -> dict[str, Any]:
         """The axis is of body i, and its sign makes Psi = n . (P_j - P_i) the row itself."""
+        if row.kind != "slot":  # of the ground, along x or y
+            sign, is_x = float(np.copysign(1.0, row.sign)), row.kind == "fixed x"
+            place = (row.value, 0.0) if is_x else (0.0, row.value)
+            return {"i": Spot(0, place, "cut"), "j": row.ends[0], "axis": [0.0, -sign] if is_x else [sign, 0.0]}
         (vector,), (P, Q) = row.vectors, row.ends
         u = vector.numbers("ulocal", 2, (1.0, 0.0))
         of_first = self.folder.body_of(vector) == P.body

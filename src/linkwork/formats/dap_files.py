@@ -143,7 +143,10 @@ class Folder:
     def functions(self, name: str) -> list[Function]:
         """The functions of a file, in which nothing may call what has nothing to do with a model."""
         file = self.file(name)
-        found = parse(read_text(self.m_files[name.lower()]), file)
+        try:
+            found = parse(read_text(self.m_files[name.lower()]), file)
+        except ModelError as error:
+            raise error if error.line else error.at(file=file, line=1) from None
         for node, line in (x for function in found for x in calls_in(function.body)):
             if (word := called(node)) in FORBIDDEN:
                 message = f"'{word}' cannot be read here"
@@ -154,7 +157,8 @@ class Folder:
         """Carry out the assignments of a file; arrays of elements are those of all files, and so is all in scripts."""
         functions = self.functions(name)
         if len(functions) > 1:
-            message = f"a second function '{shown(functions[1].name)}' is code"
+            second = functions[1].name
+            message = f"a second function '{shown(second)}' is code" if second else "after the function there is code"
             raise ModelError(message, "m-file-code", file=self.file(name), line=functions[1].line, rule=NOT_EXECUTED)
         for function in functions:
             is_script = not function.name

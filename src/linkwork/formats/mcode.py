@@ -596,7 +596,7 @@ class Code:
         try:
             self.names[root] = self.put(self.names.get(root), path, Unknown(error), self.line, root)
         except (ModelError, _Misfit):
-            self.names[root] = Unknown(error)
+            self.names.setdefault(root, Unknown(error))  # there is no such entry to be spoilt
 
 
 def _range(first: float, *more: float) -> Matrix:

@@ -199,7 +199,9 @@ class _Parser:
                 name, inputs, outputs, line = self.head()
                 found.append(Function(name, inputs, outputs, self.body("function"), line))
             else:
-                self.at += 1  # an `end` too many
+                line, self.at = self.token.line, self.at + 1  # the `end` of a function
+                if after := self.body():
+                    found.append(Function("", (), (), after, line))
         return found
 
     def head(self) -> tuple[str, tuple[str, ...], tuple[str, ...], int]:

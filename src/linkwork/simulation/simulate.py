@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.constraints.projection import project_start
+from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Weights
 from linkwork.errors import Interrupted, NumericalStop, UsageError, check_number
 from linkwork.integrators.integrate import MOST_STEPS as MOST_AT_ALL
@@ -32,6 +33,7 @@ from linkwork.simulation.stop_reasons import explain_stop
 from linkwork.simulation.suitability import check_size
 from linkwork.soundness import check_span
 from linkwork.start.check import note_start
+from linkwork.tolerances import CLOSED
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
@@ -82,7 +84,8 @@ def simulate(
     - `max_step`: longest step, s; unless given, 8 report steps or a fiftieth of the run if forces switch or there are
       events.
     - `weights`, `assemble`, `keep`: how start values are corrected: weighted by "mass" or not ("unit"), also over wide
-      gaps, and which coordinates are not.
+      gaps, and which coordinates are not; "plain" takes the least change of the coordinates of the run, metres and
+      radians alike, over any gap, and "none" leaves the start as it is.
     - `resume`: a motion of the same mechanism from the same start that ended early; the result continues it.
     - `progress`: called with the finished fraction and the time reached.
     """
@@ -101,7 +104,7 @@ def simulate(
         message = "charts do not follow joints that open and close; choose another stabilization"
         raise UsageError(message, "events-state-space")
     motion = Motion.begin(mechanism, how, weights, assemble, keep, q, v)
-    y, grid = project_start(motion.system, motion.p, motion.start.place), times
+    y, grid = begin_state(motion, weights, stabilization), times
     if resume is not None:
         check_resumable(resume, dict(mechanism.model.parameters), motion.start.place, settings.t_end)
         y = resume_at(motion, resume)
@@ -129,6 +132,17 @@ def simulate(
         reason = course.stopped or explain_stop(motion, end, fixed_step)
         raise NumericalStop(reason, reason.code, trajectory=conclude("stopped", reason))
     return judge(found, motion.start.place, fixed_step is not None)
+
+
+def begin_state(motion: Motion, weights: Weights, stabilization: str) -> Array:
+    """The state from which the motion begins: on the constraints, or as it is given if it is not to be corrected."""
+    place = motion.start.place
+    if weights != "none":
+        return project_start(motion.system, motion.p, place)
+    if place.gap > CLOSED and stabilization != "none":
+        message = f"the start is not to be corrected, but '{stabilization}' would close its gaps in the first step"
+        raise UsageError(f"{message}; choose --stabilization none", "no-effect")
+    return np.concatenate([place.q, place.v, np.zeros(N_WORK)])
 
 
 def _settle(

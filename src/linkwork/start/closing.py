@@ -1,7 +1,8 @@
 """Start values that satisfy the constraints.
 
-The start position is moved by the smallest change, weighted by the masses or by the size of the mechanism alone, that
-closes the joints (Gauss-Newton on Psi with least-norm steps); then the velocities likewise by Psi_q v = -Psi_t.
+The start position is moved by the smallest change, weighted by the masses or by the size of the mechanism alone, or
+without weights in its own coordinates over a gap of any size ("plain", as DAP does it), that closes the joints
+(Gauss-Newton on Psi with least-norm steps); then the velocities likewise by Psi_q v = -Psi_t.
 Axes have a sense, so that in space z_j - z_i is made zero, and not only the tilt. Named coordinates stay exactly as
 they are. If the way from a rough sketch ends before the joints are closed, other sketches with turned bodies are tried;
 if none closes, the smallest set of joints that contradict each other is named.
@@ -26,7 +27,7 @@ from linkwork.tolerances import AGREEMENT, CLOSED, EPSILON, HALF_THE_DIGITS, NEG
 
 Array = NDArray[np.float64]
 
-WEIGHTS = ("mass", "unit")
+WEIGHTS = ("mass", "unit", "plain", "none")
 DECREASE = 0.1  # of what a step would narrow gaps by if Psi were linear: the least that it must (Armijo's condition)
 MOST_DAMPED = 200  # damped steps: with a least gap above zero they converge linearly
 DAMPING = 1e-2  # of the first damped step, by the Jacobian: nearly that of Gauss and Newton
@@ -151,6 +152,8 @@ def fit_bodies(
     """Where the bodies of a mechanism in other coordinates are stated to start, and where they fit the joints."""
     stated = state_bodies(e, q, v)
     names = stated.equations.v_names
+    if weights in ("plain", "none"):
+        return stated, stated  # other coordinates are corrected themselves
     return stated, find_start(stated, weights, any_distance, [name for name in keep if name in names]).place
 
 
@@ -219,9 +222,11 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
     if given.equations.tree is not None:
         keep = ()  # they have been kept where all joints were closed
     kept = number_kept(given.equations, [name for name in keep if body is None or name not in body.v_names])
-    if not len(given.Psi):
+    if not len(given.Psi) or weights == "none":
         return Start(given, given, weights)
     check_defined(given)
+    if weights == "plain":
+        return Start(align_velocity(close_plainly(given, kept), weights, kept), given, weights)
     if given.gap > SMALL and not any_distance:
         raise ModelError(
             f"the start position does not fit the joints: {describe_gaps(given, given.Psi, CLOSED)}",
@@ -322,6 +327,27 @@ def is_closed(place: Place, rows: Sequence[int] | None = None, within: float = H
     if rows is None:
         return place.gap <= within and float(place.reversal.max(initial=0.0)) <= within
     return bool(np.max(np.abs(place.Psi[list(rows)]) / place.row_scale[list(rows)], initial=0.0) <= within)
+
+
+def close_plainly(given: Place, kept: Sequence[int] = ()) -> Place:
+    """The place moved by Newton's iteration with steps of least norm, metres and radians counting alike.
+
+    dq = -Psi_q^T (Psi_q Psi_q^T)^-1 Psi                                               [nikravesh2018, appendix C]
+    """
+    place = given
+    for _ in range(MAX_ITERATIONS):
+        if is_closed(place, within=ROUNDING) or not place.is_finite:
+            break
+        J, root = place.scaled_jacobian("plain", kept)
+        place = place.moved(root @ solve_least_squares(J, -place.Psi))
+    if not is_closed(place):
+        raise ModelError(
+            f"the least change does not close the joints: {describe_gaps(given, given.Psi, CLOSED)}",
+            "start-far-off",
+            path=_path_of_widest(given, given.Psi),
+            suggestion="correct the start positions, or choose other weights",
+        )
+    return place
 
 
 def close_joints(place: Place, weights: Weights, kept: Sequence[int] = ()) -> Place:

@@ -68,7 +68,8 @@ def _redundant(rank: int, of: int, rows: Sequence[str]) -> str:
 
 def _start_corrected(weights: str, changes: Mapping[str, float]) -> str:
     shown = ", ".join(f"{name} {change:+.3g}" for name, change in changes.items())
-    return f"start values corrected ({weights}-weighted): {shown}"
+    how = "without weights" if weights == "plain" else f"{weights}-weighted"
+    return f"start values corrected ({how}): {shown}"
 
 
 def _start_of_dap(changes: Mapping[str, tuple[float, float]]) -> str:
