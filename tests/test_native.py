@@ -32,7 +32,7 @@ from linkwork.expressions.graph import (
     symbol,
 )
 from linkwork.modelfile import load
-from linkwork.native import cache, lowering
+from linkwork.native import cache, lowering, machine
 from linkwork.native.lowering import NativeFunction, compile_programs
 from linkwork.sequences.sequence import ComputationSequence
 from linkwork.simulation.simulate import simulate
@@ -271,3 +271,27 @@ def test_what_is_compiled_during_a_run_counts_as_compiling(monkeypatch: pytest.M
     monkeypatch.setattr(cache, "seconds", lambda: next(spent))
     motion = simulate(mechanism, t_end=0.1)
     assert 7.0 < motion.info.compile_s < motion.info.wall_s + 7.0
+
+
+def test_what_is_called_seldom_does_not_take_optimization_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all programs are long and those of the loop are not, these are compiled as before and the others quickly."""
+    often = ComputationSequence("often", X, [sin(X[0]) * X[1] + X[2]])
+    seldom = ComputationSequence("seldom", X, [cos(X[0] + X[1] * X[2])])
+    used: list[int] = []
+    assemble = machine.assemble
+
+    def note(text: str, opt: int) -> bytes:
+        used.append(opt)
+        return assemble(text, opt)
+
+    monkeypatch.setattr(machine, "assemble", note)
+    monkeypatch.setattr(lowering.cache, "cached", lambda _, build: build())
+    x, apart = np.array([0.3, -0.4, 0.5]), {}
+    for limit in (10, 4, 2):  # of six operations in all, three each
+        monkeypatch.setattr(lowering, "LONG", limit)
+        f = compile_programs([often, seldom], [], seldom=("seldom",))
+        apart[limit] = f["often"].code is not f["seldom"].code
+        found = [f[name](x, np.zeros(0))[0] for name in ("often", "seldom")]
+        np.testing.assert_allclose(found, [np.sin(0.3) * -0.4 + 0.5, np.cos(0.3 - 0.2)], rtol=1e-15)
+    assert apart == {10: False, 4: True, 2: False}
+    assert used == [lowering.OPT, lowering.OPT, lowering.QUICK, lowering.QUICK]

@@ -90,7 +90,8 @@ PLACES = {name: k for k, name in enumerate(Header._fields)}
 N_CARRIED = PLACES["n_carried"]
 SYMBOLS = {"repetitions": REPETITIONS, "most_repetitions": IF_NEEDED}
 HEADER_SYMBOLS = [SYMBOLS.get(name, symbol(f"header {name}")) for name in Header._fields]
-SELDOM = ("report", "linear", "retract", "start", "prepare")  # called where a motion begins and at its report times
+# After the right-hand side what is called once a step, at report times, and where a motion begins.
+SELDOM = ("close", "align", "report", "constraints", "linear", "retract", "start", "prepare")
 FUNCTIONS = Header._fields[Header._fields.index("derivative") :]
 
 

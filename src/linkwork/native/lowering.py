@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
-from itertools import groupby
+from functools import cached_property
+from itertools import accumulate, groupby
 from types import MappingProxyType
 
 import numpy as np
@@ -26,8 +26,8 @@ Array = NDArray[np.float64]
 
 PART = 500  # operations per LLVM function
 OPT = 1  # of the code generator; a sequence gains nothing from LLVM's passes over the code
-# Operations, some 25 s of compiling. Beyond, registers are given out without looking ahead: compiling takes a twelfth,
-# an evaluation four times as long, which some ten thousand of them would make up for.
+# Operations, some 25 s of compiling. Beyond, registers are given out without looking ahead: compiling takes a third to a
+# twelfth, an evaluation up to twice as long, which a hundred thousand of them would make up for.
 LONG, QUICK = 300_000, 0
 
 # What LLVM has itself, and what is left to the C library; with the numbers of arguments.
@@ -138,40 +138,47 @@ def compile_programs(
     parameters: Sequence[Expr],
     without_p: Sequence[ComputationSequence] = (),
     around: Mapping[str, tuple[str, str]] = MappingProxyType({}),
-    seldom: Container[str] = (),
+    seldom: Sequence[str] = (),
 ) -> dict[str, NativeFunction]:
     """Machine code of the programs; `parameters` are the nodes whose values the argument p carries.
 
     Those `without_p` do not read it: they may compute what it carries. `around` gives LLVM code of further functions,
-    each with the program that it calls, whose sizes it has. Programs of names in `seldom` are compiled apart where all
-    together are LONG, so that they do not take the others' optimization away.
+    each with the program that it calls, whose sizes it has. Programs named in `seldom`, the least often called last,
+    leave optimization to the others where all together are LONG.
     """
     if machine.missing():
         return _interpret(programs, parameters, without_p)
     tables: dict[object, str] = {}
-    texts, sizes = dict[str, str](), dict[str, tuple[int, int, int, int, int]]()
-    for program in (*programs, *without_p):
-        read = () if program in without_p else parameters
-        work, operations, text = _lower(program, read, tables)
-        inputs, outputs, head = len(program.inputs), len(program.outputs), program.head_outputs
-        texts[program.name], sizes[program.name] = text, (inputs, outputs, work, operations, len(read))
-        if program.head:
-            texts[program.head] = _head(program)
-            sizes[program.head] = (inputs, head, outputs - head + work, operations, len(read))
-    for name, (inner, text) in around.items():
-        texts[name], sizes[name] = text, sizes[inner]
-    counts = {program.name: sizes[program.name][3] for program in (*programs, *without_p)}
-    groups = [[*texts]]
-    if sum(counts.values()) > LONG:
-        groups = [[name for name in texts if name not in seldom], [name for name in texts if name in seldom]]
+    lowered = {program.name: _lower(program, parameters, tables) for program in programs}
+    lowered |= {program.name: _lower(program, (), tables) for program in without_p}
+    names = sorted(lowered, key=lambda name: seldom.index(name) + 1 if name in seldom else 0)
+    totals = accumulate(lowered[name][1] for name in names)
+    within = [name for name, total in zip(names, totals, strict=True) if total <= LONG]
     made: dict[str, NativeFunction] = {}
-    for names in groups:
-        text = "\n".join([*(texts[name] for name in names), _declarations(tables)])
-        opt = str(OPT if sum(counts.get(name, 0) for name in names) <= LONG and names is groups[0] else QUICK)
-        code = cache.cached([text, machine.host(), opt], partial(machine.assemble, text, int(opt)))
-        loaded = machine.load(code, names)
-        made |= {name: NativeFunction(name, loaded.addresses[name], *sizes[name], loaded) for name in names}
+    for own, opt in ((within, OPT), (names[len(within) :], QUICK)):
+        texts, sizes = [lowered[name][2] for name in own], dict[str, tuple[int, int, int, int, int]]()
+        for program in (*programs, *without_p):
+            if program.name in own:
+                work, operations, _ = lowered[program.name]
+                n_p = 0 if program in without_p else len(parameters)
+                inputs, outputs, head = len(program.inputs), len(program.outputs), program.head_outputs
+                sizes[program.name] = (inputs, outputs, work, operations, n_p)
+                if program.head:
+                    texts.append(_head(program))
+                    sizes[program.head] = (inputs, head, outputs - head + work, operations, n_p)
+        for name, (inner, text) in around.items():
+            if inner in own:
+                texts.append(text)
+                sizes[name] = sizes[inner]
+        if own:
+            made |= _assemble("\n".join([*texts, _declarations(tables)]), opt, sizes)
     return made
+
+
+def _assemble(text: str, opt: int, sizes: Mapping[str, tuple[int, int, int, int, int]]) -> dict[str, NativeFunction]:
+    code = cache.cached([text, machine.host(), str(opt)], lambda: machine.assemble(text, opt))
+    loaded = machine.load(code, sizes)
+    return {name: NativeFunction(name, loaded.addresses[name], *size, loaded) for name, size in sizes.items()}
 
 
 def _interpret(
