@@ -210,3 +210,22 @@ def test_start_velocities_are_corrected_alike_however_slow(factor: float) -> Non
     assert np.abs(expected).max() > 0.1
     np.testing.assert_allclose(start.place.v / factor, expected, rtol=1e-12, atol=1e-13)
     assert set(start.v_changes) == {*place.equations.v_names} - {"crank.phi"}
+
+
+def test_as_many_bounces_are_counted_however_fast_they_are() -> None:
+    """Bounces accumulate at t = 3 sqrt(2 h/g) for a restitution of 1/2, and a run stops as far before, by that time."""
+    text = (
+        "linkwork: 1\nname: ball\nparameters: {T: 1}\ngravity: [0, -2/T^2]\n"
+        "bodies: {ball: {mass: 1, inertia: 0.1, position: [0, 1]}}\n"
+        "events: {floor: {when: ball.y, direction: falling, action: set, restitution: 0.5}}\n"
+        "simulation: {t_end: 4}\n"
+    )
+    counts, times = set(), []
+    for T in (1e-9, 1.0, 1e9):
+        with pytest.raises(NumericalStop) as stop:
+            simulate(loads(text, changes={"T": T}), t_end=4 * T, step=0.1 * T)
+        assert stop.value.code == "events-accumulate"
+        counts.add(len(stop.value.trajectory.events.names))
+        times.append(stop.value.trajectory.info.reason.data["t"] / T)
+    assert len(counts) == 1
+    np.testing.assert_allclose(times, 3.0, rtol=1e-5)

@@ -27,12 +27,12 @@ from linkwork.integrators.integrate import End, Moment, Settings
 from linkwork.notes import FINISHED, Reason
 from linkwork.simulation.outputs import body_states
 from linkwork.simulation.problem import Level, Motion, Part
+from linkwork.tolerances import NEGLIGIBLE
 from linkwork.trajectory import NO_EVENTS, Events
 
 Array = NDArray[np.float64]
 
 CLOSE = 1e-7  # of the time: events nearer to each other than this,
-CLOSEST = 1e-12  # seconds, likewise where time begins
 MOST_CLOSE = 20  # so often the same in a row, accumulate
 SNAPS = 1e-6  # of the scale of a row: a gap, or of the fastest velocity a difference, that no event closes
 IMPULSES = "udwadia-phohomsiri"  # M may be singular, and rows redundant
@@ -118,9 +118,11 @@ class Course:
     held_since: list[float] = field(default_factory=list)  # when, of all but the first
     asked: Moment = field(init=False)  # about which Python is asked
     until: Until | None = None
+    span: float = 0.0  # of the run
 
     def set_off(self, settings: Settings, times: Array, y: Array, max_steps: int) -> None:
         """Let the motion begin at (q, v, work), after what happens there."""
+        self.span = float(times[-1] - times[0])
         y = self.begin(float(times[0]), y)
         self.motion.set_off(settings, times, y, max_steps)
         self.tell_asks()
@@ -233,11 +235,15 @@ class Course:
 
     def check_accumulation(self, t: float, names: Sequence[str]) -> None:
         """Stop where events, now these, follow each other without end."""
-        near = bool(self.happenings) and t <= end_of_nearness(self.happenings[-1].t)
+        near = bool(self.happenings) and t <= self.end_nearness(self.happenings[-1].t)
         self.close = (self.close if near else Counter()) + Counter(names)
         often, count = self.close.most_common(1)[0]
         if count >= MOST_CLOSE and self.stopped is None:
             self.stopped = Reason("events-accumulate", event=often, t=t, count=count, within=CLOSE)
+
+    def end_nearness(self, t: float) -> float:
+        """Until when an event is near to one at t; where time begins, by what rounding leaves of the run."""
+        return t + CLOSE * abs(t) + NEGLIGIBLE * self.span
 
     def begin(self, t: float, y: Array) -> Array:
         """y after what happens when the run begins."""
@@ -303,7 +309,7 @@ class Course:
             turned = [(k, side) for k, side in events if watches[k].turns or after[k].rate * side < 0.0]
             if turned:
                 # On the side from which it came, so that it is not passed once more; the others are.
-                self.passed = dict.fromkeys(set(events).difference(turned), end_of_nearness(t))
+                self.passed = dict.fromkeys(set(events).difference(turned), self.end_nearness(t))
                 t, y[:n_q] = t_before, y_before[:n_q]
         if switched:
             y = projection.project_state(motion.system, motion.p, t, y)
@@ -363,11 +369,6 @@ def is_done(event: Watch, system: System, values: Array) -> bool:
     """Whether an event that only switches joints has nothing left to do."""
     held = dict(zip(system.equations.held, values.tolist(), strict=True))
     return bool(event.holds) and not event.rows and all(held[x] == value.value for x, value in event.holds.items())
-
-
-def end_of_nearness(t: float) -> float:
-    """Until when an event is near to one at t."""
-    return t + CLOSE * abs(t) + CLOSEST
 
 
 def check_gaps(place: Place, held: Mapping[Expr, float]) -> None:
