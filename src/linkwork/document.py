@@ -23,7 +23,7 @@ from linkwork.notes import Note
 from linkwork.units import finite, shown
 
 Data: TypeAlias = "dict[str, Data] | list[Data] | str | float | int | bool | None"
-Place: TypeAlias = tuple[str | int, ...]
+Keys: TypeAlias = tuple[str | int, ...]  # from the root of a document to a value
 
 MAX_BYTES = 4 * 1024**2  # of a file: a mechanism of a thousand bodies has a tenth; what is read is kept several times
 MAX_LINE = 100_000  # ruamel's time for a tag or an anchor grows with the square of its length
@@ -53,18 +53,18 @@ class Document:
 
     file: str
     data: dict[str, Data]
-    lines: Mapping[Place, int]
-    files: Mapping[Place, str] = field(default_factory=dict)  # where a model is written in several
+    lines: Mapping[Keys, int]
+    files: Mapping[Keys, str] = field(default_factory=dict)  # where a model is written in several
     notes: tuple[Note, ...] = ()  # what a reader of another program's files did with them
     unsettled: tuple[ModelError, ...] = ()  # what of them it could not translate
 
-    def where(self, place: Place) -> tuple[str, int]:
+    def where(self, place: Keys) -> tuple[str, int]:
         """File and line of a value, or of the nearest value around it if there is none at this place."""
         while place and place not in self.lines:
             place = place[:-1]
         return self.files.get(place, self.file), self.lines.get(place, 1)
 
-    def locate(self, error: ModelError, place: Place | None = None) -> ModelError:
+    def locate(self, error: ModelError, place: Keys | None = None) -> ModelError:
         """The error with file, line and path filled in; without a place, the error's own path tells the line."""
         if place is None:
             path, places = error.path or "", {path_text(place): place for place in self.lines}
@@ -76,7 +76,7 @@ class Document:
         return error.at(file=file, line=line, path=path_text(place))
 
 
-def path_text(place: Place) -> str:
+def path_text(place: Keys) -> str:
     """A place as users read it: "joints.B.j", "gravity[0]"."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place).removeprefix(".")
 
@@ -256,7 +256,7 @@ class _Level:
     """An open mapping or list; for a mapping also its keys as written, their lines, and the key awaiting a value."""
 
     value: dict[str, Data] | list[Data]
-    place: Place
+    place: Keys
     written: dict[str, tuple[str, int]] = field(default_factory=dict)
     key: str | None = None
 
@@ -267,7 +267,7 @@ class _Builder:
     def __init__(self, file: str) -> None:
         self.file = file
         self.root: Data = None
-        self.lines: dict[Place, int] = {}
+        self.lines: dict[Keys, int] = {}
         self.levels: list[_Level] = []
         self.nodes = 0
 
@@ -306,7 +306,7 @@ class _Builder:
             self.levels.append(_Level(value, place))
 
     @staticmethod
-    def _next_place(level: _Level | None) -> Place:
+    def _next_place(level: _Level | None) -> Keys:
         if level is None:
             return ()
         if isinstance(level.value, list):
@@ -338,7 +338,7 @@ class _Builder:
         level.key = name
         self.lines[(*level.place, name)] = event.line
 
-    def _scalar(self, event: _Event, place: Place) -> Data:
+    def _scalar(self, event: _Event, place: Keys) -> Data:
         try:
             return scalar(event.text) if event.plain else text_value(event.text)
         except ModelError as error:

@@ -26,7 +26,7 @@ from linkwork.start.closing import (
     check_defined,
     close_from_afar,
     close_plainly,
-    gaps_by_element,
+    group_gaps,
     number_kept,
 )
 from linkwork.start.dead_points import check_open
@@ -99,7 +99,7 @@ def assemble(
         kept=tuple(keep),
         weights=weights,
         residual=float(np.max(np.abs(place.Psi), initial=0.0)),
-        gaps_before=gaps_by_element(equations, given.Psi),
+        gaps_before=group_gaps(equations, given.Psi),
         other_sketch=other_sketch,
         theta=theta,
         theta_d=theta_d,

@@ -214,7 +214,7 @@ def predict(table: Pointer, n: int, x: Pointer, t: complex, dt: complex, w: Work
     copy(w.change, w.trial, 2 * n)
 
 
-class Moment(NamedTuple):
+class PathPoint(NamedTuple):
     """A system at one t, with its scratch; points are measured by the length of the first."""
 
     table: Pointer
@@ -224,7 +224,7 @@ class Moment(NamedTuple):
     w: Work
 
 
-def correct(at: Moment, x: Pointer, k: int) -> tuple[Pointer, float]:
+def correct(at: PathPoint, x: Pointer, k: int) -> tuple[Pointer, float]:
     """x after a step of Newton, in one of two rooms, and how long the step was."""
     new = at.w.trial if k % 2 == 0 else at.w.change
     linearize(at.table, x, at.t, at.w)
@@ -234,7 +234,7 @@ def correct(at: Moment, x: Pointer, k: int) -> tuple[Pointer, float]:
     return new, length(at.n, at.w.H) / at.scale
 
 
-def converge(at: Moment, allowed: float, last: bool) -> tuple[Pointer, float]:
+def converge(at: PathPoint, allowed: float, last: bool) -> tuple[Pointer, float]:
     """Newton's iteration from the trial: the point, and the first correction relative to it, or -1 if it fails.
 
     It fails if the first correction is larger than allowed, or another one larger than half the one before.
@@ -259,7 +259,7 @@ def advance(table: Pointer, n: int, on: Path, along: Stretch, w: Work) -> None:
     start, span = value(along.start, 0), value(along.span, 0)
     predict(table, n, on.x, start + s * span, step * span, w)
     end = start + span if last else start + (s + step) * span
-    x, error = converge(Moment(table, n, end, length(n, w.trial), w), allowed, last)
+    x, error = converge(PathPoint(table, n, end, length(n, w.trial), w), allowed, last)
     if error < 0.0:
         on.step[0] = SHORTER * step
         return

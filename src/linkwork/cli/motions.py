@@ -77,9 +77,9 @@ def placed(model: Model, start: Sequence[str] | None, rate: Sequence[str] | None
     if not (start or rate):
         return model
     from linkwork import units
-    from linkwork.start.by_joints import named_kinds, prepare_joints
+    from linkwork.start.by_joints import name_kinds, prepare_joints
 
-    kinds, rate_kinds = named_kinds(prepare_joints(model, cut).equations)
+    kinds, rate_kinds = name_kinds(prepare_joints(model, cut).equations)
 
     def read(
         option: str, texts: dict[str, str], kinds: dict[str, str], by_kind: dict[str, units.Kind]

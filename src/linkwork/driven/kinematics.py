@@ -28,7 +28,7 @@ from linkwork.start.check import note_start
 from linkwork.start.closing import find_start, follow_bodies, restart
 from linkwork.start.dead_points import check_open
 from linkwork.start.freedoms import check_driving, explain_singular_start
-from linkwork.start.singular import MOST_TOLD, elements_of, name_positions, note_singular
+from linkwork.start.singular import MOST_TOLD, name_elements, name_positions, note_singular
 from linkwork.trajectory import Run, Table, Trajectory
 
 Array = NDArray[np.float64]
@@ -121,7 +121,7 @@ def _explain_stop(model: Model, path: Path, result: Callable[[str, Reason], Traj
         t = float(path.state[0])
         reason = Reason("no-position", t=t)
         return NumericalStop(reason, reason.code, trajectory=result("stopped", reason), t=t)
-    joints = elements_of(e.rows, limit.involvement)
+    joints = name_elements(e.rows, limit.involvement)
     values = {symbol(name): value for name, value in model.parameters.items()}
     at = evaluate([driver.motion.f(TIME) for driver in model.drivers], {**values, TIME: limit.t})
     driven = {driver.name: float(x) for driver, x in zip(model.drivers, at, strict=True)}

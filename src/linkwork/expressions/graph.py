@@ -19,7 +19,7 @@ from typing import Any, TypeAlias, cast
 from weakref import ref
 
 Number: TypeAlias = "Expr | float"
-Place: TypeAlias = tuple[int, str, str, int, int]
+SortKey: TypeAlias = tuple[int, str, str, int, int]
 Table: TypeAlias = tuple[tuple[float, ...], tuple[tuple[float, ...], ...], int]
 
 COMMUTATIVE = frozenset({"add", "mul", "min", "max"})
@@ -43,7 +43,7 @@ class Expr:
     args: tuple[Expr, ...]
     value: Any
     serial: int
-    place: Place
+    place: SortKey
 
     def __add__(self, other: Number) -> Expr:
         return add(self, as_expr(other))
@@ -151,7 +151,7 @@ def node(op: str, args: tuple[Expr, ...] = (), value: object = None) -> Expr:
 _LAST = 1 << 62  # behind all numbers of nodes
 
 
-def _place(x: Expr) -> Place:
+def _place(x: Expr) -> SortKey:
     """Height, first name, operation, a number made from the content, and the serial should all these be equal.
 
     Constants come last. Python's hash of numbers, unlike that of text, is the same in every process.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.document import Data, Document, Place, check_inside, parse, read_text
+from linkwork.document import Data, Document, Keys, check_inside, parse, read_text
 from linkwork.elements.motions import MOTIONS
 from linkwork.errors import ModelError, did_you_mean
 from linkwork.expressions.evaluation import evaluate, substitute
@@ -60,8 +60,8 @@ class _Translation:
     def __init__(self, folder: Folder, correct: bool) -> None:
         self.folder, self.notes = folder, folder.notes
         self.left_out: list[ModelError] = []
-        self.lines: dict[Place, int] = {(): 1}
-        self.files: dict[Place, str] = {}
+        self.lines: dict[Keys, int] = {(): 1}
+        self.files: dict[Keys, str] = {}
         self.names = folder.names
         self.data: dict[str, Any] = {"linkwork": 1, "name": folder.folder.resolve().name, "gravity": [0.0, 0.0]}
         self.data |= {"ground": {"points": {}}, "bodies": {}, "joints": {}, "drivers": {}, "forces": {}}
@@ -106,7 +106,7 @@ class _Translation:
             self.notes.append(Note("start-of-dap", changes=changes))
         return found, rates
 
-    def note(self, element: Element, place: Place, **keys: str) -> None:
+    def note(self, element: Element, place: Keys, **keys: str) -> None:
         """Remember where an element stands, and where fields of it do."""
         self.lines[place], self.files[place] = element.structure.line, element.file
         for key, named in keys.items():
@@ -211,7 +211,7 @@ class _Translation:
             a, b = (next(x for x in link.alike if self.folder.body_of(x) == body) for body in (i, j))
             entry["angle"] = self.parallel(a, b)
         self.data["joints"][link.name] = entry
-        place: Place = ("joints", link.name)
+        place: Keys = ("joints", link.name)
         self.lines[place], self.files[place] = link.line, link.file
 
     def parallel(self, along: Element, own: Element) -> float:

@@ -12,7 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from linkwork.document import Data, Document, Place, check_inside
+from linkwork.document import Data, Document, Keys, check_inside
 from linkwork.elements.spatial import SPATIAL_JOINTS, SpatialAxisPair
 from linkwork.errors import ModelError, did_you_mean
 from linkwork.formats.tables import Row, read_table
@@ -83,8 +83,8 @@ class _Deck:
         self.folder = folder
         there = self.tables()
         self.rows = {name: read_table(there[name], *DECK[name]) if name in there else [] for name in DECK}
-        self.lines: dict[Place, int] = {(): 1}
-        self.files: dict[Place, str] = {}
+        self.lines: dict[Keys, int] = {(): 1}
+        self.files: dict[Keys, str] = {}
         self.data: dict[str, Any] = {"linkwork": 1, "name": folder.resolve().name, "space": "spatial"}
         self.data |= {
             "gravity": [0.0] * 3,

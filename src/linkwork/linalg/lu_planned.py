@@ -20,7 +20,7 @@ import numpy as np
 
 from linkwork.native.kernels import Pointer, integer, offset, split
 
-Place = tuple[int, int]
+Entry = tuple[int, int]  # row and column
 
 THRESHOLD = 0.01  # of the largest entry of its column, after scaling: a pivot
 SWEEPS = 4  # of scaling
@@ -59,7 +59,7 @@ class Elimination:
         n_targets = sum(len(self.U[k]) - 1 for row in self.L for k in row)
         return len(self.rows), sum(map(len, self.U)), sum(map(len, self.L)), n_targets
 
-    def place(self) -> dict[Place, int]:
+    def place(self) -> dict[Entry, int]:
         """Where the entries of the matrix, by their rows and columns in it, stand among the values."""
         inside = [(i, j) for i, row in enumerate(self.U) for j in row] + [
             (i, k) for i, row in enumerate(self.L) for k in row
@@ -81,7 +81,7 @@ class Elimination:
             memory.view(np.int64)[:] = numbers
 
 
-def plan_elimination(n: int, A: Mapping[Place, float]) -> Elimination | None:
+def plan_elimination(n: int, A: Mapping[Entry, float]) -> Elimination | None:
     """Pivots and operations for matrices with these entries, of which some may be zero here; None if it is singular."""
     matrix: list[dict[int, float]] = [{} for _ in range(n)]
     holders: list[set[int]] = [set() for _ in range(n)]  # of a column: the rows that are left with an entry there
@@ -89,7 +89,7 @@ def plan_elimination(n: int, A: Mapping[Place, float]) -> Elimination | None:
         matrix[i][j] = entry
         holders[j].add(i)
     rows, columns = set(range(n)), set(range(n))
-    pivots: list[Place] = []
+    pivots: list[Entry] = []
     L: list[list[int]] = [[] for _ in range(n)]  # of each row of the matrix, the steps that eliminated in it
     while columns:
         places = [(i, j) for j in sorted(columns, key=lambda j: (len(holders[j]), j))[:SEARCHED] for i in holders[j]]
@@ -124,7 +124,7 @@ def plan_elimination(n: int, A: Mapping[Place, float]) -> Elimination | None:
     )
 
 
-def scaled(n: int, A: Mapping[Place, float]) -> list[float]:
+def scaled(n: int, A: Mapping[Entry, float]) -> list[float]:
     """The entries with rows and columns multiplied so that the largest of each comes near to one."""
     i, j = np.array(list(A), dtype=int).reshape(-1, 2).T
     values = np.array(list(A.values()), dtype=float)

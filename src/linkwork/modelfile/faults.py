@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from linkwork import units
-from linkwork.document import Data, Document, Place
+from linkwork.document import Data, Document, Keys
 from linkwork.elements.forces import FORCES
 from linkwork.elements.joints import JOINTS
 from linkwork.elements.motions import MOTIONS
@@ -30,7 +30,7 @@ NOT_IN_NAMES = {
 }
 
 
-def _keys_allowed(place: Place, data: Data) -> list[str]:
+def _keys_allowed(place: Keys, data: Data) -> list[str]:
     """The keys known where a key is unknown."""
     from linkwork.modelfile import stated_schema
 
@@ -38,7 +38,7 @@ def _keys_allowed(place: Place, data: Data) -> list[str]:
     inside = _at(data, around)
     type_name = str(inside.get("type")) if isinstance(inside, dict) else ""
     space = schema.space_of(data)
-    entries: dict[Place, type[BaseModel] | None] = {
+    entries: dict[Keys, type[BaseModel] | None] = {
         (): schema.entry_of(data),
         ("equations",): stated_schema.StatedEntry,
         ("equations", "coordinates", *around[2:3]): stated_schema.StatedCoordinateEntry,
@@ -59,17 +59,17 @@ def _keys_allowed(place: Place, data: Data) -> list[str]:
     return list(entry.model_fields) if entry else []
 
 
-def _at(data: Data, place: Place) -> Any:
+def _at(data: Data, place: Keys) -> Any:
     found: Any = data
     for step in place:
         found = found[step]
     return found
 
 
-def _place(loc: tuple[str | int, ...], data: Data) -> Place:
+def _place(loc: tuple[str | int, ...], data: Data) -> Keys:
     """Where a fault of shape is: pydantic's loc without the types and branches it mentions."""
     found: Any = data
-    place: Place = ()
+    place: Keys = ()
     tagged = False  # whether the type of this mapping was mentioned: a key may have the same name
     for n, step in enumerate(loc):
         if isinstance(found, dict) and step == found.get("type") and not tagged:
@@ -89,7 +89,7 @@ def shown(value: Any) -> str:
     return "nothing" if value is None else units.shown(repr(value))
 
 
-def shape_fault(detail: ErrorDetails, document: Document, before: Place = ()) -> ModelError:
+def shape_fault(detail: ErrorDetails, document: Document, before: Keys = ()) -> ModelError:
     place = _place((*before, *detail["loc"]), document.data)
     value, kind = detail["input"], detail["type"]
     space = schema.space_of(document.data)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwork import units
-from linkwork.document import Place
+from linkwork.document import Keys
 from linkwork.elements import orientation
 from linkwork.elements.vectors import Components, Vector
 from linkwork.tolerances import TYPED
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from linkwork.modelfile.translation import Translation
 
 
-def read_orientation(file: Translation, value: Any, place: Place) -> Components:
+def read_orientation(file: Translation, value: Any, place: Keys) -> Components:
     """Euler parameters of an orientation stated in one of several ways."""
     if isinstance(value, list):
         return file.numbers(value, units.NUMBER_KIND, file.names, place)

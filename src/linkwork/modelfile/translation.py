@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pydantic
 
 from linkwork import units
-from linkwork.document import Document, Place
+from linkwork.document import Document, Keys
 from linkwork.elements.bodies import Body, Ground, measures_of
 from linkwork.elements.contact import MODELS, Compliance
 from linkwork.elements.drivers import FREEDOMS, Driver
@@ -77,7 +77,7 @@ class Translation:
             for name, joint in entry.joints.items()
         }
 
-    def fail(self, place: Place, message: str, code: str, **details: Any) -> None:
+    def fail(self, place: Keys, message: str, code: str, **details: Any) -> None:
         self.errors.append(self.document.locate(ModelError(message, code, **details), place))
         if len(self.errors) >= MOST_FOUND:
             self.stop()
@@ -86,7 +86,7 @@ class Translation:
         if self.errors:
             raise ModelError.together(self.errors)
 
-    def check_name(self, place: Place) -> None:
+    def check_name(self, place: Keys) -> None:
         name = str(place[-1])
         if wrong := next((c for c in NOT_IN_NAMES if c in name), None):
             self.fail(place, f"'{wrong}' in the name '{name}'", "bad-name", value=name, rule=NOT_IN_NAMES[wrong])
@@ -152,7 +152,7 @@ class Translation:
         return found
 
     def read(
-        self, value: Any, kind: Kind | None, names: Mapping[str, Expr], place: Place, of_parameters: bool = True
+        self, value: Any, kind: Kind | None, names: Mapping[str, Expr], place: Keys, of_parameters: bool = True
     ) -> Scalar:
         """A number, quantity or formula as a float or an expression; of parameters alone it must be finite."""
         if not isinstance(value, str):
@@ -192,30 +192,30 @@ class Translation:
                     f"parameter '{name}': {error.message}", error.code, value=given, suggestion=error.suggestion
                 ) from None
 
-    def follow_units(self, text: str, expression: Expr, kind: Kind | None, place: Place) -> Exponents | None:
+    def follow_units(self, text: str, expression: Expr, kind: Kind | None, place: Keys) -> Exponents | None:
         try:
             return follow(units.shown(text), expression, self.declared, self.measured, kind)
         except ModelError as error:
             self.errors.append(self.document.locate(error, place))
             return None
 
-    def check_finite(self, expression: Expr, place: Place, text: str) -> None:
+    def check_finite(self, expression: Expr, place: Keys, text: str) -> None:
         if not math.isfinite(evaluate([expression], self.values)[0]):
             self.fail_finite(place, text)
 
-    def fail_finite(self, place: Place, text: str) -> None:
+    def fail_finite(self, place: Keys, text: str) -> None:
         self.fail(place, f"'{units.shown(text)}' has no finite value", "not-finite", value=text)
 
     def value(self, x: Scalar) -> float:
         return float(evaluate([x], self.values)[0]) if isinstance(x, Expr) else x
 
-    def body(self, name: str, place: Place) -> Body:
+    def body(self, name: str, place: Keys) -> Body:
         if name not in self.bodies:
             hint = did_you_mean(name, self.bodies)
             self.fail(place, f"no body '{name}'", "unknown-body", value=name, suggestion=hint)
         return self.bodies.get(name, self.ground)
 
-    def point(self, reference: str, place: Place) -> tuple[Body, Components]:
+    def point(self, reference: str, place: Keys) -> tuple[Body, Components]:
         """A point by its name "body.point"."""
         name, _, point = reference.partition(".")
         body = self.body(name, place)
@@ -229,7 +229,7 @@ class Translation:
     def size(self) -> int:
         return 2 if self.space == "planar" else 3
 
-    def direction(self, reference: str, body: Body, origin: Components, letter: str, place: Place) -> Components:
+    def direction(self, reference: str, body: Body, origin: Components, letter: str, place: Keys) -> Components:
         """A direction of this body by its name "body.direction"; in space also from the joint's point to another."""
         name, _, direction = reference.partition(".")
         points = body.points if self.space == "spatial" else {}
@@ -241,7 +241,7 @@ class Translation:
             self.fail(place, message, "unknown-direction", value=reference, suggestion=hint)
         return body.directions.get(direction, (1.0,) + (0.0,) * (self.size - 1))
 
-    def named(self, role: str, key: str, value: Any, given: dict[str, Any], place: Place) -> Any:
+    def named(self, role: str, key: str, value: Any, given: dict[str, Any], place: Keys) -> Any:
         """What a name in a field leads to: another body, a joint, a point of the body itself, a direction."""
         if role == "body":
             return self.body(value, place)
@@ -259,7 +259,7 @@ class Translation:
         letter = "j" if key.endswith("_j") else "i"
         return self.direction(value, given[f"body_{letter}"], given[f"s_{letter}"], letter, place)
 
-    def inertia(self, value: list[Any], place: Place) -> Components:
+    def inertia(self, value: list[Any], place: Keys) -> Components:
         """(xx, yy, zz, xy, yz, zx) of three moments, of these six, or of a matrix, which is symmetric."""
         kind = units.INERTIA
         if not isinstance(value[0], list):
@@ -272,7 +272,7 @@ class Translation:
                 self.fail((*place, k, n), message, "not-symmetric", rule="an inertia matrix is symmetric")
         return rows[0][0], rows[1][1], rows[2][2], rows[0][1], rows[1][2], rows[2][0]
 
-    def turning(self, value: Any, e: Components | None, place: Place) -> Components:
+    def turning(self, value: Any, e: Components | None, place: Keys) -> Components:
         """The angular velocity in the axes of the body."""
         if isinstance(value, list):
             return self.numbers(value, units.ANGULAR_SPEED, self.names, place)
@@ -280,7 +280,7 @@ class Translation:
         turned = SPATIAL_GROUND if e is None else replace(SPATIAL_GROUND, e=Vector(e))
         return turned.in_body(Vector(omega)).components
 
-    def matrix(self, value: list[Any], kinds: tuple[Kind, Kind, Kind], place: Place) -> tuple[Components, ...]:
+    def matrix(self, value: list[Any], kinds: tuple[Kind, Kind, Kind], place: Keys) -> tuple[Components, ...]:
         """Rows of a 6 x 6 matrix, of which the diagonal may stand for all.
 
         `kinds` are those of entries for two shifts, for a shift and a turn, and for two turns.
@@ -307,7 +307,7 @@ class Translation:
             found |= {str(known.value): known for known, _ in measures_of(body)}
         return found
 
-    def law_names(self, type_name: str, text: Any, place: Place) -> dict[str, Expr]:
+    def law_names(self, type_name: str, text: Any, place: Keys) -> dict[str, Expr]:
         """The names of `motion_names` and what this force measures."""
         measures = schema.MEASURES[type_name]
         for name in measures:
@@ -317,7 +317,7 @@ class Translation:
         return {**self.motion_names, **{name: symbol(f"{name}'") for name in measures}}
 
     def element(
-        self, cls: type, entry: Any, place: Place, kinds: schema.Kinds | None = None, name: str | None = None
+        self, cls: type, entry: Any, place: Keys, kinds: schema.Kinds | None = None, name: str | None = None
     ) -> Any:
         """An element from its entry."""
         kinds = kinds or self.kinds_of(cls, entry, place)
@@ -365,7 +365,7 @@ class Translation:
                 given[field.name] = self.read(value, kinds[key], self.names, at)
         return cls(**given)
 
-    def kinds_of(self, cls: type, entry: Any, place: Place) -> schema.Kinds:
+    def kinds_of(self, cls: type, entry: Any, place: Keys) -> schema.Kinds:
         """What the numbers of an element are, where they depend on a freedom or an exponent too."""
         kinds, of = schema.kinds_of(cls), "length"
         if issubclass(cls, OF_JOINTS):
@@ -389,7 +389,7 @@ class Translation:
             del self.errors[known:]  # which are found once more where the exponent itself is read
         return kinds
 
-    def note_length(self, direction: Components, place: Place) -> None:
+    def note_length(self, direction: Components, place: Keys) -> None:
         """Directions count as unit vectors; a length that is neither 1 nor 0, which is a fault, is told."""
         length = math.hypot(*map(self.value, direction))
         if length and abs(length - 1.0) > TYPED:
@@ -398,7 +398,7 @@ class Translation:
             self.notes.append(Note("not-unit", at=at, length=None if varies else length))
 
     def numbers(
-        self, values: list[Any], kind: Kind | None, names: Mapping[str, Expr], place: Place, of_parameters: bool = True
+        self, values: list[Any], kind: Kind | None, names: Mapping[str, Expr], place: Keys, of_parameters: bool = True
     ) -> Components:
         return tuple(self.read(x, kind, names, (*place, k), of_parameters) for k, x in enumerate(values))
 
@@ -443,7 +443,7 @@ class Translation:
         self.fail(place, "a driver needs either a joint or two points i and j", "driver-target")
         return None
 
-    def motion(self, given: Any, kinds: schema.Kinds, place: Place) -> Motion | None:
+    def motion(self, given: Any, kinds: schema.Kinds, place: Keys) -> Motion | None:
         """A formula of t, or one of the named motions."""
         if isinstance(given, int | float | str) and not isinstance(given, bool):
             return Law(as_expr(self.read(given, kinds["value"], self.time_names, place, of_parameters=False)))

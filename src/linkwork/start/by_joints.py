@@ -17,7 +17,7 @@ from linkwork.errors import ModelError, did_you_mean
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import as_expr, symbol
 from linkwork.model import Model
-from linkwork.start.closing import bodies_at, check_defined, close_from_afar, find_start, restart
+from linkwork.start.closing import check_defined, close_from_afar, find_start, locate_bodies, restart
 from linkwork.tolerances import AGREEMENT
 
 Array = NDArray[np.float64]
@@ -28,7 +28,7 @@ def prepare_joints(model: Model, cut: Sequence[str] | None = None) -> Mechanism:
     return prepare(model, "joint" if model.stated is None else None, cut)
 
 
-def named_kinds(e: Equations) -> tuple[dict[str, str], dict[str, str]]:
+def name_kinds(e: Equations) -> tuple[dict[str, str], dict[str, str]]:
     """What start values and rates may be called, of joints and of bodies, and what kind each is."""
     owners = (e,) if e.body is None else (e, e.body)
     return (
@@ -43,7 +43,7 @@ def place_stated(model: Model) -> Model:
     bare = replace(model, simulation=replace(settings, start={}, rate={}))
     parameters = {symbol(name): value for name, value in model.parameters.items()}
     found: dict[str, dict[str, float]] = {}
-    kinds = named_kinds(prepare_joints(bare).equations)
+    kinds = name_kinds(prepare_joints(bare).equations)
     for key, given, names in zip(("start", "rate"), (settings.start, settings.rate), kinds, strict=True):
         for name in given:
             if name not in names:
@@ -86,7 +86,7 @@ def _place(model: Model, q: Mapping[str, float], v: Mapping[str, float], keep: S
     given = restart(given, q, v, any_distance=True, keep=kept)
     closed = _close(given, kept) if q else find_start(given, any_distance=True, keep=kept).place
     turns = _angles(model, closed)
-    start = bodies_at(closed)
+    start = locate_bodies(closed)
     e = start.equations
     _check_held("start", q, e.q_names, start.q, start.q_scale)
     _check_held("rate", v, e.v_names, start.v, start.v_scale)

@@ -21,10 +21,10 @@ from linkwork.start.closing import (
     Start,
     find_start,
     follow_bodies,
-    gaps_by_element,
+    group_gaps,
     restart,
 )
-from linkwork.start.freedoms import echelon, motions
+from linkwork.start.freedoms import describe_motions, reduce_basis
 
 MOST_VELOCITIES = 200  # of mechanisms whose freedoms are described: a page of names tells nobody anything
 Redundancy: TypeAlias = Literal["none", "structural", "geometric", "at this position"]
@@ -92,35 +92,35 @@ def check(
         gruebler=n - m,
         redundant=start.place.rows.redundant,
         redundant_rows=tuple(map(str, start.place.rows.dependent)),
-        redundancy=redundancy(start.place),
-        reactions=reactions(bodies.place),
+        redundancy=explain_redundancy(start.place),
+        reactions=judge_reactions(bodies.place),
         singular_values=tuple(float(s) for s in rank.values),
-        position_gaps=gaps_by_element(bodies.given.equations, bodies.given.Psi),
-        velocity_gaps=gaps_by_element(bodies.given.equations, bodies.given.Psi_dot),
+        position_gaps=group_gaps(bodies.given.equations, bodies.given.Psi),
+        velocity_gaps=group_gaps(bodies.given.equations, bodies.given.Psi_dot),
         weights=weights,
         q_changes=bodies.q_changes,
         v_changes=bodies.v_changes,
-        motions=free_motions(bodies.place),
+        motions=describe_freedoms(bodies.place),
         notes=(*mechanism.notes, *note_start(mechanism.model, start)),
     )
 
 
-def free_motions(place: Place) -> tuple[str, ...]:
+def describe_freedoms(place: Place) -> tuple[str, ...]:
     """The bodies that each freedom moves and how; of large mechanisms, or of many freedoms, nothing."""
     if not 0 < len(place.v) - place.rank.rank <= MOST_NAMED or len(place.v) > MOST_VELOCITIES:
         return ()
     J, root = place.scaled_jacobian("unit")
     tangent = root @ svd(J)[2][place.rank.rank :].T
-    return tuple(motions(place.equations, echelon(place.equations, tangent)))
+    return tuple(describe_motions(place.equations, reduce_basis(place.equations, tangent)))
 
 
-def reactions(place: Place) -> dict[str, Literal["unique", "not unique"]]:
+def judge_reactions(place: Place) -> dict[str, Literal["unique", "not unique"]]:
     """Whether the forces of a joint follow from the motion: not if its rows depend on others, Psi_q^T lam = 0."""
     shared = {row.element for row in place.rows.dependent}
     return {row.element: "not unique" if row.element in shared else "unique" for row in place.equations.rows}
 
 
-def redundancy(place: Place) -> Redundancy:
+def explain_redundancy(place: Place) -> Redundancy:
     """Why rows depend on others.
 
     structural        by which bodies the joints join, whatever the dimensions

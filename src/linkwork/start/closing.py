@@ -38,7 +38,7 @@ OTHER_SKETCHES = 40  # spread around the first, up to half a turn and the length
 SEED = 20041  # of the other sketches, which are the same in every run
 
 
-def gaps_by_element(equations: Equations, gaps: Array) -> dict[str, dict[str, float]]:
+def group_gaps(equations: Equations, gaps: Array) -> dict[str, dict[str, float]]:
     """|Psi| of every joint and driver: {"B": {"m": 0.003, "rad": 0.0}}."""
     result: dict[str, dict[str, float]] = {}
     for row, gap in zip(equations.rows, gaps, strict=True):
@@ -56,7 +56,7 @@ def describe_gaps(place: Place, gaps: Array, least: float = 0.0) -> str:
     parts = sorted(
         (
             (value / scale[unit], f"'{element}' {value:.3g} {unit}")
-            for element, by_unit in gaps_by_element(place.equations, gaps).items()
+            for element, by_unit in group_gaps(place.equations, gaps).items()
             for unit, value in by_unit.items()
         ),
         reverse=True,
@@ -165,7 +165,7 @@ def state_bodies(e: Equations, q: Given, v: Given) -> Place:
     return restart(Place(body, *body.start()), q, v)
 
 
-def bodies_at(place: Place) -> Place:
+def locate_bodies(place: Place) -> Place:
     """The equations of the bodies where they are, which hold all joints."""
     e = place.equations
     return place if e.body is None else Place(e.body.with_values(e.parameters), *place.of_bodies())
@@ -176,7 +176,7 @@ def follow_bodies(start: Start, q: Given = None, v: Given = None) -> Start:
     e = start.place.equations
     if e.body is None or not {*(q or ()), *(v or ())} <= {*e.body.q_names, *e.body.v_names}:
         return start
-    return Start(bodies_at(start.place), state_bodies(e, q, v), start.weights)
+    return Start(locate_bodies(start.place), state_bodies(e, q, v), start.weights)
 
 
 def _on_its_sides(

@@ -36,7 +36,7 @@ def check_driving(model: Model, equations: Equations, assemble: bool = False) ->
     e = equations
     drivers = {driver.name for driver in model.drivers}
     of_driver = np.array([row.element in drivers for row in e.rows], dtype=bool)
-    joints = some_rows(e, ~of_driver)
+    joints = select_rows(e, ~of_driver)
     q, v = joints.start()
     place = find_start(Place(joints, q, 0.0 * v), "unit", any_distance=assemble).place
     whole = Place(e, place.q, place.v)
@@ -50,7 +50,7 @@ def check_driving(model: Model, equations: Equations, assemble: bool = False) ->
     if loose.size:
         if not all(_moves(e, whole, of_driver, loose[:, k]) for k in range(loose.shape[1])):
             raise explain_singular_start(whole)
-        raise _undriven(e, echelon(e, loose), _involved(model, spare))
+        raise _undriven(e, reduce_basis(e, loose), _involved(model, spare))
     if spare.size:
         raise _over_driven(_involved(model, spare), whole, of_driver, spare)
 
@@ -60,7 +60,7 @@ def explain_singular_start(place: Place) -> ModelError:
     rank = place.rank
     J, root = place.scaled_jacobian("unit")
     loose = root @ null_space(J).T
-    ways = "; or ".join(motions(place.equations, echelon(place.equations, loose)))
+    ways = "; or ".join(describe_motions(place.equations, reduce_basis(place.equations, loose)))
     smallest = ", ".join(f"{s:.2e}" for s in rank.values[-3:])
     elements = {row.element: None for row in place.rows.dependent}
     return ModelError(
@@ -72,7 +72,7 @@ def explain_singular_start(place: Place) -> ModelError:
     )
 
 
-def echelon(equations: Equations, basis: Array) -> Array:
+def reduce_basis(equations: Equations, basis: Array) -> Array:
     """Another basis of the same space: in every vector a coordinate moves, a turn if possible, that rests in others."""
     rows = basis.T.copy()
     weights = np.where(equations.turning, PREFERRED, 1.0)
@@ -88,7 +88,7 @@ def echelon(equations: Equations, basis: Array) -> Array:
     return rows.T
 
 
-def motions(equations: Equations, basis: Array) -> list[str]:
+def describe_motions(equations: Equations, basis: Array) -> list[str]:
     """Velocities in words, one text for each column: "'slider' along x, 'rod' along (0.6, 0.8) and turning"."""
     owners: dict[str, list[int]] = {}
     for k, velocity in enumerate(equations.velocities):
@@ -130,7 +130,7 @@ def _check_connected(model: Model) -> None:
         )
 
 
-def some_rows(e: Equations, chosen: NDArray[np.bool_]) -> Equations:
+def select_rows(e: Equations, chosen: NDArray[np.bool_]) -> Equations:
     """The equations with some of their constraints."""
     rows = tuple(compress(e.rows, chosen))
     return replace(e, rows=rows, Psi=tuple(compress(e.Psi, chosen)))
@@ -165,7 +165,7 @@ def _involved(model: Model, vectors: Array) -> list[str]:
 
 def _undriven(e: Equations, basis: Array, spare: Sequence[str]) -> ModelError:
     several = basis.shape[1] > 1
-    texts = motions(e, basis)
+    texts = describe_motions(e, basis)
     listed = "; ".join(f"({k}) {text}" if several else text for k, text in enumerate(texts[:MOST_NAMED], start=1))
     if len(texts) > MOST_NAMED:
         listed += f"; and {len(texts) - MOST_NAMED} more"

@@ -140,7 +140,7 @@ def find_limit(near: Instant, linearize: Linearized, arm: float) -> Limit | None
     return None
 
 
-def elements_of(rows: Sequence[Row], involvement: Array) -> tuple[str, ...]:
+def name_elements(rows: Sequence[Row], involvement: Array) -> tuple[str, ...]:
     """The joints and drivers whose rows take part, those that do most first."""
     parts: dict[str, float] = {}
     for row, x in zip(rows, np.abs(involvement), strict=True):
@@ -152,7 +152,7 @@ def elements_of(rows: Sequence[Row], involvement: Array) -> tuple[str, ...]:
 
 def name_positions(rows: Sequence[Row], passed: Sequence[Passed]) -> tuple[SingularPosition, ...]:
     """Times of the positions passed and the joints involved."""
-    return tuple(SingularPosition(x.t, elements_of(rows, x.involvement)) for x in passed)
+    return tuple(SingularPosition(x.t, name_elements(rows, x.involvement)) for x in passed)
 
 
 def note_singular(singular: Sequence[SingularPosition], is_driven: bool, unkept_by: str = "") -> Iterator[Note]:

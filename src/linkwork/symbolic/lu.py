@@ -25,7 +25,7 @@ from linkwork.symbolic.hierarchy import Hierarchy, Memory, size_of, unused_lette
 from linkwork.symbolic.signature import Signature
 from linkwork.tolerances import AGREEMENT
 
-Place = tuple[int, int]
+Entry = tuple[int, int]  # row and column
 STRATEGIES = ("sparse", "first", "smallest", "largest")
 SAMPLES = 5  # random points at which an entry is looked at: one alone could be a root
 
@@ -142,9 +142,9 @@ def lu(
     left.columns = list(range(size)) if isinstance(columns, str) else list(columns)
     for (i, j), entry in A.items():
         left.put(i, j, entry)
-    L: dict[Place, Expr] = {}
-    U: dict[Place, Expr] = {}
-    pivots: list[Place] = []
+    L: dict[Entry, Expr] = {}
+    U: dict[Entry, Expr] = {}
+    pivots: list[Entry] = []
     before = ONE
     while (pivot := left.choose()) is not None:
         upper, lower = left.take(*pivot)
@@ -214,7 +214,7 @@ class _Elimination:
         if self.values is not None:
             self.largest[j] = max(self.largest[j], self.values(self.matrix[i][j]))
 
-    def choose(self) -> Place | None:
+    def choose(self) -> Entry | None:
         """The place of the next pivot; a column without one waits."""
         open_columns = [j for j in self.columns if self.holders[j]]
         places = [(i, j) for j in (open_columns if self.free else open_columns[:1]) for i in self.holders[j]]

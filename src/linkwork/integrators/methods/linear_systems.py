@@ -38,7 +38,7 @@ from linkwork.linalg.vectors import clear, fill
 from linkwork.native.kernels import Memory, Pointer, integer, offset, split, take
 
 Array = NDArray[np.float64]
-Place = tuple[int, int]
+Entry = tuple[int, int]  # row and column
 
 SOUND = 1e-7  # of the sizes that were added up: what a sound elimination leaves of a right side at most
 N_SIZES = 10  # integers at the head of the memory
@@ -105,7 +105,7 @@ def open_systems(memory: Pointer) -> Systems:
 
 
 def systems_sizes(
-    pattern: Sequence[Place],
+    pattern: Sequence[Entry],
     mass: Array,
     plan: Elimination | None,
     of: tuple[int, ...] = (0, 0, 0),
@@ -119,7 +119,7 @@ def systems_sizes(
 def fill_systems(
     memory: Pointer,
     sizes: Sequence[int],
-    pattern: Sequence[Place],
+    pattern: Sequence[Entry],
     mass: Array,
     plan: Elimination | None,
     blocks: Blocks = (),

@@ -29,8 +29,8 @@ from linkwork.linalg.rank import RANK_TOLERANCE
 from linkwork.linalg.vectors import clear, copy, dot, largest
 from linkwork.native.kernels import Memory, Pointer, integer, offset, split
 
-Place = tuple[int, int]
-Blocks = Sequence[Sequence[Place]]  # of A, N, K, D, M, Wq, Wv, Psi_q, in this order
+Entry = tuple[int, int]  # row and column
+Blocks = Sequence[Sequence[Entry]]  # of A, N, K, D, M, Wq, Wv, Psi_q, in this order
 N_BLOCKS = 8  # sizes and places at the head of the memory
 A, N, K, D, M, W_Q, W_V, PSI_Q = range(N_BLOCKS)
 
