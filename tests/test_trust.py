@@ -511,6 +511,25 @@ def test_friction_that_switches_forever_leaves_the_steps_to_the_control_of_the_e
     assert stopped.value.trajectory.t[-1] > 0.5 + 1000 * 1e-6 / 2
 
 
+@pytest.mark.parametrize("law", ["-2*sign(cart.vx)", "if(cart.vx > 0, -2, 2)", "1 - 2*cart.vx/abs(cart.vx)"])
+def test_dry_friction_that_holds_by_switching_is_told_before_all_steps_are_used_up(law: str) -> None:
+    """The cart rests from t = 0.5 on, or 1: either side pushes it back. At 1e-9 the rest would take 1e8 steps."""
+    with pytest.raises(NumericalStop, match=r"rests where the law of 'push' switches, .* stick-slip") as stopped:
+        simulate(cart(law, velocity=1.0, t_end=10.0))
+    motion = stopped.value.trajectory
+    assert motion.info.steps + motion.info.rejected < 400_000
+    assert motion["cart.vx"][-1] == pytest.approx(0.0, abs=1e-7)
+    assert motion.t[-1] == pytest.approx(1.0 if law.startswith("1") else 0.5, abs=1e-2)
+
+
+def test_a_stop_that_no_switch_holds_says_nothing_of_friction() -> None:
+    """A force that switches while the cart goes on through it, and a spring: too many steps have other causes."""
+    with pytest.raises(NumericalStop) as stopped:
+        simulate(cart("-1e4*cart.x - 2*sign(cart.vx)", velocity=1.0, t_end=1e3), max_steps=5000)
+    assert stopped.value.code == "too-many-steps"
+    assert "stick-slip" not in str(stopped.value)
+
+
 def test_pins_of_an_epicyclic_gear_carry_the_tooth_forces() -> None:
     """Forces at the teeth by hand: 16.67 N from the sun, 14.80 N from the ring; the planet pin carries their sum.
 

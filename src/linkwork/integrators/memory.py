@@ -46,7 +46,8 @@ class End(IntEnum):
     NOT_FINITE = 6  # the state from which to go on, or its derivative
     NOT_PROJECTED = 7  # no step is small enough for its end to be projected
     TOO_MANY_STEPS = 8  # were attempted in all
-    STOPPED = 9  # what happened cannot be, which Python alone knows
+    PACED = 9  # so many steps that their pace is looked at
+    STOPPED = 10  # what happened cannot be, which Python alone knows
 
 
 class Outcome(IntEnum):

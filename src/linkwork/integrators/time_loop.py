@@ -499,8 +499,11 @@ def advance(
     for _ in range(budget):
         if at.row == at.n_times:
             return End.REACHED
+        paced = at.paced
         if is_hopeless(at):
             return End.TOO_MANY_STEPS
+        if at.paced > paced and at.n_watched > 0:
+            return End.PACED
         if is_stuck(at):
             return End.NOT_PROJECTED if at.failure == Outcome.NOT_PROJECTED else End.STEP_TOO_SMALL
         choose_step(at, stops)

@@ -150,6 +150,12 @@ def _not_solved(t: float, force: Mapping[str, Any] | None, refusal: str = "") ->
 
 def _too_many_steps(steps: int, t: float, step: float, **cause: Any) -> str:
     tried = f"{steps} steps were tried until t = {t:.9g}, the last of {step:.2g} s"
+    if (law := cause.get("rests_by")) is not None:
+        switches = f"the law of '{law}' switches" if law else "a law switches"
+        return (
+            f"{tried}: the motion rests where {switches}, which pushes it back from either side; dry friction that "
+            f"holds is a force of the type stick-slip, one that creeps has tanh(v/transition) for sign(v){KEPT}"
+        )
     if formulation := cause.get("formulation"):
         return (
             f"{tried}, near a singular position, which the formulation '{formulation}' does not pass at these "
