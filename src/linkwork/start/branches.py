@@ -46,7 +46,7 @@ def check_branch(place: Place) -> None:
         return float(np.max(np.abs(v / place.v_scale), initial=0.0))
 
     v, a = place.v, _accelerations(place) if place.mass.is_regular else 0.0 * place.v
-    rests = fastest(v) ** 2 <= TYPED * fastest(a)  # which accelerations overtake at once
+    rests = fastest(v) * fastest(v) <= TYPED * fastest(a)  # which accelerations overtake at once
     if rests:
         v = a if a.any() else align_velocity(replace(place, t=_find_departure(place)), "unit").v
     if np.max(np.abs(replace(place, v=v).gamma) / place.row_scale) <= NEGLIGIBLE * fastest(v) * fastest(v):
