@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.errors import ModelError
+from linkwork.errors import MOST_NAMED, ModelError
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, symbol
@@ -33,7 +33,6 @@ TIME = symbol("t")
 STATES, SEED = 5, 2018  # random states at which both are evaluated
 SPREAD = 0.3  # m and rad: how far they are from the start
 ATTEMPTS = 40  # from which so many are reached
-MOST_NAMED = 6  # entries of one array
 
 
 @dataclass(frozen=True)

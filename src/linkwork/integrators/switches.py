@@ -20,6 +20,7 @@ import math
 from linkwork.integrators.memory import SAMPLES, Outcome, Run, moment, open_run
 from linkwork.linalg.vectors import clear, copy
 from linkwork.native.kernels import Pointer, call, kernel, offset
+from linkwork.tolerances import EPSILON
 
 HALVINGS = 60  # of an interval with a switch: down to rounding
 HOP = 16 * 2.0**-52  # of the time: a step that only goes past a switch
@@ -39,7 +40,6 @@ SHARP = 1e-7  # of the step: between times so near, rates that are smooth change
 AHEAD = 1e-7  # of the longest step: where a run begins, the next moment
 LOOKS = 5  # so often, each time eight times as far
 TINY = 1e-300  # stands for a sign at zero
-ULP = 2.0**-52  # the distance of 1 to the next double
 INF = math.inf
 LEAST_ERROR = 1e-4  # that the next step size remembers
 
@@ -139,7 +139,7 @@ def clear_rounding(at: Run, p: Pointer, w: Pointer) -> None:
     clear(at.vertex, 0, at.n_events)
     copy(at.x, at.x_inside, 1 + at.n)
     for j in range(at.ny):
-        at.x_inside[1 + j] += ULP * abs(at.x[1 + j])
+        at.x_inside[1 + j] += EPSILON * abs(at.x[1 + j])
         call(at.watch, at.x_inside, p, at.switches, w)
         at.x_inside[1 + j] = at.x[1 + j]
         for i in range(at.n_events):

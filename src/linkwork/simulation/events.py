@@ -27,14 +27,13 @@ from linkwork.integrators.integrate import End, Moment, Settings
 from linkwork.notes import FINISHED, Reason
 from linkwork.simulation.outputs import body_states
 from linkwork.simulation.problem import Level, Motion, Part
-from linkwork.tolerances import NEGLIGIBLE
+from linkwork.tolerances import NEGLIGIBLE, TYPED
 from linkwork.trajectory import NO_EVENTS, Events
 
 Array = NDArray[np.float64]
 
 CLOSE = 1e-7  # of the time: events nearer to each other than this,
 MOST_CLOSE = 20  # so often the same in a row, accumulate
-SNAPS = 1e-6  # of the scale of a row: a gap, or of the fastest velocity a difference, that no event closes
 IMPULSES = "udwadia-phohomsiri"  # M may be singular, and rows redundant
 
 
@@ -373,7 +372,7 @@ def is_done(event: Watch, system: System, values: Array) -> bool:
 
 def check_gaps(place: Place, held: Mapping[Expr, float]) -> None:
     """NumericalStop where a joint engages although it is open by more than rounding explains."""
-    wide = np.abs(place.Psi) > SNAPS * place.row_scale
+    wide = np.abs(place.Psi) > TYPED * place.row_scale
     for row, gap, is_wide in zip(place.equations.rows, place.Psi, wide, strict=True):
         if is_wide and held.get(closed(row.element)) == 1.0:
             raise NumericalStop(
@@ -392,6 +391,6 @@ def impulse(place: Place, G: Array, gap: Array, events: Sequence[str]) -> Array:
     J, wanted = np.vstack([place.Psi_q, G]), np.concatenate([-place.Psi_dot, gap])
     dv = solve_on_scales(IMPULSES, place.M, J, np.zeros(len(place.v)), wanted, v_scale, by).a
     fastest = np.abs(np.concatenate([place.v / v_scale, dv / v_scale, wanted / by])).max(initial=0.0)
-    if np.abs((J @ dv - wanted) / by).max(initial=0.0) > SNAPS * fastest:
+    if np.abs((J @ dv - wanted) / by).max(initial=0.0) > TYPED * fastest:
         raise NumericalStop(Reason("impossible-event", t=place.t, events=[*events]), "impossible-event")
     return dv
