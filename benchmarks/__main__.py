@@ -87,7 +87,7 @@ def integration_ms(system: System, p: Array, y: Array, t_end: float, step: float
     best, last = np.inf, None
     for _ in range(15):
         began = perf_counter()
-        last = State(Problem(f, len(y), settings, onto, len(y) - 2), p, y, times)
+        last = State(Problem(f, len(y), settings.method, onto, len(y) - 2), p, y, times, settings)
         last.advance(10**9)
         best = min(best, perf_counter() - began)
     return 1e3 * best, last

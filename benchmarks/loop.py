@@ -104,7 +104,8 @@ def slider_crank_of_bodies() -> Case:
 
 def advanced(case: Case, times: Array, settings: Settings) -> State:
     """The end of a run."""
-    state = State(Problem(case.derivative, len(case.y), settings, case.project, case.n_norm), case.p, case.y, times)
+    problem = Problem(case.derivative, len(case.y), settings.method, case.project, case.n_norm)
+    state = State(problem, case.p, case.y, times, settings)
     state.advance(10**9)
     return state
 

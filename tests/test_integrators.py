@@ -57,8 +57,8 @@ def run(
     scale: float | Array = 1.0,
 ) -> Whole:
     projection = Function(project.address, outputs=len(y_0) + N_RESIDUALS) if project else None
-    problem = Problem(Function(f.address), len(y_0), settings, projection, n_norm)
-    state = State(problem, np.zeros(1), np.array(y_0), times, scale, stops, first_step)
+    problem = Problem(Function(f.address), len(y_0), settings.method, projection, n_norm)
+    state = State(problem, np.zeros(1), np.array(y_0), times, settings, scale, stops, first_step)
     while state.advance(budget) == End.BUDGET:
         pass
     return Whole(state, state.times[: state.at.row], state.rows[: state.at.row])
@@ -338,8 +338,8 @@ def test_switches_in_python_are_those_of_the_machine_code(monkeypatch: pytest.Mo
     watch = Function(crossing.address, outputs=2)
 
     def find_event() -> State:
-        problem = Problem(Function(rational.address), 2, Settings(rtol=1e-9), watch=watch, events=events)
-        state = State(problem, np.zeros(1), np.ones(2), np.array([0.0, 5.0]))
+        problem = Problem(Function(rational.address), 2, watch=watch, events=events)
+        state = State(problem, np.zeros(1), np.ones(2), np.array([0.0, 5.0]), Settings(rtol=1e-9))
         assert state.advance(1000) == End.EVENT
         return state
 
@@ -404,8 +404,8 @@ class Walk(NamedTuple):
 
 def go_between_walls(p: Array, times: Array) -> Walk:
     settings, watch = Settings(rtol=1e-9, atol=1e-9, max_step=0.1), Function(walls.address, outputs=3)
-    problem = Problem(Function(at_speed.address), 1, settings, watch=watch, events=BETWEEN_WALLS)
-    state, pieces = State(problem, p, np.array([0.3]), times), []
+    problem = Problem(Function(at_speed.address), 1, watch=watch, events=BETWEEN_WALLS)
+    state, pieces = State(problem, p, np.array([0.3]), times, settings), []
     while not pieces or pieces[-1][0] in (End.BUDGET, End.EVENT):
         pieces.append((state.advance(10**6), state.take_moments()))
     return Walk(pieces, state)

@@ -50,8 +50,8 @@ def run(
     method: Radau5 | None = None,
     p: float = 0.0,
 ) -> tuple[State, Array]:
-    problem = Problem(Function(f.address), len(y_0), Settings(method or Radau5(), rtol, atol))
-    state = State(problem, np.array([p]), np.array(y_0), np.array(times))
+    problem = Problem(Function(f.address), len(y_0), method or Radau5())
+    state = State(problem, np.array([p]), np.array(y_0), np.array(times), Settings(rtol=rtol, atol=atol))
     state.advance(10**6)
     return state, state.rows
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import ellipj
 
+from linkwork.compiled.mechanism import prepare
 from linkwork.compiled.system import compile_system
 from linkwork.elements.forces import PointForce, Torque
 from linkwork.equations.body import body_equations
@@ -18,6 +19,7 @@ from linkwork.expressions.graph import sqrt, symbol
 from linkwork.expressions.parser import parse
 from linkwork.formulations import FORMULATIONS, NAMES, right_side
 from linkwork.modelfile import load, loads
+from linkwork.native.kernels import size_of
 from linkwork.simulation.options import WITH_STATE_SPACE
 from linkwork.simulation.simulate import simulate
 
@@ -344,3 +346,17 @@ def test_a_formulation_without_an_answer_gives_no_numbers() -> None:
     y, w = np.zeros(8), np.zeros(right_side.scratch_size("qr", 3, 3, 0, 0))
     right_side.dynamics(np.zeros(9), p, y, w)
     assert np.all(np.isnan(y))
+
+
+@pytest.mark.parametrize(
+    ("model", "options"), [("slider_crank", {"formulation": "qr"}), ("slider_crank", {}), (HOPPER, {})]
+)
+def test_runs_leave_nothing_behind(model: str, options: dict[str, Any]) -> None:
+    """Sizes of memory are found once for a structure, and so are problems: more runs add none."""
+    mechanism = prepare(loads(model) if "\n" in model else load(model))
+    sizes = []
+    for k in range(12):
+        simulate(mechanism, t_end=0.5 + 0.01 * k, rtol=1e-6 * (1 + k), **options)
+        if k > 1:
+            sizes.append((size_of.cache_info().currsize, len(mechanism.shared._compiled)))
+    assert len(set(sizes)) == 1

@@ -338,7 +338,8 @@ def run(system: System, times: Array, rtol: float = 1e-12, stabilized: bool = Tr
     onto = project if stabilized else measure
     y, n = np.array([*q, *v, 0.0, 0.0]), system.n_q + system.n_v
     f = system.functions["derivative"]
-    state = State(Problem(f, len(y), Settings(DOP853, rtol, rtol), of_system(system, onto), n), system.p(), y, times)
+    problem = Problem(f, len(y), DOP853, of_system(system, onto), n)
+    state = State(problem, system.p(), y, times, Settings(rtol=rtol, atol=rtol))
     assert state.advance(10**6) == End.REACHED
     return state, state.rows
 

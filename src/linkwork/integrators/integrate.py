@@ -39,6 +39,7 @@ from linkwork.integrators.memory import (
     allocate,
     moment,
     new_run,
+    open_run,
     whole_blocks,
 )
 from linkwork.integrators.methods.tableaus import DOP853
@@ -117,7 +118,7 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """All that machine code needs to advance motions of one kind: functions, sizes, method, tolerances, events.
+    """All that machine code needs to advance motions of one kind: functions, sizes, method, events; nothing of a run.
 
     Only the first `n_norm` components of y count in the error norm; quadratures stand behind them. The first `n_rows`
     are reported. Where one of the outputs of `watch`, functions of (t, y), changes its sign, a step ends and another
@@ -129,7 +130,7 @@ class Problem:
 
     derivative: Native
     ny: int
-    settings: Settings
+    by: Preparable = DOP853
     project: Sized | None = None
     n_norm: int | None = None
     n_rows: int | None = None
@@ -141,7 +142,7 @@ class Problem:
 
     @cached_property
     def method(self) -> Method:
-        return self.settings.method.prepare(whole_blocks(self.ny))
+        return self.by.prepare(whole_blocks(self.ny))
 
     @cached_property
     def work(self) -> int:
@@ -150,7 +151,13 @@ class Problem:
         return max(f.work for f in codes if f)
 
     def open(self) -> tuple[Run, Array]:
-        """Memory of a run, filled with all that it is told of the problem."""
+        """Memory of a run that has been told all of the problem."""
+        m = allocate(len(self._told))
+        m[:] = self._told
+        return open_run(m), m
+
+    @cached_property
+    def _told(self) -> Array:
         held, project, watch, jumps = self.events.held, self.project, self.watch, self.events.jumps
         at, m = new_run(
             whole_blocks(self.ny),
@@ -174,23 +181,20 @@ class Problem:
             at.happen, at.jumps, at.held = happen.address, jumps.address if jumps else 0, held.start
             at.directions[:], at.asks[:] = self.events.directions, self.events.asks
             at.owners[:], at.targets[:] = self.events.owners, self.events.targets
-        self._put_control(at)
-        return at, m
-
-    def _put_control(self, at: Run) -> None:
-        method, by = self.method, self.settings
+        method = self.method
         at.step, at.dense, at.begin = method.step, method.dense, method.begin
-        at.rtol, at.least, at.min_step, at.max_step = by.rtol, by.atol, by.min_step, by.max_step
         at.error_order, at.beta = method.error_order, method.beta
         at.shrink, at.growth, at.widest = method.shrink, method.growth, method.widest
+        return m
 
 
 class State:
     """One run from times[0] to times[-1]: t, y and parameters, of which it has copies, and what it has reported.
 
-    Components of y that count are measured by their `scale`. At each of the times `stops` a step ends and another
-    begins, so that the derivative may jump there. `first_step` is tried first; without it, or if it is 0, one is
-    chosen. No more than `max_steps` are attempted, whatever the run is told on its way.
+    Its tolerances and limits of steps are those of `settings`; components of y that count are measured by their
+    `scale`. At each of the times `stops` a step ends and another begins, so that the derivative may jump there.
+    `first_step` is tried first; without it, or if it is 0, one is chosen. No more than `max_steps` are attempted,
+    whatever the run is told on its way.
     """
 
     def __init__(
@@ -199,6 +203,7 @@ class State:
         p: Array,
         y: Array,
         times: Array,
+        settings: Settings,
         scale: Array | float = 1.0,
         stops: Collection[float] = (),
         first_step: float = 0.0,
@@ -208,9 +213,10 @@ class State:
         if not ((self.times[1:] > self.times[:-1]).all() and math.isfinite(self.times[-1] - self.times[0])):
             raise UsageError("report times do not increase", "bad-report-times")
         self.rows = np.empty((len(self.times), problem.n_rows or problem.ny))
-        self.status, self.loop_s = End.BUDGET, 0.0
+        self.settings, self.status, self.loop_s = settings, End.BUDGET, 0.0
         self._occupy(problem, p, y, scale)
-        t, at = self.times[0], self.at
+        t, at, by = self.times[0], self.at, settings
+        at.rtol, at.least, at.min_step, at.max_step = by.rtol, by.atol, by.min_step, by.max_step
         at.x[0] = at.paced_t = t + LAST_DIGITS * np.spacing(t) if t in stops else t
         at.n_times, at.t_end, at.most_steps = len(self.times), self.times[-1], max_steps
         at.next_step = first_step or problem.method.first_step
@@ -229,7 +235,7 @@ class State:
     def measure(self, scale: Array | float) -> None:
         """Let the components that count be measured by this."""
         n_norm = self.at.n_norm
-        self.at.atol[:n_norm], self.at.atol[n_norm:] = self.problem.settings.atol * scale, math.inf
+        self.at.atol[:n_norm], self.at.atol[n_norm:] = self.settings.atol * scale, math.inf
 
     def stop_at(self, stops: Collection[float]) -> None:
         """Let steps end at these times."""

@@ -95,6 +95,10 @@ class Run(Memory):
     n_times: int  # report times, the first the initial and the last the final one
     n_stops: int  # times at which a step must end, as pairs: the last double before and the first one after
     t_end: float  # the last report time
+    rtol: float
+    least: float  # atol of a component whose scale is one
+    min_step: float
+    max_step: float
     next_step: float
     steps: int
     rejected: int
@@ -124,10 +128,6 @@ class Run(Memory):
     n_rows: int  # and those that are reported
     n_rates: int  # components of y whose derivative is that of f
     crowded: int  # report times in one step, from which on they are compared with the derivative
-    rtol: float
-    least: float  # atol of a component whose scale is one
-    min_step: float
-    max_step: float
     error_order: float  # constants of error control, see Method
     beta: float
     shrink: float

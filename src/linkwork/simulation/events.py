@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -139,8 +140,7 @@ class Course:
 
     def tell_asks(self) -> None:
         """Tell the time loop about which events Python is asked, among these all pivots."""
-        asks = self.asks()
-        self.motion.state.at.asks[: len(asks)] = asks
+        self.motion.state.at.asks[: len(self.asks)] = True if self.passed else self.asks
 
     def take_moments(self, end: End) -> None:
         """Note what happened in a piece of the motion but for the last of it where Python is asked."""
@@ -170,16 +170,17 @@ class Course:
             self.parts.append(self.motion.part(state.at.row))
         return True
 
-    @property
+    @cached_property
     def callbacks(self) -> dict[str, Callback]:
         """By the names of events."""
         events = self.motion.mechanism.model.events
         return {event.name: event.callback for event in events if event.callback is not None}
 
+    @cached_property
     def asks(self) -> list[bool]:
         """Of every event, whether it may do more than change held values, which the time loop does by itself."""
         events = self.motion.system.equations.events
-        every, callbacks = bool(self.passed) or any(event.is_level for event in events), self.callbacks
+        every, callbacks = any(event.is_level for event in events), self.callbacks
         return [
             every or event.ends or bool(event.rows) or event.switches_joints or event.name in callbacks
             for event in events

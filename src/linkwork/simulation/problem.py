@@ -35,7 +35,7 @@ from linkwork.integrators.methods.tableaus import DOP853
 from linkwork.linalg.rank import RANK_TOLERANCE, decide_rank, singular_values
 from linkwork.native.lowering import NativeFunction
 from linkwork.records import changed
-from linkwork.simulation.options import Choice
+from linkwork.simulation.options import IMPLICIT, Choice
 from linkwork.simulation.outputs import fill_dynamics, fill_report
 from linkwork.simulation.suitability import check_massless
 from linkwork.start.branches import check_branch, check_regular, leave_singular
@@ -161,7 +161,7 @@ class Motion:
             self.charts = Charts(self.form.derivative, self.how.formulation == "coordinate-partitioning")
             self.charts.measure(self.system, self.measured.place)
         stops = [stop for stop in self.system.equations.switching_times(self.t_end) if stop >= t]
-        given = self.loop_p(t, y), self.unknowns(t, y), times, self.error_scale(self.t_end), stops
+        given = self.loop_p(t, y), self.unknowns(t, y), times, settings, self.error_scale(self.t_end), stops
         self.state = State(self.problem(), *given, max_steps=max_steps)
         self.keep_to_chart()
 
@@ -171,8 +171,15 @@ class Motion:
         state.run_until(max(state.at.row, 1) if is_near else len(state.times) - 1)
 
     def problem(self) -> Problem:
-        """What the time loop needs to know."""
-        s, how, settings = self.system, self.form.how, changed(self.settings, method=self.form.method)
+        """What the time loop needs to know; motions of one structure and choice share it as long as it is explicit."""
+        how = self.form.how
+        if how.integrator in IMPLICIT or self.charts is not None or self.system.pivots:
+            return self.new_problem()
+        key = "problem", how.formulation, how.stabilization, how.integrator, self.system.source.metric
+        return self.mechanism.shared.compiled(key, lambda _: self.new_problem())
+
+    def new_problem(self) -> Problem:
+        s, how = self.system, self.form.how
         derivative, ny = self.form.derivative, self.form.derivative.outputs
         if self.charts is not None:
             derivative, onto = self.charts.functions
@@ -182,7 +189,7 @@ class Motion:
         return Problem(
             derivative,
             ny,
-            settings,
+            self.form.method,
             onto,
             n_norm=self.n,
             n_rows=self.n + N_WORK,
