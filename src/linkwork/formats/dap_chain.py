@@ -19,7 +19,7 @@ from linkwork.errors import ModelError
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered, substitute
 from linkwork.expressions.graph import ZERO, Expr, as_expr, symbol
-from linkwork.formats.dap_files import Element, Folder, Pose, Spot, turned
+from linkwork.formats.dap_files import SAMPLES, SEED, Element, Folder, Pose, Spot, turned
 from linkwork.formats.mcode import (
     Code,
     Matrix,
@@ -39,8 +39,6 @@ from linkwork.writing.printers import text
 Array = NDArray[np.float64]
 
 TIME = symbol("t")
-SAMPLES = 12  # random places: more than unknowns of any form that is looked for
-SEED = 2018
 SETTLE = "write these constraints as joints of the model file"
 
 
@@ -398,11 +396,7 @@ class _Cuts:
 
     def __init__(self, folder: Folder, chain: Chain, file: str, line: int) -> None:
         self.folder, self.chain, self.file, self.line = folder, chain, file, line
-        random = np.random.default_rng(SEED)
-        own = (*folder.q, *folder.v, *chain.theta, *chain.theta_d, TIME)
-        values = {x: random.uniform(-1.0, 1.0, SAMPLES) for x in own}
-        points = evaluate(folder.expansion.values(), values, numpy_arithmetic())
-        self.values = {**values, **dict(zip(folder.expansion, points, strict=True))}
+        self.values = folder.sampled(*chain.theta, *chain.theta_d, TIME)
 
     def sample(self, *expressions: Any) -> list[Array]:
         found = evaluate([as_expr(x) for x in expressions], self.values, numpy_arithmetic())

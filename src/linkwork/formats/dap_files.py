@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwork.document import check_inside, read_text
 from linkwork.errors import ModelError, did_you_mean
+from linkwork.expressions.evaluation import evaluate, numpy_arithmetic
 from linkwork.expressions.graph import Expr, cos, sin, symbol
 from linkwork.formats.mcode import Code, Matrix, Structure, Unknown, Value, matrix, rotate, rotation
 from linkwork.formats.mfile import NOT_EXECUTED, Function, called, calls_in, parse
@@ -42,6 +44,8 @@ FORBIDDEN = (
     *("system", "shell_cmd", "dos", "unix", "popen", "exec", "eval", "evalin", "evalc", "feval", "assignin", "run"),
     *("source", "delete", "unlink", "rmdir", "fopen", "load", "save", "urlread", "webread"),
 )
+SAMPLES = 12  # random places: more than unknowns of any form that is looked for
+SEED = 2018  # of these
 ARRAYS = tuple(array for _, array, _ in KINDS.values())
 
 
@@ -104,6 +108,8 @@ class Spot:
     s: tuple[float, float]
     name: str = ""
 
+
+Array = NDArray[np.float64]
 
 Pose: TypeAlias = tuple[Any, Any, Any]  # x, y, phi
 
@@ -220,6 +226,13 @@ class Folder:
     def spot(self, point: Element) -> Spot:
         x, y = point.numbers("sPlocal", 2)
         return Spot(self.body_of(point), (x, y), point.name)
+
+    def sampled(self, *others: Expr) -> dict[Expr, Array]:
+        """Random states of all bodies, and values of other symbols: expressions that agree there are the same."""
+        random = np.random.default_rng(SEED)
+        values = {x: random.uniform(-1.0, 1.0, SAMPLES) for x in (*self.q, *self.v, *others)}
+        points = evaluate(self.expansion.values(), values, numpy_arithmetic())
+        return {**values, **dict(zip(self.expansion, points, strict=True))}
 
     # The state in the names of formulas
 

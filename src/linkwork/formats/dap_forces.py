@@ -6,6 +6,7 @@ moment, and a torque; Contact becomes a contact with the line y = 0.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +23,6 @@ from linkwork.tolerances import AGREEMENT
 from linkwork.writing.printers import text
 
 CONTACTS = {1.0: "lankarani-nikravesh", 2.0: "flores-machado"}
-SAMPLES, SEED = 8, 2018  # random states at which formulas are compared
 SUMS = ("fx", "fy", "n")  # of the forces before these
 
 
@@ -86,8 +86,8 @@ def _add_forces(folder: Folder, found: UserForces, body: int, own: Structure, su
         return
     totals = [as_expr(x) for x in (*f.flat, *n.flat)]
     added = substitute(totals, dict.fromkeys(sums, ZERO))
-    sample = _Sample(folder, sums)
-    if not all(sample.same(total, x + was) for total, x, was in zip(totals, added, sums, strict=True)):
+    sample = folder.sampled(*sums, symbol("t"))
+    if not all(_same(sample, total, x + was) for total, x, was in zip(totals, added, sums, strict=True)):
         own_f = f"Bodies({body}).f"
         message = f"the forces on body '{folder.names[body]}' are replaced, not added to, as in {own_f} = {own_f} + ..."
         found.errors.append(ModelError(message, "user-force", file=file, line=line))
@@ -97,7 +97,7 @@ def _add_forces(folder: Folder, found: UserForces, body: int, own: Structure, su
     if torque is not ZERO:
         for spot in (folder.spot(point) for point in folder.points if folder.body_of(point) == body):
             (x, y), (cx, cy) = folder.place(spot), folder.place(at)
-            if sample.same(torque, (x - cx) * fy - (y - cy) * fx):
+            if _same(sample, torque, (x - cx) * fy - (y - cy) * fx):
                 at, torque = spot, ZERO
                 break
     laws: dict[str, dict[str, Any]] = {
@@ -117,16 +117,8 @@ def _add_forces(folder: Folder, found: UserForces, body: int, own: Structure, su
         found.entries[label] = {**entry, key: written if key == "force" else written[0]}
 
 
-class _Sample:
-    """Random states of all bodies, at which expressions are compared."""
-
-    def __init__(self, folder: Folder, others: list[Expr]) -> None:
-        random = np.random.default_rng(SEED)
-        values = {x: random.uniform(-1.0, 1.0, SAMPLES) for x in (*folder.q, *folder.v, *others, symbol("t"))}
-        points = evaluate(folder.expansion.values(), values, numpy_arithmetic())
-        self.values = {**values, **dict(zip(folder.expansion, points, strict=True))}
-
-    def same(self, a: Expr, b: Expr) -> bool:
-        with np.errstate(all="ignore"):
-            x, y = (np.asarray(z, dtype=float) for z in evaluate([a, b], self.values, numpy_arithmetic()))
-            return bool(np.all(np.abs(x - y) <= AGREEMENT * (np.max(np.abs(x)) + np.max(np.abs(y)))))
+def _same(values: Mapping[Expr, Any], a: Expr, b: Expr) -> bool:
+    """Whether two expressions agree at these values."""
+    with np.errstate(all="ignore"):
+        x, y = (np.asarray(z, dtype=float) for z in evaluate([a, b], values, numpy_arithmetic()))
+        return bool(np.all(np.abs(x - y) <= AGREEMENT * (np.max(np.abs(x)) + np.max(np.abs(y)))))

@@ -11,12 +11,12 @@ from linkwork.errors import ModelError
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ONE, Expr, symbol
+from linkwork.linalg.newton import MAX_ITERATIONS
 from linkwork.tolerances import ROUNDING
 
 Array = NDArray[np.float64]
 
 TIME = symbol("t")
-MOST_STEPS = 50  # DAP gives up after 20; what converges at all does so in fewer
 
 
 def correct_start(Phi: Sequence[Expr], q: Sequence[Expr], at: Array, rates: Array) -> tuple[Array, Array]:
@@ -37,7 +37,7 @@ def correct_start(Phi: Sequence[Expr], q: Sequence[Expr], at: Array, rates: Arra
             D[i, j] = entry
         return np.array(found[: len(Phi)]), np.array(found[len(Phi) : 2 * len(Phi)]), D
 
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_ITERATIONS):  # DAP gives up after 20
         gap, _, D = measure(at)
         step = np.linalg.lstsq(D, -gap, rcond=None)[0]
         at = at + step

@@ -25,7 +25,7 @@ from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import evaluate, ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, constant, symbol
 from linkwork.formats.dap import COLOURS
-from linkwork.formats.mfile import COMMANDS, KEYWORDS
+from linkwork.formats.mfile import COMMANDS, KEYWORDS, MAX_LINE
 from linkwork.model import Model
 
 TIME = symbol("t")
@@ -44,8 +44,6 @@ RESERVED = {
     "t",
 }
 CARRYING = (Revolute, Prismatic, Rolling)  # joints that may carry a body in DAP_JC
-LONG = 400  # characters of a formula, beyond which a part of it gets a name of its own
-ROOM = 0.2  # of the extent of the mechanism: how far the window reaches beyond its points
 CONTACTS = {"lankarani-nikravesh": 1, "flores-machado": 2}
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "^", "lt": "<", "le": "<="}
 
@@ -81,7 +79,7 @@ class Formulas:
                 name = self.next()
                 self.lines += [f"if {condition}", f"    {name} = {a};", "else", f"    {name} = {b};", "end"]
                 text = name
-            elif node.args and (uses.get(node, 0) > 1 or len(text) > LONG):
+            elif node.args and (uses.get(node, 0) > 1 or len(text) > MAX_LINE // 20):
                 name = self.next()
                 self.lines.append(f"{name} = {text};")
                 text = name
@@ -259,7 +257,7 @@ class _Writing:
             for s in (*body.points.values(), (0.0, 0.0))
         ]
         low, high = ([of(x) for x in zip(*spots, strict=True)] for of in (min, max))
-        room = ROOM * (max(b - a for a, b in zip(low, high, strict=True)) or 1.0)
+        room = 0.25 * (max(b - a for a, b in zip(low, high, strict=True)) or 1.0)
         return (low[0] - room, low[1] - room), (high[0] + room, high[1] + room)
 
     # Joints and drivers of DAP_BC

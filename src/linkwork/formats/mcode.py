@@ -22,6 +22,7 @@ from linkwork.expressions import graph
 from linkwork.expressions.graph import FUNCTIONS as SCALAR_FUNCTIONS
 from linkwork.expressions.graph import Expr, as_expr, less, less_equal, select, tanh
 from linkwork.formats.mfile import NOT_EXECUTED, Assign, Evaluate, If, Node, Statement, Unread, called
+from linkwork.tolerances import AGREEMENT
 from linkwork.units import shown
 
 MAX_ENTRIES = 10_000  # of an array
@@ -602,7 +603,7 @@ class Code:
 def _range(first: float, *more: float) -> Matrix:
     step, last = more if len(more) == 2 else (1.0, more[0])
     _check(step != 0.0 and (last - first) / step < MAX_ENTRIES, f"a range of more than {MAX_ENTRIES} numbers")
-    count = max(0, math.floor((last - first) / step + 1e-10) + 1)
+    count = max(0, math.floor((last - first) / step + AGREEMENT) + 1)
     found = np.empty((1, count), dtype=object)
     found[0, :] = [first + k * step for k in range(count)]
     return found
