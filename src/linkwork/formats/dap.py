@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.document import Data, Document, Keys, check_inside, parse, read_text
-from linkwork.elements.motions import MOTIONS
 from linkwork.errors import ModelError, did_you_mean
 from linkwork.expressions.evaluation import evaluate, substitute
 from linkwork.expressions.graph import Expr, as_expr, symbol
 from linkwork.formats.dap_chain import Chain, Drive, Link, read_chain
-from linkwork.formats.dap_files import WINDOW, Element, Folder, Pose, Spot, turned
+from linkwork.formats.dap_files import WINDOW, Element, Folder, Pose, Spot, law_of, motion_of, turned
 from linkwork.formats.dap_forces import read_user_force
 from linkwork.formats.dap_start import correct_start
 from linkwork.formats.mcode import number
@@ -306,7 +305,7 @@ class _Translation:
             driven: dict[str, Data] = {"i": i, "j": j, "freedom": "angle"}
         else:
             driven = {**self.ends(joint), "freedom": "distance"}
-        self.data["drivers"][joint.name] = {**driven, "motion": _motion(function)}
+        self.data["drivers"][joint.name] = {**driven, "motion": motion_of(function)}
         self.note(joint, ("drivers", joint.name), i="jPindex", j="iPindex")
         self.note(function, ("drivers", joint.name, "motion"))
 
@@ -374,8 +373,7 @@ class _Translation:
         return float(found)
 
     def law(self, joint: Element) -> Expr:
-        motion: dict[str, Any] = dict(_motion(self.function(joint)))
-        return as_expr(MOTIONS[motion.pop("type")](**motion).f(symbol("t")))
+        return law_of(self.function(joint))
 
     # Forces
 
@@ -463,20 +461,6 @@ class _Translation:
 def _grouped(values: Array) -> list[Pose]:
     """x, y, phi of every body, those of the ground first."""
     return [(0.0, 0.0, 0.0), *((float(x), float(y), float(phi)) for x, y, phi in values.reshape(-1, 3))]
-
-
-def _motion(function: Element) -> dict[str, Data]:
-    kind = function.text("type", "a")
-    if kind == "a":
-        value, rate, square = function.numbers("coeff", 3, ())
-        return {"type": "polynomial", "value": value, "rate": rate, "acceleration": 2.0 * square}
-    times: dict[str, Data] = {"t_start": function.number("t_start"), "t_end": function.number("t_end", 1.0)}
-    start = function.number("f_start")
-    if kind == "b":
-        return {"type": "smooth-step", "start": start, "end": function.number("f_end", 1.0), **times}
-    if kind == "c":
-        return {"type": "ramp", "start": start, "rate": function.number("dfdt_end", 1.0), **times}
-    raise function.error(f"no type '{shown(kind)}'", "unknown-type", "type", suggestion="choose from a, b, c")
 
 
 def _shape(body: Element) -> Mapping[str, Data] | None:

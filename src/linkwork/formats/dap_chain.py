@@ -358,7 +358,7 @@ def _read_cuts(folder: Folder, chain: Chain) -> None:
         return
     theta = [matrix(1.0), matrix(*chain.theta), matrix(*chain.theta_d), matrix(TIME)]
     arguments, body = bound(functions, theta)
-    code = Code(file, {**folder.state(), **arguments})
+    code = Code(file, {**folder.state(), **arguments}, {"functs": folder.functs})
     code.follow(body)
     Phi = code.names.get("Phi")
     if not isinstance(Phi, np.ndarray):

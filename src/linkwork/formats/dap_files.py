@@ -16,10 +16,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.document import check_inside, read_text
+from linkwork.elements.motions import MOTIONS
 from linkwork.errors import ModelError, did_you_mean
-from linkwork.expressions.evaluation import evaluate, numpy_arithmetic
-from linkwork.expressions.graph import Expr, cos, sin, symbol
-from linkwork.formats.mcode import Code, Matrix, Structure, Unknown, Value, matrix, rotate, rotation
+from linkwork.expressions.derivatives import directional
+from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, substitute
+from linkwork.expressions.graph import ONE, Expr, as_expr, cos, sin, symbol
+from linkwork.formats.mcode import (
+    Code,
+    Matrix,
+    Results,
+    Structure,
+    Unknown,
+    Value,
+    matrix,
+    number,
+    rotate,
+    rotation,
+    scalar,
+)
 from linkwork.formats.mfile import NOT_EXECUTED, Function, called, calls_in, parse
 from linkwork.notes import Note
 from linkwork.units import shown
@@ -110,6 +124,7 @@ class Spot:
 
 
 Array = NDArray[np.float64]
+TIME = symbol("t")
 
 Pose: TypeAlias = tuple[Any, Any, Any]  # x, y, phi
 
@@ -149,10 +164,7 @@ class Folder:
     def functions(self, name: str) -> list[Function]:
         """The functions of a file, in which nothing may call what has nothing to do with a model."""
         file = self.file(name)
-        try:
-            found = parse(read_text(self.m_files[name.lower()]), file)
-        except ModelError as error:
-            raise error if error.line else error.at(file=file, line=1) from None
+        found = parse(_read(self.m_files[name.lower()]), file)
         for node, line in (x for function in found for x in calls_in(function.body)):
             if (word := called(node)) in FORBIDDEN:
                 message = f"'{word}' cannot be read here"
@@ -234,6 +246,19 @@ class Folder:
         points = evaluate(self.expansion.values(), values, numpy_arithmetic())
         return {**values, **dict(zip(self.expansion, points, strict=True))}
 
+    def functs(self, code: Code, values: list[Value]) -> Results:
+        """f(t) of inFuncts and its first two derivatives."""
+        index, time = values
+        functions = self.elements["function"]
+        k = number(index)
+        if not (k.is_integer() and 1 <= k <= len(functions)):
+            rule = f"functions are counted from 1 to {len(functions)}"
+            raise code.error(f"no function {k:g}", "no-such-index", code.line, rule=rule)
+        found = [law_of(functions[int(k) - 1])]
+        for _ in range(2):
+            found += directional(found[-1:], {TIME: ONE})
+        return Results(tuple(matrix(x) for x in substitute(found, {TIME: as_expr(scalar(time))})))
+
     # The state in the names of formulas
 
     @cached_property
@@ -311,6 +336,27 @@ class Folder:
         }
 
 
+def motion_of(function: Element) -> dict[str, Any]:
+    """A function of time as a model file has it."""
+    kind = function.text("type", "a")
+    if kind == "a":
+        value, rate, square = function.numbers("coeff", 3, ())
+        return {"type": "polynomial", "value": value, "rate": rate, "acceleration": 2.0 * square}
+    times = {"t_start": function.number("t_start"), "t_end": function.number("t_end", 1.0)}
+    start = function.number("f_start")
+    if kind == "b":
+        return {"type": "smooth-step", "start": start, "end": function.number("f_end", 1.0), **times}
+    if kind == "c":
+        return {"type": "ramp", "start": start, "rate": function.number("dfdt_end", 1.0), **times}
+    raise function.error(f"no type '{shown(kind)}'", "unknown-type", "type", suggestion="choose from a, b, c")
+
+
+def law_of(function: Element) -> Expr:
+    """f(t)."""
+    motion = motion_of(function)
+    return as_expr(MOTIONS[motion.pop("type")](**motion).f(TIME))
+
+
 def turned(phi: Any, s: Any) -> tuple[Any, Any]:
     """A s."""
     x, y = s
@@ -325,6 +371,16 @@ def _with(element: Element, fields: Mapping[str, Value]) -> Structure:
     }
     defaults: dict[str, Matrix] = {"Bindex": matrix(0.0)} if element.kind in ("point", "unit vector") else {}
     return Structure(element.name, element.structure.line, {**defaults, **columns, **fields}, element.structure.lines)
+
+
+def _read(path: Path) -> str:
+    """The text of an M-file; older editors wrote comments in other encodings than UTF-8."""
+    try:
+        return read_text(path)
+    except ModelError as error:
+        if error.code != "not-utf8":
+            raise error if error.line else error.at(file=str(path), line=1) from None
+        return path.read_bytes().decode("latin-1").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _find_files(folder: Path) -> dict[str, Path]:

@@ -58,7 +58,7 @@ def read_user_force(folder: Folder, users: list[int]) -> UserForces:
         Structure(own.name, own.line, {**own.fields, "f": matrix(fx, fy), "n": matrix(n)}, own.lines)
         for own, (fx, fy, n) in zip(structures_of(names["Bodies"]), before, strict=True)
     )
-    code = Code(file, names, {"Contact": contact})
+    code = Code(file, names, {"Contact": contact, "functs": folder.functs})
     for index in users:
         code.names["Fi"] = matrix(float(index))
         if functions:

@@ -389,7 +389,10 @@ class _Writing:
         plain = force.friction == "none" and exponent == [1.5] and self.numbers([force.radius_j]) == [0.0]
         if not (upright and plain and force.model in CONTACTS):
             return False
-        (k, e), n = self.numbers((force.stiffness, _given(force.restitution, 1.0))), len(self.law) + 1
+        (k, e), n = (
+            self.numbers((force.stiffness, _given(force.restitution, 1.0))),
+            sum("Contact(" in line for line in self.law) + 1,
+        )
         of = f"{self.spot(force.body_j, force.s_j)}, {self.index[force.body_j.name]}"
         self.law.append(f"Contact({n}, {of}, {_number(k)}, {_number(e)}, {CONTACTS[force.model]});")
         return True

@@ -51,8 +51,15 @@ class Unknown:
     error: ModelError
 
 
+@dataclass(frozen=True)
+class Results:
+    """What a function with several results gives; where one is wanted it is the first."""
+
+    values: tuple[Matrix, ...]
+
+
 Value: TypeAlias = "Matrix | str | Structure | tuple[Structure, ...] | Unknown"
-Call: TypeAlias = "Callable[[Code, list[Value]], Value | None]"
+Call: TypeAlias = "Callable[[Code, list[Value]], Value | Results | None]"
 
 
 def matrix(*rows: Any) -> Matrix:
@@ -508,12 +515,12 @@ class Code:
         self.at(node, lambda: self.call_known(name, node.parts[1:] if node.kind == "call" else (), node))
 
     def result(self, name: str, arguments: Sequence[Node], node: Node) -> Value:
-        found: Value | None = self.call_known(name, arguments, node)
+        found = self.call_known(name, arguments, node)
         if found is None:
             raise self.error(f"'{shown(name)}' has no value", "not-a-number", node.line)
-        return found
+        return found.values[0] if isinstance(found, Results) else found
 
-    def call_known(self, name: str, arguments: Sequence[Node], node: Node) -> Value | None:
+    def call_known(self, name: str, arguments: Sequence[Node], node: Node) -> Value | Results | None:
         function = self.functions.get(name)
         if function is None:
             hint = did_you_mean(name, self.functions)
@@ -580,12 +587,15 @@ class Code:
     def assign_several(self, statement: Assign) -> None:
         """[a, b] = f(...), with as many values as the function gives."""
         (targets,) = statement.target.parts or ((),)
-        result = self.value(statement.value)
-        if not isinstance(result, np.ndarray) or result.shape[0] < len(targets):
+        node = statement.value
+        is_call = node.kind == "call" and called(node) not in self.names
+        found = self.at(node, lambda: self.call_known(called(node), node.parts[1:], node)) if is_call else None
+        values: Sequence[Value] = found.values if isinstance(found, Results) else () if found is None else (found,)
+        if len(values) < len(targets):
             message = "a function with so many results is not known"
             raise self.error(message, "m-file-code", statement.line, rule=NOT_EXECUTED)
-        for k, target in enumerate(targets):
-            self.assign(target, result[k : k + 1, :], statement.line)
+        for target, value in zip(targets, values, strict=False):
+            self.assign(target, value, statement.line)
 
     def spoil(self, target: Node, error: ModelError) -> None:
         """Make what would have been assigned unknown; of entries the whole array."""
