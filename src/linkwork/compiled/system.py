@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from linkwork.equations.equations import Equations
 from linkwork.equations.implicit import N_WORK
-from linkwork.equations.place import Code, Place
+from linkwork.equations.place import Place
 from linkwork.equations.programs import IF_NEEDED, LOCAL, MOTION, REPETITIONS, Metric, Program, Source
 from linkwork.equations.solution import EPS
 from linkwork.expressions.evaluation import evaluate
@@ -200,10 +200,8 @@ class System:
         return self.place(x[: self.n_q], x[self.n_q :])
 
     def place(self, q: Array, v: Array, t: float = 0.0) -> Place:
-        p = self._p(1.0, 0.0)
-        code: Code = {
-            name: partial(self.functions[name], p=p) for name in ("constraints", "linear", "retract", "report")
-        }
+        p, named = self._p(1.0, 0.0), ("constraints", "linear", "retract", "report")
+        code = {name: partial(self.functions[name], p=p) for name in named if name in self.functions}
         return Place(self.equations, q, v, t, code)
 
     def p(
@@ -283,7 +281,7 @@ def most_repetitions(place: Place) -> int:
 
 def compile_place(place: Place) -> Place:
     """The same place, its equations evaluated by machine code: for searches that ask thousands of times."""
-    if place.code is not None:
+    if place.code:
         return place
     e = place.equations
     functions = compile_programs([program(Source(e)) for program in LOCAL], list(e.parameters))

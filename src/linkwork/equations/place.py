@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -41,13 +41,13 @@ LONG = 100.0  # s
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """A position and velocity at a time; `code` are the machine code of the programs LOCAL, or nothing."""
+    """A position and velocity at a time; `code` is machine code of programs, if there is any."""
 
     equations: Equations
     q: Array
     v: Array
     t: float = 0.0
-    code: Code | None = None
+    code: Code = field(default_factory=dict)
 
     @kept
     def values(self) -> dict[Expr, float]:
@@ -58,7 +58,7 @@ class Place:
     def _run(self, program: Callable[[Source], ComputationSequence], *x: Array | list[float]) -> Array:
         """What a program of LOCAL finds."""
         name, e, arguments = program.__name__, self.equations, np.concatenate(x)
-        if self.code is not None:
+        if name in self.code:
             return self.code[name](arguments)
         return e.evaluate(name, lambda: program(Source(e)), *arguments.tolist())
 
@@ -122,14 +122,13 @@ class Place:
 
     @kept
     def gamma(self) -> Array:
-        if self.code is None or "report" not in self.code:
+        if "report" not in self.code:
             return self.find("gamma", self.equations.gamma)
         return -self._reported[len(self._reported) - len(self.Psi) :]  # of Psi_q a - gamma, a being zero
 
     @kept
     def _reported(self) -> Array:
         """What `report` returns at a = 0 and lam = 0."""
-        assert self.code is not None
         rest = np.zeros(len(self.v) + len(self.equations.Psi))
         return self.code["report"](np.concatenate([[self.t], self.q, self.v, rest]))
 
