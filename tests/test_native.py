@@ -274,7 +274,7 @@ def test_what_is_compiled_during_a_run_counts_as_compiling(monkeypatch: pytest.M
 
 
 def test_what_is_called_seldom_does_not_take_optimization_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where all programs are long and those of the loop are not, these are compiled as before and the others quickly."""
+    """Where all programs are long and those of the loop are not, these are compiled as before, the others quickly."""
     often = ComputationSequence("often", X, [sin(X[0]) * X[1] + X[2]])
     seldom = ComputationSequence("seldom", X, [cos(X[0] + X[1] * X[2])])
     used: list[int] = []

@@ -26,8 +26,8 @@ Array = NDArray[np.float64]
 
 PART = 500  # operations per LLVM function
 OPT = 1  # of the code generator; a sequence gains nothing from LLVM's passes over the code
-# Operations, some 25 s of compiling. Beyond, registers are given out without looking ahead: compiling takes a third to a
-# twelfth, an evaluation up to twice as long, which a hundred thousand of them would make up for.
+# Operations, some 25 s of compiling. Beyond, registers are given out without looking ahead: compiling takes a third to
+# a twelfth, an evaluation up to twice as long, which a hundred thousand of them would make up for.
 LONG, QUICK = 300_000, 0
 
 # What LLVM has itself, and what is left to the C library; with the numbers of arguments.
