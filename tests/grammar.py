@@ -602,7 +602,7 @@ def looked_at(motion: Trajectory, what: str) -> None:
         stored = max(float(np.max(energy["kinetic"])), float(np.ptp(energy["potential"])))
         exchanged = sum(float(np.max(np.abs(energy[key]))) for key in ("dissipated", "supplied"))
         lost = float(np.max(np.abs(motion["energy:drift"])))
-        rounding = 1e-9 * float(np.max(np.abs(energy["potential"]))) + 1e-15 * float(np.max(np.abs(motion.q))) ** 2
+        rounding = 1e-9 * float(np.max(np.abs(energy["potential"]))) + 1e-9 * float(np.max(np.abs(motion.q))) ** 2
         assert lost <= BALANCED * (stored + exchanged) + rounding, (
             f"{lost:.3g} J of {stored + exchanged:.3g} J are lost"
         )

@@ -26,7 +26,7 @@ from linkwork.lecture.explain import METHODS, explain, reach
 from linkwork.lecture.sheet import Grid, Table, Worked, sentence
 from linkwork.lecture.symbolic import Numbers, Symbols, values_of
 from linkwork.model import Model
-from linkwork.modelfile import load
+from linkwork.modelfile import load, loads
 from linkwork.start.closing import find_start
 from linkwork.view.formulas import plain
 from linkwork.view.worked import FORMATS, as_dict, markdown, page, save, tex, text
@@ -101,6 +101,19 @@ def test_no_freedom_and_no_constraint(formulation: str) -> None:
     assert all(
         write(sheet) for write in FORMATS.values() for sheet in (free, worked("slider_crank_driven", formulation, 0.1))
     )
+
+
+def test_what_cannot_move_at_all_is_refused() -> None:
+    """A plate that is fastened twice has no coordinates of joints left."""
+    fastened = loads("""
+linkwork: 1
+ground: {points: {O: [0, 0], P: [1, 0]}}
+bodies: {plate: {mass: 1, inertia: 1, points: {O: [0, 0], P: [1, 0]}}}
+joints: {A: {type: rigid, i: ground.O, j: plate.O}, B: {type: rigid, i: ground.P, j: plate.P}}
+""")
+    with pytest.raises(UsageError, match="no velocity"):
+        explain(fastened, coordinates="joint")
+    assert "The rank is r = 3" in text(explain(fastened, coordinates="body", formulation="qr"))
 
 
 def test_spatial_velocities_are_not_rates() -> None:

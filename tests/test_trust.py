@@ -575,6 +575,23 @@ def test_a_start_in_a_singular_position_is_refused_with_its_branches() -> None:
     np.testing.assert_allclose(motion["b.phi"], 0.0, atol=1e-8)
 
 
+@pytest.mark.parametrize("turned", [0.0, 0.3, 2.0])
+def test_a_plate_that_is_fastened_twice_stands_still(turned: float) -> None:
+    """Its accelerations are rounding, which is no branch of a motion; A and B together carry its weight."""
+    c, s = math.cos(turned), math.sin(turned)
+    motion = simulate(
+        loads(f"""
+linkwork: 1
+ground: {{points: {{O: [0, 0], P: [{c!r}, {s!r}]}}}}
+bodies: {{plate: {{mass: 2, inertia: 1, angle: {turned}, points: {{O: [0, 0], P: [1, 0]}}}}}}
+joints: {{A: {{type: rigid, i: ground.O, j: plate.O}}, B: {{type: rigid, i: ground.P, j: plate.P}}}}
+simulation: {{t_end: 0.1, step: 0.05}}
+""")
+    )
+    np.testing.assert_allclose(motion.v, 0.0, atol=1e-14)
+    np.testing.assert_allclose(motion["reaction:A.y"] + motion["reaction:B.y"], 2 * 9.81, rtol=1e-12)
+
+
 def test_branches_that_the_driver_excludes_are_not_told() -> None:
     """A rhombus in line: its coupler could turn about two pins in one place, but only with the driven link at rest."""
     data = json.loads((MODELS / "in_line.yaml").read_text())

@@ -34,7 +34,11 @@ def explain(
     check_choice("formulation", formulation, METHODS)
     if not 0.0 <= at < np.inf:
         raise UsageError(f"the time must be zero or positive, not {at:g}", "bad-time")
-    instant = reach(prepare(model, coordinates, cut), at, progress)
+    mechanism = prepare(model, coordinates, cut)
+    if not mechanism.equations.v:
+        message = "these coordinates leave the mechanism no velocity: there is no acceleration to be worked out"
+        raise UsageError(message, "no-velocities")
+    instant = reach(mechanism, at, progress)
     if not instant.numbers.mass.is_regular:
         check_massless(instant.numbers, formulation)
     return Exercise(instant, formulation, METHODS[formulation]).work_out()

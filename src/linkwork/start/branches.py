@@ -85,8 +85,8 @@ def _accelerations(place: Place) -> Array:
     J, root = place.scaled_jacobian("mass")
     y = root.T @ place.Q
     held = solve_least_squares(J, place.gamma - J @ y)
-    a = root @ (y + held)
-    return np.where(np.abs(a) > NEGLIGIBLE * (np.abs(root) @ (np.abs(y) + np.abs(held))), a, 0.0)
+    left, most = y + held, np.max(np.abs(y) + np.abs(held), initial=0.0)
+    return np.asarray(root @ np.where(np.abs(left) > NEGLIGIBLE * most, left, 0.0))
 
 
 def _find_departure(place: Place) -> float:
