@@ -142,9 +142,11 @@ class Place:
         e = self.equations
         if e.body is None:
             return self.q, self.v
-        named = [x.expression for kind in e.body.state[:2] for x in e.outputs[kind].values()]
-        found = self.find("of bodies", named)
-        return found[: len(e.body.q)], found[len(e.body.q) :]
+        if "report" in self.code:
+            found = self._reported[2:]  # behind the energies, first of all outputs
+        else:
+            found = self.find("of bodies", [x.expression for k in e.body.state[:2] for x in e.outputs[k].values()])
+        return found[: len(e.body.q)], found[len(e.body.q) :][: len(e.body.v)]
 
     def moved(self, dx: Array) -> Place:
         return replace(self, q=self._run(retract, self.q, dx))
