@@ -471,5 +471,5 @@ def _shape(body: Element) -> Mapping[str, Data] | None:
     if kind == "rect" and W and H:
         return {"type": "box", "size": [W, H]}
     if kind == "line" and (W or H):
-        return {"type": "rod", "ends": [[-W / 2, -H / 2], [W / 2, H / 2]]}
+        return {"type": "rod", "ends": [[0.0 - W / 2, 0.0 - H / 2], [W / 2, H / 2]]}
     return None

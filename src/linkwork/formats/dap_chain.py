@@ -249,7 +249,8 @@ def _read_open(folder: Folder) -> Chain:
     v = np.array([x for own, n in zip(rates, sizes, strict=True) for x in (own if len(own) == n else [0.0] * n)])
     owners = [k for k, n in enumerate(sizes, 1) for _ in range(n)]
     chain = Chain(theta, theta_d, owners, (given, v), poses, [], errors=code.errors)
-    _recognize_tree(folder, chain, tree)
+    places = [own.lines.get("r", ("", functions[0].line))[1] for own in structures_of(code.names["Bodies"])]
+    _recognize_tree(folder, chain, tree, places)
     chain.links = [tree.links[k] for k in sorted(tree.links)]
     return chain
 
@@ -259,8 +260,8 @@ def _columns(x: Structure) -> Structure:
     return Structure(x.name, x.line, fields, x.lines)
 
 
-def _recognize_tree(folder: Folder, chain: Chain, tree: _Tree) -> None:
-    """The joints of bodies that formulas place: what holds at random joint coordinates."""
+def _recognize_tree(folder: Folder, chain: Chain, tree: _Tree, lines: Sequence[int]) -> None:
+    """The joints of bodies that formulas in these lines place: what holds at random joint coordinates."""
     random = np.random.default_rng(SEED)
     values = {x: random.uniform(-1.0, 1.0, SAMPLES) for x in (*chain.theta, TIME)}
     flat = [as_expr(x) for pose in chain.poses for x in pose]
@@ -276,7 +277,7 @@ def _recognize_tree(folder: Folder, chain: Chain, tree: _Tree) -> None:
         if k in tree.links or _floats(chain, k):
             continue
         x, y, phi = frames[k]
-        line = folder.bodies[k - 1].structure.line
+        line = lines[k - 1]
         R = float(y[0])
         if np.ptp(y) <= AGREEMENT and R > 0.0 and np.ptp(x + R * phi) <= AGREEMENT:
             entry = {"type": "rolling", "i": Spot(0, (0.0, 0.0)), "j": Spot(k, (0.0, 0.0)), "axis": [1, 0], "radius": R}
@@ -317,7 +318,7 @@ def _recognize_tree(folder: Folder, chain: Chain, tree: _Tree) -> None:
         else:
             message = f"what joint places body '{folder.names[k]}' is not understood from its formulas in ChainOpen"
             hint = "place it with Coord_Rev, Coord_Tran or Coord_Float, or " + SETTLE
-            chain.errors.append(ModelError(message, "m-file-code", file=tree.file, line=1, suggestion=hint))
+            chain.errors.append(ModelError(message, "m-file-code", file=tree.file, line=line, suggestion=hint))
 
 
 def _floats(chain: Chain, body: int) -> bool:
@@ -348,13 +349,14 @@ class Row:
 
 
 def _read_cuts(folder: Folder, chain: Chain) -> None:
-    wanted = _count_constraints(folder)
+    stated = folder.variables.get("nConst")
+    wanted = number(stated) if isinstance(stated, np.ndarray) and stated.size == 1 else None
     if "cutjoint" not in folder.m_files:
         if wanted:
             folder.need("CutJoint")
         return
     file, functions = folder.file("CutJoint"), folder.functions("CutJoint")
-    if not wanted or not functions:
+    if wanted == 0.0 or not functions:
         return
     theta = [matrix(1.0), matrix(*chain.theta), matrix(*chain.theta_d), matrix(TIME)]
     arguments, body = bound(functions, theta)
@@ -368,7 +370,7 @@ def _read_cuts(folder: Folder, chain: Chain) -> None:
         return
     line = next((s.line for s in _assignments(body) if s.line and called(s.target) == "Phi"), functions[0].line)
     rows = [as_expr(x) for x in Phi.flat]
-    if len(rows) != wanted:
+    if wanted is not None and len(rows) != wanted:
         message = f"nConst = {wanted:g}, but Phi has {len(rows)} rows"
         chain.errors.append(ModelError(message, "cut-joint", file=file, line=line))
     chain.Phi = substitute(substitute(rows, folder.expansion), chain.at(folder))
@@ -382,13 +384,6 @@ def _assignments(body: Sequence[Statement]) -> Iterator[Any]:
                 yield from _assignments(inner)
         elif hasattr(statement, "target"):
             yield statement
-
-
-def _count_constraints(folder: Folder) -> float:
-    value = folder.variables.get("nConst")
-    if isinstance(value, np.ndarray) and value.size == 1:
-        return number(value)
-    return 0.0 if "cutjoint" not in folder.m_files else float("nan")
 
 
 class _Cuts:

@@ -151,7 +151,7 @@ def _least(of: Callable[[Any, Any], Any], *values: Matrix) -> Matrix:
 
 
 def _structure(code: Code, parts: list[Value]) -> Structure:
-    made = Structure("struct", code.line)
+    made = Structure("a_struct", code.line)
     for key, value in zip(parts[::2], parts[1::2], strict=True):
         _check(isinstance(key, str), "a field needs a name")
         made = made.having(str(key), value, code.file, code.line)
@@ -566,6 +566,7 @@ class Code:
             (places,) = self.indices(arguments, [len(structures) + 1], node)
             _check(len(places) == 1, "one of the structures should stand here")
             k = places[0]
+            _check(k < MAX_ENTRIES, f"an array of more than {MAX_ENTRIES} structures")
             held = structures[k] if k < len(structures) else Structure(f"{name[0]}{k + 1}", line)
             element = self.put(held, rest, value, line, held.name)
             _check(isinstance(element, Structure), "a structure should stand here")
