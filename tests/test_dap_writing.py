@@ -349,7 +349,31 @@ def test_what_user_force_cannot_say_is_named_and_the_rest_converts(code: str, me
     build(replace(document, data=data, unsettled=()))
 
 
-# Rows of Phi, however they are written.
+# Joints of the tree and rows of Phi, however they are written.
+
+BY_HAND = """
+Bodies(1).r = Points(1).rP + theta(1)*[1; 0];  Bodies(1).p = 0;
+Points(2).rP = Bodies(1).r;
+phi = theta(2); c = cos(phi); s = sin(phi);
+Bodies(2).r = [Points(2).rP(1) + 0.5*s; Points(2).rP(2) - 0.5*c];
+Bodies(2).p = {angle};
+"""
+
+
+def test_joints_of_bodies_that_formulas_place_are_what_these_hold(tmp_path: Path) -> None:
+    """The sliding pendulum without Coord_*: a slide and a pin; a body without a freedom of its own is refused."""
+
+    def read(name: str, angle: str) -> Any:
+        return read_folder(written(tmp_path / name, {**C1, "ChainOpen": BY_HAND.format(angle=angle)})).document
+
+    usual, found = read_folder(written(tmp_path / "SP", C1)).document, read("hand", "phi")
+    kinds = [(joint["type"], joint["i"], joint["j"]) for joint in found.data["joints"].values()]
+    assert kinds == [("prismatic", "ground.P1", "B1.P2"), ("revolute", "B1.P2", "B2.P3")]
+    assert found.data["joints"]["J1"]["angle"] == 0.0
+    assert found.data["bodies"]["B2"]["position"] == pytest.approx(usual.data["bodies"]["B2"]["position"], abs=1e-15)  # type: ignore[index, call-overload]
+    (error,) = read("held", "0").unsettled
+    assert (error.line, "what joint places body 'B2'" in error.message) == (8, True)  # that of its r
+
 
 ROWS = [
     ("Points(6).rP - Points(5).rP", "revolute", "B2.P5", "B3.P6"),

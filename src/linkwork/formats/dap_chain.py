@@ -32,7 +32,7 @@ from linkwork.formats.mcode import (
     scalar,
     structures_of,
 )
-from linkwork.formats.mfile import Evaluate, Function, If, Node, Statement, called
+from linkwork.formats.mfile import Assign, Function, If, Statement, called, calls_in
 from linkwork.tolerances import AGREEMENT
 from linkwork.writing.printers import text
 
@@ -108,19 +108,10 @@ def _sizes(folder: Folder, body: Sequence[Statement]) -> list[int]:
     """How many joint coordinates each body has: as many as it is given, three where it floats, else one."""
     floating = {
         int(node.parts[1].parts[0])
-        for node in _calls(body)
+        for node, _ in calls_in(body)
         if called(node) == "Coord_Float" and len(node.parts) > 1 and node.parts[1].kind == "number"
     }
     return [len(own.entries("theta", (0.0,) * (3 if k in floating else 1))) for k, own in enumerate(folder.bodies, 1)]
-
-
-def _calls(body: Sequence[Statement]) -> Iterator[Node]:
-    for statement in body:
-        if isinstance(statement, Evaluate):
-            yield statement.value
-        elif isinstance(statement, If):
-            for _, inner in statement.branches:
-                yield from _calls(inner)
 
 
 class _Tree:
@@ -291,6 +282,7 @@ def _recognize_tree(folder: Folder, chain: Chain, tree: _Tree, lines: Sequence[i
             for j in own
             for i in others
             if all(np.max(np.abs(a - b)) <= AGREEMENT for a, b in zip(place(i), place(j), strict=True))
+            and np.ptp(phi - frames[i.body][2]) > AGREEMENT
         ]
         slides = [
             (vector, i, j)
@@ -368,7 +360,7 @@ def _read_cuts(folder: Folder, chain: Chain) -> None:
         message, hint = "Phi is not assigned where check is 1", SETTLE
         chain.errors += reasons or [ModelError(message, "cut-joint", file=file, line=1, suggestion=hint)]
         return
-    line = next((s.line for s in _assignments(body) if s.line and called(s.target) == "Phi"), functions[0].line)
+    line = next((s.line for s in _assignments(body) if called(s.target) == "Phi"), functions[0].line)
     rows = [as_expr(x) for x in Phi.flat]
     if wanted is not None and len(rows) != wanted:
         message = f"nConst = {wanted:g}, but Phi has {len(rows)} rows"
@@ -377,12 +369,12 @@ def _read_cuts(folder: Folder, chain: Chain) -> None:
     _Cuts(folder, chain, file, line).join([(k, row) for k, row in enumerate(rows, 1)])
 
 
-def _assignments(body: Sequence[Statement]) -> Iterator[Any]:
+def _assignments(body: Sequence[Statement]) -> Iterator[Assign]:
     for statement in body:
         if isinstance(statement, If):
             for _, inner in statement.branches:
                 yield from _assignments(inner)
-        elif hasattr(statement, "target"):
+        elif isinstance(statement, Assign):
             yield statement
 
 

@@ -222,10 +222,6 @@ class Folder:
             hint = did_you_mean(key, known)
             raise element.error(f"no field '{shown(key)}'", "unknown-key", key, suggestion=hint)
 
-    def made(self, kind: str, name: str, file: str, line: int, **fields: Value | float) -> Element:
-        values: dict[str, Value] = {key: matrix(x) if isinstance(x, float) else x for key, x in fields.items()}
-        return Element(kind, file, name, Structure(name, line, values, dict.fromkeys(values, (file, line))))
-
     def point(self, element: Element, key: str) -> Element:
         return self.points[element.index(key, "points", len(self.points)) - 1]
 
