@@ -247,9 +247,10 @@ class State:
         """Go on by so many attempted steps at most; why it came back."""
         if self._advance is None:  # asking for addresses takes longer than some calls
             self._advance = advance.bind(self.m, self.p, self.own, self.w, self.times, self.stops, self.rows)
-        began = perf_counter()
-        self.status = End(self._advance(budget))
+        go_on, began = self._advance, perf_counter()
+        end = go_on(budget)
         self.loop_s += perf_counter() - began
+        self.status = End(end)
         if self.status == End.REACHED and self.at.row < len(self.times):
             self.status = End.AGED
         return self.status

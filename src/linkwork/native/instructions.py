@@ -147,7 +147,8 @@ class Writer:
         self.kinds = kinds
         self.lines: list[str] = []
         self.places: dict[str, list[str]] = {}  # of the variables in memory
-        self.count, self.ended, self.described = 0, False, 0
+        self.count, self.ended = 0, False
+        self.described, self.places_described = 0, 0  # whether places are described now; lines that do so
 
     def stack(self) -> list[str]:
         """The lines that make room for the variables."""
@@ -159,6 +160,7 @@ class Writer:
 
     def line(self, text: str) -> None:
         self.lines.append("  " + text)
+        self.places_described += self.described > 0
 
     def emit(self, text: str) -> str:
         """The register with the result of an instruction."""

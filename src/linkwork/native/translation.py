@@ -38,9 +38,10 @@ from linkwork.native.instructions import (
 from linkwork.native.kernels import Kernel, Memory, parameters_of
 from linkwork.native.lowering import INTRINSICS, LIBRARY, declare_functions
 
-# Lines of LLVM text from which on a function is not copied to where it is called, however seldom that is: LLVM takes
-# longer than in proportion for a long function, half as long again for all kernels together. Runs gain nothing by it.
-APART = 100
+# Lines of LLVM text, those that describe memory left out, from which on a function is not copied to where it is called,
+# however seldom that is: LLVM takes longer than in proportion for a long function, half as long again for all kernels
+# together. Runs gain nothing by it; copies of small ones save a tenth of what the time loop adds to a step.
+APART = 60
 
 
 def translate(kernel: Kernel) -> str:
@@ -127,10 +128,12 @@ class _Module:
         kinds: dict[str, Any] = {}
         while True:
             try:
-                signature, lines = _Translation(self, function, kinds).translate(arguments)
+                translation = _Translation(self, function, kinds)
+                signature, lines = translation.translate(arguments)
             except Wider:
                 continue
-            apart = " noinline" if linkage and len(lines) >= APART else ""
+            own = len(lines) - translation.out.places_described  # places that are not used leave nothing
+            apart = " noinline" if linkage and own >= APART else ""
             result = _result(_returned(function, arguments))
             head = f'define {linkage}{result} @"{name}"({signature}) nounwind{apart} {{'
             self.texts.append("\n".join([head, *lines, "}"]))
