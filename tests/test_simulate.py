@@ -195,8 +195,8 @@ def test_a_run_with_too_many_steps_stops_and_names_the_force(torque: str) -> Non
     with pytest.raises(NumericalStop) as stopped:
         simulate(replace(model, forces=(force,)), t_end=10.0, max_steps=10_000)
     assert stopped.value.code == "too-many-steps"
-    assert "of the forces, 'brake' changes most" in str(stopped.value)
-    assert "--max-steps" in str(stopped.value)
+    said = str(stopped.value)
+    assert ("'brake' switches" in said and "stick-slip" in said) if "sign" in torque else "'brake' changes most" in said
     motion = stopped.value.trajectory
     assert motion.status == "stopped"
     assert 0.0 < motion.t[-1] < 10.0

@@ -207,7 +207,7 @@ class State:
         scale: Array | float = 1.0,
         stops: Collection[float] = (),
         first_step: float = 0.0,
-        max_steps: int = MOST_STEPS,
+        max_steps: float = math.inf,
     ) -> None:
         self.times = np.array(times, dtype=np.float64)
         if not ((self.times[1:] > self.times[:-1]).all() and math.isfinite(self.times[-1] - self.times[0])):
@@ -218,7 +218,7 @@ class State:
         t, at, by = self.times[0], self.at, settings
         at.rtol, at.least, at.min_step, at.max_step = by.rtol, by.atol, by.min_step, by.max_step
         at.x[0] = at.paced_t = t + LAST_DIGITS * np.spacing(t) if t in stops else t
-        at.n_times, at.t_end, at.most_steps = len(self.times), self.times[-1], max_steps
+        at.n_times, at.t_end, at.most_steps = len(self.times), self.times[-1], int(min(max_steps, MOST_STEPS))
         at.next_step = first_step or problem.method.first_step
         self.stop_at(stops)
 

@@ -13,7 +13,6 @@ from linkwork.constraints.projection import project_start
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Weights
 from linkwork.errors import Interrupted, NumericalStop, UsageError, check_number
-from linkwork.integrators.integrate import MOST_STEPS as MOST_AT_ALL
 from linkwork.integrators.integrate import End, Settings, report_times
 from linkwork.integrators.memory import SAMPLES
 from linkwork.integrators.methods import method_of
@@ -109,17 +108,15 @@ def simulate(
         check_resumable(resume, dict(mechanism.model.parameters), motion.start.place, settings.t_end)
         y = resume_at(motion, resume)
         times = np.append(resume.t[-1], grid[grid > resume.t[-1]])
-    info, course = (
-        describe(motion, settings, note_start(mechanism.model, motion.start, q, v)),
-        Course(motion, resume is not None),
-    )
+    info = describe(motion, settings, note_start(mechanism.model, motion.start, q, v))
+    course = Course(motion, resume is not None)
 
     def conclude(status: str, reason: Reason = FINISHED) -> Trajectory:
         found = result(course, changed(info, compile_s=cache.seconds() - compiling), status, reason, began)
         return found if resume is None else join(resume, found, grid)
 
     try:
-        course.set_off(control, times, y, int(min(max_steps, MOST_AT_ALL)))
+        course.set_off(control, times, y, max_steps)
         end = run(course, lambda t: progress(t / settings.t_end, t) if progress is not None else None)
         if end == End.REACHED:
             found = conclude("finished", course.ended_by)
