@@ -308,6 +308,27 @@ def test_functions_of_time_may_be_called(tmp_path: Path) -> None:
     assert y == 1.0
 
 
+def test_functions_of_the_user_are_followed(tmp_path: Path) -> None:
+    """One in the same file with two results, one in a file of its own that adds a force; endless calls are refused."""
+    forces = "F1 = Force_struct; F1.type = 'user';\nForces = F1;\n"
+    folder = written(tmp_path / "SP", {**C1, "inForces": forces})
+    law = "[f, n] = pull(Bodies(2).r_d, 3);\nBodies(2).f = Bodies(2).f + f;\npush(1, n)\nend\n"
+    law += "function [f, n] = pull(v, c)\n  k = 2;\n  f = -c*v; n = k*v(1);\nend\n"
+    (folder / "user_force.m").write_text(HEAD.format("user_force") + law)
+    (folder / "push.m").write_text(HEAD.format("push(b, n)") + "Bodies(b).n = Bodies(b).n + n;\nend\n")
+    data: Any = read_folder(folder).document
+    assert data.unsettled == ()
+    assert data.data["forces"]["user_B2"]["force"] == ["-3*B2.vx", "-3*B2.vy"]
+    assert data.data["forces"]["user_B1_torque"]["torque"] == "2*B2.vx"
+    (folder / "push.m").write_text(HEAD.format("push(b, n)") + "push(b, n);\npush(b, n);\nend\n")
+    (error, *_) = read_folder(folder).document.unsettled
+    assert (error.code, error.file) == ("too-deep", str(folder / "push.m"))
+    many = "".join(f"function f{k}\n f{k + 1};\n f{k + 1};\nend\n" for k in range(40)) + "function f40\nend\n"
+    (folder / "user_force.m").write_text("function user_force\nf0;\nend\n" + many)
+    (error, *_) = read_folder(folder).document.unsettled
+    assert (error.code, error.file) == ("too-long", str(folder / "user_force.m"))
+
+
 def test_a_force_on_a_point_becomes_one(tmp_path: Path) -> None:
     """The tyre of a suspension acts at the wheel's contact, its moment being s_rot(sP)' f; a script is enough."""
     folder = dap_folders.write("bc_mp_a", tmp_path / "MP_A", "scripts")

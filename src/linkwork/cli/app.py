@@ -86,7 +86,7 @@ Weights = Annotated[
     Option(
         metavar="mass|unit|plain|none",
         help="Start corrections: weighted by mass, by size alone, the least change of the coordinates over any gap, or "
-        "none.  [default: mass; folders of DAP: plain in its coordinates]",
+        "none; folders of DAP are corrected as DAP does it.",
     ),
 ]
 Assemble = Annotated[bool, Option("--assemble", help="Close start gaps of any size; without it, small ones only.")]

@@ -222,7 +222,7 @@ def _read_open(folder: Folder) -> Chain:
     state = {name: x for name, x in folder.state().items() if name not in bare}
     points = tuple(_columns(x) for x in bare["Points"])
     names: dict[str, Value] = {**state, **bare, "Points": points, **arguments}
-    code = Code(tree.file, names, tree.functions, tree.missing)
+    code = Code(tree.file, names, {**folder.helpers("ChainOpen"), **tree.functions}, tree.missing)
     code.follow(body)
     poses: list[Pose] = []
     for k in range(1, len(folder.names)):
@@ -352,7 +352,7 @@ def _read_cuts(folder: Folder, chain: Chain) -> None:
         return
     theta = [matrix(1.0), matrix(*chain.theta), matrix(*chain.theta_d), matrix(TIME)]
     arguments, body = bound(functions, theta)
-    code = Code(file, {**folder.state(), **arguments}, {"functs": folder.functs})
+    code = Code(file, {**folder.state(), **arguments}, folder.helpers("CutJoint"))
     code.follow(body)
     Phi = code.names.get("Phi")
     if not isinstance(Phi, np.ndarray):

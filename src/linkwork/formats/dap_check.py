@@ -109,7 +109,7 @@ def _written(folder: Folder, chain: Chain, name: str, check: int) -> dict[str, A
         folder.functions(name), [matrix(float(check)), matrix(*chain.theta), matrix(*chain.theta_d), matrix(TIME)]
     )
     placing = dict.fromkeys(("Coord_Rev", "Coord_Tran", "Coord_Float", "Update_P", "Update_U"), lambda *_: None)
-    code = Code(folder.file(name), {**folder.state(), **arguments}, {**placing, "functs": folder.functs})
+    code = Code(folder.file(name), {**folder.state(), **arguments}, {**folder.helpers(name), **placing})
     code.follow(body)
     known = chain.at(folder)
     found: dict[str, Any] = {}

@@ -22,6 +22,7 @@ from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, substitute
 from linkwork.expressions.graph import ONE, Expr, as_expr, cos, sin, symbol
 from linkwork.formats.mcode import (
+    Call,
     Code,
     Matrix,
     Results,
@@ -161,10 +162,11 @@ class Folder:
     def file(self, name: str) -> str:
         return str(self.m_files[name.lower()])
 
-    def functions(self, name: str) -> list[Function]:
+    def functions(self, name: str, path: Path | None = None) -> list[Function]:
         """The functions of a file, in which nothing may call what has nothing to do with a model."""
-        file = self.file(name)
-        found = parse(_read(self.m_files[name.lower()]), file)
+        path = path or self.m_files[name.lower()]
+        file = str(path)
+        found = parse(_read(path), file)
         for node, line in (x for function in found for x in calls_in(function.body)):
             if (word := called(node)) in FORBIDDEN:
                 message = f"'{word}' cannot be read here"
@@ -241,6 +243,26 @@ class Folder:
         values = {x: random.uniform(-1.0, 1.0, SAMPLES) for x in (*self.q, *self.v, *others)}
         points = evaluate(self.expansion.values(), values, numpy_arithmetic())
         return {**values, **dict(zip(self.expansion, points, strict=True))}
+
+    def helpers(self, name: str) -> dict[str, Call]:
+        """Functions of the user that a file may call: further ones in it, and those of other M-files of the folder."""
+
+        def follow(own: Function, file: str) -> Call:
+            return lambda code, values: code.call_own(own, file, values)
+
+        def open_file(path: Path) -> Call:
+            def call(code: Code, values: list[Value]) -> Results | None:
+                check_inside(path)
+                found = self.functions(path.stem, path)
+                if not found or not found[0].name:
+                    raise code.error(f"{path.name} is no function", "m-file-code", code.line)
+                return code.call_own(found[0], str(path), values)
+
+            return call
+
+        others = [path for path in sorted(self.folder.glob("*.m")) if path.stem.lower() not in READ]
+        own = {x.name: follow(x, self.file(name)) for x in self.functions(name)[1:] if x.name}
+        return {**{path.stem: open_file(path) for path in others}, **own, "functs": self.functs}
 
     def functs(self, code: Code, values: list[Value]) -> Results:
         """f(t) of inFuncts and its first two derivatives."""

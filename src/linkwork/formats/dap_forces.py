@@ -18,7 +18,6 @@ from linkwork.expressions.graph import ZERO, Expr, as_expr, symbol
 from linkwork.expressions.parser import MAX_LENGTH
 from linkwork.formats.dap_files import Folder, Spot
 from linkwork.formats.mcode import Code, Structure, Unknown, Value, matrix, number, structures_of
-from linkwork.formats.mfile import NOT_EXECUTED
 from linkwork.tolerances import AGREEMENT
 from linkwork.writing.printers import text
 
@@ -58,15 +57,12 @@ def read_user_force(folder: Folder, users: list[int]) -> UserForces:
         Structure(own.name, own.line, {**own.fields, "f": matrix(fx, fy), "n": matrix(n)}, own.lines)
         for own, (fx, fy, n) in zip(structures_of(names["Bodies"]), before, strict=True)
     )
-    code = Code(file, names, {"Contact": contact, "functs": folder.functs})
+    code = Code(file, names, {**folder.helpers("user_force"), "Contact": contact})
     for index in users:
         code.names["Fi"] = matrix(float(index))
         if functions:
             code.follow(functions[0].body)
     found.errors += code.errors
-    for extra in functions[1:]:
-        message = f"a function '{extra.name}' of its own is not followed"
-        found.errors.append(ModelError(message, "user-force", file=file, line=extra.line, rule=NOT_EXECUTED))
     if isinstance(code.names["Bodies"], Unknown):
         return found
     for k, (own, sums) in enumerate(zip(structures_of(code.names["Bodies"]), before, strict=True), 1):

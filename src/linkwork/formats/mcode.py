@@ -21,11 +21,22 @@ from linkwork.errors import ModelError, did_you_mean
 from linkwork.expressions import graph
 from linkwork.expressions.graph import FUNCTIONS as SCALAR_FUNCTIONS
 from linkwork.expressions.graph import Expr, as_expr, less, less_equal, select, tanh
-from linkwork.formats.mfile import NOT_EXECUTED, Assign, Evaluate, If, Node, Statement, Unread, called
+from linkwork.formats.mfile import (
+    MAX_DEPTH,
+    NOT_EXECUTED,
+    Assign,
+    Evaluate,
+    Function,
+    If,
+    Node,
+    Statement,
+    Unread,
+    called,
+)
 from linkwork.tolerances import AGREEMENT
 from linkwork.units import shown
 
-MAX_ENTRIES = 10_000  # of an array
+MAX_ENTRIES = 10_000  # of an array; statements that are followed
 MAX_FIELDS = 200  # of one structure: those of DAP have twenty
 
 Matrix: TypeAlias = NDArray[Any]  # two dimensions; entries are floats or expressions
@@ -291,6 +302,8 @@ class Code:
         self.errors: list[ModelError] = []
         self.is_conditional = False
         self.line = 1
+        self.shared = frozenset(names)  # what functions that it calls see and change too
+        self.left, self.depth = [MAX_ENTRIES], 0
 
     def error(self, message: str, code: str, line: int, **more: Any) -> ModelError:
         return ModelError(message, code, file=self.file, line=line, **more)
@@ -298,10 +311,13 @@ class Code:
     def follow(self, body: Sequence[Statement]) -> None:
         for statement in body:
             self.line = statement.line
+            self.left[0] -= 1
             try:
+                if self.left[0] < 0:
+                    raise self.error(f"more than {MAX_ENTRIES} statements", "too-long", statement.line)
                 self.one(statement)
             except ModelError as error:
-                if self.strict:
+                if self.strict or self.depth:  # what a function gives is known, or the call is not
                     raise
                 if all(error is not other for other in self.errors):
                     self.errors.append(error)
@@ -528,6 +544,26 @@ class Code:
             raise self.error(message, "m-file-code", node.line, rule=NOT_EXECUTED, suggestion=hint)
         self.line = node.line
         return function(self, [self.value(argument) for argument in arguments])
+
+    def call_own(self, function: Function, file: str, values: list[Value]) -> Results | None:
+        """Follow a function of the user: it has its own variables, and what is shared."""
+        if len(values) != len(function.inputs):
+            message = f"'{shown(function.name)}' takes {len(function.inputs)} arguments"
+            raise self.error(message, "m-file-code", self.line)
+        if self.depth >= MAX_DEPTH:
+            raise self.error(f"functions that call each other {MAX_DEPTH} times", "too-deep", self.line)
+        known = {name: self.names[name] for name in self.shared if name in self.names}
+        inner = Code(file, {**known, **dict(zip(function.inputs, values, strict=True))}, None, self.missing)
+        inner.functions = self.functions
+        inner.left, inner.shared, inner.is_conditional = self.left, self.shared, self.is_conditional
+        inner.depth = self.depth + 1
+        inner.follow(function.body)
+        self.names |= {name: inner.names[name] for name in self.shared - {*function.inputs} if name in inner.names}
+        found = [inner.names.get(name) for name in function.outputs]
+        for name, value in zip(function.outputs, found, strict=True):
+            if not isinstance(value, np.ndarray):
+                raise self.error(f"'{shown(function.name)}' gives no number '{name}'", "m-file-code", self.line)
+        return Results(tuple(x for x in found if isinstance(x, np.ndarray))) if found else None
 
     # Assignments
 
