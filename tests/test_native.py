@@ -265,12 +265,13 @@ def test_the_time_of_compiling_is_that_of_code_which_is_not_stored(
 
 
 def test_what_is_compiled_during_a_run_counts_as_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The seconds that the cache counted while a run was made, and no others."""
     mechanism = load("simple_pendulum")
     simulate(mechanism, t_end=0.1)  # so that nothing else asks for the time spent
     spent = iter([10.0, 17.0])
     monkeypatch.setattr(cache, "seconds", lambda: next(spent))
     motion = simulate(mechanism, t_end=0.1)
-    assert 7.0 < motion.info.compile_s < motion.info.wall_s + 7.0
+    assert motion.info.compile_s == 7.0
 
 
 def test_what_is_called_seldom_does_not_take_optimization_away(monkeypatch: pytest.MonkeyPatch) -> None:
