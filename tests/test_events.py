@@ -466,7 +466,7 @@ bodies:
      points: {P: [0.1, 0.2, -0.1]}}
 events:
   hit: {when: "b.P.z", direction: falling, action: set, restitution: 0.7}
-simulation: {t_end: 0.8, rtol: 1.0e-10}
+simulation: {t_end: 0.8, rtol: 1.0e-12, atol: 1.0e-12}
 """
     one = simulate(loads(text))
     other = simulate(loads(text), coordinates="euler", formulation="udwadia-phohomsiri")

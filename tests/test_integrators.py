@@ -13,6 +13,7 @@ from scipy.integrate import solve_ivp
 from scipy.integrate._ivp import dop853_coefficients
 
 from linkwork.errors import UsageError
+from linkwork.expressions.graph import symbol
 from linkwork.integrators import events as happening
 from linkwork.integrators import integrate as loop
 from linkwork.integrators import memory
@@ -23,9 +24,11 @@ from linkwork.integrators.memory import N_RESIDUALS, Method, Run
 from linkwork.integrators.methods import INTEGRATORS, method_of
 from linkwork.integrators.methods import runge_kutta as stages
 from linkwork.integrators.methods.tableaus import DOP853, EXPLICIT, Tableau
+from linkwork.native.enclosing import Guards, write_tape
 from linkwork.native.kernels import Kernel, Pointer, call, kernel, size_of
 
 Array = NDArray[np.float64]
+TIME = symbol("t")
 METHODS = list(EXPLICIT.values())
 each_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 
@@ -299,7 +302,6 @@ def test_steps_in_python_are_those_of_the_machine_code(method: Tableau, monkeypa
     at.next_step = 0.9
     at.project = project.address
     at.n_times, at.t_end, at.most_steps = len(times), times[-1], 1000
-    at.crowded = loop.CROWDED
     at.n_stops = 1
     rows, around = np.zeros(4 * len(times)), stop + loop.LAST_DIGITS * np.spacing(stop) * np.array([-1, 1])
     own, w = prepared.own.copy(), np.zeros(0)
@@ -335,10 +337,11 @@ def step_through(monkeypatch: pytest.MonkeyPatch, *kernels: Kernel) -> None:
 
 def test_switches_in_python_are_those_of_the_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their parts of a step as plain Python find the event at t = 7/3, and a switch before it."""
-    watch = Function(crossing.address, outputs=2)
+    y, z = symbol("y"), symbol("z")
+    guards = Guards(Function(crossing.address, outputs=2), None, write_tape([y - 0.3, z - 1.2], [TIME, y, z], []), 3)
 
     def find_event() -> State:
-        problem = Problem(Function(rational.address), 2, watch=watch, events=events)
+        problem = Problem(Function(rational.address), 2, guards=guards, events=events)
         state = State(problem, np.zeros(1), np.ones(2), np.array([0.0, 5.0]), Settings(rtol=1e-9))
         assert state.advance(1000) == End.EVENT
         return state
@@ -403,8 +406,10 @@ class Walk(NamedTuple):
 
 
 def go_between_walls(p: Array, times: Array) -> Walk:
-    settings, watch = Settings(rtol=1e-9, atol=1e-9, max_step=0.1), Function(walls.address, outputs=3)
-    problem = Problem(Function(at_speed.address), 1, watch=watch, events=BETWEEN_WALLS)
+    settings, x, t_asked = Settings(rtol=1e-9, atol=1e-9, max_step=0.1), symbol("x"), symbol("p_0")
+    tape = write_tape([x - 1.0, x, TIME - t_asked], [TIME, x], [t_asked])
+    guards = Guards(Function(walls.address, outputs=3), None, tape, 2)
+    problem = Problem(Function(at_speed.address), 1, guards=guards, events=BETWEEN_WALLS)
     state, pieces = State(problem, p, np.array([0.3]), times, settings), []
     while not pieces or pieces[-1][0] in (End.BUDGET, End.EVENT):
         pieces.append((state.advance(10**6), state.take_moments()))
@@ -444,7 +449,7 @@ def test_such_events_in_python_are_those_of_the_machine_code(monkeypatch: pytest
         assert end == other
         for now, then in zip(moments, others, strict=True):
             for a, b in zip(now, then, strict=True):
-                np.testing.assert_allclose(a, b, rtol=1e-12)
+                np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(native.state.rows, stepped.state.rows, rtol=1e-12)
 
 

@@ -460,7 +460,6 @@ def test_steps_in_python_are_those_of_the_machine_code(monkeypatch: pytest.Monke
     at.dense = prepared.dense
     at.ny = at.n_norm = at.n_rates = at.n_rows = 2
     at.n_times, at.t_end, at.most_steps, at.begin = len(times), times[-1], 1000, prepared.begin
-    at.crowded = loop.CROWDED
     at.x[1:3], at.max_step, at.rtol = [2.0, 0.0], math.inf, 1e-5
     at.atol[:] = math.inf
     at.atol[:2] = at.least = 1e-7

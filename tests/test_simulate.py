@@ -186,22 +186,16 @@ def test_force_that_is_undefined_at_the_start_is_named(formulation: str) -> None
     assert np.all(np.isfinite(motion.q))
 
 
-@pytest.mark.parametrize("torque", ["-1e9*upper.omega", "-30*sign(upper.omega)"])
-def test_a_run_with_too_many_steps_stops_and_names_the_force(torque: str) -> None:
-    """Very strong damping, and friction that switches forever about rest, leave explicit methods tiny steps."""
+def test_a_run_with_too_many_steps_stops_and_names_the_force() -> None:
+    """Very strong damping leaves explicit methods tiny steps."""
     model = load("double_pendulum")
     names = {"upper.omega": symbol("upper.omega")}
-    force = Torque("brake", model.bodies[0], parse(torque, names))
+    force = Torque("brake", model.bodies[0], parse("-1e9*upper.omega", names))
     with pytest.raises(NumericalStop) as stopped:
         simulate(replace(model, forces=(force,)), t_end=10.0, max_steps=10_000)
     assert stopped.value.code == "too-many-steps"
-    said = str(stopped.value)
-    if "sign" in torque:
-        assert "'brake' switches" in said
-        assert "stick-slip" in said
-    else:
-        assert "of the forces, 'brake' changes most" in said
-        assert "--max-steps" in said
+    assert "of the forces, 'brake' changes most" in str(stopped.value)
+    assert "--max-steps" in str(stopped.value)
     motion = stopped.value.trajectory
     assert motion.status == "stopped"
     assert 0.0 < motion.t[-1] < 10.0

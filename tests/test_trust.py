@@ -503,29 +503,23 @@ def test_kinematics_does_not_call_the_quadrature_of_work_a_drift() -> None:
     assert "work over the report times" in text
 
 
-def test_friction_that_switches_forever_leaves_the_steps_to_the_control_of_the_error() -> None:
-    """A cart that has come to rest under dry friction goes on by steps of about tolerance by friction, not by none."""
-    with pytest.raises(NumericalStop) as stopped:
-        simulate(cart("-2*sign(cart.vx)", velocity=1.0, t_end=1.0), rtol=1e-6, atol=1e-6, max_steps=20_000)
-    assert stopped.value.code == "too-many-steps"
-    assert stopped.value.trajectory.t[-1] > 0.5 + 1000 * 1e-6 / 2
-
-
+@pytest.mark.parametrize("integrator", ["auto", "dopri5", "radau5"])
 @pytest.mark.parametrize("law", ["-2*sign(cart.vx)", "if(cart.vx > 0, -2, 2)", "1 - 2*cart.vx/abs(cart.vx)"])
-def test_dry_friction_that_holds_by_switching_is_told_before_all_steps_are_used_up(law: str) -> None:
-    """The cart rests from t = 0.5 on, or 1: either side pushes it back. At 1e-9 the rest would take 1e8 steps."""
-    with pytest.raises(NumericalStop, match=r"rests where the law of 'push' switches, .* stick-slip") as stopped:
-        simulate(cart(law, velocity=1.0, t_end=10.0))
+def test_dry_friction_that_holds_by_switching_stops_where_the_cart_comes_to_rest(law: str, integrator: str) -> None:
+    """From t = 0.5 on, or 1, either side pushes it back; that is told after a few steps."""
+    with pytest.raises(NumericalStop, match=r"rests .* where the law of 'push' switches, .* stick-slip") as stopped:
+        simulate(cart(law, velocity=1.0, t_end=10.0), rtol=1e-9, atol=1e-9, integrator=integrator)
+    assert stopped.value.code == "chatters"
     motion = stopped.value.trajectory
-    assert motion.info.steps + motion.info.rejected < 400_000
-    assert motion["cart.vx"][-1] == pytest.approx(0.0, abs=1e-7)
-    assert motion.t[-1] == pytest.approx(1.0 if law.startswith("1") else 0.5, abs=1e-2)
+    assert motion.t[-1] == pytest.approx(1.0 if law.startswith("1") else 0.5, abs=1e-5)
+    assert motion["cart.vx"][-1] == pytest.approx(0.0, abs=1e-5)
+    assert motion.info.steps + motion.info.rejected < 1000
 
 
 def test_a_stop_that_no_switch_holds_says_nothing_of_friction() -> None:
     """A force that switches while the cart goes on through it, and a spring: too many steps have other causes."""
     with pytest.raises(NumericalStop) as stopped:
-        simulate(cart("-1e4*cart.x - 2*sign(cart.vx)", velocity=1.0, t_end=1e3), max_steps=5000)
+        simulate(cart("-1e4*cart.x - 1e-3*sign(cart.vx)", velocity=1.0, t_end=1e3), max_steps=5000)
     assert stopped.value.code == "too-many-steps"
     assert "stick-slip" not in str(stopped.value)
 

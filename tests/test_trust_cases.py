@@ -46,7 +46,6 @@ def test_a_pulse_between_report_times_gives_its_momentum(rtol: float) -> None:
 GAS = ("50*cos(wheel.phi)^200", "50*(cos(wheel.phi)^2)^100", "50*exp(200*log(abs(cos(wheel.phi))))")
 
 
-@pytest.mark.xfail(reason="a narrow law of the way is stepped over")
 def test_a_flywheel_gets_every_pulse_of_its_gas_torque() -> None:
     """omega(10) and phi(10) by SciPy's DOP853 at 1e-12; the same however the law is written, at any report step."""
     text = (MODELS / "gas_torque.yaml").read_text()
@@ -71,7 +70,6 @@ def test_restitution_does_not_depend_on_the_size(length: float) -> None:
 CROSSINGS = {"event_pulse.json": 1.2345 - 1e-3, "event_bump.json": 1.2345 - 1e-4 * math.sqrt(math.log(2.0))}
 
 
-@pytest.mark.xfail(reason="a short pulse in `when` is stepped over")
 @pytest.mark.parametrize("file", CROSSINGS)
 def test_a_short_pulse_in_when_is_an_event(file: str) -> None:
     """The cart moves at 1 m/s: the first crossing is a closed form, whatever the report step."""
@@ -81,7 +79,6 @@ def test_a_short_pulse_in_when_is_an_event(file: str) -> None:
         assert motion.t[-1] == pytest.approx(CROSSINGS[file], abs=1e-8)
 
 
-@pytest.mark.xfail(reason="a jump of atan2 is taken for a crossing")
 def test_an_angle_that_jumps_back_by_a_turn_has_not_crossed() -> None:
     """atan2 rises all the time but for its jump at t = pi, so that it never falls through 0.5."""
     motion = simulate(load(MODELS / "event_wrap.json"))
@@ -358,7 +355,6 @@ def test_a_condition_without_a_value_stops_the_run(condition: str) -> None:
     assert 0.2 <= stopped.value.trajectory.t[-1] <= 0.3
 
 
-@pytest.mark.xfail(reason="an event whose `when` has no value is never met, without a word")
 def test_an_event_without_a_value_stops_the_run() -> None:
     """`when` has no value beyond x = 0.3, so that nobody knows whether it happens."""
     with pytest.raises(NumericalStop, match="'e'"):

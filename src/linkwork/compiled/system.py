@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.equations.equations import Equations
+from linkwork.equations.equations import TIME, Equations
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
-from linkwork.equations.programs import IF_NEEDED, LOCAL, MOTION, REPETITIONS, Metric, Program, Source
+from linkwork.equations.programs import IF_NEEDED, LOCAL, MOTION, REPETITIONS, Metric, Program, Source, switches
 from linkwork.equations.solution import EPS
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.linalg.rank import RANK_TOLERANCE
+from linkwork.native.enclosing import Guards, write_tape
 from linkwork.native.kernels import Pointer, integer, offset, split
 from linkwork.native.lowering import NativeFunction, compile_programs
 from linkwork.records import changed, kept
@@ -146,6 +147,7 @@ class System:
     programs: Mapping[str, ComputationSequence]
     functions: Mapping[str, NativeFunction]
     head: Array  # of p, but for what a run adds
+    guards: Guards | None = None  # what a motion looks at along its steps
 
     @property
     def regular(self) -> bool:
@@ -301,16 +303,24 @@ def compile_system(
     repeated = [sequence.again for sequence in found if sequence.again]
     improved = [y for again in repeated for y in (*again.outputs.values(), again.is_weak, again.needs)]
     fixed = [x for x in source.parameters if x not in set(e.held)]
-    frontier = parameter_frontier([*(y for sequence in found for y in sequence.outputs), *improved], fixed)
+    enclosed = [*source.watched, *e.narrow] if switches in programs else []
+    outputs = [*(y for sequence in found for y in sequence.outputs), *improved, *enclosed]
+    frontier = parameter_frontier(outputs, fixed)
     scales = [symbol(f"scale {k}") for k in range(len(e.q) + len(e.v) + 2 * len(e.Psi))]
     of_parameters = [
         ComputationSequence("start", [*e.parameters], [*e.start_q, *e.start_v]),
         ComputationSequence("prepare", source.parameters, frontier),
     ]
-    f = compile_programs(found, [*HEADER_SYMBOLS, *scales, *e.held, *frontier], of_parameters, seldom=SELDOM)
+    in_p = [*HEADER_SYMBOLS, *scales, *e.held, *frontier]
+    f = compile_programs(found, in_p, of_parameters, seldom=SELDOM)
     sizes = {"n_closed": "close", "n_chart": "chart", "n_report": "report"}
     returned = {size: f[name].outputs for size, name in sizes.items() if name in f}
     addresses = {name: f[name].address for name in FUNCTIONS if name in f}
     head = np.empty(HEADER)
     put_header(head, Header(n_q=len(e.q), n_v=len(e.v), m=len(e.Psi), **returned, **addresses)._asdict())
-    return System(e, source, {sequence.name: sequence for sequence in (*found, *of_parameters)}, f, head)
+    guards = None
+    if enclosed:
+        state = (TIME, *e.q, *e.v)
+        tape = write_tape(enclosed, [*state, *source.sampled], in_p)
+        guards = Guards(f.get("switches"), f.get("sampled"), tape, len(state))
+    return System(e, source, {sequence.name: sequence for sequence in (*found, *of_parameters)}, f, head, guards)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,8 @@ from linkwork.elements.vectors import SHORTEST
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import Tape, ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
-from linkwork.expressions.switching import all_crossings, dependent, find_peaks, find_steep, is_sharp, steep, switch
+from linkwork.expressions.guards import dependent, narrow, switch
+from linkwork.native.enclosing import find_all_zeros
 from linkwork.records import changed, derived, kept
 from linkwork.sequences.sequence import ComputationSequence
 
@@ -292,55 +293,35 @@ class Equations:
         return gamma
 
     @derived
-    def _switching(
-        self,
-    ) -> tuple[tuple[Expr, ...], tuple[Expr, ...], tuple[float, ...], tuple[tuple[str, Expr], ...]]:
-        """Functions of time and of the state at whose zeros something switches, knots, what may be steep in time."""
-        nodes = ordered([*self.Q, *self.Psi])
+    def _switching(self) -> tuple[list[Expr], list[Expr]]:
+        """Functions of time alone, and of the state too, at whose zeros something switches; joints do not switch."""
+        nodes, acting = ordered([*self.Q, *self.Psi]), set(ordered(self.Q))
         moving, timed = dependent(nodes, (*self.q, *self.v)), dependent(nodes, (TIME,))
-        switches = [node for node in nodes if switch(node) is not None and not (_is_guard(node) or node in self.steady)]
-        acting = ordered(self.Q)  # joints do not switch
-        of_time = [switch(node) for node in switches if node in timed - moving]
-        tops = find_peaks(acting, moving | timed)
-        of_state_too = dependent(ordered(tops), (*self.q, *self.v))
+        found = [(x, g) for x in nodes if (g := switch(x)) is not None and not (_is_guard(x) or x in self.steady)]
         known = {event.when for event in self.events}
-        of_state = [g for node in switches if node in moving & set(acting) and (g := switch(node)) not in known]
-        of_state += [b for b in tops if b in of_state_too]
-        knots = [t for node in nodes if node.op == "spline" and node.args[0] is TIME for t in node.table[0]]
-        unique: Any = [tuple(dict.fromkeys(found)) for found in (of_time, of_state, knots)]
-        return unique[0], unique[1], unique[2], tuple(steep(nodes, timed - moving))
-
-    @derived
-    def is_sharp(self) -> bool:
-        """Whether a law of time or state may act between the stages of a step, unseen."""
-        nodes = ordered([*self.Q, *self.Psi])
-        varying = dependent(nodes, (TIME, *self.q, *self.v))
-        return any(is_sharp(node, varying) for node in varying)
+        of_time = dict.fromkeys(g for x, g in found if x in timed - moving)
+        return [*of_time], [*dict.fromkeys(g for x, g in found if x in moving & acting and g not in known)]
 
     @property
-    def switches(self) -> tuple[Expr, ...]:
-        """Functions of the state at whose zeros a force or a driver switches or peaks."""
+    def switches(self) -> list[Expr]:
+        """Functions of the state at whose zeros a force or a driver switches."""
         return self._switching[1]
 
     @derived
-    def may_leap(self) -> bool:
-        """Whether a step that follows the motion may be so long that it passes a switch and comes back unseen.
-
-        A coordinate whose rate is a velocity goes any way in one step if nothing acts; Euler parameters turn with their
-        body, so that error control makes the steps that resolve a turn, and with it the angle of a joint.
-        """
-        straight = [x for x, rate in zip(self.q, self.qd, strict=True) if rate in self.v]
-        leaping = dependent(ordered(self.switches), (*straight, *self.v))
-        return bool(self.events) or any(g in leaping for g in self.switches)
+    def narrow(self) -> list[Expr]:
+        """Quantities of forces, and of drivers by their time, that may vary within much less than a step."""
+        nodes, acting = ordered([*self.Q, *self.Psi]), set(ordered(self.Q))
+        moving, timed = dependent(nodes, (*self.q, *self.v)), dependent(nodes, (TIME,))
+        return [*narrow(nodes, (moving & acting) | (timed - moving))]
 
     def switching_times(self, t_end: float) -> list[float]:
         """Times before t_end that are known beforehand: zeros of functions of time alone, knots of tables.
 
         What rounding puts next to the start is at it, so that no step goes there.
         """
-        of_time, _, knots, may_be_steep = self._switching
-        peaks = find_steep(may_be_steep, TIME, self.parameters, t_end)
-        found = all_crossings([*peaks, *of_time], TIME, self.parameters, t_end)
+        nodes = ordered([*self.Q, *self.Psi])
+        knots = {t for node in nodes if node.op == "spline" and node.args[0] is TIME for t in node.table[0]}
+        found = find_all_zeros(self._switching[0], TIME, self.parameters, t_end)
         first = float(np.spacing(t_end))
         return sorted({*(t if t > first else 0.0 for t in found), *(t for t in knots if 0.0 < t < t_end)})
 
@@ -367,8 +348,7 @@ class Equations:
     @derived
     def times_change(self) -> bool:
         """Whether values that events change are part of what tells when laws of time switch."""
-        of_time, _, _, may_be_steep = self._switching
-        return not set(self.held).isdisjoint(ordered([*of_time, *(node for _, node in may_be_steep)]))
+        return not set(self.held).isdisjoint(ordered(self._switching[0]))
 
     @derived
     def work_rates(self) -> tuple[Expr, Expr]:

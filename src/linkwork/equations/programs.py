@@ -96,6 +96,21 @@ class Source:
         return self._unveiled[0] if self.explicit else self.linear.improve(*self.linear.once())
 
     @kept
+    def sampled(self) -> dict[Expr, Expr]:
+        """What is watched and has to be solved for: accelerations, multipliers and pivots, with their values."""
+        e, used = self.equations, set(ordered(event.when for event in self.equations.events))
+        solved = used.intersection((*e.a, *e.lam))
+        found = {x: y for x, y in zip((*e.a, *e.lam), self.solution, strict=True) if x in used} if solved else {}
+        small = [u / u_0 - PIVOT for u, u_0 in zip(self.pivots, self.first_pivots, strict=True)]
+        return found | {symbol(f"small {u_0.value}"): u for u_0, u in zip(self.first_pivots, small, strict=True)}
+
+    @property
+    def watched(self) -> list[Expr]:
+        """Functions at whose zeros events happen, pivots are given up, forces or drivers switch."""
+        e, n = self.equations, len(self.pivots)
+        return [*(event.when for event in e.events), *[*self.sampled][len(self.sampled) - n :], *e.switches]
+
+    @kept
     def parameters(self) -> list[Expr]:
         """What is fixed during a motion, or changes with events only."""
         e = self.equations
@@ -234,32 +249,29 @@ def rates(s: Source) -> ComputationSequence:
     return ComputationSequence("rates", inputs, [*e.qd, *e.work_rates])
 
 
-def _events(s: Source) -> tuple[list[Expr], list[Expr]]:
-    """`when` of the events, and what `jumps` returns; reactions in them are the solution of the linear system."""
+def switches(s: Source) -> ComputationSequence | None:
+    """(t, q, v) -> functions at whose zeros events happen, pivots are given up, forces or drivers switch."""
+    e, watched = s.equations, substitute(s.watched, s.sampled)
+    return ComputationSequence("switches", (TIME, *e.q, *e.v), watched) if watched else None
+
+
+def sampled(s: Source) -> ComputationSequence | None:
+    """(t, q, v) -> of what these functions are made that has to be solved for."""
+    e, found = s.equations, [*s.sampled.values()]
+    return ComputationSequence("sampled", (TIME, *e.q, *e.v), found) if found else None
+
+
+def jumps(s: Source) -> ComputationSequence | None:
+    """(t, q, v) -> of each event the rows G that it prescribes, w less their values, holds, and the rate of `when`."""
     e, jumps = s.equations, list[Expr]()
     for event in e.events:
         G = jacobian(event.rows, e.v)
         jumps += [G.get((i, j), ZERO) for i in range(len(event.rows)) for j in range(len(e.v))]
         jumps += [w - row for w, row in zip(event.targets, event.rows, strict=True)]
         jumps += [*event.holds.values(), event.rate]
-    found = [*(event.when for event in e.events), *jumps]
-    if not {*e.a, *e.lam}.isdisjoint(ordered(found)):
-        found = substitute(found, dict(zip((*e.a, *e.lam), s.solution, strict=True)))
-    return found[: len(e.events)], found[len(e.events) :]
-
-
-def switches(s: Source) -> ComputationSequence | None:
-    """(t, q, v) -> functions at whose zeros events happen, pivots are given up, forces or drivers switch."""
-    e = s.equations
-    small = [u / u_0 - PIVOT for u, u_0 in zip(s.pivots, s.first_pivots, strict=True)]
-    watched = [*_events(s)[0], *small, *e.switches]
-    return ComputationSequence("switches", (TIME, *e.q, *e.v), watched) if watched else None
-
-
-def jumps(s: Source) -> ComputationSequence | None:
-    """(t, q, v) -> of each event the rows G that it prescribes, w less their values, holds, and the rate of `when`."""
-    e, found = s.equations, _events(s)[1]
-    return ComputationSequence("jumps", (TIME, *e.q, *e.v), found) if found else None
+    if not {*e.a, *e.lam}.isdisjoint(ordered(jumps)):
+        jumps = substitute(jumps, dict(zip((*e.a, *e.lam), s.solution, strict=True)))
+    return ComputationSequence("jumps", (TIME, *e.q, *e.v), jumps) if jumps else None
 
 
 def chart(s: Source) -> ComputationSequence:
@@ -328,7 +340,7 @@ def implicit(s: Source, form: str) -> ComputationSequence:
 
 LOCAL = (constraints, linear, retract)  # what a Place asks for
 BASIC: tuple[Program, ...] = (*LOCAL, close, align, report)
-WATCHED: tuple[Program, ...] = (switches, jumps)
+WATCHED: tuple[Program, ...] = (switches, sampled, jumps)
 MOTION: tuple[Program, ...] = (*BASIC, dynamics, *WATCHED)
 STABILIZED: tuple[Program, ...] = (*BASIC, stabilized_dynamics, *WATCHED)
 BY_ELIMINATION: tuple[Program, ...] = (*BASIC, explicit_dynamics, explicit_derivative, *WATCHED)

@@ -16,6 +16,7 @@ so many attempted steps, so the result depends neither on the pieces nor on the 
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from numpy.typing import NDArray
 
 from linkwork.errors import UsageError
 from linkwork.integrators.events import happen
+from linkwork.integrators.looking import new_look
 from linkwork.integrators.memory import (
     KEPT,
     N_RESIDUALS,
@@ -45,6 +47,8 @@ from linkwork.integrators.memory import (
 from linkwork.integrators.methods.tableaus import DOP853
 from linkwork.integrators.switches import note_start, pass_switches, watch_step
 from linkwork.integrators.time_loop import advance
+from linkwork.native.enclosing import Guards, Sized
+from linkwork.native.machine import pointer_to
 
 __all__ = ["Actions", "End", "Moment", "Native", "Outcome", "Problem", "Settings", "State", "advance", "report_times"]
 
@@ -52,7 +56,6 @@ Array = NDArray[np.float64]
 MAX_REPORTS = 2 * 10**7  # report times: a gigabyte of states of a mechanism with six coordinates
 LAST_DIGITS = 2  # units of these around a stop are not entered: there a comparison may be rounded to either side
 MOST_STEPS = 10**9  # attempted, a number that any integer can hold
-CROWDED = 32  # report times in one step: the stages are so far apart that what these see may be between them
 
 
 class Native(Protocol):
@@ -63,13 +66,6 @@ class Native(Protocol):
 
     @property
     def work(self) -> int: ...
-
-
-class Sized(Native, Protocol):
-    """The same with the number of its results."""
-
-    @property
-    def outputs(self) -> int: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,11 +117,10 @@ class Problem:
     """All that machine code needs to advance motions of one kind: functions, sizes, method, events; nothing of a run.
 
     Only the first `n_norm` components of y count in the error norm; quadratures stand behind them. The first `n_rows`
-    are reported. Where one of the outputs of `watch`, functions of (t, y), changes its sign, a step ends and another
-    begins (see switches.py), so that the derivative may jump there; the first of them are `events`. Of a derivative
-    that may vary within much less than y does, `is_sharp`, every report time is compared with it, or with `rates`,
-    (t, y) -> y' of the first components, where y has accelerations among them. If `oblique`, what is projected is moved
-    along some coordinates alone, not the shortest way.
+    are reported. Where one of the functions of (t, y) that `guards` watch changes its sign, a step ends and another
+    begins (see switches.py), so that the derivative may jump there; the first of them are `events`. `rates` are (t, y)
+    -> y' of the first components, where y has accelerations among them. If `oblique`, what is projected is moved along
+    some coordinates alone, not the shortest way.
     """
 
     derivative: Native
@@ -134,10 +129,9 @@ class Problem:
     project: Sized | None = None
     n_norm: int | None = None
     n_rows: int | None = None
-    watch: Sized | None = None
+    guards: Guards | None = None
     events: Actions = NO_EVENTS
     rates: Native | None = None
-    is_sharp: bool = False
     oblique: bool = False
 
     @cached_property
@@ -147,7 +141,8 @@ class Problem:
     @cached_property
     def work(self) -> int:
         """Doubles of scratch."""
-        codes = self.derivative, self.rates, self.project, self.watch, self.events.jumps, self.method
+        watch, sample = (self.guards.watch, self.guards.sample) if self.guards else (None, None)
+        codes = self.derivative, self.rates, self.project, watch, sample, self.events.jumps, self.method
         return max(f.work for f in codes if f)
 
     def open(self) -> tuple[Run, Array]:
@@ -158,7 +153,8 @@ class Problem:
 
     @cached_property
     def _told(self) -> Array:
-        held, project, watch, jumps = self.events.held, self.project, self.watch, self.events.jumps
+        held, project, jumps = self.events.held, self.project, self.events.jumps
+        watch = self.guards.watch if self.guards else None
         at, m = new_run(
             whole_blocks(self.ny),
             self.method.n_dense,
@@ -172,10 +168,9 @@ class Problem:
         at.n_rows, at.n_rates = self.n_rows or self.ny, min(self.method.n_rates, self.ny)
         at.derivative, at.rates = self.derivative.address, (self.rates or self.derivative).address
         at.project, at.oblique = project.address if project else 0, self.oblique
-        at.crowded = 0 if self.is_sharp else CROWDED
         if watch:
             at.watch, at.note_start = watch.address, note_start.address
-            at.watch_step, at.pass_switches = watch_step.address, pass_switches.address
+            at.pass_switches = pass_switches.address
             at.grazes[:] = -math.inf
         if self.events.directions:
             at.happen, at.jumps, at.held = happen.address, jumps.address if jumps else 0, held.start
@@ -226,6 +221,9 @@ class State:
         """Memory for a problem, with this state in it."""
         self.problem, self.p = problem, np.array(p, dtype=np.float64)
         self.at, self.m = problem.open()
+        if problem.guards:
+            self.look = new_look(problem.guards, problem.method.n_dense, problem.method.seen)
+            self.at.look, self.at.watch_step = ctypes.addressof(pointer_to(self.look)), watch_step.address
         self.own, self.w = allocate(len(problem.method.own)), allocate(problem.work)
         self.own[:] = problem.method.own
         self.at.x[1 : 1 + problem.ny] = y

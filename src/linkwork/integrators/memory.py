@@ -46,8 +46,9 @@ class End(IntEnum):
     NOT_FINITE = 6  # the state from which to go on, or its derivative
     NOT_PROJECTED = 7  # no step is small enough for its end to be projected
     TOO_MANY_STEPS = 8  # were attempted in all
-    PACED = 9  # so many steps that their pace is looked at
-    STOPPED = 10  # what happened cannot be, which Python alone knows
+    CHATTERS = 9  # what switches is driven back from both sides, and would switch without end
+    NO_VALUE = 10  # an event has none, the one that is `nearest`
+    STOPPED = 11  # what happened cannot be, which Python alone knows
 
 
 class Outcome(IntEnum):
@@ -66,7 +67,6 @@ class Outcome(IntEnum):
     EVENT = 10  # good, and the sign of an event has changed in it
 
 
-SAMPLES = 8  # intervals of a step at whose ends switching functions are looked at
 N_RESIDUALS = 4  # numbers that `project` returns between y and the pivots: residuals and a status
 MOMENTS = 64  # with events that are noted before Python is told
 BLOCK = 4  # vectors are padded with zeros to whole blocks of so many doubles, which machine code takes at once
@@ -115,6 +115,7 @@ class Run(Memory):
     project: int
     oblique: bool  # 1 if it changes dependent coordinates alone
     watch: int
+    look: int  # where memory for looking along steps begins, or 0, see looking.py
     note_start: int  # of switches.py, where there is something to watch
     watch_step: int
     pass_switches: int
@@ -127,7 +128,6 @@ class Run(Memory):
     n_norm: int
     n_rows: int  # and those that are reported
     n_rates: int  # components of y whose derivative is that of f
-    crowded: int  # report times in one step, from which on they are compared with the derivative
     error_order: float  # constants of error control, see Method
     beta: float
     shrink: float
@@ -143,16 +143,12 @@ class Run(Memory):
     passes: bool  # whether it ends at a stop
     nearest: int  # which function switches there
     hops: int  # steps to a switch or past it in which that function did not change, by rounding
-    switch: float  # where the next switch has been seen, and where the last one was passed
-    last_switch: float
-    chatter: int  # switches passed shortly after one another
+    switch: float  # where the next switch has been seen
     cuts: int  # of the step that is tried, at switches
-    longest: float  # step along which switching functions are seen clearly
     singular: float  # when pivots are expected to vanish next, see `expect_singular`
     distance: float  # from there, by the largest so far
     leaps: bool  # whether the step that is tried goes past that time
     relief: float  # the part of its error that counts
-    suspect: float  # until when every report time is compared with the derivative, after one that contradicted it
     known: bool  # whether k_new is the derivative at x_new
     failed_inside: bool  # whether the state that failed is x_inside, not x_new
     started: bool
@@ -183,8 +179,8 @@ class Run(Memory):
     new_pivots: Pointer  # n_pivots
     least_pivots: Pointer  # n_pivots
     signs: Pointer  # n_watched: switching functions at the beginning of the step; of zero, the last sign
-    switches: Pointer  # (SAMPLES + 1) n_watched: these functions along the step
-    vertex: Pointer  # n_watched: between two of these points
+    switches: Pointer  # n_watched: these functions at its end, and at another state
+    vertex: Pointer  # n_watched
     resting: Pointer  # n_watched: 1 where a function is along the step no more than the tolerances make of it
     changed: Pointer  # n_watched: 1 where the sign has changed in the last step, or where a run begins behind it
     grazes: Pointer  # n_watched: when it last came to zero and did not change its sign
@@ -209,7 +205,7 @@ def places(
     gap = BLOCK - 1
     states = (1 + n, n, gap, 1 + n, n, gap, 1 + n, gap, 1 + n, n)
     vectors = (n + BLOCK, n, n_dense * n, n + BLOCK + n_pivots, n_pivots, n_pivots, n_pivots)
-    watched = (n_watched, (SAMPLES + 1) * n_watched, n_watched, n_watched, n_watched, n_watched)
+    watched = (n_watched, n_watched, n_watched, n_watched, n_watched, n_watched)
     moments = MOMENTS * moment_size(n, n_events, n_held) if n_events > 0 else 0
     events = (n_events, n_events, n_jumps, n_jumps, n_jumps, moments)
     counts = (N_SIZES, N_OUTCOMES, 3, 3, *SCALARS, BEFORE_X, *states, *vectors, *watched, *events)
@@ -259,6 +255,7 @@ class Method:
     first_step: float = 0.0  # unless another is given
     begin: int = 0  # address
     widest: float = 0.0  # where in a step the derivative is farthest from being evaluated; 0 if that is of no matter
+    seen: tuple[float, ...] = (0.0, 1.0)  # where in a step it is evaluated, and counts
 
 
 class Preparable(Protocol):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from linkwork.integrators.memory import BLOCK, MOMENTS, N_RESIDUALS, End, Outcome, Run, open_run
-from linkwork.integrators.switches import LEAST_ERROR, differentiate_inside, interpolate, prepare_dense
+from linkwork.integrators.switches import LEAST_ERROR, interpolate, prepare_dense
 from linkwork.linalg.vectors import copy, dot, largest_of
 from linkwork.native.kernels import Pointer, call, kernel, offset
 
@@ -19,8 +19,6 @@ HOPELESS = 1e5  # times the steps that are allowed: what needs more at its pace 
 SAFETY = 0.9  # of the step for which the error would be the tolerance: nine of ten steps are then accepted
 EXCESS = 100.0  # |Psi| before projection by the tolerance: the end of a good step is nearer
 CROSSED = 1e-3  # change of a state by its projection, of the largest component, beyond all rounding
-DEFECT = 1e4  # times the tolerance: a change over the whole step that dense output does not show
-PLACES = 3  # parts of a step up to a switch, at whose ends the dense output is compared
 HALF = 0.5  # ratio of steps after an iteration that does not converge
 AGAIN = 0.25  # ratio of steps after a failure that is no matter of accuracy
 SMALLEST = 16 * 2.0**-52  # step relative to the time
@@ -32,7 +30,6 @@ FAR = 0.3  # distance by the largest so far: nothing is expected from there
 VANISHING = 1.5  # growth of a reciprocal pivot over a step from which on it may lead to a singular position
 VANISHED = 100.0  # the same from the beginning of a step that goes past one to that position
 CROSSING = 1e-7  # rtol of such a step, of the largest coordinate, whose rounding is multiplied that much in it
-REGAINED = 1.05  # with every step, of the length along which switching functions are seen clearly
 NO_ERROR = 1e-300  # stands for zero, which has no logarithm
 INF = math.inf
 
@@ -89,8 +86,7 @@ def begin(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> bool:
     if at.begin != 0:
         call(at.begin, m, p, own, w)
     at.last_error = LEAST_ERROR
-    at.longest = at.max_step
-    at.switch = at.last_switch = at.suspect = -INF
+    at.switch = -INF
     at.singular = INF
     for i in range(at.n_pivots):
         at.pivots[i] = at.least_pivots[i] = INF
@@ -105,7 +101,7 @@ def start(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, rows: Point
     if at.row == 0:
         copy(offset(at.x, 1), rows, at.n_rows)
         at.row = 1
-    at.streak = at.cuts = at.hops = at.chatter = 0
+    at.streak = at.cuts = at.hops = 0
     if at.n_watched > 0 and not at.signed:
         call(at.note_start, m, p, own, w)
     if at.x[0] < at.t_end and at.next_step == 0.0:
@@ -152,7 +148,7 @@ def choose_step(at: Run, stops: Pointer) -> None:
     What is left for two steps is halved: multipliers of index 3 have the error of positions divided by h^2, and a last
     step much shorter than the others would show it.
     """
-    t, h = at.x[0], keep_distance(at, min(at.next_step, at.max_step, at.longest))
+    t, h = at.x[0], keep_distance(at, min(at.next_step, at.max_step))
     stop, n_stops = at.stop, at.n_stops
     while stop < n_stops and stops[2 * stop] <= t:
         stop += 1
@@ -240,17 +236,9 @@ def report(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Poi
         outcome = prepare_dense(at, m, p, own, w)
         if outcome != Outcome.GOOD:
             return outcome
-    if at.x_new[0] == at.switch:
-        outcome = check_piece(at, m, p, own, w)
-        if outcome != Outcome.GOOD:
-            return outcome
-    nth = row + at.crowded
-    crowded = nth < at.n_times and times[nth] < at.x_new[0]
     while times[row] < at.x_new[0]:
         interpolate(at, times[row])
         outcome = judge_projection(at, at.x_inside, p, w)
-        if outcome == Outcome.GOOD and (crowded or times[row] <= at.suspect):
-            outcome = compare_rates(at, p, w)
         if outcome != Outcome.GOOD:
             at.failed_inside = True
             return outcome
@@ -260,52 +248,10 @@ def report(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Poi
     return Outcome.GOOD
 
 
-def check_piece(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int:
-    """Compare the dense output of a step up to a switch with the derivative inside it; Outcome.GOOD if it may stay.
-
-    A force that sets in and ends between two switches can throw the stages of a step beyond both, where it is not
-    noticed: its error estimate leaves the first of them out.
-    """
-    outcome = prepare_dense(at, m, p, own, w)
-    if outcome != Outcome.GOOD:
-        return outcome
-    for k in range(1, PLACES):
-        interpolate(at, at.x[0] + k / PLACES * at.h)
-        outcome = Outcome.NOT_PROJECTED
-        if project_state(at, at.x_inside, p, w):
-            outcome = compare_rates(at, p, w)
-        if outcome != Outcome.GOOD:
-            at.failed_inside = True
-            return outcome
-    return Outcome.GOOD
-
-
 def exceeds(at: Run, measure: float) -> bool:
     """Whether a measure of the step, by what is allowed, is above it; the next step is chosen by the largest."""
     at.excess = max(at.excess, measure)
     return measure > 1.0
-
-
-def compare_rates(at: Run, p: Pointer, w: Pointer) -> int:
-    """CONTRADICTED if the derivative at the projected state inside is not that of the dense output.
-
-    So a force that acts between the stages of a long step is noticed, whatever its law, if a report time sees it.
-    """
-    ny, x = at.ny, at.x_contradicted
-    x[0] = at.x_inside[0]
-    copy(at.projected, offset(x, 1), ny)
-    call(at.rates, x, p, at.k_contradicted, w)
-    at.evaluations += 1
-    gap, theta = 0.0, (x[0] - at.x[0]) / at.h
-    for i in range(min(at.n_norm, at.n_rates)):
-        defect = abs(at.h * at.k_contradicted[i] - differentiate_inside(at, theta, i))
-        tolerance = DEFECT * (at.atol[i] + at.rtol * abs(x[1 + i]))
-        if at.relief * defect > gap * tolerance:
-            gap = at.relief * defect / tolerance
-    if not exceeds(at, gap):
-        return Outcome.GOOD
-    at.suspect = max(at.suspect, x[0])
-    return Outcome.CONTRADICTED
 
 
 def judge_projection(at: Run, x: Pointer, p: Pointer, w: Pointer) -> int:
@@ -414,7 +360,7 @@ def ratio_of_steps(at: Run) -> float:
 
 def accept(at: Run) -> None:
     """Make the end of the step the last good state, and choose the next step."""
-    wished = min(at.next_step, at.max_step, at.longest)
+    wished = min(at.next_step, at.max_step)
     ratio = ratio_of_steps(at)
     if at.streak > 0:
         ratio = min(ratio, 1.0)
@@ -427,7 +373,6 @@ def accept(at: Run) -> None:
     at.streak = 0
     at.steps += 1
     at.row = at.new_row
-    at.longest *= REGAINED
     expect_singular(at)
     copy(at.new_residuals, at.residuals, 3)
     copy(at.x_new, at.x, 1 + at.n)
@@ -499,18 +444,15 @@ def advance(
     for _ in range(budget):
         if at.row == at.n_times:
             return End.REACHED
-        paced = at.paced
         if is_hopeless(at):
             return End.TOO_MANY_STEPS
-        if at.paced > paced and at.n_watched > 0:
-            return End.PACED
         if is_stuck(at):
             return End.NOT_PROJECTED if at.failure == Outcome.NOT_PROJECTED else End.STEP_TOO_SMALL
         choose_step(at, stops)
         outcome: int = try_step(at, m, p, own, w)
         if outcome == Outcome.GOOD:
             outcome = project_end(at, p, w)
-        if outcome == Outcome.GOOD and at.n_watched > 0:
+        if outcome == Outcome.GOOD and at.look != 0:
             outcome = look_along(at, m, p, own, w)
         if outcome == Outcome.GOOD:
             outcome = report(at, m, p, own, w, times, rows)

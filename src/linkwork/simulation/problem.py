@@ -193,10 +193,9 @@ class Motion:
             onto,
             n_norm=self.n,
             n_rows=self.n + N_WORK,
-            watch=s.functions.get("switches"),
+            guards=s.guards,
             events=actions_of(s),
             rates=self.form.dynamics if how.is_algebraic and not how.has_fixed_steps else None,
-            is_sharp=s.equations.is_sharp,
             oblique=self.charts is not None and not self.charts.is_near,
         )
 

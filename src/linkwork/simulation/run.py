@@ -15,7 +15,6 @@ from linkwork.integrators.methods import AUTO, RADAU5
 from linkwork.integrators.methods.tableaus import DOP853
 from linkwork.simulation.events import Course
 from linkwork.simulation.problem import Level, Motion, compile_form, form_of, metric_for
-from linkwork.simulation.stop_reasons import explain_rest
 from linkwork.start.branches import leave_singular
 
 SECONDS = 0.1  # that a piece may last, so that progress is shown and Ctrl-C is heard
@@ -45,14 +44,6 @@ def run(course: Course, tell: Callable[[float], None]) -> End:
 def meet(course: Course, _: End) -> bool:
     """An event about which the time loop asks."""
     return course.meet()
-
-
-def look_for_rest(course: Course, _: End) -> bool:
-    """Stop where a law that switches holds the motion, in steps so short that those that are left do not suffice."""
-    at, state = course.motion.state.at, course.motion.state
-    if at.next_step * (at.most_steps - state.tried) < at.t_end - state.t:
-        course.stopped = explain_rest(course.motion)
-    return course.stopped is None
 
 
 def has_dependent_rows(motion: Motion) -> bool:
@@ -113,7 +104,6 @@ def renew(course: Course, level: Level) -> None:
 HANDLERS: dict[End, Callable[[Course, End], bool]] = {  # each says whether the motion goes on
     End.BUDGET: exchange_rows,
     End.EVENT: meet,
-    End.PACED: look_for_rest,
     End.UNSUITED: change_method,
     End.AGED: choose_chart,
     End.STEP_TOO_SMALL: choose_chart,

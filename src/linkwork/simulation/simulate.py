@@ -14,7 +14,6 @@ from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Weights
 from linkwork.errors import Interrupted, NumericalStop, UsageError, check_number
 from linkwork.integrators.integrate import End, Settings, report_times
-from linkwork.integrators.memory import SAMPLES
 from linkwork.integrators.methods import method_of
 from linkwork.model import Model, Simulation
 from linkwork.native import cache
@@ -36,7 +35,6 @@ from linkwork.tolerances import CLOSED
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
-LEAST_STEPS = 50  # of a run whose forces switch on the state
 UNCHANGED = 0.999  # of a fixed step: one that is shorter is not tried
 
 
@@ -80,8 +78,7 @@ def simulate(
     - `spectral_radius`, `fixed_step`: of generalized-alpha; spectral radius at infinite frequency, 0 to 1, and a
       constant step in place of error control, which only events and the end shorten.
     - `max_steps`: a run that has tried so many steps stops.
-    - `max_step`: longest step, s; unless given, 8 report steps or a fiftieth of the run if forces switch or there are
-      events.
+    - `max_step`: longest step, s.
     - `weights`, `assemble`, `keep`: how start values are corrected: weighted by "mass" or not ("unit"), also over wide
       gaps, and which coordinates are not; "plain" takes the least change of the coordinates of the run, metres and
       radians alike, over any gap, and "none" leaves the start as it is.
@@ -156,18 +153,7 @@ def _limit_steps(
 ) -> Settings:
     """How to integrate, with steps as long as they may be."""
     check_number("max_step", 0.0 if max_step is None else max_step)
-    least, most = 0.0, _longest_step(mechanism, settings) if max_step is None else max_step
+    least, most = 0.0, np.inf if max_step is None else max_step
     if fixed_step is not None:
         least, most = UNCHANGED * fixed_step, fixed_step
     return Settings(method_of(how.integrator), settings.rtol, settings.atol, least, most)
-
-
-def _longest_step(mechanism: Mechanism, settings: Simulation) -> float:
-    """Without limit, unless a step may leap over what switches: then that is looked at SAMPLES times in a step.
-
-    So it is seen as often as the user sees the motion, at the distance of report times, and at 400 times at least. A
-    free body, which any step follows exactly, would otherwise touch something and leave it within one step.
-    """
-    if not mechanism.equations.may_leap:
-        return np.inf
-    return min(SAMPLES * settings.step, settings.t_end / LEAST_STEPS)

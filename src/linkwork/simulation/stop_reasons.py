@@ -58,9 +58,11 @@ def explain_stop(motion: Motion, end: End, fixed_step: float | None = None) -> R
             return Reason(refused.code, t=last.t, force=force, refusal=refused.message)
     if end == End.NOT_FINITE:
         return Reason("not-finite", t=last.t, force=force)
+    if end == End.NO_VALUE:
+        return Reason("no-value", t=last.t, event=e.events[last.at.nearest].name)
+    if end == End.CHATTERS:
+        return Reason("chatters", t=last.t, law="" if force is None else force["name"])
     if end == End.TOO_MANY_STEPS:
-        if rest := explain_rest(motion):
-            return rest
         tried = {"steps": last.tried, "t": last.t, "step": last.at.next_step}
         place = Place(e, last.y[:n_q], last.y[n_q:n], last.t)
         vanishes = e.kind != "stated" and np.any(place.rows.lengths < NEARLY_SINGULAR)  # which the rank does not show
@@ -72,46 +74,6 @@ def explain_stop(motion: Motion, end: End, fixed_step: float | None = None) -> R
     names = [*e.q_names, *e.v_names]
     fastest = names[int(np.argmax(np.abs(np.nan_to_num(rates[:n], nan=np.inf))))]
     return Reason("step-collapse", t=last.t, step=last.at.next_step, fastest=fastest, force=force)
-
-
-def explain_rest(motion: Motion) -> Reason | None:
-    """Why steps are as short as their tolerance, where a law that switches holds the motion."""
-    last = motion.state
-    if not _rests_at_a_switch(motion):
-        return None
-    force = _find_force(motion.mechanism, motion.place_at(last.t, last.y))
-    law = "" if force is None else force["name"]
-    return Reason("too-many-steps", steps=last.tried, t=last.t, step=last.at.next_step, rests_by=law)
-
-
-def _rests_at_a_switch(motion: Motion) -> bool:
-    """Whether rates on both sides of the zero of a law's switch g lead back to it, within the tolerances of the state.
-
-    g_y f(y + dy) < 0 < g_y f(y - dy),    dy the tolerances, each in the direction in which g grows    [filippov1988]
-    """
-    system, last, n = motion.system, motion.state, motion.n
-    first = len(system.equations.events) + len(system.pivots)
-    if not system.equations.switches:
-        return False
-
-    def g(y: Array) -> Array:
-        return system.functions["switches"](np.append(last.t, y[:n]), motion.p)[first:]
-
-    def rates(y: Array) -> Array:
-        return motion.form.derivative(np.append(last.t, y), motion.p)[:n]
-
-    tolerances = np.array(last.at.atol)[: len(last.y)] + last.at.rtol * np.abs(last.y)
-    here, moved = g(last.y), []
-    for j in range(n):
-        y = last.y.copy()
-        y[j] += tolerances[j]
-        moved.append((g(y) - here) / tolerances[j])
-    for value, slopes in zip(here, np.array(moved).T, strict=True):
-        dy = np.zeros(len(last.y))
-        dy[:n] = np.sign(slopes) * tolerances[:n]
-        if abs(value) <= slopes @ dy[:n] and slopes @ rates(last.y + dy) < 0.0 < slopes @ rates(last.y - dy):
-            return True
-    return False
 
 
 def _find_force(mechanism: Mechanism, at: Place) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, cast
@@ -32,10 +32,11 @@ from linkwork.elements.spatial import (
 )
 from linkwork.errors import ModelError, did_you_mean
 from linkwork.expressions.derivatives import directional
-from linkwork.expressions.evaluation import evaluate, ordered
+from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered
 from linkwork.expressions.graph import ONE, Expr, as_expr, cos, symbol
-from linkwork.expressions.switching import COARSE_GRIDS, all_crossings, sampled, switch, with_turns
+from linkwork.expressions.guards import switch
 from linkwork.model import Model, Simulation
+from linkwork.native.enclosing import find_all_zeros
 from linkwork.notes import Note
 from linkwork.records import kept
 from linkwork.soundness.events import event_faults
@@ -424,18 +425,18 @@ def law_faults(law: Expr, given: tuple[tuple[Expr, float], ...], t_end: float) -
     Value and speed are to be continuous wherever an operation switches or divides, and the acceleration finite.
     """
 
-    switches = [turn for node in ordered([law]) if (g := _switch(node)) is not None for turn in with_turns(g, [TIME])]
-    times = all_crossings(switches, TIME, dict(given), t_end, COARSE_GRIDS)
+    switches = [g for node in ordered([law]) if (g := _switch(node)) is not None]
+    times = find_all_zeros(switches, TIME, dict(given), t_end)
     t = np.linspace(0, t_end, SAMPLES)
     speed = directional([law], {TIME: ONE})[0]
     for what, f in (("value", law), ("speed", speed), ("acceleration", directional([speed], {TIME: ONE})[0])):
-        at = sampled(f, TIME, dict(given))
-        values = at(t)
+        values = _sample(f, given, t)
         if not np.isfinite(values).all():
             first = t[~np.isfinite(values)][0]
             return [(f"the {what} is not finite at t = {first:.6g}", "motion-not-finite", "", "")]
         # Across a jump the difference is not the mean of the differences before and after; elsewhere it is.
-        around = at(np.add.outer(np.array(times), NEXT_TO * t_end)) if what != "acceleration" else np.empty((0, 4))
+        beside = np.add.outer(np.array(times if what != "acceleration" else []), NEXT_TO * t_end)
+        around = _sample(f, given, beside)
         reach = np.ptp(np.append(values, around[np.isfinite(around)])) + abs(values[0])
         for time, (before, jump, after) in zip(times, np.diff(around), strict=False):
             if not np.isfinite(jump):
@@ -445,6 +446,13 @@ def law_faults(law: Expr, given: tuple[tuple[Expr, float], ...], t_end: float) -
                 rule, hint = "the acceleration would be infinite", "use a motion of type smooth-step or ramp"
                 return [(message, "motion-jump", rule, hint)]
     return []
+
+
+def _sample(f: Expr, given: Iterable[tuple[Expr, float]], t: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A function of time at many times."""
+    with np.errstate(all="ignore"):
+        (values,) = evaluate([f], {**dict(given), TIME: t}, numpy_arithmetic())
+    return np.broadcast_to(np.asarray(values, dtype=float), t.shape)
 
 
 def _table_faults(table: Table, path: str, t_end: float) -> Iterator[ModelError]:

@@ -142,6 +142,10 @@ def _dead_position(t: float, joint: str, follows: Sequence[str], has_moved: bool
     ) + KEPT * has_moved
 
 
+def _law(force: str) -> str:
+    return f"the law of '{force}'" if force else "a law"
+
+
 def _not_solved(t: float, force: Mapping[str, Any] | None, refusal: str = "") -> str:
     """`refusal` is what a formulation says about its matrices."""
     what = f"{refusal}, at t = {t:.9g}" if refusal else f"the accelerations at t = {t:.9g} are not finite"
@@ -150,12 +154,6 @@ def _not_solved(t: float, force: Mapping[str, Any] | None, refusal: str = "") ->
 
 def _too_many_steps(steps: int, t: float, step: float, **cause: Any) -> str:
     tried = f"{steps} steps were tried until t = {t:.9g}, the last of {step:.2g} s"
-    if (law := cause.get("rests_by")) is not None:
-        switches = f"the law of '{law}' switches" if law else "a law switches"
-        return (
-            f"{tried}: the motion rests where {switches}, which pushes it back from either side; dry friction that "
-            f"holds is a force of the type stick-slip, one that creeps has tanh(v/transition) for sign(v){KEPT}"
-        )
     if formulation := cause.get("formulation"):
         return (
             f"{tried}, near a singular position, which the formulation '{formulation}' does not pass at these "
@@ -253,6 +251,13 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "too-many-steps": _too_many_steps,
     "step-collapse": lambda t, step, fastest, force: (
         f"the step size collapsed at t = {t:.9g} (step {step:.2g}); fastest change in '{fastest}'{_force(force)}{KEPT}"
+    ),
+    "no-value": "the formula of event '{event}' has no value at t = {t:.9g}, so that nobody knows whether it happens"
+    f"{KEPT}",
+    "chatters": lambda t, law: (
+        f"the motion rests from t = {t:.9g} on where {_law(law)} switches, which pushes it back from either side; dry "
+        "friction that holds is a force of the type stick-slip, one that creeps has tanh(v/transition) for sign(v)"
+        f"{KEPT}"
     ),
     "events-accumulate": "the event '{event}' happens without end at t = {t:.6g}: {count} times each within "
     "{within:.0e} of this time after the last; the motion comes to rest or chatters there; let an event with the "

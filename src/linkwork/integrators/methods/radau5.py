@@ -477,4 +477,4 @@ class Radau5:
         work = max((f.work for f in (self.jacobian, self.dynamics) if f is not None), default=0)
         control = 4.0, 0.0, SMALLEST_RATIO, LARGEST_RATIO
         addresses = radau_step.address, radau_dense.address
-        return Method(*addresses, 4, own, *control, n_rates, work, begin=radau_begin.address)
+        return Method(*addresses, 4, own, *control, n_rates, work, begin=radau_begin.address, seen=(0.0, *C))

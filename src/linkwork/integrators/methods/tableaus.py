@@ -65,6 +65,11 @@ class Tableau:
         return tuple(fsum(row) for row in self.rows)
 
     @property
+    def seen(self) -> tuple[float, ...]:
+        """The c_i of the stages of which a step is made, and its end."""
+        return (*sorted({c for c, b in zip(self.c, self.b, strict=False) if b and c < 1.0 - 2.0**-40}), 1.0)
+
+    @property
     def widest(self) -> float:
         """The middle of the widest gap between the c_i of a step."""
         c = sorted({*self.c[: self.stages], 1.0})

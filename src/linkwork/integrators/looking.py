@@ -1,0 +1,475 @@
+"""What functions of the state do along a step: bounds of them and of their slopes between any two of its times.
+
+The solution inside a step is a polynomial in theta, from 0 to 1 over it. Its coefficients in Bernstein's form bound it
+and, divided anew, any part of it [farouki2012]; from these bounds interval arithmetic makes those of a function and
+of its slope (expressions/enclosures.py). Walking along the step, a part in which the bounds decide is done, another is
+halved; so nothing is stepped over, whatever the formula is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.expressions.enclosures import ROUNDED
+from linkwork.integrators.memory import Run
+from linkwork.native.enclosing import (
+    ATAN2,
+    DIV,
+    TAN,
+    Guards,
+    Tape,
+    enclose_around_middle,
+    enclose_output,
+    keep_middle,
+    load_numbers,
+)
+from linkwork.native.kernels import Memory, Pointer, call, integer, memory_at, offset, offsets_of, split
+
+Array = NDArray[np.float64]
+
+MOST_PARTS = 400  # of a step, that are looked at for one function
+# What a look along a step finds: nothing, something, too much to tell; no more than stages may have seen, but steep;
+# no more than the tolerances of the state, on the other side of zero at the end
+CLEAR, MET, UNCLEAR, STEEP, AT_REST = 0, 1, 2, 3, 4
+EDGE = 1e-6  # of the step: nearer to its ends nothing is said to touch
+INF = math.inf
+POINTS = 8  # intervals between points of a step at which what has no bounds (solutions of linear systems) is sampled
+
+
+class Look(Memory):
+    """Places for looking along a step; the table of operations is behind them."""
+
+    size: int
+    degree: int
+    n_dense: int
+    n_inputs: int
+    n_state: int  # inputs from t and y; those behind are sampled
+    n_sampled: int
+    n_seen: int
+    head: Pointer  # N_HEAD: these numbers
+    to_bernstein: Pointer  # (degree + 1) (n_dense + 1): from y and the F_j
+    from_samples: Pointer  # (degree + 1)^2, if there are samples
+    seen: Pointer  # n_seen: where in a step the derivative is evaluated
+    coefficients: Pointer  # n_inputs (degree + 1)
+    slopes: Pointer  # n_inputs degree: of the derivative by theta
+    margins: Pointer  # n_inputs: their rounding
+    part: Pointer  # degree + 1
+    samples: Pointer  # (degree + 1) n_sampled
+    sample: int  # address of what is sampled
+    at_pole: bool  # whether the step goes past what jumps at a pole
+    tape: Pointer
+
+
+N_HEAD = 7
+
+
+def places(
+    m: Pointer, size: int, degree: int, n_dense: int, n_inputs: int, n_state: int, n_sampled: int, n_seen: int
+) -> Look:
+    width = degree + 1
+    square = width * width if n_sampled > 0 else 0
+    counts = (N_HEAD, width * (n_dense + 1), square, n_seen, n_inputs * width, n_inputs * degree, n_inputs, width)
+    return Look(
+        size, degree, n_dense, n_inputs, n_state, n_sampled, n_seen, *split(m, (*counts, width * n_sampled, 1, 1))
+    )
+
+
+def open_look(at: Run) -> Look:
+    head = memory_at(at.look, N_HEAD)
+    m = memory_at(at.look, integer(head, 0))
+    return places(
+        m, integer(m, 0), integer(m, 1), integer(m, 2), integer(m, 3), integer(m, 4), integer(m, 5), integer(m, 6)
+    )
+
+
+def new_look(guards: Guards, n_dense: int, seen: Sequence[float]) -> Array:
+    """The memory for looking along the steps of a method with so many F_j and these abscissae."""
+    tape, n_sampled = guards.tape, guards.sample.outputs if guards.sample else 0
+    degree = max(n_dense, POINTS if n_sampled else 1)
+    n_inputs = int(tape[:1].view(np.int64)[0])
+    sizes = degree, n_dense, n_inputs, guards.n_state, n_sampled, len(seen)
+    at = offsets_of(places, 0, *sizes)
+    m = np.zeros(at.tape + len(tape))
+    m[:N_HEAD].view(np.int64)[:] = len(m), *sizes
+    m[at.to_bernstein : at.from_samples] = bernstein_of_dense(degree, n_dense).ravel()
+    if n_sampled:
+        m[at.from_samples : at.seen] = np.linalg.inv(bernstein_at(sample_points(degree), degree)).ravel()
+    m[at.seen : at.coefficients] = seen
+    m[at.tape :] = tape
+    if guards.sample:
+        m[at.sample : at.at_pole].view(np.int64)[:] = guards.sample.address
+    return m
+
+
+def bernstein_at(theta: Array, degree: int) -> Array:
+    """The polynomials of Bernstein at these places, by columns."""
+    j = np.arange(degree + 1)
+    binomials = np.array([math.comb(degree, int(k)) for k in j], dtype=float)
+    return np.asarray(binomials * theta[:, None] ** j * (1.0 - theta[:, None]) ** (degree - j))
+
+
+@cache
+def bernstein_of_dense(degree: int, n_dense: int) -> Array:
+    """Coefficients of Bernstein of y + theta (F_0 + (1 - theta) (F_1 + theta (F_2 + ...))) from (y, F_0, F_1, ...).
+
+    theta^i (1 - theta)^k is a sum of polynomials of any higher degree with binomials as coefficients.
+    """
+    columns = [(-(-j // 2), j // 2) for j in range(n_dense + 1)]
+    of = np.zeros((degree + 1, n_dense + 1))
+    for column, (i, k) in enumerate(columns):
+        for j in range(i, degree - k + 1):
+            of[j, column] = math.comb(degree - i - k, j - i) / math.comb(degree, j)
+    return of
+
+
+def sample_points(degree: int) -> Array:
+    """Chebyshev's, with both ends."""
+    return np.asarray(0.5 - 0.5 * np.cos(np.pi * np.arange(degree + 1) / degree))
+
+
+def value_inside(at: Run, theta: float, i: int) -> float:
+    """Component i of the state inside the step."""
+    value: float = at.F[(at.n_dense - 1) * at.n + i]
+    for j in range(at.n_dense - 1, -1, -1):
+        factor = theta if j % 2 == 0 else 1.0 - theta
+        value = (at.F[(j - 1) * at.n + i] if j > 0 else at.x[1 + i]) + factor * value
+    return value
+
+
+def differentiate_inside(at: Run, theta: float, i: int) -> float:
+    """The derivative of component i by theta."""
+    value, slope = at.F[(at.n_dense - 1) * at.n + i], 0.0
+    for j in range(at.n_dense - 1, 0, -1):
+        factor, sign = (theta, 1.0) if j % 2 == 0 else (1.0 - theta, -1.0)
+        slope = factor * slope + sign * value
+        value = at.F[(j - 1) * at.n + i] + factor * value
+    change: float = value + theta * slope
+    return change
+
+
+def prepare_look(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -> None:
+    """Bring the step that has been made, with its F_j, into Bernstein's form."""
+    load_numbers(tape, p)
+    if look.n_sampled > 0:
+        take_samples(at, look, p, w)
+    width, degree = look.degree + 1, look.degree
+    for k in range(look.n_inputs):
+        index, c, slopes = (
+            integer(tape.inputs, k),
+            offset(look.coefficients, k * width),
+            offset(look.slopes, k * degree),
+        )
+        for j in range(width):
+            if index == 0:
+                c[j] = at.x[0] + at.h * (j / degree)
+            elif index < look.n_state:
+                row = offset(look.to_bernstein, j * (look.n_dense + 1))
+                total = row[0] * at.x[index]
+                for i in range(look.n_dense):
+                    total += row[1 + i] * at.F[i * at.n + index - 1]
+                c[j] = total
+            else:
+                row = offset(look.from_samples, j * width)
+                total = 0.0
+                for i in range(width):
+                    total += row[i] * look.samples[i * look.n_sampled + index - look.n_state]
+                c[j] = total
+        largest = 0.0
+        for j in range(degree):
+            slopes[j] = degree * (c[j + 1] - c[j])
+            largest = max(largest, abs(c[j]), abs(c[j + 1]))
+        look.margins[k] = ROUNDED * largest
+
+
+def take_samples(at: Run, look: Look, p: Pointer, w: Pointer) -> None:
+    """What has to be solved for at every state, at some of the step."""
+    degree = look.degree
+    for j in range(degree + 1):
+        theta = 0.5 - 0.5 * math.cos(math.pi * j / degree)
+        at.x_inside[0] = at.x[0] + theta * at.h
+        for i in range(at.n):
+            at.x_inside[1 + i] = value_inside(at, theta, i)
+        call(look.sample, at.x_inside, p, offset(look.samples, j * look.n_sampled), w)
+
+
+def bound(c: Pointer, degree: int, u: float, v: float, part: Pointer) -> tuple[float, float]:
+    """Bounds of a polynomial between u and v, from its coefficients between 0 and 1. [farouki2012, section 5]"""
+    for i in range(degree + 1):
+        part[i] = c[i]
+    if v < 1.0:
+        for j in range(1, degree + 1):
+            for i in range(degree, j - 1, -1):
+                part[i] = (1.0 - v) * part[i - 1] + v * part[i]
+    if u > 0.0:
+        s = u / v
+        for j in range(degree):
+            for i in range(degree - j):
+                part[i] = (1.0 - s) * part[i] + s * part[i + 1]
+    low = high = part[0]
+    for i in range(1, degree + 1):
+        low, high = min(low, part[i]), max(high, part[i])
+    return low, high
+
+
+def enclose_between(look: Look, tape: Tape, k: int, u: float, v: float) -> Pointer:
+    """Function k and its slope between two places of the step."""
+    load_between(look, tape, k, u, v)
+    return enclose_output(tape, k)
+
+
+def load_between(look: Look, tape: Tape, k: int, u: float, v: float) -> None:
+    """The inputs of function k between two places of the step."""
+    for i in range(integer(tape.first_input, k), integer(tape.first_row, k + 1)):
+        slot = integer(tape.listed, i)
+        out, margin = offset(tape.values, 4 * slot), look.margins[slot]
+        low, high = bound(offset(look.coefficients, slot * (look.degree + 1)), look.degree, u, v, look.part)
+        out[0], out[1] = low - margin, high + margin
+        low, high = bound(offset(look.slopes, slot * look.degree), look.degree - 1, u, v, look.part)
+        out[2], out[3] = low - 2.0 * look.degree * margin, high + 2.0 * look.degree * margin
+
+
+def enclose_closely(at: Run, look: Look, tape: Tape, k: int, u: float, v: float) -> Pointer:
+    """The same with bounds of second order in the length of the part."""
+    enclose_at(at, look, tape, k, 0.5 * (u + v))
+    keep_middle(tape, k)
+    load_between(look, tape, k, u, v)
+    return enclose_around_middle(tape, k, 0.5 * (v - u) * (1.0 + ROUNDED))
+
+
+def enclose_at(at: Run, look: Look, tape: Tape, k: int, theta: float) -> Pointer:
+    """Function k and its slope at one place of the step, to rounding."""
+    for i in range(integer(tape.first_input, k), integer(tape.first_row, k + 1)):
+        slot = integer(tape.listed, i)
+        index, out = integer(tape.inputs, slot), offset(tape.values, 4 * slot)
+        if index == 0:
+            out[0], out[2] = at.x[0] + theta * at.h, at.h
+        elif index < look.n_state:
+            out[0], out[2] = value_inside(at, theta, index - 1), differentiate_inside(at, theta, index - 1)
+        else:
+            width = look.degree + 1
+            out[0], _ = bound(offset(look.coefficients, slot * width), look.degree, theta, theta, look.part)
+            out[2], _ = bound(offset(look.slopes, slot * look.degree), look.degree - 1, theta, theta, look.part)
+        out[1], out[3] = out[0], out[2]
+    return enclose_output(tape, k)
+
+
+def value_at(at: Run, look: Look, tape: Tape, k: int, theta: float) -> float:
+    found = enclose_at(at, look, tape, k, theta)
+    value: float = 0.5 * (found[0] + found[1])
+    return value
+
+
+def slope_along(look: Look, tape: Tape, k: int, x: Pointer, rates: Pointer, of_time: float) -> float:
+    """The rate of function k at x = (t, y) where y has these rates; samples stand still."""
+    for i in range(integer(tape.first_input, k), integer(tape.first_row, k + 1)):
+        slot = integer(tape.listed, i)
+        index, out = integer(tape.inputs, slot), offset(tape.values, 4 * slot)
+        out[0], out[2] = x[0], of_time
+        if 0 < index < look.n_state:
+            out[0], out[2] = x[index], rates[index - 1]
+        elif index > 0:
+            out[0], out[2] = look.samples[look.degree * look.n_sampled + index - look.n_state], 0.0
+        out[1], out[3] = out[0], out[2]
+    found = enclose_output(tape, k)
+    slope: float = 0.5 * (found[2] + found[3])
+    return slope
+
+
+def load_hull(at: Run, tape: Tape) -> None:
+    """Bounds of the state along the step by its ends and the slopes there, as wide again.
+
+    A cubic is between four numbers of this kind.
+    """
+    for k in range(tape.n_inputs):
+        index, out = integer(tape.inputs, k), offset(tape.values, 4 * k)
+        out[0], out[1], out[2], out[3] = at.x[0], at.x_new[0], 0.0, 0.0
+        if index > 0:
+            first, last = at.x[index], at.x_new[index]
+            second, third = first + at.h / 3.0 * at.k[index - 1], last - at.h / 3.0 * at.k_new[index - 1]
+            low, high = min(first, second, third, last), max(first, second, third, last)
+            out[0], out[1] = 1.5 * low - 0.5 * high, 1.5 * high - 0.5 * low
+
+
+def is_open(op: int) -> bool:
+    """Whether the operation has poles, or jumps."""
+    if op == ATAN2:
+        return True
+    return DIV <= op <= DIV or TAN <= op <= TAN
+
+
+def has_pole(tape: Tape, k: int) -> bool:
+    """Whether function k, as last enclosed, has a pole of a quotient or tangent, or the jump of an angle, within."""
+    first, found = tape.n_inputs + tape.n_given + tape.n_constants, False
+    for i in range(integer(tape.first_row, k), integer(tape.first_input, k)):
+        j = integer(tape.listed, i)
+        row, out = offset(tape.rows, 4 * j), offset(tape.values, 4 * (first + j))
+        op, a, b = integer(row, 0), offset(tape.values, 4 * integer(row, 1)), offset(tape.values, 4 * integer(row, 2))
+        of_jumps = max(abs(a[2]), abs(a[3]), abs(b[2]), abs(b[3])) == INF
+        found = found or (is_open(op) and abs(out[2]) == INF and not of_jumps)
+    return found
+
+
+def tube_of(at: Run, look: Look, tape: Tape, k: int, theta: float, part: float) -> float:
+    """What a part of the tolerances of the state, and its rounding, make of function k at a place of the step."""
+    for i in range(integer(tape.first_input, k), integer(tape.first_row, k + 1)):
+        slot = integer(tape.listed, i)
+        index, out = integer(tape.inputs, slot), offset(tape.values, 4 * slot)
+        out[0], out[2], out[3] = at.x[0] + theta * at.h, 0.0, 0.0
+        tolerance = 0.0
+        if 0 < index < look.n_state:
+            out[0] = value_inside(at, theta, index - 1)
+            tolerance = at.atol[index - 1] + at.rtol * abs(out[0])
+        elif index > 0:
+            c = offset(look.coefficients, slot * (look.degree + 1))
+            out[0], _ = bound(c, look.degree, theta, theta, look.part)
+            tolerance = at.rtol * abs(out[0])
+        tolerance = part * tolerance + 4.0 * look.margins[slot]
+        out[0], out[1] = out[0] - tolerance, out[0] + tolerance
+    found = enclose_output(tape, k)
+    width = 0.5 * (found[1] - found[0])
+    return width if width < INF else 0.0
+
+
+def note_touch(at: Run, k: int, theta: float) -> None:
+    """Note when function k came to zero and did not go beyond; at an end of the step it may have been there before."""
+    if EDGE < theta < 1.0 - EDGE:
+        at.grazes[k] = at.x[0] + theta * at.h
+
+
+def is_at_rest(at: Run, look: Look, tape: Tape, k: int) -> bool:
+    """Whether function k is nowhere that the stages are more than what the tolerances of the state make of it."""
+    for i in range(look.n_seen):
+        if not abs(value_at(at, look, tape, k, look.seen[i])) <= tube_of(at, look, tape, k, look.seen[i], 1.0):
+            return False
+    return True
+
+
+def find_crossing(
+    at: Run, look: Look, tape: Tape, k: int, sign: float, first: float, last: float, least: float
+) -> tuple[int, float, float]:
+    """Whether function k comes to the other side of zero from `first` to `last`, and between which places first.
+
+    Where its slope has one sign, or a part is shorter than `least`, the values at its ends tell. A dip within what the
+    tolerances make of the function is no event; of a law it may matter, unless it is rounding.
+    """
+    u, width, side = first, last - first, 1.0 if sign > 0.0 else -1.0
+    for _ in range(MOST_PARTS):
+        if u >= last:
+            return CLEAR, last, last
+        v = min(u + width, last)
+        found = enclose_between(look, tape, k, u, v)
+        if not side * (found[0] if side > 0.0 else found[1]) > 0.0:
+            found = enclose_closely(at, look, tape, k, u, v)
+        slope_low, slope_high, farthest = found[2], found[3], max(abs(found[0]), abs(found[1]))
+        nearest = side * (found[0] if side > 0.0 else found[1])
+        if not (nearest < 0.0 or (nearest == 0.0 and k < at.n_events)):  # of events also a touch is told
+            u = v
+            width *= 2.0
+            continue
+        is_short = v - u <= least
+        if is_short or slope_low > 0.0 or slope_high < 0.0:
+            if side * value_at(at, look, tape, k, v) < 0.0:
+                return MET, u, v
+            if is_short:
+                note_touch(at, k, v)
+            u = v
+            width *= 2.0
+            continue
+        if v - u == last and is_at_rest(at, look, tape, k):
+            return (AT_REST, u, v) if side * value_at(at, look, tape, k, v) < 0.0 else (CLEAR, last, last)
+        tube = tube_of(at, look, tape, k, 0.5 * (u + v), 1.0 if k < at.n_events else 0.0)
+        if farthest <= tube and not side * value_at(at, look, tape, k, v) < 0.0:
+            note_touch(at, k, v)
+            u = v
+            width *= 2.0
+            continue
+        width = 0.5 * (v - u)
+    return UNCLEAR, u, last
+
+
+def bracket(
+    at: Run, look: Look, tape: Tape, k: int, u: float, v: float, sign: float, least: float
+) -> tuple[float, float]:
+    """The two places of a crossing, not farther apart than `least`: by false position, or halves where that is slow."""
+    side = 1.0 if sign > 0.0 else -1.0
+    g_u, g_v = side * value_at(at, look, tape, k, u), side * value_at(at, look, tape, k, v)
+    last_u = last_v = False
+    halving = False
+    while v - u > least:
+        middle = 0.5 * (u + v)
+        width = v - u
+        if not halving and g_u > 0.0 > g_v:
+            middle = min(max(u + width * (g_u / (g_u - g_v)), u + 0.5 * least), v - 0.5 * least)
+        if not u < middle < v:
+            break
+        g = side * value_at(at, look, tape, k, middle)
+        if g < 0.0:
+            v, g_v = middle, g
+            g_u *= 0.5 if last_v else 1.0
+            last_u, last_v = False, True
+        else:
+            u, g_u = middle, g
+            g_v *= 0.5 if last_u else 1.0
+            last_u, last_v = True, False
+        halving = v - u > 0.5 * width and not halving
+    return u, v
+
+
+def is_gentle(found: Pointer) -> bool:
+    """Whether a quantity changes by a factor of e at most, or has no value."""
+    low, high = found[0], found[1]
+    alike = (low > 0.0 and high <= math.e * low) or (high < 0.0 and low >= math.e * high)
+    return bool(alike or low != low or low == high)
+
+
+def find_unseen(at: Run, look: Look, tape: Tape, k: int, least: float) -> tuple[int, float]:
+    """Whether the slope of function k is somewhere not what the stages of the step may have seen of it, and where.
+
+    They have seen what it is at their abscissae, and what differs from that by no more than it does there. Where all is
+    seen, and yet steep, the place is that between two of them between which it changes most.
+    """
+    found = enclose_between(look, tape, k, 0.0, 1.0)
+    if not is_gentle(found):
+        found = enclose_closely(at, look, tape, k, 0.0, 1.0)
+    if is_gentle(found):
+        return CLEAR, 1.0
+    low, high, tolerance = found[2], found[3], tube_of(at, look, tape, k, 1.0, 1.0)
+    seen_low, seen_high, largest, last, most, place = INF, -INF, 0.0, math.nan, 0.0, 0.5
+    for i in range(look.n_seen):
+        there = enclose_at(at, look, tape, k, look.seen[i])
+        if there[0] == there[0] and max(abs(there[2]), abs(there[3])) < INF:
+            seen_low, seen_high = min(seen_low, there[2]), max(seen_high, there[3])
+            largest = max(largest, abs(there[0]), abs(there[1]))
+        if abs(there[0] - last) > most:
+            most, place = abs(there[0] - last), 0.5 * (look.seen[i - 1] + look.seen[i])
+        last = there[0]
+    tolerance += at.rtol * largest
+    spread = max(seen_high - seen_low, 0.0)
+    seen_low, seen_high = seen_low - spread - tolerance, seen_high + spread + tolerance
+    if seen_low <= low and high <= seen_high:
+        return STEEP, place
+    u, width = 0.0, 1.0
+    for _ in range(MOST_PARTS):
+        if u >= 1.0:
+            return STEEP, place
+        v = min(u + width, 1.0)
+        found = enclose_closely(at, look, tape, k, u, v)
+        if found[0] != found[0] or (seen_low <= found[2] and found[3] <= seen_high):
+            u = v
+            width *= 2.0
+            continue
+        middle = 0.5 * (u + v)
+        there = enclose_at(at, look, tape, k, middle)
+        if there[0] == there[0] and (there[2] > seen_high or there[3] < seen_low):
+            return MET, middle
+        if v - u <= least:
+            u = v
+            width *= 2.0
+            continue
+        width = 0.5 * (v - u)
+    return (MET, max(u, 0.5)) if u < 1.0 else (STEEP, place)

@@ -1,0 +1,153 @@
+"""Laws much narrower than a step, each written in three ways, with report times from fine to none: one motion.
+
+Every shape f(u), u = (x - c)/w, acts in time, along the way, by the speed, and as the condition of an event.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise, product
+from typing import NamedTuple
+
+import pytest
+from carts import cart
+from scipy.integrate import quad
+
+from linkwork import simulate
+
+RTOL = 1e-8
+ALLOWED = 100 * RTOL
+C = 5.1234  # where it acts
+T_END = 10.0
+
+
+class Shape(NamedTuple):
+    f: Callable[[float], float]
+    width: float
+    reach: float  # of u: beyond it is nothing, or has no bends
+    ways: tuple[str, str, str]  # of writing it, with X for u
+
+
+def logistic(a: float) -> float:
+    return 1 / (1 + math.exp(-a)) if a > -700 else 0.0
+
+
+SHAPES = {
+    "gauss": Shape(lambda u: math.exp(-u * u), 1e-3, 6, ("exp(-(X)^2)", "1/exp((X)*(X))", "exp(-1)^((X)^2)")),
+    "lorentz": Shape(
+        lambda u: 1 / (1 + u * u) ** 2, 1e-3, 200, ("1/(1 + (X)^2)^2", "((X)^2 + 1)^(-2)", "1/(1 + 2*(X)^2 + (X)^4)")
+    ),
+    "sech": Shape(
+        lambda u: 1 / math.cosh(u) ** 2 if abs(u) < 300 else 0.0,
+        1e-3,
+        20,
+        ("(1 - tanh(X)^2)", "1/cosh(X)^2", "4/(exp(X) + exp(-(X)))^2"),
+    ),
+    "power": Shape(
+        lambda u: (1 - u * u / 4e4) ** 40000,
+        0.05,
+        8,
+        ("((1 - (X)^2/4e4)^1000)^40", "(((1 - (X)^2/4e4)^2)^200)^100", "exp(4e4*log(abs(1 - (X)^2/4e4)))"),
+    ),
+    "cosine": Shape(
+        lambda u: math.cos(u / 200) ** 80000,
+        0.03,
+        8,
+        ("(cos((X)/200)^1000)^80", "((cos((X)/200)^2)^200)^200", "(((1 + cos((X)/100))/2)^200)^200"),
+    ),
+    "hat": Shape(
+        lambda u: float(abs(u) < 1),
+        1e-3,
+        1,
+        ("if(abs(X) < 1, 1, 0)", "if((X)^2 > 1, 0, 1)", "(sign((X) + 1) - sign((X) - 1))/2"),
+    ),
+    "triangle": Shape(
+        lambda u: max(0.0, 1 - abs(u)),
+        1e-3,
+        1,
+        ("max(0, 1 - abs(X))", "if(abs(X) < 1, 1 - abs(X), 0)", "(abs((X) + 1) + abs((X) - 1) - 2*abs(X))/2"),
+    ),
+    "parabola": Shape(
+        lambda u: max(0.0, 1 - u * u),
+        1e-3,
+        1,
+        ("max(0, 1 - (X)^2)", "if((X)^2 < 1, 1 - (X)^2, 0)", "(abs(1 - (X)^2) + 1 - (X)^2)/2"),
+    ),
+    "two steps": Shape(
+        lambda u: logistic(16 * (u + 1)) - logistic(16 * (u - 1)),
+        1e-3,
+        4,
+        (
+            "(tanh(8*((X) + 1)) - tanh(8*((X) - 1)))/2",
+            "(1/(1 + exp(-16*((X) + 1))) - 1/(1 + exp(-16*((X) - 1))))",
+            "(1/(exp(16*((X) - 1)) + 1) - 1/(exp(16*((X) + 1)) + 1))",
+        ),
+    ),
+    "quartic": Shape(
+        lambda u: math.exp(-(u**4)) if abs(u) < 20 else 0.0,
+        1e-3,
+        4,
+        ("exp(-(X)^4)", "1/exp(((X)^2)^2)", "exp(-((X)*(X))*((X)*(X)))"),
+    ),
+    "ripple": Shape(
+        lambda u: math.exp(-u * u) * (1 + math.cos(3 * u)) / 2,
+        1e-3,
+        6,
+        ("exp(-(X)^2)*(1 + cos(3*(X)))/2", "exp(-(X)^2)*cos(1.5*(X))^2", "(1 - sin(1.5*(X))^2)/exp((X)^2)"),
+    ),
+    "root": Shape(
+        lambda u: (1 + u * u) ** -1.5,
+        1e-3,
+        2000,
+        ("(1 + (X)^2)^(-1.5)", "1/sqrt(1 + (X)^2)^3", "1/(sqrt(1 + (X)^2)*(1 + (X)^2))"),
+    ),
+}
+DOMAINS = ("time", "way", "speed", "event")
+STEPS = (1e-3, 0.1, T_END)
+
+
+def integral(shape: Shape, f: Callable[[float], float]) -> float:
+    ends = (-shape.reach, -1.0, 0.0, 1.0, shape.reach)
+    return sum(quad(f, *part, epsabs=1e-13, epsrel=1e-12, limit=500)[0] for part in pairwise(ends))
+
+
+def check(name: str, domain: str, way: int, step: float, integrator: str = "auto") -> None:
+    shape = SHAPES[name]
+    w = shape.width
+    variable = {"time": "t", "way": "cart.x", "speed": "cart.vx", "event": "cart.x"}[domain]
+    law = shape.ways[way].replace("X", f"({variable} - {C})/{w!r}")
+    how = {"rtol": RTOL, "integrator": integrator}
+    if domain == "event":
+        event = {"when": f"{law} - 0.5", "direction": "rising", "action": "stop"}
+        text = cart("0", velocity=1.0, step=step, t_end=T_END, events={"peak": event})
+        motion = simulate(text, **how)
+        low, high = -shape.reach, 0.0
+        for _ in range(100):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if shape.f(middle) < 0.5 else (low, middle)
+        assert motion.events.t == pytest.approx([C + w * high], abs=ALLOWED)
+        return
+    if domain == "speed":  # v' = 1 + 50 f saves time, which is had in speed at the end
+        motion = simulate(cart(f"1 + 50*({law})", step=step, t_end=T_END), **how)
+        saved = w * integral(shape, lambda u: 1 - 1 / (1 + 50 * shape.f(u)))
+        assert motion["cart.vx"][-1] == pytest.approx(T_END + saved, rel=ALLOWED)
+        return
+    area = integral(shape, shape.f)
+    motion = simulate(cart(f"{3 / (w * area)!r}*({law})", velocity=1.0, step=step, t_end=T_END), **how)
+    v = motion["cart.vx"][-1]
+    assert (v - 1 if domain == "time" else (v * v - 1) / 2) == pytest.approx(3.0, rel=ALLOWED)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_narrow_laws_act(name: str) -> None:
+    """Each shape once in every domain, written and reported in other ways."""
+    for k, domain in enumerate(DOMAINS):
+        check(name, domain, (k + len(name)) % 3, STEPS[(k + len(name) // 2) % 3])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "domain"), list(product(SHAPES, DOMAINS)))
+def test_narrow_laws_act_however_they_are_written_and_reported(name: str, domain: str) -> None:
+    for way, step in product(range(3), STEPS):
+        check(name, domain, way, step)
