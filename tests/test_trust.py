@@ -586,6 +586,30 @@ simulation: {{t_end: 0.1, step: 0.05}}
     np.testing.assert_allclose(motion["reaction:A.y"] + motion["reaction:B.y"], 2 * 9.81, rtol=1e-12)
 
 
+def test_a_large_body_without_freedom_stands_still_under_a_force() -> None:
+    """A ball joint and a cross hold all six freedoms and one more: the rounding of what they hold is no motion."""
+    motion = simulate(
+        loads("""
+linkwork: 1
+space: spatial
+gravity: [0, 0, 0]
+ground: {points: {U: [-231.456, -508.009, 367.783], S: [-176.543, -85.0859, 388.822]}}
+bodies:
+  b:
+    mass: 0.617
+    inertia: [541726, 1102579, 647233]
+    position: [-176.543, -85.0859, 388.822]
+    points: {U: [-54.913, -422.9231, -21.039], S: [0, 0, 0], Q: [-302.325, 325.32, -462.567]}
+joints:
+  U: {type: universal, i: ground.U, j: b.U, axis: [-0.2955, 0.9543, 0.0447], axis_j: [0.9504, 0.2984, -0.087]}
+  S: {type: spherical, i: ground.S, j: b.S}
+forces: {f: {type: point-force, at: b.Q, force: [0, 4, 4]}}
+simulation: {t_end: 0.02, step: 0.01}
+""")
+    )
+    np.testing.assert_allclose(motion.v, 0.0, atol=1e-12)
+
+
 def test_branches_that_the_driver_excludes_are_not_told() -> None:
     """A rhombus in line: its coupler could turn about two pins in one place, but only with the driven link at rest."""
     data = json.loads((MODELS / "in_line.yaml").read_text())

@@ -83,7 +83,7 @@ def check_branch(place: Place) -> None:
 def _accelerations(place: Place) -> Array:
     """a of M a + Psi_q^T lam = Q and Psi_q a = gamma, whose rows may depend on each other; rounding of it is zero."""
     J, root = place.scaled_jacobian("mass")
-    y = root.T @ place.Q
+    y = root.T @ place.Q * (place.rank.rank < len(place.v))  # forces move nothing where no freedom is left
     held = solve_least_squares(J, place.gamma - J @ y)
     left, most = y + held, np.max(np.abs(y) + np.abs(held), initial=0.0)
     return np.asarray(root @ np.where(np.abs(left) > NEGLIGIBLE * most, left, 0.0))
