@@ -23,10 +23,11 @@ from linkwork.expressions.graph import (
     minimum,
     power,
     select,
+    sin,
     spline,
     symbol,
 )
-from linkwork.native.enclosing import enclose_output, load_numbers, open_tape, write_tape
+from linkwork.native.enclosing import enclose_output, find_zeros, load_numbers, open_tape, write_tape
 from linkwork.native.kernels import Pointer, integer, kernel
 
 X, Y, THETA = symbol("x"), symbol("y"), symbol("theta")
@@ -107,3 +108,14 @@ def test_machine_code_finds_the_same_bounds(g: Expr, x: Any, y: Any) -> None:
     out = np.empty(4)
     enclose_once(write_tape([g], [X], [symbol("other"), Y]), np.array([0.0, y[0]]), np.array(boxes[0]), out)
     assert out == pytest.approx(np.array(expected), rel=1e-11, abs=1e-13, nan_ok=True)
+
+
+def test_zeros_of_laws_of_time_are_found_to_the_last_digit() -> None:
+    """sin(3 t) and t^2 - 2 change their signs where they do, also with the kernel stepped through as Python."""
+    t = symbol("t")
+    m, p = write_tape([sin(3 * t), t**2 - 2], [t], []), np.empty(0)
+    for f in (find_zeros, find_zeros.python):
+        zeros = np.full(64, np.nan)
+        count = f(m.copy(), p, 4.0, zeros)
+        found = sorted(x for x in zeros[:count] if x > 1e-300)  # sin is zero at 0 too
+        np.testing.assert_allclose(found, sorted([np.pi / 3, 2 * np.pi / 3, np.pi, np.sqrt(2.0)]), rtol=1e-15)
