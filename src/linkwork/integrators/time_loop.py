@@ -383,6 +383,8 @@ def reject(at: Run, outcome: int) -> None:
     """Choose a smaller step from the same state."""
     at.rejected += 1
     at.rejections[outcome] += 1.0
+    if at.asking != End.UNSUITED:  # stiffness was seen along earlier steps; all else was wished by a step not taken
+        at.asking = 0
     if outcome == Outcome.CUT:
         return
     if outcome == Outcome.NOT_SOLVED:

@@ -1,4 +1,4 @@
-"""Formulas as plain text and as MathML; their LaTeX is in expressions/notation.py."""
+"""Formulas as plain text and as MathML; their LaTeX is in writing/notation.py."""
 
 from __future__ import annotations
 

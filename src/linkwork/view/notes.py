@@ -231,7 +231,7 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "were factored as full ones",
     "grazing": "event '{event}' was at zero at t = {t:.9g} and did not go beyond: it is not counted",
     "unseen-switches": "what switches was not seen clearly in {part:.2g} of the time: it changes its sign more often "
-    "than steps show, and some may be missed; a smaller max_step looks more often",
+    "than steps show, and some may be missed; a smaller max_step shows more of them",
     "energy-balance": _energy_balance,
     "acceleration-residual": _acceleration_residual,
     "folded": "the shafts of the constant-velocity joint '{joint}' fold through 180 degrees between t = {t:.6g} and "
