@@ -139,8 +139,8 @@ def test_a_bump_of_a_high_power_acts(integrator: str) -> None:
     ("how", "tolerance"),
     [
         ({"integrator": "dop853"}, 1e-6),
-        ({"integrator": "radau5"}, 1e-6),
-        ({"integrator": "radau5", "formulation": "ggl"}, 1e-6),
+        ({"integrator": "radau5"}, 5e-6),  # ten times rtol of the speed, 1.25 m/s
+        ({"integrator": "radau5", "formulation": "ggl"}, 5e-6),
         ({"integrator": "radau5", "formulation": "index-3"}, 1e-5),
         ({"integrator": "generalized-alpha"}, 2e-3),  # which is of order 2
     ],

@@ -48,7 +48,7 @@ from linkwork.tolerances import EPSILON, HALF_THE_DIGITS
 HOP = 16 * 2.0**-52  # of the time: a step that only goes past a switch
 MOST_CUTS = 20  # of one step at switches: dense output that leads astray again and again is that of a step too long
 UNCUT = 1e6 * HOP  # of the time: a shorter step is cut no more
-DEFECT = 1e4  # times the tolerance: a change over the whole step that dense output does not show
+DEFECT = 1e2  # times the tolerance: a change over the whole step that dense output does not show
 FARTHEST = 2.0**-10  # of the step, that one goes past a switch until it is more than rounding
 PLACES = 3  # parts of a step up to a switch, at whose ends the dense output is compared
 AHEAD = 1e-9  # of the run: where it begins, the next moment
@@ -371,7 +371,7 @@ def look_for_switches(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -
     if which < 0:
         return Outcome.GOOD
     at.nearest = which
-    is_there = low < FARTHEST and abs(value_at(at, look, tape, which, 0.0)) <= tube_of(at, look, tape, which, 0.0, 0.0)
+    is_there = low < FARTHEST and is_zero(at, look, tape, which, 0.0) and is_zero(at, look, tape, which, 0.5 * low)
     if low * at.h > hop and not is_there:
         if is_contradicted(at, 0.5 * low, p, w):  # stages were thrown past it, and dense output leads astray
             return Outcome.CONTRADICTED
@@ -383,7 +383,7 @@ def look_for_switches(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -
         at.cuts += 1
         return Outcome.CUT
     end = min(high + hop / at.h, 1.0)
-    while end < FARTHEST and abs(value_at(at, look, tape, which, end)) <= tube_of(at, look, tape, which, end, 0.0):
+    while end < FARTHEST and is_zero(at, look, tape, which, end):
         end *= 2.0
     enclose_between(look, tape, which, low, high)
     look.at_pole = has_pole(tape, which)
@@ -435,7 +435,7 @@ def has_happened(at: Run, p: Pointer, w: Pointer) -> bool:
     changed = note_signs(at, at.x_new, p, w)
     if changed or not at_switch:
         at.hops = 0
-    elif at.crosses or is_rounding(at, nearest):
+    elif at.crosses:  # rounding hides it
         at.hops += 1
     if not changed:
         if at.crosses:
@@ -454,10 +454,9 @@ def has_happened(at: Run, p: Pointer, w: Pointer) -> bool:
     return happened
 
 
-def is_rounding(at: Run, k: int) -> bool:
-    """Whether function k is zero at the end of the step but for rounding."""
-    look = open_look(at)
-    return bool(abs(at.switches[k]) <= tube_of(at, look, open_tape(look.tape), k, 1.0, 0.0))
+def is_zero(at: Run, look: Look, tape: Tape, k: int, theta: float) -> bool:
+    """Whether function k is zero at a place of the step but for rounding."""
+    return abs(value_at(at, look, tape, k, theta)) <= tube_of(at, look, tape, k, theta, 0.0)
 
 
 def any_of(flags: Pointer, count: int) -> bool:
