@@ -449,7 +449,7 @@ def test_such_events_in_python_are_those_of_the_machine_code(monkeypatch: pytest
         assert end == other
         for now, then in zip(moments, others, strict=True):
             for a, b in zip(now, then, strict=True):
-                np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13)
+                np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(native.state.rows, stepped.state.rows, rtol=1e-12)
 
 
@@ -532,7 +532,7 @@ def test_observed_order_of_steps_and_dense_output(method: Tableau) -> None:
 @each_method
 def test_whole_states_agree_with_scipy_at_tight_tolerance(method: Tableau) -> None:
     times = report_times(0.0, 12.0, 0.37)
-    result = run(euler_top, TOP, times, Settings(method, rtol=1e-12, atol=1e-13))
+    result = run(euler_top, TOP, times, Settings(method, rtol=1e-12, atol=1e-14))
     np.testing.assert_array_equal(result.t, times)
     # Tolerances of 1e-12 per step over some hundred to thousand steps; the motion is regular.
     np.testing.assert_allclose(result.y, top_by_scipy(times), rtol=0, atol=2e-10)

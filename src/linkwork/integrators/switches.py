@@ -26,30 +26,27 @@ from linkwork.integrators.looking import (
     bracket,
     differentiate_inside,
     enclose_between,
-    enclose_whole_step,
     find_crossing,
     find_unseen,
     has_pole,
-    is_at_rest,
     is_gentle,
     load_hull,
     open_look,
     prepare_look,
     slope_along,
     tube_of,
-    value_at,
 )
 from linkwork.integrators.memory import End, Outcome, Run, moment, open_run
 from linkwork.linalg.vectors import clear, copy
 from linkwork.native.enclosing import Tape, enclose_all, load_numbers, open_tape
 from linkwork.native.kernels import Pointer, call, integer, kernel, offset
-from linkwork.tolerances import EPSILON, HALF_THE_DIGITS
+from linkwork.tolerances import EPSILON
 
 HOP = 16 * 2.0**-52  # of the time: a step that only goes past a switch
 MOST_CUTS = 20  # of one step at switches: dense output that leads astray again and again is that of a step too long
 UNCUT = 1e6 * HOP  # of the time: a shorter step is cut no more
-DEFECT = 1e2  # times the tolerance: a change over the whole step that dense output does not show
-FARTHEST = 2.0**-10  # of the step, that one goes past a switch until it is more than rounding
+DEFECT = 1e4  # times the tolerance: a change over the whole step that dense output does not show
+BESIDE = 1e-3  # of the step: rates so far from a switch tell how they bend there
 PLACES = 3  # parts of a step up to a switch, at whose ends the dense output is compared
 AHEAD = 1e-9  # of the run: where it begins, the next moment
 LOOKS = 5  # so often, each time eight times as far
@@ -177,21 +174,13 @@ def is_change(at: Run, rates: Pointer, factor: float) -> bool:
     return found
 
 
-def is_work(at: Run, rates: Pointer) -> bool:
-    """Whether such rates change quadratures, which have no tolerance, beyond rounding; `projected` are all of them."""
-    found = False
-    for i in range(at.n_norm, min(at.ny, at.n_rates)):
-        found = found or abs(rates[i]) > HALF_THE_DIGITS * abs(at.projected[i])
-    return found
-
-
 def differs(at: Run, look: Look, tape: Tape, k: int, p: Pointer, w: Pointer) -> bool:
     """Whether rates bend or jump within the tolerances of the end of the step by what matters over it.
 
     So they do where a stiff wall is pressed in by less than a tolerance: what switches there is no noise. Where they
     drive function k back from both sides, it would switch without end.
     """
-    rises = here = falls = 0.0
+    rises = falls = 0.0
     x, way, change = at.x_inside, offset(at.x_contradicted, 1), at.k_contradicted
     clear(way, 0, at.n)
     clear(change, 0, at.n)
@@ -209,10 +198,12 @@ def differs(at: Run, look: Look, tape: Tape, k: int, p: Pointer, w: Pointer) -> 
         call(at.rates, x, p, at.projected, w)
         for j in range(at.n):
             change[j] += (-2.0 if side == 0 else 1.0) * at.projected[j]
-        rises, here, falls = here, falls, slope_along(look, tape, k, x, at.projected, 1.0)
+        if side < 0:
+            rises = slope_along(look, tape, k, x, at.projected, 1.0)
+        elif side > 0:
+            falls = slope_along(look, tape, k, x, at.projected, 1.0)
     at.evaluations += 3
-    jumps = abs(rises - 2.0 * here + falls) > 0.5 * (rises - falls)
-    if falls < 0.0 < rises and jumps and is_for_long(at, look, tape, k, rises - falls, 1.0):
+    if falls < 0.0 < rises and is_for_long(at, look, tape, k, rises - falls, 1.0):
         at.asking = End.CHATTERS
     return is_change(at, change, 1.0)
 
@@ -222,30 +213,21 @@ def is_for_long(at: Run, look: Look, tape: Tape, k: int, jump: float, theta: flo
     return bool(jump * (at.t_end - at.x[0]) > tube_of(at, look, tape, k, theta, 1.0))
 
 
-def compare_sides(at: Run, low: float, high: float, p: Pointer, w: Pointer) -> None:
-    """How rates jump and bend at two places of the step next to each other, into k_contradicted and x_contradicted.
-
-    With f at two places on either side, the jump is f_2 - f_1 less what the differences beside it explain.
-    """
+def matters(at: Run, low: float, high: float, p: Pointer, w: Pointer) -> bool:
+    """Whether rates jump between two places of the step next to each other, or bend there, by what matters over it."""
     jump, bend = at.k_contradicted, offset(at.x_contradicted, 1)
     clear(jump, 0, at.n)
     clear(bend, 0, at.n)
     for k in range(4):
-        beside = HALF_THE_DIGITS * (2.0 if k == 0 or k == 3 else 1.0)
-        interpolate(at, at.x[0] + (low - beside if k < 2 else high + beside) * at.h)
+        theta = low if k < 2 else high
+        theta += (k - 1) * BESIDE if k < 1 else (k - 2) * BESIDE if k > 2 else 0.0
+        interpolate(at, at.x[0] + theta * at.h)
         call(at.rates, at.x_inside, p, at.projected, w)
         for j in range(at.n):
-            jump[j] += (1.0 if k == 0 else -2.0 if k == 1 else 2.0 if k == 2 else -1.0) * at.projected[j]
-            bend[j] += (1.0 if k == 1 or k == 2 else -1.0) * at.projected[j]
+            jump[j] += (1.0 if k == 2 else -1.0 if k == 1 else 0.0) * at.projected[j]
+            bend[j] += (1.0 if k == 0 or k == 3 else -1.0) * at.projected[j]
     at.evaluations += 4
-
-
-def matters(at: Run, low: float, high: float, p: Pointer, w: Pointer) -> bool:
-    """Whether rates, or those of work, jump at two places next to each other, or bend there, by what matters."""
-    compare_sides(at, low, high, p, w)
-    if is_change(at, at.k_contradicted, 1.0) or is_work(at, at.k_contradicted):
-        return True
-    return is_change(at, offset(at.x_contradicted, 1), 1.0 / HALF_THE_DIGITS)
+    return is_change(at, jump, 1.0) or is_change(at, bend, 1.0 / BESIDE)
 
 
 def turns_back(at: Run, look: Look, tape: Tape, k: int, low: float, high: float, p: Pointer, w: Pointer) -> bool:
@@ -272,7 +254,6 @@ def watch_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     if prepare_dense(at, m, p, own, w) != Outcome.GOOD:
         return
     prepare_look(at, look, tape, p, w)
-    enclose_whole_step(at, look, tape)
     at.outcome = look_for_switches(at, look, tape, p, w)
     if at.outcome == Outcome.GOOD and not at.crosses:
         at.outcome = look_for_narrow(at, look, tape, p, w)
@@ -280,7 +261,9 @@ def watch_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
 
 def is_all_gentle(at: Run, tape: Tape, p: Pointer, w: Pointer) -> bool:
     """Whether no quantity is steep as far as the ends of the step tell, so that no dense output is needed."""
-    if at.n_rates == at.ny and not at.known:
+    if at.n_rates < at.ny:
+        return False
+    if not at.known:
         call(at.derivative, at.x_new, p, at.k_new, w)
         at.evaluations += 1
         at.known = True
@@ -306,8 +289,6 @@ def look_for_narrow(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -> 
             if is_contradicted(at, k / PLACES, p, w):
                 return Outcome.CONTRADICTED
     for k in range(at.n_watched, tape.n_outputs):
-        if look.is_open[k] == 0.0:
-            continue
         status, theta = find_unseen(at, look, tape, k, UNCUT)
         if status == MET:
             at.next_step = theta * at.h
@@ -337,12 +318,12 @@ def look_for_switches(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -
     """
     wished = max(at.h, min(at.next_step, at.max_step))  # a step that was cut before is no measure
     # Where rounding of g itself hides the change, a longer hop shows it.
-    hop = HOP * (abs(at.x[0]) + wished) * 2.0 ** min(at.hops, MOST_CUTS)
+    hop = HOP * (abs(at.x[0]) + wished) * 2.0**at.hops
     least = 0.25 * hop / at.h
     which, low, high, passed = -1, 1.0, 1.0, 0
     for i in range(at.n_watched):
         at.resting[i] = 0.0
-        sign, first = at.signs[i] if look.is_open[i] != 0.0 else 0.0, 0.0
+        sign, first = at.signs[i], 0.0
         while sign != 0.0:
             status, u, v = find_crossing(at, look, tape, i, sign, first, high, least)
             if status == CLEAR:
@@ -354,25 +335,21 @@ def look_for_switches(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -
                 at.blurred += at.h
                 break
             u, v = bracket(at, look, tape, i, u, v, sign, least)
-            if i >= at.n_events and (status == AT_REST or is_at_rest(at, look, tape, i)):
-                compare_sides(at, u, v, p, w)
-                if is_change(at, at.k_contradicted, 1.0) or differs(at, look, tape, i, p, w):
+            if i < at.n_events or matters(at, u, v, p, w):
+                which, low, high = i, u, v
+                break
+            if status == AT_REST:
+                if differs(at, look, tape, i, p, w):
                     which, low, high = i, u, v
                 else:
                     at.resting[i] = 1.0
-                    passed += 1 if status == MET else 0
-                break
-            if i < at.n_events or look.is_idle[i] == 0.0 or matters(at, u, v, p, w):
-                which, low, high = i, u, v
                 break
             first, sign = v, -sign  # nothing depends on it
             passed += 1
-    look.passed = passed
     if which < 0:
         return Outcome.GOOD
     at.nearest = which
-    is_there = low < FARTHEST and is_zero(at, look, tape, which, 0.0) and is_zero(at, look, tape, which, 0.5 * low)
-    if low * at.h > hop and not is_there:
+    if low * at.h > hop:
         if is_contradicted(at, 0.5 * low, p, w):  # stages were thrown past it, and dense output leads astray
             return Outcome.CONTRADICTED
         if at.cuts > MOST_CUTS and at.h > UNCUT * (abs(at.x[0]) + wished):
@@ -383,16 +360,13 @@ def look_for_switches(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -
         at.cuts += 1
         return Outcome.CUT
     end = min(high + hop / at.h, 1.0)
-    while end < FARTHEST and is_zero(at, look, tape, which, end):
-        end *= 2.0
     enclose_between(look, tape, which, low, high)
     look.at_pole = has_pole(tape, which)
-    if which >= at.n_events:
-        look.is_idle[which] = 0.0 if matters(at, 0.0, end, p, w) else 1.0
-        if turns_back(at, look, tape, which, 0.0, end, p, w):
-            at.asking = End.CHATTERS
+    if which >= at.n_events and turns_back(at, look, tape, which, 0.0, end, p, w):
+        at.asking = End.CHATTERS
     interpolate(at, min(at.x[0] + end * at.h, at.x_new[0]))
     copy(at.x_inside, at.x_new, 1 + at.n)
+    at.h = at.x_new[0] - at.x[0]
     at.known = False
     at.crosses = True
     return Outcome.GOOD
@@ -429,13 +403,12 @@ def has_happened(at: Run, p: Pointer, w: Pointer) -> bool:
     What jumps at a pole, or where an angle has turned once, has not come to zero.
     """
     at.cuts = 0
-    at.switched += open_look(at).passed
     at_switch = at.crosses or at.x_new[0] == at.switch
     nearest = at.nearest
     changed = note_signs(at, at.x_new, p, w)
     if changed or not at_switch:
         at.hops = 0
-    elif at.crosses:  # rounding hides it
+    elif at.crosses or is_rounding(at, nearest):
         at.hops += 1
     if not changed:
         if at.crosses:
@@ -454,9 +427,10 @@ def has_happened(at: Run, p: Pointer, w: Pointer) -> bool:
     return happened
 
 
-def is_zero(at: Run, look: Look, tape: Tape, k: int, theta: float) -> bool:
-    """Whether function k is zero at a place of the step but for rounding."""
-    return abs(value_at(at, look, tape, k, theta)) <= tube_of(at, look, tape, k, theta, 0.0)
+def is_rounding(at: Run, k: int) -> bool:
+    """Whether function k is zero at the end of the step but for rounding."""
+    look = open_look(at)
+    return bool(abs(at.switches[k]) <= tube_of(at, look, open_tape(look.tape), k, 1.0, 0.0))
 
 
 def any_of(flags: Pointer, count: int) -> bool:

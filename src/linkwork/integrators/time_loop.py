@@ -230,6 +230,8 @@ def report(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Poi
     """Write the states at the report times inside the step."""
     row = at.row
     at.new_row = row
+    if at.crosses:  # too short for a time inside
+        return Outcome.GOOD
     if times[row] < at.x_new[0]:
         outcome = prepare_dense(at, m, p, own, w)
         if outcome != Outcome.GOOD:
