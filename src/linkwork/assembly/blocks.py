@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.assembly.closure import DEPENDENT, Closure
+from linkwork.assembly.closure import Closure
 from linkwork.assembly.homotopy import Polynomial
 from linkwork.assembly.laurent import BACK, CONJUGATE, MIRROR, PLACE, TURN, Poly, Variable, as_poly, monomial
 from linkwork.linalg.rank import decide_rank, svd
@@ -134,5 +134,5 @@ def _choose_pivots(loops: Sequence[Poly], unknowns: Sequence[Variable]) -> list[
     A = np.array([[p.coefficient(v) for v in unknowns] for p in loops], dtype=complex) * weights
     _, R, order = qr(A, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(R))
-    rank = decide_rank(diagonal, DEPENDENT).rank
+    rank = decide_rank(diagonal).rank
     return [unknowns[k] for k in sorted(order[:rank])]

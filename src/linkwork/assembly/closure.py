@@ -40,12 +40,10 @@ from linkwork.assembly.laurent import MIRROR, PLACE, TURN, Angle, Monomial, NotP
 from linkwork.errors import ModelError
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr
-from linkwork.linalg.rank import singular_values, svd
+from linkwork.linalg.rank import RANK_TOLERANCE, singular_values, svd
 from linkwork.tolerances import AGREEMENT
 
 Complex = NDArray[np.complex128]
-
-DEPENDENT = 1e-10  # singular values of rows of unit size, and coefficients of their combinations, that count as zero
 
 
 @dataclass(frozen=True)
@@ -106,7 +104,7 @@ def form_closure(
     loops: list[Poly] = []
     others: list[Poly] = []
     for polys in by_group.values():
-        found, left = split_holomorphic([(p / scale).normalize(DEPENDENT) for p in polys])
+        found, left = split_holomorphic([(p / scale).normalize(RANK_TOLERANCE) for p in polys])
         loops += found
         others += left
     places: dict[str, Poly] = {}
@@ -114,7 +112,7 @@ def form_closure(
         loops = _eliminate_places(loops, places)
         forms = {(PLACE, b): p for b, p in places.items()}
         forms |= {(MIRROR, b): p.conjugate() for b, p in places.items()}
-        others = select_independent([p.substitute(forms).normalize(DEPENDENT) for p in others])
+        others = select_independent([p.substitute(forms).normalize(RANK_TOLERANCE) for p in others])
         found, others = split_holomorphic(others)
         if not found:
             break
@@ -160,7 +158,7 @@ def select_independent(polys: Sequence[Poly], after: Sequence[Poly] = ()) -> lis
             continue
         _, A = _matrix([*after, *kept, p])
         A = A / np.linalg.norm(A, axis=1)[:, None]
-        if singular_values(A)[-1] > DEPENDENT and A.shape[0] <= A.shape[1]:
+        if singular_values(A)[-1] > RANK_TOLERANCE and A.shape[0] <= A.shape[1]:
             kept.append(p)
     return kept
 
@@ -193,9 +191,9 @@ def split_holomorphic(rows: Sequence[Poly]) -> tuple[list[Poly], list[Poly]]:
         if not other.any():
             continue  # nothing here turns with the conjugate, which cannot be for real rows
         U, values, _ = svd(A[:, other])
-        rank = int(np.sum(values > DEPENDENT))
+        rank = int(np.sum(values > RANK_TOLERANCE))
         combinations = U[:, rank:].conj().T @ A
-        linear = [Poly(dict(zip(monomials, c, strict=True))).normalize(DEPENDENT) for c in combinations]
+        linear = [Poly(dict(zip(monomials, c, strict=True))).normalize(RANK_TOLERANCE) for c in combinations]
         linear = [p for p in linear if p.variables()]
         if linear:
             found += linear
@@ -210,7 +208,7 @@ def _eliminate_places(loops: Sequence[Poly], places: dict[str, Poly]) -> list[Po
     left = list(loops)
     while True:
         forms = {(PLACE, b): p for b, p in places.items()}
-        left = [p.substitute(forms).normalize(DEPENDENT) for p in left]
+        left = [p.substitute(forms).normalize(RANK_TOLERANCE) for p in left]
         candidates = [(sum(v[0] == PLACE for v in p.variables()), len(p.terms), k) for k, p in enumerate(left)]
         candidates = [c for c in candidates if c[0]]
         if not candidates:
@@ -237,9 +235,9 @@ def _thin_out(loops: list[Poly]) -> list[Poly]:
                         continue
                     factor = loops[i].coefficient(v) / loops[j].coefficient(v)
                     difference = loops[i] - loops[j] * factor
-                    if len(difference.normalize(DEPENDENT).variables() - {v}) < len(loops[i].variables()):
+                    if len(difference.normalize(RANK_TOLERANCE).variables() - {v}) < len(loops[i].variables()):
                         terms = {m: c for m, c in difference.terms.items() if m != ((v, 1),)}
-                        loops[i] = Poly(terms).normalize(DEPENDENT)
+                        loops[i] = Poly(terms).normalize(RANK_TOLERANCE)
                         improved = True
                         break
     return loops

@@ -16,17 +16,15 @@ from typing import TypeAlias
 import numpy as np
 
 from linkwork.linalg.newton import Array, Move, Point, newton
+from linkwork.tolerances import NEGLIGIBLE, TYPED
 
 # q -> residuals, their Jacobian, features, their Jacobian
 Linearize: TypeAlias = Callable[[Array], tuple[Array, Array, Array, Array]]
 
-AT_POLE = 1e-20  # |F - F_i|^2 not below this: the step stays finite on a known solution
-FARTHEST = 1e6  # by which deflation may lengthen a step; its reach is limited anyway
-
 
 def _pull(gap: Array, rate: Array) -> float:
     """(grad eta . d) / eta of one known solution, `rate` being the change of features along d."""
-    square = max(float(gap @ gap), AT_POLE)
+    square = max(float(gap @ gap), NEGLIGIBLE**2)  # finite on a known solution
     return -2.0 * float(gap @ rate) / (square * (1.0 + square))
 
 
@@ -51,4 +49,4 @@ class Search:
     def _lengthen(self, point: Point, d: Array) -> Array:
         F, F_q = point[3:]
         rest = 1.0 - sum(_pull(F - known, F_q @ d) for known in self.features)
-        return d / rest if abs(rest) > 1.0 / FARTHEST else FARTHEST * d
+        return d / (rest if abs(rest) > TYPED else TYPED)  # its reach is limited anyway

@@ -27,7 +27,7 @@ from linkwork.assembly import tracker
 from linkwork.assembly.dimension import local_dimension
 from linkwork.linalg.rank import row_sizes, singular_values
 from linkwork.native.kernels import size_of
-from linkwork.tolerances import AGREEMENT, halved
+from linkwork.tolerances import AGREEMENT, HALF_THE_DIGITS, TYPED, halved
 
 # indices of variables, sorted and repeated for powers -> coefficient
 Polynomial: TypeAlias = dict[tuple[int, ...], complex]
@@ -44,11 +44,10 @@ SHRINK = 0.25  # from one circuit to the next
 INNERMOST = 1e-9  # radius; there a path cannot be told from its end
 SIDES = 8  # chords of a circuit
 MAX_WINDING = 12  # times that an end game goes round: the multiplicity of a solution; more are not told from noise
-BACK_AGAIN = 1e-6  # a circuit is closed; sheets of a path are farther apart
-POOR_AGREEMENT = 1e-5  # what is accepted when paths cannot be followed closer to the end
-SINGULAR = 1e-7  # ratio of singular values below which an end counts as singular
-INFINITE = 1e-6  # ratio of the homogenizing coordinate to the largest of its group
-SAME = 1e-7  # regular ends nearer than this are one
+# What is known of a regular end: nearer ones are one, real is what lacks less, and regular one whose least singular
+# value is a larger part of the largest.
+KNOWN = 1e-7
+POOR = halved(HALF_THE_DIGITS)  # what is known of a singular end, and of what is close to it
 
 
 @dataclass(frozen=True)
@@ -224,13 +223,13 @@ class Homotopy:
                 if not reached[0]:
                     return found
                 points.append(corner[0])
-                if k % SIDES == SIDES - 1 and np.linalg.norm(corner[0] - x) < BACK_AGAIN * np.linalg.norm(x):
+                if k % SIDES == SIDES - 1 and np.linalg.norm(corner[0] - x) < TYPED * np.linalg.norm(x):
                     mean: Complex = np.mean(points, axis=0)
                     if estimate is not None:
                         change = np.linalg.norm(mean - estimate) / np.linalg.norm(mean)
                         if change < AGREEMENT:
                             return mean
-                        found = mean if change < POOR_AGREEMENT else None
+                        found = mean if change < POOR else None
                     estimate = mean
                     break
             inward, reached = self.follow(x[None], complex(radius), complex(radius * SHRINK))
@@ -240,7 +239,7 @@ class Homotopy:
         return found
 
     def is_finite(self, x: Complex) -> bool:
-        return all(abs(x[g[0]]) > INFINITE * np.max(np.abs(x[g])) for g in self.groups)
+        return all(abs(x[g[0]]) > TYPED * np.max(np.abs(x[g])) for g in self.groups)
 
     def affine(self, x: Complex) -> Complex:
         y = x.copy()
@@ -260,15 +259,15 @@ def solve(
     middle, ends, conditions = _track(H, H.starts, PREDICTED, report)
     # Two paths never meet before the end, so that two at one regular end say that one of them has jumped.
     for tighter in TIGHTER:
-        again = _coinciding(ends, conditions > SINGULAR)
+        again = _coinciding(ends, conditions > KNOWN)
         if not len(again):
             break
         middle[again], ends[again], conditions[again] = _track(H, H.starts[again], tighter * PREDICTED)
 
     infinite = 0
-    failed = len(_coinciding(ends, conditions > SINGULAR))
+    failed = len(_coinciding(ends, conditions > KNOWN))
     found: list[tuple[Complex, bool, int, int]] = []  # point, regular, dimension, multiplicity
-    for x_middle, end, good in zip(middle, ends, (conditions > SINGULAR).tolist(), strict=True):
+    for x_middle, end, good in zip(middle, ends, (conditions > KNOWN).tolist(), strict=True):
         x = end if good else (H.find_end(x_middle) if np.all(np.isfinite(x_middle)) else None)
         if x is None:
             failed += 1
@@ -309,7 +308,7 @@ def _track(
 
 
 def _near(x: Complex, y: Complex) -> bool:
-    return bool(np.max(np.abs(x - y)) < halved(SAME) * (1 + np.max(np.abs(y))))
+    return bool(np.max(np.abs(x - y)) < halved(KNOWN) * (1 + np.max(np.abs(y))))
 
 
 def _coinciding(points: Complex, candidates: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -320,5 +319,5 @@ def _coinciding(points: Complex, candidates: NDArray[np.bool_]) -> NDArray[np.in
     x = points[which] / (1 + np.max(np.abs(points[which]), axis=1, initial=0.0))[:, None]
     if len(which) < 2:
         return which[:0]
-    pairs = KDTree(np.ascontiguousarray(x).view(float)).query_pairs(SAME, p=np.inf, output_type="ndarray")
+    pairs = KDTree(np.ascontiguousarray(x).view(float)).query_pairs(KNOWN, p=np.inf, output_type="ndarray")
     return np.asarray(which[np.unique(pairs)])

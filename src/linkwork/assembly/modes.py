@@ -20,6 +20,7 @@ from typing import Any, Literal
 import numpy as np
 
 from linkwork.assembly.assemble import assemble
+from linkwork.assembly.homotopy import POOR
 from linkwork.assembly.laurent import NotPolynomialError
 from linkwork.assembly.problem import MOST_STARTS, STARTS, Array, Problem, Random
 from linkwork.assembly.solutions import Ends, Progress, polynomials, position, real_position, solve_closure
@@ -34,8 +35,6 @@ from linkwork.tolerances import TYPED, halved
 
 PATH_LIMIT = 20000
 ATTEMPTS = 3  # with other random numbers, where paths are lost or solutions lack their conjugates
-LIFTED = 1e-4  # how far features may be from those of the complex solution: more, and it is none of Psi
-INDEPENDENT = 1e-4  # part of a motion that a coordinate which is to fix it must have: it is not at a dead centre
 SEED = 1
 
 
@@ -149,7 +148,7 @@ def free_coordinates(model: Model, keep: Sequence[str] = ()) -> tuple[str, ...]:
     found = list(problem.keep)
     for k in np.argsort(~problem.equations.turning, kind="stable"):
         part = moves[:, k]
-        if np.linalg.norm(part) > INDEPENDENT:
+        if np.linalg.norm(part) > POOR:  # it is not at a dead centre
             moves = svd(part[None, :])[2][1:] @ moves
             found.append(problem.equations.q_names[k])
     return tuple(found)
@@ -193,7 +192,8 @@ class Found:
             if q is None:
                 continue
             F = p.linearize(q)[2]
-            if np.max(np.abs(F - p.linearize(rough)[2]), initial=0.0) > (halved(LIFTED) if singular else LIFTED):
+            lifted = np.max(np.abs(F - p.linearize(rough)[2]), initial=0.0)
+            if lifted > (halved(POOR) if singular else POOR):
                 continue  # a solution of the polynomials that is none of Psi: a driven distance with the wrong sign
             apart = halved(TYPED) if singular else TYPED
             if all(np.max(np.abs(F - other), initial=0.0) > apart for _, _, other, _ in kept):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from linkwork.assembly import homotopy
 from linkwork.assembly.blocks import Block, Reduced, reduce_block, sort_into_blocks
 from linkwork.assembly.closure import Closure, form_closure
+from linkwork.assembly.homotopy import KNOWN, POOR
 from linkwork.assembly.laurent import CONJUGATE, PLACE, SHIFT, TURN, NotPolynomialError, Variable
 from linkwork.assembly.problem import Array, Problem, Random
 from linkwork.tolerances import HALF_THE_DIGITS, halved
@@ -21,8 +22,6 @@ from linkwork.tolerances import HALF_THE_DIGITS, halved
 Values: TypeAlias = Mapping[Variable, complex]
 Progress: TypeAlias = Callable[[float, str], None]
 
-REAL = 1e-7  # what theta may lack to lie on the unit circle
-CONJUGATED = 1e-5  # how far a solution may be from the conjugate of another one
 UNDECIDED = 100.0  # times as much: too little to say that such an equation is not solved
 
 
@@ -42,12 +41,12 @@ class Solution:
 
     @property
     def is_real(self) -> bool:
-        return _is_real(self.values, REAL if self.regular else halved(REAL))
+        return _is_real(self.values, KNOWN if self.regular else halved(KNOWN))
 
     @property
     def may_move(self) -> bool:
         """Whether it lies on a set that may hold real positions: then what does not change along it is real."""
-        return self.dimension > 0 and _is_real(self.given, halved(REAL))
+        return self.dimension > 0 and _is_real(self.given, halved(KNOWN))
 
 
 @dataclass
@@ -78,7 +77,7 @@ class Ends:
         table = np.array([[values[v] for v in names] for values in regular])
         partner = [names.index((CONJUGATE[kind], body)) for kind, body in names]
         for row in table.conj()[:, partner]:
-            if np.min(np.max(np.abs(table - row), axis=1)) > CONJUGATED * (1.0 + np.max(np.abs(row))):
+            if np.min(np.max(np.abs(table - row), axis=1)) > POOR * (1.0 + np.max(np.abs(row))):
                 return False
         return True
 

@@ -28,7 +28,7 @@ import numpy as np
 
 from linkwork.assembly import homotopy, laurent
 from linkwork.assembly.blocks import Reduced
-from linkwork.assembly.closure import DEPENDENT, select_independent, solve_angles
+from linkwork.assembly.closure import select_independent, solve_angles
 from linkwork.assembly.laurent import BACK, SHIFT, TURN, Angle, NotPolynomialError, Poly, Root, Variable, monomial
 from linkwork.assembly.problem import Array, Problem, Random
 from linkwork.assembly.solutions import Ends, Progress, Solution, combine, solve_reduced
@@ -39,6 +39,7 @@ from linkwork.equations.equations import TIME
 from linkwork.equations.tree import span_tree
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ZERO, Expr, constant, symbol
+from linkwork.linalg.rank import RANK_TOLERANCE
 from linkwork.symbolic.signature import Signature
 
 MOST_PATHS = 2000  # many end singular at infinity, which takes long
@@ -136,7 +137,7 @@ def spatial_closure(problem: Problem) -> SpatialClosure:
         row.polynomial() / problem.unit**2 if isinstance(row, Root) else laurent.as_poly(row) / size
         for row, size in zip(found, sizes, strict=True)
     ]
-    independent = select_independent([p.normalize(DEPENDENT) for p in polys])
+    independent = select_independent([p.normalize(RANK_TOLERANCE) for p in polys])
     return SpatialClosure(coordinates, numbers, places, tuple(independent), problem.unit)
 
 
@@ -161,7 +162,7 @@ def stated_closure(problem: Problem) -> SpatialClosure:
     left = [(row, size) for row, size, form in zip(rows, sizes, first, strict=True) if not isinstance(form, Angle)]
     found = evaluate([row for row, _ in left], {**everything, **kept, **solved}, table)
     polys = [row.polynomial() if isinstance(row, Root) else laurent.as_poly(row) for row in found]
-    polys = [(p / size).normalize(DEPENDENT) for p, (_, size) in zip(polys, left, strict=True)]
+    polys = [(p / size).normalize(RANK_TOLERANCE) for p, (_, size) in zip(polys, left, strict=True)]
     if not consistent:
         polys.append(laurent.as_poly(1.0))
     by_name = {c.name: x for x, c in zip(e.q, e.coordinates, strict=True)}

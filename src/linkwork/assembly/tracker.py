@@ -16,16 +16,15 @@ from typing import NamedTuple
 from linkwork.linalg.newton import INF, iterate
 from linkwork.linalg.vectors import add, copy, dot, fill, swap_rows
 from linkwork.native.kernels import Pointer, kernel, offset, split
-from linkwork.tolerances import HALF_THE_DIGITS
+from linkwork.tolerances import EPSILON, HALF_THE_DIGITS
 
 CORRECTIONS = 3  # of a step
 LAST_CORRECTIONS = 5  # at the end of a stretch, where the point is brought to rounding
 MAX_STEPS = 20000  # of a path on one stretch
 FIRST_STEP = 0.05  # of the stretch
 SHORTEST_STEP = 1e-9  # of the path: where a shorter one were needed the path is lost
-CAUTION, GROWTH = 0.8, 2.5  # a step is this part of what the error allows, at most so many times the last one
-LEAST_ERROR = 1e-3  # of what is allowed: an error below says no more than that
-SHORTER = 0.4  # a step that failed is tried again with this part of it
+CAUTION = 0.8  # a step is this part of what the error allows
+GROWTH = 2.5  # and at most so many times the last one; one that failed is tried again so many times shorter
 RUNNING, REACHED, LOST = 0.0, 1.0, 2.0  # how a path stands
 
 
@@ -261,12 +260,12 @@ def advance(table: Pointer, n: int, on: Path, along: Stretch, w: Work) -> None:
     end = start + span if last else start + (s + step) * span
     x, error = converge(PathPoint(table, n, end, length(n, w.trial), w), allowed, last)
     if error < 0.0:
-        on.step[0] = SHORTER * step
+        on.step[0] = step / GROWTH
         return
     copy(x, on.x, 2 * n)
     on.s[0] = s + step
     # RK4 errs with the fifth power of the step.
-    on.step[0] = step * min(GROWTH, CAUTION * (allowed / max(error, LEAST_ERROR * allowed)) ** 0.2)
+    on.step[0] = step * min(GROWTH, CAUTION * (allowed / max(error, EPSILON * allowed)) ** 0.2)
     if last:
         on.status[0] = REACHED
 
