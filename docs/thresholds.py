@@ -1,6 +1,7 @@
 """The page of thresholds, read from the source: every number that decides something, where it stands, and why.
 
-A threshold is a module-level name in capital letters whose value is arithmetic on numbers. Codes (whole numbers that
+A threshold is a module-level name in capital letters whose value is arithmetic on numbers: a measure, which decides
+about numbers of a motion, or a limit, a whole number of things (steps, rows, characters). Codes (whole numbers that
 are only compared for equality or handed on) are none, nor are numbers of parts (N_SIZES), the sizes of drawings in
 `view`, units, and the shipped mechanisms. The reason is the comment behind it or above it.
 """
@@ -26,6 +27,13 @@ class Threshold(NamedTuple):
     file: str
     line: int
     reason: str
+
+    @property
+    def is_limit(self) -> bool:
+        """A number of things: made of whole numbers."""
+        parts = [*ast.walk(ast.parse(self.value))]
+        numbers = [part.value for part in parts if isinstance(part, ast.Constant)]
+        return all(type(number) is int for number in numbers) and not any(isinstance(part, ast.Name) for part in parts)
 
 
 def files() -> dict[str, str]:
@@ -115,16 +123,16 @@ def unnamed() -> Iterator[tuple[str, int, float]]:
 
 
 def page() -> str:
-    rows = [[f"`{t.name}`", f"`{t.value}`", f"`{t.file}`:{t.line}", t.reason] for t in thresholds()]
-    return "\n".join(
-        [
-            "# Thresholds",
-            "",
-            "Every number in the source that decides something, with its reason. Measures are relative to the scale",
-            "that the reason names; tolerances that rooms share stand in `tolerances.py`, by their meaning.",
-            "",
-            f"There are {len(rows)}.",
-            "",
-            *table(["name", "value", "where", "reason"], rows),
-        ]
-    )
+    found = [*thresholds()]
+    parts = ("Measures", [t for t in found if not t.is_limit]), ("Limits", [t for t in found if t.is_limit])
+    lines = [
+        "# Thresholds",
+        "",
+        "Every number in the source that decides something, with its reason. Measures decide about numbers of a motion,",
+        "relative to the scale that the reason names; tolerances that rooms share stand in `tolerances.py`, by their",
+        "meaning. Limits are whole numbers of things: iterations, rows, characters.",
+    ]
+    for title, some in parts:
+        rows = [[f"`{t.name}`", f"`{t.value}`", f"`{t.file}`:{t.line}", t.reason] for t in some]
+        lines += ["", f"## {title}: {len(rows)}", "", *table(["name", "value", "where", "reason"], rows)]
+    return "\n".join(lines)

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-NAMED = 283  # a ratchet: whoever adds one finds two that a principle makes superfluous, and lowers this
+# Ratchets: whoever adds one finds two that a principle makes superfluous, and lowers these.
+MEASURES = 154
+LIMITS = 118
 UNNAMED = 40
 
 
@@ -30,7 +32,8 @@ def test_every_threshold_has_a_reason(found: list[Any]) -> None:
 
 
 def test_thresholds_become_fewer(page: ModuleType, found: list[Any]) -> None:
-    assert len(found) <= NAMED
+    assert sum(not t.is_limit for t in found) <= MEASURES
+    assert sum(t.is_limit for t in found) <= LIMITS
     assert len(list(page.unnamed())) <= UNNAMED
 
 
