@@ -128,9 +128,9 @@ def page() -> str:
     lines = [
         "# Thresholds",
         "",
-        "Every number in the source that decides something, with its reason. Measures decide about numbers of a motion,",
-        "relative to the scale that the reason names; tolerances that rooms share stand in `tolerances.py`, by their",
-        "meaning. Limits are whole numbers of things: iterations, rows, characters.",
+        "Every number in the source that decides something, with its reason. Measures decide about values of a",
+        "motion, relative to the scale that the reason names; tolerances that rooms share stand in `tolerances.py`, by",
+        "their meaning. Limits are whole numbers of things: iterations, rows, characters.",
     ]
     for title, some in parts:
         rows = [[f"`{t.name}`", f"`{t.value}`", f"`{t.file}`:{t.line}", t.reason] for t in some]
