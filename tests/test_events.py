@@ -794,3 +794,140 @@ def test_a_velocity_that_an_impact_reverses_goes_through_zero_there(direction: s
     np.testing.assert_allclose(times(motion, "turn"), once * np.array(expected), atol=1e-9)
     ends = text.replace(f"direction: {direction}}}", f"direction: {direction}, action: stop}}")
     assert simulate(loads(ends), t_end=1.4).t[-1] == pytest.approx(once * expected[0], abs=1e-9)
+
+
+FLOOR = """
+linkwork: 1
+bodies: {{ball: {{mass: 1, inertia: 0.1, position: [0, {y!r}], velocity: [{vx!r}, {vy!r}]}}}}
+events: {{lands: {{when: "ball.y - {floor!r}", direction: {direction}, action: set, {how}}}}}
+simulation: {{t_end: {t_end!r}, step: {step!r}}}
+"""
+HEIGHTS = {0.0: 1.0, 0.1: 1.0, -3.7: 3.7, 1e-6: 1e-6, 1e6: 1e6}  # of a floor, and from how far above it something falls
+
+
+def above_a_floor(floor: float, how: str, direction: str = "falling", speed: float = 0.0, steady: float = 0.0) -> str:
+    """A ball above a floor, with speeds in falling heights per second; a run of three times what it takes to fall."""
+    size = HEIGHTS[floor]
+    t_end = 3.0 * (1.0 / speed if speed else math.sqrt(2.0 * size / 9.81))
+    return FLOOR.format(
+        y=floor + size, vx=steady * size, vy=-speed * size, floor=floor, how=how, direction=direction, t_end=t_end,
+        step=t_end / 50,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("direction", ["falling", "both"])
+@pytest.mark.parametrize("how", ["restitution: 0", "velocities: {ball.vy: 0}"])
+@pytest.mark.parametrize("floor", HEIGHTS)
+def test_a_body_that_a_plastic_impact_leaves_to_its_weight_does_not_fall_through_the_floor(
+    floor: float, how: str, direction: str
+) -> None:
+    """It is at rest on the floor after sqrt(2 h/g), pressed down by its weight: nothing holds it, which is said."""
+    size = HEIGHTS[floor]
+    with pytest.raises(NumericalStop, match="'lands' happens without end") as stop:
+        simulate(loads(above_a_floor(floor, how, direction)))
+    motion = stop.value.trajectory
+    assert stop.value.code == "not-held"
+    np.testing.assert_allclose(motion.events.t, [math.sqrt(2.0 * size / 9.81)], rtol=1e-12)
+    np.testing.assert_allclose(motion.events.v_before[:, 1], [-math.sqrt(2.0 * size * 9.81)], rtol=1e-12)
+    assert abs(motion.events.v_after[0, 1]) <= 1e-14 * abs(motion.events.v_before[0, 1])
+    assert motion["ball.y"][-1] == pytest.approx(floor, abs=1e-12 * size)
+
+
+@pytest.mark.parametrize("floor", HEIGHTS)
+def test_a_body_that_nothing_presses_on_a_floor_slides_along_it_after_a_plastic_impact(floor: float) -> None:
+    """Without weight it stays at the height of the floor, its speed along it what it was."""
+    size = HEIGHTS[floor]
+    text = above_a_floor(floor, "restitution: 0", speed=1.0, steady=2.0).replace("bodies", "gravity: [0, 0]\nbodies")
+    motion = simulate(loads(text), t_end=3.0)
+    np.testing.assert_allclose(motion.events.t, [1.0], rtol=1e-12)
+    np.testing.assert_allclose(motion["ball.x"] / size, 2.0 * motion.t, atol=1e-12)
+    np.testing.assert_allclose((motion["ball.y"] - floor) / size, np.maximum(1.0 - motion.t, 0.0), atol=1e-12)
+
+
+@pytest.mark.parametrize("floor", HEIGHTS)
+def test_a_body_that_lands_plastically_stays_where_a_joint_engages(floor: float) -> None:
+    """Then the joint carries its weight, and it slides along the floor with the speed it had."""
+    size = HEIGHTS[floor]
+    text = above_a_floor(floor, "restitution: 0, engage: rail", steady=0.5)
+    text = (
+        text.replace("inertia: 0.1", "inertia: 0.1, points: {C: [0, 0]}")
+        + f"""
+ground: {{points: {{O: [0, {floor!r}]}}}}
+joints: {{rail: {{type: prismatic, i: ground.O, j: ball.C, axis: [1, 0], open: true}}}}
+"""
+    )
+    motion = simulate(loads(text))
+    landed = motion.t > math.sqrt(2.0 * size / 9.81)
+    np.testing.assert_allclose(motion["ball.y"][landed], floor, atol=1e-9 * size)
+    np.testing.assert_allclose(motion["ball.x"] / size, 0.5 * motion.t, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(motion["reaction:rail.normal"][landed], 9.81, rtol=1e-9)
+
+
+@pytest.mark.parametrize("direction", ["falling", "both"])
+@pytest.mark.parametrize("floor", HEIGHTS)
+def test_bounces_that_accumulate_do_so_on_a_floor_of_any_height(floor: float, direction: str) -> None:
+    """At t = sqrt(2 h/g) (1 + e)/(1 - e), and the ball is never below the floor."""
+    size = HEIGHTS[floor]
+    with pytest.raises(NumericalStop, match="'lands' happens without end") as stop:
+        simulate(loads(above_a_floor(floor, "restitution: 0.4", direction)))
+    motion = stop.value.trajectory
+    assert motion.t[-1] == pytest.approx(math.sqrt(2.0 * size / 9.81) * 1.4 / 0.6, rel=1e-5)
+    assert np.min(motion["ball.y"]) >= floor - 1e-12 * size
+
+
+ROD = """
+linkwork: 1
+bodies:
+  rod:
+    {{mass: {mass!r}, inertia: {inertia!r}, position: [0, {y!r}], angle: {angle!r}, velocity: [0, {vy!r}],
+     points: {{A: [{a!r}, 0], B: [{b!r}, 0], C: [0, 0]}}}}
+gravity: [0, 0]
+events:
+  a: {{when: "rod.A.y - {floor!r}", direction: falling, action: set, restitution: 0.8}}
+  b: {{when: "rod.B.y - {floor!r}", direction: falling, action: set, restitution: 0.8}}
+  c: {{when: "rod.C.y - {floor!r}", direction: falling, action: set, restitution: 0.8}}
+simulation: {{t_end: 1.2, step: 0.1}}
+"""
+
+
+@pytest.mark.parametrize("mass", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("floor", [0.0, 0.3, 1e-6, 1e3])
+@pytest.mark.parametrize("length", [1e-3, 1.0, 1e3])
+def test_a_rod_hits_the_floor_with_one_end_or_with_all_of_it(mass: float, floor: float, length: float) -> None:
+    """One end: the impulse -(1 + e) v_n/(1/m + r^2/I); three points at once, of which one is redundant: v -> -e v."""
+    inertia, speed = mass * length**2 / 12.0, length
+    given = {"mass": mass, "inertia": inertia, "a": -length / 2, "b": length / 2, "floor": floor, "vy": -speed}
+    flat = simulate(loads(ROD.format(**given, y=floor + length, angle=0.0)))
+    assert sorted(flat.events.names) == ["a", "b", "c"]
+    np.testing.assert_allclose(flat.events.v_after[:, 1], 0.8 * speed, rtol=1e-9)
+    np.testing.assert_allclose(flat.events.v_after[:, 2] * length, 0.0, atol=1e-9 * speed)
+    drop = length / 2 * math.sin(0.3)
+    one = simulate(loads(ROD.format(**given, y=floor + length + drop, angle=0.3)), t_end=1.05)
+    r = -length / 2 * math.cos(0.3)
+    impulse = 1.8 * speed / (1.0 / mass + r**2 / inertia)
+    assert one.events.names == ("a",)
+    np.testing.assert_allclose(one.events.t, [1.0], rtol=1e-9)
+    np.testing.assert_allclose(one.events.v_after[0, 1], -speed + impulse / mass, rtol=1e-9)
+    np.testing.assert_allclose(one.events.v_after[0, 2], r * impulse / inertia, rtol=1e-9)
+
+
+@pytest.mark.parametrize("mass", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("x", [0.0, 1e-9, -0.5, -0.50000001, 1e6])
+def test_a_kick_of_a_free_body_does_not_depend_on_where_it_is(x: float, mass: float) -> None:
+    """Velocities are as the kick sets them, be it near the origin, in passing it, or far from it."""
+    body = f"mass: {mass}, inertia: {0.1 * mass}, position: [{x}, 0], velocity: [{1.0 if x < 0.0 else 0.0}, 0]"
+    kick = "when: t - 0.5, action: set, velocities: {ball.vx: 1, ball.vy: ball.vy + 3, ball.omega: 2}"
+    motion = simulate(
+        loads(f"linkwork: 1\ngravity: [0, 0]\nbodies: {{ball: {{{body}}}}}\nevents: {{kick: {{{kick}}}}}"), t_end=1.0
+    )
+    np.testing.assert_allclose(motion.v[-1], [1.0, 3.0, 2.0], rtol=1e-12)
+    np.testing.assert_allclose(motion.q[-1] - [x, 0.0, 0.0], [1.0 if x < 0.0 else 0.5, 1.5, 1.0], rtol=1e-9)
+
+
+def test_a_run_of_too_many_steps_does_not_blame_joints_that_are_open() -> None:
+    """Their rows hold nothing, and are no singular position."""
+    for text in (LATCH, FOUR_BAR.replace("- 18^2", "- 1^2")):
+        with pytest.raises(NumericalStop) as stop:
+            simulate(loads(text), assemble=True, max_step=1e-3, max_steps=100)
+        assert stop.value.code == "too-many-steps"
+        assert "singular" not in str(stop.value)

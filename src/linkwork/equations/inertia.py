@@ -120,8 +120,10 @@ class Inertia:
         return True
 
     @property
-    def filled(self) -> Array:
+    def sizes(self) -> Array:
         """The diagonal of M, where that is zero the mean of the others of shifts or turns; 1 if M is not diagonal."""
+        if self.is_regular:
+            return self.diagonal
         if not self.equations.is_diagonal:
             return np.ones(len(self.equations.v))
         filled, turning = self.diagonal.copy(), self.equations.turning

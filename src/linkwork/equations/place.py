@@ -328,7 +328,7 @@ class Rows:
         """
         e, m = self.place.equations, len(self.place.equations.Psi)
         i, j = e.pattern
-        inertia = (self.place.mass.diagonal if self.place.mass.is_regular else self.place.mass.filled)[j]
+        inertia = self.place.mass.sizes[j]
         usual, entries = np.full(m, 1e300), self.place.entries / np.sqrt(inertia)
         np.minimum.at(usual, i, (self.place.row_scale[i] / self.place.v_scale[j]) ** 2 / inertia)
         size: Array = np.maximum(np.bincount(i, entries * entries, m), LEAST_ROW * usual)

@@ -258,11 +258,11 @@ class State:
         k = min(k, len(self.times) - 1)
         self.at.n_times, self.at.t_end = k + 1, self.times[k]
 
-    def begin_at(self, t: float, y: Array, happened: Sequence[bool] = ()) -> None:
-        """Let the motion go on from another state, behind those of the events that have happened there."""
+    def begin_at(self, t: float, y: Array, sides: Array | Sequence[float] = ()) -> None:
+        """Let the motion go on from another state; events that have happened there, and are at zero, are on `sides`."""
         at = self.at
         at.x[0], at.x[1 : 1 + len(y)], at.started, at.signed = t, y, False, False
-        at.changed[: len(happened)] = happened
+        at.changed[: len(sides)] = sides
 
     def take_over(self, problem: Problem, p: Array, y: Array, scale: Array | float) -> None:
         """Let the motion go on with another problem from y; limits, counters and reports stay."""

@@ -182,7 +182,7 @@ class Run(Memory):
     switches: Pointer  # n_watched: these functions at its end, and at another state
     vertex: Pointer  # n_watched
     resting: Pointer  # n_watched: 1 where a function is along the step no more than the tolerances make of it
-    changed: Pointer  # n_watched: 1 where the sign has changed in the last step, or where a run begins behind it
+    changed: Pointer  # n_watched: 1 where the sign has changed in the last step; where a run begins at zero, the side
     grazes: Pointer  # n_watched: when it last came to zero and did not change its sign
     directions: Pointer  # n_events: -1 falling, 1 rising, 0 both, see `note_start`
     asks: Pointer  # n_events: 1 where Python is asked what it does

@@ -105,14 +105,16 @@ def note_start(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     """Note the signs where a run begins.
 
     An event that is just there, at zero as far as the last digits of the state tell, is met if it goes on in its
-    direction, and is not if it goes back; one without a direction, one that has `changed` before, or one that rests
-    there, is behind. Two small steps by Euler's method tell which.
+    direction, and is not if it goes back; one without a direction, or one that rests there, is behind. Two small steps
+    by Euler's method tell which. One that has happened there is on the side that `changed` says.
     """
     at = open_run(m)
     call(at.watch, at.x, p, at.signs, w)
     clear_rounding(at, p, w)
     any_zero = False
     for i in range(at.n_watched):
+        if at.signs[i] == 0.0 and i < at.n_events:
+            at.signs[i] = TINY * at.changed[i]
         any_zero = any_zero or at.signs[i] == 0.0
     if not any_zero:
         return
@@ -129,7 +131,7 @@ def note_start(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
         for i in range(at.n_watched):
             change = at.vertex[i] - at.switches[i]
             if at.signs[i] == 0.0 and change != 0.0:
-                direction = at.directions[i] if i < at.n_events and at.changed[i] == 0.0 else 0.0
+                direction = at.directions[i] if i < at.n_events else 0.0
                 at.signs[i] = -TINY * direction if direction != 0.0 else math.copysign(TINY, change)
         h *= 8.0
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -25,10 +25,11 @@ from linkwork.errors import NumericalStop, UsageError, check_choice
 from linkwork.expressions.graph import Expr
 from linkwork.formulations import solve_on_scales
 from linkwork.integrators.integrate import End, Moment, Settings
+from linkwork.linalg.rank import row_sizes
 from linkwork.notes import FINISHED, Reason
 from linkwork.simulation.outputs import body_states
 from linkwork.simulation.problem import Level, Motion, Part
-from linkwork.tolerances import NEGLIGIBLE, TYPED
+from linkwork.tolerances import DIFFERENCE, EPSILON, NEGLIGIBLE, TYPED
 from linkwork.trajectory import NO_EVENTS, Events
 
 Array = NDArray[np.float64]
@@ -133,9 +134,9 @@ class Course:
         state = self.motion.state
         self.until = Until(state.t, state.y, state.at.row, len(self.happenings), len(self.held))
 
-    def go_on(self, level: Level, t: float, y: Array, happened: Sequence[bool] = ()) -> None:
+    def go_on(self, level: Level, t: float, y: Array, sides: Array | Sequence[float] = ()) -> None:
         """Let the motion go on after a change."""
-        self.motion.go_on(level, t, y, happened)
+        self.motion.go_on(level, t, y, sides)
         self.tell_asks()
 
     def tell_asks(self) -> None:
@@ -164,8 +165,8 @@ class Course:
             state.begin_at(state.t, y)
             return False
         if self.level:
-            events = self.motion.system.equations.events
-            self.go_on(self.level, t, y, [side != 0.0 for side in moment.sides[: len(events)]])
+            sides = moment.sides[: len(self.motion.system.equations.events)]
+            self.go_on(self.level, t, y, sides if t == moment.t else -sides)  # or before them
         if self.level >= Level.SCALES:
             self.parts.append(self.motion.part(state.at.row))
         return True
@@ -306,7 +307,15 @@ class Course:
             y[n] += max(lost, 0.0)
             y[n + 1] += max(-lost, 0.0)
             after = jumps_at(motion.system, motion.p, t, y[:n])
-            turned = [(k, side) for k, side in events if watches[k].turns or after[k].rate * side < 0.0]
+            turned = []
+            for k, side in events:
+                is_at_rest = abs(after[k].rate) <= NEGLIGIBLE * abs(jumps[k].rate)
+                if is_at_rest and self.presses_on(k, side, np.append(t, y)):
+                    self.stopped = Reason("not-held", event=watches[k].name, t=t)
+                elif (watches[k].turns or after[k].rate * side < 0.0) and not (
+                    is_at_rest and watches[k].switches_joints
+                ):
+                    turned.append((k, side))
             if turned:
                 # On the side from which it came, so that it is not passed once more; the others are.
                 self.passed = dict.fromkeys(set(events).difference(turned), self.end_nearness(t))
@@ -315,6 +324,30 @@ class Course:
             y = projection.project_state(motion.system, motion.p, t, y)
         self.jumped = self.find_jumped(before, {k for k, _ in events}, np.append(t, y[:n]), v)
         return t, y
+
+    def presses_on(self, k: int, side: int, x: Array) -> bool:
+        """Whether forces drive event k, whose rate is zero now, at (t, y), to its side: it would happen without end.
+
+        They do if in such a run they move it by more than rounding of its rate and the tolerances of the state do.
+        """
+        if not self.parts:  # before the run begins
+            return False
+        motion, at, n = self.motion, self.motion.state.at, 1 + self.motion.n
+
+        def rate(x: Array) -> float:
+            return jumps_at(motion.system, motion.p, float(x[0]), x[1:n])[k].rate
+
+        def when(x: Array) -> float:
+            return float(motion.system.functions["switches"](x[:n], motion.p)[k])
+
+        def change(f: Callable[[Array], float], steps: Array) -> float:
+            return sum(abs(f(x + step) - f(x)) for step in np.diag(steps)[:n])
+
+        ahead = DIFFERENCE * self.span * np.append(1.0, motion.form.dynamics(x, motion.p)[: len(x) - 1])
+        gained = 0.5 * side * (rate(x + ahead) - rate(x - ahead)) - change(rate, EPSILON * x)
+        tolerances = np.append(0.0, at.atol[: n - 1] + at.rtol * np.abs(x[1:n]))
+        tolerances.resize(len(x))
+        return bool(0.5 * gained * self.span / DIFFERENCE > change(when, tolerances) > 0.0)
 
     def find_jumped(
         self, before: tuple[System, Array], happening: Collection[int], y: Array, v_before: Array
@@ -385,13 +418,14 @@ def check_gaps(place: Place, held: Mapping[Expr, float]) -> None:
 def impulse(place: Place, G: Array, gap: Array, events: Sequence[str]) -> Array:
     """dv with M dv + Psi_q^T P + G^T R = 0 so that the constraints hold and G v changes by `gap`.
 
-    Rows of G have any unit: each is measured by its length on the scales of the velocities.
+    Velocities are measured by their inertia and rows, of any unit, by their length in this measure: where a body is has
+    no part in it.
     """
-    v_scale, lengths = place.v_scale, np.linalg.norm(G * place.v_scale, axis=1)
-    by = np.concatenate([place.row_scale, np.where(lengths > 0.0, lengths, 1.0)])
     J, wanted = np.vstack([place.Psi_q, G]), np.concatenate([-place.Psi_dot, gap])
-    dv = solve_on_scales(IMPULSES, place.M, J, np.zeros(len(place.v)), wanted, v_scale, by).a
-    fastest = np.abs(np.concatenate([place.v / v_scale, dv / v_scale, wanted / by])).max(initial=0.0)
-    if np.abs((J @ dv - wanted) / by).max(initial=0.0) > TYPED * fastest:
+    scale = 1.0 / np.sqrt(place.mass.sizes)
+    by = row_sizes(J * scale, TYPED)
+    dv = solve_on_scales(IMPULSES, place.M, J, np.zeros(len(place.v)), wanted, scale, by).a
+    left, terms = np.abs(J @ dv - wanted) / by, (np.abs(wanted) + np.abs(J) @ (np.abs(place.v) + np.abs(dv))) / by
+    if np.any(left > TYPED * terms + NEGLIGIBLE * np.max(terms, initial=0.0)):
         raise NumericalStop(Reason("impossible-event", t=place.t, events=[*events]), "impossible-event")
     return dv

@@ -272,10 +272,10 @@ class Motion:
         self.measured = measure_at(self.form, self.measured.place)
         self.form = plan(self.mechanism, self.form, self.measured)
 
-    def go_on(self, level: Level, t: float, y: Array, happened: Sequence[bool] = ()) -> None:
+    def go_on(self, level: Level, t: float, y: Array, sides: Array | Sequence[float] = ()) -> None:
         """Let the time loop go on from (q, v, work), with all anew that a change of this level asks for."""
         self.renew(level, t, y)
-        self.state.begin_at(t, y[: self.n + N_WORK], happened)
+        self.state.begin_at(t, y[: self.n + N_WORK], sides)
 
     def renew(self, level: Level, t: float, y: Array) -> None:
         """Compute anew what a change of this level asks for."""

@@ -65,8 +65,8 @@ def explain_stop(motion: Motion, end: End, fixed_step: float | None = None) -> R
     if end == End.TOO_MANY_STEPS:
         tried = {"steps": last.tried, "t": last.t, "step": last.at.next_step}
         place = Place(e, last.y[:n_q], last.y[n_q:n], last.t)
-        vanishes = e.kind != "stated" and np.any(place.rows.lengths < NEARLY_SINGULAR)  # which the rank does not show
-        if system.m and (place.rank.smallest < NEARLY_SINGULAR or vanishes):
+        vanish = place.rows.lengths[~place.is_open] < NEARLY_SINGULAR  # which the rank does not show
+        if system.m and (place.rank.smallest < NEARLY_SINGULAR or (e.kind != "stated" and np.any(vanish))):
             return Reason("too-many-steps", **tried, formulation=formulation)
         return Reason("too-many-steps", **tried, force=force)
     assert end == End.STEP_TOO_SMALL

@@ -262,6 +262,8 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "events-accumulate": "the event '{event}' happens without end at t = {t:.6g}: {count} times each within "
     "{within:.0e} of this time after the last; the motion comes to rest or chatters there; let an event with the "
     f"action stop end the run before, or one engage a joint that holds the rest{KEPT}",
+    "not-held": "the event '{event}' happens without end at t = {t:.6g}: it brings the motion to rest, forces press on "
+    f"and nothing holds it there; let it also engage a joint that does, or let a contact force take its place{KEPT}",
     "impossible-event": _impossible_event,
     "no-position": "no position was found after t = {t:.9g}, however short the step; what was reached is kept",
     "lock-up": _lock_up,
