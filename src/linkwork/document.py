@@ -92,9 +92,9 @@ def check_inside(path: Path) -> None:
         raise ModelError("is a link to elsewhere, which is not followed", "linked-file", file=str(path))
 
 
-def read_text(path: str | Path) -> str:
+def read_text(path: str | Path, most: int = MAX_BYTES) -> str:
     """The text of a regular file of bounded size, UTF-8, with line ends "\\n"."""
-    return _text(_bytes(path), str(path))
+    return _text(_bytes(path, most), str(path))
 
 
 def parse(text: str, file: str = "<text>", *, is_json: bool = False) -> Document:
@@ -116,7 +116,7 @@ def parse(text: str, file: str = "<text>", *, is_json: bool = False) -> Document
     return Document(file, builder.root, builder.lines)
 
 
-def _bytes(path: str | Path) -> bytes:
+def _bytes(path: str | Path, most: int = MAX_BYTES) -> bytes:
     """The bytes of a regular file of bounded size."""
     file = str(path)
     try:
@@ -135,11 +135,11 @@ def _bytes(path: str | Path) -> bytes:
         raise ModelError(f"is {kind}", "not-a-file", file=file, rule="a model is read from a regular file")
     try:
         with os.fdopen(descriptor, "rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
+            content = stream.read(most + 1)
     except OSError as error:
         raise ModelError(f"cannot be read: {error.strerror}", "unreadable", file=file) from None
-    if len(content) > MAX_BYTES:
-        message = f"has {max(status.st_size, len(content))} bytes, more than the {MAX_BYTES} of the largest model file"
+    if len(content) > most:
+        message = f"has {max(status.st_size, len(content))} bytes, more than the {most} of the largest file read here"
         raise ModelError(message, "file-too-big", file=file)
     return content
 

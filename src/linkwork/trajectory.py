@@ -114,7 +114,7 @@ class Run:
     wall_s: float = 0.0
     dof: int = 0
     redundant: int = 0
-    integration_s: float = 0.0  # in compiled code: the time loop, or the path of a driven mechanism
+    integration_s: float = 0.0  # of the processor in compiled code: the time loop, or the path of a driven mechanism
     evaluation_s: float = 0.0  # of one evaluation, in the mean over the states of the motion
     constraint_error_position: float = math.nan
     constraint_error_velocity: float = math.nan

@@ -13,6 +13,7 @@ from typer import Argument, Option
 from linkwork.cli.app import (
     Assemble,
     Atol,
+    Column,
     Coordinates,
     Cut,
     Files,
@@ -23,6 +24,7 @@ from linkwork.cli.app import (
     Mode,
     ModelArgument,
     Motions,
+    RankTolerance,
     Rate,
     Repair,
     Rtol,
@@ -33,6 +35,7 @@ from linkwork.cli.app import (
     TEnd,
     Texts,
     Weights,
+    With,
     WithChoices,
     app,
     output_option,
@@ -48,7 +51,9 @@ from linkwork.cli.motions import (
     placed,
     run_files,
     show,
+    spans,
     started,
+    tables_of,
     tell,
     writable,
 )
@@ -216,6 +221,8 @@ def kinematics(
         tuple[str, str, str, str] | None,
         Option(metavar="P Q R S", help="Show the angle between the lines PQ and RS."),
     ] = None,
+    others: With = None,
+    column: Column = None,
     output: Motions = None,
     json: Json = False,
 ) -> None:
@@ -231,12 +238,26 @@ def kinematics(
     if keep and mode is None:
         raise UsageError("--keep goes with --mode here: drivers prescribe all that moves", "usage")
     files = motion_files(output)
+    tables, columns = tables_of(others, column)
     mechanism = started(model, set_, mode, keep)
     with located(model):
-        analysis = partial(kinematics, coordinates=coordinates, cut=cut, t_end=t_end, step=step, assemble=assemble)
+        times = spans(tables, t_end, step)
+        analysis = partial(kinematics, coordinates=coordinates, cut=cut, assemble=assemble, **times)
         motion = followed(mechanism, analysis, files, coupler[0] if coupler else None)
     found = readings(motion, coupler or (), table, dead_centres or (), transmission)
-    show(motion, files, json, {"readings": found} if found else {}, reading_lines(found))
+    data = {"readings": found} if found else {}
+    if tables:
+        from linkwork.comparison.beside import beside
+        from linkwork.view.beside import write
+
+        compared = beside(motion, tables, columns)
+        for file in files:  # in the place of curves of the motion alone
+            if file.suffix.lower() in _pictures():
+                write(compared, file)
+        data["beside"] = compared.as_dict()
+    show(motion, files, json, data, reading_lines(found))
+    if tables and not json:
+        print(f"\n{compared}")
 
 
 @app.command(cls=WithChoices)
@@ -261,6 +282,7 @@ def run(
     fixed_step: Annotated[float | None, time_option("generalized-alpha: constant step, without error control.")] = None,
     max_steps: Annotated[int | None, Option(metavar="N", help="Stop after N attempted steps.")] = None,
     max_step: MaxStep = None,
+    rank_tolerance: RankTolerance = None,
     weights: Weights = None,
     assemble: Assemble = False,
     mode: Mode = None,
@@ -289,7 +311,7 @@ def run(
     settings = given(t_end=t_end, step=step, rtol=rtol, atol=atol, max_steps=max_steps, max_step=max_step)
     settings |= given(coordinates=coordinates, cut=cut)
     methods = given(formulation=formulation, stabilization=stabilization, integrator=integrator, alpha=alpha, beta=beta)
-    methods |= given(spectral_radius=spectral_radius, fixed_step=fixed_step)
+    methods |= given(spectral_radius=spectral_radius, fixed_step=fixed_step, rank_tolerance=rank_tolerance)
     files = run_files(output, html, resume, output_format)
     if resume is not None:
         from linkwork.trajectory import Trajectory
@@ -316,38 +338,121 @@ def compare(
     rtol: Rtol = None,
     atol: Atol = None,
     max_step: MaxStep = None,
-    output: Annotated[Files, output_option("Write a report, .html or .md; repeatable.")] = None,
+    rank_tolerance: RankTolerance = None,
+    others: With = None,
+    column: Column = None,
+    output: Annotated[
+        Files, output_option("Write a report, .html or .md, or with --with of a motion a picture; repeatable.")
+    ] = None,
     csv: Annotated[bool, Option("--csv", help="Print the rows as CSV instead of text.")] = False,
     json: Json = False,
 ) -> None:
     """Run a model with all formulations: cost and accuracy.
 
-    Prints for each the CPU time of the integration, the part spent on evaluating accelerations, evaluations, steps,
-    the largest constraint errors, the energy drift and the distance from a reference solution at tolerance 1e-12.
-    Settings that are not given are those of the model file.
+    Prints for each the CPU time of the integration, the parts spent on evaluating accelerations and by the solver,
+    evaluations, steps, the largest constraint errors, the energy drift and the distance from a reference solution at
+    tolerance 1e-12. Settings that are not given are those of the model file.
+
+    With a table of another program that has a column of times, the model is moved once instead, by its drivers if they
+    drive all its freedoms, and its motion compared with the table: largest differences and standard deviations, and as
+    a picture. A table with a column `formulation` holds published costs, which are shown beside those found here.
     """
     from linkwork.comparison.compare import compare
+    from linkwork.errors import Interrupted
     from linkwork.view.comparison import SUFFIXES, as_csv, as_text, write
     from linkwork.view.report import as_json, progress
 
     if csv and json:
         raise UsageError("--csv and --json exclude each other", "usage")
     methods = given(integrator=integrator, stabilization=stabilization, t_end=t_end, rtol=rtol, atol=atol)
-    methods |= given(max_step=max_step)
+    methods |= given(max_step=max_step, rank_tolerance=rank_tolerance)
+    published = _published(others)
+    if others and published is None:
+        formulation = None if formulations == "all" else formulations
+        return _compare_motion(
+            started(model, set_, None, None, assemble=assemble),
+            model,
+            others,
+            column,
+            {**methods, **given(formulation=formulation, coordinates=coordinates)},
+            writable(output or (), (*SUFFIXES, *_pictures())),
+            "csv" if csv else "json" if json else "",
+        )
     files = writable(output or (), SUFFIXES)
     mechanism = started(model, set_, None, None, assemble=assemble)
-    with located(model), progress(mechanism.name) as moved:
-        comparison = compare(
-            mechanism,
-            formulations=named(formulations),
-            coordinates=None if coordinates is None else named(coordinates),
-            **methods,
-            progress=moved,
-        )
+    early: Interrupted | None = None
+    try:
+        with located(model), progress(mechanism.name) as moved:
+            comparison = compare(
+                mechanism,
+                formulations=named(formulations),
+                coordinates=None if coordinates is None else named(coordinates),
+                **methods,
+                published=published or (),
+                progress=moved,
+            )
+    except Interrupted as end:  # the rows that are finished are shown
+        comparison, early = end.attached.pop("comparison", None), end
+        if comparison is None or not comparison.rows:
+            raise
     written = [part for file in files for part in write(comparison, file)]
     if json or csv:
         print(as_json(comparison.as_dict()) if json else as_csv(comparison).rstrip())
     else:
         print("\n".join([as_text(comparison), *(f"written  {file}" for file in written)]))
+    if early is not None:
+        raise early
     if all(row.status != "ok" for row in comparison.rows):
         raise typer.Exit(NumericalStop.exit_code)
+
+
+def _pictures() -> tuple[str, ...]:
+    from linkwork.view.plot import SUFFIXES
+
+    return SUFFIXES
+
+
+def _published(files: Sequence[Path] | None) -> list[Any] | None:
+    """Published costs, if the tables hold such; None if they are of motions."""
+    from linkwork.comparison.compare import read_published
+
+    if not files:
+        return None
+    found = [None if file.suffix.lower() == ".nc" else read_published(file) for file in files]
+    if None in found and any(rows is not None for rows in found):
+        raise UsageError("--with takes tables of motions or tables of costs, not both at once", "usage")
+    return None if None in found else [row for rows in found for row in rows or ()]
+
+
+def _compare_motion(
+    mechanism: Model,
+    model: str,
+    others: Sequence[Path],
+    column: Sequence[str] | None,
+    how: dict[str, Any],
+    files: Sequence[Path],
+    form: str,
+) -> None:
+    """The motion of a model beside tables of other programs."""
+    from linkwork.comparison.beside import beside
+    from linkwork.driven.kinematics import kinematics
+    from linkwork.simulation.simulate import simulate
+    from linkwork.start.check import check
+    from linkwork.view.beside import as_csv, as_text, write
+    from linkwork.view.report import as_json
+
+    tables, columns = tables_of(others, column)
+    with located(model):
+        driven = bool(mechanism.drivers) and check(mechanism).dof == 0
+        of_path = {"t_end", "coordinates"}
+        if driven and (unused := [name for name in how if name not in of_path]):
+            message = f"'{mechanism.name}' is moved by its drivers: {', '.join(unused)} has no effect"
+            raise UsageError(message, "no-effect")
+        how |= spans(tables, how.get("t_end"), None)
+        motion = followed(mechanism, partial(kinematics if driven else simulate, **how), ())
+    compared = beside(motion, tables, columns)
+    written = [part for file in files for part in write(compared, file)]
+    if form:
+        print(as_json(compared.as_dict()) if form == "json" else as_csv(compared).rstrip())
+    else:
+        print("\n".join([as_text(compared), *(f"written  {file}" for file in written)]))

@@ -117,6 +117,21 @@ Atol = Annotated[
 MaxStep = Annotated[float | None, time_option("Longest step; by default 8 report steps if forces switch on the state.")]
 Stabilization = Annotated[str | None, Option(metavar="NAME", help="How the constraints are kept")]
 Integrator = Annotated[str | None, Option(metavar="NAME", help="Integration method")]
+With = Annotated[
+    Files,
+    Option("--with", metavar="FILE", help="Show the differences from a table of another program, .csv; repeatable."),
+]
+Column = Annotated[
+    Texts,
+    Option(
+        metavar="COLUMN=QUANTITY",
+        help="What a column of --with is, as A_x=boom.A.x; '{}_x={}.vx' of many, '-' turns the sign; repeatable.",
+    ),
+]
+RankTolerance = Annotated[
+    float | None,
+    Option(metavar="NUMBER", help="Pivots and singular values below this part of the largest are zero."),
+]
 Motions = Annotated[Files, output_option("Write .nc, .csv, .mat, .html, .png, .svg or .pdf; repeatable.")]
 Json = Annotated[bool, Option("--json", help="Print one JSON object instead of text.")]
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from linkwork.errors import Interrupted, LinkworkError, ModelError, Unfinished, UsageError, check_choice
 
 if TYPE_CHECKING:
+    from linkwork.comparison.beside import Table
     from linkwork.model import Model
     from linkwork.trajectory import Trajectory
 
@@ -195,6 +196,26 @@ def signals_held() -> Iterator[list[int]]:
     finally:
         for number, handler in heard.items():
             signal.signal(number, handler)
+
+
+def tables_of(files: Sequence[Path] | None, columns: Sequence[str] | None) -> tuple[list[Table], dict[str, str]]:
+    """The tables of other programs, and what their columns are."""
+    if columns and not files:
+        raise UsageError("--column goes with --with", "usage")
+    if not files:
+        return [], {}
+    from linkwork.comparison.beside import pairs, read_table
+
+    named = dict(pairs(columns or ()))
+    return [read_table(file, named) for file in files], named
+
+
+def spans(tables: Sequence[Table], t_end: float | None, step: float | None) -> dict[str, Any]:
+    """Times of a motion that is to be compared with tables: those given, else those of the tables."""
+    from linkwork.comparison.beside import times_of
+
+    last, between = times_of(tables) if tables else (None, None)
+    return given(t_end=last if t_end is None else t_end, step=between if step is None else step)
 
 
 def show(

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from linkwork.cli.app import Assemble, Json, ModelArgument, Set, TEnd, Texts, WithChoices, app, output_option
-from linkwork.cli.motions import located, moved, named, started, writable
-from linkwork.errors import Unfinished
+from linkwork.cli.app import (
+    Assemble,
+    Column,
+    Json,
+    ModelArgument,
+    Set,
+    TEnd,
+    Texts,
+    With,
+    WithChoices,
+    app,
+    output_option,
+)
+from linkwork.cli.motions import located, moved, named, started, tables_of, writable
+from linkwork.errors import Unfinished, UsageError, quoted
+
+if TYPE_CHECKING:
+    from linkwork.comparison.beside import Table
+    from linkwork.trajectory import Trajectory
 
 Sources = Annotated[list[str], Argument(metavar="MODEL|RESULT", help="Models, or results .nc, .csv.")]
 Source = Annotated[str, Argument(metavar="MODEL|RESULT", help="A model, or a result .nc, .csv.")]
@@ -22,6 +40,8 @@ def plot(
         Texts, Argument(metavar="NAME", help="Quantities or patterns: crank.phi '*.omega' reaction:O.x")
     ] = None,
     against: Annotated[str, Option(metavar="NAME", help="Quantity along the horizontal axis.")] = "t",
+    others: With = None,
+    column: Column = None,
     output: Annotated[Path | None, output_option("Picture, .png, .svg or .pdf.  [default: FILE.png]")] = None,
     show_names: Annotated[bool, Option("--names", help="List the quantities of the file with their units.")] = False,
     json: Json = False,
@@ -40,8 +60,36 @@ def plot(
         print(as_json({"quantities": dict(units)}) if json else within_terminal(units))
         return
     picture = output or file.with_suffix(".png")
+    if others:
+        _plot_beside(motion, names or (), against, tables_of(others, column), picture)
+        print(as_json({"files": [str(picture)]}) if json else f"written  {picture}")
+        return
     save(motion.plot(*(names or ()), against=against), picture)
     print(as_json({"files": [str(picture)]}) if json else f"written  {picture}")
+
+
+def _plot_beside(
+    motion: Trajectory,
+    names: Sequence[str],
+    against: str,
+    others: tuple[Sequence[Table], Mapping[str, str]],
+    picture: Path,
+) -> None:
+    """Curves with the values of tables as dots, and the differences; of all columns, or of these quantities."""
+    from linkwork.comparison.beside import beside
+    from linkwork.view.beside import figure
+    from linkwork.view.plot import expand, save
+
+    if against != "t":
+        raise UsageError("--against has no effect with --with: tables are compared over time", "no-effect")
+    compared = beside(motion, *others)
+    if names:
+        wanted = set(expand(motion, names))
+        chosen = tuple(d for d in compared.differences if d.quantity in wanted)
+        if not chosen:
+            raise UsageError(f"the tables have no column of {quoted(names)}", "no-columns")
+        compared = replace(compared, differences=chosen)
+    save(figure(compared), picture)
 
 
 @app.command()

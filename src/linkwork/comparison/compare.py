@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from linkwork.compiled.mechanism import Mechanism, prepare
+from linkwork.document import MAX_BYTES, read_text
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, check_choice, check_names
-from linkwork.formulations import ALGEBRAIC, CHOICES, NAMES
+from linkwork.formulations import ALGEBRAIC, CHOICES, FORMULATIONS, NAMES
 from linkwork.integrators.integrate import Settings
 from linkwork.integrators.methods import ALPHA, INTEGRATORS, RADAU5, method_of
 from linkwork.model import Model
@@ -34,24 +37,29 @@ Moved = Callable[[float, float], None]  # the same of one run: fraction, time
 class Row:
     """How one formulation fared; without a finished motion there is only the reason.
 
-    integration_s   time of the integration in compiled code, s; building and compiling the equations is not part of it
+    integration_s   processor time of the integration in compiled code, s; building and compiling the equations is not
+                    part of it
     formulation_s   of that, the evaluations of the right-hand side: their number times the measured cost of one at the
-                    states of the motion
+                    states of the motion, which is measured apart and never counted as more than the whole
+    solver_s        the rest, which the integrator takes itself
     position_error  largest |Psi| over steps and report times, m or rad; velocity_error the same of Psi_dot
     energy_drift    largest change of kinetic + potential + dissipated - supplied energy, J
-    distance        largest difference of a coordinate from the reference solution over the report times, m or rad
+    distance        largest difference of a place from the reference solution over the report times, m
+    angle           largest difference of an angle, rad; of Euler parameters twice theirs, which is the angle between
     """
 
     formulation: str
     status: str  # "ok", or the reason of failure
     integration_s: float | None = None
     formulation_s: float | None = None
+    solver_s: float | None = None
     evaluations: int | None = None
     steps: int | None = None
     position_error: float | None = None
     velocity_error: float | None = None
     energy_drift: float | None = None
     distance: float | None = None
+    angle: float | None = None
     coordinates: str = "body"
 
     @property
@@ -64,22 +72,64 @@ class Row:
 
 
 COLUMNS = tuple(field.name for field in fields(Row))
+COSTS = ("integration_s", "formulation_s", "solver_s", "evaluations", "steps")  # which others publish too
+
+
+@dataclass(frozen=True)
+class Published:
+    """What another program is said to need: its name there, the formulation it corresponds to, if any, and COSTS."""
+
+    name: str
+    formulation: str
+    values: Mapping[str, float]
+    remark: str = ""
+
+
+def read_published(path: str | Path) -> tuple[Published, ...] | None:
+    """A table of costs, a row for each method: name, formulation, any of COSTS, remark. None if it is another table."""
+    if Path(path).is_file() and Path(path).stat().st_size > MAX_BYTES:
+        return None  # it is no list of methods
+    lines = [line for line in read_text(path).split("\n") if line.strip() and not line.startswith("#")]
+    heading = [word.strip() for word in lines[0].split(",")] if lines else []
+    if "formulation" not in heading:
+        return None
+    for name in heading:
+        check_choice("column", name, ("name", "formulation", *COSTS, "remark"))
+    found = []
+    for line in csv.DictReader(lines[1:], heading, skipinitialspace=True):
+        row = {key: (value or "").strip() for key, value in line.items() if key}
+        if row["formulation"]:
+            check_choice("formulation", row["formulation"], CHOICES)
+        try:
+            values = {key: float(row[key]) for key in COSTS if row.get(key)}
+        except ValueError as error:
+            raise ModelError(str(error), "bad-table", file=str(path)) from None
+        found.append(
+            Published(row.get("name") or row["formulation"], row["formulation"], values, row.get("remark", ""))
+        )
+    return tuple(found)
 
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Printed):
     """A row for every formulation in all coordinates, and the solution they are measured against.
 
-    `reference` holds its settings, counts and status, `error` (its distance from the solution with ten times larger
-    tolerances) and `runs`, the settings of the rows.
+    `reference` holds its settings, counts and status, `error` and `angle_error` (its distances from the solution with
+    ten times larger tolerances) and `runs`, the settings of the rows. `published` are figures of other programs.
     """
 
     model: str
     rows: tuple[Row, ...]
     reference: Mapping[str, Any]
+    published: tuple[Published, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        return {"rows": [asdict(row) for row in self.rows], "reference": dict(self.reference)}
+        others = {"published": [asdict(row) for row in self.published]} if self.published else {}
+        return {"rows": [asdict(row) for row in self.rows], "reference": dict(self.reference), **others}
+
+    def row_of(self, formulation: str) -> Row | None:
+        """The finished row of a formulation, None if there is none."""
+        return next((row for row in self.rows if row.ok and formulation in (row.formulation, row.label)), None)
 
     def __str__(self) -> str:
         from linkwork.view.comparison import as_text
@@ -98,12 +148,16 @@ def compare(
     rtol: float | None = None,
     atol: float | None = None,
     max_step: float | None = None,
+    rank_tolerance: float | None = None,
+    published: Sequence[Published] = (),
     progress: Progress | None = None,
 ) -> Comparison:
     """Run a mechanism by every formulation (or those named), in all `coordinates`, and measure cost and accuracy.
 
     Arguments that are None are taken from the model. A formulation that fails is a row with its reason; what concerns
-    the model or the settings of all is an error. `progress` is called with the finished fraction and what is running.
+    the model or the settings of all is an error. `published` are figures of other programs to be shown beside these.
+    `progress` is called with the finished fraction and what is running. An interrupt ends it; the rows that were
+    finished are attached to the error as `comparison`.
     """
     check_choice("integrator", integrator, INTEGRATORS)
     check_names("formulations", formulations or ())
@@ -124,18 +178,22 @@ def compare(
         raise UsageError("no coordinates to compare", "no-coordinates")
 
     runs = len(names) * len(mechanisms) + 2
+    kinds = ", ".join(mechanism.equations.kind for mechanism in mechanisms)
+    how: dict[str, Any] = {"coordinates": kinds, "integrator": integrator, "stabilization": stabilization}
+    how |= {"rtol": settings.rtol, "atol": settings.atol, "repetitions": REPETITIONS, "rank_tolerance": rank_tolerance}
+    rows: list[Row] = []
+    reference: dict[str, Any] = {"status": "it was not reached", "t_end": settings.t_end}
+    choices: dict[str, Any] = {"integrator": integrator, "stabilization": stabilization, "max_step": max_step}
     try:
         truth, reference = _reference(mechanisms[0], lambda k: _share(progress, k, runs, "reference"))
-        rows = tuple(
-            _row(mechanism, name, integrator, stabilization, max_step, truth, _share(progress, k, runs, name))
-            for k, (mechanism, name) in enumerate(product(mechanisms, names), start=2)
-        )
+        for k, (mechanism, name) in enumerate(product(mechanisms, names), start=2):
+            by_rank: dict[str, Any] = {"rank_tolerance": rank_tolerance} if name in FORMULATIONS else {}
+            run = partial(simulate, mechanism, formulation=name, **choices, **by_rank)
+            rows.append(_row(mechanism, name, run, truth, _share(progress, k, runs, name)))
     except Interrupted as stop:  # a part of one motion, which comes with it, is no result here
-        raise Interrupted(f"the comparison was {stop.message}") from None
-    kinds = ", ".join(mechanism.equations.kind for mechanism in mechanisms)
-    how = {"coordinates": kinds, "integrator": integrator, "stabilization": stabilization}
-    reference["runs"] = how | {"rtol": settings.rtol, "atol": settings.atol, "repetitions": REPETITIONS}
-    return Comparison(stated.name, rows, reference)
+        found = Comparison(stated.name, tuple(rows), {**reference, "runs": how}, tuple(published))
+        raise Interrupted(f"the comparison was {stop.message}", comparison=found) from None
+    return Comparison(stated.name, tuple(rows), {**reference, "runs": how}, tuple(published))
 
 
 def _reference(mechanism: Mechanism, moved: Callable[[int], Moved]) -> tuple[Trajectory | None, dict[str, Any]]:
@@ -156,22 +214,15 @@ def _reference(mechanism: Mechanism, moved: Callable[[int], Moved]) -> tuple[Tra
             continue
         kept = ("formulation", "stabilization", "integrator", "step", "steps", "evaluations", "dof", "redundant")
         info |= {key: getattr(truth.info, key) for key in kept}
-        return truth, {**info, "status": "ok", "error": _distance(looser, truth)}
+        known = zip(("error", "angle_error"), _distances(looser, truth), strict=True)
+        return truth, {**info, "status": "ok", **dict(known)}
     assert massless is not None
     raise massless
 
 
 def _row(
-    mechanism: Mechanism,
-    name: str,
-    integrator: str,
-    stabilization: Stabilization,
-    max_step: float | None,
-    truth: Trajectory | None,
-    moved: Moved,
+    mechanism: Mechanism, name: str, run: Callable[..., Trajectory], truth: Trajectory | None, moved: Moved
 ) -> Row:
-    how: dict[str, Any] = {"integrator": integrator, "stabilization": stabilization, "max_step": max_step}
-    run = partial(simulate, mechanism, formulation=name, **how)
     try:
         motion = run(progress=moved)
         times = [(motion.info.integration_s, motion.info.evaluation_s)]
@@ -182,24 +233,33 @@ def _row(
         return Row(name, str(error), coordinates=mechanism.equations.kind)
     integration_s, evaluation_s = (min(column) for column in zip(*times, strict=True))
     info = motion.info
+    formulation_s = min(info.evaluations * evaluation_s, integration_s)
+    distance, angle = (None, None) if truth is None else _distances(motion, truth)
     return Row(
         formulation=name,
         status="ok",
         integration_s=integration_s,
-        formulation_s=info.evaluations * evaluation_s,
+        formulation_s=formulation_s,
+        solver_s=integration_s - formulation_s,
         evaluations=info.evaluations,
         steps=info.steps,
         position_error=info.constraint_error_position,
         velocity_error=info.constraint_error_velocity,
         energy_drift=float(np.max(np.abs(motion.drift()))),
-        distance=None if truth is None else _distance(motion, truth),
+        distance=distance,
+        angle=angle,
         coordinates=info.coordinates,
     )
 
 
-def _distance(motion: Trajectory, truth: Trajectory) -> float:
-    """The largest difference of a coordinate of a body over the report times."""
-    return float(np.max(np.abs(motion.q - truth.q), initial=0.0))
+def _distances(motion: Trajectory, truth: Trajectory) -> tuple[float, float]:
+    """The largest differences of places and of angles of the bodies over the report times.
+
+    Between the attitudes e and e' of Euler parameters lies the angle 2 acos(e . e'), to first order 2 |e - e'|.
+    """
+    off, units = np.abs(motion.q - truth.q), np.array(motion.tables["q"].columns.units)
+    of = {unit: float(np.max(off[:, units == unit], initial=0.0)) for unit in ("m", "rad", "1")}
+    return of["m"], max(of["rad"], 2.0 * of["1"])
 
 
 def _share(progress: Progress | None, k: int, runs: int, what: str) -> Moved:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from time import perf_counter
+from time import thread_time
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,9 +50,9 @@ class Path:
         """Whether so many report times, or all, were reached with steps above this part of a report interval."""
         ahead = self.times[self.reached : self.reached + count]
         smallest = max(part * self.interval, ROUNDING * float(ahead[0]))
-        since = perf_counter()
+        since = thread_time()
         found = self.driven.follow(self.state, ahead, self.rows[self.reached :], guard, smallest)
-        self.seconds += perf_counter() - since
+        self.seconds += thread_time() - since
         self.reached += found
         return found == len(ahead)
 

@@ -21,7 +21,7 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from time import perf_counter
+from time import thread_time
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -245,9 +245,9 @@ class State:
         """Go on by so many attempted steps at most; why it came back."""
         if self._advance is None:  # asking for addresses takes longer than some calls
             self._advance = advance.bind(self.m, self.p, self.own, self.w, self.times, self.stops, self.rows)
-        go_on, began = self._advance, perf_counter()
+        go_on, began = self._advance, thread_time()
         end = go_on(budget)
-        self.loop_s += perf_counter() - began
+        self.loop_s += thread_time() - began
         self.status = End(end)
         if self.status == End.REACHED and self.at.row < len(self.times):
             self.status = End.AGED

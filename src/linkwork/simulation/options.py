@@ -34,6 +34,7 @@ class Choice:
     beta: float
     integrator: str = "dop853"
     by_alpha: GeneralizedAlpha | None = None
+    rank_tolerance: float | None = None  # of formulations on full matrices; by default chosen at the start
 
     def __post_init__(self) -> None:
         check_choice("formulation", self.formulation, CHOICES)
@@ -59,6 +60,15 @@ class Choice:
                 f"state-space goes with {', '.join(WITH_STATE_SPACE)}",
                 "no-state-space",
             )
+        if self.rank_tolerance is not None:
+            check_number("rank_tolerance", self.rank_tolerance)
+            if self.formulation not in FORMULATIONS:
+                raise UsageError(f"'{self.formulation}' decides no rank: a rank tolerance has no effect", "no-effect")
+            if not 0.0 < self.rank_tolerance < 1.0:
+                message = (
+                    f"rank_tolerance = {self.rank_tolerance:g} is no part of the largest value, above 0 and below 1"
+                )
+                raise UsageError(message, "bad-tolerance")
 
     def programs(self, implicit: str) -> tuple[Program, ...]:
         """What a motion by this choice needs; `implicit` is the form that an implicit integrator solves, if any."""
@@ -97,6 +107,7 @@ def choose(
     beta: float | None = None,
     spectral_radius: float | None = None,
     fixed_step: float | None = None,
+    rank_tolerance: float | None = None,
 ) -> Choice:
     """The choice that these mean together: one that leaves something open is given what suits the rest."""
     check_choice("integrator", integrator, INTEGRATORS)
@@ -105,7 +116,8 @@ def choose(
     if integrator == ALPHA and formulation == "augmented":
         formulation = "index-3"  # which is what it solves
     by_alpha = choose_alpha(integrator, spectral_radius, fixed_step)
-    return Choice(formulation, stabilization, *choose_gains(stabilization, alpha, beta), integrator, by_alpha)
+    gains = choose_gains(stabilization, alpha, beta)
+    return Choice(formulation, stabilization, *gains, integrator, by_alpha, rank_tolerance)
 
 
 def choose_alpha(integrator: str, spectral_radius: float | None, fixed_step: float | None) -> GeneralizedAlpha | None:

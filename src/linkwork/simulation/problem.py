@@ -400,7 +400,7 @@ def measure_at(form: Form, place: Place) -> Measured:
     if how.formulation in FORMULATIONS:
         by_mass = FORMULATIONS[how.formulation].needs_regular_mass
         header["formulation"] = FORMULATIONS[how.formulation].kernel.address
-        header["tolerance"] = _rank_tolerance(place, by_mass)
+        header["tolerance"] = how.rank_tolerance or _rank_tolerance(place, by_mass)
     else:
         header["repetitions"] = repetitions(place.rank.smallest, eps) + more_repetitions(system)
         header["most_repetitions"] = most_repetitions(place)

@@ -57,6 +57,7 @@ def simulate(
     integrator: str = "auto",
     spectral_radius: float | None = None,
     fixed_step: float | None = None,
+    rank_tolerance: float | None = None,
     max_steps: int = MOST_STEPS,
     max_step: float | None = None,
     weights: Weights = "mass",
@@ -77,6 +78,8 @@ def simulate(
     - `alpha`, `beta`: gains of Baumgarte's stabilization, per second.
     - `spectral_radius`, `fixed_step`: of generalized-alpha; spectral radius at infinite frequency, 0 to 1, and a
       constant step in place of error control, which only events and the end shorten.
+    - `rank_tolerance`: pivots and singular values of Psi_q below this part of the largest are zero; for formulations on
+      full matrices, which otherwise choose it at the start.
     - `max_steps`: a run that has tried so many steps stops.
     - `max_step`: longest step, s.
     - `weights`, `assemble`, `keep`: how start values are corrected: weighted by "mass" or not ("unit"), also over wide
@@ -88,7 +91,7 @@ def simulate(
     began, compiling = perf_counter(), cache.seconds()
     mechanism = prepare(model, coordinates, cut)
     settings = _settle(mechanism, t_end, step, rtol, atol)
-    how = choose(formulation, stabilization, integrator, alpha, beta, spectral_radius, fixed_step)
+    how = choose(formulation, stabilization, integrator, alpha, beta, spectral_radius, fixed_step, rank_tolerance)
     check_number("max_steps", max_steps)
     if not max_steps >= 1:
         raise UsageError(f"max_steps = {max_steps} leaves no step to try", "bad-max-steps")

@@ -34,18 +34,28 @@ TABLE: tuple[tuple[str, Format], ...] = (
     ("formulation", lambda row: row.label),
     ("time [ms]", lambda row: _shown(row.integration_s, ".3g", 1e3)),
     ("right side [ms]", lambda row: _shown(row.formulation_s, ".3g", 1e3)),
+    ("solver [ms]", lambda row: _shown(row.solver_s, ".3g", 1e3)),
     ("evaluations", lambda row: _shown(row.evaluations)),
     ("steps", lambda row: _shown(row.steps)),
     ("largest |Psi|", lambda row: _shown(row.position_error, ".0e")),
     ("largest |Psi_dot|", lambda row: _shown(row.velocity_error, ".0e")),
     ("energy drift [J]", lambda row: _shown(row.energy_drift, ".0e")),
-    ("distance", lambda row: _shown(row.distance, ".1e")),
+    ("distance [m]", lambda row: _shown(row.distance, ".1e")),
+    ("angle [rad]", lambda row: _shown(row.angle, ".1e")),
     ("status", lambda row: row.status),
 )
+# Costs that others publish: heading, text, and whether it depends on the machine.
+OF_COSTS = {
+    "integration_s": ("time [s]", ".3g", True),
+    "formulation_s": ("right side [s]", ".3g", True),
+    "solver_s": ("solver [s]", ".3g", True),
+    "evaluations": ("evaluations", ".0f", False),
+    "steps": ("steps", ".0f", False),
+}
 # The same for a terminal, without the status.
 HEADINGS = (
-    *("formulation", "time\nms", "right\nside", "evalu-\nations", "steps", "|Psi|", "|Psi_\ndot|"),
-    *("energy\ndrift", "distance"),
+    *("formulation", "time\nms", "right\nside", "solver\nms", "evalu-\nations", "steps", "|Psi|", "|Psi_\ndot|"),
+    *("energy\ndrift", "distance\nm", "angle\nrad"),
 )
 CSS = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #30363d; max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
@@ -103,7 +113,50 @@ def as_text(comparison: Comparison) -> str:
             text.print(table(comparison, group))
     said = [printable(line) for line in remarks(comparison)]
     lines = said if columns is None else [part for line in said for part in fitted(line, columns)]
-    return "\n".join([shown.get().rstrip(), "", *lines])
+    others = [
+        line for key in published_costs(comparison) for line in ("", *_columns(published_rows(comparison, [key])))
+    ]
+    return "\n".join([shown.get().rstrip(), *map(printable, others), "", *lines])
+
+
+def _columns(rows: list[list[str]]) -> list[str]:
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def published_costs(comparison: Comparison) -> list[str]:
+    """Which costs are published, in our order."""
+    return [key for key in OF_COSTS if any(key in row.values for row in comparison.published)]
+
+
+def published_rows(comparison: Comparison, keys: Sequence[str]) -> list[list[str]]:
+    """Heading and rows: figures of other programs beside these, times also by that of the first, as machines differ."""
+    if not comparison.published:
+        return []
+    first = next((x for x in comparison.published if comparison.row_of(x.formulation)), comparison.published[0])
+    base = comparison.row_of(first.formulation)
+    heads = ["published", "here"]
+    for key in keys:
+        name, _, of_machine = OF_COSTS[key]
+        heads += [f"{name} there", "of the first", "here", "of the first"] if of_machine else [f"{name} there", "here"]
+    rows = [heads]
+    for row in comparison.published:
+        own = comparison.row_of(row.formulation)
+        cells = [row.name, row.formulation]
+        for key in keys:
+            _, form, of_machine = OF_COSTS[key]
+            for value, by in (
+                (row.values.get(key), first.values.get(key)),
+                (getattr(own, key, None), getattr(base, key, None)),
+            ):
+                cells.append(_shown(value, form))
+                if of_machine:
+                    cells.append(f"{value / by:.3g}" if value is not None and by else "")
+        rows.append([*cells, row.remark])
+    if any(row[-1] for row in rows[1:]):
+        heads.append("remark")
+        return rows
+    return [heads, *(row[:-1] for row in rows[1:])]
 
 
 def remarks(comparison: Comparison) -> list[str]:
@@ -113,17 +166,18 @@ def remarks(comparison: Comparison) -> list[str]:
     lines = [
         f"{comparison.model}: {r['t_end']:g} s, {runs['coordinates']} coordinates, integrator {runs['integrator']}, "
         f"stabilization {runs['stabilization']}, rtol {runs['rtol']:g}, atol {runs['atol']:g}; linkwork {__version__}",
-        "time: wall clock of the integration alone on one core, without deriving or compiling equations; best of up to "
+        "time: processor time of the integration alone, without deriving or compiling equations; best of up to "
         f"{runs['repetitions']} runs",
         "right side: the part of it that evaluates accelerations, as evaluations times the mean cost of one, measured "
-        "apart; both scatter by some per cent",
+        "apart; both scatter by some per cent; solver: the rest",
         "|Psi|, |Psi_dot|: largest constraint error [m, rad] and its rate over all steps and report times",
         "energy drift: largest change of kinetic + potential + dissipated - supplied energy [J]",
     ]
     if r["status"] == "ok":
         lines.append(
-            f"distance: largest difference of a coordinate [m, rad] at report times from the reference, "
-            f"{r['formulation']} at rtol {r['rtol']:g}, which is itself good to about {r['error']:.0e}"
+            f"distance, angle: largest difference of a place and of an angle at report times from the reference, "
+            f"{r['formulation']} at rtol {r['rtol']:g}, which is itself good to about {r['error']:.0e} m and "
+            f"{r['angle_error']:.0e} rad"
         )
     else:
         lines.append(f"no reference solution: {r['status']}")
@@ -182,9 +236,16 @@ def write(comparison: Comparison, path: str | Path) -> list[Path]:
 
 
 def markdown(comparison: Comparison, picture: str) -> str:
+    rows = published_rows(comparison, published_costs(comparison))
+    ruled = [rows[0], ["---"] * len(rows[0]), *rows[1:]] if rows else []
     parts = [
         f"# Formulations of {_cell(comparison.model)}",
         markdown_table(comparison),
+        *(
+            ["\n".join(f"| {' | '.join(c if c == '---' else _cell(c) for c in row)} |" for row in ruled)]
+            if ruled
+            else []
+        ),
         "\n".join(f"- {_cell(line)}" for line in remarks(comparison)),
         f"![cost against accuracy](<{picture}>)",
     ]
@@ -201,20 +262,24 @@ def html_part(comparison: Comparison) -> str:
     failed = [k for k, row in enumerate(comparison.rows) if not row.ok]
     rows = ([form(row) for _, form in TABLE] for row in comparison.rows)
     shown = markup.table([heading for heading, _ in TABLE], rows, range(1, len(TABLE) - 1), failed)
-    notes = markup.bullets(remarks(comparison))
+    notes, others = markup.bullets(remarks(comparison)), published_rows(comparison, published_costs(comparison))
+    if others:
+        shown += markup.table(others[0], others[1:], range(2, len(others[0])))
     return f'<div class="wide">{shown}</div>{notes}<figure>{markup.svg(figure(comparison))}</figure>'
 
 
 def _draw_accuracy(axes: Axes, rows: list[Row], colors: dict[str, str]) -> None:
     """Every formulation a point; names stand in one column at the right, since many lie close together."""
-    drawn = [row for row in rows if row.distance is not None]
-    axes.set_xlabel("distance from the reference solution [m, rad]", color=INK)
+    # Mechanisms that turn about their mass centres, and those stated in angles alone, have no other distance.
+    key, unit = ("distance", "m") if any(row.distance for row in rows) else ("angle", "rad")
+    drawn = [row for row in rows if getattr(row, key) is not None]
+    axes.set_xlabel(f"{key} from the reference solution [{unit}]", color=INK)
     axes.set_ylabel("time [s]", color=INK)
     axes.grid(color=GRID, linewidth=0.7, which="major")
     if not drawn:
         axes.text(0.5, 0.5, "no reference solution", ha="center", color=INK, transform=axes.transAxes)
         return
-    x = np.array([max(row.distance or 0.0, LEAST) for row in drawn])
+    x = np.array([max(getattr(row, key), LEAST) for row in drawn])
     y = np.array([row.integration_s or 0.0 for row in drawn])
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -240,7 +305,7 @@ def _draw_cost(axes: Axes, rows: list[Row], colors: dict[str, str]) -> None:
     inside = np.array([1e3 * (row.formulation_s or 0.0) for row in rows])
     shades = [colors[name] for name in names]
     axes.barh(names, whole, color=shades, alpha=0.35, height=0.68)
-    axes.barh(names, np.minimum(inside, whole), color=shades, height=0.68)
+    axes.barh(names, inside, color=shades, height=0.68)
     for k, value in enumerate(whole):
         axes.annotate(
             f"{value:.3g}", (value, k), xytext=(4, 0), textcoords="offset points", va="center", fontsize=9, color=INK
