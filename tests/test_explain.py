@@ -52,10 +52,10 @@ def worked(name: str, formulation: str, at: float = 0.0) -> Worked:
     return Exercise(instant(name, at), formulation, METHODS[formulation]).work_out()
 
 
-def cells(sheet: Worked, name: str) -> list[list[str]]:
-    """The first matrix of this name, as text."""
-    grid = next(block for block in sheet.blocks if isinstance(block, Grid) and plain(block.symbol) == name)
-    return [[plain(cell) for cell in row] for row in grid.cells]
+def cells(sheet: Worked, name: str, number: int = 0) -> list[list[str]]:
+    """The first matrix of this name, or a later one, as text."""
+    grids = [block for block in sheet.blocks if isinstance(block, Grid) and plain(block.symbol) == name]
+    return [[plain(cell) for cell in row] for row in grids[number].cells]
 
 
 # Numbers
@@ -187,8 +187,8 @@ def test_pendulum_qr() -> None:
         ["0", f"sqrt(1 + L^2)/{length}"],
     ]
     unit = "sqrt(1 + L^2)"
-    assert cells(sheet, "V = Q2") == [[f"-(L sin q3)/{unit}"], [f"(L cos q3)/{unit}"], [f"1/{unit}"]]
-    assert cells(sheet, "V") == [["-L sin q3"], ["L cos q3"], ["1"]]
+    assert cells(sheet, "V") == [[f"-(L sin q3)/{unit}"], [f"(L cos q3)/{unit}"], [f"1/{unit}"]]
+    assert cells(sheet, "V", -1) == [["-L sin q3"], ["L cos q3"], ["1"]]
     assert "1 - L^2" not in text(sheet)
 
 
@@ -196,7 +196,7 @@ def test_pendulum_svd() -> None:
     """Eqs. (57)-(61): singular values sqrt(2) and 1, W_i = (-1/2, 1/2, sqrt(2)/2), columns of W orthogonal."""
     sheet = worked("simple_pendulum_rod", "svd")
     assert "descending order: 1.414, 1." in text(sheet)
-    np.testing.assert_allclose(np.array(cells(sheet, "V = W_i"), float)[:, 0], [-0.5, 0.5, 0.707107], atol=1e-6)
+    np.testing.assert_allclose(np.array(cells(sheet, "V"), float)[:, 0], [-0.5, 0.5, 0.707107], atol=1e-6)
     W_d = np.array(cells(sheet, "W_d"), float)
     np.testing.assert_allclose(W_d.T @ W_d, np.eye(2), atol=1e-5)
     np.testing.assert_allclose(np.abs(W_d[:, 1]), [0.707107, 0.707107, 0.0], atol=1e-6)
@@ -216,6 +216,52 @@ def test_double_pendulum_is_written_as_in_textbooks() -> None:
     assert equation is not None
     assert "1/2 m2 L1 L2 cos(q3 - q6)" in plain(equation)
     assert "1/3 m1 L1^2 + m2 L1^2" in plain(equation)
+
+
+# What is printed is what was computed
+
+
+@pytest.mark.parametrize("formulation", METHODS)
+@pytest.mark.parametrize("name", [*MECHANISMS, "slider_crank_driven", "four_bar_redundant", "spatial_slider_crank"])
+def test_every_equation_on_the_sheet_holds(name: str, formulation: str) -> None:
+    """Both sides of each equation, evaluated from the formula that is displayed, and each entry in symbols."""
+    sheet = worked(name, formulation, 0.1)
+    assert len(sheet.statements) >= 5
+    for statement in sheet.statements:
+        assert statement.difference <= 1e-10, plain(statement.relation)
+
+
+def test_terms_of_the_reduced_equation() -> None:
+    """Eqs. (63)-(70): every block and term of M_hat and F_hat, as the source prints them."""
+    written = text(worked("simple_pendulum_rod", "coordinate-partitioning"))
+    for line in (
+        "M^pp = I_g = 1",
+        "M^pu Psi_u^-1 Psi_p = 0",
+        "Psi_p^T Psi_u^-T (M^up - M^uu Psi_u^-1 Psi_p) = -m L^2 = -3",
+        "M_hat = m L^2 + I_g = 4",
+        "Q^p = 0",
+        "M^pu Psi_u^-1 gamma = 0",
+        "Psi_p^T Psi_u^-T (Q^u - M^uu Psi_u^-1 gamma) = m g L cos q3 = 20.8102",
+        "Q_hat = -m g L cos q3 = -20.8102",
+    ):
+        assert f"    {line}\n" in written
+
+
+def test_psi_t_is_shown_where_time_drives() -> None:
+    """Eq. (2): the driver's row of Psi_t is minus the rate of the driving function."""
+    sheet = worked("slider_crank_driven", "qr", 0.1)
+    x = instant("slider_crank_driven", 0.1).numbers
+    np.testing.assert_allclose(x.Psi_q @ x.v + x.Psi_t, 0.0, atol=1e-12)
+    assert np.abs(x.Psi_t).max() > 0.1
+    assert "what depends on time itself" in text(sheet)
+
+
+def test_block_pseudo_inverses() -> None:
+    """De Falco, Guida and Pennestri 2008, eq. (37) and the form after (41), of dependent rows, beside numpy's."""
+    for formulation in ("de-falco-1", "de-falco-2"):
+        sheet = worked("four_bar_redundant", formulation, 0.1)
+        block = next(s for s in sheet.statements if plain(s.relation.sides[0]) == "K^+")
+        assert block.difference <= 1e-11
 
 
 # Symbols

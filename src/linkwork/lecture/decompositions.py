@@ -5,11 +5,15 @@ Where the choice of a pivot is a tie the first is taken, whatever rounding says.
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from linkwork.lecture.sheet import Array
+import numpy as np
+from numpy.typing import NDArray
+
 from linkwork.linalg.rank import RANK_TOLERANCE
 from linkwork.tolerances import AGREEMENT
+
+Array = NDArray[np.floating[Any]]
 
 
 def pseudo_inverse(A: Array, rank: int) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,15 +10,28 @@ import numpy as np
 
 from linkwork.equations.equations import TIME
 from linkwork.expressions.evaluation import ordered
-from linkwork.expressions.graph import Expr
+from linkwork.expressions.graph import ZERO, Expr
 from linkwork.lecture import letters as sym
 from linkwork.lecture import sheet
-from linkwork.lecture.sheet import MOST_COLUMNS, Array, Grid, Name, Sheet, Words, Worked, bracket, listing, numbers
-from linkwork.lecture.symbolic import MOST_COORDINATES, Matrix, Numbers, Reduction, Symbols
+from linkwork.lecture.sheet import (
+    MOST_COLUMNS,
+    Array,
+    Equation,
+    Grid,
+    Name,
+    Sheet,
+    Statement,
+    Words,
+    Worked,
+    listing,
+    numbers,
+)
+from linkwork.lecture.symbolic import MOST_COORDINATES, Matrix, Numbers, Reduction, Symbols, values_of
+from linkwork.lecture.values import Known, Scope, Value, named, vector
 from linkwork.linalg.rank import RANK_TOLERANCE, Rank, decide_rank
-from linkwork.writing.notation import Fence, Formula, Listed, Symbol, call, diag, equal, number, symbol_of
+from linkwork.writing.notation import Formula, Listed, Symbol, call, column, diag, equal, line, number, symbol_of
 from linkwork.writing.notation import Matrix as Brackets
-from linkwork.writing.rational import Rational, formula
+from linkwork.writing.rational import Rational, atom, formula
 
 
 @dataclass(frozen=True)
@@ -32,9 +45,9 @@ class Spectrum:
 
 @dataclass(frozen=True)
 class Method:
-    """A formulation as it is taught: its steps, giving a and lam, what it decides the rank on, and where it is from."""
+    """A formulation as it is taught: steps that define a and lam, what it decides the rank on, and where it is from."""
 
-    steps: Callable[[Exercise], tuple[Array, Array]]
+    steps: Callable[[Exercise], None]
     spectrum: Spectrum
     about: Words
 
@@ -54,7 +67,7 @@ class Instant:
 
 
 class Exercise(Sheet):
-    """The sheet being written: the mechanism at one instant, names for everything, and the blocks so far."""
+    """The sheet of a formulation: the mechanism at one instant, names for everything, and the blocks so far."""
 
     def __init__(self, instant: Instant, formulation: str, method: Method) -> None:
         x = instant.numbers
@@ -69,13 +82,53 @@ class Exercise(Sheet):
         self.rows = tuple(str(row) for row in e.rows)
         self.equation: Formula | None = None
         self.is_reduced = False  # to the freedoms, by the method itself
+        self.dependent: tuple[int, ...] | None = None  # coordinates, by a method that chooses them
         self.rates = len(e.q) == len(e.v)  # the velocities are the rates of the coordinates
         self.q = [Symbol("q", (str(k),)) for k in range(1, len(e.q) + 1)]
         self.v = [x.dot for x in self.q] if self.rates else [Symbol("v", (str(k),)) for k in range(1, self.n + 1)]
         self.a = [x.ddot for x in self.q] if self.rates else [x.dot for x in self.v]
         self.heads = self.q if self.rates else self.v
+        self.velocity = sym.q.dot if self.rates else sym.v
         self.columns = tuple(zip(self.heads, e.v_names, strict=True))
         super().__init__(self._name_symbols())
+        self.ranks[sym.Psi_q] = self.r
+        self.find(self._values(x))
+        sizes = {sym.n: self.n, sym.m: self.m, sym.r: self.r, sym.F: self.free, sym.t: self.t}
+        self.find({letter: vector([float(size)]) for letter, size in sizes.items()})
+        self.entries.find({self.names[node]: vector([value]) for node, value in x.values.items()})
+        if self.small:
+            self._know_symbols()
+
+    def _values(self, x: Numbers) -> dict[Formula, Value]:
+        """What is given of a mechanism."""
+        rows, columns = named(self.rows), self.columns
+        turning, t_turning = x.turning
+        return {
+            sym.M: Value(x.M, columns, columns),
+            sym.Psi_q: Value(x.Psi_q, rows, columns),
+            sym.Psi_q.dot: Value(turning, rows, columns),
+            sym.Psi_t.dot: vector(t_turning, rows),
+            sym.Q: vector(x.Q, columns),
+            sym.gamma: vector(x.gamma, rows),
+            sym.Psi: vector(x.Psi, rows),
+            sym.Psi_t: vector(x.Psi_t, rows),
+            self.velocity: vector(x.v, columns),
+        }
+
+    def _know_symbols(self) -> None:
+        s = self.symbols
+        rows, columns = named(self.rows), self.columns
+        found = {
+            sym.M: (s.M, columns, columns), sym.Psi_q: (s.Psi_q, rows, columns), sym.Q: (s.Q, columns, ()),
+            sym.gamma: (s.gamma, rows, ()), sym.Psi: (s.Psi, rows, ()), sym.Psi_t: (s.Psi_t, rows, ()),
+        }  # fmt: skip
+        given: dict[Formula, Value] = {
+            name: Value(np.array(A, dtype=object).reshape(len(A), -1), *axes) for name, (A, *axes) in found.items() if A
+        }
+        self.exact = Scope(given, self.definitions, self.ranks)
+        for sample in s.samples if all(sample.is_finite for sample in s.samples) else ():
+            own = Scope(self._values(sample), self.definitions, self.ranks)
+            self.samples.append((own, sample.all_values))
 
     def _name_symbols(self) -> dict[Expr, Formula]:
         """All symbols, parameters first, in the order in which factors are written."""
@@ -125,13 +178,20 @@ class Exercise(Sheet):
         self._write_equations()
         if self.formulation != "augmented" and self.m:
             self._write_rank()
-        a, lam = self.method.steps(self)
+        self.method.steps(self)
         if not self.is_reduced:
             self._write_solved()
-        self._write_check(a, lam)
+        if not self.m:
+            self.find({sym.lam: Value(np.zeros((0, 1)))})
+        a, lam = (self.scope(x).entries[:, 0] for x in (sym.a, sym.lam))
+        accelerations = {x: vector([value]) for x, value in zip(self.a, a, strict=True)}
+        self.find(accelerations)
+        self.entries.find(accelerations)
+        statements = self.verify()
+        self._write_check(a, lam, statements)
         return Worked(
             f"{self.model} by {self.formulation}", self.model, self.formulation, self.t, self.equations.v_names,
-            self.rows, a, lam, self.augmented_a, self.augmented_lam, self.equation, tuple(self.blocks),
+            self.rows, a, lam, self.augmented_a, self.augmented_lam, self.equation, tuple(self.blocks), statements,
         )  # fmt: skip
 
     def _write_state(self) -> None:
@@ -165,31 +225,40 @@ class Exercise(Sheet):
                 [(self.names[p], Name(str(p.value).rstrip("'")), number(x.values[p])) for p in shown],
             )
 
+    def find_everywhere(self, values: Mapping[Known, Value]) -> None:
+        """Names for what is the same in symbols and at the samples."""
+        for scope in (self.scope, self.exact, *(sample for sample, _ in self.samples)):
+            if scope is not None:
+                scope.find(values)
+
     def _write_equations(self) -> None:
-        e, s = self.equations, self.symbols if self.small else None
         if self.m:
             self.head("Constraints")
-            self.say("Each joint and driver gives rows of", equal(call(sym.Psi, sym.t, sym.q), 0), ":")
-            self.vector(sym.Psi, self.numbers.Psi, self.rows, s.Psi if s else None)
+            self.say("Each joint and driver gives rows of", call(sym.Psi, sym.t, sym.q), ", which are to be zero:")
+            self.display(sym.Psi)
             self.head("Jacobian")
-            rate = sym.q.dot if self.rates else sym.v
+            rate = self.velocity
             self.say("Differentiated with respect to time,", equal(sym.Psi_q * rate + sym.Psi_t, 0), ", with")
-            self.matrix(sym.Psi_q, self.Psi_q, self.rows, self.columns, s.Psi_q if s else None)
+            self.display(sym.Psi_q)
+            if any(x is not ZERO for x in self.equations.Psi_t):
+                self.say("and, of what depends on time itself,")
+                self.display(sym.Psi_t)
             self.say(
                 "Differentiated once more,", equal(sym.Psi_q * sym.a, sym.gamma), ", where",
-                equal(sym.gamma, -sym.Psi.ddot), "at", equal(sym.a, 0),
+                equal(sym.gamma, -(sym.Psi_q.dot * rate) - sym.Psi_t.dot),
                 "holds what is quadratic in the velocities (and what drivers do with time):",
             )  # fmt: skip
-            self.vector(sym.gamma, self.gamma, self.rows, s.gamma if s else None)
+            self.display(sym.gamma)
         self.head("Masses and forces")
         diagonal = np.count_nonzero(self.M - np.diag(np.diag(self.M))) == 0
         if diagonal and self.n > 4:
             self.say("The mass matrix is diagonal; its diagonal and the applied forces are")
-            D = [[row[i]] for i, row in enumerate(s.M)] if s and s.M else None
-            self.vector(diag(sym.M), np.diag(self.M), e.v_names, D)
+            exact = self.in_symbols(sym.M)
+            D = [[row[i]] for i, row in enumerate(exact)] if exact else None
+            self.vector(diag(sym.M), np.diag(self.M), self.equations.v_names, D)
         else:
-            self.matrix(sym.M, self.M, e.v_names, self.columns, s.M if s else None)
-        self.vector(sym.Q, self.Q, e.v_names, s.Q if s else None)
+            self.display(sym.M)
+        self.display(sym.Q)
         self.say("The equations to be solved for the accelerations", sym.a, "and the multipliers", sym.lam, "are")
         self.show(equal(sym.M * sym.a + sym.Psi_q.T * sym.lam, sym.Q), equal(sym.Psi_q * sym.a, sym.gamma))
 
@@ -220,24 +289,26 @@ class Exercise(Sheet):
         r = self.reduction()
         if r is not None and r.M_hat is not None and r.independent:
             self.head("What has been solved")
+            self.find({sym.V: Value(values_of(r.V, self.numbers.values))})
             self.write_reduced(
                 r, False, "All formulations solve the same equation of motion. It is seen when the reactions are "
-                "eliminated, with",
-                equal(sym.q.dot if self.rates else sym.v, sym.V * sym.p.dot), "and", equal(sym.Psi_q * sym.V, 0), ".",
+                "eliminated, with", equal(sym.Psi_q * sym.V, 0), ".",
             )  # fmt: skip
 
-    def _write_check(self, a: Array, lam: Array) -> None:
+    def _write_check(self, a: Array, lam: Array, statements: tuple[Statement, ...]) -> None:
         self.head("Check")
         e = self.equations
         heads = Name(self.formulation), Name("augmented")
         self.say("The accelerations, with those of", heads[1], "computed by compiled code:")
-        both = numbers(np.column_stack([a, self.augmented_a]), 10)
+        forces, masses = self.scope(sym.Q).size, self.scope(sym.M).size
+        size = max(self.scope.magnitude(sym.a), forces / masses)
+        both = numbers(np.column_stack([a, self.augmented_a]), 10, size)
         self.table(
             ("", "of", *heads), [(x, Name(of), y, z) for x, of, (y, z) in zip(self.a, e.v_names, both, strict=True)]
         )  # fmt: skip
         if self.m:
             self.say("The multipliers:")
-            both = numbers(np.column_stack([lam, self.augmented_lam]), 10)
+            both = numbers(np.column_stack([lam, self.augmented_lam]), 10, self.scope.magnitude(sym.lam))
             rows = [(Name(row), x, y) for row, (x, y) in zip(self.rows, both, strict=True)]
             self.table((sym.lam, *heads), rows)
         forces = sym.Psi_q.T * sym.lam
@@ -247,61 +318,96 @@ class Exercise(Sheet):
                 "differ by", _largest(self.Psi_q.T @ (lam - self.augmented_lam)),
                 "; of the multipliers themselves the least are taken, which", heads[1], "finds with fewer digits.",
             )  # fmt: skip
-        motion, constraints = sym.M * sym.a + forces - sym.Q, sym.Psi_q * sym.a - sym.gamma
+        worst = max(statement.difference for statement in statements)
         self.say(
             "Largest difference:", _largest(a - self.augmented_a), "in the accelerations,",
-            _largest(lam - self.augmented_lam), "in the multipliers. Put into the equations,", sym.a, "and", sym.lam,
-            "leave", equal(Fence(motion, "||"), _largest(self.M @ a + self.Psi_q.T @ lam - self.Q)),
-            "and", equal(Fence(constraints, "||"), _largest(self.Psi_q @ a - self.gamma)), ".",
+            _largest(lam - self.augmented_lam), f"in the multipliers. The {len(statements)} equations on this sheet",
+            "were evaluated as they are written: their sides differ, relative to their terms, by",
+            number(worst, 2), "at most.",
         )  # fmt: skip
 
     # Steps shared by several formulations
 
-    def basis(self, name: Formula, V: Array, symbols: Matrix | None = None) -> None:
+    def basis(self, symbols: Matrix | None = None) -> None:
+        """V, which is defined, as the motions that the constraints admit, and B with p' = B q'."""
         if not self.free:
             self.say("No freedom is left, and", sym.V, "has no columns: the constraints alone give the accelerations.")
             return
-        self.matrix(name, V, self.equations.v_names, _rates(self.free), symbols)
+        heads = tuple((Symbol("p", (str(k),) if self.free > 1 else (), "dot"), "") for k in range(1, self.free + 1))
+        V = self.scope(sym.V)
+        self.find({sym.V: Value(V.entries, self.columns, heads)})
+        self.display(sym.V, symbols)
         if self.m:
-            self.say("The largest entry of", sym.Psi_q * sym.V, "is", _largest(self.Psi_q @ V), ".")
+            self.say("The constraints admit these motions:", equal(sym.Psi_q * sym.V, 0), ".")
 
-    def particular(self, S_gamma: Array, *how: Words, symbols: Matrix | None = None) -> None:
-        """One solution of Psi_q a = gamma, if no symbols are given the least."""
-        self.head("One solution of the constraints")
-        self.say(*how)
-        if symbols is None and (r := self.reduction()) is not None:
-            symbols = self.symbols.orthogonal(r)
-        self.vector(sym.S * sym.gamma, S_gamma, self.equations.v_names, symbols)
-
-    def reduce(self, V: Array, S_gamma: Array, dependent: Sequence[int] | None = None) -> Array:
-        """Accelerations a = V p'' + S gamma of the reduced system; V is that of elimination if it names `dependent`."""
+    def reduce(self, S: Formula, B: Formula, *how: Words, symbols: Matrix | None = None) -> None:
+        """From V and S, with Psi_q S gamma = gamma, the accelerations by way of the reduced system."""
         self.is_reduced = True
-        own, reduction = dependent is not None, self.reduction(dependent)
-        S = sym.S * sym.gamma
+        S_gamma, in_p = sym.S * sym.gamma, sym.V * sym.p.ddot
+        if self.m:
+            self.head("One solution of the constraints")
+            self.say(*how)
+            self.let(sym.S, S)
+            if symbols is None and (r := self.reduction()) is not None:
+                symbols = self.symbols.orthogonal(r)
+            self.say("gives", equal(sym.Psi_q * S_gamma, sym.gamma), ":")
+            self.display(S_gamma, symbols)
         if not self.free:
             self.head("Accelerations")
-            self.show(equal(sym.a, S))
-            return S_gamma
+            self.let(sym.a, S_gamma)
+            return
+        if self.m == self.r and self.m:
+            self.define(sym.B, B)
+            self.define(sym.p.dot, sym.B * self.velocity)
+            self.say(
+                "The matrix", equal(sym.B, B), "takes the rates of", sym.p, "from the velocities. The Jacobian and",
+                sym.B, "together have the inverse", line(sym.S, sym.V), ", and so",
+                equal(sym.B * sym.V, sym.Unit), "and", equal(sym.B * sym.S, 0), ":",
+            )  # fmt: skip
+            self.show(equal(column(sym.Psi_q, sym.B).inverse, line(sym.S, sym.V)))
+            velocities = sym.V * sym.p.dot - sym.S * sym.Psi_t
+            self.say(
+                "The velocities are",
+                equal(self.velocity, velocities),
+                "with",
+                equal(sym.p.dot, sym.B * self.velocity),
+                ".",
+            )
         self.head("Reduced system")
-        a_of_p = equal(sym.a, sym.V * sym.p.ddot + S)
-        self.say(
-            "With", a_of_p, ", multiplication by", sym.V.T, "removes the multipliers, because",
-            equal(sym.V.T * sym.Psi_q.T, 0), ":",
-        )  # fmt: skip
-        self.show(equal(sym.V.T * sym.M * sym.V * sym.p.ddot, sym.V.T * (sym.Q - sym.M * S)))
-        M_hat, Q_hat = V.T @ self.M @ V, V.T @ (self.Q - self.M @ S_gamma)
-        pdd = np.linalg.solve(M_hat, Q_hat)
+        a_of_p = in_p + S_gamma if self.m else in_p
+        rest = sym.Q - sym.M * S_gamma if self.m else sym.Q
+        self.say("The accelerations are", equal(sym.a, a_of_p), ".")
+        if self.m:
+            self.say(
+                "Multiplication by", sym.V.T, "removes the multipliers, because", equal(sym.V.T * sym.Psi_q.T, 0), ":"
+            )
+        self.show(equal(sym.V.T * sym.M * sym.V * sym.p.ddot, sym.V.T * rest))
+        for name, formula_ in ((sym.M.hat, sym.V.T * sym.M * sym.V), (sym.Q.hat, sym.V.T * rest)):
+            if name not in self.definitions:
+                self.define(name, formula_)
+        self.define(sym.p.ddot, sym.M.hat.inverse * sym.Q.hat)
         if self.free <= MOST_COLUMNS:
-            right, result = bracket(Q_hat[:, None]), bracket(pdd[:, None])
-            self.show(equal(bracket(M_hat) * sym.p.ddot, right), equal(sym.p.ddot, result))
+            M_hat, Q_hat, pdd = (self._bracket(x) for x in (sym.M.hat, sym.Q.hat, sym.p.ddot))
+            self.show(equal(M_hat * sym.p.ddot, Q_hat), equal(sym.p.ddot, pdd))
+        reduction = self.reduction(self.dependent)
         if reduction is not None:
-            self.write_reduced(reduction, own)
+            self.write_reduced(reduction, self.dependent is not None)
         self.head("Accelerations")
-        self.show(a_of_p)
-        a = V @ pdd + S_gamma
-        in_symbols = self.symbols.accelerations(reduction) if reduction and own and reduction.independent else None
-        self.vector(sym.a, a, self.equations.v_names, in_symbols)
-        return np.asarray(a)
+        if reduction is not None and self.dependent is not None:
+            self._keep_independent(reduction.independent)
+        self.let(sym.a, a_of_p)
+
+    def _keep_independent(self, places: Sequence[int]) -> None:
+        """In symbols, accelerations are functions of the independent ones."""
+        if self.exact is not None:
+            self.exact.given[sym.p.ddot] = vector(atom(self.equations.a[j]) for j in places)
+        for (scope, _), sample in zip(self.samples, self.symbols.samples, strict=False):
+            scope.given[sym.p.ddot] = vector(sample.solution[0][list(places)])
+
+    def _bracket(self, name: Formula) -> Formula:
+        """A matrix inside a formula; of one entry just this."""
+        A = numbers(self.scope(name).entries, size=self.scope.magnitude(name))
+        return Brackets(A) if self.free > 1 else A[0][0]
 
     def write_reduced(self, r: Reduction, own: bool, *lead: Words) -> None:
         """The reduced equation for the independent coordinates, in symbols where it is short."""
@@ -325,25 +431,24 @@ class Exercise(Sheet):
             self.say("In symbols the reduced equation is too long to be read.")
             return
         self.equation = equation
-        with_p = ("In symbols, with", equal(sym.p, coordinates), ":")
+        with_p = ("In symbols, with", sym.p, "for", coordinates, ":")
         self.say(*(with_p if own else ("With it the reduced equation is, in symbols,",)))
-        self.show(equation)
+        self.blocks.append(Equation(equation))
         if len(r.independent) == 1:
             inertia, force = (A[0][0].value(self.numbers.values) for A in (r.M_hat, r.Q_hat))
+            pdd = self.a[r.independent[0]]
             self.say(
-                "In numbers", equal(number(inertia) * sym.p.ddot, number(force)), ", so",
-                equal(sym.p.ddot, self.a[r.independent[0]], number(force / inertia)), ".",
+                "In numbers", equal(number(inertia) * pdd, number(force)), ", so",
+                equal(*([sym.p.ddot] if own else []), pdd, number(force / inertia)), ".",
             )  # fmt: skip
 
-    def multipliers(self, lam: Array, equation: Formula, *how: Words) -> Array:
+    def multipliers(self, formula: Formula, *how: Words) -> None:
         if self.m:
             self.head("Multipliers")
             balance = "What the masses leave of the forces has to be balanced by the reactions"
             self.say(*(how or (balance,)), ", of which those of least norm are taken:" if self.m > self.r else ":")
-            self.show(equation)
-            self.vector(sym.lam, lam, self.rows, self.lam_in_symbols())
+            self.let(sym.lam, formula, self.lam_in_symbols())
             self.say("The joints act on the bodies with the generalized forces", -(sym.Psi_q.T * sym.lam), ".")
-        return lam
 
     def lam_in_symbols(self) -> Matrix | None:
         r = self.reduction()

@@ -12,12 +12,13 @@ import numpy as np
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.errors import UsageError, check_choice
 from linkwork.lecture.exercise import Exercise, Instant
-from linkwork.lecture.sheet import Worked
+from linkwork.lecture.sheet import Array, Worked
 from linkwork.lecture.steps import METHODS
 from linkwork.lecture.symbolic import Numbers
 from linkwork.model import Model
 from linkwork.simulation.simulate import simulate
 from linkwork.simulation.suitability import check_massless
+from linkwork.tolerances import ROUNDING
 
 __all__ = ["METHODS", "Worked", "explain"]
 
@@ -51,4 +52,12 @@ def reach(model: Model | Mechanism, at: float, progress: Callable[[float, float]
     motion = simulate(mechanism, t_end=t_end, step=t_end, progress=progress)
     now = -1 if at else 0
     q, v, a = (motion.tables[kind].values[now] for kind in mechanism.equations.state)
+    found = Numbers(mechanism.equations, q, v, at)
+    q, v = without_rounding(q, found.q_scale, 1.0), without_rounding(v, found.v_scale)
     return Instant(mechanism.model.name, Numbers(mechanism.equations, q, v, at), a, motion.lam[now])
+
+
+def without_rounding(x: Array, scale: Array, largest: float = 0.0) -> Array:
+    """Zero in the place of what is rounding beside the largest entry, lengths and angles each by their scale."""
+    sizes = np.abs(x) / scale
+    return np.where(sizes <= ROUNDING * np.max(sizes, initial=largest), 0.0, x)

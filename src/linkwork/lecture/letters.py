@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linkwork.writing.notation import Symbol, symbol_of
+from linkwork.writing.notation import Formula, Number, Symbol, symbol_of
 
 
 def _letters(names: str) -> Iterator[Symbol]:
@@ -15,6 +15,8 @@ t, q, v, a, p, u, lam, gamma, eps = _letters("t q v a p u lam gamma epsilon")
 n, m, r, s, F = _letters("n m r s F")
 M, Q, S, V, Psi, Unit = _letters("M Q S V Psi I")
 Psi_q, Psi_t, Psi_u, Psi_p = _letters("Psi_q Psi_t Psi_u Psi_p")
-B, D, E, G, H, K, L, P, R, T, U, Z, Lambda = _letters("B D E G H K L P R T U Z Lambda")
-D_2, K_1, K_2, Q_1, Q_2, R_1, T_1, U_1, U_2, Lambda_1 = _letters("D_2 K_1 K_2 Q_1 Q_2 R_1 T_1 U_1 U_2 Lambda_1")
-U_d, W_d, W_i, a_f, gamma_1, lam_0 = _letters("U_d W_d W_i a_f gamma_1 lam_0")
+A, B, D, E, G, H, K, L, P, R, T, U, Z, Lambda = _letters("A B D E G H K L P R T U Z Lambda")
+D_2, H_1, K_1, K_2, P_1, P_u, P_p, Q_1, Q_2, R_1 = _letters("D_2 H_1 K_1 K_2 P_1 P_u P_p Q_1 Q_2 R_1")
+T_1, T_2, U_1, U_2, Lambda_1, Z_1 = _letters("T_1 T_2 U_1 U_2 Lambda_1 Z_1")
+U_d, W_d, W_i, a_f, b, lam_0 = _letters("U_d W_d W_i a_f b lam_0")
+minus_half: Formula = Number("-1/2")

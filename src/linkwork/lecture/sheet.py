@@ -4,18 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.expressions.graph import Expr
-from linkwork.lecture.symbolic import Matrix
+from linkwork.lecture.symbolic import Matrix, close, values_of
+from linkwork.lecture.values import NOTHING, UNIT, Known, Scope, Unknown, Value
 from linkwork.records import Printed
 from linkwork.tolerances import ROUNDING
-from linkwork.writing.notation import DOTS, Applied, Fence, Formula, Listed, Symbol, number, together
+from linkwork.writing.notation import (
+    DOTS,
+    Applied,
+    Fence,
+    Formula,
+    Function,
+    Listed,
+    Minus,
+    Number,
+    Relation,
+    Symbol,
+    equal,
+    number,
+    together,
+)
 from linkwork.writing.notation import Matrix as Brackets
-from linkwork.writing.rational import formula
+from linkwork.writing.rational import TooLong, formula
 
 Array = NDArray[np.floating[Any]]
 
@@ -36,6 +52,7 @@ class Name:
 
 Part: TypeAlias = str | Formula | Name
 Sentence: TypeAlias = tuple[Part, ...]
+Cells: TypeAlias = tuple[tuple[Formula, ...], ...]
 Words: TypeAlias = Part | Sentence
 
 
@@ -73,6 +90,14 @@ class Table:
 Block: TypeAlias = Heading | Paragraph | Equation | Grid | Table
 
 
+@dataclass(frozen=True)
+class Statement:
+    """An equation as displayed, and how far its sides differ, relative to their terms."""
+
+    relation: Relation
+    difference: float
+
+
 @dataclass(frozen=True, repr=False)
 class Worked(Printed):
     """The worked exercise, its result, and that of `augmented`; `equation` is the reduced equation in symbols."""
@@ -89,6 +114,7 @@ class Worked(Printed):
     augmented_lam: Array
     equation: Formula | None
     blocks: tuple[Block, ...]
+    statements: tuple[Statement, ...] = ()
 
     @property
     def difference(self) -> tuple[float, float]:
@@ -125,14 +151,10 @@ def listing(parts: Iterable[Part]) -> list[Part]:
     return [piece for part in parts for piece in (",", part)][1:] or ["none"]
 
 
-def numbers(A: Array, digits: int = 6) -> tuple[tuple[Formula, ...], ...]:
-    small = ROUNDING * np.max(np.abs(A), initial=0.0)
+def numbers(A: Array, digits: int = 6, size: float = 0.0) -> tuple[tuple[Formula, ...], ...]:
+    """The entries; what is rounding beside the largest of them, or beside `size`, is zero."""
+    small = ROUNDING * max(size, np.max(np.abs(A), initial=0.0))
     return tuple(tuple(number(0.0 if abs(x) <= small else float(x), digits) for x in row) for row in A)
-
-
-def bracket(A: Array) -> Formula:
-    """A matrix inside a formula; of one entry just this."""
-    return Brackets(numbers(A)) if A.size > 1 else number(float(A[0, 0]))
 
 
 def spectrum(values: Array, most: int = MOST_COLUMNS) -> tuple[Formula, ...]:
@@ -141,20 +163,111 @@ def spectrum(values: Array, most: int = MOST_COLUMNS) -> tuple[Formula, ...]:
 
 
 class Sheet:
-    """The blocks so far; `symbols` are the formulas of all symbols, in the order in which factors are written."""
+    """The blocks so far, with the values of the names in them; what is shown is evaluated.
+
+    `symbols` are the formulas of all symbols, in the order in which factors are written. `exact` has values as rational
+    functions, `samples` has numbers at random states, which confirm what is shown of them.
+    """
 
     def __init__(self, symbols: Mapping[Expr, Formula]) -> None:
         self.names = symbols
         self.blocks: list[Block] = []
+        self.relations: list[Relation] = []
+        self.written: list[tuple[Formula, Cells, Array, float]] = []  # in symbols, with numbers and their size
+        self.definitions: dict[Formula, Formula] = {}
+        self.ranks: dict[Formula, int] = {}
+        self.scope = Scope({}, self.definitions, self.ranks)
+        self.entries = Scope({}, {})  # of the symbols in entries, which may be the same letters
+        self.exact: Scope | None = None
+        self.samples: list[tuple[Scope, Mapping[Expr, float]]] = []
 
     def head(self, text: str) -> None:
         self.blocks.append(Heading(text))
 
     def say(self, *words: Words) -> None:
-        self.blocks.append(Paragraph(sentence(*words)))
+        """A paragraph; equations in it are to hold."""
+        self.blocks.append(Paragraph(parts := sentence(*words)))
+        self.relations += [part for part in parts if isinstance(part, Relation)]
 
     def show(self, *equations: Formula) -> None:
+        """Equations that are to hold, on a line of their own."""
         self.blocks.append(Equation(equations[0] if len(equations) == 1 else together(*equations)))
+        self.relations += [equation for equation in equations if isinstance(equation, Relation)]
+
+    def find(self, values: Mapping[Known, Value]) -> None:
+        """Names for what no formula gives: data, and factors of a decomposition."""
+        self.scope.find(values)
+
+    def let(self, name: Formula, formula: Formula, symbols: Matrix | None = None, rank: int | None = None) -> Array:
+        """Define a name by its formula, show both and the value."""
+        self.define(name, formula, rank)
+        self.show(equal(name, formula))
+        return self.display(name, symbols)
+
+    def define(self, name: Formula, formula: Formula, rank: int | None = None) -> None:
+        self.definitions[name] = formula
+        if rank is not None:
+            self.ranks[name] = rank
+
+    def display(self, name: Formula, symbols: Matrix | None = None) -> Array:
+        """The value of a formula, in symbols where that is short, then in numbers."""
+        value, size = self.scope(name), self.scope.magnitude(name)
+        A = np.asarray(value.entries, dtype=float)
+        if symbols is None:
+            symbols = self.in_symbols(name)
+        if not A.size:
+            return A
+        if A.shape == (1, 1):
+            shown = formula(symbols[0][0], self.names) if symbols else None
+            in_numbers = numbers(A, size=size)[0][0]
+            if shown is None or shown.size > LONGEST_ALONE or shown == in_numbers:
+                self.blocks.append(Equation(equal(name, in_numbers)))
+            else:
+                self.blocks.append(Equation(equal(name, shown, in_numbers)))
+                self.written.append((name, ((shown,),), A, size))
+        elif A.shape[1] == 1 and not value.columns:
+            labels = [label for _, label in value.rows] or [str(k) for k in range(1, len(A) + 1)]
+            self.vector(name, A[:, 0], labels, symbols, size)
+        else:
+            self.matrix(name, A, [label for _, label in value.rows], value.columns, symbols, size)
+        return A
+
+    def in_symbols(self, name: Formula) -> Matrix | None:
+        """The value as rational functions, if it is short and has the right numbers at all samples."""
+        if self.exact is None or not self.samples:
+            return None
+        try:
+            found = self.exact(name).exact()
+            made = [list(row) for row in found.entries]
+            if not all(close(values_of(made, at), sample(name).entries) for sample, at in self.samples):
+                return None
+        except (Unknown, TooLong, ZeroDivisionError, np.linalg.LinAlgError):
+            return None
+        return made if made and made[0] else None
+
+    def verify(self) -> tuple[Statement, ...]:
+        """All equations that were shown, with how far their sides differ."""
+        stated = [self._verified(relation) for relation in dict.fromkeys(self.relations)]
+        return (*stated, *(self._compared(*written) for written in self.written))
+
+    def _compared(self, name: Formula, cells: Cells, A: Array, size: float) -> Statement:
+        """A matrix as it is written in symbols, beside its numbers."""
+        off = np.array([[self.entries(cell).entries[0, 0] for cell in row] for row in cells]) - A
+        size = max(size, *(self.entries.magnitude(cell) for row in cells for cell in row)) or 1.0
+        return Statement(equal(name, Brackets(cells)), float(np.max(np.abs(off))) / size)
+
+    def _verified(self, relation: Relation) -> Statement:
+        scope, difference = self.scope, 0.0
+        for left, right in pairwise(side for side in relation.sides if not _is_displayed(side)):
+            if isinstance(left, Brackets) or left in (UNIT, NOTHING):
+                left, right = right, left
+            x = scope(left).entries
+            y = scope.like(right, x.shape).entries
+            if x.shape != y.shape:
+                raise ValueError(f"{x.shape} cannot equal {y.shape}")
+            size = max(scope.magnitude(left), np.max(np.abs(y), initial=0.0)) or 1.0
+            difference = max(difference, float(np.max(np.abs(x - y), initial=0.0)) / size)
+        return Statement(relation, difference)
 
     def table(self, header: Iterable[Part], rows: Sequence[Iterable[Part]]) -> None:
         self.blocks.append(Table(tuple(header), tuple(tuple(row) for row in rows[:MOST_ROWS])))
@@ -168,20 +281,22 @@ class Sheet:
         rows: Sequence[str] = (),
         columns: Sequence[tuple[Formula | None, str]] = (),
         symbols: Matrix | None = None,
+        size: float = 0.0,
     ) -> None:
         """A matrix in symbols where that is short, then in numbers; a large one in blocks of columns or in brief."""
         height, width = A.shape
-        shown = numbers(A)
+        shown = numbers(A, size=size)
         if symbols and width <= MOST_COLUMNS and (cells := self.write_cells(symbols)) is not None:
             self.blocks.append(Grid(symbol, tuple(rows), tuple(columns), cells))
+            self.written.append((symbol, cells, A, np.max(np.abs(A))))
             if cells == shown:
                 return
             self.say("In numbers:")
         if width > MOST_IN_BLOCKS or height > MOST_ROWS:
             filled = int(np.sum(np.abs(A) > ROUNDING * np.max(np.abs(A))))
-            size = number(float(np.linalg.norm(A)))
+            norm = number(float(np.linalg.norm(A)))
             entries = "entry that is" if filled == 1 else "entries that are"
-            self.say(symbol, f"is {height} by {width} with {filled} {entries} not zero; its norm is", size, ".")
+            self.say(symbol, f"is {height} by {width} with {filled} {entries} not zero; its norm is", norm, ".")
             return
         for first in range(0, width, MOST_COLUMNS):
             last = min(first + MOST_COLUMNS, width)
@@ -196,12 +311,30 @@ class Sheet:
         longest = LONGEST_ALONE if len(cells[0]) == 1 else LONGEST_ENTRY
         return None if any(cell.size > longest for row in cells for cell in row) else cells
 
-    def vector(self, symbol: Formula, x: Array, labels: Iterable[str], symbols: Matrix | None = None) -> None:
+    def vector(
+        self, symbol: Formula, x: Array, labels: Iterable[str], symbols: Matrix | None = None, size: float = 0.0
+    ) -> None:
         """A vector as a table: name, symbols where short, number."""
         formulas = [formula(row[0], self.names) for row in symbols or ()]
-        values = [row[0] for row in numbers(x[:, None])]
+        values = [row[0] for row in numbers(x[:, None], size=size)]
         if any(f.size <= LONGEST_ALONE for f in formulas):
             shown = [f if f.size <= LONGEST_ALONE else "too long to be read" for f in formulas]
+            short = [k for k, f in enumerate(formulas) if f.size <= LONGEST_ALONE]
+            self.written.append((symbol, tuple((formulas[k],) for k in short), x[short, None], np.max(np.abs(x))))
             self.table(("", symbol, "value"), list(zip(names(labels), shown, values, strict=True)))
         else:
             self.table(("", symbol), list(zip(names(labels), values, strict=True)))
+
+
+def _is_displayed(x: Formula) -> bool:
+    """Whether it is numbers as they are displayed, with few digits."""
+    match x:
+        case Number(digits, exponent):
+            return digits != "0" or exponent != 0
+        case Minus(inside) | Fence(inside):
+            return _is_displayed(inside)
+        case Brackets(rows):
+            return all(_is_displayed(cell) or cell == NOTHING for row in rows for cell in row)
+        case Applied(Function("diag")):
+            return True
+    return False

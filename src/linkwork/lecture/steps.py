@@ -1,7 +1,7 @@
-"""The formulations step by step.
+"""The formulations step by step: lists of formulas, which are displayed and evaluated.
 
 The steps are those of the kernels in `formulations`, done with plain dense matrices so that every intermediate result
-can be shown.
+can be shown. What no formula gives, the factors of a decomposition, is found first and then held to its equations.
 """
 
 from __future__ import annotations
@@ -12,171 +12,215 @@ import numpy as np
 
 from linkwork.equations.place import LEAST_ROW
 from linkwork.equations.solution import EPS
-from linkwork.lecture import letters as sym
 from linkwork.lecture.decompositions import (
     complete_pivots,
     pivoted_rows,
     positive_qr,
-    pseudo_inverse,
     stepping_rows,
     upright,
 )
 from linkwork.lecture.exercise import Exercise, Method, Spectrum
-from linkwork.lecture.sheet import MOST_COLUMNS, Array, Name, Part, listing, names, spectrum
+from linkwork.lecture.sheet import MOST_COLUMNS, Array, Equation, Name, Part, listing, names, spectrum
+from linkwork.lecture.symbolic import Matrix
+from linkwork.lecture.values import Value, vector
 from linkwork.linalg.rank import RANK_TOLERANCE
 from linkwork.writing import notation
 from linkwork.writing.notation import Formula, Number, column, diag, equal, line, number
 
-INVERSE_ROOT = sym.M ** Number("-1/2")
-COMPLIANCE = sym.Psi_q * sym.M.inverse * sym.Psi_q.T
-CONSTRAINTS = equal(sym.Psi_q * sym.a, sym.gamma)
-S_GAMMA = sym.S * sym.gamma
-LEFT_OVER = sym.Q - sym.M * sym.a  # of the forces, by the masses
-LEAST = ("Of all solutions of", CONSTRAINTS, "the one with", equal(sym.V.T * S_GAMMA, 0), "is")
+# isort: off
+from linkwork.lecture.letters import (
+    B, D, D_2, E, F, G, H, H_1, K, K_1, K_2, L, Lambda, Lambda_1, M, P, P_1, P_p, P_u, Psi_p, Psi_q, Psi_u, Q, Q_1, Q_2,
+    R, R_1, S, T, T_1, U, U_1, U_2, U_d, Unit, V, W_d, W_i, Z, Z_1, a, a_f, b, eps, gamma, lam, lam_0, p, r, s, u,
+)  # fmt: skip
+
+INVERSE_ROOT = M ** Number("-1/2")
+COMPLIANCE = Psi_q * M.inverse * Psi_q.T
+CONSTRAINTS = equal(Psi_q * a, gamma)
+LEFT_OVER = Q - M * a  # of the forces, by the masses
+ORTHOGONAL = equal(V.T * S, 0)
+LEAST = ("Of all solutions of", CONSTRAINTS, "one is orthogonal to the admitted motions,", ORTHOGONAL, ":")
 
 
-def coordinate_partitioning(x: Exercise) -> tuple[Array, Array]:
+def select(places: Sequence[int], size: int) -> Array:
+    """Columns of the unit matrix."""
+    return np.eye(size)[:, list(places)]
+
+
+def coordinate_partitioning(x: Exercise) -> None:
     x.head("Partition of the coordinates")
-    u, used = (sorted(places) for places in complete_pivots(x.Psi_q)[:2])
-    v = [j for j in range(x.n) if j not in u]
+    dependent, used = (sorted(places) for places in complete_pivots(x.Psi_q)[:2])
+    free = [j for j in range(x.n) if j not in dependent]
     of = names(x.equations.v_names)
     x.say(
         "Gauss' elimination with complete pivoting takes the largest entry left as pivot: its column becomes a "
-        "dependent coordinate", sym.u, ". So", sym.u, "= (", *listing(of[j] for j in u), ") and the independent "
-        "coordinates are", sym.p, "= (", *listing(of[j] for j in v), ").",
+        "dependent coordinate", u, ". So", u, "= (", *listing(of[j] for j in dependent), ") and the independent "
+        "coordinates are", p, "= (", *listing(of[j] for j in free), ").",
     )  # fmt: skip
-    Psi_u, Psi_p = x.Psi_q[np.ix_(used, u)], x.Psi_q[np.ix_(used, v)]
-    labels = [x.rows[i] for i in used]
-    r = x.reduction(u)
+    x.dependent = tuple(dependent)
+    order = [*dependent, *free]
+    u_heads, p_heads = ([x.columns[j] for j in places] for places in (dependent, free))
+    rows = tuple((None, x.rows[i]) for i in used)
+    moves = {
+        P_u: Value(select(dependent, x.n), x.columns, tuple(u_heads)),
+        P_p: Value(select(free, x.n), x.columns, tuple(p_heads)),
+        P: Value(select(order, x.n), x.columns, (*u_heads, *p_heads)),
+        P_1: Value(select(used, x.m), tuple((None, row) for row in x.rows), rows),
+    }
+    x.find_everywhere(moves)
+    picked = P_1.T * Psi_q if x.r < x.m else Psi_q
+    x.define(Psi_u, picked * P_u)
+    x.define(Psi_p, picked * P_p)
+    reduction = x.reduction(dependent)
+    if reduction is not None and list(reduction.rows) == used and x.exact is not None:
+        inverse = np.array(reduction.inverse, dtype=object).reshape(x.r, x.r)
+        x.exact.given[Psi_u.inverse] = Value(inverse, tuple(u_heads), rows)
+    trivial = ": here it is the unit matrix." if order == [*range(x.n)] else "."
+    x.say("The permutation", P, "puts", u, "and", p, "in the order of the coordinates" + trivial)
     if x.m:
-        whole = x.symbols.Psi_q if x.small else None
-        for name, A, places in ((sym.Psi_u, Psi_u, u), (sym.Psi_p, Psi_p, v)):
-            if places:
-                part = [[whole[i][j] for j in places] for i in used] if whole else None
-                x.matrix(name, A, labels, [x.columns[j] for j in places], part)
-    x.say(
-        sym.Psi_u, "is regular, and the rates of the dependent coordinates follow from those of the independent ones:"
+        x.say("Their columns of the Jacobian are" + (", of independent rows," if x.r < x.m else ""))
+        x.display(Psi_u)
+        if free:
+            x.display(Psi_p)
+    if free:
+        x.say(
+            Psi_u, "is regular, and the rates of the dependent coordinates follow from those of the independent ones:"
+        )
+        x.define(V, P * column(-(Psi_u.inverse * Psi_p), Unit))
+        x.show(equal(V, x.definitions[V]))
+    x.basis()
+    if x.free and x.m:
+        _write_blocks(x)
+    x.reduce(
+        P * column(Psi_u.inverse * P_1.T if x.r < x.m else Psi_u.inverse, 0), P_p.T,
+        "With the independent accelerations zero, the constraints alone give the dependent ones:",
     )  # fmt: skip
-    x.show(equal(sym.V, column(-(sym.Psi_u.inverse * sym.Psi_p), sym.Unit)))
-    V, S_gamma = np.zeros((x.n, len(v))), np.zeros(x.n)
-    V[u] = -np.linalg.solve(Psi_u, Psi_p) if u else 0.0
-    V[v, range(len(v))] = 1.0
-    S_gamma[u] = np.linalg.solve(Psi_u, x.gamma[used])
-    x.basis(sym.V, V, r.V if r else None)
-    x.particular(
-        S_gamma, "With", equal(sym.p.ddot, 0), "the constraints are satisfied by",
-        equal(S_GAMMA, _stack(sym.Psi_u.inverse * sym.gamma)), ":", symbols=r.S_gamma if r else None,
-    )  # fmt: skip
-    if x.free:
-        pp, pu, up, uu = (sym.M ** (i * j) for i in (sym.p, sym.u) for j in (sym.p, sym.u))
-        C = sym.Psi_u.inverse * sym.Psi_p
-        M_hat = pp - pu * C - sym.Psi_p.T * sym.Psi_u.inverse_t * (up - uu * C)
-        x.say("In the blocks of", sym.M, "this is", equal(sym.M.hat, M_hat, sym.V.T * sym.M * sym.V), ".")
-    a = x.reduce(V, S_gamma, u)
-    lam = np.linalg.lstsq(x.Psi_q[:, u].T, (x.Q - x.M @ a)[u], rcond=None)[0] if x.m else np.zeros(0)
-    equation = equal(sym.Psi_u.T * sym.lam, LEFT_OVER.part(sym.u))
-    return a, x.multipliers(lam, equation, "The equations of the dependent coordinates give the multipliers")
+    lead = "The equations of the dependent coordinates give the multipliers"
+    if x.r < x.m:
+        return x.multipliers((P_u.T * Psi_q.T).plus * P_u.T * LEFT_OVER, lead)
+    if not x.free:
+        return x.multipliers(Psi_u.inverse_t * P_u.T * LEFT_OVER, lead)
+    x.define(u.ddot, P_u.T * a)
+    x.multipliers(Psi_u.inverse_t * (Q**u - M ** (u * p) * p.ddot - M ** (u * u) * u.ddot), lead)
+
+
+def _write_blocks(x: Exercise) -> None:
+    """M_hat and Q_hat term by term  [pennestri2004, eqs. (49)-(50), (63)-(70)]."""
+    x.head("Terms of the reduced equation")
+    x.say("Mass matrix and forces are partitioned as the coordinates are:")
+    select_by = {u: P_u, p: P_p}
+    for i, j in ((p, p), (p, u), (u, p), (u, u)):
+        x.define(M ** (i * j), select_by[i].T * M * select_by[j])
+        x.display(M ** (i * j))
+    for i in (u, p):
+        x.define(Q**i, select_by[i].T * Q)
+        x.display(Q**i)
+    own = P_1.T * gamma if x.r < x.m else gamma
+    C, back = Psi_u.inverse * Psi_p, Psi_p.T * Psi_u.inverse_t
+    inertia = M ** (p * p), M ** (p * u) * C, back * (M ** (u * p) - M ** (u * u) * C)
+    forces = Q**p, M ** (p * u) * Psi_u.inverse * own, back * (Q**u - M ** (u * u) * Psi_u.inverse * own)
+    for hat, (first, *rest) in ((M.hat, inertia), (Q.hat, forces)):
+        x.say("The terms of", hat, "are", first, "and")
+        for term in rest:
+            x.display(term)
+        x.say("together")
+        x.let(hat, first - rest[0] - rest[1])
+    x.say("This is what the basis gives:", equal(M.hat, V.T * M * V), ".")
 
 
 def _rows(x: Exercise, order: Iterable[int]) -> list[Part]:
     return listing(Name(x.rows[i]) for i in order)
 
 
-def zero_eigenvalue(x: Exercise) -> tuple[Array, Array]:
+def zero_eigenvalue(x: Exercise) -> None:
     x.head("Eigenvectors")
-    H = _write_gram(x, "is symmetric, and its eigenvalues are not negative: squares of singular values.")
-    values, T = np.linalg.eigh(H)
-    x.show(equal(sym.H, sym.T * sym.Lambda * sym.T.T), equal(sym.Lambda, diag(*spectrum(values))))
-    basis = equal(sym.V, sym.T_1)
-    x.say("The eigenvectors of the eigenvalue zero are a basis of the motions that the constraints admit,", basis, ":")
-    V = upright(T[:, : x.free])
-    x.basis(basis, V)
-    regular = H + V @ V.T
-    S_gamma = np.linalg.solve(regular, x.Psi_q.T @ x.gamma)
-    sum_of = sym.H + sym.V * sym.V.T
-    x.particular(
-        S_gamma, LEAST, equal(S_GAMMA, sum_of.inverse * sym.Psi_q.T * sym.gamma), ";", sum_of, "is regular:"
-    )  # fmt: skip
-    a = x.reduce(V, S_gamma)
-    lam = x.Psi_q @ np.linalg.solve(regular, x.Q - x.M @ a)
-    return a, x.multipliers(lam, equal(sym.lam, sym.Psi_q * sum_of.inverse * LEFT_OVER))
+    x.say(H, "is symmetric, and its eigenvalues are not negative: squares of singular values.")
+    values, vectors = np.linalg.eigh(x.let(H, Psi_q.T * Psi_q))
+    x.find({T: Value(vectors, x.columns), Lambda: Value(np.diag(values)), T_1: Value(upright(vectors[:, : x.free]))})
+    x.show(equal(T.T * H * T, Lambda), equal(Lambda, diag(*spectrum(values))))
+    x.say("The eigenvectors of the eigenvalue zero are a basis of the motions that the constraints admit:")
+    x.define(V, T_1)
+    x.show(equal(V, T_1))
+    x.basis()
+    regular = H + V * V.T if x.free else H
+    x.reduce(regular.inverse * Psi_q.T, V.T, *LEAST)
+    x.multipliers(Psi_q * regular.inverse * LEFT_OVER)
 
 
-def _write_gram(x: Exercise, *what: Part) -> Array:
-    """H = Psi_q^T Psi_q."""
-    x.say(equal(sym.H, sym.Psi_q.T * sym.Psi_q), *what)
-    H = x.Psi_q.T @ x.Psi_q
-    x.matrix(sym.H, H, x.equations.v_names, x.columns, x.symbols.gram() if x.small else None)
-    return np.asarray(H)
+def _find_factors(x: Exercise, order: Sequence[int]) -> None:
+    """P, Q_1, Q_2 and R of the constraint rows in this order."""
+    factor, triangle = positive_qr(x.Psi_q[list(order)].T)
+    rows, swap = tuple((None, row) for row in x.rows), select(order, x.m)
+    heads = tuple(rows[i] for i in order)
+    found = {
+        P: Value(swap, rows, heads), P_1: Value(swap[:, : x.r], rows, heads[: x.r]),
+        Q_1: Value(factor[:, : x.r], x.columns), Q_2: Value(upright(factor[:, x.r :]), x.columns),
+        R: Value(triangle[: x.r], (), heads),
+    }  # fmt: skip
+    x.find(found)
 
 
-def _factors(x: Exercise, order: Sequence[int], what: Formula) -> tuple[Array, Array, Array]:
-    """Q_1, V = Q_2 and R of the constraint rows in this order, written down."""
-    Q, R = positive_qr(x.Psi_q[list(order)].T)
-    Q_1, V, R = Q[:, : x.r], upright(Q[:, x.r :]), R[: x.r]
-    labels = [(None, x.rows[i]) for i in order]
-    small = x.small and x.r == x.m
-    triangle = x.symbols.triangle(order) if small and x.m <= 3 else None
-    x.matrix(what, R, (), labels, triangle)
-    return Q_1, V, R
+def _triangle(x: Exercise, order: Sequence[int]) -> Matrix | None:
+    """R in symbols, of few independent rows."""
+    return x.symbols.triangle(order) if x.small and x.r == x.m and x.m <= 3 else None
 
 
-def qr(x: Exercise) -> tuple[Array, Array]:
+def qr(x: Exercise) -> None:
     x.head("QR decomposition")
     order = pivoted_rows(x.Psi_q)[0]
+    _find_factors(x, order)
     x.say(
-        "The columns of", sym.Psi_q.T, ", which are the constraint rows, are made orthogonal one after the other; the "
-        "permutation", sym.P, "takes the longest of what is left first:", *_rows(x, order), ".",
+        "The columns of", Psi_q.T, ", which are the constraint rows, are made orthogonal one after the other; the "
+        "permutation", P, "takes the longest of what is left first:", *_rows(x, order), ".",
     )  # fmt: skip
-    x.show(
-        equal(sym.Psi_q.T * sym.P, line(sym.Q_1, sym.Q_2) * column(sym.R, 0)),
-        equal(sym.Q_1.T * sym.Q_2, 0),
-        equal(sym.Q_2.T * sym.Q_2, sym.Unit),
-    )
-    Q_1, V, R = _factors(x, order, sym.R)
-    _write_orthogonal_basis(x, V)
-    S_gamma = Q_1 @ np.linalg.solve(R[:, : x.r].T, x.gamma[order[: x.r]])
-    x.particular(
-        S_gamma, LEAST, equal(S_GAMMA, sym.Q_1 * sym.R_1.inverse_t * sym.gamma_1), ", with the first", sym.r,
-        "columns of", sym.R, "and the first", sym.r, "entries of", sym.P.T * sym.gamma, ":",
-    )  # fmt: skip
-    a = x.reduce(V, S_gamma)
-    lam = np.linalg.lstsq(R, Q_1.T @ (x.Q - x.M @ a), rcond=None)[0][np.argsort(order)]
-    return a, x.multipliers(lam, equal(sym.R * sym.P.T * sym.lam, sym.Q_1.T * LEFT_OVER))
+    if x.m:
+        x.show(equal(Psi_q.T * P, line(Q_1, Q_2) * column(R, 0)), equal(Q_1.T * Q_2, 0), equal(Q_2.T * Q_2, Unit))
+        x.display(R, _triangle(x, order))
+    _write_orthogonal_basis(x)
+    triangle = _write_first(x, R, R_1)
+    x.reduce(Q_1 * triangle.inverse_t * (P_1 if x.r < x.m else P).T, V.T, *LEAST)
+    x.multipliers(P * R.plus * Q_1.T * LEFT_OVER if x.r < x.m else P * R.inverse * Q_1.T * LEFT_OVER)
 
 
-def _write_orthogonal_basis(x: Exercise, V: Array) -> None:
-    basis = equal(sym.V, sym.Q_2)
-    x.say("The columns of", sym.Q_2, "are orthogonal to all constraint rows, so", basis, ":")
-    x.basis(basis, V, x.unit_basis())
+def _write_first(x: Exercise, whole: Formula, first: Formula) -> Formula:
+    """The part of a triangle that is regular, which is all of it if the rows are independent."""
+    if x.r == x.m:
+        return whole
+    x.define(first, whole * P.T * P_1)
+    x.say("Of", whole, "and", P, "the first", r, "columns are", first, "and", P_1, ":")
+    x.show(equal(first, x.definitions[first]))
+    return first
 
 
-def svd(x: Exercise) -> tuple[Array, Array]:
+def _write_orthogonal_basis(x: Exercise) -> None:
+    x.define(V, Q_2)
+    x.say("The columns of", Q_2, "are orthogonal to all constraint rows, so", equal(V, Q_2), ":")
+    x.basis(x.unit_basis())
+
+
+def svd(x: Exercise) -> None:
     x.head("Singular value decomposition")
-    x.show(
-        equal(sym.Psi_q.T, line(sym.W_d, sym.W_i) * _corner(sym.Lambda_1) * sym.U.T),
-        equal(sym.Lambda_1, diag(*spectrum(x.rank.values[: x.r]))),
-    )
     W, values, U_T = np.linalg.svd(x.Psi_q.T)
-    W_d, V, U_d, values = W[:, : x.r], upright(W[:, x.r :]), U_T[: x.r].T, values[: x.r]
-    if x.n <= MOST_COLUMNS:
-        x.matrix(sym.W_d, W_d, x.equations.v_names)
-        x.matrix(sym.U_d, U_d, x.rows)
+    rows = tuple((None, row) for row in x.rows)
+    found = {
+        W_d: Value(W[:, : x.r], x.columns), W_i: Value(upright(W[:, x.r :]), x.columns), U: Value(U_T.T, rows),
+        U_d: Value(U_T[: x.r].T, rows), Lambda_1: Value(np.diag(values[: x.r])),
+    }  # fmt: skip
+    x.find(found)
+    if x.m:
+        x.show(
+            equal(Psi_q.T, line(W_d, W_i) * _corner(Lambda_1) * U.T, W_d * Lambda_1 * U_d.T),
+            equal(Lambda_1, diag(*spectrum(values[: x.r]))),
+        )
+        x.show(equal(W_d.T * W_d, Unit), equal(U_d.T * U_d, Unit), equal(W_i.T * W_d, 0))
+        if x.n <= MOST_COLUMNS:
+            x.display(W_d)
+            x.display(U_d)
     x.say("The singular vectors of the singular values zero are a basis of the motions that the constraints admit:")
-    x.basis(equal(sym.V, sym.W_i), V)
-    x.particular(
-        S_gamma := W_d @ ((U_d.T @ x.gamma) / values), LEAST,
-        equal(S_GAMMA, sym.W_d * sym.Lambda_1.inverse * sym.U_d.T * sym.gamma), ":",
-    )  # fmt: skip
-    a = x.reduce(V, S_gamma)
-    lam = U_d @ ((W_d.T @ (x.Q - x.M @ a)) / values)
-    equation = equal(sym.lam, sym.U_d * sym.Lambda_1.inverse * sym.W_d.T * LEFT_OVER)
-    return a, x.multipliers(lam, equation)
-
-
-def _stack(x: Formula) -> Formula:
-    """x over zeros, in a line."""
-    return notation.Fence(notation.Listed((x, Number("0"))))
+    x.define(V, W_i)
+    x.show(equal(V, W_i))
+    x.basis()
+    x.reduce(W_d * Lambda_1.inverse * U_d.T, V.T, *LEAST)
+    x.multipliers(U_d * Lambda_1.inverse * W_d.T * LEFT_OVER)
 
 
 def _corner(A: Formula) -> Formula:
@@ -184,228 +228,211 @@ def _corner(A: Formula) -> Formula:
     return notation.Matrix(((A, zero), (zero, zero)))
 
 
-def putd(x: Exercise) -> tuple[Array, Array]:
+def putd(x: Exercise) -> None:
     x.head("Pseudo-upper-triangular decomposition")
     steps = stepping_rows(x.Psi_q)[0]
     order = [*steps, *(i for i in range(x.m) if i not in steps)]
+    _find_factors(x, order)
+    x.find({D_2: Value(np.eye(x.n)[x.r :]), H_1: x.scope(Q_1), U: x.scope(R)})
     x.say(
-        "Householder's reflections", sym.H, "bring the constraint rows, in their own order and without pivoting, to a "
-        "staircase", equal(sym.U, sym.H.T * sym.Psi_q.T), ". The rows that make a step:", *_rows(x, steps),
-        "." if len(steps) == x.m else "; the others depend on those before them and stand last below.",
+        "Householder's reflections", H, "bring the constraint rows, in their own order and without pivoting, to a "
+        "staircase", U, "above zeros. The rows that make a step:", *_rows(x, steps),
+        "." if len(steps) == x.m else "; the others depend on those before them. The permutation",
+        *(() if len(steps) == x.m else (P, "puts these last.")),
     )  # fmt: skip
-    H_1, V, U = _factors(x, order, sym.U)
-    basis = equal(sym.V, sym.H * sym.D_2.T)
-    x.say(
-        "The last columns of", sym.H, "are orthogonal to all constraint rows. With",
-        equal(sym.D_2, line(0, sym.Unit)), ",", basis, ":",
-    )  # fmt: skip
-    x.basis(basis, V, x.unit_basis())
-    S_gamma = H_1 @ np.linalg.solve(U[:, : x.r].T, x.gamma[order[: x.r]])
-    x.particular(
-        S_gamma, LEAST, equal(S_GAMMA, sym.H * _stack(sym.U_1.inverse_t * sym.gamma_1)),
-        ", index 1 meaning the rows that make a step:",
-    )  # fmt: skip
-    a = x.reduce(V, S_gamma)
-    lam = np.linalg.lstsq(U, H_1.T @ (x.Q - x.M @ a), rcond=None)[0][np.argsort(order)]
-    return a, x.multipliers(lam, equal(sym.U * sym.lam, sym.H.T * LEFT_OVER))
+    x.define(H, line(H_1, Q_2))
+    if x.m:
+        x.show(equal(H.T * Psi_q.T * P, column(U, 0)), equal(H.T * H, Unit))
+        x.display(U, _triangle(x, order))
+    x.say("The last columns of", H, "are orthogonal to all constraint rows. They are taken by", D_2, ":")
+    x.define(V, H * D_2.T)
+    if x.free:
+        x.show(equal(D_2, line(0, Unit)), equal(V, H * D_2.T, Q_2))
+    x.basis(x.unit_basis())
+    triangle = _write_first(x, U, U_1)
+    x.reduce(H_1 * triangle.inverse_t * (P_1 if x.r < x.m else P).T, V.T, *LEAST)
+    x.multipliers(P * (U.plus if x.r < x.m else U.inverse) * H_1.T * LEFT_OVER)
 
 
-def qtz(x: Exercise) -> tuple[Array, Array]:
+def qtz(x: Exercise) -> None:
     x.head("Complete orthogonal factorization")
     order = pivoted_rows(x.Psi_q)[0]
+    _find_factors(x, order)
+    Z_T, T_T = positive_qr(x.scope(R).entries.T)
+    x.find(
+        {
+            T: Value(T_T[: x.r].T),
+            Z: Value(Z_T.T, (), x.scope(P).columns),
+            Z_1: Value(Z_T.T[: x.r], (), x.scope(P).columns),
+        }
+    )
     x.say(
         "QR with column pivoting, which takes the rows in the order", *_rows(x, order),
-        ", and a second orthogonal matrix", sym.Z, "from the right leave a regular triangle", sym.T, ":",
+        ", and a second orthogonal matrix", Z, "from the right leave a regular triangle", T, ":",
     )  # fmt: skip
-    x.show(equal(sym.Psi_q.T * sym.P, line(sym.Q_1, sym.Q_2) * _corner(sym.T) * sym.Z))
-    if x.r == x.m:
-        x.say("The rows are independent, so", equal(sym.Z, sym.Unit), "and", equal(sym.T, sym.R), ":")
-        Q_1, V, T = _factors(x, order, sym.T)
-        Z: Array = np.eye(x.m)
-    else:
-        Q, R = positive_qr(x.Psi_q[order].T)
-        Q_1, V = Q[:, : x.r], upright(Q[:, x.r :])
-        Z_T, T_T = positive_qr(R[: x.r].T)
-        T, Z = T_T[: x.r].T, Z_T.T
-        x.matrix(sym.T, T)
-    _write_orthogonal_basis(x, V)
-    S_gamma = Q_1 @ np.linalg.solve(T.T, (Z @ x.gamma[order])[: x.r])
-    first = (sym.Z * sym.P.T * sym.gamma).part(Number("1"))
-    x.particular(
-        S_gamma, "The least solution of", CONSTRAINTS, "is",
-        equal(S_GAMMA, sym.Psi_q.plus * sym.gamma, sym.Q_1 * sym.T.inverse_t * first),
-        ", in which all constraint rows take part:",
-    )  # fmt: skip
-    a = x.reduce(V, S_gamma)
-    lam = (Z[: x.r].T @ np.linalg.solve(T, Q_1.T @ (x.Q - x.M @ a)))[np.argsort(order)]
-    return a, x.multipliers(lam, equal(sym.lam, sym.Psi_q.plus.T * LEFT_OVER))
+    if x.m:
+        x.show(equal(Psi_q.T * P, line(Q_1, Q_2) * _corner(T) * Z, Q_1 * T * Z_1), equal(Z * Z.T, Unit))
+        x.show(equal(Q_1.T * Q_1, Unit), equal(Q_2.T * Q_2, Unit))
+        x.display(T)
+    _write_orthogonal_basis(x)
+    inverse = Q_1 * T.inverse_t * Z_1 * P.T
+    x.reduce(
+        inverse, V.T, "All constraint rows take part in the least solution, with the pseudo-inverse of the Jacobian:"
+    )
+    if x.m:
+        x.say("It is", equal(S, Psi_q.plus), ".")
+    x.multipliers(S.T * LEFT_OVER)
 
 
-def schur(x: Exercise) -> tuple[Array, Array]:
+def schur(x: Exercise) -> None:
     x.head("Schur decomposition")
-    values, K = np.linalg.eigh(_write_gram(x, "is symmetric, so its Schur form is diagonal:"))
-    x.show(equal(sym.K.T * sym.H * sym.K, sym.U, diag(*spectrum(values))))
-    basis = equal(sym.V, sym.K_1)
-    x.say(
-        "The Schur vectors whose entry of", sym.U, "is zero are a basis of the motions that the constraints admit,",
-        basis, ":",
-    )  # fmt: skip
-    V, K_2, U_2 = upright(K[:, : x.free]), K[:, x.free :], values[x.free :]
-    x.basis(basis, V)
-    inverse = (K_2 / U_2) @ K_2.T
-    x.particular(
-        S_gamma := inverse @ x.Psi_q.T @ x.gamma, "With the other ones,",
-        equal(sym.H.plus, sym.K_2 * sym.U_2.inverse * sym.K_2.T), ", the least solution of", CONSTRAINTS, "is",
-        equal(S_GAMMA, sym.H.plus * sym.Psi_q.T * sym.gamma), ":",
-    )  # fmt: skip
-    a = x.reduce(V, S_gamma)
-    lam = x.Psi_q @ inverse @ (x.Q - x.M @ a)
-    return a, x.multipliers(lam, equal(sym.lam, sym.Psi_q * sym.H.plus * LEFT_OVER))
+    x.say(H, "is symmetric, so its Schur form", U, "is diagonal:")
+    values, vectors = np.linalg.eigh(x.let(H, Psi_q.T * Psi_q))
+    own, other = upright(vectors[:, : x.free]), vectors[:, x.free :]
+    x.find({K: Value(np.hstack([own, other]), x.columns), K_1: Value(own, x.columns), K_2: Value(other, x.columns)})
+    x.find({U: Value(np.diag(values)), U_2: Value(np.diag(values[x.free :]))})
+    x.show(equal(K.T * H * K, U, diag(*spectrum(values))), equal(K.T * K, Unit))
+    x.say("The Schur vectors whose entry of", U, "is zero are a basis of the motions that the constraints admit:")
+    x.define(V, K_1)
+    x.show(equal(V, K_1))
+    x.basis()
+    if x.m:
+        x.define(G, K_2 * U_2.inverse * K_2.T)
+        x.ranks[H] = x.r
+        x.say("The other ones give the pseudo-inverse", equal(G, K_2 * U_2.inverse * K_2.T, H.plus), ".")
+    x.reduce(G * Psi_q.T, V.T, *LEAST)
+    x.multipliers(Psi_q * G * LEFT_OVER)
 
 
-def udwadia_kalaba(x: Exercise) -> tuple[Array, Array]:
+def udwadia_kalaba(x: Exercise) -> None:
     x.head("Accelerations without constraints")
     x.say("If the constraints were not there, the forces alone would give")
-    x.show(equal(sym.a_f, sym.M.inverse * sym.Q))
-    a_f = np.linalg.solve(x.M, x.Q)
-    x.vector(sym.a_f, a_f, x.equations.v_names, x.symbols.unconstrained() if x.small else None)
+    x.let(a_f, M.inverse * Q)
     x.head("Pseudo-inverse")
-    x.say("Gauss' principle: the constraints change", sym.a_f, "as little as possible, measured with the masses. So")
-    values, T = np.linalg.eigh(x.M)
-    root = (T / np.sqrt(values)) @ T.T
-    D = x.Psi_q @ root
-    x.show(equal(sym.D, sym.Psi_q * INVERSE_ROOT), equal(sym.M.inverse, INVERSE_ROOT * INVERSE_ROOT))
-    x.matrix(sym.D, D, x.rows, x.columns, x.symbols.weighted() if x.small else None)
-    D_plus = pseudo_inverse(D, x.r)
+    x.say("Gauss' principle: the constraints change", a_f, "as little as possible, measured with the masses. So")
+    x.let(D, Psi_q * INVERSE_ROOT, rank=x.r)
+    x.show(equal(INVERSE_ROOT * INVERSE_ROOT, M.inverse))
     if x.m:
-        x.matrix(sym.D.plus, D_plus, x.equations.v_names, [(None, row) for row in x.rows])
+        x.display(D.plus)
     x.head("Accelerations")
-    b = x.gamma - x.Psi_q @ a_f
-    missed = sym.gamma - sym.Psi_q * sym.a_f
-    x.say("What", sym.a_f, "misses of the constraints is")
-    x.vector(missed, b, x.rows)
+    x.say("What", a_f, "misses of the constraints is")
+    x.let(b, gamma - Psi_q * a_f)
     x.say("and the constrained accelerations are")
-    x.show(equal(sym.a, sym.a_f + INVERSE_ROOT * sym.D.plus * missed))
-    a = a_f + root @ D_plus @ b
-    x.vector(sym.a, a, x.equations.v_names)
-    return a, x.multipliers(
-        -D_plus.T @ D_plus @ b, equal(sym.lam, -(sym.D.plus.T * sym.D.plus * missed)),
-        "The reactions", equal(-(sym.Psi_q.T * sym.lam), sym.M * (sym.a - sym.a_f)), "give the multipliers",
-    )  # fmt: skip
+    x.let(a, a_f + INVERSE_ROOT * D.plus * b)
+    if x.m:
+        x.say("The reactions change the accelerations:", equal(-(Psi_q.T * lam), M * (a - a_f)), ".")
+    x.multipliers(-(D.plus.T * D.plus * b), "They have the multipliers")
 
 
-def _write_projector(x: Exercise, plus: Array) -> Array:
+def _write_projector(x: Exercise) -> None:
     x.head("Pseudo-inverse and projector")
     if x.m:
-        x.matrix(sym.Psi_q.plus, plus, x.equations.v_names, [(None, row) for row in x.rows])
-    E_is = equal(sym.E, sym.Unit - sym.Psi_q.plus * sym.Psi_q)
-    x.say(E_is, "projects onto the motions that the constraints admit:")
-    E = np.eye(x.n) - plus @ x.Psi_q
-    r = x.reduction()
-    x.matrix(sym.E, E, x.equations.v_names, x.columns, x.symbols.projector(r) if r else None)
-    return E
+        x.display(Psi_q.plus)
+    x.say("What is left of a motion when the part against the constraints is taken out, the projector", E, ":")
+    reduction = x.reduction()
+    x.let(E, Unit - Psi_q.plus * Psi_q, x.symbols.projector(reduction) if reduction else None)
+    x.show(equal(E * E, E), equal(Psi_q * E, 0))
 
 
-def udwadia_phohomsiri(x: Exercise) -> tuple[Array, Array]:
-    plus = pseudo_inverse(x.Psi_q, x.r)
-    E = _write_projector(x, plus)
+def udwadia_phohomsiri(x: Exercise) -> None:
+    _write_projector(x)
     x.head("Accelerations")
-    s = float(np.max(np.abs(x.Psi_q), initial=0.0) / np.max(np.abs(x.M))) or 1.0
-    inertia, forces = sym.E * sym.M, sym.E * sym.Q
+    scale = float(np.max(np.abs(x.Psi_q), initial=0.0) / np.max(np.abs(x.M))) or 1.0
+    x.find({s: vector([scale])})
     x.say(
-        sym.E, "takes the reactions out of the equations of motion,", equal(inertia * sym.a, forces), "; stacked on "
-        "the constraints this determines", sym.a, ", also for a singular", sym.M, ". The factor",
-        equal(sym.s, number(s)), "gives both parts the same size and changes nothing else:",
+        E, "takes the reactions out of the equations of motion,", equal(E * M * a, E * Q), "; stacked on "
+        "the constraints this determines", a, ", also for a singular", M, ". The factor", equal(s, number(scale)),
+        "gives both parts the same size and changes nothing else:",
     )  # fmt: skip
-    x.show(
-        equal(sym.B, column(sym.s * inertia, sym.Psi_q)),
-        equal(sym.a, sym.B.plus * column(sym.s * forces, sym.gamma)),
-    )
-    B = np.vstack([s * E @ x.M, x.Psi_q])
-    x.matrix(sym.B, B, [*(f"E M {name}" for name in x.equations.v_names), *x.rows], x.columns)
-    a = pseudo_inverse(B, x.n) @ np.concatenate([s * E @ x.Q, x.gamma])
-    x.vector(sym.a, a, x.equations.v_names)
-    return a, x.multipliers(plus.T @ (x.Q - x.M @ a), equal(sym.lam, sym.Psi_q.plus.T * LEFT_OVER))
+    x.let(B, column(s * E * M, Psi_q), rank=x.n)
+    x.let(a, B.plus * column(s * E * Q, gamma))
+    x.multipliers(Psi_q.plus.T * LEFT_OVER)
 
 
-def de_falco_1(x: Exercise) -> tuple[Array, Array]:
+def _write_pseudo_inverse(x: Exercise, inverse: Formula) -> None:
+    """The whole matrix of coefficients with its pseudo-inverse in blocks  [defalco2008, eqs. (36)-(37)]."""
+    x.define(K, notation.Matrix(((M, Psi_q.T), (Psi_q, Number("0")))), rank=x.n + x.r)
+    x.say("The pseudo-inverse of the whole matrix of coefficients", K, "consists of these blocks:")
+    x.show(equal(K, x.definitions[K]))
+    x.show(equal(K.plus, inverse))
+    x.show(equal(column(a, lam), K.plus * column(Q, gamma)))
+
+
+def de_falco_1(x: Exercise) -> None:
     x.head("Pseudo-inverse")
-    x.say(equal(sym.D, COMPLIANCE), "says how the constraint rows give way to reactions:")
-    inverse = np.linalg.inv(x.M)
-    D = x.Psi_q @ inverse @ x.Psi_q.T
-    columns = [(None, row) for row in x.rows]
-    x.matrix(sym.D, D, x.rows, columns, x.symbols.compliance() if x.small else None)
-    D_plus = pseudo_inverse(D, x.r)
-    x.matrix(sym.D.plus, D_plus, x.rows, columns)
+    x.say(D, "says how the constraint rows give way to reactions:")
+    x.let(D, COMPLIANCE, rank=x.r)
+    if x.m:
+        x.display(D.plus)
     x.say("With it")
-    x.show(equal(sym.H, sym.M.inverse * sym.Psi_q.T * sym.D.plus))
-    H = inverse @ x.Psi_q.T @ D_plus
-    x.matrix(sym.H, H, x.equations.v_names, columns)
+    x.let(H, M.inverse * Psi_q.T * D.plus)
     x.head("Accelerations")
-    unconstrained = sym.M.inverse * sym.Q
-    x.show(equal(sym.a, (sym.Unit - sym.H * sym.Psi_q) * unconstrained + sym.H * sym.gamma))
-    a_f = inverse @ x.Q
-    a = a_f - H @ (x.Psi_q @ a_f) + H @ x.gamma
-    x.vector(sym.a, a, x.equations.v_names)
-    lam = D_plus @ (x.Psi_q @ a_f - x.gamma)
-    equation = equal(sym.lam, sym.D.plus * (sym.Psi_q * unconstrained - sym.gamma))
-    return a, x.multipliers(lam, equation, "The same pseudo-inverse gives the multipliers")
+    x.let(a, (Unit - H * Psi_q) * M.inverse * Q + H * gamma)
+    x.multipliers(D.plus * (Psi_q * M.inverse * Q - gamma), "The same pseudo-inverse gives the multipliers")
+    if x.m:
+        x.head("The whole pseudo-inverse")
+        blocks = ((M.inverse - H * Psi_q * M.inverse, H), (H.T, -D.plus))
+        _write_pseudo_inverse(x, notation.Matrix(blocks))
 
 
-def de_falco_2(x: Exercise) -> tuple[Array, Array]:
-    plus = pseudo_inverse(x.Psi_q, x.r)
-    E = _write_projector(x, plus)
+def de_falco_2(x: Exercise) -> None:
+    _write_projector(x)
     x.head("Accelerations")
-    inertia = sym.E * sym.M * sym.E
-    x.say(inertia, "is the inertia felt by the admitted motions; its pseudo-inverse", sym.G, "has the rank", sym.F, ":")
-    x.show(equal(sym.G, inertia.plus))
-    G = pseudo_inverse(E @ x.M @ E, x.free)
-    x.matrix(sym.G, G, x.equations.v_names, x.columns)
-    x.show(equal(sym.a, sym.G * sym.Q + (sym.Psi_q.plus - sym.G * sym.M * sym.Psi_q.plus) * sym.gamma))
-    a = G @ x.Q + (plus - G @ x.M @ plus) @ x.gamma
-    x.vector(sym.a, a, x.equations.v_names)
-    return a, x.multipliers(plus.T @ (x.Q - x.M @ a), equal(sym.lam, sym.Psi_q.plus.T * LEFT_OVER))
+    inertia = E * M * E
+    x.ranks[inertia] = x.free
+    x.say(inertia, "is the inertia felt by the admitted motions; its pseudo-inverse", G, "has the rank", F, ":")
+    x.let(G, inertia.plus)
+    x.let(a, G * Q + (Psi_q.plus - G * M * Psi_q.plus) * gamma)
+    x.multipliers(Psi_q.plus.T * LEFT_OVER)
+    if x.m:
+        x.head("The whole pseudo-inverse")
+        x.say("With")
+        x.let(R, M * Psi_q.plus)
+        zero = Number("0")
+        first = notation.Matrix(((zero, Psi_q.plus), (Psi_q.plus.T, -(Psi_q.plus.T * R))))
+        _write_pseudo_inverse(x, first + column(Unit, -R.T) * G * line(Unit, -R))
 
 
-def augmented(x: Exercise) -> tuple[Array, Array]:
+def augmented(x: Exercise) -> None:
     x.head("The whole system, made quasi-definite")
-    x.say(
-        "Both sets of equations are solved together. A small", notation.relate(">", sym.eps, Number("0")), "makes the "
-        "matrix quasi-definite, so that", sym.L * sym.D * sym.L.T, "exists in any order of the unknowns, for dependent "
-        "constraint rows too:",
-    )  # fmt: skip
-    matrix = notation.Matrix(((sym.M, sym.Psi_q.T), (sym.Psi_q, -sym.eps)))
-    x.show(equal(matrix * column(sym.a, sym.lam), column(sym.Q, sym.gamma - sym.eps * sym.lam_0)))
     inertia = x.M if x.numbers.mass.is_regular else np.eye(x.n)  # by which eps is measured
     compliance = np.einsum("ij,ij->i", x.Psi_q, np.linalg.solve(inertia, x.Psi_q.T).T)
-    eps = EPS * np.maximum(compliance, LEAST_ROW * np.max(compliance, initial=0.0))
-    n, m = x.n, x.m
-    K = np.block([[x.M, x.Psi_q.T], [x.Psi_q, -np.diag(eps)]]) if m else x.M
-    heads = [*x.columns, *((None, row) for row in x.rows)]
-    if n + m <= MOST_COLUMNS:
-        exact = K.copy()
-        exact[n:, n:] = 0.0
-        x.matrix(sym.K, exact, [*x.equations.v_names, *x.rows], heads)
-    if m:
-        measured = COMPLIANCE if x.numbers.mass.is_regular else sym.Psi_q * sym.Psi_q.T
-        x.say(
-            "Here", sym.eps, "is", number(EPS, 2), "times the diagonal of", measured, "and not written into the "
-            "matrix. The error it makes is removed by repetition: the solution for the residual of the equations "
-            "without", sym.eps, "is added.",
-        )  # fmt: skip
+    small = EPS * np.maximum(compliance, LEAST_ROW * np.max(compliance, initial=0.0))
+    rows = x.scope(Psi_q).rows
+    x.find({eps: Value(np.diag(small), rows, rows), lam_0: vector(np.zeros(x.m), rows)})
+    x.say(
+        "Both sets of equations are solved together. A small positive", eps, "makes the matrix quasi-definite, so that",
+        L * D * L.T, "exists in any order of the unknowns, for dependent constraint rows too:",
+    )  # fmt: skip
+    if not x.m:
+        x.let(a, M.inverse * Q)
+        return
+    x.define(K, notation.Matrix(((M, Psi_q.T), (Psi_q, -eps))))
+    x.show(equal(K, x.definitions[K]))
+    if x.n + x.m <= MOST_COLUMNS:
+        x.display(K)
+    measured = COMPLIANCE if x.numbers.mass.is_regular else Psi_q * Psi_q.T
+    x.say(
+        "Here", eps, "is", number(EPS, 2), "times the diagonal of", measured, ". The error it makes is removed by "
+        "repetition: the solution for the residual of the equations without", eps, "is added.",
+    )  # fmt: skip
     x.head("Accelerations and multipliers")
-    right, y, rows = np.concatenate([x.Q, x.gamma]), np.zeros(n + m), []
+    solved, exact = notation.Symbol("y"), notation.Matrix(((M, Psi_q.T), (Psi_q, Number("0"))))
+    residual = column(Q, gamma) - exact * solved
+    step = K.inverse * residual
+    x.say("Starting from zero, the solution", solved, "of accelerations and multipliers is improved by adding")
+    x.blocks.append(Equation(step))
+    x.find({solved: Value(np.zeros((x.n + x.m, 1)), (*x.columns, *rows))})
+    table = []
     for k in range(3):
-        residual = right - np.concatenate([x.M @ y[:n] + x.Psi_q.T @ y[n:], x.Psi_q @ y[:n]])
-        step = np.linalg.solve(K, residual)
-        y = y + step
-        sizes = (np.max(np.abs(residual), initial=0.0), np.max(np.abs(step), initial=0.0))
-        rows.append((number(k + 1), *(number(float(size), 2) for size in sizes)))
-    x.table(("solution", "largest residual before", "largest change"), rows)
-    x.vector(sym.a, y[:n], x.equations.v_names)
-    if m:
-        x.vector(sym.lam, y[n:], x.rows, x.lam_in_symbols())
-    return y[:n], y[n:]
+        left, change = x.scope(residual), x.scope(step)
+        table.append((number(k + 1), *(number(value.size, 2) for value in (left, change))))
+        x.find({solved: Value(x.scope(solved).entries + change.entries, (*x.columns, *rows))})
+    x.table(("solution", "largest residual before", "largest change"), table)
+    found = x.scope(solved).entries
+    x.find({a: Value(found[: x.n], x.columns), lam: Value(found[x.n :], rows)})
+    x.display(a)
+    x.display(lam, x.lam_in_symbols())
 
 
 def _of_squares(n: int, m: int) -> float:
@@ -422,13 +449,13 @@ def _weighted_lengths(x: Exercise) -> Array:
 
 
 _PIVOTED = "decomposed with column pivoting"
-_WEIGHTED = (sym.Psi_q * INVERSE_ROOT).T
+_WEIGHTED = (Psi_q * INVERSE_ROOT).T
 SINGULAR_VALUES = Spectrum(
-    lambda x: np.linalg.svd(x.Psi_q, compute_uv=False), ("The singular values of", sym.Psi_q)
+    lambda x: np.linalg.svd(x.Psi_q, compute_uv=False), ("The singular values of", Psi_q)
 )  # fmt: skip
-EIGENVALUES = Spectrum(_root_values, ("The roots of the eigenvalues of", sym.Psi_q.T * sym.Psi_q), _of_squares)
+EIGENVALUES = Spectrum(_root_values, ("The roots of the eigenvalues of", Psi_q.T * Psi_q), _of_squares)
 TRIANGLE = Spectrum(
-    lambda x: pivoted_rows(x.Psi_q)[1], ("The diagonal of the triangle of", sym.Psi_q.T, f", {_PIVOTED}")
+    lambda x: pivoted_rows(x.Psi_q)[1], ("The diagonal of the triangle of", Psi_q.T, f", {_PIVOTED}")
 )  # fmt: skip
 WEIGHTED_TRIANGLE = Spectrum(_weighted_lengths, ("The diagonal of the triangle of", _WEIGHTED, f", {_PIVOTED}"))
 COMPLIANCES = Spectrum(

@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.equations.equations import Equations
+from linkwork.equations.inertia import dense
 from linkwork.equations.place import Place
+from linkwork.expressions.derivatives import directional
 from linkwork.expressions.graph import Expr
 from linkwork.symbolic.lu import SAMPLES
 from linkwork.tolerances import AGREEMENT, TYPED
@@ -30,6 +32,17 @@ MOST_COORDINATES = 12  # of a mechanism whose equations fit on a page
 @dataclass(frozen=True)
 class Numbers(Place):
     """A place with the solution of M a + Psi_q^T lam = Q, Psi_q a = gamma there."""
+
+    @cached_property
+    def Psi_t(self) -> Array:
+        return self.find("Psi_t", self.equations.Psi_t)
+
+    @cached_property
+    def turning(self) -> tuple[Array, Array]:
+        """The rates of Psi_q and of Psi_t along the motion."""
+        e, m = self.equations, len(self.equations.Psi)
+        rates = self.find("turning", directional([*e.Psi_q.values(), *e.Psi_t], e.motion))
+        return dense(e.Psi_q, rates[: len(e.Psi_q)], (m, len(e.v))), rates[len(e.Psi_q) :]
 
     @cached_property
     def solution(self) -> tuple[Array, Array]:
@@ -107,7 +120,7 @@ class Symbols:
             return None
         try:
             matrix = make()
-            agrees = all(_close(values_of(matrix, sample.all_values), expected(sample)) for sample in self.samples)
+            agrees = all(close(values_of(matrix, sample.all_values), expected(sample)) for sample in self.samples)
         except (TooLong, ZeroDivisionError, np.linalg.LinAlgError):
             return None
         return matrix if agrees else None
@@ -129,6 +142,10 @@ class Symbols:
     @cached_property
     def Psi(self) -> Matrix | None:
         return self.confirm(lambda: [[rational(x)] for x in self.equations.Psi], lambda x: x.Psi[:, None])
+
+    @cached_property
+    def Psi_t(self) -> Matrix | None:
+        return self.confirm(lambda: [[rational(x)] for x in self.equations.Psi_t], lambda x: x.Psi_t[:, None])
 
     @cached_property
     def Q(self) -> Matrix | None:
@@ -198,24 +215,14 @@ class Symbols:
         V = values_of(r.V, x.values).reshape(len(x.Q), -1)
         S_gamma = values_of(r.S_gamma, x.values)[:, 0]
         good = [
-            _close(x.Psi_q[rows] @ V, np.zeros((len(rows), V.shape[1]))),
-            _close(x.Psi_q[rows] @ S_gamma, x.gamma[rows]),
-            _close(values_of(r.inverse, x.values) @ x.Psi_q[np.ix_(rows, u)], np.eye(len(u))),
+            close(x.Psi_q[rows] @ V, np.zeros((len(rows), V.shape[1]))),
+            close(x.Psi_q[rows] @ S_gamma, x.gamma[rows]),
+            close(values_of(r.inverse, x.values) @ x.Psi_q[np.ix_(rows, u)], np.eye(len(u))),
         ]
         if r.M_hat is not None and r.Q_hat is not None and V.shape[1]:
             M_hat, Q_hat = values_of(r.M_hat, x.values), values_of(r.Q_hat, x.values)[:, 0]
-            good += [_close(M_hat, V.T @ x.M @ V), _close(Q_hat, V.T @ (x.Q - x.M @ S_gamma))]
+            good += [close(M_hat, V.T @ x.M @ V), close(Q_hat, V.T @ (x.Q - x.M @ S_gamma))]
         return all(good)
-
-    def accelerations(self, r: Reduction) -> Matrix | None:
-        """a = V p'' + S_gamma in terms of the accelerations of the independent coordinates."""
-        if len(r.rows) < len(self.equations.Psi):
-            return None
-        pdd = [[atom(self.equations.a[j])] for j in r.independent]
-        return self.confirm(
-            lambda: [[x[0] + s[0]] for x, s in zip(product(r.V, pdd), r.S_gamma, strict=True)],
-            lambda x: x.solution[0][:, None],
-        )
 
     def multipliers(self, r: Reduction) -> Matrix | None:
         """lam = Psi_u^-T (Q - M a)_u of independent rows in terms of the accelerations."""
@@ -282,43 +289,8 @@ class Symbols:
             make, lambda x: np.eye(len(column)) - np.linalg.pinv(x.Psi_q) @ x.Psi_q
         )  # fmt: skip
 
-    def gram(self) -> Matrix | None:
-        """H = Psi_q^T Psi_q."""
-        return self.confirm(
-            lambda: product(transpose(need(self.Psi_q)), need(self.Psi_q)), lambda x: x.Psi_q.T @ x.Psi_q
-        )
 
-    def compliance(self) -> Matrix | None:
-        """Psi_q M^-1 Psi_q^T of a diagonal M."""
-        return self.confirm(
-            lambda: product(self._over_masses(lambda m: m), transpose(need(self.Psi_q))),
-            lambda x: x.Psi_q @ np.linalg.solve(x.M, x.Psi_q.T),
-        )
-
-    def weighted(self) -> Matrix | None:
-        """Psi_q M^-1/2 of a diagonal M."""
-        return self.confirm(lambda: self._over_masses(root), lambda x: x.Psi_q / np.sqrt(np.diag(x.M)))
-
-    def _over_masses(self, weight: Callable[[Rational], Rational]) -> Matrix:
-        """The columns of Psi_q by the weight of their masses."""
-        weights = [weight(m) for m in self._diagonal()]
-        return [[a / w for a, w in zip(row, weights, strict=True)] for row in need(self.Psi_q)]
-
-    def unconstrained(self) -> Matrix | None:
-        """M^-1 Q of a diagonal M."""
-        return self.confirm(
-            lambda: [[f[0] / m] for f, m in zip(need(self.Q), self._diagonal(), strict=True)],
-            lambda x: np.linalg.solve(x.M, x.Q)[:, None],
-        )
-
-    def _diagonal(self) -> list[Rational]:
-        M = need(self.M)
-        if any(x for i, row in enumerate(M) for j, x in enumerate(row) if i != j):
-            raise TooLong
-        return [row[i] for i, row in enumerate(M)]
-
-
-def _close(found: Array, expected: Array) -> bool:
+def close(found: Array, expected: Array) -> bool:
     size = max(1.0, float(np.max(np.abs(expected), initial=0.0)))
     return found.size == expected.size and bool(
         np.max(np.abs(found.reshape(expected.shape) - expected), initial=0.0) <= AGREEMENT * size

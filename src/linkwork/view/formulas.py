@@ -54,6 +54,8 @@ def _between(parts: tuple[Formula, ...], separator: str) -> list[Formula | str]:
 
 def _box(x: Formula) -> Box:
     match x:
+        case n.Script(n.Matrix() as base, above, None) if above is not None:
+            return _beside(base, f"^{_box(above).text}")
         case n.Symbol() | n.Number() | n.Function() | n.Quotient() | n.Script():
             return Box((_line(x),))
         case n.Minus(inside):

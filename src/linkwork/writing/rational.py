@@ -395,6 +395,9 @@ def _sum(p: Polynomial, names: Mapping[Expr, Formula]) -> Formula:
 
 
 def _coefficient(c: Fraction) -> Formula:
+    near = c.limit_denominator(1000)
+    if float(near) == float(c):  # 1/12 of a formula is the double next to it
+        c = near
     if c.denominator == 1:
         return Number(str(c.numerator))
     if c.denominator <= 1000:
