@@ -300,8 +300,7 @@ class Exercise(Sheet):
         e = self.equations
         heads = Name(self.formulation), Name("augmented")
         self.say("The accelerations, with those of", heads[1], "computed by compiled code:")
-        forces, masses = self.scope(sym.Q).size, self.scope(sym.M).size
-        size = max(self.scope.magnitude(sym.a), forces / masses)
+        size = max(self.scope.magnitude(sym.a), self.scope(sym.Q).size / self.scope(sym.M).size)
         both = numbers(np.column_stack([a, self.augmented_a]), 10, size)
         self.table(
             ("", "of", *heads), [(x, Name(of), y, z) for x, of, (y, z) in zip(self.a, e.v_names, both, strict=True)]

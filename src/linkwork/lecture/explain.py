@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from linkwork.compiled.mechanism import Mechanism, prepare
+from linkwork.equations.place import Array
 from linkwork.errors import UsageError, check_choice
 from linkwork.lecture.exercise import Exercise, Instant
-from linkwork.lecture.sheet import Array, Worked
+from linkwork.lecture.sheet import Worked
 from linkwork.lecture.steps import METHODS
 from linkwork.lecture.symbolic import Numbers
 from linkwork.model import Model
