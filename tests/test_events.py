@@ -173,25 +173,6 @@ def test_events_do_not_depend_on_the_formulation(formulation: str) -> None:
     np.testing.assert_allclose(motion.events.t, impacts, atol=1e-8)
 
 
-@pytest.mark.parametrize("formulation", ["qr", "coordinate-partitioning"])
-def test_state_space_follows_impacts_and_contacts(formulation: str) -> None:
-    """Two impacts of a double pendulum as by minimal coordinates; and a ball on its floor as by projection."""
-    motion = simulate(loads(DOUBLE), formulation=formulation, stabilization="state-space")
-    state, impacts = double_pendulum_by_angles(3.0)
-    np.testing.assert_allclose(motion.events.t, impacts, rtol=0, atol=1e-8)
-    found = [motion[name][-1] for name in ("upper.phi", "lower.phi", "upper.omega", "lower.omega")]
-    np.testing.assert_allclose(found, state, rtol=0, atol=1e-7)
-    projected = simulate(loads(DROP), t_end=1.0)
-    charted = simulate(loads(DROP), t_end=1.0, formulation=formulation, stabilization="state-space")
-    assert charted.events.names == projected.events.names
-    np.testing.assert_allclose(charted.q, projected.q, rtol=0, atol=1e-9)
-
-
-def test_charts_refuse_joints_that_open_and_close() -> None:
-    with pytest.raises(UsageError, match="events-state-space"):
-        simulate(loads(LATCH), formulation="qr", stabilization="state-space")
-
-
 FOUR_BAR = """
 linkwork: 1
 ground: {points: {O: [0, 0], C: [1.2, 0]}}

@@ -182,7 +182,7 @@ def ready(method: Tableau, f: Kernel, y: list[float], settings: Settings) -> Rea
     at.atol[:] = math.inf
     at.atol[: len(y)] = at.least = settings.atol
     at.rtol, at.max_step = settings.rtol, settings.max_step
-    at.error_order, at.beta = prepared.error_order, prepared.beta
+    at.error_order = prepared.error_order
     at.shrink, at.growth = prepared.shrink, prepared.growth
     return Ready(prepared, m, at)
 
@@ -453,37 +453,50 @@ def test_such_events_in_python_are_those_of_the_machine_code(monkeypatch: pytest
     np.testing.assert_allclose(native.state.rows, stepped.state.rows, rtol=1e-12)
 
 
+@pytest.mark.parametrize("n_dense", [3, 4, 7])
+def test_a_stretched_polynomial_is_the_same(n_dense: int) -> None:
+    """At the same times, for steps of one and of 1.7."""
+    at, rng = memory.open_run(memory.new_run(4, n_dense)[1]), np.random.default_rng(1)
+    at.x[:], at.F[:] = rng.normal(size=5), rng.normal(size=4 * n_dense)
+    times, found = at.x[0] + np.linspace(0.0, 1.7, 6), []
+    for ratio in (1.0, 1.7):
+        at.h = ratio
+        if ratio > 1.0:
+            inside.stretch(at, ratio)
+        for t in times:
+            inside.interpolate(at, t)
+            found.append(at.x_inside[1:5].copy())
+    np.testing.assert_allclose(found[6:], found[:6], rtol=0, atol=1e-12 * np.abs(found).max())
+
+
 # Error control, alone.
 
 
-def at_error(method: Tableau, error: float, last_error: float) -> Run:
+def at_error(method: Tableau, error: float, rises: float = 1.0) -> Run:
+    """After a step of 0.1, whose error by h^order is so many times that of the last."""
     at = ready(method, euler_top, TOP, Settings()).at
-    at.error, at.relief, at.last_error = error, 1.0, last_error
+    at.error, at.relief, at.h = error, 1.0, 0.1
+    at.last_constant = advance.constant_of_error(at) - math.log(rises)
     return at
 
 
 @each_method
 def test_step_sizes_follow_the_error(method: Tableau) -> None:
-    """An error like h^order is brought to the tolerance at once, but for the safety factor, and no step leaps."""
+    """An error like h^order is brought to the tolerance at once, but for the safety factor, also one that rises."""
     order = method.error_order
-    if method.beta == 0.0:
-        for error in (0.3, 2.0):
-            after = error * advance.ratio_of_steps(at_error(method, error, 1.0)) ** order
-            assert after == pytest.approx(0.9**order, rel=1e-12)
-    else:  # in equilibrium the ratio is one: 0.9 e^beta = e^(1/order - 3 beta/4)
-        error = 0.9 ** (1 / (1 / order - 1.75 * method.beta))
-        assert advance.ratio_of_steps(at_error(method, error, error)) == pytest.approx(1.0, rel=1e-12)
-        grew, fell = (advance.ratio_of_steps(at_error(method, error, last)) for last in (0.1, 0.9))
-        assert grew < fell
-    assert advance.ratio_of_steps(at_error(method, 1e-30, 1.0)) == method.growth
-    assert advance.ratio_of_steps(at_error(method, 1e30, 1.0)) == method.shrink
+    for error, rises in ((0.9**order, 1.0), (0.8, 1.0), (0.8, 0.5), (0.5, 3.0), (2.0, 1.0), (2.0, 3.0)):
+        foreseen = rises if error <= 1.0 < rises else 1.0
+        after = foreseen * error * advance.ratio_of_steps(at_error(method, error, rises)) ** order
+        assert after == pytest.approx(0.9**order, rel=1e-12)
+    assert advance.ratio_of_steps(at_error(method, 1e-30)) == 0.5 * (1.0 + method.growth)
+    assert advance.ratio_of_steps(at_error(method, 1e30)) == method.shrink
 
 
 @each_method
 def test_a_step_after_a_rejection_does_not_grow(method: Tableau) -> None:
     for streak, grows in ((0.0, True), (2.0, False)):
-        at = at_error(method, 1e-3, 1.0)
-        at.h = at.next_step = 0.1
+        at = at_error(method, 1e-3)
+        at.next_step = 0.1
         at.streak = streak
         advance.accept(at)
         assert (at.next_step > 0.1) == grows
@@ -497,8 +510,7 @@ def test_a_singular_position_is_expected_where_the_determinant_vanishes(growth: 
     at = memory.open_run(m)
     at.x_new[0], at.h, at.pivots[:], at.least_pivots[:] = 2.0, 1.0, (1 / 4, 1.0), (1 / 400, 1 / 400)
     at.new_pivots[:] = 1.0, -growth
-    advance.expect_singular(at)
-    assert at.singular == pytest.approx(expected, rel=1e-14)
+    assert advance.expect_singular(at) == pytest.approx(expected, rel=1e-14)
 
 
 @pytest.mark.parametrize(("gap", "error", "is_far"), [(0.2, 0.3, False), (0.8, 0.8, False), (1.5, 1.5, True)])
@@ -668,7 +680,7 @@ def tube(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 @each_method
 def test_a_trial_step_outside_the_domain_is_repeated_with_a_smaller_step(method: Tableau) -> None:
     times = report_times(0.0, 10.0, 0.4)
-    result = run(tube, [0.0], times, Settings(method, rtol=1e-2, atol=1e-2))
+    result = run(tube, [0.0], times, Settings(method, rtol=5e-2, atol=5e-2))
     assert result.end.status == End.REACHED
     assert result.end.at.rejected > 0
     np.testing.assert_allclose(result.y[:, 0], np.sin(times), rtol=0, atol=0.02)
@@ -733,15 +745,19 @@ def test_a_stop_that_cuts_a_step_does_not_shorten_those_behind_it() -> None:
 
 
 def test_a_run_that_goes_on_with_its_step_is_the_whole_run() -> None:
-    """Stopped by its projection after t = 2 and started again there with the step it was about to try."""
+    """Left after three attempts and started again there with the step it was about to try; no error is remembered."""
     times, settings = report_times(0.0, 5.0, 0.11), Settings(DOP853, rtol=1e-8, atol=1e-9)
-    whole = run(pendulum, [1.0, 0.0, 0.0, 0.0], times, settings)
-    first = run(pendulum, [1.0, 0.0, 0.0, 0.0], times, settings, project_and_ask_after_two).end
+    problem, y = Problem(Function(pendulum.address), 4, settings.method), np.array([1.0, 0.0, 0.0, 0.0])
+    whole, first = (State(problem, np.zeros(1), y, times, settings) for _ in range(2))
+    for state in (whole, first):
+        assert state.advance(3) == End.BUDGET
     rest = np.concatenate([[first.t], times[times > first.t]])
     second = run(pendulum, first.y.tolist(), rest, settings, first_step=first.at.next_step)
-    np.testing.assert_array_equal(second.y[1:], whole.y[len(times) - len(rest) + 1 :])
-    assert second.end.y.tobytes() == whole.end.y.tobytes()
-    assert first.at.steps + second.end.at.steps == whole.end.at.steps
+    whole.at.last_constant = math.inf
+    assert whole.advance(10**6) == End.REACHED
+    np.testing.assert_array_equal(second.y[1:], whole.rows[len(times) - len(rest) + 1 :])
+    assert second.end.y.tobytes() == whole.y.tobytes()
+    assert first.at.steps + second.end.at.steps == whole.at.steps
 
 
 @kernel
@@ -840,16 +856,6 @@ def project_until_two(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
         y[7] = 1.0
 
 
-@kernel
-def project_and_ask_after_two(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    for i in range(8):
-        y[i] = 0.0
-    for i in range(4):
-        y[i] = x[1 + i]
-    if x[0] > 2.0:
-        y[7] = 2.0
-
-
 def swing(times: Array) -> Array:
     """The same in the angle from the lowest point, by SciPy."""
 
@@ -924,19 +930,6 @@ def test_a_failing_projection_stops_the_run_at_the_last_projected_state() -> Non
         assert 2.0 < t < 2.0 + 1e-9
         np.testing.assert_allclose(y, swing(np.array([0.0, 2.0]))[-1], rtol=0, atol=1e-5)
         np.testing.assert_allclose(result.y, swing(result.t), rtol=0, atol=1e-5)
-
-
-def test_a_projection_that_asks_for_a_stop_gets_it_after_the_step() -> None:
-    """The step that passes t = 2 is kept, as are its report rows, and it is the last one."""
-    times = report_times(0.0, 5.0, 0.11)
-    settings = Settings(rtol=1e-8)
-    whole = run(pendulum, [1.0, 0.0, 0.0, 0.0], times, settings)
-    asked = run(pendulum, [1.0, 0.0, 0.0, 0.0], times, settings, project_and_ask_after_two)
-    assert asked.end.status == End.AGED
-    assert asked.end.at.rejected <= whole.end.at.rejected
-    assert 2.0 < asked.end.t < 2.5
-    np.testing.assert_array_equal(asked.t, times[times <= asked.end.t])
-    np.testing.assert_array_equal(asked.y, whole.y[: len(asked.t)])
 
 
 # Settings.

@@ -427,7 +427,6 @@ simulation: {t_end: 1.2, step: 0.05, rtol: 1.0e-11, atol: 1.0e-12}
     [
         *({"formulation": name} for name in NAMES),
         *({"stabilization": name} for name in ("baumgarte", "none")),
-        {"stabilization": "state-space", "formulation": "qr"},
         *({"integrator": name} for name in INTEGRATORS),
     ],
     ids=lambda how: "-".join(how.values()),

@@ -463,7 +463,7 @@ def test_steps_in_python_are_those_of_the_machine_code(monkeypatch: pytest.Monke
     at.x[1:3], at.max_step, at.rtol = [2.0, 0.0], math.inf, 1e-5
     at.atol[:] = math.inf
     at.atol[:2] = at.least = 1e-7
-    at.error_order, at.beta = prepared.error_order, prepared.beta
+    at.error_order = prepared.error_order
     at.shrink, at.growth = prepared.shrink, prepared.growth
     found = np.zeros(2 * len(times))
     status = advance.advance.python(

@@ -26,7 +26,6 @@ HOW: dict[str, dict[str, Any]] = {
     "ggl of index 2": {"formulation": "ggl", "integrator": "radau5"},
     "ggl in joint coordinates": {"formulation": "ggl", "integrator": "radau5", "coordinates": "joint"},
     "index-3": {"formulation": "index-3", "integrator": "radau5"},
-    "state-space": {"formulation": "qr", "stabilization": "state-space"},
 }
 
 
@@ -54,20 +53,6 @@ def test_the_inertia_of_a_slider_that_cannot_turn_has_no_effect(name: str) -> No
 def test_motion_does_not_depend_on_size_or_mass(name: str, file: str, scales: list[tuple[float, float]]) -> None:
     """Lengths from 1e-6 to 1e6, masses from 1e-12 to 1e12: positions to 1e-8, reactions to 1e-6 of the largest."""
     assert_no_effect_of_scales(file, scales, **HOW[name])
-
-
-@pytest.mark.parametrize("formulation", ["qr", "coordinate-partitioning"])
-@pytest.mark.parametrize(("name", "changes", "t_end"), [("toggle", {"S": 1e-6}, 6e-4), ("heavy_top", {}, 0.5)])
-def test_independent_coordinates_take_as_many_steps_as_all(
-    name: str, changes: dict[str, float], t_end: float, formulation: str
-) -> None:
-    """A tenth more at most, of micrometres and with Euler parameters, whose length the integrator does not keep."""
-    model = load(MODELS / f"{name}.yaml" if changes else name, changes)
-    projected, reduced = (
-        simulate(model, t_end=t_end, step=t_end / 20, formulation=formulation, stabilization=how, integrator="dop853")
-        for how in ("projection", "state-space")
-    )
-    assert reduced.info.steps <= 1.1 * projected.info.steps
 
 
 @pytest.mark.parametrize("how", [{}, {"formulation": "qr"}, {"coordinates": "joint"}], ids=["augmented", "qr", "joint"])

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import ellipj
 
 from linkwork.compiled.mechanism import prepare
 from linkwork.compiled.system import compile_system
@@ -20,7 +19,6 @@ from linkwork.expressions.parser import parse
 from linkwork.formulations import FORMULATIONS, NAMES, right_side
 from linkwork.modelfile import load, loads
 from linkwork.native.kernels import size_of
-from linkwork.simulation.options import WITH_STATE_SPACE
 from linkwork.simulation.simulate import simulate
 
 
@@ -37,55 +35,6 @@ def test_every_formulation_moves_the_mechanism_alike(name: str, formulation: str
     np.testing.assert_allclose(motion.a, expected.a, atol=1e-7)
     assert motion.info.formulation == formulation
     np.testing.assert_allclose(motion.columns("reactions")["O.x"], expected.columns("reactions")["O.x"], atol=1e-6)
-
-
-@pytest.mark.parametrize("formulation", WITH_STATE_SPACE)
-@pytest.mark.parametrize(("name", "t_end"), [("slider_crank", 20.0), ("four_bar", 5.0), ("double_pendulum", 2.0)])
-def test_state_space_form_follows_the_same_motion(name: str, t_end: float, formulation: str) -> None:
-    """Only independent coordinates are integrated; cranks turn fully, so the partition must change on the way."""
-    model = load(name)
-    expected = simulate(model, t_end=t_end, step=0.5, rtol=1e-11)
-    motion = simulate(model, t_end=t_end, step=0.5, rtol=1e-10, formulation=formulation, stabilization="state-space")
-    np.testing.assert_array_equal(motion.t, expected.t)
-    np.testing.assert_allclose(motion.q, expected.q, atol=1e-6)
-    np.testing.assert_allclose(motion.v, expected.v, atol=1e-5)
-    assert motion.info.constraint_error_position < 1e-11
-
-
-WHIRLING = """
-linkwork: 1
-name: bead
-gravity: [0, -9.81]
-ground: {points: {O: [0, 0]}}
-bodies: {bead: {mass: 1, position: [0, -1], velocity: [7, 0], points: {P: [0, 0]}}}
-joints: {string: {type: distance, i: ground.O, j: bead.P}}
-simulation: {t_end: 10, step: 0.1}
-"""
-
-
-@pytest.mark.parametrize("rtol", [1e-9, 1e-11])
-@pytest.mark.parametrize("formulation", WITH_STATE_SPACE)
-def test_the_state_space_form_is_as_accurate_as_projection(formulation: str, rtol: float) -> None:
-    """A bead that whirls over the top, sin(phi/2) = sn(k w t, 1/k^2), whose x and y determine each other in turn.
-
-    What is wrong across the circle is taken away along x or y, by up to 1.8 (the root of 1/AGED) times as far, so that
-    errors are a few times those of the shortest way; they were twenty times as large where that did not count.
-    """
-    model, w = loads(WHIRLING), np.sqrt(9.81)
-    k = 7.0 / (2.0 * w)
-
-    def error(**how: Any) -> float:
-        motion = simulate(model, rtol=rtol, atol=rtol, **how)
-        height = 2.0 * ellipj(k * w * motion.t, k**-2)[0] ** 2 - 1.0
-        return float(np.max(np.abs(motion["bead.y"] - height)))
-
-    assert error(formulation=formulation, stabilization="state-space") < 10.0 * error()
-
-
-def test_state_space_is_refused_where_nothing_is_independent() -> None:
-    with pytest.raises(UsageError) as refused:
-        simulate(load("slider_crank"), formulation="udwadia-kalaba", stabilization="state-space")
-    assert refused.value.code == "no-state-space"
 
 
 def test_ggl_keeps_positions_on_the_constraints_without_projection() -> None:
@@ -222,7 +171,6 @@ simulation: {t_end: 3, step: 0.05}
         ("slider_crank", {}),
         ("slider_crank", {"integrator": "radau5", "formulation": "ggl"}),
         ("slider_crank", {"integrator": "radau5"}),
-        ("slider_crank", {"formulation": "coordinate-partitioning", "stabilization": "state-space"}),
         ("flyball_governor", {}),
         (HOPPER, {}),
         (HOPPER, {"integrator": "radau5"}),
@@ -230,7 +178,7 @@ simulation: {t_end: 3, step: 0.05}
 )
 @pytest.mark.parametrize("part", [0.3, 0.8])
 def test_a_run_attempts_as_many_steps_as_it_may(name: str, options: dict[str, Any], part: float) -> None:
-    """In all: whatever methods, charts and events take it over on its way."""
+    """In all: whatever methods and events take it over on its way."""
     model = loads(name) if "\n" in name else load(name)
     whole = simulate(model, **options)
     allowed = int(part * (whole.info.steps + whole.info.rejected))

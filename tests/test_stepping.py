@@ -9,7 +9,6 @@ import pytest
 from all_kernels import all_kernels
 
 from linkwork import load, prepare
-from linkwork.constraints import charts as state_space
 from linkwork.constraints import projection
 from linkwork.constraints.projection import project_start
 from linkwork.driven import kernels as driven
@@ -54,25 +53,6 @@ def test_projection(how: Kernel) -> None:
         run(how, stepped, x.copy(), motion.p.copy(), y, np.full(onto.work, np.nan))
         results_.append(y)
     np.testing.assert_allclose(results_[1], results_[0], rtol=1e-13, atol=1e-15)
-
-
-@pytest.mark.parametrize("kernel", [state_space.derivative, state_space.keep], ids=lambda kernel: kernel.name)
-def test_state_space(kernel: Kernel) -> None:
-    motion, x = moving("coordinate-partitioning", "state-space")
-    system, found = motion.system, []
-    functions = dict(zip(("derivative", "keep"), state_space.of_system(system, motion.form.derivative), strict=True))
-    f = functions[kernel.name]
-    for stepped in (False, True):
-        memory = np.zeros(size_of(state_space.chart_memory, system.n_q, system.m, system.functions["chart"].outputs))
-        p = system.p(motion.start.place, given={**motion.measured.header, "memory": memory.ctypes.data})
-        chart = state_space.chart_memory(memory, system.n_q, system.m, system.functions["chart"].outputs)
-        chart.factor[:] = system.functions["chart"](x[: 1 + system.n_q], p)
-        chart.pivots[:] = chart.factor[: system.m]
-        y, before = np.full(f.outputs, np.nan), p.copy()
-        run(kernel, stepped, x.copy(), p, y, np.full(f.work, np.nan))
-        assert p.tobytes() == before.tobytes()  # parameters are only read
-        found.append(np.concatenate([y, memory]))
-    np.testing.assert_allclose(found[1], found[0], rtol=1e-11, atol=1e-13)
 
 
 def test_tables_of_results() -> None:
@@ -122,6 +102,6 @@ def test_path_of_a_driven_mechanism() -> None:
 
 def test_every_kernel_is_stepped_through() -> None:
     """A new kernel must be run so too, here or with its room."""
-    here = {projection.project, projection.measure, state_space.keep, state_space.derivative, driven.follow}
+    here = {projection.project, projection.measure, driven.follow}
     here |= {results.fill_dynamics, results.fill_report, right_side.dynamics, right_side.derivative}
     assert {kernel.name for kernel in all_kernels()} <= {kernel.name for kernel in here} | ELSEWHERE

@@ -441,13 +441,15 @@ def test_a_motion_that_loses_energy_is_not_finished() -> None:
     assert any("'baumgarte' does not keep it in its own" in note for note in motion.info.notes)
 
 
-@pytest.mark.parametrize(("scale", "coordinates"), [(1.0, "body"), (1e-3, "body"), (1e3, "joint")])
-def test_a_motion_that_leaves_its_constraints_is_not_finished(scale: float, coordinates: str) -> None:
+@pytest.mark.parametrize(
+    ("scale", "coordinates", "rtol"), [(1.0, "body", 1e-3), (1e-3, "body", 1e-3), (1e3, "joint", 3e-4)]
+)
+def test_a_motion_that_leaves_its_constraints_is_not_finished(scale: float, coordinates: str, rtol: float) -> None:
     """Weak gains let a slider-crank open by two per cent of its size, whatever that is; projection keeps it closed."""
     time = math.sqrt(scale)
     lengths = {"l1": scale, "l2": 2 * scale, "J1": 4.5 * scale**2, "J2": 5.5 * scale**2, "omega": 1 / time}
     model, weak = load("slider_crank", lengths), 0.01 / time
-    how: dict[str, Any] = {"t_end": 100.0 * time, "step": time, "rtol": 1e-3, "coordinates": coordinates}
+    how: dict[str, Any] = {"t_end": 100.0 * time, "step": time, "rtol": rtol, "coordinates": coordinates}
     with pytest.raises(NumericalStop) as stopped:
         simulate(model, stabilization="baumgarte", alpha=weak, beta=weak, **how)
     assert stopped.value.code == "constraint-gap"
@@ -791,7 +793,7 @@ def test_a_cardan_shaft_starts_in_joint_coordinates_where_its_loop_closes_whatev
 
 
 def test_loose_tolerances_do_not_explain_any_energy() -> None:
-    """A spring of 1e3 rad/s loses a sixth of its energy at rtol 1e-4; the tolerances of all steps add up to more."""
+    """A spring of 1e3 rad/s loses a quarter of its energy at rtol 3e-4; the tolerances of all steps add up to more."""
     fast = """
 linkwork: 1
 gravity: [0, 0]
@@ -800,7 +802,7 @@ bodies: {cart: {mass: 1, position: [1.001, 0], points: {P: [0, 0]}}}
 forces: {s: {type: spring-damper, i: ground.O, j: cart.P, stiffness: 1e6, free_length: 1}}
 """
     with pytest.raises(NumericalStop) as stopped:
-        simulate(loads(fast), t_end=5.0, step=0.1, rtol=1e-4, atol=1e-4)
+        simulate(loads(fast), t_end=5.0, step=0.1, rtol=3e-4, atol=3e-4)
     motion = stopped.value.trajectory
     assert (stopped.value.code, motion.status) == ("energy-balance", "doubtful")
     assert np.ptp(motion.energy["kinetic"] + motion.energy["potential"]) > 0.1 * 0.5

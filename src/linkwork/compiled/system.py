@@ -61,10 +61,8 @@ class Header(NamedTuple):
     n_v: int = 0
     m: int = 0
     n_closed: int = 0  # doubles that `close` returns
-    n_chart: int = 0  # doubles that `chart` returns
     n_report: int = 0  # doubles that `report` returns
     n_carried: int = N_WORK  # unknowns behind q and v
-    memory: int = 0  # address of what a stabilization keeps between steps
     formulation: int = 0
     project: int = 0
     derivative: int = 0
@@ -75,9 +73,6 @@ class Header(NamedTuple):
     align: int = 0
     terms: int = 0
     rates: int = 0
-    chart: int = 0
-    shift: int = 0
-    push: int = 0
     refine: int = 0
     watch: int = 0
     power: int = 0
@@ -102,8 +97,7 @@ def header(p: Pointer) -> Header:
         p[0], integer(p, 1), integer(p, 2), integer(p, 3), integer(p, 4), integer(p, 5), integer(p, 6),
         integer(p, 7), integer(p, 8), integer(p, 9), integer(p, 10), integer(p, 11), integer(p, 12), integer(p, 13),
         integer(p, 14), integer(p, 15), integer(p, 16), integer(p, 17), integer(p, 18), integer(p, 19), integer(p, 20),
-        integer(p, 21), integer(p, 22), integer(p, 23), integer(p, 24), integer(p, 25), integer(p, 26), integer(p, 27),
-        integer(p, 28), integer(p, 29),
+        integer(p, 21), integer(p, 22), integer(p, 23), integer(p, 24),
     )  # fmt: skip
 
 
@@ -220,8 +214,8 @@ class System:
 
         `place` is where the motion starts, `given` are entries of the header: addresses of a formulation outside the
         sequence and of derivative and dynamics with it, the tolerance of its rank decisions, repetitions. `mobility` is
-        the diagonal of W^-1 for charts, where a coordinate without mobility is independent, and for ggl. With `by_mass`
-        the rows that a formulation gets have length one in the metric of M^-1.
+        the diagonal of W^-1 for ggl. With `by_mass` the rows that a formulation gets have length one in the metric of
+        M^-1.
         """
         place = self.start() if place is None else place
         scale = np.concatenate([place.scales, np.sqrt(place.rows.size) if by_mass else place.row_scale])
@@ -313,7 +307,7 @@ def compile_system(
     ]
     in_p = [*HEADER_SYMBOLS, *scales, *e.held, *frontier]
     f = compile_programs(found, in_p, of_parameters, seldom=SELDOM)
-    sizes = {"n_closed": "close", "n_chart": "chart", "n_report": "report"}
+    sizes = {"n_closed": "close", "n_report": "report"}
     returned = {size: f[name].outputs for size, name in sizes.items() if name in f}
     addresses = {name: f[name].address for name in FUNCTIONS if name in f}
     head = np.empty(HEADER)

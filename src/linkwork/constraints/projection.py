@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 MAX_ITERATIONS = 12  # of Newton: twice what quadratic convergence needs from where it converges at all
 ENOUGH = 8 * EPSILON  # of the size of a state, gaps and rates together: nothing is left to correct
 SLOWEST = 1e-200  # scales per second: what is slower is at rest, and its rounding nothing
-CONVERGED, NOT_CONVERGED, LAST_TIME = 0.0, 1.0, 2.0
+CONVERGED, NOT_CONVERGED = 0.0, 1.0
 
 
 class Projected(Memory):

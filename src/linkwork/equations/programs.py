@@ -19,18 +19,16 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from linkwork.equations.equations import ALPHA, BETA, TIME, Equations
 from linkwork.equations.implicit import ALGEBRAIC, N_WORK, WORK, implicit_form, linearize
 from linkwork.equations.linear import eps_of, factor_in, factor_of, kept_of, mobility_of, multiply
-from linkwork.equations.solution import EPS, Solution
+from linkwork.equations.solution import Solution
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, less, symbol
 from linkwork.records import kept
-from linkwork.sequences.ldl import factorize
 from linkwork.sequences.sequence import Again, ComputationSequence
 
 if TYPE_CHECKING:
     from linkwork.equations.explicit import Explicit
     from linkwork.sequences.articulated import Solver
-    from linkwork.sequences.ldl import Factor
 
 # Of the mean inertia of its kind, added to every velocity where M is singular; repetition removes its trace.
 SOFT = 1e-6
@@ -274,51 +272,6 @@ def jumps(s: Source) -> ComputationSequence | None:
     return ComputationSequence("jumps", (TIME, *e.q, *e.v), jumps) if jumps else None
 
 
-def chart(s: Source) -> ComputationSequence:
-    """(t, q) -> factor of Psi_q W^-1 Psi_q^T, and Psi_q, for corrections at other positions nearby."""
-    e = s.equations
-    return ComputationSequence("chart", (TIME, *e.q), [*_schur(e).entries(), *e.Psi_q.values()])
-
-
-def shift(s: Source) -> ComputationSequence:
-    """(chart, q, Psi) -> q moved by dx = -W^-1 Psi_q^T (Psi_q W^-1 Psi_q^T)^-1 Psi."""
-    e = s.equations
-    inputs, dx = _on_chart(e)
-    moved = substitute(e.retract, dict(zip(e.dx, dx, strict=True)))
-    return ComputationSequence("shift", (*inputs, *e.q, *e.lam), moved)
-
-
-def push(s: Source) -> ComputationSequence:
-    """(chart, v, Psi_dot) -> v changed alike."""
-    e = s.equations
-    inputs, dv = _on_chart(e)
-    return ComputationSequence("push", (*inputs, *e.v, *e.lam), [v + d for v, d in zip(e.v, dv, strict=True)])
-
-
-def _schur(e: Equations) -> Factor:
-    """Of Psi_q W^-1 Psi_q^T, its diagonal enlarged by EPS so that redundant rows do no harm."""
-    m, mobility, S = len(e.Psi), mobility_of(e), dict[tuple[int, int], Expr]()
-    for column in range(len(e.v)):
-        rows = [i for i in range(m) if (i, column) in e.Psi_q]
-        for i in rows:
-            for j in rows:
-                if i >= j:
-                    term = e.Psi_q[i, column] * mobility[column] * e.Psi_q[j, column]
-                    S[i, j] = S.get((i, j), ZERO) + (term * (1.0 + EPS) if i == j else term)
-    return factorize(m, S)
-
-
-def _on_chart(e: Equations) -> tuple[list[Expr], list[Expr]]:
-    """Symbols for what `chart` returns, and the least change that closes gaps, for which lam stand."""
-    entries = [symbol(f"chart {k}") for k in range(len(e.Psi_q))]
-    factor, mobility = _schur(e), mobility_of(e)
-    known = [symbol(f"chart factor {k}") for k in range(len(factor.entries()))]
-    mu, dx = factor.with_entries(known).solve(e.lam), [ZERO] * len(e.v)
-    for (i, j), entry in zip(e.Psi_q, entries, strict=True):
-        dx[j] = dx[j] - mobility[j] * entry * mu[i]
-    return [*known, *entries], dx
-
-
 def implicit_jacobian(s: Source, form: str) -> ComputationSequence:
     """(t, y) -> the entries of f_y of M y' = f(t, y) in a form of equations/implicit.py."""
     found = implicit_form(s.equations, form)
@@ -345,7 +298,6 @@ MOTION: tuple[Program, ...] = (*BASIC, dynamics, *WATCHED)
 STABILIZED: tuple[Program, ...] = (*BASIC, stabilized_dynamics, *WATCHED)
 BY_ELIMINATION: tuple[Program, ...] = (*BASIC, explicit_dynamics, explicit_derivative, *WATCHED)
 TERMS: tuple[Program, ...] = (*BASIC, terms, rates, *WATCHED)
-CHARTS: tuple[Program, ...] = (chart, shift, push)
 # What implicit integrators need besides, by the form that they solve.
 IMPLICIT_FORMS: Mapping[str, tuple[Program, ...]] = {
     "linearized": (linearized,),

@@ -4,9 +4,8 @@ A system y' = f(t, y) is given by machine code of the one native signature,
 
     derivative: x = (t, y)  ->  y'
     project:    x = (t, y)  ->  (y projected, |Psi| before, |Psi| after, |Psi_dot| after, status, pivots)
-                status 0 for success, 1 (FAILED), or 2 (ASKS_TO_STOP) for success and the wish that the loop stops
-                after this step, so that something can be chosen anew; reciprocals of any number of pivots, of which
-                some vanish like (t - t*)^2 towards a singular position
+                status 0 for success, else 1 (FAILED); reciprocals of any number of pivots, of which some vanish like
+                (t - t*)^2 towards a singular position
 
 Every state the loop keeps or reports, except the initial one, has passed `project`, so its residuals are known; a
 `project` that only measures returns y unchanged and zero for |Psi| before. What was far from the constraints before it
@@ -119,8 +118,7 @@ class Problem:
     Only the first `n_norm` components of y count in the error norm; quadratures stand behind them. The first `n_rows`
     are reported. Where one of the functions of (t, y) that `guards` watch changes its sign, a step ends and another
     begins (see switches.py), so that the derivative may jump there; the first of them are `events`. `rates` are (t, y)
-    -> y' of the first components, where y has accelerations among them. If `oblique`, what is projected is moved along
-    some coordinates alone, not the shortest way.
+    -> y' of the first components, where y has accelerations among them.
     """
 
     derivative: Native
@@ -132,7 +130,6 @@ class Problem:
     guards: Guards | None = None
     events: Actions = NO_EVENTS
     rates: Native | None = None
-    oblique: bool = False
 
     @cached_property
     def method(self) -> Method:
@@ -167,7 +164,7 @@ class Problem:
         at.ny, at.n_norm = self.ny, self.ny if self.n_norm is None else self.n_norm
         at.n_rows, at.n_rates = self.n_rows or self.ny, min(self.method.n_rates, self.ny)
         at.derivative, at.rates = self.derivative.address, (self.rates or self.derivative).address
-        at.project, at.oblique = project.address if project else 0, self.oblique
+        at.project = project.address if project else 0
         if watch:
             at.watch, at.note_start = watch.address, note_start.address
             at.pass_switches = pass_switches.address
@@ -178,8 +175,8 @@ class Problem:
             at.owners[:], at.targets[:] = self.events.owners, self.events.targets
         method = self.method
         at.step, at.dense, at.begin = method.step, method.dense, method.begin
-        at.error_order, at.beta = method.error_order, method.beta
-        at.shrink, at.growth, at.widest = method.shrink, method.growth, method.widest
+        at.error_order = method.error_order
+        at.shrink, at.growth = method.shrink, method.growth
         return m
 
 
@@ -249,14 +246,7 @@ class State:
         end = go_on(budget)
         self.loop_s += thread_time() - began
         self.status = End(end)
-        if self.status == End.REACHED and self.at.row < len(self.times):
-            self.status = End.AGED
         return self.status
-
-    def run_until(self, k: int) -> None:
-        """Let the motion come back at the k-th report time, so that something can be chosen anew there."""
-        k = min(k, len(self.times) - 1)
-        self.at.n_times, self.at.t_end = k + 1, self.times[k]
 
     def begin_at(self, t: float, y: Array, sides: Array | Sequence[float] = ()) -> None:
         """Let the motion go on from another state; events that have happened there, and are at zero, are on `sides`."""

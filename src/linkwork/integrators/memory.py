@@ -41,14 +41,13 @@ class End(IntEnum):
     BUDGET = 1  # the attempted steps it was given, or the room for moments
     EVENT = 2  # about which Python is asked; it is the last moment that was noted
     UNSUITED = 3  # the method found that another kind suits the problem better
-    AGED = 4  # something is to be chosen anew, as the projection asks after a step
-    STEP_TOO_SMALL = 5  # no step is small enough: a singularity, or a derivative that is not finite
-    NOT_FINITE = 6  # the state from which to go on, or its derivative
-    NOT_PROJECTED = 7  # no step is small enough for its end to be projected
-    TOO_MANY_STEPS = 8  # were attempted in all
-    CHATTERS = 9  # what switches is driven back from both sides, and would switch without end
-    NO_VALUE = 10  # an event has none, the one that is `nearest`
-    STOPPED = 11  # what happened cannot be, which Python alone knows
+    STEP_TOO_SMALL = 4  # no step is small enough: a singularity, or a derivative that is not finite
+    NOT_FINITE = 5  # the state from which to go on, or its derivative
+    NOT_PROJECTED = 6  # no step is small enough for its end to be projected
+    TOO_MANY_STEPS = 7  # were attempted in all
+    CHATTERS = 8  # what switches is driven back from both sides, and would switch without end
+    NO_VALUE = 9  # an event has none, the one that is `nearest`
+    STOPPED = 10  # what happened cannot be, which Python alone knows
 
 
 class Outcome(IntEnum):
@@ -60,11 +59,10 @@ class Outcome(IntEnum):
     NOT_FINITE = 3  # a state or a derivative
     NOT_PROJECTED = 4
     FAR_OFF = 5  # too far from the constraints before it was projected
-    ASTRAY = 6  # moved too far along the dependent coordinates
-    ELSEWHERE = 7  # moved so far that it is on another branch
-    CONTRADICTED = 8  # the derivative inside is not that of the dense output
-    CUT = 9  # it is to end earlier, at a switch or because what switches was not seen clearly
-    EVENT = 10  # good, and the sign of an event has changed in it
+    ELSEWHERE = 6  # moved so far that it is on another branch
+    CONTRADICTED = 7  # the derivative inside is not that of the dense output
+    CUT = 8  # it is to end earlier, at a switch or because what switches was not seen clearly
+    EVENT = 9  # good, and the sign of an event has changed in it
 
 
 N_RESIDUALS = 4  # numbers that `project` returns between y and the pivots: residuals and a status
@@ -113,7 +111,6 @@ class Run(Memory):
     derivative: int  # addresses; project may be 0
     rates: int  # of y' of the first n_rates components at any (t, y) on the constraints
     project: int
-    oblique: bool  # 1 if it changes dependent coordinates alone
     watch: int
     look: int  # where memory for looking along steps begins, or 0, see looking.py
     note_start: int  # of switches.py, where there is something to watch
@@ -129,10 +126,8 @@ class Run(Memory):
     n_rows: int  # and those that are reported
     n_rates: int  # components of y whose derivative is that of f
     error_order: float  # constants of error control, see Method
-    beta: float
     shrink: float
     growth: float
-    widest: float
     h: float  # of the step that is tried
     error: float  # that the method estimates
     excess: float  # the largest of what else is measured of the step, by what is allowed
@@ -146,16 +141,18 @@ class Run(Memory):
     switch: float  # where the next switch has been seen
     cuts: int  # of the step that is tried, at switches
     singular: float  # when pivots are expected to vanish next, see `expect_singular`
-    distance: float  # from there, by the largest so far
-    leaps: bool  # whether the step that is tried goes past that time
-    relief: float  # the part of its error that counts
+    expected: float  # the same by the end of the step that is tried
+    vanishing: int  # the pivot that does
+    is_located: bool  # whether that was found on the polynomial of a step
+    leaps: bool  # whether that step goes past such a time
     known: bool  # whether k_new is the derivative at x_new
     failed_inside: bool  # whether the state that failed is x_inside, not x_new
     started: bool
     signed: bool  # whether it starts with signs that are known
     n_moments: int  # that have been noted
     held: int  # where in p the values stand that events change
-    last_error: float  # of the last good step
+    last_constant: float  # log error/h^k of the last good step
+    smooth_constant: float  # the least since no singular position was ahead
     streak: int  # steps rejected since, and the outcome of the last of them
     failure: int
     asking: int  # the reason with which the projection or the method wishes the run to stop, or 0
@@ -247,14 +244,12 @@ class Method:
     n_dense: int
     own: NDArray[np.float64]  # its memory as a run begins, of which each run takes a copy
     error_order: float  # the error of a step behaves as h^error_order
-    beta: float  # weight of the previous error in the step size
     shrink: float  # smallest and largest ratio of successive steps
     growth: float
     n_rates: int  # see above; not above n
     work: int = 0  # doubles of scratch it needs
     first_step: float = 0.0  # unless another is given
     begin: int = 0  # address
-    widest: float = 0.0  # where in a step the derivative is farthest from being evaluated; 0 if that is of no matter
     seen: tuple[float, ...] = (0.0, 1.0)  # where in a step it is evaluated, and counts
 
 

@@ -52,7 +52,6 @@ AHEAD = 1e-9  # of the run: where it begins, the next moment
 LOOKS = 5  # so often, each time eight times as far
 TINY = 1e-300  # stands for a sign at zero
 INF = math.inf
-LEAST_ERROR = 1e-4  # that the next step size remembers
 
 
 def interpolate(at: Run, t: float) -> None:
@@ -66,6 +65,37 @@ def interpolate(at: Run, t: float) -> None:
         F = offset(at.F, (j - 1) * n) if j > 0 else offset(at.x, 1)
         for i in range(n):
             y[i] = F[i] + factor * y[i]
+
+
+def stretch(at: Run, ratio: float) -> None:
+    """The same polynomial for a step that is longer by this ratio.
+
+    y + theta (F_0 + (1 - theta) (F_1 + theta (F_2 + ...))) becomes y + theta (Q_0 + theta Q_1 + ...) and back, by
+    F_j + (1 - theta) (c_0 + theta c_1 + ...) = (F_j + c_0) + theta (c_1 - c_0) + ...
+    """
+    n, last, power = at.n, at.n_dense - 1, 1.0
+    for j in range(last - 1, -1, -1):
+        if j % 2 == 0:
+            for i in range(n):
+                at.F[j * n + i] += at.F[(j + 1) * n + i]
+            for k in range(j + 1, last):
+                for i in range(n):
+                    at.F[k * n + i] = at.F[(k + 1) * n + i] - at.F[k * n + i]
+            for i in range(n):
+                at.F[last * n + i] = -at.F[last * n + i]
+    for j in range(at.n_dense):
+        power *= ratio
+        for i in range(n):
+            at.F[j * n + i] *= power
+    for j in range(last):
+        if j % 2 == 0:
+            for i in range(n):
+                at.F[last * n + i] = -at.F[last * n + i]
+            for k in range(last - 1, j, -1):
+                for i in range(n):
+                    at.F[k * n + i] = at.F[(k + 1) * n + i] - at.F[k * n + i]
+            for i in range(n):
+                at.F[j * n + i] -= at.F[(j + 1) * n + i]
 
 
 def prepare_dense(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int:
@@ -308,7 +338,7 @@ def is_contradicted(at: Run, theta: float, p: Pointer, w: Pointer) -> bool:
     gap = 0.0
     for i in range(min(at.n_norm, at.n_rates)):
         defect = abs(at.h * at.k_contradicted[i] - differentiate_inside(at, theta, i))
-        gap = max(gap, at.relief * defect / (DEFECT * (at.atol[i] + at.rtol * abs(at.x_inside[1 + i]))))
+        gap = max(gap, defect / (DEFECT * (at.atol[i] + at.rtol * abs(at.x_inside[1 + i]))))
     at.excess = max(at.excess, gap)
     return gap > 1.0
 
@@ -404,12 +434,11 @@ def has_happened(at: Run, p: Pointer, w: Pointer) -> bool:
 
     What jumps at a pole, or where an angle has turned once, has not come to zero.
     """
-    at.cuts = 0
     at_switch = at.crosses or at.x_new[0] == at.switch
     nearest = at.nearest
     changed = note_signs(at, at.x_new, p, w)
     if changed or not at_switch:
-        at.hops = 0
+        at.hops = at.cuts = 0
     elif at.crosses or is_rounding(at, nearest):
         at.hops += 1
     if not changed:

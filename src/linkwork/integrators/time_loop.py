@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 
 from linkwork.integrators.memory import BLOCK, MOMENTS, N_RESIDUALS, End, Outcome, Run, open_run
-from linkwork.integrators.switches import LEAST_ERROR, interpolate, prepare_dense
+from linkwork.integrators.switches import interpolate, prepare_dense, stretch
 from linkwork.linalg.vectors import copy, dot, largest_of
 from linkwork.native.kernels import Pointer, call, kernel, offset
 
-FAILED, ASKS_TO_STOP = 1.0, 2.0  # status of a projection, besides zero
+FAILED = 1.0  # status of a projection, besides zero
 MAX_STREAK = 50  # rejections of one step
 WITHIN = 20_000  # steps over which the pace of a run is measured
 HOPELESS = 1e5  # times the steps that are allowed: what needs more at its pace is given up before they are used up
@@ -23,13 +23,11 @@ HALF = 0.5  # ratio of steps after an iteration that does not converge
 AGAIN = 0.25  # ratio of steps after a failure that is no matter of accuracy
 SMALLEST = 16 * 2.0**-52  # step relative to the time
 STRETCH = 1.01  # of a step that so reaches its end
-APPROACH = 0.8  # of the longest way to a singular position from which one step goes past it
-CLEAR = 500 * 2.0**-26  # by the root of rtol: a distance at which rounding, divided by its square, is below rtol
-NEAR = 0.05  # the same where eps of the linear system matters
 FAR = 0.3  # distance by the largest so far: nothing is expected from there
+BEFORE = 0.4  # of a step: how far from a singular position it ends, to go past it by as much again and once more
+AFAR = 0.6  # of the way to a position that is not located yet
+ROUGH = 1000.0  # times the error of a step, by the way beyond its end: nine of ten polynomials of dop853 err less there
 VANISHING = 1.5  # growth of a reciprocal pivot over a step from which on it may lead to a singular position
-VANISHED = 100.0  # the same from the beginning of a step that goes past one to that position
-CROSSING = 1e-7  # rtol of such a step, of the largest coordinate, whose rounding is multiplied that much in it
 NO_ERROR = 1e-300  # stands for zero, which has no logarithm
 INF = math.inf
 
@@ -85,7 +83,7 @@ def begin(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> bool:
     copy(at.k_new, at.k, at.n)
     if at.begin != 0:
         call(at.begin, m, p, own, w)
-    at.last_error = LEAST_ERROR
+    at.last_constant = at.smooth_constant = INF
     at.switch = -INF
     at.singular = INF
     for i in range(at.n_pivots):
@@ -128,22 +126,16 @@ def is_hopeless(at: Run) -> bool:
 
 
 def keep_distance(at: Run, h: float) -> float:
-    """The step h, or a shorter one if it began or ended too near to a singular position, see `relief`.
+    """The step h, or one that ends before a singular position ahead, see `pass_singular`.
 
-    That position then is where the stages of a step are farthest apart, and the step before ends so far from it.
+    Where that is only estimated, from afar and rather too late, a part of the way is gone that leaves less than itself.
     """
-    ahead, gap = at.singular - float(at.x[0]), at.widest * h
-    at.leaps = 0.0 < ahead < h and gap > 0.0
-    if not 0.0 < ahead < h + APPROACH * gap or gap == 0.0:
-        return h
-    if at.distance * min(1.0, abs(1.0 - h / ahead)) > max(NEAR, CLEAR / math.sqrt(at.rtol)):
-        return h
-    at.leaps = ahead <= gap
-    return ahead / at.widest if ahead <= gap else ahead - APPROACH * gap
+    ahead = at.singular - float(at.x[0])
+    return min(h, ahead / (1.0 + BEFORE) if at.is_located else AFAR * ahead) if ahead > 0.0 else h
 
 
-def choose_step(at: Run, stops: Pointer) -> None:
-    """The step that error control wishes, but not beyond the next stop, the next switch or the end.
+def choose_step(at: Run, stops: Pointer) -> float:
+    """Choose the step that error control wishes, but not beyond the next stop, the next switch or the end: this time.
 
     What is left for two steps is halved: multipliers of index 3 have the error of positions divided by h^2, and a last
     step much shorter than the others would show it.
@@ -159,16 +151,16 @@ def choose_step(at: Run, stops: Pointer) -> None:
     if t + STRETCH * h >= end:
         at.x_new[0] = end
         h = end - t
-        at.leaps = False
-    elif t + 2.0 * h > end and h < at.max_step and not at.leaps:
+    elif t + 2.0 * h > end and h < at.max_step:
         h = 0.5 * (end - t)
         at.x_new[0] = t + h
     at.stop = stop
     at.h = h
+    return float(end)
 
 
 def project_state(at: Run, x: Pointer, p: Pointer, w: Pointer) -> bool:
-    """Project the state x into `projected`, and take note of its residuals and of a wish to stop; whether it succeeds.
+    """Project the state x into `projected`, and take note of its residuals; whether it succeeds.
 
     Without a projection, copy the state.
     """
@@ -179,51 +171,82 @@ def project_state(at: Run, x: Pointer, p: Pointer, w: Pointer) -> bool:
     call(address, x, p, out, w)
     if not is_finite(out, at, at.n + BLOCK) or out[ny + 3] == FAILED:
         return False
-    if out[ny + 3] == ASKS_TO_STOP:
-        at.asking = End.AGED
     for i in range(3):
         at.new_residuals[i] = max(at.new_residuals[i], out[ny + i])
     return True
 
 
-def expect_singular(at: Run) -> None:
+def expect_singular(at: Run) -> float:
     """When the next singular position is passed, by the growth g of the reciprocal pivots over a good step.
 
     A pivot that vanishes there is in proportion to (t* - t)^2, so that t* = t + h/(sqrt(g) - 1). One that vanishes only
     because of the order of elimination makes another grow with it; their product, the determinant, then stays.
     """
-    growth, total = VANISHING, 1.0
+    growth, total, distance = VANISHING, 1.0, 1.0
     for i in range(at.n_pivots):
         size = abs(at.new_pivots[i])
         ratio = size / at.pivots[i]
         total *= ratio
-        at.pivots[i] = size
-        at.least_pivots[i] = min(at.least_pivots[i], size)
         if ratio > growth:
             growth = ratio
-            at.distance = math.sqrt(at.least_pivots[i] / size)
-    at.singular = INF
-    if growth > VANISHING and total * total > growth and at.distance < FAR and not at.leaps:
-        at.singular = at.x_new[0] + at.h / (math.sqrt(growth) - 1.0)
+            at.vanishing = i
+            distance = math.sqrt(at.least_pivots[i] / size)
+    if growth > VANISHING and total * total > growth and distance < FAR:
+        return float(at.x_new[0] + at.h / (math.sqrt(growth) - 1.0))
+    return INF
 
 
-def relief(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> float:
-    """What counts of the error of a step that goes past a singular position: less than 1 if rtol is below CROSSING.
+def distance_at(at: Run, t: float, p: Pointer, w: Pointer) -> float:
+    """The root of the pivot that vanishes, at a time on the polynomial of the step."""
+    interpolate(at, t)
+    call(at.project, at.x_inside, p, at.projected, w)
+    return 1.0 / math.sqrt(abs(at.projected[at.ny + N_RESIDUALS + at.vanishing]))
+
+
+def locate_singular(at: Run, p: Pointer, w: Pointer) -> float:
+    """When a pivot vanishes that is expected to within a step, by the polynomial of the last one.
+
+    Its root s is nearly linear in time and has no sign; the middle tells on which side of zero the other end is.
+    """
+    t, s = float(at.x_new[0]), 1.0 / math.sqrt(abs(at.new_pivots[at.vanishing]))
+    found: float = at.expected
+    for _ in range(2):
+        middle, last = distance_at(at, 0.5 * (t + found), p, w), distance_at(at, found, p, w)
+        if abs(middle - 0.5 * abs(s - last)) < abs(middle - 0.5 * (s + last)):
+            last = -last
+        if last >= s:
+            return INF
+        found = t + (found - t) * s / (s - last)
+    return found
+
+
+def pass_singular(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, end: float) -> int:
+    """Go on past a singular position ahead by the polynomial of the step, to as far behind it, if that is exact enough.
 
     Beside the branch of the motion another one begins there. With x the way to that position and y the distance from
     the branch, the constraints hold on x y = 0, but up to rounding, r, on hyperbolas x y = r, of which none goes past
-    x = 0. Stages at small x multiply r by 1/x^2 and more, across the branch, and the end of the step is projected onto
-    it. Shorter steps would make this worse.
+    x = 0, and accelerations at states off the branch by y are off by y/x^2. So none is asked for near x = 0: the motion
+    itself is smooth, its polynomial errs by ((h + way)/h)^k times as much as within the step, and the projection behind
+    x = 0 takes away what grew across the branch. An error that does not fall with h^k towards it is such y/x^2.
     """
-    if at.error <= 1.0 or at.rtol > CROSSING or prepare_dense(at, m, p, own, w) != Outcome.GOOD:
-        return 1.0
-    interpolate(at, at.singular)
-    call(at.project, at.x_inside, p, at.projected, w)
-    there, growth = offset(at.projected, at.ny + N_RESIDUALS), 0.0
-    for i in range(at.n_pivots):
-        growth = max(growth, abs(there[i]) / at.pivots[i])
-    size = max(1.0, at.least * largest_of(at.projected, at.atol, at.n_norm))
-    return at.rtol / (CROSSING * size) if growth > VANISHED else 1.0
+    at.is_located = at.expected - at.x_new[0] < 2.0 * at.h
+    if not at.is_located:
+        return Outcome.GOOD
+    outcome = prepare_dense(at, m, p, own, w)
+    if outcome != Outcome.GOOD:
+        return outcome
+    at.expected = locate_singular(at, p, w)
+    way = 2.0 * (at.expected - at.x_new[0])
+    error = math.exp(min(constant_of_error(at), at.smooth_constant)) * (at.h + way) ** at.error_order
+    error *= ROUGH * way / at.h
+    if not (error <= 1.0 and at.x_new[0] + way < end):
+        return Outcome.GOOD
+    stretch(at, 1.0 + way / at.h)
+    at.h, at.error = at.h + way, max(at.error, error)
+    interpolate(at, at.x[0] + at.h)
+    copy(at.x_inside, at.x_new, 1 + at.n)
+    at.known, at.leaps = False, True
+    return project_end(at, p, w)
 
 
 def report(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Pointer, rows: Pointer) -> int:
@@ -258,9 +281,7 @@ def judge_projection(at: Run, x: Pointer, p: Pointer, w: Pointer) -> int:
     """Project a state of the step, and judge how far that has moved it."""
     if not project_state(at, x, p, w):
         return Outcome.NOT_PROJECTED
-    if is_far_off(at):
-        return Outcome.FAR_OFF
-    return Outcome.ASTRAY if is_astray(at, x) else Outcome.GOOD
+    return Outcome.FAR_OFF if is_far_off(at) else Outcome.GOOD
 
 
 def is_far_off(at: Run) -> bool:
@@ -270,23 +291,9 @@ def is_far_off(at: Run) -> bool:
     of the step is good and what dense output makes of it is not.
     """
     gap = at.projected[at.ny] / at.least
-    if gap * (at.relief / EXCESS) <= largest_measure(at):  # and by its tolerance it is no larger than that
+    if gap / EXCESS <= largest_measure(at):  # and by its tolerance it is no larger than that
         return False
-    return exceeds(at, gap * at.relief / (EXCESS * (1.0 + at.rtol * largest_of(at.projected, at.atol, at.n_norm))))
-
-
-def is_astray(at: Run, x: Pointer) -> bool:
-    """Whether an oblique projection has moved the state x by more than its tolerance.
-
-    The shortest way to the constraints takes away only what is wrong across them. Along the dependent coordinates
-    alone it is longer, and what it is longer is an error that stays.
-    """
-    way = 0.0
-    if at.oblique:
-        for i in range(at.n_norm):
-            tolerance = at.atol[i] + at.rtol * abs(at.projected[i])
-            way = max(way, abs(at.projected[i] - x[1 + i]) / tolerance)
-    return exceeds(at, way)
+    return exceeds(at, gap / (EXCESS * (1.0 + at.rtol * largest_of(at.projected, at.atol, at.n_norm))))
 
 
 def has_crossed(at: Run, change: float) -> bool:
@@ -318,6 +325,7 @@ def project_end(at: Run, p: Pointer, w: Pointer) -> int:
     if has_crossed(at, change):
         return Outcome.ELSEWHERE
     copy(offset(at.projected, at.ny + N_RESIDUALS), at.new_pivots, at.n_pivots)
+    at.expected = expect_singular(at)
     return Outcome.GOOD
 
 
@@ -340,22 +348,27 @@ def settle(at: Run, p: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows
 
 def largest_measure(at: Run) -> float:
     """Of the error and of all else that was measured, each by what is allowed."""
-    return max(at.relief * at.error, at.excess)
+    return max(at.error, at.excess)
 
 
 def ratio_of_steps(at: Run) -> float:
-    """h_next/h = SAFETY last_error^beta / error^(1/order - 3 beta/4), the last error only after a good step.
+    """h_next/h = SAFETY/(g error)^(1/k), where error/h^k has grown g times since the last good step, and may go on so.
 
-    By logarithms, which take half as long as powers.         [hairer1993, section II.4; hairer1996, section IV.2]
+    So an error that rises is met before it is too large [hairer1996, section IV.8]; one that falls may do so by chance,
+    and half of the growth that it allows is taken. By logarithms, which take half as long as powers.
     """
     error = largest_measure(at)
     if at.proposed != 0.0 and error <= 1.0:
         return at.proposed
-    logarithm = (0.75 * at.beta - 1.0 / at.error_order) * math.log(max(error, NO_ERROR))
-    if at.beta != 0.0 and error <= 1.0:
-        logarithm += at.beta * math.log(at.last_error)
-    ratio = SAFETY * math.exp(logarithm)
-    return max(at.shrink, min(at.growth, ratio))
+    rises = max(0.0, constant_of_error(at) - at.last_constant) if error <= 1.0 else 0.0
+    ratio = SAFETY * math.exp(-(math.log(max(error, NO_ERROR)) + rises) / at.error_order)
+    ratio = max(at.shrink, min(at.growth, ratio))
+    return ratio if ratio <= 1.0 else 0.5 * (1.0 + ratio)
+
+
+def constant_of_error(at: Run) -> float:
+    """log error/h^k."""
+    return math.log(max(largest_measure(at), NO_ERROR)) - at.error_order * math.log(at.h)
 
 
 def accept(at: Run) -> None:
@@ -365,15 +378,19 @@ def accept(at: Run) -> None:
     if at.streak > 0:
         ratio = min(ratio, 1.0)
     at.next_step = ratio * at.h
-    if at.crosses or (at.leaps and at.relief < 1.0):  # the error of this step is no measure
+    if at.crosses:  # the error of this step is no measure
         at.next_step = wished
     if at.h < wished:  # cut short by a stop, which is no reason to go on with small steps
         at.next_step = max(at.next_step, wished)
-    at.last_error = LEAST_ERROR if at.crosses else max(largest_measure(at), LEAST_ERROR)
+    at.last_constant = INF if at.crosses else constant_of_error(at)
     at.streak = 0
     at.steps += 1
     at.row = at.new_row
-    expect_singular(at)
+    at.smooth_constant = constant_of_error(at) if at.expected == INF else min(at.smooth_constant, constant_of_error(at))
+    at.singular = INF if at.leaps else at.expected
+    for i in range(at.n_pivots):
+        at.pivots[i] = abs(at.new_pivots[i])
+        at.least_pivots[i] = min(at.least_pivots[i], at.pivots[i])
     copy(at.new_residuals, at.residuals, 3)
     copy(at.x_new, at.x, 1 + at.n)
     copy(at.k_new, at.k, at.n)
@@ -400,16 +417,11 @@ def reject(at: Run, outcome: int) -> None:
 
 def try_step(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int:
     """A step of the method; GOOD if its error is below the tolerance."""
-    if at.oblique:
-        project_state(at, at.x, p, w)  # what it keeps is of this state, not of one that was tried
     at.outcome = Outcome.GOOD
-    at.known = at.failed_inside = at.has_dense = at.crosses = at.passes = False
+    at.known = at.failed_inside = at.has_dense = at.crosses = at.passes = at.leaps = False
     at.proposed = at.excess = 0.0
-    at.relief = 1.0
     call(at.step, m, p, own, w)
-    if at.outcome == Outcome.GOOD and at.leaps:
-        at.relief = relief(at, m, p, own, w)
-    return Outcome.INACCURATE if at.outcome == Outcome.GOOD and at.relief * at.error > 1.0 else at.outcome
+    return Outcome.INACCURATE if at.outcome == Outcome.GOOD and at.error > 1.0 else at.outcome
 
 
 def look_along(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int:
@@ -450,10 +462,12 @@ def advance(
             return End.TOO_MANY_STEPS
         if is_stuck(at):
             return End.NOT_PROJECTED if at.failure == Outcome.NOT_PROJECTED else End.STEP_TOO_SMALL
-        choose_step(at, stops)
+        end = choose_step(at, stops)
         outcome: int = try_step(at, m, p, own, w)
         if outcome == Outcome.GOOD:
             outcome = project_end(at, p, w)
+        if outcome == Outcome.GOOD and at.expected < INF:
+            outcome = pass_singular(at, m, p, own, w, end)
         if outcome == Outcome.GOOD and at.look != 0:
             outcome = look_along(at, m, p, own, w)
         if outcome == Outcome.GOOD:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from linkwork.equations.programs import BY_ELIMINATION, CHARTS, IMPLICIT_FORMS, MOTION, STABILIZED, TERMS, Program
+from linkwork.equations.programs import BY_ELIMINATION, IMPLICIT_FORMS, MOTION, STABILIZED, TERMS, Program
 from linkwork.errors import UsageError, check_choice, check_number
 from linkwork.formulations import ALGEBRAIC, CHOICES, EXPLICIT, FORMULATIONS, SEQUENCES
 from linkwork.integrators.methods import ALPHA, AUTO, INTEGRATORS, RADAU5
@@ -15,10 +15,9 @@ from linkwork.integrators.methods import ALPHA, AUTO, INTEGRATORS, RADAU5
 if TYPE_CHECKING:
     from linkwork.integrators.methods.generalized_alpha import GeneralizedAlpha
 
-Stabilization: TypeAlias = Literal["projection", "state-space", "baumgarte", "none"]
+Stabilization: TypeAlias = Literal["projection", "baumgarte", "none"]
 
-STABILIZATIONS = ("projection", "state-space", "baumgarte", "none")
-WITH_STATE_SPACE = ("coordinate-partitioning", "qr", "svd")
+STABILIZATIONS = ("projection", "baumgarte", "none")
 IMPLICIT = (RADAU5, ALPHA)
 ALGEBRAIC_ALONE = tuple(form for form in ALGEBRAIC if form not in SEQUENCES)  # multipliers are among the unknowns
 GAIN = 10.0  # 1/s, of Baumgarte's stabilization unless given
@@ -54,12 +53,6 @@ class Choice:
                 "no-effect",
             )
         check_choice("stabilization", self.stabilization, STABILIZATIONS)
-        if self.stabilization == "state-space" and self.formulation not in WITH_STATE_SPACE:
-            raise UsageError(
-                f"the formulation '{self.formulation}' names no independent coordinates to integrate alone; "
-                f"state-space goes with {', '.join(WITH_STATE_SPACE)}",
-                "no-state-space",
-            )
         if self.rank_tolerance is not None:
             check_number("rank_tolerance", self.rank_tolerance)
             if self.formulation not in FORMULATIONS:
@@ -79,8 +72,7 @@ class Choice:
             found = BY_ELIMINATION
         elif self.formulation == "ggl" and not self.is_algebraic:
             found = STABILIZED
-        charts = CHARTS if self.stabilization == "state-space" else ()
-        return (*found, *charts, *(IMPLICIT_FORMS[implicit] if implicit else ()))
+        return (*found, *(IMPLICIT_FORMS[implicit] if implicit else ()))
 
     @property
     def is_algebraic(self) -> bool:
@@ -94,7 +86,7 @@ class Choice:
     @property
     def implicit(self) -> str:
         """What the integrator needs beside the right-hand side, see equations/implicit.py."""
-        if self.integrator not in IMPLICIT or self.stabilization == "state-space":
+        if self.integrator not in IMPLICIT:
             return ""
         return self.formulation if self.is_algebraic else "linearized"
 

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from linkwork.compiled.mechanism import Mechanism
 from linkwork.compiled.system import System, choose_eps, most_repetitions, put_header, repetitions
 from linkwork.constraints import projection
-from linkwork.constraints.charts import Charts
 from linkwork.constraints.projection import measure, project
 from linkwork.elements.events import closed
 from linkwork.equations.implicit import N_WORK
@@ -30,8 +29,7 @@ from linkwork.equations.solution import EPS
 from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, right_side
 from linkwork.integrators.integrate import Actions, Problem, Settings, State
 from linkwork.integrators.memory import Preparable
-from linkwork.integrators.methods import AUTO, RADAU5, method_of
-from linkwork.integrators.methods.tableaus import DOP853
+from linkwork.integrators.methods import RADAU5, method_of
 from linkwork.linalg.rank import RANK_TOLERANCE, decide_rank, singular_values
 from linkwork.native.lowering import NativeFunction
 from linkwork.records import changed
@@ -101,7 +99,6 @@ class Motion:
     form: Form
     measured: Measured
     forms: dict[str, Form] = field(default_factory=dict)  # of other integrators that took over
-    charts: Charts | None = None  # of a state-space form
     state: State = field(init=False)
 
     @staticmethod
@@ -157,23 +154,14 @@ class Motion:
         """Make it ready to be advanced from (q, v, work) through these times."""
         self.settings, self.t_end = settings, float(times[-1])
         t = float(times[0])
-        if self.how.stabilization == "state-space":
-            self.charts = Charts(self.form.derivative, self.how.formulation == "coordinate-partitioning")
-            self.charts.measure(self.system, self.measured.place)
         stops = [stop for stop in self.system.equations.switching_times(self.t_end) if stop >= t]
         given = self.loop_p(t, y), self.unknowns(t, y), times, settings, self.error_scale(self.t_end), stops
         self.state = State(self.problem(), *given, max_steps=max_steps)
-        self.keep_to_chart()
-
-    def keep_to_chart(self) -> None:
-        """Close to a singular position no coordinates determine the others: the motion is projected a report step."""
-        state, is_near = self.state, self.charts is not None and self.charts.is_near
-        state.run_until(max(state.at.row, 1) if is_near else len(state.times) - 1)
 
     def problem(self) -> Problem:
         """What the time loop needs to know; motions of one structure and choice share it as long as it is explicit."""
         how = self.form.how
-        if how.integrator in IMPLICIT or self.charts is not None or self.system.pivots:
+        if how.integrator in IMPLICIT or self.system.pivots:
             return self.new_problem()
         key = "problem", how.formulation, how.stabilization, how.integrator, self.system.source.metric
         return self.mechanism.shared.compiled(key, lambda _: self.new_problem())
@@ -181,11 +169,8 @@ class Motion:
     def new_problem(self) -> Problem:
         s, how = self.system, self.form.how
         derivative, ny = self.form.derivative, self.form.derivative.outputs
-        if self.charts is not None:
-            derivative, onto = self.charts.functions
-        else:
-            is_projected = how.stabilization == "projection" and s.equations.is_constrained
-            onto = projection.of_system(s, project if is_projected else measure, ny - self.n)
+        is_projected = how.stabilization == "projection" and s.equations.is_constrained
+        onto = projection.of_system(s, project if is_projected else measure, ny - self.n)
         return Problem(
             derivative,
             ny,
@@ -196,7 +181,6 @@ class Motion:
             guards=s.guards,
             events=actions_of(s),
             rates=self.form.dynamics if how.is_algebraic and not how.has_fixed_steps else None,
-            oblique=self.charts is not None and not self.charts.is_near,
         )
 
     def loop_p(self, t: float, y: Array) -> Array:
@@ -204,8 +188,6 @@ class Motion:
 
         All it leaves is across the constraints, onto which a step is projected.
         """
-        if self.charts is not None:
-            return self.charts.p(self.measured.header, t, y[: self.system.n_q])
         if "repetitions" not in self.measured.header:
             return self.p
         p, place = self.p.copy(), self.measured.place
@@ -250,8 +232,6 @@ class Motion:
             self.choose_pivots(t, y)
         self.measured = measure_at(self.form, self.system.place(y[: self.system.n_q], y[self.system.n_q : self.n], t))
         self.form = plan(self.mechanism, self.form, self.measured)
-        if self.charts is not None:
-            self.charts.measure(self.system, self.measured.place)
 
     def choose_pivots(self, t: float, y: Array) -> None:
         """Pivots of the explicit form that are large at (q, v)."""
@@ -281,7 +261,6 @@ class Motion:
         """Compute anew what a change of this level asks for."""
         if level >= Level.SCALES:
             self.state.take_over(self.problem(), self.loop_p(t, y), self.unknowns(t, y), self.error_scale(self.t_end))
-            self.keep_to_chart()
         self.state.p[self.system.held] = self.held
         if self.system.equations.times_change:
             self.know_held()
@@ -350,8 +329,6 @@ def form_of(mechanism: Mechanism, how: Choice, system: System, detects: bool = F
         from linkwork.simulation.implicit import linearized_method
 
         method = linearized_method(mechanism, system, dynamics)
-    if how.stabilization == "state-space" and how.integrator == AUTO.name:
-        method = DOP853  # no other method could take over
     if detects and method.name == RADAU5 and not how.is_algebraic:
         method = replace(method, detects=True)  # type: ignore[type-var]
     return Form(how, system, derivative, dynamics, method, header)

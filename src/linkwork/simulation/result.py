@@ -92,7 +92,7 @@ def result(course: Course, info: Run, status: str, reason: Reason, began: float)
         passed += find_singular(at.system, at.exact, at.place, t[k], q[k], qd[k], found.log_det[k])
         first = span.stop
     singular = name_positions(s.equations.rows, passed)
-    kept = motion.how.stabilization in ("projection", "state-space")
+    kept = motion.how.stabilization == "projection"
     info = changed(
         info,
         status=status,

@@ -66,18 +66,6 @@ def exchange_rows(course: Course, end: End) -> bool:
     return True
 
 
-def choose_chart(course: Course, end: End) -> bool:
-    """Choose the independent coordinates of a state-space form anew."""
-    motion, state = course.motion, course.motion.state
-    if motion.charts is None:
-        return exchange_rows(course, end)
-    is_new = motion.charts.choose(motion.place_at(state.t, state.y))
-    if end != End.AGED and not is_new:  # no partition does better
-        return False
-    renew(course, Level.PROGRAMS)
-    return True
-
-
 def change_method(course: Course, _: End) -> bool:
     """Go on with an implicit method where the motion is stiff, and with the explicit one where it is not."""
     motion, place = course.motion, course.motion.measured.place
@@ -105,7 +93,6 @@ HANDLERS: dict[End, Callable[[Course, End], bool]] = {  # each says whether the 
     End.BUDGET: exchange_rows,
     End.EVENT: meet,
     End.UNSUITED: change_method,
-    End.AGED: choose_chart,
-    End.STEP_TOO_SMALL: choose_chart,
-    End.NOT_PROJECTED: choose_chart,
+    End.STEP_TOO_SMALL: exchange_rows,
+    End.NOT_PROJECTED: exchange_rows,
 }

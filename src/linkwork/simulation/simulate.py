@@ -99,9 +99,6 @@ def simulate(
     times = report_times(0.0, settings.t_end, settings.step)
     check_memory(times, mechanism.equations)
     check_size(len(mechanism.equations.v), how.formulation)
-    if stabilization == "state-space" and any(event.switches_joints for event in mechanism.equations.events):
-        message = "charts do not follow joints that open and close; choose another stabilization"
-        raise UsageError(message, "events-state-space")
     motion = Motion.begin(mechanism, how, weights, assemble, keep, q, v)
     y, grid = begin_state(motion, weights, stabilization), times
     if resume is not None:

@@ -362,7 +362,7 @@ class GeneralizedAlpha:
         its.t_begin = its.t_end = math.nan
         its.is_slow = True
         work = max(self.jacobian.work, self.dynamics.work, self.retract.work)
-        control = 3.0, 0.0, SHRINK, GROWTH
+        control = 3.0, SHRINK, GROWTH
         n_rates, first_step = n_q + n_v + 2, self.fixed or 0.0
         addresses = alpha_step.address, alpha_dense.address
         return Method(*addresses, 3, own, *control, n_rates, work, first_step, alpha_begin.address)

@@ -475,6 +475,6 @@ class Radau5:
         its.is_slow, its.contraction = True, 1.0
         its.detects = self.detects
         work = max((f.work for f in (self.jacobian, self.dynamics) if f is not None), default=0)
-        control = 4.0, 0.0, SMALLEST_RATIO, LARGEST_RATIO
+        control = 4.0, SMALLEST_RATIO, LARGEST_RATIO
         addresses = radau_step.address, radau_dense.address
         return Method(*addresses, 4, own, *control, n_rates, work, begin=radau_begin.address, seen=(0.0, *C))

@@ -165,10 +165,8 @@ def prepare(method: Tableau, n: int, limit: float = INF) -> Method:
     its.evaluate, its.interpolate = addresses["evaluate"], addresses["interpolate"]
     its.knows_new, its.limit = len(method.E) > method.stages, limit
     its.calm = LOOK - SOON
-    control = method.error_order, method.beta, method.shrink, method.growth
-    return Method(
-        step.address, dense.address, n_dense, own, *control, n_rates=n, widest=method.widest, seen=method.seen
-    )
+    control = method.error_order, method.shrink, method.growth
+    return Method(step.address, dense.address, n_dense, own, *control, n_rates=n, seen=method.seen)
 
 
 @dataclass(frozen=True)

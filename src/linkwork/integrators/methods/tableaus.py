@@ -10,7 +10,6 @@ theta = (time - t)/h made from the same k_i and, where they do not suffice, from
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from math import fsum
 from typing import TYPE_CHECKING
 
@@ -46,7 +45,6 @@ class Tableau:
     D: tuple[Row, ...]
     E_low: Row = ()
     A_dense: tuple[Row, ...] = ()  # stages s+1, s+2, ... used by dense output alone
-    beta: float = 0.0  # weight of the previous error in the step size
     shrink: float = 0.2  # smallest and largest ratio of successive steps
     growth: float = 10.0
 
@@ -68,12 +66,6 @@ class Tableau:
     def seen(self) -> tuple[float, ...]:
         """The c_i of the stages of which a step is made, and its end."""
         return (*sorted({c for c, b in zip(self.c, self.b, strict=False) if b and c < 1.0 - 2.0**-40}), 1.0)
-
-    @property
-    def widest(self) -> float:
-        """The middle of the widest gap between the c_i of a step."""
-        c = sorted({*self.c[: self.stages], 1.0})
-        return max((b - a, 0.5 * (a + b)) for a, b in pairwise(c))[1]
 
     @property
     def W(self) -> tuple[Row, ...]:
@@ -122,7 +114,6 @@ DOPRI5 = Tableau(
             69997945 / 29380423,
         ),
     ),
-    beta=0.04,
     shrink=0.2,
     growth=10.0,
 )
@@ -250,7 +241,6 @@ DOP853 = Tableau(
             -0.39177261675615439165231486172e2, -0.14972683625798562581422125276e3,
         ),
     ),
-    beta=0.0,
     shrink=0.333,
     growth=6.0,
 )
