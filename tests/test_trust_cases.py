@@ -282,7 +282,6 @@ def tumbling(times: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(found.y)
 
 
-@pytest.mark.xfail(reason="a million tolerances off, without a note")
 def test_a_tumbling_body_is_as_accurate_in_euler_parameters_or_gets_a_note() -> None:
     """Against Euler's equations; in `body` coordinates the same settings are the measure."""
     model, errors = load(MODELS / "euler_tumble.json"), dict[str, float]()
@@ -311,12 +310,7 @@ def test_names_are_no_html_in_markdown(name: str, command: tuple[str, ...], tmp_
 
 @pytest.mark.parametrize(
     "rtol",
-    [
-        pytest.param(x, marks=pytest.mark.xfail(reason="passing positions in line is luck"))
-        if x in (3e-10, 1e-10)
-        else x
-        for x in (1e-9, 3e-10, 1e-10, 3e-11)
-    ],
+    [1e-9, 3e-10, 1e-10, 3e-11],
 )
 def test_forty_four_bars_pass_their_positions_in_line_in_joint_coordinates(rtol: float) -> None:
     """All uprights turn as one: (41/3 + 40) phi'' = -(41/2 + 40) g cos(phi)."""

@@ -45,7 +45,7 @@ from linkwork.tolerances import EPSILON
 HOP = 16 * 2.0**-52  # of the time: a step that only goes past a switch
 MOST_CUTS = 20  # of one step at switches: dense output that leads astray again and again is that of a step too long
 UNCUT = 1e6 * HOP  # of the time: a shorter step is cut no more
-DEFECT = 1e4  # times the tolerance: a change over the whole step that dense output does not show
+DEFECT = 100.0  # times the tolerance: a change over the whole step that dense output, of an order less, does not show
 BESIDE = 1e-3  # of the step: rates so far from a switch tell how they bend there
 PLACES = 3  # parts of a step up to a switch, at whose ends the dense output is compared
 AHEAD = 1e-9  # of the run: where it begins, the next moment

@@ -19,6 +19,7 @@ from linkwork.trajectory import Run
 Array = NDArray[np.float64]
 
 SHOWN = 3  # changes of the method of which the times are given
+TURN = 2.0 * np.pi  # rad
 BLURRED = 1e-4  # of the time: less is that of contacts much shorter than any step
 
 
@@ -45,10 +46,22 @@ def note_atol(info: Run, q: Array, v: Array, scale: Array) -> Iterator[Note]:
             return
 
 
-def note_methods(changes: Sequence[tuple[float, str]]) -> Iterator[Note]:
-    """Which method took over when."""
+def note_methods(changes: Sequence[tuple[float, str]], system: System) -> Iterator[Note]:
+    """Which method took over when; in the coordinates of bodies a stiff direction turns with them."""
     if changes:
-        yield Note("stiff", first=DOP853.name, changes=[*map(list, changes[:SHOWN])], more=len(changes[SHOWN:]))
+        turns = system.equations.kind == "body" and system.m > 0
+        shown, more = [*map(list, changes[:SHOWN])], len(changes[SHOWN:])
+        yield Note("stiff", first=DOP853.name, changes=shown, more=more, turns=turns)
+
+
+def note_euler(system: System, v: Array, t_end: float) -> Iterator[Note]:
+    """Where Euler parameters follow a body through a turn, of whose rates errors of the orientation are a part.
+
+    |2 pd| is the angular velocity; of v a few rows with the extremes are enough.
+    """
+    e = system.equations
+    if e.kind == "euler" and 2.0 * np.abs(v[:, ~e.lengths[system.n_q : system.n_q + system.n_v]]).max() * t_end > TURN:
+        yield Note("euler-rates")
 
 
 def note_pivots(times: Sequence[float]) -> Iterator[Note]:

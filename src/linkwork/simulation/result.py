@@ -18,6 +18,7 @@ from linkwork.simulation.events import Course
 from linkwork.simulation.notes import (
     note_atol,
     note_blur,
+    note_euler,
     note_grazes,
     note_machine,
     note_matrices,
@@ -109,13 +110,14 @@ def result(course: Course, info: Run, status: str, reason: Reason, began: float)
         held=dict(zip((str(x.value) for x in s.equations.held), course.held[until.held - 1].tolist(), strict=True)),
         notes=(
             *info.notes,
-            *note_methods(course.methods),
+            *note_methods(course.methods, s),
             *note_singular(singular, False, "" if kept else motion.how.stabilization),
             *note_grazes(s, state),
             *note_blur(s, state),
             *note_pivots(course.repivoted),
             *note_matrices(state),
             *note_atol(info, *split_columns(s, found.extremes)[:2], motion.error_scale(t[-1])),
+            *note_euler(s, split_columns(s, found.extremes)[1], float(t[-1])),
         ),
         wall_s=perf_counter() - began,
     )

@@ -89,10 +89,11 @@ def _singular_position(**data: Any) -> str:
     return f"{at}; {goes_on}, reactions may grow without limit"
 
 
-def _stiff(first: str, changes: Sequence[tuple[float, str]], more: int) -> str:
+def _stiff(first: str, changes: Sequence[tuple[float, str]], more: int, turns: bool = False) -> str:
     named = ", ".join(f"{name} from t = {t:.6g}" for t, name in changes)
     also = f" and {more} more changes" if more else ""
-    return f"the motion is stiff and was integrated by {first}, {named}{also}"
+    hint = "; joint coordinates may take a fraction of the time, since what is stiff turns with the bodies"
+    return f"the motion is stiff and was integrated by {first}, {named}{also}{hint * turns}"
 
 
 def _repivoted(times: Sequence[float]) -> str:
@@ -226,6 +227,8 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "stiff": _stiff,
     "atol-size": "the largest change of a {what} is {ratio:.2g} times its absolute tolerance; an atol below {atol:g} "
     "would resolve this motion",
+    "euler-rates": "rates of Euler parameters carry errors of the orientation into the motion; in body coordinates, "
+    "which take as long, bodies that tumble err up to thousands of times less",
     "repivoted": _repivoted,
     "full-matrices": "the pivots chosen at the start were too small for {count} matrices of the implicit method, which "
     "were factored as full ones",

@@ -241,8 +241,7 @@ def factor_systems(at: Systems, c: float, a: float, b: float) -> bool:
 def solve_real(at: Systems, x: Pointer) -> None:
     """x := (c M - J)^-1 x."""
     if at.tangent.n_entries > 0:
-        clear(at.z, 0, at.n)
-        solve_for_real(at.tangent, x, at.z)
+        solve_for_real(at.tangent, x)
     elif at.is_full:
         solve(at.E, at.n, at.width, at.pivots, x)
     else:

@@ -24,9 +24,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from linkwork.linalg.columns import add_columns
-from linkwork.linalg.lu_row_pivot import factor_complex, solve_complex
+from linkwork.linalg.lu_row_pivot import factor, factor_complex, solve, solve_complex
 from linkwork.linalg.rank import RANK_TOLERANCE
-from linkwork.linalg.vectors import clear, copy, dot, largest
+from linkwork.linalg.vectors import add, clear, copy, dot, largest
 from linkwork.native.kernels import Memory, Pointer, integer, offset, split
 
 Entry = tuple[int, int]  # row and column
@@ -57,7 +57,6 @@ class Tangent(Memory):
     stiffness: Pointer
     turning: Pointer
     real: Pointer  # n_v width: factors for a real c, then those for a complex one
-    real_i: Pointer
     complex: Pointer
     complex_i: Pointer
     real_pivots: Pointer  # width
@@ -81,7 +80,7 @@ def tangent_places(memory: Pointer, n_q: int, n_v: int, m: int, n_entries: int) 
     square, n_y = n_v * width, n_q + n_v + 2
     counts = (
         *(N_BLOCKS + 1, n_entries, n_entries, n_entries, m * width, n_v, square, n_v * n_q, square),
-        *(square, square, square, square, square, square, square, square, width, width),
+        *(square, square, square, square, square, square, square, width, width),
         *(n_y, n_y, n_q, n_q, width, width, width, 1, 1, 1, 1),
     )
     return Tangent(n_q, n_v, m, n_entries, width, *split(memory, counts))
@@ -183,25 +182,56 @@ def reduce_matrices(at: Tangent) -> None:
             at.turning[k] = dot(row_q, turned, 0, at.n_q)
 
 
-def factor_reduced(at: Tangent, s: float, r: float, E: Pointer, F: Pointer, pivots: Pointer) -> bool:
-    """The factors of the matrix of w for 1/c = s + i r; whether it is regular."""
+def factor_tangent(at: Tangent, c: float, a: float, b: float) -> bool:
+    """The factors of the matrix of w for c and for a + i b; whether these are regular."""
+    size = a * a + b * b
+    at.a, at.b, at.c = a / size, -b / size, 1.0 / c
+    s, r, t = at.a, at.b, at.c
     s_2, r_2 = s * s - r * r, 2.0 * s * r
     s_3, r_3 = s * s_2 - r * r_2, s * r_2 + r * s_2
     for i in range(at.dof):
-        for j in range(at.dof):
-            k = i * at.width + j
-            E[k] = at.mass[k] - s * at.damping[k] - s_2 * at.stiffness[k] - s_3 * at.turning[k]
-            F[k] = -r * at.damping[k] - r_2 * at.stiffness[k] - r_3 * at.turning[k]
-    return factor_complex(E, F, at.dof, at.width, pivots, at.f)
-
-
-def factor_tangent(at: Tangent, c: float, a: float, b: float) -> bool:
-    """The factors for c and a + i b; whether these are regular."""
-    size = a * a + b * b
-    at.a, at.b, at.c = a / size, -b / size, 1.0 / c
-    return factor_reduced(at, at.c, 0.0, at.real, at.real_i, at.real_pivots) and factor_reduced(
-        at, at.a, at.b, at.complex, at.complex_i, at.complex_pivots
+        for k in range(i * at.width, i * at.width + at.dof):
+            M, D, K, K_A = at.mass[k], at.damping[k], at.stiffness[k], at.turning[k]
+            at.real[k] = M - t * (D + t * (K + t * K_A))
+            at.complex[k] = M - s * D - s_2 * K - s_3 * K_A
+            at.complex_i[k] = -r * D - r_2 * K - r_3 * K_A
+    return factor(at.real, at.dof, at.width, at.real_pivots, at.f) and factor_complex(
+        at.complex, at.complex_i, at.dof, at.width, at.complex_pivots, at.f
     )
+
+
+def move(at: Tangent, v: Pointer, x: Pointer) -> None:
+    """q := (s + s^2 A) (r_q + N v) for the real c, with r_q first in x."""
+    n, s = at.n_q, at.c
+    copy(x, at.q, n)
+    add_product(at, N, v, at.q)
+    if integer(at.first, A + 1) > 0:
+        clear(at.x, 0, n)
+        add_product(at, A, at.q, at.x)
+        for i in range(n):
+            at.q[i] += s * at.x[i]
+    for i in range(n):
+        at.q[i] *= s
+
+
+def solve_for_real(at: Tangent, x: Pointer) -> None:
+    """x := (c - J)^-1 x for the real c."""
+    n_q, n, s = at.n_q, at.n_v, at.c
+    v, power = offset(x, n_q), offset(x, n_q + n)
+    for i in range(n):
+        v[i] *= s
+    move(at, v, x)
+    for i in range(at.dof):
+        at.w[i] = s * (dot(offset(at.Z_K, i * n_q), at.q, 0, n_q) + dot(offset(at.Z_D, i * at.width), v, 0, n))
+    solve(at.real, at.dof, at.width, at.real_pivots, at.w)
+    for i in range(at.dof):
+        add(v, at.w[i], offset(at.Z, i * at.width), 0, n)
+    move(at, v, x)
+    copy(at.q, x, n_q)
+    add_product(at, W_Q, x, power)
+    add_product(at, W_V, v, power)
+    for i in range(2):
+        power[i] *= s
 
 
 def scale(x: Pointer, z: Pointer, s: float, r: float, n: int) -> None:
@@ -210,55 +240,40 @@ def scale(x: Pointer, z: Pointer, s: float, r: float, n: int) -> None:
         x[i], z[i] = s * x[i] - r * z[i], s * z[i] + r * x[i]
 
 
-def move(at: Tangent, v: Pointer, v_i: Pointer, x: Pointer, z: Pointer, s: float, r: float) -> None:
-    """q + i q_i := (s + s^2 A) (r_q + N v), with r_q first in x + i z."""
-    q, q_i = at.q, at.q_i
-    copy(x, q, at.n_q)
-    copy(z, q_i, at.n_q)
+def move_complex(at: Tangent, v: Pointer, v_i: Pointer, x: Pointer, z: Pointer) -> None:
+    """The same for the complex c."""
+    n, s, r, q, q_i = at.n_q, at.a, at.b, at.q, at.q_i
+    copy(x, q, n)
+    copy(z, q_i, n)
     add_products(at, N, v, v_i, q, q_i)
-    scale(q, q_i, s, r, at.n_q)
-    turned, turned_i = at.x, at.z
-    clear(turned, 0, at.n_q)
-    clear(turned_i, 0, at.n_q)
-    add_products(at, A, q, q_i, turned, turned_i)
-    scale(turned, turned_i, s, r, at.n_q)
-    for i in range(at.n_q):
-        q[i] += turned[i]
-        q_i[i] += turned_i[i]
+    if integer(at.first, A + 1) > 0:
+        clear(at.x, 0, n)
+        clear(at.z, 0, n)
+        add_products(at, A, q, q_i, at.x, at.z)
+        for i in range(n):
+            q[i] += s * at.x[i] - r * at.z[i]
+            q_i[i] += s * at.z[i] + r * at.x[i]
+    scale(q, q_i, s, r, n)
 
 
-def solve_reduced(
-    at: Tangent, s: float, r: float, E: Pointer, F: Pointer, pivots: Pointer, x: Pointer, z: Pointer
-) -> None:
-    """x + i z := (c - J)^-1 (x + i z) for 1/c = s + i r."""
-    n_q, n, dof, width = at.n_q, at.n_v, at.dof, at.width
+def solve_for_complex(at: Tangent, x: Pointer, z: Pointer) -> None:
+    """x + i z := (c - J)^-1 (x + i z) for the complex c."""
+    n_q, n, s, r = at.n_q, at.n_v, at.a, at.b
     v, v_i, power, power_i = offset(x, n_q), offset(z, n_q), offset(x, n_q + n), offset(z, n_q + n)
     scale(v, v_i, s, r, n)
-    move(at, v, v_i, x, z, s, r)
-    for i in range(dof):
-        row_q, row_v = offset(at.Z_K, i * n_q), offset(at.Z_D, i * width)
+    move_complex(at, v, v_i, x, z)
+    for i in range(at.dof):
+        row_q, row_v = offset(at.Z_K, i * n_q), offset(at.Z_D, i * at.width)
         at.w[i] = dot(row_q, at.q, 0, n_q) + dot(row_v, v, 0, n)
         at.w_i[i] = dot(row_q, at.q_i, 0, n_q) + dot(row_v, v_i, 0, n)
-    solve_complex(E, F, dof, width, pivots, at.w, at.w_i)
-    scale(at.w, at.w_i, s, r, dof)
-    for i in range(dof):
-        row = offset(at.Z, i * width)
-        for j in range(n):
-            v[j] += at.w[i] * row[j]
-            v_i[j] += at.w_i[i] * row[j]
-    move(at, v, v_i, x, z, s, r)
+    solve_complex(at.complex, at.complex_i, at.dof, at.width, at.complex_pivots, at.w, at.w_i)
+    scale(at.w, at.w_i, s, r, at.dof)
+    for i in range(at.dof):
+        add(v, at.w[i], offset(at.Z, i * at.width), 0, n)
+        add(v_i, at.w_i[i], offset(at.Z, i * at.width), 0, n)
+    move_complex(at, v, v_i, x, z)
     copy(at.q, x, n_q)
     copy(at.q_i, z, n_q)
     add_products(at, W_Q, x, z, power, power_i)
     add_products(at, W_V, v, v_i, power, power_i)
     scale(power, power_i, s, r, 2)
-
-
-def solve_for_real(at: Tangent, x: Pointer, z: Pointer) -> None:
-    """x + i z := (c - J)^-1 (x + i z) for the real c."""
-    solve_reduced(at, at.c, 0.0, at.real, at.real_i, at.real_pivots, x, z)
-
-
-def solve_for_complex(at: Tangent, x: Pointer, z: Pointer) -> None:
-    """The same for the complex c."""
-    solve_reduced(at, at.a, at.b, at.complex, at.complex_i, at.complex_pivots, x, z)
