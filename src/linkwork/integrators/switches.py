@@ -40,13 +40,13 @@ from linkwork.integrators.memory import End, Outcome, Run, moment, open_run
 from linkwork.linalg.vectors import clear, copy
 from linkwork.native.enclosing import Tape, enclose_all, load_numbers, open_tape
 from linkwork.native.kernels import Pointer, call, integer, kernel, offset
-from linkwork.tolerances import EPSILON
+from linkwork.tolerances import EPSILON, HALF_THE_DIGITS
 
 HOP = 16 * 2.0**-52  # of the time: a step that only goes past a switch
 MOST_CUTS = 20  # of one step at switches: dense output that leads astray again and again is that of a step too long
 UNCUT = 1e6 * HOP  # of the time: a shorter step is cut no more
 DEFECT = 100.0  # times the tolerance: a change over the whole step that dense output, of an order less, does not show
-BESIDE = 1e-3  # of the step: rates so far from a switch tell how they bend there
+BESIDE = 1e-3  # of the step: rates so far from a switch tell how they bend there; those next to it, of what ends before
 PLACES = 3  # parts of a step up to a switch, at whose ends the dense output is compared
 AHEAD = 1e-9  # of the run: where it begins, the next moment
 LOOKS = 5  # so often, each time eight times as far
@@ -245,21 +245,24 @@ def is_for_long(at: Run, look: Look, tape: Tape, k: int, jump: float, theta: flo
     return bool(jump * (at.t_end - at.x[0]) > tube_of(at, look, tape, k, theta, 1.0))
 
 
-def matters(at: Run, low: float, high: float, p: Pointer, w: Pointer) -> bool:
-    """Whether rates jump between two places of the step next to each other, or bend there, by what matters over it."""
+def matters(at: Run, low: float, high: float, beside: float, p: Pointer, w: Pointer) -> bool:
+    """Whether rates jump between two places of the step next to each other, or bend there, by what matters over it.
+
+    They are compared with those so far beside them.
+    """
     jump, bend = at.k_contradicted, offset(at.x_contradicted, 1)
     clear(jump, 0, at.n)
     clear(bend, 0, at.n)
     for k in range(4):
         theta = low if k < 2 else high
-        theta += (k - 1) * BESIDE if k < 1 else (k - 2) * BESIDE if k > 2 else 0.0
+        theta += (k - 1) * beside if k < 1 else (k - 2) * beside if k > 2 else 0.0
         interpolate(at, at.x[0] + theta * at.h)
         call(at.rates, at.x_inside, p, at.projected, w)
         for j in range(at.n):
             jump[j] += (1.0 if k == 2 else -1.0 if k == 1 else 0.0) * at.projected[j]
             bend[j] += (1.0 if k == 0 or k == 3 else -1.0) * at.projected[j]
     at.evaluations += 4
-    return is_change(at, jump, 1.0) or is_change(at, bend, 1.0 / BESIDE)
+    return is_change(at, jump, 1.0) or is_change(at, bend, 1.0 / beside)
 
 
 def turns_back(at: Run, look: Look, tape: Tape, k: int, low: float, high: float, p: Pointer, w: Pointer) -> bool:
@@ -367,7 +370,11 @@ def look_for_switches(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -
                 at.blurred += at.h
                 break
             u, v = bracket(at, look, tape, i, u, v, sign, least)
-            if i < at.n_events or matters(at, u, v, p, w):
+            if (
+                i < at.n_events
+                or matters(at, u, v, BESIDE, p, w)
+                or (status == MET and matters(at, u, v, HALF_THE_DIGITS, p, w))
+            ):
                 which, low, high = i, u, v
                 break
             if status == AT_REST:
