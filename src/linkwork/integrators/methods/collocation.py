@@ -40,6 +40,15 @@ def error_weights() -> Array:
     return d
 
 
+def error_by_estimate() -> float:
+    """The error of a step by its estimate and z^2, where y' grows with e^(z theta) along it.
+
+    Those of y' = theta^5/5! and theta^3/3!, the first powers at which they do not vanish.
+    """
+    error = (1.0 / 6.0 - A[2] @ C**5) / math.factorial(5)
+    return abs(float(error / (error_weights() @ A @ C**3 / GAMMA / math.factorial(3))))
+
+
 def foreseeing_weights() -> Array:
     """e of the value at 0 of the polynomial of degree 2 with given values at c_1, c_2 and 1."""
     return np.asarray(np.linalg.inv(C ** np.arange(3.0)[:, None])[:, 0], dtype=np.float64)

@@ -35,6 +35,7 @@ from linkwork.integrators.methods.collocation import (
     C,
     T,
     dense_weights,
+    error_by_estimate,
     error_weights,
     foreseeing_weights,
 )
@@ -51,7 +52,7 @@ from linkwork.integrators.methods.linear_systems import (
 from linkwork.integrators.methods.radau5_dense import Radau, extrapolate, fit, open_radau, places, radau_dense
 from linkwork.integrators.methods.stiffness import LOOK, PERTURBED, SOON, find_fastest
 from linkwork.integrators.methods.tangent import Blocks, reduce_matrices
-from linkwork.integrators.time_loop import HALF, SAFETY, is_at_rest, is_finite
+from linkwork.integrators.time_loop import HALF, SAFETY, constant_of_error, is_at_rest, is_finite
 from linkwork.linalg.lu_planned import Elimination
 from linkwork.linalg.vectors import clear, clear_negligible, copy
 from linkwork.native.kernels import Pointer, call, integer, kernel, offset, size_of
@@ -158,6 +159,7 @@ def set_weights(at: Run, its: Radau) -> float:
     """Reciprocals of the tolerances, and what Newton's iteration may leave of them."""
     n_rates, usual = at.n_rates, 0.1 * at.rtol**POWER
     rtol: float = usual if not its.is_scaled else 0.1 * at.rtol**POWER_OF_INDEX_3
+    its.allowed = rtol
     wanted: float = max(10.0 * EPSILON / rtol, min(0.03, math.sqrt(rtol)))
     for i in range(at.ny):
         scale = at.atol[i] / at.rtol + abs(at.x[1 + i])
@@ -350,6 +352,16 @@ def estimate_error(at: Run, its: Radau, p: Pointer, w: Pointer, is_new: bool) ->
     return max(size, 1e-10)
 
 
+def judge_rise(at: Run, its: Radau) -> float:
+    """The error of a step in which its estimate, in proportion to h^4, has grown e^z times.
+
+    `weight` allows the estimate rtol^POWER, where the error of the step is h^2 times as small. That holds while h is
+    small beside the time in which y changes; where a force sets in, its error is known to be the estimate times z^2.
+    """
+    z = max(0.0, constant_of_error(at) - at.last_constant)
+    return max(at.error, its.by_estimate * z * z * at.error * its.allowed / at.rtol)
+
+
 def propose(at: Run, its: Radau, rounds: int) -> float:
     """The ratio of the next step to this one, after a good one.
 
@@ -407,6 +419,8 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
             return
         at.unplanned += 1 if its.systems.is_full and its.systems.n_upper > 0 else 0
         its.h_factored = at.h
+        if at.n_watched == 0:  # the rate of other factors tells nothing; but across a switch, located later, is none
+            its.contraction = 1.0
     guess_stages(at, its)
     its.is_slow = True  # where what follows fails
     rounds = solve_stages(at, its, p, w, wanted)
@@ -417,6 +431,8 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     at.error = estimate_error(at, its, p, w, is_new)
     if at.outcome != Outcome.GOOD:
         return
+    if at.n_watched == 0:  # else it may rise at a switch, which is located later
+        at.error = judge_rise(at, its)
     at.proposed = propose(at, its, rounds)
     its.error_tried = at.error
     its.t_end = at.x_new[0]
@@ -470,6 +486,7 @@ class Radau5:
         its.d[:] = error_weights()
         its.D[:] = dense_weights().ravel()
         its.e[:] = foreseeing_weights()
+        its.by_estimate = error_by_estimate()
         its.gamma, its.alpha, its.beta = GAMMA, COMPLEX.real, COMPLEX.imag
         its.t_begin = its.t_end = its.t_jacobian = math.nan
         its.is_slow, its.contraction = True, 1.0
