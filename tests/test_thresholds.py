@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 # Ratchets: whoever adds one finds two that a principle makes superfluous, and lowers these.
-MEASURES = 154
-LIMITS = 118
+MEASURES = 148
+LIMITS = 116
 UNNAMED = 40
 
 
