@@ -46,6 +46,8 @@ ROOMS = (
     "lecture",
     "comparison",
     "view",
+    "building",
+    "models",
     "cli",
     "__main__",
 )

@@ -6,6 +6,8 @@
     motion.plot("crank.phi", "reaction:O.x")
     motion.animate("motion.html")
 
+    m = linkwork.PlanarModel("pendulum", l="1 m")  # a model in Python: m.body, m.revolute, m.simulate, m.save
+
 `check` counts freedoms, `assemble` and `modes` close loops, `kinematics` moves what is driven, `compare` runs all
 formulations, `explain` and `write_down` write equations, `prepare` compiles once for many runs.
 """
@@ -23,10 +25,12 @@ if TYPE_CHECKING:
     from linkwork.driven.kinematics import kinematics
     from linkwork.elements.events import Event
     from linkwork.elements.stated import Stated
+    from linkwork.errors import LinkworkError, ModelError
     from linkwork.lecture.explain import explain
     from linkwork.lecture.listing import write_down
     from linkwork.model import Model
     from linkwork.modelfile import load, loads
+    from linkwork.models import PlanarModel, SpatialModel
     from linkwork.sequences.sequence import ComputationSequence
     from linkwork.simulation.simulate import simulate
     from linkwork.start.check import check
@@ -36,8 +40,12 @@ __version__ = "0.1.0"
 __all__ = [
     "ComputationSequence",
     "Event",
+    "LinkworkError",
     "Mechanism",
     "Model",
+    "ModelError",
+    "PlanarModel",
+    "SpatialModel",
     "Stated",
     "Trajectory",
     "assemble",
@@ -56,8 +64,12 @@ __all__ = [
 _HOMES = {
     "Event": "elements.events",
     "ComputationSequence": "sequences.sequence",
+    "LinkworkError": "errors",
     "Mechanism": "compiled.mechanism",
+    "ModelError": "errors",
     "Model": "model",
+    "PlanarModel": "models",
+    "SpatialModel": "models",
     "Stated": "elements.stated",
     "Trajectory": "trajectory",
     "assemble": "assembly.assemble",

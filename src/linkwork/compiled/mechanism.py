@@ -173,6 +173,7 @@ def prepare(model: Model | Mechanism, coordinates: str | None = None, cut: Seque
     `coordinates` and `cut` are those of the model unless given. Nothing is compiled before an analysis needs it. A
     Mechanism is returned as it is if its coordinates are these.
     """
+    model = model if isinstance(model, Mechanism) else getattr(model, "model", model)  # of one that is being built
     if not isinstance(model, Mechanism | Model):  # most often the name of a file
         raise UsageError(f"{model!r} is no Model; read it first: load({str(model)!r})", "not-a-model")
     if isinstance(model, Mechanism) and coordinates is None and cut is None:

@@ -258,6 +258,10 @@ def keys(cls: type) -> Iterator[tuple[str, str, Field[Any]]]:
                 yield name, ROLES_OF_NAMES.get(name, "number"), field
 
 
+def is_required(field: Field[Any]) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
+
+
 class Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
@@ -288,8 +292,7 @@ def _entry(
         if kind := kinds.get(key):
             text = kind.name if kind.unit == "1" else f"{kind.name} in {kind.unit}, or with a unit, or a formula"
             annotation = Annotated[annotation, pydantic.Field(description=text, examples=[kind.example])]
-        required = field.default is MISSING and field.default_factory is MISSING
-        shape[key] = (annotation, ...) if required else (annotation | None, None)
+        shape[key] = (annotation, ...) if is_required(field) else (annotation | None, None)
     about = (cls.__doc__ or "").split("\n")[0]
     return create_model(f"{cls.__name__}Entry", __base__=Entry, __doc__=about, **shape, **more)
 

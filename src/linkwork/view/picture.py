@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.errors import UsageError
+from linkwork.errors import LinkworkError, UsageError
 from linkwork.files import whole
+from linkwork.model import Model
 from linkwork.scene import Scene
+from linkwork.scene import scene as make_scene
 from linkwork.trajectory import Trajectory
 from linkwork.view.drawing import STYLES, Drawing, picture_of
+from linkwork.view.drawing import drawing as make_drawing
 from linkwork.view.plot import COLORS, INK
-from linkwork.view.poses import Bodies
+from linkwork.view.poses import Bodies, poses
 from linkwork.view.solids import silhouette
 
 if TYPE_CHECKING:
@@ -142,6 +145,22 @@ def still(motion: Trajectory, width: float = 6.0, names: bool = True) -> Figure:
     """The mechanism at the start."""
     scene, (pose, *_), drawing = picture_of(motion)
     return picture(scene, drawing, pose, around(scene, drawing, pose), width, names)
+
+
+def sketch(model: Model, width: float = 5.0) -> Figure:
+    """A mechanism at its start, with its loops closed where they can be."""
+    from linkwork.assembly.assemble import assemble
+    from linkwork.compiled.mechanism import prepare
+
+    mechanism = prepare(model, "body")
+    try:
+        start: Mapping[str, float] = assemble(mechanism).q
+    except LinkworkError:
+        start = dict(zip(mechanism.equations.q_names, mechanism.place().q.tolist(), strict=True))
+    own = make_scene(model)
+    seen = poses(own, {"t": np.zeros(1), **{name: np.array([x]) for name, x in start.items()}})
+    drawn = make_drawing(own, seen)
+    return picture(own, drawn, seen[0], around(own, drawn, seen[0]), width, names=True)
 
 
 def picture(scene: Scene, drawing: Drawing, pose: Array, sides: Sides, width: float, names: bool) -> Figure:

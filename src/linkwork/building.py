@@ -1,0 +1,499 @@
+"""Models written in Python: each call adds an element to the document that a model file would hold.
+
+    m = PlanarModel("four_bar", r="40 mm", d="100 mm", n="60 rpm")    # keywords are parameters
+    m.fix(O=(0, 0), C=("d", 0))                                       # points of the ground
+    crank = m.body("crank", mass="0.2 kg", inertia=3e-5, points=dict(O=("-r/2", 0), A=("r/2", 0)))
+    O = m.revolute("O", m.ground, crank)      # a body stands for its point that is named like the joint
+    m.driver("motor", O, "n*t")
+
+There is a method for every type of joint and force that model files know, with its keys as arguments. Numbers, texts
+with units and formulas stand where files have them. An element is checked when it is added, and refused in the words of
+a file, with the line of Python that adds it; what needs the whole model is checked by the first analysis.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pydantic
+
+from linkwork.document import Data, Document, Keys, dump, name_fault, save
+from linkwork.elements.kinds import Space
+from linkwork.errors import ModelError, UsageError, did_you_mean
+from linkwork.model import Model
+from linkwork.modelfile import build, find, schema
+from linkwork.modelfile.faults import shape_fault
+from linkwork.modelfile.translation import Translation
+from linkwork.soundness import sound
+
+if TYPE_CHECKING:
+    from linkwork.assembly.assemble import Assembly
+    from linkwork.assembly.modes import Modes
+    from linkwork.comparison.compare import Comparison
+    from linkwork.compiled.mechanism import Mechanism
+    from linkwork.start.check import Report
+    from linkwork.trajectory import Trajectory
+
+HERE = str(Path(__file__).parent)
+SECTIONS = ("bodies", "joints", "drivers", "forces", "events")
+POSITIONAL = ("i", "j", "at", "on", "joint")  # arguments that need no keyword
+
+
+@dataclass(frozen=True)
+class Part:
+    """An element of a model by its name; `part["A"]` is a point or a direction of a body."""
+
+    model: Builder
+    section: str
+    name: str
+
+    def __getitem__(self, point: str) -> str:
+        entry = self.model.entry(self.section, self.name)
+        known = [*entry.get("points", {}), *entry.get("directions", {})]
+        if point not in known:
+            message, hint = f"body '{self.name}' has no point '{point}'", did_you_mean(str(point), known)
+            raise ModelError(message, "unknown-point", value=point, suggestion=hint, **where())
+        return f"{self.name}.{point}"
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [*self.model.entry(self.section, self.name).get("points", {})]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"<{self.section} '{self.name}' of '{self.model.name}'>"
+
+
+def where() -> dict[str, Any]:
+    """File and line of the first call from outside."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(HERE):
+        frame = frame.f_back
+    cell = re.match(r"<ipython-input-(\d+)", frame.f_code.co_filename)
+    file = f"In [{cell[1]}]" if cell else Path(frame.f_code.co_filename).name
+    return {"file": file, "line": frame.f_lineno}
+
+
+def plain(value: Any) -> Any:
+    """What a file would hold in the place of a Python value; what it cannot hold stays, and is refused by its type."""
+    if isinstance(value, Part):
+        return value.name
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, Sequence | set | np.ndarray) and not isinstance(value, str | bytes):
+        return [plain(entry) for entry in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    if hasattr(value, "units") and hasattr(value, "magnitude"):  # a quantity of pint
+        return f"{value.magnitude!r} {value.units:~C}".replace("**", "^")
+    if hasattr(value, "unit") and hasattr(value, "value"):  # of astropy
+        return f"{float(value.value)!r} {value.unit}"
+    return value
+
+
+class Builder:
+    """What models of planar and of spatial bodies have in common; see PlanarModel and SpatialModel."""
+
+    space: ClassVar[Space]
+
+    def __init__(self, name: str, /, **parameters: Any) -> None:
+        at = where()
+        data: dict[str, Any] = {"linkwork": schema.FORMAT, "name": name, "space": self.space}
+        data |= {"parameters": plain(parameters), "ground": {}, **{section: {} for section in SECTIONS}}
+        self.document = Document(at["file"], data, {(): at["line"]}, {(): at["file"]})
+        self._hardpoints: dict[str, Any] = {}
+        self._model: Model | None = None
+        self._check(())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Builder:
+        """The model of a file, a folder or a shipped mechanism, to be changed and run."""
+        found = find(path)
+        build(found)
+        kind = next(kind for kind in Builder.__subclasses__() if kind.space == schema.space_of(found.data))
+        if "equations" in found.data or not issubclass(kind, cls):
+            what = "states its equations" if "equations" in found.data else f"is {kind.space}"
+            raise UsageError(f"'{path}' {what}; read it with linkwork.load", "not-a-model")
+        made = object.__new__(kind)
+        data = {**{section: {} for section in ("parameters", "ground", *SECTIONS)}, **deepcopy(found.data)}
+        made.document = Document(found.file, data, dict(found.lines), dict(found.files), found.notes)
+        made._hardpoints, made._model = {}, None
+        return made
+
+    # What the model is.
+
+    @property
+    def name(self) -> str:
+        return str(self.document.data.get("name", Path(self.document.file).stem))
+
+    @property
+    def ground(self) -> Part:
+        """What does not move."""
+        return Part(self, "ground", "ground")
+
+    @property
+    def model(self) -> Model:
+        """The model as analyses take it; what is added later does not change it."""
+        if self._model is None:
+            self._model = build(self._compact())
+        return self._model
+
+    @property
+    def gravity(self) -> Any:
+        return self.document.data.get("gravity", [0, -9.81] if self.space == "planar" else [0, 0, -9.81])
+
+    @gravity.setter
+    def gravity(self, value: Any) -> None:
+        self._set(("gravity",), value)
+
+    @property
+    def simulation(self) -> Any:
+        """Settings of runs that a file keeps: m.simulation = dict(t_end="2 s", step="1 ms")."""
+        return self.document.data.get("simulation", {})
+
+    @simulation.setter
+    def simulation(self, value: Any) -> None:
+        self._set(("simulation",), value)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """As they were written."""
+        return dict(self._section("parameters"))
+
+    def _section(self, section: str) -> dict[str, Any]:
+        found: Any = self.document.data[section]
+        return found  # type: ignore[no-any-return]
+
+    def entry(self, section: str, name: str) -> dict[str, Any]:
+        """The keys of an element as a file has them."""
+        found: dict[str, Any] = self._section("ground") if section == "ground" else self._section(section)[name]
+        return found
+
+    def names(self) -> list[str]:
+        """Of all elements."""
+        return [name for section in SECTIONS for name in self._section(section)]
+
+    def __getitem__(self, name: str) -> Part:
+        if name == "ground":
+            return self.ground
+        for section in SECTIONS:
+            if name in self._section(section):
+                return Part(self, section, name)
+        hint = did_you_mean(str(name), self.names())
+        raise ModelError(f"the model has no '{name}'", "unknown-element", suggestion=hint, **where())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names())
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return self.names()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Builder) and self._compact().data == other._compact().data
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{section}: {len(self._section(section))}" for section in SECTIONS[:4])
+        return f"<{type(self).__name__} '{self.name}': {counts}>"
+
+    def __str__(self) -> str:
+        return dump(self._compact().data)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from linkwork.view.markup import svg
+        from linkwork.view.picture import sketch
+
+        return f"{svg(sketch(self.model))}<p>{escape(repr(self))}</p>"
+
+    def _compact(self) -> Document:
+        """The document without sections that hold nothing."""
+        data = {key: value for key, value in self.document.data.items() if value != {} or key == "bodies"}
+        return Document(self.document.file, data, self.document.lines, self.document.files, self.document.notes)
+
+    def save(self, path: str | Path) -> None:
+        """Write a model file: YAML, or JSON by its suffix; units and formulas stay as they were written."""
+        self.model  # noqa: B018 - what has faults is not written
+        save(self._compact().data, path)
+
+    # What is added to it.
+
+    def fix(self, names: str = "", **points: Any) -> Part:
+        """Points of the ground: fix(O=(0, 0)), or by the names of hard points: fix("O G")."""
+        known = self._section("ground").get("points", {})
+        self._set(("ground", "points"), {**known, **self._points(names), **plain(points)})
+        return self.ground
+
+    def hardpoints(self, **points: Any) -> None:
+        """Points in the design position, which bodies then name: body("arm", ..., points="A B").
+
+        A body that names them has its frame at the origin in that position, and so needs its mass_centre.
+        """
+        self._hardpoints |= plain(points)
+
+    def _points(self, given: Any) -> Any:
+        """Points as they are given, or the hard points that a text names."""
+        if not isinstance(given, str):
+            return plain(given)
+        for name in given.split():
+            if name not in self._hardpoints:
+                hint = did_you_mean(name, self._hardpoints) or "name them with hardpoints(...)"
+                raise ModelError(f"no hard point '{name}'", "unknown-point", value=name, suggestion=hint, **where())
+        return {name: self._hardpoints[name] for name in given.split()}
+
+    def driver(self, name: str, driven: Any, motion: Any, freedom: str | None = None) -> Part:
+        """A joint, or the measure between a pair of points, follows a motion: a formula of t, or dict(type=...)."""
+        pair = isinstance(driven, Sequence) and not isinstance(driven, str)
+        what = dict(zip("ij", driven, strict=False)) if pair else {"joint": driven}
+        return self._add("drivers", name, {**what, "motion": motion, "freedom": freedom})
+
+    def event(
+        self,
+        name: str,
+        when: str,
+        *,
+        direction: str | None = None,
+        action: str | None = None,
+        restitution: Any = None,
+        velocities: Mapping[str, Any] | None = None,
+        release: Any = None,
+        engage: Any = None,
+    ) -> Part:
+        """What happens where the formula `when` crosses zero, rising, falling or both.
+
+        `action` is record, stop or set; an impact with `restitution`, other `velocities`, or joints to `release` or
+        `engage`.
+        """
+        then = {"direction": direction, "action": action, "restitution": restitution}
+        return self._add(
+            "events", name, {"when": when, **then, "velocities": velocities, "release": release, "engage": engage}
+        )
+
+    def change(self, name: str, **given: Any) -> Part:
+        """Other values of some keys of an element, or of a parameter: change("spring", stiffness="3 N/mm")."""
+        part = self[name]
+        self._set((part.section, name), {**self.entry(part.section, name), **given})
+        return part
+
+    def remove(self, name: str) -> None:
+        """Take an element out; one that others need stays."""
+        part = self[name]
+        for section in SECTIONS:
+            for user, entry in self._section(section).items():
+                if part.section in ("bodies", "joints") and user != name and _mentions(entry, name):
+                    message = f"'{name}' is needed by {section}.{user}"
+                    raise ModelError(message, "needed", suggestion=f"remove('{user}') first", **where())
+        del self._section(part.section)[name]
+        self._model = None
+
+    def copy(self, **parameters: Any) -> Builder:
+        """The same model with other values of parameters."""
+        other = object.__new__(type(self))
+        old = self.document
+        other.document = Document(old.file, deepcopy(old.data), dict(old.lines), dict(old.files), old.notes)
+        other._hardpoints, other._model = dict(self._hardpoints), None
+        known = other._section("parameters")
+        for name in parameters:
+            if name not in known:
+                hint = did_you_mean(name, known)
+                raise ModelError(f"no parameter '{name}'", "unknown-parameter", suggestion=hint, **where())
+        other._set(("parameters",), {**known, **plain(parameters)})
+        return other
+
+    def _add(self, section: str, name: str, given: Mapping[str, Any]) -> Part:
+        fault = name_fault(name) if isinstance(name, str) else f"is no text: {name!r}"
+        if fault:
+            raise ModelError(f"name {name!r} {fault}", "bad-name", path=section, **where())
+        if name in self._section(section):
+            _, line = self.document.where((section, name))
+            message = f"there is a '{name}' among the {section} since line {line}"
+            hint = f"choose another name, or change('{name}', ...)"
+            raise ModelError(message, "duplicate-name", path=f"{section}.{name}", suggestion=hint, **where())
+        self._set((section, name), {key: value for key, value in given.items() if value is not None})
+        return Part(self, section, name)
+
+    def _set(self, place: Keys, value: Any) -> None:
+        """Put a value into the document, or leave it as it was and say what is wrong."""
+        at, around = where(), self.document.data
+        for step in place[:-1]:
+            around = around.setdefault(str(step), {})  # type: ignore[assignment]
+        key, missing = str(place[-1]), object()
+        before: Any = around.get(key, missing)
+        around[key] = plain(value)
+        lines, files = self.document.lines, self.document.files
+        assert isinstance(lines, dict)
+        assert isinstance(files, dict)
+        known = lines.get(place), files.get(place)
+        lines[place], files[place] = at["line"], at["file"]
+        try:
+            self._check(place)
+        except ModelError:
+            if before is missing:
+                del around[key], lines[place], files[place]
+            else:
+                around[key], (lines[place], files[place]) = before, known
+            raise
+        self._model = None
+
+    def _check(self, place: Keys) -> None:
+        """Refuse what is wrong with one element: it is looked at in a model of nothing but what it names."""
+        part = _with_what_it_needs(self.document.data, place)
+        document = Document(self.document.file, part, self.document.lines, self.document.files)
+        try:
+            entry: Any = schema.entry_of(part).model_validate(part)
+        except pydantic.ValidationError as error:
+            details = error.errors(include_url=False)
+            raise ModelError.together([shape_fault(detail, document) for detail in details]) from None
+        try:
+            sound(Translation(document, entry, {}).model(()))
+        except ModelError as found:
+            prefix = ".".join(map(str, place[:2]))
+            errors = [document.locate(error) for error in found.errors]
+            own = [e for e in errors if (e.path or "").startswith(prefix) and not _may_come_later(e)]
+            if own:
+                raise ModelError.together(own) from None
+
+    # What is done with it.
+
+    def check(self) -> Report:
+        """Freedoms, redundant constraints, consistency."""
+        from linkwork.start.check import check
+
+        return check(self.model)
+
+    def prepare(self, **options: Any) -> Mechanism:
+        """Checked and with its equations, for many runs."""
+        from linkwork.compiled.mechanism import prepare
+
+        return prepare(self.model, **options)
+
+    def assemble(self, **options: Any) -> Assembly:
+        """Close the loops from a sketch."""
+        from linkwork.assembly.assemble import assemble
+
+        return assemble(self.model, **options)
+
+    def modes(self, **options: Any) -> Modes:
+        """All positions in which it can be assembled."""
+        from linkwork.assembly.modes import modes
+
+        return modes(self.model, **options)
+
+    def kinematics(self, **options: Any) -> Trajectory:
+        """The motion that drivers prescribe, see linkwork.kinematics; times may have units: t_end="1 s"."""
+        from linkwork.driven.kinematics import kinematics
+
+        return kinematics(self.model, **with_times(options))
+
+    def simulate(self, **options: Any) -> Trajectory:
+        """The motion from its start values, see linkwork.simulate; times may have units: t_end="2 s"."""
+        from linkwork.simulation.simulate import simulate
+
+        return simulate(self.model, **with_times(options))
+
+    def compare(self, **options: Any) -> Comparison:
+        """The same motion by all formulations, with errors and times."""
+        from linkwork.comparison.compare import compare
+
+        return compare(self.model, **with_times(options))
+
+    def explain(self, *arguments: Any, **options: Any) -> Any:
+        """The equations, step by step with numbers."""
+        from linkwork.lecture.explain import explain
+
+        return explain(self.model, *arguments, **options)
+
+
+def _may_come_later(error: ModelError) -> bool:
+    """Whether what is missing may still be added: a body that a formula names, the event that engages a joint."""
+    names_body = error.code == "expression-name" and re.search(r"unknown name '[^']*[.:]", error.message)
+    return bool(names_body) or error.code == "never-engaged"
+
+
+def with_times(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of a run, texts such as "2 s" being read as times."""
+    from linkwork import units
+
+    for name in ("t_end", "step", "max_step", "fixed_step"):
+        if isinstance(given := options.get(name), str):
+            number = units.quantity(given, units.TIME)
+            if number is None:
+                raise UsageError(f"{name} = {given!r} is no time; write {name}=2 or {name}='2 s'", "bad-value")
+            options[name] = number
+    return options
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)
+
+
+def _mentions(entry: Any, name: str) -> bool:
+    """Whether a text of an entry may speak of this element."""
+    return any(name in text for text in _texts(entry))
+
+
+def _with_what_it_needs(data: Mapping[str, Any], place: Keys) -> dict[str, Data]:
+    """The document with one element and the bodies and joints that its texts may name."""
+    kept: dict[str, Data] = {key: value for key, value in data.items() if key not in SECTIONS and value != {}}
+    kept["bodies"] = {}
+    if len(place) < 2 or place[0] not in SECTIONS:
+        return kept
+    section, name = str(place[0]), str(place[1])
+    entries = {(section, name): data[section][name]}
+    for other in ("joints", "bodies"):
+        texts = [text for entry in entries.values() for text in _texts(entry)]
+        for known, entry in data[other].items():
+            if any(known in text for text in texts):
+                entries.setdefault((other, known), entry)
+    for kind in SECTIONS:
+        if own := {n: entry for (s, n), entry in entries.items() if s == kind}:
+            kept[kind] = own
+    return kept
+
+
+def method(section: str, cls: type, type_name: str = "") -> Callable[..., Part]:
+    """The method that adds elements of a class: points, bodies or a joint by position, all else by keyword."""
+    own_type = {"type": type_name} if type_name else {}
+
+    def add(self: Builder, name: str, *arguments: Any, **given: Any) -> Part:
+        first = [key for key, _, _ in schema.keys(cls) if key in POSITIONAL]
+        if len(arguments) > len(first):
+            message = f"only {', '.join(['name', *first])} are given by position, all else by keyword"
+            raise ModelError(message, "too-many-arguments", path=f"{section}.{name}", **where())
+        given = {**dict(zip(first, arguments, strict=False)), **given}
+        for key, role, _ in schema.keys(cls):
+            if role == "point" and isinstance(part := given.get(key), Part):
+                given[key] = part[name]
+            elif role == "points" and key in given:
+                given[key] = self._points(given[key])
+        return self._add(section, name, {**own_type, **given})
+
+    ways = inspect.Parameter
+    parameters = [ways("self", ways.POSITIONAL_OR_KEYWORD), ways("name", ways.POSITIONAL_OR_KEYWORD)]
+    for key, _, field in schema.keys(cls):
+        kind = ways.POSITIONAL_OR_KEYWORD if key in POSITIONAL else ways.KEYWORD_ONLY
+        parameters.append(ways(key, kind, default=ways.empty if schema.is_required(field) else None))
+    more = {"bodies": ("shape", "colour"), "joints": ("open",)}.get(section, ())
+    parameters += [ways(key, ways.KEYWORD_ONLY, default=None) for key in more]
+    add.__signature__ = inspect.Signature(sorted(parameters, key=lambda p: p.kind))  # type: ignore[attr-defined]
+    add.__name__ = (type_name or "body").replace("-", "_")
+    add.__doc__ = inspect.getdoc(cls)
+    return add

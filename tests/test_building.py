@@ -1,0 +1,286 @@
+"""Models written in Python are those of files, and what is wrong with them is said when it is written."""
+
+import ast
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import LinkworkError, ModelError
+from linkwork.modelfile import find, shipped
+
+FOUR_BAR = """
+linkwork: 1
+name: four_bar
+space: planar
+parameters: {r: 40 mm, l: 120 mm, b: 80 mm, d: 100 mm, n: 60 rpm}
+ground: {points: {O: [0, 0], C: [d, 0], S: [60 mm, 160 mm]}}
+bodies:
+  crank: {mass: 0.2 kg, inertia: 3e-5, points: {O: [-r/2, 0], A: [r/2, 0]}}
+  coupler: {mass: 0.6 kg, inertia: 8e-4, points: {A: [-l/2, 0], B: [l/2, 0], P: [0, 50 mm]}}
+  rocker: {mass: 0.4 kg, inertia: 2e-4, points: {C: [-b/2, 0], B: [b/2, 0]}}
+joints:
+  O: {type: revolute, i: ground.O, j: crank.O}
+  A: {type: revolute, i: crank.A, j: coupler.A}
+  B: {type: revolute, i: coupler.B, j: rocker.B}
+  C: {type: revolute, i: ground.C, j: rocker.C}
+drivers: {motor: {joint: O, motion: n*t}}
+forces:
+  spring: {type: spring-damper, i: ground.S, j: coupler.P, stiffness: 2 N/mm, damping: 5 N*s/m, free_length: 80 mm}
+"""
+SLIDER_CRANK = """
+linkwork: 1
+name: slider_crank
+space: spatial
+parameters: {n: 60 rpm}
+ground:
+  points: {A: [0, 100 mm, 120 mm], B: [0, 100 mm, 200 mm], C: [200 mm, 0, 0], S: [0, 0, 0], X: [1, 0.1, 0.2]}
+bodies:
+  crank:
+    mass: 0.12 kg
+    inertia: [1e-4, 1e-4, 1e-5]
+    position: [0, 100 mm, 160 mm]
+    points: {A: [0, 0, -40 mm], B: [0, 0, 40 mm]}
+  rod:
+    mass: 0.5 kg
+    inertia: [4e-3, 4e-3, 4e-4]
+    position: [100 mm, 50 mm, 100 mm]
+    orientation: {z: [ground.B, ground.C], x: ground.X}
+    points: {B: [0, 0, -150 mm], C: [0, 0, 150 mm]}
+  slider: {mass: 2 kg, inertia: [1e-3, 1e-3, 1e-3], position: [200 mm, 0, 0], points: {C: [0, 0, 0], S: [0, 0, 0]}}
+joints:
+  A: {type: revolute, i: ground.A, j: crank.A, axis: [1, 0, 0]}
+  B: {type: spherical, i: crank.B, j: rod.B}
+  C: {type: universal, i: slider.C, j: rod.C, axis: [1, 0, 0], axis_j: [0, 1, 0]}
+  S: {type: prismatic, i: ground.S, j: slider.S, axis: [1, 0, 0]}
+drivers: {motor: {joint: A, motion: n*t}}
+"""
+
+
+def four_bar() -> lw.PlanarModel:
+    m = lw.PlanarModel("four_bar", r="40 mm", l="120 mm", b="80 mm", d="100 mm", n="60 rpm")
+    m.fix(O=(0, 0), C=("d", 0), S=("60 mm", "160 mm"))
+    crank = m.body("crank", mass="0.2 kg", inertia=3e-5, points=dict(O=("-r/2", 0), A=("r/2", 0)))
+    points = dict(A=("-l/2", 0), B=("l/2", 0), P=(0, "50 mm"))
+    coupler = m.body("coupler", mass="0.6 kg", inertia=8e-4, points=points)
+    rocker = m.body("rocker", mass="0.4 kg", inertia=2e-4, points=dict(C=("-b/2", 0), B=("b/2", 0)))
+    motor_pin = m.revolute("O", m.ground, crank)
+    m.revolute("A", crank, coupler)
+    m.revolute("B", coupler, rocker)
+    m.revolute("C", m.ground, rocker)
+    m.driver("motor", motor_pin, "n*t")
+    S, P = m.ground["S"], coupler["P"]
+    m.spring_damper("spring", S, P, stiffness="2 N/mm", damping="5 N*s/m", free_length="80 mm")
+    return m
+
+
+def slider_crank() -> lw.SpatialModel:
+    m = lw.SpatialModel("slider_crank", n="60 rpm")
+    m.fix(A=(0, "100 mm", "120 mm"), B=(0, "100 mm", "200 mm"), C=("200 mm", 0, 0), S=(0, 0, 0), X=(1, 0.1, 0.2))
+    crank = m.body(
+        "crank",
+        mass="0.12 kg",
+        inertia=(1e-4, 1e-4, 1e-5),
+        position=(0, "100 mm", "160 mm"),
+        points=dict(A=(0, 0, "-40 mm"), B=(0, 0, "40 mm")),
+    )
+    rod = m.body(
+        "rod",
+        mass="0.5 kg",
+        inertia=(4e-3, 4e-3, 4e-4),
+        position=("100 mm", "50 mm", "100 mm"),
+        orientation=dict(z=(m.ground["B"], m.ground["C"]), x=m.ground["X"]),
+        points=dict(B=(0, 0, "-150 mm"), C=(0, 0, "150 mm")),
+    )
+    points = dict(C=(0, 0, 0), S=(0, 0, 0))
+    slider = m.body("slider", mass="2 kg", inertia=np.full(3, 1e-3), position=("200 mm", 0, 0), points=points)
+    A = m.revolute("A", m.ground, crank, axis=(1, 0, 0))
+    m.spherical("B", crank, rod)
+    m.universal("C", slider, rod, axis=(1, 0, 0), axis_j=(0, 1, 0))
+    m.prismatic("S", m.ground, slider, axis=(1, 0, 0))
+    m.driver("motor", A, "n*t")
+    return m
+
+
+@pytest.mark.parametrize(("make", "text"), [(four_bar, FOUR_BAR), (slider_crank, SLIDER_CRANK)])
+def test_a_model_in_python_moves_as_that_of_its_file(make: Any, text: str) -> None:
+    written, read = make(), lw.loads(text)
+    moved, expected = written.kinematics(t_end="1 s", assemble=True), lw.kinematics(read, t_end=1.0, assemble=True)
+    assert list(moved) == list(expected)
+    for name in moved:
+        np.testing.assert_array_equal(moved[name], expected[name])
+    again = lw.kinematics(lw.loads(str(written)), t_end=1.0, assemble=True)
+    np.testing.assert_array_equal(again.q, moved.q)
+
+
+@pytest.mark.parametrize("name", [name for name in shipped() if "equations" not in find(name).data])
+def test_shipped_mechanisms_are_loaded_saved_and_loaded_equal(name: str, tmp_path: Path) -> None:
+    first = lw.PlanarModel.__base__.load(name)  # type: ignore[union-attr]
+    first.save(tmp_path / "model.yaml")
+    second = type(first).load(tmp_path / "model.yaml")
+    assert first == second
+    assert first.model.parameters == second.model.parameters
+    assert [b.name for b in first.model.bodies] == [b.name for b in lw.load(name).bodies]
+
+
+def test_hard_points_are_given_once() -> None:
+    """Two arms and a rod between points of one design position close without a start being worked out."""
+    m = lw.SpatialModel("arms")
+    m.hardpoints(O=(0, 0, 0), A=(0.3, 0, 0), B=(0.3, 0.4, 0), C=(0, 0.4, 0))
+    ground = m.fix("O C")
+    one = m.body("one", mass=1, inertia=(1, 1, 1), mass_centre=(0.15, 0, 0), points="O A")
+    other = m.body("other", mass=1, inertia=(1, 1, 1), mass_centre=(0.15, 0.4, 0), points="C B")
+    m.revolute("O", ground, one, axis=(0, 0, 1))
+    m.revolute("C", ground, other, axis=(0, 0, 1))
+    m.distance("rod", one["A"], other["B"])
+    assert m.check().dof == 1
+    assert m.assemble().residual == 0.0
+
+
+def test_another_value_moves_as_if_it_had_been_written() -> None:
+    m = four_bar()
+    other = m.copy(l="110 mm")
+    assert m.parameters["l"] == "120 mm"
+    assert other != m
+    expected = lw.kinematics(lw.loads(FOUR_BAR.replace("120 mm", "110 mm")), assemble=True, t_end=0.5)
+    np.testing.assert_array_equal(other.kinematics(assemble=True, t_end=0.5).q, expected.q)
+    other.change("spring", stiffness="3 N/mm")
+    assert "3 N/mm" in str(other)
+    other.remove("spring")
+    assert "spring" not in other
+    assert "spring" in m
+
+
+def test_events_and_motions_between_points() -> None:
+    """A mass on a slide, pulled at 0.1 m/s for a second, then stopped by an event: x = 0.3 + 0.1 t."""
+    m = lw.PlanarModel("slide")
+    m.gravity = (0, 0)
+    m.fix(A=(0, 0))
+    cart = m.body("cart", mass=1, inertia=1, position=(0.3, 0), points=dict(A=(0, 0)))
+    m.prismatic("A", m.ground, cart, axis=(1, 0))
+    m.driver("pull", (m.ground["A"], cart["A"]), "0.3 + 0.1*t", freedom="distance")
+    m.simulation = dict(t_end="1 s", step="100 ms")
+    assert m.kinematics()["cart.x"][-1] == pytest.approx(0.4, abs=1e-12)
+    free = lw.PlanarModel("free")
+    free.gravity = (0, 0)
+    free.fix(A=(0, 0))
+    free.prismatic(
+        "A", free.ground, free.body("cart", mass=1, inertia=1, velocity=(2, 0), points=dict(A=(0, 0))), axis=(1, 0)
+    )
+    free.event("there", "cart.x - 1", action="stop")
+    assert free.simulate(t_end="3 s").t[-1] == pytest.approx(0.5, abs=1e-12)
+
+
+def test_a_formula_may_name_a_body_that_comes_later() -> None:
+    m = lw.PlanarModel("later", k=10)
+    m.fix(A=(0, 0))
+    first = m.body("first", mass=1, inertia=1, points=dict(A=(0, 0)))
+    m.point_force("pull", first["A"], force=("-k*(first.x - second.x)", 0))
+    with pytest.raises(ModelError, match=r"unknown name 'second\.x'"):
+        m.simulate(t_end=1)
+    m.body("second", mass=1, inertia=1, position=(1, 0))
+    assert m.simulate(t_end=0.1).status == "finished"
+
+
+def test_every_type_of_model_files_is_a_method_with_its_words() -> None:
+    for space, kind in (("planar", lw.PlanarModel), ("spatial", lw.SpatialModel)):
+        from linkwork.elements.forces import FORCES
+        from linkwork.elements.joints import JOINTS
+
+        for name, cls in {**JOINTS[space], **FORCES[space]}.items():  # type: ignore[index]
+            method = getattr(kind, name.replace("-", "_"))
+            assert method.__doc__.split("\n")[0] == cls.__doc__.split("\n")[0].strip()
+
+
+def test_the_stub_for_editors_is_current() -> None:
+    sys.path.insert(0, str(Path(__file__).parents[1] / "docs"))
+    import stubs
+
+    written = Path(lw.__file__).with_name("models.pyi").read_text(encoding="utf-8")
+    assert ast.dump(ast.parse(written)) == ast.dump(ast.parse(stubs.stub())), "run docs/stubs.py"
+
+
+def test_a_notebook_shows_the_mechanism() -> None:
+    shown = four_bar()._repr_html_()
+    assert "<svg" in shown
+    assert "4 joints" in shown or "joints: 4" in shown
+    assert len(shown) < 50_000
+
+
+WRONG = {
+    "m.revolute('Q', crank, coupler)": "no point 'Q'",
+    "crank['Z']": "choose from O, A",
+    "m.revolute('A', crank, coupler)": "since line",
+    "m.revolute('R', crank['A'])": "'j' is missing",
+    "m.revolute('R', crank['A'], 3)": "should be a text",
+    "m.revolute('R', crank['A'], 'cuopler.A')": "did you mean 'coupler'",
+    "m.revolute('R', crank['A'], coupler['A'], rocker['B'])": "by keyword",
+    "m.revolute('R', crank['A'], crank['A'])": "to itself",
+    "m.revolute('R.x', crank['A'], coupler['A'])": "a dot joins",
+    "m.revolute('', crank['A'], coupler['A'])": "is empty",
+    "m.revolute(7, crank['A'], coupler['A'])": "no text",
+    "m.prismatic('R', crank['A'], coupler['A'])": "'axis' is missing",
+    "m.prismatic('R', crank['A'], coupler['A'], axis=(1, 0, 0))": "pair of numbers",
+    "m.prismatic('R', crank['A'], coupler['A'], axis=(0, 0))": "length zero",
+    "m.distance('R', crank['A'], coupler['B'], length='-5 mm')": "not a length",
+    "m.distance('R', crank['A'], coupler['B'], length='5 s')": "of kind time, not length",
+    "m.distance('R', crank['A'], coupler['B'], lenght=5)": "did you mean 'length'",
+    "m.gear('R', crank, rocker, radius_i=0, radius_j=1)": "not a radius",
+    "m.body('x', mass=-1)": "negative",
+    "m.body('x', mass='1 kgg')": "no unit 'kgg'",
+    "m.body('x', mass=[1])": "should be a number",
+    "m.body('x', mass=None)": "'mass' is missing",
+    "m.body('x', mass=float('nan'))": "not a finite number",
+    "m.body('x', mass=True)": "should be a number",
+    "m.body('x', mass=object())": "should be a number",
+    "m.body('x', mass=1, points=dict(A=(1, 2, 3)))": "pair of numbers",
+    "m.body('x', mass=1, points=dict(A='r'))": "should be a list",
+    "m.body('x', mass=1, points='A B')": "hardpoints",
+    "m.body('x', mass=1, points=dict(A=('q', 0)))": "unknown name 'q'",
+    "m.body('x', mass=1, colour='pinkish')": "pattern",
+    "m.body('ground', mass=1)": "does not move",
+    "m.body('crank', mass=1)": "since line",
+    "m.fix(O=(1, 2, 3))": "pair of numbers",
+    "m.fix('Z')": "hard point",
+    "m.driver('second', 'OO', 't')": "did you mean 'O'",
+    "m.driver('second', O, 'sin(t')": "parenthesis",
+    "m.driver('second', O, '3 m')": "of kind length, not angle",
+    "m.driver('second', O, '1/t')": "not finite",
+    "m.driver('second', O, dict(type='ramp'))": "missing",
+    "m.driver('second', O, dict(type='rampp', rate=1))": "did you mean",
+    "m.driver('second', (crank['A'],), 't')": "two points",
+    "m.spring_damper('s', crank['A'], rocker['B'], stiffness='3 kg')": "of kind mass, not stiffness",
+    "m.spring_damper('s', crank['A'], rocker['B'], stifness=3)": "did you mean 'stiffness'",
+    "m.point_force('F', crank['A'], force=('2*q', 0))": "unknown name 'q'",
+    "m.torque('T', crank, torque='1 N')": "not torque",
+    "m.event('e', 'crank.phi - pi', action='stopp')": "'record', 'stop' or 'set'",
+    "m.event('e', 3)": "should be a text",
+    "m.copy(ll=3)": "did you mean 'l'",
+    "setattr(m, 'gravity', (0, 0, 1))": "pair of numbers",
+    "setattr(m, 'simulation', dict(t_end=-1))": "above zero",
+    "setattr(m, 'simulation', dict(tend=1))": "did you mean 't_end'",
+    "m.remove('crank')": "needed by joints.O",
+    "m['crnk']": "did you mean 'crank'",
+    "m.change('crank', mass='2 m')": "of kind length, not mass",
+    "lw.PlanarModel('x', t=3)": "meaning of its own",
+    "lw.PlanarModel('x', a='b', b='a')": "cycle",
+    "lw.PlanarModel('x', a='3 foo')": "no unit 'foo'",
+    "m.kinematics(t_end='3 kg')": "not time",
+    "m.simulate(t_end='soon')": "no time",
+}
+
+
+@pytest.mark.parametrize("code", WRONG)
+def test_what_is_wrong_is_refused_when_it_is_written(code: str) -> None:
+    m = four_bar()
+    names = {"m": m, "lw": lw, "O": m["O"], **{name: m[name] for name in ("crank", "coupler", "rocker")}}
+    before = str(m)
+    with pytest.raises(LinkworkError) as raised:
+        eval(code, names)
+    assert WRONG[code] in str(raised.value)
+    if isinstance(raised.value, ModelError) and "t_end='" not in code:
+        assert all(error.file == "<string>" and error.line == 1 for error in raised.value.errors)
+    assert str(m) == before
