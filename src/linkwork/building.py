@@ -149,7 +149,7 @@ class Builder:
 
     @property
     def gravity(self) -> Any:
-        return self.document.data.get("gravity", [0, -9.81] if self.space == "planar" else [0, 0, -9.81])
+        return self.document.data.get("gravity", schema.GRAVITY[self.space])
 
     @gravity.setter
     def gravity(self, value: Any) -> None:

@@ -440,6 +440,7 @@ MEANINGS = {
 
 COLOUR = "^(black|white|grey|red|green|blue|cyan|magenta|yellow|orange|purple|brown|#[0-9a-fA-F]{6})$"
 BODIES: dict[Space, type[Any]] = {"planar": PlanarBody, "spatial": SpatialBody}
+GRAVITY: dict[Space, list[float]] = {"planar": [0, -9.81], "spatial": [0, 0, -9.81]}  # unless given
 OPEN: dict[str, Any] = {"open": (bool, False)}
 
 
@@ -494,7 +495,7 @@ def model_entry(space: Space, joints: tuple[str, ...], forces: tuple[str, ...], 
         "name": (str | None, None),
         "about": (AboutEntry, AboutEntry.model_construct()),
         "space": (Literal[space], "planar") if space == "planar" else (Literal[space], ...),
-        "gravity": (FORMS[space]["vector"], [0, -9.81] if space == "planar" else [0, 0, -9.81]),
+        "gravity": (FORMS[space]["vector"], GRAVITY[space]),
         "parameters": (section(NUMBER), {}),
         "ground": (ground, ground.model_construct()),
         "bodies": (section(body_entry(space, shaped)), ...),
