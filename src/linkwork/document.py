@@ -139,7 +139,8 @@ def _bytes(path: str | Path, most: int = MAX_BYTES) -> bytes:
     except OSError as error:
         raise ModelError(f"cannot be read: {error.strerror}", "unreadable", file=file) from None
     if len(content) > most:
-        message = f"has {max(status.st_size, len(content))} bytes, more than the {most} of the largest file read here"
+        what = "model file" if most == MAX_BYTES else "table"
+        message = f"has {max(status.st_size, len(content))} bytes, more than the {most} of the largest {what}"
         raise ModelError(message, "file-too-big", file=file)
     return content
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from linkwork.elements.pairs import Joint
 from linkwork.elements.shapes import Shape
 from linkwork.elements.spatial import SpatialAxisPair
 from linkwork.elements.stated import Stated
-from linkwork.elements.vectors import Components, Scalar
+from linkwork.elements.vectors import Components, Scalar, Vector
 from linkwork.errors import check_number
 from linkwork.expressions.graph import symbol
 from linkwork.notes import Note
@@ -137,18 +137,52 @@ class Model:
         }
         given = {symbol(name): number for name, number in self.parameters.items()}
 
-        def moved(element: Any) -> Any:
-            """The element with the bodies as they start now."""
-            changes = {}
-            for f in fields(element):
-                value = getattr(element, f.name)
-                if isinstance(value, PlanarBody | SpatialBody):
-                    changes[f.name] = bodies[value.name]
-                elif f.name == "joint":
-                    changes[f.name] = moved(value)
-            made = replace(element, **changes)
+        def kept(made: Any, element: Any) -> Any:
             return made.kept_from(element, given, q) if isinstance(made, SpatialAxisPair) else made
 
-        joints, drivers, forces = (tuple(map(moved, x)) for x in (self.joints, self.drivers, self.forces))
-        made = replace(self, simulation=simulation, bodies=tuple(bodies.values()))
-        return replace(made, joints=joints, drivers=drivers, forces=forces)
+        return _on_bodies(replace(self, simulation=simulation), bodies, kept)
+
+    def centred(self) -> Model:
+        """The same planar mechanism with the origin of every body frame in its mass centre."""
+        planar = [body for body in self.bodies if isinstance(body, PlanarBody)]
+        centres = {body.name: Vector(body.mass_centre) for body in planar}
+
+        def shifted(body: Ground | PlanarBody | SpatialBody, s: Components) -> Components:
+            return (Vector(s) - centres[body.name]).components if body.name in centres else s
+
+        bodies = {
+            body.name: replace(
+                body,
+                position=(body.start_q[0], body.start_q[1]),
+                velocity=(body.start_v[0], body.start_v[1]),
+                inertia=body.J(),
+                points={name: shifted(body, s) for name, s in body.points.items()},
+                mass_centre=(0.0, 0.0),
+                inertia_about=None,
+            )
+            for body in planar
+        }
+
+        def moved(made: Any, _: Any) -> Any:
+            own = {f.name for f in fields(made)}
+            ends = {f"s{x}": f"body{x}" for x in ("", "_i", "_j") if f"s{x}" in own}
+            return replace(made, **{s: shifted(getattr(made, body), getattr(made, s)) for s, body in ends.items()})
+
+        return _on_bodies(self, bodies, moved)
+
+
+def _on_bodies(model: Model, bodies: Mapping[str, Any], finish: Callable[[Any, Any], Any]) -> Model:
+    """The mechanism with other bodies of the same names; `finish` is given each new element and the old one."""
+
+    def moved(element: Any) -> Any:
+        changes = {}
+        for f in fields(element):
+            value = getattr(element, f.name)
+            if isinstance(value, PlanarBody | SpatialBody):
+                changes[f.name] = bodies[value.name]
+            elif f.name == "joint":
+                changes[f.name] = moved(value)
+        return finish(replace(element, **changes), element)
+
+    joints, drivers, forces = (tuple(map(moved, x)) for x in (model.joints, model.drivers, model.forces))
+    return replace(model, bodies=tuple(bodies.values()), joints=joints, drivers=drivers, forces=forces)

@@ -102,9 +102,9 @@ def scene(model: Model) -> Scene:
 
     def place(body: Ground | PlanarBody | SpatialBody, s: Sequence[Scalar]) -> Point:
         """A point from the mass centre, which poses are of."""
-        if not isinstance(body, SpatialBody):
+        if isinstance(body, Ground):
             return vector(s)
-        x, y, z = (a - number(b) for a, b in zip(vector(s), body.mass_centre, strict=True))
+        x, y, z = (a - b for a, b in zip(vector(s), vector(body.mass_centre), strict=True))
         return x, y, z
 
     def figure(body: Ground | PlanarBody | SpatialBody) -> Figure:

@@ -63,6 +63,7 @@ def convert(
         q, v = (dict(zip(names, x.tolist(), strict=True)) for names, x in ((e.q_names, place.q), (e.v_names, place.v)))
         model = model.with_start(q, v)
         if model.space == "planar":
+            model = model.centred()  # as DAP has it
             settings = model.simulation
             in_joints = settings.coordinates == "joint"
             hinges = span_tree(model.ground, model.bodies, model.joints, settings.cut) if in_joints else ()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from linkwork.elements.frames import PlanarFrame, SpatialFrame, euler_difference, euler_moved, euler_rates
 from linkwork.elements.kinds import Coordinate, Velocity
@@ -28,10 +28,9 @@ def _shifts(body: str, axes: str) -> Iterator[Velocity]:
     return (Velocity(body, axis, "length", f"v{axis}", f"a{axis}") for axis in axes)
 
 
-def _plain(vector: Vector) -> tuple[Scalar, Scalar, Scalar]:
+def _plain(vector: Vector) -> tuple[Any, ...]:
     """The components, as numbers where they are."""
-    x, y, z = (component.number if component.is_constant else component for component in vector)
-    return x, y, z
+    return tuple(component.number if component.is_constant else component for component in vector)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +44,15 @@ class Ground:
 
 @dataclass(frozen=True, eq=False)
 class PlanarBody:
-    """A body in the plane, q = (x, y, phi) of its mass centre, v = qd, M = diag(m, m, J); J = 0 is a point mass."""
+    """A body in the plane, q = (x, y, phi) of its mass centre, v = qd, M = diag(m, m, J); J = 0 is a point mass.
+
+    `position` and `velocity` are those of the origin of the body frame, in which points and `mass_centre` are given.
+    J is given about the mass centre, or about the point `inertia_about`, where J = J_P - m |mass centre - P|^2. Without
+    masses there is kinematics, but no motion under forces.
+    """
 
     name: str
-    mass: Scalar
+    mass: Scalar = 0.0
     inertia: Scalar = 0.0
     position: tuple[Scalar, Scalar] = (0.0, 0.0)
     angle: Scalar = 0.0
@@ -56,6 +60,8 @@ class PlanarBody:
     angular_velocity: Scalar = 0.0
     points: Mapping[str, Components] = field(default_factory=dict)
     directions: Mapping[str, Components] = field(default_factory=dict)
+    mass_centre: tuple[Scalar, Scalar] = (0.0, 0.0)
+    inertia_about: tuple[Scalar, Scalar] | None = None
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
@@ -65,20 +71,29 @@ class PlanarBody:
     def velocities(self) -> tuple[Velocity, ...]:
         return (*_shifts(self.name, "xy"), Velocity(self.name, "phi", "angle", "omega", "alpha"))
 
+    def _turned(self) -> PlanarFrame:
+        """The body frame as it is turned at the start, about the origin of the ground."""
+        still = Vector((0.0, 0.0))
+        return PlanarFrame(still, as_expr(self.angle), still, as_expr(self.angular_velocity))
+
     @property
     def start_q(self) -> Components:
-        return (*self.position, self.angle)
+        return (*_plain(Vector(self.position) + self._turned().point(self.mass_centre)), self.angle)
 
     @property
     def start_v(self) -> Components:
-        return (*self.velocity, self.angular_velocity)
+        r_dot = Vector(self.velocity) + self._turned().point_velocity(self.mass_centre)
+        return (*_plain(r_dot), self.angular_velocity)
 
     def from_start(self, q: Sequence[float], v: Sequence[float]) -> PlanarBody:
-        """The same body from another start."""
-        return replace(self, position=(q[0], q[1]), angle=q[2], velocity=(v[0], v[1]), angular_velocity=v[2])
+        """The same body from another start; q and v are those of its mass centre."""
+        turned = replace(self, angle=q[2], angular_velocity=v[2])
+        x, y = _plain(Vector(q[:2]) - turned._turned().point(self.mass_centre))
+        vx, vy = _plain(Vector(v[:2]) - turned._turned().point_velocity(self.mass_centre))
+        return replace(turned, position=(x, y), velocity=(vx, vy))
 
     def frame(self, q: Sequence[Expr], v: Sequence[Expr]) -> PlanarFrame:
-        return PlanarFrame(Vector(q[:2]), q[2], Vector(v[:2]), v[2])
+        return PlanarFrame(Vector(q[:2]), q[2], Vector(v[:2]), v[2], Vector(self.mass_centre))
 
     def start_frame(self) -> PlanarFrame:
         """Where the start values put the body, at rest."""
@@ -94,9 +109,16 @@ class PlanarBody:
         """The dx by which `retract` moves q to `then`."""
         return [b - a for a, b in zip(q, then, strict=True)]
 
+    def J(self) -> Expr:
+        """The inertia about the mass centre."""
+        if self.inertia_about is None:
+            return as_expr(self.inertia)
+        d = Vector(self.mass_centre) - Vector(self.inertia_about)
+        return self.inertia - self.mass * d.dot(d)
+
     def M(self) -> Matrix:
-        m, J = as_expr(self.mass), as_expr(self.inertia)
-        return {(0, 0): m, (1, 1): m, (2, 2): J}
+        m = as_expr(self.mass)
+        return {(0, 0): m, (1, 1): m, (2, 2): self.J()}
 
     def gyroscopic(self, v: Sequence[Expr]) -> list[Expr]:
         return [ZERO, ZERO, ZERO]
@@ -118,7 +140,7 @@ class SpatialBody:
     """
 
     name: str
-    mass: Scalar
+    mass: Scalar = 0.0
     inertia: tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar] = (0.0,) * 6  # of a point mass
     position: tuple[Scalar, Scalar, Scalar] = (0.0, 0.0, 0.0)
     orientation: tuple[Scalar, Scalar, Scalar, Scalar] = (1.0, 0.0, 0.0, 0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 from linkwork.elements.vectors import Components, Vector, norm
 from linkwork.expressions.graph import TWO, ZERO, Expr, cos, sin
@@ -12,13 +12,13 @@ from linkwork.expressions.graph import TWO, ZERO, Expr, cos, sin
 
 @dataclass(frozen=True, eq=False)
 class PlanarFrame:
-    """Origin r, angle phi and their rates; A = [[cos phi, -sin phi], [sin phi, cos phi]]."""
+    """Mass centre r, at c in the body frame, angle phi, their rates; A = [[cos phi, -sin phi], [sin phi, cos phi]]."""
 
     r: Vector
     phi: Expr
     r_dot: Vector
     omega: Expr
-    c: ClassVar[Vector] = Vector((0.0, 0.0))  # points count from the mass centre
+    c: Vector = Vector((0.0, 0.0))  # noqa: RUF009
 
     def direction(self, a: Components) -> Vector:
         """A a: a body-fixed direction seen from the ground."""
@@ -27,16 +27,20 @@ class PlanarFrame:
         return Vector((c * x - s * y, s * x + c * y))
 
     def point(self, s: Components) -> Vector:
-        """r + A s."""
-        return self.r + self.direction(s)
+        """r + A (s - c)."""
+        return self.r + self.arm(s)
+
+    def arm(self, s: Components) -> Vector:
+        """A (s - c): from the mass centre to a point."""
+        return self.direction((Vector(s) - self.c).components)
 
     def point_velocity(self, s: Components) -> Vector:
-        """r_dot + omega perp(A s)."""
-        return self.r_dot + self.omega * self.direction(s).perp()
+        """r_dot + omega perp(A (s - c))."""
+        return self.r_dot + self.omega * self.arm(s).perp()
 
     def force_at(self, s: Components, force: Vector) -> Vector:
-        """The generalized force (F, A s x F) of a force at point s."""
-        return Vector((*force, self.direction(s).perp().dot(force)))
+        """The generalized force (F, A (s - c) x F) of a force at point s."""
+        return Vector((*force, self.arm(s).perp().dot(force)))
 
     def torque(self, T: Expr) -> Vector:
         return Vector((ZERO, ZERO, T))

@@ -224,7 +224,7 @@ def follow_path(joint: Any, q: Symbols, v: Symbols, parent: Frame, onwards: bool
     """The axes of body j at its point of the joint, from body i; or of body i, from body j, unless `onwards`."""
     steps = PATHS[type(joint)].steps(joint, q, v)
     s = joint.s_i if onwards else joint.s_j
-    frame: Any = replace(parent, r=parent.point(s), r_dot=parent.point_velocity(s))
+    frame: Any = replace(parent, r=parent.point(s), r_dot=parent.point_velocity(s), c=parent.c * 0.0)
     if isinstance(parent, SpatialFrame):
         frame = TurnedFrame(frame.r, parent.e, frame.r_dot, parent.omega, rows=parent.A)
     for step in steps if onwards else [step.back() for step in reversed(steps)]:

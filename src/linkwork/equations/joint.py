@@ -280,7 +280,7 @@ def _carry(
     at = follow_path(hinge.joint, q, v, parent, hinge.onwards)
     s = Vector(hinge.joint.s_j if hinge.onwards else hinge.joint.s_i)
     if isinstance(at, PlanarFrame):
-        return Shift(child.c - s, s * 0.0).take(at), []
+        return replace(Shift(child.c - s, s * 0.0).take(at), c=child.c), []
     # Of e and -e, which are the same, the one with which the body starts.
     turned, e = Vector(substitute(at.e, start)), Vector(substitute(child.e, start))
     way = select(less(turned.dot(e), 0.0), -1.0, 1.0)

@@ -52,7 +52,7 @@ def _planar_reaction(
     frame: PlanarFrame = frames[body.name]
     force = Vector((fx, fy))
     if isinstance(joint, PointPair):
-        torque = torque - frame.direction(joint.s_j if on_j else joint.s_i).perp().dot(force)
+        torque = torque - frame.arm(joint.s_j if on_j else joint.s_i).perp().dot(force)
     if isinstance(joint, AxisPair):
         u = joint.u(frames[joint.body_i.name])
         parts = {"along": u.dot(force), "normal": u.perp().dot(force), "torque": torque}

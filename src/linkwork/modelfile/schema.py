@@ -292,7 +292,8 @@ def _entry(
         if kind := kinds.get(key):
             text = kind.name if kind.unit == "1" else f"{kind.name} in {kind.unit}, or with a unit, or a formula"
             annotation = Annotated[annotation, pydantic.Field(description=text, examples=[kind.example])]
-        shape[key] = (annotation, ...) if is_required(field) else (annotation | None, None)
+        left_empty = annotation if key == "mass" else annotation | None  # which is no way to say zero
+        shape[key] = (annotation, ...) if is_required(field) else (left_empty, None)
     about = (cls.__doc__ or "").split("\n")[0]
     return create_model(f"{cls.__name__}Entry", __base__=Entry, __doc__=about, **shape, **more)
 
@@ -403,6 +404,7 @@ MEANINGS = {
     "law": "a further force of length and rate, or torque of angle and rate; a formula",
     "length": "that of the start unless given",
     "lower": "lower end of the freedom",
+    "mass": "zero unless given: kinematics needs none",
     "mass_centre": "in the body frame; its origin unless given",
     "model": "law of the contact force",
     "motion": "a formula of t, or one of the motions",
@@ -413,7 +415,7 @@ MEANINGS = {
     "orientation": "Euler parameters, axis and angle, sequence of angles, matrix, or points",
     "parameters": "named values; formulas may use them, and --set changes them",
     "points": "points fixed in the body, by name",
-    "position": "at the start: of the mass centre in the plane, of the origin of the body frame in space",
+    "position": "of the origin of the body frame at the start",
     "release": "joints that no longer hold",
     "rtol": "relative tolerance of the integrator",
     "simulation": "settings of a run",

@@ -255,7 +255,7 @@ class Translation:
             if value not in given["points"]:
                 hint = did_you_mean(value, given["points"])
                 self.fail(place, f"no point '{value}' on this body", "unknown-point", value=value, suggestion=hint)
-            return given["points"].get(value, (0.0, 0.0, 0.0))
+            return given["points"].get(value, (0.0,) * self.size)
         letter = "j" if key.endswith("_j") else "i"
         return self.direction(value, given[f"body_{letter}"], given[f"s_{letter}"], letter, place)
 

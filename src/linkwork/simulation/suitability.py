@@ -25,6 +25,9 @@ def check_size(n: int, formulation: str) -> None:
 
 def check_massless(place: Place, formulation: str) -> None:
     """ModelError where the formulation cannot do with a singular M."""
+    if place.equations.kind != "stated" and not np.any(place.M):
+        hint = "give masses, or move it by its drivers: linkwork kinematics"
+        raise ModelError("no body has mass", "zero-mass", rule="forces move masses", suggestion=hint)
     others = would_do(regular_mass=False)
     M, J = place.v_scale[:, None] * place.M * place.v_scale, place.Psi_q * place.v_scale / place.row_scale[:, None]
     determined = rank_of(M, J).rank == len(place.v)

@@ -190,8 +190,9 @@ class Checks:
             yield ModelError(f"mass {mass:g} kg is negative", "negative-mass", path=f"{path}.mass", value=mass)
         path = f"{path}.inertia"
         if isinstance(body, PlanarBody):
-            if (J := self.value(body.inertia)) < 0:
-                yield ModelError(f"inertia {J:g} kg m^2 is negative", "negative-inertia", path=path, value=J)
+            if (J := self.value(body.J())) < 0:
+                about = " about the mass centre" if body.inertia_about is not None else ""
+                yield ModelError(f"inertia {J:g} kg m^2{about} is negative", "negative-inertia", path=path, value=J)
             return
         principal = np.linalg.eigvalsh([[self.value(x) for x in row] for row in body.J()])
         rounding = AGREEMENT * (abs(principal).max() + max(abs(self.value(x)) for x in body.inertia))
@@ -367,7 +368,7 @@ class Checks:
 
     def note_on(self, body: PlanarBody | SpatialBody) -> Note | None:
         mass = self.value(body.mass)
-        own = [row[k] for k, row in enumerate(body.J())] if isinstance(body, SpatialBody) else (body.inertia,)
+        own = [row[k] for k, row in enumerate(body.J())] if isinstance(body, SpatialBody) else (body.J(),)
         moments = [self.value(x) for x in own]
         if mass == 0 or 0 in moments:
             what, is_point = "mass" if mass == 0 else "inertia", mass > 0 and not any(moments)
@@ -375,7 +376,7 @@ class Checks:
         radius = math.sqrt(max(moments) / mass)
         reach = 0.0
         for s in body.points.values():
-            reach = max(reach, math.hypot(*(self.value(x) for x in s)))
+            reach = max(reach, math.dist([self.value(x) for x in s], [self.value(x) for x in body.mass_centre]))
             if radius <= FARTHEST_GYRATION * reach:
                 return None
         return Note("inertia-scale", body=body.name, radius=radius, reach=reach) if reach else None

@@ -315,5 +315,6 @@ def _vector(point: Sequence[float], space: str) -> str:
 
 
 def worth_writing(checked: Report) -> bool:
-    """Whether the equations are short enough for a page."""
-    return checked.coordinates <= SHORT
+    """Whether there are equations of motion, short enough for a page."""
+    massless = sum(note.code == "zero-mass" and note.data["what"] == "mass" for note in checked.notes)
+    return checked.coordinates <= SHORT and massless < max(checked.bodies, 1)
