@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import random
 import re
+from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -20,9 +21,11 @@ from linkwork.equations.body import body_equations
 from linkwork.equations.place import Place
 from linkwork.errors import UsageError
 from linkwork.expressions.graph import Expr, constant, cos, sin, symbol
-from linkwork.formulations import FORMULATIONS
+from linkwork.formulations import CHOICES, FORMULATIONS
+from linkwork.lecture import letters
 from linkwork.lecture.exercise import Exercise, Instant
 from linkwork.lecture.explain import METHODS, explain, reach
+from linkwork.lecture.forms import Form
 from linkwork.lecture.sheet import Grid, Table, Worked, sentence
 from linkwork.lecture.symbolic import Numbers, Symbols, values_of
 from linkwork.model import Model
@@ -62,7 +65,7 @@ def cells(sheet: Worked, name: str, number: int = 0) -> list[list[str]]:
 
 
 def test_every_formulation_can_be_explained() -> None:
-    assert set(METHODS) == {"augmented", *FORMULATIONS}
+    assert set(METHODS) == {*CHOICES}
 
 
 @pytest.mark.diagonal
@@ -262,6 +265,50 @@ def test_block_pseudo_inverses() -> None:
         sheet = worked("four_bar_redundant", formulation, 0.1)
         block = next(s for s in sheet.statements if plain(s.relation.sides[0]) == "K^+")
         assert block.difference <= 1e-11
+
+
+def test_factors_of_zhou() -> None:
+    """Zhou, Jeffrey and Reid 2007, eqs. (15)-(16) with their errata: L, P and U for the pivots in rows 2, 1, 3."""
+    sheet = explain(model("slider_crank_zhou"), "lu", 0.1, pivoting=[1, 0, 2])
+    p, (th1, th2) = model("slider_crank_zhou").parameters, reach(model("slider_crank_zhou"), 0.1).numbers.q
+    l1, l2, m1, m2, m3, J_1, J_2 = (p[name] for name in ("l1", "l2", "m1", "m2", "m3", "J1", "J2"))
+    m, c1, c2, c3 = m2 / 2 + m3, np.cos(th1), np.cos(th2), np.cos(th1 + th2)
+    top = l1**2 * (m1 / 4 + m2 + m3) + J_1
+    side = l2**2 * (m2 / 4 + m3) + J_2
+    W_1 = 8 * (top * side / (l1 * l2 * m * c3) - l1 * l2 * m * c3)
+    W_2 = 2 * (top * c2 / (l1 * m * c3) - l1 * c1)
+    W_3 = side * 2 * c1 / (l2 * m * c3) - 2 * l2 * c2
+    L, U = (np.array(cells(sheet, name, 1), float) for name in ("L", "U"))
+    L_seed = [[1, 0, 0], [-top / (l1 * l2 * m * c3), 1, 0], [-c1 / (l2 * m * c3), 4 * W_3 / W_1, 1]]
+    U_seed = [[-l1 * l2 * m * c3, side, -l2 * c2], [0, W_1 / 8, -W_2 / 2]]
+    np.testing.assert_allclose(L, L_seed, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(U[:2], U_seed, rtol=1e-4, atol=1e-5)
+    assert cells(sheet, "P") == [["0", "1", "0"], ["1", "0", "0"], ["0", "0", "1"]]
+    assert cells(sheet, "L")[1][0] == "-W1"
+
+
+@pytest.mark.parametrize("form", ["index-3", "ggl"])
+@pytest.mark.parametrize("name", ["simple_pendulum_rod", "four_bar_redundant", "spatial_slider_crank"])
+def test_step_of_differential_algebraic_forms(name: str, form: str) -> None:
+    """phi_y is the derivative of phi by differences; the position after a step of one stage is right to order h^2."""
+    errors = []
+    for h in (0.01, 0.005):
+        exercise = Exercise(replace(instant(name, 0.1), step=h), form, METHODS[form])
+        sheet = exercise.work_out()
+        assert max(statement.difference for statement in sheet.statements) <= 1e-9
+        end = exercise.elsewhere[0][0](letters.y).entries[:, 0]
+        motion = reach(model(name), 0.1 + h).numbers
+        errors.append(np.abs(end[: len(motion.q)] - motion.q).max())
+    assert 3.0 < errors[0] / errors[1] < 5.0
+    kept = list(exercise.numbers.rows.independent)
+    built = Form(exercise, kept, form == "ggl", letters.lam_1 if len(kept) < exercise.m else letters.lam)
+    y, phi_y = built.start, exercise.scope(letters.phi_y).entries
+    rng, h = np.random.default_rng(3), 1e-6
+    for _ in range(4):
+        d = rng.normal(size=len(y))
+        ahead, behind = (built.scope(y + s * h * d, exercise.t)(letters.phi).entries[:, 0] for s in (1, -1))
+        slope = (ahead - behind) / (2 * h)
+        np.testing.assert_allclose(phi_y @ d, slope, atol=1e-7 * (1 + np.abs(slope).max()))
 
 
 # Symbols
@@ -499,4 +546,6 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "L \\cos q_{3} = 0" in file.read_text()
     assert answer(["explain", "simple_pendulum_rod", "--formulation", "qr", "--at", "0.1"]) == 0
     assert EQUATION in capsys.readouterr().out
-    assert answer(["explain", "simple_pendulum_rod", "--formulation", "lu"]) == 2
+    assert answer(["explain", "simple_pendulum_rod", "--formulation", "lu", "--pivoting", "2,1,3"]) == 0
+    assert "P A = L U" in capsys.readouterr().out
+    assert answer(["explain", "simple_pendulum_rod", "--formulation", "qr", "--pivoting", "first"]) == 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from typer import Option
 
@@ -22,6 +22,17 @@ from linkwork.cli.app import (
 from linkwork.cli.motions import given, located, overrides, started, writable
 from linkwork.errors import UsageError, check_choice
 
+Pivoting: TypeAlias = Annotated[
+    str,
+    Option(metavar="NAME|ROWS", help="Pivots of the symbolic LU: sparse, first, smallest, largest, or rows as 2,1,3"),
+]
+
+
+def _pivots(text: str) -> str | list[int]:
+    """The name of a strategy, or rows counted from zero."""
+    words = text.split(",")
+    return [int(word) - 1 for word in words] if all(word.strip().isdecimal() for word in words) else text
+
 
 @app.command(cls=WithChoices)
 def explain(
@@ -31,6 +42,7 @@ def explain(
     formulation: Annotated[str, Option(metavar="NAME", help="Which to work out")] = "augmented",
     coordinates: Coordinates = None,
     cut: Cut = None,
+    pivoting: Pivoting = "sparse",
     at: Annotated[float, Option(metavar="T", help="Time of the position that is worked out, s.")] = 0.0,
     output: Annotated[Files, output_option("Write .md, .html, .tex or .txt instead of printing; repeatable.")] = None,
     json: Json = False,
@@ -43,7 +55,7 @@ def explain(
     files = writable(output or (), tuple(FORMATS))
     mechanism = started(model, set_, None, None, assemble=assemble)
     with located(model), progress(mechanism.name) as moved:
-        sheet = explain(mechanism, formulation, at, moved, coordinates, cut)
+        sheet = explain(mechanism, formulation, at, moved, coordinates, cut, _pivots(pivoting))
     for file in files:
         save(sheet, file)
     if json:
@@ -64,9 +76,7 @@ def equations(
     ] = "text",
     coordinates: Coordinates = None,
     cut: Cut = None,
-    pivoting: Annotated[
-        str, Option(metavar="NAME", help="Choice of pivots: sparse, first, smallest or largest")
-    ] = "sparse",
+    pivoting: Pivoting = "sparse",
     largest: Annotated[int | None, Option(metavar="N", help="Replace expressions above this size by symbols.")] = None,
     unveil: Annotated[int, Option(metavar="K", help="Expand the symbols K times.")] = 0,
     output: Annotated[
@@ -89,7 +99,7 @@ def equations(
     mechanism = load(model, overrides(set_))
     how = given(coordinates=coordinates, cut=cut, largest=largest)
     with located(model):
-        listing = write_down(mechanism, form, pivoting=pivoting, unveil=unveil, **how)
+        listing = write_down(mechanism, form, pivoting=_pivots(pivoting), unveil=unveil, **how)
     solved, shown = form == "explicit", to in ("text", "latex", "markdown")
     veiled = (shown or to == "maple") if solved else (shown and listing.hierarchy.last_used > 0)
     for option, is_given, matters in (

@@ -60,6 +60,7 @@ class Instant:
     numbers: Numbers
     a: Array
     lam: Array
+    step: float = 0.01  # of its reports
 
     @cached_property
     def symbols(self) -> Symbols:
@@ -69,10 +70,12 @@ class Instant:
 class Exercise(Sheet):
     """The sheet of a formulation: the mechanism at one instant, names for everything, and the blocks so far."""
 
-    def __init__(self, instant: Instant, formulation: str, method: Method) -> None:
+    def __init__(
+        self, instant: Instant, formulation: str, method: Method, pivoting: str | Sequence[int] = "sparse"
+    ) -> None:
         x = instant.numbers
         e = x.equations
-        self.instant, self.formulation, self.method = instant, formulation, method
+        self.instant, self.formulation, self.method, self.pivoting = instant, formulation, method, pivoting
         self.model, self.t = instant.model, x.t
         self.augmented_a, self.augmented_lam = instant.a, instant.lam
         self.equations = e
@@ -315,7 +318,9 @@ class Exercise(Sheet):
             self.say(
                 "The constraint rows depend on each other: only the forces", forces, "are determined, and they",
                 "differ by", _largest(self.Psi_q.T @ (lam - self.augmented_lam)),
-                "; of the multipliers themselves the least are taken, which", heads[1], "finds with fewer digits.",
+                "; of the multipliers themselves", heads[1], "finds the least",
+                ", and the rows that were left out have none." if sym.P_1 in self.scope.given and not self.is_reduced
+                else "with fewer digits.",
             )  # fmt: skip
         worst = max(statement.difference for statement in statements)
         self.say(

@@ -12,6 +12,7 @@ import numpy as np
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.equations.place import Array
 from linkwork.errors import UsageError, check_choice
+from linkwork.formulations import EXPLICIT
 from linkwork.lecture.exercise import Exercise, Instant
 from linkwork.lecture.sheet import Worked
 from linkwork.lecture.steps import METHODS
@@ -31,9 +32,15 @@ def explain(
     progress: Callable[[float, float], None] | None = None,
     coordinates: str | None = None,
     cut: Sequence[str] | None = None,
+    pivoting: str | Sequence[int] = "sparse",
 ) -> Worked:
-    """The steps of a formulation at time `at` of the motion, which is simulated up to there."""
+    """The steps of a formulation at time `at` of the motion, which is simulated up to there.
+
+    `pivoting` is that of `lu`: how the row of a pivot is chosen, or which rows are taken.
+    """
     check_choice("formulation", formulation, METHODS)
+    if pivoting != "sparse" and formulation != EXPLICIT:
+        raise UsageError(f"pivoting has no effect on {formulation}", "no-effect")
     if not 0.0 <= at < np.inf:
         raise UsageError(f"the time must be zero or positive, not {at:g}", "bad-time")
     mechanism = prepare(model, coordinates, cut)
@@ -43,7 +50,7 @@ def explain(
     instant = reach(mechanism, at, progress)
     if not instant.numbers.mass.is_regular:
         check_massless(instant.numbers, formulation)
-    return Exercise(instant, formulation, METHODS[formulation]).work_out()
+    return Exercise(instant, formulation, METHODS[formulation], pivoting).work_out()
 
 
 def reach(model: Model | Mechanism, at: float, progress: Callable[[float, float], None] | None = None) -> Instant:
@@ -55,7 +62,13 @@ def reach(model: Model | Mechanism, at: float, progress: Callable[[float, float]
     q, v, a = (motion.tables[kind].values[now] for kind in mechanism.equations.state)
     found = Numbers(mechanism.equations, q, v, at)
     q, v = without_rounding(q, found.q_scale, 1.0), without_rounding(v, found.v_scale)
-    return Instant(mechanism.model.name, Numbers(mechanism.equations, q, v, at), a, motion.lam[now])
+    return Instant(
+        mechanism.model.name,
+        Numbers(mechanism.equations, q, v, at),
+        a,
+        motion.lam[now],
+        mechanism.model.simulation.step,
+    )
 
 
 def without_rounding(x: Array, scale: Array, largest: float = 0.0) -> Array:

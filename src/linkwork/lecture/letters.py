@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linkwork.writing.notation import Formula, Number, Symbol, symbol_of
+from linkwork.writing.notation import Symbol, symbol_of
 
 
 def _letters(names: str) -> Iterator[Symbol]:
@@ -16,7 +16,8 @@ n, m, r, s, F = _letters("n m r s F")
 M, Q, S, V, Psi, Unit = _letters("M Q S V Psi I")
 Psi_q, Psi_t, Psi_u, Psi_p = _letters("Psi_q Psi_t Psi_u Psi_p")
 A, B, D, E, G, H, K, L, P, R, T, U, Z, Lambda = _letters("A B D E G H K L P R T U Z Lambda")
-D_2, H_1, K_1, K_2, P_1, P_u, P_p, Q_1, Q_2, R_1 = _letters("D_2 H_1 K_1 K_2 P_1 P_u P_p Q_1 Q_2 R_1")
+D_2, H_1, K_1, K_2, P_1, P_c, P_u, P_p, Q_1, Q_2, R_1 = _letters("D_2 H_1 K_1 K_2 P_1 P_c P_u P_p Q_1 Q_2 R_1")
 T_1, T_2, U_1, U_2, Lambda_1, Z_1 = _letters("T_1 T_2 U_1 U_2 Lambda_1 Z_1")
 U_d, W_d, W_i, a_f, b, lam_0 = _letters("U_d W_d W_i a_f b lam_0")
-minus_half: Formula = Number("-1/2")
+h, mu, phi, y, y_0, z = _letters("h mu phi y y_0 z")  # of forms that are integrated
+N, W, X, lam_1, phi_y, pivots = _letters("N W X lam_1 phi_y u")

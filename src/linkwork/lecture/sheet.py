@@ -173,6 +173,7 @@ class Sheet:
         self.names = symbols
         self.blocks: list[Block] = []
         self.relations: list[Relation] = []
+        self.elsewhere: list[tuple[Scope, Relation]] = []
         self.written: list[tuple[Formula, Cells, Array, float]] = []  # in symbols, with numbers and their size
         self.definitions: dict[Formula, Formula] = {}
         self.ranks: dict[Formula, int] = {}
@@ -193,6 +194,15 @@ class Sheet:
         """Equations that are to hold, on a line of their own."""
         self.blocks.append(Equation(equations[0] if len(equations) == 1 else together(*equations)))
         self.relations += [equation for equation in equations if isinstance(equation, Relation)]
+
+    def show_formula(self, formula: Formula) -> None:
+        """A formula that states nothing by itself."""
+        self.blocks.append(Equation(formula))
+
+    def show_in(self, scope: Scope, relation: Relation) -> None:
+        """An equation that is to hold of other values."""
+        self.blocks.append(Equation(relation))
+        self.elsewhere.append((scope, relation))
 
     def find(self, values: Mapping[Known, Value]) -> None:
         """Names for what no formula gives: data, and factors of a decomposition."""
@@ -247,7 +257,8 @@ class Sheet:
 
     def verify(self) -> tuple[Statement, ...]:
         """All equations that were shown, with how far their sides differ."""
-        stated = [self._verified(relation) for relation in dict.fromkeys(self.relations)]
+        here = [(self.scope, relation) for relation in dict.fromkeys(self.relations)]
+        stated = [_verified(scope, relation) for scope, relation in (*here, *self.elsewhere)]
         return (*stated, *(self._compared(*written) for written in self.written))
 
     def _compared(self, name: Formula, cells: Cells, A: Array, size: float) -> Statement:
@@ -255,19 +266,6 @@ class Sheet:
         off = np.array([[self.entries(cell).entries[0, 0] for cell in row] for row in cells]) - A
         size = max(size, *(self.entries.magnitude(cell) for row in cells for cell in row)) or 1.0
         return Statement(equal(name, Brackets(cells)), float(np.max(np.abs(off))) / size)
-
-    def _verified(self, relation: Relation) -> Statement:
-        scope, difference = self.scope, 0.0
-        for left, right in pairwise(side for side in relation.sides if not _is_displayed(side)):
-            if isinstance(left, Brackets) or left in (UNIT, NOTHING):
-                left, right = right, left
-            x = scope(left).entries
-            y = scope.like(right, x.shape).entries
-            if x.shape != y.shape:
-                raise ValueError(f"{x.shape} cannot equal {y.shape}")
-            size = max(scope.magnitude(left), np.max(np.abs(y), initial=0.0)) or 1.0
-            difference = max(difference, float(np.max(np.abs(x - y), initial=0.0)) / size)
-        return Statement(relation, difference)
 
     def table(self, header: Iterable[Part], rows: Sequence[Iterable[Part]]) -> None:
         self.blocks.append(Table(tuple(header), tuple(tuple(row) for row in rows[:MOST_ROWS])))
@@ -324,6 +322,20 @@ class Sheet:
             self.table(("", symbol, "value"), list(zip(names(labels), shown, values, strict=True)))
         else:
             self.table(("", symbol), list(zip(names(labels), values, strict=True)))
+
+
+def _verified(scope: Scope, relation: Relation) -> Statement:
+    difference = 0.0
+    for left, right in pairwise(side for side in relation.sides if not _is_displayed(side)):
+        if isinstance(left, Brackets) or left in (UNIT, NOTHING):
+            left, right = right, left
+        x = scope(left).entries
+        y = scope.like(right, x.shape).entries
+        if x.shape != y.shape:
+            raise ValueError(f"{x.shape} cannot equal {y.shape}")
+        size = max(scope.magnitude(left), np.max(np.abs(y), initial=0.0)) or 1.0
+        difference = max(difference, float(np.max(np.abs(x - y), initial=0.0)) / size)
+    return Statement(relation, difference)
 
 
 def _is_displayed(x: Formula) -> bool:

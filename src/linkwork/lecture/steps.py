@@ -20,6 +20,7 @@ from linkwork.lecture.decompositions import (
     upright,
 )
 from linkwork.lecture.exercise import Exercise, Method, Spectrum
+from linkwork.lecture.forms import explicit, ggl, index_3
 from linkwork.lecture.sheet import MOST_COLUMNS, Array, Equation, Name, Part, listing, names, spectrum
 from linkwork.lecture.symbolic import Matrix
 from linkwork.lecture.values import Value, vector
@@ -468,6 +469,11 @@ _REVIEW = "de Falco, Guida and Pennestri 2008"
 _TUTORIAL = "Pennestri and Vita 2004"
 
 METHODS: dict[str, Method] = {
+    "index-3": Method(
+        index_3, SINGULAR_VALUES, f"the constraints as they are, for implicit methods ({_TUTORIAL}, eqs. (6)-(9))"
+    ),
+    "ggl": Method(ggl, SINGULAR_VALUES, "constraints for positions and velocities (Gear, Gupta and Leimkuhler 1985)"),
+    "lu": Method(explicit, SINGULAR_VALUES, "symbolic LU decomposition (Zhou, Jeffrey and Reid 2007, eqs. (11)-(19))"),
     "augmented": Method(
         augmented, SINGULAR_VALUES, "accelerations and multipliers from one quasi-definite system"
     ),

@@ -135,6 +135,8 @@ class Scope:
                 return sum(1.0 if term == UNIT else self.magnitude(term) for term in terms)
             case n.Product(factors):
                 return float(np.prod([self.magnitude(factor) for factor in factors]))
+            case n.Quotient(above, below):
+                return self.magnitude(above) / self(below).size
             case n.Matrix(rows):
                 return max(0.0 if cell in (UNIT, NOTHING) else self.magnitude(cell) for row in rows for cell in row)
         return max(self(x).size, self.magnitude(self.definitions[x]) if x in self.definitions else 0.0)
