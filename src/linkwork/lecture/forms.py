@@ -13,9 +13,11 @@ from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import evaluate, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
 from linkwork.lecture.exercise import Exercise
+from linkwork.lecture.listing import LARGEST
 from linkwork.lecture.sheet import MOST_COLUMNS, Name, listing
 from linkwork.lecture.symbolic import Matrix, Numbers
 from linkwork.lecture.values import NOTHING, Scope, Value, named, vector
+from linkwork.linalg.newton import MAX_ITERATIONS
 from linkwork.sequences.entries import Entries, minus
 from linkwork.symbolic.hierarchy import Hierarchy, unused_letter
 from linkwork.tolerances import NEGLIGIBLE
@@ -28,9 +30,6 @@ from linkwork.lecture.letters import (
     A, K, L, M, N, P, P_1, P_c, Psi, Psi_q, Psi_t, Q, U, W, X, a, b, gamma, h, lam, lam_1, mu, phi, phi_y,
     pivots, q, y, y_0, z,
 )  # fmt: skip
-
-SHORT = 12  # symbols and numbers of an entry that is not veiled
-STEPS = 6  # of Newton's iteration that are shown
 
 
 def explicit(x: Exercise) -> None:
@@ -47,7 +46,7 @@ def explicit(x: Exercise) -> None:
     x.display(b)
     x.head("LU decomposition")
     e = x.equations
-    hierarchy = Hierarchy(unused_letter((*e.q, *e.v, *e.parameters)), SHORT)
+    hierarchy = Hierarchy(unused_letter((*e.q, *e.v, *e.parameters)), LARGEST)
     solved = solve_explicitly(e, kept, x.pivoting, hierarchy, [x.numbers.values])
     factors, size = solved.factors, x.n + len(kept)
     x.say(
@@ -210,7 +209,7 @@ def _write_form(x: Exercise, has_mu: bool, *about: str | Formula) -> None:
     if form.size <= MOST_COLUMNS:
         x.display(phi_y)
     at, table, scope = form.start, [], form.scope(form.start, x.t + form.h)
-    for k in range(STEPS):
+    for k in range(MAX_ITERATIONS):
         residual, correction = scope(left), scope(change)
         table.append((number(k + 1), number(residual.size, 2), number(correction.size, 2)))
         at = at + correction.entries[:, 0]

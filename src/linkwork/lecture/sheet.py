@@ -259,7 +259,14 @@ class Sheet:
         """All equations that were shown, with how far their sides differ."""
         here = [(self.scope, relation) for relation in dict.fromkeys(self.relations)]
         stated = [_verified(scope, relation) for scope, relation in (*here, *self.elsewhere)]
-        return (*stated, *(self._compared(*written) for written in self.written))
+        return (*stated, *(self._compared(*written) for written in self.written if self._can_read(written[1])))
+
+    def _can_read(self, cells: Cells) -> bool:
+        """Whether entries have values; tables of splines do not stand in them."""
+        try:
+            return all(self.entries(cell) is not None for row in cells for cell in row)
+        except Unknown:
+            return False
 
     def _compared(self, name: Formula, cells: Cells, A: Array, size: float) -> Statement:
         """A matrix as it is written in symbols, beside its numbers."""

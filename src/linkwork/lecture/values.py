@@ -28,9 +28,11 @@ Shape: TypeAlias = tuple[int | None, int | None]
 
 UNIT, NOTHING = n.Symbol("I"), n.Number("0")
 TRANSPOSED, INVERSE, INVERSE_TRANSPOSED = n.Symbol("T"), n.number(-1, None), -n.Symbol("T")
-FUNCTIONS: dict[str, Callable[[Entries], Entries]] = {
+COMPARISONS = {"<": np.less, "<=": np.less_equal, "!=": np.not_equal}
+FUNCTIONS: dict[str, Callable[..., Entries]] = {
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "exp": np.exp, "log": np.log, "tanh": np.tanh, "abs": np.abs,
     "arcsin": np.arcsin, "arccos": np.arccos, "arctan": np.arctan, "sign": np.sign,
+    "atan2": np.arctan2, "min": np.minimum, "max": np.maximum,
 }  # fmt: skip
 PLUS, INVERSE_ROOT = n.Number("+"), n.Number("-1/2")
 
@@ -101,8 +103,12 @@ class Scope:
         if x in self.given:
             return self.given[x]
         match x:
-            case n.Fence(inside):
-                return self(inside)
+            case n.Fence(inside, marks):
+                return Value(np.abs(self(inside).entries)) if marks == "||" else self(inside)
+            case n.Symbol("pi", ()):
+                return Value(np.array([[np.pi]]))
+            case n.Script(n.Symbol("e", ()), above, None) if above is not None:
+                return Value(np.exp(self(above).entries))
             case n.Minus(inside):
                 value = self(inside)
                 return Value(-value.entries, value.rows, value.columns)
@@ -121,7 +127,15 @@ class Scope:
             case n.Root(inside):
                 return Value(np.sqrt(self(inside).entries))
             case n.Applied(n.Function(name), argument):
-                return Value(FUNCTIONS[name](self(argument).entries))
+                inside = argument.inside if isinstance(argument, n.Fence) else argument
+                items = inside.items if isinstance(inside, n.Listed) else (inside,)
+                if name not in FUNCTIONS:
+                    raise Unknown(x)
+                return Value(FUNCTIONS[name](*(self(item).entries for item in items)))
+            case n.Cases(condition, value, otherwise):
+                return self(value) if self(condition).entries[0, 0] else self(otherwise)
+            case n.Relation(sides, sign) if sign in COMPARISONS:
+                return Value(COMPARISONS[sign](*(self(side).entries for side in sides)) * 1.0)
             case n.Applied(n.Script(function, n.Number(exponent)), argument):
                 return Value(self(n.Applied(function, argument)).entries ** float(exponent))
         raise Unknown(x)
@@ -210,7 +224,9 @@ class Scope:
             return Value(_inverse_root(value.entries), value.rows, value.columns)
         if isinstance(exponent, n.Number) and exponent.digits.isdecimal():
             return Value(np.linalg.matrix_power(value.entries, int(exponent.digits)), value.rows, value.columns)
-        raise TooLong if value.is_exact else Unknown(base**exponent)
+        if value.is_exact:
+            raise TooLong
+        return Value(value.entries ** self(exponent).entries)
 
     def _blocks(self, rows: tuple[tuple[Formula, ...], ...], shape: Shape = (None, None)) -> Value:
         """A matrix of blocks; 0 and I are as high as their row and as wide as their column, I also square."""
