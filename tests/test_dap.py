@@ -802,3 +802,30 @@ def test_arrays_of_other_motions_are_refused(tmp_path: Path) -> None:
     simulate(load("dap/slider_crank"), t_end=0.1).save(tmp_path / "motion.csv")
     with pytest.raises(UsageError, match="model"):
         Trajectory.load(tmp_path / "motion.csv").dap_arrays()
+
+
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [
+        ("AA", "double_a_arm"),
+        ("DAP_JC/AA", "double_a_arm_jc"),
+        ("DAP_BC/AA", "double_a_arm"),
+        ("MP_A", "macpherson_a"),
+        ("MPA", "macpherson_a_jc"),
+        ("Cart_C", "cart_c"),
+        ("SC", "slider_crank"),
+        ("Rod2", "two_rods"),
+        ("CB", "conveyor_belt"),
+    ],
+)
+def test_models_go_by_their_names_in_the_programs(name: str, own: str) -> None:
+    assert load(name).name == load(f"dap/{own}").name
+
+
+def test_names_of_the_programs_hide_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "AA").mkdir()
+    with pytest.raises(ModelError, match="folder without a model"):
+        load("AA")
+    with pytest.raises(UsageError, match="dap/double_a_arm"):
+        load("aa")

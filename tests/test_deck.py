@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +33,7 @@ C1  0  1  1 0    0   0   0    0   1   -1   0   0
 """,
     "springs": """
 NSPDAMP 1
-S   B1 B2 K     L0   C     A P1x P1y P1z P2x P2y P2z T
+S1  B1 B2 K     L0   C     A P1x P1y P1z P2x P2y P2z T
 SP1 0  1  32.66 1.57 4.584 0 1   0   0   0   0   0   2
 """,
     "inertia": """
@@ -267,6 +268,12 @@ F1   1  0  0  -98.10 0  0  3  0  0  0  1
     assert sorted(torques) == [(0.0, 0.0, 3.0), (0.0, 0.0, 5.0)]
 
 
+def entries(report: str, heading: str) -> list[str]:
+    """The words of the row below a heading."""
+    lines = [line.split() for line in report.splitlines()]
+    return next(row for names, row in itertools.pairwise(lines) if names[:1] == [heading])
+
+
 def test_a_run_writes_a_report_and_three_files_for_each_body(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -283,6 +290,12 @@ def test_a_run_writes_a_report_and_three_files_for_each_body(
         np.testing.assert_allclose(found, np.column_stack([expected.t, values]), rtol=0, atol=1e-14)
     report = (folder / "report.txt").read_text()
     assert all(word in report for word in ("32.66", "4.584", "0.834", "-98.1", "NSPDAMP 1", "finished"))
+    assert [*map(float, entries(report, "TEND"))] == [0.1, 0.05, 1e-9, 1e-9]  # those of the run
+    deck = str(written(tmp_path / "deck", PENDULUM))
+    assert answer(["run", deck, "--t-end", "0.002", "--rtol", "1e-7", *arguments[6:], "-o", str(folder)]) == 0
+    report = (folder / "report.txt").read_text()
+    assert [*map(float, entries(report, "TEND"))] == [0.002, 0.001, 1e-7, 1e-9]
+    assert entries(report, "S")[7:13] == ["1", "0", "0", "0", "0", "0"]  # as given, though no torque depends on it
     capsys.readouterr()
     assert answer(["run", "slider_crank", *arguments[2:], "-o", str(folder)]) == 2
     assert "[not-spatial]" in capsys.readouterr().err

@@ -251,6 +251,9 @@ class _Deck:
             j = self.add_point(other, f"{name}_j", _vector(row, "P", 2))
             self.data["forces"][name] = {"type": "spring-damper", "i": i, "j": j, "free_length": free, **entry}
             return
+        for n, body in ((1, one), (2, other)):  # a rotational spring does not use them
+            if any(s := _vector(row, "P", n)):
+                self.add_point(body, f"{name}_{'ij'[n - 1]}", s)
         ends = {one, other}
         between = [
             joint

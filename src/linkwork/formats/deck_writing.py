@@ -154,7 +154,11 @@ class _Writing:
             values = self.constants((force.stiffness, free, force.damping, force.actuator))
             if values is None or as_expr(force.law) is not ZERO:
                 return "its law is a formula"
-            points = [0.0] * 6
+            points = [
+                x
+                for body, end in zip(force.bodies, "ij", strict=True)
+                for x in self.place(body, body.points.get(f"{force.name}_{end}", getattr(body, "mass_centre", NOWHERE)))
+            ]
             if isinstance(force, SpringDamper):
                 points = [*self.place(force.body_i, force.s_i), *self.place(force.body_j, force.s_j)]
             elif self.turning(force.bodies) != [force.joint.name]:

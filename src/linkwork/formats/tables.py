@@ -65,8 +65,9 @@ class Row:
 def read_table(path: Path, headings: Sequence[str], counted: str = "") -> list[Row]:
     """The rows of a table. With several headings a record has a row under each of them.
 
-    A heading must stand before the first row and may be repeated. `counted` is the word of the line that says how many
-    records follow. The last column takes the rest of its line if its name ends in "...".
+    A heading must stand before the first row and may be repeated; its first name may have a number, as S1. `counted` is
+    the word of the line that says how many records follow. The last column takes the rest of its line if its name ends
+    in "...".
     """
     file = str(path)
     lines = [found for n, text in enumerate(read_text(path).split("\n"), 1) if (found := _words(text, n))]
@@ -87,7 +88,10 @@ def read_table(path: Path, headings: Sequence[str], counted: str = "") -> list[R
                 raise fail(words[-1], f"'{shown(words[-1].text)}'", f"{counted} and how many records follow")
             count = int(words[1].text)
             continue
-        if any(texts == [name.removesuffix("...") for name in names] for names in columns):
+        first = [re.sub(r"\d+$", "", texts[0]), *texts[1:]]  # which the source counts in one place, S1
+        if any(
+            names in (texts, first) for names in ([name.removesuffix("...") for name in names] for names in columns)
+        ):
             headed = True
             continue
         expected = columns[len(rows)]

@@ -153,6 +153,8 @@ def find(model: str | Path, correct: bool = True) -> Document:
     text = str(model)
     name, colon, size = text.replace("-", "_").partition(":")
     is_path = isinstance(model, Path) or text.lower().endswith(SUFFIXES) or re.search(r"[/\\\0]", text)
+    if not isinstance(model, Path) and name not in shipped() and (own := _named_by_source(text)):
+        return read(MECHANISMS / f"{own}.yaml")
     if is_path and name not in shipped() and (os.path.exists(model) or not _among_shipped(name)):
         return _read(model, correct)
     if name in GENERATORS:
@@ -176,6 +178,23 @@ def _among_shipped(name: str) -> bool:
     return any(own.startswith(group + slash) for own in shipped() if slash)
 
 
+def _named_by_source(text: str) -> str | None:
+    """The shipped mechanism that its source calls so, AA or DAP_JC/AA; that in body coordinates if there are two."""
+    program, _, name = text.rpartition("/")
+    if not re.fullmatch(r"(DAP_[BJ]C)?", program) or not re.fullmatch(r"[A-Z]\w{1,7}", name) or os.path.exists(text):
+        return None
+    found = [
+        own
+        for own in _called_so_by_sources(name)
+        if f"{program}, model" in _text_of(own) and name.replace("_", "") in _text_of(own).replace("_", "")
+    ]
+    return min(found, key=lambda own: (f"model {name}" not in _text_of(own), len(own)), default=None)
+
+
+def _text_of(mechanism: str) -> str:
+    return (MECHANISMS / f"{mechanism}.yaml").read_text(encoding="utf-8")
+
+
 def _called_so_by_sources(name: str) -> list[str]:
     """The shipped mechanisms that are the model or problem of this name in their source: AA of DAP, A03 of IFToMM."""
 
@@ -183,9 +202,7 @@ def _called_so_by_sources(name: str) -> list[str]:
         return text.lower().replace("_", "")
 
     own = plain(name.rpartition("/")[2])
-    texts = {
-        path: (MECHANISMS / f"{path}.yaml").read_text(encoding="utf-8") for path in shipped() if path not in GENERATORS
-    }
+    texts = {path: _text_of(path) for path in shipped() if path not in GENERATORS}
     return [path for path, text in texts.items() if own in map(plain, re.findall(r"(?:model|problem) (\w+)", text))]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +58,8 @@ def _lines(title: str, headings: list[str], values: Array) -> Iterator[str]:
 def report(motion: Trajectory) -> str:
     """All input as the tables of a deck, what they do not hold, and how the run went."""
     assert motion.model is not None
-    tables, left_out = deck_of(motion.model)
+    used = motion.model.simulation.changed(*(getattr(motion.info, key) for key in ("t_end", "step", "rtol", "atol")))
+    tables, left_out = deck_of(replace(motion.model, simulation=used))
     parts = [f"{motion.model.name}: {motion.model.about.title}".removesuffix(": "), motion.model.about.source]
     parts += [f"{name}\n\n{text.rstrip()}" for name, text in tables.items()]
     parts += ["not in these tables\n\n" + "\n".join(left_out)] if left_out else []
