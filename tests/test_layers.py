@@ -37,6 +37,7 @@ ROOMS = (
     "formulations",
     "integrators",
     "constraints",
+    "readings",
     "trajectory",
     "resultfile",
     "start",
@@ -54,7 +55,7 @@ ROOMS = (
 # `sequence.compile()`, `mechanism.simulate()`, `motion.save()`, `motion.plot()` and printed results: how users go on;
 # only these imports point downwards.
 DOWNWARDS = {("compiled", room) for room in ("start", "simulation", "driven", "trajectory")}
-DOWNWARDS |= {("trajectory", "resultfile"), ("trajectory", "view"), ("expressions", "writing")}
+DOWNWARDS |= {("trajectory", "resultfile"), ("trajectory", "view"), ("readings", "view"), ("expressions", "writing")}
 DOWNWARDS |= {("sequences", "native"), ("notes", "view")}
 DOWNWARDS |= {(room, "view") for room in ("start", "simulation", "driven", "assembly", "lecture", "comparison")}
 # Files that a run in the coordinates of bodies has no use for, and that would be waited for before every run.

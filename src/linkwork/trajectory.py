@@ -23,7 +23,7 @@ Names in model files hold no colon, so a joint and a body of the same name do no
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -33,9 +33,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.elements.kinds import Columns
-from linkwork.errors import check_choice
 from linkwork.model import Model
 from linkwork.notes import FINISHED, Note, Reason
+from linkwork.readings import Quantity, Readings, in_units
 from linkwork.records import kept
 
 if TYPE_CHECKING:
@@ -45,13 +45,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 KINDS = ("q", "v", "a", "points", "reactions", "driving", "lam", "energy")  # of columns, in the order of files
-
-
-class Quantity(NamedTuple):
-    """One column of the result."""
-
-    values: Array
-    unit: str
 
 
 class Table(NamedTuple):
@@ -145,7 +138,7 @@ class Run:
 
 
 @dataclass(frozen=True, eq=False)
-class Trajectory:
+class Trajectory(Readings):
     """A motion: tables with one row for every report time, by kind, and what the run knows about itself.
 
     The tables are q, v, a and lam, the points, reactions and driving forces, and the energies: kinetic, potential, and
@@ -233,10 +226,6 @@ class Trajectory:
         found["error:velocity"] = Quantity(self.error_velocity, "m/s, rad/s")
         return found
 
-    def quantity(self, name: str) -> Quantity:
-        check_choice("quantity", name, self.quantities)
-        return self.quantities[name]
-
     def rates_of(self, name: str) -> tuple[str, str] | None:
         """The names of velocity and acceleration of a coordinate or of a point; None of anything else."""
         if name in self.q_names and name in self.v_names:
@@ -250,18 +239,9 @@ class Trajectory:
                 return points.names[k + size], points.names[k + 2 * size]
         return None
 
-    def __getitem__(self, name: str) -> Array:
-        return self.quantity(name).values
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self.quantities
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.quantities)
-
-    def _ipython_key_completions_(self) -> list[str]:
-        """Names of quantities, for the completion of motion["..."]."""
-        return list(self)
+    def to(self, *units: str) -> Readings:
+        """The same motion in other units: motion.to("deg", "mm", "kN"); arrays like `q` and files stay in SI."""
+        return in_units(self, units)
 
     def drift(self) -> Array:
         """Kinetic + potential + dissipated - supplied energy, less its first value: zero if all were exact."""
@@ -283,6 +263,11 @@ class Trajectory:
             "velocity": max(self.info.constraint_error_velocity, float(np.max(self.error_velocity))),
             "acceleration": self.info.constraint_error_acceleration,
         }
+
+    @property
+    def ok(self) -> bool:
+        """Whether the motion is whole and its errors are known and small."""
+        return self.status == "finished"
 
     @property
     def status(self) -> str:
@@ -343,6 +328,17 @@ class Trajectory:
         from linkwork.resultfile import dap_arrays
 
         return dap_arrays(self)
+
+    def view(self) -> None:
+        """Open the moving mechanism in the browser: a page to play and measure."""
+        import tempfile
+        import webbrowser
+
+        from linkwork.view import page
+
+        path = Path(tempfile.mkdtemp(prefix="linkwork-")) / "motion.html"
+        page.write([self], path)
+        webbrowser.open(path.as_uri())
 
     def plot(self, *names: str, against: str = "t") -> Figure:
         """A figure of some quantities, by name or pattern ("*.phi"); without names, of what matters most."""

@@ -1,0 +1,352 @@
+"""What people read off a motion: names and units, peaks and means, values at a time, times at which something happens.
+
+Everything is told at the report times of the motion and between them by curves through its rows: cubic ones where the
+rate of a quantity is a quantity too, straight ones otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork import units
+from linkwork.errors import UsageError, check_choice, did_you_mean
+from linkwork.expressions.evaluation import evaluate, numpy_arithmetic
+from linkwork.expressions.graph import symbol
+from linkwork.expressions.parser import ExpressionError, parse
+from linkwork.records import Printed, kept
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+
+
+class Quantity(NamedTuple):
+    """One column of the result."""
+
+    values: Array
+    unit: str
+
+
+@dataclass(frozen=True, repr=False)
+class Peak(Printed):
+    """A value that a quantity takes at a report time."""
+
+    value: float
+    t: float
+    name: str
+    unit: str
+    time_unit: str = "s"
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        return f"{self.value:.6g} {self.unit} at t = {self.t:.6g} {self.time_unit}"
+
+
+@dataclass(frozen=True, repr=False)
+class Peaks(Printed):
+    """The largest absolute values of several quantities."""
+
+    peaks: tuple[Peak, ...]
+
+    def __iter__(self) -> Iterator[Peak]:
+        return iter(self.peaks)
+
+    def __len__(self) -> int:
+        return len(self.peaks)
+
+    def __str__(self) -> str:
+        width = max((len(peak.name) for peak in self.peaks), default=0)
+        return "\n".join(f"{peak.name:{width}}  {peak}" for peak in self.peaks)
+
+
+class Readings(Mapping[str, Array]):
+    """Arrays over time by name, with units. `motion["crank.A"]` has a column for each component of a vector."""
+
+    name: str
+
+    @property
+    def quantities(self) -> dict[str, Quantity]:
+        """Everything there is, by name."""
+        raise NotImplementedError
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def quantity(self, name: str) -> Quantity:
+        if name not in self.quantities and name.endswith(".angle") and f"{name[:-5]}phi" in self.quantities:
+            raise UsageError(f"no quantity '{name}'; did you mean '{name[:-5]}phi'?", "unknown-quantity")
+        check_choice("quantity", name, self.quantities)
+        return self.quantities[name]
+
+    def components(self, name: str) -> list[str]:
+        """The names of the components of a vector, of a quantity itself."""
+        found = [f"{name}.{axis}" for axis in "xyz" if f"{name}.{axis}" in self.quantities]
+        return [name] if name in self.quantities or len(found) < 2 else found
+
+    def __getitem__(self, name: str) -> Array:
+        columns = [self.quantity(one).values for one in self.components(name)]
+        return columns[0] if len(columns) == 1 else np.column_stack(columns)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self.quantities
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.quantities)
+
+    def __len__(self) -> int:
+        return len(self.quantities)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
+    def unit(self, name: str) -> str:
+        return self.quantity(self.components(name)[0]).unit
+
+    def names(self, *patterns: str) -> list[str]:
+        """The names that fit these patterns ("reaction:*"), each once; all without patterns."""
+        found: list[str] = []
+        for pattern in patterns or ("*",):
+            fitting = [name for name in self if name == pattern or fnmatchcase(name, pattern)]
+            if not fitting and not any(sign in pattern for sign in "*?["):
+                fitting = self.components(pattern)
+                self.quantity(fitting[0])
+            if not fitting:
+                raise UsageError(f"no quantity fits '{pattern}'", "unknown-quantity")
+            found += fitting
+        return list(dict.fromkeys(found))
+
+    def _sizes(self, name: str) -> Array:
+        """The values, of a vector its length."""
+        values = self[name]
+        return values if values.ndim == 1 else np.linalg.norm(values, axis=1)
+
+    def _peak(self, name: str, values: Array, k: Any) -> Peak:
+        if not len(values):
+            raise UsageError(f"the trajectory of '{self.name}' has no rows", "empty-trajectory")
+        return Peak(float(values[k]), float(self["t"][k]), name, self.unit(name), self.unit("t"))
+
+    def max(self, name: str) -> Peak:
+        """The largest value and its time; of a vector, as motion.max("reaction:O"), its largest length."""
+        values = self._sizes(name)
+        return self._peak(name, values, np.argmax(values) if len(values) else 0)
+
+    def min(self, name: str) -> Peak:
+        values = self._sizes(name)
+        return self._peak(name, values, np.argmin(values) if len(values) else 0)
+
+    def final(self, name: str) -> Peak:
+        return self._peak(name, self._sizes(name), -1)
+
+    def integral(self, name: str) -> float:
+        """Over time, by the trapezoidal rule on the report times."""
+        return float(np.trapezoid(self._sizes(name), self["t"]))
+
+    def mean(self, name: str) -> float:
+        """Over time."""
+        return self._over_time(self._sizes(name))
+
+    def rms(self, name: str) -> float:
+        """The root of the mean square over time."""
+        return float(np.sqrt(self._over_time(self._sizes(name) ** 2)))
+
+    def _over_time(self, values: Array) -> float:
+        t = self["t"]
+        return float(np.trapezoid(values, t) / (t[-1] - t[0])) if len(t) > 1 else float(values[0])
+
+    def extremes(self, *patterns: str) -> Peaks:
+        """The largest absolute value of every quantity that fits, with its time; without patterns, of all reactions."""
+        found = self.names(*(patterns or ("reaction:*",)))
+        return Peaks(tuple(self._peak(name, self[name], np.argmax(np.abs(self[name]))) for name in found))
+
+    def rates_of(self, name: str) -> tuple[str, str] | None:
+        """The names of velocity and acceleration of a coordinate or of a point; None of anything else."""
+        raise NotImplementedError
+
+    def at(self, t: float | str) -> dict[str, float]:
+        """All values at a time, also between report times: motion.at(0.25), motion.at("250 ms")."""
+        times, moment = self["t"], self._time(t)
+        if not len(times) or not times[0] <= moment <= times[-1]:
+            raise UsageError(f"t = {moment:g} is not within the motion", "out-of-range")
+        k = int(np.clip(np.searchsorted(times, moment, side="right") - 1, 0, max(len(times) - 2, 0)))
+        return {name: float(self._between(name, k, np.array([moment]))[0]) for name in self}
+
+    def _time(self, t: float | str) -> float:
+        if not isinstance(t, str):
+            return float(t)
+        value = units.quantity(t, units.TIME)
+        if value is None:
+            raise UsageError(f"'{t}' is no time; write '2 s'", "bad-value")
+        return value / float(units.parse_unit(self.unit("t")).factor)
+
+    def _between(self, name: str, k: int, t: Array) -> Array:
+        """A quantity at times between the rows k and k + 1."""
+        times, values = self["t"], self[name]
+        if len(times) == 1 or name == "t":
+            return np.full(len(t), values[0]) if name != "t" else t
+        h = times[k + 1] - times[k]
+        s = (t - times[k]) / h if h > 0.0 else np.zeros(len(t))
+        a, b = values[k], values[k + 1]
+        rates = self.rates_of(name)
+        if rates is None:
+            return np.asarray(a + s * (b - a))
+        # cubic of Hermite; the rate may be told in other units, of which the factor is that of the quantity
+        scale = float(
+            units.parse_unit(plain(self.unit(rates[0]))).factor * units.parse_unit(plain(self.unit("t"))).factor
+        )
+        scale /= float(units.parse_unit(plain(self.unit(name))).factor)
+        da, db = (h * scale * self[rates[0]][i] for i in (k, k + 1))
+        return np.asarray(a + s * (da + s * (3.0 * (b - a) - 2.0 * da - db + s * (2.0 * (a - b) + da + db))))
+
+    def when(self, equation: str) -> Array:
+        """The times at which an equation of named quantities holds: motion.when("crank.phi = 2*pi")."""
+        left, sign, right = equation.partition("=")
+        if not sign or not left.strip() or not right.strip():
+            raise UsageError(f"'{equation}' is no equation; write for example 'crank.phi = pi'", "bad-value")
+        text, known = f"({left}) - ({right})", self._symbols(equation)
+        try:
+            g = parse(text, known)
+        except ExpressionError as error:
+            raise UsageError(f"'{equation}': {error.reason}", error.code) from None
+        table = numpy_arithmetic()
+        used = [name for name in known if re.search(rf"(?<![\w.:]){re.escape(name)}(?![\w.])", equation)]
+
+        def at(values: Mapping[str, Array]) -> Array:
+            (found,) = evaluate([g], {known[name]: x for name, x in values.items()}, table)
+            return np.asarray(found, dtype=float)
+
+        t = self["t"]
+        rows = np.broadcast_to(at({name: self[name] for name in used}), t.shape)
+        found = [float(x) for x in t[rows == 0.0]]
+        for k in np.flatnonzero(rows[:-1] * rows[1:] < 0.0):
+            low, high = float(t[k]), float(t[k + 1])
+            begins = rows[k] > 0.0
+            while (middle := 0.5 * (low + high)) not in (low, high):
+                here = at({name: self._between(name, int(k), np.array([middle])) for name in used})[0]
+                low, high = (middle, high) if (here > 0.0) == begins else (low, middle)
+            found.append(high)
+        return np.array(sorted(found))
+
+    def _symbols(self, text: str) -> dict[str, Any]:
+        """Symbols of the quantities that a text can name: those without a colon."""
+        for name in re.findall(r"[^\W\d][\w.]*:[\w.]+", text):
+            hint = did_you_mean(name, [own for own in self if ":" not in own])
+            raise UsageError(f"'{name}' cannot stand in an equation" + (f"; {hint}" if hint else ""), "bad-value")
+        return {name: symbol(name) for name in self if ":" not in name}
+
+    def dataframe(self, *patterns: str) -> pandas.DataFrame:
+        """A pandas data frame, the time its index, with a column for every quantity that fits; units in `attrs`."""
+        try:
+            import pandas
+        except ImportError:
+            raise UsageError("pandas is not installed; pip install pandas", "no-pandas") from None
+        names = [name for name in self.names(*patterns) if name != "t"]
+        frame = pandas.DataFrame({name: self[name] for name in names}, index=pandas.Index(self["t"], name="t"))
+        frame.attrs["units"] = {name: self.unit(name) for name in ("t", *names)}
+        return frame
+
+
+def plain(unit: str) -> str:
+    """A unit as results write it, "N m", as `units` reads it."""
+    return unit.replace(" ", "*")
+
+
+class InUnits(Readings):
+    """A motion in other units; `q`, `v`, `tables` and all else that is not read by name stay in SI."""
+
+    def __init__(self, motion: Any, wanted: Mapping[str, units.Unit]) -> None:
+        self.motion, self.wanted = motion, wanted
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("motion", "wanted"):
+            raise AttributeError(name)
+        return getattr(self.motion, name)
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return str(self.motion.name)
+
+    @property
+    def t(self) -> Array:
+        return self["t"]
+
+    def rates_of(self, name: str) -> tuple[str, str] | None:
+        found: tuple[str, str] | None = self.motion.rates_of(name)
+        return found
+
+    def converted(self, unit: str) -> tuple[float, str]:
+        """The factor to the units that are wanted, and how the new unit is written."""
+        if "," in unit or unit == "1":
+            return 1.0, unit
+        whole = units.parse_unit(plain(unit))
+        factor, text = whole.factor, unit
+        for name, other in self.wanted.items():
+            basic = next((own for own, known in units.WITH_PREFIX.items() if known.exponents == other.exponents), None)
+            if basic is None and whole.exponents == other.exponents:
+                return float(whole.factor / other.factor), name  # as rpm of rad/s
+            if basic is not None:
+                text = re.sub(rf"(?<![A-Za-z]){basic}(?![A-Za-z])", name, text)
+        return float(factor / units.parse_unit(plain(text)).factor), text
+
+    @kept
+    def quantities(self) -> dict[str, Quantity]:
+        found = {}
+        for name, (values, unit) in self.motion.quantities.items():
+            factor, text = self.converted(unit)
+            found[name] = Quantity(values if factor == 1.0 else factor * values, text)
+        return found
+
+    def plot(self, *names: str, against: str = "t") -> Figure:
+        """As `Trajectory.plot`, in these units."""
+        from linkwork.view.plot import chosen, figure, overview
+
+        own: Any = self  # which has what a figure needs of a motion
+        if names:
+            return figure(own, names, against, chosen(own, names))
+        panels = []
+        for panel in overview(self.motion):
+            factor, unit = self.converted(panel.unit) if panel.unit else (1.0, "")
+            curves = {name: factor * values for name, values in panel.curves.items()}
+            panels.append(panel._replace(unit=unit, curves=curves))
+        return figure(own, names, against, panels)
+
+    def save(self, path: str | Path) -> None:
+        """A CSV table whose first line has names with units; it is not read again as a result."""
+        from linkwork.files import whole
+
+        if Path(path).suffix.lower() != ".csv":
+            raise UsageError(f"cannot write '{path}': in other units results are .csv tables", "unknown-suffix")
+        columns = self.quantities
+        with whole(path) as part, Path(part).open("w", encoding="utf-8", newline="\n") as file:
+            file.write(",".join(f"{name} [{unit}]" for name, (_, unit) in columns.items()) + "\n")
+            for row in np.column_stack([values for values, _ in columns.values()]):
+                file.write(",".join(map(repr, row.tolist())) + "\n")
+
+    def to(self, *names: str) -> Readings:
+        return in_units(self.motion, names)
+
+    def __repr__(self) -> str:
+        return f"{self.motion!r} in {', '.join(self.wanted)}"
+
+
+def in_units(motion: Readings, names: tuple[str, ...]) -> Readings:
+    """The motion itself for "SI", else the same in other units."""
+    if names == ("SI",):
+        return motion
+    wanted = {name: units.parse_unit(name) for name in names}
+    by_kind: dict[tuple[Any, ...], str] = {}
+    for name, unit in wanted.items():
+        if (other := by_kind.setdefault(unit.exponents, name)) != name:
+            raise UsageError(f"'{other}' and '{name}' measure the same; choose one", "bad-value")
+    return InUnits(motion, wanted)
