@@ -245,10 +245,8 @@ class Trajectory(Readings):
 
     def drift(self) -> Array:
         """Kinetic + potential + dissipated - supplied energy, less its first value: zero if all were exact."""
-        e = self.energy
         with np.errstate(all="ignore"):  # of energies beyond numbers it is none
-            total: Array = e["kinetic"] + e["potential"] + e["dissipated"] - e["supplied"]
-            return total - total[:1]
+            return drift_of(self.tables["energy"])
 
     @property
     def constraint_error(self) -> dict[str, float]:
@@ -390,6 +388,12 @@ class Trajectory(Readings):
         )
         moving = frame(self) if built() and self.scene and len(self.t) else ""
         return f"{moving}<table>{''.join(rows)}</table>"
+
+
+def drift_of(energy: Table) -> Array:
+    columns = dict(zip(energy.columns.labels, energy.values.T, strict=True))
+    total: Array = columns["kinetic"] + columns["potential"] + columns["dissipated"] - columns["supplied"]
+    return total - total[:1]
 
 
 def _fixed(name: str, values: Array, shape: tuple[int, ...]) -> Array:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from linkwork.equations.equations import TIME, Equations
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
-from linkwork.equations.programs import IF_NEEDED, LOCAL, MOTION, REPETITIONS, Metric, Program, Source, switches
+from linkwork.equations.programs import IF_NEEDED, LOCAL, MOTION, REPETITIONS, Metric, Program, Source, start, switches
 from linkwork.equations.solution import EPS
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr, symbol
@@ -132,7 +132,7 @@ class System:
     """Programs of a mechanism with their machine code, each void f(x, p, y, w), and the vector p they all take.
 
     Besides those of equations/programs.py, and of others who ask for more, there are
-    start         parameters -> q and v as the model states them
+    start         parameters -> q and v as the model states them, and behind them those of the bodies
     prepare       parameters of the source -> the rest of p, which these make
     """
 
@@ -193,12 +193,12 @@ class System:
     def start(self) -> Place:
         """The state the model states, its equations evaluated by machine code."""
         x = self.functions["start"](self.values, self.values)
-        return self.place(x[: self.n_q], x[self.n_q :])
+        return self.place(x[: self.n_q], x[self.n_q : self.n_q + self.n_v], stated=x[self.n_q + self.n_v :])
 
-    def place(self, q: Array, v: Array, t: float = 0.0) -> Place:
+    def place(self, q: Array, v: Array, t: float = 0.0, stated: Array | None = None) -> Place:
         p, named = self._p(1.0, 0.0), ("constraints", "linear", "retract", "report")
         code = {name: partial(self.functions[name], p=p) for name in named if name in self.functions}
-        return Place(self.equations, q, v, t, code)
+        return Place(self.equations, q, v, t, code, stated)
 
     def p(
         self,
@@ -302,7 +302,7 @@ def compile_system(
     frontier = parameter_frontier(outputs, fixed)
     scales = [symbol(f"scale {k}") for k in range(len(e.q) + len(e.v) + 2 * len(e.Psi))]
     of_parameters = [
-        ComputationSequence("start", [*e.parameters], [*e.start_q, *e.start_v]),
+        start(Source(e)),
         ComputationSequence("prepare", source.parameters, frontier),
     ]
     in_p = [*HEADER_SYMBOLS, *scales, *e.held, *frontier]

@@ -319,11 +319,15 @@ class Equations:
 
         What rounding puts next to the start is at it, so that no step goes there.
         """
-        nodes = ordered([*self.Q, *self.Psi])
-        knots = {t for node in nodes if node.op == "spline" and node.args[0] is TIME for t in node.table[0]}
         found = find_all_zeros(self._switching[0], TIME, self.parameters, t_end)
         first = float(np.spacing(t_end))
-        return sorted({*(t if t > first else 0.0 for t in found), *(t for t in knots if 0.0 < t < t_end)})
+        return sorted({*(t if t > first else 0.0 for t in found), *(t for t in self._knots if 0.0 < t < t_end)})
+
+    @derived
+    def _knots(self) -> set[float]:
+        """Of tables of time."""
+        nodes = ordered([*self.Q, *self.Psi])
+        return {t for node in nodes if node.op == "spline" and node.args[0] is TIME for t in node.table[0]}
 
     @property
     def stated(self) -> tuple[object, ...]:

@@ -112,12 +112,19 @@ class Inertia:
             return True
         if self.equations.chain is not None:
             return self._along_links[1] > NEGLIGIBLE
-        root = np.sqrt(self.diagonal)
-        try:  # which is quicker than eigenvalues
-            np.linalg.cholesky(self.full / root[:, None] / root - NEGLIGIBLE * np.eye(len(root)))
+        try:
+            own = np.sqrt(self.diagonal)[:, None] * self.inverse_root
         except np.linalg.LinAlgError:
             return False
-        return True
+        # Of M, its diagonal being one, the least eigenvalue is one by the largest of M^-1, whose sum is more.
+        is_far = bool(NEGLIGIBLE * np.sum(own * own) < 1.0)
+        return is_far or bool(NEGLIGIBLE * np.linalg.svd(own, compute_uv=False)[0] ** 2 < 1.0)
+
+    @kept
+    def inverse_root(self) -> Array:
+        """R, an upper triangle, with M^-1 = R R^T, M being regular."""
+        scale = 1.0 / np.sqrt(self.diagonal)
+        return scale[:, None] * np.linalg.inv(np.linalg.cholesky(scale[:, None] * self.full * scale)).T
 
     @property
     def sizes(self) -> Array:

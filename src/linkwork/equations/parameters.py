@@ -26,9 +26,13 @@ from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.model import Model
 from linkwork.records import changed
-from linkwork.soundness.numbers import field_names, numbers_in
+from linkwork.soundness.numbers import Formulas, field_names, numbers_in
 
 BODIES = (Ground, PlanarBody, SpatialBody)
+RATES = (
+    "velocity",
+    "angular_velocity",
+)  # of a body at the start, on which no fault depends but that of having no value
 AXES = ("axis", "axis_j", "zero", "zero_j", "normal")
 PLAIN = (float, str, dict, Expr, list)  # looked at first because most parts are one of these
 
@@ -151,28 +155,29 @@ class Uses(Reading):
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
-        self._formulas: dict[frozenset[str], Mapping[Expr | float, str]] = {}
+        self._formulas: dict[frozenset[str], Formulas] = {}
         self._elements: dict[frozenset[str], Mapping[str, list[bool]]] = {}
 
     def number(self, path: tuple[str | int, ...], value: float) -> Any:
         return ()
 
     def combine(self, element: Any, parts: dict[str, Any]) -> Any:
-        return frozenset(_symbols(parts))
+        return frozenset(_symbols({name: part for name, part in parts.items() if name not in RATES}))
 
     def refer(self, element: Any, made: Any) -> Any:
         return made
 
-    def formulas(self, model: Model, parameters: Iterable[str]) -> Mapping[Expr | float, str]:
+    def formulas(self, model: Model, parameters: Iterable[str]) -> Formulas:
         """Those of a model of this structure that depend on these parameters, and on no others but such."""
         key = frozenset(parameters)
         if key not in self._formulas:
-            names, known = set(map(symbol, key)), numbers_in(model, set(map(symbol, model.parameters)))
-            self._formulas[key] = {x: path for x, path in known.items() if not names.isdisjoint(_symbols(x))}
+            names, symbols = set(map(symbol, key)), [*map(symbol, model.parameters)]
+            known = numbers_in(model, symbols).items()
+            self._formulas[key] = Formulas({x: path for x, path in known if not names.isdisjoint(_symbols(x))}, symbols)
         return self._formulas[key]
 
     def dependent(self, model: Model, parameters: Iterable[str]) -> Model:
-        """A model of this structure without the elements that do not depend on these parameters."""
+        """A model of this structure without the elements whose soundness does not depend on these parameters."""
         if model.events or model.stated is not None:  # which may depend on any element
             return model
         key = frozenset(parameters)

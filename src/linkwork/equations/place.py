@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import compress
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -41,13 +44,17 @@ LONG = 100.0  # s
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """A position and velocity at a time; `code` is machine code of programs, if there is any."""
+    """A position and velocity at a time; `code` is machine code of programs, if there is any.
+
+    Of other coordinates than those of the bodies `stated` are q and v of the bodies as the model states them, if known.
+    """
 
     equations: Equations
     q: Array
     v: Array
     t: float = 0.0
     code: Code = field(default_factory=dict)
+    stated: Array | None = None
 
     @kept
     def values(self) -> dict[Expr, float]:
@@ -109,7 +116,8 @@ class Place:
 
     @kept
     def mass(self) -> Inertia:
-        return Inertia(self.equations, self._linear[len(self.equations.Psi_q) + len(self.equations.reversals) :])
+        e = self.equations
+        return Inertia(e, self._linear[len(e.Psi_q) + len(e.reversals) + (e.arm is not None) :])
 
     @property
     def M(self) -> Array:
@@ -135,7 +143,7 @@ class Place:
     @kept
     def is_finite(self) -> bool:
         """Whether constraints, Jacobian and inertia have values here, as decompositions need them."""
-        return bool(np.isfinite(self._gaps).all() and np.isfinite(self._linear).all())
+        return all(map(math.isfinite, (*self._gaps.tolist(), *self._linear.tolist())))
 
     def of_bodies(self) -> tuple[Array, Array]:
         """q and v of the bodies, whatever the coordinates."""
@@ -147,6 +155,19 @@ class Place:
         else:
             found = self.find("of bodies", [x.expression for k in e.body.state[:2] for x in e.outputs[k].values()])
         return found[: len(e.body.q)], found[len(e.body.q) :][: len(e.body.v)]
+
+    @kept
+    def departure(self) -> float:
+        """How far the bodies are from where, and from how fast, the model states them, on their scales."""
+        body, (q, v) = self.equations.body, self.of_bodies()
+        if body is None or self.stated is None:
+            return math.inf
+        by = [self.length if is_length else 1.0 for is_length in body.lengths[: len(self.stated)].tolist()]
+        pairs = [(x / s, y / s) for x, y, s in zip((*q.tolist(), *v.tolist()), self.stated.tolist(), by, strict=True)]
+        rates = pairs[len(q) :]
+        fastest = max((max(abs(x), abs(y)) for x, y in rates), default=0.0) or 1.0
+        away = [*(abs(x - y) for x, y in pairs[: len(q)]), *(abs(x - y) / fastest for x, y in rates)]
+        return math.nan if any(map(math.isnan, away)) else max(away, default=0.0)
 
     def moved(self, dx: Array) -> Place:
         return replace(self, q=self._run(retract, self.q, dx))
@@ -162,17 +183,18 @@ class Place:
     @kept
     def far(self) -> float:
         """The largest length among the coordinates; 0 if there is none but rounding."""
-        largest = float(np.abs(self.q[self.equations.lengths[: len(self.q)]]).max(initial=0.0))
+        lengths = compress(self.q.tolist(), self.equations.lengths.tolist())
+        largest = max(map(abs, lengths), default=0.0)
         return largest if largest > ROUNDING else 0.0
 
     @kept
     def arm(self) -> float:
         """The longest at which a turn moves a joint; 0 if there is none, or none but rounding."""
         e = self.equations
-        if (arm := e.arm) is not None:
-            longest = float(e.evaluate("arm", lambda: ComputationSequence("arm", (), [arm]))[0])
+        if e.arm is not None:
+            longest = float(self._linear[len(e.Psi_q) + len(e.reversals)])
         else:
-            longest = float(np.abs(self.entries[e.arms]).max(initial=0.0))
+            longest = max(map(abs, compress(self.entries.tolist(), e.arms.tolist())), default=0.0)
         return longest if longest > ROUNDING * max(self.far, 1.0) else 0.0
 
     @property
@@ -215,7 +237,7 @@ class Place:
     @kept
     def gap(self) -> float:
         """The largest |Psi|, by the scales of its rows."""
-        return float((np.abs(self.Psi) / self.row_scale).max(initial=0.0))
+        return largest(self.Psi, self.row_scale)
 
     def scaled_jacobian(self, weights: Weights, kept: Sequence[int] = ()) -> tuple[Array, Array]:
         """Psi_q W^-1/2 and W^-1/2, without the columns `kept`.
@@ -226,8 +248,10 @@ class Place:
         free = np.delete(np.arange(len(self.v)), list(kept))
         by_mass = weights == "mass" and self.mass.is_regular
         if by_mass and not self.equations.is_diagonal:
-            root = np.zeros((len(self.v), len(free)))
-            root[free] = np.linalg.inv(np.linalg.cholesky(self.M[np.ix_(free, free)])).T
+            root = self.mass.inverse_root
+            if kept:
+                root = np.zeros((len(self.v), len(free)))
+                root[free] = np.linalg.inv(np.linalg.cholesky(self.M[np.ix_(free, free)])).T
             J = self.Psi_q @ root
         else:
             scale = 1.0 / np.sqrt(self.mass.diagonal) if by_mass else self.v_scale
@@ -249,6 +273,18 @@ class Place:
     def rank(self) -> Rank:
         """Of Psi_q, decided in the metric of M^-1, rows scaled to length one."""
         return self.rows.rank
+
+
+@cache
+def aside(n: int) -> Array:
+    """A direction that no mechanism singles out, the same in every run."""
+    return np.random.default_rng(0).normal(size=n)
+
+
+def largest(x: Array, by: Array) -> float:
+    """The largest |x| on these scales, NaN if one is; of few numbers, for which lists are quicker than arrays."""
+    sizes = [abs(value) / scale for value, scale in zip(x.tolist(), by.tolist(), strict=True)]
+    return math.nan if any(map(math.isnan, sizes)) else max(sizes, default=0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,8 +399,7 @@ class Rows:
         """Whether rows depend on others only where the joints are closed, as in an overconstrained linkage."""
         if self.rank.rank == len(self.place.Psi):
             return False
-        away = OFF * np.random.default_rng(0).normal(size=len(self.place.v))
-        return self.place.moved(self.place.v_scale * away).rank.rank > self.rank.rank
+        return self.place.moved(OFF * self.place.v_scale * aside(len(self.place.v))).rank.rank > self.rank.rank
 
     @kept
     def dependent(self) -> tuple[Row, ...]:

@@ -41,6 +41,13 @@ REPETITIONS, IF_NEEDED, WEAKNESS = map(symbol, ("repetitions", "repetitions if n
 Metric: TypeAlias = Literal["mass", "near mass", "unit"]
 
 
+def start(source: Source) -> ComputationSequence:
+    """parameters -> q and v as the model states them, and behind them those of the bodies."""
+    e = source.equations
+    of_bodies = () if e.body is None else (*e.body.start_q, *e.body.start_v)
+    return ComputationSequence("start", [*e.parameters], [*e.start_q, *e.start_v, *of_bodies])
+
+
 @dataclass(frozen=True, eq=False)
 class Source:
     """What programs are derived from: the equations, and how their linear systems are solved."""
@@ -137,10 +144,11 @@ def constraints(s: Source) -> ComputationSequence:
 
 
 def linear(s: Source) -> ComputationSequence:
-    """(t, q) -> entries of Psi_q, what tells reversed axes, and entries of what M is made of."""
+    """(t, q) -> entries of Psi_q, what tells reversed axes, the longest arm if known, entries of what M is made of."""
     e = s.equations
+    arm = () if e.arm is None else (e.arm,)
     inertia = [*e.M.values()] if e.chain is None else [*e.chain.tree.entries(), *e.chain.M.values()]
-    return ComputationSequence("linear", (TIME, *e.q), [*e.Psi_q.values(), *e.reversals, *inertia])
+    return ComputationSequence("linear", (TIME, *e.q), [*e.Psi_q.values(), *e.reversals, *arm, *inertia])
 
 
 def retract(s: Source) -> ComputationSequence:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,13 +41,14 @@ from linkwork.integrators.memory import (
     allocate,
     moment,
     new_run,
-    open_run,
+    places,
     whole_blocks,
 )
 from linkwork.integrators.methods.tableaus import DOP853
 from linkwork.integrators.switches import note_start, pass_switches, watch_step
 from linkwork.integrators.time_loop import advance
 from linkwork.native.enclosing import Guards, Sized
+from linkwork.native.kernels import slices_of
 from linkwork.native.machine import pointer_to
 
 __all__ = ["Actions", "End", "Moment", "Native", "Outcome", "Problem", "Settings", "State", "advance", "report_times"]
@@ -144,15 +146,16 @@ class Problem:
 
     def open(self) -> tuple[Run, Array]:
         """Memory of a run that has been told all of the problem."""
-        m = allocate(len(self._told))
-        m[:] = self._told
-        return open_run(m), m
+        told, sizes = self._told
+        m = allocate(len(told))
+        m[:] = told
+        return Run.over(m, slices_of(places, *sizes)), m
 
     @cached_property
-    def _told(self) -> Array:
+    def _told(self) -> tuple[Array, tuple[int, ...]]:
         held, project, jumps = self.events.held, self.project, self.events.jumps
         watch = self.guards.watch if self.guards else None
-        at, m = new_run(
+        sizes = (
             whole_blocks(self.ny),
             self.method.n_dense,
             watch.outputs if watch else 0,
@@ -161,6 +164,7 @@ class Problem:
             jumps.outputs if jumps else 0,
             held.stop - held.start,
         )
+        at, m = new_run(*sizes)
         at.ny, at.n_norm = self.ny, self.ny if self.n_norm is None else self.n_norm
         at.n_rows, at.n_rates = self.n_rows or self.ny, min(self.method.n_rates, self.ny)
         at.derivative, at.rates = self.derivative.address, (self.rates or self.derivative).address
@@ -177,7 +181,7 @@ class Problem:
         at.step, at.dense, at.begin = method.step, method.dense, method.begin
         at.error_order = method.error_order
         at.shrink, at.growth = method.shrink, method.growth
-        return m
+        return m, sizes
 
 
 class State:
@@ -236,7 +240,7 @@ class State:
         """Let steps end at these times."""
         around = [t + side * LAST_DIGITS * np.spacing(t) for t in sorted(stops) for side in (-1, 1)]
         self.stops, self.at.n_stops, self._advance = np.array(around), len(stops), None
-        self.at.stop = int(np.searchsorted(self.stops[::2], self.t, side="right"))
+        self.at.stop = bisect_right(around[::2], self.t)
 
     def advance(self, budget: int) -> End:
         """Go on by so many attempted steps at most; why it came back."""

@@ -42,16 +42,16 @@ from __future__ import annotations
 import ctypes
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dis import EXTENDED_ARG, opmap
 from enum import IntEnum
 from functools import cache as cache_results
 from functools import cached_property, partial
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, zip_longest
 from pathlib import Path
 from threading import RLock
 from types import CodeType, FunctionType
-from typing import Any, ClassVar, TypeAlias, dataclass_transform, get_type_hints
+from typing import Any, ClassVar, Self, TypeAlias, dataclass_transform, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,11 +104,11 @@ class _Number:
         self.bits = np.float64 if kind is float else np.int64
 
     def __get__(self, memory: Memory, _: type) -> Any:
-        place = memory.__dict__[self.name]
+        place = memory._open(self.name)
         return self.kind(place.view(self.bits)[0]) if isinstance(place, np.ndarray) else place
 
     def __set__(self, memory: Memory, value: float) -> None:
-        memory.__dict__[self.name].view(self.bits)[0] = value
+        memory._open(self.name).view(self.bits)[0] = value
 
 
 @dataclass_transform()
@@ -125,6 +125,24 @@ class Memory:
 
     def __init__(self, *places: Any) -> None:
         self.__dict__.update(zip(self._fields, places, strict=True))
+
+    @classmethod
+    def over(cls, m: Pointer, places: Mapping[str, Any]) -> Self:
+        """The places in m that `slices_of` has found, each opened when it is first asked for."""
+        made = object.__new__(cls)
+        made.__dict__["_m"], made.__dict__["_places"] = m, places
+        return made
+
+    def _open(self, name: str) -> Any:
+        if name not in self.__dict__:
+            part = self.__dict__["_places"][name]
+            self.__dict__[name] = self.__dict__["_m"][part] if isinstance(part, slice) else part
+        return self.__dict__[name]
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._fields:
+            raise AttributeError(name)
+        return self._open(name)
 
     def __iter__(self) -> Iterator[Any]:
         """The places themselves."""
@@ -153,6 +171,14 @@ def offsets_of(places: Callable[..., Any], *sizes: int) -> Any:
     """A description of memory with the number of its first double for every place."""
     made = places(_Ruler(), *sizes)
     return type(made)(*(x.place if isinstance(x, _Ruler) else x for x in made))
+
+
+@cache_results
+def slices_of(places: Callable[..., Memory], *sizes: int) -> dict[str, Any]:
+    """Of a description of memory the part of it for every place, beside the numbers that were given."""
+    made = places(_Ruler(), *sizes).__dict__
+    first = {name: x.place for name, x in made.items() if isinstance(x, _Ruler)}
+    return made | {name: slice(a, b) for (name, a), b in zip_longest(first.items(), [*first.values()][1:])}
 
 
 def call(address: int, x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:

@@ -10,7 +10,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +26,7 @@ from linkwork.formulations import solve_on_scales
 from linkwork.integrators.integrate import End, Moment, Settings
 from linkwork.linalg.rank import row_sizes
 from linkwork.notes import FINISHED, Reason
+from linkwork.records import kept
 from linkwork.simulation.outputs import body_states
 from linkwork.simulation.problem import Level, Motion, Part
 from linkwork.tolerances import DIFFERENCE, EPSILON, NEGLIGIBLE, TYPED
@@ -141,7 +141,8 @@ class Course:
 
     def tell_asks(self) -> None:
         """Tell the time loop about which events Python is asked, among these all pivots."""
-        self.motion.state.at.asks[: len(self.asks)] = True if self.passed else self.asks
+        if self.asks:
+            self.motion.state.at.asks[: len(self.asks)] = True if self.passed else self.asks
 
     def take_moments(self, end: End) -> None:
         """Note what happened in a piece of the motion but for the last of it where Python is asked."""
@@ -171,13 +172,13 @@ class Course:
             self.parts.append(self.motion.part(state.at.row))
         return True
 
-    @cached_property
+    @kept
     def callbacks(self) -> dict[str, Callback]:
         """By the names of events."""
         events = self.motion.mechanism.model.events
         return {event.name: event.callback for event in events if event.callback is not None}
 
-    @cached_property
+    @kept
     def asks(self) -> list[bool]:
         """Of every event, whether it may do more than change held values, which the time loop does by itself."""
         events = self.motion.system.equations.events

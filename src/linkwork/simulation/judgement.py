@@ -21,7 +21,7 @@ from linkwork.equations.place import Place
 from linkwork.errors import NumericalStop
 from linkwork.notes import Note, Reason
 from linkwork.tolerances import AGREEMENT
-from linkwork.trajectory import Trajectory
+from linkwork.trajectory import Trajectory, drift_of
 
 Array = NDArray[np.float64]
 
@@ -48,8 +48,9 @@ class Balance(NamedTuple):
 
 
 def find_balance(motion: Trajectory) -> Balance:
-    drift, energy = motion.drift(), motion.tables["energy"]
-    forms, worst = energy.values.T, float(np.abs(drift).max(initial=0.0))
+    energy = motion.tables["energy"]
+    drift, forms = drift_of(energy), energy.values.T
+    worst = float(np.abs(drift).max(initial=0.0))
     if not forms.size:
         return Balance(drift, math.nan, 0.0, 0.0, 0.0)
     first, most, least = forms[:, 0].tolist(), forms.max(axis=1).tolist(), forms.min(axis=1).tolist()
@@ -60,8 +61,20 @@ def find_balance(motion: Trajectory) -> Balance:
 
 def speeds(motion: Trajectory, start: Place) -> Array:
     """Of all velocities at all report times, in rad or lengths of the mechanism in a second."""
-    is_length = [unit == SPEED for unit in motion.tables["v"].columns.units]
-    return np.asarray(np.abs(motion.v) / np.where(is_length, start.error_length, 1.0))
+    return np.asarray(np.abs(motion.v) / speed_scale(motion, start))
+
+
+def speed_scale(motion: Trajectory, start: Place) -> list[float]:
+    return [start.error_length if unit == SPEED else 1.0 for unit in motion.tables["v"].columns.units]
+
+
+def fastest(motion: Trajectory, start: Place) -> float:
+    """The largest of all speeds."""
+    v = motion.v
+    if not v.size:
+        return 0.0
+    ends = zip(v.min(axis=0).tolist(), v.max(axis=0).tolist(), speed_scale(motion, start), strict=True)
+    return float(max(max(-low, high) / scale for low, high, scale in ends))
 
 
 def find_imbalance(motion: Trajectory, start: Place, balance: Balance) -> tuple[Data, bool]:
@@ -75,10 +88,9 @@ def find_imbalance(motion: Trajectory, start: Place, balance: Balance) -> tuple[
     tolerance = min(times * info.rtol, LOOSEST)
     if worst <= tolerance * turned_over + ACCUMULATED * largest:
         return None, False
-    fastest = float(speeds(motion, start).max(initial=0.0))
-    if fastest == 0.0:
+    if not (speed := fastest(motion, start)):
         return None, False
-    share = info.atol / fastest
+    share = info.atol / speed
     tolerance += min(times * share, max(LOOSEST, ALLOWED * share))
     explained = tolerance * turned_over + ACCUMULATED * largest
     if worst <= explained:
@@ -99,12 +111,14 @@ def find_lag(motion: Trajectory, start: Place, balance: Balance) -> Data:
     allowed = min(LATE * max(info.rtol or 0.0, info.atol or 0.0), LOOSEST)
     if info.dof == 0 or not worst > ACCUMULATED * largest:
         return None
-    fast, most = speeds(motion, start), (worst - ACCUMULATED * largest) / (2.0 * turned_over)
-    if not fast.max(initial=0.0) * most * motion.t[-1] > allowed:  # no way is longer
+    most = (worst - ACCUMULATED * largest) / (2.0 * turned_over)
+    if not fastest(motion, start) * most * motion.t[-1] > allowed:  # no way is longer
         return None
     if np.ptp(motion.energy["dissipated"] - motion.energy["supplied"]) > ITS_OWN * kinetic:
         return None
-    rates = fast.max(axis=1) * np.maximum(np.abs(drift) - ACCUMULATED * largest, 0.0) / (2.0 * turned_over)
+    rates = (
+        speeds(motion, start).max(axis=1) * np.maximum(np.abs(drift) - ACCUMULATED * largest, 0.0) / (2.0 * turned_over)
+    )
     lag = np.append(0.0, np.cumsum(0.5 * (rates[1:] + rates[:-1]) * np.diff(motion.t)))
     if not lag[-1] > allowed:
         return None
@@ -125,15 +139,11 @@ def find_gap(motion: Trajectory, start: Place) -> tuple[Data, bool]:
     ):
         return None, False
     q, v = (motion.tables[kind].values for kind in e.state[:2])
-    fastest = float((np.abs(v) / start.v_scale).max(initial=0.0)) or 1.0
+    top = float((np.abs(v) / start.v_scale).max(initial=0.0)) or 1.0
     explained = min(ALLOWED * (FIRST + info.steps) * max(info.rtol or 0.0, info.atol or 0.0), LOOSEST_GAP)
     for what, k in zip(("|Psi|", "|Psi_dot|"), (int(np.argmax(np.nan_to_num(gap))) for gap in gaps), strict=True):
         place = replace(start, t=float(motion.t[k]), q=q[k], v=v[k])
-        size = (
-            place.gap
-            if what == "|Psi|"
-            else float((np.abs(place.Psi_dot) / place.row_scale).max(initial=0.0)) / fastest
-        )
+        size = place.gap if what == "|Psi|" else float((np.abs(place.Psi_dot) / place.row_scale).max(initial=0.0)) / top
         if size > explained:
             return {"what": what, "size": size, "t": place.t, "explained": explained}, size > LIMIT
     return None, False

@@ -29,7 +29,7 @@ def note_machine() -> Iterator[Note]:
         yield Note("no-llvm", why=why)
 
 
-def note_atol(info: Run, q: Array, v: Array, scale: Array) -> Iterator[Note]:
+def note_atol(info: Run, q: Array, v: Array, tolerances: Array) -> Iterator[Note]:
     """Where atol is no small part of the motion, so that it decides the accuracy in place of rtol.
 
     Of q and v a few rows with the extremes are enough.
@@ -37,7 +37,7 @@ def note_atol(info: Run, q: Array, v: Array, scale: Array) -> Iterator[Note]:
     atol, rtol = info.atol, info.rtol
     if atol is None or rtol is None:
         return
-    by = iter(scale.tolist())
+    by = iter((tolerances / atol).tolist())
     changes = [(max(x) - min(x)) / next(by) for x in q.T.tolist()]
     speeds = [max(map(abs, x)) / next(by) for x in v.T.tolist()]
     for what, sizes in (("coordinate", changes), ("velocity", speeds)):

@@ -274,9 +274,9 @@ def _note_accelerations(contradiction: float, t: float) -> Iterator[Note]:
 
 def _note_folds(model: Model, t: Array, q: Table) -> Iterator[Note]:
     """Where the shafts of a constant-velocity joint fold through 180 degrees, between two report times."""
-    values: dict[Expr, Any] = {symbol(name): x for name, x in model.parameters.items()}
     for joint in model.joints:
         if isinstance(joint, ConstantVelocity):
+            values: dict[Expr, Any] = {symbol(name): x for name, x in model.parameters.items()}
             values |= {symbol(label): x for label, x in zip(q.columns.labels, q.values.T, strict=True)}
             at: list[Any] = [
                 SPATIAL_GROUND
@@ -294,8 +294,7 @@ def euler_gap(q: Array, bodies: int) -> Array:
     if not q.size:
         return np.zeros(len(q))
     e = q[:, : 7 * bodies].reshape(len(q), bodies, 7)[:, :, 3:]
-    lengths: Array = np.max(np.abs(np.linalg.norm(e, axis=2) - 1.0), axis=1)
-    return lengths
+    return np.asarray(np.abs(np.sqrt(np.einsum("ijk,ijk->ij", e, e)) - 1.0).max(axis=1))
 
 
 def bytes_needed(equations: Equations, n_times: int) -> int:

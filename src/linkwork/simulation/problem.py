@@ -118,12 +118,12 @@ class Motion:
             check_massless(given, how.formulation)
             system = compile_form(mechanism, how, metric_for(given, how), stated)
             given = restart(system.start(), q, v, weights, assemble, keep)
-        if given.equations.tree is not None:  # its dyads are on the sides of this start
+        if given.equations is not system.equations:  # dyads are on the sides of this start
             system = system.with_values(given.equations)
             given = system.place(given.q, given.v)
         start = find_start(given, weights, any_distance=assemble, keep=keep)
         if start.place.rank.rank < system.m:
-            check_branch(replace(start.place, equations=mechanism.equations))
+            check_branch(start.place)
         if stated is not None:
             check_regular(start.place)
             if not np.array_equal(start.place.q, stated.q):
@@ -155,7 +155,7 @@ class Motion:
         self.settings, self.t_end = settings, float(times[-1])
         t = float(times[0])
         stops = [stop for stop in self.system.equations.switching_times(self.t_end) if stop >= t]
-        given = self.loop_p(t, y), self.unknowns(t, y), times, settings, self.error_scale(self.t_end), stops
+        given = self.loop_p(t, y), self.unknowns(t, y), times, settings, self.error_scale(), stops
         self.state = State(self.problem(), *given, max_steps=max_steps)
 
     def problem(self) -> Problem:
@@ -260,15 +260,15 @@ class Motion:
     def renew(self, level: Level, t: float, y: Array) -> None:
         """Compute anew what a change of this level asks for."""
         if level >= Level.SCALES:
-            self.state.take_over(self.problem(), self.loop_p(t, y), self.unknowns(t, y), self.error_scale(self.t_end))
+            self.state.take_over(self.problem(), self.loop_p(t, y), self.unknowns(t, y), self.error_scale())
         self.state.p[self.system.held] = self.held
         if self.system.equations.times_change:
             self.know_held()
             self.state.stop_at(self.system.equations.switching_times(self.t_end))
 
-    def error_scale(self, t_end: float) -> Array:
+    def error_scale(self) -> Array:
         """By what q and v are measured in the error of a step."""
-        return self.measured.place.error_scale(t_end, self.pace() if t_end > 1.0 else 1.0)
+        return self.measured.place.error_scale(self.t_end, self.pace() if self.t_end > 1.0 else 1.0)
 
     def pace(self) -> float:
         """How fast it begins where it was measured: the largest |v| and root of |a| on their scales, if below one."""

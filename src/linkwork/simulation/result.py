@@ -116,7 +116,7 @@ def result(course: Course, info: Run, status: str, reason: Reason, began: float)
             *note_blur(s, state),
             *note_pivots(course.repivoted),
             *note_matrices(state),
-            *note_atol(info, *split_columns(s, found.extremes)[:2], motion.error_scale(t[-1])),
+            *note_atol(info, *split_columns(s, found.extremes)[:2], state.at.atol[:n]),
             *note_euler(s, split_columns(s, found.extremes)[1], float(t[-1])),
         ),
         wall_s=perf_counter() - began,

@@ -40,7 +40,7 @@ from linkwork.native.enclosing import find_all_zeros
 from linkwork.notes import Note
 from linkwork.records import kept
 from linkwork.soundness.events import event_faults
-from linkwork.soundness.numbers import numbers_in
+from linkwork.soundness.numbers import Formulas, numbers_in
 from linkwork.tolerances import AGREEMENT, HALF_THE_DIGITS, TYPED
 
 TIME = symbol("t")
@@ -57,18 +57,16 @@ FARTHEST_GYRATION = 100.0
 
 
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
-def look_at(
-    model: Model, values: Mapping[Expr, float] | None = None, numbers: Mapping[Expr | float, str] | None = None
-) -> Checks:
+def look_at(model: Model, values: Mapping[Expr, float] | None = None, formulas: Formulas | None = None) -> Checks:
     """What there is to say about a sound model; ModelError with every fault if there is any.
 
-    `values` are those of its parameters, if their symbols are known already, and `numbers` those that must be finite.
+    `values` are those of its parameters, if their symbols are known already, and `formulas` what must be finite.
     """
     named = {symbol(name): number for name, number in model.parameters.items()} if values is None else values
     checks = Checks(model, named)
-    errors = list(name_faults(model)) if numbers is None else []
+    errors = list(name_faults(model)) if formulas is None else []
     if not errors:
-        wanted = numbers_in(model, named) if numbers is None else numbers
+        wanted = Formulas(numbers_in(model, named), named) if formulas is None else formulas
         errors = list(checks.undefined(wanted)) or list(checks.faults())
     if errors:
         raise ModelError.together(errors)
@@ -144,11 +142,10 @@ class Checks:
             self.numbers[x] = float(evaluate([x], self.numbers)[0])
         return self.numbers[x]
 
-    def undefined(self, numbers: Mapping[Expr | float, str]) -> Iterator[ModelError]:
+    def undefined(self, formulas: Formulas) -> Iterator[ModelError]:
         """Numbers and formulas without a finite value."""
-        formulas = [x for x in numbers if isinstance(x, Expr)]
-        self.numbers.update(zip(formulas, map(float, evaluate(formulas, self.values)), strict=True))
-        for x, path in numbers.items():
+        self.numbers.update(formulas.evaluate(self.values.values()))
+        for x, path in formulas.paths.items():
             if not math.isfinite(value := self.value(x)):
                 yield ModelError(f"{value} is not a finite number", "not-finite", path=path)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
@@ -10,9 +10,20 @@ from typing import Any
 import numpy as np
 
 from linkwork.elements.motions import Table
-from linkwork.expressions.evaluation import ordered
+from linkwork.expressions.evaluation import Tape, ordered
 from linkwork.expressions.graph import Expr
 from linkwork.model import Model
+
+
+class Formulas:
+    """Numbers and formulas of these parameters alone, with their places in a model; put in order once."""
+
+    def __init__(self, paths: Mapping[Expr | float, str], parameters: Iterable[Expr]) -> None:
+        self.paths, self.nodes = paths, [x for x in paths if isinstance(x, Expr)]
+        self.tape = Tape([*parameters], self.nodes)
+
+    def evaluate(self, values: Iterable[float]) -> dict[Expr, float]:
+        return dict(zip(self.nodes, map(float, self.tape(values)), strict=True))
 
 
 def numbers_in(model: Model, parameters: Container[Expr]) -> dict[Expr | float, str]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.equations.place import Place
+from linkwork.equations.place import Place, aside
 from linkwork.errors import ModelError
 from linkwork.linalg.newton import solve_least_squares
 from linkwork.linalg.rank import null_space, svd
@@ -52,7 +52,7 @@ def check_branch(place: Place) -> None:
     if np.max(np.abs(replace(place, v=v).gamma) / place.row_scale) <= NEGLIGIBLE * fastest(v) * fastest(v):
         return  # as of loops that close whatever the position
     # The terms of gamma may cancel for these velocities: others as fast show how large they are.
-    others = fastest(v) * place.v_scale * np.random.default_rng(0).normal(size=len(v))
+    others = fastest(v) * place.v_scale * aside(len(v))
     size = max(float(np.linalg.norm(replace(place, v=x).gamma / rows)) for x in (v, others))
     if np.linalg.norm(contradiction(v)) <= TYPED * size:
         return

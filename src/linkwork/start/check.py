@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from linkwork.compiled.mechanism import Mechanism, prepare
-from linkwork.equations.place import Place, Weights
+from linkwork.equations.place import Place, Weights, aside
 from linkwork.errors import MOST_NAMED
 from linkwork.linalg.rank import svd
 from linkwork.model import Model
@@ -25,6 +25,7 @@ from linkwork.start.closing import (
     restart,
 )
 from linkwork.start.freedoms import describe_motions, reduce_basis
+from linkwork.tolerances import NEGLIGIBLE
 
 MOST_VELOCITIES = 200  # of mechanisms whose freedoms are described: a page of names tells nobody anything
 Redundancy: TypeAlias = Literal["none", "structural", "geometric", "at this position"]
@@ -133,8 +134,7 @@ def explain_redundancy(place: Place) -> Redundancy:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import structural_rank
 
-    random = np.random.default_rng(0)
-    elsewhere = place.moved(place.v_scale * random.normal(size=len(place.v)))  # an entry can be zero here by chance
+    elsewhere = place.moved(place.v_scale * aside(len(place.v)))  # an entry can be zero here by chance
     if structural_rank(csr_array(elsewhere.Psi_q != 0.0)) < m:
         return "structural"
     return "geometric" if leave_singular(place) is place else "at this position"
@@ -149,6 +149,8 @@ def note_start(model: Model, start: Start, q: Given = None, v: Given = None) -> 
         yield Note("redundant", rank=rank.rank, of=m, rows=[*map(str, start.place.rows.dependent)])
     if n == rank.rank and not model.drivers:
         yield Note("no-freedom")
+    if not (q or v) and start.place.departure <= NEGLIGIBLE:
+        return
     bodies = follow_bodies(start, q, v)
     if bodies.place is bodies.given:
         return

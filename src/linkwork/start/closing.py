@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from linkwork.compiled.system import compile_place
 from linkwork.equations.equations import Equations, Row
-from linkwork.equations.place import Place, Weights
+from linkwork.equations.place import Place, Weights, largest
 from linkwork.errors import ModelError, UsageError, check_choice, check_names, check_number, check_values, did_you_mean
 from linkwork.linalg.newton import MAX_ITERATIONS, iterate, solve_least_squares
 from linkwork.linalg.rank import check_finite
@@ -120,6 +120,8 @@ def restart(
         for name, value in (values or {}).items():
             check_number(f"{level}[{name!r}]", value)
     check_names("keep", keep)
+    if not (q or v or keep) and place.departure <= CLOSED and is_closed(place, within=CLOSED) and is_aligned(place):
+        return place  # the bodies are as the model states them, and fit
     if place.equations.tree is not None:
         return _on_its_sides(place.equations, place.equations.tree, q, v, weights, any_distance, keep)
     if not q and not v and place.equations.body is None:
@@ -199,6 +201,8 @@ def _on_its_sides(
 def number_kept(equations: Equations, keep: Sequence[str]) -> list[int]:
     """The numbers of coordinates that are to stay as they are; UsageError if there is none of such a name."""
     check_names("keep", keep)
+    if not keep:
+        return []
     names = equations.v_names
     of_speed = {velocity.speed: velocity.name for velocity in equations.velocities}
     for name in keep:
@@ -451,23 +455,36 @@ def minimize_gap(place: Place, kept: Sequence[int] = ()) -> Place:
     return place
 
 
+def speed_of(place: Place) -> float:
+    """The largest velocity on its scale."""
+    return largest(place.v, place.v_scale)
+
+
+def rate_of(place: Place) -> float:
+    """The largest |Psi_dot| on the scale of its row."""
+    return largest(place.Psi_dot, place.row_scale)
+
+
+def is_aligned(place: Place) -> bool:
+    """Whether Psi_q v = -Psi_t but for the last digits of v."""
+    return rate_of(place) <= CLOSED * speed_of(place)
+
+
 def align_velocity(place: Place, weights: Weights, kept: Sequence[int] = ()) -> Place:
-    """v changed least so that Psi_q v = -Psi_t; the velocities numbered in `kept` stay as they are."""
+    """v changed least so that Psi_q v = -Psi_t; the velocities numbered in `kept` stay as they are.
 
-    def left(at: Place) -> float:
-        """Psi_dot on the scales of its rows, by the largest velocity that is given, found, or asked for by drivers."""
-        fastest = max(asked, (np.abs(at.v) / at.v_scale).max(initial=0.0))
-        return float((np.abs(at.Psi_dot) / at.row_scale).max(initial=0.0) / fastest) if fastest else 0.0
-
-    Psi_t = place.pushed(-place.v).Psi_dot
-    asked = max((np.abs(x) / by).max(initial=0.0) for x, by in ((place.v, place.v_scale), (Psi_t, place.row_scale)))
+    What is left is measured by the largest velocity that is given, found, or asked for by drivers.
+    """
+    if is_aligned(place):
+        return place
+    asked = max(speed_of(place), rate_of(place.pushed(-place.v)))
     for _ in range(2):  # the second time for the digits that the first has lost
-        if not left(place) > CLOSED:
+        if not rate_of(place) > CLOSED * max(asked, speed_of(place)):
             return place
         J, root = place.scaled_jacobian(weights, kept)
         by = place.row_scale
         place = place.pushed(root @ solve_least_squares(J / by[:, None], -place.Psi_dot / by))
-    if left(place) > AGREEMENT:
+    if rate_of(place) > AGREEMENT * max(asked, speed_of(place)):
         raise ModelError(
             f"no velocities satisfy the joints and drivers; left over per second: "
             f"{describe_gaps(place, place.Psi_dot, AGREEMENT)}",
