@@ -124,6 +124,8 @@ class Inertia:
     def inverse_root(self) -> Array:
         """R, an upper triangle, with M^-1 = R R^T, M being regular."""
         scale = 1.0 / np.sqrt(self.diagonal)
+        if self.equations.is_diagonal:
+            return np.diag(scale)
         return scale[:, None] * np.linalg.inv(np.linalg.cholesky(scale[:, None] * self.full * scale)).T
 
     @property

@@ -24,6 +24,7 @@ from linkwork.errors import NumericalStop, UsageError, check_choice
 from linkwork.expressions.graph import Expr
 from linkwork.formulations import solve_on_scales
 from linkwork.integrators.integrate import End, Moment, Settings
+from linkwork.linalg.newton import solve_least_squares
 from linkwork.linalg.rank import row_sizes
 from linkwork.notes import FINISHED, Reason
 from linkwork.records import kept
@@ -36,7 +37,7 @@ Array = NDArray[np.float64]
 
 CLOSE = 1e-7  # of the time: events nearer to each other than this,
 MOST_CLOSE = 20  # so often the same in a row, accumulate
-IMPULSES = "udwadia-phohomsiri"  # M may be singular, and rows redundant
+IMPULSES = "udwadia-phohomsiri"  # where M is singular; rows may be redundant
 
 
 class Jump(NamedTuple):
@@ -301,8 +302,9 @@ class Course:
                 self.level = max(self.level, Level.SCALES)
         place = motion.place_at(t, y)
         switched = any(watches[k].switches_joints for k, _ in events)
-        if len(G) or switched:
+        if switched:
             check_gaps(place, held)
+        if len(G) or switched:
             y[n_q:n] += impulse(place, G, gap, [watches[k].name for k, _ in events])
             lost = 0.5 * float(v @ place.M @ v - y[n_q:n] @ place.M @ y[n_q:n])
             y[n] += max(lost, 0.0)
@@ -419,13 +421,19 @@ def check_gaps(place: Place, held: Mapping[Expr, float]) -> None:
 def impulse(place: Place, G: Array, gap: Array, events: Sequence[str]) -> Array:
     """dv with M dv + Psi_q^T P + G^T R = 0 so that the constraints hold and G v changes by `gap`.
 
-    Velocities are measured by their inertia and rows, of any unit, by their length in this measure: where a body is has
-    no part in it.
+    Of all dv that do so it is the least in the metric of M [udwadia1996]. Rows, of any unit, are measured by their
+    length in this metric: where a body is has no part in it.
     """
     J, wanted = np.vstack([place.Psi_q, G]), np.concatenate([-place.Psi_dot, gap])
-    scale = 1.0 / np.sqrt(place.mass.sizes)
-    by = row_sizes(J * scale, TYPED)
-    dv = solve_on_scales(IMPULSES, place.M, J, np.zeros(len(place.v)), wanted, scale, by).a
+    if place.mass.is_regular:
+        root = place.mass.inverse_root
+        A = J @ root
+        by = row_sizes(A, TYPED)
+        dv = root @ solve_least_squares(A / by[:, None], wanted / by)
+    else:
+        scale = 1.0 / np.sqrt(place.mass.sizes)
+        by = row_sizes(J * scale, TYPED)
+        dv = solve_on_scales(IMPULSES, place.M, J, np.zeros(len(place.v)), wanted, scale, by).a
     left, terms = np.abs(J @ dv - wanted) / by, (np.abs(wanted) + np.abs(J) @ (np.abs(place.v) + np.abs(dv))) / by
     if np.any(left > TYPED * terms + NEGLIGIBLE * np.max(terms, initial=0.0)):
         raise NumericalStop(Reason("impossible-event", t=place.t, events=[*events]), "impossible-event")
