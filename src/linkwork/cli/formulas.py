@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from typer import Option
 
@@ -21,6 +21,9 @@ from linkwork.cli.app import (
 )
 from linkwork.cli.motions import given, located, overrides, started, writable
 from linkwork.errors import UsageError, check_choice
+
+if TYPE_CHECKING:
+    from linkwork.modelfile.system import System
 
 Pivoting: TypeAlias = Annotated[
     str,
@@ -86,13 +89,23 @@ def equations(
     output: Annotated[
         Path | None, Option("--output", "-o", metavar="FILE", help="Write to a file instead of printing.")
     ] = None,
+    cases: Annotated[
+        bool, Option("--cases", help="Of a system of equations: also the cases in which pivots vanish.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Write down the equations of a model, or export them as code.
 
     Three forms: as stated (lagrange), with all hidden constraints (rif), or solved for the accelerations as a
-    computation sequence (explicit).
+    computation sequence (explicit). A file of `unknowns` and `equations` is any system of differential-algebraic
+    equations, of as many equations as may be; --form rif finds what is hidden in it.
     """
+    from linkwork.modelfile.system import read_system
+
+    if (system := read_system(model)) is not None:
+        return _write_system(system, form, to, cases, output, json)
+    if cases:
+        raise UsageError("--cases goes with files of unknowns and equations", "no-effect")
     from linkwork.files import write_text
     from linkwork.lecture.listing import write_down
     from linkwork.modelfile import load
@@ -118,6 +131,25 @@ def equations(
         write_text(output, text)
     if json:
         print(as_json({**as_dict(listing), "text": text, "files": [str(output)] if output else []}))
+    else:
+        print(f"written  {output}" if output else text.rstrip())
+
+
+def _write_system(system: System, form: str, to: str, cases: bool, output: Path | None, json: bool) -> None:
+    """A system in reduced involutive form: implicit where its structure shows it, else by its cases."""
+    from linkwork.files import write_text
+    from linkwork.lecture.system import involutive
+    from linkwork.view.report import as_json
+    from linkwork.view.system import as_dict, as_text
+
+    if form != "rif" or to != "text":
+        raise UsageError("of a system of equations there is --form rif, as text", "no-effect")
+    found = involutive(system, cases)
+    text = as_text(found)
+    if output is not None:
+        write_text(output, text)
+    if json:
+        print(as_json({**as_dict(found), "text": text, "files": [str(output)] if output else []}))
     else:
         print(f"written  {output}" if output else text.rstrip())
 

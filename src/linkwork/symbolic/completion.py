@@ -1,0 +1,355 @@
+"""Any system of differential-algebraic equations in reduced involutive form, with the cases that vanishing pivots make.
+
+Derivatives are ranked by their order less the highest one of their unknown in the equations as they are stated, and
+those of one rank by the unknowns as they are listed: multipliers rank with accelerations. An equation that is
+linear in its highest derivative, F = p L + R, is solved for it, L = -R/p, and L with all its derivatives is replaced
+everywhere; where p may vanish, p = 0 is a case of its own, in which it is one more equation. An equation that is not
+linear in it stays as a constraint, and its derivative, which is linear in D_t L with the pivot dF/dL, is taken besides
+[reid1996]. This ends when nothing is left that does not reduce to zero. There may be more equations than unknowns, or
+fewer: unknowns without a solved derivative are arbitrary functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import factorial, gcd, isfinite, lcm
+
+from linkwork.errors import ModelError
+from linkwork.expressions.derivatives import jacobian
+from linkwork.expressions.evaluation import evaluate, ordered, substitute
+from linkwork.expressions.graph import ONE, ZERO, Expr, cos, sin, symbol
+from linkwork.symbolic.involutive import differentiate
+from linkwork.symbolic.signature import Signature
+from linkwork.symbolic.structural import check_unknowns, derivatives_in, rate_of
+from linkwork.writing.rational import Polynomial, TooLong, expression, rational
+
+MOST_CASES = 64  # more nobody reads
+MOST_STEPS = 500  # equations taken up in one case: an elimination that goes on for longer swells
+MOST_DEGREE = 8  # in a leading derivative, up to which one equation is divided by another
+
+
+@dataclass(frozen=True)
+class Case:
+    """Leading derivatives solved for, constraints not linear in theirs, and which pivots vanish here or do not."""
+
+    x: tuple[Expr, ...]
+    solved: Mapping[Expr, Expr]
+    constraints: tuple[Expr, ...]
+    nonzero: tuple[Expr, ...]
+    zero: tuple[Expr, ...]
+
+    @property
+    def arbitrary(self) -> tuple[Expr, ...]:
+        """The unknowns that no equation determines."""
+        found = {j for j, _ in derivatives_in([*self.solved], self.x).values()}
+        return tuple(own for j, own in enumerate(self.x) if j not in found)
+
+    @property
+    def freedoms(self) -> int:
+        """How many values can be prescribed at the start, besides arbitrary functions."""
+        orders = (order for _, order in derivatives_in([*self.solved], self.x).values())
+        return sum(orders) - len(self.constraints)
+
+
+@dataclass
+class _State:
+    todo: list[Expr]
+    solved: dict[Expr, Expr] = field(default_factory=dict)
+    kept: list[Expr] = field(default_factory=list)
+    nonzero: list[Expr] = field(default_factory=list)
+    zero: list[Expr] = field(default_factory=list)
+
+
+class _Empty(Exception):
+    """A case whose equations contradict each other."""
+
+
+def complete(F: Sequence[Expr], x: Sequence[Expr], values: Mapping[Expr, float] | None = None) -> list[Case]:
+    """All cases of F(t, x, x', ...) = 0 that do not contradict themselves, those with most freedom first.
+
+    Pivots of parameters alone are taken at their `values`; without these they count as not zero. ModelError where
+    there are too many cases, or where one does not end.
+    """
+    check_unknowns(x)
+    turns = {node.args[0] for node in ordered(F) if node.op in ("cos", "sin") and node.args[0] in x}
+    circles = [(own, symbol(f"cos {own.value}"), symbol(f"sin {own.value}")) for own in x if own in turns]
+    named = {node: name for own, c, s in circles for node, name in ((cos(own), c), (sin(own), s))}
+    stated = substitute(F, named)
+    for own, c, s in circles:  # the point of an angle on the circle, and how it moves
+        stated += [c * c + s * s - 1.0, rate_of(c) + s * rate_of(own), rate_of(s) - c * rate_of(own)]
+    found = _Completion((*x, *named.values()), values or {}).run(stated)
+    return [_with_angles(case, tuple(x), {name: node for node, name in named.items()}) for case in found]
+
+
+def _with_angles(case: Case, x: tuple[Expr, ...], points: Mapping[Expr, Expr]) -> Case:
+    """The case without the points of angles on their circles: a point that is solved for is a constraint."""
+
+    def back(own: Expr) -> Expr:
+        return _normal(substitute([own], points)[0])
+
+    of_points = derivatives_in([*case.solved], [*points]) if points else {}
+    solved = {leader: back(right) for leader, right in case.solved.items() if leader not in of_points}
+    at = [points[own] - back(case.solved[own]) for own, (_, order) in of_points.items() if order == 0]
+    constraints = [own for own in map(back, case.constraints) if own is not ZERO]
+    others = (tuple(map(back, own)) for own in (case.nonzero, case.zero))
+    return Case(x, solved, (*(own for own in at if own is not ZERO), *constraints), *others)
+
+
+class _Completion:
+    def __init__(self, x: tuple[Expr, ...], values: Mapping[Expr, float]) -> None:
+        self.x, self.values, self.is_zero = x, values, Signature().is_zero
+        self.highest: dict[int, int] = {}
+
+    def run(self, F: Sequence[Expr]) -> list[Case]:
+        for j, order in derivatives_in(F, self.x).values():
+            self.highest[j] = max(order, self.highest.get(j, 0))
+        waiting, found = [_State(list(F))], list[Case]()
+        count = 0
+        while waiting:
+            count += 1
+            if count > MOST_CASES:
+                raise ModelError(
+                    f"more than {MOST_CASES} cases", "too-many-cases", suggestion="state which pivots vanish"
+                )
+            state = waiting.pop(0)
+            try:
+                for branches in self.finish(state):
+                    waiting += branches
+                found.append(self.case(state))
+            except _Empty:
+                continue
+        return sorted(found, key=lambda case: (-len(case.arbitrary), -case.freedoms))
+
+    def finish(self, state: _State) -> Iterator[list[_State]]:
+        """Take up all equations of a case, and tell what branches off on the way."""
+        for _ in range(MOST_STEPS):
+            state.todo = [tidy for own in state.todo if (tidy := self.tidy(state, own)) is not ZERO]
+            if any(self.tidy(state, own) is ZERO for own in state.nonzero):
+                raise _Empty
+            if not state.todo:
+                return
+            state.todo.sort(key=self.rank)
+            yield self.take(state, state.todo.pop(0))
+        raise ModelError(f"a case does not end after {MOST_STEPS} equations", "completion-swells")
+
+    def case(self, state: _State) -> Case:
+        solved = {}
+        for leader, right in state.solved.items():
+            others = _State([], {own: x for own, x in state.solved.items() if own is not leader})
+            solved[leader] = _normal(self.reduce(others, right))
+        return Case(self.x, solved, tuple(state.kept), tuple(state.nonzero), tuple(state.zero))
+
+    def rank(self, own: Expr) -> tuple[bool, bool, int, int]:
+        """Equations without unknowns first, then those with a constant pivot, then those linear in a low derivative."""
+        leader = self.leader(own)
+        if leader is None:
+            return False, False, 0, 0
+        j, order = derivatives_in([leader], self.x)[leader]
+        pivot = self.slope(own, leader)
+        below, _ = self.height(j, order)
+        return not self.is_zero(self.slope(pivot, leader)), self.leader(pivot) is not None, -below, -j
+
+    def height(self, j: int, order: int) -> tuple[int, int]:
+        """By which derivatives are ranked, the highest first."""
+        return self.highest.get(j, 0) - order, j
+
+    def slope(self, own: Expr, by: Expr) -> Expr:
+        return jacobian([own], [by]).get((0, 0), ZERO)
+
+    def leader(self, own: Expr) -> Expr | None:
+        """The highest derivative on which an expression truly depends."""
+        occurring = derivatives_in([own], self.x)
+        for name in sorted(occurring, key=lambda s: self.height(*occurring[s])):
+            if not self.is_zero(self.slope(own, name)):
+                return name
+        return None
+
+    def reduce(self, state: _State, own: Expr) -> Expr:
+        """The expression with all derivatives replaced that the solved equations give."""
+        for _ in range(MOST_STEPS):
+            known = {derivatives_in([leader], self.x)[leader]: right for leader, right in state.solved.items()}
+            changes = {}
+            for name, (j, order) in derivatives_in([own], self.x).items():
+                lower = [k for i, k in known if i == j and k <= order]
+                if lower:
+                    right = known[j, max(lower)]
+                    for _ in range(order - max(lower)):
+                        (right,) = differentiate([right], self.x)
+                    changes[name] = right
+            if not changes:
+                return own
+            (own,) = substitute([own], changes)
+        raise ModelError("the solved equations do not reduce", "completion-swells")
+
+    def tidy(self, state: _State, own: Expr) -> Expr:
+        """An equation reduced, without factors that do not vanish and without denominators; ZERO if nothing is left."""
+        own = self.reduce(state, own)
+        if self.is_zero(own):
+            return ZERO
+        try:
+            own = expression(rational(own).above)
+            for other in state.kept:
+                own = expression(rational(self.divide(own, other)).above)
+            above = rational(own).above
+        except TooLong:
+            return own
+        if not above:
+            return ZERO
+        whole, rest = _factors(above)
+        known = self.known(state)
+        left = [x for x in whole if x not in known and not self.is_sure(x)]
+        rest = rest.scale(1 / _content(rest))
+        if rest.constant is None and not any(_same(expression(rest), x) for x in known):
+            return _product([*left, expression(rest)])
+        return _product(left) if left else ONE
+
+    def known(self, state: _State) -> list[Expr]:
+        """What does not vanish in a case, and the squares of it by way of the constraints."""
+        found = [*state.nonzero]
+        for own in (self.reduce(state, own) for own in state.nonzero):
+            square = own * own
+            for other in state.kept:
+                square = self.divide(square, other)
+            found += [_normal(own), _normal(square)]
+        return found
+
+    def is_sure(self, own: Expr) -> bool:
+        """Whether an expression of parameters alone has a value that is not zero, or none is given."""
+        if self.leader(own) is not None or any(node.op == "symbol" and node.value == "t" for node in ordered([own])):
+            return False
+        needed = [node for node in ordered([own]) if node.op == "symbol"]
+        if any(node not in self.values for node in needed):
+            return True
+        value = evaluate([own], {node: self.values[node] for node in needed})[0]
+        return isfinite(value) and value != 0.0
+
+    def take(self, state: _State, own: Expr) -> list[_State]:
+        """Solve an equation for its leading derivative, or keep it; what branches off where the pivot vanishes."""
+        leader = self.leader(own)
+        if leader is None:  # it holds of time and parameters, or not at all
+            raise _Empty
+        try:
+            above = rational(own).above
+            whole, rest = _factors(above)
+        except TooLong:
+            whole, rest = [], None
+        if rest is not None and len(whole) + (rest.constant is None) > 1:  # a product vanishes where one factor does
+            first, *others = [*whole, *([expression(rest)] if rest.constant is None else [])]
+            branch = _State([*state.todo, _product(others)], dict(state.solved), [*state.kept], [*state.nonzero, first])
+            branch.zero = [*state.zero, _product(others)]
+            state.todo.append(first)
+            state.zero.append(first)
+            return [branch]
+        pivot = self.slope(own, leader)
+        if not self.is_zero(self.slope(pivot, leader)):
+            return self.keep(state, own, leader)
+        branches = self.assume(state, pivot, own)
+        (right,) = substitute([own], {leader: ZERO})
+        self.solve(state, leader, -right / pivot)
+        return branches
+
+    def solve(self, state: _State, leader: Expr, right: Expr) -> None:
+        j, order = derivatives_in([leader], self.x)[leader]
+        for other in [*state.solved]:
+            i, k = derivatives_in([other], self.x)[other]
+            if i == j and k >= order:  # it follows from this one, or says something new
+                state.todo.append(other - state.solved.pop(other))
+        state.solved[leader] = _normal(right)
+        again = [own for own in state.kept if self.reduce(state, own) is not own]
+        state.kept = [own for own in state.kept if own not in again]
+        state.todo += again
+
+    def keep(self, state: _State, own: Expr, leader: Expr) -> list[_State]:
+        """A constraint that is not linear in its leading derivative, by which others with this leader are divided."""
+        state.todo += [other for other in state.kept if self.leader(other) is leader]
+        state.kept = [other for other in state.kept if self.leader(other) is not leader]
+        coefficients = self.coefficients(own, leader)
+        branches = self.assume(state, coefficients[-1], own) if coefficients else []
+        state.kept.append(own)
+        state.todo += differentiate([own], self.x)
+        return branches
+
+    def assume(self, state: _State, pivot: Expr, own: Expr) -> list[_State]:
+        """Go on where a pivot does not vanish; the case in which it does, where that is possible."""
+        pivot = self.tidy(state, pivot)
+        if pivot is ONE or self.is_sure(pivot) or any(_same(pivot, own) for own in self.known(state)):
+            return []
+        branch = _State(
+            [*state.todo, pivot, own], dict(state.solved), [*state.kept], [*state.nonzero], [*state.zero, pivot]
+        )
+        state.nonzero.append(pivot)
+        return [branch]
+
+    def divide(self, own: Expr, other: Expr) -> Expr:
+        """What division by a constraint leaves, as polynomials in its leading derivative, up to its pivot."""
+        leader = self.leader(other)
+        assert leader is not None
+        if self.is_zero(self.slope(own, leader)):
+            return own
+        p, q = self.coefficients(own, leader), self.coefficients(other, leader)
+        if p is None or q is None or len(p) < len(q):
+            return own
+        while len(p) >= len(q):
+            shift, top = len(p) - len(q), p[-1]
+            p = [q[-1] * c - (top * q[k - shift] if k >= shift else ZERO) for k, c in enumerate(p)][:-1]
+            while p and self.is_zero(p[-1]):
+                p.pop()
+        total = ZERO
+        for k, c in enumerate(p):
+            total = total + c * leader**k
+        return total
+
+    def coefficients(self, own: Expr, leader: Expr) -> list[Expr] | None:
+        """Of a polynomial in the leading derivative, lowest first."""
+        found, slope = list[Expr](), own
+        for k in range(MOST_DEGREE + 1):
+            found.append(substitute([slope], {leader: ZERO})[0] / float(factorial(k)))
+            slope = self.slope(slope, leader)
+            if self.is_zero(slope):
+                return found
+        return None
+
+
+def _normal(own: Expr) -> Expr:
+    """The expression as a quotient of polynomials, where that is short."""
+    try:
+        found = rational(own)
+    except TooLong:
+        return own
+    whole = Fraction(lcm(*(c.denominator for c in found.above.terms.values())))
+    above, below = expression(found.above.scale(whole)), expression(found.below.scale(whole))
+    return above if below is ONE else above / below
+
+
+def _content(p: Polynomial) -> Fraction:
+    """The number by which the coefficients become whole, without a common factor."""
+    numbers = p.terms.values()
+    return Fraction(gcd(*(c.numerator for c in numbers)), lcm(*(c.denominator for c in numbers)))
+
+
+def _same(a: Expr, b: Expr) -> bool:
+    """Whether two expressions differ by a constant factor."""
+    try:
+        return rational(a / b).constant is not None
+    except (TooLong, ZeroDivisionError):
+        return False
+
+
+def _factors(p: Polynomial) -> tuple[list[Expr], Polynomial]:
+    """Atoms that divide all terms, each once, and what is left."""
+    common = set.intersection(*({atom for atom, _ in monomial} for monomial in p.terms))
+    least = {a: min(dict(monomial)[a] for monomial in p.terms) for a in common}
+    rest = {
+        tuple((a, e - least.get(a, 0)) for a, e in monomial if e > least.get(a, 0)): c
+        for monomial, c in p.terms.items()
+    }
+    return sorted(common, key=lambda a: a.place), Polynomial(rest)
+
+
+def _product(factors: Sequence[Expr]) -> Expr:
+    total = ONE
+    for own in factors:
+        total = total * own
+    return total

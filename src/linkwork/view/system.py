@@ -1,0 +1,80 @@
+"""Systems of differential-algebraic equations in reduced involutive form, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from linkwork.expressions.graph import Expr
+from linkwork.lecture.system import Involutive
+from linkwork.symbolic.completion import Case
+from linkwork.symbolic.involutive import InvolutiveForm
+from linkwork.writing.printers import text
+
+
+def as_text(found: Involutive) -> str:
+    name, unknowns = found.system.name, _joined(found.system.unknowns)
+    lines = [f"{name}: {len(found.system.equations)} equations in {unknowns}", ""]
+    if found.form is not None:
+        lines += _implicit(found.form)
+    else:
+        lines += [f"no implicit form by structure: {found.refusal}", ""]
+    for k, case in enumerate(found.cases or (), 1):
+        lines += [f"case {k} of {len(found.cases or ())}", *_case(case), ""]
+    if found.cases == []:
+        lines.append("the equations contradict each other: there is no solution")
+    return "\n".join(lines)
+
+
+def as_dict(found: Involutive) -> dict[str, Any]:
+    data: dict[str, Any] = {"name": found.system.name, "implicit": None, "refusal": found.refusal or None}
+    if form := found.form:
+        data["implicit"] = {
+            "index": form.structure.index,
+            "freedoms": form.structure.freedoms,
+            "constraints": {name: text(own) for name, own in form.constraints.items()},
+            "hidden": list(form.hidden),
+            "leading": [text(own) for own in form.r],
+            "A": [[i, j, text(own)] for (i, j), own in form.A.items()],
+            "b": [text(own) for own in form.b],
+        }
+    if found.cases is not None:
+        data["cases"] = [
+            {
+                "solved": {text(leader): text(right) for leader, right in case.solved.items()},
+                "constraints": [text(own) for own in case.constraints],
+                "nonzero": [text(own) for own in case.nonzero],
+                "zero": [text(own) for own in case.zero],
+                "freedoms": case.freedoms,
+                "arbitrary": [text(own) for own in case.arbitrary],
+            }
+            for case in found.cases
+        ]
+    return data
+
+
+def _implicit(form: InvolutiveForm) -> Iterator[str]:
+    yield f"index {form.structure.index}; start values that can be chosen: {form.structure.freedoms}"
+    yield from ("", "N: constraints")
+    yield from (
+        f"  {name}: {text(own)} = 0{'   hidden' * (name in form.hidden)}" for name, own in form.constraints.items()
+    )
+    yield from ("", f"L: A r = b for r = {_joined(form.r)}, wherever det A is not zero")
+    yield from (f"  A[{i + 1}, {j + 1}] = {text(own)}" for (i, j), own in form.A.items())
+    yield from (f"  b[{i}] = {text(own)}" for i, own in enumerate(form.b, 1))
+    yield ""
+
+
+def _case(case: Case) -> Iterator[str]:
+    if case.zero:
+        yield f"  where {', '.join(f'{text(own)} = 0' for own in case.zero)}"
+    if case.nonzero:
+        yield f"  while {', '.join(f'{text(own)} != 0' for own in case.nonzero)}"
+    yield from (f"    {text(leader)} = {text(right)}" for leader, right in case.solved.items())
+    yield from (f"    {text(own)} = 0" for own in case.constraints)
+    free = f"  start values that can be chosen: {case.freedoms}"
+    yield free + (f"; arbitrary functions: {_joined(case.arbitrary)}" if case.arbitrary else "")
+
+
+def _joined(names: Iterable[Expr]) -> str:
+    return ", ".join(text(own) for own in names)
