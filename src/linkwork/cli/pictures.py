@@ -75,7 +75,7 @@ def _plot_beside(
     others: tuple[Sequence[Table], Mapping[str, str]],
     picture: Path,
 ) -> None:
-    """Curves with the values of tables as dots, and the differences; of all columns, or of these quantities."""
+    """Curves over those of tables, and the differences; of all columns, or of these quantities."""
     from linkwork.comparison.beside import beside
     from linkwork.view.beside import figure
     from linkwork.view.plot import expand, save

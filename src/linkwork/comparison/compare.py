@@ -26,8 +26,7 @@ from linkwork.trajectory import Trajectory
 
 TIGHT = 1e-12  # tolerances of the reference solution
 REFERENCES = ("augmented", "qr")  # the second where bodies without mass rule out the first
-REPETITIONS = 3  # of runs shorter than SHORT; the quickest counts
-SHORT = 0.2  # s
+SHORT = 0.2  # s: of three runs so short the quickest counts
 
 Progress = Callable[[float, str], None]  # finished fraction, what is running
 Moved = Callable[[float, float], None]  # the same of one run: fraction, time
@@ -180,7 +179,7 @@ def compare(
     runs = len(names) * len(mechanisms) + 2
     kinds = ", ".join(mechanism.equations.kind for mechanism in mechanisms)
     how: dict[str, Any] = {"coordinates": kinds, "integrator": integrator, "stabilization": stabilization}
-    how |= {"rtol": settings.rtol, "atol": settings.atol, "repetitions": REPETITIONS, "rank_tolerance": rank_tolerance}
+    how |= {"rtol": settings.rtol, "atol": settings.atol, "rank_tolerance": rank_tolerance}
     rows: list[Row] = []
     reference: dict[str, Any] = {"status": "it was not reached", "t_end": settings.t_end}
     choices: dict[str, Any] = {"integrator": integrator, "stabilization": stabilization, "max_step": max_step}
@@ -225,13 +224,12 @@ def _row(
 ) -> Row:
     try:
         motion = run(progress=moved)
-        times = [(motion.info.integration_s, motion.info.evaluation_s)]
-        while len(times) < REPETITIONS and times[0][0] < SHORT:
-            again = run().info
-            times.append((again.integration_s, again.evaluation_s))
+        runs = [motion.info, *([run().info, run().info] if motion.info.integration_s < SHORT else [])]
     except (ModelError, NumericalStop, UsageError) as error:
         return Row(name, str(error), coordinates=mechanism.equations.kind)
-    integration_s, evaluation_s = (min(column) for column in zip(*times, strict=True))
+    integration_s, evaluation_s = (
+        min(of) for of in zip(*((x.integration_s, x.evaluation_s) for x in runs), strict=True)
+    )
     info = motion.info
     formulation_s = min(info.evaluations * evaluation_s, integration_s)
     distance, angle = (None, None) if truth is None else _distances(motion, truth)

@@ -17,7 +17,6 @@ from linkwork.symbolic.structural import rate_of
 from linkwork.units import quantity, shown
 
 KEYS = ("linkwork", "name", "about", "unknowns", "parameters", "equations")
-MOST_ORDER = 6  # of a derivative that an equation names
 
 
 class System(NamedTuple):
@@ -62,9 +61,9 @@ def _translate(document: Document) -> System:
             if not re.fullmatch(PLAIN_NAME, name) or name in RESERVED or name == "t":
                 raise fail(place, f"'{shown(name)}' cannot stand in a formula", "bad-name")
     names = {name: symbol(name) for name in (*unknowns, *parameters, "t")}
-    names |= {
-        str(rate.value): rate for x in unknowns for k in range(1, MOST_ORDER + 1) for rate in [rate_of(symbol(x), k)]
-    }
+    words = {word for text in stated.values() for word in re.findall(PLAIN_NAME, text)}
+    orders = {x: {len(w) - len(x) - 1 for w in words if re.fullmatch(re.escape(x) + "_d+", w)} for x in unknowns}
+    names |= {str(rate.value): rate for x in unknowns for k in orders[x] for rate in [rate_of(symbol(x), k)]}
     values = {}
     for name, value in parameters.items():
         try:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import factorial, gcd, isfinite, lcm
+from math import gcd, isfinite, lcm
 
 from linkwork.errors import ModelError
 from linkwork.expressions.derivatives import jacobian
@@ -23,11 +23,9 @@ from linkwork.expressions.graph import ONE, ZERO, Expr, cos, sin, symbol
 from linkwork.symbolic.involutive import differentiate
 from linkwork.symbolic.signature import Signature
 from linkwork.symbolic.structural import check_unknowns, derivatives_in, rate_of
-from linkwork.writing.rational import Polynomial, TooLong, expression, rational
+from linkwork.writing.rational import Monomial, Polynomial, TooLong, expression, rational
 
-MOST_CASES = 64  # more nobody reads
-MOST_STEPS = 500  # equations taken up in one case: an elimination that goes on for longer swells
-MOST_DEGREE = 8  # in a leading derivative, up to which one equation is divided by another
+MOST_TAKEN = 500  # equations taken up in all cases: what goes on for longer swells, or has more cases than anyone reads
 
 
 @dataclass(frozen=True)
@@ -101,18 +99,13 @@ class _Completion:
     def __init__(self, x: tuple[Expr, ...], values: Mapping[Expr, float]) -> None:
         self.x, self.values, self.is_zero = x, values, Signature().is_zero
         self.highest: dict[int, int] = {}
+        self.taken = 0
 
     def run(self, F: Sequence[Expr]) -> list[Case]:
         for j, order in derivatives_in(F, self.x).values():
             self.highest[j] = max(order, self.highest.get(j, 0))
         waiting, found = [_State(list(F))], list[Case]()
-        count = 0
         while waiting:
-            count += 1
-            if count > MOST_CASES:
-                raise ModelError(
-                    f"more than {MOST_CASES} cases", "too-many-cases", suggestion="state which pivots vanish"
-                )
             state = waiting.pop(0)
             try:
                 for branches in self.finish(state):
@@ -124,15 +117,18 @@ class _Completion:
 
     def finish(self, state: _State) -> Iterator[list[_State]]:
         """Take up all equations of a case, and tell what branches off on the way."""
-        for _ in range(MOST_STEPS):
+        while True:
             state.todo = [tidy for own in state.todo if (tidy := self.tidy(state, own)) is not ZERO]
             if any(self.tidy(state, own) is ZERO for own in state.nonzero):
                 raise _Empty
             if not state.todo:
                 return
+            self.taken += 1
+            if self.taken > MOST_TAKEN:
+                message = f"the elimination does not end after {MOST_TAKEN} equations: its terms swell, or its cases do"
+                raise ModelError(message, "completion-swells", suggestion="state which pivots vanish")
             state.todo.sort(key=self.rank)
             yield self.take(state, state.todo.pop(0))
-        raise ModelError(f"a case does not end after {MOST_STEPS} equations", "completion-swells")
 
     def case(self, state: _State) -> Case:
         solved = {}
@@ -168,7 +164,7 @@ class _Completion:
 
     def reduce(self, state: _State, own: Expr) -> Expr:
         """The expression with all derivatives replaced that the solved equations give."""
-        for _ in range(MOST_STEPS):
+        while True:
             known = {derivatives_in([leader], self.x)[leader]: right for leader, right in state.solved.items()}
             changes = {}
             for name, (j, order) in derivatives_in([own], self.x).items():
@@ -181,7 +177,6 @@ class _Completion:
             if not changes:
                 return own
             (own,) = substitute([own], changes)
-        raise ModelError("the solved equations do not reduce", "completion-swells")
 
     def tidy(self, state: _State, own: Expr) -> Expr:
         """An equation reduced, without factors that do not vanish and without denominators; ZERO if nothing is left."""
@@ -302,14 +297,18 @@ class _Completion:
         return total
 
     def coefficients(self, own: Expr, leader: Expr) -> list[Expr] | None:
-        """Of a polynomial in the leading derivative, lowest first."""
-        found, slope = list[Expr](), own
-        for k in range(MOST_DEGREE + 1):
-            found.append(substitute([slope], {leader: ZERO})[0] / float(factorial(k)))
-            slope = self.slope(slope, leader)
-            if self.is_zero(slope):
-                return found
-        return None
+        """Of a polynomial in the leading derivative, lowest first; None of anything else, or of what is too long."""
+        try:
+            p = rational(own).above
+        except TooLong:
+            return None
+        if any(leader in ordered([atom]) for atom in p.atoms if atom is not leader):
+            return None
+        found: dict[int, dict[Monomial, Fraction]] = {}
+        for monomial, c in p.terms.items():
+            left = tuple((atom, e) for atom, e in monomial if atom is not leader)
+            found.setdefault(dict(monomial).get(leader, 0), {})[left] = c
+        return [expression(Polynomial(found.get(k, {}))) for k in range(max(found, default=0) + 1)]
 
 
 def _normal(own: Expr) -> Expr:

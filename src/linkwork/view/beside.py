@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".html", ".md", *PICTURES)
 ABREAST = 6  # parts in one table: places, velocities and accelerations in the plane
-DOTS = 60  # of a table along its curve, so that the motion can be seen between them
 OVERALL = "all together"
 HEADINGS = {"std": "standard deviation", "largest": "largest difference"}
 
@@ -76,7 +75,7 @@ def as_csv(of: Beside) -> str:
 
 
 def figure(of: Beside) -> Figure:
-    """For every part, x or vy, curves with the values of the tables as dots, and beside them the differences."""
+    """For every part, x or vy, curves over those of the tables, broad and pale, and beside them the differences."""
     from matplotlib.figure import Figure
 
     parts = of.parts
@@ -88,8 +87,7 @@ def figure(of: Beside) -> Figure:
             k = owners.index(d.owner)
             style = {"color": COLORS[k % len(COLORS)], "linewidth": 1.2}
             left.plot(d.t, d.ours, linestyle=DASHES[k // len(COLORS) % len(DASHES)], label=d.owner, **style)
-            few = slice(None, None, max(1, len(d.t) // DOTS))
-            left.plot(d.t[few], d.theirs[few], ".", markersize=4, color=style["color"])
+            left.plot(d.t, d.theirs, color=style["color"], linewidth=4.0, alpha=0.25)
             right.plot(d.t, d.values, **{**style, "linewidth": 0.8})
         found = of.spread(None, part)
         left.set_ylabel(part, color=INK, parse_math=False)
@@ -100,7 +98,7 @@ def figure(of: Beside) -> Figure:
             tidy(axes)
     _name(grid[0][0], len(owners))
     tables = ", ".join(dict.fromkeys(d.table for d in of.differences))
-    grid[0][0].set_title(f"lines: linkwork, dots: {tables}", color=INK, fontsize=9, parse_math=False)
+    grid[0][0].set_title(f"thin: linkwork, broad: {tables}", color=INK, fontsize=9, parse_math=False)
     for axes in grid[-1]:
         axes.set_xlabel("t [s]", color=INK)
     fig.suptitle(

@@ -166,8 +166,8 @@ def remarks(comparison: Comparison) -> list[str]:
     lines = [
         f"{comparison.model}: {r['t_end']:g} s, {runs['coordinates']} coordinates, integrator {runs['integrator']}, "
         f"stabilization {runs['stabilization']}, rtol {runs['rtol']:g}, atol {runs['atol']:g}; linkwork {__version__}",
-        "time: processor time of the integration alone, without deriving or compiling equations; best of up to "
-        f"{runs['repetitions']} runs",
+        "time: processor time of the integration alone, without deriving or compiling equations; the best of three "
+        "where that is short",
         "right side: the part of it that evaluates accelerations, as evaluations times the mean cost of one, measured "
         "apart; both scatter by some per cent; solver: the rest",
         "|Psi|, |Psi_dot|: largest constraint error [m, rad] and its rate over all steps and report times",
