@@ -10,9 +10,11 @@ endif
 
 .PHONY: demo test test-all test-slow tests lowest fuzz grammar trust bench lint viewer viewer-if-possible docs
 
-demo: .venv/installed
+# The moving page needs the viewer, which is built with npm; without it there is the plot.
+demo: viewer-if-possible
 	mkdir -p demo
 	$(BIN)/linkwork run slider_crank -o demo/slider_crank.nc -o demo/slider_crank.png
+	-$(BIN)/linkwork view demo/slider_crank.nc -o demo/slider_crank.html
 
 test: TESTS = -m "not slow"
 test-slow: TESTS = -m slow
