@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicHermiteSpline
+from test_kinematics import PARALLELOGRAM, meet
 
 from linkwork.errors import NumericalStop
 from linkwork.formulations import FORMULATIONS, NAMES
@@ -163,6 +164,21 @@ def test_small_mechanisms_have_small_singular_values(formulation: str) -> None:
     small = simulate(load("four_bar", lengths), t_end=time, step=0.1 * time, formulation=formulation)
     large = simulate(load("four_bar"), t_end=1.0, step=0.1, formulation=formulation)
     np.testing.assert_allclose(small["crank.phi"], large["crank.phi"], atol=1e-5)
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9])
+@pytest.mark.parametrize("longer", [1e-4, 1e-6, 1e-7])
+def test_a_motion_that_turns_just_before_a_singular_position_is_followed(longer: float, rtol: float) -> None:
+    """A rocker a little longer than its crank: the coupler pin stays on its side, where circles meet.
+
+    The polynomial of a step would lead past, onto the other side; there its own gap is as wide as the rocker is longer.
+    """
+    motion = simulate(loads(PARALLELOGRAM, changes={"c": 1.0 + longer}), rtol=rtol)
+    pin = motion["coupler.B.x"] + 1j * motion["coupler.B.y"]
+    crank = np.exp(1j * (np.pi / 3 + motion.t))
+    expected = meet(crank, 2.0, 2.0, 1.0 + longer, 1)
+    np.testing.assert_allclose(pin, expected, atol=1e-9)
+    assert motion.info.status == "finished"
 
 
 SARRUS = """

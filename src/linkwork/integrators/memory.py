@@ -144,7 +144,7 @@ class Run(Memory):
     expected: float  # the same by the end of the step that is tried
     vanishing: int  # the pivot that does
     is_located: bool  # whether that was found on the polynomial of a step
-    leaps: bool  # whether that step goes past such a time
+    leap: float  # how far its polynomial goes on past such a time, else 0
     known: bool  # whether k_new is the derivative at x_new
     failed_inside: bool  # whether the state that failed is x_inside, not x_new
     started: bool

@@ -241,11 +241,14 @@ def pass_singular(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, end
     error *= ROUGH * way / at.h
     if not (error <= 1.0 and at.x_new[0] + way < end):
         return Outcome.GOOD
+    distance_at(at, at.expected, p, w)
+    if at.projected[at.ny] > at.least:  # it comes near the position, and turns before it
+        return Outcome.GOOD
     stretch(at, 1.0 + way / at.h)
     at.h, at.error = at.h + way, max(at.error, error)
     interpolate(at, at.x[0] + at.h)
     copy(at.x_inside, at.x_new, 1 + at.n)
-    at.known, at.leaps = False, True
+    at.known, at.leap = False, way
     return project_end(at, p, w)
 
 
@@ -387,7 +390,7 @@ def accept(at: Run) -> None:
     at.steps += 1
     at.row = at.new_row
     at.smooth_constant = constant_of_error(at) if at.expected == INF else min(at.smooth_constant, constant_of_error(at))
-    at.singular = INF if at.leaps else at.expected
+    at.singular = INF if at.leap > 0.0 else at.expected
     for i in range(at.n_pivots):
         at.pivots[i] = abs(at.new_pivots[i])
         at.least_pivots[i] = min(at.least_pivots[i], at.pivots[i])
@@ -410,7 +413,7 @@ def reject(at: Run, outcome: int) -> None:
         ratio = AGAIN
     else:
         ratio = ratio_of_steps(at)
-    at.next_step = ratio * at.h
+    at.next_step = ratio * (at.h - at.leap)
     at.streak += 1
     at.failure = outcome
 
@@ -418,8 +421,8 @@ def reject(at: Run, outcome: int) -> None:
 def try_step(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int:
     """A step of the method; GOOD if its error is below the tolerance."""
     at.outcome = Outcome.GOOD
-    at.known = at.failed_inside = at.has_dense = at.crosses = at.passes = at.leaps = False
-    at.proposed = at.excess = 0.0
+    at.known = at.failed_inside = at.has_dense = at.crosses = at.passes = False
+    at.proposed = at.excess = at.leap = 0.0
     call(at.step, m, p, own, w)
     return Outcome.INACCURATE if at.outcome == Outcome.GOOD and at.error > 1.0 else at.outcome
 
