@@ -73,7 +73,8 @@ def test_kinematics_prints_one_json_object(linkwork: Answer) -> None:
     """Problem 12: the bucket's tip at t = 1 is the number the mechanism states, from intersections of circles."""
     data = linkwork.data("kinematics", "warsaw_problem12", "--t-end", "1", "--coupler", "bucket.K")
     assert (data["model"], data["analysis"], data["status"]) == ("warsaw_problem12", "kinematics", "finished")
-    assert (data["t_end"], data["steps"], data["dof"], data["redundant"]) == (1.0, 100, 0, 0)
+    assert (data["t_end"], data["dof"], data["redundant"]) == (1.0, 0, 0)
+    assert 0 < data["steps"] < 100  # no step ends at a report time only because it is one
     assert data["constraint_error"]["position"] <= 1e-14
     curve = data["readings"]["coupler_curves"]["bucket.K"]
     assert len(curve) == len(data["readings"]["t"]) == 101

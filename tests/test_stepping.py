@@ -11,19 +11,16 @@ from all_kernels import all_kernels
 from linkwork import load, prepare
 from linkwork.constraints import projection
 from linkwork.constraints.projection import project_start
-from linkwork.driven import kernels as driven
-from linkwork.driven.kernels import Driven
 from linkwork.formulations import FORMULATIONS, right_side
 from linkwork.native.kernels import Kernel, size_of
 from linkwork.simulation import outputs as results
 from linkwork.simulation.options import Choice
 from linkwork.simulation.problem import Motion
-from linkwork.start.closing import find_start
 
 # Stepped through in the tests of their own rooms.
 ELSEWHERE = {
     *(f.kernel.name for f in FORMULATIONS.values()),
-    *("dynamics", "derivative", "advance", "step", "dense", "follow_paths", "linearize_at"),
+    *("dynamics", "derivative", "advance", "step", "dense", "follow", "linearize_at"),
     *("radau_begin", "radau_step", "radau_dense", "linearize_motion", "alpha_begin", "alpha_step", "alpha_dense"),
     *("note_start", "watch_step", "pass_switches", "happen", "find_zeros"),
 }
@@ -87,21 +84,8 @@ def test_extremes_of_what_is_no_number_are_none() -> None:
     np.testing.assert_array_equal(extremes, [np.nan, -2.0, np.nan, 3.0])
 
 
-def test_path_of_a_driven_mechanism() -> None:
-    mechanism = prepare(load("slider_crank_driven"))
-    system = Driven.stated(mechanism)
-    made = Driven.at(system, find_start(system.start(), "unit").place)
-    found = []
-    for stepped in (False, True):
-        state, times, rows = made.start(), np.array([0.01, 0.02, 0.05]), np.full(3 * made.width, np.nan)
-        scratch = np.full(len(made.scratch), np.nan)
-        assert run(driven.follow, stepped, 3, made.width, 0.0, 1e-6, times, made.p.copy(), state, rows, scratch) == 3
-        found.append(rows)
-    np.testing.assert_allclose(found[1], found[0], rtol=1e-9, atol=1e-11)
-
-
 def test_every_kernel_is_stepped_through() -> None:
     """A new kernel must be run so too, here or with its room."""
-    here = {projection.project, projection.measure, driven.follow}
+    here = {projection.project, projection.measure}
     here |= {results.fill_dynamics, results.fill_report, right_side.dynamics, right_side.derivative}
     assert {kernel.name for kernel in all_kernels()} <= {kernel.name for kernel in here} | ELSEWHERE

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 # Ratchets: whoever adds one finds two that a principle makes superfluous, and lowers these.
-MEASURES = 148
-LIMITS = 116
-UNNAMED = 40
+MEASURES = 142
+LIMITS = 110
+UNNAMED = 38
 
 
 @pytest.fixture(scope="module")

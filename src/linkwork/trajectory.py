@@ -102,12 +102,12 @@ class Run:
     steps: int = 0
     rejected: int = 0
     switches: int = 0  # of laws, at which a step ended
-    evaluations: int = 0  # of the right-hand side; in kinematics, positions solved for
+    evaluations: int = 0  # of the right-hand side
     compile_s: float = 0.0
     wall_s: float = 0.0
     dof: int = 0
     redundant: int = 0
-    integration_s: float = 0.0  # of the processor in compiled code: the time loop, or the path of a driven mechanism
+    integration_s: float = 0.0  # of the processor in the time loop
     evaluation_s: float = 0.0  # of one evaluation, in the mean over the states of the motion
     constraint_error_position: float = math.nan
     constraint_error_velocity: float = math.nan

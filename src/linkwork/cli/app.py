@@ -115,6 +115,7 @@ Atol = Annotated[
     Option(metavar="NUMBER", help="Absolute tolerance, in rad and m; for mechanisms below 1 m, in their size."),
 ]
 MaxStep = Annotated[float | None, time_option("Longest step; by default 8 report steps if forces switch on the state.")]
+MaxSteps = Annotated[int | None, Option(metavar="N", help="Stop after N attempted steps.")]
 Stabilization = Annotated[str | None, Option(metavar="NAME", help="How the constraints are kept")]
 Integrator = Annotated[str | None, Option(metavar="NAME", help="Integration method")]
 With = Annotated[

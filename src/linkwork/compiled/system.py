@@ -64,7 +64,6 @@ class Header(NamedTuple):
     n_report: int = 0  # doubles that `report` returns
     n_carried: int = N_WORK  # unknowns behind q and v
     formulation: int = 0
-    project: int = 0
     derivative: int = 0
     dynamics: int = 0
     report: int = 0
@@ -73,11 +72,7 @@ class Header(NamedTuple):
     align: int = 0
     terms: int = 0
     rates: int = 0
-    refine: int = 0
-    watch: int = 0
-    power: int = 0
     retract: int = 0
-    difference: int = 0
     linearized: int = 0
 
 
@@ -96,8 +91,7 @@ def header(p: Pointer) -> Header:
     return Header(
         p[0], integer(p, 1), integer(p, 2), integer(p, 3), integer(p, 4), integer(p, 5), integer(p, 6),
         integer(p, 7), integer(p, 8), integer(p, 9), integer(p, 10), integer(p, 11), integer(p, 12), integer(p, 13),
-        integer(p, 14), integer(p, 15), integer(p, 16), integer(p, 17), integer(p, 18), integer(p, 19), integer(p, 20),
-        integer(p, 21), integer(p, 22), integer(p, 23), integer(p, 24),
+        integer(p, 14), integer(p, 15), integer(p, 16), integer(p, 17), integer(p, 18), integer(p, 19),
     )  # fmt: skip
 
 
@@ -145,8 +139,8 @@ class System:
 
     @property
     def regular(self) -> bool:
-        """Whether every motion has inertia; if not, corrections are least in a metric near to M."""
-        return self.source.metric == "mass"
+        """Whether the linear systems have the inertia that forces meet, not another metric in its place."""
+        return self.source.metric == "mass" and self.source.loaded is None
 
     @property
     def pivots(self) -> Sequence[Expr]:
@@ -286,13 +280,17 @@ def compile_place(place: Place) -> Place:
 
 
 def compile_system(
-    e: Equations, programs: Sequence[Program] = MOTION, metric: Metric = "mass", explicit: Explicit | None = None
+    e: Equations,
+    programs: Sequence[Program] = MOTION,
+    metric: Metric = "mass",
+    explicit: Explicit | None = None,
+    loaded: Equations | None = None,
 ) -> System:
     """Machine code of these programs, all in one go.
 
     Parameters that events change stand in p themselves, so that the time loop can change them.
     """
-    source = Source(e, metric, explicit)
+    source = Source(e, metric, explicit, loaded)
     found = [sequence for program in programs if (sequence := program(source)) is not None]
     repeated = [sequence.again for sequence in found if sequence.again]
     improved = [y for again in repeated for y in (*again.outputs.values(), again.is_weak, again.needs)]

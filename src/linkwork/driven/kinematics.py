@@ -1,37 +1,69 @@
-"""The motion of a mechanism whose drivers take all its freedoms, without integration."""
+"""The motion of a mechanism whose drivers take all its freedoms.
+
+At every instant   Psi(t, q) = 0,    Psi_q v = -Psi_t,    Psi_q a = gamma,    Psi_q^T lam = Q - M a:
+
+the constraints determine positions, velocities and accelerations, and inverse dynamics driving forces and reactions.
+So it is a motion of the one time loop: a step predicts q and v from the accelerations, Newton's iteration projects its
+end, and report rows inside it, onto the constraints, and what the prediction errs by chooses the next step, which keeps
+the motion on its branch. Reports, events, stops and budgets are those of every motion. The linear systems are those of
+
+    [ W      Psi_q^T ]
+    [ Psi_q  -eps    ]        W = diag(1, 1, arm^2) for every body
+
+and are repeated until the residuals of the equations with the true M vanish, so that redundant constraints need no
+special treatment, bodies may have no mass, and positions do not depend on inertia.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.compiled.mechanism import Mechanism, prepare
-from linkwork.driven.kernels import Driven, state_of
-from linkwork.driven.path import Path
+from linkwork.compiled.system import System, compile_system
+from linkwork.constraints.projection import project_start
+from linkwork.driven.limit import find_limit
+from linkwork.driven.passing import pass_smoothly
 from linkwork.elements.kinds import Columns
-from linkwork.equations.equations import TIME
-from linkwork.errors import Interrupted, NumericalStop
+from linkwork.equations.equations import TIME, Equations
+from linkwork.equations.implicit import N_WORK
+from linkwork.equations.place import Place
+from linkwork.equations.programs import MOTION
+from linkwork.errors import Interrupted, NumericalStop, UsageError, quoted
 from linkwork.expressions.evaluation import evaluate
-from linkwork.expressions.graph import symbol
-from linkwork.integrators.integrate import report_times
+from linkwork.expressions.graph import ONE, symbol
+from linkwork.integrators.integrate import End, Problem, Settings, report_times
+from linkwork.integrators.methods.tableaus import DOP853
 from linkwork.model import Model
 from linkwork.native import cache
 from linkwork.notes import FINISHED, Note, Reason
-from linkwork.simulation.notes import note_machine
-from linkwork.simulation.outputs import check_memory, report, trajectory
+from linkwork.records import changed
+from linkwork.simulation.events import Course
+from linkwork.simulation.options import Choice
+from linkwork.simulation.outputs import check_memory
+from linkwork.simulation.problem import MOST_STEPS, Motion, form_of, measure_at
+from linkwork.simulation.result import describe, result
+from linkwork.simulation.run import run
+from linkwork.simulation.simulate import check_budget
+from linkwork.simulation.stop_reasons import explain_stop
 from linkwork.soundness import check_span
 from linkwork.start.check import note_start
 from linkwork.start.closing import find_start, follow_bodies, restart
 from linkwork.start.dead_points import check_open
 from linkwork.start.freedoms import check_driving, explain_singular_start
-from linkwork.start.singular import MOST_TOLD, name_elements, name_positions, note_singular
-from linkwork.trajectory import Run, Table, Trajectory
+from linkwork.start.singular import Passed, name_elements
+from linkwork.tolerances import NEGLIGIBLE
+from linkwork.trajectory import Table, Trajectory
 
 Array = NDArray[np.float64]
+
+ARM = symbol("kinematics.arm")  # a length of the mechanism, by which turns compare with shifts
+PREDICTED = Choice("augmented", "projection", 0.0, 0.0, DOP853.name)
 
 
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
@@ -42,137 +74,163 @@ def kinematics(
     cut: Sequence[str] | None = None,
     t_end: float | None = None,
     step: float | None = None,
+    max_steps: int = MOST_STEPS,
     assemble: bool = False,
     progress: Callable[[float, float], None] | None = None,
 ) -> Trajectory:
     """The motion that the drivers of a mechanism prescribe, with driving forces and reactions.
 
-    Arguments that are None are taken from the model. `assemble` allows the start position to be far from closed.
-    Singular positions that are passed are in the notes and in info.singular_positions. Where the mechanism locks,
-    NumericalStop with the code "lock-up" carries the trajectory so far, the time `t`, the `position` and the `joints`.
+    Arguments that are None are taken from the model. `assemble` allows the start position to be far from closed. A run
+    that has tried `max_steps` stops. Singular positions that are passed are in the notes and in
+    info.singular_positions. Where the mechanism locks, NumericalStop with the code "lock-up" carries the trajectory so
+    far, the time `t`, the `position` and the `joints`.
     """
-    began = perf_counter()
+    began, compiling = perf_counter(), cache.seconds()
     mechanism = prepare(model, coordinates, cut)
     check_open(mechanism.equations)
+    check_budget(max_steps)
     settings = mechanism.model.simulation.changed(t_end, step)
     times = report_times(0.0, settings.t_end, settings.step)
     check_span(mechanism.model, settings)
     check_memory(times, mechanism.equations)
-    check_driving(mechanism.model, mechanism.equations, assemble)
-    system = Driven.stated(mechanism)
-    given = system.start()
-    e = mechanism.equations
-    still = dict.fromkeys((e.body or e).v_names, 0.0)
-    start = find_start(restart(given, None, still, "unit", assemble), "unit", any_distance=assemble)
-    rank = start.place.rank
-    if rank.rank < system.n_v:
-        raise explain_singular_start(start.place)
-    driven = Driven.at(system, start.place)
-
-    inertia = mechanism.place().mass.diagonal
-    loaded = bool(np.any(inertia > 0.0) or mechanism.model.forces)
-    bodies = follow_bodies(start)
+    check_events(mechanism.equations)
+    check_driving(mechanism, assemble)
+    motion = Driven.begin_at(mechanism, assemble)
+    bodies = follow_bodies(motion.start)
     moved = replace(bodies, given=replace(bodies.given, v=bodies.place.v))  # velocities follow from the drivers
-    notes = [*note_machine(), *(note for note in mechanism.notes if note.code != "zero-mass")]
-    notes += note_start(mechanism.model, moved)
-    if mechanism.equations.events:
-        notes.append(Note("no-events"))
-    if not loaded:
-        notes.append(Note("no-masses"))
-    elif light := {c.owner: None for c, x in zip(system.equations.velocities, inertia, strict=True) if x <= 0.0}:
-        notes.append(Note("zero-mass", bodies=[*light]))
-    ready, made = perf_counter(), cache.seconds()
-    info = Run(
-        model=mechanism.model.name,
+    info = describe(motion, settings, note_start(mechanism.model, moved))
+    info = replace(
+        info,
         analysis="kinematics",
-        coordinates=mechanism.equations.kind,
         formulation="kinematic",
         stabilization="newton",
-        t_end=settings.t_end,
-        step=settings.step,
-        redundant=system.m - rank.rank,
-        notes=tuple(notes),
-        parameters=dict(mechanism.model.parameters),
+        integrator="none",
+        rtol=None,
+        atol=None,
+        notes=(*(note for note in info.notes if note.code != "zero-mass"), *note_masses(motion)),
     )
-    path = Path(driven, times)
+    course = Course(motion)
 
-    def result(status: str, reason: Reason = FINISHED) -> Trajectory:
-        motion = _result(path, mechanism.model, loaded, replace(info, status=status, reason=reason))
-        compiled = ready - began + cache.seconds() - made
-        taken = replace(motion.info, compile_s=compiled, integration_s=path.seconds, wall_s=perf_counter() - began)
-        return replace(motion, info=taken)
+    def conclude(status: str, reason: Reason = FINISHED) -> Trajectory:
+        found = result(course, changed(info, compile_s=cache.seconds() - compiling), status, reason, began)
+        if motion.is_loaded:
+            return found
+        nothing = Table(Columns(), np.empty((len(found.t), 0)))
+        return replace(found, tables={**found.tables, "reactions": nothing, "driving": nothing})
 
     try:
-        for reached in path.follow():
-            if progress is not None:
-                progress(reached / len(times), float(times[reached - 1]))
-        if path.reached == len(times):
-            return result("finished")
+        y = project_start(motion.system, motion.p, motion.start.place)
+        least = NEGLIGIBLE * settings.t_end  # no run ends in such steps: towards a position where it locks they shrink
+        course.set_off(Settings(DOP853, settings.rtol, settings.atol, least), times, y, max_steps)
+        end = run(course, lambda t: progress(t / settings.t_end, t) if progress is not None else None)
+        if end == End.REACHED:
+            return conclude("finished", course.ended_by)
     except KeyboardInterrupt:
-        message = f"interrupted at t = {times[path.reached - 1]:.6g} of {settings.t_end:.6g}"
-        raise Interrupted(message, trajectory=result("interrupted", Reason("interrupted"))) from None
-    raise _explain_stop(mechanism.model, path, result)
+        if course.until is None:
+            raise
+        message = f"interrupted at t = {course.until.t:.6g} of {settings.t_end:.6g}"
+        raise Interrupted(message, trajectory=conclude("interrupted", Reason("interrupted"))) from None
+    raise explain(course, end, max_steps, conclude)
 
 
-def _explain_stop(model: Model, path: Path, result: Callable[[str, Reason], Trajectory]) -> NumericalStop:
+@dataclass(eq=False)
+class Driven(Motion):
+    """A motion that drivers prescribe: forces change nothing of it but work, which therefore counts in the error."""
+
+    @staticmethod
+    def begin_at(mechanism: Mechanism, assemble: bool) -> Driven:
+        """From where the model states it, closed."""
+        code: System = mechanism.shared.compiled(("driven",), compile_driven)
+        e = code.equations.with_values({**mechanism.equations.parameters, ARM: 1.0})
+        arm = code.with_values(e).start().length
+        system = code.with_values(e.with_values({**e.parameters, ARM: arm}))
+        still = dict.fromkeys((mechanism.equations.body or mechanism.equations).v_names, 0.0)
+        given = restart(system.start(), None, still, "unit", assemble)
+        start = find_start(given, "unit", any_distance=assemble)
+        if start.place.rank.rank < system.n_v:
+            raise explain_singular_start(start.place)
+        form = form_of(mechanism, PREDICTED, system)
+        return Driven(mechanism, PREDICTED, start, form, measure_at(form, start.place))
+
+    @cached_property
+    def stated(self) -> Place:
+        """With the inertia that forces meet."""
+        return self.mechanism.place()
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether there is anything that reactions could hold."""
+        return bool(np.any(self.stated.mass.diagonal > 0.0) or self.mechanism.model.forces)
+
+    def problem(self) -> Problem:
+        return self.mechanism.shared.compiled(("problem", "driven"), lambda _: self.new_problem())
+
+    def new_problem(self) -> Problem:
+        return replace(super().new_problem(), n_norm=self.n + N_WORK)
+
+    def pass_smoothly(self, passed: list[Passed], x: Array, held: Array) -> list[Passed]:
+        return pass_smoothly(self, passed, x, held) if passed else passed
+
+    def error_scale(self) -> Array:
+        """Work is measured by that of inertia at the pace of the motion, and of forces over one length or radian."""
+        scale, by = super().error_scale(), self.measured.place.v_scale
+        speed = by * max(self.pace(), 1.0 / self.t_end)
+        energy = self.stated.mass.diagonal * speed * speed + np.abs(self.stated.Q) * by
+        return np.append(scale, np.full(N_WORK, energy.max(initial=0.0) or np.inf))
+
+
+def in_metric(e: Equations) -> Equations:
+    """The equations with W in the place of M."""
+    W = {(k, k): ARM * ARM if turns else ONE for k, turns in enumerate(e.turning)}
+    return replace(e, M=W, chain=None, parameters={**e.parameters, ARM: 1.0})
+
+
+def compile_driven(e: Equations) -> System:
+    return compile_system(in_metric(e), MOTION, loaded=e)
+
+
+def check_events(e: Equations) -> None:
+    """UsageError where events would change what drivers prescribe."""
+    if names := [event.name for event in e.events if event.rows or event.switches_joints]:
+        message = f"{quoted(names)} would change velocities or joints, which drivers prescribe where they take all "
+        raise UsageError(f"{message}freedoms; leave out such events, or simulate the motion", "driven-events")
+
+
+def note_masses(motion: Driven) -> Iterator[Note]:
+    """Where nothing has inertia, or some of the bodies have none."""
+    velocities = motion.system.equations.velocities
+    if not motion.is_loaded:
+        yield Note("no-masses")
+    elif light := {c.owner: None for c, x in zip(velocities, motion.stated.mass.diagonal, strict=True) if x <= 0.0}:
+        yield Note("zero-mass", bodies=[*light])
+
+
+def explain(course: Course, end: End, max_steps: int, conclude: Callable[[str, Reason], Trajectory]) -> NumericalStop:
     """Why the motion does not go on."""
-    e, limit = path.driven.system.equations, path.find_limit()
+    motion, state = course.motion, course.motion.state
+    place = motion.place_at(state.t, state.y)
+    limit = None if course.stopped or state.tried >= max_steps else find_limit(place)
     if limit is None:
-        t = float(path.state[0])
-        reason = Reason("no-position", t=t)
-        return NumericalStop(reason, reason.code, trajectory=result("stopped", reason), t=t)
+        reason = course.stopped or (
+            Reason("no-position", t=state.t)
+            if end in (End.STEP_TOO_SMALL, End.NOT_PROJECTED)
+            else explain_stop(motion, end)
+        )
+        return NumericalStop(reason, reason.code, trajectory=conclude("stopped", reason), t=state.t)
+    e, model = motion.system.equations, motion.mechanism.model
     joints = name_elements(e.rows, limit.involvement)
     values = {symbol(name): value for name, value in model.parameters.items()}
     at = evaluate([driver.motion.f(TIME) for driver in model.drivers], {**values, TIME: limit.t})
     driven = {driver.name: float(x) for driver, x in zip(model.drivers, at, strict=True)}
     reason = Reason("lock-up", t=limit.t, drivers=driven, joints=[*joints])
+    assert course.until is not None
+    course.until = course.until._replace(t=float(state.times[course.until.rows - 1]))  # velocities grow without limit
     return NumericalStop(
         reason,
         reason.code,
-        trajectory=result("stopped", reason),
+        trajectory=conclude("stopped", reason),
         t=limit.t,
         position={name: float(x) for name, x in zip(e.q_names, limit.q, strict=True)},
         joints=joints,
         drivers=driven,
     )
-
-
-def _result(path: Path, model: Model, loaded: bool, info: Run) -> Trajectory:
-    driven, system = path.driven, path.driven.system
-    passed = path.find_passed()
-    path.continue_multipliers(passed)
-    t, columns = path.times[: path.reached], path.columns
-    x = np.column_stack(columns[:5])  # t, q, v, a, lam
-    found = report(system, driven.p, x)
-    singular = name_positions(system.equations.rows, passed)
-    own = state_of(path.state, driven.width)
-    steps, rejected = own.steps, own.rejected
-    info = replace(
-        info,
-        steps=steps,
-        rejected=rejected,
-        evaluations=1 + steps + rejected,
-        notes=(
-            *info.notes,
-            *note_singular(singular, True),
-            *(Note("near-singular", t=t, part=part) for t, part in path.find_near(passed)[:MOST_TOLD]),
-        ),
-        singular_positions=singular,
-        constraint_error_position=0.0,
-        constraint_error_velocity=0.0,
-    )
-    work_done = np.column_stack([_integrate(rate, t) for rate in columns.power.T])
-    motion = trajectory(system, t, x, work_done, found, info, model, driven.place)
-    if loaded:
-        return motion
-    nothing = Table(Columns(), np.empty((len(t), 0)))
-    return replace(motion, tables={**motion.tables, "reactions": nothing, "driving": nothing})
-
-
-def _integrate(rate: Array, t: Array) -> Array:
-    """The integral over the report times, by the trapezoidal rule with the correction of its ends, of fourth order."""
-    if len(t) < 3:
-        return np.concatenate([[0.0], np.cumsum(0.5 * np.diff(t) * (rate[1:] + rate[:-1]))])
-    h, slope = np.diff(t), np.gradient(rate, t, edge_order=2)
-    parts = 0.5 * h * (rate[1:] + rate[:-1]) - h * h / 12.0 * np.diff(slope)
-    return np.concatenate([[0.0], np.cumsum(parts)])

@@ -55,6 +55,7 @@ class Source:
     equations: Equations
     metric: Metric = "mass"
     explicit: Explicit | None = None
+    loaded: Equations | None = None  # with the inertia that forces meet, where M is only a metric
 
     @kept
     def factor(self) -> Solver:
@@ -79,6 +80,8 @@ class Source:
 
     @kept
     def linear(self) -> Solution:
+        if self.loaded is not None:
+            return Solution(self.loaded, self.factor, False)
         is_mass = self.metric == "mass"
         return Solution(self.equations, self.factor if is_mass else self._near_mass, is_mass)
 

@@ -9,6 +9,7 @@ interval is narrowed. What is found counts if a singular value of Psi_q really v
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from linkwork.compiled.system import System
 from linkwork.equations.place import Place
+from linkwork.notes import Note
 from linkwork.simulation.outputs import report
 from linkwork.start.singular import MOST_LOCATED, STEEP, Passed
 from linkwork.tolerances import TYPED
@@ -25,6 +27,7 @@ Array = NDArray[np.float64]
 SINGULAR = 1e-4  # of the largest on the motion: a root of the determinant that may be zero, rows being interpolated
 VANISHED = 1e-2  # of what it is at the rows around: a singular value that is zero
 GRID = np.linspace(0.0, 1.0, 9)
+NEAR = 1e-2  # of the largest on the motion: a smallest singular value that is worth a note
 NARROWINGS = 8  # times, each to a quarter
 
 
@@ -83,6 +86,21 @@ def find_singular(
             U = place.rows.left_singular_vectors[:, : usual.rank]
             passed.append(Passed(float(time), np.linalg.norm(U[:, lost], axis=1)))
     return passed
+
+
+def note_near(start: Place, t: Array, q: Array, log_det: Array, passed: Sequence[Passed]) -> Iterator[Note]:
+    """Where rows come near a singular position without passing one."""
+
+    def least(k: int) -> float:
+        return float(replace(start, t=float(t[k]), q=q[k]).rank.values[start.rank.rank - 1])
+
+    usual = least(int(log_det.argmax()))
+    is_near = np.exp(0.5 * (log_det - log_det.max())) < NEAR
+    for first, end in np.flatnonzero(np.diff(is_near, prepend=False, append=False)).reshape(-1, 2):
+        k, around = first + int(log_det[first:end].argmin()), (t[max(first - 1, 0)], t[min(end, len(t) - 1)])
+        part = least(k) / usual
+        if part < NEAR and not any(around[0] <= x.t <= around[1] for x in passed):
+            yield Note("near-singular", t=float(t[k]), part=part)
 
 
 def _between_rows(t: Array, q: Array, qd: Array, times: Array) -> Array:

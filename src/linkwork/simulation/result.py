@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import groupby, pairwise
+from itertools import groupby, islice, pairwise
 from time import perf_counter, thread_time
 
 import numpy as np
@@ -26,9 +26,9 @@ from linkwork.simulation.notes import (
     note_pivots,
 )
 from linkwork.simulation.outputs import Report, fill_dynamics, rates, report, split_columns, trajectory
-from linkwork.simulation.passages import find_singular
+from linkwork.simulation.passages import find_singular, note_near
 from linkwork.simulation.problem import Motion, Part
-from linkwork.start.singular import name_positions, note_singular
+from linkwork.start.singular import MOST_TOLD, name_positions, note_singular
 from linkwork.trajectory import Run, Trajectory
 
 Array = NDArray[np.float64]
@@ -92,7 +92,10 @@ def result(course: Course, info: Run, status: str, reason: Reason, began: float)
         k = slice(first, span.stop)
         passed += find_singular(at.system, at.exact, at.place, t[k], q[k], qd[k], found.log_det[k])
         first = span.stop
-    singular = name_positions(s.equations.rows, passed)
+    if (smooth := motion.pass_smoothly(passed, x, held)) is not passed:
+        passed, found = smooth, report(s, parts[-1].exact, x, held)
+    singular, is_driven = name_positions(s.equations.rows, passed), info.analysis == "kinematics"
+    near = note_near(motion.start.place, t, q, found.log_det, passed)
     kept = motion.how.stabilization == "projection"
     info = changed(
         info,
@@ -111,7 +114,8 @@ def result(course: Course, info: Run, status: str, reason: Reason, began: float)
         notes=(
             *info.notes,
             *note_methods(course.methods, s),
-            *note_singular(singular, False, "" if kept else motion.how.stabilization),
+            *note_singular(singular, is_driven, "" if kept else motion.how.stabilization),
+            *(islice(near, MOST_TOLD) if is_driven and status != "stopped" else ()),
             *note_grazes(s, state),
             *note_blur(s, state),
             *note_pivots(course.repivoted),

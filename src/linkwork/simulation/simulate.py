@@ -92,9 +92,7 @@ def simulate(
     mechanism = prepare(model, coordinates, cut)
     settings = _settle(mechanism, t_end, step, rtol, atol)
     how = choose(formulation, stabilization, integrator, alpha, beta, spectral_radius, fixed_step, rank_tolerance)
-    check_number("max_steps", max_steps)
-    if not max_steps >= 1:
-        raise UsageError(f"max_steps = {max_steps} leaves no step to try", "bad-max-steps")
+    check_budget(max_steps)
     control = _limit_steps(mechanism, settings, how, max_step, fixed_step)
     times = report_times(0.0, settings.t_end, settings.step)
     check_memory(times, mechanism.equations)
@@ -126,6 +124,12 @@ def simulate(
         reason = course.stopped or explain_stop(motion, end, fixed_step)
         raise NumericalStop(reason, reason.code, trajectory=conclude("stopped", reason))
     return judge(found, motion.start.place, fixed_step is not None)
+
+
+def check_budget(max_steps: int) -> None:
+    check_number("max_steps", max_steps)
+    if not max_steps >= 1:
+        raise UsageError(f"max_steps = {max_steps} leaves no step to try", "bad-max-steps")
 
 
 def begin_state(motion: Motion, weights: Weights, stabilization: str) -> Array:

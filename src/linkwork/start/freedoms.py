@@ -14,6 +14,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.compiled.mechanism import Mechanism
 from linkwork.equations.equations import Equations
 from linkwork.equations.place import Place
 from linkwork.errors import MOST_NAMED, ModelError, quoted
@@ -30,13 +31,14 @@ TRIAL = 1e-2  # of a radian, or of the mechanism: a motion so far bends little a
 PREFERRED = 1e3  # weight of turns, which are named first: shifts are of the size of the mechanism, 1 mm to 1 km
 
 
-def check_driving(model: Model, equations: Equations, assemble: bool = False) -> None:
+def check_driving(mechanism: Mechanism, assemble: bool = False) -> None:
     """ModelError unless every freedom of the mechanism has one driver."""
+    model, e = mechanism.model, mechanism.equations
     _check_connected(model)
-    e = equations
     drivers = {driver.name for driver in model.drivers}
     of_driver = np.array([row.element in drivers for row in e.rows], dtype=bool)
-    joints = select_rows(e, ~of_driver)
+    found: Equations = mechanism.shared.compiled(("joints alone",), lambda e: select_rows(e, ~of_driver))
+    joints = found.with_values(e.parameters)
     q, v = joints.start()
     place = find_start(Place(joints, q, 0.0 * v), "unit", any_distance=assemble).place
     whole = Place(e, place.q, place.v)

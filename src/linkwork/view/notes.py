@@ -219,7 +219,6 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     # a motion
     "no-llvm": "equations are interpreted by Python, which takes hundreds of times as long: llvmlite cannot be loaded "
     "({why}); pip install llvmlite",
-    "no-events": "events are not looked for where drivers prescribe the motion: no contact begins",
     "no-masses": "no body has mass and no force acts: there are no reactions",
     "near-singular": "the path comes near a singular position about t = {t:.6g}: the smallest singular value falls to "
     "{part:.1e} of what it is elsewhere",
