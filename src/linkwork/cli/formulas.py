@@ -46,11 +46,15 @@ def explain(
     coordinates: Coordinates = None,
     cut: Cut = None,
     pivoting: Pivoting = "sparse",
+    analysis: Annotated[str, Option(metavar="NAME", help="dynamics, kinematics, assembly or modes")] = "dynamics",
     at: Annotated[float, Option(metavar="T", help="Time of the position that is worked out, s.")] = 0.0,
     output: Annotated[Files, output_option("Write .md, .html, .tex or .txt instead of printing; repeatable.")] = None,
     json: Json = False,
 ) -> None:
-    """Work out a formulation on a model, in symbols and numbers."""
+    """Work out a formulation on a model, in symbols and numbers, or another analysis.
+
+    Every equation on the sheet is evaluated as it is written.
+    """
     from linkwork.lecture.explain import explain
     from linkwork.view.report import as_json, progress
     from linkwork.view.worked import FORMATS, as_dict, save, text
@@ -58,7 +62,7 @@ def explain(
     files = writable(output or (), tuple(FORMATS))
     mechanism = started(model, set_, None, None, assemble=assemble)
     with located(model), progress(mechanism.name) as moved:
-        sheet = explain(mechanism, formulation, at, moved, coordinates, cut, _pivots(pivoting))
+        sheet = explain(mechanism, formulation, at, moved, coordinates, cut, _pivots(pivoting), analysis)
     for file in files:
         save(sheet, file)
     if json:

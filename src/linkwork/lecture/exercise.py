@@ -8,11 +8,13 @@ from functools import cached_property
 
 import numpy as np
 
+from linkwork.compiled.mechanism import Mechanism
 from linkwork.equations.equations import TIME
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import ZERO, Expr
 from linkwork.lecture import letters as sym
 from linkwork.lecture import sheet
+from linkwork.lecture.coordinates import write_coordinates
 from linkwork.lecture.sheet import (
     MOST_COLUMNS,
     Array,
@@ -50,6 +52,7 @@ class Method:
     steps: Callable[[Exercise], None]
     spectrum: Spectrum
     about: Words
+    moves: bool = True  # gives a and lam
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,7 @@ class Instant:
     a: Array
     lam: Array
     step: float = 0.01  # of its reports
+    mechanism: Mechanism | None = None
 
     @cached_property
     def symbols(self) -> Symbols:
@@ -95,14 +99,16 @@ class Exercise(Sheet):
         self.columns = tuple(zip(self.heads, e.v_names, strict=True))
         super().__init__(self._name_symbols())
         self.ranks[sym.Psi_q] = self.r
-        self.find(self._values(x))
+        forces, masses = float(np.abs(x.Q).max()), float(np.abs(x.M).max()) or 1.0
+        self.scope.sizes = {sym.a: forces / masses, sym.lam: forces, sym.Psi: x.length, sym.Psi_q: min(1.0, x.length)}
+        self.find(self.values(x))
         sizes = {sym.n: self.n, sym.m: self.m, sym.r: self.r, sym.F: self.free, sym.t: self.t}
         self.find({letter: vector([float(size)]) for letter, size in sizes.items()})
         self.entries.find({self.names[node]: vector([value]) for node, value in x.values.items()})
         if self.small:
             self._know_symbols()
 
-    def _values(self, x: Numbers) -> dict[Formula, Value]:
+    def values(self, x: Numbers) -> dict[Formula, Value]:
         """What is given of a mechanism."""
         rows, columns = named(self.rows), self.columns
         turning, t_turning = x.turning
@@ -130,7 +136,7 @@ class Exercise(Sheet):
         }
         self.exact = Scope(given, self.definitions, self.ranks)
         for sample in s.samples if all(sample.is_finite for sample in s.samples) else ():
-            own = Scope(self._values(sample), self.definitions, self.ranks)
+            own = Scope(self.values(sample), self.definitions, self.ranks)
             self.samples.append((own, sample.all_values))
 
     def _name_symbols(self) -> dict[Expr, Formula]:
@@ -178,6 +184,8 @@ class Exercise(Sheet):
 
     def work_out(self) -> Worked:
         self._write_state()
+        if not self.method.moves:
+            return self._work_out_position()
         self._write_equations()
         if self.formulation != "augmented" and self.m:
             self._write_rank()
@@ -192,9 +200,30 @@ class Exercise(Sheet):
         self.entries.find(accelerations)
         statements = self.verify()
         self._write_check(a, lam, statements)
+        title = f"{self.model} by {self.formulation}"
         return Worked(
-            f"{self.model} by {self.formulation}", self.model, self.formulation, self.t, self.equations.v_names,
+            title, self.model, self.formulation, self.t, self.equations.v_names,
             self.rows, a, lam, self.augmented_a, self.augmented_lam, self.equation, tuple(self.blocks), statements,
+        )  # fmt: skip
+
+    def _work_out_position(self) -> Worked:
+        """Of an analysis that ends with positions."""
+        self._write_constraints()
+        self.method.steps(self)
+        statements = self.verify()
+        self.head("Check")
+        self._write_statements(statements)
+        none = np.zeros(0)
+        return Worked(
+            f"{self.model}: {self.formulation}", self.model, self.formulation, self.t, (), (), none, none, none, none,
+            None, tuple(self.blocks), statements,
+        )  # fmt: skip
+
+    def _write_statements(self, statements: tuple[Statement, ...]) -> None:
+        worst = max(statement.difference for statement in statements)
+        self.say(
+            f"The {len(statements)} equations on this sheet were evaluated as they are written: their sides differ, "
+            "relative to their terms, by", number(worst, 2), "at most.",
         )  # fmt: skip
 
     def _write_state(self) -> None:
@@ -234,17 +263,24 @@ class Exercise(Sheet):
             if scope is not None:
                 scope.find(values)
 
+    def _write_constraints(self) -> None:
+        self.head("Constraints")
+        self.say("Each joint and driver gives rows of", call(sym.Psi, sym.t, sym.q), ", which are to be zero:")
+        self.display(sym.Psi)
+        self.head("Jacobian")
+        self.say("Their derivatives, with respect to the velocities, are")
+        self.display(sym.Psi_q)
+
     def _write_equations(self) -> None:
+        write_coordinates(self, self.numbers, self.velocity)
         if self.m:
-            self.head("Constraints")
-            self.say("Each joint and driver gives rows of", call(sym.Psi, sym.t, sym.q), ", which are to be zero:")
-            self.display(sym.Psi)
-            self.head("Jacobian")
+            self._write_constraints()
             rate = self.velocity
-            self.say("Differentiated with respect to time,", equal(sym.Psi_q * rate + sym.Psi_t, 0), ", with")
-            self.display(sym.Psi_q)
+            self.say(
+                "Differentiated with respect to time, the constraints are", equal(sym.Psi_q * rate + sym.Psi_t, 0), "."
+            )
             if any(x is not ZERO for x in self.equations.Psi_t):
-                self.say("and, of what depends on time itself,")
+                self.say("Here", sym.Psi_t, "is the rate of what depends on time itself:")
                 self.display(sym.Psi_t)
             self.say(
                 "Differentiated once more,", equal(sym.Psi_q * sym.a, sym.gamma), ", where",
@@ -303,7 +339,7 @@ class Exercise(Sheet):
         e = self.equations
         heads = Name(self.formulation), Name("augmented")
         self.say("The accelerations, with those of", heads[1], "computed by compiled code:")
-        size = max(self.scope.magnitude(sym.a), self.scope(sym.Q).size / self.scope(sym.M).size)
+        size = self.scope.magnitude(sym.a)
         both = numbers(np.column_stack([a, self.augmented_a]), 10, size)
         self.table(
             ("", "of", *heads), [(x, Name(of), y, z) for x, of, (y, z) in zip(self.a, e.v_names, both, strict=True)]
@@ -322,13 +358,11 @@ class Exercise(Sheet):
                 ", and the rows that were left out have none." if sym.P_1 in self.scope.given and not self.is_reduced
                 else "with fewer digits.",
             )  # fmt: skip
-        worst = max(statement.difference for statement in statements)
         self.say(
             "Largest difference:", _largest(a - self.augmented_a), "in the accelerations,",
-            _largest(lam - self.augmented_lam), f"in the multipliers. The {len(statements)} equations on this sheet",
-            "were evaluated as they are written: their sides differ, relative to their terms, by",
-            number(worst, 2), "at most.",
+            _largest(lam - self.augmented_lam), "in the multipliers.",
         )  # fmt: skip
+        self._write_statements(statements)
 
     # Steps shared by several formulations
 

@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from linkwork.compiled.mechanism import Mechanism, prepare
+from linkwork.driven.kinematics import kinematics
 from linkwork.equations.place import Array
 from linkwork.errors import UsageError, check_choice
-from linkwork.formulations import EXPLICIT
+from linkwork.formulations import ALGEBRAIC, EXPLICIT
+from linkwork.lecture.analyses import ANALYSES, DYNAMICS
 from linkwork.lecture.exercise import Exercise, Instant
 from linkwork.lecture.sheet import Worked
 from linkwork.lecture.steps import METHODS
@@ -21,8 +23,11 @@ from linkwork.model import Model
 from linkwork.simulation.simulate import simulate
 from linkwork.simulation.suitability import check_massless
 from linkwork.tolerances import ROUNDING
+from linkwork.trajectory import Trajectory
 
-__all__ = ["METHODS", "Worked", "explain"]
+LEAVING_OUT = (*ALGEBRAIC, EXPLICIT)  # formulations that leave out rows which depend on others
+
+__all__ = ["ANALYSES", "METHODS", "Worked", "explain"]
 
 
 def explain(
@@ -33,12 +38,16 @@ def explain(
     coordinates: str | None = None,
     cut: Sequence[str] | None = None,
     pivoting: str | Sequence[int] = "sparse",
+    analysis: str = DYNAMICS,
 ) -> Worked:
-    """The steps of a formulation at time `at` of the motion, which is simulated up to there.
+    """The steps of a formulation at time `at` of the motion, which is simulated up to there, or of another analysis.
 
     `pivoting` is that of `lu`: how the row of a pivot is chosen, or which rows are taken.
     """
     check_choice("formulation", formulation, METHODS)
+    check_choice("analysis", analysis, (DYNAMICS, *ANALYSES))
+    if analysis != DYNAMICS and formulation != "augmented":
+        raise UsageError(f"{analysis} has no formulation to choose", "no-effect")
     if pivoting != "sparse" and formulation != EXPLICIT:
         raise UsageError(f"pivoting has no effect on {formulation}", "no-effect")
     if not 0.0 <= at < np.inf:
@@ -47,28 +56,41 @@ def explain(
     if not mechanism.equations.v:
         message = "these coordinates leave the mechanism no velocity: there is no acceleration to be worked out"
         raise UsageError(message, "no-velocities")
+    if analysis != DYNAMICS:
+        method = ANALYSES[analysis]
+        instant = reach(mechanism, at, progress, kinematics) if method.moves else sketch(mechanism)
+        return Exercise(instant, analysis, method).work_out()
     instant = reach(mechanism, at, progress)
     if not instant.numbers.mass.is_regular:
         check_massless(instant.numbers, formulation)
+    if instant.numbers.equations.Psi and not instant.numbers.rows.independent and formulation not in LEAVING_OUT:
+        message = f"the constraint rows that are left hold by themselves; {' or '.join(LEAVING_OUT)} leave them out"
+        raise UsageError(message, "nothing-constrained")
     return Exercise(instant, formulation, METHODS[formulation], pivoting).work_out()
 
 
-def reach(model: Model | Mechanism, at: float, progress: Callable[[float, float], None] | None = None) -> Instant:
+def reach(
+    model: Model | Mechanism,
+    at: float,
+    progress: Callable[[float, float], None] | None = None,
+    move: Callable[..., Trajectory] = simulate,
+) -> Instant:
     """The mechanism at this time."""
     mechanism = prepare(model)
-    t_end = at or mechanism.model.simulation.step
-    motion = simulate(mechanism, t_end=t_end, step=t_end, progress=progress)
+    step = mechanism.model.simulation.step
+    motion = move(mechanism, t_end=at or step, step=at or step, progress=progress)
     now = -1 if at else 0
     q, v, a = (motion.tables[kind].values[now] for kind in mechanism.equations.state)
     found = Numbers(mechanism.equations, q, v, at)
     q, v = without_rounding(q, found.q_scale, 1.0), without_rounding(v, found.v_scale)
-    return Instant(
-        mechanism.model.name,
-        Numbers(mechanism.equations, q, v, at),
-        a,
-        motion.lam[now],
-        mechanism.model.simulation.step,
-    )
+    return Instant(mechanism.model.name, Numbers(mechanism.equations, q, v, at), a, motion.lam[now], step, mechanism)
+
+
+def sketch(mechanism: Mechanism) -> Instant:
+    """The mechanism as it is stated, whether it closes or not."""
+    given, e = mechanism.place(), mechanism.equations
+    none = np.zeros(len(e.v)), np.zeros(len(e.Psi))
+    return Instant(mechanism.model.name, Numbers(e, given.q, given.v), *none, mechanism=mechanism)
 
 
 def without_rounding(x: Array, scale: Array, largest: float = 0.0) -> Array:

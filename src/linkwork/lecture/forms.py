@@ -90,6 +90,7 @@ def explicit(x: Exercise) -> None:
     x.find({lam_1: Value(found[x.n :], tuple((None, x.rows[k]) for k in kept))})
     if not kept:
         x.show(equal(X, a))
+        x.find({lam: vector(np.zeros(x.m), named(x.rows))})
     elif x.r < x.m:
         x.show(equal(X, column(a, lam_1)))
         x.say("Rows that were left out have the multiplier zero:")
@@ -176,8 +177,10 @@ def _write_form(x: Exercise, has_mu: bool, *about: str | Formula) -> None:
     x.let(X, A.inverse * b)
     rows, found = tuple((None, x.rows[k]) for k in kept), x.scope(X).entries
     x.find({a: Value(found[: x.n], x.columns), own: Value(found[x.n :], rows)})
-    if drops:
+    if drops and kept:
         x.let(lam, P_1 * lam_1)
+    elif drops:
+        x.find({lam: vector(np.zeros(x.m), named(x.rows))})
     x.show(equal(X, column(a, own)) if kept else equal(X, a))
     x.head("The form that is integrated")
     speed = x.velocity - W * J.T * mu if kept and has_mu else x.velocity
@@ -262,7 +265,7 @@ class Form:
         lams[list(self.kept)] = at[n_q + 2 * n : n_q + 2 * n + m]
         y_dot = np.concatenate([rates[:n_q], at[n_q + n : n_q + 2 * n], np.zeros(self.size - n_q - n)])
         found: dict[Formula, Value] = {
-            **x._values(place), q: vector(at[:n_q]), a: vector(at[n_q + n : n_q + 2 * n], x.columns),
+            **x.values(place), q: vector(at[:n_q]), a: vector(at[n_q + n : n_q + 2 * n], x.columns),
             self.own: vector(at[n_q + 2 * n : n_q + 2 * n + m], rows), mu: vector(at[n_q + 2 * n + m :], rows),
             lam: vector(lams, named(x.rows)), W: Value(np.diag(self.mobility), x.columns, x.columns),
             N: Value(dense(self.N, np.array(rates[n_q:]), (n_q, n))), y: vector(at), y_0: vector(self.start),

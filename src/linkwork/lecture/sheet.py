@@ -204,6 +204,14 @@ class Sheet:
         self.blocks.append(Equation(relation))
         self.elsewhere.append((scope, relation))
 
+    def forget(self, *names: Formula) -> None:
+        """Hold what was said to the values of now, after which these names may mean something else."""
+        now = Scope(self.scope.given, dict(self.definitions), self.ranks, self.scope.sizes)
+        self.elsewhere += [(now, relation) for relation in self.relations]
+        self.relations = []
+        for name in names:
+            self.scope.given.pop(name, None)
+
     def find(self, values: Mapping[Known, Value]) -> None:
         """Names for what no formula gives: data, and factors of a decomposition."""
         self.scope.find(values)

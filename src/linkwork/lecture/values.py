@@ -81,6 +81,7 @@ class Scope:
     """Names with their values; those that are not given are found from the `definitions`, which scopes may share.
 
     `ranks` holds what is known of matrices whose pseudo-inverse is taken; other ranks are decided on singular values.
+    `sizes` are those of values that may be rounding altogether.
     """
 
     def __init__(
@@ -88,10 +89,12 @@ class Scope:
         given: Mapping[Formula, Value],
         definitions: Mapping[Formula, Formula],
         ranks: Mapping[Formula, int] | None = None,
+        sizes: Mapping[Formula, float] | None = None,
     ) -> None:
         self.given = dict(given)
         self.definitions = definitions
         self.ranks = {} if ranks is None else ranks
+        self.sizes = {} if sizes is None else sizes
 
     def find(self, values: Mapping[Known, Value]) -> None:
         self.given.update(dict(values.items()))
@@ -153,7 +156,8 @@ class Scope:
                 return self.magnitude(above) / self(below).size
             case n.Matrix(rows):
                 return max(0.0 if cell in (UNIT, NOTHING) else self.magnitude(cell) for row in rows for cell in row)
-        return max(self(x).size, self.magnitude(self.definitions[x]) if x in self.definitions else 0.0)
+        made = self.magnitude(self.definitions[x]) if x in self.definitions else 0.0
+        return max(self(x).size, self.sizes.get(x, 0.0), made)
 
     def _sum(self, terms: tuple[Formula, ...]) -> Value:
         signs = [-1.0 if isinstance(term, n.Minus) else 1.0 for term in terms]

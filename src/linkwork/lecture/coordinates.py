@@ -1,0 +1,103 @@
+"""How equations in the coordinates of joints, and in minimal ones, follow from those of the bodies."""
+
+from __future__ import annotations
+
+from linkwork.equations.inertia import dense
+from linkwork.equations.place import Array
+from linkwork.expressions.derivatives import directional, jacobian
+from linkwork.lecture.arms import describe_tree
+from linkwork.lecture.letters import B, C, D, M, M_b, M_t, Psi_q, Q, Q_b, Q_t, V, beta, theta, v_b
+from linkwork.lecture.sheet import Sheet
+from linkwork.lecture.symbolic import Numbers
+from linkwork.lecture.values import Value, named, vector
+from linkwork.writing.notation import Formula, equal
+
+
+def write_coordinates(x: Sheet, place: Numbers, velocity: Formula) -> None:
+    """How equations that are not those of the bodies follow from them: B, or V beyond the tree."""
+    e = place.equations
+    if not e.carriers:
+        return
+    x.head("Coordinates of the tree" if e.tree is None else "Minimal coordinates")
+    for line in describe_tree(e):
+        x.say(line[:1].upper() + line[1:] + ".")
+    if e.tree is not None:
+        _write_minimal(x, place, velocity)
+    elif e.body is not None and not any(c.kind == "number" for c in e.body.coordinates):
+        _write_tree(x, place, velocity)
+    x.forget(B, C, D, V)
+
+
+def _moved(place: Numbers, kind: str) -> tuple[Array, Array, Array]:
+    """Of velocities that are outputs: their derivatives by v, their values, and their rates at a = 0."""
+    e = place.equations
+    speeds = [output.expression for output in e.outputs[kind].values()]
+    by_v = jacobian(speeds, e.v)
+    found = place.find(f"moved {kind}", [*by_v.values(), *speeds, *directional(speeds, e.motion)])
+    k, n = len(by_v), len(speeds)
+    return dense(by_v, found[:k], (n, len(e.v))), found[k : k + n], found[k + n :]
+
+
+def _write_tree(x: Sheet, place: Numbers, velocity: Formula) -> None:
+    """v_b = B v,  M = B^T M_b B,  Q = B^T (Q_b - M_b Bdot v),  C = D B  [nikravesh2018, eqs. (9.22) to (9.34)]."""
+    e = place.equations
+    assert e.body is not None
+    bodies = Numbers(e.body, *place.of_bodies(), place.t)
+    columns, own = x.scope(M).columns, named(e.body.v_names)
+    by_v, speeds, rest = _moved(place, "v")
+    rows = [[str(row) for row in e.body.rows].index(str(row)) for row in e.rows]
+    values = {
+        B: Value(by_v, own, columns), v_b: vector(speeds, own), beta: vector(rest, own),
+        M_b: Value(bodies.M, own, own), Q_b: vector(bodies.Q, own),
+        D: Value(bodies.Psi_q[rows], named(map(str, e.rows)), own),
+    }  # fmt: skip
+    x.find(values)
+    x.say(
+        "The joints of the tree carry the bodies. The velocities of these,",
+        equal(v_b, B * velocity),
+        ", have the matrix",
+    )
+    x.display(B)
+    x.say("and their accelerations have, besides what the accelerations of the joints give, the part")
+    x.display(beta)
+    x.say(
+        "Put into the equations of the bodies, and multiplied by",
+        B.T,
+        ", in which the forces of the tree's joints cancel,",
+    )
+    x.show(equal(M, B.T * M_b * B), equal(Q, B.T * (Q_b - M_b * beta)))
+    if rows:
+        x.say("The Jacobian of the joints that were cut, and of drivers, follows from", D, ", that of the bodies:")
+        x.show(equal(Psi_q, D * B))
+
+
+def _write_minimal(x: Sheet, place: Numbers, velocity: Formula) -> None:
+    """theta_d = V v,  C V = 0,  M = V^T M_t V,  Q = V^T (Q_t - M_t b)  [wehage1982]."""
+    e = place.equations
+    assert e.tree is not None
+    angles = place.find("angles", [output.expression for output in e.outputs["theta"].values()])
+    by_v, speeds, rest = _moved(place, "theta_d")
+    tree = Numbers(e.tree, angles, speeds, place.t)
+    columns, own = x.scope(M).columns, named(e.tree.v_names)
+    left = {str(row) for row in e.rows}
+    solved = [k for k, row in enumerate(e.tree.rows) if str(row) not in left]
+    values = {
+        V: Value(by_v, own, columns), theta.dot: vector(speeds, own), beta: vector(rest, own),
+        M_t: Value(tree.M, own, own), Q_t: vector(tree.Q, own),
+        C: Value(tree.Psi_q[solved], named(str(e.tree.rows[k]) for k in solved), own),
+    }  # fmt: skip
+    x.find(values)
+    x.say(
+        "Loops of two links are solved as triangles. The velocities of all joints are",
+        equal(theta.dot, V * velocity),
+        ":",
+    )
+    x.display(V)
+    if solved:
+        x.say("They satisfy the constraints of these loops, with the Jacobian")
+        x.display(C)
+        x.show(equal(C * V, 0))
+    x.say("Their accelerations have, besides what the independent ones give, the part")
+    x.display(beta)
+    x.say("With inertia and forces in the coordinates of all joints,")
+    x.show(equal(M, V.T * M_t * V), equal(Q, V.T * (Q_t - M_t * beta)))
