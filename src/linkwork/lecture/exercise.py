@@ -15,12 +15,14 @@ from linkwork.expressions.graph import ZERO, Expr
 from linkwork.lecture import letters as sym
 from linkwork.lecture import sheet
 from linkwork.lecture.coordinates import write_coordinates
+from linkwork.lecture.naming import Letters
 from linkwork.lecture.sheet import (
     MOST_COLUMNS,
     Array,
     Equation,
     Grid,
     Name,
+    Pose,
     Sheet,
     Statement,
     Words,
@@ -31,7 +33,19 @@ from linkwork.lecture.sheet import (
 from linkwork.lecture.symbolic import MOST_COORDINATES, Matrix, Numbers, Reduction, Symbols, values_of
 from linkwork.lecture.values import Known, Scope, Value, named, vector
 from linkwork.linalg.rank import RANK_TOLERANCE, Rank, decide_rank
-from linkwork.writing.notation import Formula, Listed, Symbol, call, column, diag, equal, line, number, symbol_of
+from linkwork.writing.notation import (
+    Formula,
+    Listed,
+    Symbol,
+    call,
+    column,
+    diag,
+    equal,
+    line,
+    number,
+    symbol_of,
+    together,
+)
 from linkwork.writing.notation import Matrix as Brackets
 from linkwork.writing.rational import Rational, atom, formula
 
@@ -97,6 +111,7 @@ class Exercise(Sheet):
         self.heads = self.q if self.rates else self.v
         self.velocity = sym.q.dot if self.rates else sym.v
         self.columns = tuple(zip(self.heads, e.v_names, strict=True))
+        self.letters = Letters(instant.mechanism.model) if instant.mechanism is not None else None
         super().__init__(self._name_symbols())
         self.ranks[sym.Psi_q] = self.r
         forces, masses = float(np.abs(x.Q).max()), float(np.abs(x.M).max()) or 1.0
@@ -144,11 +159,17 @@ class Exercise(Sheet):
         e = self.equations
         names: dict[Expr, Formula] = {}
         for parameter in e.parameters:
-            shown = _parameter_symbol(str(parameter.value))
+            shown = self._parameter_symbol(str(parameter.value))[0]
             names[parameter] = Symbol(str(parameter.value)) if shown in (*self.q, *self.v, *names.values()) else shown
         for nodes, symbols in ((e.q, self.q), (e.v, self.v), (e.a, self.a)):
             names |= dict(zip(nodes, symbols, strict=True))
         return {**names, TIME: sym.t}
+
+    def _parameter_symbol(self, name: str) -> tuple[Symbol, str]:
+        """A parameter, or a number that the model does not name, and what it is."""
+        if not name.endswith("'") or self.letters is None:
+            return symbol_of(name.rstrip("'")), ""
+        return self.letters.symbol(name)
 
     @property
     def symbols(self) -> Symbols:
@@ -204,6 +225,7 @@ class Exercise(Sheet):
         return Worked(
             title, self.model, self.formulation, self.t, self.equations.v_names,
             self.rows, a, lam, self.augmented_a, self.augmented_lam, self.equation, tuple(self.blocks), statements,
+            self._pose(),
         )  # fmt: skip
 
     def _work_out_position(self) -> Worked:
@@ -216,8 +238,16 @@ class Exercise(Sheet):
         none = np.zeros(0)
         return Worked(
             f"{self.model}: {self.formulation}", self.model, self.formulation, self.t, (), (), none, none, none, none,
-            None, tuple(self.blocks), statements,
+            None, tuple(self.blocks), statements, self._pose(),
         )  # fmt: skip
+
+    def _pose(self) -> Pose | None:
+        """Of mechanisms with bodies."""
+        if self.letters is None or not self.letters.model.bodies:
+            return None
+        e = self.equations.body or self.equations
+        q = dict(zip(e.q_names, self.numbers.of_bodies()[0].tolist(), strict=True))
+        return Pose(self.letters.model, q, self.letters.elements)
 
     def _write_statements(self, statements: tuple[Statement, ...]) -> None:
         worst = max(statement.difference for statement in statements)
@@ -252,10 +282,20 @@ class Exercise(Sheet):
         used = {node for x in parts for node in _symbols_in(x)}
         if shown := [node for node in e.parameters if node in used]:
             self.say("Parameters:")
+            told = [(p, *self._parameter_symbol(str(p.value))[1:]) for p in shown]
             self.table(
-                ("", "parameter", "value"),
-                [(self.names[p], Name(str(p.value).rstrip("'")), number(x.values[p])) for p in shown],
+                ("", "parameter", "value", "what it is"),
+                [(self.names[p], Name(str(p.value).rstrip("'")), number(x.values[p]), what) for p, what in told],
             )
+            if self.letters is not None and any(what for _, what in told):
+                self._write_letters(self.letters)
+
+    def _write_letters(self, letters: Letters) -> None:
+        pairs = [(number, Name(body)) for body, number in letters.bodies.items()]
+        self.say("Frames are numbered as the bodies:", *listing(f"{key} {name.text}" for key, name in pairs), ".")
+        named = [f"{letter} {name}" for name, letter in letters.elements.items() if letter != name]
+        if named:
+            self.say("Joints, drivers and forces have letters:", *listing(named), ".")
 
     def find_everywhere(self, values: Mapping[Known, Value]) -> None:
         """Names for what is the same in symbols and at the samples."""
@@ -349,10 +389,9 @@ class Exercise(Sheet):
             both = numbers(np.column_stack([lam, self.augmented_lam]), 10, self.scope.magnitude(sym.lam))
             rows = [(Name(row), x, y) for row, (x, y) in zip(self.rows, both, strict=True)]
             self.table((sym.lam, *heads), rows)
-        forces = sym.Psi_q.T * sym.lam
         if self.m > self.r:
             self.say(
-                "The constraint rows depend on each other: only the forces", forces, "are determined, and they",
+                "The constraint rows depend on each other: only the forces of the joints are determined, and they",
                 "differ by", _largest(self.Psi_q.T @ (lam - self.augmented_lam)),
                 "; of the multipliers themselves", heads[1], "finds the least",
                 ", and the rows that were left out have none." if sym.P_1 in self.scope.given and not self.is_reduced
@@ -398,9 +437,9 @@ class Exercise(Sheet):
             self.define(sym.B, B)
             self.define(sym.p.dot, sym.B * self.velocity)
             self.say(
-                "The matrix", equal(sym.B, B), "takes the rates of", sym.p, "from the velocities. The Jacobian and",
-                sym.B, "together have the inverse", line(sym.S, sym.V), ", and so",
-                equal(sym.B * sym.V, sym.Unit), "and", equal(sym.B * sym.S, 0), ":",
+                "The matrix", equal(sym.B, B), "takes the rates of", sym.p, "from the velocities. Below the Jacobian",
+                "it makes a matrix that has an inverse; so", equal(sym.B * sym.V, sym.Unit), "and",
+                equal(sym.B * sym.S, 0), ":",
             )  # fmt: skip
             self.show(equal(column(sym.Psi_q, sym.B).inverse, line(sym.S, sym.V)))
             velocities = sym.V * sym.p.dot - sym.S * sym.Psi_t
@@ -417,7 +456,9 @@ class Exercise(Sheet):
         self.say("The accelerations are", equal(sym.a, a_of_p), ".")
         if self.m:
             self.say(
-                "Multiplication by", sym.V.T, "removes the multipliers, because", equal(sym.V.T * sym.Psi_q.T, 0), ":"
+                "Multiplication by the transposed basis removes the multipliers, because",
+                equal(sym.V.T * sym.Psi_q.T, 0),
+                ":",
             )
         self.show(equal(sym.V.T * sym.M * sym.V * sym.p.ddot, sym.V.T * rest))
         for name, formula_ in ((sym.M.hat, sym.V.T * sym.M * sym.V), (sym.Q.hat, sym.V.T * rest)):
@@ -426,7 +467,8 @@ class Exercise(Sheet):
         self.define(sym.p.ddot, sym.M.hat.inverse * sym.Q.hat)
         if self.free <= MOST_COLUMNS:
             M_hat, Q_hat, pdd = (self._bracket(x) for x in (sym.M.hat, sym.Q.hat, sym.p.ddot))
-            self.show(equal(M_hat * sym.p.ddot, Q_hat), equal(sym.p.ddot, pdd))
+            self.show(equal(sym.M.hat * sym.p.ddot, sym.Q.hat))
+            self.show_formula(together(equal(M_hat * sym.p.ddot, Q_hat), equal(sym.p.ddot, pdd)))
         reduction = self.reduction(self.dependent)
         if reduction is not None:
             self.write_reduced(reduction, self.dependent is not None)
@@ -486,7 +528,8 @@ class Exercise(Sheet):
             balance = "What the masses leave of the forces has to be balanced by the reactions"
             self.say(*(how or (balance,)), ", of which those of least norm are taken:" if self.m > self.r else ":")
             self.let(sym.lam, formula, self.lam_in_symbols())
-            self.say("The joints act on the bodies with the generalized forces", -(sym.Psi_q.T * sym.lam), ".")
+            forces = -(sym.Psi_q.T * sym.lam)
+            self.say("The joints act with the generalized forces", equal(forces, sym.M * sym.a - sym.Q), ".")
 
     def lam_in_symbols(self) -> Matrix | None:
         r = self.reduction()
@@ -508,16 +551,3 @@ def _rates(count: int) -> tuple[tuple[Formula, str], ...]:
 
 def _symbols_in(x: Rational) -> set[Expr]:
     return {node for node in ordered(x.above.atoms | x.below.atoms) if node.op == "symbol"}
-
-
-def _parameter_symbol(name: str) -> Symbol:
-    """A parameter; of the numbers in elements, m and J with the name of the body rather than their paths."""
-    if not name.endswith("'"):
-        return symbol_of(name)
-    owner, _, field = name.rstrip("'").partition(".")
-    if owner == "gravity":
-        return Symbol("g", ("xyz"[int(field)],))
-    products = ("xx", "yy", "zz", "xy", "yz", "zx")
-    letters = {"mass": "m", "inertia": "J"} | {f"inertia.{k}": f"J_{axes}" for k, axes in enumerate(products)}
-    letter = letters.get(field)
-    return symbol_of(f"{owner}.{letter}" if letter else name.rstrip("'"))

@@ -28,7 +28,7 @@ from linkwork.writing.rational import TooLong, formula, rational
 # isort: off
 from linkwork.lecture.letters import (
     A, K, L, M, N, P, P_1, P_c, Psi, Psi_q, Psi_t, Q, U, W, X, a, b, gamma, h, lam, lam_1, mu, phi, phi_y,
-    pivots, q, y, y_0, z,
+    d, pivots, q, y, y_0, z,
 )  # fmt: skip
 
 
@@ -205,15 +205,16 @@ def _write_form(x: Exercise, has_mu: bool, *about: str | Formula) -> None:
     left = h * phi - K * (y - y_0)
     x.say(
         "The simplest method of the family of Radau has one stage, at the end of the step", equal(h, number(form.h)),
-        ". Newton's iteration for it,", left, "being what is left, needs the derivatives of", phi, ":",
+        ". Newton's iteration for it corrects", y, "by", d, ", with the derivatives of", phi, ":",
     )  # fmt: skip
     change = (K - h * phi_y).inverse * left
-    x.show_formula(change)
+    x.define(d, change)
+    x.show(equal(d, change))
     if form.size <= MOST_COLUMNS:
         x.display(phi_y)
     at, table, scope = form.start, [], form.scope(form.start, x.t + form.h)
     for k in range(MAX_ITERATIONS):
-        residual, correction = scope(left), scope(change)
+        residual, correction = scope(left), scope(d)
         table.append((number(k + 1), number(residual.size, 2), number(correction.size, 2)))
         at = at + correction.entries[:, 0]
         scope = form.scope(at, x.t + form.h)
@@ -277,4 +278,4 @@ class Form:
     def scope(self, at: Array, t: float) -> Scope:
         """Names at other unknowns."""
         fixed: dict[Formula, Value] = {P_1: self.x.scope(P_1)} if self.x.m else {}
-        return Scope({**fixed, **self.values(at, t)}, {phi: self.x.definitions[phi]})
+        return Scope({**fixed, **self.values(at, t)}, self.x.definitions)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from linkwork.expressions.graph import Expr
 from linkwork.lecture.symbolic import Matrix, close, values_of
 from linkwork.lecture.values import NOTHING, UNIT, Known, Scope, Unknown, Value
+from linkwork.model import Model
 from linkwork.records import Printed
 from linkwork.tolerances import ROUNDING
 from linkwork.writing.notation import (
@@ -26,6 +27,7 @@ from linkwork.writing.notation import (
     Number,
     Relation,
     Symbol,
+    diag,
     equal,
     number,
     together,
@@ -98,6 +100,15 @@ class Statement:
     difference: float
 
 
+@dataclass(frozen=True)
+class Pose:
+    """What a picture of the mechanism needs: positions of the bodies, and the letters of joints and forces."""
+
+    model: Model
+    q: Mapping[str, float]
+    letters: Mapping[str, str]
+
+
 @dataclass(frozen=True, repr=False)
 class Worked(Printed):
     """The worked exercise, its result, and that of `augmented`; `equation` is the reduced equation in symbols."""
@@ -115,6 +126,7 @@ class Worked(Printed):
     equation: Formula | None
     blocks: tuple[Block, ...]
     statements: tuple[Statement, ...] = ()
+    pose: Pose | None = None
 
     @property
     def difference(self) -> tuple[float, float]:
@@ -158,7 +170,7 @@ def numbers(A: Array, digits: int = 6, size: float = 0.0) -> tuple[tuple[Formula
 
 
 def spectrum(values: Array, most: int = MOST_COLUMNS) -> tuple[Formula, ...]:
-    shown = [number(float(x), 4) for x in values[:most]]
+    shown = [row[0] for row in numbers(values[:most, None], 4)]
     return (*shown, *([Symbol(DOTS)] if len(values) > most else []))
 
 
@@ -340,8 +352,14 @@ class Sheet:
 
 
 def _verified(scope: Scope, relation: Relation) -> Statement:
+    """How far the sides of an equation differ; numbers among them must be the others as they are displayed."""
     difference = 0.0
-    for left, right in pairwise(side for side in relation.sides if not _is_displayed(side)):
+    sides = [side for side in relation.sides if not _is_displayed(side)]
+    for shown in (side for side in relation.sides if _is_displayed(side)):
+        values = [scope(side).entries for side in sides]
+        if values and not any(shown == _displayed(A, digits) for A in values for digits in range(2, 11)):
+            difference = 1.0
+    for left, right in pairwise(sides):
         if isinstance(left, Brackets) or left in (UNIT, NOTHING):
             left, right = right, left
         x = scope(left).entries
@@ -351,6 +369,14 @@ def _verified(scope: Scope, relation: Relation) -> Statement:
         size = max(scope.magnitude(left), np.max(np.abs(y), initial=0.0)) or 1.0
         difference = max(difference, float(np.max(np.abs(x - y), initial=0.0)) / size)
     return Statement(relation, difference)
+
+
+def _displayed(A: Array, digits: int) -> Formula:
+    """Numbers as they stand in a formula, those of a diagonal matrix by its diagonal."""
+    if A.shape == (1, 1):
+        return number(float(A[0, 0]), digits)
+    diagonal = A.shape[0] == A.shape[1] and not np.any(A - np.diag(np.diag(A)))
+    return diag(*spectrum(np.diag(A))) if diagonal else Brackets(numbers(A, digits))
 
 
 def _is_displayed(x: Formula) -> bool:

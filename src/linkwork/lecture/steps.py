@@ -21,21 +21,20 @@ from linkwork.lecture.decompositions import (
 )
 from linkwork.lecture.exercise import Exercise, Method, Spectrum
 from linkwork.lecture.forms import explicit, ggl, index_3
-from linkwork.lecture.sheet import MOST_COLUMNS, Array, Equation, Name, Part, listing, names, spectrum
+from linkwork.lecture.sheet import MOST_COLUMNS, Array, Name, Part, listing, names, spectrum
 from linkwork.lecture.symbolic import Matrix
-from linkwork.lecture.values import Value, vector
+from linkwork.lecture.values import Scope, Value, vector
 from linkwork.linalg.rank import RANK_TOLERANCE
 from linkwork.writing import notation
 from linkwork.writing.notation import Formula, Number, column, diag, equal, line, number
 
 # isort: off
 from linkwork.lecture.letters import (
-    B, D, D_2, E, F, G, H, H_1, K, K_1, K_2, L, Lambda, Lambda_1, M, P, P_1, P_p, P_u, Psi_p, Psi_q, Psi_u, Q, Q_1, Q_2,
-    R, R_1, S, T, T_1, U, U_1, U_2, U_d, Unit, V, W_d, W_i, Z, Z_1, a, a_f, b, eps, gamma, lam, lam_0, p, r, s, u,
+    B, D, D_2, E, F, G, H, H_1, K, K_1, K_2, Lambda, Lambda_1, M, P, P_1, P_p, P_u, Psi_p, Psi_q, Psi_u, Q, Q_1, Q_2,
+    R, R_1, S, T, T_1, U, U_1, U_2, U_d, Unit, V, W_d, W_i, Z, Z_1, a, a_f, b, d, eps, gamma, lam, lam_0, p, r, s, u,
 )  # fmt: skip
 
 INVERSE_ROOT = M ** Number("-1/2")
-COMPLIANCE = Psi_q * M.inverse * Psi_q.T
 CONSTRAINTS = equal(Psi_q * a, gamma)
 LEFT_OVER = Q - M * a  # of the forces, by the masses
 ORTHOGONAL = equal(V.T * S, 0)
@@ -120,7 +119,7 @@ def _write_blocks(x: Exercise) -> None:
     inertia = M ** (p * p), M ** (p * u) * C, back * (M ** (u * p) - M ** (u * u) * C)
     forces = Q**p, M ** (p * u) * Psi_u.inverse * own, back * (Q**u - M ** (u * u) * Psi_u.inverse * own)
     for hat, (first, *rest) in ((M.hat, inertia), (Q.hat, forces)):
-        x.say("The terms of", hat, "are", first, "and")
+        x.say("The first term of", hat, "is the block of the independent coordinates, the others are")
         for term in rest:
             x.display(term)
         x.say("together")
@@ -170,7 +169,7 @@ def qr(x: Exercise) -> None:
     order = pivoted_rows(x.Psi_q)[0]
     _find_factors(x, order)
     x.say(
-        "The columns of", Psi_q.T, ", which are the constraint rows, are made orthogonal one after the other; the "
+        "The columns of the transposed Jacobian, the constraint rows, are made orthogonal one after the other; the "
         "permutation", P, "takes the longest of what is left first:", *_rows(x, order), ".",
     )  # fmt: skip
     if x.m:
@@ -362,7 +361,7 @@ def _write_pseudo_inverse(x: Exercise, inverse: Formula) -> None:
 def de_falco_1(x: Exercise) -> None:
     x.head("Pseudo-inverse")
     x.say(D, "says how the constraint rows give way to reactions:")
-    x.let(D, COMPLIANCE, rank=x.r)
+    x.let(D, Psi_q * M.inverse * Psi_q.T, rank=x.r)
     if x.m:
         x.display(D.plus)
     x.say("With it")
@@ -381,7 +380,7 @@ def de_falco_2(x: Exercise) -> None:
     x.head("Accelerations")
     inertia = E * M * E
     x.ranks[inertia] = x.free
-    x.say(inertia, "is the inertia felt by the admitted motions; its pseudo-inverse", G, "has the rank", F, ":")
+    x.say("The pseudo-inverse", G, "of the inertia felt by the admitted motions has the rank", F, ":")
     x.let(G, inertia.plus)
     x.let(a, G * Q + (Psi_q.plus - G * M * Psi_q.plus) * gamma)
     x.multipliers(Psi_q.plus.T * LEFT_OVER)
@@ -402,8 +401,8 @@ def augmented(x: Exercise) -> None:
     rows = x.scope(Psi_q).rows
     x.find({eps: Value(np.diag(small), rows, rows), lam_0: vector(np.zeros(x.m), rows)})
     x.say(
-        "Both sets of equations are solved together. A small positive", eps, "makes the matrix quasi-definite, so that",
-        L * D * L.T, "exists in any order of the unknowns, for dependent constraint rows too:",
+        "Both sets of equations are solved together. A small positive", eps, "makes the matrix quasi-definite: "
+        "triangular factors of it exist in any order of the unknowns, for dependent constraint rows too.",
     )  # fmt: skip
     if not x.m:
         x.let(a, M.inverse * Q)
@@ -412,9 +411,9 @@ def augmented(x: Exercise) -> None:
     x.show(equal(K, x.definitions[K]))
     if x.n + x.m <= MOST_COLUMNS:
         x.display(K)
-    measured = COMPLIANCE if x.numbers.mass.is_regular else Psi_q * Psi_q.T
+    measured = "what the constraint rows give way to a unit of force" if x.numbers.mass.is_regular else "their squares"
     x.say(
-        "Here", eps, "is", number(EPS, 2), "times the diagonal of", measured, ". The error it makes is removed by "
+        "Here", eps, "is", number(EPS, 2), "times", measured, ". The error it makes is removed by "
         "repetition: the solution for the residual of the equations without", eps, "is added.",
     )  # fmt: skip
     x.head("Accelerations and multipliers")
@@ -422,11 +421,13 @@ def augmented(x: Exercise) -> None:
     residual = column(Q, gamma) - exact * solved
     step = K.inverse * residual
     x.say("Starting from zero, the solution", solved, "of accelerations and multipliers is improved by adding")
-    x.blocks.append(Equation(step))
+    x.define(d, step)
     x.find({solved: Value(np.zeros((x.n + x.m, 1)), (*x.columns, *rows))})
+    x.show_in(Scope(x.scope.given, dict(x.definitions)), equal(d, step))
     table = []
     for k in range(3):
-        left, change = x.scope(residual), x.scope(step)
+        x.scope.given.pop(d, None)
+        left, change = x.scope(residual), x.scope(d)
         table.append((number(k + 1), *(number(value.size, 2) for value in (left, change))))
         x.find({solved: Value(x.scope(solved).entries + change.entries, (*x.columns, *rows))})
     x.table(("solution", "largest residual before", "largest change"), table)
@@ -450,17 +451,18 @@ def _weighted_lengths(x: Exercise) -> Array:
 
 
 _PIVOTED = "decomposed with column pivoting"
-_WEIGHTED = (Psi_q * INVERSE_ROOT).T
 SINGULAR_VALUES = Spectrum(
     lambda x: np.linalg.svd(x.Psi_q, compute_uv=False), ("The singular values of", Psi_q)
 )  # fmt: skip
-EIGENVALUES = Spectrum(_root_values, ("The roots of the eigenvalues of", Psi_q.T * Psi_q), _of_squares)
+EIGENVALUES = Spectrum(_root_values, "The roots of the eigenvalues of the squared Jacobian", _of_squares)
 TRIANGLE = Spectrum(
-    lambda x: pivoted_rows(x.Psi_q)[1], ("The diagonal of the triangle of", Psi_q.T, f", {_PIVOTED}")
+    lambda x: pivoted_rows(x.Psi_q)[1], f"The diagonal of the triangle of the transposed Jacobian, {_PIVOTED}"
 )  # fmt: skip
-WEIGHTED_TRIANGLE = Spectrum(_weighted_lengths, ("The diagonal of the triangle of", _WEIGHTED, f", {_PIVOTED}"))
+WEIGHTED_TRIANGLE = Spectrum(
+    _weighted_lengths, f"The diagonal of the triangle of the transposed Jacobian by the roots of the masses, {_PIVOTED}"
+)
 COMPLIANCES = Spectrum(
-    _weighted_lengths, ("The roots of the pivots of", COMPLIANCE), lambda n, m: _of_squares(m, m)
+    _weighted_lengths, "The roots of the pivots of what the rows give way to reactions", lambda n, m: _of_squares(m, m)
 )  # fmt: skip
 PIVOTS = Spectrum(lambda x: complete_pivots(x.Psi_q)[2], "The pivots of the elimination")
 STEPS = Spectrum(lambda x: stepping_rows(x.Psi_q)[1], "What each constraint row adds to those before it")
@@ -518,7 +520,8 @@ METHODS: dict[str, Method] = {
     ),
     "de-falco-1": Method(
         de_falco_1, COMPLIANCES,
-        ("pseudo-inverse of", COMPLIANCE, f"(de Falco, Pennestri and Vita 2005; {_REVIEW}, eqs. (37)-(41))"),
+        "pseudo-inverse of how the constraint rows give way to reactions "
+        f"(de Falco, Pennestri and Vita 2005; {_REVIEW}, eqs. (37)-(41))",
     ),
     "de-falco-2": Method(
         de_falco_2, TRIANGLE,

@@ -70,7 +70,7 @@ def svg(fig: Figure) -> str:
     import matplotlib
 
     out = io.StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "none"}):
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "linkwork"}):  # the same names every time
         fig.savefig(out, format="svg", metadata={"Date": None})
     drawn = re.sub(r' xmlns:xlink="[^"]*"|<metadata>.*?</metadata>', "", out.getvalue(), flags=re.DOTALL)
     return drawn[drawn.index("<svg") :].replace("xlink:href", "href")

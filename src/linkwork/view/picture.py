@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -139,6 +140,42 @@ def _panel(axes: Axes, sides: Sides) -> None:
     axes.set_axis_off()
     axes.set_xlim(sides[0], sides[1])
     axes.set_ylim(sides[2], sides[3])
+
+
+def lettered(model: Model, q: Mapping[str, float], letters: Mapping[str, str], width: float = 5.5) -> Figure:
+    """A pose with letters beside the joints, and the frames of the bodies with their numbers."""
+    own = make_scene(model)
+    own = replace(own, joints=tuple(replace(mark, name=letters.get(mark.name, mark.name)) for mark in own.joints))
+    seen = poses(own, {"t": np.zeros(1), **{name: np.array([x]) for name, x in q.items()}})
+    drawn = make_drawing(own, seen)
+    left, right, bottom, top = around(own, drawn, seen[0])
+    length = 0.1 * max(right - left, top - bottom)
+    fig = picture(
+        own, drawn, seen[0], (left - length, right + length, bottom - length, top + length), width, names=True
+    )
+    view, bodies = _flat if own.space == "planar" else _seen, Bodies(seen[0])
+    for k in range(len(own.bodies)):
+        for axis, letter in zip(np.eye(3)[: 2 if own.space == "planar" else 3], ("xi", "eta", "zeta"), strict=False):
+            tail, tip = view(np.array([bodies.r[k], bodies.r[k] + length * bodies.A[k] @ axis]))
+            fig.axes[0].annotate(
+                "",
+                tip,
+                tail,
+                arrowprops={"arrowstyle": "->", "color": DRIVE, "lw": 1.0, "shrinkA": 0, "shrinkB": 0},
+                zorder=21,
+            )
+            fig.axes[0].annotate(
+                f"$\\{letter}_{k}$",
+                tip,
+                fontsize=8,
+                color=DRIVE,
+                zorder=22,
+                ha="center",
+                va="center",
+                xytext=6 * (tip - tail) / (np.linalg.norm(tip - tail) or 1.0),
+                textcoords="offset points",
+            )
+    return fig
 
 
 def still(motion: Trajectory, width: float = 6.0, names: bool = True) -> Figure:

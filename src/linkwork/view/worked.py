@@ -12,7 +12,7 @@ from linkwork.errors import UsageError
 from linkwork.files import write_text
 from linkwork.lecture.sheet import Block, Equation, Grid, Heading, Name, Paragraph, Part, Table, Worked
 from linkwork.view.formulas import mathml, plain
-from linkwork.view.markup import document, md_code, md_formula, md_words
+from linkwork.view.markup import document, md_code, md_formula, md_words, svg
 from linkwork.writing.notation import ESCAPES, Formula, Minus, Number, latex
 
 WIDTH = 100  # of paragraphs on the terminal
@@ -208,13 +208,20 @@ thead th { border-bottom: 1px solid #888; font-weight: normal; }
 .grid tbody th { font-weight: normal; border-right: 1.5px solid #333; }
 .grid td:last-child { border-right: 1.5px solid #333; }
 .grid.bare td:first-child { border-left: 1.5px solid #333; }
+figure { margin: 0.5rem 0; }
 math[display="block"] { margin: 0.8rem 0; overflow-x: auto; overflow-y: hidden; }
 """
 
 
 def page(worked: Worked) -> str:
     """The exercise as a page of HTML that needs nothing else: formulas are MathML."""
-    return document(worked.title, _CSS, f"<h1>{html.escape(worked.title)}</h1>\n{html_blocks(worked.blocks)}")
+    drawn = ""
+    if worked.pose is not None:
+        from linkwork.view.picture import lettered
+
+        drawn = f"<figure>{svg(lettered(worked.pose.model, worked.pose.q, worked.pose.letters))}</figure>\n"
+    title = f"<h1>{html.escape(worked.title)}</h1>\n"
+    return document(worked.title, _CSS, title + drawn + html_blocks(worked.blocks))
 
 
 def html_blocks(blocks: Sequence[Block]) -> str:

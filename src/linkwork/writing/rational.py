@@ -21,7 +21,7 @@ from linkwork.expressions import graph
 from linkwork.expressions.evaluation import RING, evaluate, ordered
 from linkwork.expressions.graph import Expr
 from linkwork.writing import printers
-from linkwork.writing.notation import Applied, Formula, Number, Quotient, number, raise_to
+from linkwork.writing.notation import Applied, Formula, Number, Product, Quotient, Symbol, number, raise_to
 
 MAX_TERMS = 20  # of a sum that is multiplied out: longer ones nobody reads
 MAX_DIGITS = 40  # of a numerator or denominator
@@ -402,7 +402,8 @@ def _coefficient(c: Fraction) -> Formula:
         return Number(str(c.numerator))
     if c.denominator <= 1000:
         return Quotient(Number(str(c.numerator)), Number(str(c.denominator)))
-    return number(float(c), 10)
+    exact = printers.formula(graph.constant(float(c)), ())
+    return exact if isinstance(exact, Product | Symbol | Quotient) else number(float(c), 10)  # 2 pi, pi/3
 
 
 def _power(node: Expr, e: int, names: Mapping[Expr, Formula]) -> Formula:
