@@ -16,18 +16,18 @@ from linkwork.model import Model
 from linkwork.writing.notation import Symbol, symbol_of
 
 AXES = "xyz"
-LOCAL = ("xi", "eta", "zeta")
-PRODUCTS = ("xx", "yy", "zz", "xy", "yz", "zx")
-POINTS = {"s_i": "body_i", "s_j": "body_j", "s": "body"}
-DIRECTIONS = {
+LOCAL_LETTERS = ("xi", "eta", "zeta")
+INERTIA_AXES = ("xx", "yy", "zz", "xy", "yz", "zx")
+END_BODIES = {"s_i": "body_i", "s_j": "body_j", "s": "body"}
+DIRECTION_BODIES = {
     "axis": ("e", "body_i"), "axis_i": ("e", "body_i"), "axis_j": ("e", "body_j"), "normal": ("n", "body_i"),
     "normal_i": ("n", "body_i"), "normal_j": ("n", "body_j"), "zero": ("z", "body_i"), "zero_j": ("z", "body_j"),
 }  # fmt: skip
-QUANTITIES = {
+QUANTITY_LETTERS = {
     "radius": "R", "radius_i": "R", "radius_j": "R", "stiffness": "k", "damping": "c", "free_length": "l",
     "free_angle": "alpha", "length": "l", "force": "F", "torque": "T", "angle": "alpha",
 }  # fmt: skip
-STARTS = {"position": ("x", "y", "z"), "orientation": ("e", "e", "e", "e"), "angle": ("phi",)}
+START_LETTERS = {"position": ("x", "y", "z"), "orientation": ("e", "e", "e", "e"), "angle": ("phi",)}
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,10 @@ class Letters:
         if owner == "gravity":
             return Symbol("g", (AXES[int(field)],)), f"gravity along {AXES[int(field)]}"
         if field in ("mass", "inertia"):
-            letter = "m" if field == "mass" else f"J_{PRODUCTS[k]}" if place else "J"
+            letter = "m" if field == "mass" else f"J_{INERTIA_AXES[k]}" if place else "J"
             return symbol_of(f"{owner}.{letter}"), f"{field} of {owner}"
-        if owner in self.bodies and field in STARTS:
-            letter = STARTS[field][k]
+        if owner in self.bodies and field in START_LETTERS:
+            letter = START_LETTERS[field][k]
             own = (str(k), "0") if field == "orientation" else ("0",)
             return Symbol(
                 letter if letter != "phi" else "varphi", (*own, self.bodies[owner])
@@ -72,20 +72,20 @@ class Letters:
         letter = self.elements.get(owner, "")
         if not letter:
             return symbol_of(parameter.rstrip("'")), ""
-        if field in POINTS and (body := self._body(owner, POINTS[field])):
+        if field in END_BODIES and (body := self._body(owner, END_BODIES[field])):
             return Symbol(
-                LOCAL[k], (letter + self.bodies[body],)
+                LOCAL_LETTERS[k], (letter + self.bodies[body],)
             ), f"{AXES[k]} of point {letter} in frame {self.bodies[body]}"
-        if field in DIRECTIONS and (body := self._body(owner, DIRECTIONS[field][1])):
+        if field in DIRECTION_BODIES and (body := self._body(owner, DIRECTION_BODIES[field][1])):
             index = (AXES[k], *self._at(letter, body))
             return Symbol(
-                DIRECTIONS[field][0], index
+                DIRECTION_BODIES[field][0], index
             ), f"{AXES[k]} of the {field.partition('_')[0]} of {letter} in frame {self.bodies[body]}"
         index = (
             *((AXES[k],) if place else ()),
             letter + ("i" if field.endswith("_i") else "j" if field.endswith("_j") else ""),
         )
-        return Symbol(QUANTITIES.get(field, field), index), f"{path.replace('_', ' ')} of {letter}"
+        return Symbol(QUANTITY_LETTERS.get(field, field), index), f"{path.replace('_', ' ')} of {letter}"
 
     def _at(self, letter: str, body: str) -> tuple[str, ...]:
         """The index of a point or direction: A2, or C1,2 where the letter has a number itself."""
