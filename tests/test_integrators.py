@@ -513,6 +513,14 @@ def test_a_singular_position_is_expected_where_the_determinant_vanishes(growth: 
     assert advance.expect_singular(at) == pytest.approx(expected, rel=1e-14)
 
 
+def test_a_step_whose_leap_fails_is_shortened_by_itself() -> None:
+    """By a ratio of its own length, not of the way past a singular position, so that attempts come to an end."""
+    at = at_error(DOP853, 10.0)
+    at.h, at.leap = 0.3, 0.2
+    advance.reject(at, memory.Outcome.FAR_OFF)
+    assert at.next_step == pytest.approx(0.1 * advance.ratio_of_steps(at))
+
+
 @pytest.mark.parametrize(("gap", "error", "is_far"), [(0.2, 0.3, False), (0.8, 0.8, False), (1.5, 1.5, True)])
 def test_the_gap_that_a_projection_closes_counts_as_error(gap: float, error: float, is_far: bool) -> None:
     """A hundred tolerances of the largest coordinate, atol + rtol |y|, are as bad as an error of one."""
@@ -655,6 +663,19 @@ def test_a_pole_stops_the_run_at_the_last_good_state(method: Tableau) -> None:
 @kernel
 def root(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     y[0] = math.sqrt(1.0 - x[0])
+
+
+@kernel
+def noise(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    y[0] = math.sin(1e200 * (x[0] + 1e-100 * x[1])) * 1e80 + 1.0
+
+
+@each_method
+def test_steps_from_zero_do_not_shrink_without_end(method: Tableau) -> None:
+    """At t = 0 every step is long beside the time; one beside which the first was long 16 digits ago is too small."""
+    result = run(noise, [0.0], report_times(0.0, 1.0, 0.5), Settings(method, rtol=1e-6, atol=1e-8), first_step=1e-3)
+    assert result.end.status == End.STEP_TOO_SMALL
+    assert result.end.at.next_step > 1e-21
 
 
 @each_method

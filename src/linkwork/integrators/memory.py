@@ -51,7 +51,7 @@ class End(IntEnum):
 
 
 class Outcome(IntEnum):
-    """What became of a step: GOOD, or why another one is tried; each is counted."""
+    """What became of a step: GOOD, or why another one is tried."""
 
     GOOD = 0
     INACCURATE = 1  # the error that the method estimates
@@ -86,7 +86,6 @@ class Run(Memory):
     n_jumps: int
     n_held: int
     sizes: Pointer  # N_SIZES: these numbers, see `open_run`
-    rejections: Pointer  # by their outcomes
     residuals: Pointer  # 3: largest |Psi| before, by its scale, |Psi| after and |Psi_dot| after projection, so far
     new_residuals: Pointer  # 3: with those of the step that is tried
     most_steps: int  # attempted in all
@@ -98,6 +97,7 @@ class Run(Memory):
     min_step: float
     max_step: float
     next_step: float
+    first_step: float  # a time of the motion
     steps: int
     rejected: int
     evaluations: int
@@ -190,10 +190,10 @@ class Run(Memory):
     rest: Pointer
 
 
-N_SIZES, N_OUTCOMES = Run._fields.index("sizes"), len(Outcome)
+N_SIZES = Run._fields.index("sizes")
 SCALARS = (1,) * (Run._fields.index("first_gap") - Run._fields.index("most_steps"))
-KEPT = slice(N_SIZES, N_SIZES + N_OUTCOMES + 3 + 3 + Run._fields.index("derivative") - Run._fields.index("most_steps"))
-BEFORE_X = -(N_SIZES + N_OUTCOMES + 3 + 3 + len(SCALARS) + 1) % (2 * BLOCK)
+KEPT = slice(N_SIZES, N_SIZES + 3 + 3 + Run._fields.index("derivative") - Run._fields.index("most_steps"))
+BEFORE_X = -(N_SIZES + 3 + 3 + len(SCALARS) + 1) % (2 * BLOCK)
 
 
 def places(
@@ -205,7 +205,7 @@ def places(
     watched = (n_watched, n_watched, n_watched, n_watched, n_watched, n_watched)
     moments = MOMENTS * moment_size(n, n_events, n_held) if n_events > 0 else 0
     events = (n_events, n_events, n_jumps, n_jumps, n_jumps, moments)
-    counts = (N_SIZES, N_OUTCOMES, 3, 3, *SCALARS, BEFORE_X, *states, *vectors, *watched, *events)
+    counts = (N_SIZES, 3, 3, *SCALARS, BEFORE_X, *states, *vectors, *watched, *events)
     return Run(n, n_dense, n_watched, n_pivots, n_events, n_jumps, n_held, *split(m, counts))
 
 

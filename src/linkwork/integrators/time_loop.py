@@ -11,6 +11,7 @@ from linkwork.integrators.memory import BLOCK, MOMENTS, N_RESIDUALS, End, Outcom
 from linkwork.integrators.switches import interpolate, prepare_dense, stretch
 from linkwork.linalg.vectors import copy, dot, largest_of
 from linkwork.native.kernels import Pointer, call, kernel, offset
+from linkwork.tolerances import EPSILON
 
 FAILED = 1.0  # status of a projection, besides zero
 MAX_STREAK = 50  # rejections of one step
@@ -21,14 +22,13 @@ EXCESS = 100.0  # |Psi| before projection by the tolerance: the end of a good st
 CROSSED = 1e-3  # change of a state by its projection, of the largest component, beyond all rounding
 HALF = 0.5  # ratio of steps after an iteration that does not converge
 AGAIN = 0.25  # ratio of steps after a failure that is no matter of accuracy
-SMALLEST = 16 * 2.0**-52  # step relative to the time
+SMALLEST = 16 * 2.0**-52  # step relative to the time and the first one
 STRETCH = 1.01  # of a step that so reaches its end
 FAR = 0.3  # distance by the largest so far: nothing is expected from there
 BEFORE = 0.4  # of a step: how far from a singular position it ends, to go past it by as much again and once more
 AFAR = 0.6  # of the way to a position that is not located yet
 ROUGH = 1000.0  # times the error of a step, by the way beyond its end: nine of ten polynomials of dop853 err less there
 VANISHING = 1.5  # growth of a reciprocal pivot over a step from which on it may lead to a singular position
-NO_ERROR = 1e-300  # stands for zero, which has no logarithm
 INF = math.inf
 
 
@@ -104,13 +104,15 @@ def start(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, rows: Point
         call(at.note_start, m, p, own, w)
     if at.x[0] < at.t_end and at.next_step == 0.0:
         at.next_step = initial_step(at, p, w, min(at.max_step, at.t_end - at.x[0]))
+    if at.first_step == 0.0:
+        at.first_step = at.next_step
     return True
 
 
 def is_stuck(at: Run) -> bool:
     """Whether the next step is too small to be tried."""
     h = at.next_step
-    return h < at.min_step or not h > SMALLEST * abs(at.x[0]) or at.streak > MAX_STREAK
+    return h < at.min_step or not h > SMALLEST * (abs(at.x[0]) + at.first_step) or at.streak > MAX_STREAK
 
 
 def is_hopeless(at: Run) -> bool:
@@ -364,14 +366,14 @@ def ratio_of_steps(at: Run) -> float:
     if at.proposed != 0.0 and error <= 1.0:
         return at.proposed
     rises = max(0.0, constant_of_error(at) - at.last_constant) if error <= 1.0 else 0.0
-    ratio = SAFETY * math.exp(-(math.log(max(error, NO_ERROR)) + rises) / at.error_order)
+    ratio = SAFETY * math.exp(-(math.log(max(error, EPSILON)) + rises) / at.error_order)
     ratio = max(at.shrink, min(at.growth, ratio))
     return ratio if ratio <= 1.0 else 0.5 * (1.0 + ratio)
 
 
 def constant_of_error(at: Run) -> float:
     """log error/h^k."""
-    return math.log(max(largest_measure(at), NO_ERROR)) - at.error_order * math.log(at.h)
+    return math.log(max(largest_measure(at), EPSILON)) - at.error_order * math.log(at.h)
 
 
 def accept(at: Run) -> None:
@@ -402,7 +404,6 @@ def accept(at: Run) -> None:
 def reject(at: Run, outcome: int) -> None:
     """Choose a smaller step from the same state."""
     at.rejected += 1
-    at.rejections[outcome] += 1.0
     if at.asking != End.UNSUITED:  # stiffness was seen along earlier steps; all else was wished by a step not taken
         at.asking = 0
     if outcome == Outcome.CUT:

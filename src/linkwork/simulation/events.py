@@ -169,7 +169,7 @@ class Course:
         if self.level:
             sides = moment.sides[: len(self.motion.system.equations.events)]
             self.go_on(self.level, t, y, sides if t == moment.t else -sides)  # or before them
-        if self.level >= Level.SCALES:
+        if self.level >= Level.PROBLEM:
             self.parts.append(self.motion.part(state.at.row))
         return True
 
@@ -214,7 +214,7 @@ class Course:
         if any(k >= len(events) for k in sides):
             motion.choose_pivots(moment.t, moment.y)
             self.repivoted.append(moment.t)
-            self.level, changed = Level.PROGRAMS, (moment.t, moment.y)
+            self.level, changed = Level.PROBLEM, (moment.t, moment.y)
         if not found:
             return changed
         if asked:
@@ -299,7 +299,7 @@ class Course:
             now = dict(zip(system.equations.held, motion.held.tolist(), strict=True)) | held
             if motion.hold(np.array([*now.values()])):
                 motion.measure_anew(t, y)
-                self.level = max(self.level, Level.SCALES)
+                self.level = max(self.level, Level.PROBLEM)
         place = motion.place_at(t, y)
         switched = any(watches[k].switches_joints for k, _ in events)
         if switched:

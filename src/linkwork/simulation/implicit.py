@@ -20,7 +20,7 @@ from linkwork.native.lowering import NativeFunction
 from linkwork.simulation.options import Choice
 
 Array = NDArray[np.float64]
-USUAL = 1e3  # 1/s, c of the system c M - J at which pivots are chosen: that of steps of some milliseconds
+USUAL = 1e4  # in the time of a run, c of the system c M - J at which pivots are chosen: that of some thousand steps
 
 
 def algebraic_method(mechanism: Mechanism, system: System, how: Choice) -> tuple[NativeFunction, Preparable, int]:
@@ -52,7 +52,7 @@ def linearized_method(mechanism: Mechanism, system: System, dynamics: NativeFunc
     return Radau5(linearization.of_system(system, dynamics), mass, blocks=mechanism.linearized_pattern(), sizes=sizes)
 
 
-def plan_systems(mechanism: Mechanism, method: Radau5, x: Array, p: Array, n_before: int) -> Radau5:
+def plan_systems(mechanism: Mechanism, method: Radau5, x: Array, p: Array, n_before: int, t_end: float) -> Radau5:
     """The method with the elimination for its pattern, pivots by the values at x = (t, y) where it is first asked for.
 
     Behind `n_before` unknowns stand multipliers; their equations have entries by them only for rows left out. No
@@ -64,7 +64,7 @@ def plan_systems(mechanism: Mechanism, method: Radau5, x: Array, p: Array, n_bef
     entries = zip(pattern, (-f(x, p)).tolist(), strict=True)
     A = {place: x for place, x in entries if x != 0.0 or min(place) < n_before}
     for i in np.flatnonzero(np.diag(mass)).tolist():
-        A[i, i] = A.get((i, i), 0.0) + USUAL
+        A[i, i] = A.get((i, i), 0.0) + USUAL / t_end
 
     def plan(_: Equations) -> tuple[Elimination | None]:
         return (plan_elimination(1 + max(map(max, A)), A),)

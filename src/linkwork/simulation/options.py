@@ -20,7 +20,7 @@ Stabilization: TypeAlias = Literal["projection", "baumgarte", "none"]
 STABILIZATIONS = ("projection", "baumgarte", "none")
 IMPLICIT = (RADAU5, ALPHA)
 ALGEBRAIC_ALONE = tuple(form for form in ALGEBRAIC if form not in SEQUENCES)  # multipliers are among the unknowns
-GAIN = 10.0  # 1/s, of Baumgarte's stabilization unless given
+GAIN = 100.0  # in the time of a run, of Baumgarte's stabilization unless given: gaps close in a hundredth of it
 
 
 @dataclass(frozen=True)
@@ -95,21 +95,24 @@ def choose(
     formulation: str,
     stabilization: Stabilization,
     integrator: str,
-    alpha: float | None = None,
-    beta: float | None = None,
+    gains: tuple[float | None, float | None, float],
     spectral_radius: float | None = None,
     fixed_step: float | None = None,
     rank_tolerance: float | None = None,
 ) -> Choice:
-    """The choice that these mean together: one that leaves something open is given what suits the rest."""
+    """The choice that these mean together: one that leaves something open is given what suits the rest.
+
+    Of `gains` the third is the time of the run, which tells those that are not given.
+    """
     check_choice("integrator", integrator, INTEGRATORS)
     if integrator == AUTO.name and formulation in ALGEBRAIC_ALONE:
         integrator = RADAU5  # it follows such forms to any accuracy
     if integrator == ALPHA and formulation == "augmented":
         formulation = "index-3"  # which is what it solves
     by_alpha = choose_alpha(integrator, spectral_radius, fixed_step)
-    gains = choose_gains(stabilization, alpha, beta)
-    return Choice(formulation, stabilization, *gains, integrator, by_alpha, rank_tolerance)
+    return Choice(
+        formulation, stabilization, *choose_gains(stabilization, *gains), integrator, by_alpha, rank_tolerance
+    )
 
 
 def choose_alpha(integrator: str, spectral_radius: float | None, fixed_step: float | None) -> GeneralizedAlpha | None:
@@ -125,7 +128,7 @@ def choose_alpha(integrator: str, spectral_radius: float | None, fixed_step: flo
     return GeneralizedAlpha(RHO if spectral_radius is None else spectral_radius, fixed_step)
 
 
-def choose_gains(stabilization: str, alpha: float | None, beta: float | None) -> tuple[float, float]:
+def choose_gains(stabilization: str, alpha: float | None, beta: float | None, t_end: float) -> tuple[float, float]:
     for name, gain in (("alpha", alpha), ("beta", beta)):
         if gain is not None and stabilization != "baumgarte":
             message = f"{name} is a gain of Baumgarte's stabilization, and has no effect with '{stabilization}'"
@@ -133,4 +136,5 @@ def choose_gains(stabilization: str, alpha: float | None, beta: float | None) ->
         check_number(name, gain or 0.0)
         if gain is not None and not 0.0 <= gain < np.inf:
             raise UsageError(f"{name} = {gain:g} is not a gain per second", "bad-gain")
-    return GAIN if alpha is None else alpha, GAIN if beta is None else beta
+    usual = GAIN / t_end if stabilization == "baumgarte" else 0.0
+    return usual if alpha is None else alpha, usual if beta is None else beta

@@ -54,8 +54,7 @@ class Level(IntEnum):
 
     NOTHING = 0  # the motion goes on as it is
     STATE = 1  # other positions, velocities or held values: the derivative is computed anew
-    SCALES = 2  # other joints or rows hold: scales, rank, eps, and all of p
-    PROGRAMS = 3  # other machine code or another method
+    PROBLEM = 2  # other joints or rows hold, or another method: scales, rank, eps, all of p, memory of its own
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +133,6 @@ class Motion:
             _ = kernel.address  # compiled or loaded here, not within the measured integration
         form = form_of(mechanism, how, system)
         measured = measure_at(form, start.place)
-        form = plan(mechanism, form, measured)
         return Motion(mechanism, how, start, form, measured, {how.integrator: form})
 
     @property
@@ -163,6 +161,7 @@ class Motion:
         """What the time loop needs to know; motions of one structure and choice share it as long as it is explicit."""
         how = self.form.how
         if how.integrator in IMPLICIT or self.system.pivots:
+            self.form = plan(self.mechanism, self.form, self.measured, self.t_end)
             return self.new_problem()
         key = "problem", how.formulation, how.stabilization, how.integrator, self.system.source.metric
         return self.mechanism.shared.compiled(key, lambda _: self.new_problem())
@@ -232,7 +231,6 @@ class Motion:
         if self.system.pivots:  # other joints hold, and have other pivots
             self.choose_pivots(t, y)
         self.measured = measure_at(self.form, self.system.place(y[: self.system.n_q], y[self.system.n_q : self.n], t))
-        self.form = plan(self.mechanism, self.form, self.measured)
 
     def choose_pivots(self, t: float, y: Array) -> None:
         """Pivots of the explicit form that are large at (q, v)."""
@@ -244,14 +242,13 @@ class Motion:
         self.form = form_of(self.mechanism, how, system, getattr(self.form.method, "detects", False))
         measured = measure_at(self.form, system.place(y[:n_q], y[n_q : self.n], t))
         self.measured = measured._replace(place=self.measured.place)
-        self.form = self.forms[how.integrator] = plan(self.mechanism, self.form, self.measured)
+        self.forms[how.integrator] = self.form
 
     def take_form(self, form: Form) -> None:
         """Go on in another form, at the scales of now."""
         self.know_held()
         self.form = changed(form, system=form.system.with_values(self.system.equations))
         self.measured = measure_at(self.form, self.measured.place)
-        self.form = plan(self.mechanism, self.form, self.measured)
 
     def go_on(self, level: Level, t: float, y: Array, sides: Array | Sequence[float] = ()) -> None:
         """Let the time loop go on from (q, v, work), with all anew that a change of this level asks for."""
@@ -260,7 +257,7 @@ class Motion:
 
     def renew(self, level: Level, t: float, y: Array) -> None:
         """Compute anew what a change of this level asks for."""
-        if level >= Level.SCALES:
+        if level >= Level.PROBLEM:
             self.state.take_over(self.problem(), self.loop_p(t, y), self.unknowns(t, y), self.error_scale())
         self.state.p[self.system.held] = self.held
         if self.system.equations.times_change:
@@ -339,7 +336,7 @@ def form_of(mechanism: Mechanism, how: Choice, system: System, detects: bool = F
     return Form(how, system, derivative, dynamics, method, header)
 
 
-def plan(mechanism: Mechanism, form: Form, measured: Measured) -> Form:
+def plan(mechanism: Mechanism, form: Form, measured: Measured, t_end: float) -> Form:
     """The form with a plan for the linear systems of an implicit method, made where it was measured."""
     if form.method.name != RADAU5:
         return form
@@ -350,7 +347,9 @@ def plan(mechanism: Mechanism, form: Form, measured: Measured) -> Form:
     s, place = form.system, measured.place
     y = unknowns(form, measured.p, place.t, np.concatenate([place.q, place.v, np.zeros(N_WORK)]))
     n_before = s.n_q + s.n_v + N_WORK + s.n_v
-    return changed(form, method=plan_systems(mechanism, form.method, np.append(place.t, y), measured.p, n_before))
+    return changed(
+        form, method=plan_systems(mechanism, form.method, np.append(place.t, y), measured.p, n_before, t_end)
+    )
 
 
 def actions_of(system: System) -> Actions:

@@ -62,7 +62,7 @@ def exchange_rows(course: Course, end: End) -> bool:
         return goes_on
     motion.measure_anew(state.t, state.y)
     state.at.next_step = 0.0
-    renew(course, Level.SCALES)
+    renew(course, Level.PROBLEM)
     return True
 
 
@@ -78,7 +78,7 @@ def change_method(course: Course, _: End) -> bool:
     motion.take_form(motion.forms[name])
     course.methods.append((motion.state.t, DOP853.name if name == AUTO.name else name))
     motion.state.at.next_step = 0.0
-    renew(course, Level.PROGRAMS)
+    renew(course, Level.PROBLEM)
     return True
 
 

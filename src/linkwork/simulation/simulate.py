@@ -75,7 +75,7 @@ def simulate(
     - `coordinates`, `cut`: body, joint, minimal, euler or auto; joints that close loops.
     - `t_end`, `step`: end, and time between report times; the integrator chooses its own steps.
     - `rtol`, `atol`: tolerances; an atol of the model is not looser than an rtol that is given.
-    - `alpha`, `beta`: gains of Baumgarte's stabilization, per second.
+    - `alpha`, `beta`: gains of Baumgarte's stabilization, per second; else 100 in the time of the run.
     - `spectral_radius`, `fixed_step`: of generalized-alpha; spectral radius at infinite frequency, 0 to 1, and a
       constant step in place of error control, which only events and the end shorten.
     - `rank_tolerance`: pivots and singular values of Psi_q below this part of the largest are zero; for formulations on
@@ -91,7 +91,8 @@ def simulate(
     began, compiling = perf_counter(), cache.seconds()
     mechanism = prepare(model, coordinates, cut)
     settings = _settle(mechanism, t_end, step, rtol, atol)
-    how = choose(formulation, stabilization, integrator, alpha, beta, spectral_radius, fixed_step, rank_tolerance)
+    gains = alpha, beta, settings.t_end
+    how = choose(formulation, stabilization, integrator, gains, spectral_radius, fixed_step, rank_tolerance)
     check_budget(max_steps)
     control = _limit_steps(mechanism, settings, how, max_step, fixed_step)
     times = report_times(0.0, settings.t_end, settings.step)
