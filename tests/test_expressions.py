@@ -744,7 +744,11 @@ def everything():
 
 
 NANS = {symbol("without"): math.nan}
-UNDEFINED = [f(x, y) for f in (minimum, maximum) for x, y in ((*NANS, ONE), (ONE, *NANS))] + [sign(*NANS)]
+UNDEFINED = [
+    *(f(x, y) for f in (minimum, maximum, less, less_equal) for x, y in ((*NANS, ONE), (ONE, *NANS))),
+    *(select(condition, ONE, ZERO) for condition in (*NANS, less(*NANS, ONE), less_equal(ONE, *NANS))),
+    sign(*NANS),
+]
 
 
 def test_python_code_computes_the_same_numbers(tmp_path):
@@ -776,6 +780,32 @@ def test_c_code_computes_the_same_numbers(tmp_path):
     assert np.isnan(result[-len(UNDEFINED) :]).all()
     # a compiler may fold functions of constants to the last bit, libm need not
     np.testing.assert_allclose(result, evaluate(outputs, values), rtol=1e-14)
+
+
+@pytest.mark.skipif(shutil.which("gfortran") is None, reason="gfortran is needed to compile the generated Fortran")
+def test_fortran_code_computes_the_same_numbers(tmp_path):
+    """Also what has no value, comparisons of it and conditions with it."""
+    outputs, values = everything()
+    source, library = tmp_path / "generated.f90", tmp_path / "generated.so"
+    arguments, outputs, values = [*values, *NANS], outputs + UNDEFINED, values | NANS
+    source.write_text(languages.write("fortran", outputs, name="motion", arguments=arguments), encoding="utf-8")
+    subprocess.run(["gfortran", "-std=f2008", "-O1", "-shared", "-fPIC", "-o", library, source], check=True)
+    motion = next(f for name in ("motion", "motion_") if (f := getattr(ctypes.CDLL(str(library)), name, None)))
+    inputs, result, pointer = np.array([*values.values()]), np.zeros(len(outputs)), ctypes.POINTER(ctypes.c_double)
+    motion(inputs.ctypes.data_as(pointer), result.ctypes.data_as(pointer))
+    assert np.isnan(result[-len(UNDEFINED) :]).all()
+    np.testing.assert_allclose(result, evaluate(outputs, values), rtol=1e-14)
+
+
+def test_numpy_code_has_no_value_where_a_condition_has_none(tmp_path):
+    """As the machine code of a run: neither branch is taken."""
+    given, x = next(iter(NANS)), symbol("x")
+    namespace: dict[str, object] = {}
+    source = languages.write("numpy", [select(less(x, given), ONE, ZERO), less_equal(x, ONE)], "f", [x, given])
+    exec(source, namespace)  # our own text
+    chosen, at_most_one = namespace["f"](np.array([0.5, 1.5]), np.array([1.0, math.nan]))
+    np.testing.assert_array_equal(chosen, [1.0, math.nan])
+    np.testing.assert_array_equal(at_most_one, [1.0, 0.0])
 
 
 def test_code_names_its_arguments():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from linkwork.integrators import memory
 from linkwork.integrators import switches as inside
 from linkwork.integrators import time_loop as advance
 from linkwork.integrators.integrate import Actions, End, Moment, Problem, Settings, State, report_times
-from linkwork.integrators.memory import N_RESIDUALS, Method, Run
+from linkwork.integrators.memory import N_RESIDUALS, Method, Preparable, Run
 from linkwork.integrators.methods import INTEGRATORS, method_of
 from linkwork.integrators.methods import runge_kutta as stages
 from linkwork.integrators.methods.tableaus import DOP853, EXPLICIT, Tableau
@@ -37,6 +38,13 @@ class Function(NamedTuple):
     address: int
     work: int = 0
     outputs: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class By(Settings):
+    """With another method."""
+
+    method: Preparable = DOP853
 
 
 class Whole(NamedTuple):
@@ -60,7 +68,7 @@ def run(
     scale: float | Array = 1.0,
 ) -> Whole:
     projection = Function(project.address, outputs=len(y_0) + N_RESIDUALS) if project else None
-    problem = Problem(Function(f.address), len(y_0), settings.method, projection, n_norm)
+    problem = Problem(Function(f.address), len(y_0), getattr(settings, "method", DOP853), projection, n_norm)
     state = State(problem, np.zeros(1), np.array(y_0), times, settings, scale, stops, first_step)
     while state.advance(budget) == End.BUDGET:
         pass
@@ -204,7 +212,7 @@ def test_a_step_is_that_of_the_tableau(method: Tableau, n: int, rng: np.random.G
         return np.asarray(np.cos(t + np.arange(n)) - np.roll(y, -1) * y)
 
     h, y, p, none = 0.23, rng.normal(size=n), np.array([float(n)]), np.zeros(0)
-    run_of, m, at = ready(method, ring, y.tolist(), Settings(method, rtol=1e-4, atol=1e-5))
+    run_of, m, at = ready(method, ring, y.tolist(), By(method=method, rtol=1e-4, atol=1e-5))
     at.h = at.x_new[0] = h
     at.k[:n] = f(0.0, y)
     at.outcome = memory.Outcome.GOOD
@@ -252,7 +260,7 @@ def test_a_stage_that_is_not_finite_is_found(method: Tableau) -> None:
     """The first of them inside the step, or k_s at its end, the only one whose state is that of the end."""
     h = 0.4
     for i in range(1, len(method.rows)):
-        prepared, m, at = ready(method, breaking, [0.0], Settings(method))
+        prepared, m, at = ready(method, breaking, [0.0], By(method=method))
         at.h = at.x_new[0] = h
         at.k[0], at.outcome = 1.0, memory.Outcome.GOOD
         p, own = np.array([float(i)]), prepared.own.copy()
@@ -275,7 +283,7 @@ def latest(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 @each_method
 def test_no_stage_looks_behind_the_end_of_the_step(method: Tableau, rng: np.random.Generator) -> None:
     """Not even by rounding, since a derivative may change there."""
-    prepared, m, at = ready(method, latest, [0.0], Settings(method))
+    prepared, m, at = ready(method, latest, [0.0], By(method=method))
     for t, t_new in np.sort(rng.uniform(0.0, 10.0, size=(200, 2)), axis=1):
         p = np.zeros(1)
         at.x[0], at.x_new[0], at.h = t, t_new, t_new - t
@@ -288,7 +296,7 @@ def test_no_stage_looks_behind_the_end_of_the_step(method: Tableau, rng: np.rand
 def test_steps_in_python_are_those_of_the_machine_code(method: Tableau, monkeypatch: pytest.MonkeyPatch) -> None:
     """All kernels as plain Python, on arrays of exactly the described sizes, with projection, reports and a stop."""
     times, stop = report_times(0.0, 1.2, 0.17), 0.61
-    settings = Settings(method, rtol=1e-5, atol=1e-7)
+    settings = By(method=method, rtol=1e-5, atol=1e-7)
     native = run(pendulum, [1.0, 0.0, 0.0, 0.0], times, settings, project, stops=(stop,), first_step=0.9)
     in_python = {k.address: k.python for k in (stages.step, stages.dense, pendulum, project)}
 
@@ -542,7 +550,7 @@ def test_observed_order_of_steps_and_dense_output(method: Tableau) -> None:
     h = {"dopri5": 0.05, "dop853": 0.4}[method.name]
     errors = []
     for step in (h, h / 2):
-        result = run(euler_top, TOP, times, Settings(method, rtol=0.5, atol=1e3, max_step=step))
+        result = run(euler_top, TOP, times, By(method=method, rtol=0.5, atol=1e3, max_step=step))
         error = np.abs(result.y - top_by_scipy(times))
         errors.append((error[-1].max(), error.max()))
     order = np.log2(np.array(errors[0]) / np.array(errors[1]))
@@ -552,7 +560,7 @@ def test_observed_order_of_steps_and_dense_output(method: Tableau) -> None:
 @each_method
 def test_whole_states_agree_with_scipy_at_tight_tolerance(method: Tableau) -> None:
     times = report_times(0.0, 12.0, 0.37)
-    result = run(euler_top, TOP, times, Settings(method, rtol=1e-12, atol=1e-14))
+    result = run(euler_top, TOP, times, By(method=method, rtol=1e-12, atol=1e-14))
     np.testing.assert_array_equal(result.t, times)
     # Tolerances of 1e-12 per step over some hundred to thousand steps; the motion is regular.
     np.testing.assert_allclose(result.y, top_by_scipy(times), rtol=0, atol=2e-10)
@@ -564,7 +572,7 @@ def test_error_follows_the_tolerance(method: Tableau) -> None:
     reference = top_by_scipy(times)
     errors = []
     for rtol in (1e-4, 1e-7, 1e-10):
-        errors.append(np.abs(run(euler_top, TOP, times, Settings(method, rtol, rtol)).y - reference).max())
+        errors.append(np.abs(run(euler_top, TOP, times, By(rtol, rtol, method=method)).y - reference).max())
     assert np.all(np.array(errors) < [3e-3, 3e-6, 3e-9]), errors
     assert errors[0] > 1e-7  # else the steps are smaller than asked for
 
@@ -578,14 +586,14 @@ def test_steps_are_those_of_scipy(method: Tableau) -> None:
 
     name = {"dop853": "DOP853", "dopri5": "RK45"}[method.name]
     solution = solve_ivp(f, (0.0, 30.0), TOP, name, rtol=1e-8, atol=1e-8)
-    result = run(euler_top, TOP, np.array([0.0, 30.0]), Settings(method, rtol=1e-8, atol=1e-8))
+    result = run(euler_top, TOP, np.array([0.0, 30.0]), By(method=method, rtol=1e-8, atol=1e-8))
     assert result.end.at.evaluations == pytest.approx(solution.nfev, rel=0.15)
 
 
 @each_method
 def test_results_do_not_depend_on_the_slices(method: Tableau) -> None:
     times = report_times(0.0, 20.0, 0.13)
-    settings = Settings(method, rtol=1e-7, atol=1e-9)
+    settings = By(method=method, rtol=1e-7, atol=1e-9)
     whole = run(euler_top, TOP, times, settings, budget=10**6)
     sliced = run(euler_top, TOP, times, settings, budget=1)
     assert whole.y.tobytes() == sliced.y.tobytes()
@@ -599,7 +607,7 @@ def test_results_do_not_depend_on_the_slices(method: Tableau) -> None:
 @each_method
 def test_derivatives_are_not_wasted(method: Tableau) -> None:
     """k_s is the first stage of the next step, and dense output is not prepared where nothing is reported."""
-    end = run(euler_top, TOP, np.array([0.0, 20.0]), Settings(method)).end
+    end = run(euler_top, TOP, np.array([0.0, 20.0]), By(method=method)).end
     trial = len(method.E) - 1  # evaluations that the error estimate needs
     extra = method.stages - trial
     assert end.at.evaluations == 2 + trial * (end.at.steps + end.at.rejected) + extra * end.at.steps
@@ -636,7 +644,7 @@ def test_a_run_of_no_length_reports_the_initial_state() -> None:
 def test_states_are_reported_exactly_at_their_times(method: Tableau, step: float) -> None:
     """Many report times in a step, or many steps between two of them; the last state is the state at t_end itself."""
     times = report_times(0.0, 3.3, step)
-    result = run(rational, [1.0, 1.0], times, Settings(method, rtol=1e-9, atol=1e-11))
+    result = run(rational, [1.0, 1.0], times, By(method=method, rtol=1e-9, atol=1e-11))
     assert result.end.status == End.REACHED
     assert result.end.t == 3.3
     np.testing.assert_array_equal(result.t, times)
@@ -652,7 +660,7 @@ def square(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 @each_method
 def test_a_pole_stops_the_run_at_the_last_good_state(method: Tableau) -> None:
     """y' = y^2, y(0) = 1 has y = 1/(1 - t)."""
-    result = run(square, [1.0], report_times(0.0, 2.0, 0.3), Settings(method, rtol=1e-8, atol=1e-10))
+    result = run(square, [1.0], report_times(0.0, 2.0, 0.3), By(method=method, rtol=1e-8, atol=1e-10))
     assert result.end.status == End.STEP_TOO_SMALL
     assert result.end.t == pytest.approx(1.0, abs=1e-6)
     assert 1e6 < result.end.y[0] < math.inf
@@ -681,7 +689,7 @@ def test_steps_from_zero_do_not_shrink_without_end(method: Tableau) -> None:
 @each_method
 def test_a_derivative_that_ends_stops_the_run_where_it_ends(method: Tableau) -> None:
     """y' = sqrt(1 - t) is not a number beyond t = 1; y = 2/3 (1 - (1 - t)^(3/2)) up to there."""
-    result = run(root, [0.0], report_times(0.0, 2.0, 0.3), Settings(method, rtol=1e-6, atol=1e-8))
+    result = run(root, [0.0], report_times(0.0, 2.0, 0.3), By(method=method, rtol=1e-6, atol=1e-8))
     assert result.end.status == End.STEP_TOO_SMALL
     assert 0.999 < result.end.t <= 1.0
     assert result.end.at.rejected > 10
@@ -701,7 +709,7 @@ def tube(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 @each_method
 def test_a_trial_step_outside_the_domain_is_repeated_with_a_smaller_step(method: Tableau) -> None:
     times = report_times(0.0, 10.0, 0.4)
-    result = run(tube, [0.0], times, Settings(method, rtol=5e-2, atol=5e-2))
+    result = run(tube, [0.0], times, By(method=method, rtol=5e-2, atol=5e-2))
     assert result.end.status == End.REACHED
     assert result.end.at.rejected > 0
     np.testing.assert_allclose(result.y[:, 0], np.sin(times), rtol=0, atol=0.02)
@@ -746,7 +754,7 @@ def switching_solution(t: Array) -> Array:
 def test_steps_end_where_the_derivative_jumps(method: Tableau, budget: int) -> None:
     """With the jumps given as stops no step sees both sides; report times on, beside and between them are served."""
     times = np.array([0.0, 0.4, 1.0, 1.0001, 2.4, 2.5, 3.0, 4.0])
-    settings = Settings(method, rtol=1e-10, atol=1e-12)
+    settings = By(method=method, rtol=1e-10, atol=1e-12)
     stops = (1.0, 2.5, 4.0, 7.0, -1.0)
     given = run(switching, [0.0], times, settings, stops=stops, budget=budget)
     np.testing.assert_array_equal(given.t, times)
@@ -759,7 +767,7 @@ def test_steps_end_where_the_derivative_jumps(method: Tableau, budget: int) -> N
 
 def test_a_stop_that_cuts_a_step_does_not_shorten_those_behind_it() -> None:
     """One stop costs a step or two, wherever it lies."""
-    settings, times = Settings(DOP853, rtol=1e-9, atol=1e-9), np.array([0.0, 20.0])
+    settings, times = By(method=DOP853, rtol=1e-9, atol=1e-9), np.array([0.0, 20.0])
     steps = run(euler_top, TOP, times, settings).end.at.steps
     for stop in (3.0, 3.1, 3.2, 3.3, 3.4):
         assert run(euler_top, TOP, times, settings, stops=(stop, stop + 1e-9)).end.at.steps <= steps + 4
@@ -767,8 +775,8 @@ def test_a_stop_that_cuts_a_step_does_not_shorten_those_behind_it() -> None:
 
 def test_a_run_that_goes_on_with_its_step_is_the_whole_run() -> None:
     """Left after three attempts and started again there with the step it was about to try; no error is remembered."""
-    times, settings = report_times(0.0, 5.0, 0.11), Settings(DOP853, rtol=1e-8, atol=1e-9)
-    problem, y = Problem(Function(pendulum.address), 4, settings.method), np.array([1.0, 0.0, 0.0, 0.0])
+    times, settings = report_times(0.0, 5.0, 0.11), By(method=DOP853, rtol=1e-8, atol=1e-9)
+    problem, y = Problem(Function(pendulum.address), 4, DOP853), np.array([1.0, 0.0, 0.0, 0.0])
     whole, first = (State(problem, np.zeros(1), y, times, settings) for _ in range(2))
     for state in (whole, first):
         assert state.advance(3) == End.BUDGET
@@ -798,12 +806,12 @@ def oscillator(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 def test_tolerances_of_each_component_make_units_irrelevant(method: Tableau) -> None:
     """Powers of two change no digit, so that the same steps give the same motion bit by bit."""
     times = report_times(0.0, 7.0, 0.6)
-    plain = run(oscillator, [0.3, 1.0], times, Settings(method, 1e-6, 1e-7))
+    plain = run(oscillator, [0.3, 1.0], times, By(1e-6, 1e-7, method=method))
     scaled = run(
-        scaled_oscillator, [0.3 * 1024, 1.0], times, Settings(method, 1e-6, 1e-7), scale=np.array([1024.0, 1.0])
+        scaled_oscillator, [0.3 * 1024, 1.0], times, By(1e-6, 1e-7, method=method), scale=np.array([1024.0, 1.0])
     )
     np.testing.assert_array_equal(plain.y * [1024, 1], scaled.y)
-    looser = run(oscillator, [0.3, 1.0], times, Settings(method, 1e-6, 1e-1))
+    looser = run(oscillator, [0.3, 1.0], times, By(1e-6, 1e-1, method=method))
     assert looser.end.at.steps < plain.end.at.steps
 
 
@@ -818,7 +826,7 @@ def with_quadrature(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 @each_method
 def test_quadratures_do_not_influence_the_steps(method: Tableau) -> None:
     times = report_times(0.0, 5.0, 0.31)
-    settings = Settings(method, rtol=1e-7, atol=1e-9)
+    settings = By(method=method, rtol=1e-7, atol=1e-9)
     without = run(rational, [1.0, 1.0], times, settings)
     with_it = run(with_quadrature, [1.0, 1.0, 0.0], times, settings, n_norm=2)
     assert without.end.at.steps == with_it.end.at.steps
@@ -890,7 +898,7 @@ def swing(times: Array) -> Array:
 @each_method
 def test_projected_states_stay_on_the_constraint_and_on_the_motion(method: Tableau) -> None:
     times = report_times(0.0, 10.0, 0.03)
-    settings = Settings(method, rtol=1e-9, atol=1e-10)
+    settings = By(method=method, rtol=1e-9, atol=1e-10)
     free = run(pendulum, [1.0, 0.0, 0.0, 0.0], times, settings, measure)
     held = run(pendulum, [1.0, 0.0, 0.0, 0.0], times, settings, project)
     assert held.end.at.residuals[1] < 1e-15
@@ -931,7 +939,7 @@ def test_a_step_that_is_projected_onto_another_branch_is_taken_again() -> None:
 
 @each_method
 def test_a_projection_that_changes_nothing_costs_no_derivative(method: Tableau) -> None:
-    times, settings = np.array([0.0, 3.0]), Settings(method, rtol=1e-8)
+    times, settings = np.array([0.0, 3.0]), By(method=method, rtol=1e-8)
     alone = run(pendulum, [1.0, 0.0, 0.0, 0.0], times, settings)
     measured = run(pendulum, [1.0, 0.0, 0.0, 0.0], times, settings, measure)
     assert alone.end.at.evaluations == measured.end.at.evaluations
@@ -958,7 +966,7 @@ def test_a_failing_projection_stops_the_run_at_the_last_projected_state() -> Non
 
 @each_method
 def test_steps_keep_to_the_largest(method: Tableau) -> None:
-    end = run(rational, [1.0, 1.0], np.array([0.0, 5.0]), Settings(method, rtol=1e-3, max_step=0.01)).end
+    end = run(rational, [1.0, 1.0], np.array([0.0, 5.0]), By(method=method, rtol=1e-3, max_step=0.01)).end
     assert end.at.steps >= 500
 
 

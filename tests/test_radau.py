@@ -441,7 +441,6 @@ def test_order_of_the_solution_inside_a_step(is_one: bool, order: int) -> None:
 
 def test_steps_in_python_are_those_of_the_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both kernels as plain Python on arrays of exactly the described sizes, with rejections and reports inside."""
-    settings = Settings(Radau5(), 1e-5, 1e-7)
     times = np.array([0.0, 0.2, 0.5, 0.95])
     native, rows = run(van_der_pol, [2.0, 0.0], [*times], 1e-5, 1e-7, None, 50.0)
     in_python = {k.address: k.python for k in (radau.radau_step, radau.radau_dense, radau.radau_begin, van_der_pol)}
@@ -451,7 +450,7 @@ def test_steps_in_python_are_those_of_the_machine_code(monkeypatch: pytest.Monke
 
     for module in (advance, inside, radau):
         monkeypatch.setattr(module, "call", interpreted)
-    prepared = settings.method.prepare(4)
+    prepared = Radau5().prepare(4)
     _, m = memory.new_run(4, prepared.n_dense)
     at = memory.open_run(m)
     at.derivative = van_der_pol.address

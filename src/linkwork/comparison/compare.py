@@ -17,7 +17,7 @@ from linkwork.document import MAX_BYTES, read_text
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, check_choice, check_names
 from linkwork.formulations import ALGEBRAIC, CHOICES, FORMULATIONS, NAMES
 from linkwork.integrators.integrate import Settings
-from linkwork.integrators.methods import ALPHA, INTEGRATORS, RADAU5, method_of
+from linkwork.integrators.methods import ALPHA, INTEGRATORS, RADAU5
 from linkwork.model import Model
 from linkwork.records import Printed
 from linkwork.simulation.options import STABILIZATIONS, Stabilization
@@ -169,7 +169,7 @@ def compare(
         raise UsageError("no formulation to compare", "no-formulation")
     stated = prepare(model).model
     settings = stated.simulation.changed(t_end, None, rtol, atol)
-    Settings(method_of(integrator), settings.rtol, settings.atol)  # refuses tolerances that no run could use
+    Settings(settings.rtol, settings.atol)  # refuses tolerances that no run could use
     stated = replace(stated, simulation=settings)
     chosen = tuple(dict.fromkeys((settings.coordinates,) if coordinates is None else coordinates))
     mechanisms = [prepare(stated, name) for name in chosen]

@@ -538,6 +538,10 @@ class Code:
 
     def call_known(self, name: str, arguments: Sequence[Node], node: Node) -> Value | Results | None:
         function = self.functions.get(name)
+        if name == "error" and function is None:
+            said = [str(x) for argument in arguments if isinstance(x := self.value(argument), str)]
+            message = f"the file stops here, and says: {shown(said[0]) if said else 'nothing'}"
+            raise self.error(message, "m-file-stops", node.line, rule="a folder runs when this part is settled")
         if function is None:
             hint = did_you_mean(name, self.functions)
             message = f"a call of '{shown(name)}' is code"

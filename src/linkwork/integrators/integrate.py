@@ -73,7 +73,6 @@ class Native(Protocol):
 class Settings:
     """How to integrate; a step is good if its error is below atol scale + rtol |y| in the mean over the components."""
 
-    method: Preparable = DOP853
     rtol: float = 1e-6
     atol: float = 1e-9
     min_step: float = 0.0

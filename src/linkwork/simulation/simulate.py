@@ -14,7 +14,6 @@ from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Weights
 from linkwork.errors import Interrupted, NumericalStop, UsageError, check_number
 from linkwork.integrators.integrate import End, Settings, report_times
-from linkwork.integrators.methods import method_of
 from linkwork.model import Model, Simulation
 from linkwork.native import cache
 from linkwork.notes import FINISHED, Reason
@@ -161,4 +160,4 @@ def _limit_steps(
     least, most = 0.0, np.inf if max_step is None else max_step
     if fixed_step is not None:
         least, most = UNCHANGED * fixed_step, fixed_step
-    return Settings(method_of(how.integrator), settings.rtol, settings.atol, least, most)
+    return Settings(settings.rtol, settings.atol, least, most)

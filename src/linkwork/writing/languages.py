@@ -19,12 +19,15 @@ from linkwork.writing.printers import COMPARISON, SUM, Cubics, Piece, Powers, in
 
 
 class Language(NamedTuple):
-    """What differs: numbers, truths as numbers, a format for each operation that is not + - * /, words to avoid."""
+    """What differs: numbers, a format for each operation that is not + - * /, words to avoid.
+
+    Comparisons are numbers, or without formats of their own infix, and numbers as `truth` says.
+    """
 
     formats: Mapping[str, str]
-    truth: str
     reserved: re.Pattern[str]
     number: Callable[[float], str] = repr
+    truth: str = "{}"
     unequal: str = "!="
     ignores_case: bool = False
     longest: int = 1000  # characters of a name
@@ -106,10 +109,10 @@ def _render(
         zero = language.number(0.0)
         condition = args[0].text if args[0].level == COMPARISON else f"{args[0].within(SUM)} {language.unequal} {zero}"
         args = [Piece(a.within(SUM, language.truth)) if a.level == COMPARISON else a for a in args]
-        if (piece := infix(node, args)) is not None:
+        if op not in language.formats and (piece := infix(node, args)) is not None:
             return piece
         texts = [a.text for a in args]
-        if op == "select":
+        if op == "select" and "lt" not in language.formats:
             texts[0] = condition
         elif op == "spline":
             number = str(tables[node.table[:2]])
@@ -178,26 +181,25 @@ def _formats(call: str = "{}({{}})", **others: str) -> dict[str, str]:
 # Python, on numbers and on NumPy arrays
 
 _PYTHON = Language(
-    truth="float({})",
     formats=_formats(
         "math.{}({{}})",
         abs="abs({})",
         **{"sign": "_sign({})", "min": "_min({}, {})", "max": "_max({}, {})"},
         atan2="math.atan2({}, {})",
         pow="math.pow({}, {})",
-        select="({1} if {0} else {2})",
+        **{"lt": "_lt({}, {})", "le": "_le({}, {})"},
+        select="(_c if (_c := {0}) != _c else {1} if _c else {2})",
         spline="_spline({}, _KNOTS{}, _COEFFICIENTS{}, {})",
     ),
     reserved=re.compile("|".join([*keyword.kwlist, "math|bisect|np|abs|min|max|float|len", r"w\d+", "_.*"])),
 )
 _NUMPY = Language(
-    truth="1.0*({})",
     formats=_formats(
         "np.{}({{}})",
         **{name: f"np.{name.replace('a', 'arc', 1)}({{}})" for name in ("asin", "acos", "atan")},
         **{"atan2": "np.arctan2({}, {})", "pow": "np.power({}, {})"},
         **{"min": "np.minimum({}, {})", "max": "np.maximum({}, {})"},
-        select="np.where({0}, {1}, {2})",
+        **{"lt": "_lt({}, {})", "le": "_le({}, {})", "select": "_select({}, {}, {})"},
         spline=_PYTHON.formats["spline"],
     ),
     reserved=_PYTHON.reserved,
@@ -215,6 +217,28 @@ def _min(a, b):
     "max": """\
 def _max(a, b):
     return a if a > b or a != a else b
+""",
+    "lt": """\
+def _lt(a, b):
+    return a if a != a else b if b != b else float(a < b)
+""",
+    "le": """\
+def _le(a, b):
+    return a if a != a else b if b != b else float(a <= b)
+""",
+}
+_NUMPY_HELPERS = {
+    "lt": """\
+def _lt(a, b):
+    return np.where(np.isnan(a) | np.isnan(b), np.nan, np.less(a, b))
+""",
+    "le": """\
+def _le(a, b):
+    return np.where(np.isnan(a) | np.isnan(b), np.nan, np.less_equal(a, b))
+""",
+    "select": """\
+def _select(c, a, b):
+    return np.where(np.isnan(c), c, np.where(c, a, b))
 """,
 }
 _PYTHON_SPLINE = """\
@@ -254,17 +278,18 @@ def _python(f: Function) -> str:
 
 def _numpy(f: Function) -> str:
     """The same for arguments that may be NumPy arrays."""
-    return _python_module(f, "import numpy as np\n", [_NUMPY_SPLINE] * bool(f.tables))
+    helpers = _helpers(f, _NUMPY_HELPERS) + [_NUMPY_SPLINE] * bool(f.tables)
+    return _python_module(f, "import numpy as np\n", helpers)
 
 
 # C
 
 _C = Language(
     comment="//",
-    truth="(double)({})",
     formats=_formats(
         **{"abs": "fabs({})", "sign": "sign_of({})", "pow": "pow({}, {})"},
-        **{"min": "smaller({}, {})", "max": "larger({}, {})", "select": "({0} ? {1} : {2})"},
+        **{"min": "smaller({}, {})", "max": "larger({}, {})"},
+        **{"lt": "less({}, {})", "le": "less_equal({}, {})", "select": "chosen({}, {}, {})"},
         spline="spline_value({0}, (int)(sizeof coefficients{1} / sizeof *coefficients{1}), "
         "knots{1}, coefficients{2}, {3})",
     ),
@@ -274,7 +299,7 @@ _C = Language(
         "false|nullptr|alignas|alignof|asm|typeof|constexpr|thread_local|static_assert|main|linux|unix|"
         "NAN|INFINITY|HUGE(_VAL[FL]?)?|M_.*|FP_.*|MATH_.*|math_errhandling|DOMAIN|SING|OVERFLOW|UNDERFLOW|[PT]LOSS|"
         "abs|labs|llabs|div|abort|exit|atexit|calloc|malloc|realloc|free|printf|puts|putchar|sign_of|spline_value|"
-        "smaller|larger|"
+        "smaller|larger|less|less_equal|chosen|"
         "(a?(sin|cos|tan)h?|atan2|sqrt|cbrt|hypot|exp|exp2|expm1|frexp|ldexp|log|log10|log1p|log2|l?logb|ilogb|modf|scalbl?n|"
         "pow|fabs|fmin|fmax|fdim|fma|fmod|erfc?|[lt]?gamma|ceil|floor|nearbyint|l{0,2}rint|l{0,2}round|trunc|remainder|"
         "remquo|copysign|nan|nextafter|nexttoward|[jy][01n])[fl]?|fpclassify|is(finite|inf|nan|normal|unordered)|signbit|"
@@ -298,6 +323,24 @@ static double smaller(double a, double b)
 static double larger(double a, double b)
 {
     return a > b || a != a ? a : b;
+}
+""",
+    "lt": """\
+static double less(double a, double b)
+{
+    return a != a ? a : b != b ? b : (double)(a < b);
+}
+""",
+    "le": """\
+static double less_equal(double a, double b)
+{
+    return a != a ? a : b != b ? b : (double)(a <= b);
+}
+""",
+    "select": """\
+static double chosen(double c, double a, double b)
+{
+    return c != c ? c : c != 0.0 ? a : b;
 }
 """,
 }
@@ -352,14 +395,13 @@ def _fortran_number(value: float) -> str:
 
 _FORTRAN = Language(
     comment="!",
-    truth="merge(1d0, 0d0, {})",
     formats=_formats(
         **{"sign": "sign_of({})", "min": "smaller({}, {})", "max": "larger({}, {})"},
-        **{"pow": "(({})**({}))", "select": "merge({1}, {2}, {0})"},
+        **{"lt": "less({}, {})", "le": "less_equal({}, {})", "select": "chosen({}, {}, {})", "pow": "(({})**({}))"},
     ),
     reserved=re.compile(
         r"in|out|w\d+|knots\d+|coefficients\d+|sign_of|spline_value|merge|min|max|atan2|c_double|kind|size|sign|count|reshape|"
-        f"smaller|larger|"
+        f"smaller|larger|less|less_equal|chosen|"
         f"{'|'.join(FUNCTIONS)}",
         re.IGNORECASE,
     ),
@@ -388,6 +430,27 @@ _FORTRAN_HELPERS = {  # NaN is what is not abs(x) >= 0: compilers warn of x /= x
         real(c_double), intent(in) :: a, b
         real(c_double) :: y
         y = merge(a, b, a > b .or. .not. abs(a) >= 0d0)
+    end function
+""",
+    "lt": """\
+    pure function less(a, b) result(y)
+        real(c_double), intent(in) :: a, b
+        real(c_double) :: y
+        y = merge(merge(1d0, 0d0, a < b), a + b, abs(a) >= 0d0 .and. abs(b) >= 0d0)
+    end function
+""",
+    "le": """\
+    pure function less_equal(a, b) result(y)
+        real(c_double), intent(in) :: a, b
+        real(c_double) :: y
+        y = merge(merge(1d0, 0d0, a <= b), a + b, abs(a) >= 0d0 .and. abs(b) >= 0d0)
+    end function
+""",
+    "select": """\
+    pure function chosen(c, a, b) result(y)
+        real(c_double), intent(in) :: c, a, b
+        real(c_double) :: y
+        y = merge(merge(a, b, abs(c) > 0d0), c, abs(c) >= 0d0)
     end function
 """,
 }
@@ -456,19 +519,23 @@ def _fortran(f: Function) -> str:
 # Julia
 
 _JULIA = Language(
-    truth="Float64({})",
     formats=_formats(
         atan2="atan({}, {})",
         pow="(({})^({}))",
-        select="ifelse({0}, {1}, {2})",
+        **{"lt": "less({}, {})", "le": "less_equal({}, {})", "select": "chosen({}, {}, {})"},
         spline="spline_value({}, KNOTS{}, COEFFICIENTS{}, {})",
     ),
     reserved=re.compile(
         "baremodule|begin|break|catch|const|continue|do|else|elseif|end|export|false|finally|for|function|global|if|import|"
-        r"in|isa|let|local|macro|module|quote|return|struct|true|try|using|while|x|w\d+|pi|im|min|max|ifelse|Float64|"
+        r"in|isa|let|local|macro|module|quote|return|struct|true|try|using|while|x|w\d+|pi|im|min|max|ifelse|Float64|less|less_equal|chosen|"
         rf"spline_value|KNOTS\d+|COEFFICIENTS\d+|clamp|length|searchsortedlast|{'|'.join(FUNCTIONS)}"
     ),
 )
+_JULIA_HELPERS = {
+    "lt": "less(a, b) = a != a ? a : b != b ? b : Float64(a < b)\n",
+    "le": "less_equal(a, b) = a != a ? a : b != b ? b : Float64(a <= b)\n",
+    "select": "chosen(c, a, b) = c != c ? c : c != 0 ? a : b\n",
+}
 _JULIA_SPLINE = """\
 function spline_value(x, knots, coefficients, order)
     i = clamp(searchsortedlast(knots, x), 1, length(coefficients))
@@ -481,7 +548,7 @@ end
 
 def _julia(f: Function) -> str:
     """A Julia file with name(x), which takes the symbols as a vector in the order of `arguments` and returns one."""
-    blocks = [_JULIA_SPLINE] * bool(f.tables)
+    blocks = _helpers(f, _JULIA_HELPERS) + [_JULIA_SPLINE] * bool(f.tables)
     for (knots, coefficients), k in f.tables.items():
         rows = ", ".join(f"({_flat(row)})" for row in coefficients)
         blocks.append(f"const KNOTS{k} = [{_flat(knots)}]\nconst COEFFICIENTS{k} = [{rows}]\n")
