@@ -18,6 +18,7 @@ from linkwork.equations.programs import Source, constraints, linear, retract
 from linkwork.expressions.graph import Expr
 from linkwork.linalg.rank import (
     FEW,
+    HUGE,
     TINY,
     Rank,
     check_finite,
@@ -306,7 +307,8 @@ class Rows:
         scaled = self.place.entries * scale[j]
         check_finite(scaled)
         lengths = np.sqrt(np.bincount(i, scaled * scaled, len(self.place.equations.Psi)))
-        return np.asarray(np.where(self.vanishing[i], 0.0, scaled / np.maximum(lengths, TINY)[i]))
+        unit = scaled / np.maximum(lengths, TINY)[i]
+        return np.where(self.vanishing[i], 0.0, unit) if self.vanishing.any() else unit
 
     @kept
     def vanishing(self) -> NDArray[np.bool_]:
@@ -319,9 +321,14 @@ class Rows:
     @property
     def lengths(self) -> Array:
         """Of Psi_q, on the scales of the mechanism."""
-        i, j = self.place.equations.pattern
-        entries = self.place.entries * self.place.v_scale[j] / self.place.row_scale[i]
+        i, entries = self.place.equations.pattern[0], self.place.entries * self._ratio
         return np.sqrt(np.bincount(i, entries * entries, len(self.place.equations.Psi)))
+
+    @kept
+    def _ratio(self) -> Array:
+        """By this the entries of Psi_q are on the scales of the mechanism."""
+        i, j = self.place.equations.pattern
+        return self.place.v_scale[j] / self.place.row_scale[i]
 
     @kept
     def _unit(self) -> Array:
@@ -352,7 +359,7 @@ class Rows:
             values = singular_values(sparse(self._unit_entries, self.place.equations.pattern, (m, n)))
         else:
             values = singular_values(self._unit)
-        return decide_rank(np.concatenate([values, np.zeros(m - len(values))]))
+        return decide_rank(np.concatenate([values, np.zeros(m - len(values))]) if m > n else values)
 
     @kept
     def size(self) -> Array:
@@ -365,8 +372,8 @@ class Rows:
         e, m = self.place.equations, len(self.place.equations.Psi)
         i, j = e.pattern
         inertia = self.place.mass.sizes[j]
-        usual, entries = np.full(m, 1e300), self.place.entries / np.sqrt(inertia)
-        np.minimum.at(usual, i, (self.place.row_scale[i] / self.place.v_scale[j]) ** 2 / inertia)
+        usual, entries = np.full(m, HUGE), self.place.entries / np.sqrt(inertia)
+        np.minimum.at(usual, i, 1.0 / (self._ratio * self._ratio * inertia))
         size: Array = np.maximum(np.bincount(i, entries * entries, m), LEAST_ROW * usual)
         # No row is left less than the square of the least singular value, where M is its diagonal.
         least = self.rank.smallest**2 if self.place.mass.is_regular and e.is_diagonal else 0.0

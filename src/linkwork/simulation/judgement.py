@@ -61,20 +61,8 @@ def find_balance(motion: Trajectory) -> Balance:
 
 def speeds(motion: Trajectory, start: Place) -> Array:
     """Of all velocities at all report times, in rad or lengths of the mechanism in a second."""
-    return np.asarray(np.abs(motion.v) / speed_scale(motion, start))
-
-
-def speed_scale(motion: Trajectory, start: Place) -> list[float]:
-    return [start.error_length if unit == SPEED else 1.0 for unit in motion.tables["v"].columns.units]
-
-
-def fastest(motion: Trajectory, start: Place) -> float:
-    """The largest of all speeds."""
-    v = motion.v
-    if not v.size:
-        return 0.0
-    ends = zip(v.min(axis=0).tolist(), v.max(axis=0).tolist(), speed_scale(motion, start), strict=True)
-    return float(max(max(-low, high) / scale for low, high, scale in ends))
+    is_length = [unit == SPEED for unit in motion.tables["v"].columns.units]
+    return np.asarray(np.abs(motion.v) / np.where(is_length, start.error_length, 1.0))
 
 
 def find_imbalance(motion: Trajectory, start: Place, balance: Balance) -> tuple[Data, bool]:
@@ -88,9 +76,9 @@ def find_imbalance(motion: Trajectory, start: Place, balance: Balance) -> tuple[
     tolerance = min(times * info.rtol, LOOSEST)
     if worst <= tolerance * turned_over + ACCUMULATED * largest:
         return None, False
-    if not (speed := fastest(motion, start)):
+    if not (fastest := float(speeds(motion, start).max(initial=0.0))):
         return None, False
-    share = info.atol / speed
+    share = info.atol / fastest
     tolerance += min(times * share, max(LOOSEST, ALLOWED * share))
     explained = tolerance * turned_over + ACCUMULATED * largest
     if worst <= explained:
@@ -112,7 +100,8 @@ def find_lag(motion: Trajectory, start: Place, balance: Balance) -> Data:
     if info.dof == 0 or not worst > ACCUMULATED * largest:
         return None
     most = (worst - ACCUMULATED * largest) / (2.0 * turned_over)
-    if not fastest(motion, start) * most * motion.t[-1] > allowed:  # no way is longer
+    longest = np.abs(motion.v).max(initial=0.0) / start.error_length * motion.t[-1]
+    if not longest * most > allowed:  # no way is longer, an error length being at most one
         return None
     if np.ptp(motion.energy["dissipated"] - motion.energy["supplied"]) > ITS_OWN * kinetic:
         return None
@@ -139,11 +128,15 @@ def find_gap(motion: Trajectory, start: Place) -> tuple[Data, bool]:
     ):
         return None, False
     q, v = (motion.tables[kind].values for kind in e.state[:2])
-    top = float((np.abs(v) / start.v_scale).max(initial=0.0)) or 1.0
+    fastest = float((np.abs(v) / start.v_scale).max(initial=0.0)) or 1.0
     explained = min(ALLOWED * (FIRST + info.steps) * max(info.rtol or 0.0, info.atol or 0.0), LOOSEST_GAP)
     for what, k in zip(("|Psi|", "|Psi_dot|"), (int(np.argmax(np.nan_to_num(gap))) for gap in gaps), strict=True):
         place = replace(start, t=float(motion.t[k]), q=q[k], v=v[k])
-        size = place.gap if what == "|Psi|" else float((np.abs(place.Psi_dot) / place.row_scale).max(initial=0.0)) / top
+        size = (
+            place.gap
+            if what == "|Psi|"
+            else float((np.abs(place.Psi_dot) / place.row_scale).max(initial=0.0)) / fastest
+        )
         if size > explained:
             return {"what": what, "size": size, "t": place.t, "explained": explained}, size > LIMIT
     return None, False

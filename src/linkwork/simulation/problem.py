@@ -30,7 +30,7 @@ from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, right_side
 from linkwork.integrators.integrate import Actions, Problem, Settings, State
 from linkwork.integrators.memory import Preparable
 from linkwork.integrators.methods import RADAU5, method_of
-from linkwork.linalg.rank import RANK_TOLERANCE, decide_rank, singular_values
+from linkwork.linalg.rank import RANK_TOLERANCE, TINY, decide_rank, singular_values
 from linkwork.native.lowering import NativeFunction
 from linkwork.records import changed
 from linkwork.simulation.options import IMPLICIT, Choice
@@ -412,7 +412,7 @@ def _rank_tolerance(place: Place, by_mass: bool) -> float:
     if by_mass:
         J, by = place.scaled_jacobian("mass")[0], np.sqrt(place.rows.size)
     rank = decide_rank(singular_values(J / by[:, None]) if J.size else np.ones(1))
-    return float(np.clip(ABOVE_ZERO * rank.smallest / max(rank.values[0], 1e-300), RANK_TOLERANCE, NEAR_SINGULAR))
+    return float(np.clip(ABOVE_ZERO * rank.smallest / max(rank.values[0], TINY), RANK_TOLERANCE, NEAR_SINGULAR))
 
 
 def _right_sides(system: System, formulation: str) -> tuple[NativeFunction, NativeFunction]:

@@ -13,6 +13,7 @@ from linkwork.equations.implicit import N_WORK
 from linkwork.integrators.integrate import End
 from linkwork.integrators.methods import AUTO, RADAU5
 from linkwork.integrators.methods.tableaus import DOP853
+from linkwork.linalg.rank import TINY
 from linkwork.simulation.events import Course
 from linkwork.simulation.problem import Level, Motion, compile_form, form_of, metric_for
 from linkwork.start.branches import leave_singular
@@ -36,7 +37,7 @@ def run(course: Course, tell: Callable[[float], None]) -> End:
         if not goes_on:
             return End.STOPPED if course.stopped else End.REACHED if end == End.EVENT else end
         if (done := state.tried - tried) > 0 and not has_dependent_rows(motion):
-            budget = max(1, min(100 * budget, int(done * SECONDS / max(state.loop_s - began, 1e-6))))
+            budget = max(1, min(100 * budget, int(done * SECONDS / max(state.loop_s - began, TINY))))
         elif done > 0:
             budget = first
 

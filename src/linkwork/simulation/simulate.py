@@ -30,11 +30,10 @@ from linkwork.simulation.stop_reasons import explain_stop
 from linkwork.simulation.suitability import check_size
 from linkwork.soundness import check_span
 from linkwork.start.check import note_start
-from linkwork.tolerances import CLOSED
+from linkwork.tolerances import CLOSED, TYPED
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
-UNCHANGED = 0.999  # of a fixed step: one that is shorter is not tried
 
 
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
@@ -159,5 +158,5 @@ def _limit_steps(
     check_number("max_step", 0.0 if max_step is None else max_step)
     least, most = 0.0, np.inf if max_step is None else max_step
     if fixed_step is not None:
-        least, most = UNCHANGED * fixed_step, fixed_step
+        least, most = (1.0 - TYPED) * fixed_step, fixed_step  # one that is shorter is not tried
     return Settings(settings.rtol, settings.atol, least, most)

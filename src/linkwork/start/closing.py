@@ -257,6 +257,8 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
 
 def _check_senses(given: Place) -> None:
     """ModelError where a joint fits the start but for a half turn."""
+    if not given.equations.reversal:
+        return
     names = [name for name, own in given.equations.reversal.items() for _ in own]
     reversed_ = [name for name, x in zip(names, given.reversal, strict=True) if x > SMALL]
     for name in reversed_[:1]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from linkwork.compiled.mechanism import Mechanism
 from linkwork.equations.equations import Equations
-from linkwork.equations.place import Place
+from linkwork.equations.place import OFF, Place
 from linkwork.errors import MOST_NAMED, ModelError, quoted
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import constant
@@ -27,7 +27,6 @@ from linkwork.tolerances import AGREEMENT, SIZABLE, TYPED
 
 Array = NDArray[np.float64]
 
-TRIAL = 1e-2  # of a radian, or of the mechanism: a motion so far bends little and is far above what closing leaves
 PREFERRED = 1e3  # weight of turns, which are named first: shifts are of the size of the mechanism, 1 mm to 1 km
 
 
@@ -145,7 +144,7 @@ def _moves(e: Equations, place: Place, of_driver: NDArray[np.bool_], direction: 
     """
     Psi = tuple(x - constant(gap) if driven else x for x, gap, driven in zip(e.Psi, place.Psi, of_driver, strict=True))
     held = replace(e, Psi=Psi)
-    dx = TRIAL * direction / np.max(np.abs(direction) / place.v_scale)
+    dx = OFF * direction / np.max(np.abs(direction) / place.v_scale)
     try:
         moved = close_joints(Place(held, place.q, place.v).moved(dx), "unit")
     except ModelError:
