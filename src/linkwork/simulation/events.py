@@ -49,17 +49,17 @@ class Jump(NamedTuple):
     rate: float
 
 
-def jumps_at(system: System, p: Array, t: float, y: Array) -> list[Jump]:
-    """Of every event; see System."""
-    n, found, first = system.n_v, list[Jump](), 0
+def jumps_at(system: System, p: Array, t: float, y: Array, which: Collection[int]) -> dict[int, Jump]:
+    """Of these events; see System."""
+    n, found, first = system.n_v, dict[int, Jump](), 0
     numbers = system.functions["jumps"](np.append(t, y), p)
-    for event in system.equations.events:
+    for number, event in enumerate(system.equations.events):
         k = len(event.rows)
         gaps = first + k * n
         holds, rate = gaps + k, gaps + k + len(event.holds)
-        found.append(
-            Jump(numbers[first:gaps].reshape(k, n), numbers[gaps:holds], numbers[holds:rate], float(numbers[rate]))
-        )
+        if number in which:
+            G = numbers[first:gaps].reshape(k, n)
+            found[number] = Jump(G, numbers[gaps:holds], numbers[holds:rate], float(numbers[rate]))
         first = rate + 1
     return found
 
@@ -281,7 +281,8 @@ class Course:
         watches = system.equations.events
         n_q, n = system.n_q, motion.n
         q, v, y = y[:n_q], y[n_q:n], y[: n + N_WORK].copy()
-        jumps = jumps_at(system, motion.p, t, y[:n])
+        happening = {k for k, _ in events}
+        jumps = jumps_at(system, motion.p, t, y[:n], happening)
         G, gap = prescribed([(watches[k], jumps[k]) for k, _ in events])
         rows, gaps = [G.reshape(-1, n - n_q)], [gap]
         held: dict[Expr, float] = {}
@@ -306,10 +307,10 @@ class Course:
             check_gaps(place, held)
         if len(G) or switched:
             y[n_q:n] += impulse(place, G, gap, [watches[k].name for k, _ in events])
-            lost = 0.5 * float(v @ place.M @ v - y[n_q:n] @ place.M @ y[n_q:n])
+            lost = 0.5 * float((v - y[n_q:n]) @ place.M @ (v + y[n_q:n]))
             y[n] += max(lost, 0.0)
             y[n + 1] += max(-lost, 0.0)
-            after = jumps_at(motion.system, motion.p, t, y[:n])
+            after = jumps_at(motion.system, motion.p, t, y[:n], happening)
             turned = []
             for k, side in events:
                 is_at_rest = abs(after[k].rate) <= NEGLIGIBLE * abs(jumps[k].rate)
@@ -325,7 +326,7 @@ class Course:
                 t, y[:n_q] = t_before, y_before[:n_q]
         if switched:
             y = projection.project_state(motion.system, motion.p, t, y)
-        self.jumped = self.find_jumped(before, {k for k, _ in events}, np.append(t, y[:n]), v)
+        self.jumped = self.find_jumped(before, happening, np.append(t, y[:n]), v)
         return t, y
 
     def presses_on(self, k: int, side: int, x: Array) -> bool:
@@ -338,7 +339,7 @@ class Course:
         motion, at, n = self.motion, self.motion.state.at, 1 + self.motion.n
 
         def rate(x: Array) -> float:
-            return jumps_at(motion.system, motion.p, float(x[0]), x[1:n])[k].rate
+            return jumps_at(motion.system, motion.p, float(x[0]), x[1:n], (k,))[k].rate
 
         def when(x: Array) -> float:
             return float(motion.system.functions["switches"](x[:n], motion.p)[k])
