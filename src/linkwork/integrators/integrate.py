@@ -255,7 +255,7 @@ class State:
         """Let the motion go on from another state; events that have happened there, and are at zero, are on `sides`."""
         at = self.at
         at.x[0], at.x[1 : 1 + len(y)], at.started, at.signed = t, y, False, False
-        at.changed[: len(sides)] = sides
+        at.changed[:], at.changed[: len(sides)] = 0.0, sides
 
     def take_over(self, problem: Problem, p: Array, y: Array, scale: Array | float) -> None:
         """Let the motion go on with another problem from y; limits, counters and reports stay."""
