@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 # Ratchets: whoever adds one finds two that a principle makes superfluous, and lowers these.
-MEASURES = 142
+MEASURES = 140
 LIMITS = 110
-UNNAMED = 38
+UNNAMED = 35
 
 
 @pytest.fixture(scope="module")

@@ -121,7 +121,7 @@ def kinematics(
     try:
         y = project_start(motion.system, motion.p, motion.start.place)
         least = NEGLIGIBLE * settings.t_end  # no run ends in such steps: towards a position where it locks they shrink
-        course.set_off(Settings(DOP853, settings.rtol, settings.atol, least), times, y, max_steps)
+        course.set_off(Settings(settings.rtol, settings.atol, least), times, y, max_steps)
         end = run(course, lambda t: progress(t / settings.t_end, t) if progress is not None else None)
         if end == End.REACHED:
             return conclude("finished", course.ended_by)
