@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from linkwork import kinematics, loads, simulate
+from linkwork import kinematics, load, loads, simulate
+from linkwork.elements.drivers import Driver
+from linkwork.elements.motions import Polynomial
 from linkwork.errors import NumericalStop, UsageError
 from linkwork.trajectory import Trajectory
 
@@ -182,3 +186,20 @@ simulation: {{t_end: 3, step: {step}}}
     assert {"A", "B", "C"} <= set(stop.value.attached["joints"])
     motion: Trajectory = stop.value.trajectory
     assert np.sqrt(angle - s) - step <= motion.t[-1] <= np.sqrt(angle - s)
+
+
+@pytest.mark.parametrize("part", [1.0, 0.4])
+def test_steep_forces_change_nothing_of_a_driven_motion(part: float) -> None:
+    """A block driven along a belt, once at its very speed, where friction is steepest, in a few steps.
+
+    The motor holds a spring of 10 N/m and free length 0.8 m and the friction, which a steady speed does not change.
+    """
+    model = load("dap/conveyor_belt")
+    speed = part * model.parameters["v_belt"]
+    driver = Driver("motor", model.joints[0], "displacement", Polynomial(1.0, speed))
+    motion = kinematics(replace(model, drivers=(driver,)), t_end=8.0)
+    np.testing.assert_allclose(motion["block.x"], 1.0 + speed * motion.t, rtol=0, atol=1e-13)
+    assert motion.info.steps < 50
+    friction = 10.0 * (motion["block.x"] - 0.8) - motion["driving:motor"]
+    np.testing.assert_allclose(friction, friction[0], rtol=0, atol=1e-9)
+    assert (abs(friction[0]) > 1.0) == (part < 1.0)

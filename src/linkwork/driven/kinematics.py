@@ -31,12 +31,11 @@ from linkwork.driven.limit import find_limit
 from linkwork.driven.passing import pass_smoothly
 from linkwork.elements.kinds import Columns
 from linkwork.equations.equations import TIME, Equations
-from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
 from linkwork.equations.programs import MOTION
 from linkwork.errors import Interrupted, NumericalStop, UsageError, quoted
 from linkwork.expressions.evaluation import evaluate
-from linkwork.expressions.graph import ONE, symbol
+from linkwork.expressions.graph import ONE, ZERO, symbol
 from linkwork.integrators.integrate import End, Problem, Settings, report_times
 from linkwork.integrators.methods.tableaus import DOP853
 from linkwork.model import Model
@@ -135,7 +134,7 @@ def kinematics(
 
 @dataclass(eq=False)
 class Driven(Motion):
-    """A motion that drivers prescribe: forces change nothing of it but work, which therefore counts in the error."""
+    """A motion that drivers prescribe."""
 
     @staticmethod
     def begin_at(mechanism: Mechanism, assemble: bool) -> Driven:
@@ -165,24 +164,14 @@ class Driven(Motion):
     def problem(self) -> Problem:
         return self.mechanism.shared.compiled(("problem", "driven"), lambda _: self.new_problem())
 
-    def new_problem(self) -> Problem:
-        return replace(super().new_problem(), n_norm=self.n + N_WORK)
-
     def pass_smoothly(self, passed: list[Passed], x: Array, held: Array) -> list[Passed]:
         return pass_smoothly(self, passed, x, held) if passed else passed
 
-    def error_scale(self) -> Array:
-        """Work is measured by that of inertia at the pace of the motion, and of forces over one length or radian."""
-        scale, by = super().error_scale(), self.measured.place.v_scale
-        speed = by * max(self.pace(), 1.0 / self.t_end)
-        energy = self.stated.mass.diagonal * speed * speed + np.abs(self.stated.Q) * by
-        return np.append(scale, np.full(N_WORK, energy.max(initial=0.0) or np.inf))
-
 
 def in_metric(e: Equations) -> Equations:
-    """The equations with W in the place of M."""
+    """The equations with W in the place of M, and without forces, which nothing of the motion depends on."""
     W = {(k, k): ARM * ARM if turns else ONE for k, turns in enumerate(e.turning)}
-    return replace(e, M=W, chain=None, parameters={**e.parameters, ARM: 1.0})
+    return replace(e, M=W, Q=(ZERO,) * len(e.Q), chain=None, parameters={**e.parameters, ARM: 1.0})
 
 
 def compile_driven(e: Equations) -> System:

@@ -55,7 +55,7 @@ class Source:
     equations: Equations
     metric: Metric = "mass"
     explicit: Explicit | None = None
-    loaded: Equations | None = None  # with the inertia that forces meet, where M is only a metric
+    loaded: Equations | None = None  # with forces and the inertia that these meet, where M is only a metric
 
     @kept
     def factor(self) -> Solver:
