@@ -35,6 +35,7 @@ from linkwork.expressions.graph import (
     spline,
     symbol,
 )
+from linkwork.expressions.parser import parse
 from linkwork.lecture.listing import FORMS, Listing, write_down
 from linkwork.lecture.symbolic import Numbers
 from linkwork.modelfile import load, loads
@@ -43,6 +44,7 @@ from linkwork.simulation.simulate import simulate
 from linkwork.symbolic.hierarchy import Hierarchy
 from linkwork.symbolic.signature import Signature
 from linkwork.view.listing import FORMATS, as_dict
+from linkwork.writing.collecting import collect_powers
 from linkwork.writing.languages import LANGUAGES
 
 MECHANISMS = ("slider_crank", "four_bar", "simple_pendulum_rod")
@@ -213,6 +215,46 @@ def test_every_form_is_written_in_every_format(form: str, to: str) -> None:
         assert text.count("\\[") == text.count("\\]")
         assert text.count("{") == text.count("}")
         assert not re.search(r"_\{[^{}]*\}_", text), "two subscripts in a row"
+
+
+def test_the_matrix_of_the_involutive_form_is_laid_out(rng: np.random.Generator) -> None:
+    """A of Zhou, Jeffrey and Reid 2007, eq. (12), read back from the text, has the numbers of M and Psi_q."""
+    listing = write_down(load("slider_crank_zhou"), "rif")
+    written = FORMATS["text"](listing)
+    head, *rows = written.split("\nA: ")[1].split("\n\n")[0].splitlines()[1:]
+    assert head.split() == ["theta1", "theta2", "closure"]
+    place = Numbers(prepare(load("slider_crank_zhou")).equations, rng.normal(size=2), rng.normal(size=2))
+    symbols = {str(node.value).rstrip("'"): node for node in place.values}
+    cells = [re.split("  +", row.strip())[1:] for row in rows]
+    found = [[evaluate([parse(cell, symbols)], place.values)[0] for cell in row] for row in cells]
+    expected = np.block([[place.M, place.Psi_q.T], [place.Psi_q, np.zeros((1, 1))]])
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert "b[closure] = l1*sin(theta1)*theta1_d^2 - l2*sin(theta2)*theta2_d^2" in written
+    assert "D_t Psi[closure] = theta1_d*cos(theta1)*l1" in FORMATS["text"](write_down(load("slider_crank_zhou")))
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_matrices_are_displayed_whole(name: str) -> None:
+    """One display for each of M, Q, Psi and Psi_q, with as many entries as the matrix has."""
+    listing = write_down(load(name), "lagrange")
+    n, m = len(listing.equations.v), len(listing.equations.Psi)
+    written = FORMATS["latex"](listing)
+    displays = written.split("\\[")[1:]
+    assert len(displays) == 4
+    assert [display.count("&") for display in displays] == [n * (n - 1), 0, 0, m * (n - 1)]
+
+
+def test_collected_powers_have_the_same_value() -> None:
+    x, y = symbol("x"), symbol("y")
+    for expr, shown in (
+        (x * sin(x) * x * y, "x^2*sin(x)*y"),
+        ((x * y) * (y * x) * x, "x^3*y^2"),
+        (sin(x * y * x) - x * (y - x * y * x), None),
+    ):
+        (found,) = collect_powers([expr])
+        values = {x: 0.7, y: -1.3}
+        assert evaluate([found], values)[0] == pytest.approx(evaluate([expr], values)[0], rel=1e-14)
+        assert shown is None or sorted(repr(found).split("*")) == sorted(shown.split("*"))
 
 
 def test_unveiling_changes_what_is_written_and_not_what_it_means() -> None:

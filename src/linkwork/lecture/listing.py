@@ -34,11 +34,26 @@ LARGEST = 12  # symbols and numbers of an entry that is not veiled
 
 @dataclass(frozen=True)
 class Group:
-    """A matrix or vector by those of its entries that are not zero, each with the names of its row and column."""
+    """A matrix or vector by those of its entries that are not zero, each with the names of its row and column.
+
+    `rows` and `columns` are the names of all, in order; of a vector the columns are none.
+    """
 
     letter: str
     about: str
     entries: Mapping[tuple[str, ...], Expr]
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    symmetric: bool = False  # and only the lower half is listed
+
+    @property
+    def cells(self) -> list[list[Expr]]:
+        """All entries of the matrix, zeros too."""
+        if not self.columns:
+            return [[self.entries.get((row,), ZERO)] for row in self.rows]
+        mirrored = {names[::-1]: x for names, x in self.entries.items()} if self.symmetric else {}
+        whole = {**mirrored, **self.entries}
+        return [[whole.get((row, column), ZERO) for column in self.columns] for row in self.rows]
 
 
 @dataclass(frozen=True, repr=False)
@@ -124,13 +139,18 @@ def write_down(
     if form == "rif":
         groups += _hidden(e)
         A, b = leading_system(e, rows)
+        names = (*e.v_names, *(str(e.rows[k]) for k in rows))
+        groups += [
+            Group("A", "A X = b for X = (a, lam), A = [M Psi_q^T; Psi_q 0]", _matrix(names, names, A), names, names)
+        ]
+        groups += [Group("b", "b = (Q, -H v - 2 Psi_tq v - Psi_tt)", _vector(names, b), names)]
         size = len(b)
         rank = lu(A, size).rank
         regular = f"det A != 0 for almost all states, A being {size} x {size}"
         notes.insert(0, regular if rank == size else f"det A = 0: A is {size} x {size} and has rank {rank}")
         notes += _structure(e, [k for k in range(len(e.rows)) if not place.is_open[k]], dependent)
     elif form == "explicit" and not e.of_all_joints:  # else it is there as -C_dot v
-        groups += [Group("gamma", "-D_t^2 Psi at a = 0", _vector(e.rows, e.gamma))]
+        groups += [_rate(e), Group("gamma", "-D_t^2 Psi at a = 0", _vector(e.rows, e.gamma), tuple(map(str, e.rows)))]
     groups = [
         replace(own, entries=dict(zip(own.entries, hierarchy.fold(own.entries.values()), strict=True)))
         for own in groups
@@ -208,16 +228,17 @@ def _matrix(
 
 def _stated(e: Equations) -> list[Group]:
     lower = {(i, j): entry for (i, j), entry in e.M.items() if i >= j}
+    rows = tuple(map(str, e.rows))
     rates = [(c.name, rate) for c, rate in zip(e.coordinates, e.qd, strict=True) if rate not in e.v]
     groups = [Group("qd", "rates of the coordinates", _vector(*zip(*rates, strict=True)))] if rates else []
     if e.of_all_joints:
         return [*groups, *_joint_groups(e, lower)]
     return [
         *groups,
-        Group("M", "mass matrix, symmetric", _matrix(e.v_names, e.v_names, lower)),
-        Group("Q", "applied forces", _vector(e.v_names, e.Q)),
-        Group("Psi", "constraints, Psi = 0", _vector(e.rows, e.Psi)),
-        Group("Psi_q", "their Jacobian with respect to v", _matrix(e.rows, e.v_names, e.Psi_q)),
+        Group("M", "mass matrix, symmetric", _matrix(e.v_names, e.v_names, lower), e.v_names, e.v_names, True),
+        Group("Q", "applied forces", _vector(e.v_names, e.Q), e.v_names),
+        Group("Psi", "constraints, Psi = 0", _vector(e.rows, e.Psi), rows),
+        Group("Psi_q", "their Jacobian with respect to v", _matrix(e.rows, e.v_names, e.Psi_q), rows, e.v_names),
     ]
 
 
@@ -245,17 +266,21 @@ def _joint_groups(e: Equations, lower: Mapping[tuple[int, int], Expr]) -> list[G
     ]
 
 
+def _rate(e: Equations) -> Group:
+    return Group("D_t Psi", "hidden constraints, D_t Psi = 0", _vector(e.rows, e.Psi_dot), tuple(map(str, e.rows)))
+
+
 def _hidden(e: Equations) -> list[Group]:
     """D_t Psi = Psi_q v + Psi_t, D_t^2 Psi = Psi_q a + H v + 2 Psi_tq v + Psi_tt  [zhou2007, eqs. (8)-(9)]."""
     places, entries = list(e.Psi_q), list(e.Psi_q.values())
     turning = directional(entries, {x: rate for x, rate in e.motion.items() if x is not TIME})
     H = dict(zip(places, turning, strict=True))
     Psi_tq = dict(zip(places, directional(entries, {TIME: ONE}), strict=True))
-    b = _vector((*e.v_names, *e.rows), (*e.Q, *e.gamma))
+    rows = tuple(map(str, e.rows))
+    turned = "sum over i of the derivatives of Psi_q by q_i, times their rates"
     return [
-        Group("D_t Psi", "hidden constraints, D_t Psi = 0", _vector(e.rows, e.Psi_dot)),
-        Group("H", "sum over i of the derivatives of Psi_q by q_i, times their rates", _matrix(e.rows, e.v_names, H)),
-        Group("Psi_tq", "derivative of Psi_q by t", _matrix(e.rows, e.v_names, Psi_tq)),
-        Group("Psi_tt", "second derivative of Psi by t", _vector(e.rows, directional(e.Psi_t, {TIME: ONE}))),
-        Group("b", "A X = b with A = [M Psi_q^T; Psi_q 0], X = (a, lam), b = (Q, -H v - 2 Psi_tq v - Psi_tt)", b),
+        _rate(e),
+        Group("H", turned, _matrix(e.rows, e.v_names, H), rows, e.v_names),
+        Group("Psi_tq", "derivative of Psi_q by t", _matrix(e.rows, e.v_names, Psi_tq), rows, e.v_names),
+        Group("Psi_tt", "second derivative of Psi by t", _vector(e.rows, directional(e.Psi_t, {TIME: ONE})), rows),
     ]

@@ -15,8 +15,10 @@ from linkwork.errors import UsageError
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.lecture.listing import Group, Listing
+from linkwork.lecture.sheet import MOST_COLUMNS, MOST_ROWS
 from linkwork.view.markup import md_code, md_formula, md_words
 from linkwork.writing import languages, notation, printers
+from linkwork.writing.collecting import collect_powers
 
 TITLES = {
     "lagrange": "M a + Psi_q^T lam = Q,  Psi = 0",
@@ -80,7 +82,17 @@ def _written(listing: Listing) -> _Written:
     each = iter(found)
     groups = [replace(group, entries={names: next(each) for names in group.entries}) for group in listing.groups]
     later = [line for line in definitions if line not in parts]
-    return _Written(parts, groups, later, shown[: len(listing.results)], shown[len(listing.results) :])
+    results, conditions = shown[: len(listing.results)], shown[len(listing.results) :]
+    plain = [*(x for _, x in parts), *found, *(x for _, x in later), *shown]
+    powers = dict(zip(plain, collect_powers(plain), strict=True))
+    groups = [replace(group, entries={names: powers[x] for names, x in group.entries.items()}) for group in groups]
+    return _Written(
+        [(made, powers[x]) for made, x in parts],
+        groups,
+        [(made, powers[x]) for made, x in later],
+        [powers[x] for x in results],
+        [powers[x] for x in conditions],
+    )
 
 
 def text(listing: Listing) -> str:
@@ -89,6 +101,9 @@ def text(listing: Listing) -> str:
     lines += [f"{made!r} = {definition!r}" for made, definition in written.parts] + [""] * bool(written.parts)
     for group in written.groups:
         lines += [f"{group.letter}: {group.about}"]
+        if group.letter == "A" and (laid := _laid_out(group)):
+            lines += [*laid, ""]
+            continue
         lines += [f"  {group.letter}[{', '.join(names)}] = {entry!r}" for names, entry in group.entries.items()]
         lines += [""] if group.entries else ["  zero", ""]
     if listing.results:
@@ -97,6 +112,20 @@ def text(listing: Listing) -> str:
         pivots = ", ".join(dict.fromkeys(map(repr, written.conditions)))
         lines += ["", *[f"valid while none of these is zero: {pivots}"] * bool(pivots)]
     return "\n".join([*lines, *listing.notes, counted(listing)]) + "\n"
+
+
+def _laid_out(group: Group) -> list[str]:
+    """A matrix with its rows and columns in line, none if it is too wide for a page."""
+    cells = [
+        ["", *group.columns],
+        *([name, *map(repr, row)] for name, row in zip(group.rows, group.cells, strict=True)),
+    ]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    if len(group.columns) > MOST_COLUMNS or sum(widths) + 2 * len(widths) > 2 * printers.MAX_LINE:
+        return []
+    return [
+        "  " + "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells
+    ]
 
 
 LETTERS = {"D_t Psi": "D_t \\Psi", "minus_C_dot_v": "(-\\dot{C} v)"}
@@ -118,6 +147,13 @@ def _latex_lines(listing: Listing) -> list[tuple[str, list[str]]]:
     blocks = [("parts of the entries", parts)] if parts else []
     for group in written.groups:
         letter = LETTERS.get(group.letter) or notation.latex(notation.symbol_of(group.letter))
+        if group.rows and len(group.columns) <= MOST_COLUMNS and len(group.rows) <= MOST_ROWS and group.entries:
+            across = f", columns {', '.join(group.columns)}" if group.columns else ""
+            body = " \\\\\n".join(" & ".join(map(shown, row)) for row in group.cells)
+            shape = "c" * max(1, len(group.columns))
+            matrix = f"{letter} = \\left[\\begin{{array}}{{{shape}}}\n{body}\n\\end{{array}}\\right]"
+            blocks.append((f"{group.letter}: {group.about}; rows {', '.join(group.rows)}{across}", [matrix]))
+            continue
         entries = group.entries.items()
         equations = [f"{{{letter}}}_{{{', '.join(map(of, names))}}} = {shown(entry)}" for names, entry in entries]
         blocks.append((f"{group.letter}: {group.about}", equations or [f"{letter} = 0"]))
