@@ -13,13 +13,14 @@ from random_mechanisms import Array, Random
 
 from linkwork.compiled.mechanism import prepare
 from linkwork.equations.explicit import leading_system, solve_explicitly
+from linkwork.equations.place import Place
 from linkwork.errors import LinkworkError, UsageError
 from linkwork.expressions.evaluation import RING, evaluate
 from linkwork.expressions.graph import ONE, ZERO, Expr, constant, cos, exp, sin, sqrt, symbol, tan
 from linkwork.modelfile import load
 from linkwork.sequences.sequence import ComputationSequence
 from linkwork.symbolic.hierarchy import Hierarchy, size_of
-from linkwork.symbolic.lu import STRATEGIES, lu
+from linkwork.symbolic.lu import STRATEGIES, choose_pivots, lu, sparse_order
 from linkwork.symbolic.signature import P, Signature, residue
 from linkwork.symbolic.structural import analyse
 
@@ -381,3 +382,18 @@ def compare_with_numpy(name: str, size: int | None) -> None:
     for part in (slice(0, n), slice(n, None)):
         scale = np.max(np.abs(expected[part]))
         np.testing.assert_allclose(found[kept][part], expected[part], rtol=0, atol=1e-10 * scale)
+
+
+@pytest.mark.parametrize("name", ["slider_crank", "four_bar", "andrews_squeezer", "universal_shaft"])
+def test_pivots_by_numbers_are_those_of_the_symbolic_elimination(name: str) -> None:
+    """At the start and beside it, with any least pivot: so a run finds its code without solving once more."""
+    e = prepare(load(name)).equations
+    start = Place(e, *e.start())
+    for place in (start, start.moved(0.3 * start.v_scale * np.random.default_rng(3).normal(size=len(e.v)))):
+        rows = place.rows.independent
+        J, n = place.Psi_q[list(rows)], len(e.v) + len(rows)
+        A = np.block([[place.M, J.T], [J, np.zeros((len(rows), len(rows)))]])
+        order = sparse_order(leading_system(e, rows)[0], n)
+        for least in (1e-9, 0.03):
+            factors = solve_explicitly(e, rows, samples=[place.values], least=least).factors
+            assert choose_pivots(A, order, least) == [*zip(factors.rows, factors.columns, strict=True)]

@@ -96,15 +96,23 @@ class Mechanism:
 
         There its pivots are chosen, none below `least` of the largest entry of its column.
         """
-        from linkwork.equations.explicit import solve_explicitly
+        from linkwork.equations.explicit import leading_system, solve_explicitly
+        from linkwork.symbolic.lu import choose_pivots, sparse_order
         from linkwork.tolerances import AGREEMENT
 
-        rows = place.rows.independent if rows is None else rows
-        e = self.shared.equations.with_baumgarte() if baumgarte else self.shared.equations
-        explicit = solve_explicitly(e, rows, samples=[place.values], least=max(least, AGREEMENT))
-        key = (*programs, metric, baumgarte, rows, explicit.factors.rows, explicit.factors.columns)
-        code = self.shared.compiled(key, lambda _: compile_system(e, programs, metric, explicit))
-        return code.with_values(self.equations)
+        chosen, least = place.rows.independent if rows is None else rows, max(least, AGREEMENT)
+        J, n = place.Psi_q[list(chosen)], len(place.v) + len(chosen)
+        A = np.block([[place.M, J.T], [J, np.zeros((len(chosen), len(chosen)))]])
+        order = self.shared.compiled(("order", chosen), lambda e: sparse_order(leading_system(e, chosen)[0], n))
+        pivots = choose_pivots(A, order, least)
+
+        def build(e: Equations) -> System:
+            e = e.with_baumgarte() if baumgarte else e
+            explicit = solve_explicitly(e, chosen, samples=[place.values], least=least)
+            return compile_system(e, programs, metric, explicit)
+
+        key = (*programs, metric, baumgarte, chosen, *pivots)
+        return self.shared.compiled(key, build).with_values(self.equations)
 
     def implicit_pattern(self, form: str) -> list[tuple[int, int]]:
         """Rows and columns of the entries of the Jacobian of a form for implicit integrators."""

@@ -8,7 +8,7 @@ Whether an entry is zero is decided by its signature, never by simplification. P
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -128,9 +128,7 @@ def lu(
     if pivoting == "sparse":
         if columns != "given":
             raise UsageError('"sparse" orders the columns itself; choose another pivoting', "bad-columns")
-        late = [i for i in range(size) if (i, i) not in A]
-        order = elimination_order(size, A, after=late)
-        pivoting = columns = [*order, *(i for i in late if i not in order)]  # those that meet no others have no order
+        pivoting = columns = sparse_order(A, size)
     elif isinstance(pivoting, str):
         check_choice("pivoting", pivoting, STRATEGIES)
     elif not {*pivoting} <= {*range(size)}:
@@ -174,6 +172,30 @@ def lu(
         {(k, column_at[j]): entry for (k, j), entry in U.items()},
         fraction_free,
     )
+
+
+def sparse_order(A: Collection[Entry], size: int) -> list[int]:
+    """Of rows and columns alike, for least fill-in of a matrix with entries at these places; those without one late."""
+    late = [i for i in range(size) if (i, i) not in A]
+    order = elimination_order(size, A, after=late)
+    return [*order, *(i for i in late if i not in order)]  # those that meet no others have no order
+
+
+def choose_pivots(A: NDArray[np.float64], order: Sequence[int], least: float = AGREEMENT) -> list[Entry]:
+    """Which entries "sparse" pivoting with this order takes one after the other, where the matrix has these values."""
+    left, largest = A.copy(), np.abs(A).max(axis=0, initial=0.0)
+    rows, columns, found = [*range(len(A))], [*order], list[Entry]()
+    while open_columns := [j for j in columns if left[rows, j].any()]:
+        j, preferred = open_columns[0], order[len(found)]
+        sizes = {i: abs(float(left[i, j])) for i in rows if left[i, j]}
+        i = min(sizes, key=lambda i: (sizes[i] <= least * largest[j], i != preferred, -sizes[i], i))
+        rows.remove(i)
+        columns.remove(j)
+        left[rows] -= np.outer(left[rows, j] / left[i, j], left[i])
+        left[rows, j] = 0.0
+        largest = np.maximum(largest, np.abs(left[rows]).max(axis=0, initial=0.0))
+        found.append((i, j))
+    return found
 
 
 class _Elimination:
