@@ -142,13 +142,17 @@ def assemble(
         bool,
         Option("--slice", help="With --all: fix freedoms by random linear equations instead of coordinates."),
     ] = False,
+    of_components: Annotated[
+        bool,
+        Option("--components", help="Find curves and surfaces of positions: dimension, degree, what holds on each."),
+    ] = False,
     output: Annotated[
         Files, output_option("Write the assembled model, .yaml or .json; with --all, a page, .html.")
     ] = None,
     force: Annotated[bool, Option("--force", help="Allow -o to overwrite the model file.")] = False,
     json: Json = False,
 ) -> None:
-    """Close the joints of a sketch; --all finds all ways to close.
+    """Close the joints of a sketch; --all finds all ways to close, --components the curves among them.
 
     With --all, freedoms that are neither driven nor fixed by --keep are fixed by keeping further coordinates at their
     start values, angles first.
@@ -160,6 +164,13 @@ def assemble(
         mechanism = placed(build(document, changes), start, rate, cut)
     if sliced and not all_modes:
         raise UsageError("--slice goes with --all", "usage")
+    if of_components:
+        from linkwork.assembly.components import components
+        from linkwork.view.report import component_lines
+
+        with located(model):
+            found = components(mechanism, keep or ())
+        return tell(found.as_dict(), component_lines(found), (), json)
     if all_modes:
         for option, was_given in (("--coordinates", coordinates), ("--cut", cut), ("--weights", weights is not None)):
             if was_given:

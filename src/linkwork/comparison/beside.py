@@ -270,7 +270,7 @@ def _at(t: Array, values: Array, times: Array) -> tuple[Array, float | None]:
     from scipy.interpolate import CubicSpline
 
     fine, coarse = CubicSpline(t, values)(times), CubicSpline(t[::2], values[::2])(times)
-    return fine, float(np.max(np.abs(fine - coarse))) / 16.0
+    return fine, float(np.max(np.abs(fine - coarse))) / 2**4
 
 
 def pairs(texts: Sequence[str]) -> Iterator[tuple[str, str]]:

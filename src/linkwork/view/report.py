@@ -18,6 +18,7 @@ from linkwork.notes import Note
 
 if TYPE_CHECKING:
     from linkwork.assembly.assemble import Assembly
+    from linkwork.assembly.components import Components
     from linkwork.assembly.modes import Modes
     from linkwork.start.check import Report
     from linkwork.trajectory import Trajectory
@@ -173,6 +174,21 @@ def assembly_lines(assembly: Assembly) -> Lines:
         lines += [(what if k == 0 else "", entry) for k, entry in enumerate(entries or ["nothing"])]
     if a.other_sketch:
         lines.append(("note", Note("other-sketch")))
+    return lines
+
+
+def component_lines(found: Components) -> Lines:
+    """The curves and surfaces of positions, and what holds on each of them."""
+    kept = f", {', '.join(found.kept)} kept" if found.kept else ""
+    lines = [("model", f"{found.name}{kept}"), ("components", f"{len(found.components)}, by {found.paths} paths")]
+    for k, c in enumerate(found.components, 1):
+        what = {1: "curve", 2: "surface"}.get(c.dimension, f"set of dimension {c.dimension}")
+        real = "with real positions" if c.q else "no real position found" if c.real else "not real"
+        whole = "" if c.whole else "; points are missing from its degree"
+        lines.append((str(k), f"{what} of degree {c.degree}, {real}{whole}"))
+        lines += [("", f"turning: {', '.join(c.moving) or 'nothing'}")]
+        lines += [("", f"points together: {', '.join(c.together)}")] if c.together else []
+        lines += [("", f"turning alike: {', '.join(c.alike)}")] if c.alike else []
     return lines
 
 
