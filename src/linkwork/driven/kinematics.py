@@ -8,7 +8,7 @@ end, and report rows inside it, onto the constraints, and what the prediction er
 the motion on its branch. Reports, events, stops and budgets are those of every motion. The linear systems are those of
 
     [ W      Psi_q^T ]
-    [ Psi_q  -eps    ]        W = diag(1, 1, arm^2) for every body
+    [ Psi_q  -eps    ]        W = mass diag(1, 1, arm^2) for every body
 
 and are repeated until the residuals of the equations with the true M vanish, so that redundant constraints need no
 special treatment, bodies may have no mass, and positions do not depend on inertia.
@@ -35,7 +35,7 @@ from linkwork.equations.place import Place
 from linkwork.equations.programs import MOTION
 from linkwork.errors import Interrupted, NumericalStop, UsageError, quoted
 from linkwork.expressions.evaluation import evaluate
-from linkwork.expressions.graph import ONE, ZERO, symbol
+from linkwork.expressions.graph import ZERO, symbol
 from linkwork.integrators.integrate import End, Problem, Settings, report_times
 from linkwork.integrators.methods.tableaus import DOP853
 from linkwork.model import Model
@@ -62,6 +62,7 @@ from linkwork.trajectory import Table, Trajectory
 Array = NDArray[np.float64]
 
 ARM = symbol("kinematics.arm")  # a length of the mechanism, by which turns compare with shifts
+MASS = symbol("kinematics.mass")  # the largest, so that the solution is repeated as seldom as with M itself
 PREDICTED = Choice("augmented", "projection", 0.0, 0.0, DOP853.name)
 
 
@@ -140,9 +141,10 @@ class Driven(Motion):
     def begin_at(mechanism: Mechanism, assemble: bool) -> Driven:
         """From where the model states it, closed."""
         code: System = mechanism.shared.compiled(("driven",), compile_driven)
-        e = code.equations.with_values({**mechanism.equations.parameters, ARM: 1.0})
-        arm = code.with_values(e).start().length
-        system = code.with_values(e.with_values({**e.parameters, ARM: arm}))
+        stated = mechanism.place()
+        inertia = stated.mass.diagonal / np.where(mechanism.equations.turning, stated.length**2, 1.0)
+        values = {ARM: stated.length, MASS: float(inertia.max(initial=0.0)) or 1.0}
+        system = code.with_values(code.equations.with_values({**mechanism.equations.parameters, **values}))
         still = dict.fromkeys((mechanism.equations.body or mechanism.equations).v_names, 0.0)
         given = restart(system.start(), None, still, "unit", assemble)
         start = find_start(given, "unit", any_distance=assemble)
@@ -170,8 +172,8 @@ class Driven(Motion):
 
 def in_metric(e: Equations) -> Equations:
     """The equations with W in the place of M, and without forces, which nothing of the motion depends on."""
-    W = {(k, k): ARM * ARM if turns else ONE for k, turns in enumerate(e.turning)}
-    return replace(e, M=W, Q=(ZERO,) * len(e.Q), chain=None, parameters={**e.parameters, ARM: 1.0})
+    W = {(k, k): MASS * ARM * ARM if turns else MASS for k, turns in enumerate(e.turning)}
+    return replace(e, M=W, Q=(ZERO,) * len(e.Q), chain=None, parameters={**e.parameters, ARM: 1.0, MASS: 1.0})
 
 
 def compile_driven(e: Equations) -> System:

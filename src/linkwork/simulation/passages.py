@@ -94,8 +94,8 @@ def note_near(start: Place, t: Array, q: Array, log_det: Array, passed: Sequence
     def least(k: int) -> float:
         return float(replace(start, t=float(t[k]), q=q[k]).rank.values[start.rank.rank - 1])
 
-    usual = least(int(log_det.argmax()))
     is_near = np.exp(0.5 * (log_det - log_det.max())) < NEAR
+    usual = least(int(log_det.argmax())) if is_near.any() else 1.0
     for first, end in np.flatnonzero(np.diff(is_near, prepend=False, append=False)).reshape(-1, 2):
         k, around = first + int(log_det[first:end].argmin()), (t[max(first - 1, 0)], t[min(end, len(t) - 1)])
         part = least(k) / usual

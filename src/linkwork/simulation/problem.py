@@ -370,7 +370,7 @@ def metric_for(place: Place, how: Choice) -> Metric:
 
 
 def more_repetitions(system: System) -> int:
-    """Those that remove what was added to a singular M."""
+    """Those that remove another metric than M, or what was added to a singular one."""
     return 0 if system.regular else 2
 
 
