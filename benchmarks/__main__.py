@@ -83,11 +83,11 @@ def evaluation_ns(system: System, p: Array, y: Array) -> float:
 def integration_ms(system: System, p: Array, y: Array, t_end: float, step: float, rtol: float) -> tuple[float, Any]:
     f = system.functions["derivative"]
     onto = of_system(system)
-    times, settings = report_times(0.0, t_end, step), Settings(DOP853, rtol, rtol)
+    times, settings = report_times(0.0, t_end, step), Settings(rtol, rtol)
     best, last = np.inf, None
     for _ in range(15):
         began = perf_counter()
-        last = State(Problem(f, len(y), settings.method, onto, len(y) - 2), p, y, times, settings)
+        last = State(Problem(f, len(y), DOP853, onto, len(y) - 2), p, y, times, settings)
         last.advance(10**9)
         best = min(best, perf_counter() - began)
     return 1e3 * best, last

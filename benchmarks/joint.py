@@ -19,7 +19,7 @@ from linkwork.equations.linear import factor_of
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr, cos, sin, sqrt, symbol
 from linkwork.integrators.integrate import Problem, Settings, State
-from linkwork.integrators.methods.tableaus import EXPLICIT
+from linkwork.integrators.methods.tableaus import DOP853
 from linkwork.modelfile import load
 from linkwork.native.lowering import compile_programs
 from linkwork.sequences.hoisting import parameter_frontier
@@ -162,19 +162,16 @@ def open_chain(name: str) -> Case:
     return Case(f, None, np.array(evaluate(front, e.parameters)), np.concatenate(e.start()), len(e.q) + len(e.v))
 
 
-def advanced(case: Case, times: Array, settings: Settings) -> State:
+def advanced(case: Case, times: Array, rtol: float) -> State:
     """The end of a run."""
-    problem = Problem(case.derivative, len(case.y), settings.method, case.project, case.n_norm)
-    state = State(problem, case.p, case.y, times, settings)
+    problem = Problem(case.derivative, len(case.y), DOP853, case.project, case.n_norm)
+    state = State(problem, case.p, case.y, times, Settings(rtol, rtol))
     state.advance(10**9)
     return state
 
 
 def run(case: Case, t_end: float, rtol: float, repetitions: int = 1) -> tuple[float, State]:
-    settings, times = Settings(EXPLICIT["dop853"], rtol, rtol), np.array([0.0, t_end])
-    ends = []
-    for _ in range(repetitions):
-        ends.append(advanced(case, times, settings))
+    ends = [advanced(case, np.array([0.0, t_end]), rtol) for _ in range(repetitions)]
     return min(end.loop_s for end in ends), ends[0]
 
 

@@ -102,28 +102,26 @@ def slider_crank_of_bodies() -> Case:
     return Case(system.functions["derivative"], of_system(system), p, y, len(y) - 2, watched)
 
 
-def advanced(case: Case, times: Array, settings: Settings) -> State:
+def advanced(case: Case, times: Array, rtol: float, method: str) -> State:
     """The end of a run."""
-    problem = Problem(case.derivative, len(case.y), settings.method, case.project, case.n_norm)
-    state = State(problem, case.p, case.y, times, settings)
+    problem = Problem(case.derivative, len(case.y), EXPLICIT[method], case.project, case.n_norm)
+    state = State(problem, case.p, case.y, times, Settings(rtol, rtol))
     state.advance(10**9)
     return state
 
 
 def run(case: Case, rtol: float, repetitions: int = 1, method: str = "dop853") -> tuple[float, State]:
     """Seconds in the compiled loop, the least of several, and the end of the run."""
-    settings, times = Settings(EXPLICIT[method], rtol, rtol), np.array([0.0, 20.0])
-    ends = []
-    for _ in range(repetitions):
-        ends.append(advanced(case, times, settings))
+    times = np.array([0.0, 20.0])
+    ends = [advanced(case, times, rtol, method) for _ in range(repetitions)]
     return min(end.loop_s for end in ends), ends[0]
 
 
 def evaluation_s(case: Case, rtol: float, method: str) -> list[float]:
     """Seconds of the right-hand side alone at as many states of the motion as a run evaluates: independent, waiting."""
     count = run(case, rtol, method=method)[1].at.evaluations
-    settings, times = Settings(EXPLICIT[method], rtol, rtol), np.linspace(0.0, 20.0, count)
-    rows, f = advanced(case, times, settings).rows, case.derivative
+    times = np.linspace(0.0, 20.0, count)
+    rows, f = advanced(case, times, rtol, method).rows, case.derivative
     states = np.ascontiguousarray(np.column_stack([times, rows]))
     x, y, w = np.zeros(f.inputs), np.zeros(f.outputs), np.zeros(f.work)
     best = [np.inf, np.inf]

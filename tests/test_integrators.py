@@ -681,7 +681,7 @@ def noise(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 @each_method
 def test_steps_from_zero_do_not_shrink_without_end(method: Tableau) -> None:
     """At t = 0 every step is long beside the time; one beside which the first was long 16 digits ago is too small."""
-    result = run(noise, [0.0], report_times(0.0, 1.0, 0.5), Settings(method, rtol=1e-6, atol=1e-8), first_step=1e-3)
+    result = run(noise, [0.0], report_times(0.0, 1.0, 0.5), By(method=method, rtol=1e-6, atol=1e-8), first_step=1e-3)
     assert result.end.status == End.STEP_TOO_SMALL
     assert result.end.at.next_step > 1e-21
 
