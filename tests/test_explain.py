@@ -267,6 +267,11 @@ def test_letters_of_points_and_axes() -> None:
     assert "axis_j" not in spatial.split("Constraints")[1]
 
 
+def test_values_that_events_changed_are_those_of_the_motion() -> None:
+    """A block that slips by now: the sheet has the force of slipping, as the compiled code has."""
+    assert max(explain(model("stick_slip_belt"), "qr", 0.1).difference) <= 1e-9
+
+
 def test_rounding_is_shown_as_zero() -> None:
     """A cart that rolls without slipping: no number on the sheet is smaller than rounding beside its neighbours."""
     numbers_shown = re.findall(r"\d(?:\.\d+)?e-(\d+)", text(explain(model("dap/cart_a"), "qr")).split("Check")[0])

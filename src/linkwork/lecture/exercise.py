@@ -12,6 +12,7 @@ from linkwork.compiled.mechanism import Mechanism
 from linkwork.equations.equations import TIME
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import ZERO, Expr
+from linkwork.formulations import CHOICES
 from linkwork.lecture import letters as sym
 from linkwork.lecture import sheet
 from linkwork.lecture.coordinates import write_coordinates
@@ -221,7 +222,7 @@ class Exercise(Sheet):
         self.entries.find(accelerations)
         statements = self.verify()
         self._write_check(a, lam, statements)
-        title = f"{self.model} by {self.formulation}"
+        title = f"{self.model}{' by ' if self.formulation in CHOICES else ': '}{self.formulation}"
         return Worked(
             title, self.model, self.formulation, self.t, self.equations.v_names,
             self.rows, a, lam, self.augmented_a, self.augmented_lam, self.equation, tuple(self.blocks), statements,
@@ -283,12 +284,12 @@ class Exercise(Sheet):
         if shown := [node for node in e.parameters if node in used]:
             self.say("Parameters:")
             told = [(p, *self._parameter_symbol(str(p.value))[1:]) for p in shown]
-            self.table(
-                ("", "parameter", "value", "what it is"),
-                [(self.names[p], Name(str(p.value).rstrip("'")), number(x.values[p]), what) for p, what in told],
-            )
+            listed = [(self.names[p], Name(str(p.value).rstrip("'")), number(x.values[p]), what) for p, what in told]
             if self.letters is not None and any(what for _, what in told):
+                self.table(("", "parameter", "value", "what it is"), listed)
                 self._write_letters(self.letters)
+            else:
+                self.table(("", "parameter", "value"), [row[:3] for row in listed])
 
     def _write_letters(self, letters: Letters) -> None:
         pairs = [(number, Name(body)) for body, number in letters.bodies.items()]

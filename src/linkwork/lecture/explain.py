@@ -80,10 +80,13 @@ def reach(
     step = mechanism.model.simulation.step
     motion = move(mechanism, t_end=at or step, step=at or step, progress=progress)
     now = -1 if at else 0
-    q, v, a = (motion.tables[kind].values[now] for kind in mechanism.equations.state)
-    found = Numbers(mechanism.equations, q, v, at)
+    e = mechanism.equations
+    q, v, a = (motion.tables[kind].values[now] for kind in e.state)
+    if at and motion.info.held:  # what events have changed
+        e = e.with_values({x: motion.info.held.get(str(x.value), value) for x, value in e.parameters.items()})
+    found = Numbers(e, q, v, at)
     q, v = without_rounding(q, found.q_scale, 1.0), without_rounding(v, found.v_scale)
-    return Instant(mechanism.model.name, Numbers(mechanism.equations, q, v, at), a, motion.lam[now], step, mechanism)
+    return Instant(mechanism.model.name, Numbers(e, q, v, at), a, motion.lam[now], step, mechanism)
 
 
 def sketch(mechanism: Mechanism) -> Instant:

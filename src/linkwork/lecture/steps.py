@@ -420,16 +420,18 @@ def augmented(x: Exercise) -> None:
     solved, exact = notation.Symbol("y"), notation.Matrix(((M, Psi_q.T), (Psi_q, Number("0"))))
     residual = column(Q, gamma) - exact * solved
     step = K.inverse * residual
-    x.say("Starting from zero, the solution", solved, "of accelerations and multipliers is improved by adding")
     x.define(d, step)
-    x.find({solved: Value(np.zeros((x.n + x.m, 1)), (*x.columns, *rows))})
-    x.show_in(Scope(x.scope.given, dict(x.definitions)), equal(d, step))
-    table = []
+    places, y, table = (*x.columns, *rows), np.zeros((x.n + x.m, 1)), []
     for k in range(3):
         x.scope.given.pop(d, None)
+        x.find({solved: Value(y, places)})
         left, change = x.scope(residual), x.scope(d)
         table.append((number(k + 1), *(number(value.size, 2) for value in (left, change))))
-        x.find({solved: Value(x.scope(solved).entries + change.entries, (*x.columns, *rows))})
+        y = y + change.entries
+    x.find({solved: Value(y, places)})
+    halfway = {name: value for name, value in x.scope.given.items() if name != d} | {solved: Value(y / 2, places)}
+    x.say("Starting from zero, the solution", solved, "of accelerations and multipliers is improved by adding")
+    x.show_in(Scope(halfway, dict(x.definitions)), equal(d, step))
     x.table(("solution", "largest residual before", "largest change"), table)
     found = x.scope(solved).entries
     x.find({a: Value(found[: x.n], x.columns), lam: Value(found[x.n :], rows)})
