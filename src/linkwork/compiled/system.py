@@ -20,10 +20,22 @@ from numpy.typing import NDArray
 from linkwork.equations.equations import TIME, Equations
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
-from linkwork.equations.programs import IF_NEEDED, LOCAL, MOTION, REPETITIONS, Metric, Program, Source, start, switches
+from linkwork.equations.programs import (
+    IF_NEEDED,
+    LOCAL,
+    MOTION,
+    REPETITIONS,
+    WATCHED,
+    Metric,
+    Program,
+    Source,
+    start,
+    switches,
+)
 from linkwork.equations.solution import EPS
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr, symbol
+from linkwork.expressions.guards import freeze
 from linkwork.linalg.rank import RANK_TOLERANCE
 from linkwork.native.enclosing import Guards, write_tape
 from linkwork.native.kernels import Pointer, integer, offset, split
@@ -135,7 +147,8 @@ class System:
     programs: Mapping[str, ComputationSequence]
     functions: Mapping[str, NativeFunction]
     head: Array  # of p, but for what a run adds
-    guards: Guards | None = None  # what a motion looks at along its steps
+    guards: Guards | None  # what a motion looks at along its steps
+    n_signs: int  # numbers in p by which the time loop holds comparisons on one side
 
     @property
     def regular(self) -> bool:
@@ -164,6 +177,11 @@ class System:
         """Where in p the values stand that events change."""
         first = HEADER + self.n_q + self.n_v + 2 * self.m
         return slice(first, first + len(self.equations.held))
+
+    @property
+    def first_of_parameters(self) -> int:
+        """Where in p all that stands which depends on parameters alone, behind what the time loop changes."""
+        return int(self.held.stop) + self.n_signs
 
     @kept
     def jump_targets(self) -> tuple[list[int], list[int]]:
@@ -232,7 +250,11 @@ class System:
         first_pivots: Array | float = 1.0,
     ) -> Array:
         m, held, prepare = self.m, self.held, self.functions["prepare"]
-        given, p, first = np.empty(prepare.inputs), np.empty(held.stop + prepare.outputs), len(self.values)
+        given, p, first = (
+            np.empty(prepare.inputs),
+            np.empty(self.first_of_parameters + prepare.outputs),
+            len(self.values),
+        )
         given[:first] = self.values
         for part, count in (((alpha, beta, weakness), 3), (eps, m), (mobility, self.n_v), (kept, m)):
             given[first : first + count] = part
@@ -240,7 +262,8 @@ class System:
         given[first:] = first_pivots
         p[:HEADER], p[HEADER : held.start] = self.head, reciprocal_scales
         p[held] = [self.equations.parameters[x] for x in self.equations.held]
-        prepare.fill(given, given, p[held.stop :])  # which are all it reads
+        p[held.stop : self.first_of_parameters] = 0.0
+        prepare.fill(given, given, p[self.first_of_parameters :])  # which are all it reads
         return p
 
 
@@ -288,14 +311,22 @@ def compile_system(
 ) -> System:
     """Machine code of these programs, all in one go.
 
-    Parameters that events change stand in p themselves, so that the time loop can change them.
+    Parameters that events change stand in p themselves, so that the time loop can change them; so do signs of what is
+    watched, which hold comparisons on one side where they are not zero.
     """
     source = Source(e, metric, explicit, loaded)
-    found = [sequence for program in programs if (sequence := program(source)) is not None]
+    watched = source.watched if switches in programs else []
+    signs = [symbol(f"sign {k}") for k in range(len(watched))]
+    sides = dict(zip(reversed(watched), reversed(signs), strict=True))
+    found = [
+        sequence.rewritten(lambda y, x: freeze(y, x, sides)) if sides and program not in WATCHED else sequence
+        for program in programs
+        if (sequence := program(source)) is not None
+    ]
     repeated = [sequence.again for sequence in found if sequence.again]
     improved = [y for again in repeated for y in (*again.outputs.values(), again.is_weak, again.needs)]
     fixed = [x for x in source.parameters if x not in set(e.held)]
-    enclosed = [*source.watched, *e.narrow] if switches in programs else []
+    enclosed = [*watched, *e.narrow] if switches in programs else []
     outputs = [*(y for sequence in found for y in sequence.outputs), *improved, *enclosed]
     frontier = parameter_frontier(outputs, fixed)
     scales = [symbol(f"scale {k}") for k in range(len(e.q) + len(e.v) + 2 * len(e.Psi))]
@@ -303,7 +334,7 @@ def compile_system(
         start(Source(e)),
         ComputationSequence("prepare", source.parameters, frontier),
     ]
-    in_p = [*HEADER_SYMBOLS, *scales, *e.held, *frontier]
+    in_p = [*HEADER_SYMBOLS, *scales, *e.held, *signs, *frontier]
     f = compile_programs(found, in_p, of_parameters, seldom=SELDOM)
     sizes = {"n_closed": "close", "n_report": "report"}
     returned = {size: f[name].outputs for size, name in sizes.items() if name in f}
@@ -314,5 +345,7 @@ def compile_system(
     if enclosed:
         state = (TIME, *e.q, *e.v)
         tape = write_tape(enclosed, [*state, *source.sampled], in_p)
-        guards = Guards(f.get("switches"), f.get("sampled"), tape, len(state))
-    return System(e, source, {sequence.name: sequence for sequence in (*found, *of_parameters)}, f, head, guards)
+        first_sign = len(HEADER_SYMBOLS) + len(scales) + len(e.held)
+        guards = Guards(f.get("switches"), f.get("sampled"), tape, len(state), first_sign)
+    sequences = {sequence.name: sequence for sequence in (*found, *of_parameters)}
+    return System(e, source, sequences, f, head, guards, len(signs))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-from linkwork.expressions.graph import ONE, Expr
+from linkwork.expressions.evaluation import GRAPH, ordered
+from linkwork.expressions.graph import ONE, ZERO, Expr, absolute, atan2, function, less, less_equal, select
 
 DEGREE = 8  # of a power from which on it may be narrower than the polynomials by which methods follow a motion
 
@@ -15,6 +17,40 @@ def switch(node: Expr) -> Expr | None:
     if node.op in ("lt", "le", "min", "max"):
         return node.args[0] - node.args[1]
     return node.args[0] if node.op in ("sign", "abs", "atan2") else None
+
+
+def freeze(outputs: Sequence[Expr], inputs: Iterable[Expr], signs: Mapping[Expr, Expr]) -> list[Expr]:
+    """The outputs with comparisons on the side that `signs` tell, by switching functions, where these are not zero.
+
+    So a law is smooth along a step that began on that side, wherever its stages are; beyond, it goes on as it is there.
+    A root that has a value has one there too.
+    """
+    found: dict[Expr, Expr] = {}
+    for node in ordered(outputs, inputs):
+        a, g = [found.get(x, x) for x in node.args], switch(node)
+        if g is not None and g in signs:
+            found[node] = on_side(node.op, signs[g], a)
+        elif a != [*node.args]:
+            if node.op in ("sqrt", "log") or (node.op == "pow" and not (a[1].is_constant and a[1].number % 1.0 == 0.0)):
+                a[0] = select(less(node.args[0], ZERO), node.args[0], absolute(a[0]))
+            found[node] = GRAPH[node.op](*a, *([node.table] if node.op == "spline" else []))
+    return [found.get(y, y) for y in outputs]
+
+
+def on_side(op: str, side: Expr, a: Sequence[Expr]) -> Expr:
+    """A comparison on a side of the zero of its switching function g, or as it is if `side` is zero.
+
+    Where g has no value it has none either.
+    """
+    if op == "atan2":  # goes on across its jump
+        return select(side, side * (0.5 * math.pi - atan2(a[1], side * a[0])), atan2(*a))
+    g = a[0] if op in ("sign", "abs") else a[0] - a[1]
+    g = select(side, side * (1 + less(g, ZERO)), g)
+    if op in ("min", "max"):
+        return select(less(g, ZERO), *(a if op == "min" else reversed(a)))
+    if op == "abs":
+        return select(less(g, ZERO), -a[0], a[0])
+    return function("sign", g) if op == "sign" else (less if op == "lt" else less_equal)(g, ZERO)
 
 
 def narrow(nodes: Iterable[Expr], varying: Container[Expr]) -> Iterator[Expr]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from linkwork.integrators.memory import End, moment, open_run
-from linkwork.integrators.switches import note_signs
+from linkwork.integrators.switches import hold_sides, note_signs
 from linkwork.integrators.time_loop import begin
 from linkwork.linalg.vectors import copy
 from linkwork.native.kernels import Pointer, call, kernel, offset
@@ -39,7 +39,8 @@ def happen(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
                 p[int(at.targets[i])] = at.jumped[i]
                 changed = True
     copy(offset(p, at.held), now.held, at.n_held)
-    if changed and not begin(at, m, p, own, w):
-        at.asking = End.NOT_FINITE
-    elif changed:
+    if changed:
         note_signs(at, at.x, p, w)
+        hold_sides(at, p)
+        if not begin(at, m, p, own, w):
+            at.asking = End.NOT_FINITE

@@ -170,7 +170,7 @@ class Problem:
         at.project = project.address if project else 0
         if watch:
             at.watch, at.note_start = watch.address, note_start.address
-            at.pass_switches = pass_switches.address
+            at.pass_switches, at.first_sign = pass_switches.address, self.guards.first_sign if self.guards else 0
             at.grazes[:] = -math.inf
         if self.events.directions:
             at.happen, at.jumps, at.held = happen.address, jumps.address if jumps else 0, held.start

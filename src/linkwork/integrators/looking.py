@@ -1,16 +1,15 @@
 """What functions of the state do along a step: bounds of them and of their slopes between any two of its times.
 
-The solution inside a step is a polynomial in theta, from 0 to 1 over it. Its coefficients in Bernstein's form bound it
-and, divided anew, any part of it [farouki2012]; from these bounds interval arithmetic makes those of a function and
-of its slope (expressions/enclosures.py). Walking along the step, a part in which the bounds decide is done, another is
-halved; so nothing is stepped over, whatever the formula is.
+The solution inside a step is a polynomial in theta, from 0 to 1 over it. Its Taylor series in the middle of any part of
+the step bounds it there; from these bounds interval arithmetic makes those of a function and of its slope
+(expressions/enclosures.py). Walking along the step, a part in which the bounds decide is done, another is halved; so
+nothing is stepped over, whatever the formula is.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from linkwork.native.enclosing import (
     TAN,
     Guards,
     Tape,
+    enclose_all,
     enclose_around_middle,
     enclose_output,
     keep_middle,
@@ -51,85 +51,75 @@ class Look(Memory):
     n_state: int  # inputs from t and y; those behind are sampled
     n_sampled: int
     n_seen: int
+    n_outputs: int
     head: Pointer  # N_HEAD: these numbers
-    to_bernstein: Pointer  # (degree + 1) (n_dense + 1): from y and the F_j
     from_samples: Pointer  # (degree + 1)^2, if there are samples
     seen: Pointer  # n_seen: where in a step the derivative is evaluated
-    coefficients: Pointer  # n_inputs (degree + 1)
-    slopes: Pointer  # n_inputs degree: of the derivative by theta
+    coefficients: Pointer  # n_inputs (degree + 1): of powers of theta
     margins: Pointer  # n_inputs: their rounding
     part: Pointer  # degree + 1
+    is_open: Pointer  # n_outputs: 1 where bounds over the whole step leave something to be looked at
     samples: Pointer  # (degree + 1) n_sampled
     sample: int  # address of what is sampled
     at_pole: bool  # whether the step goes past what jumps at a pole
     tape: Pointer
 
 
-N_HEAD = 7
+N_HEAD = 8
 
 
 def places(
-    m: Pointer, size: int, degree: int, n_dense: int, n_inputs: int, n_state: int, n_sampled: int, n_seen: int
+    m: Pointer,
+    size: int,
+    degree: int,
+    n_dense: int,
+    n_inputs: int,
+    n_state: int,
+    n_sampled: int,
+    n_seen: int,
+    n_outputs: int,
 ) -> Look:
     width = degree + 1
     square = width * width if n_sampled > 0 else 0
-    counts = (N_HEAD, width * (n_dense + 1), square, n_seen, n_inputs * width, n_inputs * degree, n_inputs, width)
-    return Look(
-        size, degree, n_dense, n_inputs, n_state, n_sampled, n_seen, *split(m, (*counts, width * n_sampled, 1, 1))
+    counts = (
+        N_HEAD,
+        square,
+        n_seen,
+        n_inputs * width,
+        n_inputs,
+        width,
+        n_outputs,
+        width * n_sampled,
+        1,
+        1,
     )
+    return Look(size, degree, n_dense, n_inputs, n_state, n_sampled, n_seen, n_outputs, *split(m, counts))
 
 
 def open_look(at: Run) -> Look:
     head = memory_at(at.look, N_HEAD)
     m = memory_at(at.look, integer(head, 0))
-    return places(
-        m, integer(m, 0), integer(m, 1), integer(m, 2), integer(m, 3), integer(m, 4), integer(m, 5), integer(m, 6)
-    )
+    a, b, c, d = integer(m, 0), integer(m, 1), integer(m, 2), integer(m, 3)
+    return places(m, a, b, c, d, integer(m, 4), integer(m, 5), integer(m, 6), integer(m, 7))
 
 
 def new_look(guards: Guards, n_dense: int, seen: Sequence[float]) -> Array:
     """The memory for looking along the steps of a method with so many F_j and these abscissae."""
     tape, n_sampled = guards.tape, guards.sample.outputs if guards.sample else 0
     degree = max(n_dense, POINTS if n_sampled else 1)
-    n_inputs = int(tape[:1].view(np.int64)[0])
-    sizes = degree, n_dense, n_inputs, guards.n_state, n_sampled, len(seen)
+    n_inputs, n_outputs = (int(k) for k in tape[:5:4].view(np.int64))
+    sizes = degree, n_dense, n_inputs, guards.n_state, n_sampled, len(seen), n_outputs
     at = offsets_of(places, 0, *sizes)
     m = np.zeros(at.tape + len(tape))
     m[:N_HEAD].view(np.int64)[:] = len(m), *sizes
-    m[at.to_bernstein : at.from_samples] = bernstein_of_dense(degree, n_dense).ravel()
     if n_sampled:
-        m[at.from_samples : at.seen] = np.linalg.inv(bernstein_at(sample_points(degree), degree)).ravel()
+        points = 0.5 - 0.5 * np.cos(np.pi * np.arange(degree + 1) / degree)  # Chebyshev's, with both ends
+        m[at.from_samples : at.seen] = np.linalg.inv(np.vander(points, increasing=True)).ravel()
     m[at.seen : at.coefficients] = seen
     m[at.tape :] = tape
     if guards.sample:
         m[at.sample : at.at_pole].view(np.int64)[:] = guards.sample.address
     return m
-
-
-def bernstein_at(theta: Array, degree: int) -> Array:
-    """The polynomials of Bernstein at these places, by columns."""
-    j = np.arange(degree + 1)
-    binomials = np.array([math.comb(degree, int(k)) for k in j], dtype=float)
-    return np.asarray(binomials * theta[:, None] ** j * (1.0 - theta[:, None]) ** (degree - j))
-
-
-@cache
-def bernstein_of_dense(degree: int, n_dense: int) -> Array:
-    """Coefficients of Bernstein of y + theta (F_0 + (1 - theta) (F_1 + theta (F_2 + ...))) from (y, F_0, F_1, ...).
-
-    theta^i (1 - theta)^k is a sum of polynomials of any higher degree with binomials as coefficients.
-    """
-    columns = [(-(-j // 2), j // 2) for j in range(n_dense + 1)]
-    of = np.zeros((degree + 1, n_dense + 1))
-    for column, (i, k) in enumerate(columns):
-        for j in range(i, degree - k + 1):
-            of[j, column] = math.comb(degree - i - k, j - i) / math.comb(degree, j)
-    return of
-
-
-def sample_points(degree: int) -> Array:
-    """Chebyshev's, with both ends."""
-    return np.asarray(0.5 - 0.5 * np.cos(np.pi * np.arange(degree + 1) / degree))
 
 
 def value_inside(at: Run, theta: float, i: int) -> float:
@@ -153,37 +143,43 @@ def differentiate_inside(at: Run, theta: float, i: int) -> float:
 
 
 def prepare_look(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -> None:
-    """Bring the step that has been made, with its F_j, into Bernstein's form."""
+    """Write the step that has been made, with its F_j, in powers of theta."""
     load_numbers(tape, p)
     if look.n_sampled > 0:
         take_samples(at, look, p, w)
-    width, degree = look.degree + 1, look.degree
+    width = look.degree + 1
     for k in range(look.n_inputs):
-        index, c, slopes = (
-            integer(tape.inputs, k),
-            offset(look.coefficients, k * width),
-            offset(look.slopes, k * degree),
-        )
+        index, c = integer(tape.inputs, k), offset(look.coefficients, k * width)
         for j in range(width):
-            if index == 0:
-                c[j] = at.x[0] + at.h * (j / degree)
-            elif index < look.n_state:
-                row = offset(look.to_bernstein, j * (look.n_dense + 1))
-                total = row[0] * at.x[index]
-                for i in range(look.n_dense):
-                    total += row[1 + i] * at.F[i * at.n + index - 1]
-                c[j] = total
-            else:
-                row = offset(look.from_samples, j * width)
-                total = 0.0
+            c[j] = 0.0
+        if index == 0:
+            c[0], c[1] = at.x[0], at.h
+        elif index < look.n_state:
+            expand(at, index - 1, c)
+        else:
+            for j in range(width):
                 for i in range(width):
-                    total += row[i] * look.samples[i * look.n_sampled + index - look.n_state]
-                c[j] = total
-        largest = 0.0
-        for j in range(degree):
-            slopes[j] = degree * (c[j + 1] - c[j])
-            largest = max(largest, abs(c[j]), abs(c[j + 1]))
-        look.margins[k] = ROUNDED * largest
+                    sample = look.samples[i * look.n_sampled + index - look.n_state]
+                    c[j] += look.from_samples[j * width + i] * sample
+        size = 0.0
+        for j in range(width):
+            size += abs(c[j])
+        look.margins[k] = ROUNDED * size
+
+
+def expand(at: Run, i: int, c: Pointer) -> None:
+    """Component i of y + theta (F_0 + (1 - theta) (F_1 + theta (F_2 + ...))) in powers of theta, from inside out."""
+    c[0] = at.F[(at.n_dense - 1) * at.n + i]
+    for j in range(at.n_dense - 1, -1, -1):
+        count = at.n_dense - j
+        if j % 2 == 0:
+            for k in range(count, 0, -1):
+                c[k] = c[k - 1]
+            c[0] = 0.0
+        else:
+            for k in range(count, 0, -1):
+                c[k] -= c[k - 1]
+        c[0] += at.F[(j - 1) * at.n + i] if j > 0 else at.x[1 + i]
 
 
 def take_samples(at: Run, look: Look, p: Pointer, w: Pointer) -> None:
@@ -197,23 +193,31 @@ def take_samples(at: Run, look: Look, p: Pointer, w: Pointer) -> None:
         call(look.sample, at.x_inside, p, offset(look.samples, j * look.n_sampled), w)
 
 
-def bound(c: Pointer, degree: int, u: float, v: float, part: Pointer) -> tuple[float, float]:
-    """Bounds of a polynomial between u and v, from its coefficients between 0 and 1. [farouki2012, section 5]"""
+def bound(c: Pointer, degree: int, u: float, v: float, b: Pointer) -> tuple[float, float, float, float]:
+    """Bounds of a polynomial and of its slope between u and v: with its Taylor series in the middle,
+
+    sum_k b_k s^k for |s| <= (v - u)/2, where even powers of s have one sign.
+    """
+    middle, reach, power = 0.5 * (u + v), 0.5 * (v - u), 1.0
     for i in range(degree + 1):
-        part[i] = c[i]
-    if v < 1.0:
-        for j in range(1, degree + 1):
-            for i in range(degree, j - 1, -1):
-                part[i] = (1.0 - v) * part[i - 1] + v * part[i]
-    if u > 0.0:
-        s = u / v
-        for j in range(degree):
-            for i in range(degree - j):
-                part[i] = (1.0 - s) * part[i] + s * part[i + 1]
-    low = high = part[0]
-    for i in range(1, degree + 1):
-        low, high = min(low, part[i]), max(high, part[i])
-    return low, high
+        b[i] = c[i]
+    for j in range(degree):
+        for i in range(degree - 1, j - 1, -1):
+            b[i] += middle * b[i + 1]
+    low = high = b[0]
+    slope_low = slope_high = b[1]
+    for k in range(1, degree + 1):
+        slope = k * b[k] * power
+        power *= reach
+        value = b[k] * power
+        if k % 2 == 0:
+            low, high = low + min(value, 0.0), high + max(value, 0.0)
+            slope_low, slope_high = slope_low - abs(slope), slope_high + abs(slope)
+        else:
+            low, high = low - abs(value), high + abs(value)
+            if k > 1:
+                slope_low, slope_high = slope_low + min(slope, 0.0), slope_high + max(slope, 0.0)
+    return low, high, slope_low, slope_high
 
 
 def enclose_between(look: Look, tape: Tape, k: int, u: float, v: float) -> Pointer:
@@ -225,12 +229,30 @@ def enclose_between(look: Look, tape: Tape, k: int, u: float, v: float) -> Point
 def load_between(look: Look, tape: Tape, k: int, u: float, v: float) -> None:
     """The inputs of function k between two places of the step."""
     for i in range(integer(tape.first_input, k), integer(tape.first_row, k + 1)):
-        slot = integer(tape.listed, i)
-        out, margin = offset(tape.values, 4 * slot), look.margins[slot]
-        low, high = bound(offset(look.coefficients, slot * (look.degree + 1)), look.degree, u, v, look.part)
-        out[0], out[1] = low - margin, high + margin
-        low, high = bound(offset(look.slopes, slot * look.degree), look.degree - 1, u, v, look.part)
-        out[2], out[3] = low - 2.0 * look.degree * margin, high + 2.0 * look.degree * margin
+        load_input(look, tape, integer(tape.listed, i), u, v)
+
+
+def load_input(look: Look, tape: Tape, slot: int, u: float, v: float) -> None:
+    out, margin, degree = offset(tape.values, 4 * slot), look.margins[slot], look.degree
+    low, high, slope_low, slope_high = bound(offset(look.coefficients, slot * (degree + 1)), degree, u, v, look.part)
+    out[0], out[1] = low - margin, high + margin
+    out[2], out[3] = slope_low - degree * margin, slope_high + degree * margin
+
+
+def enclose_whole_step(at: Run, look: Look, tape: Tape) -> None:
+    """Find out which functions are to be looked at: not those that stay on their side of zero, or change little."""
+    for slot in range(look.n_inputs):
+        load_input(look, tape, slot, 0.0, 1.0)
+    enclose_all(tape)
+    for k in range(look.n_outputs):
+        found = offset(tape.values, 4 * integer(tape.outputs, k))
+        is_clear = is_gentle(found)
+        if k < at.n_watched:
+            side = at.signs[k]
+            is_clear = found[0] > 0.0 if side > 0.0 else found[1] < 0.0 if side < 0.0 else True
+            if k > 0 and integer(tape.outputs, k) == integer(tape.outputs, k - 1):  # begin and end are one
+                is_clear = True
+        look.is_open[k] = 0.0 if is_clear else 1.0
 
 
 def enclose_closely(at: Run, look: Look, tape: Tape, k: int, u: float, v: float) -> Pointer:
@@ -245,16 +267,13 @@ def enclose_at(at: Run, look: Look, tape: Tape, k: int, theta: float) -> Pointer
     """Function k and its slope at one place of the step, to rounding."""
     for i in range(integer(tape.first_input, k), integer(tape.first_row, k + 1)):
         slot = integer(tape.listed, i)
-        index, out = integer(tape.inputs, slot), offset(tape.values, 4 * slot)
-        if index == 0:
-            out[0], out[2] = at.x[0] + theta * at.h, at.h
-        elif index < look.n_state:
-            out[0], out[2] = value_inside(at, theta, index - 1), differentiate_inside(at, theta, index - 1)
-        else:
-            width = look.degree + 1
-            out[0], _ = bound(offset(look.coefficients, slot * width), look.degree, theta, theta, look.part)
-            out[2], _ = bound(offset(look.slopes, slot * look.degree), look.degree - 1, theta, theta, look.part)
-        out[1], out[3] = out[0], out[2]
+        c, out = offset(look.coefficients, slot * (look.degree + 1)), offset(tape.values, 4 * slot)
+        value, slope = c[look.degree], 0.0
+        for j in range(look.degree - 1, -1, -1):
+            slope = value + theta * slope
+            value = c[j] + theta * value
+        out[0] = out[1] = value
+        out[2] = out[3] = slope
     return enclose_output(tape, k)
 
 
@@ -283,16 +302,18 @@ def slope_along(look: Look, tape: Tape, k: int, x: Pointer, rates: Pointer, of_t
 def load_hull(at: Run, tape: Tape) -> None:
     """Bounds of the state along the step by its ends and the slopes there, as wide again.
 
-    A cubic is between four numbers of this kind.
+    A cubic is between four numbers of this kind. Where slopes are not known, those of the ends are three times as wide.
     """
     for k in range(tape.n_inputs):
         index, out = integer(tape.inputs, k), offset(tape.values, 4 * k)
         out[0], out[1], out[2], out[3] = at.x[0], at.x_new[0], 0.0, 0.0
         if index > 0:
             first, last = at.x[index], at.x_new[index]
-            second, third = first + at.h / 3.0 * at.k[index - 1], last - at.h / 3.0 * at.k_new[index - 1]
-            low, high = min(first, second, third, last), max(first, second, third, last)
-            out[0], out[1] = 1.5 * low - 0.5 * high, 1.5 * high - 0.5 * low
+            low, high, more = min(first, last), max(first, last), 1.0
+            if at.n_rates == at.ny:
+                second, third = first + at.h / 3.0 * at.k[index - 1], last - at.h / 3.0 * at.k_new[index - 1]
+                low, high, more = min(low, second, third), max(high, second, third), 0.5
+            out[0], out[1] = low - more * (high - low), high + more * (high - low)
 
 
 def is_open(op: int) -> bool:
@@ -319,17 +340,16 @@ def tube_of(at: Run, look: Look, tape: Tape, k: int, theta: float, part: float) 
     for i in range(integer(tape.first_input, k), integer(tape.first_row, k + 1)):
         slot = integer(tape.listed, i)
         index, out = integer(tape.inputs, slot), offset(tape.values, 4 * slot)
-        out[0], out[2], out[3] = at.x[0] + theta * at.h, 0.0, 0.0
-        tolerance = 0.0
-        if 0 < index < look.n_state:
-            out[0] = value_inside(at, theta, index - 1)
-            tolerance = at.atol[index - 1] + at.rtol * abs(out[0])
-        elif index > 0:
-            c = offset(look.coefficients, slot * (look.degree + 1))
-            out[0], _ = bound(c, look.degree, theta, theta, look.part)
-            tolerance = at.rtol * abs(out[0])
-        tolerance = part * tolerance + 4.0 * look.margins[slot]
-        out[0], out[1] = out[0] - tolerance, out[0] + tolerance
+        c = offset(look.coefficients, slot * (look.degree + 1))
+        value = c[look.degree]
+        size = abs(value)
+        for j in range(look.degree - 1, -1, -1):
+            value, size = c[j] + theta * value, abs(c[j]) + theta * size
+        least = at.atol[index - 1] if 0 < index < look.n_state else 0.0
+        is_sampled = index >= look.n_state  # and solved for with no more digits than a step has
+        tolerance = (1.0 if is_sampled else part) * (least + at.rtol * abs(value)) if index > 0 else 0.0
+        tolerance += 4.0 * ROUNDED * size
+        out[0], out[1], out[2], out[3] = value - tolerance, value + tolerance, 0.0, 0.0
     found = enclose_output(tape, k)
     width = 0.5 * (found[1] - found[0])
     return width if width < INF else 0.0
@@ -350,14 +370,14 @@ def is_at_rest(at: Run, look: Look, tape: Tape, k: int) -> bool:
 
 
 def find_crossing(
-    at: Run, look: Look, tape: Tape, k: int, sign: float, first: float, last: float, least: float
+    at: Run, look: Look, tape: Tape, k: int, sign: float, last: float, least: float
 ) -> tuple[int, float, float]:
-    """Whether function k comes to the other side of zero from `first` to `last`, and between which places first.
+    """Whether function k comes to the other side of zero, by more than rounding, and between which places first.
 
     Where its slope has one sign, or a part is shorter than `least`, the values at its ends tell. A dip within what the
     tolerances make of the function is no event; of a law it may matter, unless it is rounding.
     """
-    u, width, side = first, last - first, 1.0 if sign > 0.0 else -1.0
+    u, width, side = 0.0, last, 1.0 if sign > 0.0 else -1.0
     for _ in range(MOST_PARTS):
         if u >= last:
             return CLEAR, last, last
@@ -373,7 +393,7 @@ def find_crossing(
             continue
         is_short = v - u <= least
         if is_short or slope_low > 0.0 or slope_high < 0.0:
-            if side * value_at(at, look, tape, k, v) < 0.0:
+            if is_past(at, look, tape, k, side, v):
                 return MET, u, v
             if is_short:
                 note_touch(at, k, v)
@@ -381,15 +401,25 @@ def find_crossing(
             width *= 2.0
             continue
         if v - u == last and is_at_rest(at, look, tape, k):
-            return (AT_REST, u, v) if side * value_at(at, look, tape, k, v) < 0.0 else (CLEAR, last, last)
+            return AT_REST, u, v
         tube = tube_of(at, look, tape, k, 0.5 * (u + v), 1.0 if k < at.n_events else 0.0)
-        if farthest <= tube and not side * value_at(at, look, tape, k, v) < 0.0:
+        if farthest <= tube and not is_past(at, look, tape, k, side, v):
             note_touch(at, k, v)
             u = v
             width *= 2.0
             continue
         width = 0.5 * (v - u)
     return UNCLEAR, u, last
+
+
+def is_past(at: Run, look: Look, tape: Tape, k: int, side: float, theta: float) -> bool:
+    """Whether function k, which was on that side, is beyond zero by more than rounding.
+
+    Where the step was to end before it, rounding is no excuse.
+    """
+    g = side * value_at(at, look, tape, k, theta)
+    is_exact = at.x_new[0] == at.switch and look.n_sampled == 0
+    return g < 0.0 and (is_exact or -g > tube_of(at, look, tape, k, theta, 0.0))
 
 
 def bracket(

@@ -134,12 +134,16 @@ class Run(Memory):
     proposed: float  # ratio of the next step to it if the method has one, else 0
     outcome: int
     has_dense: bool  # whether `dense` has been called for it
-    crosses: bool  # whether it does nothing but go past a switch
+    crosses: bool  # whether it ends at a switch
     passes: bool  # whether it ends at a stop
     nearest: int  # which function switches there
-    hops: int  # steps to a switch or past it in which that function did not change, by rounding
-    switch: float  # where the next switch has been seen
-    cuts: int  # of the step that is tried, at switches
+    behind: bool  # whether it begins behind a switch
+    hops: int  # steps one after the other that came to a switch at once
+    t_before: float  # the last time before an event to which the step comes
+    has_before: bool  # whether the state there has been noted
+    switch: float  # where the step is to end since it comes to a switch there
+    first_sign: int  # where in p signs hold comparisons on one side, or 0, and
+    is_let_go: bool  # whether they do not for once
     singular: float  # when pivots are expected to vanish next, see `expect_singular`
     expected: float  # the same by the end of the step that is tried
     vanishing: int  # the pivot that does
@@ -165,9 +169,7 @@ class Run(Memory):
     k_new: Pointer  # n
     other_gap: Pointer
     x_inside: Pointer  # 1 + n: a state inside the step
-    third_gap: Pointer
-    x_contradicted: Pointer  # 1 + n: the same projected, and the derivative there
-    k_contradicted: Pointer  # n
+    k_inside: Pointer  # n: rates there
     zeros: Pointer  # n + BLOCK
     atol: Pointer  # n: by their scales; infinite for components that do not count
     F: Pointer  # n_dense n
@@ -175,10 +177,9 @@ class Run(Memory):
     pivots: Pointer  # n_pivots: at the last good state, at the end of the step, and the least so far
     new_pivots: Pointer  # n_pivots
     least_pivots: Pointer  # n_pivots
-    signs: Pointer  # n_watched: switching functions at the beginning of the step; of zero, the last sign
+    signs: Pointer  # n_watched: switching functions at the beginning of the step, their signs count; of zero, the last
     switches: Pointer  # n_watched: these functions at its end, and at another state
-    vertex: Pointer  # n_watched
-    resting: Pointer  # n_watched: 1 where a function is along the step no more than the tolerances make of it
+    ahead: Pointer  # n_watched
     changed: Pointer  # n_watched: 1 where the sign has changed in the last step; where a run begins at zero, the side
     grazes: Pointer  # n_watched: when it last came to zero and did not change its sign
     directions: Pointer  # n_events: -1 falling, 1 rising, 0 both, see `note_start`
@@ -200,9 +201,9 @@ def places(
     m: Pointer, n: int, n_dense: int, n_watched: int, n_pivots: int, n_events: int, n_jumps: int, n_held: int
 ) -> Run:
     gap = BLOCK - 1
-    states = (1 + n, n, gap, 1 + n, n, gap, 1 + n, gap, 1 + n, n)
+    states = (1 + n, n, gap, 1 + n, n, gap, 1 + n, n)
     vectors = (n + BLOCK, n, n_dense * n, n + BLOCK + n_pivots, n_pivots, n_pivots, n_pivots)
-    watched = (n_watched, n_watched, n_watched, n_watched, n_watched, n_watched)
+    watched = (n_watched, n_watched, n_watched, n_watched, n_watched)
     moments = MOMENTS * moment_size(n, n_events, n_held) if n_events > 0 else 0
     events = (n_events, n_events, n_jumps, n_jumps, n_jumps, moments)
     counts = (N_SIZES, 3, 3, *SCALARS, BEFORE_X, *states, *vectors, *watched, *events)

@@ -1,10 +1,9 @@
-"""What happens inside a step: its states by dense output, the switches it goes past, and what its stages did not see.
+"""What happens inside a step: its states by dense output, the switches it comes to, and what its stages did not see.
 
-A derivative that jumps or bends where a function g(t, y) changes its sign is smooth on either side. So a step ends
-just before the sign changes, another goes past it, no longer than rounding, and the next one begins behind it. Where g
-changes its sign is found by bounds of it along the whole step (looking.py), so that nothing is stepped over. A function
-that is along the whole step no more than the tolerances of the state make of it is at rest: the speed of a point that
-does not move. What it goes past is no noise if rates jump or bend there by what matters over the step.
+A law that jumps or bends where a function g(t, y) changes its sign is smooth on either side, and is held on the side on
+which a step begins, wherever its stages are. Where g changes its sign is found by bounds of it along the whole step
+(looking.py), so that nothing is stepped over; the step is repeated up to there, and the next one begins with the law on
+the other side. If rates drive g back there, it would switch without end.
 
 A law that is smooth but narrow may act between the stages of a step. So each of its quantities that can be steep is
 looked at along the step too; one whose slope is somewhere not what the stages may have seen ends the step there, and
@@ -19,17 +18,19 @@ from linkwork.integrators.looking import (
     AT_REST,
     CLEAR,
     MET,
-    MOST_PARTS,
     STEEP,
     UNCLEAR,
     Look,
     bracket,
     differentiate_inside,
     enclose_between,
+    enclose_whole_step,
     find_crossing,
     find_unseen,
     has_pole,
+    is_at_rest,
     is_gentle,
+    is_past,
     load_hull,
     open_look,
     prepare_look,
@@ -40,14 +41,13 @@ from linkwork.integrators.memory import End, Outcome, Run, moment, open_run
 from linkwork.linalg.vectors import clear, copy
 from linkwork.native.enclosing import Tape, enclose_all, load_numbers, open_tape
 from linkwork.native.kernels import Pointer, call, integer, kernel, offset
-from linkwork.tolerances import EPSILON, HALF_THE_DIGITS
+from linkwork.tolerances import EPSILON
 
-HOP = 16 * 2.0**-52  # of the time: a step that only goes past a switch
-MOST_CUTS = 20  # of one step at switches: dense output that leads astray again and again is that of a step too long
+HOP = 16 * 2.0**-52  # of the time: what a step goes past a switch, so that rounding does not put it back
+MOST_HOPS = 20  # steps of this length one after the other: what switches so does so without end
 UNCUT = 1e6 * HOP  # of the time: a shorter step is cut no more
 DEFECT = 100.0  # times the tolerance: a change over the whole step that dense output, of an order less, does not show
-BESIDE = 1e-3  # of the step: rates so far from a switch tell how they bend there; those next to it, of what ends before
-PLACES = 3  # parts of a step up to a switch, at whose ends the dense output is compared
+BESIDE = 1e-3  # of the step: so near to its ends dense output is as good as these
 AHEAD = 1e-9  # of the run: where it begins, the next moment
 LOOKS = 5  # so often, each time eight times as far
 TINY = 1e-300  # stands for a sign at zero
@@ -106,6 +106,25 @@ def prepare_dense(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> 
     return at.outcome
 
 
+def hold_sides(at: Run, p: Pointer) -> bool:
+    """Let laws be as they are on the sides on which the next step begins; whether that changes one of them."""
+    changes = False
+    if at.first_sign > 0:
+        for i in range(at.n_watched):
+            side = 1.0 if at.signs[i] > 0.0 else -1.0 if at.signs[i] < 0.0 else 0.0
+            changes = changes or side != p[at.first_sign + i]
+            p[at.first_sign + i] = side
+    at.is_let_go = False
+    return changes
+
+
+def let_go(at: Run, p: Pointer) -> None:
+    """Let laws be as they are on all sides, as for states that are far from a step's beginning."""
+    if at.first_sign > 0:
+        clear(offset(p, at.first_sign), 0, at.n_watched)
+    at.is_let_go = at.first_sign > 0
+
+
 def is_beyond(g: float, sign: float) -> bool:
     """Whether g is on the other side of zero; at zero itself it is not."""
     return (g > 0.0 and sign < 0.0) or (g < 0.0 and sign > 0.0)
@@ -114,19 +133,22 @@ def is_beyond(g: float, sign: float) -> bool:
 def note_signs(at: Run, x: Pointer, p: Pointer, w: Pointer) -> bool:
     """Take the signs of the switching functions at the state x for those of the next step; whether one has changed."""
     call(at.watch, x, p, at.switches, w)
-    changed = has_changed(at, at.switches, at.n_watched)
+    changed, look = False, open_look(at)
+    tape = open_tape(look.tape)
     for i in range(at.n_watched):
         if i < at.n_events and at.switches[i] != at.switches[i]:
             at.asking = End.NO_VALUE
             at.nearest = i
-        at.changed[i] = 1.0 if is_other(at, i, at.switches[i]) else 0.0
-        comes, leaves = at.switches[i] == 0.0 and abs(at.signs[i]) > TINY, at.signs[i] == 0.0 and at.switches[i] != 0.0
-        if comes or leaves:  # a step ends just at zero, or zero, where it rested, behind it
-            at.grazes[i] = x[0]
-        if at.switches[i] != 0.0:
-            at.signs[i] = at.switches[i]
-        else:
-            at.signs[i] = TINY if at.signs[i] > 0.0 else -TINY if at.signs[i] < 0.0 else 0.0
+        g, sign = at.switches[i], at.signs[i]
+        is_other = is_beyond(g, sign)
+        is_exact = at.crosses or (x[0] == at.switch and look.n_sampled == 0)
+        if is_other and not is_exact and abs(g) <= tube_of(at, look, tape, i, 1.0, 0.0):
+            is_other, g = False, 0.0  # but for rounding
+        at.changed[i] = 1.0 if is_other else 0.0
+        changed = changed or is_other
+        if (g == 0.0 and abs(sign) > TINY) or (sign == 0.0 and g != 0.0):
+            at.grazes[i] = x[0]  # a step ends just at zero, or zero, where it rested, behind it
+        at.signs[i] = g if g != 0.0 else TINY if sign > 0.0 else -TINY if sign < 0.0 else 0.0
     return changed
 
 
@@ -151,15 +173,15 @@ def note_start(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     x, h = at.x_inside, AHEAD * min(at.max_step, at.t_end - at.x[0])
     for _ in range(LOOKS):  # farther ahead where rounding hides the first of them
         copy(at.x, x, 1 + at.n)
-        copy(at.k, at.k_contradicted, at.n)
+        copy(at.k, at.k_inside, at.n)
         for _ in range(2):
             x[0] += h
             for i in range(at.n):
-                x[1 + i] += h * at.k_contradicted[i]
-            call(at.derivative, x, p, at.k_contradicted, w)
-        call(at.watch, x, p, at.vertex, w)
+                x[1 + i] += h * at.k_inside[i]
+            call(at.derivative, x, p, at.k_inside, w)
+        call(at.watch, x, p, at.ahead, w)
         for i in range(at.n_watched):
-            change = at.vertex[i] - at.switches[i]
+            change = at.ahead[i] - at.switches[i]
             if at.signs[i] == 0.0 and change != 0.0:
                 direction = at.directions[i] if i < at.n_events else 0.0
                 at.signs[i] = -TINY * direction if direction != 0.0 else math.copysign(TINY, change)
@@ -171,116 +193,27 @@ def clear_rounding(at: Run, p: Pointer, w: Pointer) -> None:
 
     So are balls at 1 and 1.2 that touch at a distance of 0.2.
     """
-    clear(at.vertex, 0, at.n_events)
+    look = open_look(at)
+    tape = open_tape(look.tape)
+    clear(at.ahead, 0, at.n_events)
     copy(at.x, at.x_inside, 1 + at.n)
     for j in range(at.ny):
         at.x_inside[1 + j] += EPSILON * abs(at.x[1 + j])
         call(at.watch, at.x_inside, p, at.switches, w)
         at.x_inside[1 + j] = at.x[1 + j]
         for i in range(at.n_events):
-            at.vertex[i] += abs(at.switches[i] - at.signs[i])
+            at.ahead[i] += abs(at.switches[i] - at.signs[i])
     for i in range(at.n_events):
-        if abs(at.signs[i]) <= at.vertex[i]:
+        if at.changed[i] != 0.0:  # it happened just beyond the rounding of the last step
+            at.ahead[i] = max(at.ahead[i], 2.0 * tube_of(at, look, tape, i, 1.0, 0.0))
+        if abs(at.signs[i]) <= at.ahead[i]:
             at.signs[i] = 0.0
     call(at.watch, at.x, p, at.switches, w)
 
 
-def is_other(at: Run, i: int, g: float) -> bool:
-    """Whether function i, if it does not rest, has another sign than at the beginning of the step."""
-    return at.resting[i] == 0.0 and is_beyond(g, at.signs[i])
-
-
-def has_changed(at: Run, g: Pointer, count: int) -> bool:
-    """Whether one of the first functions, so many, has another sign than at the beginning of the step."""
-    changed = False
-    for i in range(count):
-        changed = changed or is_other(at, i, g[i])
-    return changed
-
-
-def is_change(at: Run, rates: Pointer, factor: float) -> bool:
-    """Whether so many times these rates change the state by more than its tolerance over the step."""
-    found = False
-    for i in range(min(at.n_norm, at.n_rates)):
-        found = found or factor * at.h * abs(rates[i]) > at.atol[i] + at.rtol * abs(at.x_new[1 + i])
-    return found
-
-
-def differs(at: Run, look: Look, tape: Tape, k: int, p: Pointer, w: Pointer) -> bool:
-    """Whether rates bend or jump within the tolerances of the end of the step by what matters over it.
-
-    So they do where a stiff wall is pressed in by less than a tolerance: what switches there is no noise. Where they
-    drive function k back from both sides, it would switch without end.
-    """
-    rises = falls = 0.0
-    x, way, change = at.x_inside, offset(at.x_contradicted, 1), at.k_contradicted
-    clear(way, 0, at.n)
-    clear(change, 0, at.n)
-    for i in range(integer(tape.first_input, k), integer(tape.first_row, k + 1)):
-        index = integer(tape.inputs, integer(tape.listed, i))
-        if 0 < index < look.n_state:
-            clear(at.projected, 0, at.n)
-            at.projected[index - 1] = 1.0
-            tolerance = at.atol[index - 1] + at.rtol * abs(at.x_new[index])
-            way[index - 1] = math.copysign(tolerance, slope_along(look, tape, k, at.x_new, at.projected, 0.0))
-    copy(at.x_new, x, 1 + at.n)
-    for side in range(-1, 2):
-        for j in range(at.ny):
-            x[1 + j] = at.x_new[1 + j] + side * way[j]
-        call(at.rates, x, p, at.projected, w)
-        for j in range(at.n):
-            change[j] += (-2.0 if side == 0 else 1.0) * at.projected[j]
-        if side < 0:
-            rises = slope_along(look, tape, k, x, at.projected, 1.0)
-        elif side > 0:
-            falls = slope_along(look, tape, k, x, at.projected, 1.0)
-    at.evaluations += 3
-    if falls < 0.0 < rises and is_for_long(at, look, tape, k, rises - falls, 1.0):
-        at.asking = End.CHATTERS
-    return is_change(at, change, 1.0)
-
-
-def is_for_long(at: Run, look: Look, tape: Tape, k: int, jump: float, theta: float) -> bool:
-    """Whether such a jump of the rate of function k makes more than tolerances do in what is left of a run."""
-    return bool(jump * (at.t_end - at.x[0]) > tube_of(at, look, tape, k, theta, 1.0))
-
-
-def matters(at: Run, low: float, high: float, beside: float, p: Pointer, w: Pointer) -> bool:
-    """Whether rates jump between two places of the step next to each other, or bend there, by what matters over it.
-
-    They are compared with those so far beside them.
-    """
-    jump, bend = at.k_contradicted, offset(at.x_contradicted, 1)
-    clear(jump, 0, at.n)
-    clear(bend, 0, at.n)
-    for k in range(4):
-        theta = low if k < 2 else high
-        theta += (k - 1) * beside if k < 1 else (k - 2) * beside if k > 2 else 0.0
-        interpolate(at, at.x[0] + theta * at.h)
-        call(at.rates, at.x_inside, p, at.projected, w)
-        for j in range(at.n):
-            jump[j] += (1.0 if k == 2 else -1.0 if k == 1 else 0.0) * at.projected[j]
-            bend[j] += (1.0 if k == 0 or k == 3 else -1.0) * at.projected[j]
-    at.evaluations += 4
-    return is_change(at, jump, 1.0) or is_change(at, bend, 1.0 / beside)
-
-
-def turns_back(at: Run, look: Look, tape: Tape, k: int, low: float, high: float, p: Pointer, w: Pointer) -> bool:
-    """Whether rates drive function k back on both sides of its zero, so that it would switch without end."""
-    interpolate(at, at.x[0] + low * at.h)
-    call(at.rates, at.x_inside, p, at.projected, w)
-    before = slope_along(look, tape, k, at.x_inside, at.projected, 1.0)
-    interpolate(at, at.x[0] + high * at.h)
-    call(at.rates, at.x_inside, p, at.projected, w)
-    behind = slope_along(look, tape, k, at.x_inside, at.projected, 1.0)
-    at.evaluations += 2
-    side = 1.0 if at.signs[k] > 0.0 else -1.0
-    return side * before < 0.0 < side * behind and is_for_long(at, look, tape, k, abs(behind - before), 0.0)
-
-
 @kernel
 def watch_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
-    """Look along a step that is good enough: the outcome is GOOD if it may stay, else CUT."""
+    """Look along a step that is good enough: the outcome is GOOD if it may stay, perhaps up to a switch, else CUT."""
     at = open_run(m)
     look = open_look(at)
     tape = open_tape(look.tape)
@@ -289,16 +222,22 @@ def watch_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     if prepare_dense(at, m, p, own, w) != Outcome.GOOD:
         return
     prepare_look(at, look, tape, p, w)
-    at.outcome = look_for_switches(at, look, tape, p, w)
-    if at.outcome == Outcome.GOOD and not at.crosses:
-        at.outcome = look_for_narrow(at, look, tape, p, w)
+    enclose_whole_step(at, look, tape)
+    if at.behind and is_contradicted(at, 0.5 * look.seen[1], p, w):  # it begins where its law is not smooth
+        at.outcome = Outcome.CONTRADICTED
+        return
+    at.outcome, end = look_for_switches(at, look, tape, p, w)
+    if at.outcome == Outcome.GOOD:
+        at.outcome = look_for_narrow(at, look, tape, end, p, w)
+    if at.outcome == Outcome.GOOD and at.crosses:
+        interpolate(at, min(at.x[0] + end * at.h, at.x_new[0]))
+        copy(at.x_inside, at.x_new, 1 + at.n)
+        at.known = False
 
 
 def is_all_gentle(at: Run, tape: Tape, p: Pointer, w: Pointer) -> bool:
     """Whether no quantity is steep as far as the ends of the step tell, so that no dense output is needed."""
-    if at.n_rates < at.ny:
-        return False
-    if not at.known:
+    if at.n_rates == at.ny and not at.known:
         call(at.derivative, at.x_new, p, at.k_new, w)
         at.evaluations += 1
         at.known = True
@@ -311,20 +250,19 @@ def is_all_gentle(at: Run, tape: Tape, p: Pointer, w: Pointer) -> bool:
     return gentle
 
 
-def look_for_narrow(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -> int:
-    """CUT where the stages have not seen a narrow law; the step then ends where it shows.
+def look_for_narrow(at: Run, look: Look, tape: Tape, end: float, p: Pointer, w: Pointer) -> int:
+    """CUT where the stages have not seen a narrow law before the end of the step; it then ends where that shows.
 
-    Of one that is seen, but steep, the error estimate may be small by chance; so is that of a step up to a switch, if a
-    force that sets in and ends before it has thrown stages beyond. There it is compared with the derivative.
+    Of one that is seen, but steep, the error estimate may be small by chance; it is compared with the derivative.
     """
     if at.h <= UNCUT * (abs(at.x[0]) + at.h):
         return Outcome.GOOD
-    if at.x_new[0] == at.switch:
-        for k in range(1, PLACES):
-            if is_contradicted(at, k / PLACES, p, w):
-                return Outcome.CONTRADICTED
     for k in range(at.n_watched, tape.n_outputs):
+        if look.is_open[k] == 0.0:
+            continue
         status, theta = find_unseen(at, look, tape, k, UNCUT)
+        if theta >= end:
+            continue
         if status == MET:
             at.next_step = theta * at.h
             return Outcome.CUT
@@ -336,139 +274,139 @@ def look_for_narrow(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -> 
 def is_contradicted(at: Run, theta: float, p: Pointer, w: Pointer) -> bool:
     """Whether the derivative inside the step is not that of the dense output: control of its defect. [enright1989]"""
     interpolate(at, at.x[0] + theta * at.h)
-    call(at.rates, at.x_inside, p, at.k_contradicted, w)
+    call(at.rates, at.x_inside, p, at.k_inside, w)
     at.evaluations += 1
     gap = 0.0
     for i in range(min(at.n_norm, at.n_rates)):
-        defect = abs(at.h * at.k_contradicted[i] - differentiate_inside(at, theta, i))
+        defect = abs(at.h * at.k_inside[i] - differentiate_inside(at, theta, i))
         gap = max(gap, defect / (DEFECT * (at.atol[i] + at.rtol * abs(at.x_inside[1 + i]))))
     at.excess = max(at.excess, gap)
     return gap > 1.0
 
 
-def look_for_switches(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -> int:
-    """CUT if there is a switch inside the step, or too much to tell, else GOOD.
-
-    A step that begins at the switch is made one that only goes past it.
-    """
-    wished = max(at.h, min(at.next_step, at.max_step))  # a step that was cut before is no measure
-    # Where rounding of g itself hides the change, a longer hop shows it.
-    hop = HOP * (abs(at.x[0]) + wished) * 2.0**at.hops
-    least = 0.25 * hop / at.h
-    which, low, high, passed = -1, 1.0, 1.0, 0
+def look_for_switches(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -> tuple[int, float]:
+    """GOOD, and where the step comes to its first switch; CUT if there is too much to tell."""
+    hop = HOP * (abs(at.x[0]) + at.h) / at.h
+    which, low, high = -1, 1.0, 1.0
     for i in range(at.n_watched):
-        at.resting[i] = 0.0
-        sign, first = at.signs[i], 0.0
-        while sign != 0.0:
-            status, u, v = find_crossing(at, look, tape, i, sign, first, high, least)
-            if status == CLEAR:
-                break
-            if status == UNCLEAR and at.h > UNCUT * (abs(at.x[0]) + wished):
-                at.next_step = max(u, 0.5) * at.h
-                return Outcome.CUT
-            if status == UNCLEAR or passed == MOST_PARTS:
-                at.blurred += at.h
-                break
-            u, v = bracket(at, look, tape, i, u, v, sign, least)
-            if (
-                i < at.n_events
-                or matters(at, u, v, BESIDE, p, w)
-                or (status == MET and matters(at, u, v, HALF_THE_DIGITS, p, w))
-            ):
-                which, low, high = i, u, v
-                break
-            if status == AT_REST:
-                if differs(at, look, tape, i, p, w):
-                    which, low, high = i, u, v
-                else:
-                    at.resting[i] = 1.0
-                break
-            first, sign = v, -sign  # nothing depends on it
-            passed += 1
+        if look.is_open[i] == 0.0 or at.signs[i] == 0.0:
+            continue
+        status, u, v = find_crossing(at, look, tape, i, at.signs[i], high, 0.25 * hop)
+        if status == UNCLEAR and at.h > UNCUT * (abs(at.x[0]) + at.h):
+            at.next_step = max(u, 0.5) * at.h
+            return Outcome.CUT, 1.0
+        if status == UNCLEAR:
+            at.blurred += at.h
+        elif status != CLEAR:
+            is_noise = i >= at.n_events and (status == AT_REST or is_at_rest(at, look, tape, i))
+            if is_noise and not matters(at, i, p, w):
+                continue
+            at.blurred += high * at.h if is_noise else 0.0
+            if status == MET or is_past(at, look, tape, i, 1.0 if at.signs[i] > 0.0 else -1.0, v):
+                low, high = bracket(at, look, tape, i, u, v, at.signs[i], 0.25 * hop)
+                which = i
     if which < 0:
-        return Outcome.GOOD
+        return Outcome.GOOD, 1.0
     at.nearest = which
-    if low * at.h > hop:
-        if is_contradicted(at, 0.5 * low, p, w):  # stages were thrown past it, and dense output leads astray
-            return Outcome.CONTRADICTED
-        if at.cuts > MOST_CUTS and at.h > UNCUT * (abs(at.x[0]) + wished):
-            at.next_step = 0.5 * at.h
-            at.cuts = 0
-            return Outcome.CUT
-        at.switch = at.x[0] + low * at.h - 0.5 * hop  # so that no stage is beyond by its last digit
-        at.cuts += 1
-        return Outcome.CUT
-    end = min(high + hop / at.h, 1.0)
+    if high <= 1.0 - BESIDE and (at.is_let_go or high >= BESIDE):
+        at.switch = at.x[0] + low * at.h
+        hold_sides(at, p)
+        return Outcome.CUT, 1.0
+    if high < BESIDE and is_contradicted(at, 0.5 * low, p, w):
+        return Outcome.CONTRADICTED, 1.0
+    at.crosses = True
+    at.hops = at.hops + 1 if high <= 2.0 * hop else 0
+    at.t_before = at.x[0] + max(low - hop, 0.0) * at.h
     enclose_between(look, tape, which, low, high)
     look.at_pole = has_pole(tape, which)
-    if which >= at.n_events and turns_back(at, look, tape, which, 0.0, end, p, w):
-        at.asking = End.CHATTERS
-    interpolate(at, min(at.x[0] + end * at.h, at.x_new[0]))
-    copy(at.x_inside, at.x_new, 1 + at.n)
-    at.h = at.x_new[0] - at.x[0]
-    at.known = False
-    at.crosses = True
-    return Outcome.GOOD
+    return Outcome.GOOD, min(high + hop, 1.0)
+
+
+def matters(at: Run, i: int, p: Pointer, w: Pointer) -> bool:
+    """Whether rates on either side of the zero of function i differ by what changes the state over the step.
+
+    So they do where a stiff wall is pressed in by less than a tolerance: what switches there is no noise.
+    """
+    if at.first_sign == 0 or at.is_let_go:
+        return True
+    side, found = p[at.first_sign + i], False
+    call(at.rates, at.x_new, p, at.k_inside, w)
+    p[at.first_sign + i] = -side
+    call(at.rates, at.x_new, p, at.projected, w)
+    p[at.first_sign + i] = side
+    at.evaluations += 2
+    for j in range(min(at.n_norm, at.n_rates)):
+        change = at.h * abs(at.projected[j] - at.k_inside[j])
+        found = found or change > at.atol[j] + at.rtol * abs(at.x_new[1 + j])
+    return found
+
+
+def is_driven_back(at: Run, p: Pointer, w: Pointer) -> bool:
+    """Whether rates drive the function that is nearest back on both sides of its zero, so that it stays there."""
+    if at.first_sign == 0:
+        return False
+    look, k = open_look(at), at.nearest
+    tape, sign = open_tape(look.tape), p[at.first_sign + k]
+    copy(at.k_new, at.k_inside, at.n)
+    if at.rates != at.derivative:
+        call(at.rates, at.x_new, p, at.k_inside, w)
+        at.evaluations += 1
+    behind = sign * slope_along(look, tape, k, at.x_new, at.k_inside, 1.0)
+    if not behind < 0.0:
+        return False
+    p[at.first_sign + k] = -sign
+    call(at.rates, at.x_new, p, at.k_inside, w)
+    p[at.first_sign + k] = sign
+    at.evaluations += 1
+    jump = sign * slope_along(look, tape, k, at.x_new, at.k_inside, 1.0) - behind
+    # It makes more than tolerances do in what is left of the run.
+    return bool(jump > -behind and jump * (at.t_end - at.x[0]) > tube_of(at, look, tape, k, 0.0, 1.0))
 
 
 @kernel
 def pass_switches(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
-    """At the end of a good step, the outcome is CUT, EVENT if the sign of an event has changed, or GOOD."""
-    at = open_run(m)
-    at.outcome = check_end(at, p, w)
-    if at.outcome == Outcome.GOOD and has_happened(at, p, w):
-        at.outcome = Outcome.EVENT
-
-
-def check_end(at: Run, p: Pointer, w: Pointer) -> int:
-    """Whether a step that does not go past an event ends before it, also by the last digit; else CUT."""
-    if at.n_events == 0 or at.crosses or at.cuts > MOST_CUTS:
-        return Outcome.GOOD
-    call(at.watch, at.x_new, p, at.switches, w)
-    if not has_changed(at, at.switches, at.n_events):
-        return Outcome.GOOD
-    earlier = at.x_new[0] - HOP * (abs(at.x_new[0]) + at.h) * 2.0**at.cuts
-    if earlier <= at.x[0]:
-        at.crosses = True
-        return Outcome.GOOD
-    at.switch = earlier
-    at.cuts += 1
-    return Outcome.CUT
-
-
-def has_happened(at: Run, p: Pointer, w: Pointer) -> bool:
-    """Note the signs at the end of a good step; whether that of an event has changed.
+    """At the end of a good step note the signs for the next one; the outcome is EVENT if that of an event has changed.
 
     What jumps at a pole, or where an angle has turned once, has not come to zero.
     """
-    at_switch = at.crosses or at.x_new[0] == at.switch
+    at = open_run(m)
     nearest = at.nearest
-    changed = note_signs(at, at.x_new, p, w)
-    if changed or not at_switch:
-        at.hops = at.cuts = 0
-    elif at.crosses or is_rounding(at, nearest):
-        at.hops += 1
-    if not changed:
-        if at.crosses:
-            at.grazes[nearest] = at.x_new[0]
-        return False
-    if at.crosses and open_look(at).at_pole:
-        at.changed[nearest] = 0.0
+    side = at.signs[nearest]
+    note_signs(at, at.x_new, p, w)
+    if at.crosses:
+        look = open_look(at)
+        pass_by(at, open_tape(look.tape), nearest, -math.copysign(TINY, side))
+        if look.at_pole:
+            at.changed[nearest] = 0.0
+        at.h = at.x_new[0] - at.x[0]
+    else:
+        at.hops = 0
+    at.behind = False
     for i in range(at.n_watched):
         if at.changed[i] != 0.0 and at.x_new[0] - at.grazes[i] <= at.next_step:
             at.grazes[i] = -INF  # it was a matter of rounding
-    happened = any_of(at.changed, at.n_events)
-    if happened:
-        copy(at.x, moment(at, at.n_moments).before, 1 + at.n)
-    if any_of(offset(at.changed, at.n_events), at.n_watched - at.n_events):
-        at.switched += 1 if at_switch else 0  # also where projection took the end of the step before past it
-    return happened
+    at.switched += 1 if any_of(offset(at.changed, at.n_events), at.n_watched - at.n_events) else 0
+    if hold_sides(at, p) or not at.known:
+        call(at.derivative, at.x_new, p, at.k_new, w)
+        at.evaluations += 1
+        at.known = True
+        at.crosses = at.behind = True
+    if at.crosses and nearest >= at.n_events and (at.hops > MOST_HOPS or is_driven_back(at, p, w)):
+        at.asking = End.CHATTERS
+    if any_of(at.changed, at.n_events):
+        if not at.has_before:
+            before = moment(at, at.n_moments).before
+            copy(at.x_new, before, 1 + at.n)
+            before[0] = max(at.x[0], at.x_new[0] - HOP * (abs(at.x_new[0]) + at.h))
+        at.outcome = Outcome.EVENT
 
 
-def is_rounding(at: Run, k: int) -> bool:
-    """Whether function k is zero at the end of the step but for rounding."""
-    look = open_look(at)
-    return bool(abs(at.switches[k]) <= tube_of(at, look, open_tape(look.tape), k, 1.0, 0.0))
+def pass_by(at: Run, tape: Tape, k: int, side: float) -> None:
+    """Take function k, and those that are the same, for having changed, also if rounding has put it back."""
+    for i in range(at.n_watched):
+        if integer(tape.outputs, i) == integer(tape.outputs, k) and at.changed[i] == 0.0:
+            at.changed[i] = 1.0
+            at.switches[i] = at.signs[i] = side
 
 
 def any_of(flags: Pointer, count: int) -> bool:

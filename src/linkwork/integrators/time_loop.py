@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 
-from linkwork.integrators.memory import BLOCK, MOMENTS, N_RESIDUALS, End, Outcome, Run, open_run
-from linkwork.integrators.switches import interpolate, prepare_dense, stretch
+from linkwork.integrators.memory import BLOCK, MOMENTS, N_RESIDUALS, End, Outcome, Run, moment, open_run
+from linkwork.integrators.switches import hold_sides, interpolate, let_go, prepare_dense, stretch
 from linkwork.linalg.vectors import copy, dot, largest_of
 from linkwork.native.kernels import Pointer, call, kernel, offset
 from linkwork.tolerances import EPSILON
@@ -94,14 +94,17 @@ def begin(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> bool:
 def start(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, rows: Pointer) -> bool:
     """Begin, report the initial state and choose the first step if none is given; whether it is finite."""
     at.started = True
+    let_go(at, p)
     if not begin(at, m, p, own, w):
         return False
     if at.row == 0:
         copy(offset(at.x, 1), rows, at.n_rows)
         at.row = 1
-    at.streak = at.cuts = at.hops = 0
+    at.streak = at.hops = 0
     if at.n_watched > 0 and not at.signed:
         call(at.note_start, m, p, own, w)
+    if hold_sides(at, p):
+        begin(at, m, p, own, w)
     if at.x[0] < at.t_end and at.next_step == 0.0:
         at.next_step = initial_step(at, p, w, min(at.max_step, at.t_end - at.x[0]))
     if at.first_step == 0.0:
@@ -258,8 +261,6 @@ def report(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Poi
     """Write the states at the report times inside the step."""
     row = at.row
     at.new_row = row
-    if at.crosses:  # too short for a time inside
-        return Outcome.GOOD
     if times[row] < at.x_new[0]:
         outcome = prepare_dense(at, m, p, own, w)
         if outcome != Outcome.GOOD:
@@ -348,7 +349,7 @@ def settle(at: Run, p: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows
         copy(offset(at.x_new, 1), offset(rows, row * at.n_rows), at.n_rows)
         row += 1
     at.new_row = row
-    return Outcome.GOOD if at.known or differentiate(at, p, w) else Outcome.NOT_FINITE
+    return Outcome.GOOD if at.known or at.crosses or differentiate(at, p, w) else Outcome.NOT_FINITE
 
 
 def largest_measure(at: Run) -> float:
@@ -422,20 +423,28 @@ def reject(at: Run, outcome: int) -> None:
 def try_step(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int:
     """A step of the method; GOOD if its error is below the tolerance."""
     at.outcome = Outcome.GOOD
-    at.known = at.failed_inside = at.has_dense = at.crosses = at.passes = False
+    at.known = at.failed_inside = at.has_dense = at.crosses = at.has_before = at.passes = False
     at.proposed = at.excess = at.leap = 0.0
     call(at.step, m, p, own, w)
     return Outcome.INACCURATE if at.outcome == Outcome.GOOD and at.error > 1.0 else at.outcome
 
 
 def look_along(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int:
-    """Look for switches inside a step that is good so far; one that only goes past a switch ends there."""
+    """Look for switches inside a step that is good so far; it ends at the first."""
     call(at.watch_step, m, p, own, w)
-    return project_end(at, p, w) if at.outcome == Outcome.GOOD and at.crosses else at.outcome
+    if at.outcome != Outcome.GOOD or not at.crosses:
+        return at.outcome
+    if at.nearest < at.n_events:
+        interpolate(at, at.t_before)
+        at.has_before = project_state(at, at.x_inside, p, w)
+        before = moment(at, at.n_moments).before
+        before[0] = at.t_before
+        copy(at.projected, offset(before, 1), at.ny)
+    return project_end(at, p, w)
 
 
 def note_end(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int:
-    """Note the signs of what is watched at the end of the step: GOOD, EVENT if one has happened, or CUT."""
+    """Note the signs of what is watched at the end of the step: GOOD, or EVENT if one has happened."""
     call(at.pass_switches, m, p, own, w)
     return at.outcome
 
@@ -480,6 +489,11 @@ def advance(
             outcome = settle(at, p, w, times, stops, rows)
         if outcome == Outcome.GOOD and at.n_watched > 0:
             outcome = note_end(at, m, p, own, w)
+        if (
+            outcome == Outcome.NOT_FINITE and at.first_sign > 0 and not at.is_let_go
+        ):  # a law that has no value on one side
+            let_go(at, p)
+            continue
         if outcome != Outcome.GOOD and outcome != Outcome.EVENT:
             reject(at, outcome)
             continue

@@ -80,6 +80,7 @@ class Guards(NamedTuple):
     sample: Sized | None  # (t, y) -> of what they are made that has no enclosure
     tape: NDArray[np.float64]  # enclosures of these functions, of t, y and samples, then of others that may be narrow
     n_state: int  # 1 + components of y that they depend on
+    first_sign: int = 0  # where in p signs of these functions hold comparisons on one side; 0 if they do not
 
 
 class Tape(NamedTuple):

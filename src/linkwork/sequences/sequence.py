@@ -68,6 +68,17 @@ class ComputationSequence:
             names = ", ".join(sorted(f"'{x.value}'" for x in missing))
             raise UsageError(f"the inputs of '{self.name}' lack {names}", "missing-input")
 
+    def rewritten(self, rewrite: Callable[[Sequence[Expr], Sequence[Expr]], list[Expr]]) -> ComputationSequence:
+        """With what `rewrite` makes of its outputs, also of those that are improved, given its inputs."""
+        again, n = self.again, len(self.outputs)
+        improved = [*again.outputs.values(), again.is_weak, again.needs] if again else []
+        found = rewrite([*self.outputs, *improved], self.inputs)
+        if again:
+            *outputs, is_weak, needs = found[n:]
+            own = dict(zip(again.outputs, outputs, strict=True))
+            again = replace(again, outputs=own, is_weak=is_weak, needs=needs)
+        return replace(self, outputs=found[:n], again=again)
+
     @cached_property
     def operations(self) -> tuple[Expr, ...]:
         """The operations in the order in which they are done."""

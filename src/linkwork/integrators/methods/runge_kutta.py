@@ -113,7 +113,7 @@ def look_for_stiffness(at: Run, its: Stages, p: Pointer, w: Pointer) -> None:
     its.calm += 1
     if its.calm < LOOK or at.t_end - at.x[0] <= MANY * its.last_h:
         return
-    size, real = find_fastest(at, p, w, its.E_k, offset(its.stages, at.n), at.k_contradicted)
+    size, real = find_fastest(at, p, w, its.E_k, offset(its.stages, at.n), at.k_inside)
     is_beyond = its.last_h * size > (1.0 if -real > DAMPED * size else NEARLY * its.limit)
     if is_beyond and its.is_doubted:
         at.asking = End.UNSUITED
