@@ -108,7 +108,9 @@ class Mechanism:
 
         def build(e: Equations) -> System:
             e = e.with_baumgarte() if baumgarte else e
-            explicit = solve_explicitly(e, chosen, samples=[place.values], least=least)
+            by, columns = [i for i, _ in pivots], [j for _, j in pivots]
+            columns += {*range(n)} - {*columns}  # of a singular matrix, which is told then
+            explicit = solve_explicitly(e, chosen, by, None, [place.values], least, columns)
             return compile_system(e, programs, metric, explicit)
 
         key = (*programs, metric, baumgarte, chosen, *pivots)

@@ -52,13 +52,15 @@ def solve_explicitly(
     hierarchy: Hierarchy | None = None,
     samples: Sequence[Mapping[Expr, float]] = (),
     least: float = AGREEMENT,
+    columns: str | Sequence[int] = "given",
 ) -> Explicit:
     """a and lam by LU with these rows of Psi; a ModelError where det A is zero whatever the state."""
     n = len(e.v)
     A, b = leading_system(e, rows)
     hierarchy = hierarchy or Hierarchy(unused_letter([*A.values(), *b]))
     A, b = dict(zip(A, hierarchy.fold(A.values()), strict=True)), hierarchy.fold(b)
-    factors = lu(A, n + len(rows), pivoting=pivoting, hierarchy=hierarchy, samples=samples, least=least)
+    size = n + len(rows)
+    factors = lu(A, size, pivoting=pivoting, columns=columns, hierarchy=hierarchy, samples=samples, least=least)
     if factors.rank < factors.size:
         left = [k for k in range(factors.size) if k not in factors.rows]
         names = ", ".join(f"'{e.v_names[k]}'" if k < n else f"'{e.rows[rows[k - n]]}'" for k in left)
