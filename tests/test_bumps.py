@@ -153,6 +153,13 @@ def test_a_bump_acts_by_every_form_of_the_equations(how: dict[str, Any], toleran
     assert gained == pytest.approx(0.14 * math.sqrt(math.pi), rel=tolerance)
 
 
+def test_a_bump_whose_derivative_overflows_far_away_acts() -> None:
+    """1/cosh(u) is zero for u = -6500, and its derivative sinh/cosh^2 is infinity by infinity; its integral is pi."""
+    law = "4000/cosh((cart.x - 6.5)/1e-3)"
+    motion = simulate(cart(law, step=0.5, velocity=1.0), rtol=1e-8, integrator="radau5")
+    assert motion["cart.vx"][-1] ** 2 == pytest.approx(1 + 8 * math.pi, rel=1e-6)
+
+
 @pytest.mark.parametrize("variable", ["t", "cart.x"])
 @pytest.mark.parametrize("rtol", [1e-7, 1e-8, 1e-10])
 def test_an_implicit_method_errs_by_some_tolerances_at_a_bump(rtol: float, variable: str) -> None:

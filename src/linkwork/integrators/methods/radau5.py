@@ -87,7 +87,7 @@ def evaluate(at: Run, its: Radau, p: Pointer, out: Pointer, w: Pointer) -> bool:
 
 
 def evaluate_jacobian(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
-    """J: exact where it is given, else by difference quotients at the beginning of the step; whether it is finite.
+    """J: exact where it is given, else by difference quotients at the beginning of the step; whether f is finite there.
 
     The exact one is that of the middle of the step, as far as it can be foreseen: what turns with the mechanism, such
     as the direction of a stiff spring, is then half as far off.
@@ -117,14 +117,12 @@ def evaluate_jacobian(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
             its.x[1 + j] = at.x[1 + j]
             for i in range(ny):
                 J[i * at.n + j] = (its.f[i] - at.k[i]) / delta
-    total = 0.0
     for i in range(n_entries):
-        total += J[i] - J[i]
-    if total != 0.0:
-        at.outcome = Outcome.NOT_FINITE
-    elif its.systems.tangent.n_entries > 0:
+        if J[i] - J[i] != 0.0:  # as of 1/cosh(x) for a large x; f is finite, and whether its stages converge will show
+            J[i] = 0.0
+    if its.systems.tangent.n_entries > 0:
         reduce_matrices(its.systems.tangent)
-    return total == 0.0
+    return True
 
 
 def forget_last(its: Radau) -> None:
