@@ -34,6 +34,30 @@ SLOW = re.compile(
     r"|assemble (analytic|Peaucellier|slider_crank_zhou)|run four_bar --(coordinates minimal|formulation index-3))"
 )
 QUICK = "explain simple_pendulum_rod"  # sheets that are short
+# What some of them must show, as their sources have it.
+SHOWN = {
+    "explain simple_pendulum_rod --formulation coordinate-partitioning": (
+        "M_hat = m L^2 + I_g = 4",
+        "Q_hat = -m g L cos q3",
+    ),
+    "explain simple_pendulum_rod --formulation qr": ("(m L^2 + I_g) p'' + m g L cos q3 = 0", "B V = I"),
+    "explain slider_crank_zhou --formulation lu --pivoting 2,1,3": ("P A = L U",),
+    "explain simple_pendulum_rod --formulation de-falco-1": ("K^+ =",),
+    "run slider_crank_zhou --t-end 1": ("0.26293", "-0.43752", "0.13032", "-0.21304"),
+    "run dap/sliding_pendulum_jc --rate pin=0.942477796 --t-end 4": ("1.12316", "-0.20365", "-0.26282", "0.87751"),
+    "compare warsaw_problem12 --with warsaw_problem12_adams.csv": (
+        "2.2918e-07",
+        "1.6938e-07",
+        "2.9656e-07",
+        "2.9425e-07",
+    ),
+    "check redundant_24": ("24, of rank 22",),
+    "equations over.yaml --form rif": ("4 equations for 3 unknowns", "start values that can be chosen: 1"),
+    "equations square.yaml --form rif": ("x_dd = 1/(2*x_d)",),
+    "equations pendulum.yaml --form rif --cases": ("case 2 of 2", "index 3"),
+    "assemble Peaucellier.yaml --components": ("surface of degree 12", "curve of degree 6", "ca.C = pa.P"),
+    "run Models/SC --t-end 0.1": ("theta(1) 1.13446 to 0.679201",),
+}
 ROWS_OF_SOURCES = {"Pennestr": 55, "Zhou": 55, "Nikravesh": 58, "de Falco": 41, "Tartari": 40}
 
 SQUARE = "linkwork: 1\nname: square\nunknowns: [x, y]\nequations: {a: x_d^2 = y, b: y_d = 1}\n"
@@ -107,6 +131,7 @@ def test_commands_of_the_page_work(
     code = answer(shlex.split(command))
     said = capsys.readouterr()
     assert code == 0, f"{said.out[-800:]}\n{said.err[-800:]}"
+    assert [text for text in SHOWN.get(command, ()) if text not in said.out] == [], said.out
 
 
 def test_every_row_of_the_sources_has_a_command_and_a_word() -> None:
@@ -116,4 +141,5 @@ def test_every_row_of_the_sources_has_a_command_and_a_word() -> None:
         assert [int(number) for number, *_ in rows] == [*range(1, count + 1)], source
         for number, what, _, state in rows:
             assert re.match(r"works|declined, because \w+", state), f"{source} {number}: {what}"
+    assert set(SHOWN) <= set(COMMANDS)
     assert sum(map(len, ROWS.values())) == sum(ROWS_OF_SOURCES.values()) == 249
