@@ -114,7 +114,7 @@ Atol = Annotated[
     float | None,
     Option(metavar="NUMBER", help="Absolute tolerance, in rad and m; for mechanisms below 1 m, in their size."),
 ]
-MaxStep = Annotated[float | None, time_option("Longest step; by default 8 report steps if forces switch on the state.")]
+MaxStep = Annotated[float | None, time_option("Longest step; unless given, the whole motion.")]
 MaxSteps = Annotated[int | None, Option(metavar="N", help="Stop after N attempted steps.")]
 Stabilization = Annotated[str | None, Option(metavar="NAME", help="How the constraints are kept")]
 Integrator = Annotated[str | None, Option(metavar="NAME", help="Integration method")]
