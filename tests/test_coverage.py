@@ -134,6 +134,13 @@ def test_commands_of_the_page_work(
     assert [text for text in SHOWN.get(command, ()) if text not in said.out] == [], said.out
 
 
+def test_the_list_says_which_mechanisms_come_in_any_size(capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(["list"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("of any size") == 3
+    assert "planar_chain:40" in said
+
+
 def test_every_row_of_the_sources_has_a_command_and_a_word() -> None:
     """All 249 rows, numbered as they were read; each works, or is declined with a reason."""
     for source, count in ROWS_OF_SOURCES.items():

@@ -232,8 +232,11 @@ def reading_lines(found: Mapping[str, Any]) -> Lines:
 
 
 def mechanism_lines(entries: Sequence[Mapping[str, Any]]) -> Lines:
-    """Name, space and title of mechanisms."""
-    return [(entry["name"], f"{entry['space']:7}  {entry['title']}") for entry in entries]
+    """Name, space and title of mechanisms; some come in any size."""
+    from linkwork.mechanisms.generators import GENERATORS
+
+    sizes = {name: f"; of any size, {name}:40" for name in GENERATORS}
+    return [(e["name"], f"{e['space']:7}  {e['title']}{sizes.get(e['name'], '')}") for e in entries]
 
 
 def source_lines(entry: Mapping[str, Any]) -> Lines:
