@@ -100,6 +100,7 @@ def test_redundant_rows(formulation: str) -> None:
 def test_no_freedom_and_no_constraint(formulation: str) -> None:
     """A driven mechanism has no reduced system, a free body no constraints."""
     assert max(worked("slider_crank_driven", formulation, 0.1).difference) <= 1e-11
+    check_statements(worked("slider_crank_driven", formulation, 0.1))
     free = explain(Model("free", (PlanarBody("b", 2.0, 3.0),)), formulation)
     np.testing.assert_allclose(free.a, [0.0, -9.81, 0.0], atol=1e-13)
     assert all(
@@ -225,6 +226,7 @@ def test_double_pendulum_is_written_as_in_textbooks() -> None:
 # What is printed is what was computed
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("formulation", METHODS)
 @pytest.mark.parametrize("name", [*MECHANISMS, "slider_crank_driven", "four_bar_redundant", "spatial_slider_crank"])
 def test_every_equation_on_the_sheet_holds(name: str, formulation: str) -> None:
@@ -348,6 +350,7 @@ def check_statements(sheet: Worked) -> None:
         assert statement.difference <= 1e-10, plain(statement.relation)
 
 
+@pytest.mark.diagonal
 @pytest.mark.parametrize("name", FIVE)
 @pytest.mark.parametrize("coordinates", ["joint", "minimal"])
 @pytest.mark.parametrize("formulation", ["augmented", "qr", "coordinate-partitioning", "lu", "index-3"])
