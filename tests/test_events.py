@@ -912,3 +912,14 @@ def test_a_run_of_too_many_steps_does_not_blame_joints_that_are_open() -> None:
             simulate(loads(text), assemble=True, max_step=1e-3, max_steps=100)
         assert stop.value.code == "too-many-steps"
         assert "singular" not in str(stop.value)
+
+
+@pytest.mark.parametrize(
+    "when", ["sqrt(2 - ball.x) - 0.5", "log(2 - ball.x) + log(4)", "asin(ball.x - 1) - asin(0.75)"]
+)
+def test_an_event_happens_before_its_formula_loses_its_value(when: str) -> None:
+    """All are zero at x = 1.75, and none has a value from x = 2 on, where the same step may end."""
+    entry = f'{{when: "{when}", action: stop}}'
+    motion = simulate(loads(BALL.replace('{when: "ball.x - 0.5"}', entry)), t_end=7.0)
+    assert motion.info.reason.startswith("event 'half'")
+    assert motion["ball.x"][-1] == pytest.approx(1.75, abs=1e-12)

@@ -374,8 +374,8 @@ def find_crossing(
 ) -> tuple[int, float, float]:
     """Whether function k comes to the other side of zero, by more than rounding, and between which places first.
 
-    Where its slope has one sign, or a part is shorter than `least`, the values at its ends tell. A dip within what the
-    tolerances make of the function is no event; of a law it may matter, unless it is rounding.
+    Where its slope has one sign, or a part is shorter than `least`, the value at its end tells, if there is one. A dip
+    within what the tolerances make of the function is no event; of a law it may matter, unless it is rounding.
     """
     u, width, side = 0.0, last, 1.0 if sign > 0.0 else -1.0
     for _ in range(MOST_PARTS):
@@ -391,8 +391,8 @@ def find_crossing(
             u = v
             width *= 2.0
             continue
-        is_short = v - u <= least
-        if is_short or slope_low > 0.0 or slope_high < 0.0:
+        is_short, at_v = v - u <= least, value_at(at, look, tape, k, v)
+        if is_short or ((slope_low > 0.0 or slope_high < 0.0) and at_v == at_v):
             if is_past(at, look, tape, k, side, v):
                 return MET, u, v
             if is_short:
