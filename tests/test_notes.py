@@ -88,3 +88,10 @@ def test_a_stop_has_its_data() -> None:
     reason = stop.value.trajectory.info.reason
     assert (stop.value.code, reason.code, reason.data["steps"]) == ("too-many-steps", "too-many-steps", 3)
     assert str(reason) == stop.value.message
+
+
+@pytest.mark.parametrize(("integrator", "is_advised"), [("auto", False), ("radau5", False), ("dop853", True)])
+def test_an_integrator_is_recommended_only_where_another_is_in_use(integrator: str, is_advised: bool) -> None:
+    with pytest.raises(NumericalStop) as stop:
+        simulate(load("slider_crank"), max_steps=3, integrator=integrator)
+    assert ("try --integrator auto" in str(stop.value)) == is_advised

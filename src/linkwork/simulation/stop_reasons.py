@@ -68,7 +68,7 @@ def explain_stop(motion: Motion, end: End, fixed_step: float | None = None) -> R
         vanish = place.rows.lengths[~place.is_open] < NEARLY_SINGULAR  # which the rank does not show
         if system.m and (place.rank.smallest < NEARLY_SINGULAR or (e.kind != "stated" and np.any(vanish))):
             return Reason("too-many-steps", **tried, formulation=formulation)
-        return Reason("too-many-steps", **tried, force=force)
+        return Reason("too-many-steps", **tried, force=force, integrator=motion.how.integrator)
     assert end == End.STEP_TOO_SMALL
     rates = motion.form.derivative(np.concatenate([[last.t], last.y]), p)
     names = [*e.q_names, *e.v_names]

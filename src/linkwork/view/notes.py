@@ -160,9 +160,10 @@ def _too_many_steps(steps: int, t: float, step: float, **cause: Any) -> str:
             f"{tried}, near a singular position, which the formulation '{formulation}' does not pass at these "
             f"tolerances; try another formulation or looser tolerances{KEPT}"
         )
+    other = "" if cause.get("integrator") in ("auto", "radau5") else " (try --integrator auto or radau5)"
     return (
-        f"{tried}{_force(cause['force'])}; causes are very large stiffness or damping (try --integrator auto or "
-        f"radau5), fast oscillations and switching forces; --max-steps allows more{KEPT}"
+        f"{tried}{_force(cause['force'])}; causes are very large stiffness or damping{other}, fast oscillations and "
+        f"switching forces; --max-steps allows more{KEPT}"
     )
 
 
