@@ -375,7 +375,9 @@ def pass_switches(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     note_signs(at, at.x_new, p, w)
     if at.crosses:
         look = open_look(at)
-        pass_by(at, open_tape(look.tape), nearest, -math.copysign(TINY, side))
+        tape = open_tape(look.tape)
+        if at.changed[nearest] != 0.0 or abs(at.switches[nearest]) <= tube_of(at, look, tape, nearest, 1.0, 0.0):
+            pass_by(at, tape, nearest, -math.copysign(TINY, side))  # else what was sampled had it too early
         if look.at_pole:
             at.changed[nearest] = 0.0
         at.h = at.x_new[0] - at.x[0]
