@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from carts import cart
-from scipy.integrate import quad
+from scipy.integrate import quad, solve_ivp
 from scipy.special import k1
 
 from linkwork import simulate
@@ -319,3 +319,18 @@ def test_what_switches_often_is_seen_every_time_or_it_is_told() -> None:
     width, x = 0.01 * (0.5 - math.asin(0.9) / math.pi), coarse["cart.x"][-1]
     work = sum(min(max(x - 0.01 * (k + 0.25) + width / 2, 0.0), width) for k in range(120))
     assert (coarse["cart.vx"][-1] ** 2 - 1) / 2 == pytest.approx(work, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("law", "f"),
+    [
+        ("if(abs({v}) < 1e-6, 1e6*{v}, sign({v}))", lambda v: 1e6 * v if abs(v) < 1e-6 else math.copysign(1.0, v)),
+        ("2/pi*atan2({v}, 1e-5)", lambda v: 2 / math.pi * math.atan2(v, 1e-5)),
+    ],
+)
+def test_a_steep_law_that_is_continuous_is_no_dry_friction(law: str, f: Any) -> None:
+    """v' = 1.5 sin t - f(v) creeps where f is below 1 and slips elsewhere, against SciPy."""
+    push = f"1.5*sin(t) - ({law.format(v='cart.vx')})"
+    motion = simulate(cart(push, velocity=0.3, t_end=6.0), rtol=1e-8, integrator="auto")
+    truth = solve_ivp(lambda t, v: [1.5 * math.sin(t) - f(v[0])], (0, 6), [0.3], "Radau", rtol=1e-9, atol=1e-12)
+    assert motion["cart.vx"][-1] == pytest.approx(truth.y[0, -1], abs=2e-6)
