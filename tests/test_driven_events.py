@@ -63,7 +63,7 @@ def test_events_happen_at_the_angles_of_the_triangle(coordinates: str, step: flo
     expected = falls_through(1.1, 5.0)
     assert len(expected) == 3
     assert motion.events.names == ("passed",) * 3
-    np.testing.assert_allclose(motion.events.t, expected, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(motion.events.t, expected, rtol=0, atol=3e-13)  # rounding of x by its rate
     np.testing.assert_allclose(motion.events.v_after, motion.events.v_before, rtol=1e-12, atol=1e-12)
     at = motion.q_names.index("crank.phi")
     np.testing.assert_allclose(motion.events.q[:, at], S + W * np.array(expected), rtol=0, atol=1e-12)
