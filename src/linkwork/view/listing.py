@@ -178,7 +178,7 @@ def latex(listing: Listing) -> str:
 def markdown(listing: Listing) -> str:
     parts = [f"# {md_words(listing.model)}", "", md_code(title(listing)), ""]
     for heading, equations in _latex_lines(listing):
-        parts += [f"## {heading}", ""]
+        parts += [f"## {md_words(heading)}", ""]
         parts += chain.from_iterable((f"$$\n{md_formula(equation)}\n$$", "") for equation in equations)
     return "\n".join([*parts, *(f"- {md_words(note)}" for note in (*listing.notes, counted(listing)))]) + "\n"
 
