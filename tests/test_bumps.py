@@ -302,6 +302,7 @@ def test_a_brake_that_acts_for_less_than_a_step_is_solved_for(how: dict[str, str
     assert motion["cart.vx"][-1] == pytest.approx(math.exp(-2), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_what_switches_often_is_seen_every_time_or_it_is_told() -> None:
     """A comb of 50,000 teeth, of which a hundred push: their energy is in closed form. Of 1e-13 m they are too many."""
     comb = "if(sin({k}*pi*cart.x) > 0.9, 1, 0)"

@@ -107,12 +107,14 @@ def is_plain(text: str) -> bool:
 
 
 WORKED = [page for page in PAGES if any(blocks(page))]
+LONG = ("docs/kinematics.md", "docs/formulations.md", "docs/howto/equations.md", "docs/howto/designing.md")
 
 
 @pytest.mark.parametrize(
     ("page", "outside"),
     [
-        *(pytest.param(page, False, id=name_of(page)) for page in WORKED),
+        *(pytest.param(page, False, id=name_of(page)) for page in WORKED if name_of(page) not in LONG),
+        *(pytest.param(ROOT / page, False, id=page, marks=pytest.mark.slow) for page in LONG),
         pytest.param(ROOT / "README.md", True, id="README.md in shells", marks=pytest.mark.slow),
     ],
 )

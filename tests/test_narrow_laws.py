@@ -10,11 +10,12 @@ from collections.abc import Callable
 from itertools import pairwise, product
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 from carts import cart
 from scipy.integrate import quad
 
-from linkwork import simulate
+from linkwork import loads, simulate
 
 RTOL = 1e-8
 ALLOWED = 100 * RTOL
@@ -151,3 +152,18 @@ def test_narrow_laws_act(name: str) -> None:
 def test_narrow_laws_act_however_they_are_written_and_reported(name: str, domain: str) -> None:
     for way, step in product(range(3), STEPS):
         check(name, domain, way, step)
+
+
+def test_a_direction_that_only_rounding_gives_costs_no_steps() -> None:
+    """A spring between points that a pin holds together does nothing: a pendulum with it moves as one without it."""
+    text = """
+linkwork: 1
+ground: {points: {O: [0, 0]}}
+bodies: {rod: {mass: 2, inertia: 0.2, position: [0.5, 0], points: {O: [-0.5, 0]}}}
+joints: {O: {type: revolute, i: ground.O, j: rod.O}}
+forces: {s: {type: spring-damper, i: ground.O, j: rod.O, stiffness: 100, free_length: 0.2}}
+simulation: {t_end: 2, step: 0.1}
+"""
+    with_it, without = simulate(loads(text)), simulate(loads(text.replace("stiffness: 100", "stiffness: 0")))
+    np.testing.assert_allclose(with_it.q, without.q, rtol=0, atol=1e-6)
+    assert with_it.info.steps < 3 * without.info.steps

@@ -20,6 +20,7 @@ from commands import Answer
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
+from slices import with_slow
 
 from linkwork import assemble, check, load, simulate
 from linkwork.errors import ModelError, NumericalStop
@@ -308,10 +309,7 @@ def test_names_are_no_html_in_markdown(name: str, command: tuple[str, ...], tmp_
     assert not re.search(r"`|<[a-z/!?]", text)
 
 
-@pytest.mark.parametrize(
-    "rtol",
-    [1e-9, 3e-10, 1e-10, 3e-11],
-)
+@pytest.mark.parametrize("rtol", with_slow([1e-9, 3e-10, 1e-10, 3e-11], fast=[3e-10]))
 def test_forty_four_bars_pass_their_positions_in_line_in_joint_coordinates(rtol: float) -> None:
     """All uprights turn as one: (41/3 + 40) phi'' = -(41/2 + 40) g cos(phi)."""
     motion = simulate(load("n_four_bar:40"), coordinates="joint", rtol=rtol, atol=rtol)

@@ -457,6 +457,17 @@ def is_gentle(found: Pointer) -> bool:
     return bool(alike or low != low or low == high)
 
 
+def is_undetermined(at: Run, look: Look, tape: Tape, k: int, change: float) -> bool:
+    """Whether the tolerances of the state make as much of function k, everywhere on the step, as the step changes it.
+
+    So it is with the direction between points that a joint holds together: shorter steps would tell no more of it.
+    """
+    is_within = True
+    for i in range(look.n_seen):
+        is_within = is_within and change <= math.e * 2.0 * tube_of(at, look, tape, k, look.seen[i], 1.0)
+    return is_within
+
+
 def find_unseen(at: Run, look: Look, tape: Tape, k: int, least: float) -> tuple[int, float]:
     """Whether the slope of function k is somewhere not what the stages of the step may have seen of it, and where.
 
@@ -468,7 +479,10 @@ def find_unseen(at: Run, look: Look, tape: Tape, k: int, least: float) -> tuple[
         found = enclose_closely(at, look, tape, k, 0.0, 1.0)
     if is_gentle(found):
         return CLEAR, 1.0
-    low, high, tolerance = found[2], found[3], tube_of(at, look, tape, k, 1.0, 1.0)
+    low, high, change = found[2], found[3], found[1] - found[0]
+    if is_undetermined(at, look, tape, k, change):
+        return CLEAR, 1.0
+    tolerance = tube_of(at, look, tape, k, 1.0, 1.0)
     seen_low, seen_high, largest, last, most, place = INF, -INF, 0.0, math.nan, 0.0, 0.5
     for i in range(look.n_seen):
         there = enclose_at(at, look, tape, k, look.seen[i])
