@@ -59,13 +59,13 @@ def find_balance(motion: Trajectory) -> Balance:
     return Balance(drift, worst, kinetic, turned_over, max(*most, -min(least)))
 
 
-def speeds(motion: Trajectory, length: float) -> Array:
-    """Of all velocities at all report times, in rad or in this length, in a second."""
+def speeds(motion: Trajectory, start: Place) -> Array:
+    """Of all velocities at all report times, in rad or lengths of the mechanism in a second."""
     is_length = [unit == SPEED for unit in motion.tables["v"].columns.units]
-    return np.asarray(np.abs(motion.v) / np.where(is_length, length, 1.0))
+    return np.asarray(np.abs(motion.v) / np.where(is_length, start.error_length, 1.0))
 
 
-def find_imbalance(motion: Trajectory, length: float, rate: float, balance: Balance) -> tuple[Data, bool]:
+def find_imbalance(motion: Trajectory, start: Place, balance: Balance) -> tuple[Data, bool]:
     """By how much the energy balance is worse than the tolerances explain, if it is; and whether beyond LIMIT."""
     info, (drift, worst, _, turned_over, largest) = motion.info, balance
     if not math.isfinite(worst) and np.isinf(motion.tables["energy"].values).any():
@@ -76,9 +76,9 @@ def find_imbalance(motion: Trajectory, length: float, rate: float, balance: Bala
     tolerance = min(times * info.rtol, LOOSEST)
     if worst <= tolerance * turned_over + ACCUMULATED * largest:
         return None, False
-    if not (fastest := float(speeds(motion, length).max(initial=0.0))):
+    if not (fastest := float(speeds(motion, start).max(initial=0.0))):
         return None, False
-    share = info.atol * rate / fastest
+    share = info.atol / fastest
     tolerance += min(times * share, max(LOOSEST, ALLOWED * share))
     explained = tolerance * turned_over + ACCUMULATED * largest
     if worst <= explained:
@@ -89,7 +89,7 @@ def find_imbalance(motion: Trajectory, length: float, rate: float, balance: Bala
     return {"drift": worst, "turned_over": turned_over, "explained": explained, "t": t, "limit": limit}, is_wrong
 
 
-def find_lag(motion: Trajectory, length: float, balance: Balance) -> Data:
+def find_lag(motion: Trajectory, start: Place, balance: Balance) -> Data:
     """How far a long motion is ahead or behind by its energy balance, if that is more than LATE tolerances.
 
     With the balance off by dE, of E turned over, speeds are off by dE/(2 E), which adds up along the way. That is said
@@ -100,15 +100,13 @@ def find_lag(motion: Trajectory, length: float, balance: Balance) -> Data:
     if info.dof == 0 or not worst > ACCUMULATED * largest:
         return None
     most = (worst - ACCUMULATED * largest) / (2.0 * turned_over)
-    longest = np.abs(motion.v).max(initial=0.0) / min(length, 1.0) * motion.t[-1]
-    if not longest * most > allowed:  # no way is longer
+    longest = np.abs(motion.v).max(initial=0.0) / start.error_length * motion.t[-1]
+    if not longest * most > allowed:  # no way is longer, an error length being at most one
         return None
     if np.ptp(motion.energy["dissipated"] - motion.energy["supplied"]) > ITS_OWN * kinetic:
         return None
     rates = (
-        speeds(motion, length).max(axis=1)
-        * np.maximum(np.abs(drift) - ACCUMULATED * largest, 0.0)
-        / (2.0 * turned_over)
+        speeds(motion, start).max(axis=1) * np.maximum(np.abs(drift) - ACCUMULATED * largest, 0.0) / (2.0 * turned_over)
     )
     lag = np.append(0.0, np.cumsum(0.5 * (rates[1:] + rates[:-1]) * np.diff(motion.t)))
     if not lag[-1] > allowed:
@@ -144,14 +142,13 @@ def find_gap(motion: Trajectory, start: Place) -> tuple[Data, bool]:
     return None, False
 
 
-def judge(motion: Trajectory, start: Place, length: float, rate: float, has_fixed_steps: bool) -> Trajectory:
+def judge(motion: Trajectory, start: Place, has_fixed_steps: bool) -> Trajectory:
     """A finished motion with what is to be said about its errors; NumericalStop if they are too large to use it.
 
-    Its velocities were measured by this length and rate. The length of fixed steps is the user's, damping by the method
-    included.
+    The length of fixed steps is the user's, damping by the method included.
     """
     balance = find_balance(motion)
-    imbalance, is_wrong = find_imbalance(motion, length, rate, balance)
+    imbalance, is_wrong = find_imbalance(motion, start, balance)
     residual, (gap, is_wide) = motion.info.constraint_error_acceleration, find_gap(motion, start)
     reason = None
     if is_wrong and not has_fixed_steps:
@@ -163,7 +160,7 @@ def judge(motion: Trajectory, start: Place, length: float, rate: float, has_fixe
     if reason is not None:
         doubtful = replace(motion, info=replace(motion.info, status="doubtful", reason=reason))
         raise NumericalStop(reason, reason.code, trajectory=doubtful)
-    lag = None if has_fixed_steps or imbalance is not None else find_lag(motion, length, balance)
+    lag = None if has_fixed_steps or imbalance is not None else find_lag(motion, start, balance)
     found = ("energy-balance", imbalance), ("constraint-gap", gap), ("lag", lag)
     if notes := [Note(code, **data) for code, data in found if data is not None]:
         return replace(motion, info=replace(motion.info, notes=(*motion.info.notes, *notes)))

@@ -122,7 +122,7 @@ def simulate(
     if end != End.REACHED:
         reason = course.stopped or explain_stop(motion, end, fixed_step)
         raise NumericalStop(reason, reason.code, trajectory=conclude("stopped", reason))
-    return judge(found, motion.start.place, *motion.extent, fixed_step is not None)
+    return judge(found, motion.start.place, fixed_step is not None)
 
 
 def check_budget(max_steps: int) -> None:
