@@ -132,7 +132,7 @@ def lu(
     elif isinstance(pivoting, str):
         check_choice("pivoting", pivoting, STRATEGIES)
     elif not {*pivoting} <= {*range(size)}:
-        raise UsageError(f"the rows of pivots must be among 0 to {size - 1}", "bad-rows")
+        raise UsageError(f"the rows of pivots must be among the {size} rows of the matrix", "bad-rows")
     if isinstance(columns, str):
         check_choice("order of columns", columns, ("given", "free"))
     hierarchy = Hierarchy(unused_letter(A.values())) if hierarchy is None else hierarchy
