@@ -152,7 +152,12 @@ def left_by_others(entries: NDArray[np.float64], pattern: Pattern, shape: tuple[
     if shape[0] <= FEW:
         full = np.zeros(shape)
         full[pattern] = entries
-        return np.asarray(1.0 / np.sum(np.linalg.inv(np.linalg.qr(full.T, mode="r")) ** 2, axis=1))
+        R = np.linalg.qr(full.T, mode="r")
+        try:
+            inverse = np.linalg.inv(R)
+        except np.linalg.LinAlgError:  # rows that depend on others in this very place
+            inverse = np.linalg.pinv(R)
+        return np.asarray(1.0 / np.sum(inverse**2, axis=1))
     from scipy.sparse.linalg import splu
 
     J = sparse(entries, pattern, shape)
