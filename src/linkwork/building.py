@@ -123,7 +123,12 @@ class Builder:
         if "equations" in found.data or not issubclass(kind, cls):
             what = "states its equations" if "equations" in found.data else f"is {kind.space}"
             raise UsageError(f"'{path}' {what}; read it with linkwork.load", "not-a-model")
-        made = object.__new__(kind)
+        return kind._of(found)
+
+    @classmethod
+    def _of(cls, found: Document) -> Builder:
+        """A model of its own with the contents of a document."""
+        made = object.__new__(cls)
         data = {**{section: {} for section in ("parameters", "ground", *SECTIONS)}, **deepcopy(found.data)}
         made.document = Document(found.file, data, dict(found.lines), dict(found.files), found.notes)
         made._hardpoints, made._model = {}, None
@@ -302,10 +307,8 @@ class Builder:
 
     def copy(self, **parameters: Any) -> Builder:
         """The same model with other values of parameters."""
-        other = object.__new__(type(self))
-        old = self.document
-        other.document = Document(old.file, deepcopy(old.data), dict(old.lines), dict(old.files), old.notes)
-        other._hardpoints, other._model = dict(self._hardpoints), None
+        other = self._of(self.document)
+        other._hardpoints = dict(self._hardpoints)
         known = other._section("parameters")
         for name in parameters:
             if name not in known:

@@ -7,6 +7,7 @@ rate of a quantity is a quantity too, straight ones otherwise.
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -77,9 +78,9 @@ class Readings(Mapping[str, Array]):
     name: str
 
     @property
+    @abstractmethod
     def quantities(self) -> dict[str, Quantity]:
         """Everything there is, by name."""
-        raise NotImplementedError
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__
@@ -115,10 +116,10 @@ class Readings(Mapping[str, Array]):
         return self.quantity(self.components(name)[0]).unit
 
     def names(self, *patterns: str) -> list[str]:
-        """The names that fit these patterns ("reaction:*"), each once; all without patterns."""
+        """The names that fit these patterns ("reaction:*"), each once; without patterns all but the time."""
         found: list[str] = []
         for pattern in patterns or ("*",):
-            fitting = [name for name in self if name == pattern or fnmatchcase(name, pattern)]
+            fitting = [name for name in self if name == pattern or (name != "t" and fnmatchcase(name, pattern))]
             if not fitting and not any(sign in pattern for sign in "*?["):
                 fitting = self.components(pattern)
                 self.quantity(fitting[0])
@@ -170,9 +171,9 @@ class Readings(Mapping[str, Array]):
         found = self.names(*(patterns or ("reaction:*",)))
         return Peaks(tuple(self._peak(name, self[name], np.argmax(np.abs(self[name]))) for name in found))
 
+    @abstractmethod
     def rates_of(self, name: str) -> tuple[str, str] | None:
         """The names of velocity and acceleration of a coordinate or of a point; None of anything else."""
-        raise NotImplementedError
 
     def at(self, t: float | str) -> dict[str, float]:
         """All values at a time, also between report times: motion.at(0.25), motion.at("250 ms")."""
@@ -251,7 +252,7 @@ class Readings(Mapping[str, Array]):
             import pandas
         except ImportError:
             raise UsageError("pandas is not installed; pip install pandas", "no-pandas") from None
-        names = [name for name in self.names(*patterns) if name != "t"]
+        names = self.names(*patterns)
         frame = pandas.DataFrame({name: self[name] for name in names}, index=pandas.Index(self["t"], name="t"))
         frame.attrs["units"] = {name: self.unit(name) for name in ("t", *names)}
         return frame

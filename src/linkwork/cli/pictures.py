@@ -78,13 +78,13 @@ def _plot_beside(
     """Curves over those of tables, and the differences; of all columns, or of these quantities."""
     from linkwork.comparison.beside import beside
     from linkwork.view.beside import figure
-    from linkwork.view.plot import expand, save
+    from linkwork.view.plot import save
 
     if against != "t":
         raise UsageError("--against has no effect with --with: tables are compared over time", "no-effect")
     compared = beside(motion, *others)
     if names:
-        wanted = set(expand(motion, names))
+        wanted = set(motion.names(*names))
         chosen = tuple(d for d in compared.differences if d.quantity in wanted)
         if not chosen:
             raise UsageError(f"the tables have no column of {quoted(names)}", "no-columns")

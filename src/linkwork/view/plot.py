@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -102,25 +101,10 @@ def save(fig: Figure, path: str | Path) -> None:
 def chosen(motion: Trajectory, patterns: Sequence[str]) -> list[Panel]:
     """A panel for every unit, in the order in which the units appear."""
     by_unit: dict[str, dict[str, Array]] = {}
-    for name in expand(motion, patterns):
+    for name in motion.names(*patterns):
         values, unit = motion.quantity(name)
         by_unit.setdefault(unit, {})[name] = values
     return [Panel(unit, curves) for unit, curves in by_unit.items()]
-
-
-def expand(motion: Trajectory, patterns: Sequence[str]) -> list[str]:
-    """The names that patterns stand for, each once."""
-    names: list[str] = []
-    for pattern in patterns:
-        if pattern not in motion and any(sign in pattern for sign in "*?["):
-            found = [name for name in motion if name != "t" and fnmatchcase(name, pattern)]
-            if not found:
-                raise UsageError(f"no quantity fits '{pattern}'", "unknown-quantity")
-            names += found
-        else:
-            motion.quantity(pattern)
-            names.append(pattern)
-    return list(dict.fromkeys(names))
 
 
 def overview(motion: Trajectory) -> list[Panel]:
