@@ -40,9 +40,9 @@ def signature(section: str, cls: type, name: str) -> str:
     from linkwork.building import POSITIONAL
 
     by_position, by_keyword = ["self", "name: str"], []
-    for key, role, field in schema.keys(cls):
+    for key, holds, field in schema.keys(cls):
         is_required = schema.is_required(field)
-        text = f"{key}: {TYPES.get(role, 'str')}" + ("" if is_required else " | None = None")
+        text = f"{key}: {TYPES.get(holds.form, 'str')}" + ("" if is_required else " | None = None")
         (by_position if key in POSITIONAL else by_keyword).append(text)
     by_position.sort(key=lambda text: "=" in text)
     by_keyword += [f"{text} | None = None" for text in MORE[section]]

@@ -11,6 +11,7 @@ import pytest
 from linkwork import check, kinematics, modes
 from linkwork.document import parse, save
 from linkwork.elements.bodies import PlanarBody, SpatialBody
+from linkwork.elements.contact import Compliance
 from linkwork.elements.forces import FORCES, PointForce, SpringDamper
 from linkwork.elements.joints import JOINTS, Measure, Prismatic, Revolute
 from linkwork.elements.motions import MOTIONS, Law, Ramp, Table
@@ -537,12 +538,13 @@ def test_every_element_can_be_written_in_a_file() -> None:
         for name in (*JOINTS[space], *FORCES[space], *MOTIONS):
             assert f'"const": "{name}"' in text
         for cls in (*JOINTS[space].values(), *FORCES[space].values()):
-            for key, role, _ in schema.keys(cls):
-                assert role in ("point", "body", "flag", "joint", "freedom", *schema.TEXTS) or key in schema.KINDS
+            for key, holds, _ in schema.keys(cls):
+                named = ("point", "body", "flag", "joint", "freedom", "choice")
+                by_law = issubclass(cls, Compliance) and key in ("stiffness", "damping")
+                assert holds.form in named or holds.kinds or by_law
     for cls in MOTIONS.values():
-        for key, _, _ in schema.keys(cls):
-            assert key in schema.TURNING
-            assert key in schema.SLIDING
+        for _, holds, _ in schema.keys(cls):
+            assert holds.kinds
     for entry in written["anyOf"]:
         model = written["$defs"][entry["$ref"].rpartition("/")[2]]
         assert model["properties"]["linkwork"]["const"] == 1

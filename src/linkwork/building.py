@@ -482,10 +482,10 @@ def method(section: str, cls: type, type_name: str = "") -> Callable[..., Part]:
             message = f"only {', '.join(['name', *first])} are given by position, all else by keyword"
             raise ModelError(message, "too-many-arguments", path=f"{section}.{name}", **where())
         given = {**dict(zip(first, arguments, strict=False)), **given}
-        for key, role, _ in schema.keys(cls):
-            if role == "point" and isinstance(part := given.get(key), Part):
+        for key, holds, _ in schema.keys(cls):
+            if holds.form == "point" and isinstance(part := given.get(key), Part):
                 given[key] = part[name]
-            elif role == "points" and key in given:
+            elif holds.form == "points" and key in given:
                 given[key] = self._points(given[key])
         return self._add(section, name, {**own_type, **given})
 

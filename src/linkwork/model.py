@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
+from linkwork import units
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
 from linkwork.elements.drivers import Driver
 from linkwork.elements.events import Event
 from linkwork.elements.kinds import Space
 from linkwork.elements.loads import Force
 from linkwork.elements.pairs import Joint
+from linkwork.elements.quantities import Count, Quantity
 from linkwork.elements.shapes import Shape
 from linkwork.elements.spatial import SpatialAxisPair
 from linkwork.elements.stated import Stated
@@ -21,19 +23,21 @@ from linkwork.expressions.graph import symbol
 from linkwork.notes import Note
 from linkwork.records import changed
 
+StartValues: TypeAlias = Annotated[Mapping[str, Scalar], Quantity("values")]
+
 
 @dataclass(frozen=True)
 class Simulation:
     """What a run does unless told otherwise."""
 
-    t_end: float = 10.0
-    step: float = 0.01
-    rtol: float = 1e-9
-    atol: float = 1e-9
-    coordinates: str = "body"
-    cut: tuple[str, ...] = ()  # joints that close loops in joint coordinates
-    start: Mapping[str, Scalar] = field(default_factory=dict)  # of coordinates of joints or bodies, which then hold
-    rate: Mapping[str, Scalar] = field(default_factory=dict)
+    t_end: Annotated[float, Quantity(kinds=(units.TIME,))] = 10.0
+    step: Annotated[float, Quantity(kinds=(units.TIME,))] = 0.01
+    rtol: Count = 1e-9
+    atol: Count = 1e-9
+    coordinates: Annotated[str, Quantity("name")] = "body"
+    cut: Annotated[tuple[str, ...], Quantity("names")] = ()  # joints that close loops in joint coordinates
+    start: StartValues = field(default_factory=dict)  # of coordinates of joints or bodies, which then hold
+    rate: StartValues = field(default_factory=dict)
 
     def changed(
         self,

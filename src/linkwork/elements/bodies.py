@@ -10,14 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
+from linkwork import units
 from linkwork.elements.frames import PlanarFrame, SpatialFrame, euler_difference, euler_moved, euler_rates
 from linkwork.elements.kinds import Coordinate, Velocity
+from linkwork.elements.quantities import Angle, AngularSpeed, Inertia, Mass, Quantity
 from linkwork.elements.vectors import Components, Scalar, Vector
 from linkwork.expressions.graph import ZERO, Expr, as_expr, symbol
 
 Matrix: TypeAlias = dict[tuple[int, int], Expr]
+AT, MOVING = Quantity("vector", (units.LENGTH,)), Quantity("vector", (units.SPEED,))
+OWN_POINT = Quantity("axis", (units.LENGTH,))
+MOMENTS, TURNED = Quantity("inertia", (units.INERTIA,)), Quantity("orientation", (units.NUMBER_KIND,))
+TURNING = Quantity("turning", (units.ANGULAR_SPEED,))
+Points: TypeAlias = Annotated[Mapping[str, Components], Quantity("points", (units.LENGTH,))]
+Directions: TypeAlias = Annotated[Mapping[str, Components], Quantity("points", (units.NUMBER_KIND,))]
 
 
 def _places(body: str, axes: str) -> Iterator[Coordinate]:
@@ -38,8 +46,8 @@ class Ground:
     """What does not move; its frame is the frame of the model."""
 
     name: str = "ground"
-    points: Mapping[str, Components] = field(default_factory=dict)
-    directions: Mapping[str, Components] = field(default_factory=dict)
+    points: Points = field(default_factory=dict)
+    directions: Directions = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,16 +60,16 @@ class PlanarBody:
     """
 
     name: str
-    mass: Scalar = 0.0
-    inertia: Scalar = 0.0
-    position: tuple[Scalar, Scalar] = (0.0, 0.0)
-    angle: Scalar = 0.0
-    velocity: tuple[Scalar, Scalar] = (0.0, 0.0)
-    angular_velocity: Scalar = 0.0
-    points: Mapping[str, Components] = field(default_factory=dict)
-    directions: Mapping[str, Components] = field(default_factory=dict)
-    mass_centre: tuple[Scalar, Scalar] = (0.0, 0.0)
-    inertia_about: tuple[Scalar, Scalar] | None = None
+    mass: Mass = 0.0
+    inertia: Inertia = 0.0
+    position: Annotated[tuple[Scalar, Scalar], AT] = (0.0, 0.0)
+    angle: Angle = 0.0
+    velocity: Annotated[tuple[Scalar, Scalar], MOVING] = (0.0, 0.0)
+    angular_velocity: AngularSpeed = 0.0
+    points: Points = field(default_factory=dict)
+    directions: Directions = field(default_factory=dict)
+    mass_centre: Annotated[tuple[Scalar, Scalar], OWN_POINT] = (0.0, 0.0)
+    inertia_about: Annotated[tuple[Scalar, Scalar], OWN_POINT] | None = None
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
@@ -140,16 +148,16 @@ class SpatialBody:
     """
 
     name: str
-    mass: Scalar = 0.0
-    inertia: tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar] = (0.0,) * 6  # of a point mass
-    position: tuple[Scalar, Scalar, Scalar] = (0.0, 0.0, 0.0)
-    orientation: tuple[Scalar, Scalar, Scalar, Scalar] = (1.0, 0.0, 0.0, 0.0)
-    velocity: tuple[Scalar, Scalar, Scalar] = (0.0, 0.0, 0.0)
-    angular_velocity: tuple[Scalar, Scalar, Scalar] = (0.0, 0.0, 0.0)
-    points: Mapping[str, Components] = field(default_factory=dict)
-    directions: Mapping[str, Components] = field(default_factory=dict)
-    mass_centre: tuple[Scalar, Scalar, Scalar] = (0.0, 0.0, 0.0)
-    inertia_about: tuple[Scalar, Scalar, Scalar] | None = None
+    mass: Mass = 0.0
+    inertia: Annotated[tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar], MOMENTS] = (0.0,) * 6  # of a point mass
+    position: Annotated[tuple[Scalar, Scalar, Scalar], AT] = (0.0, 0.0, 0.0)
+    orientation: Annotated[tuple[Scalar, Scalar, Scalar, Scalar], TURNED] = (1.0, 0.0, 0.0, 0.0)
+    velocity: Annotated[tuple[Scalar, Scalar, Scalar], MOVING] = (0.0, 0.0, 0.0)
+    angular_velocity: Annotated[tuple[Scalar, Scalar, Scalar], TURNING] = (0.0, 0.0, 0.0)
+    points: Points = field(default_factory=dict)
+    directions: Directions = field(default_factory=dict)
+    mass_centre: Annotated[tuple[Scalar, Scalar, Scalar], OWN_POINT] = (0.0, 0.0, 0.0)
+    inertia_about: Annotated[tuple[Scalar, Scalar, Scalar], OWN_POINT] | None = None
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:

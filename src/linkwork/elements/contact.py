@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from linkwork.elements.bodies import Body, Ground
 from linkwork.elements.events import Watch
@@ -18,6 +18,7 @@ from linkwork.elements.freedoms import Freedom, measure_freedom
 from linkwork.elements.friction import Friction, in_law
 from linkwork.elements.loads import JointForce, PairForce
 from linkwork.elements.pairs import Joint
+from linkwork.elements.quantities import Along, Direction, FreedomName, Length, Number, choice
 from linkwork.elements.vectors import SHORTEST, Components, Scalar, Vector, norm
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.graph import ZERO, Expr, less, maximum, select, sqrt, symbol
@@ -57,10 +58,10 @@ class Compliance:
     """
 
     stiffness: Scalar
-    model: str = "linear"
+    model: Annotated[str, choice(MODELS)] = "linear"
     damping: Scalar | None = None
-    exponent: Scalar | None = None
-    restitution: Scalar | None = None
+    exponent: Number | None = None
+    restitution: Number | None = None
 
     def push(self, gap: Expr, approach: Expr, slowness: Expr) -> Push:
         """`approach` is delta_dot, `slowness` 1/v_0."""
@@ -189,8 +190,8 @@ class RoundContact(Contact):
     gap = |d| - radius_i - radius_j,    n = d/|d|
     """
 
-    radius_i: Scalar = 0.0
-    radius_j: Scalar = 0.0
+    radius_i: Length = 0.0
+    radius_j: Length = 0.0
 
     def shape_gap(self, i: Frame, j: Frame) -> tuple[Vector, Expr, Vector]:
         P_j = j.point(self.s_j)
@@ -207,8 +208,8 @@ class FlatContact(Contact):
     gap = n . d - radius_j,    n = A_i normal/|normal|, which points out of the material of body i
     """
 
-    normal: Components
-    radius_j: Scalar = 0.0
+    normal: Direction
+    radius_j: Length = 0.0
 
     def shape_gap(self, i: Frame, j: Frame) -> tuple[Vector, Expr, Vector]:
         normal = Vector(self.normal)
@@ -222,9 +223,9 @@ class EndStop(Compliance, JointForce):
 
     name: str
     joint: Joint
-    freedom: str = ""
-    lower: Scalar | None = None
-    upper: Scalar | None = None
+    freedom: FreedomName = ""
+    lower: Along | None = None
+    upper: Along | None = None
 
     @property
     def held(self) -> dict[Expr, float]:

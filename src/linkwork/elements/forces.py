@@ -7,8 +7,9 @@ Tension counts positive. Differences run from i to j.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
+from linkwork import units
 from linkwork.elements.bodies import Body
 from linkwork.elements.contact import EndStop, FlatContact, RoundContact
 from linkwork.elements.frames import Frame, PlanarFrame, SpatialFrame
@@ -17,10 +18,31 @@ from linkwork.elements.friction import JointFriction, StickSlip
 from linkwork.elements.kinds import Space
 from linkwork.elements.loads import LENGTH, BodyForce, JointForce, PairForce, Spring
 from linkwork.elements.pairs import Joint
+from linkwork.elements.quantities import (
+    Angle,
+    AngleLaw,
+    Damping,
+    DragCoefficient,
+    ForceAlong,
+    ForceFormula,
+    ForceVector,
+    FreedomName,
+    Length,
+    LengthLaw,
+    Quantity,
+    RateAlong,
+    RotationalDamping,
+    RotationalStiffness,
+    Stiffness,
+    TorqueFormula,
+    TorqueVector,
+)
 from linkwork.elements.spatial import CountingPair, RevoluteSpherical
-from linkwork.elements.vectors import SHORTEST, Components, Scalar, Vector, norm
+from linkwork.elements.vectors import SHORTEST, Components, Vector, norm
 from linkwork.expressions.graph import ZERO, Expr, as_expr, maximum, sqrt
 
+BUSHING_STIFFNESS = Quantity("matrix", (units.STIFFNESS, units.COUPLED_STIFFNESS, units.ROTATIONAL_STIFFNESS))
+BUSHING_DAMPING = Quantity("matrix", (units.DAMPING, units.COUPLED_DAMPING, units.ROTATIONAL_DAMPING))
 AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
@@ -36,11 +58,11 @@ class SpringDamper(Spring, PairForce):
     body_j: Body
     s_i: Components
     s_j: Components
-    stiffness: Scalar = 0.0
-    damping: Scalar = 0.0
-    free_length: Scalar = 0.0
-    actuator: Scalar = 0.0
-    law: Expr = ZERO
+    stiffness: Stiffness = 0.0
+    damping: Damping = 0.0
+    free_length: Length = 0.0
+    actuator: ForceFormula = 0.0
+    law: LengthLaw = ZERO
     named: ClassVar[Expr] = LENGTH
 
     def direction(self, i: Frame, j: Frame) -> tuple[Vector, Expr]:
@@ -70,11 +92,11 @@ class RotationalSpringDamper(Spring, PairForce):
     name: str
     body_i: Body
     body_j: Body
-    stiffness: Scalar = 0.0
-    damping: Scalar = 0.0
-    free_angle: Scalar = 0.0
-    actuator: Scalar = 0.0
-    law: Expr = ZERO
+    stiffness: RotationalStiffness = 0.0
+    damping: RotationalDamping = 0.0
+    free_angle: Angle = 0.0
+    actuator: TorqueFormula = 0.0
+    law: AngleLaw = ZERO
 
     def stretch(self, i: PlanarFrame, j: PlanarFrame) -> tuple[Expr, Expr, Expr]:
         theta = j.phi - i.phi
@@ -92,7 +114,7 @@ class PointForce(BodyForce):
     name: str
     body: Body
     s: Components
-    force: Components
+    force: ForceVector
     follows: bool = False
 
     def F(self, i: Frame) -> Vector:
@@ -111,7 +133,7 @@ class Torque(BodyForce):
 
     name: str
     body: Body
-    torque: Scalar
+    torque: TorqueFormula
 
     def Q(self, i: PlanarFrame) -> tuple[Vector, ...]:
         return (i.torque(as_expr(self.torque)),)
@@ -126,7 +148,7 @@ class SpatialTorque(BodyForce):
 
     name: str
     body: Body
-    torque: Components
+    torque: TorqueVector
     follows: bool = False
 
     def T(self, i: SpatialFrame) -> Vector:
@@ -151,11 +173,11 @@ class AxialSpringDamper(Spring, JointForce):
 
     name: str
     joint: CountingPair
-    stiffness: Scalar = 0.0
-    damping: Scalar = 0.0
-    free_angle: Scalar = 0.0
-    actuator: Scalar = 0.0
-    law: Expr = ZERO
+    stiffness: RotationalStiffness = 0.0
+    damping: RotationalDamping = 0.0
+    free_angle: Angle = 0.0
+    actuator: TorqueFormula = 0.0
+    law: AngleLaw = ZERO
 
     def measure(self, i: SpatialFrame, j: SpatialFrame) -> Freedom:
         if isinstance(self.joint, RevoluteSpherical):
@@ -190,8 +212,8 @@ class Bushing(PairForce):
     body_j: Body
     s_i: Components
     s_j: Components
-    stiffness: tuple[Components, ...]
-    damping: tuple[Components, ...] = ((0.0,) * 6,) * 6
+    stiffness: Annotated[tuple[Components, ...], BUSHING_STIFFNESS]
+    damping: Annotated[tuple[Components, ...], BUSHING_DAMPING] = ((0.0,) * 6,) * 6
 
     def measure(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Vector, Vector, list[tuple[Vector, Vector]]]:
         """x, its rates, and for each of x the force and torque on body j, at P_j, that does unit work on it."""
@@ -241,7 +263,7 @@ class Drag(BodyForce):
     name: str
     body: Body
     s: Components
-    coefficient: Scalar
+    coefficient: DragCoefficient
 
     def measure(self, i: Frame) -> tuple[Vector, Expr]:
         """The velocity, and how fast that is."""
@@ -266,9 +288,9 @@ class Motor(JointForce):
 
     name: str
     joint: Joint
-    stall: Scalar
-    no_load: Scalar
-    freedom: str = ""
+    stall: ForceAlong
+    no_load: RateAlong
+    freedom: FreedomName = ""
 
     def drive(self, frames: tuple[Frame, ...]) -> tuple[Expr, Freedom]:
         along = measure_freedom(self.joint, self.freedom, *frames)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 from linkwork.elements.bodies import Body
 from linkwork.elements.drivers import FREEDOMS
@@ -18,6 +18,16 @@ from linkwork.elements.freedoms import Freedom, measure_freedom
 from linkwork.elements.kinds import Kind
 from linkwork.elements.loads import JointForce
 from linkwork.elements.pairs import Joint
+from linkwork.elements.quantities import (
+    ForceFormula,
+    FreedomName,
+    Length,
+    Number,
+    PerSpeed,
+    Speed,
+    SpeedFormulaAlong,
+    choice,
+)
 from linkwork.elements.vectors import SHORTEST, Scalar, Vector
 from linkwork.expressions.graph import (
     ONE,
@@ -42,6 +52,7 @@ FRICTIONS: dict[str, dict[str, float | None]] = {
     "anderson": {**_SMOOTH, "static": None, "stribeck": None, "shape": 2.0},
     "brown-mcphee": {**_SMOOTH, "static": None},
 }
+FrictionLaw: TypeAlias = Annotated[str, choice(FRICTIONS)]
 
 
 def in_law(element: Any, law: Mapping[str, float | None]) -> dict[str, Expr]:
@@ -62,13 +73,13 @@ class Friction:
     In each of them viscous v is added.
     """
 
-    friction: str = "none"
-    dynamic: Scalar | None = None
-    static: Scalar | None = None
-    transition: Scalar | None = None
-    stribeck: Scalar | None = None
-    shape: Scalar | None = None
-    viscous: Scalar | None = None
+    friction: FrictionLaw = "none"
+    dynamic: Number | None = None
+    static: Number | None = None
+    transition: Speed | None = None
+    stribeck: Speed | None = None
+    shape: Number | None = None
+    viscous: PerSpeed | None = None
 
     def mu(self, v: Expr) -> Expr:
         if self.friction == "none":
@@ -100,11 +111,11 @@ class JointFriction(Friction, JointForce):
 
     name: str
     joint: Joint
-    freedom: str = ""
-    friction: str = "tanh"
-    normal_force: Scalar
-    radius: Scalar = 1.0
-    speed: Scalar = 0.0
+    freedom: FreedomName = ""
+    friction: FrictionLaw = "tanh"
+    normal_force: ForceFormula
+    radius: Length = 1.0
+    speed: SpeedFormulaAlong = 0.0
 
     def force(self, frames: tuple[Frame, ...]) -> tuple[Expr, Freedom]:
         along = measure_freedom(self.joint, self.freedom, *frames)
@@ -134,12 +145,12 @@ class StickSlip(JointForce):
 
     name: str
     joint: Joint
-    freedom: str = ""
-    normal_force: Scalar
-    dynamic: Scalar
-    static: Scalar | None = None
-    radius: Scalar = 1.0
-    speed: Scalar = 0.0
+    freedom: FreedomName = ""
+    normal_force: ForceFormula
+    dynamic: Number
+    static: Number | None = None
+    radius: Length = 1.0
+    speed: SpeedFormulaAlong = 0.0
 
     @property
     def mode(self) -> Expr:

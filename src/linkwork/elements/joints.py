@@ -16,8 +16,9 @@ from linkwork.elements.bodies import Body, Ground
 from linkwork.elements.frames import PlanarFrame
 from linkwork.elements.kinds import Kind, Space
 from linkwork.elements.pairs import AxisPair, Joint, PointPair, RodPair
+from linkwork.elements.quantities import Angle, Length
 from linkwork.elements.spatial import SPATIAL_JOINTS, SpatialMeasure
-from linkwork.elements.vectors import Scalar, Vector, norm
+from linkwork.elements.vectors import Vector, norm
 from linkwork.expressions.graph import Expr, as_expr
 
 
@@ -51,7 +52,7 @@ class Prismatic(AxisPair):
     Psi = (n . d, phi_j - phi_i - angle),    n = perp(A_i axis)                        [haug1989, chapter 3]
     """
 
-    angle: Scalar | None = None
+    angle: Angle | None = None
     rows: ClassVar[dict[str, Kind]] = {"normal": "length", "angle": "angle"}
 
     def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Vector:
@@ -68,7 +69,7 @@ class Rigid(PointPair):
     Psi = (P_j - P_i, phi_j - phi_i - angle)
     """
 
-    angle: Scalar | None = None
+    angle: Angle | None = None
     rows: ClassVar[dict[str, Kind]] = {"x": "length", "y": "length", "angle": "angle"}
 
     def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Vector:
@@ -105,7 +106,7 @@ class Rolling(AxisPair):
     The disc is on the side of n; c is the value at the start. In the plane rolling is integrable.
     """
 
-    radius: Scalar
+    radius: Length
     rows: ClassVar[dict[str, Kind]] = {"normal": "length", "rolling": "length"}
 
     def path(self, i: PlanarFrame, j: PlanarFrame) -> Expr:
@@ -128,11 +129,11 @@ class Gear(Joint):
     gears apart, which their pins carry, by |lam| tan(pressure_angle).
     """
 
-    radius_i: Scalar
-    radius_j: Scalar
+    radius_i: Length
+    radius_j: Length
     carrier: Body = field(default_factory=Ground)
     internal: bool = False
-    pressure_angle: Scalar = 0.0
+    pressure_angle: Angle = 0.0
     rows: ClassVar[dict[str, Kind]] = {"mesh": "length"}
 
     @property
@@ -155,7 +156,7 @@ class AngleLock(Joint):
     Psi = phi_j - phi_i - angle
     """
 
-    angle: Scalar | None = None
+    angle: Angle | None = None
     rows: ClassVar[dict[str, Kind]] = {"angle": "angle"}
 
     def Psi(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Vector:

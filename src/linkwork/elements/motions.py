@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from linkwork.elements.vectors import Scalar
+from linkwork import units
+from linkwork.elements.quantities import AccelerationAlong, Along, Quantity, RateAlong, Time
 from linkwork.expressions.graph import Expr, as_expr, less, maximum, minimum, select, spline
 
 
@@ -26,9 +27,9 @@ class Law:
 class Polynomial:
     """f = value + rate t + acceleration t^2 / 2."""
 
-    value: Scalar = 0.0
-    rate: Scalar = 0.0
-    acceleration: Scalar = 0.0
+    value: Along = 0.0
+    rate: RateAlong = 0.0
+    acceleration: AccelerationAlong = 0.0
 
     def f(self, t: Expr) -> Expr:
         return as_expr(self.value) + t * (self.rate + 0.5 * t * self.acceleration)
@@ -42,10 +43,10 @@ class SmoothStep:
                                                                                    [nikravesh2018, function type b]
     """
 
-    start: Scalar
-    end: Scalar
-    t_start: Scalar
-    t_end: Scalar
+    start: Along
+    end: Along
+    t_start: Time
+    t_end: Time
 
     def f(self, t: Expr) -> Expr:
         s = minimum(1.0, maximum(0.0, (t - self.t_start) / (as_expr(self.t_end) - self.t_start)))
@@ -60,10 +61,10 @@ class Ramp:
     f = start + rate (T/2 + t - t_end)                                             [nikravesh2018, function type c]
     """
 
-    start: Scalar
-    rate: Scalar
-    t_start: Scalar
-    t_end: Scalar
+    start: Along
+    rate: RateAlong
+    t_start: Time
+    t_end: Time
 
     def f(self, t: Expr) -> Expr:
         T = as_expr(self.t_end) - self.t_start
@@ -76,8 +77,8 @@ class Ramp:
 class Table:
     """The not-a-knot cubic spline through (times, values)."""
 
-    times: tuple[float, ...]
-    values: tuple[float, ...]
+    times: Annotated[tuple[float, ...], Quantity("list", (units.TIME,))]
+    values: Annotated[tuple[float, ...], Quantity("list", (units.LENGTH, units.ANGLE))]
 
     @cached_property
     def pieces(self) -> tuple[tuple[float, ...], ...]:

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 from linkwork.elements.bodies import Body, Ground
 from linkwork.elements.frames import PLANAR_GROUND, Frame
 from linkwork.elements.kinds import Kind
-from linkwork.elements.vectors import Components, Scalar, Vector, norm
+from linkwork.elements.quantities import Direction, Length
+from linkwork.elements.vectors import Components, Vector, norm
 from linkwork.expressions.graph import ZERO, Expr, as_expr, sign
 
 
@@ -69,7 +70,7 @@ class RodPair(PointPair):
     Psi = (d . d - length^2) / (2 length)
     """
 
-    length: Scalar | None = None
+    length: Length | None = None
     rows: ClassVar[dict[str, Kind]] = {"length": "length"}
 
     @property
@@ -84,7 +85,7 @@ class RodPair(PointPair):
 class AxisPair(PointPair):
     """Two points and an axis of body i through s_i; `u` is its unit vector seen from the ground."""
 
-    axis: Components
+    axis: Direction
 
     def u(self, i: Frame) -> Vector:
         return i.direction(unit(self.axis))

@@ -5,39 +5,39 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from linkwork.elements.vectors import Components, Scalar
+from linkwork.elements.quantities import Angle, Length, Place, Places
 
 
 @dataclass(frozen=True, eq=False)
 class Rod:
     """A rod with round ends; without a width, as wide as links are drawn."""
 
-    ends: tuple[Components, ...]
-    width: Scalar | None = None
+    ends: Places
+    width: Length | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Box:
     """A rectangle about its centre, turned against the body by an angle."""
 
-    size: Components
-    centre: Components = (0.0, 0.0)
-    angle: Scalar = 0.0
+    size: Place
+    centre: Place = (0.0, 0.0)
+    angle: Angle = 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class Disc:
     """A disc about its centre."""
 
-    radius: Scalar
-    centre: Components = (0.0, 0.0)
+    radius: Length
+    centre: Place = (0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Polygon:
     """A closed line through corners."""
 
-    corners: tuple[Components, ...]
+    corners: Places
 
 
 Shape: TypeAlias = Rod | Box | Disc | Polygon

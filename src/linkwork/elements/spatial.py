@@ -19,7 +19,8 @@ from linkwork.elements.frames import SPATIAL_GROUND, Frame, SpatialFrame
 from linkwork.elements.kinds import Kind
 from linkwork.elements.orientation import of_matrix, product
 from linkwork.elements.pairs import AxisPair, PointPair, RodPair, distance, unit
-from linkwork.elements.vectors import SHORTEST, Components, Scalar, Vector, norm
+from linkwork.elements.quantities import Angle, Count, Direction, Length
+from linkwork.elements.vectors import SHORTEST, Components, Vector, norm
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, atan2, cos, less, maximum, select, sin, sqrt
 from linkwork.tolerances import AGREEMENT
@@ -141,9 +142,9 @@ class AxialPair(AxisPair):
 class SpatialAxisPair(AxialPair):
     """An axis in body i and the same axis in body j, by default where body j has it at the start."""
 
-    axis_j: Components | None = None
-    zero: Components | None = None
-    zero_j: Components | None = None
+    axis_j: Direction | None = None
+    zero: Direction | None = None
+    zero_j: Direction | None = None
 
     def triad_i(self, i: SpatialFrame) -> Triad:
         return seen(i, body_triad(self.axis, self.zero))
@@ -243,7 +244,7 @@ class CountingPair(SpatialAxisPair):
 class TurningPair(CountingPair):
     """A pair that leaves one angle about its axis."""
 
-    angle: Scalar | None = None
+    angle: Angle | None = None
 
     def reversal(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Expr, ...]:
         return (self.apart(i, j),)
@@ -286,7 +287,7 @@ class Screw(TurningPair):
     Psi = (.., pitch/2pi (angle - 2pi displacement/pitch - c)), c as at the start; whole turns are all the same
     """
 
-    pitch: Scalar = field(kw_only=True)
+    pitch: Length = field(kw_only=True)
     rows: ClassVar[dict[str, Kind]] = {**Cylindrical.rows, "thread": "length"}
 
     def lead(self, i: SpatialFrame, j: SpatialFrame) -> Expr:
@@ -348,7 +349,7 @@ class RevoluteSpherical(TurningPair):
     Psi = ((d . d - length^2) / (2 length), z_i . d)                                   [haug1989, chapter 9]
     """
 
-    length: Scalar | None = None
+    length: Length | None = None
     rows: ClassVar[dict[str, Kind]] = {"length": "length", "across": "length"}
     directions: ClassVar[Mapping[str, tuple[str, ...]]] = {"angle": ("zero",)}
     reversal: ClassVar[Any] = PointPair.reversal  # it has no axis in body j
@@ -409,7 +410,7 @@ class SpatialRigid(AlignedPair):
     Psi = (P_j - P_i, x_i . y_j, y_i . z_j, z_i . x_j)
     """
 
-    axis: Components = (0.0, 0.0, 1.0)
+    axis: Direction = (0.0, 0.0, 1.0)
     rows: ClassVar[dict[str, Kind]] = {**POINT, **AlignedPair.aligned}
 
     def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
@@ -457,9 +458,9 @@ class Universal(CountingPair):
     Psi = (P_j - P_i, z_i . z_j)                                                       [haug1989, chapter 9]
     """
 
-    axis_j: Components = field(kw_only=True)
-    angle_i: Scalar | None = None
-    angle_j: Scalar | None = None
+    axis_j: Direction = field(kw_only=True)
+    angle_i: Angle | None = None
+    angle_j: Angle | None = None
     rows: ClassVar[dict[str, Kind]] = {**POINT, "arms": "angle"}
     directions: ClassVar[Mapping[str, tuple[str, ...]]] = {"angle_i": ("zero",), "angle_j": ("zero_j",)}
 
@@ -482,10 +483,10 @@ class SpatialGear(AxialPair):
     i; angles are those of the gears in the carrier about their axes, c as at the start; a whole tooth is all the same.
     """
 
-    axis_j: Components
-    teeth_i: float
-    teeth_j: float
-    radius: Scalar
+    axis_j: Direction
+    teeth_i: Count
+    teeth_j: Count
+    radius: Length
     carrier: Body = field(default_factory=Ground)
     internal: bool = False
     rows: ClassVar[dict[str, Kind]] = {"mesh": "length"}
@@ -528,8 +529,8 @@ class RackAndPinion(AxialPair):
     on the side z_j x z_i of the rack. Whole turns are all the same, as the displacement tells them apart.
     """
 
-    axis_j: Components
-    radius: Scalar
+    axis_j: Direction
+    radius: Length
     rows: ClassVar[dict[str, Kind]] = {"mesh": "length"}
 
     def travel(self, i: SpatialFrame, j: SpatialFrame) -> Expr:

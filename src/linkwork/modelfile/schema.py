@@ -5,11 +5,11 @@ The keys of a joint, force or motion are the fields of its dataclass, so that it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields
 from functools import cache
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, TypeAlias, Union
+from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 import pydantic
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, WithJsonSchema, create_model
@@ -17,86 +17,15 @@ from pydantic_core import PydanticCustomError
 
 from linkwork import units
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
-from linkwork.elements.contact import MODELS, Compliance
-from linkwork.elements.forces import FORCES, AxialSpringDamper, RotationalSpringDamper
-from linkwork.elements.friction import FRICTIONS
+from linkwork.elements.forces import FORCES
 from linkwork.elements.joints import JOINTS
 from linkwork.elements.kinds import Space
 from linkwork.elements.motions import MOTIONS
+from linkwork.elements.quantities import Quantity
 from linkwork.elements.shapes import SHAPES
 from linkwork.model import Simulation
 
 FORMAT = 1
-
-Kinds: TypeAlias = Mapping[str, units.Kind | None]
-# What the numbers of elements are, by the names of their fields; None where that depends on a freedom or an exponent.
-KINDS: Kinds = {
-    name: kind
-    for kind, names in (
-        (units.MASS, "mass"),
-        (units.INERTIA, "inertia"),
-        (units.LENGTH, "position points mass_centre inertia_about pitch length radius radius_i radius_j free_length"),
-        (units.LENGTH, "ends width size centre corners"),
-        (units.ANGLE, "angle angle_i angle_j pressure_angle free_angle"),
-        (units.SPEED, "velocity transition stribeck"),
-        (units.ANGULAR_SPEED, "angular_velocity"),
-        (units.ACCELERATION, "gravity"),
-        (units.NUMBER_KIND, "directions orientation axis axis_j zero zero_j normal teeth_i teeth_j rtol atol"),
-        (units.NUMBER_KIND, "exponent restitution dynamic static shape"),
-        (units.STIFFNESS, "stiffness"),
-        (units.DAMPING, "damping"),
-        (units.FORCE, "actuator law force normal_force"),
-        (units.TORQUE, "torque"),
-        (units.TIME, "t_start t_end times step"),
-        (units.PER_SPEED, "viscous"),
-        (units.DRAG, "coefficient"),
-        (None, "lower upper stall no_load speed"),
-    )
-    for name in names.split()
-}
-# Of forces on the freedom of a joint, by what that is.
-ON_FREEDOM: dict[str, Kinds] = {
-    "length": {
-        **dict.fromkeys(("lower", "upper"), units.LENGTH),
-        **dict.fromkeys(("no_load", "speed"), units.SPEED),
-        "stall": units.FORCE,
-    },
-    "angle": {
-        **dict.fromkeys(("lower", "upper"), units.ANGLE),
-        **dict.fromkeys(("no_load", "speed"), units.ANGULAR_SPEED),
-        "stall": units.TORQUE,
-    },
-}
-ROTATIONAL: Kinds = {
-    **KINDS,
-    "stiffness": units.ROTATIONAL_STIFFNESS,
-    "damping": units.ROTATIONAL_DAMPING,
-    "actuator": units.TORQUE,
-    "law": units.TORQUE,
-}
-# The values of a motion are of the kind of the freedom that is driven.
-TURNING: Kinds = {
-    **KINDS,
-    **dict.fromkeys(("value", "values", "start", "end"), units.ANGLE),
-    "rate": units.ANGULAR_SPEED,
-    "acceleration": units.ANGULAR_ACCELERATION,
-}
-SLIDING: Kinds = {
-    **KINDS,
-    **dict.fromkeys(("value", "values", "start", "end"), units.LENGTH),
-    "rate": units.SPEED,
-    "acceleration": units.ACCELERATION,
-}
-TEXTS = {"model": tuple(MODELS), "friction": tuple(FRICTIONS)}
-# Formulas in these fields may name time and the motion of bodies, in all others parameters only.
-OF_MOTION = ("law", "actuator", "force", "torque", "normal_force", "speed")
-# What the entries of matrices of bushings are: for two shifts, for a shift and a turn, for two turns.
-OF_BUSHINGS = {
-    "stiffness": (units.STIFFNESS, units.COUPLED_STIFFNESS, units.ROTATIONAL_STIFFNESS),
-    "damping": (units.DAMPING, units.COUPLED_DAMPING, units.ROTATIONAL_DAMPING),
-}
-# What the law of a force may call the motion it measures.
-MEASURES = {"spring-damper": ("length", "rate"), "rotational-spring-damper": ("angle", "rate")}
 
 
 def _number(value: Any) -> Any:
@@ -192,7 +121,6 @@ def _forms(count: int) -> dict[str, Any]:
         "axis": Annotated[Any, check, WithJsonSchema({"anyOf": [vector_schema, {"type": "string"}]})],
         "flag": bool,
         "freedom": str,
-        **{name: Literal[choices] for name, choices in TEXTS.items()},
         "name": str,
         "names": list[str],
         "values": Annotated[
@@ -209,53 +137,41 @@ def _forms(count: int) -> dict[str, Any]:
 FORMS: dict[Space, dict[str, Any]] = {"planar": _forms(2), "spatial": _forms(3)}
 
 
-# Fields that are more than a number, by their names, and by their classes.
-ROLES_OF_NAMES = {
-    name: role
-    for role, names in (
-        ("body", "carrier"),
-        ("flag", "internal follows"),
-        ("vector", "position velocity force size centre"),
-        ("vectors", "ends corners"),
-        ("list", "times values"),
-        ("points", "points directions"),
-        ("axis", "axis axis_j zero zero_j normal mass_centre inertia_about"),
-        ("name", "coordinates"),
-        ("names", "cut"),
-        *((name, name) for name in ("model", "friction", "freedom", "joint", "orientation")),
-    )
-    for name in names.split()
-}
-ROLES = {
-    ("SpatialBody", "inertia"): "inertia",
-    ("SpatialBody", "angular_velocity"): "turning",
-    ("SpatialTorque", "torque"): "vector",
-    ("Bushing", "stiffness"): "matrix",
-    ("Bushing", "damping"): "matrix",
-    ("Simulation", "start"): "values",
-    ("Simulation", "rate"): "values",
-}
+ANYTHING, REFERENCE, POINT, FLAG, JOINT = (Quantity(form) for form in ("number", "body", "point", "flag", "joint"))
 
 
-def keys(cls: type) -> Iterator[tuple[str, str, Field[Any]]]:
-    """What an element is in a file: key, role and field of the dataclass.
+@cache
+def keys(cls: type) -> tuple[tuple[str, Quantity, Field[Any]], ...]:
+    """What an element is in a file: key, what it holds, and field of the dataclass.
 
     A body with a point on it is one reference "body.point": i, j, at. A body alone is its name: i, j, on, carrier.
     """
-    names = {field.name for field in fields(cls)}
+    hints, names = get_type_hints(cls, include_extras=True), {field.name for field in fields(cls)}
+    found = []
     for field in fields(cls):
-        if role := ROLES.get((cls.__name__, field.name)):
-            yield field.name, role, field
-            continue
         match field.name:
             case "name" | "s" | "s_i" | "s_j":
                 continue
             case "body_i" | "body_j":
-                yield field.name[-1], "point" if f"s_{field.name[-1]}" in names else "body", field
+                found.append((field.name[-1], POINT if f"s_{field.name[-1]}" in names else REFERENCE, field))
             case "body":
-                yield ("at", "point", field) if "s" in names else ("on", "body", field)
+                found.append(("at", POINT, field) if "s" in names else ("on", REFERENCE, field))
             case name:
-                yield name, ROLES_OF_NAMES.get(name, "number"), field
+                found.append((name, JOINT if name == "joint" else quantity_of(hints[name]), field))
+    return tuple(found)
+
+
+def quantity_of(hint: Any) -> Quantity:
+    """What the annotation of a field says it holds."""
+    if hint is bool:
+        return FLAG
+    stated = next((x for x in getattr(hint, "__metadata__", ()) if isinstance(x, Quantity)), None)
+    if stated is not None:
+        return stated
+    if PlanarBody in get_args(hint):
+        return REFERENCE
+    inside = (quantity_of(part) for part in get_args(hint) if get_origin(part) is Annotated)
+    return next(inside, ANYTHING)
 
 
 def is_required(field: Field[Any]) -> bool:
@@ -266,13 +182,7 @@ class Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
-def kinds_of(cls: type) -> Kinds:
-    if issubclass(cls, Compliance):
-        return {**KINDS, "stiffness": None, "damping": None}
-    return ROTATIONAL if cls in (RotationalSpringDamper, AxialSpringDamper) else KINDS
-
-
-def kinds_of_surface(exponent: float, of: str) -> Kinds:
+def kinds_of_surface(exponent: float, of: str) -> dict[str, units.Kind]:
     """How a surface gives way: force, or torque, by the depth, a length or an angle, to the exponent."""
     turns = of == "angle"
     depth = ("rad" if turns else "m") + ("" if exponent == 1.0 else f"^{exponent:g}")
@@ -285,11 +195,11 @@ def _entry(
     cls: type, space: Space, type_name: str | None = None, more: Mapping[str, Any] = MappingProxyType({})
 ) -> type[Entry]:
     """The shape of an element in a file, with `more` keys; one of several types names its own."""
-    kinds = kinds_of(cls)
     shape: dict[str, Any] = {"type": (Literal[type_name], ...)} if type_name else {}
-    for key, role, field in keys(cls):
-        annotation = FORMS[space][role]
-        if kind := kinds.get(key):
+    for key, holds, field in keys(cls):
+        annotation = Literal[holds.names] if holds.form == "choice" else FORMS[space][holds.form]
+        if len(holds.kinds) == 1:
+            (kind,) = holds.kinds
             text = kind.name if kind.unit == "1" else f"{kind.name} in {kind.unit}, or with a unit, or a formula"
             annotation = Annotated[annotation, pydantic.Field(description=text, examples=[kind.example])]
         left_empty = annotation if key == "mass" else annotation | None  # which is no way to say zero

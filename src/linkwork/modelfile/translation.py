@@ -18,7 +18,7 @@ from linkwork.document import Document, Keys
 from linkwork.elements.bodies import Body, Ground, measures_of
 from linkwork.elements.contact import MODELS, Compliance
 from linkwork.elements.drivers import FREEDOMS, Driver
-from linkwork.elements.forces import FORCES, OF_JOINTS
+from linkwork.elements.forces import FORCES
 from linkwork.elements.frames import SPATIAL_GROUND
 from linkwork.elements.joints import JOINTS, MEASURES
 from linkwork.elements.kinds import Space
@@ -280,7 +280,7 @@ class Translation:
         turned = SPATIAL_GROUND if e is None else replace(SPATIAL_GROUND, e=Vector(e))
         return turned.in_body(Vector(omega)).components
 
-    def matrix(self, value: list[Any], kinds: tuple[Kind, Kind, Kind], place: Keys) -> tuple[Components, ...]:
+    def matrix(self, value: list[Any], kinds: tuple[Kind, ...], place: Keys) -> tuple[Components, ...]:
         """Rows of a 6 x 6 matrix, of which the diagonal may stand for all.
 
         `kinds` are those of entries for two shifts, for a shift and a turn, and for two turns.
@@ -307,87 +307,86 @@ class Translation:
             found |= {str(known.value): known for known, _ in measures_of(body)}
         return found
 
-    def law_names(self, type_name: str, text: Any, place: Keys) -> dict[str, Expr]:
+    def law_names(self, measures: tuple[str, ...], text: Any, place: Keys) -> dict[str, Expr]:
         """The names of `motion_names` and what this force measures."""
-        measures = schema.MEASURES[type_name]
         for name in measures:
             if name in self.names and isinstance(text, str) and re.search(rf"(?<![\w.]){name}(?![\w.])", text):
                 message = f"'{name}' is a parameter and also what this force measures"
                 self.fail(place, message, "ambiguous-name", suggestion="give the parameter another name")
         return {**self.motion_names, **{name: symbol(f"{name}'") for name in measures}}
 
-    def element(
-        self, cls: type, entry: Any, place: Keys, kinds: schema.Kinds | None = None, name: str | None = None
-    ) -> Any:
-        """An element from its entry."""
-        kinds = kinds or self.kinds_of(cls, entry, place)
+    def element(self, cls: type, entry: Any, place: Keys, of: str | None = None, name: str | None = None) -> Any:
+        """An element from its entry; what belongs to a freedom belongs to one `of` this kind, length or angle."""
+        special = self.kinds_of(cls, entry, place) if of is None else {}
         given: dict[str, Any] = {}
         if name is not None:
             given["name"] = name
             self.check_name(place)
-        for key, role, field in schema.keys(cls):
+        for key, (form, kinds, of_motion, names), field in schema.keys(cls):
             value, at = getattr(entry, key), (*place, key)
             if value is None:
                 continue
-            if role == "point":
+            kind = special.get(key, kinds[0] if len(kinds) == 1 else None)
+            if of is not None and len(kinds) == 2:
+                kind = kinds[of == "angle"]
+            if form == "point":
                 given[field.name], given[field.name.replace("body", "s")] = self.point(value, at)
-            elif role in ("body", "joint", "axis") and isinstance(value, str):
-                given[field.name] = self.named(role, key, value, given, at)
-            elif role in ("flag", "name", "freedom", "values", *schema.TEXTS):
+            elif form in ("body", "joint", "axis") and isinstance(value, str):
+                given[field.name] = self.named(form, key, value, given, at)
+            elif form in ("flag", "name", "freedom", "values", "choice"):
                 given[field.name] = value
-            elif role == "names":
+            elif form == "names":
                 given[field.name] = tuple(value)
-            elif role == "inertia":
+            elif form == "inertia":
                 given[field.name] = self.inertia(value, at)
-            elif role == "orientation":
+            elif form == "orientation":
                 given[field.name] = read_orientation(self, value, at)
-            elif role == "turning":
+            elif form == "turning":
                 given[field.name] = self.turning(value, given.get("orientation"), at)
-            elif role == "matrix":
-                given[field.name] = self.matrix(value, schema.OF_BUSHINGS[key], at)
-            elif role == "points":
+            elif form == "matrix":
+                given[field.name] = self.matrix(value, kinds, at)
+            elif form == "points":
                 for point in value:
                     self.check_name((*at, point))
-                given[field.name] = {k: self.numbers(xy, kinds[key], self.names, (*at, k)) for k, xy in value.items()}
-            elif role == "vectors":
-                rows = (self.numbers(xy, kinds[key], self.names, (*at, k)) for k, xy in enumerate(value))
-                given[field.name] = tuple(rows)
-            elif key in schema.OF_MOTION and isinstance(value, list):
-                given[field.name] = self.numbers(value, kinds[key], self.motion_names, at, of_parameters=False)
-            elif key in schema.OF_MOTION:
-                names = self.law_names(entry.type, value, at) if key == "law" else self.motion_names
-                given[field.name] = as_expr(self.read(value, kinds[key], names, at, of_parameters=False))
+                given[field.name] = {k: self.numbers(xy, kind, self.names, (*at, k)) for k, xy in value.items()}
+            elif form == "vectors":
+                given[field.name] = tuple(self.numbers(xy, kind, self.names, (*at, k)) for k, xy in enumerate(value))
+            elif of_motion and isinstance(value, list):
+                given[field.name] = self.numbers(value, kind, self.motion_names, at, of_parameters=False)
+            elif of_motion:
+                known = self.law_names(names, value, at)
+                given[field.name] = as_expr(self.read(value, kind, known, at, of_parameters=False))
             elif isinstance(value, list):
-                given[field.name] = self.numbers(value, kinds[key], self.names, at)
-                if role == "axis" and kinds[key] is units.NUMBER_KIND:
+                given[field.name] = self.numbers(value, kind, self.names, at)
+                if form == "axis" and kind is units.NUMBER_KIND:
                     self.note_length(given[field.name], at)
             else:
-                given[field.name] = self.read(value, kinds[key], self.names, at)
+                given[field.name] = self.read(value, kind, self.names, at)
         return cls(**given)
 
-    def kinds_of(self, cls: type, entry: Any, place: Keys) -> schema.Kinds:
-        """What the numbers of an element are, where they depend on a freedom or an exponent too."""
-        kinds, of = schema.kinds_of(cls), "length"
-        if issubclass(cls, OF_JOINTS):
+    def kinds_of(self, cls: type, entry: Any, place: Keys) -> dict[str, Kind]:
+        """What the numbers of an element are that depend on a freedom or on an exponent."""
+        of, found = "length", dict[str, Kind]()
+        if any(holds.form == "freedom" for _, holds, _ in schema.keys(cls)):
             joint = self.joints.get(entry.joint)
             freedoms = [] if joint is None else [*joint.freedoms(*joint.starts())]
             freedom = entry.freedom or "".join(freedoms[:1])
             if freedom not in freedoms:
-                return kinds  # which is a fault of its own
+                return found  # which is a fault of its own
             of = FREEDOMS[freedom]
-            kinds = {**kinds, **schema.ON_FREEDOM[of]}
+            found = {key: holds.kinds[of == "angle"] for key, holds, _ in schema.keys(cls) if len(holds.kinds) == 2}
         if issubclass(cls, Compliance):
             law, known = MODELS[entry.model or cls.model], len(self.errors)
             exponent = law.get("exponent", 1.0)
             if "exponent" in law and entry.exponent is not None:
-                given = self.read(entry.exponent, kinds["exponent"], self.names, (*place, "exponent"))
+                given = self.read(entry.exponent, units.NUMBER_KIND, self.names, (*place, "exponent"))
                 exponent = self.value(given)
                 if isinstance(entry.stiffness, str):  # whose unit is of this exponent alone
                     self.fold([given])
             if len(self.errors) == known and 1.0 <= exponent < 10.0:
-                kinds = {**kinds, **schema.kinds_of_surface(exponent, of)}
+                found |= schema.kinds_of_surface(exponent, of)
             del self.errors[known:]  # which are found once more where the exponent itself is read
-        return kinds
+        return found
 
     def note_length(self, direction: Components, place: Keys) -> None:
         """Directions count as unit vectors; a length that is neither 1 nor 0, which is a fault, is told."""
@@ -421,9 +420,7 @@ class Translation:
         elif entry.freedom is None and len(freedoms) > 1 and not is_measure:
             hint = "add freedom: " + " or ".join(freedoms)
             self.fail(place, f"joint '{entry.joint}' leaves several freedoms", "which-freedom", suggestion=hint)
-        motion = self.motion(
-            entry.motion, schema.TURNING if FREEDOMS.get(freedom) == "angle" else schema.SLIDING, (*place, "motion")
-        )
+        motion = self.motion(entry.motion, FREEDOMS.get(freedom, "length"), (*place, "motion"))
         return None if motion is None else Driver(name, joint, freedom, motion)
 
     def driven(self, name: str, entry: schema.DriverEntry) -> Joint | None:
@@ -443,17 +440,18 @@ class Translation:
         self.fail(place, "a driver needs either a joint or two points i and j", "driver-target")
         return None
 
-    def motion(self, given: Any, kinds: schema.Kinds, place: Keys) -> Motion | None:
-        """A formula of t, or one of the named motions."""
+    def motion(self, given: Any, of: str, place: Keys) -> Motion | None:
+        """A formula of t, or one of the named motions, for a freedom that is a length or an angle."""
         if isinstance(given, int | float | str) and not isinstance(given, bool):
-            return Law(as_expr(self.read(given, kinds["value"], self.time_names, place, of_parameters=False)))
+            kind = units.ANGLE if of == "angle" else units.LENGTH
+            return Law(as_expr(self.read(given, kind, self.time_names, place, of_parameters=False)))
         try:
             entry: Any = schema.motion_holder().model_validate({"motion": given})
         except pydantic.ValidationError as error:
             details = error.errors(include_url=False)
             self.errors += [shape_fault(detail, self.document, place[:-1]) for detail in details]
             return None
-        motion: Motion = self.element(MOTIONS[entry.motion.type], entry.motion, place, kinds)
+        motion: Motion = self.element(MOTIONS[entry.motion.type], entry.motion, place, of)
         if isinstance(motion, Table):
             self.fold((*motion.times, *motion.values))
             return Table(tuple(map(self.value, motion.times)), tuple(map(self.value, motion.values)))
