@@ -218,16 +218,34 @@ def test_published_costs_are_read_with_their_gaps(tmp_path: Path) -> None:
         read_published(tmp_path / "costs.csv")
 
 
-def test_the_right_side_is_no_more_than_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However the cost of one evaluation was measured."""
+def test_parts_that_cannot_be_told_apart_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Evaluations that seem to take longer than the whole run are no part of it, and the text says so."""
 
     def slowly(*arguments: Any, **settings: Any) -> Trajectory:
         motion = simulate(*arguments, **settings)
         return replace(motion, info=replace(motion.info, evaluation_s=1.0))
 
     monkeypatch.setattr(comparing, "simulate", slowly)
+    found = compare(load("four_bar"), formulations=["augmented"], t_end=0.1)
+    (row,) = found.rows
+    assert (row.formulation_s, row.solver_s) == (None, None)
+    assert "could not be told apart: augmented" in str(found)
+
+
+def test_one_evaluation_is_measured_at_many_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of some report times is timed as it is; its evaluations where as many states make the call small."""
+
+    def timed(*arguments: Any, **settings: Any) -> Trajectory:
+        motion = simulate(*arguments, **settings)
+        many = len(motion.t) >= comparing.STATES
+        times = {"integration_s": 7.0, "evaluation_s": 1e-3} if many else {"integration_s": 0.1, "evaluation_s": 3.0}
+        return replace(motion, info=replace(motion.info, **times))
+
+    monkeypatch.setattr(comparing, "simulate", timed)
     (row,) = compare(load("four_bar"), formulations=["augmented"], t_end=0.1).rows
-    assert (row.formulation_s, row.solver_s) == (row.integration_s, 0.0)
+    assert row.evaluations is not None
+    assert row.formulation_s == pytest.approx(1e-3 * row.evaluations)
+    assert row.solver_s == pytest.approx(0.1 - 1e-3 * row.evaluations)
 
 
 def test_an_interrupt_leaves_the_rows_that_are_finished(

@@ -174,8 +174,10 @@ def test_rows_hold_every_column(comparison: Comparison) -> None:
     for row in data["rows"]:
         assert set(row) == ROW
         assert row["status"] == "ok"
-        assert 0.0 < row["formulation_s"] <= row["integration_s"] < 1.0
-        assert row["solver_s"] == row["integration_s"] - row["formulation_s"]
+        assert 0.0 < row["integration_s"] < 1.0
+        if row["formulation_s"] is not None:  # else the machine was too busy to tell it from the whole
+            assert 0.0 < row["formulation_s"] < row["integration_s"]
+            assert row["solver_s"] == row["integration_s"] - row["formulation_s"]
         assert row["evaluations"] > row["steps"] > 5
         assert row["position_error"] < 1e-14
         assert row["velocity_error"] < 1e-13

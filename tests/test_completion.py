@@ -114,6 +114,59 @@ def test_angles_are_split_too() -> None:
     assert shown(only) == {"y": "2", "x_d": "2"}
 
 
+def test_parameters_without_numbers_make_cases() -> None:
+    """a x' + b y = 1, y' = -b x: for a = 0 nothing moves, and b must not vanish, else 0 = 1."""
+    a, b = symbol("a"), symbol("b")
+    stated = [a * rate_of(x) + b * y - 1, b * x + rate_of(y)]
+    moving, resting = complete(stated, [x, y])
+    assert (shown(moving), moving.freedoms) == ({"y_d": "-b*x", "x_d": "(1 - b*y)/a"}, 2)
+    assert [text(own) for own in moving.nonzero] == ["a"]
+    assert (shown(resting), resting.freedoms) == ({"y": "1/b", "x": "0"}, 0)
+    assert ([text(own) for own in resting.zero], [text(own) for own in resting.nonzero]) == (["a"], ["b"])
+    (by_number,) = complete(stated, [x, y], {a: 2.0, b: 0.0})
+    assert (by_number.nonzero, by_number.zero, by_number.numbers) == ((), (), {a: 2.0})
+    assert complete(stated, [x, y], {a: 0.0, b: 0.0}) == []  # 0 = 1
+    (at_rest,) = complete(stated, [x, y], {a: 0.0, b: 3.0})
+    assert shown(at_rest) == {"y": "1/b", "x": "0"}
+
+
+def test_numbers_of_parameters_are_compared_as_they_are_written() -> None:
+    """(a - b - c) x' = x with 0.3 - 0.1 - 0.2: no motion, although these doubles do not cancel."""
+    a, b, c = symbol("a"), symbol("b"), symbol("c")
+    (case,) = complete([(a - b - c) * rate_of(x) - x], [x], {a: 0.3, b: 0.1, c: 0.2})
+    assert shown(case) == {"x": "0"}
+
+
+def test_equations_of_parameters_alone_are_conditions() -> None:
+    """x' = a x and x' = b x: x rests at zero, or a = b."""
+    a, b = symbol("a"), symbol("b")
+    growing, zero = complete([rate_of(x) - a * x, rate_of(x) - b * x], [x])
+    assert ([text(own) for own in growing.zero], growing.freedoms) == (["a - b"], 1)
+    assert (shown(zero), zero.freedoms) == ({"x": "0"}, 0)
+    curved, _ = complete([rate_of(x) - a * a * x, rate_of(x) - b * b * x], [x])
+    assert ([text(own) for own in curved.zero], curved.freedoms) == (["a^2 - b^2"], 1)
+
+
+def test_an_angle_held_by_its_sine_has_no_start_value() -> None:
+    """sin(th) = 1/2: the angle rests, and one equation says where; its cosine is none besides."""
+    th = symbol("th")
+    (case,) = complete([rate_of(th) - y, sin(th) - 0.5], [th, y])
+    assert (shown(case), case.freedoms) == ({"th_d": "0", "y": "0"}, 0)
+    assert [text(own) for own in case.constraints] == ["2*sin(th) - 1"]
+    (at,) = complete([th - 1, x - sin(th)], [th, x])
+    assert float(shown(at)["x"]) == pytest.approx(np.sin(1.0), rel=1e-12)
+    assert complete([th, sin(th) - 0.5], [th]) == []
+
+
+def test_a_pendulum_by_its_angle_has_two_start_values() -> None:
+    """x = cos(th), y = sin(th) with th'' = -cos(th): two values, as without x and y."""
+    th = symbol("th")
+    (case,) = complete([x - cos(th), y - sin(th), rate_of(th, 2) + cos(th)], [x, y, th])
+    assert (shown(case), case.freedoms) == ({"x": "cos(th)", "y": "sin(th)", "th_dd": "-cos(th)"}, 2)
+    (free,) = complete([y - sin(th)], [y, th])
+    assert (shown(free), free.freedoms, free.arbitrary) == ({"y": "sin(th)"}, 0, (th,))
+
+
 SYSTEM = """linkwork: 1
 name: {name}
 unknowns: [x, y, lam]
@@ -145,6 +198,41 @@ def test_files_of_equations_are_written_down(tmp_path: Path, capsys: pytest.Capt
     assert "start values that can be chosen: 1" in said
     assert answer(["equations", str(file)]) == 2
     assert answer(["equations", "four_bar", "--form", "rif", "--cases"]) == 2
+
+
+def test_which_numbers_decided_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "one.yaml"
+    file.write_text("linkwork: 1\nname: one\nunknowns: [x]\nparameters: {m: 2, c: }\nequations: {a: m*x_dd = c*x_d}\n")
+    assert answer(["equations", str(file), "--form", "rif", "--cases"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("one: 1 equation in x\n")
+    assert "decided with m = 2;" in said
+    assert "case 1 of 1" in said
+    file.write_text("linkwork: 1\nunknowns: [x]\nparameters: [m, c]\nequations: {a: m*x_dd = c*x_d}\n")
+    assert answer(["equations", str(file), "--form", "rif", "--cases"]) == 0
+    said = capsys.readouterr().out
+    assert "where m = 0, c = 0" in said
+    assert "decided" not in said
+    assert "case 3 of 3" in said
+
+
+def test_misspelt_names_are_found_where_they_stand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Columns count from the beginning of the formula, on both sides of its sign of equality."""
+    file = tmp_path / "s.yaml"
+    for equation, place in (("x_dd + lan*x = 0", "'lan' at column 8"), ("x_dd = lam*x - gg", "'gg' at column 16")):
+        file.write_text(f"linkwork: 1\nunknowns: [x, lam]\nparameters: {{g: 9}}\nequations: {{a: {equation}}}\n")
+        assert answer(["equations", str(file), "--form", "rif"]) == 3
+        said = capsys.readouterr().err
+        assert f"s.yaml:4: equations.a: '{equation}': unknown name {place}; did you mean" in said
+    for stated, hint in (
+        ("unknwns: [x]\nequations: {a: x_d = 1}", "did you mean 'unknowns'?"),
+        ("unknowns: [x]\nequatons: {a: x_d = 1}", "did you mean 'equations'?"),
+        ("equations: {a: x_d = 1}", "'unknowns' is missing"),
+        ("unknowns: [x]\nequations: {a: x_d =}", "one side of '=' is empty"),
+    ):
+        file.write_text(f"linkwork: 1\n{stated}\n")
+        assert answer(["equations", str(file), "--form", "rif"]) == 3
+        assert hint in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -466,3 +466,18 @@ equations:
     with pytest.raises(ModelError) as error:
         simulate(flat, t_end=0.1, formulation="lu")
     assert error.value.code == "singular-start"
+
+
+@pytest.mark.parametrize("rows", ["1,1,2", "2,1", "1,2,3,4", "0,1,2"])
+def test_rows_of_pivots_are_a_permutation(rows: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for command in (["equations"], ["explain", "--formulation", "lu"]):
+        assert answer([*command, "slider_crank_zhou", "--pivoting", rows]) == 2
+        assert "must name each of the 3 rows of the matrix once [bad-rows]" in capsys.readouterr().err
+
+
+def test_rows_that_give_way_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """The mass matrix of the pendulum is diagonal: row 2 has a zero in the first column."""
+    assert answer(["equations", "simple_pendulum", "--pivoting", "2,1,3,4,5"]) == 0
+    assert "the pivots stand in the rows 1, 2, 3, 4, 5" in capsys.readouterr().out
+    assert answer(["equations", "simple_pendulum", "--pivoting", "1,2,3,4,5"]) == 0
+    assert "the pivots stand" not in capsys.readouterr().out

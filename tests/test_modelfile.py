@@ -144,6 +144,9 @@ def test_a_model_is_found_by_name_or_path(tmp_path: Path, monkeypatch: pytest.Mo
         ("dap/SP", "'dap/sliding_pendulum' or 'dap/sliding_pendulum_jc'"),
         ("mpb", "'dap/macpherson_b' or 'dap/macpherson_b_jc'"),
         ("A05", "'flyball_governor'"),
+        ("SPP", "'SP'"),
+        ("aa", "'dap/double_a_arm' or 'dap/double_a_arm_jc'"),
+        ("Cart", "'dap/cart_a' or 'dap/cart_b' or 'dap/cart_c'"),
     ],
 )
 def test_mechanisms_are_found_by_the_names_of_their_sources(name: str, meant: str) -> None:

@@ -95,6 +95,8 @@ def test_a_compiled_sequence_takes_points_in_arrays_of_any_shape(rng: Random) ->
         ("unknown-language", lambda: pendulum().write("cobol")),
         ("bad-entry", lambda: lu({(0, 2): x}, 2)),
         ("bad-rows", lambda: lu({(0, 0): x}, 1, pivoting=[1])),
+        ("bad-rows", lambda: lu({(0, 0): x, (1, 1): y}, 2, pivoting=[0, 0])),
+        ("bad-rows", lambda: lu({(0, 0): x, (1, 1): y}, 2, pivoting=[1])),
         ("bad-right-side", lambda: lu({(0, 0): x}, 1).solve([x, y])),
         ("bad-samples", lambda: lu({(0, 0): x}, 1, samples=[{}])),
         ("bad-letter", lambda: Hierarchy("2")),

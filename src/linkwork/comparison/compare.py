@@ -27,6 +27,7 @@ from linkwork.trajectory import Trajectory
 TIGHT = 1e-12  # tolerances of the reference solution
 REFERENCES = ("augmented", "qr")  # the second where bodies without mass rule out the first
 SHORT = 0.2  # s: of three runs so short the quickest counts
+STATES = 1000  # at which one evaluation is measured at least: at fewer, calling the code takes longer than the code
 
 Progress = Callable[[float, str], None]  # finished fraction, what is running
 Moved = Callable[[float, float], None]  # the same of one run: fraction, time
@@ -38,8 +39,8 @@ class Row:
 
     integration_s   processor time of the integration in compiled code, s; building and compiling the equations is not
                     part of it
-    formulation_s   of that, the evaluations of the right-hand side: their number times the measured cost of one at the
-                    states of the motion, which is measured apart and never counted as more than the whole
+    formulation_s   of that, the evaluations of the right-hand side: their number times the cost of one at states of the
+                    motion, which is measured apart; None if that comes out as no part of the whole
     solver_s        the rest, which the integrator takes itself
     position_error  largest |Psi| over steps and report times, m or rad; velocity_error the same of Psi_dot
     energy_drift    largest change of kinetic + potential + dissipated - supplied energy, J
@@ -224,21 +225,25 @@ def _row(
 ) -> Row:
     try:
         motion = run(progress=moved)
-        runs = [motion.info, *([run().info, run().info] if motion.info.integration_s < SHORT else [])]
+        again = 2 if motion.info.integration_s < SHORT else 0
+        runs = [motion, *(run() for _ in range(again))]
+        finer = runs  # report times do not change the steps
+        if len(motion.t) < STATES:
+            step = mechanism.model.simulation.t_end / STATES
+            finer = [run(step=step) for _ in range(1 + again)]
     except (ModelError, NumericalStop, UsageError) as error:
         return Row(name, str(error), coordinates=mechanism.equations.kind)
-    integration_s, evaluation_s = (
-        min(of) for of in zip(*((x.integration_s, x.evaluation_s) for x in runs), strict=True)
-    )
     info = motion.info
-    formulation_s = min(info.evaluations * evaluation_s, integration_s)
+    integration_s = min(own.info.integration_s for own in runs)
+    inside = info.evaluations * min(own.info.evaluation_s for own in finer)
+    formulation_s = inside if inside < integration_s else None
     distance, angle = (None, None) if truth is None else _distances(motion, truth)
     return Row(
         formulation=name,
         status="ok",
         integration_s=integration_s,
         formulation_s=formulation_s,
-        solver_s=integration_s - formulation_s,
+        solver_s=None if formulation_s is None else integration_s - formulation_s,
         evaluations=info.evaluations,
         steps=info.steps,
         position_error=info.constraint_error_position,

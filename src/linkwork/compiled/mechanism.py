@@ -108,8 +108,8 @@ class Mechanism:
 
         def build(e: Equations) -> System:
             e = e.with_baumgarte() if baumgarte else e
-            by, columns = [i for i, _ in pivots], [j for _, j in pivots]
-            columns += {*range(n)} - {*columns}  # of a singular matrix, which is told then
+            taken = [i for i, _ in pivots], [j for _, j in pivots]
+            by, columns = ([*own, *({*range(n)} - {*own})] for own in taken)  # of a singular matrix, which is told then
             explicit = solve_explicitly(e, chosen, by, None, [place.values], least, columns)
             return compile_system(e, programs, metric, explicit)
 

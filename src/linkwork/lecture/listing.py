@@ -159,6 +159,9 @@ def write_down(
         solved = solve_explicitly(e, rows, pivoting, hierarchy, [place.values])
         results = dict(zip((c.acceleration for c in e.velocities), solved.a, strict=True))
         results |= {f"lam {e.rows[k]}": solved.lam[k] for k in rows}
+        if not isinstance(pivoting, str) and solved.factors.rows != tuple(pivoting):
+            taken = ", ".join(str(row + 1) for row in solved.factors.rows)
+            notes.append(f"rows with a zero where the pivot should be gave way; the pivots stand in the rows {taken}")
         conditions = [pivot for pivot in solved.factors.pivots if not pivot.is_constant]
     inputs = (TIME, *e.q, *e.v, *e.parameters)
     name = mechanism.model.name

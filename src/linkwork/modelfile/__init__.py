@@ -167,8 +167,10 @@ def find(model: str | Path, correct: bool = True) -> Document:
     if os.path.exists(text):
         return _read(text, correct)
     meant = next((f"did you mean '{text}{suffix}'?" for suffix in SUFFIXES if os.path.isfile(text + suffix)), None)
-    called = " or ".join(f"'{own}'" for own in _called_so_by_sources(name))
-    hint = meant or (called and f"did you mean {called}?") or did_you_mean(name, shipped()) or "see 'linkwork list'"
+    called = _called_so_by_sources(name) or [own for own in shipped() if len(name) > 2 and name.lower() in own]
+    near = called and f"did you mean {' or '.join(map(repr, called[:3]))}?"
+    known = [*shipped(), *(own for names in _names_in_sources().values() for own in names)]
+    hint = meant or near or did_you_mean(name, known) or "see 'linkwork list'"
     raise UsageError(f"no file and no shipped mechanism '{units.shown(text)}'; {hint}", "no-such-model")
 
 
@@ -202,8 +204,12 @@ def _called_so_by_sources(name: str) -> list[str]:
         return text.lower().replace("_", "")
 
     own = plain(name.rpartition("/")[2])
-    texts = {path: _text_of(path) for path in shipped() if path not in GENERATORS}
-    return [path for path, text in texts.items() if own in map(plain, re.findall(r"(?:model|problem) (\w+)", text))]
+    return [path for path, names in _names_in_sources().items() if own in map(plain, names)]
+
+
+def _names_in_sources() -> dict[str, list[str]]:
+    paths = [path for path in shipped() if path not in GENERATORS]
+    return {path: re.findall(r"(?:model|problem) ([A-Z]\w*)", _text_of(path)) for path in paths}
 
 
 def _read(path: str | Path, correct: bool) -> Document:

@@ -6,7 +6,8 @@ linear in its highest derivative, F = p L + R, is solved for it, L = -R/p, and L
 everywhere; where p may vanish, p = 0 is a case of its own, in which it is one more equation. An equation that is not
 linear in it stays as a constraint, and its derivative, which is linear in D_t L with the pivot dF/dL, is taken besides
 [reid1996]. This ends when nothing is left that does not reduce to zero. There may be more equations than unknowns, or
-fewer: unknowns without a solved derivative are arbitrary functions.
+fewer: unknowns without a solved derivative are arbitrary functions. Parameters without a value rank below all unknowns,
+and their rates are zero: so an equation of parameters alone is a condition of its case.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import gcd, isfinite, lcm
+from math import gcd, lcm
 
 from linkwork.errors import ModelError
 from linkwork.expressions.derivatives import jacobian
-from linkwork.expressions.evaluation import evaluate, ordered, substitute
+from linkwork.expressions.evaluation import RING, evaluate, ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, cos, sin, symbol
-from linkwork.symbolic.involutive import differentiate
+from linkwork.symbolic.involutive import TIME, differentiate
 from linkwork.symbolic.signature import Signature
 from linkwork.symbolic.structural import check_unknowns, derivatives_in, rate_of
 from linkwork.writing.rational import Monomial, Polynomial, TooLong, expression, rational
@@ -30,25 +31,25 @@ MOST_TAKEN = 500  # equations taken up in all cases: what goes on for longer swe
 
 @dataclass(frozen=True)
 class Case:
-    """Leading derivatives solved for, constraints not linear in theirs, and which pivots vanish here or do not."""
+    """Leading derivatives solved for, constraints not linear in theirs, and which pivots vanish here or do not.
+
+    `freedoms` values can be prescribed at the start, besides arbitrary functions; `numbers` are the values of
+    parameters that decided which pivots vanish.
+    """
 
     x: tuple[Expr, ...]
     solved: Mapping[Expr, Expr]
     constraints: tuple[Expr, ...]
     nonzero: tuple[Expr, ...]
     zero: tuple[Expr, ...]
+    freedoms: int
+    numbers: Mapping[Expr, float]
 
     @property
     def arbitrary(self) -> tuple[Expr, ...]:
         """The unknowns that no equation determines."""
         found = {j for j, _ in derivatives_in([*self.solved], self.x).values()}
         return tuple(own for j, own in enumerate(self.x) if j not in found)
-
-    @property
-    def freedoms(self) -> int:
-        """How many values can be prescribed at the start, besides arbitrary functions."""
-        orders = (order for _, order in derivatives_in([*self.solved], self.x).values())
-        return sum(orders) - len(self.constraints)
 
 
 @dataclass
@@ -67,7 +68,7 @@ class _Empty(Exception):
 def complete(F: Sequence[Expr], x: Sequence[Expr], values: Mapping[Expr, float] | None = None) -> list[Case]:
     """All cases of F(t, x, x', ...) = 0 that do not contradict themselves, those with most freedom first.
 
-    Pivots of parameters alone are taken at their `values`; without these they count as not zero. ModelError where
+    Pivots of parameters alone are taken at their `values`; those of other parameters make cases too. ModelError where
     there are too many cases, or where one does not end.
     """
     check_unknowns(x)
@@ -77,34 +78,61 @@ def complete(F: Sequence[Expr], x: Sequence[Expr], values: Mapping[Expr, float] 
     stated = substitute(F, named)
     for own, c, s in circles:  # the point of an angle on the circle, and how it moves
         stated += [c * c + s * s - 1.0, rate_of(c) + s * rate_of(own), rate_of(s) - c * rate_of(own)]
-    found = _Completion((*x, *named.values()), values or {}).run(stated)
-    return [_with_angles(case, tuple(x), {name: node for node, name in named.items()}) for case in found]
+    found = _Completion((*named.values(), *x), values or {}).run(stated)  # points rank higher: they follow the angles
+    points = {name: node for node, name in named.items()}
+    cases = [_with_angles(case, tuple(x), points) for case in found]
+    return [case for case in cases if not any(own.is_constant for own in case.constraints)]
 
 
 def _with_angles(case: Case, x: tuple[Expr, ...], points: Mapping[Expr, Expr]) -> Case:
-    """The case without the points of angles on their circles: a point that is solved for is a constraint."""
+    """The case without the points of angles on their circles: a point that is solved for is a constraint.
+
+    That c and s are the cosine and sine of an angle, and not of another, takes one value from each circle. Its equation
+    c^2 + s^2 = 1 says nothing of an angle, however other constraints have changed it.
+    """
+    of_points = derivatives_in([*case.solved], [*points]) if points else {}
+    known = {own: right for own, right in case.solved.items() if own in x}
+    here = {own: right for own, right in case.solved.items() if own in points}
+    round_again = [
+        substitute([c * c + s * s - 1.0], here)[0] for c, s in zip([*points][::2], [*points][1::2], strict=True)
+    ]
 
     def back(own: Expr) -> Expr:
-        return _normal(substitute([own], points)[0])
+        rates = {
+            name: differentiate([points[[*points][j]]], x)[0]
+            for name, (j, order) in derivatives_in([own], [*points]).items()
+            if order == 1
+        }
+        return substitute([own], {**points, **rates})[0]
 
-    of_points = derivatives_in([*case.solved], [*points]) if points else {}
-    solved = {leader: back(right) for leader, right in case.solved.items() if leader not in of_points}
-    at = [points[own] - back(case.solved[own]) for own, (_, order) in of_points.items() if order == 0]
-    constraints = [own for own in map(back, case.constraints) if own is not ZERO]
-    others = (tuple(map(back, own)) for own in (case.nonzero, case.zero))
-    return Case(x, solved, (*(own for own in at if own is not ZERO), *constraints), *others)
+    def reduced(own: Expr) -> Expr:
+        return substitute([back(own)], known)[0]
+
+    solved = {leader: _normal(reduced(right)) for leader, right in case.solved.items() if leader not in of_points}
+    at = [own - case.solved[own] for own, (_, order) in of_points.items() if order == 0]
+    kept = [own for own in case.constraints if not any(_same(own, other) for other in round_again)]
+    constraints = tuple(own for own in map(_whole, map(reduced, (*at, *kept))) if own is not ZERO)
+    nonzero, zero = (tuple(map(_normal, map(back, own))) for own in (case.nonzero, case.zero))
+    return Case(x, solved, constraints, nonzero, zero, case.freedoms - len(round_again), case.numbers)
 
 
 class _Completion:
     def __init__(self, x: tuple[Expr, ...], values: Mapping[Expr, float]) -> None:
-        self.x, self.values, self.is_zero = x, values, Signature().is_zero
+        self.unknowns, self.x, self.values, self.is_zero = x, x, values, Signature().is_zero
         self.highest: dict[int, int] = {}
+        self.numbers: dict[Expr, float] = {}
         self.taken = 0
 
     def run(self, F: Sequence[Expr]) -> list[Case]:
         for j, order in derivatives_in(F, self.x).values():
             self.highest[j] = max(order, self.highest.get(j, 0))
-        waiting, found = [_State(list(F))], list[Case]()
+        given = {*derivatives_in(F, self.x), *self.values, TIME}
+        parameters = [node for node in ordered(F) if node.op == "symbol" and node not in given]
+        lowest = 1 + max(self.highest.values(), default=0)
+        self.highest |= {len(self.x) + k: lowest for k in range(len(parameters))}
+        self.x = (*self.x, *parameters)
+        steady = {rate_of(own): ZERO for own in parameters}
+        waiting, found = [_State(list(F), steady)], list[Case]()
         while waiting:
             state = waiting.pop(0)
             try:
@@ -135,7 +163,20 @@ class _Completion:
         for leader, right in state.solved.items():
             others = _State([], {own: x for own, x in state.solved.items() if own is not leader})
             solved[leader] = _normal(self.reduce(others, right))
-        return Case(self.x, solved, tuple(state.kept), tuple(state.nonzero), tuple(state.zero))
+        moving = derivatives_in([*solved], self.unknowns)
+        kept = [own for own in state.kept if derivatives_in([own], self.unknowns)]
+        conditions = [leader - right for leader, right in solved.items() if leader in self.x and leader not in moving]
+        conditions += [own for own in state.kept if own not in kept]
+        zero = [*state.zero, *(own for own in conditions if not any(_same(own, other) for other in state.zero))]
+        return Case(
+            self.unknowns,
+            {leader: right for leader, right in solved.items() if leader in moving},
+            tuple(kept),
+            tuple(state.nonzero),
+            tuple(zero),
+            sum(order for _, order in moving.values()) - len(kept),
+            self.numbers,
+        )
 
     def rank(self, own: Expr) -> tuple[bool, bool, int, int]:
         """Equations without unknowns first, then those with a constant pivot, then those linear in a low derivative."""
@@ -194,11 +235,11 @@ class _Completion:
             return ZERO
         whole, rest = _factors(above)
         known = self.known(state)
-        left = [x for x in whole if x not in known and not self.is_sure(x)]
         rest = rest.scale(1 / _content(rest))
-        if rest.constant is None and not any(_same(expression(rest), x) for x in known):
-            return _product([*left, expression(rest)])
-        return _product(left) if left else ONE
+        factors = [*whole, *([expression(rest)] if rest.constant is None else [])]
+        if any(self.value(x) == 0 for x in factors):
+            return ZERO
+        return _product([x for x in factors if not self.value(x) and not any(_same(x, other) for other in known)])
 
     def known(self, state: _State) -> list[Expr]:
         """What does not vanish in a case, and the squares of it by way of the constraints."""
@@ -210,15 +251,17 @@ class _Completion:
             found += [_normal(own), _normal(square)]
         return found
 
-    def is_sure(self, own: Expr) -> bool:
-        """Whether an expression of parameters alone has a value that is not zero, or none is given."""
-        if self.leader(own) is not None or any(node.op == "symbol" and node.value == "t" for node in ordered([own])):
-            return False
+    def value(self, own: Expr) -> float | Fraction | None:
+        """The number that an expression of parameters alone has, exactly where it can be; None of any other."""
         needed = [node for node in ordered([own]) if node.op == "symbol"]
         if any(node not in self.values for node in needed):
-            return True
-        value = evaluate([own], {node: self.values[node] for node in needed})[0]
-        return isfinite(value) and value != 0.0
+            return None
+        numbers = {node: self.values[node] for node in needed}
+        self.numbers |= numbers
+        if {node.op for node in ordered([own])} <= {*RING, "symbol", "constant"}:
+            exact = {node: Fraction(repr(x)) for node, x in numbers.items()}
+            return Fraction(evaluate([own], exact, RING, lambda x: Fraction(repr(x)))[0])
+        return float(evaluate([own], numbers)[0])
 
     def take(self, state: _State, own: Expr) -> list[_State]:
         """Solve an equation for its leading derivative, or keep it; what branches off where the pivot vanishes."""
@@ -240,8 +283,11 @@ class _Completion:
         pivot = self.slope(own, leader)
         if not self.is_zero(self.slope(pivot, leader)):
             return self.keep(state, own, leader)
-        branches = self.assume(state, pivot, own)
         (right,) = substitute([own], {leader: ZERO})
+        if self.tidy(state, pivot) is ZERO:  # by the numbers of parameters
+            state.todo.append(right)
+            return []
+        branches = self.assume(state, pivot, own)
         self.solve(state, leader, -right / pivot)
         return branches
 
@@ -269,7 +315,7 @@ class _Completion:
     def assume(self, state: _State, pivot: Expr, own: Expr) -> list[_State]:
         """Go on where a pivot does not vanish; the case in which it does, where that is possible."""
         pivot = self.tidy(state, pivot)
-        if pivot is ONE or self.is_sure(pivot) or any(_same(pivot, own) for own in self.known(state)):
+        if pivot is ONE or any(_same(pivot, own) for own in self.known(state)):
             return []
         branch = _State(
             [*state.todo, pivot, own], dict(state.solved), [*state.kept], [*state.nonzero], [*state.zero, pivot]
@@ -320,6 +366,15 @@ def _normal(own: Expr) -> Expr:
     whole = Fraction(lcm(*(c.denominator for c in found.above.terms.values())))
     above, below = expression(found.above.scale(whole)), expression(found.below.scale(whole))
     return above if below is ONE else above / below
+
+
+def _whole(own: Expr) -> Expr:
+    """What vanishes where the expression does: a polynomial of whole coefficients, where that is short."""
+    try:
+        above = rational(own).above
+    except TooLong:
+        return own
+    return expression(above.scale(1 / _content(above))) if above else ZERO
 
 
 def _content(p: Polynomial) -> Fraction:

@@ -131,8 +131,8 @@ def lu(
         pivoting = columns = sparse_order(A, size)
     elif isinstance(pivoting, str):
         check_choice("pivoting", pivoting, STRATEGIES)
-    elif not {*pivoting} <= {*range(size)}:
-        raise UsageError(f"the rows of pivots must be among the {size} rows of the matrix", "bad-rows")
+    elif sorted(pivoting) != list(range(size)):
+        raise UsageError(f"the rows of pivots must name each of the {size} rows of the matrix once", "bad-rows")
     if isinstance(columns, str):
         check_choice("order of columns", columns, ("given", "free"))
     hierarchy = Hierarchy(unused_letter(A.values())) if hierarchy is None else hierarchy

@@ -181,6 +181,9 @@ def remarks(comparison: Comparison) -> list[str]:
         )
     else:
         lines.append(f"no reference solution: {r['status']}")
+    apart = ", ".join(row.label for row in comparison.rows if row.ok and row.formulation_s is None)
+    if apart:
+        lines.append(f"right side and solver are left out where they could not be told apart: {apart}")
     return [*lines, *(f"{row.label}: {row.status}" for row in comparison.rows if not row.ok)]
 
 

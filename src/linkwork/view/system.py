@@ -14,12 +14,16 @@ from linkwork.writing.printers import text
 
 def as_text(found: Involutive) -> str:
     name, unknowns = found.system.name, _joined(found.system.unknowns)
-    lines = [f"{name}: {len(found.system.equations)} equations in {unknowns}", ""]
+    count = len(found.system.equations)
+    lines = [f"{name}: {count} {'equation' if count == 1 else 'equations'} in {unknowns}", ""]
     if found.form is not None:
         lines += _implicit(found.form)
     else:
         lines += [f"no implicit form by structure: {found.refusal}", ""]
     for k, case in enumerate(found.cases or (), 1):
+        if k == 1 and case.numbers:
+            used = ", ".join(f"{text(own)} = {value:g}" for own, value in case.numbers.items())
+            lines += [f"which pivots vanish was decided with {used}; parameters without a number make cases", ""]
         lines += [f"case {k} of {len(found.cases or ())}", *_case(case), ""]
     if found.cases == []:
         lines.append("the equations contradict each other: there is no solution")
@@ -46,6 +50,7 @@ def as_dict(found: Involutive) -> dict[str, Any]:
                 "nonzero": [text(own) for own in case.nonzero],
                 "zero": [text(own) for own in case.zero],
                 "freedoms": case.freedoms,
+                "numbers": {text(own): value for own, value in case.numbers.items()},
                 "arbitrary": [text(own) for own in case.arbitrary],
             }
             for case in found.cases
