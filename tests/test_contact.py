@@ -576,3 +576,50 @@ def test_balls_that_are_fast_and_small_meet_wherever_in_a_step_they_pass(integra
         along = math.sqrt(1 - (1e-3 / 2e-3) ** 2)
         assert motion["ball.vx"][-1] == pytest.approx(300 * along**2, rel=1e-3)
         assert motion["ball.vy"][-1] == pytest.approx(-300 * along * 0.5, rel=1e-3)
+
+
+def test_a_stop_at_the_angle_of_a_wheel_that_is_the_ground_is_never_reached() -> None:
+    """The gear on the ground does not turn, so the wheel that it meshes with stands; beside it a body falls freely."""
+    text = """linkwork: 1
+space: spatial
+gravity: [0, 0, -9.81]
+ground: {points: {O: [0, 0, 0]}}
+bodies:
+  wheel: {mass: 1, inertia: [1, 1, 1], points: {O: [0, 0, 0]}}
+  stone: {mass: 1, inertia: [1, 1, 1], position: [3, 0, 0]}
+joints:
+  O: {type: revolute, i: ground.O, j: wheel.O, axis: [0, 0, 1]}
+  mesh: {type: gear, i: wheel.O, j: ground.O, axis: [0, 0, 1], axis_j: [0, 0, 1], teeth_i: 20, teeth_j: 10, radius: 1}
+forces:
+  load: {type: torque, on: wheel, torque: [0, 0, 5]}
+  stop: {type: end-stop, joint: mesh, freedom: angle_j, upper: 1, stiffness: 9, model: hunt-crossley, restitution: 0.5}
+simulation: {t_end: 1, step: 0.5}
+"""
+    motion = simulate(loads(text))
+    assert np.max(np.abs(motion["wheel.wz"])) < 1e-9
+    np.testing.assert_allclose(motion["stone.z"], -9.81 * motion.t**2 / 2, atol=1e-8)
+
+
+def test_a_motor_on_a_hinge_in_space_takes_the_steps_of_the_same_torque() -> None:
+    """J w' = T (1 - w/w_0) has w = w_0 (1 - exp(-T t/(J w_0))), and a turn of any size hides nothing narrow.
+
+    The rate of the hinge's angle divides by x^2 + y^2, which is one whatever the bounds of x and of y are.
+    """
+    laws = (
+        "{type: motor, joint: O, stall: 100, no_load: 100}",
+        "{type: torque, on: rotor, torque: [60*(1 - w/100), 0, 80*(1 - w/100)]}",
+    )
+    taken = []
+    for law in laws:
+        text = f"""linkwork: 1
+space: spatial
+ground: {{points: {{O: [0, 0, 0]}}}}
+bodies: {{rotor: {{mass: 1, inertia: [1, 1, 1], points: {{O: [0, 0, 0]}}}}}}
+joints: {{O: {{type: revolute, i: ground.O, j: rotor.O, axis: [0.6, 0, 0.8]}}}}
+forces: {{drive: {law.replace("w/", "(0.6*rotor.wx + 0.8*rotor.wz)/")}}}
+simulation: {{t_end: 5, step: 1, rtol: 1.0e-5}}
+"""
+        motion = simulate(loads(text))
+        np.testing.assert_allclose(motion["rotor.wz"], 80 * (1 - np.exp(-motion.t)), atol=1e-4)
+        taken.append(motion.summary()["steps"])
+    assert taken[0] < 1.2 * taken[1]

@@ -94,7 +94,7 @@ class Compliance:
         if self.loses:
             n = in_law(self, MODELS[self.model])["exponent"]
             moving = {x: dx for _, frame, _ in acted_on for x, dx in frame.motion}
-            moving |= {v: symbol(f"{v.value}'") for _, frame, _ in acted_on for v in frame.v}
+            moving |= {v: symbol(f"{v.value}'") for _, frame, _ in acted_on for v in frame.v if v.op == "symbol"}
             a = maximum(directional([approach], moving)[0], ZERO)
             lightness = sum(
                 (

@@ -246,7 +246,7 @@ def enclose_whole_step(at: Run, look: Look, tape: Tape) -> None:
     enclose_all(tape)
     for k in range(look.n_outputs):
         found = offset(tape.values, 4 * integer(tape.outputs, k))
-        is_clear = is_gentle(found)
+        is_clear = is_gentle(found[0], found[1])
         if k < at.n_watched:
             side = at.signs[k]
             is_clear = found[0] > 0.0 if side > 0.0 else found[1] < 0.0 if side < 0.0 else True
@@ -450,9 +450,8 @@ def bracket(
     return u, v
 
 
-def is_gentle(found: Pointer) -> bool:
-    """Whether a quantity changes by a factor of e at most, or has no value."""
-    low, high = found[0], found[1]
+def is_gentle(low: float, high: float) -> bool:
+    """Whether a quantity between these bounds changes by a factor of e at most, or has no value."""
     alike = (low > 0.0 and high <= math.e * low) or (high < 0.0 and low >= math.e * high)
     return bool(alike or low != low or low == high)
 
@@ -471,28 +470,30 @@ def is_undetermined(at: Run, look: Look, tape: Tape, k: int, change: float) -> b
 def find_unseen(at: Run, look: Look, tape: Tape, k: int, least: float) -> tuple[int, float]:
     """Whether the slope of function k is somewhere not what the stages of the step may have seen of it, and where.
 
-    They have seen what it is at their abscissae, and what differs from that by no more than it does there. Where all is
-    seen, and yet steep, the place is that between two of them between which it changes most.
+    They have seen what it is at their abscissae, and what differs from that by no more than it does there, or by a
+    factor of e at most. Where all is seen, and yet steep, the place is that between two of them between which it
+    changes most.
     """
     found = enclose_between(look, tape, k, 0.0, 1.0)
-    if not is_gentle(found):
+    if not is_gentle(found[0], found[1]):
         found = enclose_closely(at, look, tape, k, 0.0, 1.0)
-    if is_gentle(found):
+    if is_gentle(found[0], found[1]):
         return CLEAR, 1.0
     low, high, change = found[2], found[3], found[1] - found[0]
     if is_undetermined(at, look, tape, k, change):
         return CLEAR, 1.0
     tolerance = tube_of(at, look, tape, k, 1.0, 1.0)
-    seen_low, seen_high, largest, last, most, place = INF, -INF, 0.0, math.nan, 0.0, 0.5
+    seen_low, seen_high, last, most, place = INF, -INF, math.nan, 0.0, 0.5
+    least_seen, most_seen = INF, -INF
     for i in range(look.n_seen):
         there = enclose_at(at, look, tape, k, look.seen[i])
         if there[0] == there[0] and max(abs(there[2]), abs(there[3])) < INF:
             seen_low, seen_high = min(seen_low, there[2]), max(seen_high, there[3])
-            largest = max(largest, abs(there[0]), abs(there[1]))
+            least_seen, most_seen = min(least_seen, there[0]), max(most_seen, there[1])
         if abs(there[0] - last) > most:
             most, place = abs(there[0] - last), 0.5 * (look.seen[i - 1] + look.seen[i])
         last = there[0]
-    tolerance += at.rtol * largest
+    tolerance += at.rtol * max(-least_seen, most_seen, 0.0)
     spread = max(seen_high - seen_low, 0.0)
     seen_low, seen_high = seen_low - spread - tolerance, seen_high + spread + tolerance
     if seen_low <= low and high <= seen_high:
@@ -503,7 +504,8 @@ def find_unseen(at: Run, look: Look, tape: Tape, k: int, least: float) -> tuple[
             return STEEP, place
         v = min(u + width, 1.0)
         found = enclose_closely(at, look, tape, k, u, v)
-        if found[0] != found[0] or (seen_low <= found[2] and found[3] <= seen_high):
+        is_seen = seen_low <= found[2] and found[3] <= seen_high
+        if is_seen or found[0] != found[0] or is_gentle(min(least_seen, found[0]), max(most_seen, found[1])):
             u = v
             width *= 2.0
             continue

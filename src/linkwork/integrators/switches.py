@@ -246,7 +246,8 @@ def is_all_gentle(at: Run, tape: Tape, p: Pointer, w: Pointer) -> bool:
     enclose_all(tape)
     gentle = True
     for k in range(tape.n_outputs):
-        gentle = gentle and is_gentle(offset(tape.values, 4 * integer(tape.outputs, k)))
+        found = offset(tape.values, 4 * integer(tape.outputs, k))
+        gentle = gentle and is_gentle(found[0], found[1])
     return gentle
 
 
