@@ -30,7 +30,7 @@ from linkwork.constraints.projection import of_system, project_start
 from linkwork.driven.kinematics import kinematics
 from linkwork.equations.body import body_equations
 from linkwork.equations.place import Place
-from linkwork.formulations import NAMES
+from linkwork.formulations import usual_formulations
 from linkwork.integrators.integrate import Problem, Settings, State, report_times
 from linkwork.integrators.methods.tableaus import DOP853
 from linkwork.modelfile import load
@@ -189,7 +189,7 @@ def main() -> None:
     ]
     model = load("redundant_24")
     costs = {}
-    for name in track(NAMES, "formulations"):
+    for name in track(usual_formulations(), "formulations"):
         costs[name] = 1e6 * min(simulate(model, formulation=name).info.evaluation_s for _ in range(5))
     lines += [f"| {name} | {cost:.2f} | {cost / costs['augmented']:.1f} |" for name, cost in costs.items()]
 

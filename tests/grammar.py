@@ -32,8 +32,8 @@ from linkwork.driven.kinematics import kinematics
 from linkwork.elements.contact import MODELS
 from linkwork.elements.friction import FRICTIONS
 from linkwork.errors import InternalError, LinkworkError, NumericalStop
-from linkwork.formulations import CHOICES
-from linkwork.integrators.methods import INTEGRATORS
+from linkwork.formulations import all_formulations
+from linkwork.integrators.methods import integrators
 from linkwork.model import Model
 from linkwork.modelfile import loads
 from linkwork.simulation.options import STABILIZATIONS
@@ -554,9 +554,9 @@ def how(random: np.random.Generator) -> Data:
     chosen: Data = {}
     for key, choices, p in (
         ("coordinates", ("body", "joint", "minimal", "euler", "auto"), 0.5),
-        ("formulation", CHOICES, 0.4),
+        ("formulation", all_formulations(), 0.4),
         ("stabilization", STABILIZATIONS, 0.2),
-        ("integrator", tuple(INTEGRATORS), 0.3),
+        ("integrator", tuple(integrators()), 0.3),
     ):
         if random.random() < p:
             chosen[key] = str(choices[random.integers(len(choices))])

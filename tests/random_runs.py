@@ -27,7 +27,7 @@ from scipy.integrate import solve_ivp
 from linkwork.compiled.mechanism import prepare
 from linkwork.equations.programs import TERMS
 from linkwork.errors import LinkworkError
-from linkwork.formulations import NAMES
+from linkwork.formulations import usual_formulations
 from linkwork.model import Model
 from linkwork.modelfile import loads
 from linkwork.simulation.simulate import simulate
@@ -45,7 +45,7 @@ ALARMS = ("energy-balance", "acceleration-residual", "singular-position", "atol-
 # singular position, behind which it may be on its way into another branch.
 DRIFTED = 1e-11
 WAYS: tuple[dict[str, str], ...] = (  # but for half of the runs, which take what linkwork does by itself
-    *({"formulation": name} for name in NAMES),
+    *({"formulation": name} for name in usual_formulations()),
     *({"formulation": name, "integrator": "radau5"} for name in ("augmented", "index-3", "ggl")),
     *({"coordinates": name} for name in ("joint", "minimal")),
     {"integrator": "dopri5"},

@@ -13,7 +13,7 @@ from linkwork.equations.body import body_equations
 from linkwork.equations.place import Place
 from linkwork.equations.programs import TERMS
 from linkwork.errors import NumericalStop, UsageError, check_choice
-from linkwork.formulations import FORMULATIONS, NAMES, pack, refinement, right_side
+from linkwork.formulations import FORMULATIONS, pack, refinement, right_side, usual_formulations
 from linkwork.formulations.refinement import measure_error, take_given, take_result
 from linkwork.linalg.rank import Rank, decide_rank
 from linkwork.modelfile import load
@@ -365,8 +365,8 @@ def test_svd_reports_the_singular_values(shapes):
 
 def test_unknown_name_and_wrong_shape_are_refused():
     with pytest.raises(UsageError, match="no formulation 'shur'; did you mean 'schur'"):
-        check_choice("formulation", "shur", NAMES)
+        check_choice("formulation", "shur", usual_formulations())
     with pytest.raises(UsageError, match="no formulation 'newton'; choose from augmented, ggl, coordinate-part"):
-        check_choice("formulation", "newton", NAMES)
+        check_choice("formulation", "newton", usual_formulations())
     with pytest.raises(UsageError, match="M 2 x 2, Psi_q 1 x 2"):
         FORMULATIONS["qr"](np.eye(3), [[1.0, 0.0]], [1.0, 2.0], [0.0])

@@ -22,7 +22,7 @@ from linkwork.integrators import switches as inside
 from linkwork.integrators import time_loop as advance
 from linkwork.integrators.integrate import Actions, End, Moment, Problem, Settings, State, report_times
 from linkwork.integrators.memory import N_RESIDUALS, Method, Preparable, Run
-from linkwork.integrators.methods import INTEGRATORS, method_of
+from linkwork.integrators.methods import integrators, method_of
 from linkwork.integrators.methods import runge_kutta as stages
 from linkwork.integrators.methods.tableaus import DOP853, EXPLICIT, Tableau
 from linkwork.native.enclosing import Guards, write_tape
@@ -114,7 +114,7 @@ def top_by_scipy(times: Array) -> Array:
 
 def test_methods_are_found_by_their_names() -> None:
     """The name by which a method is chosen is the one that it has itself, and results give."""
-    assert [method_of(name).name for name in INTEGRATORS] == list(INTEGRATORS)
+    assert [method_of(name).name for name in integrators()] == list(integrators())
 
 
 def test_coefficients_of_dop853_are_those_of_scipy() -> None:

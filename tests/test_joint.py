@@ -22,8 +22,8 @@ from linkwork.equations.place import Place
 from linkwork.errors import ModelError, UsageError
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import symbol
-from linkwork.formulations import NAMES
-from linkwork.integrators.methods import INTEGRATORS
+from linkwork.formulations import usual_formulations
+from linkwork.integrators.methods import integrators
 from linkwork.lecture.listing import write_down
 from linkwork.mechanisms.generators import planar_chain
 from linkwork.modelfile import MECHANISMS, shipped
@@ -427,9 +427,9 @@ simulation: {t_end: 1.2, step: 0.05, rtol: 1.0e-11, atol: 1.0e-12}
 @pytest.mark.parametrize(
     "how",
     [
-        *({"formulation": name} for name in NAMES),
+        *({"formulation": name} for name in usual_formulations()),
         *({"stabilization": name} for name in ("baumgarte", "none")),
-        *({"integrator": name} for name in INTEGRATORS),
+        *({"integrator": name} for name in integrators()),
     ],
     ids=lambda how: "-".join(how.values()),
 )

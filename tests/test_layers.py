@@ -47,6 +47,7 @@ ROOMS = (
     "lecture",
     "comparison",
     "view",
+    "own",
     "building",
     "models",
     "cli",

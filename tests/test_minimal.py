@@ -25,8 +25,8 @@ from linkwork.equations.place import Place
 from linkwork.errors import ModelError, NumericalStop, UsageError
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import sin
-from linkwork.formulations import NAMES
-from linkwork.integrators.methods import INTEGRATORS
+from linkwork.formulations import usual_formulations
+from linkwork.integrators.methods import integrators
 from linkwork.lecture.listing import write_down
 from linkwork.modelfile import shipped
 from linkwork.start.closing import restart
@@ -407,9 +407,9 @@ def test_coordinates_are_compared_and_cuts_choose_the_triangle() -> None:
 @pytest.mark.parametrize(
     "how",
     [
-        *({"formulation": name} for name in NAMES),
+        *({"formulation": name} for name in usual_formulations()),
         *({"stabilization": name} for name in ("baumgarte", "none")),
-        *({"integrator": name} for name in INTEGRATORS),
+        *({"integrator": name} for name in integrators()),
     ],
     ids=lambda how: "-".join(how.values()),
 )

@@ -12,7 +12,7 @@ from scipy.interpolate import CubicHermiteSpline
 from test_kinematics import PARALLELOGRAM, meet
 
 from linkwork.errors import NumericalStop
-from linkwork.formulations import FORMULATIONS, NAMES
+from linkwork.formulations import FORMULATIONS, usual_formulations
 from linkwork.model import Model
 from linkwork.modelfile import load, loads
 from linkwork.simulation.simulate import simulate
@@ -95,7 +95,7 @@ def test_mechanisms_without_singular_positions_are_told_none(name: str) -> None:
 
 @pytest.mark.diagonal
 @pytest.mark.parametrize("rtol", [1e-6, 1e-9])
-@pytest.mark.parametrize("formulation", NAMES)
+@pytest.mark.parametrize("formulation", usual_formulations())
 def test_every_formulation_passes_singular_positions_on_its_branch(formulation: str, rtol: float) -> None:
     """An antiparallelogram would be radians away; 2e-3 is the error of ggl at the loose tolerance."""
     motion = simulate(load("n_four_bar"), formulation=formulation, rtol=rtol, atol=rtol)

@@ -16,14 +16,14 @@ from linkwork.equations.programs import TERMS
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError
 from linkwork.expressions.graph import sqrt, symbol
 from linkwork.expressions.parser import parse
-from linkwork.formulations import FORMULATIONS, NAMES, right_side
+from linkwork.formulations import FORMULATIONS, right_side, usual_formulations
 from linkwork.modelfile import load, loads
 from linkwork.native.kernels import size_of
 from linkwork.simulation.simulate import simulate
 
 
 @pytest.mark.diagonal
-@pytest.mark.parametrize("formulation", NAMES)
+@pytest.mark.parametrize("formulation", usual_formulations())
 @pytest.mark.parametrize("name", ["slider_crank", "four_bar_redundant"])
 def test_every_formulation_moves_the_mechanism_alike(name: str, formulation: str) -> None:
     """Positions, velocities, accelerations and the forces on the bodies after half a second."""

@@ -34,7 +34,7 @@ from linkwork.equations.body import body_equations
 from linkwork.errors import ModelError
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import as_expr, cos, sin, symbol
-from linkwork.formulations import NAMES
+from linkwork.formulations import usual_formulations
 from linkwork.model import Model
 from linkwork.modelfile import load, loads, shipped
 from linkwork.simulation.simulate import simulate
@@ -741,7 +741,8 @@ def test_an_embedded_mechanism_follows_the_planar_one(name: str) -> None:
             np.testing.assert_allclose(spatial[f"{body.name}.{theirs}"], planar[f"{body.name}.{mine}"], atol=1e-6)
 
 
-@pytest.mark.parametrize("formulation", with_slow(NAMES, {*NAMES} - {"ggl"}))  # compiled for a second
+# Each is compiled for a second.
+@pytest.mark.parametrize("formulation", with_slow(usual_formulations(), {*usual_formulations()} - {"ggl"}))
 def test_every_formulation_moves_bricard_alike(formulation: str) -> None:
     """Two seconds at rtol 1e-6 within 7e-5 of the reference, with one redundant row in every position."""
     expected = table("A04_bricard.csv")

@@ -22,8 +22,8 @@ from linkwork.errors import ModelError
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import symbol
 from linkwork.expressions.parser import parse
-from linkwork.formulations import NAMES
-from linkwork.integrators.methods import INTEGRATORS
+from linkwork.formulations import usual_formulations
+from linkwork.integrators.methods import integrators
 from linkwork.model import Model
 from linkwork.modelfile import load, loads
 from linkwork.simulation.simulate import simulate
@@ -33,7 +33,7 @@ from linkwork.trajectory import Trajectory
 AT_1 = {"theta1": (0.2629316601282817, -0.4375210779891946), "theta2": (0.1303248907128768, -0.2130489239566246)}
 
 
-@pytest.mark.parametrize("formulation", NAMES)
+@pytest.mark.parametrize("formulation", usual_formulations())
 def test_the_two_angle_slider_crank_by_every_formulation(formulation: str) -> None:
     """Whole state at t = 1 to 1e-10, and the energy that the equations conserve."""
     motion = simulate(load("slider_crank_zhou"), t_end=1.0, rtol=1e-12, atol=1e-12, formulation=formulation)
@@ -44,7 +44,7 @@ def test_the_two_angle_slider_crank_by_every_formulation(formulation: str) -> No
     assert np.max(np.abs(motion.drift())) < 1e-9
 
 
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("integrator", integrators())
 def test_the_two_angle_slider_crank_by_every_integrator(integrator: str) -> None:
     motion = simulate(load("slider_crank_zhou"), t_end=1.0, rtol=1e-11, atol=1e-11, integrator=integrator)
     accuracy = 1e-6 if integrator == "generalized-alpha" else 1e-8  # it is of second order only

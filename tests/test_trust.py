@@ -21,7 +21,7 @@ from linkwork.elements.forces import PointForce
 from linkwork.errors import ModelError, NumericalStop
 from linkwork.expressions.graph import symbol
 from linkwork.expressions.parser import parse
-from linkwork.formulations import NAMES
+from linkwork.formulations import usual_formulations
 from linkwork.integrators import memory, time_loop
 from linkwork.model import Model
 from linkwork.modelfile import loads
@@ -258,7 +258,7 @@ def slider_crank(J: float, formulation: str) -> Trajectory:
 
 
 @pytest.mark.diagonal
-@pytest.mark.parametrize("formulation", NAMES)
+@pytest.mark.parametrize("formulation", usual_formulations())
 @pytest.mark.parametrize("inertia", [1e-3, 1e-9, 1e-12, 1e-15])
 def test_the_inertia_of_a_slider_that_cannot_turn_has_no_effect(formulation: str, inertia: float) -> None:
     """From 1 kg m^2 to 1e-15: the same motion to 1e-9, and crank.phi(1) of the two-angle equations."""
@@ -308,7 +308,7 @@ def assert_no_effect_of_scales(file: str, scales: Sequence[tuple[float, float]],
         pytest.param([(1e-4, 1.0), (2e4, 1.0), (1.0, 1e-12), (1.0, 1e12)], id="between", marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.parametrize("formulation", NAMES)
+@pytest.mark.parametrize("formulation", usual_formulations())
 @pytest.mark.parametrize("file", ["toggle.yaml", "wedge.yaml"])
 def test_motion_does_not_depend_on_size_or_mass(file: str, formulation: str, scales: list[tuple[float, float]]) -> None:
     """Lengths from 1e-6 to 1e6, masses from 1e-12 to 1e12: positions to 1e-8, reactions to 1e-6 of the largest."""
@@ -316,7 +316,7 @@ def test_motion_does_not_depend_on_size_or_mass(file: str, formulation: str, sca
 
 
 @pytest.mark.diagonal
-@pytest.mark.parametrize("formulation", NAMES)
+@pytest.mark.parametrize("formulation", usual_formulations())
 @pytest.mark.parametrize("mass", [1e-6, 1e-9, 1e-12])
 def test_a_light_coupler_moves_as_a_massless_one(formulation: str, mass: float) -> None:
     """crank.phi(4) = 51.2928836693 for a coupler whose mass goes to zero, by SciPy on the minimal equations."""
@@ -393,7 +393,7 @@ def test_an_absolute_tolerance_that_is_no_small_part_of_the_motion_is_told() -> 
     assert not any("atol-size" in note for note in simulate(loads(ball), atol=1e-15).info.notes)
 
 
-@pytest.mark.parametrize("formulation", NAMES)
+@pytest.mark.parametrize("formulation", usual_formulations())
 def test_a_pendulum_of_a_micrometre_keeps_its_energy(formulation: str) -> None:
     """1e-5 J are turned over."""
     motion = simulate(load(MODELS / "micro.yaml"), formulation=formulation)
@@ -415,7 +415,7 @@ def parallelogram(angle: float, speed: float, times: tuple[float, ...]) -> Array
 
 
 @pytest.mark.parametrize("rtol", [1e-6, 1e-9])
-@pytest.mark.parametrize("formulation", NAMES)
+@pytest.mark.parametrize("formulation", usual_formulations())
 @pytest.mark.parametrize(
     ("angle", "speed"), [(1.7460471439216079, -11.985588906517041), (1.5627621124083113, -10.17320635468549)]
 )

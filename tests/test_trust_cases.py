@@ -24,7 +24,7 @@ from slices import with_slow
 
 from linkwork import assemble, check, load, simulate
 from linkwork.errors import ModelError, NumericalStop
-from linkwork.formulations import NAMES
+from linkwork.formulations import usual_formulations
 from linkwork.modelfile import loads
 from linkwork.trajectory import Trajectory
 
@@ -237,7 +237,7 @@ def pulled_block(t_end: float) -> tuple[list[float], float, float]:
         t, x = end, x + way(end)
 
 
-@pytest.mark.parametrize("formulation", NAMES)
+@pytest.mark.parametrize("formulation", usual_formulations())
 def test_of_two_blocks_with_dry_friction_one_breaks_loose(formulation: str) -> None:
     """The one that is pulled with 4 sin(3 t) N at t = asin(0.375)/3; the other is held against 0.1 N."""
     motion = simulate(load(MODELS / "two_stick_slip.json"), formulation=formulation)

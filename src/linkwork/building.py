@@ -26,6 +26,8 @@ import numpy as np
 import pydantic
 
 from linkwork.document import Data, Document, Keys, dump, name_fault, save
+from linkwork.elements.forces import FORCES
+from linkwork.elements.joints import JOINTS
 from linkwork.elements.kinds import Space
 from linkwork.errors import ModelError, UsageError, did_you_mean
 from linkwork.model import Model
@@ -133,6 +135,16 @@ class Builder:
         made.document = Document(found.file, data, dict(found.lines), dict(found.files), found.notes)
         made._hardpoints, made._model = {}, None
         return made
+
+    def __getattr__(self, name: str) -> Any:
+        """The method that adds elements of a type that was added later, see own.py."""
+        for section, types in (("joints", JOINTS[self.space]), ("forces", FORCES[self.space])):
+            for type_name, cls in types.items():
+                if type_name.replace("-", "_") == name:
+                    return method(section, cls, type_name).__get__(self)
+        own = [x.replace("-", "_") for x in (*JOINTS[self.space], *FORCES[self.space])]
+        hint = did_you_mean(name, [*dir(type(self)), *own])
+        raise AttributeError(f"a {type(self).__name__} has no '{name}'" + (f"; {hint}" if hint else ""))
 
     # What the model is.
 

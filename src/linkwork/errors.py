@@ -71,6 +71,11 @@ class ModelError(LinkworkError):
         what: dict[str, Any] = {"rule": self.rule, "suggestion": self.suggestion, "value": self.value}
         return ModelError(self.message, self.code, **what, **where)
 
+    def within(self, place: str) -> ModelError:
+        """The same error with a path that is that of a key within this place."""
+        what: dict[str, Any] = {"rule": self.rule, "suggestion": self.suggestion, "value": self.value}
+        return ModelError(self.message, self.code, **what, path=f"{place}.{self.path}" if self.path else place)
+
     @staticmethod
     def together(errors: Sequence[ModelError]) -> ModelError:
         """All errors of one file as one to be raised, in the order of their lines; `code` is that of the first."""

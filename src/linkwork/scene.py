@@ -15,6 +15,7 @@ from linkwork.elements.contact import FlatContact
 from linkwork.elements.drivers import Driver
 from linkwork.elements.forces import FORCES, PointForce, RotationalSpringDamper, SpringDamper
 from linkwork.elements.joints import JOINTS, Distance
+from linkwork.elements.kinds import Space
 from linkwork.elements.shapes import SHAPES, Shape
 from linkwork.elements.spatial import SpatialGear
 from linkwork.elements.vectors import Scalar
@@ -24,11 +25,11 @@ from linkwork.model import Model
 
 Point: TypeAlias = tuple[float, float, float]
 
-# By space, classes by the names that model files give them; what they do not know goes by the name of its class.
-TYPES = {
-    space: {cls: name for table in (JOINTS[space], FORCES[space], SHAPES) for name, cls in table.items()}
-    for space in JOINTS
-}
+
+def types_in(space: Space) -> dict[type, str]:
+    """Classes by the names that model files give them, or those of what they are drawn as."""
+    tables: tuple[Mapping[str, type[Any]], ...] = (JOINTS[space], FORCES[space], SHAPES)
+    return {cls: getattr(cls, "drawn_as", "") or name for table in tables for name, cls in table.items()}
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class Scene:
 
 def scene(model: Model) -> Scene:
     """The scene of a mechanism, with the values of its parameters."""
-    values, types = {symbol(name): value for name, value in model.parameters.items()}, TYPES[model.space]
+    values, types = {symbol(name): value for name, value in model.parameters.items()}, types_in(model.space)
 
     def number(x: Scalar) -> float:
         return float(evaluate([as_expr(x)], values)[0])
@@ -141,8 +142,11 @@ def scene(model: Model) -> Scene:
     def of_points(own: Mapping[str, Any]) -> list[str]:
         return [s for s in ("s_i", "s_j", "s") if s in own]
 
+    def kind_of(element: Any) -> str:
+        return types.get(type(element)) or element.drawn_as or type(element).__name__.lower()
+
     def joint(element: Any) -> Mark:
-        found = mark(element, types.get(type(element), type(element).__name__.lower()))
+        found = mark(element, kind_of(element))
         if isinstance(element, Distance):
             return replace(found, radii=(number(element.rod_length),))
         if isinstance(element, SpatialGear):
@@ -150,7 +154,7 @@ def scene(model: Model) -> Scene:
         return found
 
     def force(element: Any) -> Mark:
-        kind = types.get(type(element), type(element).__name__.lower())
+        kind = kind_of(element)
         if isinstance(element, SpringDamper | RotationalSpringDamper):
             law = element.law, element.actuator
             given = {

@@ -27,18 +27,18 @@ class WithChoices(TyperCommand):
         from inspect import signature
 
         from linkwork.equations.coordinates import COORDINATES
-        from linkwork.formulations import CHOICES
-        from linkwork.integrators.methods import INTEGRATORS
+        from linkwork.formulations import all_formulations
+        from linkwork.integrators.methods import integrators
         from linkwork.lecture.explain import METHODS
         from linkwork.simulation.options import STABILIZATIONS
         from linkwork.simulation.simulate import simulate
 
         choices = {
             "coordinates": COORDINATES,
-            "formulation": METHODS if ctx.info_name == "explain" else CHOICES,
-            "formulations": CHOICES,
+            "formulation": METHODS if ctx.info_name == "explain" else all_formulations(),
+            "formulations": all_formulations(),
             "stabilization": STABILIZATIONS,
-            "integrator": INTEGRATORS,
+            "integrator": integrators(),
         }
         defaults = {p.name: p.default for p in signature(simulate).parameters.values() if p.kind is p.KEYWORD_ONLY}
         told = copy(self)  # the command itself stays as it is, and may be asked again

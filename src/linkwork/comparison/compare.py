@@ -15,9 +15,9 @@ import numpy as np
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.document import MAX_BYTES, read_text
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, check_choice, check_names
-from linkwork.formulations import ALGEBRAIC, CHOICES, FORMULATIONS, NAMES
+from linkwork.formulations import ALGEBRAIC, FORMULATIONS, all_formulations, usual_formulations
 from linkwork.integrators.integrate import Settings
-from linkwork.integrators.methods import ALPHA, INTEGRATORS, RADAU5
+from linkwork.integrators.methods import ALPHA, RADAU5, integrators
 from linkwork.model import Model
 from linkwork.records import Printed
 from linkwork.simulation.options import STABILIZATIONS, Stabilization
@@ -99,7 +99,7 @@ def read_published(path: str | Path) -> tuple[Published, ...] | None:
     for line in csv.DictReader(lines[1:], heading, skipinitialspace=True):
         row = {key: (value or "").strip() for key, value in line.items() if key}
         if row["formulation"]:
-            check_choice("formulation", row["formulation"], CHOICES)
+            check_choice("formulation", row["formulation"], all_formulations())
         try:
             values = {key: float(row[key]) for key in COSTS if row.get(key)}
         except ValueError as error:
@@ -159,13 +159,13 @@ def compare(
     `progress` is called with the finished fraction and what is running. An interrupt ends it; the rows that were
     finished are attached to the error as `comparison`.
     """
-    check_choice("integrator", integrator, INTEGRATORS)
+    check_choice("integrator", integrator, integrators())
     check_names("formulations", formulations or ())
-    suited = {RADAU5: tuple(dict.fromkeys((*NAMES, *ALGEBRAIC))), ALPHA: ("index-3",)}
-    names = tuple(dict.fromkeys(suited.get(integrator, NAMES) if formulations is None else formulations))
+    suited = {RADAU5: tuple(dict.fromkeys((*usual_formulations(), *ALGEBRAIC))), ALPHA: ("index-3",)}
+    names = tuple(dict.fromkeys(suited.get(integrator, usual_formulations()) if formulations is None else formulations))
     check_choice("stabilization", stabilization, STABILIZATIONS)
     for name in names:
-        check_choice("formulation", name, CHOICES)
+        check_choice("formulation", name, all_formulations())
     if not names:
         raise UsageError("no formulation to compare", "no-formulation")
     stated = prepare(model).model

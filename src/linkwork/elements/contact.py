@@ -13,16 +13,18 @@ from typing import Annotated, Any, NamedTuple
 
 from linkwork.elements.bodies import Body, Ground
 from linkwork.elements.events import Watch
+from linkwork.elements.faults import INF, TINY, Faults, Numbers, find_beyond, find_without_effect
 from linkwork.elements.frames import Frame, PlanarFrame
 from linkwork.elements.freedoms import Freedom, measure_freedom
 from linkwork.elements.friction import Friction, in_law
-from linkwork.elements.loads import JointForce, PairForce
-from linkwork.elements.pairs import Joint
+from linkwork.elements.loads import JointForce, PointPairForce, nothing
 from linkwork.elements.quantities import Along, Direction, FreedomName, Length, Number, choice
-from linkwork.elements.vectors import SHORTEST, Components, Scalar, Vector, norm
+from linkwork.elements.vectors import SHORTEST, Scalar, Vector, norm
+from linkwork.errors import ModelError
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.graph import ZERO, Expr, less, maximum, select, sqrt, symbol
 
+LEAST_RESTITUTION = 1e-3  # by which a law divides
 SLOWEST = 1e-9  # a contact that begins more slowly counts as beginning so
 DAMPED, HERTZ = {"damping": 0.0}, {"exponent": 1.5, "restitution": 1.0}
 # What each law takes beside the stiffness, and what that is unless given.
@@ -62,6 +64,13 @@ class Compliance:
     damping: Scalar | None = None
     exponent: Number | None = None
     restitution: Number | None = None
+
+    def faults(self, numbers: Numbers) -> Faults:
+        yield from super().faults(numbers)  # type: ignore[misc]
+        yield from find_without_effect(self, "model", MODELS, "stiffness")
+        e = LEAST_RESTITUTION if self.model == "flores-machado" else 0.0
+        limits = {"stiffness": (TINY, INF), "damping": (0.0, INF), "exponent": (1.0, 10.0), "restitution": (e, 1.0)}
+        yield from find_beyond(self, limits, numbers)
 
     def push(self, gap: Expr, approach: Expr, slowness: Expr) -> Push:
         """`approach` is delta_dot, `slowness` 1/v_0."""
@@ -121,14 +130,19 @@ class Touch(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Contact(Compliance, Friction, PairForce, ABC):
+class Contact(Compliance, Friction, PointPairForce, ABC):
     """What contacts of all shapes have in common."""
 
-    name: str
-    body_i: Body
-    body_j: Body
-    s_i: Components
-    s_j: Components
+    supplied = nothing
+
+    def faults(self, numbers: Numbers) -> Faults:
+        yield from super().faults(numbers)
+        yield from find_beyond(
+            self, {name: (0.0, INF) for name in ("radius_i", "radius_j") if hasattr(self, name)}, numbers
+        )
+        if self.body_i is self.body_j:
+            message, rule = f"touches body '{self.body_i.name}' with itself", "a contact is between two bodies"
+            yield ModelError(message, "same-body", path="", value=self.body_i.name, rule=rule)
 
     @abstractmethod
     def shape_gap(self, i: Frame, j: Frame) -> tuple[Vector, Expr, Vector]:
@@ -211,6 +225,11 @@ class FlatContact(Contact):
     normal: Direction
     radius_j: Length = 0.0
 
+    def faults(self, numbers: Numbers) -> Faults:
+        yield from super().faults(numbers)
+        if not any(numbers.value(x) for x in self.normal):
+            yield ModelError("the normal has length zero", "zero-axis", path="normal")
+
     def shape_gap(self, i: Frame, j: Frame) -> tuple[Vector, Expr, Vector]:
         normal = Vector(self.normal)
         n, P_j = i.direction((normal / norm(normal)).components), j.point(self.s_j)
@@ -221,11 +240,17 @@ class FlatContact(Contact):
 class EndStop(Compliance, JointForce):
     """Stops that keep the freedom of a joint between `lower` and `upper`, either of which may be left out."""
 
-    name: str
-    joint: Joint
     freedom: FreedomName = ""
     lower: Along | None = None
     upper: Along | None = None
+    supplied = nothing
+
+    def faults(self, numbers: Numbers) -> Faults:
+        yield from super().faults(numbers)
+        ends = [numbers.value(x) for x in (self.lower, self.upper) if x is not None]
+        if not ends or ends != sorted(set(ends)):
+            message = "an end stop needs a lower or an upper end" if not ends else "lower is not below upper"
+            yield ModelError(message, "bad-end-stop", path="")
 
     @property
     def held(self) -> dict[Expr, float]:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.elements.bodies import Body
+from linkwork.elements.faults import Faults, Numbers
 from linkwork.elements.frames import SpatialFrame
 from linkwork.elements.kinds import Kind
 from linkwork.elements.motions import Motion
-from linkwork.elements.pairs import Joint
+from linkwork.elements.pairs import Joint, find_no_freedom
 from linkwork.elements.spatial import wrapped
 from linkwork.elements.vectors import Vector
 from linkwork.expressions.graph import Expr
@@ -37,6 +38,9 @@ class Driver:
     @property
     def bodies(self) -> tuple[Body, ...]:
         return self.joint.bodies
+
+    def faults(self, numbers: Numbers) -> Faults:
+        yield from find_no_freedom(self.joint, self.freedom, must_name=True)
 
     def Psi(self, t: Expr, *frames: Any) -> Vector:
         gap = self.joint.freedoms(*frames)[self.freedom] - self.motion.f(t)

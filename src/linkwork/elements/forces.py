@@ -9,15 +9,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
+
 from linkwork import units
-from linkwork.elements.bodies import Body
 from linkwork.elements.contact import EndStop, FlatContact, RoundContact
+from linkwork.elements.faults import INF, Faults, Numbers, find_beyond
 from linkwork.elements.frames import Frame, PlanarFrame, SpatialFrame
 from linkwork.elements.freedoms import Freedom, counted, measure_freedom
 from linkwork.elements.friction import JointFriction, StickSlip
 from linkwork.elements.kinds import Space
-from linkwork.elements.loads import LENGTH, BodyForce, JointForce, PairForce, Spring
-from linkwork.elements.pairs import Joint
+from linkwork.elements.loads import (
+    LENGTH,
+    BodyForce,
+    BodyPointForce,
+    JointForce,
+    PairForce,
+    PointPairForce,
+    Spring,
+    nothing,
+)
 from linkwork.elements.quantities import (
     Angle,
     AngleLaw,
@@ -39,7 +49,9 @@ from linkwork.elements.quantities import (
 )
 from linkwork.elements.spatial import CountingPair, RevoluteSpherical
 from linkwork.elements.vectors import SHORTEST, Components, Vector, norm
+from linkwork.errors import ModelError
 from linkwork.expressions.graph import ZERO, Expr, as_expr, maximum, sqrt
+from linkwork.tolerances import AGREEMENT
 
 BUSHING_STIFFNESS = Quantity("matrix", (units.STIFFNESS, units.COUPLED_STIFFNESS, units.ROTATIONAL_STIFFNESS))
 BUSHING_DAMPING = Quantity("matrix", (units.DAMPING, units.COUPLED_DAMPING, units.ROTATIONAL_DAMPING))
@@ -47,17 +59,12 @@ AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
-class SpringDamper(Spring, PairForce):
+class SpringDamper(Spring, PointPairForce):
     """Spring, damper and actuator between point s_i of body i and point s_j of body j.
 
     tension f = k (l - l0) + c l_dot + actuator (+ law(length, rate)),    l = |d|
     """
 
-    name: str
-    body_i: Body
-    body_j: Body
-    s_i: Components
-    s_j: Components
     stiffness: Stiffness = 0.0
     damping: Damping = 0.0
     free_length: Length = 0.0
@@ -67,7 +74,7 @@ class SpringDamper(Spring, PairForce):
 
     def direction(self, i: Frame, j: Frame) -> tuple[Vector, Expr]:
         """Unit vector from i to j, and the length."""
-        d = j.point(self.s_j) - i.point(self.s_i)
+        d = self.d(i, j)
         length = norm(d)
         return d / maximum(length, SHORTEST), length
 
@@ -89,9 +96,6 @@ class RotationalSpringDamper(Spring, PairForce):
     acts on body i, and -T on body j.
     """
 
-    name: str
-    body_i: Body
-    body_j: Body
     stiffness: RotationalStiffness = 0.0
     damping: RotationalDamping = 0.0
     free_angle: Angle = 0.0
@@ -108,12 +112,9 @@ class RotationalSpringDamper(Spring, PairForce):
 
 
 @dataclass(frozen=True, eq=False)
-class PointForce(BodyForce):
+class PointForce(BodyPointForce):
     """A force at point s of a body; its components are along the axes of the ground, or turn with the body."""
 
-    name: str
-    body: Body
-    s: Components
     force: ForceVector
     follows: bool = False
 
@@ -131,8 +132,6 @@ class PointForce(BodyForce):
 class Torque(BodyForce):
     """A torque on a body."""
 
-    name: str
-    body: Body
     torque: TorqueFormula
 
     def Q(self, i: PlanarFrame) -> tuple[Vector, ...]:
@@ -146,8 +145,6 @@ class Torque(BodyForce):
 class SpatialTorque(BodyForce):
     """A torque on a body in space; its components are along the axes of the ground, or turn with the body."""
 
-    name: str
-    body: Body
     torque: TorqueVector
     follows: bool = False
 
@@ -171,7 +168,6 @@ class AxialSpringDamper(Spring, JointForce):
     Of a revolute-spherical link the angle is its own, and what acts on body j is a force through its ball.
     """
 
-    name: str
     joint: CountingPair
     stiffness: RotationalStiffness = 0.0
     damping: RotationalDamping = 0.0
@@ -199,7 +195,7 @@ class AxialSpringDamper(Spring, JointForce):
 
 
 @dataclass(frozen=True, eq=False)
-class Bushing(PairForce):
+class Bushing(PointPairForce):
     """An elastic bearing between point s_i of body i and point s_j of body j, in the axes of body i.
 
     f = K x + C x_dot,    x = (A_i^T d, phi),    phi the axial vector of A_i^T A_j: for small turns the angles
@@ -207,19 +203,29 @@ class Bushing(PairForce):
     the points meet and the axes of the bodies are parallel.
     """
 
-    name: str
-    body_i: Body
-    body_j: Body
-    s_i: Components
-    s_j: Components
     stiffness: Annotated[tuple[Components, ...], BUSHING_STIFFNESS]
     damping: Annotated[tuple[Components, ...], BUSHING_DAMPING] = ((0.0,) * 6,) * 6
+    supplied = nothing
+
+    def faults(self, numbers: Numbers) -> Faults:
+        """Stiffness and damping are symmetric and have no negative eigenvalue."""
+        for name in ("stiffness", "damping"):
+            matrix = np.array([[numbers.value(x) for x in row] for row in getattr(self, name)])
+            if matrix.shape != (6, 6):
+                yield ModelError(f"{matrix.shape} where 6 x 6 should be", "wrong-shape", path=name)
+            elif not np.allclose(matrix, matrix.T, rtol=0.0, atol=AGREEMENT * abs(matrix).max()):
+                k, n = np.unravel_index(np.argmax(abs(matrix - matrix.T)), (6, 6))
+                message = f"entries ({k + 1}, {n + 1}) and ({n + 1}, {k + 1}) are {matrix[k, n]:g} and {matrix[n, k]:g}"
+                yield ModelError(message, "not-symmetric", path=name, rule="the matrix is symmetric")
+            elif (least := np.linalg.eigvalsh(matrix)[0]) < -AGREEMENT * abs(matrix).max():
+                message = f"eigenvalue {least:.6g} is negative"
+                yield ModelError(message, "negative-stiffness", path=name, rule="the matrix has none below zero")
 
     def measure(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Vector, Vector, list[tuple[Vector, Vector]]]:
         """x, its rates, and for each of x the force and torque on body j, at P_j, that does unit work on it."""
         axes_i = [i.direction(a) for a in AXES]
         axes_j = [j.direction(a) for a in AXES]
-        d = j.point(self.s_j) - i.point(self.s_i)
+        d = self.d(i, j)
         # Seen from body i, P_j moves at its own velocity less that of the point of body i which is there.
         rate = j.point_velocity(self.s_j) - i.point_velocity(self.s_i) - i.turning.cross(d)
         turning = j.turning - i.turning
@@ -241,7 +247,7 @@ class Bushing(PairForce):
         F = T = Vector((0.0, 0.0, 0.0))
         for size, (force, torque) in zip(f, wrenches, strict=True):
             F, T = F + size * force, T + size * torque
-        d = j.point(self.s_j) - i.point(self.s_i)
+        d = self.d(i, j)
         return i.force_at(self.s_i, F) + i.torque(T + d.cross(F)), -j.force_at(self.s_j, F) - j.torque(T)
 
     def potential(self, i: SpatialFrame, j: SpatialFrame) -> Expr:
@@ -254,16 +260,17 @@ class Bushing(PairForce):
 
 
 @dataclass(frozen=True, eq=False)
-class Drag(BodyForce):
+class Drag(BodyPointForce):
     """The drag of air or water at point s of a body.
 
     F = -coefficient |v| v,    coefficient = density drag_coefficient area / 2
     """
 
-    name: str
-    body: Body
-    s: Components
     coefficient: DragCoefficient
+    supplied = nothing
+
+    def faults(self, numbers: Numbers) -> Faults:
+        yield from find_beyond(self, {"coefficient": (0.0, INF)}, numbers)
 
     def measure(self, i: Frame) -> tuple[Vector, Expr]:
         """The velocity, and how fast that is."""
@@ -286,11 +293,19 @@ class Motor(JointForce):
     F = stall (1 - rate/no_load),    up to rate = no_load, where it drives nothing; beyond, it brakes
     """
 
-    name: str
-    joint: Joint
     stall: ForceAlong
     no_load: RateAlong
     freedom: FreedomName = ""
+
+    def faults(self, numbers: Numbers) -> Faults:
+        yield from super().faults(numbers)
+        stall, no_load = numbers.value(self.stall), numbers.value(self.no_load)
+        if not no_load:
+            yield ModelError("a motor without speed", "out-of-range", path="no_load", rule="it is not zero")
+        elif stall * no_load < 0:
+            message = f"no_load {no_load:g} and stall {stall:g} differ in sign: the drive grows with the speed"
+            rule = "both have the sign of the direction in which the motor drives"
+            yield ModelError(message, "out-of-range", path="no_load", value=no_load, rule=rule)
 
     def drive(self, frames: tuple[Frame, ...]) -> tuple[Expr, Freedom]:
         along = measure_freedom(self.joint, self.freedom, *frames)
@@ -305,7 +320,6 @@ class Motor(JointForce):
         return F * along.rate
 
 
-OF_JOINTS = (Motor, JointFriction, StickSlip, EndStop)  # these act along a freedom of a joint
 OF_BOTH: dict[str, type[Any]] = {
     "drag": Drag,
     "motor": Motor,

@@ -13,11 +13,11 @@ from typing import Annotated, Any, TypeAlias
 from linkwork.elements.bodies import Body
 from linkwork.elements.drivers import FREEDOMS
 from linkwork.elements.events import Watch, closed
+from linkwork.elements.faults import INF, TINY, Faults, Numbers, find_beyond, find_without_effect
 from linkwork.elements.frames import Frame
 from linkwork.elements.freedoms import Freedom, measure_freedom
 from linkwork.elements.kinds import Kind
 from linkwork.elements.loads import JointForce
-from linkwork.elements.pairs import Joint
 from linkwork.elements.quantities import (
     ForceFormula,
     FreedomName,
@@ -29,6 +29,7 @@ from linkwork.elements.quantities import (
     choice,
 )
 from linkwork.elements.vectors import SHORTEST, Scalar, Vector
+from linkwork.errors import ModelError
 from linkwork.expressions.graph import (
     ONE,
     ZERO,
@@ -81,6 +82,14 @@ class Friction:
     shape: Number | None = None
     viscous: PerSpeed | None = None
 
+    def faults(self, numbers: Numbers) -> Faults:
+        yield from super().faults(numbers)  # type: ignore[misc]
+        yield from find_without_effect(self, "friction", FRICTIONS, "")
+        least = 0.0 if self.dynamic is None else numbers.value(self.dynamic)
+        limits = {"dynamic": (0.0, INF), "static": (least, INF), "viscous": (0.0, INF)}
+        limits |= {"transition": (TINY, INF), "stribeck": (TINY, INF), "shape": (TINY, INF)}
+        yield from find_beyond(self, limits, numbers)
+
     def mu(self, v: Expr) -> Expr:
         if self.friction == "none":
             return ZERO
@@ -101,6 +110,12 @@ def pressing(normal_force: Scalar) -> Expr:
     return N if N.is_constant else maximum(N, ZERO)
 
 
+def find_pulling(friction: JointFriction | StickSlip, numbers: Numbers) -> Faults:
+    """A normal force that is always negative."""
+    if as_expr(friction.normal_force).is_constant:
+        yield from find_beyond(friction, {"normal_force": (0.0, INF)}, numbers)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class JointFriction(Friction, JointForce):
     """Friction against the rate of a freedom of a joint, less `speed`, that of a belt or a shaft.
@@ -109,13 +124,15 @@ class JointFriction(Friction, JointForce):
     `radius` is that of a pin, 1 where the freedom slides. The normal force is a formula of time and the motion.
     """
 
-    name: str
-    joint: Joint
     freedom: FreedomName = ""
     friction: FrictionLaw = "tanh"
     normal_force: ForceFormula
     radius: Length = 1.0
     speed: SpeedFormulaAlong = 0.0
+
+    def faults(self, numbers: Numbers) -> Faults:
+        yield from super().faults(numbers)
+        yield from find_pulling(self, numbers)
 
     def force(self, frames: tuple[Frame, ...]) -> tuple[Expr, Freedom]:
         along = measure_freedom(self.joint, self.freedom, *frames)
@@ -143,14 +160,21 @@ class StickSlip(JointForce):
     Both are events, NAME.stick and NAME.slip.                                               [pfeiffer1996, ch. 2]
     """
 
-    name: str
-    joint: Joint
     freedom: FreedomName = ""
     normal_force: ForceFormula
     dynamic: Number
     static: Number | None = None
     radius: Length = 1.0
     speed: SpeedFormulaAlong = 0.0
+
+    def faults(self, numbers: Numbers) -> Faults:
+        yield from super().faults(numbers)
+        limits = {"dynamic": (0.0, INF), "static": (numbers.value(self.dynamic), INF), "radius": (TINY, INF)}
+        yield from find_beyond(self, limits, numbers)
+        yield from find_pulling(self, numbers)
+        if not numbers.is_constant(self.speed):
+            message = "the speed of what sticks changes with time or with the motion"
+            yield ModelError(message, "speed-changes", path="speed", suggestion="choose joint-friction")
 
     @property
     def mode(self) -> Expr:

@@ -8,18 +8,23 @@ and across the axis where the joint has one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from linkwork.elements.bodies import Body, Ground
+from linkwork.elements.faults import Faults, Numbers
 from linkwork.elements.frames import PlanarFrame
 from linkwork.elements.kinds import Kind, Space
 from linkwork.elements.pairs import AxisPair, Joint, PointPair, RodPair
 from linkwork.elements.quantities import Angle, Length
 from linkwork.elements.spatial import SPATIAL_JOINTS, SpatialMeasure
 from linkwork.elements.vectors import Vector, norm
+from linkwork.errors import ModelError
 from linkwork.expressions.graph import Expr, as_expr
+
+STEEPEST = math.pi / 4  # pressure angle
 
 
 def relative_angle(joint: Rigid | Prismatic | AngleLock) -> Expr:
@@ -108,6 +113,7 @@ class Rolling(AxisPair):
 
     radius: Length
     rows: ClassVar[dict[str, Kind]] = {"normal": "length", "rolling": "length"}
+    sizes: ClassVar[tuple[str, ...]] = ("radius",)
 
     def path(self, i: PlanarFrame, j: PlanarFrame) -> Expr:
         return self.u(i).dot(self.d(i, j)) + self.radius * (j.phi - i.phi)
@@ -135,6 +141,13 @@ class Gear(Joint):
     internal: bool = False
     pressure_angle: Angle = 0.0
     rows: ClassVar[dict[str, Kind]] = {"mesh": "length"}
+    sizes: ClassVar[tuple[str, ...]] = ("radius_i", "radius_j")
+
+    def faults(self, numbers: Numbers) -> Faults:
+        yield from super().faults(numbers)
+        if not 0.0 <= (steep := numbers.value(self.pressure_angle)) <= STEEPEST:
+            message, rule = f"a pressure angle of {math.degrees(steep):g} deg", "it is from 0 to 45 deg, usually 20 deg"
+            yield ModelError(message, "out-of-range", path="pressure_angle", value=steep, rule=rule)
 
     @property
     def bodies(self) -> tuple[Body, ...]:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from linkwork.elements.bodies import Body
-from linkwork.elements.vectors import Scalar
+from linkwork.elements.faults import Faults, Numbers
+from linkwork.elements.frames import Frame
+from linkwork.elements.pairs import Joint, find_no_freedom
+from linkwork.elements.vectors import Components, Scalar, Vector
+from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ZERO, Expr, as_expr, symbol
 
@@ -13,22 +18,34 @@ from linkwork.expressions.graph import ZERO, Expr, as_expr, symbol
 LENGTH, ANGLE, RATE = symbol("length'"), symbol("angle'"), symbol("rate'")  # no parameter has such a name
 
 
-def _nothing(*_: Any) -> Expr:
+def nothing(*_: Any) -> Expr:
     return ZERO
 
 
+@dataclass(frozen=True, eq=False)
 class Force:
-    """A force that stores, loses and supplies nothing, keeps no parameters and has no events, unless it says so.
+    """A force that stores and loses nothing, keeps no parameters and has no events, unless it says so.
 
     `Q` are the generalized forces on its bodies; all but `held` and `events` are functions of the frames of these.
     """
 
     name: str
-    bodies: Any  # those it acts on
-    Q: Any
-    potential: Any = _nothing
-    dissipation: Any = _nothing
-    supplied: Any = _nothing
+    bodies: ClassVar[Any]  # those it acts on
+    Q: ClassVar[Any]
+    drawn_as: ClassVar[str] = ""  # the type whose symbol is drawn, if not its own
+    potential: ClassVar[Any] = nothing
+    dissipation: ClassVar[Any] = nothing
+
+    def supplied(self, *frames: Any) -> Expr:
+        """The power that is neither lost nor stored: Q . v + dissipation + rate of the potential."""
+        moving = {x: dx for frame in frames for x, dx in frame.motion}
+        pairs = zip(self.Q(*frames), frames, strict=True)
+        power: Expr = sum((Vector(Q).dot(Vector(frame.v)) for Q, frame in pairs), ZERO)
+        return as_expr(power + self.dissipation(*frames) + directional([self.potential(*frames)], moving)[0])
+
+    def faults(self, numbers: Numbers) -> Faults:
+        """What is wrong with it."""
+        yield from ()
 
     @property
     def held(self) -> dict[Expr, float]:
@@ -38,6 +55,7 @@ class Force:
         return []
 
 
+@dataclass(frozen=True, eq=False)
 class BodyForce(Force):
     """On one body."""
 
@@ -48,6 +66,14 @@ class BodyForce(Force):
         return (self.body,)
 
 
+@dataclass(frozen=True, eq=False)
+class BodyPointForce(BodyForce):
+    """At a point of one body."""
+
+    s: Components
+
+
+@dataclass(frozen=True, eq=False)
 class PairForce(Force):
     """Between two bodies."""
 
@@ -59,14 +85,30 @@ class PairForce(Force):
         return self.body_i, self.body_j
 
 
+@dataclass(frozen=True, eq=False)
+class PointPairForce(PairForce):
+    """Between points of two bodies."""
+
+    s_i: Components
+    s_j: Components
+
+    def d(self, i: Frame, j: Frame) -> Vector:
+        return j.point(self.s_j) - i.point(self.s_i)
+
+
+@dataclass(frozen=True, eq=False)
 class JointForce(Force):
     """Along a freedom of a joint."""
 
-    joint: Any
+    joint: Joint
 
     @property
     def bodies(self) -> tuple[Body, ...]:
-        return tuple(self.joint.bodies)
+        return self.joint.bodies
+
+    def faults(self, numbers: Numbers) -> Faults:
+        """It says which freedom it acts along, if there are several."""
+        yield from find_no_freedom(self.joint, getattr(self, "freedom", "angle"))
 
 
 class Spring(Force):

@@ -5,12 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from linkwork.elements.bodies import Body, Ground
+from linkwork.elements.faults import Faults, Numbers, are_parallel, find_no_length
 from linkwork.elements.frames import PLANAR_GROUND, Frame
 from linkwork.elements.kinds import Kind
 from linkwork.elements.quantities import Direction, Length
 from linkwork.elements.vectors import Components, Vector, norm
+from linkwork.errors import ModelError, did_you_mean
 from linkwork.expressions.graph import ZERO, Expr, as_expr, sign
+
+AXES = {"axis": "axis", "axis_j": "axis", "zero": "direction", "zero_j": "direction"}  # fields, and what they are
+
+
+def find_no_freedom(joint: Joint, given: str, must_name: bool = False) -> Faults:
+    """What acts along a freedom of a joint names one of those that the joint leaves, if there are several."""
+    freedoms = joint.freedoms(*joint.starts())
+    if given and given not in freedoms:
+        message, hint = f"joint '{joint.name}' leaves no {given}", did_you_mean(str(given), freedoms)
+        yield ModelError(message, "no-freedom", path="joint", value=given, suggestion=hint)
+    elif not given and (len(freedoms) != 1 or must_name):
+        message = f"joint '{joint.name}' leaves {', '.join(freedoms) or 'no freedom'}"
+        yield ModelError(message, "which-freedom", path="joint", suggestion="name one as freedom")
 
 
 def unit(axis: Components) -> Components:
@@ -37,11 +54,21 @@ class Joint:
     rows: ClassVar[dict[str, Kind]] = {}  # of Psi(t, *frames of its bodies), with what they are
     Psi: ClassVar[Any] = staticmethod(lambda *_: Vector(()))
     freedoms: ClassVar[Any] = staticmethod(lambda *_: {})  # by name, of its frames: what can be measured and driven
+    sizes: ClassVar[tuple[str, ...]] = ()  # fields that are above zero
+    drawn_as: ClassVar[str] = ""  # the type whose symbol is drawn, if not its own
+    way: ClassVar[Any] = None  # of joints outside of paths.py, the Path that makes its freedoms coordinates
     reversal: ClassVar[Any] = staticmethod(lambda *_: ())  # of its frames, for zeros of Psi where axes are reversed
 
     @property
     def bodies(self) -> tuple[Body, ...]:
         return self.body_i, self.body_j
+
+    def faults(self, numbers: Numbers) -> Faults:
+        """What is wrong with it: it joins a body to itself, or a size is none."""
+        if self.body_i is self.body_j:
+            yield ModelError(f"joins body '{self.body_i.name}' to itself", "same-body", path="", value=self.body_i.name)
+        for name in self.sizes:
+            yield from find_no_length(name, getattr(self, name), numbers)
 
     def starts(self) -> tuple[Any, ...]:
         """The frames of its bodies where their start values put them."""
@@ -80,6 +107,10 @@ class RodPair(PointPair):
     def Psi(self, t: Expr, i: Frame, j: Frame) -> Vector:
         return Vector((distance(self.d(i, j), self.rod_length),))
 
+    def faults(self, numbers: Numbers) -> Faults:
+        yield from super().faults(numbers)
+        yield from find_no_length("length", self.rod_length, numbers)
+
 
 @dataclass(frozen=True, eq=False)
 class AxisPair(PointPair):
@@ -89,3 +120,20 @@ class AxisPair(PointPair):
 
     def u(self, i: Frame) -> Vector:
         return i.direction(unit(self.axis))
+
+    def faults(self, numbers: Numbers) -> Faults:
+        """Axes have a length, and two that span a plane are not parallel."""
+        yield from super().faults(numbers)
+        given = {
+            name: np.array([numbers.value(x) for x in axis])
+            for name in AXES
+            if (axis := getattr(self, name, None)) is not None
+        }
+        hint = "write [1, 0]" if len(self.axis) == 2 else "write [0, 0, 1]"
+        for name, axis in given.items():
+            if not axis.any():
+                yield ModelError(f"the {AXES[name]} has length zero", "zero-axis", path=name, suggestion=hint)
+        for name, other in (("zero", "axis"), ("zero_j", "axis_j")):
+            if name in given and other in given and are_parallel(given[name], given[other]):
+                message = f"'{name}' is parallel to '{other}', so the joint has no second direction"
+                yield ModelError(message, "parallel-axes", path=name)

@@ -199,16 +199,26 @@ PATHS: dict[type, Path] = {
 }
 
 
+def is_path(joint: Any) -> bool:
+    """Whether a joint can lead from one body to another; else it closes a loop."""
+    return type(joint) in PATHS or joint.way is not None
+
+
+def path_of(joint: Any) -> Path:
+    found: Path = PATHS.get(type(joint)) or joint.way
+    return found
+
+
 def path_coordinates(joint: Any) -> tuple[Coordinate, ...]:
     """The coordinates of a joint that leads from one body to another."""
-    path, name = PATHS[type(joint)], joint.name
+    path, name = path_of(joint), joint.name
     if path.is_ball:
         return tuple(Coordinate(name, f"e{k}", "number") for k in range(4))
     return tuple(Coordinate(name, part, FREEDOMS[freedom]) for freedom, part in _parts(path))
 
 
 def path_velocities(joint: Any) -> tuple[Velocity, ...]:
-    path, name = PATHS[type(joint)], joint.name
+    path, name = path_of(joint), joint.name
     if path.is_ball:
         return tuple(Velocity(name, f"w{x}", "angle", f"w{x}", f"alpha{x}") for x in "xyz")
     parts = ((part, FREEDOMS[freedom]) for freedom, part in _parts(path))
@@ -222,7 +232,7 @@ def _parts(path: Path) -> list[tuple[str, str]]:
 
 def follow_path(joint: Any, q: Symbols, v: Symbols, parent: Frame, onwards: bool) -> Any:
     """The axes of body j at its point of the joint, from body i; or of body i, from body j, unless `onwards`."""
-    steps = PATHS[type(joint)].steps(joint, q, v)
+    steps = path_of(joint).steps(joint, q, v)
     s = joint.s_i if onwards else joint.s_j
     frame: Any = replace(parent, r=parent.point(s), r_dot=parent.point_velocity(s), c=parent.c * 0.0)
     if isinstance(parent, SpatialFrame):

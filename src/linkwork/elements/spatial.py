@@ -14,13 +14,17 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, ClassVar, Self, TypeAlias
 
+import numpy as np
+
 from linkwork.elements.bodies import Body, Ground
+from linkwork.elements.faults import Faults, Numbers, are_parallel, direct, find_no_length
 from linkwork.elements.frames import SPATIAL_GROUND, Frame, SpatialFrame
 from linkwork.elements.kinds import Kind
 from linkwork.elements.orientation import of_matrix, product
 from linkwork.elements.pairs import AxisPair, PointPair, RodPair, distance, unit
 from linkwork.elements.quantities import Angle, Count, Direction, Length
 from linkwork.elements.vectors import SHORTEST, Components, Vector, norm
+from linkwork.errors import ModelError
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, atan2, cos, less, maximum, select, sin, sqrt
 from linkwork.tolerances import AGREEMENT
@@ -290,6 +294,11 @@ class Screw(TurningPair):
     pitch: Length = field(kw_only=True)
     rows: ClassVar[dict[str, Kind]] = {**Cylindrical.rows, "thread": "length"}
 
+    def faults(self, numbers: Numbers) -> Faults:
+        yield from super().faults(numbers)
+        if not numbers.value(self.pitch):
+            yield ModelError("a thread without pitch does not move", "zero-pitch", path="pitch")
+
     def lead(self, i: SpatialFrame, j: SpatialFrame) -> Expr:
         return self.turns(i, j)["angle"] - self.offsets(i, j)[2] * math.tau / self.pitch
 
@@ -351,6 +360,11 @@ class RevoluteSpherical(TurningPair):
 
     length: Length | None = None
     rows: ClassVar[dict[str, Kind]] = {"length": "length", "across": "length"}
+
+    def faults(self, numbers: Numbers) -> Faults:
+        yield from super().faults(numbers)
+        yield from find_no_length("length", self.rod_length, numbers)
+
     directions: ClassVar[Mapping[str, tuple[str, ...]]] = {"angle": ("zero",)}
     reversal: ClassVar[Any] = PointPair.reversal  # it has no axis in body j
 
@@ -417,6 +431,17 @@ class SpatialRigid(AlignedPair):
         return Vector((*self.d(i, j), *self.turned(i, j)))
 
 
+def arms_at_start(joint: SpatialAxisPair, numbers: Numbers) -> tuple[Any, ...]:
+    """The axes of both bodies seen from the ground where they start; none unless axis_j is given."""
+    if joint.axis_j is None:
+        return ()
+    axes = (np.array([numbers.value(x) for x in axis]) for axis in (joint.axis, joint.axis_j))
+    return tuple(
+        np.array([numbers.value(x) for x in frame.direction(tuple(direct(a)))]) if a.any() else a
+        for frame, a in zip(joint.starts(), axes, strict=True)
+    )
+
+
 class ConstantVelocity(SpatialAxisPair):
     """Shafts i and j meet at a point at any angle and turn at the same speed.
 
@@ -424,6 +449,12 @@ class ConstantVelocity(SpatialAxisPair):
     """
 
     rows: ClassVar[dict[str, Kind]] = {**POINT, "twist": "angle"}
+
+    def faults(self, numbers: Numbers) -> Faults:
+        yield from super().faults(numbers)
+        if (arms := arms_at_start(self, numbers)) and are_parallel(*arms) and arms[0] @ arms[1] < 0:
+            message = "the shafts point against each other where the bodies start"
+            yield ModelError(message, "parallel-axes", path="axis_j", rule="they may bend, not fold")
 
     @property
     def own_zero_j(self) -> Components | None:
@@ -462,6 +493,13 @@ class Universal(CountingPair):
     angle_i: Angle | None = None
     angle_j: Angle | None = None
     rows: ClassVar[dict[str, Kind]] = {**POINT, "arms": "angle"}
+
+    def faults(self, numbers: Numbers) -> Faults:
+        yield from super().faults(numbers)
+        if (arms := arms_at_start(self, numbers)) and are_parallel(*arms):
+            message = "the arms of the cross are parallel where the bodies start"
+            yield ModelError(message, "parallel-axes", path="axis_j", rule="they are perpendicular")
+
     directions: ClassVar[Mapping[str, tuple[str, ...]]] = {"angle_i": ("zero",), "angle_j": ("zero_j",)}
 
     def between(self, i: SpatialFrame, j: SpatialFrame) -> dict[str, Expr]:
@@ -490,6 +528,15 @@ class SpatialGear(AxialPair):
     carrier: Body = field(default_factory=Ground)
     internal: bool = False
     rows: ClassVar[dict[str, Kind]] = {"mesh": "length"}
+    sizes: ClassVar[tuple[str, ...]] = ("radius",)
+
+    def faults(self, numbers: Numbers) -> Faults:
+        yield from super().faults(numbers)
+        for name in ("teeth_i", "teeth_j"):
+            if (teeth := numbers.value(getattr(self, name))) < 1 or teeth != round(teeth):
+                yield ModelError(
+                    f"{teeth:g} is no number of teeth", "bad-teeth", path=name, value=teeth, rule="1, 2, 3 .."
+                )
 
     @property
     def bodies(self) -> tuple[Body, ...]:
@@ -532,6 +579,7 @@ class RackAndPinion(AxialPair):
     axis_j: Direction
     radius: Length
     rows: ClassVar[dict[str, Kind]] = {"mesh": "length"}
+    sizes: ClassVar[tuple[str, ...]] = ("radius",)
 
     def travel(self, i: SpatialFrame, j: SpatialFrame) -> Expr:
         return i.direction(unit(self.axis)).dot(self.d(i, j))

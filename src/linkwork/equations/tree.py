@@ -11,7 +11,7 @@ from linkwork.elements.bodies import Ground
 from linkwork.elements.frames import euler_difference, euler_moved, euler_rates
 from linkwork.elements.kinds import Coordinate, Velocity
 from linkwork.elements.orientation import product
-from linkwork.elements.paths import PATHS, path_coordinates, path_velocities
+from linkwork.elements.paths import is_path, path_coordinates, path_of, path_velocities
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.graph import Expr
 
@@ -29,11 +29,11 @@ class Hinge:
 
     @property
     def is_ball(self) -> bool:
-        return self.joint is not None and PATHS[type(self.joint)].is_ball
+        return self.joint is not None and path_of(self.joint).is_ball
 
     @property
     def freedoms(self) -> tuple[str, ...]:
-        return PATHS[type(self.joint)].freedoms
+        return path_of(self.joint).freedoms
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
@@ -84,7 +84,7 @@ def span_tree(ground: Ground, bodies: Sequence[Any], joints: Sequence[Any], cut:
     """
     leading: dict[str, list[tuple[int, Hinge]]] = {}  # of a body, the joints from it with their numbers
     for number, joint in enumerate(joints):
-        if type(joint) in PATHS and joint.name not in cut:
+        if is_path(joint) and joint.name not in cut:
             i, j = joint.body_i, joint.body_j
             leading.setdefault(i.name, []).append((number, Hinge(j, i, joint)))
             leading.setdefault(j.name, []).append((number, Hinge(i, j, joint, onwards=False)))

@@ -29,15 +29,15 @@ from linkwork.native.kernels import Kernel, put_integer, size_of
 
 __all__ = [
     "ALGEBRAIC",
-    "CHOICES",
     "EXPLICIT",
     "FORMULATIONS",
-    "NAMES",
     "SEQUENCES",
     "Formulation",
     "Solution",
+    "all_formulations",
     "explain_refusal",
     "solve_on_scales",
+    "usual_formulations",
     "would_do",
 ]
 
@@ -138,7 +138,8 @@ def would_do(*, regular_mass: bool) -> list[str]:
     return [*SEQUENCES, *listed] if regular_mass else listed
 
 
-FORMULATIONS = {
+# Those of linkwork; users add theirs, see own.py.
+FORMULATIONS: dict[str, Formulation] = {
     formulation.name: formulation
     for formulation in (
         Formulation("coordinate-partitioning", "independent coordinates chosen by complete pivoting", "wehage1982"),
@@ -155,6 +156,14 @@ FORMULATIONS = {
     )
 }
 
-NAMES = (*SEQUENCES, *FORMULATIONS)
 EXPLICIT = "lu"  # symbolic LU: rows that depend on others are left out, and have no multipliers
-CHOICES = tuple(dict.fromkeys((*NAMES, *ALGEBRAIC, EXPLICIT)))  # with those for implicit integrators alone
+
+
+def usual_formulations() -> tuple[str, ...]:
+    """Of the formulations that any integrator can use."""
+    return (*SEQUENCES, *FORMULATIONS)
+
+
+def all_formulations() -> tuple[str, ...]:
+    """Of all, with those for implicit integrators alone."""
+    return tuple(dict.fromkeys((*usual_formulations(), *ALGEBRAIC, EXPLICIT)))

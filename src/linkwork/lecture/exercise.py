@@ -12,7 +12,7 @@ from linkwork.compiled.mechanism import Mechanism
 from linkwork.equations.equations import TIME
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import ZERO, Expr
-from linkwork.formulations import CHOICES
+from linkwork.formulations import all_formulations
 from linkwork.lecture import letters as sym
 from linkwork.lecture import sheet
 from linkwork.lecture.coordinates import write_coordinates
@@ -222,7 +222,7 @@ class Exercise(Sheet):
         self.entries.find(accelerations)
         statements = self.verify()
         self._write_check(a, lam, statements)
-        title = f"{self.model}{' by ' if self.formulation in CHOICES else ': '}{self.formulation}"
+        title = f"{self.model}{' by ' if self.formulation in all_formulations() else ': '}{self.formulation}"
         return Worked(
             title, self.model, self.formulation, self.t, self.equations.v_names,
             self.rows, a, lam, self.augmented_a, self.augmented_lam, self.equation, tuple(self.blocks), statements,

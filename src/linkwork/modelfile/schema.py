@@ -356,25 +356,31 @@ GRAVITY: dict[Space, list[float]] = {"planar": [0, -9.81], "spatial": [0, 0, -9.
 OPEN: dict[str, Any] = {"open": (bool, False)}
 
 
-# Made when a file needs them: pydantic takes a millisecond for each.
-@cache
+# Entries are made when a file needs them, and kept by their class: pydantic takes a millisecond for each.
 def joint_entry(space: Space, name: str) -> type[Entry]:
-    return _entry(JOINTS[space][name], space, name, OPEN)
+    return _element_entry(JOINTS[space][name], space, name, True)  # type: ignore[arg-type]
 
 
-@cache
 def force_entry(space: Space, name: str) -> type[Entry]:
-    return _entry(FORCES[space][name], space, name)
+    return _element_entry(FORCES[space][name], space, name)  # type: ignore[arg-type]
 
 
 @cache
+def _element_entry(cls: Any, space: Space, name: str, may_be_open: bool = False) -> type[Entry]:
+    return _entry(cls, space, name, OPEN if may_be_open else {})
+
+
 def motion_entries() -> dict[str, type[Entry]]:
-    return {name: _entry(cls, "planar", name) for name, cls in MOTIONS.items()}
+    return {name: _element_entry(cls, "planar", name) for name, cls in MOTIONS.items()}  # type: ignore[arg-type]
+
+
+def motion_holder() -> type[Entry]:
+    return _motion_holder(tuple(motion_entries().items()))
 
 
 @cache
-def motion_holder() -> type[Entry]:
-    return create_model("MotionHolder", __base__=Entry, motion=(_one_of(motion_entries()), ...))
+def _motion_holder(entries: tuple[tuple[str, type[Entry]], ...]) -> type[Entry]:
+    return create_model("MotionHolder", __base__=Entry, motion=(_one_of(dict(entries)), ...))
 
 
 @cache
@@ -398,9 +404,18 @@ def body_entry(space: Space, shaped: bool = True) -> type[Entry]:
 SimulationEntry = _entry(Simulation, "planar")
 
 
-@cache
 def model_entry(space: Space, joints: tuple[str, ...], forces: tuple[str, ...], shaped: bool = True) -> type[Entry]:
     """The shape of a file in this space with these types; files that do not say are planar."""
+    joined = tuple((name, joint_entry(space, name)) for name in joints)
+    forced = tuple((name, force_entry(space, name)) for name in forces)
+    return _model_entry(space, joined, forced, shaped)
+
+
+Entries: TypeAlias = tuple[tuple[str, type[Entry]], ...]
+
+
+@cache
+def _model_entry(space: Space, joints: Entries, forces: Entries, shaped: bool) -> type[Entry]:
     ground = ground_entry(space)
     sections: dict[str, Any] = {
         "linkwork": (Annotated[Any, WithJsonSchema({"const": FORMAT, "description": "version of the format"})], ...),
@@ -411,9 +426,9 @@ def model_entry(space: Space, joints: tuple[str, ...], forces: tuple[str, ...], 
         "parameters": (section(NUMBER), {}),
         "ground": (ground, ground.model_construct()),
         "bodies": (section(body_entry(space, shaped)), ...),
-        "joints": (section(_one_of({name: joint_entry(space, name) for name in joints})), {}),
+        "joints": (section(_one_of(dict(joints))), {}),
         "drivers": (section(DriverEntry), {}),
-        "forces": (section(_one_of({name: force_entry(space, name) for name in forces})), {}),
+        "forces": (section(_one_of(dict(forces))), {}),
         "events": (section(EventEntry), {}),
         "simulation": (SimulationEntry, SimulationEntry.model_construct()),
         "view": (ViewEntry, ViewEntry.model_construct()),

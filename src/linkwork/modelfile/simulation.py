@@ -37,10 +37,10 @@ def read_values(file: Translation, key: str, given: Mapping[str, Any]) -> dict[s
     """Start values of coordinates, or their rates, each in the unit of its kind."""
     if not given:
         return {}
-    from linkwork.elements.paths import PATHS, path_coordinates, path_velocities
+    from linkwork.elements.paths import is_path, path_coordinates, path_velocities
 
     is_rate, found = key == "rate", dict[str, Scalar]()
-    carrying = [joint for joint in file.joints.values() if type(joint) in PATHS]
+    carrying = [joint for joint in file.joints.values() if is_path(joint)]
     kinds = {c.name: c.kind for x in carrying for c in (path_velocities if is_rate else path_coordinates)(x)}
     for body in file.bodies.values():
         if not isinstance(body, Ground):

@@ -9,8 +9,8 @@ import numpy as np
 
 from linkwork.equations.programs import BY_ELIMINATION, IMPLICIT_FORMS, MOTION, STABILIZED, TERMS, Program
 from linkwork.errors import UsageError, check_choice, check_number
-from linkwork.formulations import ALGEBRAIC, CHOICES, EXPLICIT, FORMULATIONS, SEQUENCES
-from linkwork.integrators.methods import ALPHA, AUTO, INTEGRATORS, RADAU5
+from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, SEQUENCES, all_formulations
+from linkwork.integrators.methods import ALPHA, AUTO, RADAU5, integrators
 
 if TYPE_CHECKING:
     from linkwork.integrators.methods.generalized_alpha import GeneralizedAlpha
@@ -36,7 +36,7 @@ class Choice:
     rank_tolerance: float | None = None  # of formulations on full matrices; by default chosen at the start
 
     def __post_init__(self) -> None:
-        check_choice("formulation", self.formulation, CHOICES)
+        check_choice("formulation", self.formulation, all_formulations())
         if self.integrator == ALPHA and self.formulation != "index-3":
             message = f"{ALPHA} solves the index-3 form, not '{self.formulation}'"
             raise UsageError(message, "no-effect")
@@ -104,7 +104,7 @@ def choose(
 
     Of `gains` the third is the time of the run, which tells those that are not given.
     """
-    check_choice("integrator", integrator, INTEGRATORS)
+    check_choice("integrator", integrator, integrators())
     if integrator == AUTO.name and formulation in ALGEBRAIC_ALONE:
         integrator = RADAU5  # it follows such forms to any accuracy
     if integrator == ALPHA and formulation == "augmented":

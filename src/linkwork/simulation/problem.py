@@ -163,7 +163,7 @@ class Motion:
         if how.integrator in IMPLICIT or self.system.pivots:
             self.form = plan(self.mechanism, self.form, self.measured, self.t_end)
             return self.new_problem()
-        key = "problem", how.formulation, how.stabilization, how.integrator, self.system.source.metric
+        key = "problem", how.formulation, how.stabilization, self.form.method, self.system.source.metric
         return self.mechanism.shared.compiled(key, lambda _: self.new_problem())
 
     def new_problem(self) -> Problem:

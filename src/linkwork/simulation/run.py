@@ -14,6 +14,7 @@ from linkwork.integrators.integrate import End
 from linkwork.integrators.methods import AUTO, RADAU5
 from linkwork.integrators.methods.tableaus import DOP853
 from linkwork.linalg.rank import TINY
+from linkwork.native.calls import raise_pending
 from linkwork.simulation.events import Course
 from linkwork.simulation.problem import Level, Motion, compile_form, form_of, metric_for
 from linkwork.start.branches import leave_singular
@@ -30,6 +31,7 @@ def run(course: Course, tell: Callable[[float], None]) -> End:
     while True:
         state, tried, began = motion.state, motion.state.tried, motion.state.loop_s
         end = state.advance(budget)
+        raise_pending()
         course.take_moments(end)
         goes_on = course.stopped is None and end in HANDLERS and HANDLERS[end](course, end)
         course.note_piece()

@@ -7,29 +7,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.elements.bodies import PlanarBody, SpatialBody
-from linkwork.elements.contact import MODELS, Compliance, Contact, EndStop, FlatContact
 from linkwork.elements.drivers import Driver
-from linkwork.elements.forces import OF_JOINTS, AxialSpringDamper, Bushing, Drag, Motor
-from linkwork.elements.friction import FRICTIONS, Friction, JointFriction, StickSlip
-from linkwork.elements.joints import Distance, Gear, Rolling
+from linkwork.elements.joints import Gear
 from linkwork.elements.loads import Force
 from linkwork.elements.motions import Law, Ramp, SmoothStep, Table
-from linkwork.elements.pairs import AxisPair
-from linkwork.elements.spatial import (
-    ConstantVelocity,
-    RackAndPinion,
-    RevoluteSpherical,
-    Screw,
-    SpatialDistance,
-    SpatialGear,
-    Universal,
-)
+from linkwork.elements.spatial import SpatialGear
 from linkwork.errors import ModelError, did_you_mean
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered
@@ -46,12 +34,8 @@ from linkwork.tolerances import AGREEMENT, HALF_THE_DIGITS, TYPED
 TIME = symbol("t")
 # Symbols beside those of coordinates: multipliers, small changes, what a system adds.
 RESERVED = ("lam", "d", "eps", "mobility", "factor", "chart", "work", "in", "pivot")
-AXES = {"axis": "axis", "axis_j": "axis", "zero": "direction", "zero_j": "direction"}  # fields, and what they are
-LEAST_RESTITUTION = 1e-3  # by which a law divides
 SAMPLES = 4001  # of a motion, at which its values are looked at
 NEXT_TO = 1e-9 * np.array([-3.0, -1.0, 1.0, 3.0])  # of the time of a motion: just before and after a switch
-STEEPEST = math.pi / 4  # pressure angle
-TINY, INF = math.ulp(0.0), math.inf
 # A radius of gyration this many times the distance of the farthest point is a mix-up of units, not a flywheel.
 FARTHEST_GYRATION = 100.0
 
@@ -142,6 +126,9 @@ class Checks:
             self.numbers[x] = float(evaluate([x], self.numbers)[0])
         return self.numbers[x]
 
+    def is_constant(self, x: Expr | float) -> bool:
+        return not any(node.op == "symbol" and node not in self.values for node in ordered([as_expr(x)]))
+
     def undefined(self, formulas: Formulas) -> Iterator[ModelError]:
         """Numbers and formulas without a finite value."""
         self.numbers.update(formulas.evaluate(self.values.values()))
@@ -156,21 +143,10 @@ class Checks:
                 rule = f"no name begins with {', '.join(RESERVED)} and a space"
                 yield ModelError(message, "reserved-name", path=f"bodies.{body.name}", rule=rule)
             yield from self.mass(body)
-        for joint in self.model.joints:
-            path = f"joints.{joint.name}"
-            if joint.body_i is joint.body_j:
-                message = f"joins body '{joint.body_i.name}' to itself"
-                yield ModelError(message, "same-body", path=path, value=joint.body_i.name)
-            yield from self.axes(path, joint)
-            yield from self.sizes(path, joint)
-        for force in self.model.forces:
-            if isinstance(force, Bushing):
-                yield from self.matrices(force)
-            if isinstance(force, (*OF_JOINTS, AxialSpringDamper)):
-                yield from self.freedom(f"forces.{force.name}", force)
-            yield from self.surface(force)
+        for kind in ("joints", "forces", "drivers"):
+            for element in getattr(self.model, kind):
+                yield from (fault.within(f"{kind}.{element.name}") for fault in element.faults(self))
         for driver in self.model.drivers:
-            yield from self.freedom(f"drivers.{driver.name}", driver)
             yield from self.motion(driver)
         yield from event_faults(self.model, self.value)
         for name in self.model.open - {name for event in self.model.events for name in event.engage}:
@@ -209,141 +185,6 @@ class Checks:
         if not abs(length - 1) <= TYPED:
             message = f"Euler parameters have length {length:.9g}"
             yield ModelError(message, "not-unit", path=f"bodies.{body.name}.orientation", rule="it must be 1")
-
-    def axes(self, path: str, joint: object) -> Iterator[ModelError]:
-        """Axes have a length, and two that span a plane are not parallel."""
-        if not isinstance(joint, AxisPair):
-            return
-        given = {
-            name: np.array([self.value(x) for x in axis])
-            for name in AXES
-            if (axis := getattr(joint, name, None)) is not None
-        }
-        hint = "write [1, 0]" if self.model.space == "planar" else "write [0, 0, 1]"
-        for name, axis in given.items():
-            if not axis.any():
-                yield ModelError(
-                    f"the {AXES[name]} has length zero", "zero-axis", path=f"{path}.{name}", suggestion=hint
-                )
-        for name, other in (("zero", "axis"), ("zero_j", "axis_j")):
-            if name in given and other in given and _are_parallel(given[name], given[other]):
-                message = f"'{name}' is parallel to '{other}', so the joint has no second direction"
-                yield ModelError(message, "parallel-axes", path=f"{path}.{name}")
-        if isinstance(joint, Universal | ConstantVelocity) and "axis_j" in given:
-            i, j = (
-                np.array([self.value(x) for x in frame.direction(tuple(_direct(a)))]) if a.any() else a
-                for frame, a in zip(joint.starts(), (given["axis"], given["axis_j"]), strict=True)
-            )
-            if isinstance(joint, Universal) and _are_parallel(i, j):
-                message = "the arms of the cross are parallel where the bodies start"
-                rule = "they are perpendicular"
-                yield ModelError(message, "parallel-axes", path=f"{path}.axis_j", rule=rule)
-            elif isinstance(joint, ConstantVelocity) and _are_parallel(i, j) and i @ j < 0:
-                message = "the shafts point against each other where the bodies start"
-                yield ModelError(message, "parallel-axes", path=f"{path}.axis_j", rule="they may bend, not fold")
-
-    def matrices(self, bushing: Bushing) -> Iterator[ModelError]:
-        """Stiffness and damping of a bushing are symmetric and have no negative eigenvalue."""
-        for name in ("stiffness", "damping"):
-            matrix = np.array([[self.value(x) for x in row] for row in getattr(bushing, name)])
-            path = f"forces.{bushing.name}.{name}"
-            if matrix.shape != (6, 6):
-                yield ModelError(f"{matrix.shape} where 6 x 6 should be", "wrong-shape", path=path)
-            elif not np.allclose(matrix, matrix.T, rtol=0.0, atol=AGREEMENT * abs(matrix).max()):
-                k, n = np.unravel_index(np.argmax(abs(matrix - matrix.T)), (6, 6))
-                message = f"entries ({k + 1}, {n + 1}) and ({n + 1}, {k + 1}) are {matrix[k, n]:g} and {matrix[n, k]:g}"
-                yield ModelError(message, "not-symmetric", path=path, rule="the matrix is symmetric")
-            elif (least := np.linalg.eigvalsh(matrix)[0]) < -AGREEMENT * abs(matrix).max():
-                message = f"eigenvalue {least:.6g} is negative"
-                yield ModelError(message, "negative-stiffness", path=path, rule="the matrix has none below zero")
-
-    def freedom(self, path: str, element: Any) -> Iterator[ModelError]:
-        """What acts along a freedom of a joint says which, if there are several."""
-        freedoms = element.joint.freedoms(*element.joint.starts())
-        given = getattr(element, "freedom", "angle")
-        if given and given not in freedoms:
-            hint = did_you_mean(str(given), freedoms)
-            message = f"joint '{element.joint.name}' leaves no {given}"
-            yield ModelError(message, "no-freedom", path=f"{path}.joint", value=given, suggestion=hint)
-        elif not given and (len(freedoms) != 1 or isinstance(element, Driver)):
-            message = f"joint '{element.joint.name}' leaves {', '.join(freedoms) or 'no freedom'}"
-            yield ModelError(message, "which-freedom", path=f"{path}.joint", suggestion="name one as freedom")
-
-    def surface(self, force: Any) -> Iterator[ModelError]:
-        """Numbers of contact, friction and end stops that have a meaning."""
-        path, limits = f"forces.{force.name}", dict[str, tuple[float, float]]()
-        for kind, choice, laws in ((Compliance, "model", MODELS), (Friction, "friction", FRICTIONS)):
-            if isinstance(force, kind):
-                yield from _without_effect(force, choice, cast(Any, laws), path)
-        if isinstance(force, Compliance):
-            e = LEAST_RESTITUTION if force.model == "flores-machado" else 0.0
-            limits = {"stiffness": (TINY, INF), "damping": (0.0, INF), "exponent": (1.0, 10.0), "restitution": (e, 1.0)}
-        if isinstance(force, Friction):
-            least = 0.0 if force.dynamic is None else self.value(force.dynamic)
-            limits |= {"dynamic": (0.0, INF), "static": (least, INF), "viscous": (0.0, INF)}
-            limits |= {"transition": (TINY, INF), "stribeck": (TINY, INF), "shape": (TINY, INF)}
-        if isinstance(force, StickSlip):
-            limits = {"dynamic": (0.0, INF), "static": (self.value(force.dynamic), INF), "radius": (TINY, INF)}
-            speed = ordered([as_expr(force.speed)])
-            if any(node.op == "symbol" and node not in self.values for node in speed):
-                message = "the speed of what sticks changes with time or with the motion"
-                yield ModelError(message, "speed-changes", path=f"{path}.speed", suggestion="choose joint-friction")
-        if isinstance(force, Drag):
-            limits = {"coefficient": (0.0, INF)}
-        if isinstance(force, JointFriction | StickSlip) and as_expr(force.normal_force).is_constant:
-            limits["normal_force"] = (0.0, INF)
-        limits |= {name: (0.0, INF) for name in ("radius_i", "radius_j") if hasattr(force, name)}
-        for name, (low, high) in limits.items():
-            given = getattr(force, name)
-            if given is not None and not low <= (number := self.value(given)) <= high:
-                rule = f"it must be at least {low:g}" + (f" and at most {high:g}" if high < INF else "")
-                rule = "it must be above zero" if low == TINY else rule
-                yield ModelError(f"{name} {number:g}", "out-of-range", path=f"{path}.{name}", value=number, rule=rule)
-        if isinstance(force, Contact) and force.body_i is force.body_j:
-            message, rule = f"touches body '{force.body_i.name}' with itself", "a contact is between two bodies"
-            yield ModelError(message, "same-body", path=path, value=force.body_i.name, rule=rule)
-        if isinstance(force, FlatContact) and not any(self.value(x) for x in force.normal):
-            yield ModelError("the normal has length zero", "zero-axis", path=f"{path}.normal")
-        if isinstance(force, EndStop):
-            ends = [self.value(x) for x in (force.lower, force.upper) if x is not None]
-            if not ends or ends != sorted(set(ends)):
-                message = "an end stop needs a lower or an upper end" if not ends else "lower is not below upper"
-                yield ModelError(message, "bad-end-stop", path=path)
-        if isinstance(force, Motor):
-            stall, no_load = self.value(force.stall), self.value(force.no_load)
-            if not no_load:
-                yield ModelError("a motor without speed", "out-of-range", path=f"{path}.no_load", rule="it is not zero")
-            elif stall * no_load < 0:
-                message = f"no_load {no_load:g} and stall {stall:g} differ in sign: the drive grows with the speed"
-                rule = "both have the sign of the direction in which the motor drives"
-                yield ModelError(message, "out-of-range", path=f"{path}.no_load", value=no_load, rule=rule)
-
-    def sizes(self, path: str, joint: object) -> Iterator[ModelError]:
-        """Lengths and radii are positive."""
-        sizes: dict[str, Expr | float] = {}
-        if isinstance(joint, Distance | SpatialDistance | RevoluteSpherical):
-            sizes = {"length": joint.rod_length}
-        elif isinstance(joint, Rolling | RackAndPinion | SpatialGear):
-            sizes = {"radius": joint.radius}
-        elif isinstance(joint, Gear):
-            sizes = {"radius_i": joint.radius_i, "radius_j": joint.radius_j}
-        if isinstance(joint, Gear) and not 0.0 <= (steep := self.value(joint.pressure_angle)) <= STEEPEST:
-            message, rule = f"a pressure angle of {math.degrees(steep):g} deg", "it is from 0 to 45 deg, usually 20 deg"
-            yield ModelError(message, "out-of-range", path=f"{path}.pressure_angle", value=steep, rule=rule)
-        for name, size in sizes.items():
-            if not (metres := self.value(size)) > 0:
-                message = f"{metres:g} m is not a {name.split('_')[0]}"
-                yield ModelError(
-                    message, "not-positive", path=f"{path}.{name}", value=metres, rule="it must be above zero"
-                )
-
-        if isinstance(joint, Screw) and not self.value(joint.pitch):
-            yield ModelError("a thread without pitch does not move", "zero-pitch", path=f"{path}.pitch")
-        if isinstance(joint, SpatialGear):
-            for name in ("teeth_i", "teeth_j"):
-                if (teeth := self.value(getattr(joint, name))) < 1 or teeth != round(teeth):
-                    message = f"{teeth:g} is no number of teeth"
-                    yield ModelError(message, "bad-teeth", path=f"{path}.{name}", value=teeth, rule="1, 2, 3 ..")
 
     def motion(self, driver: Driver) -> Iterator[ModelError]:
         """Drivers have finite values and finite accelerations."""
@@ -393,27 +234,6 @@ class Checks:
                 yield Note("acts-while-open", element=element.name, joint=of.name)
         if loose := self.model.not_connected:
             yield Note("not-connected", bodies=loose)
-
-
-def _direct(axis: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of length one, also where squares of the components would be nothing or too large."""
-    axis = axis / np.max(np.abs(axis))
-    return np.asarray(axis / np.linalg.norm(axis))
-
-
-def _without_effect(
-    force: Any, choice: str, laws: Mapping[str, Mapping[str, object]], path: str
-) -> Iterator[ModelError]:
-    """What is given although the law that was chosen does not take it."""
-    law = getattr(force, choice)
-    takes = [*(("stiffness",) if choice == "model" else ()), *laws[law]]
-    for key in sorted({key for other in laws.values() for key in other} - {*laws[law]}):
-        if getattr(force, key) is not None:
-            others = [name for name, taken in laws.items() if key in taken]
-            message = f"'{key}' has no effect with {choice}: {law}"
-            rule = f"that law takes {', '.join(takes)}" if takes else "without friction there are no coefficients"
-            hint = f"leave it out, or write {choice}: {' or '.join(others)}"
-            yield ModelError(message, "no-effect", path=f"{path}.{key}", rule=rule, suggestion=hint)
 
 
 @lru_cache(maxsize=256)  # a run with other values often has the same laws
@@ -472,10 +292,6 @@ def _table_faults(table: Table, path: str, t_end: float) -> Iterator[ModelError]
     elif not table.pieces:
         message = "no smooth curve of finite slope leads through its points"
         yield ModelError(message, "motion-not-finite", path=path, suggestion="check times and values")
-
-
-def _are_parallel(a: NDArray[np.float64], b: NDArray[np.float64]) -> bool:
-    return bool(a.any() and b.any() and np.linalg.norm(np.cross(_direct(a), _direct(b))) <= AGREEMENT)
 
 
 def _switch(node: Expr) -> Expr | None:

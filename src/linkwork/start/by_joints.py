@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.elements.kinds import CountedAngle
-from linkwork.elements.paths import PATHS, path_coordinates
+from linkwork.elements.paths import is_path, path_coordinates, path_of
 from linkwork.equations.equations import Equations
 from linkwork.equations.place import Place
 from linkwork.errors import ModelError, did_you_mean
@@ -102,8 +102,8 @@ def _angles(model: Model, place: Place) -> dict[str, float]:
     named = [
         (j.name, f, c)
         for j in model.joints
-        if type(j) in PATHS
-        for f, c in zip(PATHS[type(j)].freedoms, path_coordinates(j), strict=False)
+        if is_path(j)
+        for f, c in zip(path_of(j).freedoms, path_coordinates(j), strict=False)
     ]
     return {f"{joint}.{freedom}": found[c.name] for joint, freedom, c in named if c.kind == "angle" and c.name in found}
 

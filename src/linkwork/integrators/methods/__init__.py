@@ -10,18 +10,27 @@ from linkwork.integrators.methods.tableaus import DOP853, EXPLICIT
 
 RADAU5, ALPHA = "radau5", "generalized-alpha"
 AUTO = Detecting(DOP853, 4.0)  # goes on with radau5 where it finds the motion stiff, see simulation/run.py
-INTEGRATORS = (*EXPLICIT, RADAU5, ALPHA, AUTO.name)
+
+
+def integrators() -> tuple[str, ...]:
+    """The names of all methods, those of users among the explicit ones."""
+    return (*EXPLICIT, RADAU5, ALPHA, AUTO.name)
+
+
+def method_of(name: str) -> Preparable:
+    """The method of this name."""
+    if name in (RADAU5, ALPHA):
+        return _implicit_method(name)
+    return AUTO if name == AUTO.name else EXPLICIT[name]
 
 
 @cache
-def method_of(name: str) -> Preparable:
-    """The method of this name; implicit ones are imported when they are first asked for."""
+def _implicit_method(name: str) -> Preparable:
+    """Those that are imported when they are first asked for."""
     if name == RADAU5:
         from linkwork.integrators.methods.radau5 import Radau5
 
         return Radau5()
-    if name == ALPHA:
-        from linkwork.integrators.methods.generalized_alpha import GeneralizedAlpha
+    from linkwork.integrators.methods.generalized_alpha import GeneralizedAlpha
 
-        return GeneralizedAlpha()
-    return AUTO if name == AUTO.name else EXPLICIT[name]
+    return GeneralizedAlpha()

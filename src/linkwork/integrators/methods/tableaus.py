@@ -47,6 +47,7 @@ class Tableau:
     A_dense: tuple[Row, ...] = ()  # stages s+1, s+2, ... used by dense output alone
     shrink: float = 0.2  # smallest and largest ratio of successive steps
     growth: float = 10.0
+    source: str = ""  # "own" of those that users add
 
     @property
     def stages(self) -> int:
