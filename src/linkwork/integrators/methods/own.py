@@ -25,8 +25,7 @@ Array = NDArray[np.float64]
 Tree: TypeAlias = tuple["Tree", ...]  # its branches
 
 OWN = "own"  # the source of a method
-BY_HERMITE = 4  # highest order for which the cubic through both ends of a step does
-HIGHEST = 5  # for which one further stage gives dense output of one order less
+HIGHEST = 5  # order: one further stage gives a solution inside steps of order 4, and the cubic of below does without
 
 
 def nodes(tree: Tree) -> int:
@@ -100,7 +99,7 @@ def add_tableau(
     if lower == 0 or np.allclose(weights, low, rtol=0.0, atol=TYPED):
         message = "do not add up to one" if lower == 0 else "are those of b, and show no error"
         raise UsageError(f"the weights b_low of '{name}' {message}", "bad-tableau")
-    inside, quartic = ((), ()) if order <= BY_HERMITE else extend(weights, s)
+    inside, quartic = ((), ()) if order < HIGHEST else extend(weights, s)
     E = tuple((weights - low).tolist())
     made = Tableau(name, order, tuple(rows), tuple(map(float, b)), E, lower + 1, quartic, A_dense=inside, source=OWN)
     EXPLICIT[name] = made
