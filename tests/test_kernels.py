@@ -21,7 +21,19 @@ from memory import needs_proc, resident
 
 from linkwork.expressions import graph
 from linkwork.native import cache, kernels, machine
-from linkwork.native.kernels import Memory, Pointer, call, integer, kernel, offset, put_integer, size_of, split, take
+from linkwork.native.kernels import (
+    Memory,
+    Pointer,
+    add_four,
+    call,
+    integer,
+    kernel,
+    offset,
+    put_integer,
+    size_of,
+    split,
+    take,
+)
 from linkwork.native.lowering import NativeFunction, compile_programs
 from linkwork.native.translation import translate
 from linkwork.sequences.sequence import ComputationSequence
@@ -123,6 +135,23 @@ def test_memory_is_described_once_by_the_function_that_takes_it_apart() -> None:
     assert native.tolist() == stepped.tolist() == [9.0, 16.0, 144.0, 7.0, 16.0, 32.0, 176.0]
     with pytest.raises(IndexError):
         sum_squares.python(x, np.zeros(size - 1))
+
+
+@kernel
+def add_rows(y: Pointer, x: Pointer, n: int) -> None:
+    for i in range(0, n, 4):
+        add_four(offset(y, i), i + 1, offset(x, i))
+
+
+def test_four_numbers_are_added_at_once() -> None:
+    """Where y and x overlap too: what is added is read before anything is stored."""
+    x = np.arange(12.0) ** 3
+    for f in (add_rows, add_rows.python):
+        y = np.arange(13.0)
+        f(y, x, 8)
+        assert y.tolist() == [0.0, 2.0, 10.0, 30.0, 324.0, 630.0, 1086.0, 1722.0, *range(8, 13)]
+        f(y[9:], y[8:], 4)
+        assert y[8:].tolist() == [8.0, 17.0, 19.0, 21.0, 23.0]
 
 
 class Counts(Memory):

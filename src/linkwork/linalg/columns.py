@@ -1,4 +1,4 @@
-"""Rows four columns at a time, which LLVM turns into one vector each.
+"""Rows four columns at a time, each one vector of the processor.
 
 A loop that starts at a column that is no multiple of four also changes the up to three columns before it, and every
 caller keeps nothing there.
@@ -6,33 +6,20 @@ caller keeps nothing there.
 
 from __future__ import annotations
 
-from linkwork.native.kernels import Pointer
+from linkwork.native.kernels import Pointer, add_four, offset
 
 
 def add_columns(y: Pointer, s: float, x: Pointer, start: int, stop: int) -> None:
     """y += s x."""
     for j in range(start - start % 4, stop, 4):
-        y0 = y[j] + s * x[j]
-        y1 = y[j + 1] + s * x[j + 1]
-        y2 = y[j + 2] + s * x[j + 2]
-        y3 = y[j + 3] + s * x[j + 3]
-        y[j] = y0
-        y[j + 1] = y1
-        y[j + 2] = y2
-        y[j + 3] = y3
+        add_four(offset(y, j), s, offset(x, j))
 
 
 def add_two_columns(y: Pointer, s: float, x: Pointer, r: float, z: Pointer, start: int, stop: int) -> None:
     """y += s x + r z."""
     for j in range(start - start % 4, stop, 4):
-        y0 = y[j] + s * x[j] + r * z[j]
-        y1 = y[j + 1] + s * x[j + 1] + r * z[j + 1]
-        y2 = y[j + 2] + s * x[j + 2] + r * z[j + 2]
-        y3 = y[j + 3] + s * x[j + 3] + r * z[j + 3]
-        y[j] = y0
-        y[j + 1] = y1
-        y[j + 2] = y2
-        y[j + 3] = y3
+        add_four(offset(y, j), s, offset(x, j))
+        add_four(offset(y, j), r, offset(z, j))
 
 
 def rotate(x: Pointer, y: Pointer, c: float, s: float, stop: int) -> None:

@@ -357,6 +357,16 @@ class Writer:
         self.line(f"store i64 {self.convert(value, int).parts[0]}, ptr {self.beyond(pointer, k)}")
         return Value(type(None), ())
 
+    def add_four(self, y: Value, s: Value, x: Value) -> Value:
+        """One instruction of a vector each where the processor has them."""
+        four, (to,), (start,) = "<4 x double>", y.parts, x.parts
+        first = self.emit(f"insertelement {four} poison, double {self.convert(s, float).parts[0]}, i64 0")
+        factors = self.emit(f"shufflevector {four} {first}, {four} poison, <4 x i32> zeroinitializer")
+        old, others = (self.emit(f"load {four}, ptr {part}, align 8") for part in (to, start))
+        product = self.emit(f"fmul contract {four} {factors}, {others}")
+        self.line(f"store {four} {self.emit(f'fadd contract {four} {old}, {product}')}, ptr {to}, align 8")
+        return Value(type(None), ())
+
     def memory_at(self, address: Value, _: Value) -> Value:
         return Value(Pointer, (self.emit(f"inttoptr i64 {address.parts[0]} to ptr"),))
 
@@ -411,6 +421,7 @@ PRIMITIVES: dict[Any, Callable[..., Value]] = {
     kernels.split: Writer.split,
     kernels.integer: Writer.integer,
     kernels.put_integer: Writer.put_integer,
+    kernels.add_four: Writer.add_four,
     kernels.memory_at: Writer.memory_at,
     kernels.call: Writer.call_address,
     min: Writer.minimum,

@@ -10,9 +10,9 @@
 
 The annotations are the C signature: int, float and Pointer (to doubles) as arguments, int or None as result. A kernel
 may call other plain functions and hand them on to these, `math`, `offset`, `take`, `split`, `integer`,
-`put_integer`, `memory_at` and `call`, make named tuples and `Memory`, and read global numbers, tuples of them and
-enumerations of integers. It allocates nothing and raises nothing, so that its object code stands alone. `kernel.python`
-is the function itself, to be stepped through with NumPy arrays as pointers.
+`put_integer`, `add_four`, `memory_at` and `call`, make named tuples and `Memory`, and read global numbers, tuples of
+them and enumerations of integers. It allocates nothing and raises nothing, so that its object code stands alone.
+`kernel.python` is the function itself, to be stepped through with NumPy arrays as pointers.
 
 A kernel goes from Python to LLVM text (translation.py) and from there to object code for the processor at hand when it
 is first needed; the object code is cached.
@@ -89,6 +89,11 @@ def integer(pointer: Pointer, k: int) -> int:
 def put_integer(pointer: Pointer, k: int, value: int) -> None:
     """Put an integer where `integer` finds it."""
     pointer[k : k + 1].view(np.int64)[0] = value
+
+
+def add_four(y: Pointer, s: float, x: Pointer) -> None:
+    """y += s x of four doubles."""
+    y[:4] += s * x[:4]
 
 
 def memory_at(address: int, count: int) -> Pointer:
@@ -289,7 +294,7 @@ Parts: TypeAlias = list[str | bytes]
 def _content(function: FunctionType) -> Parts:
     """Everything the compiled code depends on: the bytecode of the function and of all it calls, and constants."""
     parts: Parts = []
-    seen: set[Any] = {offset, take, split, integer, put_integer, memory_at, call}  # written in translation.py
+    seen: set[Any] = {offset, take, split, integer, put_integer, add_four, memory_at, call}  # written in translation.py
 
     def visit(f: FunctionType) -> None:
         if f in seen:

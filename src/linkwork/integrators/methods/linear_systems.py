@@ -20,7 +20,7 @@ from linkwork.integrators.methods.tangent import (
     Tangent,
     factor_tangent,
     fill_tangent,
-    solve_for_complex,
+    solve_for_both,
     solve_for_real,
     tangent_places,
 )
@@ -34,7 +34,7 @@ from linkwork.linalg.lu_planned import (
     solve_eliminated_complex,
 )
 from linkwork.linalg.lu_row_pivot import factor, factor_complex, solve, solve_complex
-from linkwork.linalg.vectors import clear, fill
+from linkwork.linalg.vectors import clear, copy, fill
 from linkwork.native.kernels import Memory, Pointer, integer, offset, split, take
 
 Array = NDArray[np.float64]
@@ -149,7 +149,10 @@ def entries_of(at: Systems) -> tuple[Pointer, int]:
 
 
 def multiply_mass(at: Systems, x: Pointer, y: Pointer) -> None:
-    """y := M x."""
+    """y := M x; M of a motion by its accelerations is one."""
+    if at.tangent.n_entries > 0:
+        copy(x, y, at.n)
+        return
     clear(y, 0, at.n)
     for k in range(at.n_mass):
         y[integer(at.mass_row, k)] += at.M[k] * x[integer(at.mass_column, k)]
@@ -248,11 +251,13 @@ def solve_real(at: Systems, x: Pointer) -> None:
         solve_eliminated(at.of, at.n, at.n_upper, at.values, x, at.y)
 
 
-def solve_imaginary(at: Systems, x: Pointer, z: Pointer) -> None:
-    """x + i z := ((a + i b) M - J)^-1 (x + i z)."""
+def solve_both(at: Systems, x: Pointer, y: Pointer, z: Pointer) -> None:
+    """x := (c M - J)^-1 x and y + i z := ((a + i b) M - J)^-1 (y + i z)."""
     if at.tangent.n_entries > 0:
-        solve_for_complex(at.tangent, x, z)
-    elif at.is_full:
-        solve_complex(at.E_real, at.E_imaginary, at.n, at.width, at.complex_pivots, x, z)
+        solve_for_both(at.tangent, x, y, z)
+        return
+    solve_real(at, x)
+    if at.is_full:
+        solve_complex(at.E_real, at.E_imaginary, at.n, at.width, at.complex_pivots, y, z)
     else:
-        solve_eliminated_complex(at.of, at.n, at.n_upper, at.values_real, at.values_imaginary, x, z, at.y)
+        solve_eliminated_complex(at.of, at.n, at.n_upper, at.values_real, at.values_imaginary, y, z, at.y)

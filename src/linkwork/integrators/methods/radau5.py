@@ -44,7 +44,7 @@ from linkwork.integrators.methods.linear_systems import (
     factor_systems,
     fill_systems,
     multiply_mass,
-    solve_imaginary,
+    solve_both,
     solve_real,
     systems_places,
     systems_sizes,
@@ -161,7 +161,8 @@ def set_weights(at: Run, its: Radau) -> float:
     wanted: float = max(10.0 * EPSILON / rtol, min(0.03, math.sqrt(rtol)))
     for i in range(at.ny):
         scale = at.atol[i] / at.rtol + abs(at.x[1 + i])
-        its.weight[i] = its.newton[i] = at.h ** its.exponent[i] / (rtol * scale)
+        times = at.h ** its.exponent[i] if its.exponent[i] > 0.0 else 1.0  # a power takes as long as a step of its loop
+        its.weight[i] = its.newton[i] = times / (rtol * scale)
         its.alone[i] = 1.0 / (usual * scale) if its.exponent[i] == 1.0 and i < n_rates else 0.0
     if its.is_scaled:
         weigh_by_change(at, its, max(1.0, wanted * rtol / (100.0 * EPSILON)))
@@ -263,9 +264,10 @@ def solve_stages(at: Run, its: Radau, p: Pointer, w: Pointer, wanted: float) -> 
     """Newton's iteration for the stages; how many rounds it took, or 0 where it does not converge.
 
     It ends where its rate theta promises an error below `wanted` of the tolerance, theta/(1 - theta) |dW|, and is given
-    up where the rounds left will not do; then a suitable step is `proposed`. Where
-    velocities count times h, one round more is done: what the last one left of them would be 1/h times as much. Where
-    there are quadratures, which no rate tells of, the last change is SMALL itself: J of an older force is not theirs.
+    up where the rounds left will not do by two ratios of changes, of which the first is that of a poor start too; then
+    a suitable step is `proposed`. Where velocities count times h, one round more is done: what the last one left of
+    them would be 1/h times as much. Where there are quadratures, which no rate tells of, the last change is SMALL
+    itself: J of an older force is not theirs.
     """
     n, ny = at.n, at.ny
     largest = SMALL if at.n_norm < at.n_rates else math.inf
@@ -275,8 +277,7 @@ def solve_stages(at: Run, its: Radau, p: Pointer, w: Pointer, wanted: float) -> 
         if not form_residual(at, its, p, w):
             return 0
         R_2, R_3 = offset(its.R, n), offset(its.R, 2 * n)
-        solve_real(its.systems, its.R)
-        solve_imaginary(its.systems, R_2, R_3)
+        solve_both(its.systems, its.R, R_2, R_3)
         change = math.sqrt(
             (norm(at, its.newton, its.R) ** 2 + norm(at, its.newton, R_2) ** 2 + norm(at, its.newton, R_3) ** 2) / 3.0
         )
@@ -291,7 +292,7 @@ def solve_stages(at: Run, its: Radau, p: Pointer, w: Pointer, wanted: float) -> 
             its.contraction = theta / (1.0 - theta)
             left = MOST_ITERATIONS - 1 - k
             expected = its.contraction * change * theta**left / wanted
-            if expected >= 1.0:
+            if k > 1 and expected >= 1.0:
                 at.proposed = 0.8 * max(1e-4, min(20.0, expected)) ** (-1.0 / (4 + left))
                 at.outcome = Outcome.NOT_SOLVED
                 return 0
