@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 from linkwork.elements.bodies import Ground, PlanarBody
 from linkwork.elements.drivers import Driver
+from linkwork.elements.forces import Torque
 from linkwork.elements.joints import Revolute
 from linkwork.elements.kinds import Columns
 from linkwork.elements.motions import Polynomial
@@ -151,14 +152,15 @@ def test_every_quantity_has_one_name_and_its_unit() -> None:
 
 @given(st.lists(st.sampled_from(["A", "B", "vx", "x", "phi", "reaction"]), min_size=1, max_size=6, unique=True))
 def test_names_are_unique_whatever_bodies_joints_and_points_are_called(owners: list[str]) -> None:
-    """No two columns share a name, where body, joint, driver and point have the same one."""
+    """No two columns share a name, where body, joint, driver, force and point have the same one."""
     ground = Ground()
     bodies = tuple(PlanarBody(name, 1.0, 1.0, points={"P": (0.5, 0.0)}) for name in owners)
     joints = tuple(Revolute(body.name, ground, body, (0.0, 0.0), (0.0, 0.0)) for body in bodies)
     drivers = tuple(Driver(joint.name, joint, "angle", Polynomial(rate=1.0)) for joint in joints)
-    columns = body_equations(Model("m", bodies, joints, drivers)).columns
+    forces = tuple(Torque(body.name, body, 1.0) for body in bodies)
+    columns = body_equations(Model("m", bodies, joints, drivers, forces)).columns
     names = [name for kind in columns.values() for name in kind.names]
-    assert len(names) == len(set(names)) == (3 + 3 + 3 + 6 + 3 + 1 + 3) * len(owners)
+    assert len(names) == len(set(names)) == (3 + 3 + 3 + 6 + 2 + 3 + 1 + 2 + 2 + 3) * len(owners)
 
 
 def test_an_unknown_name_is_an_error_with_the_nearest_name() -> None:

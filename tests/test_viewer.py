@@ -303,6 +303,35 @@ def test_arrows_show_velocities_and_reactions(shown: Shown, motion: Trajectory) 
     assert drawn(pink, slice(x - 3, x + 4), slice(y - 60, y - 20)) > 20
 
 
+def test_arrows_show_applied_forces(browser: Any, tmp_path: Path) -> None:
+    """A spring that is stretched pulls its ends towards each other: along it, not beyond them."""
+    text = """
+    linkwork: 1
+    name: spring
+    gravity: [0, 0]
+    ground: {points: {O: [0, 0]}}
+    bodies: {ball: {mass: 1, inertia: 0.01, position: [2, 0], points: {P: [0, 0]}}}
+    joints: {S: {type: prismatic, i: ground.O, j: ball.P, axis: [1, 0]}}
+    forces: {spring: {type: spring-damper, i: ground.O, j: ball.P, stiffness: 0.01, free_length: 1}}
+    """
+    write([linkwork.simulate(linkwork.loads(text), t_end=1.0)], tmp_path / "page.html")
+    tab = browser.new_page(viewport={"width": 1200, "height": 760}, color_scheme="light")
+    shown = Shown(tab, tmp_path / "page.html")
+    for key in "gn":  # neither grid nor names
+        tab.keyboard.press(key)
+    shown.settle()
+    (left, y), (right, _) = (np.round(shown.do(f"v.where('{name}')")).astype(int) for name in ("ground.O", "ball.P"))
+    before = shown.picture()
+    tab.keyboard.press("a")
+    shown.settle()
+    changed = np.any(shown.picture() != before, axis=2)[y - 3 : y + 4]
+    assert changed[:, left + 25 : left + 45].sum() > 20
+    assert changed[:, right - 45 : right - 25].sum() > 20
+    assert not changed[:, left - 45 : left - 25].any()
+    assert not changed[:, right + 25 : right + 45].any()
+    tab.close()
+
+
 def test_dark_and_narrow_pages(shown: Shown) -> None:
     """`d` turns the page dark; at the width of a phone nothing sticks out at the side."""
     assert shown.picture().mean() > 200

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+LOADS = ("reaction", "driving", "force", "torque", "power")  # what stands before the colon in their names
+
 
 class Quantity(NamedTuple):
     """One column of the result."""
@@ -167,13 +169,13 @@ class Readings(Mapping[str, Array]):
         return float(np.trapezoid(values, t) / (t[-1] - t[0])) if len(t) > 1 else float(values[0])
 
     def extremes(self, *patterns: str) -> Peaks:
-        """The largest absolute value of every quantity that fits, with its time; without patterns, of all reactions."""
-        found = self.names(*(patterns or ("reaction:*",)))
+        """The largest absolute value of every quantity that fits, with its time; without patterns, of all loads."""
+        found = self.names(*patterns) if patterns else [name for name in self if name.partition(":")[0] in LOADS]
         return Peaks(tuple(self._peak(name, self[name], np.argmax(np.abs(self[name]))) for name in found))
 
     @abstractmethod
-    def rates_of(self, name: str) -> tuple[str, str] | None:
-        """The names of velocity and acceleration of a coordinate or of a point; None of anything else."""
+    def rates_of(self, name: str) -> tuple[str, ...]:
+        """The names of velocity and acceleration of a coordinate or of a point, of a measure that of its rate."""
 
     def at(self, t: float | str) -> dict[str, float]:
         """All values at a time, also between report times: motion.at(0.25), motion.at("250 ms")."""
@@ -200,7 +202,7 @@ class Readings(Mapping[str, Array]):
         s = (t - times[k]) / h if h > 0.0 else np.zeros(len(t))
         a, b = values[k], values[k + 1]
         rates = self.rates_of(name)
-        if rates is None:
+        if not rates:
             return np.asarray(a + s * (b - a))
         # cubic of Hermite; the rate may be told in other units, of which the factor is that of the quantity
         scale = float(
@@ -282,8 +284,8 @@ class InUnits(Readings):
     def t(self) -> Array:
         return self["t"]
 
-    def rates_of(self, name: str) -> tuple[str, str] | None:
-        found: tuple[str, str] | None = self.motion.rates_of(name)
+    def rates_of(self, name: str) -> tuple[str, ...]:
+        found: tuple[str, ...] = self.motion.rates_of(name)
         return found
 
     def converted(self, unit: str) -> tuple[float, str]:

@@ -54,7 +54,7 @@ EVENTS = {
 DIMENSIONS = {
     **{"q": "coordinate", "v": "velocity", "a": "velocity", "lam": "row", "energy": "form"},
     **{"theta": "joint_coordinate", "theta_d": "joint_velocity", "theta_dd": "joint_velocity"},
-    **{"points": "point", "reactions": "reaction", "driving": "driver"},
+    **{"points": "point", "joints": "freedom", "reactions": "reaction", "driving": "driver", "loads": "load"},
 }
 
 

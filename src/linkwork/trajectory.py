@@ -7,8 +7,10 @@ Every quantity has one name, the same in Python (`motion["crank.phi"]`), in plot
     crank.vx  crank.vy  crank.omega                         velocities, as in the formulas of model files
     crank.ax  crank.ay  crank.alpha                         accelerations
     crank.A.x  crank.A.vx  crank.A.ax  ...                  place, velocity, acceleration of point A of the crank
+    joint:O.angle  joint:O.angle_d                          freedoms of joints and their rates
     reaction:O.x  reaction:O.torque  ...                    what joint O does to its body j
     driving:motor                                           force or torque of a driver
+    force:spring  length:spring  power:motor  ...           what forces and drivers measure, as their classes say
     lam:O.x                                                 multiplier of a row of Psi
     energy:kinetic  :potential  :dissipated  :supplied  :drift
     error:position  error:velocity                          largest |Psi|, in space also ||e| - 1|, and |Psi_dot|
@@ -44,7 +46,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-KINDS = ("q", "v", "a", "points", "reactions", "driving", "lam", "energy")  # of columns, in the order of files
+# Of columns, in the order of files.
+KINDS = ("q", "v", "a", "points", "joints", "reactions", "driving", "loads", "lam", "energy")
 
 
 class Table(NamedTuple):
@@ -226,8 +229,8 @@ class Trajectory(Readings):
         found["error:velocity"] = Quantity(self.error_velocity, "m/s, rad/s")
         return found
 
-    def rates_of(self, name: str) -> tuple[str, str] | None:
-        """The names of velocity and acceleration of a coordinate or of a point; None of anything else."""
+    def rates_of(self, name: str) -> tuple[str, ...]:
+        """The names of velocity and acceleration of a coordinate or of a point, of a measure that of its rate."""
         if name in self.q_names and name in self.v_names:
             k = self.v_names.index(name)
             return self.tables["v"].columns.names[k], self.tables["a"].columns.names[k]
@@ -237,7 +240,9 @@ class Trajectory(Readings):
             k, size = points.names.index(name), points.units.index("m/s")
             if points.units[k] == "m":
                 return points.names[k + size], points.names[k + 2 * size]
-        return None
+        kind, _, element = name.partition(":")
+        found = f"{name}_d" if kind == "joint" else f"rate:{element}" if kind in ("length", "angle") else ""
+        return (found,) if found in self.quantities else ()
 
     def to(self, *units: str) -> Readings:
         """The same motion in other units: motion.to("deg", "mm", "kN"); arrays like `q` and files stay in SI."""

@@ -25,6 +25,7 @@ const KEYS: [string, string][] = [
   ["e", "events"],
   ["v", "velocities"],
   ["r", "reactions"],
+  ["a", "applied forces"],
   ["c", "mass centres"],
   ["g", "grid"],
   ["p", "plots"],
@@ -69,6 +70,7 @@ class Viewer {
       names: joints.length <= LABELS && innerWidth > 500,
       velocities: false,
       reactions: false,
+      applied: false,
       centres: false,
       grid: true,
       paths: new Set(),
@@ -116,7 +118,7 @@ class Viewer {
     const toggle = (key: string, label: string, title: string, act: () => void) => {
       this.toggles.set(key, button(label, `${title} (${key})`, bar, act));
     };
-    const flip = (name: "names" | "velocities" | "reactions" | "centres" | "grid") => () => {
+    const flip = (name: "names" | "velocities" | "reactions" | "applied" | "centres" | "grid") => () => {
       this.shown[name] = !this.shown[name];
       this.refresh();
     };
@@ -126,6 +128,9 @@ class Viewer {
     toggle("v", "Velocities", "Velocities of mass centres and traced points", flip("velocities"));
     if ([...this.results[0].quantities.keys()].some((name) => name.startsWith("reaction:"))) {
       toggle("r", "Reactions", "Forces of joints on their second body", flip("reactions"));
+    }
+    if (this.results[0].data.scene.forces.length) {
+      toggle("a", "Forces", "Springs, contacts and loads, by the forces on their bodies", flip("applied"));
     }
     if (space === "planar") toggle("c", "Centres", "Mass centres", flip("centres"));
     toggle("g", "Grid", "Grid", flip("grid"));
@@ -367,6 +372,7 @@ class Viewer {
       t: this.shown.paths.size > 0,
       v: this.shown.velocities,
       r: this.shown.reactions,
+      a: this.shown.applied,
       c: this.shown.centres,
       g: this.shown.grid,
       l: this.repeat,

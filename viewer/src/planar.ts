@@ -253,6 +253,10 @@ export class PlanarStage extends Stage {
         this.arrow(at, factor * f[0], factor * f[1], width, head, "reaction");
       }
     }
+    if (this.shown.applied) {
+      const factor = (ARROW * this.extent) / this.load;
+      for (const [where, f] of this.applied()) this.arrow(where, factor * f[0], factor * f[1], width, head, "load");
+    }
     batch.refresh(this.arrowMesh);
   }
 

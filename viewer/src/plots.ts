@@ -16,7 +16,9 @@ const KINDS: [string, string, string[]][] = [
   ["velocities", "Velocities", ["v"]],
   ["accelerations", "Accelerations", ["a"]],
   ["points", "Points", ["points"]],
+  ["joints", "Joints", ["joints"]],
   ["reactions", "Reactions", ["reactions", "driving"]],
+  ["loads", "Forces", ["loads"]],
   ["energy", "Energy", ["energy"]],
   ["errors", "Errors", ["error"]],
 ];
@@ -30,6 +32,7 @@ const NOUNS: Record<string, string> = {
   N: "force",
   "N m": "torque",
   J: "energy",
+  W: "power",
   "1": "number",
   "1/s": "rate",
 };
@@ -53,7 +56,7 @@ interface Panel {
 
 export class Plots {
   private readonly panels: Panel[] = [];
-  private readonly wanted = new Set<string>(["positions", "reactions", "energy"]);
+  private readonly wanted = new Set<string>(["positions", "reactions", "loads", "energy"]);
   private readonly chosen = new Set<string>();
   private difference: boolean;
   private readonly list: HTMLElement;

@@ -248,6 +248,7 @@ export class SpatialStage extends Stage {
         add(place(this.poses, this.bodyOf(joint.bodies[1]), joint.points[1], [0, 0, 0]), f, this.load, "reaction");
       }
     }
+    if (this.shown.applied) for (const [at, f] of this.applied()) add(at, f, this.load, "load");
   }
 
   protected bodyAt(x: number, y: number): number {

@@ -7,6 +7,7 @@ export interface Shown {
   names: boolean;
   velocities: boolean;
   reactions: boolean;
+  applied: boolean;
   centres: boolean;
   grid: boolean;
   paths: Set<string>;
@@ -249,6 +250,34 @@ export abstract class Stage {
     return true;
   }
 
+  /** Where springs, contacts, loads and drag act, and with what force. */
+  protected applied(): [Vec, Vec][] {
+    const found: [Vec, Vec][] = [];
+    for (const mark of this.result.data.scene.forces) {
+      const value = (part: string) => this.result.value(`force:${mark.name}${part}`, this.time);
+      const points = mark.points.map((s, k) => place(this.poses, this.bodyOf(mark.bodies[k]), s, [0, 0, 0]));
+      const [tension, normal, x] = [value(""), value(".normal"), value(".x")];
+      if (points.length === 1 && x !== undefined) {
+        found.push([points[0], [x, value(".y") ?? 0, value(".z") ?? 0]]);
+      } else if (points.length === 2 && (tension !== undefined || normal !== undefined)) {
+        const [i, j] = points;
+        const from = mark.axis ? place(this.poses, this.bodyOf(mark.bodies[0]), [0, 0, 0], [0, 0, 0]) : i;
+        const to = mark.axis ? place(this.poses, this.bodyOf(mark.bodies[0]), mark.axis, [0, 0, 0]) : j;
+        const length = distance(from, to) || 1;
+        const n = [0, 1, 2].map((k) => (to[k] - from[k]) / length); // of a spring along it, of a contact its normal
+        if (tension !== undefined) {
+          found.push([i, n.map((c) => tension * c) as Vec], [j, n.map((c) => -tension * c) as Vec]);
+        } else if (normal !== undefined) {
+          const radius = mark.radii.length ? mark.radii[mark.radii.length - 1] : 0;
+          const across = this.result.data.scene.space === "planar" ? (value(".tangential") ?? 0) : 0;
+          const force: Vec = [normal * n[0] - across * n[1], normal * n[1] + across * n[0], normal * n[2]];
+          found.push([j.map((c, k) => c - radius * n[k]) as Vec, force]);
+        }
+      }
+    }
+    return found;
+  }
+
   protected usualSpeed(): number {
     const bodies = this.result.data.scene.bodies.slice(1);
     return this.usual(bodies.map(({ name }) => ["vx", "vy", "vz"].map((part) => `${name}.${part}`)));
@@ -256,7 +285,11 @@ export abstract class Stage {
 
   protected usualLoad(): number {
     const parts = ["x", "y", "z", "along", "normal"];
-    return this.usual(this.joints.map(({ name }) => parts.map((part) => `reaction:${name}.${part}`)));
+    const forces = this.result.data.scene.forces;
+    return this.usual([
+      ...this.joints.map(({ name }) => parts.map((part) => `reaction:${name}.${part}`)),
+      ...forces.map(({ name }) => ["", ".x", ".y", ".z", ".normal"].map((part) => `force:${name}${part}`)),
+    ]);
   }
 
   /** The size a quantity seldom exceeds, over all rows, from columns of its components. */

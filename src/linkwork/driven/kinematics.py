@@ -116,7 +116,7 @@ def kinematics(
         if motion.is_loaded:
             return found
         nothing = Table(Columns(), np.empty((len(found.t), 0)))
-        return replace(found, tables={**found.tables, "reactions": nothing, "driving": nothing})
+        return replace(found, tables={**found.tables, **dict.fromkeys(("reactions", "driving", "loads"), nothing)})
 
     try:
         y = project_start(motion.system, motion.p, motion.start.place)

@@ -24,11 +24,11 @@ def coupler_curve(motion: Trajectory, point: str) -> Array:
 def rates_of(motion: Trajectory, name: str) -> tuple[str, str]:
     """The names of speed and acceleration of a coordinate: slider.vx and slider.ax for slider.x."""
     rates = motion.rates_of(name)
-    if rates is None:
+    if len(rates) != 2:
         raise UsageError(
             f"'{name}' is no coordinate of a body or point, such as rod.phi or rod.B.x", "not-a-coordinate"
         )
-    return rates
+    return rates[0], rates[1]
 
 
 def input_output(motion: Trajectory, given: str, result: str) -> Array:

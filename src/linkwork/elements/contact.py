@@ -17,6 +17,7 @@ from linkwork.elements.faults import INF, TINY, Faults, Numbers, find_beyond, fi
 from linkwork.elements.frames import Frame, PlanarFrame
 from linkwork.elements.freedoms import Freedom, measure_freedom
 from linkwork.elements.friction import Friction, in_law
+from linkwork.elements.kinds import Measured, measured_load
 from linkwork.elements.loads import JointForce, PointPairForce, nothing
 from linkwork.elements.quantities import Along, Direction, FreedomName, Length, Number, choice
 from linkwork.elements.vectors import SHORTEST, Scalar, Vector, norm
@@ -189,6 +190,15 @@ class Contact(Compliance, Friction, PointPairForce, ABC):
         F = at.n * push.F + friction
         return i.force_through(at.point, -F), j.force_through(at.point, F)
 
+    def measures(self, i: Frame, j: Frame) -> list[Measured]:
+        """On body j the force along n and, in the plane, friction along perp(n), in space how much that is."""
+        at, push, friction = self.forces(i, j)
+        found = [measured_load("length", push.F, "normal"), Measured("gap", at.gap, "m")]
+        if self.friction == "none":
+            return found
+        across = at.n.perp().dot(friction) if isinstance(i, PlanarFrame) else sqrt(friction.dot(friction))
+        return [*found, measured_load("length", across, "tangential")]
+
     def potential(self, i: Frame, j: Frame) -> Expr:
         return self.forces(i, j)[1].stored
 
@@ -288,10 +298,18 @@ class EndStop(Compliance, JointForce):
             for watch in self.begin_and_end(f"{self.name}.{side}", gap, approach, slowness, pushed)
         ]
 
-    def Q(self, *frames: Any) -> tuple[Vector, ...]:
+    def force(self, frames: tuple[Frame, ...]) -> tuple[Expr, Freedom]:
+        """What the stops do along the freedom."""
         along, pushes = self.pushes(frames)
-        F = sum((sign * push.F for (sign, _), push in zip(self.sides.values(), pushes, strict=True)), ZERO)
+        return sum((sign * push.F for (sign, _), push in zip(self.sides.values(), pushes, strict=True)), ZERO), along
+
+    def Q(self, *frames: Any) -> tuple[Vector, ...]:
+        F, along = self.force(frames)
         return tuple(F * row for row in along.rows)
+
+    def measures(self, *frames: Any) -> list[Measured]:
+        F, along = self.force(frames)
+        return [measured_load(along.kind, F)]
 
     def potential(self, *frames: Any) -> Expr:
         return sum((push.stored for push in self.pushes(frames)[1]), ZERO)

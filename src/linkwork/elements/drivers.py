@@ -8,7 +8,7 @@ from typing import Any
 from linkwork.elements.bodies import Body
 from linkwork.elements.faults import Faults, Numbers
 from linkwork.elements.frames import SpatialFrame
-from linkwork.elements.kinds import Kind
+from linkwork.elements.kinds import Kind, Measured, measured_load
 from linkwork.elements.motions import Motion
 from linkwork.elements.pairs import Joint, find_no_freedom
 from linkwork.elements.spatial import wrapped
@@ -47,3 +47,7 @@ class Driver:
         # Angles in space are known up to whole turns, those in the plane are coordinates.
         turns = self.rows["drive"] == "angle" and isinstance(frames[0], SpatialFrame)
         return Vector((wrapped(gap) if turns else gap,))
+
+    def measures(self, lam: Expr, Psi_t: Expr) -> list[Measured]:
+        """What it drives with, and its power: -Psi_q^T lam does work lam . Psi_t."""
+        return [measured_load(self.rows["drive"], -lam), Measured("power", lam * Psi_t, "W")]

@@ -17,9 +17,8 @@ from linkwork.elements.faults import INF, Faults, Numbers, find_beyond
 from linkwork.elements.frames import Frame, PlanarFrame, SpatialFrame
 from linkwork.elements.freedoms import Freedom, counted, measure_freedom
 from linkwork.elements.friction import JointFriction, StickSlip
-from linkwork.elements.kinds import Space
+from linkwork.elements.kinds import Kind, Measured, Space, measured_load, measured_vector
 from linkwork.elements.loads import (
-    LENGTH,
     BodyForce,
     BodyPointForce,
     JointForce,
@@ -70,7 +69,7 @@ class SpringDamper(Spring, PointPairForce):
     free_length: Length = 0.0
     actuator: ForceFormula = 0.0
     law: LengthLaw = ZERO
-    named: ClassVar[Expr] = LENGTH
+    kind: ClassVar[Kind] = "length"
 
     def direction(self, i: Frame, j: Frame) -> tuple[Vector, Expr]:
         """Unit vector from i to j, and the length."""
@@ -124,6 +123,9 @@ class PointForce(BodyPointForce):
     def Q(self, i: Frame) -> tuple[Vector, ...]:
         return (i.force_at(self.s, self.F(i)),)
 
+    def measures(self, i: Frame) -> list[Measured]:
+        return measured_vector("length", self.F(i))
+
     def supplied(self, i: Frame) -> Expr:
         return self.F(i).dot(i.point_velocity(self.s))
 
@@ -136,6 +138,9 @@ class Torque(BodyForce):
 
     def Q(self, i: PlanarFrame) -> tuple[Vector, ...]:
         return (i.torque(as_expr(self.torque)),)
+
+    def measures(self, i: PlanarFrame) -> list[Measured]:
+        return [measured_load("angle", as_expr(self.torque))]
 
     def supplied(self, i: PlanarFrame) -> Expr:
         return self.torque * i.omega
@@ -153,6 +158,9 @@ class SpatialTorque(BodyForce):
 
     def Q(self, i: SpatialFrame) -> tuple[Vector, ...]:
         return (i.torque(self.T(i)),)
+
+    def measures(self, i: SpatialFrame) -> list[Measured]:
+        return measured_vector("angle", self.T(i))
 
     def supplied(self, i: SpatialFrame) -> Expr:
         return self.T(i).dot(i.turning)
@@ -183,10 +191,10 @@ class AxialSpringDamper(Spring, JointForce):
         c, s = x_i.dot(x_j), y_i.dot(x_j)
         w = x_j.cross(c * y_i - s * x_i) / (c * c + s * s)
         turn = counted(self.joint, "angle", self.joint.turns(i, j)["angle"], (i, j))
-        return Freedom(turn, w.dot(j.turning - i.turning), [i.torque(-w), j.torque(w)])
+        return Freedom(turn, w.dot(j.turning - i.turning), [i.torque(-w), j.torque(w)], "angle")
 
     def stretch(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Expr, Expr, Expr]:
-        angle, rate, _ = self.measure(i, j)
+        angle, rate, *_ = self.measure(i, j)
         return angle, angle - self.free_angle, rate
 
     def Q(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Vector, ...]:
@@ -241,11 +249,18 @@ class Bushing(PointPairForce):
             wrenches.append((nothing, w))
         return Vector(x), Vector(rates), wrenches
 
+    def f(self, i: SpatialFrame, j: SpatialFrame) -> list[Expr]:
+        x, rates, _ = self.measure(i, j)
+        return [Vector(K).dot(x) + Vector(C).dot(rates) for K, C in zip(self.stiffness, self.damping, strict=True)]
+
+    def measures(self, i: SpatialFrame, j: SpatialFrame) -> list[Measured]:
+        f = self.f(i, j)
+        return [*measured_vector("length", f[:3]), *measured_vector("angle", f[3:])]
+
     def Q(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Vector, ...]:
-        x, rates, wrenches = self.measure(i, j)
-        f = [Vector(K).dot(x) + Vector(C).dot(rates) for K, C in zip(self.stiffness, self.damping, strict=True)]
+        _, _, wrenches = self.measure(i, j)
         F = T = Vector((0.0, 0.0, 0.0))
-        for size, (force, torque) in zip(f, wrenches, strict=True):
+        for size, (force, torque) in zip(self.f(i, j), wrenches, strict=True):
             F, T = F + size * force, T + size * torque
         d = self.d(i, j)
         return i.force_at(self.s_i, F) + i.torque(T + d.cross(F)), -j.force_at(self.s_j, F) - j.torque(T)
@@ -277,9 +292,15 @@ class Drag(BodyPointForce):
         v = i.point_velocity(self.s)
         return v, sqrt(v.dot(v) + SHORTEST * SHORTEST)
 
-    def Q(self, i: Frame) -> tuple[Vector, ...]:
+    def F(self, i: Frame) -> Vector:
         v, speed = self.measure(i)
-        return (i.force_at(self.s, v * (-self.coefficient * speed)),)
+        return v * (-self.coefficient * speed)
+
+    def Q(self, i: Frame) -> tuple[Vector, ...]:
+        return (i.force_at(self.s, self.F(i)),)
+
+    def measures(self, i: Frame) -> list[Measured]:
+        return measured_vector("length", self.F(i))
 
     def dissipation(self, i: Frame) -> Expr:
         v, speed = self.measure(i)
@@ -314,6 +335,10 @@ class Motor(JointForce):
     def Q(self, *frames: Any) -> tuple[Vector, ...]:
         F, along = self.drive(frames)
         return tuple(F * row for row in along.rows)
+
+    def measures(self, *frames: Any) -> list[Measured]:
+        F, along = self.drive(frames)
+        return [measured_load(along.kind, F)]
 
     def supplied(self, *frames: Any) -> Expr:
         F, along = self.drive(frames)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from linkwork.elements.drivers import FREEDOMS
 from linkwork.elements.frames import Frame, SpatialFrame
+from linkwork.elements.kinds import Kind
 from linkwork.elements.spatial import near
 from linkwork.elements.vectors import Vector
 from linkwork.expressions.derivatives import directional, jacobian
@@ -18,6 +19,7 @@ class Freedom(NamedTuple):
     value: Expr
     rate: Expr
     rows: list[Vector]
+    kind: Kind
 
 
 def carried(joint: Any, name: str) -> Expr:
@@ -41,4 +43,4 @@ def measure_freedom(joint: Any, name: str, *frames: Frame) -> Freedom:
     for frame in frames:
         entries = jacobian([rate], frame.v)
         rows.append(Vector(entries.get((0, k), ZERO) for k in range(len(frame.v))))
-    return Freedom(counted(joint, name, freedoms[name], frames), rate, rows)
+    return Freedom(counted(joint, name, freedoms[name], frames), rate, rows, FREEDOMS[name])

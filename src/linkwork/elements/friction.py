@@ -16,7 +16,7 @@ from linkwork.elements.events import Watch, closed
 from linkwork.elements.faults import INF, TINY, Faults, Numbers, find_beyond, find_without_effect
 from linkwork.elements.frames import Frame
 from linkwork.elements.freedoms import Freedom, measure_freedom
-from linkwork.elements.kinds import Kind
+from linkwork.elements.kinds import Kind, Measured, measured_load
 from linkwork.elements.loads import JointForce
 from linkwork.elements.quantities import (
     ForceFormula,
@@ -142,6 +142,10 @@ class JointFriction(Friction, JointForce):
         f, along = self.force(frames)
         return tuple(f * row for row in along.rows)
 
+    def measures(self, *frames: Any) -> list[Measured]:
+        f, along = self.force(frames)
+        return [measured_load(along.kind, f)]
+
     def dissipation(self, *frames: Any) -> Expr:
         f, along = self.force(frames)
         return -f * (along.rate - self.speed)
@@ -201,11 +205,24 @@ class StickSlip(JointForce):
     def stick(self) -> Stick:
         return Stick(self.name, self)
 
+    @property
+    def lam(self) -> Expr:
+        """The multiplier of `stick`: while it sticks, the friction at the freedom is -lam."""
+        return symbol(f"lam {self.name}.stick")
+
+    def measures(self, *frames: Any) -> list[Measured]:
+        f, along = self.force(frames)
+        return [measured_load(along.kind, f - self.lam)]
+
+    def power(self, *frames: Any) -> Expr:
+        f, along = self.force(frames)
+        return (f - self.lam) * along.rate
+
     def events(self, t: Expr, *frames: Any) -> list[Watch]:
         _, along = self.force(frames)
-        mode, v, lam = self.mode, along.rate - self.speed, symbol(f"lam {self.name}.stick")
+        mode, v, lam = self.mode, along.rate - self.speed, self.lam
         static = self.dynamic if self.static is None else self.static
-        left = static * pressing(self.normal_force) * self.radius - absolute(lam)  # the friction at the freedom is -lam
+        left = static * pressing(self.normal_force) * self.radius - absolute(lam)
         sticks = {mode: ZERO, self.place: along.value - self.speed * t, closed(self.name): ONE}
         sign_v = select(less(v * v, SHORTEST * SHORTEST), ZERO, sign(v))
         starts = {**sticks, mode: sign_v, closed(self.name): 1.0 - sign_v * sign_v}
@@ -242,6 +259,10 @@ class Stick:
     @property
     def bodies(self) -> tuple[Body, ...]:
         return self.friction.joint.bodies
+
+    def measures(self, lam: Expr, Psi_t: Expr) -> list[Measured]:
+        """Nothing: the friction itself does, whether it sticks or slips."""
+        return []
 
     def Psi(self, t: Expr, *frames: Any) -> Vector:
         value = measure_freedom(self.friction.joint, self.friction.freedom, *frames).value

@@ -1,9 +1,12 @@
-"""What coordinates, velocities and constraints are: lengths, angles or plain numbers, and whose."""
+"""What coordinates, velocities, constraints and measures are: lengths, angles or plain numbers, and whose."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
+
+from linkwork.expressions.graph import Expr
 
 Kind: TypeAlias = Literal["length", "angle", "number"]
 Space: TypeAlias = Literal["planar", "spatial"]
@@ -11,6 +14,7 @@ Space: TypeAlias = Literal["planar", "spatial"]
 UNITS: dict[Kind, str] = {"length": "m", "angle": "rad", "number": "1"}
 # Of a force that does work on a change of this kind.
 FORCE_UNITS: dict[Kind, str] = {"length": "N", "angle": "N m", "number": "N m"}
+FORCE_WORDS: dict[Kind, str] = {"length": "force", "angle": "torque", "number": "torque"}
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,29 @@ class Velocity(Coordinate):
     def _named(self, part: str) -> str:
         """Of an owner with but one part the ending of its name: theta_d, theta_dd."""
         return f"{self.owner}.{part}" if self.part else f"{self.owner}{part}"
+
+
+class Measured(NamedTuple):
+    """What an element measures in its motion: a quantity such as "force", in one part or in several, with its unit."""
+
+    quantity: str
+    value: Expr
+    unit: str
+    part: str = ""
+
+    def name(self, element: str) -> str:
+        """As results call it: force:spring, force:work.normal."""
+        return f"{self.quantity}:{element}.{self.part}" if self.part else f"{self.quantity}:{element}"
+
+
+def measured_load(kind: Kind, value: Expr, part: str = "") -> Measured:
+    """The force that does work on a length, or the torque that does work on an angle."""
+    return Measured(FORCE_WORDS[kind], value, FORCE_UNITS[kind], part)
+
+
+def measured_vector(kind: Kind, vector: Iterable[Expr]) -> list[Measured]:
+    """A force or torque in components x, y and, in space, z."""
+    return [measured_load(kind, value, axis) for axis, value in zip("xyz", vector, strict=False)]
 
 
 class Columns(NamedTuple):

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from linkwork.elements.bodies import Body
 from linkwork.elements.faults import Faults, Numbers
 from linkwork.elements.frames import Frame
+from linkwork.elements.kinds import UNITS, Kind, Measured, measured_load
 from linkwork.elements.pairs import Joint, find_no_freedom
 from linkwork.elements.vectors import Components, Scalar, Vector
 from linkwork.expressions.derivatives import directional
@@ -16,6 +17,7 @@ from linkwork.expressions.graph import ZERO, Expr, as_expr, symbol
 
 # what a law may name besides t, parameters and the motion of bodies
 LENGTH, ANGLE, RATE = symbol("length'"), symbol("angle'"), symbol("rate'")  # no parameter has such a name
+NAMED: dict[Kind, Expr] = {"length": LENGTH, "angle": ANGLE}
 
 
 def nothing(*_: Any) -> Expr:
@@ -27,6 +29,7 @@ class Force:
     """A force that stores and loses nothing, keeps no parameters and has no events, unless it says so.
 
     `Q` are the generalized forces on its bodies; all but `held` and `events` are functions of the frames of these.
+    `measures` are results: forces, lengths, whatever a designer asks of this element.
     """
 
     name: str
@@ -39,9 +42,8 @@ class Force:
     def supplied(self, *frames: Any) -> Expr:
         """The power that is neither lost nor stored: Q . v + dissipation + rate of the potential."""
         moving = {x: dx for frame in frames for x, dx in frame.motion}
-        pairs = zip(self.Q(*frames), frames, strict=True)
-        power: Expr = sum((Vector(Q).dot(Vector(frame.v)) for Q, frame in pairs), ZERO)
-        return as_expr(power + self.dissipation(*frames) + directional([self.potential(*frames)], moving)[0])
+        stored = directional([self.potential(*frames)], moving)[0]
+        return as_expr(self.power(*frames) + self.dissipation(*frames) + stored)
 
     def faults(self, numbers: Numbers) -> Faults:
         """What is wrong with it."""
@@ -53,6 +55,13 @@ class Force:
 
     def events(self, t: Expr, *frames: Any) -> list[Any]:
         return []
+
+    def measures(self, *frames: Any) -> list[Measured]:
+        return []
+
+    def power(self, *frames: Any) -> Expr:
+        """Q . v: what it gives to the motion of its bodies."""
+        return sum((Vector(f).dot(Vector(at.v)) for f, at in zip(self.Q(*frames), frames, strict=True)), ZERO)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,14 +123,14 @@ class JointForce(Force):
 class Spring(Force):
     """Spring, damper and actuator along what `stretch` measures.
 
-    tension f = stiffness stretch + damping rate + actuator (+ law),    the law of what is `named` and of the rate
+    tension f = stiffness stretch + damping rate + actuator (+ law),    the law of the length or angle and of the rate
     """
 
     stiffness: Scalar
     damping: Scalar
     actuator: Scalar
     law: Expr
-    named: ClassVar[Expr] = ANGLE
+    kind: ClassVar[Kind] = "angle"  # what is measured
 
     def stretch(self, *frames: Any) -> tuple[Expr, Expr, Expr]:
         """What is measured, how far that is from where the spring is relaxed, and its rate."""
@@ -130,11 +139,17 @@ class Spring(Force):
     def active(self, *frames: Any) -> Expr:
         """The part of the tension that is neither spring nor damper."""
         value, _, rate = self.stretch(*frames)
-        return self.actuator + substitute([as_expr(self.law)], {self.named: value, RATE: rate})[0]
+        return self.actuator + substitute([as_expr(self.law)], {NAMED[self.kind]: value, RATE: rate})[0]
 
     def tension(self, *frames: Any) -> Expr:
         _, x, rate = self.stretch(*frames)
         return self.stiffness * x + self.damping * rate + self.active(*frames)
+
+    def measures(self, *frames: Any) -> list[Measured]:
+        value, _, rate = self.stretch(*frames)
+        unit = UNITS[self.kind]
+        geometry = [Measured(self.kind, value, unit), Measured("rate", rate, f"{unit}/s")]
+        return [measured_load(self.kind, self.tension(*frames)), *geometry]
 
     def potential(self, *frames: Any) -> Expr:
         _, x, _ = self.stretch(*frames)

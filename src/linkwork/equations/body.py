@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from linkwork.elements.drivers import FREEDOMS
 from linkwork.elements.events import DIRECTIONS, Event, Watch, closed
 from linkwork.elements.frames import PLANAR_GROUND, SPATIAL_GROUND, Frame, SpatialFrame, TurnedFrame
-from linkwork.elements.freedoms import carried
-from linkwork.elements.kinds import FORCE_UNITS, CountedAngle
+from linkwork.elements.freedoms import carried, counted
+from linkwork.elements.kinds import FORCE_UNITS, UNITS, CountedAngle, Measured
 from linkwork.elements.loads import JointForce
 from linkwork.elements.vectors import Components, Vector
 from linkwork.equations.equations import (
@@ -44,10 +45,11 @@ class Bodies(NamedTuple):
     rows: tuple[range, ...]  # of joints, then of drivers
     of_forces: tuple[Watch, ...]
     named: Mapping[Expr, Expr]  # what formulas may name besides coordinates
+    shown: Mapping[Expr, Expr]  # angles in space whose turns nobody counts, by the symbols that would carry them
     equations: Equations
 
     def outputs(self, pushed: Pushed) -> dict[str, dict[str, Output]]:
-        """Points with their velocities and accelerations, reactions, driving forces."""
+        """Points, freedoms of joints, reactions, driving forces, and what forces and drivers measure."""
         e, (fixed, *bodies) = self.equations, self.parts.bodies
         motion = {**e.motion, **dict(zip(e.v, e.a, strict=True))}
         points: dict[str, Output] = {}
@@ -60,7 +62,43 @@ class Bodies(NamedTuple):
             d.name: Output(-e.lam[k], FORCE_UNITS[e.rows[k].kind])
             for d, k in zip(self.parts.drivers, numbers, strict=True)
         }
-        return {"points": points, "reactions": reactions, "driving": driving}
+        return {
+            "points": points,
+            "joints": self._freedoms(),
+            "reactions": reactions,
+            "driving": driving,
+            "loads": self._loads(numbers),
+        }
+
+    def _freedoms(self) -> dict[str, Output]:
+        """What can be measured of joints, and its rates: O.angle and O.angle_d."""
+        found: dict[str, Output] = {}
+        for joint in self.parts.joints:
+            at = [self.frames[b.name] for b in joint.bodies]
+            freedoms = joint.freedoms(*at)
+            rates = directional([*freedoms.values()], {x: dx for frame in at for x, dx in frame.motion})
+            for (name, value), rate in zip(freedoms.items(), rates, strict=True):
+                unit, turns = UNITS[FREEDOMS.get(name, "number")], carried(joint, name) in self.shown
+                found[f"{joint.name}.{name}"] = Output(value if turns else counted(joint, name, value, at), unit, turns)
+                found[f"{joint.name}.{name}_d"] = Output(rate, f"{unit}/s")
+        return found
+
+    def _loads(self, numbers: Iterable[int]) -> dict[str, Output]:
+        """What forces and drivers measure, and the power of each; `numbers` are the rows of the drivers."""
+        e, found = self.equations, dict[str, Output]()
+        for force in self.parts.forces:
+            at = [self.frames[b.name] for b in force.bodies]
+            for x in (*force.measures(*at), Measured("power", force.power(*at), "W")):
+                found[x.name(force.name)] = Output(x.value, x.unit)
+        known = {**self.named, **self.shown}
+        for name, x in found.items():
+            turns = x.unit == "rad" and not self.shown.keys().isdisjoint(ordered([x.expression]))
+            found[name] = Output(substitute([x.expression], known)[0], x.unit, turns)
+        own = {force.name for force in self.parts.forces}
+        for driver, k in zip(self.parts.drivers, numbers, strict=True):
+            name = f"driver.{driver.name}" if driver.name in own else driver.name
+            found |= {x.name(name): Output(x.value, x.unit) for x in driver.measures(e.lam[k], e.Psi_t[k])}
+        return found
 
     def watched(self, outputs: Mapping[str, Mapping[str, Output]]) -> tuple[Watch, ...]:
         """The events of the model and those of its forces."""
@@ -187,13 +225,15 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
     )
     used = {*seen, *ordered([potential, *(x for watch in watched for x in (watch.when, *watch.holds.values()))])}
     measured = {joint.name: joint for joint in (*joints, *(f.joint for f in parts.forces if isinstance(f, JointForce)))}
-    angles = _counted_angles(measured.values(), frames, used) if model.space == "spatial" else []
-    return Bodies(parts, frames, columns, tuple(rows_of), tuple(watched), named, e.counting(angles))
+    angles, shown = _angles(measured.values(), frames, used) if model.space == "spatial" else ([], {})
+    return Bodies(parts, frames, columns, tuple(rows_of), tuple(watched), named, shown, e.counting(angles))
 
 
-def _counted_angles(joints: Iterable[Any], frames: Mapping[str, Any], used: Container[Expr]) -> list[Counted]:
-    """Of the joints in space, those whose turns matter: forces name what is carried of them."""
-    found = []
+def _angles(
+    joints: Iterable[Any], frames: Mapping[str, Any], used: Container[Expr]
+) -> tuple[list[Counted], dict[Expr, Expr]]:
+    """Of the joints in space, those whose turns matter: forces name what is carried of them; and all others."""
+    found, shown = [], {}
     for joint in joints:
         at = [frames[b.name] for b in joint.bodies]
         for name, angle in joint.freedoms(*at).items():
@@ -201,7 +241,9 @@ def _counted_angles(joints: Iterable[Any], frames: Mapping[str, Any], used: Cont
                 rate = directional([angle], {x: dx for frame in at for x, dx in frame.motion})[0]
                 start = joint.freedoms(*joint.starts())[name]
                 found.append(Counted(CountedAngle(joint.name, name, "angle"), x, angle, rate, start))
-    return found
+            elif FREEDOMS.get(name) == "angle":
+                shown[x] = angle
+    return found, shown
 
 
 def with_matrix(frame: SpatialFrame, name: str) -> TurnedFrame:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 TIME = symbol("t")
 # In front of the labels of outputs, so that a joint and a body of one name do not meet.
-PREFIXES = {"reactions": "reaction:", "driving": "driving:"}
+PREFIXES = {"joints": "joint:", "reactions": "reaction:", "driving": "driving:"}
 PREFIXES |= {kind: f"{kind}:" for kind in ("theta", "theta_d", "theta_dd")}
 ALPHA, BETA = symbol("baumgarte.alpha"), symbol("baumgarte.beta")
 
@@ -53,10 +53,11 @@ class Row:
 
 
 class Output(NamedTuple):
-    """A named quantity of t, q, v, a and lam."""
+    """A named quantity of t, q, v, a and lam; an angle that `turns` shows no whole turns, its rate is the next one."""
 
     expression: Expr
     unit: str
+    turns: bool = False
 
 
 DEAD = 1e-4  # the square of the sine between two links: nearer to a line they are in a dead position
@@ -209,6 +210,12 @@ class Equations:
                 columns[kind] = own._replace(names=tuple(f"{kind}:{label}" for label in own.labels))
             columns |= {kind: self.body.columns[kind] for kind in self.body.state}
         return columns
+
+    @derived
+    def turning_outputs(self) -> dict[str, list[int]]:
+        """By kind, the places of outputs that show no whole turns."""
+        found = {kind: [k for k, x in enumerate(own.values()) if x.turns] for kind, own in self.outputs.items()}
+        return {kind: places for kind, places in found.items() if places}
 
     @derived
     def lengths(self) -> NDArray[np.bool_]:
@@ -425,7 +432,7 @@ def _is_guard(node: Expr) -> bool:
 def move_outputs(outputs: Mapping[str, Output], known: Mapping[Expr, Expr]) -> dict[str, Output]:
     """The outputs with what is known in the place of symbols, as other coordinates need them."""
     found = substitute([output.expression for output in outputs.values()], known)
-    return {name: Output(x, output.unit) for (name, output), x in zip(outputs.items(), found, strict=True)}
+    return {name: y._replace(expression=x) for (name, y), x in zip(outputs.items(), found, strict=True)}
 
 
 def constraint_forces(

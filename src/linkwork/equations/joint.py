@@ -125,6 +125,7 @@ def joint_equations(model: Model) -> Equations:
     a_b = tree.spread([x + y for x, y in zip(tree.along(a), zeta, strict=True)])
     known |= dict(zip(b.a, a_b, strict=True))
     outputs = _outputs(made, hinges, local, cut)
+    outputs["joints"] |= _tree_freedoms(hinges, symbols, outputs["joints"])
     events = tuple(event.moved(known) for event in made.watched(outputs))
     state = {
         kind: {at: Output(x, unit) for at, x, unit in zip(columns.labels, own, columns.units, strict=True)}
@@ -145,6 +146,19 @@ def _sort_counted(
     }
     places = {x: of_tree.get((x.coordinate.owner, x.coordinate.part)) for x in counted}
     return {x: theta for x, theta in places.items() if theta is not None}, [x for x in counted if places[x] is None]
+
+
+def _tree_freedoms(
+    hinges: Sequence[Hinge], symbols: Mapping[str, Symbols], outputs: Mapping[str, Output]
+) -> dict[str, Output]:
+    """Of the joints of the tree what can be measured, which are coordinates here, and its rates."""
+    found: dict[str, Output] = {}
+    for hinge in hinges:
+        theta, theta_d, *_ = symbols[hinge.child.name]
+        for name, *own in zip(hinge.freedoms if hinge.joint else (), theta, theta_d, strict=False):
+            labels = f"{hinge.joint.name}.{name}", f"{hinge.joint.name}.{name}_d"
+            found |= {label: Output(x, outputs[label].unit) for label, x in zip(labels, own, strict=True)}
+    return found
 
 
 def _check_names(hinges: Sequence[Hinge]) -> None:

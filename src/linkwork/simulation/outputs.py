@@ -232,7 +232,10 @@ def trajectory(
     first = 2
     for kind in e.outputs:
         columns = e.columns[kind]
-        tables[kind] = Table(columns, found.outputs[:, first : first + len(columns.labels)])
+        values = found.outputs[:, first : first + len(columns.labels)]
+        if turning := e.turning_outputs.get(kind):
+            values = count_turns(t, values, turning)
+        tables[kind] = Table(columns, values)
         first += len(columns.labels)
     tables["lam"] = Table(e.columns["lam"], lam)
     energy = np.empty((len(ENERGIES), len(t)))
@@ -251,6 +254,17 @@ def trajectory(
         versions=versions(),
     )
     return Trajectory(info.model, t, tables, gap, found.rate, info, model, events)
+
+
+def count_turns(t: Array, values: Array, turning: list[int]) -> Array:
+    """The same with whole turns added to these columns: from row to row each changes as its rate, the next, has it."""
+    counted = values.copy()
+    for k in turning:
+        angle, rate = values[:, k], values[:, k + 1]
+        changes = 0.5 * np.diff(t) * (rate[1:] + rate[:-1])
+        turns = np.round((changes - np.diff(angle)) / math.tau)
+        counted[1:, k] += math.tau * np.cumsum(np.where(np.isfinite(turns), turns, 0.0))
+    return counted
 
 
 def _find_contradiction(system: System, found: Report, place: Place) -> tuple[float, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -75,13 +76,20 @@ def join(first: Trajectory, second: Trajectory, times: Array) -> Trajectory:
         notes=_join_notes(a.notes, b.notes, float(second.t[0])),
         singular_positions=(*a.singular_positions, *b.singular_positions),
     )
+
+    def in_turns(kind: str) -> Table:
+        """Angles go on with the turns they had; what an older motion did not measure has no value there."""
+        then, (columns, values) = first.tables[kind], second.tables[kind]
+        if then.columns != columns:
+            return Table(columns, both(np.full((len(first.t), len(columns.labels)), math.nan), values))
+        is_angle = np.array([unit == "rad" for unit in columns.units], dtype=bool)
+        turns = np.round(np.where(is_angle, then.values[-1] - values[0], 0.0) / math.tau)
+        return Table(columns, both(then.values, values + math.tau * np.nan_to_num(turns)))
+
     return replace(
         second,
         t=both(first.t, second.t),
-        tables={
-            kind: Table(table.columns, both(first.tables[kind].values, table.values))
-            for kind, table in second.tables.items()
-        },
+        tables={kind: in_turns(kind) for kind in second.tables},
         error_position=both(first.error_position, second.error_position),
         error_velocity=both(first.error_velocity, second.error_velocity),
         info=info,

@@ -32,6 +32,7 @@ PANELS = 2  # in one figure, so that it fits a printed page
 PLACED = ("name", "s", "s_i", "s_j", "normal", "radius", "radius_i", "radius_j")  # of a force: a drawing shows them
 ROUNDING = 1e-12  # start values below it are shown as zero
 MOST_JOINTS = 4  # whose reactions are plotted: those with the largest
+MOST_CURVES = 8  # of one unit in a plot
 MOST_ROWS = 60  # of a table
 SHORT = 9  # coordinates: the most with which equations are written out
 SECTIONS = ("Constraints", "Jacobian", "Masses and forces")  # of the worked exercise
@@ -85,7 +86,9 @@ def html(
         _freedoms(checked),
         _method(motion),
         _plots(motion),
-        _loads(motion, checked),
+        _extremes("Reactions and driving forces", list(_reaction_rows(motion, checked))),
+        _extremes("Forces and power", list(_rows_of(motion, "loads"))),
+        _extremes("Freedoms of joints", list(_rows_of(motion, "joints"))),
         _energy(motion),
         f"<h2>Formulations compared</h2>{html_part(comparison)}" if comparison else "",
         _equations(sheet) if sheet else "",
@@ -218,7 +221,20 @@ def _plots(motion: Trajectory) -> str:
         most = len(_loaded(motion))
         if most > MOST_JOINTS:
             parts.append(f"<p>Reactions of the {MOST_JOINTS} most loaded of {most} joints.</p>")
+    if acting := _largest(motion, "loads"):
+        parts.append(f"<figure>{svg(figure(motion, acting))}</figure>")
     return "".join(parts)
+
+
+def _largest(motion: Trajectory, kind: str) -> list[str]:
+    """Of a kind of columns, in each unit, those with the largest values; none that is zero throughout."""
+    columns, values = motion.tables[kind]
+    peaks = np.abs(values).max(axis=0, initial=0.0)
+    chosen = []
+    for unit in dict.fromkeys(columns.units):
+        own = [k for k, other in enumerate(columns.units) if other == unit and peaks[k] > 0.0]
+        chosen += sorted(sorted(own, key=lambda k: -peaks[k])[:MOST_CURVES])
+    return [columns.names[k] for k in chosen]
 
 
 def _force_columns(motion: Trajectory, joint: str) -> list[str]:
@@ -241,18 +257,17 @@ def _size(motion: Trajectory, joint: str) -> Any:
     return np.sqrt(sum(motion[name] ** 2 for name in _force_columns(motion, joint)))
 
 
-def _loads(motion: Trajectory, checked: Report) -> str:
-    """Least and largest value of every reaction and driving force, with their times."""
-    rows = list(_extremes(motion, checked))
+def _extremes(heading: str, rows: Sequence[Sequence[str]]) -> str:
+    """A table of least and largest values with their times."""
     if not rows:
         return ""
     shown = rows[:MOST_ROWS]
     rest = f"<p>and {len(rows) - len(shown)} more</p>" if len(rows) > len(shown) else ""
     heads = ("quantity", "unit", "least", "at t s", "largest", "at t s", "")
-    return f"<h2>Reactions and driving forces</h2>{table(heads, shown, numeric=(2, 3, 4, 5))}{rest}"
+    return f"<h2>{heading}</h2>{table(heads, shown, numeric=(2, 3, 4, 5))}{rest}"
 
 
-def _extremes(motion: Trajectory, checked: Report) -> Iterator[list[str]]:
+def _reaction_rows(motion: Trajectory, checked: Report) -> Iterator[list[str]]:
     for joint in _joints(motion):
         remark = "" if checked.reactions.get(joint, "unique") == "unique" else "not unique"
         if len(_force_columns(motion, joint)) > 1:
@@ -261,7 +276,11 @@ def _extremes(motion: Trajectory, checked: Report) -> Iterator[list[str]]:
         for label, name in zip(labels, names, strict=True):
             if label.rpartition(".")[0] == joint and np.any(motion[name]):
                 yield _extreme(name, motion.quantity(name).unit, motion[name], motion, remark)
-    for name in motion.tables["driving"].columns.names:
+    yield from _rows_of(motion, "driving")
+
+
+def _rows_of(motion: Trajectory, kind: str) -> Iterator[list[str]]:
+    for name in motion.tables[kind].columns.names:
         yield _extreme(name, motion.quantity(name).unit, motion[name], motion, "")
 
 

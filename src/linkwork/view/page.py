@@ -34,7 +34,7 @@ MOST_ROWS = 4000  # of a trajectory; of a longer one, rows are left out evenly
 MOST_NUMBERS = 1_500_000  # in all columns: 16 MB
 MOST_EVENTS = 1000  # of a motion, on its time axis and in the list
 # Kinds of columns in the order in which they are let in.
-KINDS = ("q", "energy", "error", "v", "reactions", "driving", "points", "a", "lam")
+KINDS = ("q", "energy", "error", "v", "reactions", "driving", "loads", "joints", "points", "a", "lam")
 FRAME = 560  # pixels of height in a notebook
 DIGITS = 9  # of coordinates in a drawing
 

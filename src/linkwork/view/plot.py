@@ -40,6 +40,7 @@ NOUNS = {
     "N": "force",
     "N m": "torque",
     "J": "energy",
+    "W": "power",
     "1": "coordinate",
 }
 
