@@ -307,3 +307,40 @@ simulation: {t_end: 3, step: 0.1}
 """)
     with pytest.raises(NumericalStop, match="'f' has no finite value there: sqrt"):
         simulate(model, coordinates=coordinates)
+
+
+@pytest.mark.parametrize("coordinates", ["body", "joint"])
+def test_a_torsion_spring_about_a_pinion_swings_its_rack(coordinates: str) -> None:
+    """A pinion of radius 0.2 on a hinge moves a rack of 3 kg: (J + m R^2) theta'' = -k theta, more than a turn."""
+    found = simulate(
+        model(
+            ground={"points": {"O": [0, 0, 0], "R": [0, -0.2, 0]}},
+            bodies={
+                "p": {
+                    "mass": 1,
+                    "inertia": [1, 1, 0.5],
+                    "angular_velocity": [0, 0, 8],
+                    "points": {"O": [0, 0, 0]},
+                },
+                "r": {"mass": 3, "inertia": [1, 1, 1], "position": [0, -0.2, 0], "points": {"C": [0, 0, 0]}},
+            },
+            joints={
+                "O": {"type": "revolute", "i": "ground.O", "j": "p.O", "axis": [0, 0, 1]},
+                "S": {"type": "prismatic", "i": "ground.R", "j": "r.C", "axis": [1, 0, 0]},
+                "M": {
+                    "type": "rack-and-pinion",
+                    "i": "r.C",
+                    "j": "p.O",
+                    "axis": [1, 0, 0],
+                    "axis_j": [0, 0, 1],
+                    "radius": 0.2,
+                },
+            },
+            forces={"k": {"type": "rotational-spring-damper", "joint": "M", "stiffness": 0.7}},
+            simulation={"t_end": 3, "step": 0.1},
+        ),
+        coordinates=coordinates,
+    )
+    w = math.sqrt(0.7 / (0.5 + 3 * 0.2**2))
+    np.testing.assert_allclose(found["p.wz"], 8 * np.cos(w * found.t), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(np.abs(found["r.vx"]), 0.2 * np.abs(found["p.wz"]), rtol=0, atol=1e-9)

@@ -147,3 +147,39 @@ def test_kinematics_needs_no_masses(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert json.loads(capsys.readouterr().out)["dof"] == 0
     assert answer(["report", file, "-o", str(tmp_path / "r.html")]) == 0
     assert answer(["run", file]) == 3
+
+
+@pytest.mark.parametrize("coordinates", ["body", "joint", "minimal"])
+def test_a_rate_alone_is_that_of_the_body_wherever_its_joint_is(coordinates: str) -> None:
+    """A body pinned at E, not at the origin of its frame, turns about E: r_dot = omega x (C - E)."""
+    text = """
+linkwork: 1
+bodies:
+  rod: {mass: 2, inertia: 0.3, position: [-1, 0], angular_velocity: 0.4, points: {E: [1, 0]}, mass_centre: [0.6, 0.2]}
+ground: {points: {O: [0, 0]}}
+joints: {O: {type: revolute, i: ground.O, j: rod.E}}
+simulation: {t_end: 1, step: 1}
+"""
+    motion = simulate(loads(text), coordinates=coordinates)
+    start = [motion[name][0] for name in ("rod.omega", "rod.vx", "rod.vy")]
+    np.testing.assert_allclose(start, [0.4, -0.4 * 0.2, 0.4 * -0.4], atol=1e-12)
+    with pytest.raises(ModelError) as refused:  # a velocity of the origin that the pin does not allow is one
+        simulate(loads(text.replace("angular_velocity", "velocity: [0, 3], angular_velocity")), coordinates=coordinates)
+    assert refused.value.code == "velocity-far-off"
+
+
+def test_a_rate_alone_is_that_of_the_body_in_space() -> None:
+    """The same about the z axis of a hinge."""
+    text = """
+linkwork: 1
+space: spatial
+bodies:
+  rod: {mass: 2, inertia: [1, 1, 1], position: [-1, 0, 0], angular_velocity: [0, 0, 0.4], points: {E: [1, 0, 0]},
+        mass_centre: [0.6, 0.2, 0.3]}
+ground: {points: {O: [0, 0, 0]}}
+joints: {O: {type: revolute, i: ground.O, j: rod.E, axis: [0, 0, 1]}}
+simulation: {t_end: 1, step: 1}
+"""
+    motion = simulate(loads(text))
+    start = [motion[name][0] for name in ("rod.wz", "rod.vx", "rod.vy", "rod.vz")]
+    np.testing.assert_allclose(start, [0.4, -0.4 * 0.2, 0.4 * -0.4, 0], atol=1e-12)

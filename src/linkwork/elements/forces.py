@@ -46,7 +46,7 @@ from linkwork.elements.quantities import (
     TorqueFormula,
     TorqueVector,
 )
-from linkwork.elements.spatial import CountingPair, RevoluteSpherical
+from linkwork.elements.spatial import CountingPair, RackAndPinion, RevoluteSpherical
 from linkwork.elements.vectors import SHORTEST, Components, Vector, norm
 from linkwork.errors import ModelError
 from linkwork.expressions.graph import ZERO, Expr, as_expr, maximum, sqrt
@@ -173,7 +173,8 @@ class AxialSpringDamper(Spring, JointForce):
     torque T = k (angle - free_angle) + c rate + actuator (+ law(angle, rate))
     acts along w on body i, and -T on body j; w is the direction in which the angle changes, the axis where the
     joint is closed:    w = x_j x (c y_i - s x_i) / (c^2 + s^2),    (c, s) = (x_i . x_j, y_i . x_j)
-    Of a revolute-spherical link the angle is its own, and what acts on body j is a force through its ball.
+    Of a revolute-spherical link the angle is its own, and what acts on body j is a force through its ball; that of a
+    pinion counts against its rack.
     """
 
     joint: CountingPair
@@ -184,7 +185,7 @@ class AxialSpringDamper(Spring, JointForce):
     law: AngleLaw = ZERO
 
     def measure(self, i: SpatialFrame, j: SpatialFrame) -> Freedom:
-        if isinstance(self.joint, RevoluteSpherical):
+        if isinstance(self.joint, RevoluteSpherical | RackAndPinion):
             return measure_freedom(self.joint, "angle", i, j)
         x_i, y_i, _ = self.joint.triad_i(i)
         x_j = self.joint.triad_j(j)[0]

@@ -20,6 +20,8 @@ from linkwork.compiled.system import compile_place
 from linkwork.equations.equations import Equations, Row
 from linkwork.equations.place import Place, Weights, largest
 from linkwork.errors import ModelError, UsageError, check_choice, check_names, check_number, check_values, did_you_mean
+from linkwork.expressions.evaluation import evaluate, substitute
+from linkwork.expressions.graph import ZERO
 from linkwork.linalg.newton import MAX_ITERATIONS, iterate, solve_least_squares
 from linkwork.linalg.rank import check_finite
 from linkwork.start.dead_points import explain_dead, find_dead
@@ -279,9 +281,17 @@ def _about_degrees(given: Place) -> str:
 
 
 def _stated(given: Place) -> Array:
-    """The velocities that are given: zero where they are rounding beside the largest."""
-    sizes = np.abs(given.v) / given.v_scale
-    return np.where(sizes > AGREEMENT * np.max(sizes, initial=0.0), given.v, 0.0)
+    """The velocities that are given: zero where they are rounding beside the largest.
+
+    That of a mass centre is not given where the model gives a turn alone, about the origin of a frame.
+    """
+    e, v = given.equations, given.v
+    if e.body is None and np.array_equal(v, e.start()[1]):
+        shifts = [c.kind == "length" for c in e.velocities]
+        turns = {x: ZERO for x, is_shift in zip(e.start_v, shifts, strict=True) if not is_shift}
+        v = np.where(shifts, evaluate(substitute(e.start_v, turns), e.parameters), v)
+    sizes = np.abs(v) / given.v_scale
+    return np.where(sizes > AGREEMENT * np.max(sizes, initial=0.0), v, 0.0)
 
 
 def _velocity_fault(start: Start) -> ModelError | None:
