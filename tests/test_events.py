@@ -923,3 +923,23 @@ def test_an_event_happens_before_its_formula_loses_its_value(when: str) -> None:
     motion = simulate(loads(BALL.replace('{when: "ball.x - 0.5"}', entry)), t_end=7.0)
     assert motion.info.reason.startswith("event 'half'")
     assert motion["ball.x"][-1] == pytest.approx(1.75, abs=1e-12)
+
+
+def test_events_that_set_each_other_at_one_time_end_the_run_if_they_do_without_end() -> None:
+    """The speed 2 calls for 1 and 1 for 2: there is no motion after t = 1/2; where 1 calls for nothing there is one."""
+    text = """linkwork: 1
+gravity: [0, 0]
+bodies: {b: {mass: 1, inertia: 1, velocity: [1, 0]}}
+events:
+  fast: {when: "b.vx - 1.5", direction: rising, action: set, velocities: {b.vx: 1}}
+  slow: {when: "b.vx - 1.2", direction: falling, action: set, velocities: {b.vx: 2}}
+  kick: {when: "t - 0.5", action: set, velocities: {b.vx: 2}}
+simulation: {t_end: 1, step: 0.1}
+"""
+    with pytest.raises(NumericalStop, match="'fast', 'slow' happen without end") as stop:
+        simulate(loads(text))
+    assert stop.value.code == "events-accumulate"
+    assert stop.value.trajectory.events.t[-1] == pytest.approx(0.5, abs=1e-12)
+    motion = simulate(loads(text.replace("velocities: {b.vx: 2}}\n  kick", "velocities: {b.vx: 1.4}}\n  kick")))
+    assert motion.events.names == ("kick", "fast", "slow")
+    assert motion["b.x"][-1] == pytest.approx(0.5 + 0.5 * 1.4, abs=1e-12)

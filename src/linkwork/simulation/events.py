@@ -240,9 +240,10 @@ class Course:
         """Stop where events, now these, follow each other without end."""
         near = bool(self.happenings) and t <= self.end_nearness(self.happenings[-1].t)
         self.close = (self.close if near else Counter()) + Counter(names)
-        often, count = self.close.most_common(1)[0]
+        count = max(self.close.values())
         if count >= MOST_CLOSE and self.stopped is None:
-            self.stopped = Reason("events-accumulate", event=often, t=t, count=count, within=CLOSE)
+            often = [name for name, n in self.close.items() if 2 * n >= count]
+            self.stopped = Reason("events-accumulate", events=often, t=t, count=count, within=CLOSE)
 
     def end_nearness(self, t: float) -> float:
         """Until when an event is near to one at t; where time begins, by what rounding leaves of the run."""
@@ -259,7 +260,7 @@ class Course:
 
     def pass_others(self, t: float, y: Array) -> Array:
         """y after those events that are beyond zero by what has happened, and levels, one after the other."""
-        for _ in range(MOST_CLOSE):
+        while self.stopped is None:
             system, n = self.motion.system, self.motion.n
             events = system.equations.events
             found, self.jumped = self.jumped, []

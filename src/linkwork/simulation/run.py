@@ -27,7 +27,8 @@ DEPENDENT = 0.1  # of the least singular value of the rows that would be chosen 
 def run(course: Course, tell: Callable[[float], None]) -> End:
     """Advance the motion until it has reached its end or cannot go on; how its last piece ended."""
     motion = course.motion
-    first = budget = max(1, FIRST_BUDGET // motion.state.problem.ny)
+    first = max(1, FIRST_BUDGET // motion.state.problem.ny)
+    budget = 0 if course.stopped else first
     while True:
         state, tried, began = motion.state, motion.state.tried, motion.state.loop_s
         end = state.advance(budget)

@@ -167,6 +167,17 @@ def _too_many_steps(steps: int, t: float, step: float, **cause: Any) -> str:
     )
 
 
+def _events_accumulate(events: Sequence[str], t: float, count: int, within: float) -> str:
+    names = ", ".join(f"'{name}'" for name in events)
+    happen, what = ("the event", f"{names} happens") if len(events) == 1 else ("the events", f"{names} happen")
+    why = "the motion comes to rest or chatters there" if len(events) == 1 else "what one sets makes another happen"
+    return (
+        f"{happen} {what} without end at t = {t:.6g}: {count} times each within {within:.0e} of this time after the "
+        f"last; {why}; let an event with the action stop end the run before, or one engage a joint that holds the "
+        f"rest{KEPT}"
+    )
+
+
 def _impossible_event(t: float, **data: Any) -> str:
     if "joint" in data:
         return (
@@ -262,9 +273,7 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
         "friction that holds is a force of the type stick-slip, one that creeps has tanh(v/transition) for sign(v)"
         f"{KEPT}"
     ),
-    "events-accumulate": "the event '{event}' happens without end at t = {t:.6g}: {count} times each within "
-    "{within:.0e} of this time after the last; the motion comes to rest or chatters there; let an event with the "
-    f"action stop end the run before, or one engage a joint that holds the rest{KEPT}",
+    "events-accumulate": _events_accumulate,
     "not-held": "the event '{event}' happens without end at t = {t:.6g}: it brings the motion to rest, forces press on "
     f"and nothing holds it there; let it also engage a joint that does, or let a contact force take its place{KEPT}",
     "impossible-event": _impossible_event,
