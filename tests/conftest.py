@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 from zlib import crc32
 
@@ -91,3 +92,20 @@ def rng(request: pytest.FixtureRequest) -> np.random.Generator:
     seed = int(os.environ.get("LINKWORK_SEED", crc32(request.node.nodeid.encode())))
     print(f"LINKWORK_SEED={seed}")  # pytest shows it when the test fails
     return np.random.default_rng(seed)
+
+
+@pytest.fixture(autouse=True)
+def nothing_of_its_own_stays() -> Iterator[None]:
+    """What a test adds to the types and methods that linkwork knows goes with it."""
+    from linkwork.elements.forces import FORCES
+    from linkwork.elements.joints import JOINTS
+    from linkwork.elements.motions import MOTIONS
+    from linkwork.formulations import FORMULATIONS
+    from linkwork.integrators.methods.tableaus import EXPLICIT
+
+    tables: list[dict[str, Any]] = [*JOINTS.values(), *FORCES.values(), MOTIONS, FORMULATIONS, EXPLICIT]  # type: ignore
+    before = [dict(table) for table in tables]
+    yield
+    for table, known in zip(tables, before, strict=True):
+        table.clear()
+        table.update(known)

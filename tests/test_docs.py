@@ -124,6 +124,7 @@ def test_pages_can_be_worked_through(
     """Within this process where that will do; the README also in shells of its own, as a newcomer would."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
+    monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(picture, "PER_SECOND", 2)  # of films a few pictures: they are looked at in test_scene.py
     left_out = 0
     for k, (language, text) in enumerate(blocks(page)):
@@ -143,7 +144,8 @@ def test_pages_can_be_worked_through(
             else:
                 run_here(text, "")
         elif language == "python":
-            script = tmp_path / f"block{k}.py"
+            named = re.match(r"# (\S+\.py)\n", text)
+            script = tmp_path / (named[1] if named else f"block{k}.py")
             script.write_text(text, encoding="utf-8")
             if outside:
                 run([sys.executable, script.name], tmp_path, shell, text)

@@ -24,11 +24,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from importlib.util import module_from_spec, spec_from_file_location
 from inspect import get_annotations
 from pathlib import Path as FilePath
+from traceback import extract_tb
 from typing import Any, TypeVar
 
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
@@ -38,7 +39,7 @@ from linkwork.elements.frames import PlanarFrame, SpatialFrame
 from linkwork.elements.freedoms import measure_freedom
 from linkwork.elements.joints import JOINTS, Revolute
 from linkwork.elements.kinds import Space
-from linkwork.elements.loads import BodyForce, Force, JointForce, PairForce
+from linkwork.elements.loads import BodyForce, BodyPointForce, Force, JointForce, PairForce, PointPairForce
 from linkwork.elements.motions import MOTIONS
 from linkwork.elements.pairs import AxisPair, Joint, PointPair, RodPair
 from linkwork.elements.paths import Path, PlanarTurn, Shift, turn_axis
@@ -64,7 +65,7 @@ from linkwork.elements.quantities import (
 )
 from linkwork.elements.spatial import AxialPair, SpatialAxisPair, SpatialRevolute
 from linkwork.elements.vectors import Vector, norm
-from linkwork.errors import UsageError
+from linkwork.errors import LinkworkError, UsageError
 from linkwork.expressions.graph import (
     Expr,
     absolute,
@@ -85,7 +86,7 @@ from linkwork.expressions.graph import (
 )
 from linkwork.formulations.own import OwnFormulation, Solve, add_formulation
 from linkwork.integrators.methods.own import add_tableau
-from linkwork.modelfile.schema import keys
+from linkwork.modelfile.schema import is_required, keys
 
 __all__ = [
     "Angle",
@@ -93,6 +94,7 @@ __all__ = [
     "AxialPair",
     "AxisPair",
     "BodyForce",
+    "BodyPointForce",
     "Damping",
     "Direction",
     "Expr",
@@ -114,6 +116,7 @@ __all__ = [
     "PlanarTurn",
     "PointForce",
     "PointPair",
+    "PointPairForce",
     "Push",
     "Quantity",
     "RodPair",
@@ -179,7 +182,6 @@ def element(name: str, space: Space = "planar") -> Callable[[Class], Class]:
             raise UsageError(f"'{name}' is a type of linkwork; choose another name", "duplicate-name")
         if get_annotations(cls) and "__dataclass_fields__" not in cls.__dict__:
             cls = dataclass(frozen=True, eq=False, kw_only=True)(cls)  # type: ignore[assignment]
-        keys(cls)  # its annotations can be read
         if table is not MOTIONS:
             _try_out(cls, name, space)
         table[name] = cls
@@ -212,16 +214,15 @@ def _try_out(cls: type, name: str, space: Space) -> None:
     given: dict[str, Any] = {"name": "trial"}
     bodies = {"body": body("b"), "body_i": body("i"), "body_j": body("j"), "carrier": Ground()}
     point = tuple(symbol(f"trial {x}") for x in "xyz"[:size])
-    for field in fields(cls):
+    given |= {field.name: point for field in fields(cls) if field.name in ("s", "s_i", "s_j")}
+    for key, holds, field in keys(cls):
         if field.name in bodies:
             given[field.name] = bodies[field.name]
-        elif field.name in ("s", "s_i", "s_j", "axis"):
-            given[field.name] = point
-        elif field.name == "joint":
-            points = (body("i"), body("j"), point, point)
-            given["joint"] = Revolute("O", *points) if space == "planar" else SpatialRevolute("O", *points, point)
-        elif field.name != "name" and field.default is field.default_factory:  # both missing
-            given[field.name] = symbol(f"trial {field.name}")
+        elif key == "joint":
+            ends = (body("i"), body("j"), point, point)
+            given["joint"] = Revolute("O", *ends) if space == "planar" else SpatialRevolute("O", *ends, point)
+        elif is_required(field):
+            given[field.name] = point if holds.form in ("vector", "axis") else symbol(f"trial {key}")
     made: Any = cls(**given)
     frames = [
         body(x).frame([symbol(f"{x} q{k}") for k in range(7)], [symbol(f"{x} v{k}") for k in range(6)])
@@ -257,23 +258,27 @@ def formulation(name: str, needs_regular_mass: bool = True) -> Callable[[Solve],
     times a run, and is slower than machine code accordingly.
     """
 
+    if not NAME.fullmatch(name):
+        raise UsageError(f"'{name}' is no name of a formulation; write it like 'my-way'", "bad-name")
+
     def add(solve: Solve) -> OwnFormulation:
-        if not NAME.fullmatch(name):
-            raise UsageError(f"'{name}' is no name of a formulation; write it like 'my-way'", "bad-name")
         return add_formulation(name, solve, needs_regular_mass)
 
     return add
 
 
-def load_plugins(paths: Sequence[str]) -> None:
+def load_plugins(files: Iterable[FilePath]) -> None:
     """Import Python files with own elements, formulations or integrators."""
-    for path in paths:
-        file = FilePath(path)
-        if not file.is_file():
-            raise UsageError(f"no file '{path}' with plugins", "no-file")
+    for file in files:
         spec = spec_from_file_location(file.stem, file)
-        if spec is None or spec.loader is None:
-            raise UsageError(f"'{path}' is no Python file", "no-file")
-        module = module_from_spec(spec)
-        sys.modules[file.stem] = module
-        spec.loader.exec_module(module)
+        if not file.is_file() or spec is None or spec.loader is None:
+            raise UsageError(f"'{file}' is no Python file", "no-plugin")
+        module = sys.modules[file.stem] = module_from_spec(spec)
+        try:
+            spec.loader.exec_module(module)
+        except LinkworkError:
+            raise
+        except Exception as error:
+            lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(file)]
+            line = f":{lines[-1]}" if lines else ""
+            raise UsageError(f"{file}{line}: {type(error).__name__}: {error}", "plugin-failed") from error

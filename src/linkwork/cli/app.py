@@ -149,6 +149,13 @@ def _version(wanted: bool) -> None:
 def linkwork(
     context: typer.Context,
     version: Annotated[bool, Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+    plugins: Annotated[
+        Files, Option(metavar="FILE", help="Run a Python file with own joints, forces or methods first; repeatable.")
+    ] = None,
 ) -> None:
+    if plugins:
+        from linkwork.own import load_plugins
+
+        load_plugins(plugins)
     if context.invoked_subcommand is None:
         print(context.get_help())

@@ -13,11 +13,11 @@ from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.driven.kinematics import kinematics
 from linkwork.equations.place import Array
 from linkwork.errors import UsageError, check_choice
-from linkwork.formulations import ALGEBRAIC, EXPLICIT
+from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, Formulation
 from linkwork.lecture.analyses import ANALYSES, DYNAMICS
 from linkwork.lecture.exercise import Exercise, Instant
 from linkwork.lecture.sheet import Worked
-from linkwork.lecture.steps import METHODS
+from linkwork.lecture.steps import METHODS, teach_own
 from linkwork.lecture.symbolic import Numbers
 from linkwork.model import Model
 from linkwork.simulation.simulate import simulate
@@ -32,7 +32,7 @@ __all__ = ["ANALYSES", "METHODS", "Worked", "explain"]
 
 def explain(
     model: Model | Mechanism,
-    formulation: str = "augmented",
+    formulation: str | Formulation = "augmented",
     at: float = 0.0,
     progress: Callable[[float, float], None] | None = None,
     coordinates: str | None = None,
@@ -44,7 +44,8 @@ def explain(
 
     `pivoting` is that of `lu`: how the row of a pivot is chosen, or which rows are taken.
     """
-    check_choice("formulation", formulation, METHODS)
+    formulation = formulation.name if isinstance(formulation, Formulation) else formulation
+    check_choice("formulation", formulation, (*METHODS, *FORMULATIONS))
     check_choice("analysis", analysis, (DYNAMICS, *ANALYSES))
     if analysis != DYNAMICS and formulation != "augmented":
         raise UsageError(f"{analysis} has no formulation to choose", "no-effect")
@@ -66,7 +67,8 @@ def explain(
     if instant.numbers.equations.Psi and not instant.numbers.rows.independent and formulation not in LEAVING_OUT:
         message = f"the constraint rows that are left hold by themselves; {' or '.join(LEAVING_OUT)} leave them out"
         raise UsageError(message, "nothing-constrained")
-    return Exercise(instant, formulation, METHODS[formulation], pivoting).work_out()
+    method = METHODS.get(formulation) or teach_own(FORMULATIONS[formulation])
+    return Exercise(instant, formulation, method, pivoting).work_out()
 
 
 def reach(

@@ -12,6 +12,7 @@ import numpy as np
 
 from linkwork.equations.place import LEAST_ROW
 from linkwork.equations.solution import EPS
+from linkwork.formulations import Formulation
 from linkwork.lecture.decompositions import (
     complete_pivots,
     pivoted_rows,
@@ -23,7 +24,7 @@ from linkwork.lecture.exercise import Exercise, Method, Spectrum
 from linkwork.lecture.forms import explicit, ggl, index_3
 from linkwork.lecture.sheet import MOST_COLUMNS, Array, Name, Part, listing, names, spectrum
 from linkwork.lecture.symbolic import Matrix
-from linkwork.lecture.values import Scope, Value, vector
+from linkwork.lecture.values import Scope, Value, named, vector
 from linkwork.linalg.rank import RANK_TOLERANCE
 from linkwork.writing import notation
 from linkwork.writing.notation import Formula, Number, column, diag, equal, line, number
@@ -531,3 +532,22 @@ METHODS: dict[str, Method] = {
         f"(de Falco, Pennestri and Vita 2005; {_REVIEW}, eqs. (42)-(45))",
     ),
 }  # fmt: skip
+
+
+def teach_own(formulation: Formulation) -> Method:
+    """A formulation of a user: what it returns, held to the equations that it solves."""
+
+    def steps(x: Exercise) -> None:
+        x.head("Accelerations and multipliers")
+        x.say("From", M, ",", Psi_q, ",", Q, "and", gamma, f"the function returns ({formulation.description})")
+        found = formulation(x.M, x.Psi_q, x.Q, x.gamma)
+        x.find({a: vector(found.a, x.columns), lam: vector(found.lam, named(x.rows))})
+        x.display(a)
+        if x.m:
+            x.display(lam)
+        x.say("They are to fulfil")
+        x.show(equal(M * a + Psi_q.T * lam if x.m else M * a, Q))
+        if x.m:
+            x.show(CONSTRAINTS)
+
+    return Method(steps, SINGULAR_VALUES, formulation.description)

@@ -108,7 +108,9 @@ def shape_fault(detail: ErrorDetails, document: Document, before: Keys = ()) -> 
         }  # fmt: skip
         known, name = types[str(place[0])], str(value.get("type"))
         usual = OTHER_NAMES.get(name.lower())
-        hint = f"did you mean '{usual}'?" if usual in known else did_you_mean(name, known)
+        hint = f"did you mean '{usual}'?" if usual in known else did_you_mean(name, known) or ""
+        if not hint.startswith("did"):
+            hint = "types of your own come from --plugins FILE, or from a module imported before; " + hint
         place = (*place, "type")
         error = ModelError(f"no type '{value.get('type')}'", "unknown-type", value=value.get("type"), suggestion=hint)
     elif kind in ("too_short", "too_long"):

@@ -449,9 +449,20 @@ def entry_of(data: Any) -> type[Entry]:
     return model_entry(space, joints, forces, any("shape" in body for body in entries_in(data, "bodies")))
 
 
+@cache
+def load_installed() -> None:
+    """Import what installed packages add to the types of elements, see own.py: a file alone never loads code."""
+    from importlib.metadata import entry_points
+
+    for point in entry_points(group="linkwork.elements"):
+        point.load()
+
+
 def types_in(data: Any, section: str, known: Mapping[str, Any]) -> tuple[str, ...]:
     """The types that a section mentions and two more, or all if one of its entries is of none."""
     types = [entry.get("type") for entry in entries_in(data, section)]
+    if any(isinstance(name, str) and name not in known for name in types):
+        load_installed()
     wrong = any(not isinstance(name, str) or name not in known for name in types)
     return tuple(name for k, name in enumerate(known) if types and (k < 2 or name in types or wrong))
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from linkwork.equations.programs import BY_ELIMINATION, IMPLICIT_FORMS, MOTION, STABILIZED, TERMS, Program
 from linkwork.errors import UsageError, check_choice, check_number
-from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, SEQUENCES, all_formulations
+from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, SEQUENCES, Formulation, all_formulations
 from linkwork.integrators.methods import ALPHA, AUTO, RADAU5, integrators
+from linkwork.integrators.methods.tableaus import Tableau
 
 if TYPE_CHECKING:
     from linkwork.integrators.methods.generalized_alpha import GeneralizedAlpha
@@ -92,9 +93,9 @@ class Choice:
 
 
 def choose(
-    formulation: str,
+    formulation: str | Formulation,
     stabilization: Stabilization,
-    integrator: str,
+    integrator: str | Tableau,
     gains: tuple[float | None, float | None, float],
     spectral_radius: float | None = None,
     fixed_step: float | None = None,
@@ -104,6 +105,8 @@ def choose(
 
     Of `gains` the third is the time of the run, which tells those that are not given.
     """
+    formulation = formulation.name if isinstance(formulation, Formulation) else formulation
+    integrator = integrator.name if isinstance(integrator, Tableau) else integrator
     check_choice("integrator", integrator, integrators())
     if integrator == AUTO.name and formulation in ALGEBRAIC_ALONE:
         integrator = RADAU5  # it follows such forms to any accuracy

@@ -13,7 +13,9 @@ from linkwork.constraints.projection import project_start
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Weights
 from linkwork.errors import Interrupted, NumericalStop, UsageError, check_number
+from linkwork.formulations import Formulation
 from linkwork.integrators.integrate import End, Settings, report_times
+from linkwork.integrators.methods.tableaus import Tableau
 from linkwork.model import Model, Simulation
 from linkwork.native import cache
 from linkwork.notes import FINISHED, Reason
@@ -48,11 +50,11 @@ def simulate(
     step: float | None = None,
     rtol: float | None = None,
     atol: float | None = None,
-    formulation: str = "augmented",
+    formulation: str | Formulation = "augmented",
     stabilization: Stabilization = "projection",
     alpha: float | None = None,
     beta: float | None = None,
-    integrator: str = "auto",
+    integrator: str | Tableau = "auto",
     spectral_radius: float | None = None,
     fixed_step: float | None = None,
     rank_tolerance: float | None = None,
