@@ -136,12 +136,12 @@ def test_force_that_is_undefined_at_the_start_is_named(formulation: str) -> None
 
 
 def test_a_run_with_too_many_steps_stops_and_names_the_force() -> None:
-    """Very strong damping leaves explicit methods tiny steps."""
+    """Very strong damping leaves explicit methods tiny steps; with radau5 it takes some hundred."""
     model = load("double_pendulum")
     names = {"upper.omega": symbol("upper.omega")}
     force = Torque("brake", model.bodies[0], parse("-1e9*upper.omega", names))
     with pytest.raises(NumericalStop) as stopped:
-        simulate(replace(model, forces=(force,)), t_end=10.0, max_steps=10_000)
+        simulate(replace(model, forces=(force,)), t_end=10.0, max_steps=300)
     assert stopped.value.code == "too-many-steps"
     assert "of the forces, 'brake' changes most" in str(stopped.value)
     assert "--max-steps" in str(stopped.value)
@@ -152,7 +152,7 @@ def test_a_run_with_too_many_steps_stops_and_names_the_force() -> None:
         simulate(replace(model, forces=(force,)), t_end=10.0, integrator="dop853", max_steps=8_000)
     run = stopped.value.trajectory.info
     assert run.steps + run.rejected == 8_000
-    assert motion.info.steps + motion.info.rejected == 10_000
+    assert motion.info.steps + motion.info.rejected == 300
 
 
 HOPPER = """
