@@ -186,7 +186,7 @@ def test_run_writes_files_and_says_where(linkwork: Answer, tmp_path: Path) -> No
         "run", "slider_crank", "--t-end", "0.2", "--step", "0.01", *(x for file in files for x in ("-o", file))
     )
     assert all(f"written {file}" in " ".join(text.split()) for file in files)
-    assert sorted(tmp_path.iterdir()) == sorted(files)
+    assert sorted(tmp_path.iterdir()) == sorted([*files, tmp_path / "motion.csv.json"])
     one, other = (Trajectory.load(file) for file in files[:2])
     assert one.status == other.status == "finished"
     np.testing.assert_array_equal(one.q, other.q)
@@ -291,7 +291,7 @@ def test_the_other_files_are_written_when_one_cannot_be(
     first, second = tmp_path / "motion.png", tmp_path / "motion.csv"
     text = linkwork("run", "simple_pendulum", "--t-end", "0.1", "-o", first, "-o", second, code=2)
     assert "[disk-full]" in text
-    assert [path.name for path in tmp_path.iterdir()] == ["motion.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["motion.csv", "motion.csv.json"]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a place that is always full")

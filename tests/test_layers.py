@@ -37,6 +37,7 @@ ROOMS = (
     "formulations",
     "integrators",
     "constraints",
+    "resulttable",
     "readings",
     "trajectory",
     "resultfile",

@@ -259,7 +259,8 @@ def test_a_file_gives_back_what_was_written(suffix: str, n: int, tmp_path: Path)
     loaded = Trajectory.load(tmp_path / f"motion{suffix}")
     assert_same(motion, loaded)
     assert np.signbit(loaded.a[0, 2])
-    assert [path.name for path in tmp_path.iterdir()] == [f"motion{suffix}"]
+    beside = ["motion.csv.json"] if suffix == ".csv" else []
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"motion{suffix}", *beside]
 
 
 @pytest.mark.parametrize("suffix", [".nc", ".csv"])
@@ -272,12 +273,11 @@ def test_a_trajectory_without_joints_and_drivers_can_be_written(suffix: str, tmp
     assert loaded.columns("points") == loaded.columns("reactions") == loaded.columns("driving") == {}
 
 
-def test_xarray_reads_the_file_as_the_labelled_arrays_of_dataset(tmp_path: Path) -> None:
+def test_xarray_reads_the_file_as_labelled_arrays(tmp_path: Path) -> None:
     motion = turning()
     motion.save(tmp_path / "motion.nc")
     with xarray.open_dataset(tmp_path / "motion.nc", engine="h5netcdf") as file:
         assert file.attrs.pop("sha256")
-        xarray.testing.assert_identical(file, motion.dataset())
         phi = file.q.sel(coordinate="O.phi")
         assert phi.coords["q_unit"] == "rad"
         np.testing.assert_array_equal(phi, motion["O.phi"])
@@ -286,14 +286,83 @@ def test_xarray_reads_the_file_as_the_labelled_arrays_of_dataset(tmp_path: Path)
         assert file.time.attrs["units"] == "s"
 
 
-def test_numpy_reads_the_csv_file_below_its_first_line(tmp_path: Path) -> None:
+def test_a_dataset_is_a_data_frame_with_a_column_for_every_quantity() -> None:
+    """One dimension: a frame has as many rows as the motion, not their product with all names."""
+    motion = turning()
+    data = motion.dataset()
+    assert dict(data.sizes) == {"time": len(motion.t)}
+    assert data["reaction:O.torque"].attrs["units"] == "N m"
+    np.testing.assert_array_equal(data["O.phi"].sel(time=motion.t[3]), motion["O.phi"][3])
+    assert data.to_dataframe().shape == (len(motion.t), len(motion) - 1)
+
+
+def test_any_program_reads_the_csv_file_from_its_first_line(tmp_path: Path) -> None:
     motion = turning()
     motion.save(tmp_path / "motion.csv")
-    first, names, *rows = (tmp_path / "motion.csv").read_text(encoding="utf-8").splitlines()
-    assert first.startswith("# linkwork {")
+    names, *rows = (tmp_path / "motion.csv").read_text(encoding="utf-8").splitlines()
     assert names.split(",") == list(motion)
     table = np.array([[float(x) for x in row.split(",")] for row in rows])
     np.testing.assert_array_equal(table[:, names.split(",").index("O.omega")], motion["O.omega"])
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.read_csv(tmp_path / "motion.csv")
+    assert frame.shape == (len(motion.t), len(motion))
+    assert set(frame.dtypes) == {np.dtype(float)}
+    np.testing.assert_allclose(frame["O.phi"], motion["O.phi"], rtol=1e-15)
+
+
+def test_csv_files_with_their_record_in_the_first_line_are_still_read(tmp_path: Path) -> None:
+    motion, path, record = turning(), tmp_path / "motion.csv", tmp_path / "motion.csv.json"
+    motion.save(path)
+    path.write_text(f"# linkwork {record.read_text('utf-8')}\n{path.read_text('utf-8')}", encoding="utf-8")
+    record.unlink()
+    assert_same(motion, Trajectory.load(path))
+
+
+def test_a_csv_file_without_its_record_is_a_table(tmp_path: Path) -> None:
+    """Only its own record is taken: that of another motion does not fit."""
+    turning().save(tmp_path / "motion.csv")
+    turning(7).save(tmp_path / "other.csv")
+    (tmp_path / "other.csv.json").replace(tmp_path / "motion.csv.json")
+    with pytest.raises(ModelError, match="checksum") as caught:
+        Trajectory.load(tmp_path / "motion.csv")
+    assert caught.value.code == "result-corrupt"
+    (tmp_path / "motion.csv.json").unlink()
+    with pytest.raises(ModelError, match=r"is no result but a table.*motion.csv.json") as caught:
+        Trajectory.load(tmp_path / "motion.csv")
+    assert caught.value.code == "not-a-result"
+
+
+def test_a_workbook_has_names_with_units_above_the_numbers(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    motion = turning()
+    motion.save(tmp_path / "motion.xlsx")
+    heading, *rows = openpyxl.load_workbook(tmp_path / "motion.xlsx").active.values
+    assert heading[:2] == ("t [s]", "O.x [m]")
+    np.testing.assert_array_equal([row[1] for row in rows], motion["O.x"])
+    motion.to("deg").save(tmp_path / "degrees.xlsx")
+    heading, *rows = openpyxl.load_workbook(tmp_path / "degrees.xlsx").active.values
+    assert rows[-1][heading.index("O.phi [deg]")] == pytest.approx(np.degrees(motion["O.phi"][-1]))
+
+
+def test_parquet_has_columns_by_name(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    motion = turning()
+    motion.save(tmp_path / "motion.parquet")
+    table = parquet.read_table(tmp_path / "motion.parquet")
+    np.testing.assert_array_equal(table["O.x"].to_numpy(), motion["O.x"])
+    assert table.schema.field("O.x").metadata[b"unit"] == b"m"
+
+
+@pytest.mark.parametrize(("suffix", "package"), [(".xlsx", "openpyxl"), (".parquet", "pyarrow")])
+def test_a_package_that_is_missing_is_named(
+    suffix: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    for motion in (turning(), turning().to("deg")):
+        with pytest.raises(UsageError, match=f"{package} is not installed; pip install {package}") as caught:
+            motion.save(tmp_path / f"motion{suffix}")
+        assert caught.value.code == f"no-{package}"
+    assert not list(tmp_path.iterdir())
 
 
 def test_nothing_is_half_written(tmp_path: Path) -> None:
@@ -597,14 +666,13 @@ def test_a_hostile_file_takes_no_more_memory_than_it_is_long(edit: Any, tmp_path
 
 def test_damaged_columns_of_a_text_file_are_refused(tmp_path: Path) -> None:
     """A label less, and tables that ask for one column a million times."""
-    path = tmp_path / "motion.csv"
+    path, record = tmp_path / "motion.csv", tmp_path / "motion.csv.json"
     turning().save(path)
-    first, rest = path.read_text().split("\n", 1)
-    head = json.loads(first.removeprefix("# linkwork "))
+    head = json.loads(record.read_text())
     labels, names, units = head["tables"]["q"]
     for broken in ([labels[1:], names, units], [labels, names[1:], units], [["x"] * 10**6, [names[0]] * 10**6, units]):
         head["tables"]["q"] = broken
-        path.write_text(f"# linkwork {json.dumps(head)}\n{rest}")
+        record.write_text(json.dumps(head))
         with pytest.raises(ModelError) as caught:
             Trajectory.load(path)
         assert caught.value.code == "result-corrupt"

@@ -23,6 +23,7 @@ from linkwork.expressions.evaluation import evaluate, numpy_arithmetic
 from linkwork.expressions.graph import symbol
 from linkwork.expressions.parser import ExpressionError, parse
 from linkwork.records import Printed, kept
+from linkwork.resulttable import TABLES, check_package, write_table
 
 if TYPE_CHECKING:
     import pandas
@@ -325,16 +326,15 @@ class InUnits(Readings):
         return figure(own, names, against, panels)
 
     def save(self, path: str | Path) -> None:
-        """A CSV table whose first line has names with units; it is not read again as a result."""
+        """A table, .csv, .xlsx or .parquet, whose headings have units; it is not read again as a result."""
         from linkwork.files import whole
 
-        if Path(path).suffix.lower() != ".csv":
-            raise UsageError(f"cannot write '{path}': in other units results are .csv tables", "unknown-suffix")
-        columns = self.quantities
-        with whole(path) as part, Path(part).open("w", encoding="utf-8", newline="\n") as file:
-            file.write(",".join(f"{name} [{unit}]" for name, (_, unit) in columns.items()) + "\n")
-            for row in np.column_stack([values for values, _ in columns.values()]):
-                file.write(",".join(map(repr, row.tolist())) + "\n")
+        if Path(path).suffix.lower() not in TABLES:
+            kinds = ", ".join(TABLES)
+            raise UsageError(f"cannot write '{path}': in other units results are tables, {kinds}", "unknown-suffix")
+        check_package(Path(path))
+        with whole(path) as part:
+            write_table(self.quantities, part, self.name)
 
     def to(self, *names: str) -> Readings:
         return in_units(self.motion, names)

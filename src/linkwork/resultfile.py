@@ -1,7 +1,8 @@
-"""Files of trajectories: netCDF-4 and CSV, whole or refused; and the arrays of DAP, for MATLAB.
+"""Files of trajectories: netCDF-4 and CSV, whole or refused; tables for other programs, and the arrays of DAP.
 
 The two kinds that are read again hold the same: the tables with labels, names and units, the record of the run, and a
-checksum over all of it.
+checksum over all of it. Beside a CSV file, whose first line has the names, these stand in a file FILE.csv.json; in
+older ones they stand in a line above the names.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from linkwork.elements.kinds import Columns
 from linkwork.errors import LinkworkError, ModelError, UsageError
 from linkwork.files import no_file, whole
+from linkwork.resulttable import NEEDED, check_package, write_table
 from linkwork.trajectory import Events, Run, Table, Trajectory, plain
 
 if TYPE_CHECKING:
@@ -34,14 +36,14 @@ Array = NDArray[np.float64]
 
 FORMAT = 2  # of the files
 SUFFIXES = (".nc", ".csv")
-WRITTEN = (*SUFFIXES, ".mat")
+WRITTEN = (*SUFFIXES, *NEEDED, ".mat")
 STATE = {"theta": "q", "theta_d": "v", "theta_dd": "a"}  # of joint coordinates, or else of the bodies
 MAX_AT_ONCE = 2**28  # characters of names that are read together
 MAX_TEXT = 2**24  # characters of settings, or of one kind of names, in a file that is read
 MAX_SETTINGS = 200  # attributes of a file: a run has forty
 # The columns that stand alone, and their variables in netCDF files.
 ENDS = {"t": "time", "error:position": "error_position", "error:velocity": "error_velocity"}
-CSV_MARK = "# linkwork "
+CSV_MARK = "# linkwork "  # with which older CSV files begin
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 # Fields of the events, their variables in netCDF files and what these are numbered by.
 EVENTS = {
@@ -59,25 +61,31 @@ DIMENSIONS = {
 
 
 def dataset(motion: Trajectory) -> xarray.Dataset:
-    """The trajectory as labelled arrays."""
+    """Every quantity by its name over the one dimension `time`, which has the times as its coordinate."""
     import xarray
 
-    variables: dict[str, Any] = {}
-    coordinates: dict[str, Any] = {}
-    for name, (dimensions, values, attributes) in _variables(motion).items():
-        place = coordinates if name in dimensions or isinstance(values, list) else variables
-        place[name] = (dimensions, values, attributes)
-    return xarray.Dataset(variables, coordinates, _attributes(motion))
+    variables: dict[str, Any] = {
+        name: ("time", values, {"units": unit}) for name, (values, unit) in motion.quantities.items()
+    }
+    time = variables.pop("t")
+    events = {"events_json": json.dumps(plain(motion.events._asdict()))}
+    return xarray.Dataset(variables, {"time": time}, {**_attributes(motion), **events})
 
 
 def save(motion: Trajectory, path: str | Path) -> None:
-    """Write a .nc, .csv or .mat file, whole or not at all; an old file is replaced."""
+    """Write a .nc, .csv, .xlsx, .parquet or .mat file, whole or not at all; an old file is replaced."""
     suffix = Path(path).suffix.lower()
     if suffix not in WRITTEN:
-        raise UsageError(f"cannot write '{path}': trajectories are written as .nc, .csv or .mat", "unknown-suffix")
+        raise UsageError(f"cannot write '{path}': trajectories are written as {', '.join(WRITTEN)}", "unknown-suffix")
+    check_package(Path(path))
+    if suffix == ".csv":
+        with whole(path) as part, whole(_record_beside(path)) as record:
+            write_table(motion.quantities, part, motion.name, with_units=False)
+            record.write_text(json.dumps(_head(motion)), encoding="utf-8")
+        return
     with whole(path) as part:
-        if suffix == ".csv":
-            _write_csv(motion, part)
+        if suffix in NEEDED:
+            write_table(motion.quantities, part, motion.name)
         elif suffix == ".mat":
             part.write_bytes(_matlab(motion))
         else:
@@ -337,31 +345,41 @@ def _netcdf_numbers(variable: Any, columns: bool = False) -> Array:
     return values
 
 
-def _write_csv(motion: Trajectory, path: Path) -> None:
-    """Line 1: "# linkwork " and the attributes as JSON; line 2: the names; then numbers with all their digits."""
-    head = {
+def _record_beside(path: str | Path) -> Path:
+    return Path(f"{path}.json")
+
+
+def is_result(path: Path) -> bool:
+    """Whether a text file is a result, or at least says so."""
+    if _record_beside(path).exists():
+        return True
+    try:
+        with path.open("rb") as file:
+            return file.read(len(CSV_MARK)) == CSV_MARK.encode()
+    except OSError:
+        return False  # whoever reads it says why
+
+
+def _head(motion: Trajectory) -> dict[str, Any]:
+    """All but the numbers."""
+    return {
         "attributes": _attributes(motion),
         "tables": {kind: table.columns for kind, table in motion.tables.items()},
         "events": plain(motion.events._asdict()),
         "sha256": checksum(motion),
     }
-    values = np.column_stack([quantity.values for quantity in motion.quantities.values()])
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(f"{CSV_MARK}{json.dumps(head)}\n")
-        file.write(",".join(motion.quantities) + "\n")
-        for row in values:
-            file.write(",".join(map(repr, row.tolist())) + "\n")
 
 
 def _read_csv(path: str | Path) -> tuple[Trajectory, object]:
     with open(path, encoding="utf-8") as file:
         first = file.readline(MAX_TEXT)
-        if not first.startswith(CSV_MARK):
-            raise _foreign(path)
-        head = json.loads(first.removeprefix(CSV_MARK))
+        if is_old := first.startswith(CSV_MARK):
+            head = json.loads(first.removeprefix(CSV_MARK))
+        else:
+            head = _read_record(path)
         attributes = head["attributes"]
         _check_format(attributes, path)
-        names = file.readline(MAX_TEXT).rstrip("\n").split(",")
+        names = (file.readline(MAX_TEXT) if is_old else first).rstrip("\n").split(",")
         with warnings.catch_warnings(action="ignore"):  # about a file without rows, which the shape tells too
             values = np.loadtxt(file, delimiter=",", comments=None, ndmin=2)
     if values.shape[1:] != (len(names),) or len(set(names)) != len(names):
@@ -377,6 +395,20 @@ def _read_csv(path: str | Path) -> tuple[Trajectory, object]:
     names, *numbers = (head["events"][field] for field in Events._fields)
     events = Events(tuple(map(str, names)), *(np.array(x, dtype=float) for x in numbers))
     return _assemble(attributes, {name: column[name] for name in ENDS}, tables, events), head["sha256"]
+
+
+def _read_record(path: str | Path) -> dict[str, Any]:
+    """What stands beside a CSV file."""
+    beside = _record_beside(path)
+    if not beside.exists():
+        rule = f"beside a result there is its record, {beside.name}; files .nc hold both"
+        raise ModelError("is no result but a table", "not-a-result", file=str(path), rule=rule)
+    _regular(beside)
+    with open(beside, encoding="utf-8") as file:
+        found = json.loads(file.read(MAX_TEXT))
+    if not isinstance(found, dict) or not isinstance(found.get("attributes"), dict):
+        raise _foreign(beside)
+    return found
 
 
 def _check_format(attributes: Mapping[str, Any], path: str | Path) -> None:

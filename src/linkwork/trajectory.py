@@ -321,7 +321,7 @@ class Trajectory(Readings):
         return result
 
     def dataset(self) -> xarray.Dataset:
-        """The same as labelled arrays: `motion.dataset().q.sel(coordinate="crank.phi")`."""
+        """Every quantity by name over the dimension `time`: motion.dataset()["crank.phi"].sel(time=0.5)."""
         from linkwork.resultfile import dataset
 
         return dataset(self)
@@ -364,7 +364,9 @@ class Trajectory(Readings):
     def save(self, path: str | Path) -> None:
         """Write a netCDF-4 (.nc) or CSV (.csv) file, whole or not at all; an old file is replaced.
 
-        A .mat holds the arrays of `dap_arrays` for MATLAB and Octave, and is not read again.
+        A CSV file begins with the names; what else is known of the run stands beside it, in FILE.csv.json. Workbooks
+        (.xlsx) and Parquet (.parquet) are tables, a .mat holds the arrays of `dap_arrays` for MATLAB and Octave; these
+        are not read again.
         """
         from linkwork.resultfile import save
 

@@ -133,7 +133,9 @@ RankTolerance = Annotated[
     float | None,
     Option(metavar="NUMBER", help="Pivots and singular values below this part of the largest are zero."),
 ]
-Motions = Annotated[Files, output_option("Write .nc, .csv, .mat, .html, .png, .svg or .pdf; repeatable.")]
+Motions = Annotated[
+    Files, output_option("Write .nc, .csv, .xlsx, .parquet, .mat, .html, .png, .svg or .pdf; repeatable.")
+]
 Json = Annotated[bool, Option("--json", help="Print one JSON object instead of text.")]
 
 

@@ -122,10 +122,13 @@ def motion_files(paths: Sequence[Path] | None) -> list[Path]:
     if not paths:
         return []
     from linkwork.resultfile import WRITTEN
+    from linkwork.resulttable import check_package
     from linkwork.view.page import check_built
     from linkwork.view.plot import SUFFIXES as PICTURES
 
     files = writable(paths, (*WRITTEN, ".html", *PICTURES))
+    for file in files:
+        check_package(file)
     if any(file.suffix.lower() == ".html" for file in files):
         check_built()
     return files

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from linkwork.errors import ModelError, UsageError, quoted
 from linkwork.formats.columns import Column, read_columns
 from linkwork.records import Printed
-from linkwork.resultfile import CSV_MARK, load
+from linkwork.resultfile import is_result, load
 from linkwork.tolerances import TYPED
 from linkwork.trajectory import Trajectory
 from linkwork.units import parse_unit
@@ -128,7 +128,7 @@ def spread(values: Array) -> Spread:
 def read_table(path: str | Path, columns: Mapping[str, str] | None = None) -> Table:
     """A text table of another program, or a result of linkwork; `columns` may say which column has the times."""
     path = Path(path)
-    if path.suffix.lower() == ".nc" or _is_own(path):
+    if path.suffix.lower() == ".nc" or is_result(path):
         motion = load(path)
         return Table(path.stem, motion.t, {k: Column(*x) for k, x in motion.quantities.items() if k != "t"})
     found = read_columns(path)
@@ -144,14 +144,6 @@ def read_table(path: str | Path, columns: Mapping[str, str] | None = None) -> Ta
     if not len(times) > 1 or not np.all(np.diff(times) > 0.0):
         raise ModelError(f"the times in '{name}' do not rise", "bad-table", file=str(path))
     return Table(path.stem, times, found)
-
-
-def _is_own(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(CSV_MARK)) == CSV_MARK.encode()
-    except OSError:
-        return False  # `read_text` says why
 
 
 def times_of(tables: Sequence[Table]) -> tuple[float, float | None]:
