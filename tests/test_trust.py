@@ -518,6 +518,17 @@ def test_dry_friction_that_holds_by_switching_stops_where_the_cart_comes_to_rest
     assert motion.info.steps + motion.info.rejected < 1000
 
 
+@pytest.mark.parametrize("integrator", ["auto", "dopri5", "radau5"])
+def test_a_cart_that_slides_along_a_switch_is_not_said_to_rest(integrator: str) -> None:
+    """v = 1 - t and x = t - t^2/2 until x + 2 v = 0; from there on x' = -x/2, which is no rest."""
+    with pytest.raises(NumericalStop, match=r"stays .* where the law of 'push' switches, .* slides along") as stopped:
+        simulate(cart("-sign(cart.x + 2*cart.vx)", velocity=1.0, t_end=10.0), integrator=integrator)
+    assert stopped.value.code == "chatters"
+    motion = stopped.value.trajectory
+    assert motion.t[-1] == pytest.approx(math.sqrt(5.0) - 1.0, abs=1e-6)
+    assert motion["cart.vx"][-1] == pytest.approx(2.0 - math.sqrt(5.0), abs=1e-6)
+
+
 def test_a_stop_that_no_switch_holds_says_nothing_of_friction() -> None:
     """A force that switches while the cart goes on through it, and a spring: too many steps have other causes."""
     with pytest.raises(NumericalStop) as stopped:

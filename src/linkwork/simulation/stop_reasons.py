@@ -61,7 +61,9 @@ def explain_stop(motion: Motion, end: End, fixed_step: float | None = None) -> R
     if end == End.NO_VALUE:
         return Reason("no-value", t=last.t, event=e.events[last.at.nearest].name)
     if end == End.CHATTERS:
-        return Reason("chatters", t=last.t, law="" if force is None else force["name"])
+        at_rest = np.concatenate([state[: 1 + n_q], np.zeros(n - n_q)])
+        rests = system.functions["switches"](at_rest, p)[last.at.nearest] == 0.0
+        return Reason("chatters", t=last.t, law="" if force is None else force["name"], rests=bool(rests))
     if end == End.TOO_MANY_STEPS:
         tried = {"steps": last.tried, "t": last.t, "step": last.at.next_step}
         place = Place(e, last.y[:n_q], last.y[n_q:n], last.t)

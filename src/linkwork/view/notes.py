@@ -167,6 +167,19 @@ def _too_many_steps(steps: int, t: float, step: float, **cause: Any) -> str:
     )
 
 
+def _chatters(t: float, law: str, rests: bool) -> str:
+    back = f"from t = {t:.9g} on where {_law(law)} switches, which pushes it back from either side"
+    if rests:
+        return (
+            f"the motion rests {back}; dry friction that holds is a force of the type stick-slip, one that creeps has "
+            f"tanh(v/transition) for sign(v){KEPT}"
+        )
+    return (
+        f"the motion stays {back}, and slides along there while it would switch without end; a law that is continuous "
+        f"has tanh(x/width) for sign(x){KEPT}"
+    )
+
+
 def _events_accumulate(events: Sequence[str], t: float, count: int, within: float) -> str:
     names = ", ".join(f"'{name}'" for name in events)
     happen, what = ("the event", f"{names} happens") if len(events) == 1 else ("the events", f"{names} happen")
@@ -268,11 +281,7 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     ),
     "no-value": "the formula of event '{event}' has no value at t = {t:.9g}, so that nobody knows whether it happens"
     f"{KEPT}",
-    "chatters": lambda t, law: (
-        f"the motion rests from t = {t:.9g} on where {_law(law)} switches, which pushes it back from either side; dry "
-        "friction that holds is a force of the type stick-slip, one that creeps has tanh(v/transition) for sign(v)"
-        f"{KEPT}"
-    ),
+    "chatters": _chatters,
     "events-accumulate": _events_accumulate,
     "not-held": "the event '{event}' happens without end at t = {t:.6g}: it brings the motion to rest, forces press on "
     f"and nothing holds it there; let it also engage a joint that does, or let a contact force take its place{KEPT}",
