@@ -817,3 +817,20 @@ forces: {s: {type: spring-damper, i: ground.O, j: cart.P, stiffness: 1e6, free_l
     motion = stopped.value.trajectory
     assert (stopped.value.code, motion.status) == ("energy-balance", "doubtful")
     assert np.ptp(motion.energy["kinetic"] + motion.energy["potential"]) > 0.1 * 0.5
+
+
+@pytest.mark.parametrize("coordinates", ["body", "joint", "minimal"])
+def test_a_force_without_a_value_ends_a_run_also_across_the_way(coordinates: str) -> None:
+    """A cart on rails along x does not feel a force along y; its rails do, and sqrt(-1) is no force."""
+    text = """linkwork: 1
+gravity: [0, 0]
+ground: {points: {O: [0, 0]}}
+bodies: {cart: {mass: 1, inertia: 1, velocity: [1, 0], points: {C: [0, 0]}}}
+joints: {rails: {type: prismatic, i: ground.O, j: cart.C, axis: [1, 0]}}
+forces: {push: {type: point-force, at: cart.C, force: [0, "sqrt(0.5 - cart.x)"]}}
+simulation: {t_end: 1, step: 0.1}
+"""
+    with pytest.raises(NumericalStop):
+        simulate(loads(text), coordinates=coordinates)
+    motion = simulate(loads(text), coordinates=coordinates, t_end=0.4)
+    np.testing.assert_allclose(motion["reaction:rails.normal"], -np.sqrt(0.5 - motion.t), atol=1e-7)

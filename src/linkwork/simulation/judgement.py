@@ -150,8 +150,11 @@ def judge(motion: Trajectory, start: Place, has_fixed_steps: bool) -> Trajectory
     balance = find_balance(motion)
     imbalance, is_wrong = find_imbalance(motion, start, balance)
     residual, (gap, is_wide) = motion.info.constraint_error_acceleration, find_gap(motion, start)
-    reason = None
-    if is_wrong and not has_fixed_steps:
+    reason, reactions = None, motion.tables["reactions"]
+    if not np.isfinite(reactions.values).all():  # of a force that the motion does not feel
+        k, column = np.argwhere(~np.isfinite(reactions.values))[0].tolist()
+        reason = Reason("no-reaction", t=float(motion.t[k]), reaction=reactions.columns.labels[column])
+    elif is_wrong and not has_fixed_steps:
         reason = Reason("energy-balance", **(imbalance or {}))
     elif residual > LIMIT and not motion.info.singular_positions:
         reason = Reason("acceleration-residual", size=residual, limit=LIMIT)

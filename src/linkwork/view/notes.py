@@ -281,6 +281,8 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     ),
     "no-value": "the formula of event '{event}' has no value at t = {t:.9g}, so that nobody knows whether it happens"
     f"{KEPT}",
+    "no-reaction": "the reaction '{reaction}' has no value at t = {t:.9g}: a force has none there in a direction in "
+    "which nothing can move; check the formulas of forces",
     "chatters": _chatters,
     "events-accumulate": _events_accumulate,
     "not-held": "the event '{event}' happens without end at t = {t:.6g}: it brings the motion to rest, forces press on "
