@@ -99,6 +99,52 @@ def test_columns_of_any_spelling_are_found(
     assert [float(d.ours[1]) for d in of.differences] == pytest.approx([x, y], rel=1e-12)
 
 
+def test_cells_without_a_number_are_counted(turning: Trajectory, tmp_path: Path) -> None:
+    """One owner has no row of all together, which is then not explained; one column is one column."""
+    (tmp_path / "holes.csv").write_text("t,P_x\n0,2\n0.1,\n0.2,nan\n0.3,\n")
+    of = beside(turning, [read_table(tmp_path / "holes.csv")])
+    said = str(of)
+    assert "cells without a number are left out: P_x (3 of 4)" in said
+    assert "1 column;" in said
+    assert "all together" not in said
+    assert of.as_dict()["columns"][0]["empty"] == 3
+
+
+@pytest.mark.parametrize(
+    ("heading", "values", "unit"),
+    [
+        ("P_x", lambda t: 2e3 * np.cos(3 * t), "mm"),
+        ("P_y", lambda t: 2e2 * np.sin(3 * t), "cm"),
+        ("P_vx", lambda t: -6e3 * np.sin(3 * t), "mm/s"),
+        ("phi", lambda t: np.degrees(3 * t), "deg"),
+        ("P_x", lambda t: 2.1 * np.cos(3 * t), None),  # a mechanism of other dimensions
+        ("P_x", lambda t: 2 * np.cos(3 * t), None),
+        ("P_x", lambda t: 1e3 * np.cos(17 * t), None),  # another motion, in whatever unit
+    ],
+)
+def test_a_unit_that_was_not_written_is_guessed(
+    heading: str, values: Any, unit: str | None, turning: Trajectory, tmp_path: Path
+) -> None:
+    t = np.linspace(0.0, 1.0, 11)
+    rows = [f"{a:.1f},{x:.9f}" for a, x in zip(t, values(t), strict=True)]
+    (tmp_path / "other.csv").write_text("\n".join([f"t,{heading}", *rows]))
+    of = beside(turning, [read_table(tmp_path / "other.csv")])
+    assert of.differences[0].likely_unit == unit
+    assert ("seems to be in" in str(of)) == (unit is not None)
+
+
+def test_units_that_do_not_exist_are_named(turning: Trajectory, tmp_path: Path) -> None:
+    file = tmp_path / "other.csv"
+    file.write_text("t,P_x [mmm],other (2)\n0,2,1\n1,2,1\n")
+    with pytest.raises(UsageError, match=r"column 'P_x \[mmm\]' of 'other': no unit 'mmm'"):
+        beside(turning, [read_table(file)])
+    columns = {"P_x [mmm]": "crank.P.x"}
+    assert beside(turning, [read_table(file)], columns).left_out == ("other (2)",)
+    file.write_text("time (sec),P_x\n0,2\n1,2\n")
+    with pytest.raises(UsageError, match=r"no unit 'sec'.*=t"):
+        read_table(file)
+
+
 def test_angles_in_degrees_and_a_second_table(turning: Trajectory, tmp_path: Path) -> None:
     """Two tables with columns of one name are told apart by the names of the files."""
     (tmp_path / "pos.csv").write_text(f"t,a (deg)\n0,0\n1,{3 * 180 / pi:.12f}\n")

@@ -429,6 +429,24 @@ def test_bodies_without_mass_move_the_same() -> None:
     assert_drivers_supply_the_power(light, {"motor": np.ones_like(light.t)}, 1e-8)
 
 
+@pytest.mark.parametrize(
+    ("rod", "said"),
+    [
+        ("mass: 2, inertia: 0", "the reactions hold no inertia torques of 'rod', which has no inertia"),
+        ("mass: 0, inertia: 2", "the reactions hold no inertia forces of 'rod', which has no mass"),
+        (
+            "mass: 0, inertia: 0",
+            "the reactions hold no inertia forces of 'rod', which has no mass, and no inertia torques of 'rod', "
+            "which has no inertia",
+        ),
+    ],
+)
+def test_what_a_body_lacks_is_named(rod: str, said: str) -> None:
+    """A point mass has weight and inertia forces: it is not without mass."""
+    motion = kinematics(loads(TURNED.replace("rod: {mass: m, inertia: 0.1*m", f"rod: {{{rod}")), t_end=0.1)
+    assert [note for note in motion.info.notes if "[zero-mass]" in note] == [f"{said} [zero-mass]"]
+
+
 def test_long_steps_are_parted() -> None:
     """Two report times to a turn: what is reported does not depend on them."""
     fine, coarse = (kinematics(loads(TURNED, changes={"s": 0.3}), t_end=12.0, step=h) for h in (0.01, 3.0))

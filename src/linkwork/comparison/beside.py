@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.errors import ModelError, UsageError, quoted
-from linkwork.formats.columns import Column, read_columns
+from linkwork.formats.columns import Column, bracketed, read_columns
 from linkwork.records import Printed
 from linkwork.resultfile import is_result, load
 from linkwork.tolerances import TYPED
@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 
 TIMES = ("t", "time")  # columns of times, however they are capitalized
 ANY = "{}"  # in a column and its quantity: the same text
+# Units that other programs write without saying so, in the place of ours.
+OTHERS = (("m", "mm"), ("m", "cm"), ("rad", "deg"), ("N", "kN"))
 
 
 class Table(NamedTuple):
@@ -49,6 +51,30 @@ class Difference:
     @property
     def values(self) -> Array:
         return self.ours - self.theirs
+
+    @property
+    def empty(self) -> int:
+        """How many cells of the table hold no number."""
+        return int(np.count_nonzero(~np.isfinite(self.theirs)))
+
+    @property
+    def likely_unit(self) -> str | None:
+        """Another unit in which the table follows the motion, where it does not in ours.
+
+        It follows where the differences are smaller than what the quantity itself varies, in the mean of squares.
+        """
+        known = np.isfinite(self.values)
+        ours, theirs = self.ours[known], self.theirs[known]
+        varies = np.std(ours) if len(ours) else 0.0
+
+        def off(unit: str) -> float:
+            factor = float(parse_unit(unit.replace(" ", "*")).factor)
+            return float(np.sqrt(np.mean((ours - factor * theirs) ** 2)))
+
+        stated = [] if "," in self.unit else OTHERS  # "m, rad" is none of them
+        others = [re.sub(rf"\b{own}\b", other, self.unit) for own, other in stated]
+        found = [unit for unit in others if varies and unit != self.unit and off(unit) < varies <= off(self.unit)]
+        return min(found, key=off, default=None)
 
     @property
     def owner(self) -> str:
@@ -103,6 +129,7 @@ class Beside(Printed):
                 {
                     **{"table": d.table, "column": d.column, "quantity": d.quantity, "unit": d.unit},
                     **spread(d.values)._asdict(),
+                    **{"empty": d.empty, "likely_unit": d.likely_unit},
                 }
                 for d in self.differences
             ],
@@ -138,6 +165,9 @@ def read_table(path: str | Path, columns: Mapping[str, str] | None = None) -> Ta
     if name is None and all(x.isdigit() for x in found):
         name = "1"  # without a heading
     if name is None:
+        for heading in found:
+            if bracketed(heading)[0].lower() in TIMES:
+                _refuse_unit(path.stem, heading, "t")
         hint = "say which it is: --column NAME=t"
         raise ModelError("has no column of times 't' or 'time'", "no-times", file=str(path), suggestion=hint)
     times = _in_si(path.stem, name, found.pop(name), "s")
@@ -178,6 +208,7 @@ def beside(motion: Trajectory, tables: Sequence[Table], columns: Mapping[str, st
                 continue
             found = _quantity(motion, name, quantity)
             if found is None:
+                _check_unit(motion, table.name, name)
                 left_out.append(name)
                 continue
             values, unit = motion.quantity(found)
@@ -204,6 +235,22 @@ def _assigned(table: str, column: str, columns: Mapping[str, str], used: set[str
             used.add(name)
             return quantity.replace(ANY, match[1]) if match.groups() else quantity
     return None
+
+
+def _check_unit(motion: Trajectory, table: str, column: str) -> None:
+    """UsageError if a column would be a quantity of the motion but for the unit in its heading, which is none."""
+    name, unit = bracketed(column)
+    if unit and (quantity := _quantity(motion, name, None)) is not None:
+        _refuse_unit(table, column, quantity)
+
+
+def _refuse_unit(table: str, column: str, quantity: str) -> None:
+    try:
+        parse_unit(bracketed(column)[1])
+    except ModelError as error:
+        what = "; ".join(part for part in (error.message, error.suggestion) if part)
+        hint = f'if the values are in SI: --column "{column}={quantity}"'
+        raise UsageError(f"column '{column}' of '{table}': {what}; {hint}", error.code) from None
 
 
 def _quantity(motion: Trajectory, column: str, wanted: str | None) -> str | None:

@@ -188,12 +188,16 @@ def check_events(e: Equations) -> None:
 
 
 def note_masses(motion: Driven) -> Iterator[Note]:
-    """Where nothing has inertia, or some of the bodies have none."""
-    velocities = motion.system.equations.velocities
+    """Where nothing has inertia, or some of the bodies have no mass or no moment of inertia."""
+    e = motion.system.equations
     if not motion.is_loaded:
         yield Note("no-masses")
-    elif light := {c.owner: None for c, x in zip(velocities, motion.stated.mass.diagonal, strict=True) if x <= 0.0}:
-        yield Note("zero-mass", bodies=[*light])
+        return
+    light = [k for k, x in enumerate(motion.stated.mass.diagonal) if x <= 0.0]
+    owners = ({e.velocities[k].owner: None for k in light if e.turning[k] == turns} for turns in (False, True))
+    without_mass, without_inertia = map(list, owners)
+    if light:
+        yield Note("zero-mass", without_mass=without_mass, without_inertia=without_inertia)
 
 
 def explain(course: Course, end: End, max_steps: int, conclude: Callable[[str, Reason], Trajectory]) -> NumericalStop:

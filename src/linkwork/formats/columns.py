@@ -81,11 +81,15 @@ def _numbers(words: list[str]) -> list[float] | None:
 
 def _take_unit(heading: str) -> tuple[str, str]:
     """The name and the unit of a heading; brackets that hold no unit belong to the name."""
-    if bracket := re.fullmatch(r"(.*\S)\s*(?:\[([^][]*)\]|\(([^()]*)\))", heading):
-        unit = (bracket[2] or bracket[3] or "").strip()
-        try:
-            parse_unit(unit)
-        except ModelError:
-            return heading, ""
-        return bracket[1], unit
-    return heading, ""
+    name, unit = bracketed(heading)
+    try:
+        parse_unit(unit)
+    except ModelError:
+        return heading, ""
+    return name, unit
+
+
+def bracketed(heading: str) -> tuple[str, str]:
+    """What stands before the brackets that end a heading, and in them; the heading and "" if it has none."""
+    found = re.fullmatch(r"(.*\S)\s*(?:\[([^][]*)\]|\(([^()]*)\))", heading)
+    return (found[1], (found[2] or found[3] or "").strip()) if found else (heading, "")

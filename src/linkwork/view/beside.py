@@ -48,10 +48,15 @@ def remarks(of: Beside) -> list[str]:
     tables = list(dict.fromkeys(d.table for d in of.differences))
     counts = {d.table: len(d.t) for d in of.differences}
     rows = ", ".join(f"{name} ({counts[name]} times)" for name in tables)
-    lines = [
-        f"{of.motion.name} less {rows}: {len(of.differences)} columns; linkwork {__version__}",
-        f"{OVERALL}: all differences of a column of this table as one sample",
-    ]
+    count = len(of.differences)
+    lines = [f"{of.motion.name} less {rows}: {count} {'column' if count == 1 else 'columns'}; linkwork {__version__}"]
+    if any(row[0] == OVERALL for parts in _abreast(of.parts) for row in _rows(of, "std", parts)):
+        lines.append(f"{OVERALL}: all differences of a column of this table as one sample")
+    if empty := ", ".join(f"{d.column} ({d.empty} of {len(d.t)})" for d in of.differences if d.empty):
+        lines.append(f"cells without a number are left out: {empty}")
+    for d in of.differences:
+        if unit := d.likely_unit:
+            lines.append(f"{d.column} seems to be in {unit}, not in {d.unit}; write {d.column} [{unit}] in its heading")
     if of.interpolation:
         worst = max(of.interpolation, key=lambda name: (of.interpolation or {})[name])
         lines.append(

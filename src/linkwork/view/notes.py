@@ -23,8 +23,14 @@ def write(code: str, data: Mapping[str, Any]) -> str:
 
 
 def _zero_mass(**data: Any) -> str:
-    if "bodies" in data:
-        return f"the reactions hold no inertia forces of {quoted(data['bodies'])}, which have no mass"
+    if "without_mass" in data:
+        kinds = (("forces", "mass", data["without_mass"]), ("torques", "inertia", data["without_inertia"]))
+        parts = [
+            f"no inertia {loads} of {quoted(names)}, which {'has' if len(names) == 1 else 'have'} no {what}"
+            for loads, what, names in kinds
+            if names
+        ]
+        return f"the reactions hold {', and '.join(parts)}"
     meant = ", it is a point mass" if data["is_point"] else ""
     return f"body '{data['body']}' has no {data['what']}{meant}; some formulations need a regular M"
 
