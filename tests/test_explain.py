@@ -81,7 +81,7 @@ def test_numbers_in_the_text_are_those_of_augmented(name: str, formulation: str)
     check = text(sheet).split("\nCheck\n")[1]
     printed = re.findall(r"(\S+) +(-?[0-9.]\S*) +(-?[0-9.]\S*)$", check, re.MULTILINE)
     assert [label for label, _, _ in printed] == [*sheet.v_names, *sheet.rows]
-    for (_, own, other), x in zip(printed, [*sheet.augmented_a, *sheet.augmented_lam], strict=True):
+    for (_, own, other), x in zip(printed, [*sheet.other_a, *sheet.other_lam], strict=True):
         assert float(other) == pytest.approx(x, rel=1e-9, abs=1e-12)
         assert float(own) == pytest.approx(x, rel=1e-9, abs=1e-12)
 
@@ -502,6 +502,9 @@ def test_long_products_are_given_up() -> None:
         (-A / (B * cos(X)), "-a/(b cos(x))"),
         (B / (A - B), "b/(a - b)"),
         (0.5 * A - 0.25, "1/2 a - 1/4"),
+        (A * sin(-X), "-a sin(x)"),
+        (A * cos(-X - Y), "a cos(x + y)"),
+        (sin(X) * cos(X + Y) - cos(X) * sin(X + Y), "-sin(y)"),
     ],
 )
 def test_writing(expression: Expr, written: str) -> None:
@@ -651,3 +654,57 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(["explain", "simple_pendulum_rod", "--formulation", "lu", "--pivoting", "2,1,3,4,5"]) == 0
     assert "P A = L U" in capsys.readouterr().out
     assert answer(["explain", "simple_pendulum_rod", "--formulation", "qr", "--pivoting", "first"]) == 2
+
+
+# What is said in words
+
+
+def said(sheet: Worked) -> str:
+    return " ".join(text(sheet).split())
+
+
+def test_augmented_is_compared_with_another_formulation() -> None:
+    """A check of a method with itself would show nothing: its last column is that of qr."""
+    sheet = worked("four_bar", "augmented")
+    found = FORMULATIONS["qr"](
+        *(getattr(instant("four_bar", 0.0).numbers, name) for name in ("M", "Psi_q", "Q", "gamma"))
+    )
+    np.testing.assert_allclose(sheet.other_a, found.a, rtol=1e-10)
+    assert sheet.other == "qr"
+    assert "with those of qr computed by compiled code" in said(sheet)
+    assert worked("four_bar", "qr").other == "augmented"
+
+
+def test_minimal_coordinates_are_explained_by_formulas() -> None:
+    """V from the Jacobian of the loop, which stands in symbols; M and Q in numbers, and why."""
+    sheet = explain(model("four_bar"), coordinates="minimal")
+    shown = said(sheet)
+    assert "V = P1 - P2 (C P2)^-1 C P1" in shown
+    assert "beta = P2 (C P2)^-1 gamma_t" in shown
+    assert cells(sheet, "C")[0] == ["a sin q1 + b sin(q1 + q2)", "b sin(q1 + q2)", "-c sin q3"]
+    assert "Of M and Q there are numbers only: multiplied out, the formulas are too long" in shown
+    assert "M a = Q" in shown
+    assert "multipliers" not in shown.split("Accelerations")[1]
+
+
+def test_velocities_of_a_tree_are_explained_by_formulas() -> None:
+    sheet = explain(model("four_bar"), coordinates="joint")
+    assert cells(sheet, "B")[4] == ["a cos q1 + 1/2 b cos(q1 + q2)", "1/2 b cos(q1 + q2)", "0"]
+    assert "1/2 a b^2 rho q1'^2 sin q2" in said(sheet)
+    assert "sin(-q2)" not in said(sheet)
+
+
+def test_numbers_alone_have_a_reason() -> None:
+    """In space the entries of Psi_q stand one below the other; what has no short formula is named."""
+    shown = said(worked("numdyn3d_pendulum", "qr"))
+    assert "C1.x, rod.wz 2 xi_C11 q5 q6 - 2 xi_C11 q4 q7" in shown
+    assert "In numbers alone, because no short formula gives their entries: R, V, S, S gamma." in shown
+    assert "With more than 12 coordinates" in said(worked("warsaw_problem12", "augmented"))
+
+
+@pytest.mark.parametrize("name", ["dap/triple_pendulum", "jansen_leg"])
+def test_veiled_parts_are_written_in_full(name: str) -> None:
+    """None is too long, and a parameter called e is no base of powers of Euler's number."""
+    sheet = explain(model(name), "lu", coordinates="joint")
+    assert not re.search(r"W\d+ +too long", text(sheet))
+    assert max(statement.difference for statement in sheet.statements) < 1e-12

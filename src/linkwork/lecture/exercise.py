@@ -12,7 +12,7 @@ from linkwork.compiled.mechanism import Mechanism
 from linkwork.equations.equations import TIME
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import ZERO, Expr
-from linkwork.formulations import all_formulations
+from linkwork.formulations import all_formulations, solve_on_scales
 from linkwork.lecture import letters as sym
 from linkwork.lecture import sheet
 from linkwork.lecture.coordinates import write_coordinates
@@ -96,7 +96,10 @@ class Exercise(Sheet):
         e = x.equations
         self.instant, self.formulation, self.method, self.pivoting = instant, formulation, method, pivoting
         self.model, self.t = instant.model, x.t
-        self.augmented_a, self.augmented_lam = instant.a, instant.lam
+        self.other, self.other_a, self.other_lam = "augmented", instant.a, instant.lam
+        if formulation == "augmented":  # not with itself
+            found = solve_on_scales("qr", x.M, x.Psi_q, x.Q, x.gamma, x.v_scale, x.row_scale)
+            self.other, self.other_a, self.other_lam = "qr", found.a, found.lam
         self.equations = e
         self.M, self.Psi_q, self.Q, self.gamma = x.M, x.Psi_q, x.Q, x.gamma
         self.numbers = x
@@ -225,7 +228,7 @@ class Exercise(Sheet):
         title = f"{self.model}{' by ' if self.formulation in all_formulations() else ': '}{self.formulation}"
         return Worked(
             title, self.model, self.formulation, self.t, self.equations.v_names,
-            self.rows, a, lam, self.augmented_a, self.augmented_lam, self.equation, tuple(self.blocks), statements,
+            self.rows, a, lam, self.other, self.other_a, self.other_lam, self.equation, tuple(self.blocks), statements,
             self._pose(),
         )  # fmt: skip
 
@@ -238,8 +241,8 @@ class Exercise(Sheet):
         self._write_statements(statements)
         none = np.zeros(0)
         return Worked(
-            f"{self.model}: {self.formulation}", self.model, self.formulation, self.t, (), (), none, none, none, none,
-            None, tuple(self.blocks), statements, self._pose(),
+            f"{self.model}: {self.formulation}", self.model, self.formulation, self.t, (), (), none, none, "",
+            none, none, None, tuple(self.blocks), statements, self._pose(),
         )  # fmt: skip
 
     def _pose(self) -> Pose | None:
@@ -277,10 +280,16 @@ class Exercise(Sheet):
             self.table(("", "coordinate", "value"), list(zip(self.q, map(Name, e.q_names), q, strict=True)))
             self.table(("", "velocity", "value"), list(zip(self.v, map(Name, e.v_names), v, strict=True)))
         if not self.small:
+            self.say(
+                f"With more than {MOST_COORDINATES} coordinates formulas of single entries fill pages: matrices and "
+                "vectors stand here in numbers, and equations between them in symbols."
+            )
             return
         s = self.symbols
         parts = [x for A in (s.Psi, s.M, s.Q) if A for row in A for x in row]
         used = {node for x in parts for node in _symbols_in(x)}
+        if e.tree is not None:
+            used |= {*ordered([*e.tree.M.values(), *e.tree.Psi_q.values()])}
         if shown := [node for node in e.parameters if node in used]:
             self.say("Parameters:")
             told = [(p, *self._parameter_symbol(str(p.value))[1:]) for p in shown]
@@ -329,6 +338,7 @@ class Exercise(Sheet):
                 "holds what is quadratic in the velocities (and what drivers do with time):",
             )  # fmt: skip
             self.display(sym.gamma)
+            self._say_why(sym.Psi, sym.Psi_q, sym.gamma)
         self.head("Masses and forces")
         diagonal = np.count_nonzero(self.M - np.diag(np.diag(self.M))) == 0
         if diagonal and self.n > 4:
@@ -339,8 +349,23 @@ class Exercise(Sheet):
         else:
             self.display(sym.M)
         self.display(sym.Q)
+        self._say_why(sym.M, sym.Q)
+        if not self.m:
+            self.say("No constraints are left. The equations to be solved for the accelerations", sym.a, "are")
+            self.show(equal(sym.M * sym.a, sym.Q))
+            return
         self.say("The equations to be solved for the accelerations", sym.a, "and the multipliers", sym.lam, "are")
         self.show(equal(sym.M * sym.a + sym.Psi_q.T * sym.lam, sym.Q), equal(sym.Psi_q * sym.a, sym.gamma))
+
+    def _say_why(self, *names: Formula) -> None:
+        """Which of these stand in numbers alone because their formulas are long."""
+        long = [name for name in names if self.small and self.in_symbols(name) is None]
+        if long:
+            with_names = listing(long) if len(long) < 2 else [*listing(long[:-1]), "and", long[-1]]
+            self.say(
+                "Of", *with_names, "there are numbers only: multiplied out, the formulas are too long to be read; as "
+                "sequences of short ones the command equations writes them.",
+            )  # fmt: skip
 
     def _write_rank(self) -> None:
         self.head("Rank")
@@ -378,30 +403,31 @@ class Exercise(Sheet):
     def _write_check(self, a: Array, lam: Array, statements: tuple[Statement, ...]) -> None:
         self.head("Check")
         e = self.equations
-        heads = Name(self.formulation), Name("augmented")
+        heads = Name(self.formulation), Name(self.other)
         self.say("The accelerations, with those of", heads[1], "computed by compiled code:")
         size = self.scope.magnitude(sym.a)
-        both = numbers(np.column_stack([a, self.augmented_a]), 10, size)
+        both = numbers(np.column_stack([a, self.other_a]), 10, size)
         self.table(
             ("", "of", *heads), [(x, Name(of), y, z) for x, of, (y, z) in zip(self.a, e.v_names, both, strict=True)]
         )  # fmt: skip
         if self.m:
             self.say("The multipliers:")
-            both = numbers(np.column_stack([lam, self.augmented_lam]), 10, self.scope.magnitude(sym.lam))
+            both = numbers(np.column_stack([lam, self.other_lam]), 10, self.scope.magnitude(sym.lam))
             rows = [(Name(row), x, y) for row, (x, y) in zip(self.rows, both, strict=True)]
             self.table((sym.lam, *heads), rows)
         if self.m > self.r:
             self.say(
                 "The constraint rows depend on each other: only the forces of the joints are determined, and they",
-                "differ by", _largest(self.Psi_q.T @ (lam - self.augmented_lam)),
-                "; of the multipliers themselves", heads[1], "finds the least",
+                "differ by", _largest(self.Psi_q.T @ (lam - self.other_lam)),
+                "; of the multipliers themselves", Name("augmented"), "finds the least",
                 ", and the rows that were left out have none." if sym.P_1 in self.scope.given and not self.is_reduced
                 else "with fewer digits.",
             )  # fmt: skip
-        self.say(
-            "Largest difference:", _largest(a - self.augmented_a), "in the accelerations,",
-            _largest(lam - self.augmented_lam), "in the multipliers.",
-        )  # fmt: skip
+        both_lam: Words = (",", _largest(lam - self.other_lam), "in the multipliers.") if self.m else "."
+        self.say("Largest difference:", _largest(a - self.other_a), "in the accelerations", both_lam)
+        given = (sym.M, sym.Q, sym.Psi, sym.Psi_q, sym.gamma, sym.a, sym.lam)
+        if self.small and (bare := [name for name in self.bare if name not in given]):
+            self.say("In numbers alone, because no short formula gives their entries:", *listing(bare), ".")
         self._write_statements(statements)
 
     # Steps shared by several formulations

@@ -23,6 +23,7 @@ from linkwork.symbolic.hierarchy import Hierarchy, unused_letter
 from linkwork.tolerances import NEGLIGIBLE
 from linkwork.writing import notation
 from linkwork.writing.notation import Formula, column, equal, number
+from linkwork.writing.printers import as_it_stands
 from linkwork.writing.rational import TooLong, formula, rational
 
 # isort: off
@@ -122,20 +123,20 @@ def _name_parts(x: Exercise, hierarchy: Hierarchy) -> dict[Expr, float]:
         shown = _shown(x, definition)
         name = notation.symbol_of(str(made.value))
         x.entries.find({name: vector([values[made]])})
-        rows.append((name, shown if shown is not None else "too long to be read", number(values[made])))
-        if shown is not None:
-            size = max(map(abs, evaluate((definition, *definition.args), values)))
-            x.written.append((name, ((shown,),), np.array([[values[made]]]), size))
+        rows.append((name, shown, number(values[made])))
+        size = max(map(abs, evaluate((definition, *definition.args), values)))
+        x.written.append((name, ((shown,),), np.array([[values[made]]]), size))
     if rows:
         x.table(("", "is", "value"), rows)
     return values
 
 
-def _shown(x: Exercise, definition: Expr) -> Formula | None:
+def _shown(x: Exercise, definition: Expr) -> Formula:
+    """In normal form where that is short, else as it stands: veiled expressions are short by themselves."""
     try:
         return formula(rational(definition), x.names)
     except (TooLong, ZeroDivisionError):
-        return None
+        return as_it_stands(definition, x.names)
 
 
 def _rationals(entries: Entries, rows: int, columns: int | None = None) -> Matrix | None:

@@ -20,5 +20,6 @@ D_2, H_1, K_1, K_2, P_1, P_c, P_u, P_p, Q_1, Q_2, R_1 = _letters("D_2 H_1 K_1 K_
 T_1, T_2, U_1, U_2, Lambda_1, Z_1 = _letters("T_1 T_2 U_1 U_2 Lambda_1 Z_1")
 U_d, W_d, W_i, a_f, b, lam_0 = _letters("U_d W_d W_i a_f b lam_0")
 d, h, mu, phi, y, y_0, z = _letters("d h mu phi y y_0 z")  # of forms that are integrated
-C, M_b, M_t, Q_b, Q_t, v_b, beta, theta = _letters("C M_b M_t Q_b Q_t v_b beta theta")  # of the bodies, of the tree
+# of the bodies, of the tree
+C, M_b, M_t, P_2, Q_b, Q_t, v_b, beta, gamma_t, theta = _letters("C M_b M_t P_2 Q_b Q_t v_b beta gamma_t theta")
 N, W, X, lam_1, phi_y, pivots = _letters("N W X lam_1 phi_y u")

@@ -43,6 +43,7 @@ MOST_ROWS = 48  # of a table
 LONGEST_ENTRY = 17  # symbols and numbers in an entry of a matrix
 LONGEST_ALONE = 40  # in a matrix of one column and in a vector
 LONGEST_EQUATION = 60
+LONG = "too long to be read"
 
 
 @dataclass(frozen=True)
@@ -121,8 +122,9 @@ class Worked(Printed):
     rows: tuple[str, ...]
     a: Array
     lam: Array
-    augmented_a: Array
-    augmented_lam: Array
+    other: str  # the formulation it is compared with, by compiled code
+    other_a: Array
+    other_lam: Array
     equation: Formula | None
     blocks: tuple[Block, ...]
     statements: tuple[Statement, ...] = ()
@@ -130,8 +132,8 @@ class Worked(Printed):
 
     @property
     def difference(self) -> tuple[float, float]:
-        """The largest difference to `augmented` in a and in lam, relative to the largest entry."""
-        return _difference(self.a, self.augmented_a), _difference(self.lam, self.augmented_lam)
+        """The largest difference to the other formulation in a and in lam, relative to the largest entry."""
+        return _difference(self.a, self.other_a), _difference(self.lam, self.other_lam)
 
     def __str__(self) -> str:
         from linkwork.view.worked import text
@@ -187,6 +189,7 @@ class Sheet:
         self.relations: list[Relation] = []
         self.elsewhere: list[tuple[Scope, Relation]] = []
         self.written: list[tuple[Formula, Cells, Array, float]] = []  # in symbols, with numbers and their size
+        self.bare: dict[Formula, None] = {}  # names displayed in numbers alone
         self.definitions: dict[Formula, Formula] = {}
         self.ranks: dict[Formula, int] = {}
         self.scope = Scope({}, self.definitions, self.ranks)
@@ -247,11 +250,15 @@ class Sheet:
             symbols = self.in_symbols(name)
         if not A.size:
             return A
+        if symbols is None:
+            self.bare[name] = None
         if A.shape == (1, 1):
             shown = formula(symbols[0][0], self.names) if symbols else None
             in_numbers = numbers(A, size=size)[0][0]
             if shown is None or shown.size > LONGEST_ALONE or shown == in_numbers:
                 self.blocks.append(Equation(equal(name, in_numbers)))
+                if shown is not None and shown.size > LONGEST_ALONE:
+                    self.say("In symbols this is too long to be read.")
             else:
                 self.blocks.append(Equation(equal(name, shown, in_numbers)))
                 self.written.append((name, ((shown,),), A, size))
@@ -317,6 +324,8 @@ class Sheet:
             if cells == shown:
                 return
             self.say("In numbers:")
+        elif symbols and width <= MOST_COLUMNS:
+            self.list_entries(symbol, A, rows, columns, symbols)
         if width > MOST_IN_BLOCKS or height > MOST_ROWS:
             filled = int(np.sum(np.abs(A) > ROUNDING * np.max(np.abs(A))))
             norm = number(float(np.linalg.norm(A)))
@@ -329,6 +338,36 @@ class Sheet:
             piece = symbol if width <= MOST_COLUMNS else Applied(symbol, Fence(Listed(ends), "[]"))
             cells = tuple(row[first:last] for row in shown)
             self.blocks.append(Grid(piece, tuple(rows), tuple(columns[first:last]), cells))
+
+    def list_entries(
+        self,
+        symbol: Formula,
+        A: Array,
+        rows: Sequence[str],
+        columns: Sequence[tuple[Formula | None, str]],
+        symbols: Matrix,
+    ) -> None:
+        """The entries of a matrix one below the other, where they are too long to stand side by side."""
+        mirrored = A.shape[0] == A.shape[1] and np.array_equal(A, A.T)
+        listed, kept = list[tuple[Part, ...]](), list[tuple[Formula, float]]()
+        for (i, j), value in np.ndenumerate(A):
+            if not symbols[i][j] or (mirrored and j > i):
+                continue
+            own, label = formula(symbols[i][j], self.names), columns[j][1] if columns else str(j + 1)
+            is_short = own.size <= LONGEST_ALONE
+            listed.append(
+                (Name(f"{rows[i] if rows else i + 1}, {label}"), own if is_short else LONG, number(float(value)))
+            )
+            kept += [(own, float(value))] if is_short else []
+        if not kept:
+            self.say("Its entries in symbols are too long to be read; in numbers:")
+            return
+        half = "The lower half of the entries" if mirrored else "Its entries"
+        self.say(f"{half} that are not zero, one below the other, since they are long:")
+        self.table(("", symbol, "value"), listed)
+        formulas, values = zip(*kept, strict=True)
+        self.written.append((symbol, tuple((own,) for own in formulas), np.array([values]).T, np.max(np.abs(A))))
+        self.say("In numbers:")
 
     def write_cells(self, symbols: Matrix) -> tuple[tuple[Formula, ...], ...] | None:
         """The entries of a matrix in symbols, None if one of them is long."""
@@ -343,12 +382,14 @@ class Sheet:
         formulas = [formula(row[0], self.names) for row in symbols or ()]
         values = [row[0] for row in numbers(x[:, None], size=size)]
         if any(f.size <= LONGEST_ALONE for f in formulas):
-            shown = [f if f.size <= LONGEST_ALONE else "too long to be read" for f in formulas]
+            shown = [f if f.size <= LONGEST_ALONE else LONG for f in formulas]
             short = [k for k, f in enumerate(formulas) if f.size <= LONGEST_ALONE]
             self.written.append((symbol, tuple((formulas[k],) for k in short), x[short, None], np.max(np.abs(x))))
             self.table(("", symbol, "value"), list(zip(names(labels), shown, values, strict=True)))
         else:
             self.table(("", symbol), list(zip(names(labels), values, strict=True)))
+            if formulas:
+                self.say("In symbols its entries are too long to be read.")
 
 
 def _verified(scope: Scope, relation: Relation) -> Statement:

@@ -395,6 +395,10 @@ def de_falco_2(x: Exercise) -> None:
 
 
 def augmented(x: Exercise) -> None:
+    if not x.m:
+        x.head("Accelerations")
+        x.let(a, M.inverse * Q)
+        return
     x.head("The whole system, made quasi-definite")
     inertia = x.M if x.numbers.mass.is_regular else np.eye(x.n)  # by which eps is measured
     compliance = np.einsum("ij,ij->i", x.Psi_q, np.linalg.solve(inertia, x.Psi_q.T).T)
@@ -405,17 +409,16 @@ def augmented(x: Exercise) -> None:
         "Both sets of equations are solved together. A small positive", eps, "makes the matrix quasi-definite: "
         "triangular factors of it exist in any order of the unknowns, for dependent constraint rows too.",
     )  # fmt: skip
-    if not x.m:
-        x.let(a, M.inverse * Q)
-        return
     x.define(K, notation.Matrix(((M, Psi_q.T), (Psi_q, -eps))))
     x.show(equal(K, x.definitions[K]))
     if x.n + x.m <= MOST_COLUMNS:
         x.display(K)
-    measured = "what the constraint rows give way to a unit of force" if x.numbers.mass.is_regular else "their squares"
+    compliances: Formula = Psi_q * M.inverse * Psi_q.T if x.numbers.mass.is_regular else Psi_q * Psi_q.T
     x.say(
-        "Here", eps, "is", number(EPS, 2), "times", measured, ". The error it makes is removed by "
-        "repetition: the solution for the residual of the equations without", eps, "is added.",
+        eps, "is a diagonal matrix: for each constraint row", number(EPS, 2), "times its entry on the diagonal of",
+        compliances, ". It lets each joint give way a little, in proportion to its force. What is wrong by that is "
+        "found by putting the solution into the equations without", eps, "; solving once more for what is left removes "
+        "it.",
     )  # fmt: skip
     x.head("Accelerations and multipliers")
     solved, exact = notation.Symbol("y"), notation.Matrix(((M, Psi_q.T), (Psi_q, Number("0"))))

@@ -110,7 +110,7 @@ class Scope:
                 return Value(np.abs(self(inside).entries)) if marks == "||" else self(inside)
             case n.Symbol("pi", ()):
                 return Value(np.array([[np.pi]]))
-            case n.Script(n.Symbol("e", ()), above, None) if above is not None:
+            case n.Script(n.Symbol("e", ()) as e, above, None) if above is not None and e not in self.given:
                 return Value(np.exp(self(above).entries))
             case n.Minus(inside):
                 value = self(inside)

@@ -269,6 +269,14 @@ def formula(node: Expr, args: Sequence[Formula], tables: Mapping[Cubics, int] | 
     return notation.call(notation.Function(_FUNCTIONS.get(op, op)), *args)
 
 
+def as_it_stands(expr: Expr, names: Mapping[Expr, Formula]) -> Formula:
+    """The whole expression, operation by operation; symbols by their names, others as they are called."""
+    built: dict[Expr, Formula] = {}
+    for node in ordered([expr]):
+        built[node] = names[node] if node in names else formula(node, [built[part] for part in node.args])
+    return built[expr]
+
+
 def latex(expr: Expr) -> str:
     r"""The expression for mathematics mode; in [a < b], brackets make the number 1 or 0 from a comparison."""
     nodes = ordered([expr])

@@ -291,9 +291,27 @@ def rational(expr: Expr) -> Rational:
             found[node] = Rational(Polynomial({(): Fraction(node.number)} if node.number else {}))
         elif node.op in RING:
             found[node] = RING[node.op](*[found[part] for part in node.args])
+        elif node.op in ("sin", "cos"):
+            plain, sign = _plain(node)
+            found[node] = Rational(Polynomial({((plain, 1),): sign}))
         else:
             found[node] = Rational(Polynomial({((node, 1),): Fraction(1)}))
     return found[expr]
+
+
+def _plain(turned: Expr) -> tuple[Expr, Fraction]:
+    """sin(x) or cos(x) of x = -y by that of y, and its sign; y is what has not minus signs alone."""
+    (x,) = turned.args
+    if x.is_constant:
+        return turned, Fraction(1)
+    try:
+        found = rational(x)
+    except TooLong:
+        return turned, Fraction(1)
+    if found.below != UNIT or any(c > 0 for c in found.above.terms.values()):
+        return turned, Fraction(1)
+    y = expression(-found.above)
+    return (graph.sin(y), Fraction(-1)) if turned.op == "sin" else (graph.cos(y), Fraction(1))
 
 
 def expression(p: Polynomial) -> Expr:
@@ -365,9 +383,10 @@ def _gather(p: Polynomial, names: Mapping[Expr, Formula]) -> Polynomial:
                     continue
                 partner = _monomial({**rest, second[0]: 1, second[1]: 1})
                 if abs(terms.get(partner, Fraction(0))) == abs(c):
-                    gathered = _monomial({**rest, equal if terms[partner] == c else opposite: 1})
+                    plain, sign = _plain(equal if terms[partner] == c else opposite)
+                    gathered = _monomial({**rest, plain: 1})
                     del terms[monomial], terms[partner]
-                    terms[gathered] = terms.get(gathered, Fraction(0)) + c
+                    terms[gathered] = terms.get(gathered, Fraction(0)) + sign * c
             p = Polynomial({monomial: c for monomial, c in terms.items() if c})
     return p
 
