@@ -528,3 +528,68 @@ def test_a_method_of_the_same_name_takes_the_place_of_the_one_before() -> None:
     few = lw.simulate(model, t_end=0.5, integrator="again", rtol=1e-6).info.steps
     tableau("again", **RALSTON)  # type: ignore[arg-type]
     assert lw.simulate(model, t_end=0.5, integrator="again", rtol=1e-6).info.steps > 2 * few
+
+
+def brake(**given: Any) -> lw.PlanarModel:
+    m = lw.PlanarModel("arm", u=0.0, J=0.5, x=1.0)
+    m.document.data["gravity"] = [0, 0]
+    m.fix(O=(0, 0), S=("x", 0))
+    body = m.body("arm", mass=1, inertia="J", angular_velocity=2, points={"O": (0, 0), "A": (1, 0)})
+    m.revolute("O", m.ground, body)
+    m.torque("T", body, torque="u")
+    m.spring_damper("spring", m.ground["S"], body["A"], stiffness=0.0, damping=0.0)
+    return m
+
+
+@pytest.mark.parametrize("coordinates", ["body", "joint"])
+@pytest.mark.parametrize("how", [{}, {"integrator": "radau5"}, {"formulation": "svd"}], ids=["auto", "radau5", "svd"])
+def test_a_torque_in_python_brakes_as_its_formula_would(coordinates: str, how: Any) -> None:
+    """J omega' = -3 omega: omega = 2 exp(-6 t), and the work of the torque is the energy that is lost."""
+    rate = "arm.omega" if coordinates == "body" else "O_d"
+    given = {"u": lambda t, state: -3 * state[rate]}
+    motion = brake().simulate(t_end=1, coordinates=coordinates, inputs=given, **how)
+    right = 2 * np.exp(-6 * motion.t)
+    np.testing.assert_allclose(motion["arm.omega"], right, atol=2e-8)
+    np.testing.assert_allclose(motion["arm.alpha"], -6 * right, atol=2e-7)
+    np.testing.assert_allclose(motion["energy:supplied"], 0.25 * (right**2 - 4), atol=1e-7)
+    assert np.abs(motion.drift()).max() < 1e-7
+
+
+def test_events_are_found_while_a_torque_in_python_acts() -> None:
+    """omega = 2 exp(-6 t) falls through 1 at t = ln(2)/6, where the torque ends."""
+    m = brake()
+    m.event("slow", "arm.omega - 1", action="stop")
+    motion = m.simulate(t_end=1, inputs={"u": lambda t, state: -3 * state["arm.omega"]})
+    assert motion.t[-1] == pytest.approx(np.log(2) / 6, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "error", "words"),
+    [
+        ({"w": lambda t, s: 0.0}, UsageError, "no parameter 'w'"),
+        ({"u": 3.0}, UsageError, "is no function of t and state"),
+        ({"J": lambda t, s: 1.0}, ModelError, "'J' stands in an inertia"),
+        ({"u": lambda t, s: s["arm.omga"]}, UsageError, "did you mean 'arm.omega'"),
+        ({"u": lambda t, s: 1 / 0}, ZeroDivisionError, "division by zero"),
+        ({"u": lambda t, s: float("nan")}, UsageError, "input 'u' is nan at t = 0"),
+    ],
+)
+def test_inputs_that_are_none_are_refused(inputs: Any, error: Any, words: str) -> None:
+    with pytest.raises(error, match=words):
+        brake().simulate(t_end=1, inputs=inputs)
+
+
+def test_the_equations_of_any_state_are_had_by_name() -> None:
+    """Off the constraints too: M a + Psi_q^T lam = Q, Psi_q a = gamma, and Psi_q is the slope of Psi."""
+    mechanism = lw.prepare(lw.load("slider_crank"))
+    at = mechanism.state({"crank.phi": 0.4, "rod.x": 1.1}, {"crank.omega": 2.0, "rod.omega": -1.0}, t=0.5)
+    M, J, a, lam = (at[name].values for name in ("M", "Psi_q", "a", "lam"))
+    np.testing.assert_allclose(M @ a + J.T @ lam, at.Q, atol=1e-10)
+    np.testing.assert_allclose(J @ a, at.gamma, atol=1e-10)
+    h = 1e-6
+    ahead, behind = (mechanism.state({"crank.phi": 0.4 + x, "rod.x": 1.1}) for x in (h, -h))
+    slope = at.Psi_q.sel(column="crank.phi")
+    np.testing.assert_allclose((ahead.Psi - behind.Psi) / (2 * h), slope, atol=1e-8)
+    assert float(at["reaction:O.x"]) == pytest.approx(-float(at.lam.sel(row="O.x")))
+    with pytest.raises(UsageError, match=r"did you mean 'crank\.phi'"):
+        mechanism.state({"crank.fi": 0.4})

@@ -23,6 +23,7 @@ from linkwork.expressions.graph import symbol
 from linkwork.notes import Note
 from linkwork.records import changed
 
+Input: TypeAlias = Callable[[float, Mapping[str, float]], float]
 StartValues: TypeAlias = Annotated[Mapping[str, Scalar], Quantity("values")]
 
 
@@ -77,7 +78,8 @@ class Model:
     Numbers in the elements may be expressions of the parameters; `parameters` gives their values, which can change
     without anything being compiled again. `shapes` and `colours` say of some bodies, by name, how they look, `window`
     which part of the plane is drawn, by its corners. Joints in
-    `open` hold nothing until an event engages them. A system that is `stated` by its equations has no elements but
+    `open` hold nothing until an event engages them. `inputs` are parameters whose values functions in Python give, of
+    the time and the state. A system that is `stated` by its equations has no elements but
     events.
     """
 
@@ -99,6 +101,7 @@ class Model:
     window: tuple[Components, Components] | None = None
     events: tuple[Event, ...] = ()
     open: frozenset[str] = frozenset()
+    inputs: Mapping[str, Input] = field(default_factory=dict)
     stated: Stated | None = None
 
     def __repr__(self) -> str:

@@ -34,6 +34,8 @@ from linkwork.records import changed, kept
 from linkwork.soundness import Unusual, look_at
 
 if TYPE_CHECKING:
+    import xarray
+
     from linkwork.trajectory import Trajectory
 
 WITH_CUTS = ("joint", "minimal")
@@ -155,6 +157,17 @@ class Mechanism:
         checks = look_at(uses.dependent(model, parameters), named, uses.formulas(model, parameters))
         equations = self.equations.with_values({**self.equations.parameters, **named})
         return Mechanism(model, equations, self.shared, self.unusual.changed(checks))
+
+    def state(
+        self, q: Mapping[str, float] | None = None, v: Mapping[str, float] | None = None, t: float = 0.0
+    ) -> xarray.Dataset:
+        """M, Psi_q, Q, gamma, a, lam, reactions ... at a state, by name; coordinates not given are those of the start.
+
+        mechanism.state({"crank.phi": 0.3}).Psi_q.sel(row="A.x", column="crank.phi")
+        """
+        from linkwork.start.state import find_state
+
+        return find_state(self, q, v, t)
 
     def simulate(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Trajectory:
         """The motion with these values of parameters; start values, times and tolerances as in `linkwork.simulate`."""

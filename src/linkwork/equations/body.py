@@ -144,6 +144,7 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
 
     switched = {name for event in model.events for name in (*event.release, *event.engage)}
     held = {closed(joint.name): float(joint.name not in model.open) for joint in joints if joint.name in switched}
+    held |= {symbol(name): model.parameters[name] for name in model.inputs}
     rows: list[Row] = []
     rows_of: list[range] = []
     Psi: list[Expr] = []

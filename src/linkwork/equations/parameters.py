@@ -137,7 +137,8 @@ class Structure(Reading):
         elements = (self.bodies, self.joints, self.drivers, self.forces, self.events)
         own = (model.ground, *model.bodies, *model.joints, *model.drivers, *model.forces, *model.events)
         self.is_extended = any(not type(x).__module__.startswith("linkwork.") for x in own)
-        self.key = (model.space, tuple(model.parameters), model.open, self.gravity, self.stated, *map(tuple, elements))
+        names = tuple(model.parameters), model.open, tuple(model.inputs)
+        self.key = (model.space, *names, self.gravity, self.stated, *map(tuple, elements))
 
     def number(self, path: tuple[str | int, ...], value: float) -> str:
         self.values.append(value)

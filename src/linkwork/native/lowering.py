@@ -108,7 +108,7 @@ class NativeFunction:
     work: int
     operations: int = 0  # of a sequence
     parameters: int = 0  # doubles that p has at least
-    code: machine.Code | None = field(default=None, repr=False)  # its owner, unless that is a kernel
+    code: object = field(default=None, repr=False)  # its owner, unless that is a kernel
 
     @cached_property
     def _entry(self) -> Callable[..., None]:

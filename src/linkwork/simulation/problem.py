@@ -33,6 +33,7 @@ from linkwork.integrators.methods import RADAU5, method_of
 from linkwork.linalg.rank import RANK_TOLERANCE, TINY, decide_rank, singular_values
 from linkwork.native.lowering import NativeFunction
 from linkwork.records import changed
+from linkwork.simulation.inputs import give_inputs
 from linkwork.simulation.options import IMPLICIT, Choice
 from linkwork.simulation.outputs import fill_dynamics, fill_report
 from linkwork.simulation.suitability import check_massless
@@ -160,7 +161,7 @@ class Motion:
     def problem(self) -> Problem:
         """What the time loop needs to know; motions of one structure and choice share it as long as it is explicit."""
         how = self.form.how
-        if how.integrator in IMPLICIT or self.system.pivots:
+        if how.integrator in IMPLICIT or self.system.pivots or self.mechanism.model.inputs:
             self.form = plan(self.mechanism, self.form, self.measured, self.t_end)
             return self.new_problem()
         key = "problem", how.formulation, how.stabilization, self.form.method, self.system.source.metric
@@ -321,6 +322,8 @@ def compile_form(
 def form_of(mechanism: Mechanism, how: Choice, system: System, detects: bool = False) -> Form:
     """Right-hand sides and method of a choice; an implicit one that `detects` asks for another where that would do."""
     derivative, dynamics = _right_sides(system, how.formulation)
+    if mechanism.model.inputs:
+        derivative, dynamics = (give_inputs(f, system, mechanism.model.inputs) for f in (derivative, dynamics))
     header: dict[str, float] = {"dynamics": dynamics.address, "derivative": derivative.address}
     method = method_of(how.integrator)
     if how.is_algebraic:

@@ -15,6 +15,7 @@ from linkwork.native.kernels import size_of
 from linkwork.notes import Note, Reason
 from linkwork.records import changed
 from linkwork.simulation.events import Course
+from linkwork.simulation.inputs import fill_inputs
 from linkwork.simulation.notes import (
     note_atol,
     note_blur,
@@ -78,6 +79,8 @@ def result(course: Course, info: Run, status: str, reason: Reason, began: float)
     if not len(t) or until.t > t[-1]:
         rows, t = np.vstack([rows, until.y[: n + N_WORK]]), np.append(t, until.t)
     held = course.held_at(t)
+    if motion.mechanism.model.inputs:
+        fill_inputs(s, motion.mechanism.model.inputs, t, rows, held)
     parts, ends = course.parts, [part.first for part in course.parts[1:]]
     spans = [slice(a, b) for a, b in pairwise([0, *(min(end, len(rows)) for end in ends), len(rows)])]
     evaluated = [evaluate(part, t[k], rows[k], held[k]) for part, k in zip(parts, spans, strict=True)]

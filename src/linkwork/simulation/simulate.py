@@ -16,11 +16,12 @@ from linkwork.errors import Interrupted, NumericalStop, UsageError, check_number
 from linkwork.formulations import Formulation
 from linkwork.integrators.integrate import End, Settings, report_times
 from linkwork.integrators.methods.tableaus import Tableau
-from linkwork.model import Model, Simulation
+from linkwork.model import Input, Model, Simulation
 from linkwork.native import cache
 from linkwork.notes import FINISHED, Reason
 from linkwork.records import changed
 from linkwork.simulation.events import Course
+from linkwork.simulation.inputs import take_inputs
 from linkwork.simulation.judgement import judge
 from linkwork.simulation.options import Choice, Stabilization, choose
 from linkwork.simulation.outputs import check_memory
@@ -58,6 +59,7 @@ def simulate(
     spectral_radius: float | None = None,
     fixed_step: float | None = None,
     rank_tolerance: float | None = None,
+    inputs: Mapping[str, Input] | None = None,
     max_steps: int = MOST_STEPS,
     max_step: float | None = None,
     weights: Weights = "mass",
@@ -80,6 +82,8 @@ def simulate(
       constant step in place of error control, which only events and the end shorten.
     - `rank_tolerance`: pivots and singular values of Psi_q below this part of the largest are zero; for formulations on
       full matrices, which otherwise choose it at the start.
+    - `inputs`: parameters that functions give instead, {"u": lambda t, state: -3 * state["arm.omega"]}; the state are
+      coordinates and velocities of the run by name. They are called at every evaluation, some microseconds each.
     - `max_steps`: a run that has tried so many steps stops.
     - `max_step`: longest step, s.
     - `weights`, `assemble`, `keep`: how start values are corrected: weighted by "mass" or not ("unit"), also over wide
@@ -89,7 +93,7 @@ def simulate(
     - `progress`: called with the finished fraction and the time reached.
     """
     began, compiling = perf_counter(), cache.seconds()
-    mechanism = prepare(model, coordinates, cut)
+    mechanism = prepare(model if inputs is None else take_inputs(model, inputs), coordinates, cut)
     settings = _settle(mechanism, t_end, step, rtol, atol)
     gains = alpha, beta, settings.t_end
     how = choose(formulation, stabilization, integrator, gains, spectral_radius, fixed_step, rank_tolerance)
