@@ -110,7 +110,7 @@ def shape_fault(detail: ErrorDetails, document: Document, before: Keys = ()) -> 
         usual = OTHER_NAMES.get(name.lower())
         hint = f"did you mean '{usual}'?" if usual in known else did_you_mean(name, known) or ""
         if not hint.startswith("did"):
-            hint = "types of your own come from --plugins FILE, or from a module imported before; " + hint
+            hint += "; types of your own come from --plugins FILE, or from a module imported before"
         place = (*place, "type")
         error = ModelError(f"no type '{value.get('type')}'", "unknown-type", value=value.get("type"), suggestion=hint)
     elif kind in ("too_short", "too_long"):
