@@ -18,6 +18,7 @@ from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError
 from linkwork.expressions.graph import symbol
 from linkwork.integrators.integrate import Moment
 from linkwork.simulation.events import Course
+from linkwork.view.report import summary_lines
 
 Array = NDArray[np.float64]
 
@@ -943,3 +944,44 @@ simulation: {t_end: 1, step: 0.1}
     motion = simulate(loads(text.replace("velocities: {b.vx: 2}}\n  kick", "velocities: {b.vx: 1.4}}\n  kick")))
     assert motion.events.names == ("kick", "fast", "slow")
     assert motion["b.x"][-1] == pytest.approx(0.5 + 0.5 * 1.4, abs=1e-12)
+
+
+def summary(motion: Trajectory) -> str:
+    return "\n".join(text for _, text in summary_lines(motion))
+
+
+def test_energy_lost_in_impacts_is_told() -> None:
+    """A ball dropped from h keeps e^2 of its energy in each bounce: after k of them m g h (1 - e^(2 k)) is lost."""
+    motion = simulate(loads(BALL), t_end=2.0)
+    bounces = times(motion, "bounce")
+    h, m = float(motion["ball.y"][0]), float(motion.energy["potential"][0]) / 9.81 / float(motion["ball.y"][0])
+    assert len(bounces) > 1
+    assert motion.info.impact_loss == pytest.approx(m * 9.81 * h * (1 - 0.9 ** (2 * len(bounces))), rel=1e-8)
+    assert f"{motion.info.impact_loss:.6g} J lost in impacts" in summary(motion)
+    assert "impacts" not in summary(simulate(loads(BALL), t_end=0.1))
+
+
+BREAKING = """
+linkwork: 1
+name: breaks
+ground: {points: {O: [0, 0]}}
+bodies:
+  arm: {mass: 1, inertia: 0.1, position: [0.5, 0], points: {O: [-0.5, 0], P: [0.5, 0]}}
+  tip: {mass: 2, inertia: 0.1, position: [1.3, 0], points: {P: [-0.3, 0]}}
+joints:
+  O: {type: revolute, i: ground.O, j: arm.O}
+  P: {type: revolute, i: arm.P, j: tip.P}
+events:
+  breaks: {when: "t - 0.3", direction: rising, action: set, release: P}
+simulation: {t_end: 1}
+"""
+
+
+def test_freedoms_at_the_end_are_told_where_joints_have_opened() -> None:
+    """Two bodies of three freedoms on two pins; without the second, four are left."""
+    motion = simulate(loads(BREAKING))
+    assert (motion.info.dof, motion.info.final_dof) == (2, 4)
+    assert "4 degrees of freedom at the end" in summary(motion)
+    held = simulate(loads(BREAKING), t_end=0.2)
+    assert (held.info.dof, held.info.final_dof) == (2, 2)
+    assert "freedom at the end" not in summary(held)

@@ -110,6 +110,8 @@ class Run:
     wall_s: float = 0.0
     dof: int = 0
     redundant: int = 0
+    final_dof: int | None = None  # at the end, where joints have opened or closed
+    impact_loss: float = 0.0  # kinetic energy lost where velocities jumped, J
     integration_s: float = 0.0  # of the processor in the time loop
     evaluation_s: float = 0.0  # of one evaluation, in the mean over the states of the motion
     constraint_error_position: float = math.nan

@@ -121,6 +121,7 @@ class Course:
     asked: Moment = field(init=False)  # about which Python is asked
     until: Until | None = None
     span: float = 0.0  # of the run
+    lost: float = 0.0  # kinetic energy in impacts, J
 
     def set_off(self, settings: Settings, times: Array, y: Array, max_steps: int) -> None:
         """Let the motion begin at (q, v, work), after what happens there."""
@@ -309,6 +310,7 @@ class Course:
         if len(G) or switched:
             y[n_q:n] += impulse(place, G, gap, [watches[k].name for k, _ in events])
             lost = 0.5 * float((v - y[n_q:n]) @ place.M @ (v + y[n_q:n]))
+            self.lost += lost
             y[n] += max(lost, 0.0)
             y[n + 1] += max(-lost, 0.0)
             after = jumps_at(motion.system, motion.p, t, y[:n], happening)

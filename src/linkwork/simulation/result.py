@@ -110,6 +110,8 @@ def result(course: Course, info: Run, status: str, reason: Reason, began: float)
         integration_s=state.loop_s,
         evaluation_s=taken / len(rows),
         switches=state.switches,
+        impact_loss=course.lost,
+        final_dof=s.n_v - parts[-1].place.rank.rank - s.equations.unseen,
         constraint_error_position=float(state.at.residuals[1]),
         constraint_error_velocity=float(state.at.residuals[2]),
         singular_positions=singular,

@@ -19,7 +19,7 @@ from linkwork.trajectory import Events, Run, Table, Trajectory
 Array = NDArray[np.float64]
 
 ONCE = ("stiff", "repivoted", "full-matrices", "atol-size", "unseen-switches")  # notes of which a run has one
-SUMMED = ("steps", "rejected", "evaluations", "switches", "compile_s", "wall_s", "integration_s")
+SUMMED = ("steps", "rejected", "evaluations", "switches", "compile_s", "wall_s", "integration_s", "impact_loss")
 
 
 def check_resumable(first: Trajectory, parameters: dict[str, float], start: Place, t_end: float) -> None:

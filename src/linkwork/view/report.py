@@ -91,6 +91,11 @@ def summary_lines(motion: Trajectory) -> Lines:
         *([("", f"{', '.join(numbers)} s")] if numbers else []),
         ("status", status),
         ("freedom", f"{_count(s['dof'], 'degree')} of freedom, {_count(s['redundant'], 'redundant constraint')}"),
+        *(
+            [("", f"{_count(end, 'degree')} of freedom at the end")]
+            if (end := s["final_dof"]) not in (None, s["dof"])
+            else []
+        ),
         ("steps", f"{s['steps']} taken, {s['rejected']} rejected, {s['evaluations']} evaluations"),
         *_event_lines(motion),
         ("time", f"{_number(s['wall_s'])} s, of which {_number(s['compile_s'])} s compiling"),
@@ -106,6 +111,7 @@ def summary_lines(motion: Trajectory) -> Lines:
     lines += [
         ("errors", f"|Psi| {_number(error['position'])}, |Psi_dot| {_number(error['velocity'])} at most"),
         ("energy", f"{_number(energy['initial'], 6)} J at the start, {_number(energy['final'], 6)} J at the end"),
+        *([("", f"{_number(s['impact_loss'], 6)} J lost in impacts")] if s["impact_loss"] else []),
         ("", _balance(energy)),
         *(("note", note) for note in s.get("notes") or ()),
     ]
