@@ -335,3 +335,26 @@ def test_a_steep_law_that_is_continuous_is_no_dry_friction(law: str, f: Any) -> 
     motion = simulate(cart(push, velocity=0.3, t_end=6.0), rtol=1e-8, integrator="auto")
     truth = solve_ivp(lambda t, v: [1.5 * math.sin(t) - f(v[0])], (0, 6), [0.3], "Radau", rtol=1e-9, atol=1e-12)
     assert motion["cart.vx"][-1] == pytest.approx(truth.y[0, -1], abs=2e-6)
+
+
+@pytest.mark.parametrize("integrator", ["auto", "radau5"])
+@pytest.mark.parametrize("slope", [1e8, 4e8, 1e9])
+@pytest.mark.parametrize("rtol", [1e-6, 1e-8])
+def test_a_law_that_the_tolerances_leave_open_is_told_and_a_smaller_atol_settles_it(
+    slope: float, rtol: float, integrator: str
+) -> None:
+    """Dry friction, but for 1/slope: the cart holds while 1.5 |sin t| < 1, and last slips from sin t = -2/3 on."""
+    slips = math.pi + math.asin(2 / 3)
+    v = 1.5 * (math.cos(slips) - math.cos(6.0)) + 6.0 - slips
+    model = cart(f"1.5*sin(t) - tanh({slope}*cart.vx)", velocity=0.3, t_end=6.0)
+    fine = simulate(model, rtol=rtol, atol=1e-11, integrator=integrator)
+    assert fine["cart.vx"][-1] == pytest.approx(v, abs=10 / slope)
+    assert not any("[steep-law]" in note for note in fine.info.notes)
+    try:
+        coarse = simulate(model, rtol=rtol, atol=1e-9, integrator=integrator, max_steps=20_000)
+    except NumericalStop:
+        assert slope == 1e9
+        return
+    is_told = any("[steep-law]" in note for note in coarse.info.notes)
+    assert is_told or coarse["cart.vx"][-1] == pytest.approx(v, abs=10 / slope)
+    assert not (is_told and slope == 1e8)

@@ -985,3 +985,19 @@ def test_freedoms_at_the_end_are_told_where_joints_have_opened() -> None:
     held = simulate(loads(BREAKING), t_end=0.2)
     assert (held.info.dof, held.info.final_dof) == (2, 2)
     assert "freedom at the end" not in summary(held)
+
+
+def test_an_event_ends_a_run_of_a_structure_in_minimal_coordinates() -> None:
+    """Two slides across each other leave no velocity to be changed; time goes on, up to the event."""
+    text = """linkwork: 1
+ground: {points: {O: [0, 0]}}
+bodies: {b: {mass: 1, inertia: 1, points: {C: [0, 0]}}}
+joints:
+  x: {type: prismatic, i: ground.O, j: b.C, axis: [1, 0]}
+  y: {type: prismatic, i: ground.O, j: b.C, axis: [1, 1]}
+events: {enough: {when: "t - 0.3", action: stop}}
+simulation: {t_end: 1, step: 0.1}
+"""
+    motion = simulate(loads(text), coordinates="minimal")
+    assert motion.t[-1] == pytest.approx(0.3, abs=1e-12)
+    np.testing.assert_allclose(motion["reaction:x.normal"], 9.81, atol=1e-9)

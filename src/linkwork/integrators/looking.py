@@ -467,6 +467,23 @@ def is_undetermined(at: Run, look: Look, tape: Tape, k: int, change: float) -> b
     return is_within
 
 
+def is_left_open(at: Run, look: Look, tape: Tape, k: int) -> bool:
+    """Whether the tolerances of the state leave nearly all open that function k can be: a factor of e at most is less.
+
+    So it is with tanh(v/transition) if v has a tolerance of the size of the transition.
+    """
+    for i in range(integer(tape.first_input, k), integer(tape.first_row, k + 1)):
+        out = offset(tape.values, 4 * integer(tape.listed, i))
+        out[0], out[1] = -INF, INF
+    found, widest = enclose_output(tape, k), 0.0
+    range_of_all = found[1] - found[0]
+    if not range_of_all < INF:
+        return False
+    for i in range(look.n_seen):
+        widest = max(widest, 2.0 * tube_of(at, look, tape, k, look.seen[i], 1.0))
+    return bool(math.e * widest >= range_of_all)
+
+
 def find_unseen(at: Run, look: Look, tape: Tape, k: int, least: float) -> tuple[int, float]:
     """Whether the slope of function k is somewhere not what the stages of the step may have seen of it, and where.
 

@@ -30,6 +30,7 @@ from linkwork.integrators.looking import (
     has_pole,
     is_at_rest,
     is_gentle,
+    is_left_open,
     is_past,
     load_hull,
     open_look,
@@ -261,6 +262,7 @@ def look_for_narrow(at: Run, look: Look, tape: Tape, end: float, p: Pointer, w: 
     for k in range(at.n_watched, tape.n_outputs):
         if look.is_open[k] == 0.0:
             continue
+        at.left_open += 1 if is_left_open(at, look, tape, k) else 0
         status, theta = find_unseen(at, look, tape, k, UNCUT)
         if theta >= end:
             continue

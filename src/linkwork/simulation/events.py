@@ -286,7 +286,7 @@ class Course:
         happening = {k for k, _ in events}
         jumps = jumps_at(system, motion.p, t, y[:n], happening)
         G, gap = prescribed([(watches[k], jumps[k]) for k, _ in events])
-        rows, gaps = [G.reshape(-1, n - n_q)], [gap]
+        rows, gaps = [G.reshape(len(gap), n - n_q)], [gap]
         held: dict[Expr, float] = {}
         for k, _ in events:
             held |= dict(zip(watches[k].holds, jumps[k].holds.tolist(), strict=True))

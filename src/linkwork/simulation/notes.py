@@ -86,3 +86,8 @@ def note_blur(system: System, last: State) -> Iterator[Note]:
     watch = system.functions.get("switches")
     if last.at.blurred > BLURRED * last.t and watch and watch.outputs > len(system.pivots):  # not pivots alone
         yield Note("unseen-switches", part=last.at.blurred / last.t)
+
+
+def note_open(last: State) -> Iterator[Note]:
+    if last.at.left_open:
+        yield Note("steep-law", count=last.at.left_open, atol=last.settings.atol)

@@ -24,6 +24,7 @@ from linkwork.simulation.notes import (
     note_machine,
     note_matrices,
     note_methods,
+    note_open,
     note_pivots,
 )
 from linkwork.simulation.outputs import Report, fill_dynamics, rates, report, split_columns, trajectory
@@ -123,6 +124,7 @@ def result(course: Course, info: Run, status: str, reason: Reason, began: float)
             *(islice(near, MOST_TOLD) if is_driven and status != "stopped" else ()),
             *note_grazes(s, state),
             *note_blur(s, state),
+            *note_open(state),
             *note_pivots(course.repivoted),
             *note_matrices(state),
             *note_atol(info, *split_columns(s, found.extremes)[:2], state.at.atol[:n]),

@@ -265,6 +265,8 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "grazing": "event '{event}' was at zero at t = {t:.9g} and did not go beyond: it is not counted",
     "unseen-switches": "what switches was not seen clearly in {part:.2g} of the time: it changes its sign more often "
     "than steps show, and some may be missed; a smaller max_step shows more of them",
+    "steep-law": "a law changes from one end to the other within the tolerances of the state, in {count} steps: what "
+    "it does there is left to chance; an atol well below {atol:g}, or a law less steep, settles it",
     "energy-balance": _energy_balance,
     "acceleration-residual": _acceleration_residual,
     "folded": "the shafts of the constant-velocity joint '{joint}' fold through 180 degrees between t = {t:.6g} and "
