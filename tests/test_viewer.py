@@ -332,6 +332,28 @@ def test_arrows_show_applied_forces(browser: Any, tmp_path: Path) -> None:
     tab.close()
 
 
+def test_values_are_shown_in_other_units(shown: Shown, motion: Trajectory) -> None:
+    """`u` switches plots and labels to degrees and millimetres and back; arrows and drawing stay."""
+    row = 45
+    shown.do(f"v.setTime({motion.t[row]})")
+
+    def told(name: str) -> float:
+        rows = shown.do("v.stages[0].tellBody(v.results[0].bodies.get('crank')).rows")
+        return float(next(value for label, value, _ in rows if label == name))
+
+    assert "angle [rad]" in shown.tab.inner_text(".panels")
+    assert told("phi") == pytest.approx(motion["crank.phi"][row])
+    shown.tab.keyboard.press("u")
+    shown.settle()
+    assert "angle [deg]" in shown.tab.inner_text(".panels")
+    assert "position [mm]" in shown.tab.inner_text(".panels")
+    assert told("phi") == pytest.approx(np.degrees(motion["crank.phi"][row]))
+    assert told("x") == pytest.approx(1000.0 * motion["crank.x"][row], abs=1e-9)
+    shown.tab.keyboard.press("u")
+    shown.settle()
+    assert "angle [rad]" in shown.tab.inner_text(".panels")
+
+
 def test_dark_and_narrow_pages(shown: Shown) -> None:
     """`d` turns the page dark; at the width of a phone nothing sticks out at the side."""
     assert shown.picture().mean() > 200

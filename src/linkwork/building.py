@@ -182,6 +182,15 @@ class Builder:
         self._set(("simulation",), value)
 
     @property
+    def view(self) -> Any:
+        """What is shown: m.view = dict(units=["deg", "mm"])."""
+        return self.document.data.get("view", {})
+
+    @view.setter
+    def view(self, value: Any) -> None:
+        self._set(("view",), value)
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """As they were written."""
         return dict(self._section("parameters"))

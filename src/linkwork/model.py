@@ -99,6 +99,7 @@ class Model:
     shapes: Mapping[str, Shape] = field(default_factory=dict)
     colours: Mapping[str, str] = field(default_factory=dict)
     window: tuple[Components, Components] | None = None
+    units: tuple[str, ...] = ()  # in which results are shown, where not in those of SI
     events: tuple[Event, ...] = ()
     open: frozenset[str] = frozenset()
     inputs: Mapping[str, Input] = field(default_factory=dict)

@@ -313,17 +313,10 @@ class InUnits(Readings):
 
     def plot(self, *names: str, against: str = "t") -> Figure:
         """As `Trajectory.plot`, in these units."""
-        from linkwork.view.plot import chosen, figure, overview
+        from linkwork.view.plot import figure
 
         own: Any = self  # which has what a figure needs of a motion
-        if names:
-            return figure(own, names, against, chosen(own, names))
-        panels = []
-        for panel in overview(self.motion):
-            factor, unit = self.converted(panel.unit) if panel.unit else (1.0, "")
-            curves = {name: factor * values for name, values in panel.curves.items()}
-            panels.append(panel._replace(unit=unit, curves=curves))
-        return figure(own, names, against, panels)
+        return figure(own, names, against)
 
     def save(self, path: str | Path) -> None:
         """A table, .csv, .xlsx or .parquet, whose headings have units; it is not read again as a result."""
@@ -347,9 +340,4 @@ def in_units(motion: Readings, names: tuple[str, ...]) -> Readings:
     """The motion itself for "SI", else the same in other units."""
     if names == ("SI",):
         return motion
-    wanted = {name: units.parse_unit(name) for name in names}
-    by_kind: dict[tuple[Any, ...], str] = {}
-    for name, unit in wanted.items():
-        if (other := by_kind.setdefault(unit.exponents, name)) != name:
-            raise UsageError(f"'{other}' and '{name}' measure the same; choose one", "bad-value")
-    return InUnits(motion, wanted)
+    return InUnits(motion, units.choose_units(names))

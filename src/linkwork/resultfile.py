@@ -182,6 +182,8 @@ def _attributes(motion: Trajectory) -> dict[str, Any]:
     attributes: dict[str, Any] = {"linkwork_trajectory": FORMAT, "name": motion.name}
     info = motion.info
     record = {**asdict(info), "status": motion.status, "scene": motion.scene, "reason": str(info.reason)}
+    if not info.units:  # files of old do not know them
+        del record["units"]
     if any(note.code for note in info.notes):  # files of old have their text alone
         record["note_data"] = [(note.code, note.data) for note in info.notes]
     if info.reason.code:
@@ -380,6 +382,8 @@ def _read_csv(path: str | Path) -> tuple[Trajectory, object]:
         attributes = head["attributes"]
         _check_format(attributes, path)
         names = (file.readline(MAX_TEXT) if is_old else first).rstrip("\n").split(",")
+        if all(name.endswith("]") for name in names):
+            raise ModelError("is no result but a table in other units", "not-a-result", file=str(path))
         with warnings.catch_warnings(action="ignore"):  # about a file without rows, which the shape tells too
             values = np.loadtxt(file, delimiter=",", comments=None, ndmin=2)
     if values.shape[1:] != (len(names),) or len(set(names)) != len(names):

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -39,6 +39,7 @@ from linkwork.model import Model
 from linkwork.notes import FINISHED, Note, Reason
 from linkwork.readings import Quantity, Readings, in_units
 from linkwork.records import kept
+from linkwork.units import choose_units
 
 if TYPE_CHECKING:
     import xarray
@@ -122,6 +123,7 @@ class Run:
     notes: tuple[Note, ...] = ()
     singular_positions: tuple[SingularPosition, ...] = ()
     parameters: Mapping[str, float] = field(default_factory=dict)
+    units: tuple[str, ...] = ()  # in which the motion is shown, where not in those of SI
     held: Mapping[str, float] = field(default_factory=dict)  # at the end, what events have changed
     versions: Mapping[str, str] = field(default_factory=dict)
     scene: Mapping[str, Any] = field(default_factory=dict)  # of a result from a file, see `Trajectory.scene`
@@ -137,6 +139,7 @@ class Run:
         told = data.get("note_data") or [()] * len(texts)  # code and data, which old files do not have
         known["notes"] = tuple(Note.read(text, *of) for text, of in zip(texts, told, strict=True))
         known["reason"] = Reason.read(data.get("reason", ""), *data.get("reason_data", ()))
+        known["units"] = tuple(map(str, known.get("units", ())))
         passed = known.get("singular_positions", ())
         known["singular_positions"] = tuple(SingularPosition(x["t"], tuple(x["joints"])) for x in passed)
         return cls(**known)
@@ -250,6 +253,16 @@ class Trajectory(Readings):
         """The same motion in other units: motion.to("deg", "mm", "kN"); arrays like `q` and files stay in SI."""
         return in_units(self, units)
 
+    def shown_in(self, *units: str) -> Trajectory:
+        """The same motion, in SI as before, that plots, pages, reports and summaries show in these units."""
+        choose_units(units)
+        return replace(self, info=replace(self.info, units=units))
+
+    @property
+    def shown(self) -> Readings:
+        """The motion in the units in which it is shown."""
+        return self.to(*self.info.units) if self.info.units else self
+
     def drift(self) -> Array:
         """Kinetic + potential + dissipated - supplied energy, less its first value: zero if all were exact."""
         with np.errstate(all="ignore"):  # of energies beyond numbers it is none
@@ -349,7 +362,8 @@ class Trajectory(Readings):
         """A figure of some quantities, by name or pattern ("*.phi"); without names, of what matters most."""
         from linkwork.view.plot import figure
 
-        return figure(self, names, against)
+        own: Any = self.shown  # which has what a figure needs of a motion
+        return figure(own, names, against)
 
     def animate(self, path: str | Path, speed: float | None = None) -> None:
         """Write the moving mechanism: an .html page to play and measure, or a film, .gif or .mp4.

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
 
-from linkwork.errors import ModelError, did_you_mean
+from linkwork.errors import ModelError, UsageError, did_you_mean
 
 # Possessive, so that "1e5*x" is never taken for the number 1 followed by "e5".
 NUMBER = r"(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+"
@@ -172,6 +173,17 @@ def parse_unit(text: str) -> Unit:
         formula = rest in "+-"
         raise parser.error("a quantity is not part of a sum" if formula else f"'*' or '/' is missing before '{rest}'")
     return result
+
+
+def choose_units(names: Iterable[str]) -> dict[str, Unit]:
+    """Units in which to show results, one of each kind."""
+    chosen: dict[str, Unit] = {}
+    for name in names:
+        unit = parse_unit(name)
+        if other := next((own for own, known in chosen.items() if known.exponents == unit.exponents), None):
+            raise UsageError(f"'{other}' and '{name}' measure the same; choose one", "bad-value")
+        chosen[name] = unit
+    return chosen
 
 
 class Kind(NamedTuple):

@@ -81,9 +81,15 @@ interface ResultData {
 
 export interface Page {
   version: string;
+  units: { names: string; of: Record<string, [string, number]>; shown: boolean }; // other units, and whether they are shown
   colors: string[];
   styles: Record<string, Style>;
   results: ResultData[];
+}
+
+/** How a unit is shown: its text and the factor of numbers. */
+export function shownUnit({ units }: Page, unit: string): [string, number] {
+  return (units.shown && units.of[unit]) || [unit, 1];
 }
 
 function bytes(text: string): ArrayBuffer {

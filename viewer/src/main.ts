@@ -28,6 +28,7 @@ const KEYS: [string, string][] = [
   ["a", "applied forces"],
   ["c", "mass centres"],
   ["g", "grid"],
+  ["u", "other units"],
   ["p", "plots"],
   ["d", "light, dark"],
   ["?", "this list"],
@@ -56,7 +57,10 @@ class Viewer {
   private readonly help: HTMLDialogElement;
   private pointed: { stage: Stage; x: number; y: number } | undefined;
 
-  constructor(page: Page, app: HTMLElement) {
+  constructor(
+    private readonly page: Page,
+    app: HTMLElement,
+  ) {
     this.results = page.results.map((data) => new Result(data));
     this.colors = page.colors;
     this.start = Math.min(...this.results.map((result) => result.start));
@@ -135,6 +139,11 @@ class Viewer {
     if (space === "planar") toggle("c", "Centres", "Mass centres", flip("centres"));
     toggle("g", "Grid", "Grid", flip("grid"));
     if (this.results.some((result) => result.data.events.length)) this.eventMenu(bar);
+    toggle("u", page.units.names, `Show values in ${page.units.names}`, () => {
+      page.units.shown = !page.units.shown;
+      this.plots.build();
+      this.refresh();
+    });
     toggle("p", "Plots", "Plots beside the picture", () => {
       document.body.classList.toggle("no-plots");
       this.refresh();
@@ -375,6 +384,7 @@ class Viewer {
       a: this.shown.applied,
       c: this.shown.centres,
       g: this.shown.grid,
+      u: this.page.units.shown,
       l: this.repeat,
       p: !document.body.classList.contains("no-plots"),
     };

@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { type Page, type Quantity, type Result, shown } from "./data";
+import { type Page, type Quantity, type Result, shown, shownUnit } from "./data";
 import { button, element } from "./dom";
 import { adapted, cssColor } from "./theme";
 
@@ -61,6 +61,7 @@ export class Plots {
   private difference: boolean;
   private readonly list: HTMLElement;
   private readonly chips = new Map<string, HTMLButtonElement>();
+  private readonly units: [HTMLElement, string][] = []; // in the list of all quantities
   private time = 0;
   private told = 0;
 
@@ -118,7 +119,7 @@ export class Plots {
       tick.type = "checkbox";
       tick.addEventListener("change", () => this.toggle(this.chosen, name));
       element("span", "", row).textContent = name;
-      element("small", "", row).textContent = unit;
+      this.units.push([element("small", "", row), unit]);
       return { row, name: name.toLowerCase() };
     });
     field.addEventListener("input", () => {
@@ -132,6 +133,7 @@ export class Plots {
     for (const [key, chip] of this.chips) {
       chip.setAttribute("aria-pressed", String(key === "difference" ? this.difference : this.wanted.has(key)));
     }
+    for (const [label, unit] of this.units) label.textContent = shownUnit(this.page, unit)[0];
     for (const { plot } of this.panels) plot.destroy();
     this.panels.length = 0;
     this.list.replaceChildren();
@@ -151,7 +153,7 @@ export class Plots {
       const own = log ? found : found.filter((quantity) => quantity.unit === unit);
       const names = own.slice(0, most).map(({ name }) => name);
       const rest = own.length > most ? `, first ${most} of ${own.length}` : "";
-      const title = log ? `errors${rest}` : `${NOUNS[unit] ?? names[0]} [${unit}]${rest}`;
+      const title = log ? `errors${rest}` : `${NOUNS[unit] ?? names[0]} [${shownUnit(this.page, unit)[0]}]${rest}`;
       this.add(title, this.curves(names, log), log);
       if (this.difference && this.results.length > 1) this.add(this.about(title), this.differences(names), false);
     }
@@ -171,7 +173,8 @@ export class Plots {
       names.flatMap((name, k) => {
         const quantity = result.quantities.get(name);
         if (!quantity) return [];
-        const values = log ? Array.from(quantity.values, (x) => (x > 0 ? x : null)) : quantity.values;
+        const factor = shownUnit(this.page, quantity.unit)[1];
+        const values = log ? Array.from(quantity.values, (x) => (x > 0 ? x : null)) : quantity.values.map((x) => factor * x);
         const unit = log ? ` [${quantity.unit}]` : "";
         const label = (this.results.length > 1 ? `${name} · ${result.data.label}` : name) + unit;
         const dash = this.results.length > 1 ? DASHES[r % DASHES.length] : k >= 8 ? DASHES[1] : undefined;
@@ -187,9 +190,10 @@ export class Plots {
       names.flatMap((name, k) => {
         const own = first.quantities.get(name);
         if (!own || !result.quantities.has(name)) return [];
+        const factor = shownUnit(this.page, own.unit)[1];
         const values = Array.from(own.values, (x, row) => {
           const t = first.t[row];
-          return t < result.start || t > result.end ? null : (result.value(name, t) ?? Number.NaN) - x;
+          return t < result.start || t > result.end ? null : factor * ((result.value(name, t) ?? Number.NaN) - x);
         });
         const label = this.results.length > 2 ? `${name} · ${result.data.label}` : name;
         return [{ label, color: this.color(k), dash: DASHES[r % DASHES.length], values, result: first }];

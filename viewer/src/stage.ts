@@ -1,7 +1,7 @@
 // A mechanism on its stage: what planar and spatial ones have in common.
 
 import { LinearSRGBColorSpace, WebGLRenderer } from "three";
-import { type Mark, type Page, place, type Result, type Vec } from "./data";
+import { type Mark, type Page, place, type Result, shownUnit, type Vec } from "./data";
 
 export interface Shown {
   names: boolean;
@@ -198,7 +198,10 @@ export abstract class Stage {
   private rows(names: string[], short: (name: string) => string): Told["rows"] {
     return names
       .filter((name) => this.result.quantities.has(name))
-      .map((name) => [short(name), this.result.value(name, this.time), this.result.quantities.get(name)?.unit ?? ""]);
+      .map((name) => {
+        const [unit, factor] = shownUnit(this.page, this.result.quantities.get(name)?.unit ?? "");
+        return [short(name), factor * (this.result.value(name, this.time) ?? Number.NaN), unit];
+      });
   }
 
   private tellSpot(spot: Spotted): Told {
@@ -206,7 +209,8 @@ export abstract class Stage {
     const at = place(this.poses, spot.body, spot.s, [0, 0, 0]);
     const columns = [...axes, ...axes.map((axis) => `v${axis}`)].map((part) => `${spot.name}.${part}`);
     let rows = this.rows(columns, (name) => name.slice(name.lastIndexOf(".") + 1));
-    if (!rows.length) rows = axes.map((axis, k) => [axis, at[k], "m"]);
+    const [metre, factor] = shownUnit(this.page, "m");
+    if (!rows.length) rows = axes.map((axis, k) => [axis, factor * at[k], metre]);
     // all joints at this place, also those between other bodies
     const unit = this.result.data.drawing.unit;
     const here = this.joints.filter((joint) => {

@@ -35,6 +35,7 @@ from linkwork.cli.app import (
     Step,
     TEnd,
     Texts,
+    Units,
     Weights,
     With,
     WithChoices,
@@ -48,6 +49,7 @@ from linkwork.cli.motions import (
     located,
     motion_files,
     named,
+    named_units,
     overrides,
     placed,
     run_files,
@@ -237,6 +239,7 @@ def kinematics(
     others: With = None,
     column: Column = None,
     output: Motions = None,
+    units: Units = None,
     json: Json = False,
 ) -> None:
     """Move a mechanism as its drivers prescribe.
@@ -256,8 +259,9 @@ def kinematics(
     with located(model):
         times = spans(tables, t_end, step)
         analysis = partial(kinematics, coordinates=coordinates, cut=cut, assemble=assemble, **times)
-        motion = followed(mechanism, analysis, files, coupler[0] if coupler else None)
-    found = readings(motion, coupler or (), table, dead_centres or (), transmission)
+        motion = followed(mechanism, analysis, files, coupler[0] if coupler else None, units=named_units(units))
+    shown: Any = motion.shown  # which has what these need of a motion
+    found = readings(shown, coupler or (), table, dead_centres or (), transmission)
     data = {"readings": found} if found else {}
     if tables:
         from linkwork.comparison.beside import beside
@@ -268,7 +272,7 @@ def kinematics(
             if file.suffix.lower() in _pictures():
                 write(compared, file)
         data["beside"] = compared.as_dict()
-    show(motion, files, json, data, reading_lines(found))
+    show(motion, files, json, data, reading_lines(found, motion.shown.unit("t")))
     if tables and not json:
         print(f"\n{compared}")
 
@@ -313,6 +317,7 @@ def run(
     output_format: Annotated[
         str | None, Option(metavar="numdyn3d", help="Write NumDyn3D's report and text files into the folder -o.")
     ] = None,
+    units: Units = None,
     json: Json = False,
 ) -> None:
     """Simulate a model.
@@ -326,6 +331,9 @@ def run(
     methods = given(formulation=formulation, stabilization=stabilization, integrator=integrator, alpha=alpha, beta=beta)
     methods |= given(spectral_radius=spectral_radius, fixed_step=fixed_step, rank_tolerance=rank_tolerance)
     files = run_files(output, html, resume, output_format)
+    shown = named_units(units)
+    if shown and resume is not None and not output and resume.suffix.lower() == ".csv":
+        raise UsageError("--resume goes on with a file in SI units; -o writes another in those of --units", "usage")
     if resume is not None:
         from linkwork.trajectory import Trajectory
 
@@ -334,7 +342,7 @@ def run(
     with located(model):
         mechanism = started(model, set_, mode, keep, repair, start, rate, cut, correct=weights is None)
         analysis = partial(simulate, **settings, **methods, **how)
-        motion = followed(mechanism, analysis, files, into_folder=output_format is not None)
+        motion = followed(mechanism, analysis, files, into_folder=output_format is not None, units=shown)
     show(motion, files, json)
 
 

@@ -136,6 +136,9 @@ RankTolerance = Annotated[
 Motions = Annotated[
     Files, output_option("Write .nc, .csv, .xlsx, .parquet, .mat, .html, .png, .svg or .pdf; repeatable.")
 ]
+Units = Annotated[
+    str | None, Option(metavar="UNIT,...", help="Show results in other units, as deg,mm; the model may say so too.")
+]
 Json = Annotated[bool, Option("--json", help="Print one JSON object instead of text.")]
 
 

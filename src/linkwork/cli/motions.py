@@ -152,10 +152,16 @@ def followed(
     files: Sequence[Path],
     point: str | None = None,
     into_folder: bool = False,
+    units: Sequence[str] = (),
 ) -> Trajectory:
-    """The motion by this analysis, written; of one that ends early, what there is. Pictures show a point, or all."""
+    """The motion by this analysis, written; of one that ends early, what there is. Pictures show a point, or all.
+
+    It is shown, and written into tables, in other units if these are given.
+    """
     from linkwork.view.report import progress
 
+    if units:
+        mechanism = replace(mechanism, units=tuple(units))
     if into_folder:
         from linkwork.view import numdyn3d
 
@@ -166,11 +172,11 @@ def followed(
     except Unfinished as end:
         if end.trajectory is not None and len(end.trajectory.t):
             with signals_held():
-                write(end.trajectory, files, point, into_folder)
+                write(end.trajectory, files, point, into_folder, units)
             end.attached["files"] = [str(file) for file in files]
         raise
     with signals_held() as came:
-        write(motion, files, point, into_folder)
+        write(motion, files, point, into_folder, units)
     if came:
         message = "interrupted while the result of a whole run was being written; it was written"
         raise Interrupted(message, trajectory=motion, files=[str(file) for file in files])
@@ -264,11 +270,18 @@ def writable(paths: Iterable[Path], suffixes: Sequence[str]) -> list[Path]:
     return files
 
 
-def write(motion: Trajectory, files: Sequence[Path], point: str | None = None, into_folder: bool = False) -> None:
-    """Write all files that can be written; the first that cannot is the error."""
+def write(
+    motion: Trajectory,
+    files: Sequence[Path],
+    point: str | None = None,
+    into_folder: bool = False,
+    units: Sequence[str] = (),
+) -> None:
+    """Write all files that can be written, tables in these units; the first that cannot is the error."""
     if not files:
         return
     from linkwork.resultfile import WRITTEN
+    from linkwork.resulttable import TABLES
     from linkwork.view import numdyn3d
     from linkwork.view.plot import save
 
@@ -277,6 +290,8 @@ def write(motion: Trajectory, files: Sequence[Path], point: str | None = None, i
         try:
             if into_folder:
                 numdyn3d.write(motion, path)
+            elif units and path.suffix.lower() in TABLES:
+                motion.to(*units).save(path)  # type: ignore[attr-defined]
             elif path.suffix.lower() in WRITTEN:
                 motion.save(path)
             elif path.suffix.lower() == ".html":
@@ -289,8 +304,23 @@ def write(motion: Trajectory, files: Sequence[Path], point: str | None = None, i
         raise failed[0]
 
 
+def named_units(text: str | None) -> tuple[str, ...]:
+    """Those of --units, which are checked."""
+    if text is None:
+        return ()
+    from linkwork.units import choose_units
+
+    names = tuple(name.strip() for name in text.split(","))
+    choose_units(names)
+    return names
+
+
 def moved(
-    sources: Sequence[str], set_: Sequence[str] | None, t_end: float | None, assemble: bool = False
+    sources: Sequence[str],
+    set_: Sequence[str] | None,
+    t_end: float | None,
+    assemble: bool = False,
+    units: Sequence[str] = (),
 ) -> tuple[list[Trajectory], Unfinished | None]:
     """The motions of models and result files; of one that ends early what there is, and why it ended."""
     from linkwork.driven.kinematics import kinematics
@@ -303,13 +333,14 @@ def moved(
     end: Unfinished | None = None
     for source in sources:
         if source.lower().endswith(SUFFIXES):
-            motions.append(Trajectory.load(source))
+            motion = Trajectory.load(source)
+            motions.append(motion.shown_in(*units) if units else motion)
             continue
         mechanism = started(source, set_, None, None, assemble=assemble)
         try:
             with located(source):  # drivers that take all freedoms move it, else the forces
                 analysis = kinematics if mechanism.drivers and check(mechanism).dof == 0 else simulate
-                motions.append(followed(mechanism, partial(analysis, t_end=t_end), ()))
+                motions.append(followed(mechanism, partial(analysis, t_end=t_end), (), units=units))
         except Unfinished as early:
             if early.trajectory is None or not len(early.trajectory.t):
                 raise

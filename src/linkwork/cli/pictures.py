@@ -17,12 +17,13 @@ from linkwork.cli.app import (
     Set,
     TEnd,
     Texts,
+    Units,
     With,
     WithChoices,
     app,
     output_option,
 )
-from linkwork.cli.motions import located, moved, named, started, tables_of, writable
+from linkwork.cli.motions import located, moved, named, named_units, started, tables_of, writable
 from linkwork.errors import Unfinished, UsageError, quoted
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def plot(
     column: Column = None,
     output: Annotated[Path | None, output_option("Picture, .png, .svg or .pdf.  [default: FILE.png]")] = None,
     show_names: Annotated[bool, Option("--names", help="List the quantities of the file with their units.")] = False,
+    units: Units = None,
     json: Json = False,
 ) -> None:
     """Plot quantities of a result over time or over each other.
@@ -55,9 +57,11 @@ def plot(
     from linkwork.view.report import as_json, within_terminal
 
     motion = Trajectory.load(file)
+    if shown := named_units(units):
+        motion = motion.shown_in(*shown)
     if show_names:
-        units = [(name, quantity.unit) for name, quantity in motion.quantities.items()]
-        print(as_json({"quantities": dict(units)}) if json else within_terminal(units))
+        known = [(name, motion.shown.unit(name)) for name in motion]
+        print(as_json({"quantities": dict(known)}) if json else within_terminal(known))
         return
     picture = output or file.with_suffix(".png")
     if others:
@@ -100,6 +104,7 @@ def view(
     t_end: TEnd = None,
     output: Annotated[Path | None, output_option("Page, .html.  [default: NAME.html]")] = None,
     open_: Annotated[bool, Option("--open", help="Open the page in the browser.")] = False,
+    units: Units = None,
     json: Json = False,
 ) -> None:
     """Write a page that shows mechanisms moving, with plots.
@@ -111,7 +116,7 @@ def view(
 
     check_built()
     (file,) = writable([output or Path(_stem(sources[0]) + ".html")], (".html",))
-    motions, end = moved(sources, set_, t_end, assemble)
+    motions, end = moved(sources, set_, t_end, assemble, named_units(units))
     names = [motion.name for motion in motions]
     # results of one model go by their files
     write(motions, file, names if len(set(names)) == len(names) else [Path(source).name for source in sources])
@@ -160,6 +165,7 @@ def report(
         str | None, Option("--compare", metavar="all|NAME,...", help="Compare formulations as well")
     ] = None,
     output: Annotated[Path | None, output_option("Page, .html.  [default: NAME-report.html]")] = None,
+    units: Units = None,
     json: Json = False,
 ) -> None:
     """Write a report on a model, one page to read or print.
@@ -177,7 +183,7 @@ def report(
     mechanism = started(model, set_, None, None, assemble=assemble)
     with located(model):
         checked = check(mechanism)
-    (motion,), end = moved([model], set_, t_end, assemble)
+    (motion,), end = moved([model], set_, t_end, assemble, named_units(units))
     sheet = explain(mechanism) if worth_writing(checked) else None
     comparison = None
     if formulations is not None:
@@ -187,6 +193,7 @@ def report(
         [f"--set {text}" for text in set_ or ()]
         + ["--assemble"] * assemble
         + ([] if t_end is None else [f"--t-end {t_end:g}"])
+        + ([] if units is None else [f"--units {units}"])
     )
     command = " ".join(["linkwork report", model, *options])
     write_text(file, html(mechanism, checked, motion, sheet, comparison, command))

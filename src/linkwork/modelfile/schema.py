@@ -269,6 +269,7 @@ class ViewEntry(Entry):
     """What drawings show."""
 
     window: Annotated[list[Corner], pydantic.Field(min_length=2, max_length=2)] | None = None
+    units: list[str] = []
 
 
 # What keys mean, for editors and the reference; those of which the kind says enough are not here.
@@ -345,6 +346,7 @@ MEANINGS = {
     "viscous": "part of the friction coefficient that grows with the speed",
     "view": "what drawings show",
     "when": "formula whose zero is the event",
+    "units": "units in which results are shown, such as [deg, mm]",
     "window": "lower left and upper right corner of what is drawn, m",
     "zero": "direction in body i from which angles count; the start position unless given",
     "zero_j": "direction in body j to which angles count; the start position unless given",

@@ -477,7 +477,13 @@ class Translation:
         simulation = read_simulation(self)
         self.stop()
         checked = entry.about.checked
-        window = None if self.stated else entry.view.window
+        view = schema.ViewEntry() if self.stated else entry.view
+        window = view.window
+        try:
+            units.choose_units(view.units)
+        except (ModelError, UsageError) as error:
+            self.fail(("view", "units"), getattr(error, "message", str(error)), error.code, value=view.units)
+        self.stop()
         return Model(
             name=entry.name or Path(self.document.file).stem.encode(errors="backslashreplace").decode(),
             bodies=tuple(body for body in self.bodies.values() if not isinstance(body, Ground)),
@@ -495,6 +501,7 @@ class Translation:
             shapes=shapes,
             colours={name: body.colour for name, body in entry.bodies.items() if body.colour is not None},
             window=None if window is None else (tuple(window[0]), tuple(window[1])),
+            units=tuple(view.units),
             events=events,
             open=frozenset(name for name, joint in entry.joints.items() if joint.open),
             stated=stated,

@@ -53,6 +53,7 @@ def describe(motion: Motion, settings: Simulation, about_start: Iterable[Note]) 
         redundant=place.rows.redundant,
         notes=(*note_machine(), *mechanism.notes, *about_start),
         parameters=dict(mechanism.model.parameters),
+        units=mechanism.model.units,
     )
 
 

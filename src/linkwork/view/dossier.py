@@ -80,15 +80,16 @@ def html(
 ) -> str:
     """The page; it needs nothing else. `command` is the line that made it."""
     title = model.about.title or model.name
+    shown: Any = motion.shown  # which has what these need of a motion
     sections = [
         _head(model, checked, motion, title),
         _data(model, motion),
         _freedoms(checked),
         _method(motion),
-        _plots(motion),
-        _extremes("Reactions and driving forces", list(_reaction_rows(motion, checked))),
-        _extremes("Forces and power", list(_rows_of(motion, "loads"))),
-        _extremes("Freedoms of joints", list(_rows_of(motion, "joints"))),
+        _plots(motion, shown),
+        _extremes("Reactions and driving forces", list(_reaction_rows(shown, checked)), shown),
+        _extremes("Forces and power", list(_rows_of(shown, "loads")), shown),
+        _extremes("Freedoms of joints", list(_rows_of(shown, "joints")), shown),
         _energy(motion),
         f"<h2>Formulations compared</h2>{html_part(comparison)}" if comparison else "",
         _equations(sheet) if sheet else "",
@@ -209,8 +210,8 @@ def _method(motion: Trajectory) -> str:
     return f"<h2>Formulation: {text(shown)}</h2><p>{text(why)}</p>"
 
 
-def _plots(motion: Trajectory) -> str:
-    parts = ["<h2>Motion</h2>", f"<figure>{svg(strip(motion, INSTANTS))}</figure>"]
+def _plots(moving: Trajectory, motion: Trajectory) -> str:
+    parts = ["<h2>Motion</h2>", f"<figure>{svg(strip(moving, INSTANTS))}</figure>"]
     panels = overview(motion)
     for k in range(0, len(panels), PANELS):
         parts.append(f"<figure>{svg(figure(motion, panels=panels[k : k + PANELS]))}</figure>")
@@ -257,13 +258,14 @@ def _size(motion: Trajectory, joint: str) -> Any:
     return np.sqrt(sum(motion[name] ** 2 for name in _force_columns(motion, joint)))
 
 
-def _extremes(heading: str, rows: Sequence[Sequence[str]]) -> str:
+def _extremes(heading: str, rows: Sequence[Sequence[str]], motion: Trajectory) -> str:
     """A table of least and largest values with their times."""
     if not rows:
         return ""
     shown = rows[:MOST_ROWS]
     rest = f"<p>and {len(rows) - len(shown)} more</p>" if len(rows) > len(shown) else ""
-    heads = ("quantity", "unit", "least", "at t s", "largest", "at t s", "")
+    at = f"at t {motion.unit('t')}"
+    heads = ("quantity", "unit", "least", at, "largest", at, "")
     return f"<h2>{heading}</h2>{table(heads, shown, numeric=(2, 3, 4, 5))}{rest}"
 
 
@@ -271,7 +273,8 @@ def _reaction_rows(motion: Trajectory, checked: Report) -> Iterator[list[str]]:
     for joint in _joints(motion):
         remark = "" if checked.reactions.get(joint, "unique") == "unique" else "not unique"
         if len(_force_columns(motion, joint)) > 1:
-            yield _extreme(f"|{joint}|", "N", _size(motion, joint), motion, remark)
+            unit = motion.unit(_force_columns(motion, joint)[0])
+            yield _extreme(f"|{joint}|", unit, _size(motion, joint), motion, remark)
         labels, names, _ = motion.tables["reactions"].columns
         for label, name in zip(labels, names, strict=True):
             if label.rpartition(".")[0] == joint and np.any(motion[name]):

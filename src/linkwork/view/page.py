@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 from linkwork import __version__
 from linkwork.errors import UsageError
 from linkwork.files import write_text
+from linkwork.readings import InUnits
 from linkwork.trajectory import Trajectory, plain
+from linkwork.units import choose_units
 from linkwork.view.drawing import STYLES, picture_of
 from linkwork.view.picture import color
 from linkwork.view.plot import COLORS
@@ -35,6 +37,7 @@ MOST_NUMBERS = 1_500_000  # in all columns: 16 MB
 MOST_EVENTS = 1000  # of a motion, on its time axis and in the list
 # Kinds of columns in the order in which they are let in.
 KINDS = ("q", "energy", "error", "v", "reactions", "driving", "loads", "joints", "points", "a", "lam")
+USUAL_UNITS = ("deg", "mm")  # to which a page can be switched, unless the motion has its own
 FRAME = 560  # pixels of height in a notebook
 DIGITS = 9  # of coordinates in a drawing
 
@@ -62,6 +65,7 @@ def page(motions: Sequence[Trajectory], labels: Sequence[str] = ()) -> str:
     names = list(labels) or [motion.name for motion in motions]
     data = {
         "version": __version__,
+        "units": _units(motions[0]),
         "colors": COLORS,
         "styles": {role: style._asdict() for role, style in STYLES.items()},
         "results": [_result(motion, label) for motion, label in zip(motions, names, strict=True)],
@@ -112,6 +116,15 @@ def facts(motion: Trajectory) -> list[str]:
     methods = [name for name in (run.formulation, run.stabilization, run.integrator) if name != "none"]
     error = motion.constraint_error["position"]
     return [motion.status, f"{run.dof} dof", ", ".join(methods), f"|Psi| ≤ {error:.1e}"]
+
+
+def _units(motion: Trajectory) -> dict[str, Any]:
+    """Units to which the page can be switched: by those of SI, how they are written and the factor of numbers."""
+    names = motion.info.units or USUAL_UNITS
+    other = InUnits(motion, choose_units(names))
+    found = {unit: other.converted(unit) for unit in dict.fromkeys(x.unit for x in motion.quantities.values())}
+    of = {unit: (text, factor) for unit, (factor, text) in found.items() if text != unit}
+    return {"names": ", ".join(names), "of": of, "shown": bool(motion.info.units)}
 
 
 def _columns(motion: Trajectory, rows: int) -> tuple[list[tuple[str, str]], list[str]]:

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from linkwork.errors import UsageError
 from linkwork.files import whole
+from linkwork.readings import plain
 from linkwork.trajectory import Trajectory
+from linkwork.units import parse_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +71,7 @@ def figure(
     x, unit = motion.quantity(against)
     if panels is None:
         panels = chosen(motion, names) if names else overview(motion)
-    plane = against != "t" and unit == "m" and all(panel.unit == "m" for panel in panels)
+    plane = against != "t" and all(_noun(own) == NOUNS["m"] for own in (unit, *(panel.unit for panel in panels)))
     columns = 2 if len(panels) > 3 else 1
     rows = -(-len(panels) // columns)
     size = (9.0, 6.5 * rows) if plane else (7.0 * columns + 1.0, 2.6 * rows + 0.9)
@@ -119,9 +121,11 @@ def overview(motion: Trajectory) -> list[Panel]:
                 own = [name for name, other in zip(table.names, table.units, strict=True) if other == unit]
                 own = [name for name in own if _moves(motion[name], table is columns[1])] or own
                 remark = f"first {MOST} of {len(own)}" if len(own) > MOST else ""
-                panels.append(Panel(unit, {name: motion[name] for name in own[:MOST]}, remark))
-    forms = {name: values for name, values in motion.energy.items() if np.any(values)}
-    panels.append(Panel("J", {**forms, "kinetic + potential": motion.energy["kinetic"] + motion.energy["potential"]}))
+                panels.append(Panel(motion.unit(own[0]), {name: motion[name] for name in own[:MOST]}, remark))
+    forms = {form: motion[f"energy:{form}"] for form in motion.energy}
+    acting = {form: values for form, values in forms.items() if np.any(values)}
+    whole = {"kinetic + potential": forms["kinetic"] + forms["potential"]}
+    panels.append(Panel(motion.unit("energy:kinetic"), {**acting, **whole}))
     balance = "energy drift" if motion.info.analysis == "simulation" else "error of the work"
     errors = {
         "|Psi| [m, rad]": motion.error_position,
@@ -144,12 +148,21 @@ def _label(panel: Panel) -> str:
     if not panel.unit:
         return "errors"
     # One curve needs no legend, its name stands at the axis.
-    noun = next(iter(panel.curves)) if len(panel.curves) == 1 else NOUNS.get(panel.unit, "")
+    noun = next(iter(panel.curves)) if len(panel.curves) == 1 else _noun(panel.unit)
     return f"{noun} [{panel.unit}]"
 
 
+def _noun(unit: str) -> str:
+    """What has this unit, or one of the same kind; torque, not energy, is in newtons times a length."""
+    if unit in NOUNS or not unit or "," in unit:
+        return NOUNS.get(unit, "")
+    kind, is_product = parse_unit(plain(unit)).exponents, " " in unit
+    alike = (x for x in NOUNS if parse_unit(plain(x)).exponents == kind and (" " in x) == is_product)
+    return NOUNS.get(next(alike, ""), "")
+
+
 def _title(motion: Trajectory) -> str:
-    note = "" if motion.status == "finished" else f" ({motion.status} at t = {motion.t[-1]:.6g} s)"
+    note = "" if motion.status == "finished" else f" ({motion.status} at t = {motion.t[-1]:.6g} {motion.unit('t')})"
     return f"{motion.name}{note}"
 
 

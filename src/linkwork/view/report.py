@@ -104,8 +104,8 @@ def summary_lines(motion: Trajectory) -> Lines:
     width = max((len(name) for name in names), default=0)
     for k, name in enumerate(names):
         label = f"at t = {final['t']:.6g} s" if k == 0 else ""
-        q, v = (_rounded(motion, kind, name) for kind in ("q", "v"))
-        lines.append((label, f"{name:{width}} {_digits(q)}  rate {_digits(v)}"))
+        q, v = (_last(motion, kind, name) for kind in ("q", "v"))
+        lines.append((label, f"{name:{width}} {q}  rate {v}"))
     if len(final["q"]) > len(names):
         lines.append(("", f"and {len(final['q']) - len(names)} coordinates more"))
     lines += [
@@ -213,7 +213,7 @@ def mode_lines(found: Modes) -> Lines:
     return [*lines, *(("note", note) for note in found.notes)]
 
 
-def reading_lines(found: Mapping[str, Any]) -> Lines:
+def reading_lines(found: Mapping[str, Any], seconds: str = "s") -> Lines:
     """Coupler curves by their extent, dead centres, transmission angle; a table of input and output row by row."""
     lines = []
     for point, curve in found.get("coupler_curves", {}).items():
@@ -221,12 +221,13 @@ def reading_lines(found: Mapping[str, Any]) -> Lines:
         (x, y), (u, v) = seen.min(axis=0), seen.max(axis=0)
         lines.append(("coupler curve", f"{point}: x from {x:.6g} to {u:.6g}, y from {y:.6g} to {v:.6g}"))
     for name, centres in found.get("dead_centres", {}).items():
-        texts = [f"{name} = {centre['value']:.9g} at t = {centre['t']:.9g} s" for centre in centres]
+        texts = [f"{name} = {centre['value']:.9g} at t = {centre['t']:.9g} {seconds}" for centre in centres]
         lines += [("dead centre", text) for text in texts or [f"{name} has none"]]
     if "transmission" in found:
         least, most = (found["transmission"][end] for end in ("smallest", "largest"))
         angle = (
-            f"{least['angle']:.6g} rad at t = {least['t']:.6g} s to {most['angle']:.6g} rad at t = {most['t']:.6g} s"
+            f"{least['angle']:.6g} rad at t = {least['t']:.6g} {seconds} to {most['angle']:.6g} rad "
+            f"at t = {most['t']:.6g} {seconds}"
         )
         lines.append(("transmission", angle))
     if "table" in found:
@@ -344,6 +345,16 @@ def _rounded(motion: Trajectory, kind: str, name: str) -> float:
     k = labels.index(name)
     value = float(values[-1, k])
     return 0.0 if abs(value) <= ROUNDING * _size(motion, kind, units[k]) else value
+
+
+def _last(motion: Trajectory, kind: str, name: str) -> str:
+    """The last value of a coordinate or velocity in the units in which the motion is shown, with them if not in SI."""
+    value, columns = _rounded(motion, kind, name), motion.tables[kind].columns
+    if not motion.info.units:
+        return _digits(value)
+    named = columns.names[columns.labels.index(name)]
+    shown, unit = motion.shown[named][-1], motion.shown.unit(named)
+    return f"{_digits(shown if value else 0.0)} {unit if unit != '1' else ''}".rstrip()
 
 
 def _without_rounding(values: Mapping[str, float]) -> dict[str, float]:
