@@ -109,7 +109,7 @@ def test_a_kept_joint_coordinate_is_what_the_model_states() -> None:
 
 
 def test_what_is_kept_must_be_a_coordinate_of_an_open_chain_too() -> None:
-    with pytest.raises(UsageError, match="--keep NOPE"):
+    with pytest.raises(UsageError, match="keep='NOPE'"):
         simulate(load("double_pendulum"), coordinates="joint", keep=["NOPE"])
 
 

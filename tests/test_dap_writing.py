@@ -190,7 +190,7 @@ def test_corrections_without_weights_are_a_choice_for_every_model() -> None:
     assert motion.dap_arrays()["theta"][0] == pytest.approx([0.679201, -0.973350, 0.342202], abs=1e-6)
     with pytest.raises(ModelError, match="start-far-off"):
         simulate(far, t_end=0.01)
-    with pytest.raises(UsageError, match="--stabilization none"):
+    with pytest.raises(UsageError, match="stabilization='none'"):
         simulate(far, t_end=0.01, weights="none")
     near = {"O": 0.6792, "A": -0.9733, "guide": 0.3422}
     kept = simulate(build_sketch(shipped, near), t_end=0.01, weights="none", stabilization="none")

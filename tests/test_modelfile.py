@@ -619,7 +619,7 @@ def test_an_inertia_is_repaired_only_where_it_is_asked_for(about: str) -> None:
 space: spatial
 bodies: {{top: {{mass: 2, {about} inertia: {given.tolist()}}}}}
 """
-    with pytest.raises(ModelError, match="--repair inertia") as fault:
+    with pytest.raises(ModelError, match="repair='inertia'") as fault:
         loads(text)
     assert fault.value.code == "inertia-triangle"
     body = loads(text, repair=("inertia",)).bodies[0]

@@ -94,4 +94,4 @@ def test_a_stop_has_its_data() -> None:
 def test_an_integrator_is_recommended_only_where_another_is_in_use(integrator: str, is_advised: bool) -> None:
     with pytest.raises(NumericalStop) as stop:
         simulate(load("slider_crank"), max_steps=3, integrator=integrator)
-    assert ("try --integrator auto" in str(stop.value)) == is_advised
+    assert ("try integrator='auto'" in str(stop.value)) == is_advised

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import traceback
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, ClassVar, SupportsFloat
 
@@ -170,6 +172,26 @@ def quoted(names: Iterable[str], most: int | None = MOST_NAMED) -> str:
     shown = [f"'{name}'" for name in names]
     left = len(shown[most:]) if most is not None else 0
     return ", ".join(shown[:most]) + (f" and {left} more" if left else "")
+
+
+_on_command_line = ContextVar("_on_command_line", default=False)
+
+
+@contextmanager
+def speak_command_line() -> Iterator[None]:
+    """Let messages name options as a command line has them."""
+    token = _on_command_line.set(True)
+    try:
+        yield
+    finally:
+        _on_command_line.reset(token)
+
+
+def option(name: str, *values: str) -> str:
+    """How to ask for something: integrator="auto" or "radau5" in Python, --integrator auto or radau5 in a command."""
+    if _on_command_line.get():
+        return " ".join([f"--{name.replace('_', '-')}", *([" or ".join(values)] if values else [])])
+    return f"{name}={' or '.join(repr(value) for value in values)}" if values else f"{name}=True"
 
 
 def did_you_mean(name: str, choices: Iterable[str]) -> str | None:

@@ -17,7 +17,7 @@ from linkwork.compiled.mechanism import prepare
 from linkwork.elements.bodies import PlanarBody
 from linkwork.equations.equations import TIME, Equations
 from linkwork.equations.place import Place
-from linkwork.errors import UsageError
+from linkwork.errors import UsageError, option
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ZERO, Expr, constant, cos, sin
@@ -54,7 +54,7 @@ class Problem:
         kept = number_kept(equations, keep)
         for name in keep:
             if name not in equations.q_names:
-                message = f"--keep {name}: a turn in space is no coordinate that modes could share"
+                message = f"{option('keep', name)}: a turn in space is no coordinate that modes could share"
                 raise UsageError(f"{message}; drive the angle of a joint, with a constant as its motion", "kept-turn")
         start = Place(equations, *equations.start())
         check_defined(start)

@@ -17,7 +17,7 @@ import typer
 from linkwork.cli import analyses, formats, formulas, pictures
 from linkwork.cli.app import app
 from linkwork.cli.motions import locks, overrides
-from linkwork.errors import InternalError, Interrupted, LinkworkError, UsageError
+from linkwork.errors import InternalError, Interrupted, LinkworkError, UsageError, speak_command_line
 
 __all__ = ["analyses", "answer", "app", "formats", "formulas", "overrides", "pictures"]
 
@@ -37,6 +37,11 @@ def _command(name: str) -> Any:
 
 def answer(arguments: Sequence[str]) -> int:
     """Carry out a command line and return its exit code; errors become one message, or one JSON object."""
+    with speak_command_line():
+        return _answer(arguments)
+
+
+def _answer(arguments: Sequence[str]) -> int:
     try:
         code = _command(next(iter(arguments), ""))(args=list(arguments), prog_name="linkwork", standalone_mode=False)
         if code == 130:

@@ -26,7 +26,7 @@ from linkwork.equations.implicit import implicit_form, linearize
 from linkwork.equations.parameters import Structure, Uses
 from linkwork.equations.place import Place
 from linkwork.equations.programs import MOTION, Metric, Program
-from linkwork.errors import ModelError, UsageError, check_choice, check_names, check_values, did_you_mean
+from linkwork.errors import ModelError, UsageError, check_choice, check_names, check_values, did_you_mean, option
 from linkwork.expressions.graph import Expr
 from linkwork.model import Model, Simulation
 from linkwork.notes import Note
@@ -217,7 +217,7 @@ def prepare(model: Model | Mechanism, coordinates: str | None = None, cut: Seque
     )
     if cut and settings.coordinates not in WITH_CUTS:
         message = f"joints are cut in joint coordinates, and these are {settings.coordinates} coordinates"
-        raise UsageError(f"{message}; choose --coordinates {' or '.join(WITH_CUTS)}, or leave out --cut", "no-effect")
+        raise UsageError(f"{message}; choose {option('coordinates', *WITH_CUTS)}, or leave out the cut", "no-effect")
     if isinstance(model, Mechanism) and settings == stated.simulation:
         return model
     _check_simulation(stated, settings)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from linkwork.equations.programs import BY_ELIMINATION, IMPLICIT_FORMS, MOTION, STABILIZED, TERMS, Program
-from linkwork.errors import UsageError, check_choice, check_number
+from linkwork.errors import UsageError, check_choice, check_number, option
 from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, SEQUENCES, Formulation, all_formulations
 from linkwork.integrators.methods import ALPHA, AUTO, RADAU5, integrators
 from linkwork.integrators.methods.tableaus import Tableau
@@ -44,7 +44,7 @@ class Choice:
         if self.formulation in ALGEBRAIC_ALONE and self.integrator not in IMPLICIT:
             raise UsageError(
                 f"the formulation '{self.formulation}' has multipliers among its unknowns, which only an implicit "
-                f"integrator can find: --integrator {' or '.join(IMPLICIT)}",
+                f"integrator can find: {option('integrator', *IMPLICIT)}",
                 "needs-implicit",
             )
         if self.formulation in ALGEBRAIC and self.stabilization not in ("projection", "none"):

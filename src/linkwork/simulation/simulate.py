@@ -12,7 +12,7 @@ from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.constraints.projection import project_start
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Weights
-from linkwork.errors import Interrupted, NumericalStop, UsageError, check_number
+from linkwork.errors import Interrupted, NumericalStop, UsageError, check_number, option
 from linkwork.formulations import Formulation
 from linkwork.integrators.integrate import End, Settings, report_times
 from linkwork.integrators.methods.tableaus import Tableau
@@ -144,7 +144,7 @@ def begin_state(motion: Motion, weights: Weights, stabilization: str) -> Array:
         return project_start(motion.system, motion.p, place)
     if place.gap > CLOSED and stabilization != "none":
         message = f"the start is not to be corrected, but '{stabilization}' would close its gaps in the first step"
-        raise UsageError(f"{message}; choose --stabilization none", "no-effect")
+        raise UsageError(f"{message}; choose {option('stabilization', 'none')}", "no-effect")
     return np.concatenate([place.q, place.v, np.zeros(N_WORK)])
 
 

@@ -18,7 +18,7 @@ from linkwork.elements.joints import Gear
 from linkwork.elements.loads import Force
 from linkwork.elements.motions import Law, Ramp, SmoothStep, Table
 from linkwork.elements.spatial import SpatialGear
-from linkwork.errors import ModelError, did_you_mean
+from linkwork.errors import ModelError, did_you_mean, option
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered
 from linkwork.expressions.graph import ONE, Expr, as_expr, cos, symbol
@@ -179,7 +179,7 @@ class Checks:
                 f"principal moments {shown}{about}: {principal[0]:.6g} + {principal[1]:.6g} < {principal[2]:.6g},"
                 " but no moment can exceed the sum of the other two"
             )
-            hint = "correct it, or take the nearest possible one with --repair inertia"
+            hint = f"correct it, or take the nearest possible one with {option('repair', 'inertia')}"
             yield ModelError(message, "inertia-triangle", path=path, value=principal.tolist(), suggestion=hint)
         length = float(np.linalg.norm([self.value(x) for x in body.orientation]))
         if not abs(length - 1) <= TYPED:

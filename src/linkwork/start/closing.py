@@ -19,7 +19,16 @@ from numpy.typing import NDArray
 from linkwork.compiled.system import compile_place
 from linkwork.equations.equations import Equations, Row
 from linkwork.equations.place import Place, Weights, largest
-from linkwork.errors import ModelError, UsageError, check_choice, check_names, check_number, check_values, did_you_mean
+from linkwork.errors import (
+    ModelError,
+    UsageError,
+    check_choice,
+    check_names,
+    check_number,
+    check_values,
+    did_you_mean,
+    option,
+)
 from linkwork.expressions.evaluation import evaluate, substitute
 from linkwork.expressions.graph import ZERO
 from linkwork.linalg.newton import MAX_ITERATIONS, iterate, solve_least_squares
@@ -210,7 +219,7 @@ def number_kept(equations: Equations, keep: Sequence[str]) -> list[int]:
     for name in keep:
         if name not in names:
             hint = f"did you mean '{of_speed[name]}'?" if name in of_speed else did_you_mean(name, names)
-            message = f"--keep {name}: no coordinate has this name" + (f"; {hint}" if hint else "")
+            message = f"{option('keep', name)}: no coordinate has this name" + (f"; {hint}" if hint else "")
             raise UsageError(message, "unknown-coordinate")
     return [names.index(name) for name in keep]
 
@@ -239,7 +248,8 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
             "start-far-off",
             path=_path_of_widest(given, given.Psi),
             rule=f"gaps up to {SMALL:.0%} of the mechanism, or {SMALL:g} rad, are corrected automatically",
-            suggestion=f"correct the start positions{_about_degrees(given)}, or close wider gaps with --assemble",
+            suggestion=f"correct the start positions{_about_degrees(given)}, "
+            f"or close wider gaps with {option('assemble')}",
         )
     if not any_distance:
         _check_senses(given)
@@ -269,7 +279,7 @@ def _check_senses(given: Place) -> None:
             "reversed-joint",
             path=f"joints.{name}",
             rule="axis and axis_j, and directions that stay parallel, point the same way",
-            suggestion="turn one of the bodies, give axis_j the other sign, or let --assemble turn them",
+            suggestion=f"turn one of the bodies, give axis_j the other sign, or let {option('assemble')} turn them",
         )
 
 
@@ -316,7 +326,8 @@ def _velocity_fault(start: Start) -> ModelError | None:
         "velocity-far-off",
         path=f"{owners}.{given.equations.velocities[k].owner}",
         rule=f"velocities that are given stay, or are corrected by up to {SMALL:.0%}; zero counts as not given",
-        suggestion=f"give fewer of them, name one that stays with --keep {name}, or take the nearest with --assemble",
+        suggestion=f"give fewer of them, name one that stays with {option('keep', name)}, or take the nearest with "
+        f"{option('assemble')}",
     )
 
 

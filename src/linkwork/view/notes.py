@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from linkwork.errors import quoted
+from linkwork.errors import option, quoted
 
 MOST_TIMES = 5  # that a note lists: they fill a line
 
@@ -166,10 +166,10 @@ def _too_many_steps(steps: int, t: float, step: float, **cause: Any) -> str:
             f"{tried}, near a singular position, which the formulation '{formulation}' does not pass at these "
             f"tolerances; try another formulation or looser tolerances{KEPT}"
         )
-    other = "" if cause.get("integrator") in ("auto", "radau5") else " (try --integrator auto or radau5)"
+    other = "" if cause.get("integrator") in ("auto", "radau5") else f" (try {option('integrator', 'auto', 'radau5')})"
     return (
         f"{tried}{_force(cause['force'])}; causes are very large stiffness or damping{other}, fast oscillations and "
-        f"switching forces; --max-steps allows more{KEPT}"
+        f"switching forces; {option('max_steps', 'N')} allows more{KEPT}"
     )
 
 
@@ -279,7 +279,7 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "event": "event '{event}' at t = {t:.9g}",
     "interrupted": "interrupted by the user",
     "fixed-step": "no step of {step:g} s can be taken at t = {t:.9g}: its equations could not be solved; choose a "
-    f"shorter --fixed-step{KEPT}",
+    f"shorter one{KEPT}",
     "dead-position": _dead_position,
     "projection-failed": _projection_failed,
     **dict.fromkeys(("singular-mass", "massless-motion", "not-converged", "not-finite"), _not_solved),
