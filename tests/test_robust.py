@@ -396,7 +396,7 @@ def test_two_runs_on_one_output_do_not_meet(tmp_path: Path, capsys: pytest.Captu
     assert f"'{file}' is being written by process {os.getpid()} since " in text
     assert "[output-in-use]" in text
     assert answer(["run", "simple_pendulum", "--t-end", "0.1", "-o", str(file)]) == 0
-    assert os.listdir(tmp_path) == ["motion.csv"]
+    assert sorted(os.listdir(tmp_path)) == ["motion.csv", "motion.csv.json"]
 
 
 @pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="the system has no locks on files, and opens none")
