@@ -139,6 +139,7 @@ class Run(Memory):
     passes: bool  # whether it ends at a stop
     nearest: int  # which function switches there
     behind: bool  # whether it begins behind a switch
+    entered: int  # the place in `wished` of the side that it begins on, plus one, or 0
     hops: int  # steps one after the other that came to a switch at once
     t_before: float  # the last time before an event to which the step comes
     has_before: bool  # whether the state there has been noted
@@ -183,6 +184,7 @@ class Run(Memory):
     ahead: Pointer  # n_watched
     changed: Pointer  # n_watched: 1 where the sign has changed in the last step; where a run begins at zero, the side
     grazes: Pointer  # n_watched: when it last came to zero and did not change its sign
+    wished: Pointer  # 2 n_watched: the step that the first one on either side of its zero asked for last time, or 0
     directions: Pointer  # n_events: -1 falling, 1 rising, 0 both, see `note_start`
     asks: Pointer  # n_events: 1 where Python is asked what it does
     jumped: Pointer  # n_jumps: what `jumps` returns
@@ -204,7 +206,7 @@ def places(
     gap = BLOCK - 1
     states = (1 + n, n, gap, 1 + n, n, gap, 1 + n, n)
     vectors = (n + BLOCK, n, n_dense * n, n + BLOCK + n_pivots, n_pivots, n_pivots, n_pivots)
-    watched = (n_watched, n_watched, n_watched, n_watched, n_watched)
+    watched = (n_watched, n_watched, n_watched, n_watched, n_watched, 2 * n_watched)
     moments = MOMENTS * moment_size(n, n_events, n_held) if n_events > 0 else 0
     events = (n_events, n_events, n_jumps, n_jumps, n_jumps, moments)
     counts = (N_SIZES, 3, 3, *SCALARS, BEFORE_X, *states, *vectors, *watched, *events)

@@ -388,6 +388,7 @@ def accept(at: Run) -> None:
         at.next_step = wished
     if at.h < wished:  # cut short by a stop, which is no reason to go on with small steps
         at.next_step = max(at.next_step, wished)
+    remember_step(at)
     at.last_constant = INF if at.crosses else constant_of_error(at)
     at.streak = 0
     at.steps += 1
@@ -400,6 +401,20 @@ def accept(at: Run) -> None:
     copy(at.new_residuals, at.residuals, 3)
     copy(at.x_new, at.x, 1 + at.n)
     copy(at.k_new, at.k, at.n)
+
+
+def remember_step(at: Run) -> None:
+    """Go on behind a switch with the step that was wished there last time: a law sets in about as before.
+
+    It is the one after the first good step there, so that it follows what error control finds.
+    """
+    if at.crosses:
+        at.entered = 2 * at.nearest + (2 if at.signs[at.nearest] > 0.0 else 1)
+        last = at.wished[at.entered - 1]
+        at.next_step = last if last > 0.0 else at.next_step
+    elif at.entered > 0:
+        at.wished[at.entered - 1] = at.next_step
+        at.entered = 0
 
 
 def reject(at: Run, outcome: int) -> None:
