@@ -358,3 +358,11 @@ def test_a_law_that_the_tolerances_leave_open_is_told_and_a_smaller_atol_settles
     is_told = any("[steep-law]" in note for note in coarse.info.notes)
     assert is_told or coarse["cart.vx"][-1] == pytest.approx(v, abs=10 / slope)
     assert not (is_told and slope == 1e8)
+
+
+def test_a_wall_that_is_met_again_is_entered_with_the_step_of_the_time_before() -> None:
+    """Each way takes 1 s, each contact with a wall of 1e8 N/m pi/1e4 s; what the first rejects is not paid again."""
+    walls = "1e8*(max(0, -cart.x) - max(0, cart.x - 1))"
+    once, often = (simulate(cart(walls, velocity=1.0, t_end=t), rtol=1e-9, integrator="dop853") for t in (1.5, 40.5))
+    assert often["cart.x"][-1] == pytest.approx(0.5 - 40 * math.pi / 1e4, abs=1e-6)
+    assert often.info.rejected < 40 * once.info.rejected / 2

@@ -154,6 +154,33 @@ def test_four_numbers_are_added_at_once() -> None:
         assert y[8:].tolist() == [8.0, 17.0, 19.0, 21.0, 23.0]
 
 
+def double_it(x: float) -> float:
+    return 2.0 * x
+
+
+def negate_it(x: float) -> float:
+    return -x
+
+
+ACTIONS = ((3, double_it), (5, negate_it))
+
+
+@kernel
+def act(x: Pointer, code: int) -> int:
+    for k, f in ACTIONS:
+        if k == code:
+            x[0] = f(x[0])
+            return 1
+    return 0
+
+
+def test_a_table_of_functions_is_looked_up() -> None:
+    for f in (act, act.python):
+        x = np.array([7.0])
+        assert [f(x, 3), f(x, 5), f(x, 4)] == [1, 1, 0]
+        assert x[0] == -14.0
+
+
 class Counts(Memory):
     n: int
     x: Pointer

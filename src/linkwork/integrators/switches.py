@@ -257,13 +257,14 @@ def look_for_narrow(at: Run, look: Look, tape: Tape, end: float, p: Pointer, w: 
 
     Of one that is seen, but steep, the error estimate may be small by chance; it is compared with the derivative.
     """
-    if at.h <= UNCUT * (abs(at.x[0]) + at.h):
+    least = UNCUT * (abs(at.x[0]) + at.h) / at.h
+    if least >= 1.0:
         return Outcome.GOOD
     for k in range(at.n_watched, tape.n_outputs):
         if look.is_open[k] == 0.0:
             continue
         at.left_open += 1 if is_left_open(at, look, tape, k) else 0
-        status, theta = find_unseen(at, look, tape, k, UNCUT)
+        status, theta = find_unseen(at, look, tape, k, least)
         if theta >= end:
             continue
         if status == MET:

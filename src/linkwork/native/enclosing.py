@@ -14,47 +14,18 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.expressions.enclosures import (
-    BINARY,
-    INF,
-    UNARY,
-    add,
-    choose,
-    divide,
-    enclose_abs,
-    enclose_acos,
-    enclose_asin,
-    enclose_atan,
-    enclose_atan2,
-    enclose_cos,
-    enclose_exp,
-    enclose_le,
-    enclose_log,
-    enclose_lt,
-    enclose_max,
-    enclose_min,
-    enclose_sign,
-    enclose_sin,
-    enclose_spline,
-    enclose_sqrt,
-    enclose_tan,
-    enclose_tanh,
-    multiply,
-    negate,
-    put_nothing,
-    raise_to,
-    square,
-    subtract,
-)
+from linkwork.expressions.enclosures import BINARY, INF, UNARY, choose, enclose_spline, put_nothing, square
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr
 from linkwork.native.kernels import Pointer, integer, kernel, offset, offsets_of, split
 
 OPERATIONS = ("square", "select", "spline", *UNARY, *BINARY)
 CODES = {name: k for k, name in enumerate(OPERATIONS)}
-SQUARE, SELECT, SPLINE, NEG, SIN, COS, TAN, ASIN, ACOS, ATAN, SQRT, EXP, LOG, TANH, ABS, SIGN = range(16)
-ADD, SUB, MUL, DIV, POW, ATAN2, MIN, MAX, LT, LE = range(16, 26)
-
+SQUARE, SELECT, SPLINE, TAN, DIV, ATAN2 = (
+    CODES[name] for name in ("square", "select", "spline", "tan", "div", "atan2")
+)
+OF_ONE = ((SQUARE, square), *((CODES[name], f) for name, f in UNARY.items()))
+OF_TWO = tuple((CODES[name], f) for name, f in BINARY.items())
 
 MOST_ZEROS = 100_000  # of functions of time: more take longer to find than to integrate
 MOST_PARTS = 10**6  # of the time, that are looked at
@@ -228,70 +199,29 @@ def enclose_all(at: Tape) -> None:
 def apply(at: Tape, row: Pointer, out: Pointer) -> None:
     """One operation; without a value of an argument there is none of the result."""
     op, a = integer(row, 0), offset(at.values, 4 * integer(row, 1))
+    if a[0] != a[0]:
+        put_nothing(out)
+        return
     if op == SPLINE:
         knots, packed = offset(at.data, integer(row, 2)), integer(row, 3)
         count, order = packed // 4, packed % 4
-        if a[0] != a[0]:
-            put_nothing(out)
-        else:
-            enclose_spline(a, knots, offset(knots, count + 1), count, order, out)
+        enclose_spline(a, knots, offset(knots, count + 1), count, order, out)
         return
     b = offset(at.values, 4 * integer(row, 2))
     if op == SELECT:
-        if a[0] != a[0]:
-            put_nothing(out)
-        else:
-            choose(a, b, offset(at.values, 4 * integer(row, 3)), out)
-    elif a[0] != a[0] or b[0] != b[0]:
+        choose(a, b, offset(at.values, 4 * integer(row, 3)), out)
+        return
+    if b[0] != b[0]:
         put_nothing(out)
-    elif op == ADD:
-        add(a, b, out)
-    elif op == SUB:
-        subtract(a, b, out)
-    elif op == MUL:
-        multiply(a, b, out)
-    elif op == SQUARE:
-        square(a, out)
-    elif op == NEG:
-        negate(a, out)
-    elif op == DIV:
-        divide(a, b, out)
-    elif op == SIN:
-        enclose_sin(a, out)
-    elif op == COS:
-        enclose_cos(a, out)
-    elif op == SQRT:
-        enclose_sqrt(a, out)
-    elif op == POW:
-        raise_to(a, b, out)
-    elif op == EXP:
-        enclose_exp(a, out)
-    elif op == LOG:
-        enclose_log(a, out)
-    elif op == TANH:
-        enclose_tanh(a, out)
-    elif op == TAN:
-        enclose_tan(a, out)
-    elif op == ASIN:
-        enclose_asin(a, out)
-    elif op == ACOS:
-        enclose_acos(a, out)
-    elif op == ATAN:
-        enclose_atan(a, out)
-    elif op == ATAN2:
-        enclose_atan2(a, b, out)
-    elif op == ABS:
-        enclose_abs(a, out)
-    elif op == SIGN:
-        enclose_sign(a, out)
-    elif op == MIN:
-        enclose_min(a, b, out)
-    elif op == MAX:
-        enclose_max(a, b, out)
-    elif op == LT:
-        enclose_lt(a, b, out)
-    else:
-        enclose_le(a, b, out)
+        return
+    for code, f in OF_TWO:
+        if op == code:
+            f(a, b, out)
+            return
+    for code, g in OF_ONE:
+        if op == code:
+            g(a, out)
+            return
 
 
 def enclose_in_time(at: Tape, k: int, low: float, high: float) -> Pointer:

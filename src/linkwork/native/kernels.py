@@ -10,9 +10,9 @@
 
 The annotations are the C signature: int, float and Pointer (to doubles) as arguments, int or None as result. A kernel
 may call other plain functions and hand them on to these, `math`, `offset`, `take`, `split`, `integer`,
-`put_integer`, `add_four`, `memory_at` and `call`, make named tuples and `Memory`, and read global numbers, tuples of
-them and enumerations of integers. It allocates nothing and raises nothing, so that its object code stands alone.
-`kernel.python` is the function itself, to be stepped through with NumPy arrays as pointers.
+`put_integer`, `add_four`, `memory_at` and `call`, make named tuples and `Memory`, and read global numbers, tables of
+them and of functions, and enumerations of integers. It allocates nothing and raises nothing, so that its object code
+stands alone. `kernel.python` is the function itself, to be stepped through with NumPy arrays as pointers.
 
 A kernel goes from Python to LLVM text (translation.py) and from there to object code for the processor at hand when it
 is first needed; the object code is cached.
@@ -304,19 +304,26 @@ def _content(function: FunctionType) -> Parts:
             raise TypeError(f"{f.__qualname__} contains or is an inner function, which a kernel cannot")
         parts.extend((f.__name__, *_bytecode(f)))
         for name, value in read_globals(f).items():
-            if isinstance(value, FunctionType):
-                parts.append(f"{name} calls {value.__module__}.{value.__qualname__}")
-                visit(value)
-            elif isinstance(value, int | float | tuple):
-                parts.append(f"{name} = {value!r}")
-            elif isinstance(value, type) and issubclass(value, IntEnum):
-                parts.append(f"{name} = {list(value)}")
-            elif isinstance(value, type) and issubclass(value, tuple | Memory):
-                parts.append(f"{name} = {value.__name__}{value.__annotations__}")
-            elif value is not math:
-                raise TypeError(
-                    f"{f.__qualname__} reads '{name}': no number, enumeration, plain function, named tuple or memory"
-                )
+            note(f, name, value)
+
+    def note(f: FunctionType, name: str, value: Any) -> None:
+        if isinstance(value, FunctionType):
+            parts.append(f"{name} calls {value.__module__}.{value.__qualname__}")
+            visit(value)
+        elif isinstance(value, tuple):
+            parts.append(f"{name} has {len(value)}")
+            for part in value:
+                note(f, name, part)
+        elif isinstance(value, int | float | complex):
+            parts.append(f"{name} = {value!r}")
+        elif isinstance(value, type) and issubclass(value, IntEnum):
+            parts.append(f"{name} = {list(value)}")
+        elif isinstance(value, type) and issubclass(value, tuple | Memory):
+            parts.append(f"{name} = {value.__name__}{value.__annotations__}")
+        elif value is not math:
+            raise TypeError(
+                f"{f.__qualname__} reads '{name}': no number, enumeration, plain function, named tuple or memory"
+            )
 
     visit(function)
     return parts

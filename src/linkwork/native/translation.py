@@ -311,18 +311,26 @@ class _Translation:
         out.begin(end)
 
     def repeat_for_each(self, node: ast.For) -> None:
-        """A loop over the values of a tuple, its body once for each."""
-        values = self.expression(node.iter)
-        if not isinstance(values.kind, Shape):
-            _refuse(self, node.iter)
+        """A loop over the values of a tuple, or the rows of a table of functions, its body once for each."""
+        table = self.evaluate(node.iter)
+        values = table if type(table) is tuple else self.expression(node.iter).parts
         (end,) = self.out.labels("endfor")
-        for part in values.parts:
+        for part in values:
             (onward,) = self.out.labels("onward")
-            self.put(node.target, part)
+            self.put_part(node.target, part)
             self.repeat(node, onward, end)
             self.out.begin(onward)
         self.out.jump(end)
         self.out.begin(end)
+
+    def put_part(self, target: ast.expr, part: Any) -> None:
+        if isinstance(part, FunctionType) and isinstance(target, ast.Name):
+            self.known[target.id] = part
+        elif type(part) is tuple and isinstance(target, ast.Tuple):
+            for inner, x in zip(target.elts, part, strict=True):
+                self.put_part(inner, x)
+        else:
+            self.put(target, part if isinstance(part, Value) else constant(part))
 
     def go_on(self, _: ast.Continue) -> None:
         self.out.jump(self.loops[-1][0])
