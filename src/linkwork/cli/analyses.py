@@ -72,16 +72,12 @@ def list_mechanisms(
     json: Json = False,
 ) -> None:
     """List the shipped mechanisms. With names, show their sources and the number that each is checked against."""
-    from linkwork.modelfile import load, shipped
+    from linkwork.mechanisms import describe, shipped
     from linkwork.view.report import as_json, mechanism_lines, source_lines, within_terminal
 
     for name in names or ():
         check_choice("mechanism", name, shipped())
-    about = {name: (model.space, model.about) for name, model in ((name, load(name)) for name in names or shipped())}
-    found: list[dict[str, Any]] = [
-        {"name": name, "space": space, "title": a.title, "source": a.source, "checked": a.checked or None}
-        for name, (space, a) in about.items()
-    ]
+    found = [describe(name) for name in names or shipped()]
     if json:
         print(as_json({"mechanisms": found}))
     else:

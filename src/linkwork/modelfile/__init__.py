@@ -13,7 +13,6 @@ from collections.abc import Collection, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
-from glob import glob
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,6 +24,7 @@ from linkwork.elements.spatial import CountingPair, SpatialAxisPair
 from linkwork.errors import ModelError, UsageError, check_choice, check_names, check_values, did_you_mean
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import as_expr, symbol
+from linkwork.mechanisms import MECHANISMS, shipped
 from linkwork.mechanisms.generators import GENERATORS
 from linkwork.model import Model
 from linkwork.modelfile.faults import check_settled, check_space, check_version, shape_fault
@@ -35,7 +35,6 @@ from linkwork.soundness.repair import REPAIRS, repair_inertias
 
 __all__ = ["SUFFIXES", "build", "find", "json_schema", "load", "loads", "shipped", "take_over", "with_start"]
 
-MECHANISMS = Path(__file__).parent.parent / "mechanisms"
 SUFFIXES = (".yaml", ".yml", ".json")
 
 
@@ -139,13 +138,6 @@ def load(
 @cache
 def _load_shipped(name: str) -> Model:
     return build(find(name))
-
-
-@cache
-def shipped() -> tuple[str, ...]:
-    """The names of the mechanisms that come with linkwork."""
-    files = glob("**/*.yaml", root_dir=MECHANISMS, recursive=True)
-    return tuple(sorted([*(file.removesuffix(".yaml").replace(os.sep, "/") for file in files), *GENERATORS]))
 
 
 def find(model: str | Path, correct: bool = True) -> Document:
