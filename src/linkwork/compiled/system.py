@@ -33,7 +33,6 @@ from linkwork.equations.programs import (
     switches,
 )
 from linkwork.equations.solution import EPS
-from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.expressions.guards import freeze
 from linkwork.linalg.rank import RANK_TOLERANCE
@@ -231,7 +230,8 @@ class System:
         """
         place = self.start() if place is None else place
         scale = np.concatenate([place.scales, np.sqrt(place.rows.size) if by_mass else place.row_scale])
-        first = np.array(evaluate(self.pivots, place.values) if self.pivots else [], dtype=float)
+        state = *self.equations.parameters.values(), place.t, *place.q.tolist(), *place.v.tolist()
+        first = np.array(self.source.pivot_values(state) if self.pivots else [], dtype=float)
         kept = np.isin(np.arange(self.m), place.rows.independent) if "implicit" in self.functions else 1.0
         weakness = (self.m - place.rank.rank) * (1.0 + UNSURE) + UNSETTLED
         p = self._p(1.0 / scale, eps * place.rows.size, alpha, beta, weakness, mobility, kept, first)

@@ -21,7 +21,7 @@ from linkwork.equations.implicit import ALGEBRAIC, N_WORK, WORK, implicit_form, 
 from linkwork.equations.linear import eps_of, factor_in, factor_of, kept_of, mobility_of, multiply
 from linkwork.equations.solution import Solution
 from linkwork.expressions.derivatives import jacobian
-from linkwork.expressions.evaluation import ordered, substitute
+from linkwork.expressions.evaluation import Tape, ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, less, symbol
 from linkwork.records import kept
 from linkwork.sequences.sequence import Again, ComputationSequence
@@ -93,6 +93,12 @@ class Source:
     def pivots(self) -> list[Expr]:
         """Of the explicit form, which must not vanish."""
         return self._unveiled[1]
+
+    @kept
+    def pivot_values(self) -> Tape:
+        """What gives them for the values of parameters, t, q and v."""
+        e = self.equations
+        return Tape([*e.parameters, TIME, *e.q, *e.v], self.pivots)
 
     @kept
     def first_pivots(self) -> list[Expr]:

@@ -185,8 +185,8 @@ def choose_pivots(A: NDArray[np.float64], order: Sequence[int], least: float = A
     """Which entries "sparse" pivoting with this order takes one after the other, where the matrix has these values."""
     left, largest = A.copy(), np.abs(A).max(axis=0, initial=0.0)
     rows, columns, found = [*range(len(A))], [*order], list[Entry]()
-    while open_columns := [j for j in columns if left[rows, j].any()]:
-        j, preferred = open_columns[0], order[len(found)]
+    while (j := next((j for j in columns if left[rows, j].any()), None)) is not None:
+        preferred = order[len(found)]
         sizes = {i: abs(float(left[i, j])) for i in rows if left[i, j]}
         i = min(sizes, key=lambda i: (sizes[i] <= least * largest[j], i != preferred, -sizes[i], i))
         rows.remove(i)
