@@ -66,6 +66,7 @@ def test_standard_deviations_from_adams_are_those_published(adams: Beside, point
 def test_errors_against_adams_are_its_rounding(adams: Beside) -> None:
     """Seven digits: half a unit of the seventh, which of accelerations above 10 is 5e-6."""
     assert all(len(d.t) == 501 for d in adams.differences)
+    assert "seems to be in" not in str(adams)  # not where a point rests, either
     for part in PARTS:
         of = adams.spread(None, part)
         assert of is not None
@@ -129,7 +130,7 @@ def test_a_unit_that_was_not_written_is_guessed(
     rows = [f"{a:.1f},{x:.9f}" for a, x in zip(t, values(t), strict=True)]
     (tmp_path / "other.csv").write_text("\n".join([f"t,{heading}", *rows]))
     of = beside(turning, [read_table(tmp_path / "other.csv")])
-    assert of.differences[0].likely_unit == unit
+    assert of.likely_unit(of.differences[0]) == unit
     assert ("seems to be in" in str(of)) == (unit is not None)
 
 

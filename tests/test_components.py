@@ -45,6 +45,16 @@ def test_a_four_bar_of_no_special_lengths_is_one_curve() -> None:
     assert curve.alike == curve.together == ()
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "r", "d"), [(1, 2.3, 1.7, 2.9), (2, 3, 2.5, 1.1), (1.5, 1.6, 1.7, 3.5), (2, 2.2, 1.4, 3.1)]
+)
+def test_real_curves_of_a_four_bar_are_those_of_grashof(a: float, b: float, r: float, d: float) -> None:
+    """Two circuits where the shortest and the longest link are together shorter than the other two, else one."""
+    shortest, *others, longest = sorted((a, b, r, d))
+    (curve,) = components(loads(FOUR_BAR.format(a=a, b=b, r=r, d=d, phi=0.6))).components
+    assert curve.circuits == (2 if shortest + longest < sum(others) else 1)
+
+
 def test_a_parallelogram_is_two_curves() -> None:
     """In one the crank and the rocker turn alike and the coupler not at all; the other is crossed. Degrees add up."""
     text = FOUR_BAR.format(a=1, b=2, r=1, d=2, phi=0.6)
@@ -56,6 +66,7 @@ def test_a_parallelogram_is_two_curves() -> None:
     for curve in (straight, crossed):
         assert curve.real
         assert curve.whole
+        assert curve.circuits == 1
         assert curve.q is not None
         assert gap(dict(curve.q)) < 1e-8
     assert straight.q is not None

@@ -58,6 +58,172 @@ SHOWN = {
     "assemble Peaucellier.yaml --components": ("surface of degree 12", "curve of degree 6", "ca.C = pa.P"),
     "run Models/SC --t-end 0.1": ("theta(1) 1.13446 to 0.679201",),
 }
+
+
+def printed(number: str) -> tuple[float, float]:
+    """What a number of these digits may stand for, rounded or cut off."""
+    digits = number.lower().partition("e")[0].partition(".")[2]
+    exponent = float(number.lower().partition("e")[2] or 0)
+    unit = 10.0 ** (exponent - len(digits))
+    return float(number) - unit, float(number) + unit
+
+
+def at(name: str, q: str, rate: str | None = None) -> list[tuple[str, tuple[float, float]]]:
+    """A coordinate at the end of a run, and its rate."""
+    found = [(rf"\b{re.escape(name)} +(\S+)  rate", printed(q))]
+    return [*found, (rf"\b{re.escape(name)} +\S+  rate +(\S+)", printed(rate))] if rate else found
+
+
+def up_to(name: str, value: float) -> tuple[str, tuple[float, float]]:
+    """An error that is no larger than that of the source."""
+    return rf"{re.escape(name)} (\S+?)[, ]", (0.0, value)
+
+
+def columns(label: str, *values: str) -> list[tuple[str, tuple[float, float]]]:
+    """Numbers of a row of a table; those that are no more than rounding, or empty, are left out."""
+    found = [(re.escape(label) + r" +" + r"\S+ +" * k + r"(\S+)", value) for k, value in enumerate(values)]
+    return [(pattern, printed(value)) for pattern, value in found if value and abs(float(value)) > 1e-11]
+
+
+def closed_form(t: Any) -> Any:
+    """The angle of NumDyn3D's pendulum, which a spring and a damper turn about a vertical axis."""
+    decay, J = 4.584 / (2 * 3.334), 3.334
+    omega, start = np.sqrt(32.66 / J - decay**2), 2 * np.arccos(0.97) - 1.57
+    return 1.57 + start * np.exp(-decay * t) * (np.cos(omega * t) + decay / omega * np.sin(omega * t))
+
+
+def in_closed_form(t: float) -> list[tuple[str, tuple[float, float]]]:
+    x, y = 0.5 * np.cos(closed_form(t)), 0.5 * np.sin(closed_form(t))
+    return [*at("rod.x", f"{x:.8f}"), *at("rod.y", f"{y:.8f}")]
+
+
+def table_4() -> list[tuple[str, tuple[float, float]]]:
+    """[tartari2019, table 4], C and G as far as ADAMS' own rounding repeats."""
+    lines = (REFERENCE / "tartari2019_table4.csv").read_text().splitlines()[2:]
+    rows = {line.split(",")[0]: line.split(",")[1:] for line in lines}
+    owners = {"overall": "all together", "A": "boom.A", "D": "boom.D", "M": "boom.M", "C": "arm.C", "G": "arm.G"}
+    found = [entry for point, owner in owners.items() for entry in columns(owner, *rows[point])]
+    return [(pattern, (low * (1 - 2e-4), high * (1 + 2e-4))) for pattern, (low, high) in found]
+
+
+PENDULUM = "explain simple_pendulum_rod --formulation"
+# At 45 degrees, with L = 1: R of (53) is sqrt(1.5), -0.5/sqrt(1.5), 2/sqrt(3); W of (57) to (61) has 0.5, sqrt(0.5).
+OF_ZHOU = ("l1 +1\n", "l2 +2\n", "m1 +1\n", "m2 +1\n", "m3 +2\n", "J1 +4.5\n", "J2 +5.5\n", "g +9.8\n")
+TABLE_OF_REVIEW = "compare redundant_24 --integrator dopri5 --rank-tolerance 1e-6 --with defalco2008_table.csv"
+TABLE_6 = (
+    "compare numdyn3d_pendulum --coordinates euler --integrator radau5 --formulations index-3,svd "
+    "--with pennestri2004_table6.csv"
+)
+# Numbers that the sources print: where they stand in the answer, and between which limits they must be.
+NUMBERS: dict[str, list[tuple[str, tuple[float, float]]]] = {
+    f"{PENDULUM} qr": [
+        *(
+            (rf"R =\n.*O.x +O.y\n.*\n +{own}\n", printed(x))
+            for own, x in (
+                (r"(\S+) +-\S+", "1.2247"),
+                (r"\S+ +(-\S+)", "-0.4082"),
+                (r"\S+ +\S+\n +0 +(\S+)", "1.1547"),
+            )
+        ),
+        (r"O\.x +-L q3'\^2 cos q3 +(\S+)", printed("-0.7071")),
+    ],
+    f"{PENDULUM} svd": [
+        (r"Lambda1 = diag\((\S+), 1\)", printed("1.414")),
+        (r"V =\n.*p'\n.*\n *rod\.x +(\S+)", printed("-0.5")),
+        (r"V =\n.*p'\n.*\n.*\n *rod\.y +(\S+)", printed("0.5")),
+        (r"V =\n.*p'\n.*\n.*\n.*\n *rod\.phi +(\S+)", printed("0.707")),
+    ],
+    "explain numdyn3d_pendulum --coordinates euler": [
+        (r"rod\.e0 +(\S+)", printed("0.97")),
+        (r"rod\.e3 +(\S+)", printed("0.2431")),
+        (r"mass of rod|m_rod +rod\.mass +(\S+)", printed("10")),
+    ],
+    "run numdyn3d_pendulum --t-end 0.1": in_closed_form(0.1),
+    "run numdyn3d_pendulum --t-end 3 --step 0.001": in_closed_form(3.0),
+    "run numdyn3d_pendulum --formulation coordinate-partitioning --t-end 0.1": in_closed_form(0.1),
+    "run numdyn3d_pendulum --formulation svd --integrator dopri5 --t-end 0.1": in_closed_form(0.1),
+    "run numdyn3d_pendulum --coordinates euler --formulation qr --t-end 0.1": in_closed_form(0.1),
+    "run numdyn3d_pendulum --formulation index-3 --t-end 0.1": in_closed_form(0.1),
+    "run numdyn3d_pendulum --formulation index-3 --integrator radau5 --coordinates euler --t-end 0.1": in_closed_form(
+        0.1
+    ),
+    TABLE_6: [
+        (r"NumDyn3D +index-3 +(\S+)", printed("20")),
+        (r"NumDyn3D with SVD +svd +(\S+)", printed("16")),
+        (r"NumDyn3D with SVD +svd +\S+ +(\S+)", printed("0.80")),
+        (r"Working Model 3D +(\S+)", printed("30")),
+    ],
+    "run slider_crank_zhou --t-end 1": [*at("theta1", ".2629", "-.4375"), *at("theta2", ".1303", "-.2130")],
+    "run slider_crank_zhou --formulation lu --t-end 1": [
+        *at("theta1", ".2629", "-.4375"),
+        *at("theta2", ".1303", "-.2130"),
+    ],
+    "run slider_crank_zhou --formulation lu --stabilization none --rtol 1e-7 --t-end 1": [
+        *at("theta1", ".2629", "-.4375"),
+        up_to("|Psi|", 0.14e-7),
+        up_to("|Psi_dot|", 0.69e-7),
+    ],
+    "run slider_crank_zhou --formulation lu --stabilization none --rtol 1e-7": [
+        up_to("|Psi|", 0.42e-5),
+        up_to("|Psi_dot|", 0.59e-6),
+    ],
+    "explain slider_crank_zhou --formulation lu": [
+        (r"q1  theta1 +(\S+)", printed("0")),
+        (r"q1  theta1 +\S+ +(\S+)", printed("1")),
+        (r"q2  theta2 +\S+ +(\S+)", printed("0.5")),
+        *(
+            (rf"{own[:2].strip()} +{own[:2].strip()} +(\S+)", printed(own.split("+")[1].strip()))
+            for own in OF_ZHOU[:-1]
+        ),
+        (r"g +g +(\S+)", printed("9.8")),
+    ],
+    # table C.2, cut off after two decimals
+    "run Models/SP --t-end 4": [*at("B1.x", "1.05", "-0.48"), *at("B2.phi", "0.02", "1.37")],
+    "run Models/SP --t-end 4 --step 0.02": [*at("B1.x", "1.05", "-0.48"), *at("B2.phi", "0.02", "1.37")],
+    "assemble Models/SC --weights plain": [
+        (r"J1 +by \S+ to (\S+)", printed("0.679")),
+        (r"J2 +by \S+ to (\S+)", printed("-0.973")),
+        (r"J3 +by \S+ to (\S+)", printed("0.342")),
+    ],
+    # theta(1) = pi/3 + 2 pi t of example C.3
+    "run Models/SCd --t-end 0.1": [*at("B1.phi", "1.67551608", "6.28318531")],
+    "check Models/MPA": [(r"constraints +(\d+)", (2, 2)), (r"of rank (\d+)", (2, 2)), (r"with (\d+) coord", (3, 3))],
+    "check Models/SP": [(r"with (\d+) coord", (2, 2)), (r"constraints +(\d+)", (0, 0))],
+    "check Models/TP": [(r"with (\d+) coord", (3, 3)), (r"constraints +(\d+)", (0, 0))],
+    "check redundant_24": [
+        (r"with (\d+) coord", (24, 24)),
+        (r"constraints +(\d+)", (24, 24)),
+        (r"of rank (\d+)", (22, 22)),
+    ],
+    TABLE_OF_REVIEW: [
+        entry
+        for name, time, solver, calls in (
+            ("Zero Eigenvalue          zero-eigenvalue", "66.2", "0.38", "1840"),
+            ("Coordinate partitioning  coordinate-partitioning", "128", "0.47", "1846"),
+            ("QR                       qr", "66.1", "0.38", "1840"),
+            ("PUTD                     putd", "66.5", "0.38", "1840"),
+            ("Schur                    schur", "66.7", "0.38", "1828"),
+            ("Udwadia-Kalaba           udwadia-kalaba", "2.65", "0.36", "1954"),
+            ("Udwadia-Phohomsiri       udwadia-phohomsiri", "3.88", "0.38", "1828"),
+            ("de Falco et al. (1)      de-falco-1", "2.61", "0.36", "1828"),
+            ("de Falco et al. (2)      de-falco-2", "3.60", "0.43", "1828"),
+        )
+        for entry in (
+            (rf"time \[s\] there(?:.*\n)*?{re.escape(name)} +(\S+)", printed(time)),
+            (rf"solver \[s\] there(?:.*\n)*?{re.escape(name)} +(\S+)", printed(solver)),
+            (rf"evaluations there(?:.*\n)*?{re.escape(name)} +(\S+)", printed(calls)),
+        )
+    ],
+    "compare warsaw_problem12 --with warsaw_problem12_adams.csv": [
+        *table_4(),
+        # figure 5: within 5e-7, accelerations within 5e-6
+        *(
+            (r"largest difference(?:.*\n)*?all together +" + r"\S+ +" * k + r"(\S+)", (0.0, most))
+            for k, most in enumerate([5.01e-7] * 4 + [5.01e-6] * 2)
+        ),
+    ],
+    "check warsaw_problem12": [(r"with (\d+) coord", (24, 24)), (r"constraints +(\d+)", (24, 24))],
+}
 ROWS_OF_SOURCES = {"Pennestr": 55, "Zhou": 55, "Nikravesh": 58, "de Falco": 41, "Tartari": 40}
 
 SQUARE = "linkwork: 1\nname: square\nunknowns: [x, y]\nequations: {a: x_d^2 = y, b: y_d = 1}\n"
@@ -106,9 +272,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with redirect_stdout(io.StringIO()):
         assert answer(["run", "numdyn3d_pendulum", "--t-end", "0.2", "-o", str(folder / "p.nc")]) == 0
     t = np.arange(201) * 0.001
-    decay, J = 4.584 / (2 * 3.334), 3.334
-    omega, start = np.sqrt(32.66 / J - decay**2), 2 * np.arccos(0.97) - 1.57
-    theta = 1.57 + start * np.exp(-decay * t) * (np.cos(omega * t) + decay / omega * np.sin(omega * t))
+    theta = closed_form(t)
     rows = [f"{a:.3f},{x:.9f},{y:.9f}" for a, x, y in zip(t, 0.5 * np.cos(theta), 0.5 * np.sin(theta), strict=True)]
     (folder / "closed.csv").write_text("\n".join(["t,rod.x,rod.y", *rows]))
     return folder
@@ -132,6 +296,10 @@ def test_commands_of_the_page_work(
     said = capsys.readouterr()
     assert code == 0, f"{said.out[-800:]}\n{said.err[-800:]}"
     assert [text for text in SHOWN.get(command, ()) if text not in said.out] == [], said.out
+    for pattern, (low, high) in NUMBERS.get(command, ()):
+        found = re.search(pattern, said.out)
+        assert found, f"{pattern}\n{said.out}"
+        assert low <= float(found[1]) <= high, f"{pattern}: {found[1]}"
 
 
 def test_the_list_says_which_mechanisms_come_in_any_size(capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,5 +316,5 @@ def test_every_row_of_the_sources_has_a_command_and_a_word() -> None:
         assert [int(number) for number, *_ in rows] == [*range(1, count + 1)], source
         for number, what, _, state in rows:
             assert re.match(r"works|declined, because \w+", state), f"{source} {number}: {what}"
-    assert set(SHOWN) <= set(COMMANDS)
+    assert {*SHOWN, *NUMBERS} <= {*COMMANDS}
     assert sum(map(len, ROWS.values())) == sum(ROWS_OF_SOURCES.values()) == 249

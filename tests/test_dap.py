@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from dap_folders import DATA, MODELS
 from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
 from slices import with_slow
 
 from linkwork.cli import answer
@@ -829,3 +830,112 @@ def test_names_of_the_programs_hide_no_file(tmp_path: Path, monkeypatch: pytest.
         load("AA")
     with pytest.raises(UsageError, match="dap/double_a_arm"):
         load("aa")
+
+
+SWING = {
+    "inBodies": """function inBodies
+  include_global
+  arm = Body_struct; arm.m = 3; arm.J = .25; arm.r = [0.6; 0]; arm.p = 0; % angle
+  arm.p_d = 1.5; arm.r_d = [0; 0.9]
+Bodies = arm;""",
+    "inPoints": """function inPoints
+include_global
+Hinge0 = Point_struct; Hinge0.Bindex = 0; Hinge0.sPlocal = [0;0];
+Hinge1 = Point_struct;
+ Hinge1.Bindex=1;  Hinge1.sPlocal = [ -0.6 ; ...
+   0 ];
+Points = [ Hinge0 ; Hinge1 ];
+end
+""",
+    "inUvectors": """function inUvectors
+include_global
+Uvectors = [];
+""",
+    "inJoints": """function inJoints
+include_global
+J = Joint_struct; J.type = 'rev'; J.iPindex = 1; J.jPindex = 2; Joints = [J];
+""",
+    "inForces": """function inForces
+include_global
+G = Force_struct; G.type = 'weight';
+U=Force_struct; U.type='user'; U.k = 2.5; U.dc = .4;
+Forces = [G; U];
+""",
+    "inFuncts": """function inFuncts
+include_global
+Functs = [];
+""",
+    "inAnimate": """function inAnimate
+include_global
+Bodies(1).shape = 'rect'; Bodies(1).W = 1.2; Bodies(1).H = .1; Bodies(1).color = 'r';
+Points_anim = []; nPoints_anim = 0;
+xmin = -1.5; xmax = 1.5; ymin = -1.5; ymax = 1.0;
+""",
+    "user_force": """% no function head here
+kk = Forces(2).k; c = Forces(2).dc;
+w = Bodies(1).p_d;
+if w > 1
+   n = -c*w - kk;
+elseif w < -1
+   n = -c*w + kk;
+else
+   n = -c*w - kk*w;
+end
+Bodies(1).n = Bodies(1).n + n;
+""",
+}
+
+
+def test_a_folder_of_another_style_moves_as_its_equation_by_hand(tmp_path: Path) -> None:
+    """Lines that end as on Windows, a script with elseif, one body without brackets, statements without semicolons."""
+    folder = tmp_path / "swing"
+    folder.mkdir()
+    for name, text in SWING.items():
+        (folder / f"{name}.m").write_bytes(text.replace("\n", "\r\n").encode())
+    motion = simulate(load(folder), t_end=2.0, rtol=1e-10, atol=1e-10)
+
+    def rates(t: float, y: NDArray[np.float64]) -> list[float]:
+        w = float(y[1])
+        n = -0.4 * w - 2.5 * min(max(w, -1.0), 1.0)
+        return [w, (n - 3 * 9.81 * 0.6 * np.cos(y[0])) / (0.25 + 3 * 0.36)]
+
+    path = solve_ivp(rates, (0, 2), [0, 1.5], rtol=1e-10, atol=1e-12, max_step=0.01)
+    assert motion["B1.phi"][-1] == pytest.approx(path.y[0, -1], abs=1e-8)
+    assert motion["B1.omega"][-1] == pytest.approx(path.y[1, -1], abs=1e-7)
+
+
+def test_formulas_of_students_may_use_unit_matrices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """B of a free body that carries another on a pin, in blocks; a wrong arm is found."""
+    chain = """function ChainOpen(check, theta, theta_d, t)
+include_global
+if check <= 2
+Coord_Float(1, theta(1:3)); Coord_Rev(1, 2, theta(4));
+end
+if check == 2
+ d21 = Bodies(2).r - Bodies(1).r; e = Bodies(2).r - Points(2).rP;
+ Bmat = [eye(2) zeros(2, 2); 0 0 1 0; 1 0 -d21(2) -e(2); 0 1 d21(1) e(1); 0 0 1 1];
+elseif check == 3
+ Bd = zeros(6, 1);
+end
+end
+"""
+    files = {
+        "inBodies": "Bodies(1) = Body_struct; Bodies(1).m = 4; Bodies(1).J = 1; Bodies(1).theta = [0 2.0 0.1];\n"
+        "Bodies(2) = Body_struct; Bodies(2).m = 1; Bodies(2).J = 0.02; Bodies(2).theta = 30*pi/180;\n",
+        "inPoints": "Points(1) = Point_struct; Points(1).Bindex = 1; Points(1).sPlocal = [0.3;0];\n"
+        "Points(2) = Point_struct; Points(2).Bindex = 2; Points(2).sPlocal = [-0.4;0];\n",
+        "inForces": "Forces(1) = Force_struct; Forces(1).type = 'weight';\n",
+        "inConst": "nConst = 0;\n",
+        "ChainOpen": chain,
+    }
+    folder = tmp_path / "cart"
+    folder.mkdir()
+    for name, text in files.items():
+        (folder / f"{name}.m").write_text(text)
+    assert answer(["check", str(folder)]) == 3
+    said = capsys.readouterr().out
+    assert "Bmat agrees with the joints" in said
+    assert "Bd(4, 1) is 0, right is -" in said  # the centripetal part is missing
+    (folder / "ChainOpen.m").write_text(chain.replace("0 1 d21(1) e(1)", "0 1 d21(1) -e(1)"))
+    assert answer(["check", str(folder)]) == 3
+    assert "Bmat(5, 4)" in capsys.readouterr().out

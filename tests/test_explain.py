@@ -708,3 +708,16 @@ def test_veiled_parts_are_written_in_full(name: str) -> None:
     sheet = explain(model(name), "lu", coordinates="joint")
     assert not re.search(r"W\d+ +too long", text(sheet))
     assert max(statement.difference for statement in sheet.statements) < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("name", "formulation", "coordinates"),
+    [
+        ("slider_crank", "schur", "minimal"),  # one velocity and no constraint: diag(0) is a number
+        ("numdyn3d_pendulum", "zero-eigenvalue", "joint"),
+        ("four_bar_redundant", "lu", "minimal"),  # rows that hold by themselves, of rounding alone
+    ],
+)
+def test_sheets_of_one_velocity_hold(name: str, formulation: str, coordinates: str) -> None:
+    sheet = explain(model(name), formulation, 0.05, coordinates=coordinates)
+    check_statements(sheet)

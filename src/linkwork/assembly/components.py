@@ -23,7 +23,7 @@ from linkwork.assembly.laurent import BACK, CONJUGATE, PLACE, TURN, NotPolynomia
 from linkwork.assembly.modes import PATH_LIMIT, SEED
 from linkwork.assembly.problem import Problem, Random
 from linkwork.assembly.solutions import combine, polynomials, position
-from linkwork.assembly.tracker import FIRST_STEP
+from linkwork.assembly.tracker import FIRST_STEP, MAX_STEPS
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.elements.joints import Revolute
 from linkwork.errors import UsageError
@@ -34,6 +34,7 @@ from linkwork.model import Model
 from linkwork.tolerances import CLOSED, DIFFERENCE, HALF_THE_DIGITS, TYPED
 
 Complex = NDArray[np.complex128]
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -42,14 +43,16 @@ class Component:
 
     `together` are named points that coincide on it though no joint holds them, `alike` bodies that turn by the same
     angle, `moving` the bodies that turn along it, and `q` is a real position of it, if one was found; `real` says
-    whether it is its own mirror image, without which it has real positions at most where others meet it. `whole` is
-    False where the trace says that points are missing.
+    whether it is its own mirror image, without which it has real positions at most where others meet it. `circuits` is
+    of a curve the number of closed real curves on it that were found: between two of them the mechanism must be taken
+    apart. `whole` is False where the trace says that points are missing.
     """
 
     dimension: int
     degree: int
     real: bool
     q: Mapping[str, float] | None
+    circuits: int | None
     together: tuple[str, ...]
     alike: tuple[str, ...]
     moving: tuple[str, ...]
@@ -227,25 +230,82 @@ class _Variety:
             np.array([self.mirrored(points[0])]), witness.slices, start=_mirrored_slices(witness.slices, self.h)
         )
         real = len(image) == 1 and int(np.argmin(np.linalg.norm(witness.points - image[0], axis=1))) in group
+        found = self.real_positions(witness, points) if real else []
         return Component(
             witness.k,
             len(group),
             real,
-            self.real_position(witness, points) if real else None,
+            dict(zip(self.problem.equations.q_names, self.position(found[0]).tolist(), strict=True)) if found else None,
+            len(self.circuits(found)) if witness.k == 1 and real else None,
             self.coinciding(seen),
             alike,
             moving,
             witness.is_whole(group),
         )
 
-    def real_position(self, witness: _Witness, points: Complex) -> dict[str, float] | None:
-        """A position on real slices at which the component has one, of some that are tried."""
-        for _ in range(2 * self.n):
-            for y in witness.moved(points, self.slices(witness.k, real=True)):
-                if np.max(np.abs(y - self.mirrored(y))) < HALF_THE_DIGITS * (1.0 + np.max(np.abs(y))):
-                    q = position(self.problem, self.closure, self.values(y))
-                    return dict(zip(self.problem.equations.q_names, q.tolist(), strict=True))
+    def real_positions(self, witness: _Witness, points: Complex) -> list[Complex]:
+        """Those at which some real slices meet the component."""
+        met = (y for _ in range(2 * self.n) for y in witness.moved(points, self.slices(witness.k, real=True)))
+        return [y for y in met if np.max(np.abs(y - self.mirrored(y))) < HALF_THE_DIGITS * (1.0 + np.max(np.abs(y)))]
+
+    def position(self, y: Complex) -> Array:
+        return position(self.problem, self.closure, self.values(y))
+
+    def circuits(self, points: Sequence[Complex]) -> list[tuple[Array, Array]]:
+        """The closed real curves on which these positions lie, each followed once around."""
+        found: list[tuple[Array, Array]] = []
+        for y in points:
+            x = np.concatenate([y[: self.h].real, y[: self.h].imag])
+            if not any(_lies_on(x, *circuit) for circuit in found) and (circuit := self.go_round(x)) is not None:
+                found.append(circuit)
+        return found
+
+    def linearize_real(self, x: Array) -> tuple[Array, Array]:
+        """Values and slopes at the real position u = x_1 + i x_2, v its conjugate."""
+        u = x[: self.h] + 1j * x[self.h :]
+        values, J = self.numbers.at(np.concatenate([u, u.conj()]))
+        by_u, by_v = J[:, : self.h], J[:, self.h :]
+        slopes = np.hstack([by_u + by_v, 1j * (by_u - by_v)])
+        return np.concatenate([values.real, values.imag]), np.vstack([slopes.real, slopes.imag])
+
+    def go_round(self, start: Array) -> tuple[Array, Array] | None:
+        """Points and directions of a real curve until it comes back; None if it does not.
+
+        A step goes on in the direction of the last one, across positions where another curve crosses.
+        """
+        x, step = start, FIRST_STEP
+        along = first = svd(self.linearize_real(x)[1])[2][-1]
+        places, directions = [x], [along]
+        while len(places) < MAX_STEPS:
+            trial = x + step * along
+            for _ in range(3):
+                values, J = self.linearize_real(trial)
+                trial = trial - np.linalg.lstsq(J, values, rcond=HALF_THE_DIGITS)[0]
+            values, J = self.linearize_real(trial)
+            ahead = svd(J)[2][-1]
+            ahead = ahead * (1.0 if ahead @ along > 0.0 else -1.0)
+            bends = np.linalg.norm(ahead - along) > FIRST_STEP or np.linalg.norm(trial - x) > 2.0 * step
+            if bends or np.max(np.abs(values)) > HALF_THE_DIGITS:
+                step /= 2.0
+                if not step > TYPED:
+                    return None
+                continue
+            is_near = len(places) > 1 and np.linalg.norm(start - x) < 2.0 * step
+            if is_near and (start - trial) @ first <= 0.0 <= (start - x) @ first:
+                return np.array(places), np.array(directions)
+            x, along, step = trial, ahead, min(2.0 * step, FIRST_STEP)
+            places.append(x)
+            directions.append(along)
         return None
+
+
+def _lies_on(x: Array, places: Array, directions: Array) -> bool:
+    """Whether a position is on a curve: no farther from it than the curve bends from one of its points to it."""
+    apart = x - places
+    k = int(np.argmin(np.linalg.norm(apart, axis=1)))
+    away = float(np.linalg.norm(apart[k]))
+    aside = np.linalg.norm(apart[k] - (apart[k] @ directions[k]) * directions[k])
+    return bool(away <= FIRST_STEP and aside <= max(FIRST_STEP * away, HALF_THE_DIGITS))
 
 
 class _Witness:

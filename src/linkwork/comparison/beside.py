@@ -58,25 +58,6 @@ class Difference:
         return int(np.count_nonzero(~np.isfinite(self.theirs)))
 
     @property
-    def likely_unit(self) -> str | None:
-        """Another unit in which the table follows the motion, where it does not in ours.
-
-        It follows where the differences are smaller than what the quantity itself varies, in the mean of squares.
-        """
-        known = np.isfinite(self.values)
-        ours, theirs = self.ours[known], self.theirs[known]
-        varies = np.std(ours) if len(ours) else 0.0
-
-        def off(unit: str) -> float:
-            factor = float(parse_unit(unit.replace(" ", "*")).factor)
-            return float(np.sqrt(np.mean((ours - factor * theirs) ** 2)))
-
-        stated = [] if "," in self.unit else OTHERS  # "m, rad" is none of them
-        others = [re.sub(rf"\b{own}\b", other, self.unit) for own, other in stated]
-        found = [unit for unit in others if varies and unit != self.unit and off(unit) < varies <= off(self.unit)]
-        return min(found, key=off, default=None)
-
-    @property
     def owner(self) -> str:
         """What the quantity belongs to, "boom.A" of boom.A.vx; of one that belongs to nothing itself."""
         return self.quantity.rpartition(".")[0] or self.quantity
@@ -123,13 +104,33 @@ class Beside(Printed):
         chosen = [d.values for d in self.differences if d.part == part and owner in (None, d.owner)]
         return spread(np.concatenate(chosen)) if chosen else None
 
+    def likely_unit(self, d: Difference) -> str | None:
+        """Another unit in which the table follows the motion, where it does not in ours.
+
+        It follows where the differences are smaller than what the quantity itself varies, in the mean of squares, if
+        it varies at all on the scale of all that have its unit.
+        """
+        known = np.isfinite(d.values)
+        ours, theirs = d.ours[known], d.theirs[known]
+        varies = float(np.std(ours)) if len(ours) else 0.0
+        if "," in d.unit or varies <= TYPED * _scale(self.motion, d.unit):  # "m, rad" is no unit
+            return None
+
+        def off(unit: str) -> float:
+            factor = float(parse_unit(unit.replace(" ", "*")).factor)
+            return float(np.sqrt(np.mean((ours - factor * theirs) ** 2)))
+
+        others = [re.sub(rf"\b{own}\b", other, d.unit) for own, other in OTHERS]
+        found = [unit for unit in others if unit != d.unit and off(unit) < varies <= off(d.unit)]
+        return min(found, key=off, default=None)
+
     def as_dict(self) -> dict[str, Any]:
         return {
             "columns": [
                 {
                     **{"table": d.table, "column": d.column, "quantity": d.quantity, "unit": d.unit},
                     **spread(d.values)._asdict(),
-                    **{"empty": d.empty, "likely_unit": d.likely_unit},
+                    **{"empty": d.empty, "likely_unit": self.likely_unit(d)},
                 }
                 for d in self.differences
             ],
@@ -278,8 +279,13 @@ def _quantity(motion: Trajectory, column: str, wanted: str | None) -> str | None
 
 def _alike(motion: Trajectory, names: Sequence[str], unit: str) -> bool:
     """Whether quantities are the same but for rounding, on the scale of all that have this unit."""
-    scale = max(float(np.max(np.abs(x.values))) for x in motion.quantities.values() if x.unit == unit)
-    return all(np.allclose(motion[name], motion[names[0]], rtol=0.0, atol=TYPED * scale) for name in names)
+    atol = TYPED * _scale(motion, unit)
+    return all(np.allclose(motion[name], motion[names[0]], rtol=0.0, atol=atol) for name in names)
+
+
+def _scale(motion: Trajectory, unit: str) -> float:
+    """The largest value of all quantities that have this unit."""
+    return max(float(np.max(np.abs(x.values), initial=0.0)) for x in motion.quantities.values() if x.unit == unit)
 
 
 def _words(name: str) -> list[str]:

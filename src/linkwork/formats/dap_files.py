@@ -203,7 +203,8 @@ class Folder:
         found: list[Element] = []
         for k, item in enumerate(structures, 1):
             taken = [other.name for other in found]
-            label = f"{array[0]}{k}" if item.name in taken or item.name.endswith("_struct") else item.name
+            unnamed = item.name in (*taken, array) or item.name.endswith("_struct")
+            label = f"{array[0]}{k}" if unnamed else item.name
             while label in taken:
                 label += "_"
             element = Element(kind, file, label, item)

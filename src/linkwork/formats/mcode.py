@@ -146,6 +146,12 @@ def _filled(value: float, n: Value, m: Value | None = None) -> Matrix:
     return np.full((int(rows), int(columns)), value, dtype=object)
 
 
+def _unit(n: Value, m: Value | None = None) -> Matrix:
+    made = _filled(0.0, n, m)
+    np.fill_diagonal(made, 1.0)
+    return made
+
+
 def _norm(a: Matrix) -> Matrix:
     return matrix(_folded(graph.sqrt(sum((x * x for x in a.flat), graph.ZERO))))
 
@@ -185,6 +191,7 @@ KNOWN: dict[str, Call] = {
     "dot": _of_matrices(_dot),
     "zeros": _of_matrices(partial(_filled, 0.0)),
     "ones": _of_matrices(partial(_filled, 1.0)),
+    "eye": _of_matrices(_unit),
     "transpose": _of_matrices(lambda a: a.T),
     "length": lambda _, values: matrix(float(_length(values[0]))),
     "numel": lambda _, values: matrix(float(_length(values[0]))),

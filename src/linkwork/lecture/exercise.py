@@ -119,7 +119,11 @@ class Exercise(Sheet):
         super().__init__(self._name_symbols())
         self.ranks[sym.Psi_q] = self.r
         forces, masses = float(np.abs(x.Q).max()), float(np.abs(x.M).max()) or 1.0
-        self.scope.sizes = {sym.a: forces / masses, sym.lam: forces, sym.Psi: x.length, sym.Psi_q: min(1.0, x.length)}
+        speed = float(np.max(np.abs(x.v) / x.v_scale, initial=0.0))
+        self.scope.sizes = {
+            sym.a: forces / masses, sym.lam: forces, sym.Psi: x.length, sym.Psi_q: min(1.0, x.length),
+            sym.gamma: x.length * speed**2,
+        }  # fmt: skip
         self.find(self.values(x))
         sizes = {sym.n: self.n, sym.m: self.m, sym.r: self.r, sym.F: self.free, sym.t: self.t}
         self.find({letter: vector([float(size)]) for letter, size in sizes.items()})

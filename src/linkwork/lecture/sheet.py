@@ -398,7 +398,9 @@ def _verified(scope: Scope, relation: Relation) -> Statement:
     sides = [side for side in relation.sides if not _is_displayed(side)]
     for shown in (side for side in relation.sides if _is_displayed(side)):
         values = [scope(side).entries for side in sides]
-        if values and not any(shown == _displayed(A, digits) for A in values for digits in range(2, 11)):
+        ways = [_displayed(A, digits) for A in values for digits in range(2, 11)]
+        ways += [diag(*spectrum(A[:, 0])) for A in values if A.shape == (1, 1)]
+        if values and shown not in ways:
             difference = 1.0
     for left, right in pairwise(sides):
         if isinstance(left, Brackets) or left in (UNIT, NOTHING):

@@ -55,7 +55,7 @@ def remarks(of: Beside) -> list[str]:
     if empty := ", ".join(f"{d.column} ({d.empty} of {len(d.t)})" for d in of.differences if d.empty):
         lines.append(f"cells without a number are left out: {empty}")
     for d in of.differences:
-        if unit := d.likely_unit:
+        if unit := of.likely_unit(d):
             lines.append(f"{d.column} seems to be in {unit}, not in {d.unit}; write {d.column} [{unit}] in its heading")
     if of.interpolation:
         worst = max(of.interpolation, key=lambda name: (of.interpolation or {})[name])

@@ -191,7 +191,8 @@ def component_lines(found: Components) -> Lines:
         what = {1: "curve", 2: "surface"}.get(c.dimension, f"set of dimension {c.dimension}")
         real = "with real positions" if c.q else "no real position found" if c.real else "not real"
         whole = "" if c.whole else "; points are missing from its degree"
-        lines.append((str(k), f"{what} of degree {c.degree}, {real}{whole}"))
+        curves = f", on {_count(c.circuits, 'closed curve')}" if c.circuits else ""
+        lines.append((str(k), f"{what} of degree {c.degree}, {real}{curves}{whole}"))
         lines += [("", f"turning: {', '.join(c.moving) or 'nothing'}")]
         lines += [("", f"points together: {', '.join(c.together)}")] if c.together else []
         lines += [("", f"turning alike: {', '.join(c.alike)}")] if c.alike else []
