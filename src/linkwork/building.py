@@ -309,6 +309,39 @@ class Builder:
             "events", name, {"when": when, **then, "velocities": velocities, "release": release, "engage": engage}
         )
 
+    def table(
+        self,
+        name: str,
+        x: Sequence[Any] | None = None,
+        y: Sequence[Any] | None = None,
+        *,
+        file: str | Path | None = None,
+        columns: Sequence[str] | None = None,
+        units: Sequence[str] | None = None,
+        interpolation: str | None = None,
+    ) -> None:
+        """A function that formulas call by its name, torque(crank.omega), through values y at x, or those of a file.
+
+        What a file holds becomes part of the model. `interpolation` is linear or spline.
+        """
+        known: Any = self.document.data.get("tables", {})
+        if name in known:
+            raise ModelError(f"there is a table '{name}' already", "duplicate-name", path=f"tables.{name}", **where())
+        if file is not None:
+            from linkwork.formats.columns import read_columns
+
+            found = read_columns(file)
+            if wrong := next((one for one in columns or () if one not in found), None):
+                hint = did_you_mean(wrong, found)
+                raise ModelError(f"'{file}' has no column '{wrong}'", "unknown-column", suggestion=hint, **where())
+            own = [found[one] for one in columns or [*found][:2]]
+            if len(own) != 2:
+                raise ModelError(f"'{file}' has {len(own)} columns; a table needs two", "bad-table", **where())
+            (x, y), headed = ([column.values.tolist() for column in own], [column.unit or "1" for column in own])
+            units = units or headed
+        given = {"x": x, "y": y, "units": units, "interpolation": interpolation}
+        self._set(("tables",), {**known, name: {key: value for key, value in given.items() if value is not None}})
+
     def change(self, name: str, **given: Any) -> Part:
         """Other values of some keys of an element, or of a parameter: change("spring", stiffness="3 N/mm")."""
         part = self[name]

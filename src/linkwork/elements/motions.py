@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, TypeAlias
 
-import numpy as np
-
 from linkwork import units
+from linkwork.elements.curves import cubic_pieces
 from linkwork.elements.quantities import AccelerationAlong, Along, Quantity, RateAlong, Time
 from linkwork.expressions.graph import Expr, as_expr, less, maximum, minimum, select, spline
 
@@ -82,16 +81,8 @@ class Table:
 
     @cached_property
     def pieces(self) -> tuple[tuple[float, ...], ...]:
-        """Coefficients of the cubics between the times, the constant first; none if a slope is not finite."""
-        from scipy.interpolate import CubicSpline
-
-        with np.errstate(all="ignore"):
-            try:
-                curve = CubicSpline(self.times, self.values)
-            except (ValueError, np.linalg.LinAlgError):
-                return ()
-        pieces = tuple(tuple(float(c) for c in piece[::-1]) for piece in curve.c.T)
-        return pieces if np.all(np.isfinite(pieces)) else ()
+        """Coefficients of the cubics between the times."""
+        return cubic_pieces(self.times, self.values)
 
     def f(self, t: Expr) -> Expr:
         return spline(t, self.times, self.pieces)

@@ -151,19 +151,23 @@ class _Pending(NamedTuple):
     below: int = 0
 
 
-def parse(text: str, names: Names) -> Expr:
-    """The expression that `text` writes, its names looked up in `names`. Raises ExpressionError."""
+def parse(text: str, names: Names, functions: Mapping[str, Callable[[Expr], Expr]] | None = None) -> Expr:
+    """The expression that `text` writes, its names looked up in `names`. Raises ExpressionError.
+
+    `functions` of one argument can be called besides those of CALLS.
+    """
     if len(text) > MAX_LENGTH:
         hint = f"at most {MAX_LENGTH} are allowed"
         raise ExpressionError(f"{len(text)} characters, too many", "expression-too-long", text, MAX_LENGTH, hint)
-    return _Parser(unicodedata.normalize("NFC", text), names).parse()
+    return _Parser(unicodedata.normalize("NFC", text), names, functions or {}).parse()
 
 
 class _Parser:
     """Two stacks hold the operands and what waits for one, so that no text can exhaust Python's own stack."""
 
-    def __init__(self, text: str, names: Names) -> None:
+    def __init__(self, text: str, names: Names, functions: Mapping[str, Callable[[Expr], Expr]]) -> None:
         self.text = text
+        self.calls = {**CALLS, **{name: _Call(1, 1, function) for name, function in functions.items()}}
         self.lookup, self.choices = (names, []) if callable(names) else (names.get, ["pi", *names])
         self.operands: list[Expr] = []
         self.pending: list[_Pending] = []
@@ -217,7 +221,7 @@ class _Parser:
             return constant(number)
         if token.text == "pi":
             return constant(math.pi)
-        if token.text in CALLS:
+        if token.text in self.calls:
             raise self.wrong(f"function '{token.text}' without parentheses", "syntax", token)
         found = self.lookup(token.text)
         if found is None:
@@ -226,11 +230,11 @@ class _Parser:
 
     def open(self, token: _Token) -> None:
         """Begin what stands in parentheses, of a function or plain."""
-        if token.kind == "call" and token.text not in CALLS:
+        if token.kind == "call" and token.text not in self.calls:
             if self.lookup(token.text) is not None:
                 hint = f"a product is {token.text}*(...)"
                 raise self.wrong(f"'{token.text}' is not a function", "function", token, hint)
-            raise self.unknown("function", token, list(CALLS))
+            raise self.unknown("function", token, list(self.calls))
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.wrong(f"parentheses are nested more than {MAX_DEPTH} deep", "too-deep", token)
@@ -265,7 +269,7 @@ class _Parser:
             _, opening, below = self.pending.pop()
             if opening.kind == "call":
                 count = len(self.operands) - below
-                least, most, build = CALLS[opening.text]
+                least, most, build = self.calls[opening.text]
                 if count < least or (most is not None and count > most):
                     needs = f"{least}" if most is not None else f"{least} or more"
                     raise self.wrong(f"'{opening.text}' takes {needs} arguments, not {count}", "arguments", opening)

@@ -53,6 +53,8 @@ def _keys_allowed(place: Keys, data: Data) -> list[str]:
         ("forces", *around[1:2]): schema.force_entry(space, type_name) if type_name in FORCES[space] else None,
         ("drivers", *around[1:2]): schema.DriverEntry,
         ("events", *around[1:2]): schema.EventEntry,
+        ("tables", *around[1:2]): schema.TableEntry,
+        ("view",): schema.ViewEntry,
         ("drivers", *around[1:2], "motion"): schema.motion_entries().get(type_name),
     }
     entry = entries.get(around)

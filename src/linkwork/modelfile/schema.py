@@ -241,6 +241,17 @@ class EventEntry(Entry):
     engage: str | list[str] | None = None
 
 
+class TableEntry(Entry):
+    """A function by its values, which formulas call by its name: torque(crank.omega)."""
+
+    file: str | None = None
+    columns: Annotated[list[str], pydantic.Field(min_length=2, max_length=2)] | None = None
+    x: list[NUMBER] | None = None
+    y: list[NUMBER] | None = None
+    units: Annotated[list[str], pydantic.Field(min_length=2, max_length=2)] | None = None
+    interpolation: Literal["linear", "spline"] = "linear"
+
+
 class CheckedEntry(Entry):
     """One number the mechanism must reproduce."""
 
@@ -296,6 +307,10 @@ MEANINGS = {
     "dynamic": "friction coefficient when sliding",
     "engage": "joints that hold from now on",
     "equations": "a system given by its equations instead of bodies",
+    "columns": "names of the columns of x and y in a file; its first two unless given",
+    "file": "a table of numbers in the folder of the model, or below",
+    "interpolation": "linear, or spline: a cubic one; linear unless given",
+    "tables": "functions by their values, which formulas call by name",
     "events": "what happens where a formula crosses zero, by name",
     "follows": "whether it turns with the body",
     "forces": "springs, dampers, contacts, motors, loads, by name",
@@ -432,6 +447,7 @@ def _model_entry(space: Space, joints: Entries, forces: Entries, shaped: bool) -
         "drivers": (section(DriverEntry), {}),
         "forces": (section(_one_of(dict(forces))), {}),
         "events": (section(EventEntry), {}),
+        "tables": (section(TableEntry), {}),
         "simulation": (SimulationEntry, SimulationEntry.model_construct()),
         "view": (ViewEntry, ViewEntry.model_construct()),
         "unsettled": (list[str], []),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -46,6 +46,7 @@ from linkwork.units import Kind, quantity
 
 if TYPE_CHECKING:
     from linkwork.modelfile.stated_schema import StatedEntry
+    from linkwork.modelfile.tables import Lookup
 
 
 class Translation:
@@ -64,6 +65,11 @@ class Translation:
         self.declared: dict[Expr, Exponents | None] = {}  # units of parameters
         self.measured = {symbol("t"): exponents_of("s"), LENGTH: exponents_of("m")}
         self.bodies: dict[str, Body] = {}
+        self.tables: dict[str, Lookup] = {}
+        if getattr(entry, "tables", None):
+            from linkwork.modelfile.tables import read_tables
+
+            self.tables = read_tables(self)
         self.parameters(changes)
         self.ground: Ground = self.element(Ground, entry.ground, ("ground",), name="ground")
         self.bodies["ground"] = self.ground
@@ -166,7 +172,8 @@ class Translation:
             number = quantity(value, kind)
             if number is not None:
                 return number
-            expression = parse_expression(value, names)
+            called: list[tuple[Lookup, Expr]] = []
+            expression = parse_expression(value, names, self.functions(called))
             self.check_parameter(value.strip(), kind)
         except ModelError as error:
             self.errors.append(self.document.locate(error, place))
@@ -174,12 +181,35 @@ class Translation:
         except ExpressionError as error:
             self.fail(place, f"'{units.shown(value)}': {error.reason}", error.code, value=value)
             return 1.0
+        self.check_arguments(called, place)
         if expression.is_constant:
             return expression.number
         self.follow_units(value, expression, kind, place)
         if of_parameters:
             self.check_finite(expression, place, value)
         return expression
+
+    def functions(self, called: list[tuple[Lookup, Expr]]) -> dict[str, Callable[[Expr], Expr]]:
+        """The tables as functions, which note what they are given."""
+
+        def calling(lookup: Lookup) -> Callable[[Expr], Expr]:
+            def call(x: Expr) -> Expr:
+                called.append((lookup, x))
+                return lookup.curve(x)
+
+            return call
+
+        return {name: calling(lookup) for name, lookup in self.tables.items()}
+
+    def check_arguments(self, called: Sequence[tuple[Lookup, Expr]], place: Keys) -> None:
+        """What a table with units is given has its unit, or none."""
+        for lookup, x in called:
+            if lookup.unit:
+                kind = Kind("what the table takes", lookup.unit, "")
+                try:
+                    follow(units.shown(str(x)), x, {**self.measured, **self.declared}, {}, kind)
+                except ModelError as error:
+                    self.errors.append(self.document.locate(error, place))
 
     def check_parameter(self, name: str, kind: Kind | None) -> None:
         """A field that is just a parameter takes its unit."""

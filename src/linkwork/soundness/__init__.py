@@ -254,7 +254,7 @@ def law_faults(law: Expr, given: tuple[tuple[Expr, float], ...], t_end: float) -
             return [(f"the {what} is not finite at t = {first:.6g}", "motion-not-finite", "", "")]
         # Across a jump the difference is not the mean of the differences before and after; elsewhere it is.
         beside = np.add.outer(np.array(times if what != "acceleration" else []), NEXT_TO * t_end)
-        around = _sample(f, given, beside)
+        around = _sample(f, given, np.clip(beside, 0.0, t_end))  # before and after the motion there is none
         reach = np.ptp(np.append(values, around[np.isfinite(around)])) + abs(values[0])
         for time, (before, jump, after) in zip(times, np.diff(around), strict=False):
             if not np.isfinite(jump):
