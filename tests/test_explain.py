@@ -721,3 +721,13 @@ def test_veiled_parts_are_written_in_full(name: str) -> None:
 def test_sheets_of_one_velocity_hold(name: str, formulation: str, coordinates: str) -> None:
     sheet = explain(model(name), formulation, 0.05, coordinates=coordinates)
     check_statements(sheet)
+
+
+@pytest.mark.parametrize("name", ["dap/slider_crank_driven", "numdyn3d_pendulum"])
+def test_modes_are_explained_in_the_coordinates_of_the_bodies(name: str) -> None:
+    """Also of a model that runs in joint coordinates, and in space, where turns of joints are counted besides."""
+    sheet = explain(model(name), analysis="modes")
+    check_statements(sheet)
+    assert "Mode 1" in text(sheet)
+    with pytest.raises(UsageError, match="coordinates of the bodies"):
+        explain(model(name), analysis="modes", coordinates="joint")

@@ -53,7 +53,9 @@ def explain(
         raise UsageError(f"pivoting has no effect on {formulation}", "no-effect")
     if not 0.0 <= at < np.inf:
         raise UsageError(f"the time must be zero or positive, not {at:g}", "bad-time")
-    mechanism = prepare(model, coordinates, cut)
+    if analysis == "modes" and coordinates not in (None, "body"):
+        raise UsageError("all modes are found in the coordinates of the bodies", "no-effect")
+    mechanism = prepare(model, "body" if analysis == "modes" else coordinates, cut)
     if not mechanism.equations.v:
         message = "these coordinates leave the mechanism no velocity: there is no acceleration to be worked out"
         raise UsageError(message, "no-velocities")
