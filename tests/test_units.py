@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import linkwork
 from linkwork import units
 from linkwork.errors import ModelError
 from linkwork.units import Kind, quantity
@@ -152,3 +153,46 @@ def test_a_rate_times_the_time_is_told_from_tonnes() -> None:
     with pytest.raises(ModelError, match=r"tonne.*omega\*t") as refused:
         quantity("45 rpm * t", units.ANGLE)
     assert refused.value.code == "unit-mismatch"
+
+
+FOUR_BAR = """
+linkwork: 1
+name: four_bar
+parameters: {r: 0.1, l: LENGTH, b: 0.2, d: 0.3, m: 1 kg}
+ground: {points: {O: [0, 0], C: [d, 0]}}
+bodies:
+  crank: {mass: m, inertia: 0.1, position: [r/2, 0], points: {O: [-r/2, 0], A: [r/2, 0]}}
+  rod: {mass: m, inertia: 0.1, position: [r + l/2*cos(ANGLE), l/2*sin(ANGLE)], angle: ANGLE,
+        points: {A: [-l/2, 0], B: [l/2, 0]}}
+joints:
+  O: {type: revolute, i: ground.O, j: crank.O}
+  A: {type: revolute, i: crank.A, j: rod.A}
+  D: {type: distance, i: rod.B, j: ground.C, length: b}
+"""
+
+
+@pytest.mark.parametrize(("length", "angle", "is_told"), [("300", "0.72273", True), ("0.3", "0.8411", False)])
+def test_a_length_in_millimetres_is_recognized_by_the_start_that_then_fits(
+    length: str, angle: str, is_told: bool
+) -> None:
+    """The triangle of sides 0.2, 0.3, 0.2 has the angle acos(3/4); a wrong angle says nothing about units."""
+    with pytest.raises(ModelError) as caught:
+        linkwork.simulate(linkwork.loads(FOUR_BAR.replace("LENGTH", length).replace("ANGLE", angle)))
+    assert caught.value.code == "start-far-off"
+    assert ("with l = 300 mm they fit" in str(caught.value)) == is_told
+    assert ("mm" in str(caught.value)) == is_told
+
+
+@pytest.mark.parametrize("formula", ["-k/2", "k/3 + r", "0.5*k", "r/2 - k/12", "k/2/2"])
+def test_a_part_of_a_mass_is_no_length(formula: str) -> None:
+    text = FOUR_BAR.replace("LENGTH", "0.3 m").replace("ANGLE", "0.72273").replace("m: 1 kg", "m: 1 kg, k: 2 kg")
+    linkwork.loads(text)
+    with pytest.raises(ModelError) as caught:
+        linkwork.loads(text.replace("[-r/2, 0], A", f"[{formula}, 0], A"))
+    assert caught.value.code == "unit-mismatch"
+
+
+@pytest.mark.parametrize("formula", ["9.81*m", "m*9.81*cos(0.3)", "2*m", "m*sin(t/2)/2", "crank.vx/2 - 3*m"])
+def test_a_number_may_have_any_unit_unless_it_counts_parts(formula: str) -> None:
+    text = FOUR_BAR.replace("LENGTH", "0.3 m").replace("ANGLE", "0.72273")
+    linkwork.loads(text + f"forces: {{push: {{type: point-force, at: rod.B, force: ['{formula}', 0]}}}}\n")

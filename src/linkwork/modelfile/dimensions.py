@@ -2,7 +2,8 @@
 
 A number without unit is in SI units of any kind, and so are an angle, a ratio, a sine, and the product of one with
 anything: 80*sin(2*t) and start + t are right as they stand. Only what is made of quantities with units alone is known,
-and only formulas with a parameter that has a unit are looked at: the force -rod.vx has a factor of one left out.
+and parts of parameters: l/2 is a length, whole numbers of parts being numbers. Only formulas with a parameter that has
+a unit are looked at: the force -rod.vx has a factor of one left out.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TypeAlias
 from linkwork.errors import ModelError
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr
+from linkwork.expressions.guards import dependent
 from linkwork.units import ANGLE, KINDS, Kind, parse_unit
 
 Exponents: TypeAlias = tuple[Fraction | int, ...]  # of kg, m and s
@@ -42,16 +44,30 @@ def follow(
     nodes = ordered([expression])
     if declared.keys().isdisjoint(nodes):
         return None
-    known = {**measured, **declared}
+    known, moving = {**measured, **declared}, dependent(nodes, measured)
     found: dict[Expr, Exponents | None] = {}
     for node in nodes:
-        found[node] = _combine(text, node, [found[a] for a in node.args]) if node.args else known.get(node)
+        if (whole := _part_of(node)) is not None and whole not in moving:  # sin(t/2) has left its rate out
+            found[node] = found[whole]
+        else:
+            found[node] = _combine(text, node, [found[a] for a in node.args]) if node.args else known.get(node)
     expected = None if kind is None else exponents_of(kind.unit)
-    whole = found[expression]
-    if whole is not None and (expected not in (None, whole) or (kind == ANGLE and any(whole[:2]))):  # as for sin(t)
+    own = found[expression]
+    if own is not None and (expected not in (None, own) or (kind == ANGLE and any(own[:2]))):  # as for sin(t)
         called = _called(expected) if expected else "an angle"
-        raise ModelError(f"'{text}' is {_called(whole)}, not {called}", "unit-mismatch", value=text)
-    return whole
+        raise ModelError(f"'{text}' is {_called(own)}, not {called}", "unit-mismatch", value=text)
+    return own
+
+
+def _part_of(node: Expr) -> Expr | None:
+    """What a node is a part of: x of x/2, x/12 and 0.5*x; 9.81*m and 2*x may be of any kind."""
+    if node.op == "div" and node.args[1].is_constant and float(node.args[1].number).is_integer():
+        return node.args[0]
+    if node.op == "mul":
+        for part, whole in (node.args, node.args[::-1]):
+            if part.is_constant and part.number and abs(part.number) < 1.0 and (1.0 / part.number).is_integer():
+                return whole
+    return None
 
 
 def _combine(text: str, node: Expr, args: Sequence[Exponents | None]) -> Exponents | None:

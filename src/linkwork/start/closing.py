@@ -248,7 +248,7 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
             "start-far-off",
             path=_path_of_widest(given, given.Psi),
             rule=f"gaps up to {SMALL:.0%} of the mechanism, or {SMALL:g} rad, are corrected automatically",
-            suggestion=f"correct the start positions{_about_degrees(given)}, "
+            suggestion=f"correct the start positions{_about_degrees(given) or _about_millimetres(given)}, "
             f"or close wider gaps with {option('assemble')}",
         )
     if not any_distance:
@@ -288,6 +288,24 @@ def _about_degrees(given: Place) -> str:
     named = zip(given.equations.coordinates, given.q.tolist(), strict=True)
     angles = [(x, c.name) for c, x in named if c.kind == "angle" and abs(x) > 2.0 * np.pi]
     return "".join(f" ({name} is {x:.6g} rad; if degrees are meant, write {x:.6g} deg)" for x, name in angles[:1])
+
+
+def _about_millimetres(given: Place) -> str:
+    """A hint where the start fits with a parameter a thousand times smaller, and without is off by more than it spans.
+
+    Smaller gaps say nothing about units: a rod that is put out of the way may fit, too.
+    """
+    e = given.equations
+    are_lengths = e.lengths[len(e.q) + len(e.v) :]
+    gap, places = np.abs(given.Psi[are_lengths]).max(initial=0.0), e.lengths[: len(e.q)]
+    for x, value in e.parameters.items():
+        name = str(x.value)
+        if value and "'" not in name:  # those are not the user's
+            other = e.with_values({**e.parameters, x: value / 1000.0})
+            place = Place(other, *other.start())
+            if place.gap <= SMALL and gap > np.ptp(place.q[places]):
+                return f" (with {name} = {value:.6g} mm they fit; if millimetres are meant, write {value:.6g} mm)"
+    return ""
 
 
 def _stated(given: Place) -> Array:
