@@ -283,3 +283,25 @@ def test_what_is_wrong_is_refused_when_it_is_written(code: str) -> None:
     if isinstance(raised.value, ModelError) and "t_end='" not in code:
         assert all(error.file == "<string>" and error.line == 1 for error in raised.value.errors)
     assert str(m) == before
+
+
+def test_a_prepared_mechanism_has_the_analyses_of_a_model() -> None:
+    """Each is the function of its name; values of parameters come second, times may have units."""
+    m = four_bar()
+    mechanism = m.prepare()
+    assert mechanism.check(assemble=True).dof == m.check(assemble=True).dof
+    assert len(mechanism.modes().modes) == len(m.modes().modes)
+    for of in (m, mechanism):
+        motion = of.kinematics({"r": 0.03}, t_end="20 ms", assemble=True)
+        assert motion.t[-1] == 0.02
+        assert np.hypot(motion["crank.A.x"], motion["crank.A.y"]) == pytest.approx(0.03)
+    model = lw.load("slider_crank")
+    expected, found = (
+        lw.prepare(model).simulate({"omega": 2.0}, t_end=0.1),
+        lw.simulate(model, {"omega": 2.0}, t_end="100 ms"),
+    )
+    np.testing.assert_array_equal(expected.q, found.q)
+    assert "by svd" in str(lw.prepare(model).explain("svd"))
+    assert lw.prepare(model).compare(t_end=0.05, formulations=["svd"]).rows[0].status == "ok"
+    with pytest.raises(LinkworkError, match="is no time"):
+        lw.simulate(model, t_end="soon")

@@ -33,6 +33,7 @@ ROOMS = (
     "formats",
     "modelfile",
     "equations",
+    "analyses",
     "compiled",
     "formulations",
     "integrators",
@@ -57,6 +58,7 @@ ROOMS = (
 # `sequence.compile()`, `mechanism.simulate()`, `motion.save()`, `motion.plot()` and printed results: how users go on;
 # only these imports point downwards.
 DOWNWARDS = {("compiled", room) for room in ("start", "simulation", "driven", "trajectory")}
+DOWNWARDS |= {("analyses", room) for room in ROOMS[ROOMS.index("analyses") + 1 :]}
 DOWNWARDS |= {("trajectory", "resultfile"), ("trajectory", "view"), ("readings", "view"), ("expressions", "writing")}
 DOWNWARDS |= {("sequences", "native"), ("notes", "view")}
 DOWNWARDS |= {(room, "view") for room in ("start", "simulation", "driven", "assembly", "lecture", "comparison")}

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pydantic
 
+from linkwork.analyses import Analyses
 from linkwork.document import Data, Document, Keys, dump, name_fault, save
 from linkwork.elements.forces import FORCES
 from linkwork.elements.joints import JOINTS
@@ -37,12 +38,7 @@ from linkwork.modelfile.translation import Translation
 from linkwork.soundness import sound
 
 if TYPE_CHECKING:
-    from linkwork.assembly.assemble import Assembly
-    from linkwork.assembly.modes import Modes
-    from linkwork.comparison.compare import Comparison
     from linkwork.compiled.mechanism import Mechanism
-    from linkwork.start.check import Report
-    from linkwork.trajectory import Trajectory
 
 HERE = str(Path(__file__).parent)
 SECTIONS = ("bodies", "joints", "drivers", "forces", "events")
@@ -102,7 +98,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-class Builder:
+class Builder(Analyses):
     """What models of planar and of spatial bodies have in common; see PlanarModel and SpatialModel."""
 
     space: ClassVar[Space]
@@ -426,11 +422,9 @@ class Builder:
 
     # What is done with it.
 
-    def check(self) -> Report:
-        """Freedoms, redundant constraints, consistency."""
-        from linkwork.start.check import check
-
-        return check(self.model)
+    @property
+    def subject(self) -> Model:
+        return self.model
 
     def prepare(self, **options: Any) -> Mechanism:
         """Checked and with its equations, for many runs."""
@@ -438,60 +432,11 @@ class Builder:
 
         return prepare(self.model, **options)
 
-    def assemble(self, **options: Any) -> Assembly:
-        """Close the loops from a sketch."""
-        from linkwork.assembly.assemble import assemble
-
-        return assemble(self.model, **options)
-
-    def modes(self, **options: Any) -> Modes:
-        """All positions in which it can be assembled."""
-        from linkwork.assembly.modes import modes
-
-        return modes(self.model, **options)
-
-    def kinematics(self, **options: Any) -> Trajectory:
-        """The motion that drivers prescribe, see linkwork.kinematics; times may have units: t_end="1 s"."""
-        from linkwork.driven.kinematics import kinematics
-
-        return kinematics(self.model, **with_times(options))
-
-    def simulate(self, **options: Any) -> Trajectory:
-        """The motion from its start values, see linkwork.simulate; times may have units: t_end="2 s"."""
-        from linkwork.simulation.simulate import simulate
-
-        return simulate(self.model, **with_times(options))
-
-    def compare(self, **options: Any) -> Comparison:
-        """The same motion by all formulations, with errors and times."""
-        from linkwork.comparison.compare import compare
-
-        return compare(self.model, **with_times(options))
-
-    def explain(self, *arguments: Any, **options: Any) -> Any:
-        """The equations, step by step with numbers."""
-        from linkwork.lecture.explain import explain
-
-        return explain(self.model, *arguments, **options)
-
 
 def _may_come_later(error: ModelError) -> bool:
     """Whether what is missing may still be added: a body that a formula names, the event that engages a joint."""
     names_body = error.code == "expression-name" and re.search(r"unknown name '[^']*[.:]", error.message)
     return bool(names_body) or error.code == "never-engaged"
-
-
-def with_times(options: dict[str, Any]) -> dict[str, Any]:
-    """Options of a run, texts such as "2 s" being read as times."""
-    from linkwork import units
-
-    for name in ("t_end", "step", "max_step", "fixed_step"):
-        if isinstance(given := options.get(name), str):
-            number = units.quantity(given, units.TIME)
-            if number is None:
-                raise UsageError(f"{name} = {given!r} is no time; write {name}=2 or {name}='2 s'", "bad-value")
-            options[name] = number
-    return options
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -42,12 +42,13 @@ class Simulation:
 
     def changed(
         self,
-        t_end: float | None = None,
-        step: float | None = None,
+        t_end: float | str | None = None,
+        step: float | str | None = None,
         rtol: float | None = None,
         atol: float | None = None,
     ) -> Simulation:
         """The same with the values that are given; atol is then not looser than an rtol that is given alone."""
+        t_end, step = units.seconds("t_end", t_end), units.seconds("step", step)
         for name, value in (("t_end", t_end), ("step", step), ("rtol", rtol), ("atol", atol)):
             if value is not None:
                 check_number(name, value)

@@ -258,6 +258,16 @@ def unit_of(text: str) -> str | None:
     return text[match.end() :] if match else None
 
 
+def seconds(name: str, given: float | str | None) -> float | None:
+    """A time as functions take it: a number of seconds, or a text with a unit, "20 ms"."""
+    if not isinstance(given, str):
+        return given
+    number = quantity(given, TIME)
+    if number is None:
+        raise UsageError(f"{name} = {given!r} is no time; write {name}=2 or {name}='2 s'", "bad-value")
+    return number
+
+
 def quantity(text: str, kind: Kind | None) -> float | None:
     """The SI value of a number or a quantity; None if the text is a formula.
 

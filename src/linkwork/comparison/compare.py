@@ -144,7 +144,7 @@ def compare(
     coordinates: Sequence[str] | None = None,
     integrator: str = "auto",
     stabilization: Stabilization = "projection",
-    t_end: float | None = None,
+    t_end: float | str | None = None,
     rtol: float | None = None,
     atol: float | None = None,
     max_step: float | None = None,

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from linkwork.analyses import Analyses
 from linkwork.compiled.system import System, compile_system
 from linkwork.equations.coordinates import COORDINATES, equations_of
 from linkwork.equations.equations import Equations
@@ -35,8 +36,6 @@ from linkwork.soundness import Unusual, look_at
 
 if TYPE_CHECKING:
     import xarray
-
-    from linkwork.trajectory import Trajectory
 
 WITH_CUTS = ("joint", "minimal")
 MOST_KEPT = 64  # structures of which the process keeps equations and machine code; those unused for longest go first
@@ -68,7 +67,7 @@ _lookup = Lock()
 
 
 @dataclass(frozen=True, eq=False)
-class Mechanism:
+class Mechanism(Analyses):
     """A sound model with its equations and, once they have been needed, their machine code."""
 
     model: Model
@@ -168,18 +167,6 @@ class Mechanism:
         from linkwork.start.state import find_state
 
         return find_state(self, q, v, t)
-
-    def simulate(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Trajectory:
-        """The motion with these values of parameters; start values, times and tolerances as in `linkwork.simulate`."""
-        from linkwork.simulation.simulate import simulate
-
-        return simulate(self.changed(parameters or {}), **options)
-
-    def kinematics(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Trajectory:
-        """The driven motion with these values of parameters; options as in `linkwork.kinematics`."""
-        from linkwork.driven.kinematics import kinematics
-
-        return kinematics(self.changed(parameters or {}), **options)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Machine code stays in its process; another one finds its own."""

@@ -16,7 +16,7 @@ special treatment, bodies may have no mass, and positions do not depend on inert
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
@@ -69,24 +69,26 @@ PREDICTED = Choice("augmented", "projection", 0.0, 0.0, DOP853.name)
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def kinematics(
     model: Model | Mechanism,
+    parameters: Mapping[str, float] | None = None,
     *,
     coordinates: str | None = None,
     cut: Sequence[str] | None = None,
-    t_end: float | None = None,
-    step: float | None = None,
+    t_end: float | str | None = None,
+    step: float | str | None = None,
     max_steps: int = MOST_STEPS,
     assemble: bool = False,
     progress: Callable[[float, float], None] | None = None,
 ) -> Trajectory:
     """The motion that the drivers of a mechanism prescribe, with driving forces and reactions.
 
-    Arguments that are None are taken from the model. `assemble` allows the start position to be far from closed. A run
+    Arguments that are None are taken from the model; `parameters` are other values of those that it names. `assemble`
+    allows the start position to be far from closed. A run
     that has tried `max_steps` stops. Singular positions that are passed are in the notes and in
     info.singular_positions. Where the mechanism locks, NumericalStop with the code "lock-up" carries the trajectory so
     far, the time `t`, the `position` and the `joints`.
     """
     began, compiling = perf_counter(), cache.seconds()
-    mechanism = prepare(model, coordinates, cut)
+    mechanism = prepare(model, coordinates, cut).changed(parameters or {})
     check_open(mechanism.equations)
     check_budget(max_steps)
     settings = mechanism.model.simulation.changed(t_end, step)

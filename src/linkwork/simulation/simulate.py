@@ -8,6 +8,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork import units
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.constraints.projection import project_start
 from linkwork.equations.implicit import N_WORK
@@ -42,13 +43,14 @@ Array = NDArray[np.float64]
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def simulate(
     model: Model | Mechanism,
+    parameters: Mapping[str, float] | None = None,
     *,
     q: Mapping[str, float] | None = None,
     v: Mapping[str, float] | None = None,
     coordinates: str | None = None,
     cut: Sequence[str] | None = None,
-    t_end: float | None = None,
-    step: float | None = None,
+    t_end: float | str | None = None,
+    step: float | str | None = None,
     rtol: float | None = None,
     atol: float | None = None,
     formulation: str | Formulation = "augmented",
@@ -57,11 +59,11 @@ def simulate(
     beta: float | None = None,
     integrator: str | Tableau = "auto",
     spectral_radius: float | None = None,
-    fixed_step: float | None = None,
+    fixed_step: float | str | None = None,
     rank_tolerance: float | None = None,
     inputs: Mapping[str, Input] | None = None,
     max_steps: int = MOST_STEPS,
-    max_step: float | None = None,
+    max_step: float | str | None = None,
     weights: Weights = "mass",
     assemble: bool = False,
     keep: Sequence[str] = (),
@@ -70,8 +72,9 @@ def simulate(
 ) -> Trajectory:
     """The motion of a mechanism from its start values to t_end.
 
-    Arguments that are None are taken from the model.
+    Arguments that are None are taken from the model. Times are seconds, or texts with units: "20 ms".
 
+    - `parameters`: other values of parameters that the model names, in SI.
     - `q`, `v`: other start values by the names of coordinates; constants that joints take from the start position stay
       those of the model.
     - `coordinates`, `cut`: body, joint, minimal, euler or auto; joints that close loops.
@@ -94,6 +97,8 @@ def simulate(
     """
     began, compiling = perf_counter(), cache.seconds()
     mechanism = prepare(model if inputs is None else take_inputs(model, inputs), coordinates, cut)
+    mechanism = mechanism.changed(parameters or {})
+    max_step, fixed_step = units.seconds("max_step", max_step), units.seconds("fixed_step", fixed_step)
     settings = _settle(mechanism, t_end, step, rtol, atol)
     gains = alpha, beta, settings.t_end
     how = choose(formulation, stabilization, integrator, gains, spectral_radius, fixed_step, rank_tolerance)
@@ -149,7 +154,7 @@ def begin_state(motion: Motion, weights: Weights, stabilization: str) -> Array:
 
 
 def _settle(
-    mechanism: Mechanism, t_end: float | None, step: float | None, rtol: float | None, atol: float | None
+    mechanism: Mechanism, t_end: float | str | None, step: float | str | None, rtol: float | None, atol: float | None
 ) -> Simulation:
     """Times and tolerances: what is given, else those of the model."""
     settings = mechanism.model.simulation.changed(t_end, step, rtol, atol)

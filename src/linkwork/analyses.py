@@ -1,0 +1,65 @@
+"""What can be done with a mechanism, as methods of models that are built and of mechanisms that are prepared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from linkwork.assembly.assemble import Assembly
+    from linkwork.assembly.modes import Modes
+    from linkwork.comparison.compare import Comparison
+    from linkwork.lecture.explain import Worked
+    from linkwork.start.check import Report
+    from linkwork.trajectory import Trajectory
+
+
+class Analyses:
+    """Methods that call the function of their name, which say what the options are."""
+
+    @property
+    def subject(self) -> Any:
+        """What the functions are given."""
+        return self
+
+    def check(self, **options: Any) -> Report:
+        """Freedoms, redundant constraints, consistency, see linkwork.check."""
+        from linkwork.start.check import check
+
+        return check(self.subject, **options)
+
+    def assemble(self, **options: Any) -> Assembly:
+        """Close the loops from a sketch, see linkwork.assemble."""
+        from linkwork.assembly.assemble import assemble
+
+        return assemble(self.subject, **options)
+
+    def modes(self, **options: Any) -> Modes:
+        """All positions in which it can be assembled, see linkwork.modes."""
+        from linkwork.assembly.modes import modes
+
+        return modes(self.subject, **options)
+
+    def kinematics(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Trajectory:
+        """The motion that drivers prescribe, with these values of parameters, see linkwork.kinematics."""
+        from linkwork.driven.kinematics import kinematics
+
+        return kinematics(self.subject, parameters, **options)
+
+    def simulate(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Trajectory:
+        """The motion from its start values, with these values of parameters, see linkwork.simulate."""
+        from linkwork.simulation.simulate import simulate
+
+        return simulate(self.subject, parameters, **options)
+
+    def compare(self, **options: Any) -> Comparison:
+        """The same motion by all formulations, with errors and times, see linkwork.compare."""
+        from linkwork.comparison.compare import compare
+
+        return compare(self.subject, **options)
+
+    def explain(self, *arguments: Any, **options: Any) -> Worked:
+        """The equations worked out, step by step with numbers, see linkwork.explain."""
+        from linkwork.lecture.explain import explain
+
+        return explain(self.subject, *arguments, **options)
