@@ -360,6 +360,19 @@ def test_a_law_that_the_tolerances_leave_open_is_told_and_a_smaller_atol_settles
     assert not (is_told and slope == 1e8)
 
 
+@pytest.mark.parametrize("integrator", ["auto", "radau5"])
+@pytest.mark.parametrize("slope", [1e7, 1e9])
+@pytest.mark.parametrize("rtol", [1e-6, 1e-8])
+def test_a_law_that_bends_holds_and_slips_as_dry_friction_does(slope: float, rtol: float, integrator: str) -> None:
+    """The same with a law that is straight within 1/slope: it neither sticks nor chatters where it bends."""
+    slips = math.pi + math.asin(2 / 3)
+    v = 1.5 * (math.cos(slips) - math.cos(6.0)) + 6.0 - slips
+    law = f"1.5*sin(t) - max(-1, min(1, {slope}*cart.vx))"
+    motion = simulate(cart(law, velocity=0.3, t_end=6.0), rtol=rtol, integrator=integrator)
+    assert motion["cart.vx"][-1] == pytest.approx(v, abs=10 / slope)
+    assert motion.info.steps < 200 or slope == 1e9
+
+
 def test_a_wall_that_is_met_again_is_entered_with_the_step_of_the_time_before() -> None:
     """Each way takes 1 s, each contact with a wall of 1e8 N/m pi/1e4 s; what the first rejects is not paid again."""
     walls = "1e8*(max(0, -cart.x) - max(0, cart.x - 1))"

@@ -370,14 +370,14 @@ def is_at_rest(at: Run, look: Look, tape: Tape, k: int) -> bool:
 
 
 def find_crossing(
-    at: Run, look: Look, tape: Tape, k: int, sign: float, last: float, least: float
+    at: Run, look: Look, tape: Tape, k: int, sign: float, first: float, last: float, least: float, may_rest: bool
 ) -> tuple[int, float, float]:
     """Whether function k comes to the other side of zero, by more than rounding, and between which places first.
 
     Where its slope has one sign, or a part is shorter than `least`, the value at its end tells, if there is one. A dip
     within what the tolerances make of the function is no event; of a law it may matter, unless it is rounding.
     """
-    u, width, side = 0.0, last, 1.0 if sign > 0.0 else -1.0
+    u, width, side = first, last - first, 1.0 if sign > 0.0 else -1.0
     for _ in range(MOST_PARTS):
         if u >= last:
             return CLEAR, last, last
@@ -400,7 +400,7 @@ def find_crossing(
             u = v
             width *= 2.0
             continue
-        if v - u == last and is_at_rest(at, look, tape, k):
+        if may_rest and v - u == last and is_at_rest(at, look, tape, k):
             return AT_REST, u, v
         tube = tube_of(at, look, tape, k, 0.5 * (u + v), 1.0 if k < at.n_events else 0.0)
         if farthest <= tube and not is_past(at, look, tape, k, side, v):

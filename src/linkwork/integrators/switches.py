@@ -24,6 +24,7 @@ from linkwork.integrators.looking import (
     bracket,
     differentiate_inside,
     enclose_between,
+    enclose_closely,
     enclose_whole_step,
     find_crossing,
     find_unseen,
@@ -295,7 +296,7 @@ def look_for_switches(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -
     for i in range(at.n_watched):
         if look.is_open[i] == 0.0 or at.signs[i] == 0.0:
             continue
-        status, u, v = find_crossing(at, look, tape, i, at.signs[i], high, 0.25 * hop)
+        status, u, v = find_lasting(at, look, tape, i, high, 0.25 * hop, p, w)
         if status == UNCLEAR and at.h > UNCUT * (abs(at.x[0]) + at.h):
             at.next_step = max(u, 0.5) * at.h
             return Outcome.CUT, 1.0
@@ -303,7 +304,7 @@ def look_for_switches(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -
             at.blurred += at.h
         elif status != CLEAR:
             is_noise = i >= at.n_events and (status == AT_REST or is_at_rest(at, look, tape, i))
-            if is_noise and not matters(at, i, p, w):
+            if is_noise and not matters(at, i, at.x_new, at.h, p, w):
                 continue
             at.blurred += high * at.h if is_noise else 0.0
             if status == MET or is_past(at, look, tape, i, 1.0 if at.signs[i] > 0.0 else -1.0, v):
@@ -326,22 +327,50 @@ def look_for_switches(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -
     return Outcome.GOOD, min(high + hop, 1.0)
 
 
-def matters(at: Run, i: int, p: Pointer, w: Pointer) -> bool:
-    """Whether rates on either side of the zero of function i differ by what changes the state over the step.
+def find_lasting(
+    at: Run, look: Look, tape: Tape, i: int, last: float, least: float, p: Pointer, w: Pointer
+) -> tuple[int, float, float]:
+    """The first crossing of function i, see `find_crossing`, but for a dip of what a law depends on that does nothing.
+
+    From such a dip it comes back within its tolerances before rates on its two sides could change the state. So it is
+    where a law bends, and a step that came there, but for its error, a moment too early is not driven on at once.
+    What is at rest by its tolerances, and yet matters, comes to a crossing all the same if there is one to be told.
+    """
+    sign = at.signs[i]
+    status, u, v = find_crossing(at, look, tape, i, sign, 0.0, last, least, True)
+    if status == AT_REST and i >= at.n_events and matters(at, i, at.x_new, at.h, p, w):
+        followed, first, second = find_crossing(at, look, tape, i, sign, 0.0, last, least, False)
+        if followed == MET:
+            status, u, v = followed, first, second
+    if status != MET or i < at.n_events or v >= last:
+        return status, u, v
+    status, _, back = find_crossing(at, look, tape, i, -sign, v, last, least, False)
+    if status != MET:
+        return MET, u, v
+    depth = enclose_closely(at, look, tape, i, u, back)
+    lowest = -depth[0] if sign > 0.0 else depth[1]
+    interpolate(at, at.x[0] + 0.5 * (u + back) * at.h)
+    if lowest > tube_of(at, look, tape, i, back, 1.0) or matters(at, i, at.x_inside, (back - u) * at.h, p, w):
+        return MET, u, v
+    return find_crossing(at, look, tape, i, sign, back, last, least, False)
+
+
+def matters(at: Run, i: int, x: Pointer, h: float, p: Pointer, w: Pointer) -> bool:
+    """Whether rates on either side of the zero of function i differ at x by what changes the state over a time h.
 
     So they do where a stiff wall is pressed in by less than a tolerance: what switches there is no noise.
     """
     if at.first_sign == 0 or at.is_let_go:
         return True
     side, found = p[at.first_sign + i], False
-    call(at.rates, at.x_new, p, at.k_inside, w)
+    call(at.rates, x, p, at.k_inside, w)
     p[at.first_sign + i] = -side
-    call(at.rates, at.x_new, p, at.projected, w)
+    call(at.rates, x, p, at.projected, w)
     p[at.first_sign + i] = side
     at.evaluations += 2
     for j in range(min(at.n_norm, at.n_rates)):
-        change = at.h * abs(at.projected[j] - at.k_inside[j])
-        found = found or change > at.atol[j] + at.rtol * abs(at.x_new[1 + j])
+        change = h * abs(at.projected[j] - at.k_inside[j])
+        found = found or change > at.atol[j] + at.rtol * abs(x[1 + j])
     return found
 
 
