@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from linkwork.expressions.enclosures import ROUNDED
 from linkwork.integrators.memory import Run
 from linkwork.native.enclosing import (
+    ATAN,
     ATAN2,
     DIV,
     TAN,
+    TANH,
     Guards,
     Tape,
     enclose_all,
@@ -468,20 +470,18 @@ def is_undetermined(at: Run, look: Look, tape: Tape, k: int, change: float) -> b
 
 
 def is_left_open(at: Run, look: Look, tape: Tape, k: int) -> bool:
-    """Whether the tolerances of the state leave nearly all open that function k can be: a factor of e at most is less.
+    """Whether the tolerances of the state leave open on which end a tanh or atan is: all it can be, but a factor of e.
 
     So it is with tanh(v/transition) if v has a tolerance of the size of the transition.
     """
-    for i in range(integer(tape.first_input, k), integer(tape.first_row, k + 1)):
-        out = offset(tape.values, 4 * integer(tape.listed, i))
-        out[0], out[1] = -INF, INF
-    found, widest = enclose_output(tape, k), 0.0
-    range_of_all = found[1] - found[0]
-    if not range_of_all < INF:
+    row = integer(tape.outputs, k) - tape.n_inputs - tape.n_given - tape.n_constants
+    op = integer(tape.rows, 4 * row) if row >= 0 else DIV
+    if op != ATAN and op != TANH:
         return False
+    widest = 0.0
     for i in range(look.n_seen):
         widest = max(widest, 2.0 * tube_of(at, look, tape, k, look.seen[i], 1.0))
-    return bool(math.e * widest >= range_of_all)
+    return bool(math.e * widest >= (2.0 if op == TANH else math.pi))
 
 
 def find_unseen(at: Run, look: Look, tape: Tape, k: int, least: float) -> tuple[int, float]:

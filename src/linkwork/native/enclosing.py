@@ -21,8 +21,8 @@ from linkwork.native.kernels import Pointer, integer, kernel, offset, offsets_of
 
 OPERATIONS = ("square", "select", "spline", *UNARY, *BINARY)
 CODES = {name: k for k, name in enumerate(OPERATIONS)}
-SQUARE, SELECT, SPLINE, TAN, DIV, ATAN2 = (
-    CODES[name] for name in ("square", "select", "spline", "tan", "div", "atan2")
+SQUARE, SELECT, SPLINE, TAN, DIV, ATAN2, ATAN, TANH = (
+    CODES[name] for name in ("square", "select", "spline", "tan", "div", "atan2", "atan", "tanh")
 )
 OF_ONE = ((SQUARE, square), *((CODES[name], f) for name, f in UNARY.items()))
 OF_TWO = tuple((CODES[name], f) for name, f in BINARY.items())
