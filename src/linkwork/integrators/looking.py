@@ -62,6 +62,10 @@ class Look(Memory):
     part: Pointer  # degree + 1
     is_open: Pointer  # n_outputs: 1 where bounds over the whole step leave something to be looked at
     samples: Pointer  # (degree + 1) n_sampled
+    box: Pointer  # 2 n_inputs: bounds of the state within which no quantity is steep, where there are some
+    has_box: bool
+    pause: int  # steps after which wider bounds than those of a step are tried again, and those left of them
+    left: int
     sample: int  # address of what is sampled
     at_pole: bool  # whether the step goes past what jumps at a pole
     tape: Pointer
@@ -92,6 +96,10 @@ def places(
         width,
         n_outputs,
         width * n_sampled,
+        2 * n_inputs,
+        1,
+        1,
+        1,
         1,
         1,
     )
@@ -316,6 +324,33 @@ def load_hull(at: Run, tape: Tape) -> None:
                 second, third = first + at.h / 3.0 * at.k[index - 1], last - at.h / 3.0 * at.k_new[index - 1]
                 low, high, more = min(low, second, third), max(high, second, third), 0.5
             out[0], out[1] = low - more * (high - low), high + more * (high - low)
+
+
+def is_in_box(look: Look, tape: Tape) -> bool:
+    """Whether the bounds of the state that are loaded lie within those in which no quantity is steep."""
+    inside = look.has_box
+    for k in range(tape.n_inputs):
+        inside = inside and look.box[2 * k] <= tape.values[4 * k] and tape.values[4 * k + 1] <= look.box[2 * k + 1]
+    return inside
+
+
+def widen_box(look: Look, tape: Tape) -> None:
+    """Load bounds five times as wide, within which some more steps may stay."""
+    for k in range(tape.n_inputs):
+        out = offset(tape.values, 4 * k)
+        reach = 2.0 * (out[1] - out[0])
+        out[0], out[1] = out[0] - reach, out[1] + reach
+        look.box[2 * k], look.box[2 * k + 1] = out[0], out[1]
+
+
+def are_all_gentle(tape: Tape) -> bool:
+    """Whether no quantity is steep within the bounds of the state that are loaded."""
+    enclose_all(tape)
+    gentle = True
+    for k in range(tape.n_outputs):
+        found = offset(tape.values, 4 * integer(tape.outputs, k))
+        gentle = gentle and is_gentle(found[0], found[1])
+    return gentle
 
 
 def is_open(op: int) -> bool:

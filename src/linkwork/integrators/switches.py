@@ -21,6 +21,7 @@ from linkwork.integrators.looking import (
     STEEP,
     UNCLEAR,
     Look,
+    are_all_gentle,
     bracket,
     differentiate_inside,
     enclose_between,
@@ -30,7 +31,7 @@ from linkwork.integrators.looking import (
     find_unseen,
     has_pole,
     is_at_rest,
-    is_gentle,
+    is_in_box,
     is_left_open,
     is_past,
     load_hull,
@@ -38,10 +39,11 @@ from linkwork.integrators.looking import (
     prepare_look,
     slope_along,
     tube_of,
+    widen_box,
 )
 from linkwork.integrators.memory import End, Outcome, Run, moment, open_run
 from linkwork.linalg.vectors import clear, copy
-from linkwork.native.enclosing import Tape, enclose_all, load_numbers, open_tape
+from linkwork.native.enclosing import Tape, load_numbers, open_tape
 from linkwork.native.kernels import Pointer, call, integer, kernel, offset
 from linkwork.tolerances import EPSILON
 
@@ -219,7 +221,7 @@ def watch_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     at = open_run(m)
     look = open_look(at)
     tape = open_tape(look.tape)
-    if at.n_watched == 0 and is_all_gentle(at, tape, p, w):
+    if at.n_watched == 0 and is_all_gentle(at, look, tape, p, w):
         return
     if prepare_dense(at, m, p, own, w) != Outcome.GOOD:
         return
@@ -237,20 +239,29 @@ def watch_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
         at.known = False
 
 
-def is_all_gentle(at: Run, tape: Tape, p: Pointer, w: Pointer) -> bool:
-    """Whether no quantity is steep as far as the ends of the step tell, so that no dense output is needed."""
+def is_all_gentle(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -> bool:
+    """Whether no quantity is steep as far as the ends of the step tell, so that no dense output is needed.
+
+    What holds within wider bounds serves the next steps too. Where it does not, these are tried more and more seldom.
+    """
     if at.n_rates == at.ny and not at.known:
         call(at.derivative, at.x_new, p, at.k_new, w)
         at.evaluations += 1
         at.known = True
-    load_numbers(tape, p)
     load_hull(at, tape)
-    enclose_all(tape)
-    gentle = True
-    for k in range(tape.n_outputs):
-        found = offset(tape.values, 4 * integer(tape.outputs, k))
-        gentle = gentle and is_gentle(found[0], found[1])
-    return gentle
+    if is_in_box(look, tape):
+        return True
+    load_numbers(tape, p)
+    look.left -= 1
+    if look.left < 0:
+        widen_box(look, tape)
+        look.has_box = are_all_gentle(tape)
+        look.pause = 0 if look.has_box else 2 * look.pause + 1
+        look.left = look.pause
+        if look.has_box:
+            return True
+        load_hull(at, tape)
+    return are_all_gentle(tape)
 
 
 def look_for_narrow(at: Run, look: Look, tape: Tape, end: float, p: Pointer, w: Pointer) -> int:
