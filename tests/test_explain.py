@@ -731,3 +731,10 @@ def test_modes_are_explained_in_the_coordinates_of_the_bodies(name: str) -> None
     assert "Mode 1" in text(sheet)
     with pytest.raises(UsageError, match="coordinates of the bodies"):
         explain(model(name), analysis="modes", coordinates="joint")
+
+
+def test_the_system_of_augmented_is_quasi_definite() -> None:
+    """M above and -eps below: with eps positive there, factors would not exist in every order of the unknowns."""
+    K = cells(explain(model("four_bar"), coordinates="joint"), "K")
+    assert all(K[k][k].startswith("-") and K[k][k].endswith("e-11") for k in (3, 4))
+    assert all(float(K[k][k]) > 0 for k in (0, 1, 2))

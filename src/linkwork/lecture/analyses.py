@@ -125,10 +125,10 @@ def all_modes(x: Exercise) -> None:
         x.head(f"Mode {k}")
         sure = "an interval computation proves that there is a solution here" if mode.certified else "not proved"
         x.say(f"Position {k} of {len(found.modes)}; {sure}. The constraints hold:")
-        own = zip(x.equations.q_names, x.numbers.q.tolist(), strict=True)  # turns of joints are counted as they start
-        place = Numbers(x.equations, np.array([mode.q.get(name, start) for name, start in own]), x.numbers.v, x.t)
+        start = dict(zip(x.equations.q_names, x.numbers.q.tolist(), strict=True))  # also turns of joints, as counted
+        place = Numbers(x.equations, np.array([*{**start, **mode.q}.values()]), x.numbers.v, x.t)
         x.show_in(Scope(x.values(place), {}, {}, {Psi: place.length}), equal(Psi, 0))
-        x.vector(q, place.q, x.equations.q_names)
+        x.vector(q, np.array([*mode.q.values()]), mode.q)
 
 
 ANALYSES: dict[str, Method] = {
