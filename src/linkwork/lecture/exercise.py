@@ -80,6 +80,7 @@ class Instant:
     lam: Array
     step: float = 0.01  # of its reports
     mechanism: Mechanism | None = None
+    left_out: tuple[str, ...] = ()  # constraint rows that hold by themselves
 
     @cached_property
     def symbols(self) -> Symbols:
@@ -327,6 +328,9 @@ class Exercise(Sheet):
 
     def _write_equations(self) -> None:
         write_coordinates(self, self.numbers, self.velocity)
+        if self.instant.left_out:
+            names = listing(map(Name, self.instant.left_out))
+            self.say("The constraint rows", *names, "hold by themselves in these coordinates and are left out.")
         if self.m:
             self._write_constraints()
             rate = self.velocity

@@ -6,6 +6,7 @@ What is short enough is written in symbols (see symbolic.py), everything in numb
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -67,8 +68,7 @@ def explain(
     if not instant.numbers.mass.is_regular:
         check_massless(instant.numbers, formulation)
     if instant.numbers.equations.Psi and not instant.numbers.rows.independent and formulation not in LEAVING_OUT:
-        message = f"the constraint rows that are left hold by themselves; {' or '.join(LEAVING_OUT)} leave them out"
-        raise UsageError(message, "nothing-constrained")
+        instant = _without_rows(instant)
     method = METHODS.get(formulation) or teach_own(FORMULATIONS[formulation])
     return Exercise(instant, formulation, method, pivoting).work_out()
 
@@ -91,6 +91,14 @@ def reach(
     found = Numbers(e, q, v, at)
     q, v = without_rounding(q, found.q_scale, 1.0), without_rounding(v, found.v_scale)
     return Instant(mechanism.model.name, Numbers(e, q, v, at), a, motion.lam[now], step, mechanism)
+
+
+def _without_rows(instant: Instant) -> Instant:
+    """The mechanism without constraints, which hold by themselves."""
+    x = instant.numbers
+    free = Numbers(replace(x.equations, Psi=(), rows=()), x.q, x.v, x.t)
+    left_out = tuple(str(row) for row in x.equations.rows)
+    return replace(instant, numbers=free, lam=np.zeros(0), left_out=left_out)
 
 
 def sketch(mechanism: Mechanism) -> Instant:
