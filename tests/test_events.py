@@ -1001,3 +1001,19 @@ simulation: {t_end: 1, step: 0.1}
     motion = simulate(loads(text), coordinates="minimal")
     assert motion.t[-1] == pytest.approx(0.3, abs=1e-12)
     np.testing.assert_allclose(motion["reaction:x.normal"], 9.81, atol=1e-9)
+
+
+@pytest.mark.parametrize("coordinates", ["body", "joint"])
+def test_a_plastic_impact_that_engages_a_joint_happens_once(coordinates: str) -> None:
+    """A ball falls on a pin that holds it, and turns there; what is zero with any factor does not happen again."""
+    text = """linkwork: 1
+ground: {points: {F: [0, 0]}}
+bodies: {ball: {mass: 1, inertia: 0.1, position: [0, 1], angular_velocity: 1, points: {C: [0, 0]}}}
+joints: {floor: {type: revolute, i: ground.F, j: ball.C, open: true}}
+events: {land: {when: "ball.y*cos(ball.phi)", direction: falling, action: set, restitution: 0, engage: [floor]}}
+simulation: {t_end: 12, step: 0.1}
+"""
+    motion = simulate(loads(text), coordinates=coordinates)
+    np.testing.assert_allclose(times(motion, "land"), [math.sqrt(2 / 9.81)], atol=1e-8)
+    assert motion["ball.phi"][-1] == pytest.approx(12.0, abs=1e-6)
+    assert motion["reaction:floor.y"][-1] == pytest.approx(9.81, abs=1e-6)

@@ -996,3 +996,12 @@ def test_settings_that_make_no_sense_are_refused(settings: dict[str, float]) -> 
 def test_report_times_that_do_not_increase_are_refused(times: list[float]) -> None:
     with pytest.raises(UsageError):
         run(euler_top, TOP, np.array(times), Settings())
+
+
+@each_method
+def test_a_first_step_of_no_length_does_not_make_all_shorter_ones_long(method: Tableau) -> None:
+    """The run is the scale: 30 digits below it no step is tried, however small the first was."""
+    by = By(method=method, rtol=1e-6, atol=1e-8)
+    result = run(noise, [0.0], report_times(0.0, 1.0, 0.5), by, first_step=1e-60)
+    assert result.end.status == End.STEP_TOO_SMALL
+    assert result.end.tried <= 1

@@ -113,9 +113,13 @@ def start(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, rows: Point
 
 
 def is_stuck(at: Run) -> bool:
-    """Whether the next step is too small to be tried."""
-    h = at.next_step
-    return h < at.min_step or not h > SMALLEST * (abs(at.x[0]) + at.first_step) or at.streak > MAX_STREAK
+    """Whether the next step is too small to be tried.
+
+    Near t = 0 that is beside the first one, or, if that was small itself, beside what rounding leaves of the run.
+    """
+    h, t = at.next_step, at.x[0]
+    least = SMALLEST * (abs(t) + max(at.first_step, SMALLEST * (at.t_end - t)))
+    return h < at.min_step or not h > least or at.streak > MAX_STREAK
 
 
 def is_hopeless(at: Run) -> bool:

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -209,6 +210,7 @@ class Course:
         found = [k for k, side in sides.items() if k < len(events) and events[k].direction in (0, side)]
         found = [k for k in found if t > self.passed.pop((k, sides[k]), -math.inf)]
         motion.hold(moment.held)
+        found = [k for k in found if not self.is_held(k, moment.t, moment.y)]
         if not asked:
             self.hold(moment.t, moment.held)
         changed: tuple[float, Array] | None = None
@@ -339,22 +341,38 @@ class Course:
         """
         if not self.parts:  # before the run begins
             return False
-        motion, at, n = self.motion, self.motion.state.at, 1 + self.motion.n
-
-        def rate(x: Array) -> float:
-            return jumps_at(motion.system, motion.p, float(x[0]), x[1:n], (k,))[k].rate
+        motion, n = self.motion, 1 + self.motion.n
 
         def when(x: Array) -> float:
             return float(motion.system.functions["switches"](x[:n], motion.p)[k])
 
-        def change(f: Callable[[Array], float], steps: Array) -> float:
-            return sum(abs(f(x + step) - f(x)) for step in np.diag(steps)[:n])
-
         ahead = DIFFERENCE * self.span * np.append(1.0, motion.form.dynamics(x, motion.p)[: len(x) - 1])
-        gained = 0.5 * side * (rate(x + ahead) - rate(x - ahead)) - change(rate, EPSILON * x)
+        gained = 0.5 * side * (self.rate(k, x + ahead) - self.rate(k, x - ahead))
+        gained -= self.change_of(partial(self.rate, k), x, EPSILON * x)
+        return bool(0.5 * gained * self.span / DIFFERENCE > self.change_of(when, x, self.tolerances(x)) > 0.0)
+
+    def rate(self, k: int, x: Array) -> float:
+        """Of the function of event k at x = (t, q, v, ...)."""
+        motion = self.motion
+        return jumps_at(motion.system, motion.p, float(x[0]), x[1 : 1 + motion.n], (k,))[k].rate
+
+    def change_of(self, f: Callable[[Array], float], x: Array, steps: Array) -> float:
+        """What steps of t, q and v, each for itself, make of f, added up."""
+        return sum(abs(f(x + step) - f(x)) for step in np.diag(steps)[: 1 + self.motion.n])
+
+    def tolerances(self, x: Array) -> Array:
+        """Of the state x = (t, q, v, ...) in the error of a step."""
+        at, n = self.motion.state.at, 1 + self.motion.n
         tolerances = np.append(0.0, at.atol[: n - 1] + at.rtol * np.abs(x[1:n]))
         tolerances.resize(len(x))
-        return bool(0.5 * gained * self.span / DIFFERENCE > change(when, tolerances) > 0.0)
+        return tolerances
+
+    def is_held(self, k: int, t: float, y: Array) -> bool:
+        """Whether an impact has switched its joints before, and these leave its rate within the tolerances of now."""
+        event, x = self.motion.system.equations.events[k], np.append(t, y)
+        if not (event.turns and has_switched(event, self.motion.system, self.motion.held)):
+            return False
+        return abs(self.rate(k, x)) <= self.change_of(partial(self.rate, k), x, self.tolerances(x))
 
     def find_jumped(
         self, before: tuple[System, Array], happening: Collection[int], y: Array, v_before: Array
@@ -407,8 +425,13 @@ class Course:
 
 def is_done(event: Watch, system: System, values: Array) -> bool:
     """Whether an event that only switches joints has nothing left to do."""
+    return not event.rows and has_switched(event, system, values)
+
+
+def has_switched(event: Watch, system: System, values: Array) -> bool:
+    """Whether the joints that an event switches are as it sets them."""
     held = dict(zip(system.equations.held, values.tolist(), strict=True))
-    return bool(event.holds) and not event.rows and all(held[x] == value.value for x, value in event.holds.items())
+    return event.switches_joints and all(held[x] == value.value for x, value in event.holds.items())
 
 
 def check_gaps(place: Place, held: Mapping[Expr, float]) -> None:

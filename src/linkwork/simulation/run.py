@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from time import perf_counter
 
 from linkwork.equations.implicit import N_WORK
 from linkwork.integrators.integrate import End
@@ -30,8 +31,9 @@ def run(course: Course, tell: Callable[[float], None]) -> End:
     first = max(1, FIRST_BUDGET // motion.state.problem.ny)
     budget = 0 if course.stopped else first
     while True:
-        state, tried, began = motion.state, motion.state.tried, motion.state.loop_s
+        state, tried, began = motion.state, motion.state.tried, perf_counter()
         end = state.advance(budget)
+        taken = perf_counter() - began
         raise_pending()
         course.take_moments(end)
         goes_on = course.stopped is None and end in HANDLERS and HANDLERS[end](course, end)
@@ -40,7 +42,7 @@ def run(course: Course, tell: Callable[[float], None]) -> End:
         if not goes_on:
             return End.STOPPED if course.stopped else End.REACHED if end == End.EVENT else end
         if (done := state.tried - tried) > 0 and not has_dependent_rows(motion):
-            budget = max(1, min(100 * budget, int(done * SECONDS / max(state.loop_s - began, TINY))))
+            budget = max(1, min(100 * budget, int(done * SECONDS / max(taken, TINY))))
         elif done > 0:
             budget = first
 
