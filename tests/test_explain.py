@@ -736,3 +736,14 @@ def test_the_system_of_augmented_is_quasi_definite() -> None:
     K = cells(explain(model("four_bar"), coordinates="joint"), "K")
     assert all(K[k][k].startswith("-") and K[k][k].endswith("e-11") for k in (3, 4))
     assert all(float(K[k][k]) > 0 for k in (0, 1, 2))
+
+
+def test_a_step_of_index_3_ends_where_the_driver_is() -> None:
+    """The constraints hold at the end of the step, at t + h and not at another time: the crank is driven there."""
+    name, at = "slider_crank_driven", 0.1
+    h = instant(name, at).step
+    end = kinematics(model(name), t_end=at + h, step=at + h)["crank.phi"][-1]
+    after = text(explain(model(name), "index-3", at)).split("At the end of the step")[1]
+    (found,) = re.findall(r"^ *crank\.phi +(\S+)$", after.split("Check")[0], re.MULTILINE)
+    assert float(found) == pytest.approx(end, rel=1e-5)
+    assert float(found) != pytest.approx(instant(name, at).numbers.q[2], rel=1e-3)
