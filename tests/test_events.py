@@ -1017,3 +1017,15 @@ simulation: {t_end: 12, step: 0.1}
     np.testing.assert_allclose(times(motion, "land"), [math.sqrt(2 / 9.81)], atol=1e-8)
     assert motion["ball.phi"][-1] == pytest.approx(12.0, abs=1e-6)
     assert motion["reaction:floor.y"][-1] == pytest.approx(9.81, abs=1e-6)
+
+
+@pytest.mark.parametrize("integrator", ["dop853", "dopri5", "radau5"])
+def test_a_height_that_is_just_reached_is_told_with_its_time(integrator: str) -> None:
+    """A throw of 5 m/s is highest after v/g: to the digits of its speed, not to the root of those of the way."""
+    text = """linkwork: 1
+bodies: {ball: {mass: 1, inertia: 1, velocity: [0, 5]}}
+events: {top: {when: "ball.y - 25/19.62"}}
+simulation: {t_end: 1, step: 0.1}
+"""
+    (note,) = (note for note in simulate(loads(text), integrator=integrator).info.notes if note.code == "grazing")
+    assert note.data["t"] == pytest.approx(5 / 9.81, abs=1e-9)

@@ -392,10 +392,30 @@ def tube_of(at: Run, look: Look, tape: Tape, k: int, theta: float, part: float) 
     return width if width < INF else 0.0
 
 
-def note_touch(at: Run, k: int, theta: float) -> None:
-    """Note when function k came to zero and did not go beyond; at an end of the step it may have been there before."""
-    if EDGE < theta < 1.0 - EDGE:
-        at.grazes[k] = at.x[0] + theta * at.h
+def note_touch(at: Run, look: Look, tape: Tape, k: int, side: float, u: float, v: float) -> None:
+    """Note when function k, by its slope, was nearest to zero and did not go beyond, seen between u and v.
+
+    What leaves zero there has been nearest before; at an end of the step it may have been there before, too.
+    """
+    if side * slope_at(at, look, tape, k, u) > 0.0:
+        return
+    low, high = u, 1.0
+    if not side * slope_at(at, look, tape, k, high) > 0.0:
+        low = high = v
+    while high - low > EDGE * EDGE:
+        middle = 0.5 * (low + high)
+        if side * slope_at(at, look, tape, k, middle) > 0.0:
+            high = middle
+        else:
+            low = middle
+    if EDGE < high < 1.0 - EDGE:
+        at.grazes[k] = at.x[0] + high * at.h
+
+
+def slope_at(at: Run, look: Look, tape: Tape, k: int, theta: float) -> float:
+    found = enclose_at(at, look, tape, k, theta)
+    slope: float = 0.5 * (found[2] + found[3])
+    return slope
 
 
 def is_at_rest(at: Run, look: Look, tape: Tape, k: int) -> bool:
@@ -433,7 +453,7 @@ def find_crossing(
             if is_past(at, look, tape, k, side, v):
                 return MET, u, v
             if is_short:
-                note_touch(at, k, v)
+                note_touch(at, look, tape, k, side, u, v)
             u = v
             width *= 2.0
             continue
@@ -441,7 +461,7 @@ def find_crossing(
             return AT_REST, u, v
         tube = tube_of(at, look, tape, k, 0.5 * (u + v), 1.0 if k < at.n_events else 0.0)
         if farthest <= tube and not is_past(at, look, tape, k, side, v):
-            note_touch(at, k, v)
+            note_touch(at, look, tape, k, side, u, v)
             u = v
             width *= 2.0
             continue
