@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 
 from linkwork import load, prepare, simulate
+from linkwork.cli import answer
 from linkwork.constraints import projection
 from linkwork.constraints.projection import project_start
 from linkwork.errors import NumericalStop, UsageError
 from linkwork.integrators.integrate import End, Settings
 from linkwork.integrators.methods import generalized_alpha as alpha
 from linkwork.integrators.methods import radau5 as radau
+from linkwork.integrators.methods.generalized_alpha import GeneralizedAlpha
 from linkwork.modelfile import loads
-from linkwork.simulation.options import Choice, choose_alpha
+from linkwork.simulation.options import Choice
 from linkwork.simulation.problem import Motion
 
 NAME = "generalized-alpha"
@@ -23,7 +25,7 @@ NAME = "generalized-alpha"
 
 def end_of(name, t_end, h, rho):
     """(q, v), and lam of the method itself, after steps of length h without projection."""
-    how = Choice("index-3", "none", 0.0, 0.0, NAME, choose_alpha(NAME, rho, h))
+    how = Choice("index-3", "none", 0.0, 0.0, NAME, GeneralizedAlpha(rho, h))
     motion = Motion.begin(prepare(load(name)), how, "mass", False, (), None, None)
     y = project_start(motion.system, motion.p, motion.start.place)
     motion.set_off(Settings(rtol=1e-10, atol=1e-10), np.array([0.0, t_end]), y)
@@ -87,7 +89,7 @@ def test_errors_of_positions_and_velocities_add_up_to_the_tolerances_of_all_step
     alone, steps left 2.4 to 4 of them.
     """
     w, rtol = 10.0, 1e-5
-    motion = simulate(loads(CART), t_end=3.0, rtol=rtol, atol=rtol, integrator=NAME, spectral_radius=rho)
+    motion = simulate(loads(CART), t_end=3.0, rtol=rtol, atol=rtol, integrator=GeneralizedAlpha(rho))
     c, s = np.cos(w * motion.t), np.sin(w * motion.t)
     allowed = math.sqrt(2.0) * motion.info.steps * rtol
     np.testing.assert_allclose(motion["cart.x"], c + 0.05 * s, rtol=0.0, atol=allowed)
@@ -99,9 +101,7 @@ def test_errors_of_positions_and_velocities_add_up_to_the_tolerances_of_all_step
 def test_oscillations_are_damped_as_linear_theory_says(w, rho, tmp_path):
     """Positions and velocities of a cart, step by step, at h w = 0.1 and 10."""
     (tmp_path / "cart.yaml").write_text(CART.replace("w: 10}", f"w: {w}}}"))
-    motion = simulate(
-        load(tmp_path / "cart.yaml"), t_end=0.4, step=0.01, integrator=NAME, spectral_radius=rho, fixed_step=0.01
-    )
+    motion = simulate(load(tmp_path / "cart.yaml"), t_end=0.4, step=0.01, integrator=GeneralizedAlpha(rho, 0.01))
     path, largest = oscillate(w, 0.01, rho, 40)
     np.testing.assert_allclose(motion["cart.x"], path[:, 0], rtol=0, atol=1e-6 * np.abs(path[:, 0]).max())
     np.testing.assert_allclose(motion["cart.vx"], path[:, 1], rtol=0, atol=1e-6 * np.abs(path[:, 1]).max())
@@ -115,7 +115,8 @@ def test_spectral_radius_of_infinitely_fast_modes():
 
 def test_heavy_top_stays_on_the_group():
     """No drift of |e| in 1000 steps without projection, and the spin about the axis of symmetry is kept to order 2."""
-    motion = simulate(load("heavy_top"), t_end=0.5, step=0.01, integrator=NAME, fixed_step=5e-4, stabilization="none")
+    by = GeneralizedAlpha(fixed=5e-4)
+    motion = simulate(load("heavy_top"), t_end=0.5, step=0.01, integrator=by, stabilization="none")
     e = np.column_stack([motion[f"top.e{k}"] for k in range(4)])
     np.testing.assert_allclose(np.linalg.norm(e, axis=1), 1.0, rtol=0, atol=1e-14)
     np.testing.assert_allclose(motion["top.wy"], 150.0, rtol=0, atol=0.05)
@@ -145,7 +146,7 @@ def test_controlled_steps_follow_the_tolerance():
 )
 def test_steps_in_python_are_those_of_the_machine_code(integrator, formulation, kernels):
     """One step and its dense output, on arrays of exactly the described sizes."""
-    by_alpha = choose_alpha(integrator, *((0.7, 1e-3) if integrator == NAME else (None, None)))
+    by_alpha = GeneralizedAlpha(0.7, 1e-3) if integrator == NAME else None
     how = Choice(formulation, "projection", 0.0, 0.0, integrator, by_alpha)
     motion = Motion.begin(prepare(load("heavy_top")), how, "mass", False, (), None, None)
     y = motion.unknowns(0.0, project_start(motion.system, motion.p, motion.start.place))
@@ -178,17 +179,15 @@ def test_steps_in_python_are_those_of_the_machine_code(integrator, formulation, 
     assert math.isfinite(found[0].sum())
 
 
-def test_what_has_no_effect_is_refused():
+def test_what_has_no_effect_is_refused(capsys):
     model = load("slider_crank")
-    for options in (
-        {"spectral_radius": 0.5},
-        {"fixed_step": 1e-3, "integrator": "radau5"},
-        {"integrator": NAME, "formulation": "qr"},
-    ):
-        with pytest.raises(UsageError, match="no-effect"):
-            simulate(model, **options)
+    with pytest.raises(UsageError, match="no-effect"):
+        simulate(model, integrator=NAME, formulation="qr")
+    for options in (["--rho", "0.5"], ["--fixed-step", "0.001", "--integrator", "radau5"], ["--alpha", "5"]):
+        assert answer(["run", "slider_crank", *options]) == 2
+        assert "[no-effect]" in capsys.readouterr().err
     with pytest.raises(UsageError, match="bad-spectral-radius"):
-        simulate(model, integrator=NAME, spectral_radius=1.5)
+        GeneralizedAlpha(1.5)
 
 
 SPINNING = """
@@ -208,16 +207,15 @@ simulation: {t_end: 0.5, step: 0.05}
 def test_a_steady_turn_is_exact_however_long_the_steps(tmp_path):
     """Steps of 1.5 rad about a principal axis: the exponential map makes of them what they are."""
     (tmp_path / "spinning.yaml").write_text(SPINNING)
-    motion = simulate(load(tmp_path / "spinning.yaml"), integrator=NAME, fixed_step=0.01, stabilization="none")
+    motion = simulate(load(tmp_path / "spinning.yaml"), integrator=GeneralizedAlpha(fixed=0.01), stabilization="none")
     np.testing.assert_allclose(motion["rotor.e0"], np.cos(75.0 * motion.t), rtol=0, atol=1e-11)
     np.testing.assert_allclose(motion["rotor.e3"], np.sin(75.0 * motion.t), rtol=0, atol=1e-11)
 
 
 def test_fixed_steps_are_kept_or_the_run_ends():
     """A thousand of a millisecond; half a turn of the crank in one step cannot be solved for."""
-    how = {"integrator": "generalized-alpha", "step": 0.25}
-    motion = simulate(load("slider_crank"), t_end=1.0, fixed_step=1e-3, **how)
+    motion = simulate(load("slider_crank"), t_end=1.0, step=0.25, integrator=GeneralizedAlpha(fixed=1e-3))
     assert (motion.info.steps, motion.info.rejected) == (1000, 0)
     with pytest.raises(NumericalStop, match=r"no step of 0\.5 s can be taken at t = 0") as stop:
-        simulate(load("slider_crank"), t_end=2.0, fixed_step=0.5, **how)
+        simulate(load("slider_crank"), t_end=2.0, step=0.25, integrator=GeneralizedAlpha(fixed=0.5))
     assert stop.value.code == "fixed-step"

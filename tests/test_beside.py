@@ -19,6 +19,7 @@ from linkwork.comparison.compare import compare, read_published
 from linkwork.driven.kinematics import kinematics
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError
 from linkwork.modelfile import load, loads
+from linkwork.simulation.options import Ranked
 from linkwork.simulation.simulate import simulate
 from linkwork.trajectory import Trajectory
 
@@ -317,12 +318,12 @@ def test_a_rank_tolerance_decides_which_rows_hold() -> None:
     """1e-6 as in [defalco2008] changes nothing; with 0.9 of the largest, rows are given up and the links come apart."""
     model = load("four_bar")
     usual = simulate(model, formulation="qr", t_end=0.2)
-    tight = simulate(model, formulation="qr", t_end=0.2, rank_tolerance=1e-6)
+    tight = simulate(model, formulation=Ranked("qr", 1e-6), t_end=0.2)
     np.testing.assert_allclose(tight.q, usual.q, atol=1e-12)
     with pytest.raises(NumericalStop, match="contradict the constraints"):
-        simulate(model, formulation="qr", t_end=0.2, rank_tolerance=0.9, stabilization="none")
-    for wrong in ({"formulation": "augmented"}, {"rank_tolerance": 0.0}, {"rank_tolerance": 1.0}):
+        simulate(model, formulation=Ranked("qr", 0.9), t_end=0.2, stabilization="none")
+    for wrong in (Ranked("augmented", 1e-6), Ranked("qr", 0.0), Ranked("qr", 1.0)):
         with pytest.raises(UsageError):
-            simulate(model, **{"formulation": "qr", "rank_tolerance": 1e-6, **wrong})  # type: ignore[arg-type]
+            simulate(model, formulation=wrong)
     rows = compare(model, formulations=["augmented", "qr"], t_end=0.2, rank_tolerance=1e-6).rows
     assert all(row.ok for row in rows)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 from scipy.special import ellipj
 
-from linkwork import check, kinematics, load, simulate
+from linkwork import Baumgarte, check, kinematics, load, simulate
 from linkwork.elements.forces import PointForce
 from linkwork.errors import ModelError, NumericalStop
 from linkwork.expressions.graph import symbol
@@ -451,7 +451,7 @@ def test_a_motion_that_leaves_its_constraints_is_not_finished(scale: float, coor
     model, weak = load("slider_crank", lengths), 0.01 / time
     how: dict[str, Any] = {"t_end": 100.0 * time, "step": time, "rtol": rtol, "coordinates": coordinates}
     with pytest.raises(NumericalStop) as stopped:
-        simulate(model, stabilization="baumgarte", alpha=weak, beta=weak, **how)
+        simulate(model, stabilization=Baumgarte(weak, weak), **how)
     assert stopped.value.code == "constraint-gap"
     assert stopped.value.trajectory.status == "doubtful"
     assert simulate(model, **how).status == "finished"

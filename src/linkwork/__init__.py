@@ -26,25 +26,30 @@ if TYPE_CHECKING:
     from linkwork.elements.events import Event
     from linkwork.elements.stated import Stated
     from linkwork.errors import LinkworkError, ModelError
+    from linkwork.integrators.methods.generalized_alpha import GeneralizedAlpha
     from linkwork.lecture.explain import explain
     from linkwork.lecture.listing import write_down
     from linkwork.model import Model
     from linkwork.modelfile import load, loads
     from linkwork.models import PlanarModel, SpatialModel
     from linkwork.sequences.sequence import ComputationSequence
+    from linkwork.simulation.options import Baumgarte, Ranked
     from linkwork.simulation.simulate import simulate
     from linkwork.start.check import check
     from linkwork.trajectory import Trajectory
 
 __version__ = "0.1.0"
 __all__ = [
+    "Baumgarte",
     "ComputationSequence",
     "Event",
+    "GeneralizedAlpha",
     "LinkworkError",
     "Mechanism",
     "Model",
     "ModelError",
     "PlanarModel",
+    "Ranked",
     "SpatialModel",
     "Stated",
     "Trajectory",
@@ -62,6 +67,9 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Baumgarte": "simulation.options",
+    "GeneralizedAlpha": "integrators.methods.generalized_alpha",
+    "Ranked": "simulation.options",
     "Event": "elements.events",
     "ComputationSequence": "sequences.sequence",
     "LinkworkError": "errors",

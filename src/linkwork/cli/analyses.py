@@ -320,12 +320,13 @@ def run(
 
     Settings that are not given are those of the model file.
     """
+    from linkwork.simulation.options import combine
     from linkwork.simulation.simulate import simulate
 
     settings = given(t_end=t_end, step=step, rtol=rtol, atol=atol, max_steps=max_steps, max_step=max_step)
     settings |= given(coordinates=coordinates, cut=cut)
-    methods = given(formulation=formulation, stabilization=stabilization, integrator=integrator, alpha=alpha, beta=beta)
-    methods |= given(spectral_radius=spectral_radius, fixed_step=fixed_step, rank_tolerance=rank_tolerance)
+    names = formulation, stabilization, integrator
+    methods = combine(*names, rank_tolerance, alpha, beta, spectral_radius, fixed_step)
     files = run_files(output, html, resume, output_format)
     shown = named_units(units)
     if shown and resume is not None and not output and resume.suffix.lower() == ".csv":

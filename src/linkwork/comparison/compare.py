@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from linkwork.integrators.integrate import Settings
 from linkwork.integrators.methods import ALPHA, RADAU5, integrators
 from linkwork.model import Model
 from linkwork.records import Printed
-from linkwork.simulation.options import STABILIZATIONS, Stabilization
+from linkwork.simulation.options import STABILIZATIONS, Ranked, Stabilization
 from linkwork.simulation.simulate import simulate
 from linkwork.trajectory import Trajectory
 
@@ -187,8 +187,9 @@ def compare(
     try:
         truth, reference = _reference(mechanisms[0], lambda k: _share(progress, k, runs, "reference"))
         for k, (mechanism, name) in enumerate(product(mechanisms, names), start=2):
-            by_rank: dict[str, Any] = {"rank_tolerance": rank_tolerance} if name in FORMULATIONS else {}
-            run = partial(simulate, mechanism, formulation=name, **choices, **by_rank)
+            is_ranked = rank_tolerance is not None and name in FORMULATIONS
+            by = Ranked(name, cast(float, rank_tolerance)) if is_ranked else name
+            run = partial(simulate, mechanism, formulation=by, **choices)
             rows.append(_row(mechanism, name, run, truth, _share(progress, k, runs, name)))
     except Interrupted as stop:  # a part of one motion, which comes with it, is no result here
         found = Comparison(stated.name, tuple(rows), {**reference, "runs": how}, tuple(published))

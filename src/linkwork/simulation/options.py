@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -19,9 +19,38 @@ if TYPE_CHECKING:
 Stabilization: TypeAlias = Literal["projection", "baumgarte", "none"]
 
 STABILIZATIONS = ("projection", "baumgarte", "none")
+USUAL = STABILIZATIONS[0]
 IMPLICIT = (RADAU5, ALPHA)
 ALGEBRAIC_ALONE = tuple(form for form in ALGEBRAIC if form not in SEQUENCES)  # multipliers are among the unknowns
 GAIN = 100.0  # in the time of a run, of Baumgarte's stabilization unless given: gaps close in a hundredth of it
+
+
+@dataclass(frozen=True)
+class Baumgarte:
+    """Baumgarte's stabilization, Psi_q a = gamma - 2 alpha Psi_dot - beta^2 Psi, with gains per second.
+
+    A gain that is not given is 100 in the time of the run.                                          [baumgarte1972]
+    """
+
+    alpha: float | None = None
+    beta: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, gain in (("alpha", self.alpha), ("beta", self.beta)):
+            check_number(name, gain or 0.0)
+            if gain is not None and not 0.0 <= gain < np.inf:
+                raise UsageError(f"{name} = {gain:g} is not a gain per second", "bad-gain")
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A formulation on full matrices that takes values up to `tolerance` of the largest for zero.
+
+    Without it the tolerance is chosen where the motion starts.
+    """
+
+    formulation: str | Formulation
+    tolerance: float
 
 
 @dataclass(frozen=True)
@@ -93,51 +122,62 @@ class Choice:
 
 
 def choose(
-    formulation: str | Formulation,
-    stabilization: Stabilization,
-    integrator: str | Tableau,
-    gains: tuple[float | None, float | None, float],
-    spectral_radius: float | None = None,
-    fixed_step: float | None = None,
-    rank_tolerance: float | None = None,
+    formulation: str | Formulation | Ranked,
+    stabilization: Stabilization | Baumgarte,
+    integrator: str | Tableau | GeneralizedAlpha,
+    t_end: float,
 ) -> Choice:
-    """The choice that these mean together: one that leaves something open is given what suits the rest.
+    """The choice that these mean together, for a run of so long: one that leaves something open suits the rest."""
+    by_alpha: GeneralizedAlpha | None = None
+    tolerance = formulation.tolerance if isinstance(formulation, Ranked) else None
+    gains = stabilization if isinstance(stabilization, Baumgarte) else Baumgarte()
+    kept: Stabilization = "baumgarte" if isinstance(stabilization, Baumgarte) else stabilization
+    by = formulation.formulation if isinstance(formulation, Ranked) else formulation
+    by = by.name if isinstance(by, Formulation) else by
+    if not isinstance(integrator, str | Tableau) and getattr(integrator, "name", None) == ALPHA:
+        by_alpha = integrator
+    name = integrator if isinstance(integrator, str) else getattr(integrator, "name", integrator)
+    check_choice("integrator", cast(str, name), integrators())
+    if name == AUTO.name and by in ALGEBRAIC_ALONE:
+        name = RADAU5  # it follows such forms to any accuracy
+    if name == ALPHA and by == "augmented":
+        by = "index-3"  # which is what it solves
+    if name == ALPHA and by_alpha is None:
+        from linkwork.integrators.methods.generalized_alpha import GeneralizedAlpha
 
-    Of `gains` the third is the time of the run, which tells those that are not given.
-    """
-    formulation = formulation.name if isinstance(formulation, Formulation) else formulation
-    integrator = integrator.name if isinstance(integrator, Tableau) else integrator
-    check_choice("integrator", integrator, integrators())
-    if integrator == AUTO.name and formulation in ALGEBRAIC_ALONE:
-        integrator = RADAU5  # it follows such forms to any accuracy
-    if integrator == ALPHA and formulation == "augmented":
-        formulation = "index-3"  # which is what it solves
-    by_alpha = choose_alpha(integrator, spectral_radius, fixed_step)
-    return Choice(
-        formulation, stabilization, *choose_gains(stabilization, *gains), integrator, by_alpha, rank_tolerance
-    )
-
-
-def choose_alpha(integrator: str, spectral_radius: float | None, fixed_step: float | None) -> GeneralizedAlpha | None:
-    if (spectral_radius is not None or fixed_step is not None) and integrator != ALPHA:
-        message = f"spectral radius and fixed steps belong to {ALPHA}, and have no effect with '{integrator}'"
-        raise UsageError(message, "no-effect")
-    if integrator != ALPHA:
-        return None
-    from linkwork.integrators.methods.generalized_alpha import RHO, GeneralizedAlpha
-
-    for name, value in (("spectral_radius", spectral_radius), ("fixed_step", fixed_step)):
-        check_number(name, value or 0.0)
-    return GeneralizedAlpha(RHO if spectral_radius is None else spectral_radius, fixed_step)
+        by_alpha = GeneralizedAlpha()
+    usual = GAIN / t_end if kept == "baumgarte" else 0.0
+    alpha, beta = (usual if gain is None else gain for gain in (gains.alpha, gains.beta))
+    return Choice(by, kept, alpha, beta, cast(str, name), by_alpha, tolerance)
 
 
-def choose_gains(stabilization: str, alpha: float | None, beta: float | None, t_end: float) -> tuple[float, float]:
-    for name, gain in (("alpha", alpha), ("beta", beta)):
-        if gain is not None and stabilization != "baumgarte":
-            message = f"{name} is a gain of Baumgarte's stabilization, and has no effect with '{stabilization}'"
+def combine(
+    formulation: str | None,
+    stabilization: str | None,
+    integrator: str | None,
+    rank_tolerance: float | None,
+    alpha: float | None,
+    beta: float | None,
+    spectral_radius: float | None,
+    fixed_step: float | None,
+) -> dict[str, Any]:
+    """Arguments of `simulate` from options that stand apart, as on a command line; refused where one has no effect."""
+    found: dict[str, Any] = {"formulation": formulation, "stabilization": stabilization, "integrator": integrator}
+    if rank_tolerance is not None:
+        found["formulation"] = Ranked(formulation or "augmented", rank_tolerance)
+    if alpha is not None or beta is not None:
+        if stabilization != "baumgarte":
+            name = "alpha" if alpha is not None else "beta"
+            message = (
+                f"{name} is a gain of Baumgarte's stabilization, and has no effect with '{stabilization or USUAL}'"
+            )
             raise UsageError(message, "no-effect")
-        check_number(name, gain or 0.0)
-        if gain is not None and not 0.0 <= gain < np.inf:
-            raise UsageError(f"{name} = {gain:g} is not a gain per second", "bad-gain")
-    usual = GAIN / t_end if stabilization == "baumgarte" else 0.0
-    return usual if alpha is None else alpha, usual if beta is None else beta
+        found["stabilization"] = Baumgarte(alpha, beta)
+    if spectral_radius is not None or fixed_step is not None:
+        if integrator != ALPHA:
+            message = f"spectral radius and fixed steps belong to {ALPHA}, and have no effect with"
+            raise UsageError(f"{message} '{integrator or AUTO.name}'", "no-effect")
+        from linkwork.integrators.methods.generalized_alpha import RHO, GeneralizedAlpha
+
+        found["integrator"] = GeneralizedAlpha(RHO if spectral_radius is None else spectral_radius, fixed_step)
+    return {name: value for name, value in found.items() if value is not None}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from linkwork.records import changed
 from linkwork.simulation.events import Course
 from linkwork.simulation.inputs import take_inputs
 from linkwork.simulation.judgement import judge
-from linkwork.simulation.options import Choice, Stabilization, choose
+from linkwork.simulation.options import Baumgarte, Choice, Ranked, Stabilization, choose
 from linkwork.simulation.outputs import check_memory
 from linkwork.simulation.problem import MOST_STEPS, Motion
 from linkwork.simulation.result import describe, result
@@ -36,6 +37,9 @@ from linkwork.soundness import check_span
 from linkwork.start.check import note_start
 from linkwork.tolerances import CLOSED, TYPED
 from linkwork.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from linkwork.integrators.methods.generalized_alpha import GeneralizedAlpha
 
 Array = NDArray[np.float64]
 
@@ -53,14 +57,9 @@ def simulate(
     step: float | str | None = None,
     rtol: float | None = None,
     atol: float | None = None,
-    formulation: str | Formulation = "augmented",
-    stabilization: Stabilization = "projection",
-    alpha: float | None = None,
-    beta: float | None = None,
-    integrator: str | Tableau = "auto",
-    spectral_radius: float | None = None,
-    fixed_step: float | str | None = None,
-    rank_tolerance: float | None = None,
+    formulation: str | Formulation | Ranked = "augmented",
+    stabilization: Stabilization | Baumgarte = "projection",
+    integrator: str | Tableau | GeneralizedAlpha = "auto",
     inputs: Mapping[str, Input] | None = None,
     max_steps: int = MOST_STEPS,
     max_step: float | str | None = None,
@@ -80,11 +79,8 @@ def simulate(
     - `coordinates`, `cut`: body, joint, minimal, euler or auto; joints that close loops.
     - `t_end`, `step`: end, and time between report times; the integrator chooses its own steps.
     - `rtol`, `atol`: tolerances; an atol of the model is not looser than an rtol that is given.
-    - `alpha`, `beta`: gains of Baumgarte's stabilization, per second; else 100 in the time of the run.
-    - `spectral_radius`, `fixed_step`: of generalized-alpha; spectral radius at infinite frequency, 0 to 1, and a
-      constant step in place of error control, which only events and the end shorten.
-    - `rank_tolerance`: pivots and singular values of Psi_q below this part of the largest are zero; for formulations on
-      full matrices, which otherwise choose it at the start.
+    - `formulation`, `stabilization`, `integrator`: by name, or with options of their own: Ranked("svd", 1e-8),
+      Baumgarte(alpha=20, beta=20), GeneralizedAlpha(rho=0.8, fixed=1e-3), or a method of your own, see linkwork.own.
     - `inputs`: parameters that functions give instead, {"u": lambda t, state: -3 * state["arm.omega"]}; the state are
       coordinates and velocities of the run by name. They are called at every evaluation, some microseconds each.
     - `max_steps`: a run that has tried so many steps stops.
@@ -98,17 +94,17 @@ def simulate(
     began, compiling = perf_counter(), cache.seconds()
     mechanism = prepare(model if inputs is None else take_inputs(model, inputs), coordinates, cut)
     mechanism = mechanism.changed(parameters or {})
-    max_step, fixed_step = units.seconds("max_step", max_step), units.seconds("fixed_step", fixed_step)
+    max_step = units.seconds("max_step", max_step)
     settings = _settle(mechanism, t_end, step, rtol, atol)
-    gains = alpha, beta, settings.t_end
-    how = choose(formulation, stabilization, integrator, gains, spectral_radius, fixed_step, rank_tolerance)
+    how = choose(formulation, stabilization, integrator, settings.t_end)
+    fixed_step = None if how.by_alpha is None else how.by_alpha.fixed
     check_budget(max_steps)
     control = _limit_steps(mechanism, settings, how, max_step, fixed_step)
     times = report_times(0.0, settings.t_end, settings.step)
     check_memory(times, mechanism.equations)
     check_size(len(mechanism.equations.v), how.formulation)
     motion = Motion.begin(mechanism, how, weights, assemble, keep, q, v)
-    y, grid = begin_state(motion, weights, stabilization), times
+    y, grid = begin_state(motion, weights, how.stabilization), times
     if resume is not None:
         check_resumable(resume, dict(mechanism.model.parameters), motion.start.place, settings.t_end)
         y = resume_at(motion, resume)

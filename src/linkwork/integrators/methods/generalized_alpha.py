@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linkwork.errors import UsageError
+from linkwork.errors import UsageError, check_number
 from linkwork.integrators.integrate import Native
 from linkwork.integrators.memory import Method, Outcome, Run, open_run
 from linkwork.integrators.time_loop import HALF, is_at_rest, is_finite
@@ -336,6 +336,8 @@ class GeneralizedAlpha:
     name: str = "generalized-alpha"
 
     def __post_init__(self) -> None:
+        for name, value in (("rho", self.rho), ("fixed", self.fixed or 0.0)):
+            check_number(name, value)
         if not 0.0 <= self.rho <= 1.0:
             raise UsageError(f"a spectral radius of {self.rho:g} is not between 0 and 1", "bad-spectral-radius")
         if self.fixed is not None and not 0.0 < self.fixed < math.inf:
