@@ -18,6 +18,7 @@ from linkwork.expressions.graph import Expr
 from linkwork.expressions.guards import dependent
 from linkwork.units import ANGLE, KINDS, Kind, parse_unit
 
+SUMS = ("symbol", "add", "sub", "neg")  # of which a part is of the same kind
 Exponents: TypeAlias = tuple[Fraction | int, ...]  # of kg, m and s
 
 ALIKE = ("add", "sub", "min", "max", "select", "lt", "le", "atan2")  # "select" has a condition in front
@@ -47,7 +48,8 @@ def follow(
     known, moving = {**measured, **declared}, dependent(nodes, measured)
     found: dict[Expr, Exponents | None] = {}
     for node in nodes:
-        if (whole := _part_of(node)) is not None and whole not in moving:  # sin(t/2) has left its rate out
+        # sin(t/2) has left its rate out, and the inertia a^2/12 a mass of one.
+        if (whole := _part_of(node)) is not None and whole.op in SUMS and whole not in moving:
             found[node] = found[whole]
         else:
             found[node] = _combine(text, node, [found[a] for a in node.args]) if node.args else known.get(node)
