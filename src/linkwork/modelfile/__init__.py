@@ -206,9 +206,16 @@ def _names_in_sources() -> dict[str, list[str]]:
 
 def _read(path: str | Path, correct: bool) -> Document:
     """The document of a file, or of a folder of another program."""
-    if not os.path.isdir(path):
+    if os.path.isdir(path):
+        return take_over(Path(path), correct)
+    try:
         return read(path)
-    return take_over(Path(path), correct)
+    except ModelError:
+        from linkwork.formats.foreign import find_kind, refuse
+
+        if (kind := find_kind(path)) is None:
+            raise
+        raise refuse(path, kind) from None
 
 
 def take_over(folder: Path, correct: bool = True) -> Document:
