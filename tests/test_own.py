@@ -414,7 +414,7 @@ def test_compare_ranks_an_own_formulation_and_explain_holds_it_to_its_equations(
     assert rows[1].distance is not None
     assert rows[1].distance < 1e-9
     sheet = lw.explain(model, "range-space")
-    np.testing.assert_allclose(sheet.a, sheet.augmented_a, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(sheet.a, sheet.other_a, rtol=1e-12, atol=1e-12)
     assert "Multipliers first" in str(sheet)
 
     @formulation("half")
