@@ -418,8 +418,7 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
             return
         at.unplanned += 1 if its.systems.is_full and its.systems.n_upper > 0 else 0
         its.h_factored = at.h
-        if at.n_watched == 0:  # the rate of other factors tells nothing; but across a switch, located later, is none
-            its.contraction = 1.0
+        its.contraction = 1.0  # the rate of other factors tells nothing
     guess_stages(at, its)
     its.is_slow = True  # where what follows fails
     rounds = solve_stages(at, its, p, w, wanted)
@@ -430,8 +429,7 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     at.error = estimate_error(at, its, p, w, is_new)
     if at.outcome != Outcome.GOOD:
         return
-    if at.n_watched == 0:  # else it may rise at a switch, which is located later
-        at.error = judge_rise(at, its)
+    at.error = judge_rise(at, its)
     at.proposed = propose(at, its, rounds)
     its.error_tried = at.error
     its.t_end = at.x_new[0]
