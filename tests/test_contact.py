@@ -623,3 +623,11 @@ simulation: {{t_end: 5, step: 1, rtol: 1.0e-5}}
         np.testing.assert_allclose(motion["rotor.wz"], 80 * (1 - np.exp(-motion.t)), atol=1e-4)
         taken.append(motion.summary()["steps"])
     assert taken[0] < 1.2 * taken[1]
+
+
+@pytest.mark.parametrize("integrator", ["auto", "radau5"])
+def test_balls_that_rest_against_each_other_do_not_graze(integrator: str) -> None:
+    """In Newton's cradle four balls hang in touch until the first comes."""
+    motion = simulate(load("newtons_cradle"), t_end=0.6, integrator=integrator)
+    assert not [note for note in motion.info.notes if "[grazing]" in note]
+    assert {"contact1.begin", "contact4.end"} <= {*motion.events.names}

@@ -395,9 +395,10 @@ def tube_of(at: Run, look: Look, tape: Tape, k: int, theta: float, part: float) 
 def note_touch(at: Run, look: Look, tape: Tape, k: int, side: float, u: float, v: float) -> None:
     """Note when function k, by its slope, was nearest to zero and did not go beyond, seen between u and v.
 
-    What leaves zero there has been nearest before; at an end of the step it may have been there before, too.
+    What leaves zero there has been nearest before, what rests does not touch; at an end of the step it may have been
+    there before, too.
     """
-    if side * slope_at(at, look, tape, k, u) > 0.0:
+    if side * slope_at(at, look, tape, k, u) > 0.0 or is_at_rest(at, look, tape, k):
         return
     low, high = u, 1.0
     if not side * slope_at(at, look, tape, k, high) > 0.0:

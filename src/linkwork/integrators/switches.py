@@ -150,8 +150,8 @@ def note_signs(at: Run, x: Pointer, p: Pointer, w: Pointer) -> bool:
             is_other, g = False, 0.0  # but for rounding
         at.changed[i] = 1.0 if is_other else 0.0
         changed = changed or is_other
-        if (g == 0.0 and abs(sign) > TINY) or (sign == 0.0 and g != 0.0):
-            at.grazes[i] = x[0]  # a step ends just at zero, or zero, where it rested, behind it
+        if g == 0.0 and i < at.n_events and abs(sign) > tube_of(at, look, tape, i, 1.0, 1.0):
+            at.grazes[i] = x[0]  # a step ends just at zero, and did not begin there
         at.signs[i] = g if g != 0.0 else TINY if sign > 0.0 else -TINY if sign < 0.0 else 0.0
     return changed
 
