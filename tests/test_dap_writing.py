@@ -509,3 +509,34 @@ def test_octave_reads_what_is_written(name: str, tmp_path: Path, capsys: pytest.
     assert done.returncode == 0, done.stderr
     takes = {"ChainOpen": "4", "CutJoint": "4"}
     assert done.stdout.split() == [takes.get(file.stem, "0") for file in files]
+
+
+SWUNG = """
+linkwork: 1
+name: swung
+ground: {points: {O: [0, 0]}}
+bodies:
+  rod: {mass: 1, inertia: 0.1, points: {O: [-0.5, 0]}, position: [0.5, 0], angular_velocity: 0.2, velocity: [0, 0.1]}
+joints: {O: {type: revolute, i: ground.O, j: rod.O}}
+drivers: {m: {joint: O, motion: 0.1*sin(2*t)}}
+simulation: {coordinates: joint, t_end: 1}
+"""
+
+
+def test_a_driver_whose_formula_repeats_a_part_is_written_in_joint_coordinates(tmp_path: Path) -> None:
+    """0.1 sin(2 t) and its rates share 2 t; read again, the folder turns as it says."""
+    (tmp_path / "swung.yaml").write_text(SWUNG)
+    assert answer(["convert", str(tmp_path / "swung.yaml"), "-o", str(tmp_path / "Swung")]) == 0
+    motion = simulate(load(tmp_path / "Swung"), t_end=1.0)
+    np.testing.assert_allclose(motion["rod.phi"], 0.1 * np.sin(2 * motion.t), atol=1e-9)
+
+
+def test_the_dialogue_asks_again_and_shows_what_a_stopped_run_has_reached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A start that does not fit and is not corrected ends with a word, and its arrays are written all the same."""
+    monkeypatch.chdir(tmp_path)
+    said = CliRunner().invoke(app, ["dap", "dap/slider_crank"], input="n\n-1\n0.2\n0\n0.05\npost\nquit\n")
+    assert said.output.count("It must be above zero.") == 2
+    assert "written" in said.output, said.output
+    assert list(tmp_path.glob("*.mat"))

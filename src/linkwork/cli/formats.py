@@ -11,7 +11,7 @@ from typer import Argument
 
 from linkwork.cli.app import Json, app, output_option
 from linkwork.cli.motions import located, tell, writable
-from linkwork.errors import LinkworkError, ModelError, UsageError
+from linkwork.errors import LinkworkError, ModelError, NumericalStop, UsageError
 
 
 @app.command()
@@ -100,14 +100,17 @@ def dap(
         given = started(source, None, None, None, correct=False)
         question = "Do you want to correct the initial conditions?"
         corrected = not (given.joints or given.drivers) or typer.confirm(question, default=True)
-        t_end = typer.prompt("Final time = ?", type=float)
-        step = typer.prompt("Reporting time-step = ?", type=float)
+        t_end, step = _positive("Final time = ?"), _positive("Reporting time-step = ?")
     except typer.Abort:
         raise UsageError("the dialogue ended before all was asked", "usage") from None
     how: dict[str, Any] = {} if corrected else {"weights": "none", "stabilization": "none"}
     with located(source):
         mechanism = started(source, None, None, None) if corrected else given
-        motion = followed(mechanism, partial(simulate, t_end=t_end, step=step, **how), ())
+        try:
+            motion = followed(mechanism, partial(simulate, t_end=t_end, step=step, **how), ())
+        except NumericalStop as stop:  # what was reached can be looked at all the same
+            motion = stop.trajectory
+            print(stop.message)
     show(motion, (), json=False)
     print(f"Number of function evaluations = {motion.info.evaluations}")
     while (command := _asked(">>")) not in ("", "quit", "exit"):
@@ -121,6 +124,13 @@ def dap(
         except LinkworkError as error:
             print(error)
         locks.close()  # the next command may write the same file
+
+
+def _positive(prompt: str) -> float:
+    """A number above zero, asked for until it is one."""
+    while not (number := float(typer.prompt(prompt, type=float))) > 0.0:
+        print("It must be above zero.")
+    return number
 
 
 def _asked(prompt: str) -> str:

@@ -180,7 +180,7 @@ class Chain:
         if any(node.op == "spline" for node in ordered(law)):
             self.w.miss(f"driver '{driver.name}'")
             return
-        formulas = Formulas({TIME: "t"})
+        formulas = Formulas({TIME: "t"}, may_name=False)
         f, f_d, f_dd = formulas.write(law)
         if formulas.lines:  # it switches
             self.w.miss(f"driver '{driver.name}': its motion is not a single formula")

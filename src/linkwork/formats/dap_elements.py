@@ -35,10 +35,10 @@ SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "^", "lt": "<", 
 
 
 class Formulas:
-    """Expressions as statements of an M-file; what occurs several times, or is long, gets a name."""
+    """Expressions as statements of an M-file; what occurs several times, or is long, gets a name if it may."""
 
-    def __init__(self, names: dict[Expr, str]) -> None:
-        self.names, self.lines, self.count = names, list[str](), 0
+    def __init__(self, names: dict[Expr, str], may_name: bool = True) -> None:
+        self.names, self.lines, self.count, self.may_name = names, list[str](), 0, may_name
 
     def write(self, outputs: Sequence[Expr]) -> list[str]:
         nodes = ordered(outputs)
@@ -55,7 +55,7 @@ class Formulas:
                 name = self.next()
                 self.lines += [f"if {condition}", f"    {name} = {a};", "else", f"    {name} = {b};", "end"]
                 text = name
-            elif node.args and (uses.get(node, 0) > 1 or len(text) > MAX_LINE // 20):
+            elif self.may_name and node.args and (uses.get(node, 0) > 1 or len(text) > MAX_LINE // 20):
                 name = self.next()
                 self.lines.append(f"{name} = {text};")
                 text = name

@@ -323,7 +323,11 @@ class Exercise(Sheet):
         self.say("Each joint and driver gives rows of", call(sym.Psi, sym.t, sym.q), ", which are to be zero:")
         self.display(sym.Psi)
         self.head("Jacobian")
-        self.say("Their derivatives, with respect to the velocities, are")
+        self.say(
+            "Their derivatives by the coordinates are"
+            if self.rates
+            else "The derivatives of their rates by the velocities are"
+        )
         self.display(sym.Psi_q)
 
     def _write_equations(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from linkwork.equations.explicit import solve_explicitly
 from linkwork.equations.inertia import dense
 from linkwork.equations.place import Array
 from linkwork.expressions.derivatives import jacobian
-from linkwork.expressions.evaluation import evaluate, substitute
+from linkwork.expressions.evaluation import evaluate, ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
 from linkwork.lecture.exercise import Exercise
 from linkwork.lecture.listing import LARGEST
@@ -20,7 +20,7 @@ from linkwork.lecture.values import NOTHING, Scope, Value, named, vector
 from linkwork.linalg.newton import MAX_ITERATIONS
 from linkwork.sequences.entries import Entries, minus
 from linkwork.symbolic.hierarchy import Hierarchy, unused_letter
-from linkwork.tolerances import NEGLIGIBLE
+from linkwork.tolerances import NEGLIGIBLE, ROUNDING
 from linkwork.writing import notation
 from linkwork.writing.notation import Formula, column, equal, number
 from linkwork.writing.printers import as_it_stands
@@ -116,19 +116,35 @@ def _keep_independent(x: Exercise, *words: str) -> list[int]:
 
 def _name_parts(x: Exercise, hierarchy: Hierarchy) -> dict[Expr, float]:
     """A table of the veiled expressions; the values of all symbols with theirs."""
-    values = dict(x.numbers.values)
+    values, sizes = dict(x.numbers.values), dict[Expr, float]()
     rows = []
     for made, definition in hierarchy.definitions.items():
         values[made] = evaluate([definition], values)[0]
+        size = sizes[made] = _size(definition, values, sizes)
         shown = _shown(x, definition)
         name = notation.symbol_of(str(made.value))
         x.entries.find({name: vector([values[made]])})
-        rows.append((name, shown, number(values[made])))
-        size = max(map(abs, evaluate((definition, *definition.args), values)))
+        rows.append((name, shown, number(0.0 if abs(values[made]) <= ROUNDING * size else values[made])))
         x.written.append((name, ((shown,),), np.array([[values[made]]]), size))
     if rows:
         x.table(("", "is", "value"), rows)
     return values
+
+
+def _size(definition: Expr, values: Mapping[Expr, float], sizes: Mapping[Expr, float]) -> float:
+    """How large it would be if nothing cancelled, neither in it nor in the veiled expressions of which it is made."""
+    found: dict[Expr, float] = {}
+    for node in ordered([definition]):
+        parts = [found[part] for part in node.args]
+        if node.op in ("add", "sub"):
+            found[node] = sum(parts)
+        elif node.op == "mul":
+            found[node] = parts[0] * parts[1]
+        elif node.op == "div":
+            found[node] = parts[0] / (abs(evaluate([node.args[1]], values)[0]) or 1.0)
+        else:
+            found[node] = max(sizes.get(node, 0.0), *parts[:1], abs(evaluate([node], values)[0]))
+    return found[definition]
 
 
 def _shown(x: Exercise, definition: Expr) -> Formula:

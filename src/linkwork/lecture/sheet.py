@@ -409,7 +409,7 @@ def _verified(scope: Scope, relation: Relation) -> Statement:
         y = scope.like(right, x.shape).entries
         if x.shape != y.shape:
             raise ValueError(f"{x.shape} cannot equal {y.shape}")
-        size = max(scope.magnitude(left), np.max(np.abs(y), initial=0.0)) or 1.0
+        size = max(scope.magnitude(left), scope.magnitude(right), np.max(np.abs(y), initial=0.0)) or 1.0
         difference = max(difference, float(np.max(np.abs(x - y), initial=0.0)) / size)
     return Statement(relation, difference)
 
