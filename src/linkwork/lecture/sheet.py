@@ -409,7 +409,8 @@ def _verified(scope: Scope, relation: Relation) -> Statement:
         y = scope.like(right, x.shape).entries
         if x.shape != y.shape:
             raise ValueError(f"{x.shape} cannot equal {y.shape}")
-        size = max(scope.magnitude(left), scope.magnitude(right), np.max(np.abs(y), initial=0.0)) or 1.0
+        other = 0.0 if isinstance(right, Brackets) or right in (UNIT, NOTHING) else scope.magnitude(right)
+        size = max(scope.magnitude(left), other, np.max(np.abs(y), initial=0.0)) or 1.0
         difference = max(difference, float(np.max(np.abs(x - y), initial=0.0)) / size)
     return Statement(relation, difference)
 
