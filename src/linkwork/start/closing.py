@@ -298,7 +298,7 @@ def _about_millimetres(given: Place) -> str:
     e = given.equations
     are_lengths = e.lengths[len(e.q) + len(e.v) :]
     gap, places = np.abs(given.Psi[are_lengths]).max(initial=0.0), e.lengths[: len(e.q)]
-    for x, value in e.parameters.items():
+    for x, value in e.parameters.items() if np.any(places) else ():  # angles alone span nothing
         name = str(x.value)
         if value and "'" not in name:  # those are not the user's
             other = e.with_values({**e.parameters, x: value / 1000.0})
