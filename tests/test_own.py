@@ -455,6 +455,26 @@ def test_what_an_own_formulation_raises_reaches_its_author() -> None:
     assert lw.simulate(lw.load("slider_crank"), t_end=0.1, formulation=range_space).info.status == "finished"
 
 
+def test_what_is_raised_at_a_report_time_is_raised_by_that_run() -> None:
+    """The last call of a run evaluates its last row, behind the time loop."""
+    calls: list[int] = []
+
+    @formulation("ends-badly")
+    def ends_badly(M: Any, Psi_q: Any, Q: Any, gamma: Any) -> Any:
+        calls.append(1)
+        if len(calls) == last:
+            raise ZeroDivisionError("in the last row")
+        return range_space.find(M, Psi_q, Q, gamma)
+
+    range_space, last, model = add_range_space(), 0, lw.load("slider_crank")
+    lw.simulate(model, t_end=0.1, formulation=ends_badly)
+    last = len(calls)
+    calls.clear()
+    with pytest.raises(ZeroDivisionError, match="in the last row"):
+        lw.simulate(model, t_end=0.1, formulation=ends_badly)
+    assert lw.simulate(model, t_end=0.1).info.status == "finished"
+
+
 def test_names_of_linkwork_stay_what_they_are() -> None:
     with pytest.raises(UsageError, match="'svd' is a formulation of linkwork"):
         formulation("svd")(lambda *_: ((), ()))

@@ -278,7 +278,7 @@ def load_plugins(files: Iterable[FilePath]) -> None:
             spec.loader.exec_module(module)
         except LinkworkError:
             raise
-        except Exception as error:
+        except Exception as error:  # of whatever kind, it is a fault of that file
             lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(file)]
             line = f":{lines[-1]}" if lines else ""
             raise UsageError(f"{file}{line}: {type(error).__name__}: {error}", "plugin-failed") from error

@@ -27,10 +27,6 @@ class OwnFormulation(Formulation):
 
     solve: Solve = lambda *_: ((), ())
 
-    @property
-    def file(self) -> Any:
-        raise NotImplementedError  # there is no machine code of it
-
     def work_size(self, n: int, m: int) -> int:
         return 0
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from threading import local
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,16 @@ from linkwork.native.interpreted import FAR, reach
 from linkwork.native.lowering import SIGNATURE
 
 Array = NDArray[np.float64]
-_pending: list[BaseException] = []
+
+
+class _Pending(local):
+    """What functions have raised in a thread; runs in others have theirs."""
+
+    def __init__(self) -> None:
+        self.errors: list[BaseException] = []
+
+
+_pending = _Pending()
 
 
 class Called:
@@ -42,13 +52,13 @@ class Called:
         try:
             self.function(*far)
         except BaseException as error:  # noqa: BLE001 - it is raised where Python has the word again
-            _pending.append(error)
+            _pending.errors.append(error)
             self.refuse(*far)
 
 
 def raise_pending() -> None:
     """Raise what a function has raised while machine code called it, the first of them."""
-    if _pending:
-        first = _pending[0]
-        _pending.clear()
+    if _pending.errors:
+        first = _pending.errors[0]
+        _pending.errors.clear()
         raise first

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from linkwork.equations.implicit import N_WORK
 from linkwork.model import Simulation
+from linkwork.native.calls import raise_pending
 from linkwork.native.kernels import size_of
 from linkwork.notes import Note, Reason
 from linkwork.records import changed
@@ -69,6 +70,7 @@ def evaluate(part: Part, t: Array, rows: Array, held: Array) -> tuple[Array, Arr
     p, since = part.p.copy(), thread_time()
     fill_dynamics(n_rows, ny, held.shape[1], held, p, x, qd, scratch)
     taken = thread_time() - since
+    raise_pending()
     return x, qd, report(s, part.exact, x, held), taken
 
 
