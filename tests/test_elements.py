@@ -370,7 +370,7 @@ def test_retraction_turns_by_the_small_angle_and_keeps_the_length(rng: Random) -
     body = spatial_body("b", rng)
     e = body_equations(model_of(Spherical("S", GROUND, body, triple(rng), triple(rng)), (body,)))
     q, dx = np.array([*triple(rng), *quaternion(rng)]), 1e-4 * rng.normal(size=6)
-    moved = values(e.retract, e, {**dict(zip(e.q, q, strict=True)), **dict(zip(e.dx, dx, strict=True))})
+    moved = values(e.chart.retract, e, {**dict(zip(e.q, q, strict=True)), **dict(zip(e.dx, dx, strict=True))})
     assert abs(np.linalg.norm(moved[3:]) - 1.0) < 1e-15
     before, after = (Rotation.from_quat(x[[4, 5, 6, 3]]) for x in (q, moved))
     np.testing.assert_allclose((before.inv() * after).as_rotvec(), dx[3:], atol=1e-11)  # 1e-4 cubed, and to spare
@@ -483,7 +483,7 @@ def test_a_force_between_two_bodies_is_in_balance(space: Space, name: str, rng: 
     e = body_equations(model)
     at = random_state(e, rng)
     Q = values(e.Q, e, at).reshape(2, -1)
-    q = np.array([at[s] for s in e.q[: len(e.q) - len(e.counted)]]).reshape(2, -1)
+    q = np.array([at[s] for s in e.q[: len(e.q) - len(e.chart.counted)]]).reshape(2, -1)
     if space == "planar":
         x, y, _ = q.T
         total = [*np.sum(Q[:, :2], axis=0), np.sum(x * Q[:, 1] - y * Q[:, 0] + Q[:, 2])]

@@ -60,13 +60,13 @@ def check_beside_bodies(model: Model, rng: Random, far: float = 0.3, coordinates
     if len(place.Psi):
         place = align_velocity(approach(place, "unit"), "unit")
     q, v = place.of_bodies()
-    assert e.body is not None
-    bodies = Place(e.body.with_values(e.parameters), q, v)
+    assert e.chart.body is not None
+    bodies = Place(e.chart.body.with_values(e.parameters), q, v)
     np.testing.assert_allclose(bodies.Psi, 0.0, atol=1e-9 * bodies.length)
     speed = 1.0 + np.max(np.abs(v))
     np.testing.assert_allclose(bodies.Psi_dot, 0.0, atol=1e-9 * speed * max(1.0, bodies.length))
 
-    theta, theta_d = (np.array(evaluate(own, bodies.values)) for own in e.from_body)
+    theta, theta_d = (np.array(evaluate(own, bodies.values)) for own in e.chart.from_body)
     angles = np.array([c.kind == "angle" for c in e.coordinates])
     apart = np.where(angles, np.angle(np.exp(1j * (theta - place.q))), theta - place.q)
     turned = np.array([c.kind == "number" for c in e.coordinates])  # Euler parameters, of two signs
@@ -243,7 +243,7 @@ def test_a_long_chain_is_eliminated_link_by_link_with_the_same_accelerations(mak
     model = make()
     mechanism = prepare(model, "joint")
     e = mechanism.equations
-    assert e.chain is not None
+    assert e.hints.chain is not None
     system = mechanism.system()
     place = system.start()
     place = place.moved(0.2 * rng.uniform(-1.0, 1.0, system.n_v)).pushed(rng.uniform(-1.0, 1.0, system.n_v))

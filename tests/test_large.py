@@ -74,7 +74,7 @@ def test_inertia_along_links_is_that_of_the_full_matrix(name):
     seed = 5
     print("seed", seed)
     place = prepare(load(name), "joint").place()
-    assert place.equations.chain is not None
+    assert place.equations.hints.chain is not None
     place = replace(place, q=place.q + np.random.default_rng(seed).normal(size=len(place.q)))
     np.testing.assert_allclose(place.mass.diagonal, np.diag(place.M), rtol=1e-12)
     assert place.mass.is_regular

@@ -38,7 +38,7 @@ WITH_DEAD_POSITIONS = ("n_four_bar", "redundant_24")
 
 
 def has_triangles(model: Model) -> bool:
-    return not model.stated and model.space == "planar" and prepare(model, "minimal").equations.tree is not None
+    return not model.stated and model.space == "planar" and prepare(model, "minimal").equations.chart.tree is not None
 
 
 R, P, LINE, ROD = (JOINTS["planar"][name] for name in ("revolute", "prismatic", "point-on-line", "distance"))
@@ -72,10 +72,10 @@ def test_a_loop_of_any_triangle_moves_as_its_bodies(around: Any, cut: Any, walk:
     for _ in range(50):
         model = random_loop(around, cut, walk == "on", rng)
         place = prepare(model, "minimal").place()
-        margins = evaluate([dyad.margin for dyad in place.equations.dyads], place.values)
+        margins = evaluate([dyad.margin for dyad in place.equations.chart.dyads], place.values)
         if all(margin > 0.1 for margin in margins):
             break
-    assert place.equations.tree is not None
+    assert place.equations.chart.tree is not None
     assert not place.equations.Psi
     check_beside_bodies(model, rng, far=0.02, coordinates="minimal")
 
@@ -103,7 +103,9 @@ def test_a_driven_loop_on_a_body_that_another_loop_leads_moves_alike(base: Any, 
     for _ in range(50):
         model = random_loop_on_a_loop(base, rng)
         place = prepare(model, "minimal").place()
-        if all(margin > 0.1 for margin in evaluate([dyad.margin for dyad in place.equations.dyads], place.values)):
+        if all(
+            margin > 0.1 for margin in evaluate([dyad.margin for dyad in place.equations.chart.dyads], place.values)
+        ):
             break
     assert [row.element for row in place.equations.rows] == ["motor"]
     check_beside_bodies(model, rng, far=0.02, coordinates="minimal")
@@ -131,8 +133,8 @@ def test_a_shipped_mechanism_moves_alike(name: str, rng: Random) -> None:
     if not has_triangles(model):
         pytest.skip("it has no triangles")
     e = prepare(model, "minimal").equations
-    assert e.tree is not None
-    assert len(e.switches) == len(e.tree.switches)
+    assert e.chart.tree is not None
+    assert len(e.switches) == len(e.chart.tree.switches)
     check_beside_bodies(model, rng, far=0.02, coordinates="minimal")
 
 
@@ -223,15 +225,15 @@ def test_a_dyad_on_the_wrong_side_is_the_other_assembly_mode() -> None:
     """sigma decides: with its sign turned the loop is closed as well, with other angles of coupler and rocker."""
     place = restart(prepare(loads(DRAG_LINK), "minimal").place())
     e = place.equations
-    (dyad,) = e.dyads
+    (dyad,) = e.chart.dyads
     sigma = e.parameters[dyad.sigma]
     assert sigma in (1.0, -1.0)
     other = Place(e.with_values({**e.parameters, dyad.sigma: -sigma}), place.q, place.v)
     q, q_other = (at.of_bodies()[0] for at in (place, other))
     np.testing.assert_allclose(q[:3], q_other[:3], atol=1e-12)
     assert np.max(np.abs(q[3:] - q_other[3:])) > 0.1
-    assert e.body is not None
-    mirrored = Place(e.body.with_values(e.parameters), *other.of_bodies())
+    assert e.chart.body is not None
+    mirrored = Place(e.chart.body.with_values(e.parameters), *other.of_bodies())
     np.testing.assert_allclose(mirrored.Psi, 0.0, atol=1e-12)
     theirs = prepare(loads(DRAG_LINK, changes={"side": -1.0})).place().q
     np.testing.assert_allclose(np.cos(q_other[5::3]), np.cos(theirs[5::3]), atol=1e-9)
@@ -434,7 +436,7 @@ def test_a_stiff_motion_is_integrated_implicitly() -> None:
 def test_the_margin_is_the_square_of_the_sine_between_two_links() -> None:
     """Of coupler and rocker, by the angles of the bodies."""
     place = restart(prepare(loads(DRAG_LINK), "minimal").place())
-    (dyad,) = place.equations.dyads
+    (dyad,) = place.equations.chart.dyads
     q, _ = place.of_bodies()
     assert evaluate([dyad.margin], place.values)[0] == pytest.approx(np.sin(q[8] - q[5]) ** 2, rel=1e-12)
 

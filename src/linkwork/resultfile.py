@@ -109,7 +109,7 @@ def dap_arrays(motion: Trajectory) -> dict[str, Array]:
     if motion.model.space != "planar" or motion.model.stated is not None:
         raise UsageError("these arrays are of motions of planar bodies; take `quantities` or a .nc file", "not-planar")
     system = prepare(motion.model, motion.info.coordinates).system()
-    if system.equations.tree is not None:
+    if system.equations.chart.tree is not None:
         message = "minimal coordinates leave no Jacobian of all joints; run it in joint coordinates for these arrays"
         raise UsageError(message, "minimal-arrays")
     nt, tables = len(motion.t), motion.tables

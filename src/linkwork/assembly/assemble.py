@@ -86,7 +86,7 @@ def assemble(
         place, other_sketch = close_from_afar(given, weights, kept)
     place = align_velocity(place, weights, kept)
     start = Start(place, given, weights)
-    bodies = equations.body or equations
+    bodies = equations.chart.body or equations
     q, v = place.of_bodies()
     own = (equations.coordinates, place.q), (equations.velocities, place.v)
     theta, theta_d = ({} if bodies is equations else _without_rounding(*both) for both in own)

@@ -164,7 +164,7 @@ class Problem:
             moved = q + dx
         else:
             symbols = dict(zip((*e.q, *e.dx), (*q.tolist(), *dx.tolist()), strict=True))
-            moved = np.array(evaluate(e.retract, symbols), dtype=float)
+            moved = np.array(evaluate(e.chart.retract, symbols), dtype=float)
         moved[self.kept] = self.start[self.kept]
         return moved
 

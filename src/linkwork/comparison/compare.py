@@ -178,7 +178,7 @@ def compare(
         raise UsageError("no coordinates to compare", "no-coordinates")
 
     runs = len(names) * len(mechanisms) + 2
-    kinds = ", ".join(mechanism.equations.kind for mechanism in mechanisms)
+    kinds = ", ".join(mechanism.equations.chart.kind for mechanism in mechanisms)
     how: dict[str, Any] = {"coordinates": kinds, "integrator": integrator, "stabilization": stabilization}
     how |= {"rtol": settings.rtol, "atol": settings.atol, "rank_tolerance": rank_tolerance}
     rows: list[Row] = []
@@ -233,7 +233,7 @@ def _row(
             step = mechanism.model.simulation.t_end / STATES
             finer = [run(step=step) for _ in range(1 + again)]
     except (ModelError, NumericalStop, UsageError) as error:
-        return Row(name, str(error), coordinates=mechanism.equations.kind)
+        return Row(name, str(error), coordinates=mechanism.equations.chart.kind)
     info = motion.info
     integration_s = min(own.info.integration_s for own in runs)
     inside = info.evaluations * min(own.info.evaluation_s for own in finer)

@@ -271,7 +271,7 @@ def choose_eps(place: Place) -> float:
     """eps of a row for a motion from this place, relative as EPS is."""
     if not place.rows.depend_only_here:
         return EPS
-    return max(EPS_FRAGILE, FRAGILE_LOOPS * place.rank.smallest**2 if place.equations.kind == "joint" else 0.0)
+    return max(EPS_FRAGILE, FRAGILE_LOOPS * place.rank.smallest**2 if place.equations.chart.kind == "joint" else 0.0)
 
 
 def repetitions(smallest: float, eps: float = EPS, accuracy: float = EPSILON) -> int:

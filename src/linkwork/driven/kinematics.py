@@ -147,7 +147,7 @@ class Driven(Motion):
         inertia = stated.mass.diagonal / np.where(mechanism.equations.turning, stated.length**2, 1.0)
         values = {ARM: stated.length, MASS: float(inertia.max(initial=0.0)) or 1.0}
         system = code.with_values(code.equations.with_values({**mechanism.equations.parameters, **values}))
-        still = dict.fromkeys((mechanism.equations.body or mechanism.equations).v_names, 0.0)
+        still = dict.fromkeys((mechanism.equations.chart.body or mechanism.equations).v_names, 0.0)
         given = restart(system.start(), None, still, "unit", assemble)
         start = find_start(given, "unit", any_distance=assemble)
         if start.place.rank.rank < system.n_v:
@@ -175,7 +175,8 @@ class Driven(Motion):
 def in_metric(e: Equations) -> Equations:
     """The equations with W in the place of M, and without forces, which nothing of the motion depends on."""
     W = {(k, k): MASS * ARM * ARM if turns else MASS for k, turns in enumerate(e.turning)}
-    return replace(e, M=W, Q=(ZERO,) * len(e.Q), chain=None, parameters={**e.parameters, ARM: 1.0, MASS: 1.0})
+    parameters, hints = {**e.parameters, ARM: 1.0, MASS: 1.0}, replace(e.hints, chain=None)
+    return replace(e, M=W, Q=(ZERO,) * len(e.Q), parameters=parameters, hints=hints)
 
 
 def compile_driven(e: Equations) -> System:

@@ -95,9 +95,9 @@ def find_inertia(
     e: Equations, V: Sequence[Row], b: Sequence[Expr], known: Mapping[Expr, Expr], theta_d: Sequence[Expr]
 ) -> Inertia:
     """Of planar bodies whose joint coordinates in e have the rates theta_d = V v, and theta_dd = V a + b."""
-    assert e.body is not None
-    body = e.body
-    places, speeds, rises = ([x.expression for x in e.outputs[kind].values()] for kind in body.state)
+    assert e.chart.body is not None
+    body = e.chart.body
+    places, speeds, rises = ([x.expression for x in e.outputs[kind].values()] for kind in body.chart.state)
     Q = substitute(substitute(body.Q, dict(zip((*body.q, *body.v), (*places, *speeds), strict=True))), known)
     angles = find_angles(places, e.q)
     turning, B = jacobian(angles, e.q), jacobian(speeds, e.v)

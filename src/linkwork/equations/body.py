@@ -14,9 +14,11 @@ from linkwork.elements.loads import JointForce
 from linkwork.elements.vectors import Components, Vector
 from linkwork.equations.equations import (
     TIME,
+    Chart,
     Counted,
     Energy,
     Equations,
+    Hints,
     Output,
     Row,
     change_of,
@@ -205,19 +207,20 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
         velocities=tuple(c for b in bodies for c in b.velocities),
         rows=tuple(rows),
         qd=qd,
-        retract=tuple(x for b in bodies for x in b.retract(q_of[b.name], [*map(change_of, v_of[b.name])])),
         M=M,
         Q=tuple(Q),
         Psi=tuple(Psi),
         energy=Energy(kinetic, potential, dissipation, applied),
-        outputs={},
         parameters={**parts.values, **held},
         held=tuple(held),
-        start_q=tuple(as_expr(x) for b in bodies for x in b.start_q),
-        start_v=tuple(as_expr(x) for b in bodies for x in b.start_v),
-        difference=tuple(x for b in bodies for x in b.difference(q_of[b.name], [*map(other_of, q_of[b.name])])),
-        carried=matrices,
-        unseen=unseen,
+        chart=Chart(
+            retract=tuple(x for b in bodies for x in b.retract(q_of[b.name], [*map(change_of, v_of[b.name])])),
+            difference=tuple(x for b in bodies for x in b.difference(q_of[b.name], [*map(other_of, q_of[b.name])])),
+            start_q=tuple(as_expr(x) for b in bodies for x in b.start_q),
+            start_v=tuple(as_expr(x) for b in bodies for x in b.start_v),
+            unseen=unseen,
+        ),
+        hints=Hints(carried=matrices),
         reversal={
             joint.name: tuple(x * closed(joint.name) for x in own) if closed(joint.name) in held else own
             for joint in joints

@@ -22,8 +22,8 @@ def quickest_equations(model: Model) -> Equations:
     return min((derive("body", model), derive("joint", model)), key=count_operations)
 
 
-# Equations in other coordinates than those of the bodies name their state, say `body=body_equations(model)` and how
-# their q and v follow `from_body`, and have q, v and a of the bodies first among their outputs, in the order of
+# Equations in other coordinates than those of the bodies name their state in their chart, say `body=body_equations(model)`
+# and how their q and v follow `from_body` there, and have q, v and a of the bodies first among their outputs, in the order of
 # `body.columns`; all results are then the same.
 COORDINATES: dict[str, Callable[[Model], Equations]] = {
     **{name: partial(derive, name) for name in ("body", "joint", "minimal", "euler")},

@@ -123,13 +123,51 @@ class Dyad(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
+class Chart:
+    """The coordinates in which equations stand: how q moves, where it starts, how it belongs to that of the bodies.
+
+    `retract` is q moved by a small `dx` of the kind v dt, `difference` the dx that moves q to `then`. What comes behind
+    `unseen` is there where the coordinates are not those of the bodies.
+    """
+
+    retract: tuple[Expr, ...]
+    difference: tuple[Expr, ...]
+    start_q: tuple[Expr, ...]
+    start_v: tuple[Expr, ...]
+    kind: str = "body"  # which of COORDINATES these are
+    state: tuple[str, str, str] = ("q", "v", "a")  # what results call q, v and a of these equations
+    counted: tuple[Counted, ...] = ()
+    unseen: int = 0  # velocities with which point masses turn, which nothing sees: no freedoms
+    body: Equations | None = None  # in body coordinates, if these are in others: their q, v and a are outputs
+    from_body: tuple[tuple[Expr, ...], tuple[Expr, ...]] = ((), ())  # then q and v, of q and v of the bodies
+    carriers: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of a body its parent and joint, "" if none
+    tree: Equations | None = None  # in the coordinates of all joints, if the last of these q follow from the others
+    dyads: tuple[Dyad, ...] = ()
+
+    @property
+    def of_all_joints(self) -> bool:
+        """Whether q are the coordinates of all joints of a tree."""
+        return bool(self.carriers) and self.tree is None
+
+
+@dataclass(frozen=True, eq=False)
+class Hints:
+    """What is known of the expressions beforehand, so that less is formed; the motion is the same without it."""
+
+    carried: Mapping[Expr, Expr] = field(default_factory=dict)  # other nodes that move with q, and their rates
+    gradients: Mapping[Expr, Mapping[int, Expr]] = field(default_factory=dict)  # of nodes that are linear in v
+    chain: Chain | None = None  # then M is not to be formed, the links being many
+    arm: Expr | None = None  # then the longest arm at which a turn of a body moves a joint
+    steady: frozenset[Expr] = frozenset()  # comparisons that no motion changes
+
+
+@dataclass(frozen=True, eq=False)
 class Equations:
     """Everything a mechanism needs, in the letters of the docstring above.
 
-    q, v and a are symbols; `qd`, `M`, `Q` and `Psi` are stated and the rest is differentiated from them. `retract` is q
-    moved by a small `dx` of the kind v dt, `difference` the dx that moves q to `then`. `outputs` are named
-    quantities of t, q, v, a and lam, by kind: points (places, velocities, accelerations), reactions of joints, driving
-    forces. Parameters that events change are `held`.
+    q, v and a are symbols; `qd`, `M`, `Q` and `Psi` are stated and the rest is differentiated from them. `outputs` are
+    named quantities of t, q, v, a and lam, by kind: points (places, velocities, accelerations), reactions of joints,
+    driving forces. Parameters that events change are `held`.
     """
 
     q: tuple[Expr, ...]
@@ -139,33 +177,17 @@ class Equations:
     velocities: tuple[Velocity, ...]
     rows: tuple[Row, ...]
     qd: tuple[Expr, ...]
-    retract: tuple[Expr, ...]
     M: Mapping[tuple[int, int], Expr]
     Q: tuple[Expr, ...]
     Psi: tuple[Expr, ...]
+    chart: Chart
     energy: Energy
-    outputs: Mapping[str, Mapping[str, Output]]
     parameters: Mapping[Expr, float]
-    start_q: tuple[Expr, ...]
-    start_v: tuple[Expr, ...]
-    difference: tuple[Expr, ...]
+    hints: Hints = field(default_factory=Hints)
+    outputs: Mapping[str, Mapping[str, Output]] = field(default_factory=dict)
     held: tuple[Expr, ...] = ()
     events: tuple[Watch, ...] = ()
-    unseen: int = 0  # velocities with which point masses turn, which nothing sees: no freedoms
     baumgarte: bool = False
-    kind: str = "body"  # which of COORDINATES these are
-    state: tuple[str, str, str] = ("q", "v", "a")  # what results call q, v and a of these equations
-    carried: Mapping[Expr, Expr] = field(default_factory=dict)  # other nodes that move with q, and their rates
-    gradients: Mapping[Expr, Mapping[int, Expr]] = field(default_factory=dict)  # of nodes that are linear in v
-    body: Equations | None = None  # in body coordinates, if these are in others: their q, v and a are outputs
-    carriers: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of a body its parent and joint, "" if none
-    chain: Chain | None = None  # then M is not to be formed, the links being many
-    arm: Expr | None = None  # then the longest arm at which a turn of a body moves a joint
-    from_body: tuple[tuple[Expr, ...], tuple[Expr, ...]] = ((), ())  # then q and v, of q and v of the bodies
-    tree: Equations | None = None  # in the coordinates of all joints, if the last of these q follow from the others
-    dyads: tuple[Dyad, ...] = ()
-    steady: frozenset[Expr] = frozenset()  # comparisons that no motion changes
-    counted: tuple[Counted, ...] = ()
     reversal: Mapping[str, tuple[Expr, ...]] = field(default_factory=dict)  # of joints whose axes have a sense
 
     @derived
@@ -198,17 +220,17 @@ class Equations:
             Columns(names, tuple(c.speed for c in self.velocities), tuple(f"{unit}/s" for unit in units)),
             Columns(names, tuple(c.acceleration for c in self.velocities), tuple(f"{u}/s^2" for u in units)),
         )
-        columns = dict(zip(self.state, state, strict=True))
+        columns = dict(zip(self.chart.state, state, strict=True))
         columns["lam"] = Columns(
             rows, tuple(f"lam:{row}" for row in rows), tuple(FORCE_UNITS[r.kind] for r in self.rows)
         )
         for kind, outputs in self.outputs.items():
             named = tuple(PREFIXES.get(kind, "") + name for name in outputs)
             columns[kind] = Columns(tuple(outputs), named, tuple(output.unit for output in outputs.values()))
-        if self.body is not None:
-            for kind, own in zip(self.state, state, strict=True):
+        if self.chart.body is not None:
+            for kind, own in zip(self.chart.state, state, strict=True):
                 columns[kind] = own._replace(names=tuple(f"{kind}:{label}" for label in own.labels))
-            columns |= {kind: self.body.columns[kind] for kind in self.body.state}
+            columns |= {kind: self.chart.body.columns[kind] for kind in self.chart.body.chart.state}
         return columns
 
     @derived
@@ -235,11 +257,6 @@ class Equations:
         return np.array([c.kind != "length" for c in self.velocities], dtype=bool)
 
     @property
-    def of_all_joints(self) -> bool:
-        """Whether q are the coordinates of all joints of a tree."""
-        return bool(self.carriers) and self.tree is None
-
-    @property
     def is_constrained(self) -> bool:
         """Whether q and v can be off the constraints, or Euler parameters off their length."""
         return bool(self.Psi) or any(c.kind == "number" for c in self.coordinates)
@@ -247,7 +264,7 @@ class Equations:
     @derived
     def motion(self) -> dict[Expr, Expr]:
         """The direction in which time carries (t, q) at velocity v."""
-        return {TIME: ONE, **dict(zip(self.q, self.qd, strict=True)), **self.carried}
+        return {TIME: ONE, **dict(zip(self.q, self.qd, strict=True)), **self.hints.carried}
 
     @derived
     def reversals(self) -> tuple[Expr, ...]:
@@ -266,7 +283,7 @@ class Equations:
     @derived
     def Psi_q(self) -> dict[tuple[int, int], Expr]:
         """d Psi_dot / d v: the Jacobian with respect to v, which is Psi_q N for general coordinates."""
-        return jacobian(self.Psi_dot, self.v, self.gradients)
+        return jacobian(self.Psi_dot, self.v, self.hints.gradients)
 
     @derived
     def pattern(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -277,7 +294,7 @@ class Equations:
     @derived
     def is_diagonal(self) -> bool:
         """Whether M is."""
-        return self.chain is None and all(i == j for i, j in self.M)
+        return self.hints.chain is None and all(i == j for i, j in self.M)
 
     @derived
     def diagonal(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -304,7 +321,7 @@ class Equations:
         """Functions of time alone, and of the state too, at whose zeros something switches; joints do not switch."""
         nodes, acting = ordered([*self.Q, *self.Psi]), set(ordered(self.Q))
         moving, timed = dependent(nodes, (*self.q, *self.v)), dependent(nodes, (TIME,))
-        found = [(x, g) for x in nodes if (g := switch(x)) is not None and not (_is_guard(x) or x in self.steady)]
+        found = [(x, g) for x in nodes if (g := switch(x)) is not None and not (_is_guard(x) or x in self.hints.steady)]
         known = {event.when for event in self.events}
         of_time = dict.fromkeys(g for x, g in found if x in timed - moving)
         return [*of_time], [*dict.fromkeys(g for x, g in found if x in moving & acting and g not in known)]
@@ -339,11 +356,20 @@ class Equations:
     @property
     def stated(self) -> tuple[object, ...]:
         """What equations are not derived from others: two of one structure in which it is the same are the same."""
-        if self.body is not None:
-            return self.body.stated
+        if self.chart.body is not None:
+            return self.chart.body.stated
         named = [output for outputs in self.outputs.values() for output in outputs.values()]
         events = [(*(x for x in event if x is not event.holds), *event.holds.items()) for event in self.events]
-        return (*self.M.items(), *self.Q, *self.Psi, *self.energy, *named, *events, *self.start_q, *self.start_v)
+        return (
+            *self.M.items(),
+            *self.Q,
+            *self.Psi,
+            *self.energy,
+            *named,
+            *events,
+            *self.chart.start_q,
+            *self.chart.start_v,
+        )
 
     @derived
     def _tapes(self) -> dict[str, Tape]:
@@ -389,25 +415,40 @@ class Equations:
 
     def counting(self, counted: Sequence[Counted]) -> Equations:
         """With angles carried along behind q."""
-        q, v = dict(zip(self.q, self.retract, strict=True)), dict(zip(self.v, self.dx, strict=True))
+        q, v = dict(zip(self.q, self.chart.retract, strict=True)), dict(zip(self.v, self.dx, strict=True))
+        chart = replace(
+            self.chart,
+            retract=(*self.chart.retract, *(x.moved(q, v) for x in counted)),
+            start_q=(*self.chart.start_q, *(x.start for x in counted)),
+            counted=tuple(counted),
+        )
+        hints = replace(
+            self.hints,
+            carried={**self.hints.carried, **{x.value: x.rate for x in counted}},
+            steady=self.hints.steady.union(wrapped(x.angle - x.carried) for x in counted),
+        )
         return replace(
             self,
             q=(*self.q, *(x.carried for x in counted)),
             coordinates=(*self.coordinates, *(x.coordinate for x in counted)),
             qd=(*self.qd, *(x.rate for x in counted)),
-            retract=(*self.retract, *(x.moved(q, v) for x in counted)),
-            start_q=(*self.start_q, *(x.start for x in counted)),
-            carried={**self.carried, **{x.value: x.rate for x in counted}},
-            steady=self.steady.union(wrapped(x.angle - x.carried) for x in counted),
-            counted=tuple(counted),
+            chart=chart,
+            hints=hints,
         )
 
     def without_counting(self) -> Equations:
         """With what the bodies show of angles in the place of those that are carried along."""
-        n = len(self.q) - len(self.counted)
-        cut = {name: getattr(self, name)[:n] for name in ("q", "coordinates", "qd", "retract", "start_q")}
-        Psi = substitute(self.Psi, {x.value: x.angle for x in self.counted})
-        return replace(self, **cut, Psi=tuple(Psi), counted=())
+        chart = self.chart
+        n = len(self.q) - len(chart.counted)
+        Psi = substitute(self.Psi, {x.value: x.angle for x in chart.counted})
+        return replace(
+            self,
+            q=self.q[:n],
+            coordinates=self.coordinates[:n],
+            qd=self.qd[:n],
+            Psi=tuple(Psi),
+            chart=replace(chart, retract=chart.retract[:n], start_q=chart.start_q[:n], counted=()),
+        )
 
     def with_outputs(self, outputs: Mapping[str, Mapping[str, Output]], events: tuple[Watch, ...]) -> Equations:
         made = changed(self, outputs=outputs, events=events)
@@ -420,7 +461,9 @@ class Equations:
 
     def start(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """q and v as the model states them."""
-        found = self.evaluate("start", lambda: ComputationSequence("start", (), [*self.start_q, *self.start_v]))
+        found = self.evaluate(
+            "start", lambda: ComputationSequence("start", (), [*self.chart.start_q, *self.chart.start_v])
+        )
         return found[: len(self.q)], found[len(self.q) :]
 
 

@@ -66,10 +66,10 @@ def euler_equations(model: Model) -> Equations:
     poses = (body.q, speed, [of_bodies[x] for x in body.a])
     outputs = {
         kind: dict(zip(body.columns[kind].labels, map(Output, own, body.columns[kind].units), strict=True))
-        for kind, own in zip(body.state, poses, strict=True)
+        for kind, own in zip(body.chart.state, poses, strict=True)
     }
     outputs |= {kind: move_outputs(named, of_bodies) for kind, named in body.outputs.items()}
-    start = dict(zip((*body.q, *body.v), (*body.start_q, *body.start_v), strict=True))
+    start = dict(zip((*body.q, *body.v), (*body.chart.start_q, *body.chart.start_v), strict=True))
     e = replace(
         body,
         q=q,
@@ -79,24 +79,28 @@ def euler_equations(model: Model) -> Equations:
         rows=(*body.rows, *rows),
         qd=v,
         coordinates=body.coordinates[: len(q)],
-        retract=tuple(x + change_of(rate) for x, rate in zip(q, v, strict=True)),
         M={entry: x for entry, x in M.items() if x is not ZERO},
         Q=tuple(Q),
         Psi=(*body.Psi, *(sum((x * x for x in q[p + 3 : p + 7]), -ONE) for p in places)),
         energy=Energy(*substitute(body.energy, of_bodies)),
         outputs=outputs,
         events=tuple(event.moved(of_bodies) for event in body.events),
-        start_q=body.start_q[: len(q)],
-        start_v=tuple(substitute(body.qd[: len(q)], start)),
-        difference=tuple(y - x for x, y in zip(q, body.then, strict=False)),
-        kind="euler",
-        carried={},  # e_dot may have a part along e, which turns nothing and changes A
-        state=STATE,
-        body=body,
-        from_body=(body.q, body.qd[: len(q)]),
+        chart=replace(
+            body.chart,
+            retract=tuple(x + change_of(rate) for x, rate in zip(q, v, strict=True)),
+            difference=tuple(y - x for x, y in zip(q, body.then, strict=False)),
+            start_q=body.chart.start_q[: len(q)],
+            start_v=tuple(substitute(body.qd[: len(q)], start)),
+            kind="euler",
+            state=STATE,
+            body=body,
+            from_body=(body.q, body.qd[: len(q)]),
+        ),
+        # e_dot may have a part along e, which turns nothing and changes A
+        hints=replace(body.hints, carried={}),
     )
-    rates_of = directional([x.angle for x in body.counted], rates)
-    counted = [x._replace(rate=rate) for x, rate in zip(body.counted, rates_of, strict=True)]
+    rates_of = directional([x.angle for x in body.chart.counted], rates)
+    counted = [x._replace(rate=rate) for x, rate in zip(body.chart.counted, rates_of, strict=True)]
     return e.counting(counted)
 
 

@@ -77,7 +77,7 @@ def as_dae(e: Equations, rows: Sequence[int] | None = None) -> tuple[list[Expr],
     Where velocities are not the rates of coordinates, they are unknowns too, and qd = N(q) v are equations. Coordinates
     that only count the turns of others are no unknowns.
     """
-    counted = 0 if e.tree is None else len(e.q) - len(e.v)
+    counted = 0 if e.chart.tree is None else len(e.q) - len(e.v)
     q, qd = e.q[: len(e.q) - counted], e.qd[: len(e.q) - counted]
     second_order = qd == e.v
     rates = [rate_of(x) for x in q]

@@ -29,9 +29,9 @@ class Inertia:
     def full(self) -> Array:
         """As a full matrix."""
         e = self.equations
-        if e.chain is None:
+        if e.hints.chain is None:
             return dense(e.M, self.entries, (len(e.v), len(e.v)))
-        B = np.zeros((e.chain.tree.n_b, e.chain.tree.n))
+        B = np.zeros((e.hints.chain.tree.n_b, e.hints.chain.tree.n))
         for X, H in self._links:
             for (i, j), x in X.items():
                 B[i] += x * B[j]
@@ -45,15 +45,15 @@ class Inertia:
     @kept
     def _links(self) -> list[tuple[Entries, Entries]]:
         """X and H of the links of a chain."""
-        assert self.equations.chain is not None
-        rest, links = iter(self.entries.tolist()), self.equations.chain.tree.links
+        assert self.equations.hints.chain is not None
+        rest, links = iter(self.entries.tolist()), self.equations.hints.chain.tree.links
         return [({at: next(rest) for at in link.X}, {at: next(rest) for at in link.H}) for link in links]
 
     @kept
     def _link_masses(self) -> Entries:
         """M of the y of a chain."""
-        assert self.equations.chain is not None
-        M = self.equations.chain.M
+        assert self.equations.hints.chain is not None
+        M = self.equations.hints.chain.M
         return dict(zip(M, self.entries[len(self.entries) - len(M) :].tolist(), strict=True))
 
     @kept
@@ -63,8 +63,8 @@ class Inertia:
         From the outermost links inwards: composite inertias I give H^T I H, articulated ones the pivots
         [featherstone2008, chapters 6 and 7].
         """
-        assert self.equations.chain is not None
-        tree = self.equations.chain.tree
+        assert self.equations.hints.chain is not None
+        tree = self.equations.hints.chain.tree
         at = {i: (k, i - link.rows.start) for k, link in enumerate(tree.links) for i in link.rows}
         whole = [np.zeros((len(link.rows), len(link.rows))) for link in tree.links]
         for (i, j), x in self._link_masses.items():
@@ -97,7 +97,7 @@ class Inertia:
     def diagonal(self) -> Array:
         """The diagonal of M."""
         e = self.equations
-        if e.chain is not None:
+        if e.hints.chain is not None:
             return self._along_links[0]
         found, (entries, rows) = np.zeros(len(e.v)), e.diagonal
         found[rows] = self.entries[entries]
@@ -110,7 +110,7 @@ class Inertia:
             return False
         if self.equations.is_diagonal:
             return True
-        if self.equations.chain is not None:
+        if self.equations.hints.chain is not None:
             return self._along_links[1] > NEGLIGIBLE
         try:
             own = np.sqrt(self.diagonal)[:, None] * self.inverse_root

@@ -24,9 +24,11 @@ from linkwork.elements.paths import Shift, follow_path
 from linkwork.elements.vectors import Vector, norm
 from linkwork.equations.body import Bodies, body_equations, derive_bodies
 from linkwork.equations.equations import (
+    Chart,
     Counted,
     Energy,
     Equations,
+    Hints,
     Output,
     change_of,
     constraint_forces,
@@ -68,12 +70,12 @@ def joint_equations(model: Model) -> Equations:
     q, v, a = (tuple(x for hinge in by_body for x in symbols[hinge.child.name][k]) for k in range(3))
 
     measured = _measured(plain, made, by_body)
-    start = dict(zip((*plain.q, *plain.v), (*plain.start_q, *plain.start_v), strict=True))
+    start = dict(zip((*plain.q, *plain.v), (*plain.chart.start_q, *plain.chart.start_v), strict=True))
     start_q, start_v = (tuple(substitute(x, start)) for x in measured)
     start |= dict(zip(q, start_q, strict=True))
     local, known = _follow(made, hinges, symbols, v, start)
     # Angles of the tree are coordinates; those of joints that close loops are carried along here too.
-    turned, counted = _sort_counted(b.counted, hinges, symbols)
+    turned, counted = _sort_counted(b.chart.counted, hinges, symbols)
     known |= {node: theta for x, theta in turned.items() for node in (x.carried, x.value)}
     tree = local.substituted(known)
     v_b, zeta = substitute(b.v, known), tree.zeta()
@@ -82,8 +84,8 @@ def joint_equations(model: Model) -> Equations:
     Q_b, energy = found[: len(b.Q)], found[len(b.Q) :]
     # What moves with q: places and matrices of the bodies at their velocities, and these as Bdot v says if v is kept.
     still = {**known, **dict(zip(b.a, B_dot_v, strict=True))}
-    placed = len(b.q) - len(b.counted)
-    of_bodies = {x: rate for x, rate in b.carried.items() if x not in {x.value for x in b.counted}}
+    placed = len(b.q) - len(b.chart.counted)
+    of_bodies = {x: rate for x, rate in b.hints.carried.items() if x not in {x.value for x in b.chart.counted}}
     moving, rates = [*b.q[:placed], *of_bodies, *b.v], [*b.qd[:placed], *of_bodies.values(), *b.a]
     carried = zip(substitute(moving, known), substitute(rates, still), strict=True)
     e = Equations(
@@ -94,30 +96,33 @@ def joint_equations(model: Model) -> Equations:
         velocities=tuple(c for hinge in by_body for c in hinge.velocities),
         rows=tuple(b.rows[k] for k in cut),
         qd=_of_hinges(Hinge.qd, by_body, symbols, 1),
-        retract=_of_hinges(Hinge.retract, by_body, symbols, 3),
         M=Projected(tree, b.M) if tree.is_long() else tree.project(b.M),
         Q=tuple(tree.gather(minus(Q_b, b.M, B_dot_v))[1]),
         Psi=tuple(substitute([b.Psi[k] for k in cut], known)),
         energy=Energy(*energy),
-        outputs={},
         parameters=b.parameters,
         held=b.held,
-        unseen=b.unseen,
-        start_q=start_q,
-        start_v=start_v,
-        difference=_of_hinges(Hinge.difference, by_body, symbols, 4),
-        kind="joint",
-        state=("theta", "theta_d", "theta_dd"),
-        carried={at: rate for at, rate in carried if not at.is_constant},
-        gradients={x: row for x, row in zip(v_b, tree.B(), strict=True) if not x.is_constant} if cut else {},
-        body=plain,
-        carriers={h.child.name: (h.parent.name, "" if h.joint is None else h.joint.name) for h in hinges},
-        chain=Chain(_in_own_axes(made, hinges, symbols, v) or tree if not cut else tree, b.M, tuple(v_b))
-        if tree.is_long()
-        else None,
-        arm=_longest_arm(made),
         reversal={name: tuple(substitute(x, known)) for name, x in b.reversal.items() if name not in in_tree},
-        from_body=((*measured[0], *(x.carried for x in counted)), measured[1]),
+        chart=Chart(
+            retract=_of_hinges(Hinge.retract, by_body, symbols, 3),
+            difference=_of_hinges(Hinge.difference, by_body, symbols, 4),
+            start_q=start_q,
+            start_v=start_v,
+            kind="joint",
+            state=("theta", "theta_d", "theta_dd"),
+            unseen=b.chart.unseen,
+            body=plain,
+            from_body=((*measured[0], *(x.carried for x in counted)), measured[1]),
+            carriers={h.child.name: (h.parent.name, "" if h.joint is None else h.joint.name) for h in hinges},
+        ),
+        hints=Hints(
+            carried={at: rate for at, rate in carried if not at.is_constant},
+            gradients={x: row for x, row in zip(v_b, tree.B(), strict=True) if not x.is_constant} if cut else {},
+            chain=Chain(_in_own_axes(made, hinges, symbols, v) or tree if not cut else tree, b.M, tuple(v_b))
+            if tree.is_long()
+            else None,
+            arm=_longest_arm(made),
+        ),
     )
     seen = substitute([y for x in counted for y in (x.angle, x.rate)], known)
     left = [x._replace(angle=y, rate=z) for x, y, z in zip(counted, seen[::2], seen[1::2], strict=True)]
@@ -129,7 +134,7 @@ def joint_equations(model: Model) -> Equations:
     events = tuple(event.moved(known) for event in made.watched(outputs))
     state = {
         kind: {at: Output(x, unit) for at, x, unit in zip(columns.labels, own, columns.units, strict=True)}
-        for kind, columns, own in zip(plain.state, plain.columns.values(), (b.q, b.v, b.a), strict=False)
+        for kind, columns, own in zip(plain.chart.state, plain.columns.values(), (b.q, b.v, b.a), strict=False)
     }
     return e.with_outputs({kind: move_outputs(own, known) for kind, own in (state | outputs).items()}, events)
 
@@ -212,7 +217,7 @@ def _measured(plain: Equations, made: Bodies, hinges: Sequence[Hinge]) -> tuple[
     }
     found = [hinge.measure(frames, plain.motion, *_state(frames[hinge.child.name])) for hinge in hinges]
     theta, theta_d = (tuple(x for both in found for x in both[k]) for k in range(2))
-    return tuple(substitute(theta, {x.angle: x.value for x in plain.counted})), theta_d
+    return tuple(substitute(theta, {x.angle: x.value for x in plain.chart.counted})), theta_d
 
 
 def _state(frame: Any) -> tuple[list[Expr], list[Expr]]:
@@ -264,7 +269,7 @@ def _in_own_axes(
 
     M_b is the same in these axes. In the plane, where a turn is one number, there is nothing to gain.
     """
-    if not made.equations.carried:
+    if not made.equations.hints.carried:
         return None
     place = {x: k for k, x in enumerate(v)}
     zero = Vector((0.0, 0.0, 0.0))

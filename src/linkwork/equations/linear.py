@@ -32,7 +32,7 @@ def mobility_of(e: Equations) -> list[Expr]:
 
 def on_bodies(e: Equations) -> dict[tuple[int, int], Expr]:
     """D of a chain: the derivatives of Psi_dot with respect to the velocities of its bodies."""
-    return {} if e.chain is None else jacobian(e.Psi_dot, e.chain.y)
+    return {} if e.hints.chain is None else jacobian(e.Psi_dot, e.hints.chain.y)
 
 
 def bordered(e: Equations, metric: Entries) -> dict[tuple[int, int], Expr]:
@@ -55,25 +55,25 @@ def factor_in(e: Equations, metric: Entries) -> Solver:
 
 def factor_of(e: Equations) -> Solver:
     """Of [M, Psi_q^T; Psi_q, -eps], M regular; of a chain link by link."""
-    if e.chain is not None:
+    if e.hints.chain is not None:
         from linkwork.sequences.articulated import articulate
 
-        return articulate(e.chain.tree, e.chain.M, on_bodies(e), eps_of(e))
+        return articulate(e.hints.chain.tree, e.hints.chain.M, on_bodies(e), eps_of(e))
     return factor_in(e, {**{(i, i): ZERO for i in range(len(e.v))}, **e.M})
 
 
 def multiply(e: Equations, x: Sequence[Expr]) -> list[Expr]:
     """(M a + Psi_q^T lam, Psi_q a) of x = (a, lam); of a chain (B^T (M_b B a + D^T lam), D B a)."""
-    if e.chain is None:
+    if e.hints.chain is None:
         product = [ZERO] * len(x)
         for (i, j), entry in bordered(e, e.M).items():
             product[i] = product[i] + entry * x[j]
             if i != j:
                 product[j] = product[j] + entry * x[i]
         return product
-    tree, n = e.chain.tree, len(e.v)
+    tree, n = e.hints.chain.tree, len(e.v)
     y, D = tree.spread(tree.along(x[:n])), on_bodies(e)
-    force = plus(plus([ZERO] * tree.n_b, e.chain.M, y), transpose(D), x[n:])
+    force = plus(plus([ZERO] * tree.n_b, e.hints.chain.M, y), transpose(D), x[n:])
     return [*tree.gather(force)[1], *plus([ZERO] * len(e.Psi), D, y)]
 
 

@@ -28,9 +28,11 @@ from linkwork.elements.vectors import Vector
 from linkwork.equations.arms import Matrix, Row, find_angles, find_inertia, gather_arms
 from linkwork.equations.equations import (
     DEAD,
+    Chart,
     Dyad,
     Energy,
     Equations,
+    Hints,
     Output,
     move_outputs,
 )
@@ -51,7 +53,7 @@ def minimal_equations(model: Model) -> Equations:
     """V^T M V a = V^T (Q - M b), with constraints left for drivers and for loops that are no triangles."""
     e = joint_equations(model)
     if model.space != "planar":
-        return replace(e, kind="minimal")
+        return replace(e, chart=replace(e.chart, kind="minimal"))
     closing, loops = Closing(e), find_loops(model, e)
     driven = {driver.joint.name for driver in model.drivers}
     # Driven coordinates shall be independent, and an angle more likely than a shift goes on without end.
@@ -66,7 +68,7 @@ def minimal_equations(model: Model) -> Equations:
             loops.remove(loop)
             found = closing.close(loop, [k for k in loop.around if k in unknown])
             unknown = [k for k in unknown if k not in found]
-    return reduce_equations(e, closing) if closing.solved else replace(e, kind="minimal")
+    return reduce_equations(e, closing) if closing.solved else replace(e, chart=replace(e.chart, kind="minimal"))
 
 
 class Loop(NamedTuple):
@@ -91,16 +93,16 @@ def find_loops(model: Model, e: Equations) -> list[Loop]:
     """Of the joints that are not in the tree, cannot open and can close a triangle, with no body that floats."""
 
     def path(body: str) -> Iterator[str]:
-        while body in e.carriers:
+        while body in e.chart.carriers:
             yield body
-            body = e.carriers[body][0]
+            body = e.chart.carriers[body][0]
 
-    found, in_tree = [], {joint for _, joint in e.carriers.values()}
+    found, in_tree = [], {joint for _, joint in e.chart.carriers.values()}
     for joint in model.joints:
         if isinstance(joint, CLOSING) and joint.name not in in_tree and closed(joint.name) not in e.held:
             i, j = ({*path(body.name)} for body in joint.bodies)
             rows = [k for k, row in enumerate(e.rows) if row.element == joint.name]
-            joints = {e.carriers[body][1] for body in i ^ j}
+            joints = {e.chart.carriers[body][1] for body in i ^ j}
             if "" not in joints:
                 around = [k for k, c in enumerate(e.coordinates) if c.owner in joints]
                 beside = [k for k in range(len(e.q)) if k not in around]
@@ -124,7 +126,7 @@ class Closing:
 
     def close(self, loop: Loop, unknown: list[int]) -> list[int]:
         """Solve the rows of a loop for its unknown coordinates; what has been found, nothing or all."""
-        e, child = self.e, {joint: body for body, (_, joint) in self.e.carriers.items()}
+        e, child = self.e, {joint: body for body, (_, joint) in self.e.chart.carriers.items()}
         angles = [k for k in unknown if e.coordinates[k].kind == "angle"]
         shifts = [e.q[k] for k in unknown if k not in angles]
         links = {child[e.coordinates[k].owner]: k for k in angles if e.coordinates[k].owner in child}
@@ -158,16 +160,16 @@ class Closing:
         others = [*z[second[0]]] if second else list(shifts)
         r, slopes = Vector(put_zero(rows, others)), jacobian(rows.components, others)
         u = Vector(slopes.get((i, 0), ZERO) for i in range(len(rows)))
-        assert e.arm is not None
+        assert e.hints.arm is not None
         # By what S is measured: the two links, a link on a fixed line, or else the longest arm of all.
         if second:
             f, reach = 0.5 * (r.dot(r) - u.dot(u)), [length(r, z[body]), length(rows, others)]
         elif shifts:
             f, reach = u.perp().dot(r), [length(r, z[body]), u.dot(u)]
             if (turned := length(u, z[body])) is not ZERO:
-                reach = [e.arm * e.arm, turned]
+                reach = [e.hints.arm * e.hints.arm, turned]
         else:
-            f, reach = r[0], [e.arm * e.arm]
+            f, reach = r[0], [e.hints.arm * e.hints.arm]
         # f = f_0 + f_1 . z + f_2 z . z, because turns keep lengths and angles
         f_1 = [jacobian([f], z[body]).get((0, k), ZERO) for k in range(2)]
         f_2 = 0.5 * jacobian(f_1[:1], z[body]).get((0, 0), ZERO)
@@ -213,7 +215,7 @@ class Closing:
     def root(self, loop: Loop, side: Expr, square: Expr, longest: Expr) -> tuple[Expr, Expr]:
         """sigma S, and sigma; no number where S is nearly zero."""
         sigma = symbol(f"{loop.joint}.side'")
-        at_start = substitute([side], dict(zip(self.e.q, self.e.start_q, strict=True)))[0]
+        at_start = substitute([side], dict(zip(self.e.q, self.e.chart.start_q, strict=True)))[0]
         self.steady.append(less(DEAD * longest, square))
         S = sqrt(select(self.steady[-1], square, -ONE))
         return select(sigma, sigma, sign(at_start)) * S, sigma
@@ -225,9 +227,9 @@ class Closing:
 
     def turn(self, body: str, turns: Mapping[str, Turn]) -> Turn | None:
         """The cosine and sine of a body that some body of `turns` carries, or nothing."""
-        if body in turns or body not in self.e.carriers:
+        if body in turns or body not in self.e.chart.carriers:
             return turns.get(body)
-        parent = self.e.carriers[body][0]
+        parent = self.e.chart.carriers[body][0]
         before = self.turn(parent, turns)
         if before is None:
             return None
@@ -238,7 +240,7 @@ class Closing:
     def trigonometry(self, turns: Mapping[str, Turn]) -> dict[Expr, Expr]:
         """Cosines and sines of the angles of all bodies that those of `turns` carry."""
         found: dict[Expr, Expr] = {}
-        for body in self.e.carriers:
+        for body in self.e.chart.carriers:
             for f, x in zip((cos, sin), self.turn(body, turns) or (), strict=False):
                 node = f(self.phi(body))
                 found |= {node.args[0]: -x} if node.op == "neg" else {node: x}
@@ -246,7 +248,7 @@ class Closing:
 
     def count_turns(self, body: str, theta: Expr) -> Expr:
         """The angle of the pin that carries a body, by the directions of its links; whole turns are those of theta."""
-        parent = self.e.carriers[body][0]
+        parent = self.e.chart.carriers[body][0]
         c, s = self.turns[body]
         c_p, s_p = self.turn(parent, self.turns) or (cos(self.phi(parent)), sin(self.phi(parent)))
         c, s = c * c_p + s * s_p, s * c_p - c * s_p
@@ -267,7 +269,7 @@ def reduce_equations(e: Equations, closing: Closing) -> Equations:
     left = [i for i in range(len(e.rows)) if not any(i in loop.rows for loop, _ in closing.solved)]
     counted = [k for k in dependent if left or e.coordinates[k].kind == "angle"]
     v, a, dx = ([own[k] for k in independent] for own in (e.v, e.a, e.dx))
-    in_arms = replace(e, Psi=tuple(_gathered(e, closing)), carried={}, gradients={})
+    in_arms = replace(e, Psi=tuple(_gathered(e, closing)), hints=replace(e.hints, carried={}, gradients={}))
     C = substitute_in(in_arms.Psi_q, known)
     for loop, _ in closing.solved:
         C = {(i, k): x for (i, k), x in C.items() if i not in loop.rows or k in loop.around}
@@ -311,7 +313,7 @@ def reduce_equations(e: Equations, closing: Closing) -> Equations:
     known |= {e.a[k]: theta_dd[k] for k in dependent}
     known |= _multipliers(e, closing, known, C, substitute(e.Q, known), theta_dd)
     outputs = {kind: move_outputs(e.outputs[kind], known) for kind in ("q", "v", "a")}
-    for kind, own in zip(e.state, (theta, theta_d, theta_dd), strict=True):
+    for kind, own in zip(e.chart.state, (theta, theta_d, theta_dd), strict=True):
         labels, _, units = e.columns[kind]
         outputs[kind] = dict(zip(labels, map(Output, own, units), strict=True))
     outputs |= {kind: move_outputs(own, known) for kind, own in e.outputs.items() if kind not in outputs}
@@ -326,7 +328,6 @@ def reduce_equations(e: Equations, closing: Closing) -> Equations:
         velocities=tuple(e.velocities[k] for k in independent),
         rows=tuple(e.rows[i] for i in left),
         qd=tuple(theta_d[k] for k in q),
-        retract=tuple(substitute([theta[k] for k in q], moved)),
         M=M,
         Q=tuple(Q),
         Psi=tuple(substitute([e.Psi[i] for i in left], known)),
@@ -334,18 +335,26 @@ def reduce_equations(e: Equations, closing: Closing) -> Equations:
         outputs=outputs,
         events=tuple(event.moved(known) for event in e.events),
         parameters={**e.parameters, **{dyad.sigma: 0.0 for dyad in closing.dyads}},
-        start_q=tuple(e.start_q[k] for k in q),
-        start_v=tuple(e.start_v[k] for k in independent),
-        difference=tuple(e.then[k] - e.q[k] for k in independent),
-        kind="minimal",
-        state=STATE,
-        carried={x: rate for x, rate in moving.items() if not x.is_constant and x not in (*e.q, *e.v)},
-        gradients={},
-        chain=None,
-        from_body=(tuple(e.from_body[0][k] for k in q), tuple(e.from_body[1][k] for k in independent)),
-        tree=e,
-        dyads=tuple(closing.dyads),
-        steady=frozenset(closing.steady),
+        chart=Chart(
+            retract=tuple(substitute([theta[k] for k in q], moved)),
+            difference=tuple(e.then[k] - e.q[k] for k in independent),
+            start_q=tuple(e.chart.start_q[k] for k in q),
+            start_v=tuple(e.chart.start_v[k] for k in independent),
+            kind="minimal",
+            state=STATE,
+            counted=e.chart.counted,
+            unseen=e.chart.unseen,
+            body=e.chart.body,
+            from_body=(tuple(e.chart.from_body[0][k] for k in q), tuple(e.chart.from_body[1][k] for k in independent)),
+            carriers=e.chart.carriers,
+            tree=e,
+            dyads=tuple(closing.dyads),
+        ),
+        hints=Hints(
+            carried={x: rate for x, rate in moving.items() if not x.is_constant and x not in (*e.q, *e.v)},
+            arm=e.hints.arm,
+            steady=frozenset(closing.steady),
+        ),
     )
 
 

@@ -118,7 +118,7 @@ class Place:
     @kept
     def mass(self) -> Inertia:
         e = self.equations
-        return Inertia(e, self._linear[len(e.Psi_q) + len(e.reversals) + (e.arm is not None) :])
+        return Inertia(e, self._linear[len(e.Psi_q) + len(e.reversals) + (e.hints.arm is not None) :])
 
     @property
     def M(self) -> Array:
@@ -149,18 +149,20 @@ class Place:
     def of_bodies(self) -> tuple[Array, Array]:
         """q and v of the bodies, whatever the coordinates."""
         e = self.equations
-        if e.body is None:
+        if e.chart.body is None:
             return self.q, self.v
         if "report" in self.code:
             found = self._reported[2:]  # behind the energies, first of all outputs
         else:
-            found = self.find("of bodies", [x.expression for k in e.body.state[:2] for x in e.outputs[k].values()])
-        return found[: len(e.body.q)], found[len(e.body.q) :][: len(e.body.v)]
+            found = self.find(
+                "of bodies", [x.expression for k in e.chart.body.chart.state[:2] for x in e.outputs[k].values()]
+            )
+        return found[: len(e.chart.body.q)], found[len(e.chart.body.q) :][: len(e.chart.body.v)]
 
     @kept
     def departure(self) -> float:
         """How far the bodies are from where, and from how fast, the model states them, on their scales."""
-        body, (q, v) = self.equations.body, self.of_bodies()
+        body, (q, v) = self.equations.chart.body, self.of_bodies()
         if body is None or self.stated is None:
             return math.inf
         by = [self.length if is_length else 1.0 for is_length in body.lengths[: len(self.stated)].tolist()]
@@ -192,7 +194,7 @@ class Place:
     def arm(self) -> float:
         """The longest at which a turn moves a joint; 0 if there is none, or none but rounding."""
         e = self.equations
-        if e.arm is not None:
+        if e.hints.arm is not None:
             longest = float(self._linear[len(e.Psi_q) + len(e.reversals)])
         else:
             longest = max(map(abs, compress(self.entries.tolist(), e.arms.tolist())), default=0.0)
@@ -316,7 +318,7 @@ class Rows:
 
         How large rows of stated equations are is not known.
         """
-        return np.asarray(self.lengths <= (0.0 if self.place.equations.kind == "stated" else ROUNDING))
+        return np.asarray(self.lengths <= (0.0 if self.place.equations.chart.kind == "stated" else ROUNDING))
 
     @property
     def lengths(self) -> Array:

@@ -44,8 +44,8 @@ Metric: TypeAlias = Literal["mass", "near mass", "unit"]
 def start(source: Source) -> ComputationSequence:
     """parameters -> q and v as the model states them, and behind them those of the bodies."""
     e = source.equations
-    of_bodies = () if e.body is None else (*e.body.start_q, *e.body.start_v)
-    return ComputationSequence("start", [*e.parameters], [*e.start_q, *e.start_v, *of_bodies])
+    of_bodies = () if e.chart.body is None else (*e.chart.body.chart.start_q, *e.chart.body.chart.start_v)
+    return ComputationSequence("start", [*e.parameters], [*e.chart.start_q, *e.chart.start_v, *of_bodies])
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,15 +155,15 @@ def constraints(s: Source) -> ComputationSequence:
 def linear(s: Source) -> ComputationSequence:
     """(t, q) -> entries of Psi_q, what tells reversed axes, the longest arm if known, entries of what M is made of."""
     e = s.equations
-    arm = () if e.arm is None else (e.arm,)
-    inertia = [*e.M.values()] if e.chain is None else [*e.chain.tree.entries(), *e.chain.M.values()]
+    arm = () if e.hints.arm is None else (e.hints.arm,)
+    inertia = [*e.M.values()] if e.hints.chain is None else [*e.hints.chain.tree.entries(), *e.hints.chain.M.values()]
     return ComputationSequence("linear", (TIME, *e.q), [*e.Psi_q.values(), *e.reversals, *arm, *inertia])
 
 
 def retract(s: Source) -> ComputationSequence:
     """(q, dx) -> q moved."""
     e = s.equations
-    return ComputationSequence("retract", (*e.q, *e.dx), e.retract)
+    return ComputationSequence("retract", (*e.q, *e.dx), e.chart.retract)
 
 
 def close(s: Source) -> ComputationSequence:
@@ -173,7 +173,7 @@ def close(s: Source) -> ComputationSequence:
     """
     e, n = s.equations, len(s.equations.v)
     dx = s.factor.solve([ZERO] * n + [-gap for gap in e.Psi])[:n]
-    moved = substitute(e.retract, dict(zip(e.dx, dx, strict=True)))
+    moved = substitute(e.chart.retract, dict(zip(e.dx, dx, strict=True)))
     return ComputationSequence("close", (TIME, *e.q, *e.v), [TIME, *moved, *e.v, *e.Psi, *s.factor.entries()])
 
 

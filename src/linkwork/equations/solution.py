@@ -58,7 +58,7 @@ class Solution:
         x, n = self.solver.solve([*e.Q, *e.gamma]), len(e.v)
         if not self.needs_repetition:
             return x, [ZERO] * n
-        if not e.carriers or e.chain is not None or not self.regular:
+        if not e.chart.carriers or e.hints.chain is not None or not self.regular:
             return x, self.find_rest(x)
         return x, [ZERO] * n + minus(e.gamma, e.Psi_q, x)
 

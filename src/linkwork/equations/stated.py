@@ -7,6 +7,7 @@ from linkwork.elements.stated import ACCELERATION, RATE, Stated
 from linkwork.equations.body import watch_for
 from linkwork.equations.equations import (
     TIME,
+    Chart,
     Energy,
     Equations,
     Row,
@@ -46,17 +47,18 @@ def stated_equations(model: Model) -> Equations:
         velocities=tuple(Velocity(name, "", kinds[name], RATE, ACCELERATION) for name in names),
         rows=rows,
         qd=v,
-        retract=tuple(x + change_of(rate) for x, rate in zip(q, v, strict=True)),
         M=M,
         Q=Q,
         Psi=tuple(map(as_expr, stated.Psi.values())),
         energy=Energy(kinetic, potential, ZERO, power + inertia + stored),
-        outputs={},
         parameters=parts.values,
-        start_q=tuple(as_expr(stated.start[name]) for name in names),
-        start_v=tuple(as_expr(stated.rate[name]) for name in names),
-        difference=tuple(other_of(x) - x for x in q),
-        kind="stated",
+        chart=Chart(
+            retract=tuple(x + change_of(rate) for x, rate in zip(q, v, strict=True)),
+            difference=tuple(other_of(x) - x for x in q),
+            start_q=tuple(as_expr(stated.start[name]) for name in names),
+            start_v=tuple(as_expr(stated.rate[name]) for name in names),
+            kind="stated",
+        ),
     )
     return e.with_outputs({}, tuple(watch_for(event, {}, e) for event in parts.events))
 

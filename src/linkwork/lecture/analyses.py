@@ -85,7 +85,7 @@ def assembly(x: Exercise) -> None:
     found = _iterate(x, x.numbers, -(W * Psi_q.T * J.plus * Psi))
     _write_both(x, x.numbers, found)
     reference = assemble(x.instant.mechanism) if x.instant.mechanism is not None else None
-    if reference is not None and x.equations.body is None:
+    if reference is not None and x.equations.chart.body is None:
         off = np.array([*reference.q.values()]) - found.q
         x.say(
             "The command", Name("assemble"), "looks for the nearest closed position; from it this one differs by",

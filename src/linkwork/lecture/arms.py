@@ -14,24 +14,24 @@ Names = dict[tuple[str, ...], Expr]
 
 def describe_tree(e: Equations) -> Iterator[str]:
     """A line for every body that carries none: by which joints it is reached from the ground; and the cut joints."""
-    if not e.carriers:
+    if not e.chart.carriers:
         return
-    carrying = {parent for parent, _ in e.carriers.values()}
-    for body in e.carriers:
+    carrying = {parent for parent, _ in e.chart.carriers.values()}
+    for body in e.chart.carriers:
         if body not in carrying:
             steps = [f"{f'{joint} -> ' if joint else 'floating '}{name}" for name, joint in _way(e, body)]
-            yield f"tree: {e.carriers[_way(e, body)[0][0]][0]}, {', '.join(steps)}"
-    for dyad in e.dyads:
+            yield f"tree: {e.chart.carriers[_way(e, body)[0][0]][0]}, {', '.join(steps)}"
+    for dyad in e.chart.dyads:
         yield f"closed as a triangle by {dyad.joint}: {' and '.join(dyad.follows)} follow"
     cut = dict.fromkeys(row.element for row in e.rows)
-    yield f"constraints: {', '.join(cut)}" if cut else f"no constraints{'' if e.dyads else ': the chain is open'}"
+    yield f"constraints: {', '.join(cut)}" if cut else f"no constraints{'' if e.chart.dyads else ': the chain is open'}"
 
 
 def _way(e: Equations, body: str) -> list[tuple[str, str]]:
     """Bodies and the joints that carry them, from the ground to this one."""
     way = []
-    while body in e.carriers:
-        parent, joint = e.carriers[body]
+    while body in e.chart.carriers:
+        parent, joint = e.chart.carriers[body]
         way.append((body, joint))
         body = parent
     return way[::-1]
@@ -42,11 +42,11 @@ def name_arms(e: Equations) -> tuple[Matrix, Matrix, Names]:
 
     A turn about a joint moves a point at the arm d with perp(d) = (-d_y, d_x).
     """
-    assert e.body is not None
+    assert e.chart.body is not None
     B = jacobian([output.expression for output in e.outputs["v"].values()], e.v)
     C = dict(e.Psi_q)
     arms: Names = {}
-    if any(c.kind == "number" for c in e.body.coordinates):
+    if any(c.kind == "number" for c in e.chart.body.coordinates):
         return B, C, arms
 
     def name(matrix: Matrix, i: int, k: int, what: str, sign: float) -> None:
@@ -60,11 +60,11 @@ def name_arms(e: Equations) -> tuple[Matrix, Matrix, Names]:
                 arms[f"{axis} {what}.{e.v_names[k]}",] = x
         matrix |= {(i, k): -sign * shown["y"], (i + 1, k): sign * shown["x"]}
 
-    for number, body in enumerate(dict.fromkeys(c.owner for c in e.body.velocities)):
+    for number, body in enumerate(dict.fromkeys(c.owner for c in e.chart.body.velocities)):
         for k in range(len(e.v)):
             if B.get((3 * number + 2, k)) is ONE:
                 name(B, 3 * number, k, body, 1.0)
-    joints = {joint for _, joint in e.carriers.values()}
+    joints = {joint for _, joint in e.chart.carriers.values()}
     for i, row in enumerate(e.rows[:-1]):
         if row.part == "x" and e.rows[i + 1].part == "y" and row.element not in joints:
             for k, c in enumerate(e.velocities):
@@ -75,8 +75,12 @@ def name_arms(e: Equations) -> tuple[Matrix, Matrix, Names]:
 
 def _sides(e: Equations, row: Row, k: int) -> list[float]:
     """Of the two bodies of a cut pin, 1 for body j and -1 for body i, those that velocity k of a joint carries."""
-    assert e.body is not None
-    number = e.body.rows.index(row)
+    assert e.chart.body is not None
+    number = e.chart.body.rows.index(row)
     joint = e.velocities[k].owner
-    ends = [(e.body.velocities[c].owner, x) for (r, c), x in e.body.Psi_q.items() if r == number and x.is_constant]
+    ends = [
+        (e.chart.body.velocities[c].owner, x)
+        for (r, c), x in e.chart.body.Psi_q.items()
+        if r == number and x.is_constant
+    ]
     return [x.number for body, x in ends if joint in [name for _, name in _way(e, body)]]

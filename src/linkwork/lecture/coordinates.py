@@ -45,14 +45,14 @@ if TYPE_CHECKING:
 def write_coordinates(x: Exercise, place: Numbers, velocity: Formula) -> None:
     """How equations that are not those of the bodies follow from them: B, or V beyond the tree."""
     e = place.equations
-    if not e.carriers:
+    if not e.chart.carriers:
         return
-    x.head("Coordinates of the tree" if e.tree is None else "Minimal coordinates")
+    x.head("Coordinates of the tree" if e.chart.tree is None else "Minimal coordinates")
     for line in describe_tree(e):
         x.say(line[:1].upper() + line[1:] + ".")
-    if e.tree is not None:
+    if e.chart.tree is not None:
         _write_minimal(x, place, velocity)
-    elif e.body is not None and not any(c.kind == "number" for c in e.body.coordinates):
+    elif e.chart.body is not None and not any(c.kind == "number" for c in e.chart.body.coordinates):
         _write_tree(x, place, velocity)
     x.forget(B, C, D, V, P_1, P_2, gamma_t)
 
@@ -87,11 +87,11 @@ def _in_symbols(x: Exercise, place: Numbers, kind: str) -> tuple[Matrix | None, 
 def _write_tree(x: Exercise, place: Numbers, velocity: Formula) -> None:
     """v_b = B v,  M = B^T M_b B,  Q = B^T (Q_b - M_b Bdot v),  C = D B  [nikravesh2018, eqs. (9.22) to (9.34)]."""
     e = place.equations
-    assert e.body is not None
-    bodies = Numbers(e.body, *place.of_bodies(), place.t)
-    columns, own = x.scope(M).columns, named(e.body.v_names)
+    assert e.chart.body is not None
+    bodies = Numbers(e.chart.body, *place.of_bodies(), place.t)
+    columns, own = x.scope(M).columns, named(e.chart.body.v_names)
     by_v, speeds, rest = _moved(place, "v")
-    rows = [[str(row) for row in e.body.rows].index(str(row)) for row in e.rows]
+    rows = [[str(row) for row in e.chart.body.rows].index(str(row)) for row in e.rows]
     values = {
         B: Value(by_v, own, columns), v_b: vector(speeds, own), beta: vector(rest, own),
         M_b: Value(bodies.M, own, own), Q_b: vector(bodies.Q, own),
@@ -131,20 +131,20 @@ def _of_tree(x: Exercise, entries: Entries, rows: Sequence[int], columns: int) -
 def _write_minimal(x: Exercise, place: Numbers, velocity: Formula) -> None:
     """theta_d = V v,  C V = 0,  M = V^T M_t V,  Q = V^T (Q_t - M_t b)  [wehage1982]."""
     e = place.equations
-    assert e.tree is not None
+    assert e.chart.tree is not None
     angles = place.find("angles", [output.expression for output in e.outputs["theta"].values()])
     by_v, speeds, rest = _moved(place, "theta_d")
-    tree = Numbers(e.tree, angles, speeds, place.t)
-    columns, own = x.scope(M).columns, named(e.tree.v_names)
+    tree = Numbers(e.chart.tree, angles, speeds, place.t)
+    columns, own = x.scope(M).columns, named(e.chart.tree.v_names)
     left = {str(row) for row in e.rows}
-    solved = [k for k, row in enumerate(e.tree.rows) if str(row) not in left]
+    solved = [k for k, row in enumerate(e.chart.tree.rows) if str(row) not in left]
     values = {
         V: Value(by_v, own, columns), theta.dot: vector(speeds, own), beta: vector(rest, own),
         M_t: Value(tree.M, own, own), Q_t: vector(tree.Q, own),
-        C: Value(tree.Psi_q[solved], named(str(e.tree.rows[k]) for k in solved), own),
+        C: Value(tree.Psi_q[solved], named(str(e.chart.tree.rows[k]) for k in solved), own),
     }  # fmt: skip
     x.find(values)
-    free = [e.tree.v_names.index(name) for name in e.v_names]
+    free = [e.chart.tree.v_names.index(name) for name in e.v_names]
     takes, follows = (np.eye(len(own))[:, chosen] for chosen in (free, [k for k in range(len(own)) if k not in free]))
     x.find({P_1: Value(takes, own, columns), P_2: Value(follows, own)})
     x.say(
@@ -155,7 +155,7 @@ def _write_minimal(x: Exercise, place: Numbers, velocity: Formula) -> None:
     if solved and follows.shape[1] == len(solved):
         x.find({gamma_t: vector(tree.gamma[solved], x.scope(C).rows)})
         x.say("They satisfy the constraints of these loops, with the Jacobian")
-        x.display(C, _of_tree(x, e.tree.Psi_q, solved, len(own)))
+        x.display(C, _of_tree(x, e.chart.tree.Psi_q, solved, len(own)))
         x.say("With", P_1, "for the places of the independent velocities and", P_2, "for those that follow,")
         inverse = (C * P_2).inverse
         x.show(equal(V, P_1 - P_2 * inverse * C * P_1), equal(C * V, 0))
@@ -171,5 +171,5 @@ def _write_minimal(x: Exercise, place: Numbers, velocity: Formula) -> None:
     x.display(beta, _in_symbols(x, place, "theta_d")[1])
     x.say("With inertia and forces in the coordinates of all joints,")
     x.show(equal(M, V.T * M_t * V), equal(Q, V.T * (Q_t - M_t * beta)))
-    x.display(M_t, _of_tree(x, e.tree.M, range(len(own)), len(own)))
+    x.display(M_t, _of_tree(x, e.chart.tree.M, range(len(own)), len(own)))
     x.display(Q_t)

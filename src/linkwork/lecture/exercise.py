@@ -254,7 +254,7 @@ class Exercise(Sheet):
         """Of mechanisms with bodies."""
         if self.letters is None or not self.letters.model.bodies:
             return None
-        e = self.equations.body or self.equations
+        e = self.equations.chart.body or self.equations
         q = dict(zip(e.q_names, self.numbers.of_bodies()[0].tolist(), strict=True))
         return Pose(self.letters.model, q, self.letters.elements)
 
@@ -293,8 +293,8 @@ class Exercise(Sheet):
         s = self.symbols
         parts = [x for A in (s.Psi, s.M, s.Q) if A for row in A for x in row]
         used = {node for x in parts for node in _symbols_in(x)}
-        if e.tree is not None:
-            used |= {*ordered([*e.tree.M.values(), *e.tree.Psi_q.values()])}
+        if e.chart.tree is not None:
+            used |= {*ordered([*e.chart.tree.M.values(), *e.chart.tree.Psi_q.values()])}
         if shown := [node for node in e.parameters if node in used]:
             self.say("Parameters:")
             told = [(p, *self._parameter_symbol(str(p.value))[1:]) for p in shown]

@@ -85,7 +85,7 @@ def reach(
     motion = move(mechanism, t_end=at or step, step=at or step, progress=progress)
     now = -1 if at else 0
     e = mechanism.equations
-    q, v, a = (motion.tables[kind].values[now] for kind in e.state)
+    q, v, a = (motion.tables[kind].values[now] for kind in e.chart.state)
     if at and motion.info.held:  # what events have changed
         e = e.with_values({x: motion.info.held.get(str(x.value), value) for x, value in e.parameters.items()})
     found = Numbers(e, q, v, at)

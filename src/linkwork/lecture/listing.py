@@ -149,7 +149,7 @@ def write_down(
         regular = f"det A != 0 for almost all states, A being {size} x {size}"
         notes.insert(0, regular if rank == size else f"det A = 0: A is {size} x {size} and has rank {rank}")
         notes += _structure(e, [k for k in range(len(e.rows)) if not place.is_open[k]], dependent)
-    elif form == "explicit" and not e.of_all_joints:  # else it is there as -C_dot v
+    elif form == "explicit" and not e.chart.of_all_joints:  # else it is there as -C_dot v
         groups += [_rate(e), Group("gamma", "-D_t^2 Psi at a = 0", _vector(e.rows, e.gamma), tuple(map(str, e.rows)))]
     groups = [
         replace(own, entries=dict(zip(own.entries, hierarchy.fold(own.entries.values()), strict=True)))
@@ -186,7 +186,7 @@ def _structure(e: Equations, closed: Sequence[int], left_out: str) -> Iterator[s
     if left_out:
         yield f"structural analysis fails: its Jacobian is singular where Psi = 0, because of {left_out}"
         return
-    lengths = len(e.q) - len(e.v) if e.tree is None else 0
+    lengths = len(e.q) - len(e.v) if e.chart.tree is None else 0
     known = f", {lengths} of them lengths of Euler parameters" if lengths else ""
     yield f"structural index {found.index}, {found.freedoms} values free at the start{known}"
     for times in sorted({*found.c} - {0}):
@@ -198,18 +198,21 @@ def with_numbers(e: Equations, named: Iterable[str]) -> Equations:
     """The equations with numbers in the place of parameters that have no name."""
     kept = set(named)
     numbers = {s: constant(value) for s, value in e.parameters.items() if s.value not in kept}
-    numbers |= {node: ONE for node in e.steady if node.op == "lt"}  # but in dead positions
+    numbers |= {node: ONE for node in e.hints.steady if node.op == "lt"}  # but in dead positions
     n, k = len(e.Q), len(e.Q) + len(e.Psi)
     made = substitute([*e.Q, *e.Psi, *e.qd, *e.M.values()], numbers)
-    speeds = e.outputs["v"] if e.body is not None else {}
+    speeds = e.outputs["v"] if e.chart.body is not None else {}
     moving = substitute([output.expression for output in speeds.values()], numbers)
-    carried = zip(substitute(e.carried, numbers), substitute(e.carried.values(), numbers), strict=True)
+    carried = zip(substitute(e.hints.carried, numbers), substitute(e.hints.carried.values(), numbers), strict=True)
     return replace(
         e,
         outputs={"v": {name: Output(x, own.unit) for (name, own), x in zip(speeds.items(), moving, strict=True)}},
-        carried={at: rate for at, rate in carried if not at.is_constant},
-        gradients={},  # differentiated anew, with the numbers
-        chain=None,
+        hints=replace(
+            e.hints,
+            carried={at: rate for at, rate in carried if not at.is_constant},
+            gradients={},  # differentiated anew, with the numbers
+            chain=None,
+        ),
         Q=tuple(made[:n]),
         Psi=tuple(made[n:k]),
         qd=tuple(made[k : k + len(e.qd)]),
@@ -234,7 +237,7 @@ def _stated(e: Equations) -> list[Group]:
     rows = tuple(map(str, e.rows))
     rates = [(c.name, rate) for c, rate in zip(e.coordinates, e.qd, strict=True) if rate not in e.v]
     groups = [Group("qd", "rates of the coordinates", _vector(*zip(*rates, strict=True)))] if rates else []
-    if e.of_all_joints:
+    if e.chart.of_all_joints:
         return [*groups, *_joint_groups(e, lower)]
     return [
         *groups,

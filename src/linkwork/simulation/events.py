@@ -400,7 +400,7 @@ class Course:
     def ask(self, callback: Callback, t: float, q: Array, v: Array) -> tuple[Array, Array]:
         """Rows and changes of the velocities that a callback wishes to set."""
         e = self.motion.system.equations
-        if e.body is not None:
+        if e.chart.body is not None:
             raise UsageError("a callback sets velocities in body coordinates alone", "callback-coordinates")
         names = [c.speed for c in e.velocities]
         given = callback(t, dict(zip(e.q_names, q.tolist(), strict=True)), dict(zip(names, v.tolist(), strict=True)))

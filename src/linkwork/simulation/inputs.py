@@ -56,7 +56,7 @@ def take_inputs(model: Model | Mechanism, inputs: Mapping[str, Input]) -> Model 
         raise UsageError("a system that states its equations takes no inputs; write formulas", "bad-input")
     if not inputs:
         return mechanism
-    e = mechanism.equations.body or mechanism.equations
+    e = mechanism.equations.chart.body or mechanism.equations
     for part, what in (
         (e.Psi, "a constraint"),
         (list(e.M.values()), "an inertia"),

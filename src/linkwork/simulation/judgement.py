@@ -127,7 +127,7 @@ def find_gap(motion: Trajectory, start: Place) -> tuple[Data, bool]:
         or e.events
     ):
         return None, False
-    q, v = (motion.tables[kind].values for kind in e.state[:2])
+    q, v = (motion.tables[kind].values for kind in e.chart.state[:2])
     fastest = float((np.abs(v) / start.v_scale).max(initial=0.0)) or 1.0
     explained = min(ALLOWED * (FIRST + info.steps) * max(info.rtol or 0.0, info.atol or 0.0), LOOSEST_GAP)
     for what, k in zip(("|Psi|", "|Psi_dot|"), (int(np.argmax(np.nan_to_num(gap))) for gap in gaps), strict=True):

@@ -49,7 +49,7 @@ def note_atol(info: Run, q: Array, v: Array, tolerances: Array) -> Iterator[Note
 def note_methods(changes: Sequence[tuple[float, str]], system: System) -> Iterator[Note]:
     """Which method took over when; in the coordinates of bodies a stiff direction turns with them."""
     if changes:
-        turns = system.equations.kind == "body" and system.m > 0
+        turns = system.equations.chart.kind == "body" and system.m > 0
         shown, more = [*map(list, changes[:SHOWN])], len(changes[SHOWN:])
         yield Note("stiff", first=DOP853.name, changes=shown, more=more, turns=turns)
 
@@ -60,7 +60,10 @@ def note_euler(system: System, v: Array, t_end: float) -> Iterator[Note]:
     |2 pd| is the angular velocity; of v a few rows with the extremes are enough.
     """
     e = system.equations
-    if e.kind == "euler" and 2.0 * np.abs(v[:, ~e.lengths[system.n_q : system.n_q + system.n_v]]).max() * t_end > TURN:
+    if (
+        e.chart.kind == "euler"
+        and 2.0 * np.abs(v[:, ~e.lengths[system.n_q : system.n_q + system.n_v]]).max() * t_end > TURN
+    ):
         yield Note("euler-rates")
 
 

@@ -204,9 +204,9 @@ def split_columns(system: System, x: Array) -> tuple[Array, Array, Array, Array]
 def body_states(system: System, p: Array, t: Array, q: Array, v: Array) -> tuple[Array, Array]:
     """q and v of the bodies at states of the equations."""
     e = system.equations
-    if e.body is None:
+    if e.chart.body is None:
         return q, v
-    n_q, n_v = len(e.body.q), len(e.body.v)
+    n_q, n_v = len(e.chart.body.q), len(e.chart.body.v)
     at_rest = np.zeros((len(t), len(e.a) + len(e.lam)))
     found = report(system, p, np.column_stack([t, q, v, at_rest])).outputs[:, 2:]
     return found[:, :n_q], found[:, n_q : n_q + n_v]
@@ -228,7 +228,7 @@ def trajectory(
     for table in (x, found.outputs):
         table.setflags(write=False)
     q, v, a, lam = split_columns(system, x)
-    tables = {kind: Table(e.columns[kind], x) for kind, x in zip(e.state, (q, v, a), strict=True)}
+    tables = {kind: Table(e.columns[kind], x) for kind, x in zip(e.chart.state, (q, v, a), strict=True)}
     first = 2
     for kind in e.outputs:
         columns = e.columns[kind]

@@ -42,7 +42,7 @@ def describe(motion: Motion, settings: Simulation, about_start: Iterable[Note]) 
     mechanism, place = motion.mechanism, motion.start.place
     return Run(
         model=mechanism.model.name,
-        coordinates=mechanism.equations.kind,
+        coordinates=mechanism.equations.chart.kind,
         formulation=motion.how.formulation,
         stabilization=motion.how.stabilization,
         integrator=motion.how.integrator,
@@ -50,7 +50,7 @@ def describe(motion: Motion, settings: Simulation, about_start: Iterable[Note]) 
         atol=settings.atol,
         t_end=settings.t_end,
         step=settings.step,
-        dof=motion.system.n_v - place.rank.rank - mechanism.equations.unseen,
+        dof=motion.system.n_v - place.rank.rank - mechanism.equations.chart.unseen,
         redundant=place.rows.redundant,
         notes=(*note_machine(), *mechanism.notes, *about_start),
         parameters=dict(mechanism.model.parameters),
@@ -115,7 +115,7 @@ def result(course: Course, info: Run, status: str, reason: Reason, began: float)
         evaluation_s=taken / len(rows),
         switches=state.switches,
         impact_loss=course.lost,
-        final_dof=s.n_v - parts[-1].place.rank.rank - s.equations.unseen,
+        final_dof=s.n_v - parts[-1].place.rank.rank - s.equations.chart.unseen,
         constraint_error_position=float(state.at.residuals[1]),
         constraint_error_velocity=float(state.at.residuals[2]),
         singular_positions=singular,

@@ -27,8 +27,8 @@ def check_resumable(first: Trajectory, parameters: dict[str, float], start: Plac
     if not isinstance(first, Trajectory):
         raise UsageError(f"resume = {first!r} is no motion; Trajectory.load reads one", "bad-value")
     e = start.equations
-    table = first.tables.get(e.state[0])
-    is_own = first.info.coordinates == e.kind and dict(first.info.parameters) == parameters
+    table = first.tables.get(e.chart.state[0])
+    is_own = first.info.coordinates == e.chart.kind and dict(first.info.parameters) == parameters
     is_own = is_own and set(first.info.held) == {str(x.value) for x in e.held}
     if table is None or table.columns.labels != e.q_names or not is_own:
         what = "the motion to resume is one of another model, of other parameters or coordinates"
@@ -50,7 +50,7 @@ def last_state(first: Trajectory, state: Sequence[str]) -> Array:
 
 def resume_at(motion: Motion, first: Trajectory) -> Array:
     """(q, v, work) where a motion has ended, with what events have changed until then."""
-    e, y = motion.system.equations, last_state(first, motion.system.equations.state)
+    e, y = motion.system.equations, last_state(first, motion.system.equations.chart.state)
     if first.info.held and motion.hold(np.array([first.info.held[str(x.value)] for x in e.held])):
         motion.measure_anew(float(first.t[-1]), y)
     motion.know_held()

@@ -68,7 +68,7 @@ def explain_stop(motion: Motion, end: End, fixed_step: float | None = None) -> R
         tried = {"steps": last.tried, "t": last.t, "step": last.at.next_step}
         place = Place(e, last.y[:n_q], last.y[n_q:n], last.t)
         vanish = place.rows.lengths[~place.is_open] < NEARLY_SINGULAR  # which the rank does not show
-        if system.m and (place.rank.smallest < NEARLY_SINGULAR or (e.kind != "stated" and np.any(vanish))):
+        if system.m and (place.rank.smallest < NEARLY_SINGULAR or (e.chart.kind != "stated" and np.any(vanish))):
             return Reason("too-many-steps", **tried, formulation=formulation)
         return Reason("too-many-steps", **tried, force=force, integrator=motion.how.integrator)
     assert end == End.STEP_TOO_SMALL
@@ -89,9 +89,11 @@ def _find_force(mechanism: Mechanism, at: Place) -> dict[str, Any] | None:
     most, found = 0.0, None
     for force in model.forces:
         e = body_equations(replace(model, joints=(), drivers=(), forces=(force,), gravity=(0.0,) * len(model.gravity)))
-        n = len(e.q) - len(e.counted)
-        angles = evaluate([x.angle for x in e.counted], {**e.parameters, **dict(zip(e.q, q_bodies, strict=False))})
-        carried = [at.values.get(x.carried, angle) for x, angle in zip(e.counted, angles, strict=True)]
+        n = len(e.q) - len(e.chart.counted)
+        angles = evaluate(
+            [x.angle for x in e.chart.counted], {**e.parameters, **dict(zip(e.q, q_bodies, strict=False))}
+        )
+        carried = [at.values.get(x.carried, angle) for x, angle in zip(e.chart.counted, angles, strict=True)]
         q = np.concatenate([q_bodies[:n], carried])
         here = Place(e, q, v, t)
         rates = np.array(evaluate(e.qd, here.values), dtype=float)

@@ -25,7 +25,7 @@ def check_size(n: int, formulation: str) -> None:
 
 def check_massless(place: Place, formulation: str) -> None:
     """ModelError where the formulation cannot do with a singular M."""
-    if place.equations.kind != "stated" and not np.any(place.M):
+    if place.equations.chart.kind != "stated" and not np.any(place.M):
         hint = "give masses, or move it by its drivers: linkwork kinematics"
         raise ModelError("no body has mass", "zero-mass", rule="forces move masses", suggestion=hint)
     others = would_do(regular_mass=False)
@@ -36,13 +36,13 @@ def check_massless(place: Place, formulation: str) -> None:
     diagonal = zip(place.equations.velocities, np.diag(place.M), strict=True)
     without = next((c for c, inertia in diagonal if inertia <= 0.0), None)
     what, path = "a combination of velocities has no inertia", None
-    if place.equations.kind == "euler":
+    if place.equations.chart.kind == "euler":
         what = "in Euler parameters M is singular"
     elif without is not None:
         whose, where = "body", "bodies"
-        if place.equations.kind == "stated":
+        if place.equations.chart.kind == "stated":
             whose, where = "coordinate", "equations.coordinates"
-        if without.owner in {joint for _, joint in place.equations.carriers.values()}:
+        if without.owner in {joint for _, joint in place.equations.chart.carriers.values()}:
             whose, where = "what moves in joint", "joints"
         path = f"{where}.{without.owner}"
         what = f"{whose} '{without.owner}' has no {'mass' if without.kind == 'length' else 'inertia'}"

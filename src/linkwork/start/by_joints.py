@@ -30,7 +30,7 @@ def prepare_joints(model: Model, cut: Sequence[str] | None = None) -> Mechanism:
 
 def name_kinds(e: Equations) -> tuple[dict[str, str], dict[str, str]]:
     """What start values and rates may be called, of joints and of bodies, and what kind each is."""
-    owners = (e,) if e.body is None else (e, e.body)
+    owners = (e,) if e.chart.body is None else (e, e.chart.body)
     return (
         {c.name: c.kind for x in owners for c in x.coordinates if not isinstance(c, CountedAngle)},
         {c.name: c.kind for x in owners for c in x.velocities},
@@ -76,7 +76,7 @@ def place_joints(model: Model, q: Mapping[str, float], v: Mapping[str, float]) -
 def _place(model: Model, q: Mapping[str, float], v: Mapping[str, float], keep: Sequence[str]) -> Model:
     """With other positions, or else velocities; in the coordinates of bodies where these alone are named."""
     given = prepare_joints(model).place()
-    body = given.equations.body
+    body = given.equations.chart.body
     if body is not None and {*q, *v, *keep} <= {*body.q_names, *body.v_names}:
         given = prepare(model, "body", ()).place()
     e, of_bodies = given.equations, () if body is None else body.v_names
@@ -111,7 +111,11 @@ def _angles(model: Model, place: Place) -> dict[str, float]:
 def _close(given: Place, keep: Sequence[str]) -> Place:
     """Positions that fit the joints, velocities as they are."""
     e = given.equations
-    kept = [k for k, name in enumerate(e.v_names) if name in keep and (e.body is None or name not in e.body.v_names)]
+    kept = [
+        k
+        for k, name in enumerate(e.v_names)
+        if name in keep and (e.chart.body is None or name not in e.chart.body.v_names)
+    ]
     if not len(given.Psi):
         return given
     check_defined(given)

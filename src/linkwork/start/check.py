@@ -89,7 +89,7 @@ def check(
         coordinates=len(equations.q),
         constraints=m,
         rank=rank.rank,
-        dof=n - rank.rank - equations.unseen,
+        dof=n - rank.rank - equations.chart.unseen,
         gruebler=n - m,
         redundant=start.place.rows.redundant,
         redundant_rows=tuple(map(str, start.place.rows.dependent)),

@@ -133,24 +133,24 @@ def restart(
     check_names("keep", keep)
     if not (q or v or keep) and place.departure <= CLOSED and is_closed(place, within=CLOSED) and is_aligned(place):
         return place  # the bodies are as the model states them, and fit
-    if place.equations.tree is not None:
-        return _on_its_sides(place.equations, place.equations.tree, q, v, weights, any_distance, keep)
-    if not q and not v and place.equations.body is None:
+    if place.equations.chart.tree is not None:
+        return _on_its_sides(place.equations, place.equations.chart.tree, q, v, weights, any_distance, keep)
+    if not q and not v and place.equations.chart.body is None:
         return place
     e, new = place.equations, {"q": place.q.copy(), "v": place.v.copy()}
-    of_bodies = ((), ()) if e.body is None else (e.body.q_names, e.body.v_names)
+    of_bodies = ((), ()) if e.chart.body is None else (e.chart.body.q_names, e.chart.body.v_names)
     for given, names, others in zip((q, v), (e.q_names, e.v_names), of_bodies, strict=True):
         for name, value in (given or {}).items():
             check_choice("coordinate", name, (*names, *others))
             if not np.isfinite(value):
                 raise UsageError(f"{value} is no start value of '{name}'", "bad-value")
-    if e.body is not None:
+    if e.chart.body is not None:
         stated, fitted = fit_bodies(e, q, v, weights, any_distance, keep)
-        held = {c.owner for c in e.velocities if c.name in keep and c.name not in e.body.v_names}
-        for level, own, columns in zip(new, e.from_body, (e.coordinates, e.velocities), strict=True):
-            new[level] = fitted.find(f"{e.kind} {level}", own)
+        held = {c.owner for c in e.velocities if c.name in keep and c.name not in e.chart.body.v_names}
+        for level, own, columns in zip(new, e.chart.from_body, (e.coordinates, e.velocities), strict=True):
+            new[level] = fitted.find(f"{e.chart.kind} {level}", own)
             if held:
-                as_stated = stated.find(f"{e.kind} {level}", own)
+                as_stated = stated.find(f"{e.chart.kind} {level}", own)
                 new[level] = np.where([c.owner in held for c in columns], as_stated, new[level])
     for level, given, names, others in zip(new, (q, v), (e.q_names, e.v_names), of_bodies, strict=True):
         for name, value in (given or {}).items():
@@ -172,8 +172,8 @@ def fit_bodies(
 
 def state_bodies(e: Equations, q: Given, v: Given) -> Place:
     """Where the model has its bodies, or these values by their own names."""
-    assert e.body is not None
-    body = e.body.with_values(e.parameters)
+    assert e.chart.body is not None
+    body = e.chart.body.with_values(e.parameters)
     q, v = ({name: x for name, x in (given or {}).items() if name in body.v_names + body.q_names} for given in (q, v))
     return restart(Place(body, *body.start()), q, v)
 
@@ -181,13 +181,13 @@ def state_bodies(e: Equations, q: Given, v: Given) -> Place:
 def locate_bodies(place: Place) -> Place:
     """The equations of the bodies where they are, which hold all joints."""
     e = place.equations
-    return place if e.body is None else Place(e.body.with_values(e.parameters), *place.of_bodies())
+    return place if e.chart.body is None else Place(e.chart.body.with_values(e.parameters), *place.of_bodies())
 
 
 def follow_bodies(start: Start, q: Given = None, v: Given = None) -> Start:
     """What the start changes of the bodies as the model has them; of other coordinates where these are given."""
     e = start.place.equations
-    if e.body is None or not {*(q or ()), *(v or ())} <= {*e.body.q_names, *e.body.v_names}:
+    if e.chart.body is None or not {*(q or ()), *(v or ())} <= {*e.chart.body.q_names, *e.chart.body.v_names}:
         return start
     return Start(locate_bodies(start.place), state_bodies(e, q, v), start.weights)
 
@@ -199,8 +199,8 @@ def _on_its_sides(
     of_all = tree.with_values(e.parameters)
     given = restart(Place(of_all, *of_all.start()), q, v, weights, any_distance, keep)
     start = find_start(given, weights, any_distance, keep).place
-    sides = np.sign(start.find("sides", [dyad.side for dyad in e.dyads]))
-    sigma = dict(zip((dyad.sigma for dyad in e.dyads), sides.tolist(), strict=True))
+    sides = np.sign(start.find("sides", [dyad.side for dyad in e.chart.dyads]))
+    sigma = dict(zip((dyad.sigma for dyad in e.chart.dyads), sides.tolist(), strict=True))
     found = dict(zip((*tree.q, *tree.v), (*start.q, *start.v), strict=True))
     own_q, own_v = (np.array([found[x] for x in symbols], dtype=float) for symbols in (e.q, e.v))
     place = Place(e.with_values({**e.parameters, **sigma}), own_q, own_v)
@@ -233,8 +233,8 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
     follow; it is an error if the joints do not allow that.
     """
     check_choice("weights", weights, WEIGHTS)
-    body = given.equations.body
-    if given.equations.tree is not None:
+    body = given.equations.chart.body
+    if given.equations.chart.tree is not None:
         keep = ()  # they have been kept where all joints were closed
     kept = number_kept(given.equations, [name for name in keep if body is None or name not in body.v_names])
     if not len(given.Psi) or weights == "none":
@@ -314,10 +314,10 @@ def _stated(given: Place) -> Array:
     That of a mass centre is not given where the model gives a turn alone, about the origin of a frame.
     """
     e, v = given.equations, given.v
-    if e.body is None and np.array_equal(v, e.start()[1]):
+    if e.chart.body is None and np.array_equal(v, e.start()[1]):
         shifts = [c.kind == "length" for c in e.velocities]
-        turns = {x: ZERO for x, is_shift in zip(e.start_v, shifts, strict=True) if not is_shift}
-        v = np.where(shifts, evaluate(substitute(e.start_v, turns), e.parameters), v)
+        turns = {x: ZERO for x, is_shift in zip(e.chart.start_v, shifts, strict=True) if not is_shift}
+        v = np.where(shifts, evaluate(substitute(e.chart.start_v, turns), e.parameters), v)
     sizes = np.abs(v) / given.v_scale
     return np.where(sizes > AGREEMENT * np.max(sizes, initial=0.0), v, 0.0)
 
@@ -336,7 +336,7 @@ def _velocity_fault(start: Start) -> ModelError | None:
     if by[k] == 0.0 or changes[k] <= SMALL * by[k]:
         return None
     name, found = given.equations.v_names[k], start.place.v[k]
-    owners = "equations.coordinates" if given.equations.kind == "stated" else "bodies"
+    owners = "equations.coordinates" if given.equations.chart.kind == "stated" else "bodies"
     return ModelError(
         f"the start velocities do not fit the joints: that of '{name}' would be "
         f"{found if abs(found) > NEGLIGIBLE * by[k] else 0.0:.6g}"

@@ -11,7 +11,7 @@ from linkwork.notes import Reason
 
 def check_open(e: Equations) -> None:
     """UsageError where loops are closed by themselves, which positions are to be found for."""
-    if e.tree is not None:
+    if e.chart.tree is not None:
         message = "minimal coordinates are for motions: loops that are closed as triangles have no constraints to close"
         raise UsageError(f"{message}; choose the coordinates joint or body", "minimal-positions")
 
@@ -19,8 +19,8 @@ def check_open(e: Equations) -> None:
 def find_dead(place: Place, within: float = 1.0) -> Dyad | None:
     """A dyad whose links are stretched or folded, or its slides parallel, or nearly so."""
     e = place.equations
-    margins = evaluate([dyad.margin for dyad in e.dyads], place.values)
-    return next((dyad for dyad, x in zip(e.dyads, margins, strict=True) if not x > within * DEAD), None)
+    margins = evaluate([dyad.margin for dyad in e.chart.dyads], place.values)
+    return next((dyad for dyad, x in zip(e.chart.dyads, margins, strict=True) if not x > within * DEAD), None)
 
 
 def explain_dead(dyad: Dyad, t: float, has_moved: bool) -> Reason:

@@ -151,7 +151,7 @@ def _moves(e: Equations, place: Place, of_driver: NDArray[np.bool_], direction: 
         return False
     e = place.equations
     known = dict(zip((*e.q, *e.then), (*place.q, *moved.q), strict=True))
-    way = np.array(evaluate(e.difference, known), dtype=float) / place.v_scale
+    way = np.array(evaluate(e.chart.difference, known), dtype=float) / place.v_scale
     dx = dx / place.v_scale
     return bool(way @ dx > 0.5 * dx @ dx)
 
@@ -183,7 +183,7 @@ def _undriven(e: Equations, basis: Array, spare: Sequence[str]) -> ModelError:
 
 def _path_of_fastest(e: Equations, v: Array) -> str:
     owner = e.velocities[int(np.argmax(np.abs(v)))].owner
-    return f"{'bodies' if e.body is None else 'joints'}.{owner}"
+    return f"{'bodies' if e.chart.body is None else 'joints'}.{owner}"
 
 
 def _over_driven(names: Sequence[str], place: Place, of_driver: NDArray[np.bool_], spare: Array) -> ModelError:

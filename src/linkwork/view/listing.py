@@ -29,7 +29,7 @@ TITLES = {
 
 def title(listing: Listing) -> str:
     found = TITLES[listing.form]
-    return found.replace("Psi_q^T", "C^T").replace("= Q", "= h") if listing.equations.of_all_joints else found
+    return found.replace("Psi_q^T", "C^T").replace("= Q", "= h") if listing.equations.chart.of_all_joints else found
 
 
 def counted(listing: Listing) -> str:
