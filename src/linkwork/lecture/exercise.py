@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 
 import numpy as np
 
 from linkwork.compiled.mechanism import Mechanism
 from linkwork.equations.equations import TIME
-from linkwork.expressions.evaluation import ordered
+from linkwork.expressions.evaluation import RING, evaluate, ordered
 from linkwork.expressions.graph import ZERO, Expr
 from linkwork.formulations import all_formulations, solve_on_scales
 from linkwork.lecture import letters as sym
@@ -48,7 +49,7 @@ from linkwork.writing.notation import (
     together,
 )
 from linkwork.writing.notation import Matrix as Brackets
-from linkwork.writing.rational import Rational, atom, formula
+from linkwork.writing.rational import Rational, TooLong, atom
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,8 @@ class Exercise(Sheet):
         sizes = {sym.n: self.n, sym.m: self.m, sym.r: self.r, sym.F: self.free, sym.t: self.t}
         self.find({letter: vector([float(size)]) for letter, size in sizes.items()})
         self.entries.find({self.names[node]: vector([value]) for node, value in x.values.items()})
+        self.lengthy = self._name_lengthy() if self.small else {}
+        self.entries.find({self.names[node]: vector([value]) for node, value in self.lengthy.items()})
         if self.small:
             self._know_symbols()
 
@@ -173,6 +176,35 @@ class Exercise(Sheet):
         for nodes, symbols in ((e.q, self.q), (e.v, self.v), (e.a, self.a)):
             names |= dict(zip(nodes, symbols, strict=True))
         return {**names, TIME: sym.t}
+
+    def _name_lengthy(self) -> dict[Expr, float]:
+        """Letters c_1, c_2, ... for long functions of parameters alone, such as start angles, and their values."""
+        e = self.equations
+        of_parameters: dict[Expr, bool] = {}
+        roots = [*e.Psi, *e.M.values(), *e.Q]
+        for node in ordered(roots):
+            own = node in e.parameters or node.is_constant
+            of_parameters[node] = own or (bool(node.args) and all(of_parameters[part] for part in node.args))
+        found: dict[Expr, float] = {}
+        letters = (Symbol("c", (str(k),)) for k in count(1))
+        met, waiting = set[Expr](), roots[::-1]
+        while waiting:
+            node = waiting.pop()
+            if node in met:
+                continue
+            met.add(node)
+            if not of_parameters[node] or node.op in RING:
+                waiting += node.args[::-1]
+            elif node.args and self._is_long(node):
+                self.names[node] = next(letter for letter in letters if letter not in self.names.values())
+                (found[node],) = evaluate([node], self.numbers.values)
+        return found
+
+    def _is_long(self, node: Expr) -> bool:
+        try:
+            return self.write(atom(node)).size > sheet.LONGEST_ENTRY
+        except TooLong:
+            return True
 
     def _parameter_symbol(self, name: str) -> tuple[Symbol, str]:
         """A parameter, or a number that the model does not name, and what it is."""
@@ -304,6 +336,12 @@ class Exercise(Sheet):
                 self._write_letters(self.letters)
             else:
                 self.table(("", "parameter", "value"), [row[:3] for row in listed])
+        self._write_lengthy()
+
+    def _write_lengthy(self) -> None:
+        if self.lengthy:
+            self.say("Parameters alone give these numbers, whose formulas are too long to be read:")
+            self.table(("", "value"), [(self.names[node], number(value)) for node, value in self.lengthy.items()])
 
     def _write_letters(self, letters: Letters) -> None:
         pairs = [(number, Name(body)) for body, number in letters.bodies.items()]
@@ -532,10 +570,10 @@ class Exercise(Sheet):
         """The reduced equation for the independent coordinates, in symbols where it is short."""
         if r.M_hat is None or r.Q_hat is None or not r.independent:
             return
-        M_hat, Q_hat = (tuple(tuple(formula(x, self.names) for x in row) for row in A) for A in (r.M_hat, r.Q_hat))
+        M_hat, Q_hat = (tuple(tuple(self.write(x) for x in row) for row in A) for A in (r.M_hat, r.Q_hat))
         if len(r.independent) == 1:
             left, load = M_hat[0][0] * sym.p.ddot, -r.Q_hat[0][0]
-            equation = equal(left + formula(load, self.names) if load else left, 0)
+            equation = equal(left + self.write(load) if load else left, 0)
         else:
             equation = equal(Brackets(M_hat) * sym.p.ddot, Brackets(Q_hat))
         coordinates = Listed(tuple(self.heads[j] for j in r.independent))

@@ -33,7 +33,7 @@ from linkwork.writing.notation import (
     together,
 )
 from linkwork.writing.notation import Matrix as Brackets
-from linkwork.writing.rational import TooLong, formula
+from linkwork.writing.rational import Rational, TooLong, formula
 
 Array = NDArray[np.floating[Any]]
 
@@ -185,6 +185,7 @@ class Sheet:
 
     def __init__(self, symbols: Mapping[Expr, Formula]) -> None:
         self.names = symbols
+        self.inner: dict[Expr, Formula] = {}  # formulas of what stands in functions
         self.blocks: list[Block] = []
         self.relations: list[Relation] = []
         self.elsewhere: list[tuple[Scope, Relation]] = []
@@ -253,7 +254,7 @@ class Sheet:
         if symbols is None:
             self.bare[name] = None
         if A.shape == (1, 1):
-            shown = formula(symbols[0][0], self.names) if symbols else None
+            shown = self.write(symbols[0][0]) if symbols else None
             in_numbers = numbers(A, size=size)[0][0]
             if shown is None or shown.size > LONGEST_ALONE or shown == in_numbers:
                 self.blocks.append(Equation(equal(name, in_numbers)))
@@ -353,7 +354,7 @@ class Sheet:
         for (i, j), value in np.ndenumerate(A):
             if not symbols[i][j] or (mirrored and j > i):
                 continue
-            own, label = formula(symbols[i][j], self.names), columns[j][1] if columns else str(j + 1)
+            own, label = self.write(symbols[i][j]), columns[j][1] if columns else str(j + 1)
             is_short = own.size <= LONGEST_ALONE
             listed.append(
                 (Name(f"{rows[i] if rows else i + 1}, {label}"), own if is_short else LONG, number(float(value)))
@@ -369,9 +370,13 @@ class Sheet:
         self.written.append((symbol, tuple((own,) for own in formulas), np.array([values]).T, np.max(np.abs(A))))
         self.say("In numbers:")
 
+    def write(self, x: Rational) -> Formula:
+        """A fraction in the symbols of the sheet."""
+        return formula(x, self.names, self.inner)
+
     def write_cells(self, symbols: Matrix) -> tuple[tuple[Formula, ...], ...] | None:
         """The entries of a matrix in symbols, None if one of them is long."""
-        cells = tuple(tuple(formula(x, self.names) for x in row) for row in symbols)
+        cells = tuple(tuple(self.write(x) for x in row) for row in symbols)
         longest = LONGEST_ALONE if len(cells[0]) == 1 else LONGEST_ENTRY
         return None if any(cell.size > longest for row in cells for cell in row) else cells
 
@@ -379,7 +384,7 @@ class Sheet:
         self, symbol: Formula, x: Array, labels: Iterable[str], symbols: Matrix | None = None, size: float = 0.0
     ) -> None:
         """A vector as a table: name, symbols where short, number."""
-        formulas = [formula(row[0], self.names) for row in symbols or ()]
+        formulas = [self.write(row[0]) for row in symbols or ()]
         values = [row[0] for row in numbers(x[:, None], size=size)]
         if any(f.size <= LONGEST_ALONE for f in formulas):
             shown = [f if f.size <= LONGEST_ALONE else LONG for f in formulas]

@@ -342,13 +342,17 @@ def root(x: Rational) -> Rational:
 # Formulas
 
 
-def formula(x: Rational, names: Mapping[Expr, Formula]) -> Formula:
-    """The fraction as it is written; factors stand in the order of `names`, functions after them."""
+def formula(x: Rational, names: Mapping[Expr, Formula], inner: dict[Expr, Formula] | None = None) -> Formula:
+    """The fraction as it is written; factors stand in the order of `names`, functions after them.
+
+    `inner` keeps what stands in functions: roots of roots hold much of it twice, and other fractions again.
+    """
+    inner = {} if inner is None else inner
     above, below = (_gather(_shorten(p), names) for p in (x.above, x.below))
     if below == UNIT:
-        return _sum(above, names)
+        return _sum(above, names, inner)
     signs = [all(c < 0 for c in p.terms.values()) for p in (above, below)]
-    shown = Quotient(*(_sum(-p if minus else p, names) for p, minus in zip((above, below), signs, strict=True)))
+    shown = Quotient(*(_sum(-p if minus else p, names, inner) for p, minus in zip((above, below), signs, strict=True)))
     return -shown if signs[0] != signs[1] else shown
 
 
@@ -391,7 +395,7 @@ def _gather(p: Polynomial, names: Mapping[Expr, Formula]) -> Polynomial:
     return p
 
 
-def _sum(p: Polynomial, names: Mapping[Expr, Formula]) -> Formula:
+def _sum(p: Polynomial, names: Mapping[Expr, Formula], inner: dict[Expr, Formula]) -> Formula:
     """A positive number, then the other positive terms, then the negative ones; higher degrees first."""
     place = {node: k for k, node in enumerate(names)}
 
@@ -404,7 +408,7 @@ def _sum(p: Polynomial, names: Mapping[Expr, Formula]) -> Formula:
 
     def term(monomial: Monomial) -> Formula:
         c = p.terms[monomial]
-        parts = [_power(node, e, names) for node, e in factors(monomial)]
+        parts = [_power(node, e, names, inner) for node, e in factors(monomial)]
         if abs(c) != 1 or not parts:
             parts.insert(0, _coefficient(abs(c)))
         product = reduce(mul, parts)
@@ -425,8 +429,12 @@ def _coefficient(c: Fraction) -> Formula:
     return exact if isinstance(exact, Product | Symbol | Quotient) else number(float(c), 10)  # 2 pi, pi/3
 
 
-def _power(node: Expr, e: int, names: Mapping[Expr, Formula]) -> Formula:
-    base = names.get(node) or printers.formula(node, [formula(rational(a), names) for a in node.args])
+def _power(node: Expr, e: int, names: Mapping[Expr, Formula], inner: dict[Expr, Formula]) -> Formula:
+    if node not in names:
+        for a in node.args:
+            if a not in inner:
+                inner[a] = formula(rational(a), names, inner)
+    base = names.get(node) or printers.formula(node, [inner[a] for a in node.args])
     if isinstance(base, Applied) and len(node.args) == 1 and node.args[0] in names:
         base = Applied(base.function, names[node.args[0]])  # cos q
     return raise_to(base, Number(str(e))) if e > 1 else base
