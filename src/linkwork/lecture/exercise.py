@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
@@ -130,6 +130,7 @@ class Exercise(Sheet):
         sizes = {sym.n: self.n, sym.m: self.m, sym.r: self.r, sym.F: self.free, sym.t: self.t}
         self.find({letter: vector([float(size)]) for letter, size in sizes.items()})
         self.entries.find({self.names[node]: vector([value]) for node, value in x.values.items()})
+        self.told = set[Expr]()  # parameters that a table explains
         self.lengthy = self._name_lengthy() if self.small else {}
         self.entries.find({self.names[node]: vector([value]) for node, value in self.lengthy.items()})
         if self.small:
@@ -327,21 +328,26 @@ class Exercise(Sheet):
         used = {node for x in parts for node in _symbols_in(x)}
         if e.chart.tree is not None:
             used |= {*ordered([*e.chart.tree.M.values(), *e.chart.tree.Psi_q.values()])}
-        if shown := [node for node in e.parameters if node in used]:
-            self.say("Parameters:")
-            told = [(p, *self._parameter_symbol(str(p.value))[1:]) for p in shown]
-            listed = [(self.names[p], Name(str(p.value).rstrip("'")), number(x.values[p]), what) for p, what in told]
-            if self.letters is not None and any(what for _, what in told):
-                self.table(("", "parameter", "value", "what it is"), listed)
-                self._write_letters(self.letters)
-            else:
-                self.table(("", "parameter", "value"), [row[:3] for row in listed])
-        self._write_lengthy()
-
-    def _write_lengthy(self) -> None:
+        self.write_parameters(used)
         if self.lengthy:
             self.say("Parameters alone give these numbers, whose formulas are too long to be read:")
-            self.table(("", "value"), [(self.names[node], number(value)) for node, value in self.lengthy.items()])
+            self.glossary(("", "value"), [(self.names[node], number(value)) for node, value in self.lengthy.items()])
+
+    def write_parameters(self, used: Collection[Expr]) -> None:
+        """The parameters among these symbols that no table has yet, and what their letters mean."""
+        shown = [node for node in self.equations.parameters if node in used and node not in self.told]
+        self.told |= {*shown}
+        if not shown:
+            return
+        self.say("Parameters:")
+        told = [(p, *self._parameter_symbol(str(p.value))[1:]) for p in shown]
+        value = self.numbers.values
+        listed = [(self.names[p], Name(str(p.value).rstrip("'")), number(value[p]), what) for p, what in told]
+        if self.letters is not None and any(what for _, what in told):
+            self.glossary(("", "parameter", "value", "what it is"), listed)
+            self._write_letters(self.letters)
+        else:
+            self.glossary(("", "parameter", "value"), [row[:3] for row in listed])
 
     def _write_letters(self, letters: Letters) -> None:
         pairs = [(number, Name(body)) for body, number in letters.bodies.items()]

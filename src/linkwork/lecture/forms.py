@@ -55,6 +55,7 @@ def explicit(x: Exercise) -> None:
         "an entry is recognized as zero by its values modulo a prime. Expressions that grow large get a name:",
     )  # fmt: skip
     values = _name_parts(x, hierarchy)
+    x.write_parameters({*ordered([*hierarchy.definitions.values(), *factors.L.values(), *factors.U.values()])})
     order, swap = (np.eye(size)[:, list(places)] for places in (factors.rows, factors.columns))
     heads = x.scope(A).columns
     x.find({P: Value(order.T, (), heads), P_c: Value(swap, heads)})
@@ -127,7 +128,7 @@ def _name_parts(x: Exercise, hierarchy: Hierarchy) -> dict[Expr, float]:
         rows.append((name, shown, number(0.0 if abs(values[made]) <= ROUNDING * size else values[made])))
         x.written.append((name, ((shown,),), np.array([[values[made]]]), size))
     if rows:
-        x.table(("", "is", "value"), rows)
+        x.glossary(("", "is", "value"), rows)
     return values
 
 

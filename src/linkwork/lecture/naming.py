@@ -42,10 +42,10 @@ class Letters:
 
     @cached_property
     def elements(self) -> dict[str, str]:
-        """Joints, drivers and forces by a letter: their own name where it is one."""
+        """Joints, drivers and forces by a letter: their own name where it is one, else one that no body has."""
         names = [*self._objects]
         kept = {name for name in names if re.fullmatch(r"[A-Z]\d?", name)}
-        free = iter(_unused(kept))
+        free = iter(_unused(kept | {*self.bodies}))
         return {name: name if name in kept else next(free) for name in names}
 
     @cached_property
@@ -74,7 +74,7 @@ class Letters:
             return symbol_of(parameter.rstrip("'")), ""
         if field in END_BODIES and (body := self._body(owner, END_BODIES[field])):
             return Symbol(
-                LOCAL_LETTERS[k], (letter + self.bodies[body],)
+                LOCAL_LETTERS[k], self._at(letter, body)
             ), f"{AXES[k]} of point {letter} in frame {self.bodies[body]}"
         if field in DIRECTION_BODIES and (body := self._body(owner, DIRECTION_BODIES[field][1])):
             index = (AXES[k], *self._at(letter, body))

@@ -303,9 +303,14 @@ class Sheet:
         return Statement(equal(name, Brackets(cells)), float(np.max(np.abs(off))) / size)
 
     def table(self, header: Iterable[Part], rows: Sequence[Iterable[Part]]) -> None:
-        self.blocks.append(Table(tuple(header), tuple(tuple(row) for row in rows[:MOST_ROWS])))
+        """A table, of which the first rows are shown; `glossary` shows all."""
+        self.glossary(header, rows[:MOST_ROWS])
         if len(rows) > MOST_ROWS:
             self.say(f"and {len(rows) - MOST_ROWS} more rows.")
+
+    def glossary(self, header: Iterable[Part], rows: Sequence[Iterable[Part]]) -> None:
+        """What letters mean, all of them."""
+        self.blocks.append(Table(tuple(header), tuple(tuple(row) for row in rows)))
 
     def matrix(
         self,

@@ -25,11 +25,14 @@ TITLES = {
     "rif": "implicit reduced involutive form: A X = b,  N = {Psi, D_t Psi},  det A != 0",
     "explicit": "a and lam, solved from M a + Psi_q^T lam = Q,  Psi_q a = gamma",
 }
+LETTERS_OF_TREES = {"Psi_q": "C", "= Q": "= h", "gamma": "-C_dot v"}  # [nikravesh2018, eqs. (9.22)-(9.34)]
 
 
 def title(listing: Listing) -> str:
     found = TITLES[listing.form]
-    return found.replace("Psi_q^T", "C^T").replace("= Q", "= h") if listing.equations.chart.of_all_joints else found
+    for own, of_tree in LETTERS_OF_TREES.items() if listing.equations.chart.of_all_joints else ():
+        found = found.replace(own, of_tree)
+    return found
 
 
 def counted(listing: Listing) -> str:
