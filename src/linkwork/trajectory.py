@@ -25,7 +25,7 @@ Names in model files hold no colon, so a joint and a body of the same name do no
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -159,8 +159,28 @@ class Trajectory(Readings):
     error_position: Array
     error_velocity: Array
     info: Run
-    model: Model | None = None  # of a result that was computed here
-    events: Events = NO_EVENTS
+    model: Model | None = field(default_factory=lambda: None)  # of a result that was computed here
+    events: Events = field(default_factory=Events)
+
+    @classmethod
+    def later(cls, evaluate: Callable[[], Trajectory]) -> Trajectory:
+        """A motion that is evaluated when one of its fields is first asked for."""
+        motion = object.__new__(cls)
+        motion.__dict__["_evaluate"] = evaluate
+        return motion
+
+    def __getattr__(self, name: str) -> Any:
+        evaluate = self.__dict__.get("_evaluate")
+        if evaluate is not None and name in self.__dataclass_fields__:
+            self.__dict__.update(evaluate().__dict__)
+            self.__dict__.pop("_evaluate", None)  # another thread may have been quicker
+        if name not in self.__dict__:
+            raise AttributeError(f"a trajectory has no '{name}'", name=name, obj=self)
+        return self.__dict__[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Its fields: machine code stays in its process."""
+        return {field: getattr(self, field) for field in self.__dataclass_fields__}
 
     def __post_init__(self) -> None:
         n = len(self.t)

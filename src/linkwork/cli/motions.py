@@ -158,6 +158,7 @@ def followed(
 
     It is shown, and written into tables, in other units if these are given.
     """
+    from linkwork.simulation.judgement import refuse_doubtful
     from linkwork.view.report import progress
 
     if units:
@@ -168,7 +169,7 @@ def followed(
         numdyn3d.check_space(mechanism)
     try:
         with progress(mechanism.name) as moved:
-            motion = analysis(mechanism, progress=moved)
+            motion = refuse_doubtful(analysis(mechanism, progress=moved))
     except Unfinished as end:
         if end.trajectory is not None and len(end.trajectory.t):
             with signals_held():

@@ -114,7 +114,8 @@ def kinematics(
     course = Course(motion)
 
     def conclude(status: str, reason: Reason = FINISHED) -> Trajectory:
-        found = result(course, changed(info, compile_s=cache.seconds() - compiling), status, reason, began)
+        about = changed(info, compile_s=cache.seconds() - compiling, wall_s=perf_counter() - began)
+        found = result(course, about, status, reason)
         if motion.is_loaded:
             return found
         nothing = Table(Columns(), np.empty((len(found.t), 0)))

@@ -138,6 +138,7 @@ def would_do(*, regular_mass: bool) -> list[str]:
     return [*SEQUENCES, *listed] if regular_mass else listed
 
 
+OWN = "own"  # the source of a formulation that is a function of a user
 # Those of linkwork; users add theirs, see own.py.
 FORMULATIONS: dict[str, Formulation] = {
     formulation.name: formulation

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.errors import UsageError
-from linkwork.formulations import FORMULATIONS, Formulation, Solution
+from linkwork.formulations import FORMULATIONS, OWN, Formulation, Solution
 from linkwork.formulations.refinement import NOT_FINITE, take_given, take_result
 from linkwork.linalg.rank import RANK_TOLERANCE, decide_rank, singular_values
 from linkwork.native.calls import Called
@@ -72,6 +72,6 @@ def add_formulation(name: str, solve: Solve, needs_regular_mass: bool) -> OwnFor
     if known is not None and not isinstance(known, OwnFormulation):
         raise UsageError(f"'{name}' is a formulation of linkwork; choose another name", "duplicate-name")
     about = (solve.__doc__ or "a function in Python").strip().split("\n")[0].rstrip(".")
-    made = OwnFormulation(name, about, "own", needs_regular_mass, solve)
+    made = OwnFormulation(name, about, OWN, needs_regular_mass, solve)
     FORMULATIONS[name] = made
     return made

@@ -21,7 +21,7 @@ from linkwork.equations.place import Place
 from linkwork.errors import NumericalStop
 from linkwork.notes import Note, Reason
 from linkwork.tolerances import AGREEMENT
-from linkwork.trajectory import Trajectory, drift_of
+from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
 
@@ -47,16 +47,16 @@ class Balance(NamedTuple):
     largest: float  # of all energies
 
 
-def find_balance(motion: Trajectory) -> Balance:
-    energy = motion.tables["energy"]
-    drift, forms = drift_of(energy), energy.values.T
-    worst = float(np.abs(drift).max(initial=0.0))
+def find_balance(energies: Array) -> Balance:
+    """Of kinetic and potential energy and the work dissipated and supplied, in columns."""
+    kinetic, potential, dissipated, supplied = forms = energies.T
+    total = kinetic + potential + dissipated - supplied
+    drift = total - total[:1]
     if not forms.size:
         return Balance(drift, math.nan, 0.0, 0.0, 0.0)
     first, most, least = forms[:, 0].tolist(), forms.max(axis=1).tolist(), forms.min(axis=1).tolist()
-    kinetic = most[energy.columns.labels.index("kinetic")]
-    turned_over = max(kinetic, *(max(a - b, b - c) for a, b, c in zip(most, first, least, strict=True)))
-    return Balance(drift, worst, kinetic, turned_over, max(*most, -min(least)))
+    turned_over = max(most[0], *(max(a - b, b - c) for a, b, c in zip(most, first, least, strict=True)))
+    return Balance(drift, float(np.abs(drift).max()), most[0], turned_over, max(*most, -min(least)))
 
 
 def speeds(motion: Trajectory, start: Place) -> Array:
@@ -114,18 +114,19 @@ def find_lag(motion: Trajectory, start: Place, balance: Balance) -> Data:
     return {"allowed": allowed, "since": float(motion.t[int(np.argmax(lag > allowed))]), "lag": float(lag[-1])}
 
 
+def is_closed(start: Place, position: float, velocity: float) -> bool:
+    """Whether gaps and their rates are rounding, as projection leaves them; of joints that events open nothing is."""
+    return max(position, velocity) <= AGREEMENT * min(start.length, 1.0) or bool(start.equations.events)
+
+
 def find_gap(motion: Trajectory, start: Place) -> tuple[Data, bool]:
     """The largest gap of positions or velocities, if the tolerances do not explain it; and whether beyond LIMIT.
 
-    |Psi| is measured by the scales of its rows, |Psi_dot| by these and by the largest velocity. Projection leaves
-    rounding, which is not looked at; of joints that events open and close, nothing is.
+    |Psi| is measured by the scales of its rows, |Psi_dot| by these and by the largest velocity.
     """
     info, e = motion.info, start.equations
     gaps = motion.error_position, motion.error_velocity
-    if (
-        max(info.constraint_error_position, info.constraint_error_velocity) <= AGREEMENT * min(start.length, 1.0)
-        or e.events
-    ):
+    if is_closed(start, info.constraint_error_position, info.constraint_error_velocity):
         return None, False
     q, v = (motion.tables[kind].values for kind in e.chart.state[:2])
     fastest = float((np.abs(v) / start.v_scale).max(initial=0.0)) or 1.0
@@ -143,11 +144,11 @@ def find_gap(motion: Trajectory, start: Place) -> tuple[Data, bool]:
 
 
 def judge(motion: Trajectory, start: Place, has_fixed_steps: bool) -> Trajectory:
-    """A finished motion with what is to be said about its errors; NumericalStop if they are too large to use it.
+    """A finished motion with what is to be said about its errors; doubtful if they are too large to use it.
 
     The length of fixed steps is the user's, damping by the method included.
     """
-    balance = find_balance(motion)
+    balance = find_balance(motion.tables["energy"].values)
     imbalance, is_wrong = find_imbalance(motion, start, balance)
     residual, (gap, is_wide) = motion.info.constraint_error_acceleration, find_gap(motion, start)
     reason, reactions = None, motion.tables["reactions"]
@@ -161,10 +162,16 @@ def judge(motion: Trajectory, start: Place, has_fixed_steps: bool) -> Trajectory
     elif gap and is_wide and not has_fixed_steps:
         reason = Reason("constraint-gap", **gap)
     if reason is not None:
-        doubtful = replace(motion, info=replace(motion.info, status="doubtful", reason=reason))
-        raise NumericalStop(reason, reason.code, trajectory=doubtful)
+        return replace(motion, info=replace(motion.info, status="doubtful", reason=reason))
     lag = None if has_fixed_steps or imbalance is not None else find_lag(motion, start, balance)
     found = ("energy-balance", imbalance), ("constraint-gap", gap), ("lag", lag)
     if notes := [Note(code, **data) for code, data in found if data is not None]:
         return replace(motion, info=replace(motion.info, notes=(*motion.info.notes, *notes)))
+    return motion
+
+
+def refuse_doubtful(motion: Trajectory) -> Trajectory:
+    """The motion; NumericalStop if it is not to be used."""
+    if motion.info.status == "doubtful":
+        raise NumericalStop(motion.info.reason, motion.info.reason.code, trajectory=motion)
     return motion

@@ -244,7 +244,7 @@ def trajectory(
     gap = found.gap
     if model.space == "spatial":
         gap = np.maximum(gap, euler_gap(tables["q"].values, len(model.bodies)))
-    contradiction, k = _find_contradiction(system, found, place)
+    contradiction, k = find_contradiction(system, found, place)
     info = changed(
         info,
         constraint_error_position=float(max(info.constraint_error_position, gap.max(initial=0.0))),
@@ -267,7 +267,7 @@ def count_turns(t: Array, values: Array, turning: list[int]) -> Array:
     return counted
 
 
-def _find_contradiction(system: System, found: Report, place: Place) -> tuple[float, int]:
+def find_contradiction(system: System, found: Report, place: Place) -> tuple[float, int]:
     """The largest |Psi_q a - gamma| by the largest acceleration on the motion, all on their scales, and its row.
 
     Rounding of what constraints hold against forces, Psi_q M^-1 Psi_q^T lam, is none: it is all that moves a structure.

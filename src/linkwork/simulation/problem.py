@@ -26,7 +26,7 @@ from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place, Weights
 from linkwork.equations.programs import Metric
 from linkwork.equations.solution import EPS
-from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, right_side
+from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, OWN, right_side
 from linkwork.integrators.integrate import Actions, Problem, Settings, State
 from linkwork.integrators.memory import Preparable
 from linkwork.integrators.methods import RADAU5, method_of
@@ -149,6 +149,12 @@ class Motion:
     def n(self) -> int:
         """Of q and v."""
         return self.system.n_q + self.system.n_v
+
+    @property
+    def asks_python(self) -> bool:
+        """Whether its machine code calls functions of users, who expect no calls once the motion is returned."""
+        by = FORMULATIONS.get(self.how.formulation)
+        return bool(self.mechanism.model.inputs) or (by is not None and by.source == OWN)
 
     def set_off(self, settings: Settings, times: Array, y: Array, max_steps: int = MOST_STEPS) -> None:
         """Make it ready to be advanced from (q, v, work) through these times."""

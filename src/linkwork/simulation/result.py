@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import groupby, islice, pairwise
-from time import perf_counter, thread_time
+from time import thread_time
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from linkwork.notes import Note, Reason
 from linkwork.records import changed
 from linkwork.simulation.events import Course
 from linkwork.simulation.inputs import fill_inputs
+from linkwork.simulation.judgement import ACCUMULATED, LIMIT, find_balance, is_closed
 from linkwork.simulation.notes import (
     note_atol,
     note_blur,
@@ -28,7 +30,15 @@ from linkwork.simulation.notes import (
     note_open,
     note_pivots,
 )
-from linkwork.simulation.outputs import Report, fill_dynamics, rates, report, split_columns, trajectory
+from linkwork.simulation.outputs import (
+    Report,
+    fill_dynamics,
+    find_contradiction,
+    rates,
+    report,
+    split_columns,
+    trajectory,
+)
 from linkwork.simulation.passages import find_singular, note_near
 from linkwork.simulation.problem import Motion, Part
 from linkwork.start.singular import MOST_TOLD, name_positions, note_singular
@@ -74,25 +84,66 @@ def evaluate(part: Part, t: Array, rows: Array, held: Array) -> tuple[Array, Arr
     return x, qd, report(s, part.exact, x, held), taken
 
 
-def result(course: Course, info: Run, status: str, reason: Reason, began: float) -> Trajectory:
-    """The trajectory of a motion as far as it is noted; of a run stopped between report times, with its last state."""
+class Evaluated(NamedTuple):
+    """Report rows of a motion, and what was found at them."""
+
+    t: Array
+    rows: Array  # q, v, work
+    held: Array
+    spans: list[slice]  # of the parts of the course
+    x: Array  # t, q, v, a, lam
+    qd: Array
+    found: Report
+    taken: float  # s, for the rates
+
+
+def evaluate_motion(course: Course, most: int | None = None) -> Evaluated:
+    """The motion as far as it is noted, of a run stopped between report times with its last state; or so many rows."""
     motion, state, until = course.motion, course.motion.state, course.until
     assert until is not None
-    s, n_q, n = motion.system, motion.system.n_q, motion.n
-    t, rows = state.times[: until.rows], state.rows[: until.rows]
+    t, rows, ends = state.times[: until.rows], state.rows[: until.rows], [part.first for part in course.parts[1:]]
     if not len(t) or until.t > t[-1]:
-        rows, t = np.vstack([rows, until.y[: n + N_WORK]]), np.append(t, until.t)
+        rows, t = np.vstack([rows, until.y[: motion.n + N_WORK]]), np.append(t, until.t)
+    if most is not None and most < len(t):
+        chosen = np.linspace(0, len(t) - 1, most).astype(int)
+        t, rows, ends = t[chosen], rows[chosen], np.searchsorted(chosen, ends).tolist()
     held = course.held_at(t)
     if motion.mechanism.model.inputs:
-        fill_inputs(s, motion.mechanism.model.inputs, t, rows, held)
-    parts, ends = course.parts, [part.first for part in course.parts[1:]]
+        fill_inputs(motion.system, motion.mechanism.model.inputs, t, rows, held)
     spans = [slice(a, b) for a, b in pairwise([0, *(min(end, len(rows)) for end in ends), len(rows)])]
-    evaluated = [evaluate(part, t[k], rows[k], held[k]) for part, k in zip(parts, spans, strict=True)]
+    evaluated = [evaluate(part, t[k], rows[k], held[k]) for part, k in zip(course.parts, spans, strict=True)]
     x, qd, found, taken = evaluated[0]
     if len(evaluated) > 1:
         x, qd = (np.concatenate([part[k] for part in evaluated]) for k in (0, 1))
         found = Report(*map(np.concatenate, zip(*(part[2] for part in evaluated), strict=True)))
         taken = sum(part[3] for part in evaluated)
+    return Evaluated(t, rows, held, spans, x, qd, found, taken)
+
+
+def is_beyond_doubt(course: Course) -> bool:
+    """Whether nothing speaks against a finished motion, by as many of its report rows as steps were taken.
+
+    Energies balance, constraints hold to rounding, accelerations obey them, and all that is reported has values. What
+    rows between show of the same steps is looked at when they are asked for.
+    """
+    state, start = course.motion.state, course.motion.start.place
+    at = evaluate_motion(course, state.at.steps + 2)
+    values, n = at.found.outputs, course.motion.n
+    balance = find_balance(np.hstack([values[:, :2], at.rows[:, n : n + N_WORK]]))
+    return (
+        bool(np.isfinite(values).all())
+        and is_closed(start, *state.at.residuals[1:3].tolist())
+        and balance.worst <= LIMIT * balance.turned_over + ACCUMULATED * balance.largest
+        and find_contradiction(course.motion.system, at.found, start)[0] <= LIMIT
+    )
+
+
+def result(course: Course, info: Run, status: str, reason: Reason) -> Trajectory:
+    """The trajectory of a motion."""
+    motion, state, until, parts = course.motion, course.motion.state, course.until, course.parts
+    t, rows, held, spans, x, qd, found, taken = evaluate_motion(course)
+    assert until is not None
+    s, n_q, n = motion.system, motion.system.n_q, motion.n
     q, passed, first = x[:, 1 : 1 + n_q], [], 0
     for _, alike in groupby(zip(parts, spans, strict=True), key=lambda part: part[0].place.is_open.tobytes()):
         *_, (at, span) = alike  # the same joints hold
@@ -133,6 +184,5 @@ def result(course: Course, info: Run, status: str, reason: Reason, began: float)
             *note_atol(info, *split_columns(s, found.extremes)[:2], state.at.atol[:n]),
             *note_euler(s, split_columns(s, found.extremes)[1], float(t[-1])),
         ),
-        wall_s=perf_counter() - began,
     )
     return trajectory(s, t, x, rows[:, n:], found, info, motion.mechanism.model, motion.start.place, course.events())

@@ -24,11 +24,11 @@ from linkwork.notes import FINISHED, Reason
 from linkwork.records import changed
 from linkwork.simulation.events import Course
 from linkwork.simulation.inputs import take_inputs
-from linkwork.simulation.judgement import judge
+from linkwork.simulation.judgement import judge, refuse_doubtful
 from linkwork.simulation.options import Baumgarte, Choice, Ranked, Stabilization, choose
 from linkwork.simulation.outputs import check_memory
 from linkwork.simulation.problem import MOST_STEPS, Motion
-from linkwork.simulation.result import describe, result
+from linkwork.simulation.result import describe, is_beyond_doubt, result
 from linkwork.simulation.resume import check_resumable, join, resume_at
 from linkwork.simulation.run import run
 from linkwork.simulation.stop_reasons import explain_stop
@@ -110,26 +110,33 @@ def simulate(
         y = resume_at(motion, resume)
         times = np.append(resume.t[-1], grid[grid > resume.t[-1]])
     info = describe(motion, settings, note_start(mechanism.model, motion.start, q, v))
-    course = Course(motion, resume is not None)
+    course, start = Course(motion, resume is not None), motion.start.place
 
-    def conclude(status: str, reason: Reason = FINISHED) -> Trajectory:
-        found = result(course, changed(info, compile_s=cache.seconds() - compiling), status, reason, began)
-        return found if resume is None else join(resume, found, grid)
+    def conclude(status: str, reason: Reason = FINISHED) -> Callable[[], Trajectory]:
+        about = changed(info, compile_s=cache.seconds() - compiling, wall_s=perf_counter() - began)
+
+        @np.errstate(all="ignore")
+        def found() -> Trajectory:
+            motion = result(course, about, status, reason)
+            motion = motion if resume is None else join(resume, motion, grid)
+            return judge(motion, start, fixed_step is not None) if status == "finished" else motion
+
+        return found
 
     try:
         course.set_off(control, times, y, max_steps)
         end = run(course, lambda t: progress(t / settings.t_end, t) if progress is not None else None)
         if end == End.REACHED:
+            can_wait = not motion.asks_python and is_beyond_doubt(course)
             found = conclude("finished", course.ended_by)
+            return Trajectory.later(found) if can_wait else refuse_doubtful(found())
     except KeyboardInterrupt:
         if course.until is None:
             raise
         message = f"interrupted at t = {course.until.t:.6g} of {settings.t_end:.6g}"
-        raise Interrupted(message, trajectory=conclude("interrupted", Reason("interrupted"))) from None
-    if end != End.REACHED:
-        reason = course.stopped or explain_stop(motion, end, fixed_step)
-        raise NumericalStop(reason, reason.code, trajectory=conclude("stopped", reason))
-    return judge(found, motion.start.place, fixed_step is not None)
+        raise Interrupted(message, trajectory=conclude("interrupted", Reason("interrupted"))()) from None
+    reason = course.stopped or explain_stop(motion, end, fixed_step)
+    raise NumericalStop(reason, reason.code, trajectory=conclude("stopped", reason)())
 
 
 def check_budget(max_steps: int) -> None:
