@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -307,3 +308,53 @@ def test_runs_leave_nothing_behind(model: str, options: dict[str, Any]) -> None:
         if k > 1:
             sizes.append((size_of.cache_info().currsize, len(mechanism.shared._compiled)))
     assert len(set(sizes)) == 1
+
+
+def test_a_motion_read_late_is_the_one_that_was_computed() -> None:
+    """What is evaluated when it is asked for depends on nothing that happened since: not on runs of other values."""
+    mechanism = prepare(loads(HOPPER))
+    late = mechanism.simulate(t_end=0.5)
+    others = [mechanism.simulate(t_end=t_end) for t_end in (0.3, 0.5)]
+    sent = pickle.loads(pickle.dumps(mechanism.simulate(t_end=0.5)))
+    assert others[0].t[-1] == 0.3
+    for motion in (late, sent):
+        for name, (values, unit) in others[1].quantities.items():
+            np.testing.assert_array_equal(motion[name], values)
+            assert motion.unit(name) == unit
+        assert (motion.status, motion.info.notes, motion.info.steps) == (
+            "finished",
+            others[1].info.notes,
+            late.info.steps,
+        )
+        assert motion.model is not None
+        assert motion.events.names == others[1].events.names
+    with pytest.raises(ValueError, match="read-only"):
+        late.q[0] = 0.0
+    with pytest.raises(AttributeError):
+        _ = late.speed
+
+
+UNFELT = """
+linkwork: 1
+ground: {points: {O: [0, 0]}}
+bodies: {rotor: {mass: 1, inertia: 0.1, angular_velocity: 1, points: {O: [0, 0]}}}
+joints: {O: {type: revolute, i: ground.O, j: rotor.O}}
+forces: {odd: {type: point-force, at: rotor.O, force: [0, "sqrt((t - T0)^2 - 1e-6)"]}}
+simulation: {t_end: 1, step: 1e-3, coordinates: joint}
+"""
+
+
+@pytest.mark.parametrize("t_0", [0.0, 0.25, 0.5005, 0.777, 1.0])
+def test_no_motion_is_finished_whose_reactions_have_no_value(t_0: float) -> None:
+    """The bearing holds a force that is not a number for two milliseconds: whether or not a row of a step is there.
+
+    The few steps of a wheel that turns evenly are judged at once, the rows between when they are asked for.
+    """
+    try:
+        motion = simulate(loads(UNFELT.replace("T0", str(t_0))))
+    except NumericalStop as stop:
+        motion = stop.trajectory
+    assert motion.info.steps < 20 < len(motion.t)
+    assert not np.isfinite(motion["reaction:O.y"]).all()
+    assert (motion.status, motion.info.reason.code) == ("doubtful", "no-reaction")
+    np.testing.assert_allclose(motion["rotor.phi"], motion.t, atol=1e-12)

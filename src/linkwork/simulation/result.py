@@ -105,7 +105,8 @@ def evaluate_motion(course: Course, most: int | None = None) -> Evaluated:
     if not len(t) or until.t > t[-1]:
         rows, t = np.vstack([rows, until.y[: motion.n + N_WORK]]), np.append(t, until.t)
     if most is not None and most < len(t):
-        chosen = np.linspace(0, len(t) - 1, most).astype(int)
+        chosen = np.arange(0, len(t), -(-len(t) // most))
+        chosen[-1] = len(t) - 1
         t, rows, ends = t[chosen], rows[chosen], np.searchsorted(chosen, ends).tolist()
     held = course.held_at(t)
     if motion.mechanism.model.inputs:

@@ -109,27 +109,27 @@ def simulate(
         check_resumable(resume, dict(mechanism.model.parameters), motion.start.place, settings.t_end)
         y = resume_at(motion, resume)
         times = np.append(resume.t[-1], grid[grid > resume.t[-1]])
-    info = describe(motion, settings, note_start(mechanism.model, motion.start, q, v))
-    course, start = Course(motion, resume is not None), motion.start.place
+    course = Course(motion, resume is not None)
 
     def conclude(status: str, reason: Reason = FINISHED) -> Callable[[], Trajectory]:
-        about = changed(info, compile_s=cache.seconds() - compiling, wall_s=perf_counter() - began)
+        times_taken = {"compile_s": cache.seconds() - compiling, "wall_s": perf_counter() - began}
 
         @np.errstate(all="ignore")
-        def found() -> Trajectory:
-            motion = result(course, about, status, reason)
-            motion = motion if resume is None else join(resume, motion, grid)
-            return judge(motion, start, fixed_step is not None) if status == "finished" else motion
+        def evaluated() -> Trajectory:
+            info = changed(describe(motion, settings, note_start(mechanism.model, motion.start, q, v)), **times_taken)
+            found = result(course, info, status, reason)
+            found = found if resume is None else join(resume, found, grid)
+            return judge(found, motion.start.place, fixed_step is not None) if status == "finished" else found
 
-        return found
+        return evaluated
 
     try:
         course.set_off(control, times, y, max_steps)
         end = run(course, lambda t: progress(t / settings.t_end, t) if progress is not None else None)
         if end == End.REACHED:
             can_wait = not motion.asks_python and is_beyond_doubt(course)
-            found = conclude("finished", course.ended_by)
-            return Trajectory.later(found) if can_wait else refuse_doubtful(found())
+            evaluated = conclude("finished", course.ended_by)
+            return Trajectory.later(evaluated) if can_wait else refuse_doubtful(evaluated())
     except KeyboardInterrupt:
         if course.until is None:
             raise
