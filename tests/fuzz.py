@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork import Integrator
 from linkwork.document import dump, parse
 from linkwork.driven.kinematics import kinematics
 from linkwork.errors import LinkworkError
@@ -177,7 +178,7 @@ def outcome(text: str, is_json: bool) -> str:
         stage = "check"
         check(model)
         stage = "run"
-        motion = simulate(model, t_end=T_END, step=STEP, max_steps=MOST_STEPS)
+        motion = simulate(model, t_end=T_END, step=STEP, integrator=Integrator(max_steps=MOST_STEPS))
         assert np.all(np.isfinite(motion.q)), "positions of a finished run are not finite"
         assert np.all(np.isfinite(motion.v)), "velocities of a finished run are not finite"
         assert motion.status == "finished", motion.status

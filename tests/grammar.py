@@ -26,7 +26,7 @@ from fuzz import campaign
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from linkwork import cli
+from linkwork import Integrator, cli
 from linkwork.assembly.assemble import assemble
 from linkwork.driven.kinematics import kinematics
 from linkwork.elements.contact import MODELS
@@ -637,7 +637,8 @@ def trial(seed: int, number: int) -> str:
     model = made[0]
     refused(lambda: check(model))
     options = how(random) if random.random() < 0.6 else {}
-    stopped = refused(lambda: looked_at(simulate(model, max_steps=MOST_STEPS, **options), "run"))
+    limited = Integrator(options.get("integrator", "auto"), max_steps=MOST_STEPS)
+    stopped = refused(lambda: looked_at(simulate(model, **{**options, "integrator": limited}), "run"))
     if model.drivers:
         refused(lambda: looked_at(kinematics(model, t_end=0.2, step=0.05), "kinematics"))
     refused(lambda: assemble(model))

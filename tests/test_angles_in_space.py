@@ -10,7 +10,7 @@ import pytest
 from commands import answer
 from scipy.spatial.transform import Rotation
 
-from linkwork import Trajectory, kinematics, simulate
+from linkwork import Start, Trajectory, kinematics, simulate
 from linkwork.assembly.assemble import assemble
 from linkwork.document import parse
 from linkwork.errors import ModelError, NumericalStop
@@ -76,7 +76,7 @@ def test_turns_are_counted_across_a_resumed_run(coordinates: str, tmp_path: Path
     whole = rotor(32.0, forces={"s": spring})
     simulate(whole, t_end=0.7, step=0.1, coordinates=coordinates).save(tmp_path / "first.nc")
     first = Trajectory.load(tmp_path / "first.nc")
-    motion = simulate(whole, t_end=2.0, step=0.1, coordinates=coordinates, resume=first)
+    motion = simulate(whole, t_end=2.0, step=0.1, coordinates=coordinates, start=Start(resume=first))
     np.testing.assert_allclose(motion["O.angle"], 16.0 * np.sin(2.0 * motion.t), atol=1e-6)
 
 

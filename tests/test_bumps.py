@@ -9,7 +9,7 @@ from carts import cart
 from scipy.integrate import quad, solve_ivp
 from scipy.special import k1
 
-from linkwork import simulate
+from linkwork import Integrator, simulate
 from linkwork.errors import NumericalStop
 from linkwork.modelfile import MECHANISMS, loads
 
@@ -351,7 +351,7 @@ def test_a_law_that_the_tolerances_leave_open_is_told_and_a_smaller_atol_settles
     assert fine["cart.vx"][-1] == pytest.approx(v, abs=10 / slope)
     assert not any("[steep-law]" in note for note in fine.info.notes)
     try:
-        coarse = simulate(model, rtol=rtol, atol=1e-9, integrator=integrator, max_steps=20_000)
+        coarse = simulate(model, rtol=rtol, atol=1e-9, integrator=Integrator(integrator, max_steps=20_000))
     except NumericalStop:
         assert slope == 1e9
         return

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwork import Model, load, loads, prepare
+from linkwork import Coordinates, Model, Start, load, loads, prepare
 from linkwork.assembly.assemble import assemble
 from linkwork.document import parse
 from linkwork.errors import ModelError, UsageError
@@ -35,7 +35,7 @@ def test_a_motion_in_other_coordinates_is_not_resumed(first: str, second: Any) -
     model = load("numdyn3d_pendulum" if second == "euler" else "double_pendulum")
     motion = simulate(model, coordinates=first, t_end=0.01, step=0.01)
     with pytest.raises(UsageError, match="of other parameters or coordinates"):
-        simulate(model, coordinates=second, t_end=0.02, step=0.01, resume=motion)
+        simulate(model, coordinates=second, t_end=0.02, step=0.01, start=Start(resume=motion))
 
 
 def named_alike(joint: dict[str, Any], i: str, j: str) -> Model:
@@ -63,9 +63,9 @@ def named_alike(joint: dict[str, Any], i: str, j: str) -> Model:
 def test_a_start_value_by_a_name_that_a_body_and_a_joint_share_is_that_of_the_body(coordinates: str) -> None:
     model = named_alike({"type": "spherical"}, "P.E", "A.O")
     turned = {"P.e0": np.cos(0.2), "P.e1": np.sin(0.2), "A.e0": np.cos(0.3), "A.e1": np.sin(0.3)}
-    start = {"q": turned, "v": {"P.wx": 1.0, "A.wx": 3.0}}
-    bodies, other = (simulate(model, coordinates=c, **start) for c in ("body", coordinates))
-    for name, value in {**turned, **start["v"]}.items():
+    start = {**turned, "P.wx": 1.0, "A.wx": 3.0}
+    bodies, other = (simulate(model, coordinates=c, start=start) for c in ("body", coordinates))
+    for name, value in start.items():
         assert bodies[name][0] == pytest.approx(value, rel=1e-12)
     np.testing.assert_allclose(other.q, bodies.q, atol=1e-8)
     np.testing.assert_allclose(other.v, bodies.v, atol=1e-7)
@@ -101,8 +101,8 @@ simulation: {t_end: 0.01, step: 0.01}
 
 def test_a_kept_joint_coordinate_is_what_the_model_states() -> None:
     """The angle of the pin of a crank is the angle of the crank, so that keeping either is the same."""
-    by_body = simulate(loads(LOOP), coordinates="body", keep=["crank.phi"])
-    by_joint = simulate(loads(LOOP), coordinates="joint", keep=["A0"])
+    by_body = simulate(loads(LOOP), coordinates="body", start=Start(keep=["crank.phi"]))
+    by_joint = simulate(loads(LOOP), coordinates="joint", start=Start(keep=["A0"]))
     assert by_joint["crank.phi"][0] == pytest.approx(np.radians(61.0), abs=1e-12)
     np.testing.assert_allclose(by_joint.q, by_body.q, atol=1e-10)
     np.testing.assert_allclose(by_joint.v, by_body.v, atol=1e-9)
@@ -110,7 +110,7 @@ def test_a_kept_joint_coordinate_is_what_the_model_states() -> None:
 
 def test_what_is_kept_must_be_a_coordinate_of_an_open_chain_too() -> None:
     with pytest.raises(UsageError, match="keep='NOPE'"):
-        simulate(load("double_pendulum"), coordinates="joint", keep=["NOPE"])
+        simulate(load("double_pendulum"), coordinates="joint", start=Start(keep=["NOPE"]))
 
 
 @pytest.mark.parametrize(
@@ -164,19 +164,19 @@ def test_a_constant_velocity_joint_stays_the_same_from_another_start() -> None:
 def test_velocities_of_the_size_of_rounding_are_not_taken_for_given() -> None:
     """Velocities that are all a little off are corrected, whatever the last digits of a mass centre on a fixed axis."""
     closed = assemble(loads(SHAFTS))
-    model, off = loads(SHAFTS).with_start(closed.q, closed.v), {"b.y": 1.01 * closed.v["b.y"]}
-    exact, rounded = (simulate(model, t_end=0.1, v={**off, "a.x": x}) for x in (0.0, 3e-17))
+    model, off = loads(SHAFTS).with_start(closed.q, closed.v), {"b.vy": 1.01 * closed.v["b.y"]}
+    exact, rounded = (simulate(model, t_end=0.1, start={**off, "a.vx": x}) for x in (0.0, 3e-17))
     assert exact.v[0] != pytest.approx(list(closed.v.values()), abs=1e-6)
     np.testing.assert_allclose(rounded.v, exact.v, atol=1e-12)
     with pytest.raises(ModelError, match=r"that of 'a\.x' would be"):
-        simulate(model, t_end=0.1, v={**off, "a.x": 1e-3})
+        simulate(model, t_end=0.1, start={**off, "a.vx": 1e-3})
 
 
 @pytest.mark.parametrize("coordinates", [None, "body", "euler"])
 def test_joints_are_cut_in_joint_coordinates_alone(coordinates: str | None) -> None:
     model = load("spatial_four_link")
     with pytest.raises(UsageError, match="cut in joint coordinates"):
-        prepare(model, coordinates, cut=[model.joints[0].name])
+        prepare(model, Coordinates(coordinates, cut=[model.joints[0].name]))
 
 
 def test_what_has_no_inertia_in_joint_coordinates_is_called_by_its_joint() -> None:

@@ -17,6 +17,7 @@ from slices import with_slow
 from test_dap import C1, C2, C3, HEAD, written
 from typer.testing import CliRunner
 
+from linkwork import Start
 from linkwork.assembly.assemble import assemble
 from linkwork.cli import answer, app
 from linkwork.cli.motions import locks
@@ -186,14 +187,14 @@ def test_corrections_without_weights_are_a_choice_for_every_model() -> None:
     far = build_sketch(shipped, theta)
     found = assemble(far, weights="plain").theta
     assert [found[name] for name in ("O", "A", "guide")] == pytest.approx([0.679201, -0.973350, 0.342202], abs=1e-6)
-    motion = simulate(far, t_end=0.01, weights="plain")
+    motion = simulate(far, t_end=0.01, start=Start(weights="plain"))
     assert motion.dap_arrays()["theta"][0] == pytest.approx([0.679201, -0.973350, 0.342202], abs=1e-6)
     with pytest.raises(ModelError, match="start-far-off"):
         simulate(far, t_end=0.01)
     with pytest.raises(UsageError, match="stabilization='none'"):
-        simulate(far, t_end=0.01, weights="none")
+        simulate(far, t_end=0.01, start=Start(weights="none"))
     near = {"O": 0.6792, "A": -0.9733, "guide": 0.3422}
-    kept = simulate(build_sketch(shipped, near), t_end=0.01, weights="none", stabilization="none")
+    kept = simulate(build_sketch(shipped, near), t_end=0.01, start=Start(weights="none"), stabilization="none")
     assert kept.dap_arrays()["theta"][0] == pytest.approx([*near.values()], abs=1e-12)
 
 

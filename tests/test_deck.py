@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from slices import with_slow
 
+from linkwork import Coordinates
 from linkwork.assembly.assemble import assemble
 from linkwork.cli import answer
 from linkwork.driven.kinematics import kinematics
@@ -358,7 +359,9 @@ def test_a_deck_starts_as_the_model_does_and_says_what_it_does_not_hold(
     assert again.bodies[0].points["P_1"] == (0.5, 0.0, 0.0)
     assert again.bodies[0].points["P_1_"] == (0.0, 0.1, 0.0)
     bare = replace(model, forces=model.forces[:2], events=(), open=frozenset(), joints=model.joints[:3])
-    motion, expected = (simulate(x, t_end=0.2, step=0.1, coordinates="body", cut=()) for x in (again, bare))
+    motion, expected = (
+        simulate(x, t_end=0.2, step=0.1, coordinates=Coordinates("body", cut=())) for x in (again, bare)
+    )
     assert motion.v[0][4] == pytest.approx(2.0, abs=1e-12)
     np.testing.assert_allclose(motion.q, expected.q, rtol=0, atol=1e-8)
     np.testing.assert_allclose(motion.v, expected.v, rtol=0, atol=1e-7)

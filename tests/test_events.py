@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from linkwork import Model, Trajectory, load, loads, simulate
+from linkwork import Integrator, Model, Start, Trajectory, load, loads, simulate
 from linkwork.elements.events import Event
 from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError
 from linkwork.expressions.graph import symbol
@@ -197,7 +197,7 @@ simulation: {t_end: 1.5, step: 0.01, rtol: 1.0e-10, atol: 1.0e-10}
 def test_a_pin_is_released_at_a_given_force_and_the_chains_go_on_alone() -> None:
     """The force at the event is 18 N; from there the motion is that of the model without the pin."""
     model = loads(FOUR_BAR)
-    motion = simulate(model, assemble=True)
+    motion = simulate(model, start=Start(assemble=True))
     assert motion.events.counts() == {"breaks": 1}
     t = float(motion.events.t[0])
     assert 0.05 < t < 1.4
@@ -205,15 +205,15 @@ def test_a_pin_is_released_at_a_given_force_and_the_chains_go_on_alone() -> None
     before, after = motion.t < t, motion.t > t
     assert np.all(force[before] < 18.0)
     assert not np.any(force[after])
-    whole = simulate(replace(model, events=()), assemble=True)
+    whole = simulate(replace(model, events=()), start=Start(assemble=True))
     near = np.interp(t, whole.t, np.hypot(whole["reaction:B.x"], whole["reaction:B.y"]))
     assert near == pytest.approx(18.0, rel=1e-3)  # between report times
     np.testing.assert_allclose(motion.events.v_after, motion.events.v_before)  # nothing jumps
     joints = tuple(joint for joint in model.joints if joint.name != "B")
     alone = replace(model, joints=joints, events=())
     q = dict(zip(motion.q_names, motion.events.q[0], strict=True))
-    v = dict(zip(motion.v_names, motion.events.v_after[0], strict=True))
-    rest = simulate(alone, q=q, v=v, t_end=1.5 - t, rtol=1e-10)
+    v = dict(zip((f"v:{name}" for name in motion.v_names), motion.events.v_after[0], strict=True))
+    rest = simulate(alone, start={**q, **v}, t_end=1.5 - t, rtol=1e-10)
     np.testing.assert_allclose(motion.q[-1], rest.q[-1], atol=1e-7)
     np.testing.assert_allclose(motion.v[-1], rest.v[-1], atol=1e-6)
     assert np.max(np.abs(motion.drift())) < 1e-7
@@ -480,7 +480,7 @@ def test_hundreds_of_events_are_recorded() -> None:
 def test_a_motion_that_an_event_has_stopped_is_not_resumed() -> None:
     model = loads(HUNDREDS.replace("direction: rising", "direction: rising, action: stop"))
     with pytest.raises(UsageError, match="stopped by an event"):
-        simulate(model, resume=simulate(model))
+        simulate(model, start=Start(resume=simulate(model)))
 
 
 @pytest.mark.parametrize(
@@ -570,14 +570,21 @@ def test_a_motion_whose_joints_and_contacts_have_changed_is_resumed(
 ) -> None:
     """Broken off by its number of steps at half of them, kept in a file, gone on with: the motion of one run."""
     model = loads(text)
-    whole = simulate(model, t_end=t_end, assemble=True)
+    whole = simulate(model, t_end=t_end, start=Start(assemble=True))
     with pytest.raises(NumericalStop) as stop:
-        simulate(model, t_end=t_end, assemble=True, max_steps=(whole.info.steps + whole.info.rejected) // 2)
+        simulate(
+            model,
+            t_end=t_end,
+            start=Start(assemble=True),
+            integrator=Integrator(max_steps=(whole.info.steps + whole.info.rejected) // 2),
+        )
     first = stop.value.trajectory
     assert 0.0 < first.t[-1] < t_end
     assert first.info.held
     first.save(tmp_path / f"first{suffix}")
-    motion = simulate(model, t_end=t_end, assemble=True, resume=Trajectory.load(tmp_path / f"first{suffix}"))
+    motion = simulate(
+        model, t_end=t_end, start=Start(assemble=True, resume=Trajectory.load(tmp_path / f"first{suffix}"))
+    )
     assert motion.events.names == whole.events.names
     np.testing.assert_allclose(motion.events.t, whole.events.t, atol=1e-7)
     np.testing.assert_array_equal(motion.t, whole.t)
@@ -657,7 +664,7 @@ def test_what_is_being_noted_when_the_user_interrupts_happens_again_in_the_rest(
     first = stop.value.trajectory
     assert len(whole.events.t) == 4
     assert np.all(first.events.t <= first.t[-1])
-    motion = simulate(model, t_end=1.0, resume=first)
+    motion = simulate(model, t_end=1.0, start=Start(resume=first))
     assert motion.events.names == whole.events.names
     np.testing.assert_allclose(motion.q, whole.q, atol=1e-6)
 
@@ -680,7 +687,7 @@ def test_a_block_interrupted_just_before_it_sticks_is_noted_to_stick(monkeypatch
     first = stop.value.trajectory
     assert first.t[-1] == pytest.approx(caught, rel=1e-13)  # the end of the step before
     assert len(first.events.t) < len(whole.events.t)
-    motion = simulate(model, t_end=3.0, resume=first)
+    motion = simulate(model, t_end=3.0, start=Start(resume=first))
     assert motion.events.names == whole.events.names
     np.testing.assert_allclose(motion.q, whole.q, atol=1e-7)
 
@@ -910,7 +917,7 @@ def test_a_run_of_too_many_steps_does_not_blame_joints_that_are_open() -> None:
     """Their rows hold nothing, and are no singular position."""
     for text in (LATCH, FOUR_BAR.replace("- 18^2", "- 1^2")):
         with pytest.raises(NumericalStop) as stop:
-            simulate(loads(text), assemble=True, max_step=1e-3, max_steps=100)
+            simulate(loads(text), start=Start(assemble=True), integrator=Integrator(max_step=1e-3, max_steps=100))
         assert stop.value.code == "too-many-steps"
         assert "singular" not in str(stop.value)
 

@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import null_space
 from slices import with_slow
 
-from linkwork import load, loads, prepare, simulate
+from linkwork import Integrator, load, loads, prepare, simulate
 from linkwork.constraints.projection import project_start
 from linkwork.equations.programs import TERMS
 from linkwork.errors import UsageError
@@ -589,7 +589,7 @@ def test_a_damper_that_seizes_in_motion_is_followed(formulation):
         pull = 40 * (y[1] - y[0] - 1) + c * (y[3] - y[2])
         return [y[2], y[3], pull - 100 * (y[0] - 1), -pull / 0.7]
 
-    motion = simulate(loads(SEIZING), formulation=formulation, integrator="radau5", max_steps=20000)
+    motion = simulate(loads(SEIZING), formulation=formulation, integrator=Integrator("radau5", max_steps=20000))
     y, edges, methods = np.array([1.2, 2.5, 0.0, 1.0]), [0.0, np.pi / 2, np.pi, 4.0], ("LSODA", "DOP853", "LSODA")
     for begin, end, c, method in zip(edges[:-1], edges[1:], (1e6, 0.1, 1e6), methods, strict=True):
         inside = (motion.t > begin) & (motion.t <= end)

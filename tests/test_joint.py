@@ -11,7 +11,7 @@ import pytest
 from random_mechanisms import Random, fitting, fitting_in_space, force, planar_body, random_mechanism, spatial_body
 from slices import with_slow
 
-from linkwork import Model, load, loads, prepare
+from linkwork import Coordinates, Model, Start, load, loads, prepare
 from linkwork.driven.kinematics import kinematics
 from linkwork.elements.bodies import Ground
 from linkwork.elements.forces import FORCES
@@ -164,13 +164,14 @@ def test_a_driven_mechanism_is_moved_alike(name: str) -> None:
 def test_theta_is_the_angle_of_the_pin_and_what_is_given_by_its_name_holds() -> None:
     """theta, theta_d and theta_dd are in the results; start values may be those of joints or of bodies."""
     model = load("double_pendulum")
-    motion = simulate(model, coordinates="joint", t_end=0.2, step=0.02, q={"A": 0.4}, v={"O": 0.3})
+    motion = simulate(model, coordinates="joint", t_end=0.2, step=0.02, start={"theta:A": 0.4, "O_d": 0.3})
     np.testing.assert_allclose(motion["theta:O"], motion["upper.phi"], atol=1e-12)
     for mine, theirs in (("theta", "phi"), ("theta_d", "omega"), ("theta_dd", "alpha")):
         apart = motion[f"lower.{theirs}"] - motion[f"upper.{theirs}"]
         np.testing.assert_allclose(motion[f"{mine}:A"], apart, atol=1e-9)
     assert (motion["theta:A"][0], motion["theta_d:O"][0]) == pytest.approx((0.4, 0.3), abs=1e-12)
-    turned = simulate(model, coordinates="joint", t_end=0.2, q={"lower.phi": 0.02}, assemble=True, keep=["lower.phi"])
+    start = Start({"lower.phi": 0.02}, assemble=True, keep=["lower.phi"])
+    turned = simulate(model, coordinates="joint", t_end=0.2, start=start)
     assert turned["lower.phi"][0] == pytest.approx(0.02, abs=1e-12)
 
 
@@ -180,9 +181,11 @@ def test_an_open_chain_has_no_constraints_and_a_cut_takes_a_joint_out_of_the_tre
     assert check(load("double_pendulum"), coordinates="joint").constraints == 0
     expected = simulate(model, t_end=0.5, step=0.1, rtol=1e-11, atol=1e-12).q
     for joint in model.joints:
-        report = check(model, coordinates="joint", cut=[joint.name])
+        report = check(model, coordinates=Coordinates("joint", cut=[joint.name]))
         assert (report.coordinates, report.constraints, report.dof) == (3, 2, 1)
-        motion = simulate(model, coordinates="joint", cut=[joint.name], t_end=0.5, step=0.1, rtol=1e-11, atol=1e-12)
+        motion = simulate(
+            model, coordinates=Coordinates("joint", cut=[joint.name]), t_end=0.5, step=0.1, rtol=1e-11, atol=1e-12
+        )
         assert {row.split(".")[0] for row in motion.rows} == {joint.name}
         np.testing.assert_allclose(motion.q, expected, atol=1e-9)
 
@@ -201,7 +204,9 @@ joints:
   S: {type: point-on-line, i: ground.S, j: rod.B, axis: [1, 0]}
 simulation: {t_end: 0.5, step: 0.1, rtol: 1.0e-11, atol: 1.0e-12}
 """
-    body, joint = (simulate(loads(text), coordinates=kind, keep=["crank.phi"]) for kind in ("body", "joint"))
+    body, joint = (
+        simulate(loads(text), coordinates=kind, start=Start(keep=["crank.phi"])) for kind in ("body", "joint")
+    )
     assert abs(body["crank.x"][0] - 0.24) > 1e-4
     np.testing.assert_allclose(joint.q, body.q, atol=1e-9)
     np.testing.assert_allclose(joint.v, body.v, atol=1e-9)
@@ -216,7 +221,7 @@ def test_a_motion_in_joint_coordinates_is_resumed_and_kept_in_files(tmp_path: An
         half.save(tmp_path / f"half{suffix}")
         read = type(half).load(tmp_path / f"half{suffix}")
         assert read.tables.keys() == half.tables.keys()
-        again = simulate(model, coordinates="joint", t_end=0.4, step=0.1, resume=read)
+        again = simulate(model, coordinates="joint", t_end=0.4, step=0.1, start=Start(resume=read))
         np.testing.assert_allclose(again.tables["theta"].values, whole.tables["theta"].values, atol=1e-8)
 
 
@@ -320,7 +325,7 @@ def test_auto_takes_the_coordinates_of_fewer_operations_and_says_which() -> None
 
 def values_of(model: Model, letter: str, rng: Random, cut: Any = None) -> tuple[dict[tuple[str, ...], float], Any]:
     """Entries of a matrix as `linkwork equations` writes them, at a random state; theta and theta_d by name."""
-    listing = write_down(model, "lagrange", coordinates="joint", cut=cut)
+    listing = write_down(model, "lagrange", coordinates=Coordinates("joint", cut=cut))
     e = listing.equations
     state = dict(zip((*e.q, *e.v), rng.uniform(0.2, 1.2, 2 * len(e.q)).tolist(), strict=True))
     known = {**e.parameters, **state}
@@ -451,7 +456,7 @@ def test_what_the_start_corrects_of_the_bodies_is_said_in_all_coordinates(coordi
     assert other.q_changes == pytest.approx(own.q_changes, abs=1e-9)
     assert {*own.notes} <= {*simulate(model, t_end=0.01, coordinates=coordinates).info.notes}
     assert any("coupler.x" in note and "[start-corrected]" in note for note in other.notes)
-    named = simulate(model, t_end=0.01, coordinates="joint", v={"O": 0.3})
+    named = simulate(model, t_end=0.01, coordinates="joint", start={"theta_d:O": 0.3})
     assert not any("coupler.x" in note for note in named.info.notes)
 
 

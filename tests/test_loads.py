@@ -52,7 +52,7 @@ G = 9.81
 
 @pytest.fixture(scope="module")
 def press() -> lw.Trajectory:
-    motion = lw.simulate(lw.loads(PRESS), assemble=True)
+    motion = lw.simulate(lw.loads(PRESS), start=lw.Start(assemble=True))
     assert motion.ok
     assert {"work.begin", "stop.upper.begin"} <= {*motion.events.names}
     return motion
@@ -125,7 +125,7 @@ def test_forces_follow_their_laws(press: lw.Trajectory) -> None:
 
 @pytest.mark.parametrize("coordinates", ["joint", "minimal"])
 def test_measures_are_the_same_in_all_coordinates(press: lw.Trajectory, coordinates: str) -> None:
-    other = lw.simulate(lw.loads(PRESS), coordinates=coordinates, assemble=True, rtol=1e-11, atol=1e-11)
+    other = lw.simulate(lw.loads(PRESS), coordinates=coordinates, start=lw.Start(assemble=True), rtol=1e-11, atol=1e-11)
     for name in press.names("joint:*", "length:*", "angle:*", "gap:*", "force:*", "torque:*", "power:*"):
         size = np.abs(press[name]).max()
         np.testing.assert_allclose(other[name], press[name], atol=1e-6 * max(size, 1e-3), err_msg=name)
@@ -283,7 +283,7 @@ def test_turns_are_counted_between_rows_that_are_several_turns_apart(rotor: lw.T
 
 def test_a_resumed_motion_goes_on_with_its_turns(rotor: lw.Trajectory) -> None:
     begun = lw.simulate(lw.loads(SPATIAL), t_end=1.0, rtol=1e-11, atol=1e-11)
-    whole = lw.simulate(lw.loads(SPATIAL), t_end=2.0, rtol=1e-11, atol=1e-11, resume=begun)
+    whole = lw.simulate(lw.loads(SPATIAL), t_end=2.0, rtol=1e-11, atol=1e-11, start=lw.Start(resume=begun))
     np.testing.assert_allclose(whole["joint:P.angle"], rotor["joint:P.angle"], atol=1e-6)
 
 

@@ -16,7 +16,7 @@ import pytest
 from memory import needs_proc, resident
 
 import linkwork.compiled.mechanism
-from linkwork import load, loads, prepare
+from linkwork import Start, load, loads, prepare
 from linkwork.comparison.compare import compare
 from linkwork.compiled.mechanism import Mechanism
 from linkwork.driven.kinematics import kinematics
@@ -83,10 +83,10 @@ def nothing_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_another_value_compiles_nothing(other: dict[str, str], request: pytest.FixtureRequest) -> None:
     """Ground points, masses, axes: the same machine code gives what equations with these numbers give."""
-    simulate(crank(), assemble=True)
+    simulate(crank(), start=Start(assemble=True))
     expected = body_equations(crank(**other))
     request.getfixturevalue("nothing_compiles")
-    motion = simulate(crank(**other), assemble=True)
+    motion = simulate(crank(**other), start=Start(assemble=True))
     at = dict(zip((*expected.q, *expected.v), (*motion.q[-1], *motion.v[-1]), strict=True))
     from linkwork.expressions.evaluation import evaluate
 
@@ -170,13 +170,13 @@ def test_a_prepared_mechanism_runs_with_other_values_start_and_times() -> None:
     np.testing.assert_array_equal(motion.q, written.q)
     np.testing.assert_array_equal(motion.lam, written.lam)
     assert motion.info.parameters["l1"] == 0.9
-    faster = mechanism.simulate(v={"crank.phi": 3.0}, assemble=True, t_end=0.1)
+    faster = mechanism.simulate(start=Start({"crank.omega": 3.0}, assemble=True), t_end=0.1)
     assert faster["crank.omega"][0] > mechanism.simulate(t_end=0.1)["crank.omega"][0]
     assert prepare(mechanism) is mechanism
     with pytest.raises(UsageError, match="unknown-parameter"):
         mechanism.simulate({"l3": 1.0})
     with pytest.raises(UsageError, match="unknown-coordinate"):
-        mechanism.simulate(q={"crank.psi": 1.0})
+        mechanism.simulate(start={"crank.psi": 1.0})
 
 
 def test_another_end_of_a_run_changes_no_other_setting() -> None:
@@ -293,8 +293,8 @@ def test_names_of_any_form_run_through_every_analysis(body: str) -> None:
     """Nothing is recognized by the spelling of a name."""
     text = CRANK.replace("OX", "0").replace("MASS", "2").replace("AXIS", "[1, 0]").replace("crank", body)
     model = loads(text.replace("  O: {type", f"  {body}: {{type").replace(" A: {type", " angle: {type"))
-    plain = simulate(crank(ox="0", axis="[1, 0]"), assemble=True)
-    motion = simulate(model, assemble=True)
+    plain = simulate(crank(ox="0", axis="[1, 0]"), start=Start(assemble=True))
+    motion = simulate(model, start=Start(assemble=True))
     np.testing.assert_array_equal(motion.q, plain.q)
     assert check(model, assemble=True).dof == 1
     assert motion.quantity(f"{body}.omega").unit == "rad/s"

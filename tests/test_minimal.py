@@ -14,7 +14,20 @@ from random_mechanisms import Random, fitting, force, planar_body, random_mechan
 from slices import with_slow
 from test_joint import check_beside_bodies
 
-from linkwork import Model, assemble, check, compare, explain, kinematics, load, loads, prepare, simulate
+from linkwork import (
+    Coordinates,
+    Model,
+    Start,
+    assemble,
+    check,
+    compare,
+    explain,
+    kinematics,
+    load,
+    loads,
+    prepare,
+    simulate,
+)
 from linkwork.elements.bodies import Ground
 from linkwork.elements.drivers import Driver
 from linkwork.elements.forces import RotationalSpringDamper, SpringDamper
@@ -368,7 +381,7 @@ def test_a_motion_is_kept_in_files_and_gone_on_with(tmp_path: Any) -> None:
         half.save(tmp_path / f"half{suffix}")
         read = type(half).load(tmp_path / f"half{suffix}")
         assert read.tables.keys() == half.tables.keys()
-        again = simulate(model, coordinates="minimal", t_end=0.4, step=0.1, resume=read)
+        again = simulate(model, coordinates="minimal", t_end=0.4, step=0.1, start=Start(resume=read))
         np.testing.assert_allclose(again.q, whole.q, atol=1e-8)
     with pytest.raises(UsageError, match="minimal-arrays"):
         whole.dap_arrays()
@@ -401,7 +414,7 @@ def test_coordinates_are_compared_and_cuts_choose_the_triangle() -> None:
     assert [row.status for row in rows] == ["ok"] * 4
     expected = simulate(load("four_bar"), t_end=1.0, step=0.1, **TIGHT)
     for cut in "OABC":
-        motion = simulate(load("four_bar"), coordinates="minimal", cut=[cut], t_end=1.0, step=0.1, **TIGHT)
+        motion = simulate(load("four_bar"), coordinates=Coordinates("minimal", cut=[cut]), t_end=1.0, step=0.1, **TIGHT)
         np.testing.assert_allclose(motion.q, expected.q, atol=1e-8)
 
 

@@ -84,7 +84,7 @@ def test_what_both_parts_of_a_motion_say_once_is_one_note() -> None:
 
 def test_a_stop_has_its_data() -> None:
     with pytest.raises(NumericalStop) as stop:
-        simulate(load("slider_crank"), max_steps=3)
+        simulate(load("slider_crank"), integrator=linkwork.Integrator(max_steps=3))
     reason = stop.value.trajectory.info.reason
     assert (stop.value.code, reason.code, reason.data["steps"]) == ("too-many-steps", "too-many-steps", 3)
     assert str(reason) == stop.value.message
@@ -93,5 +93,5 @@ def test_a_stop_has_its_data() -> None:
 @pytest.mark.parametrize(("integrator", "is_advised"), [("auto", False), ("radau5", False), ("dop853", True)])
 def test_an_integrator_is_recommended_only_where_another_is_in_use(integrator: str, is_advised: bool) -> None:
     with pytest.raises(NumericalStop) as stop:
-        simulate(load("slider_crank"), max_steps=3, integrator=integrator)
+        simulate(load("slider_crank"), integrator=linkwork.Integrator(integrator, max_steps=3))
     assert ("try integrator='auto'" in str(stop.value)) == is_advised

@@ -11,6 +11,7 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicHermiteSpline
 from test_kinematics import PARALLELOGRAM, meet
 
+from linkwork import Integrator
 from linkwork.errors import NumericalStop
 from linkwork.formulations import FORMULATIONS, usual_formulations
 from linkwork.model import Model
@@ -240,5 +241,5 @@ def test_a_linkage_falls_flat_and_on(rtol: float) -> None:
 def test_a_run_that_does_not_pass_a_singular_position_says_so() -> None:
     """Sarrus' linkage falls flat: in joint coordinates rows of Psi_q vanish there, and unit rows do not show it."""
     with pytest.raises(NumericalStop, match="near a singular position") as stopped:
-        simulate(loads(SARRUS), max_steps=3000, rtol=1e-12, atol=1e-12)
+        simulate(loads(SARRUS), integrator=Integrator(max_steps=3000), rtol=1e-12, atol=1e-12)
     assert stopped.value.code == "too-many-steps"

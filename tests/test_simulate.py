@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from linkwork import Integrator, Start
 from linkwork.compiled.mechanism import prepare
 from linkwork.compiled.system import compile_system
 from linkwork.elements.forces import PointForce, Torque
@@ -143,7 +144,7 @@ def test_a_run_with_too_many_steps_stops_and_names_the_force() -> None:
     names = {"upper.omega": symbol("upper.omega")}
     force = Torque("brake", model.bodies[0], parse("-1e9*upper.omega", names))
     with pytest.raises(NumericalStop) as stopped:
-        simulate(replace(model, forces=(force,)), t_end=10.0, max_steps=300)
+        simulate(replace(model, forces=(force,)), t_end=10.0, integrator=Integrator(max_steps=300))
     assert stopped.value.code == "too-many-steps"
     assert "of the forces, 'brake' changes most" in str(stopped.value)
     assert "max_steps=" in str(stopped.value)
@@ -151,7 +152,7 @@ def test_a_run_with_too_many_steps_stops_and_names_the_force() -> None:
     assert motion.status == "stopped"
     assert 0.0 < motion.t[-1] < 10.0
     with pytest.raises(NumericalStop) as stopped:
-        simulate(replace(model, forces=(force,)), t_end=10.0, integrator="dop853", max_steps=8_000)
+        simulate(replace(model, forces=(force,)), t_end=10.0, integrator=Integrator("dop853", max_steps=8_000))
     run = stopped.value.trajectory.info
     assert run.steps + run.rejected == 8_000
     assert motion.info.steps + motion.info.rejected == 300
@@ -185,7 +186,7 @@ def test_a_run_attempts_as_many_steps_as_it_may(name: str, options: dict[str, An
     whole = simulate(model, **options)
     allowed = int(part * (whole.info.steps + whole.info.rejected))
     with pytest.raises(NumericalStop) as stop:
-        simulate(model, max_steps=allowed, **options)
+        simulate(model, **{**options, "integrator": Integrator(options.get("integrator", "auto"), max_steps=allowed)})
     assert stop.value.code == "too-many-steps"
     motion = stop.value.trajectory
     assert motion.info.steps + motion.info.rejected == allowed
@@ -236,21 +237,37 @@ def test_interruption_keeps_what_was_computed() -> None:
         ("step", float("inf"), "bad-report-step"),
         ("step", 1e-12, "too-many-report-times"),
         ("rtol", 0.0, "bad-tolerance"),
-        ("max_steps", 0, "bad-max-steps"),
-        *((name, "x", "bad-value") for name in ("t_end", "step", "rtol", "atol", "max_step", "max_steps", "q", "v")),
-        *((name, "O", "bad-value") for name in ("keep", "cut", "resume")),
-        ("keep", 3, "bad-value"),
-        ("q", {"crank.phi": "x"}, "bad-value"),
-        ("v", {3: 1.0}, "unknown-coordinate"),
+        *((name, "x", "bad-value") for name in ("t_end", "step", "rtol", "atol", "start", "parameters")),
+        ("start", {"crank.phi": "x"}, "bad-value"),
+        ("start", {3: 1.0}, "unknown-coordinate"),
+        ("start", Start(keep="O"), "bad-value"),
+        ("start", Start(keep=3), "bad-value"),  # type: ignore[arg-type]
+        ("start", Start(weights=3), "unknown-weights"),  # type: ignore[arg-type]
+        ("start", Start(resume="O"), "bad-value"),  # type: ignore[arg-type]
+        *((name, 1.0, "moved-argument") for name in ("q", "v", "assemble", "cut", "max_step", "inputs", "resume")),
         ("formulation", None, "unknown-formulation"),
         ("integrator", ["radau5"], "unknown-integrator"),
-        ("weights", 3, "unknown-weights"),
     ],
 )
 def test_settings_without_meaning_are_refused(setting: str, value: object, code: str) -> None:
     with pytest.raises(UsageError) as refused:
         simulate(load("slider_crank"), **{setting: value})  # type: ignore[arg-type]
     assert refused.value.code == code
+
+
+@pytest.mark.parametrize("limit", [{"max_steps": 0}, {"max_steps": "x"}, {"max_step": "x"}])
+def test_limits_without_meaning_are_refused(limit: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="bad-"):
+        Integrator(**limit)
+
+
+def test_start_values_have_the_names_of_results() -> None:
+    """What a motion shows first is what was given, in body, joint and minimal coordinates."""
+    given = {"upper.phi": 0.3, "lower.phi": 0.7, "upper.omega": 2.0, "lower.omega": -1.0}
+    for coordinates in ("body", "joint", "minimal"):
+        how = Start(given, assemble=True, keep=["upper.phi", "lower.phi"])
+        motion = simulate(load("double_pendulum"), start=how, t_end=0.01, coordinates=coordinates)
+        assert [motion[name][0] for name in given] == pytest.approx([*given.values()], abs=1e-9)
 
 
 def test_a_gain_is_a_finite_number() -> None:

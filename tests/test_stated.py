@@ -327,7 +327,7 @@ def test_another_start_recompiles_nothing_and_moves_otherwise() -> None:
     )
     assert prepare(model).shared is prepare(other).shared
     assert simulate(other, t_end=0.2)["x"][0] == 0.9
-    changed = simulate(model, t_end=0.2, q={"x": 0.9, "y": -1.2})
+    changed = simulate(model, t_end=0.2, start={"x": 0.9, "y": -1.2})
     np.testing.assert_array_equal(changed.q, simulate(other, t_end=0.2).q)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 from scipy.special import ellipj
 
-from linkwork import Baumgarte, check, kinematics, load, simulate
+from linkwork import Baumgarte, Integrator, check, kinematics, load, simulate
 from linkwork.elements.forces import PointForce
 from linkwork.errors import ModelError, NumericalStop
 from linkwork.expressions.graph import symbol
@@ -147,7 +147,7 @@ def test_a_step_that_is_limited_is_not_longer() -> None:
     """Free flight needs a few steps; with max_step it takes as many as fit into the time."""
     free = cart("0*t", velocity=1.0)
     assert simulate(free).info.steps < 20
-    assert simulate(free, max_step=0.1).info.steps >= 100
+    assert simulate(free, integrator=Integrator(max_step=0.1)).info.steps >= 100
 
 
 def rod_over_ground(
@@ -180,7 +180,7 @@ def test_every_contact_of_a_spinning_rod_acts(rtol: float, height: float, omega:
     """
     model = load(MODELS / "spin2.yaml")
     y, phi = spun_rod(height, omega)
-    motion = simulate(model, q={"rod.y": height}, v={"rod.phi": omega}, rtol=rtol, atol=rtol)
+    motion = simulate(model, start={"rod.y": height, "rod.omega": omega}, rtol=rtol, atol=rtol)
     assert motion["rod.y"][-1] == pytest.approx(y, abs=1e3 * rtol + 1e-9)
     assert motion["rod.phi"][-1] == pytest.approx(phi, abs=1e3 * rtol + 1e-9)
 
@@ -532,7 +532,9 @@ def test_a_cart_that_slides_along_a_switch_is_not_said_to_rest(integrator: str) 
 def test_a_stop_that_no_switch_holds_says_nothing_of_friction() -> None:
     """A force that switches while the cart goes on through it, and a spring: too many steps have other causes."""
     with pytest.raises(NumericalStop) as stopped:
-        simulate(cart("-1e4*cart.x - 1e-3*sign(cart.vx)", velocity=1.0, t_end=1e3), max_steps=5000)
+        simulate(
+            cart("-1e4*cart.x - 1e-3*sign(cart.vx)", velocity=1.0, t_end=1e3), integrator=Integrator(max_steps=5000)
+        )
     assert stopped.value.code == "too-many-steps"
     assert "stick-slip" not in str(stopped.value)
 
@@ -578,7 +580,7 @@ def test_a_start_in_a_singular_position_is_refused_with_its_branches() -> None:
     assert refused.value.code == "singular-start"
     assert "(a.phi 2, b.phi 0, c.phi 2)" in str(refused.value)
     assert "(a.phi 2, b.phi -4, c.phi -6)" in str(refused.value)
-    motion = simulate(model, v={"a.phi": 2, "a.y": 1, "b.y": 2, "c.phi": 2, "c.y": 1})
+    motion = simulate(model, start={"a.omega": 2, "a.vy": 1, "b.vy": 2, "c.omega": 2, "c.vy": 1})
     np.testing.assert_allclose(motion["b.phi"], 0.0, atol=1e-8)
 
 
@@ -751,7 +753,9 @@ def test_squares_of_singular_values_are_enough_next_to_a_singular_position(formu
     """Wheels started a thousandth of a radian before their rod is in line with them; rounding of 1e-10 there stays."""
     start = {"th": -0.0009503287941328153, "w": 4.9768515221175385}
     model = load(MODELS / "loco.yaml", start)
-    motion = simulate(model, t_end=2.0, rtol=1e-12, atol=1e-12, formulation=formulation, max_steps=3000)
+    motion = simulate(
+        model, t_end=2.0, rtol=1e-12, atol=1e-12, formulation=formulation, integrator=Integrator(max_steps=3000)
+    )
     np.testing.assert_allclose(motion["w1.phi"], one_wheel(*start.values(), motion.t), atol=1e-6)
 
 

@@ -22,7 +22,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 from slices import with_slow
 
-from linkwork import assemble, check, load, simulate
+from linkwork import Start, assemble, check, load, simulate
 from linkwork.errors import ModelError, NumericalStop
 from linkwork.formulations import usual_formulations
 from linkwork.modelfile import loads
@@ -175,7 +175,7 @@ def test_a_door_sketched_upside_down_closes_upright_or_is_refused() -> None:
     """The z axes of frame and door point the same way: 1 - 2 (e1^2 + e2^2) is positive."""
     model = load(MODELS / "turned.yaml")
     try:
-        motion = simulate(model, assemble=True)
+        motion = simulate(model, start=Start(assemble=True))
     except ModelError:
         pass
     else:

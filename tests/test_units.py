@@ -201,5 +201,5 @@ def test_a_number_may_have_any_unit_unless_it_counts_parts(formula: str) -> None
 def test_a_start_in_angles_alone_gets_no_hint_of_millimetres() -> None:
     """The slider-crank in two angles, opened: there is no span by which lengths could be judged."""
     with pytest.raises(ModelError, match="start-far-off") as refused:
-        linkwork.simulate(linkwork.load("slider_crank_zhou"), q={"theta2": 1.0})
+        linkwork.simulate(linkwork.load("slider_crank_zhou"), start={"theta2": 1.0})
     assert "millimetres" not in str(refused.value)

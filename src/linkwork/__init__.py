@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from linkwork.driven.kinematics import kinematics
     from linkwork.elements.events import Event
     from linkwork.elements.stated import Stated
+    from linkwork.equations.coordinates import Coordinates
     from linkwork.errors import LinkworkError, ModelError
     from linkwork.integrators.methods.generalized_alpha import GeneralizedAlpha
     from linkwork.lecture.explain import explain
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from linkwork.modelfile import load, loads
     from linkwork.models import PlanarModel, SpatialModel
     from linkwork.sequences.sequence import ComputationSequence
-    from linkwork.simulation.options import Baumgarte, Ranked
+    from linkwork.simulation.options import Baumgarte, Integrator, Ranked, Start
     from linkwork.simulation.simulate import simulate
     from linkwork.start.check import check
     from linkwork.trajectory import Trajectory
@@ -42,8 +43,10 @@ __version__ = "0.1.0"
 __all__ = [
     "Baumgarte",
     "ComputationSequence",
+    "Coordinates",
     "Event",
     "GeneralizedAlpha",
+    "Integrator",
     "LinkworkError",
     "Mechanism",
     "Model",
@@ -51,6 +54,7 @@ __all__ = [
     "PlanarModel",
     "Ranked",
     "SpatialModel",
+    "Start",
     "Stated",
     "Trajectory",
     "assemble",
@@ -70,6 +74,9 @@ _HOMES = {
     "Baumgarte": "simulation.options",
     "GeneralizedAlpha": "integrators.methods.generalized_alpha",
     "Ranked": "simulation.options",
+    "Coordinates": "equations.coordinates",
+    "Integrator": "simulation.options",
+    "Start": "simulation.options",
     "Event": "elements.events",
     "ComputationSequence": "sequences.sequence",
     "LinkworkError": "errors",

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import difflib
 import traceback
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import wraps
 from pathlib import Path
-from typing import Any, ClassVar, SupportsFloat
+from typing import Any, ClassVar, ParamSpec, SupportsFloat, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 MOST_SHOWN = 20  # errors of one file, or choices in a suggestion: a screen of lines
 MOST_FOUND = 200  # errors after which a file is read no further: suggestions for thousands take minutes
@@ -192,6 +196,22 @@ def option(name: str, *values: str) -> str:
     if _on_command_line.get():
         return " ".join([f"--{name.replace('_', '-')}", *([" or ".join(values)] if values else [])])
     return f"{name}={' or '.join(repr(value) for value in values)}" if values else f"{name}=True"
+
+
+def respelled(**spellings: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Let a function refuse keywords that it does not take by saying how they are spelt."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def checked(*args: P.args, **options: P.kwargs) -> R:
+            for name in spellings.keys() & options.keys():
+                message = f"{function.__name__} has no argument '{name}'; write {spellings[name]}"
+                raise UsageError(message, "moved-argument")
+            return function(*args, **options)
+
+        return checked
+
+    return decorate
 
 
 def did_you_mean(name: str, choices: Iterable[str]) -> str | None:

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.elements.kinds import Coordinate
+from linkwork.equations.coordinates import Coordinates
 from linkwork.equations.place import Weights
 from linkwork.errors import check_choice
 from linkwork.model import Model
 from linkwork.records import Printed
 from linkwork.start.closing import (
     WEIGHTS,
-    Start,
+    Fitted,
     align_velocity,
     check_defined,
     close_from_afar,
@@ -70,12 +71,11 @@ def assemble(
     model: Model | Mechanism,
     keep: Sequence[str] = (),
     weights: Weights = "mass",
-    coordinates: str | None = None,
-    cut: Sequence[str] | None = None,
+    coordinates: str | Coordinates | None = None,
 ) -> Assembly:
     """The nearest closed position and the nearest velocity along it; coordinates named in `keep` do not change."""
     check_choice("weights", weights, [name for name in WEIGHTS if name != "none"])
-    mechanism = prepare(model, coordinates, cut)
+    mechanism = prepare(model, coordinates)
     check_open(mechanism.equations)
     equations, given = mechanism.equations, mechanism.place()
     check_defined(given)
@@ -85,7 +85,7 @@ def assemble(
     else:
         place, other_sketch = close_from_afar(given, weights, kept)
     place = align_velocity(place, weights, kept)
-    start = Start(place, given, weights)
+    start = Fitted(place, given, weights)
     bodies = equations.chart.body or equations
     q, v = place.of_bodies()
     own = (equations.coordinates, place.q), (equations.velocities, place.v)

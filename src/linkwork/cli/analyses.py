@@ -58,6 +58,7 @@ from linkwork.cli.motions import (
     started,
     tables_of,
     tell,
+    within,
     writable,
 )
 from linkwork.errors import ModelError, NumericalStop, UsageError, check_choice
@@ -117,7 +118,7 @@ def check(
     with located(model), progress(Path(model).name):
         how: dict[str, Any] = {"weights": weights or "mass", "assemble": assemble, "keep": keep or ()}
         mechanism = started(model, set_, mode, keep, repair, start, rate, cut, correct=weights is None)
-        report = check(mechanism, **how, coordinates=coordinates, cut=cut)
+        report = check(mechanism, **how, coordinates=within(coordinates, cut))
     lines = [*check_lines(report), *(("formulas", str(found)) for found in formulas)]
     compared = {"formulas": [found.as_dict() for found in formulas]} if formulas else {}
     print(as_json({**report.as_dict(), **compared}) if json else within_terminal(lines))
@@ -188,7 +189,7 @@ def assemble(
                 raise UsageError(message, "output-is-model")
         files = writable(output or (), SUFFIXES)
         with located(model):
-            assembly = assemble(mechanism, keep or (), cast(Any, weights or "mass"), coordinates, cut)
+            assembly = assemble(mechanism, keep or (), cast(Any, weights or "mass"), within(coordinates, cut))
         for file in files:
             save(with_start(document, mechanism.with_start(assembly.q, assembly.v), changes).data, file)
         tell(assembly.as_dict(), assembly_lines(assembly), files, json)
@@ -254,7 +255,7 @@ def kinematics(
     mechanism = started(model, set_, mode, keep)
     with located(model):
         times = spans(tables, t_end, step)
-        analysis = partial(kinematics, coordinates=coordinates, cut=cut, assemble=assemble, **times)
+        analysis = partial(kinematics, coordinates=within(coordinates, cut), assemble=assemble, **times)
         motion = followed(mechanism, analysis, files, coupler[0] if coupler else None, units=named_units(units))
     shown: Any = motion.shown  # which has what these need of a motion
     found = readings(shown, coupler or (), table, dead_centres or (), transmission)
@@ -320,25 +321,27 @@ def run(
 
     Settings that are not given are those of the model file.
     """
-    from linkwork.simulation.options import combine
+    from linkwork.simulation import options
     from linkwork.simulation.simulate import simulate
 
-    settings = given(t_end=t_end, step=step, rtol=rtol, atol=atol, max_steps=max_steps, max_step=max_step)
-    settings |= given(coordinates=coordinates, cut=cut)
+    settings = given(t_end=t_end, step=step, rtol=rtol, atol=atol, coordinates=within(coordinates, cut))
     names = formulation, stabilization, integrator
-    methods = combine(*names, rank_tolerance, alpha, beta, spectral_radius, fixed_step)
+    methods = options.combine(*names, rank_tolerance, alpha, beta, spectral_radius, fixed_step)
+    limits = given(max_step=max_step, max_steps=max_steps)
+    methods["integrator"] = options.Integrator(methods.get("integrator", "auto"), **limits)
     files = run_files(output, html, resume, output_format)
     shown = named_units(units)
     if shown and resume is not None and not output and resume.suffix.lower() == ".csv":
         raise UsageError("--resume goes on with a file in SI units; -o writes another in those of --units", "usage")
+    before = None
     if resume is not None:
         from linkwork.trajectory import Trajectory
 
-        settings["resume"] = Trajectory.load(resume)
-    how: dict[str, Any] = {"weights": weights or "mass", "assemble": assemble, "keep": keep or ()}
+        before = Trajectory.load(resume)
+    begin = options.Start(None, assemble, keep or (), cast(Any, weights or "mass"), before)
     with located(model):
         mechanism = started(model, set_, mode, keep, repair, start, rate, cut, correct=weights is None)
-        analysis = partial(simulate, **settings, **methods, **how)
+        analysis = partial(simulate, start=begin, **settings, **methods)
         motion = followed(mechanism, analysis, files, into_folder=output_format is not None, units=shown)
     show(motion, files, json)
 

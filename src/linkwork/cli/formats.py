@@ -42,6 +42,7 @@ def convert(
         import numpy as np
 
         from linkwork.compiled.mechanism import prepare
+        from linkwork.equations.coordinates import Coordinates
         from linkwork.equations.tree import span_tree
         from linkwork.files import write_texts
         from linkwork.formats.dap_writing import folder_of
@@ -53,7 +54,7 @@ def convert(
         model = load(source)
         with located(source), np.errstate(all="ignore"):  # what is not finite is looked for where it matters
             try:
-                start = find_start(prepare(model, "body", ()).place())
+                start = find_start(prepare(model, Coordinates("body", ())).place())
             except ModelError as error:
                 if "--" in (error.suggestion or ""):  # an option of other commands
                     error.suggestion = f"close it with linkwork assemble {source} -o FILE.yaml and convert that"

@@ -19,7 +19,7 @@ from linkwork.cli.app import (
     app,
     output_option,
 )
-from linkwork.cli.motions import given, located, overrides, started, writable
+from linkwork.cli.motions import given, located, overrides, started, within, writable
 from linkwork.errors import UsageError, check_choice
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def explain(
     files = writable(output or (), tuple(FORMATS))
     mechanism = started(model, set_, None, None, assemble=assemble)
     with located(model), progress(mechanism.name) as moved:
-        sheet = explain(mechanism, formulation, at, moved, coordinates, cut, _pivots(pivoting), analysis)
+        sheet = explain(mechanism, formulation, at, moved, within(coordinates, cut), _pivots(pivoting), analysis)
     for file in files:
         save(sheet, file)
     if json:
@@ -114,7 +114,7 @@ def equations(
 
     check_choice("format", to, FORMATS)
     mechanism = load(model, overrides(set_))
-    how = given(coordinates=coordinates, cut=cut, largest=largest)
+    how = given(coordinates=within(coordinates, cut), largest=largest)
     with located(model):
         listing = write_down(mechanism, form, pivoting=_pivots(pivoting), unveil=unveil, **how)
     solved, shown = form == "explicit", to in ("text", "latex", "markdown")

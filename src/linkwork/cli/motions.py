@@ -37,6 +37,15 @@ def given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
+def within(coordinates: str | None, cut: Sequence[str] | None) -> Any:
+    """The coordinates of a run, with the joints to be cut."""
+    if cut is None:
+        return coordinates
+    from linkwork.equations.coordinates import Coordinates
+
+    return Coordinates(coordinates, cut)
+
+
 def named(formulations: str) -> list[str] | None:
     return None if formulations == "all" else [name.strip() for name in formulations.split(",")]
 

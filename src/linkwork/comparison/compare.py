@@ -20,7 +20,7 @@ from linkwork.integrators.integrate import Settings
 from linkwork.integrators.methods import ALPHA, RADAU5, integrators
 from linkwork.model import Model
 from linkwork.records import Printed
-from linkwork.simulation.options import STABILIZATIONS, Ranked, Stabilization
+from linkwork.simulation.options import STABILIZATIONS, Integrator, Ranked, Stabilization
 from linkwork.simulation.simulate import simulate
 from linkwork.trajectory import Trajectory
 
@@ -183,7 +183,7 @@ def compare(
     how |= {"rtol": settings.rtol, "atol": settings.atol, "rank_tolerance": rank_tolerance}
     rows: list[Row] = []
     reference: dict[str, Any] = {"status": "it was not reached", "t_end": settings.t_end}
-    choices: dict[str, Any] = {"integrator": integrator, "stabilization": stabilization, "max_step": max_step}
+    choices: dict[str, Any] = {"integrator": Integrator(integrator, max_step), "stabilization": stabilization}
     try:
         truth, reference = _reference(mechanisms[0], lambda k: _share(progress, k, runs, "reference"))
         for k, (mechanism, name) in enumerate(product(mechanisms, names), start=2):

@@ -21,13 +21,13 @@ import numpy as np
 
 from linkwork.analyses import Analyses
 from linkwork.compiled.system import System, compile_system
-from linkwork.equations.coordinates import COORDINATES, equations_of
+from linkwork.equations.coordinates import COORDINATES, Coordinates, equations_of
 from linkwork.equations.equations import Equations
 from linkwork.equations.implicit import implicit_form, linearize
 from linkwork.equations.parameters import Structure, Uses
 from linkwork.equations.place import Place
 from linkwork.equations.programs import MOTION, Metric, Program
-from linkwork.errors import ModelError, UsageError, check_choice, check_names, check_values, did_you_mean, option
+from linkwork.errors import ModelError, UsageError, check_choice, check_values, did_you_mean, option
 from linkwork.expressions.graph import Expr
 from linkwork.model import Model, Simulation
 from linkwork.notes import Note
@@ -177,15 +177,17 @@ class Mechanism(Analyses):
         return f"<Mechanism '{self.model.name}': {len(e.q)} coordinates, {len(e.Psi)} constraints>"
 
 
-def prepare(model: Model | Mechanism, coordinates: str | None = None, cut: Sequence[str] | None = None) -> Mechanism:
+def prepare(model: Model | Mechanism, coordinates: str | Coordinates | None = None) -> Mechanism:
     """The model checked, with equations that all models of its structure share; ModelError with all its faults.
 
-    `coordinates` and `cut` are those of the model unless given. Nothing is compiled before an analysis needs it. A
-    Mechanism is returned as it is if its coordinates are these.
+    `coordinates` are those of the model unless given; Coordinates("joint", cut=["B"]) cuts loops at these joints.
+    Nothing is compiled before an analysis needs it. A Mechanism is returned as it is if its coordinates are these.
     """
     model = model if isinstance(model, Mechanism) else getattr(model, "model", model)  # of one that is being built
     if not isinstance(model, Mechanism | Model):  # most often the name of a file
         raise UsageError(f"{model!r} is no Model; read it first: load({str(model)!r})", "not-a-model")
+    chosen = coordinates if isinstance(coordinates, Coordinates) else Coordinates(coordinates)
+    coordinates, cut = chosen.name, chosen.cut
     if isinstance(model, Mechanism) and coordinates is None and cut is None:
         return model
     stated = (model.unplaced or model.model) if isinstance(model, Mechanism) else model
@@ -194,7 +196,6 @@ def prepare(model: Model | Mechanism, coordinates: str | None = None, cut: Seque
         if stated.stated is not None and coordinates not in ("body", "auto"):
             message = f"the system states its equations, which cannot be had in {coordinates} coordinates"
             raise ModelError(message, "unknown-coordinates")  # of no line of the file
-    check_names("cut", cut or ())
     for name in cut or ():
         check_choice("joint", name, [joint.name for joint in stated.joints])
     settings = replace(

@@ -16,7 +16,7 @@ special treatment, bodies may have no mass, and positions do not depend on inert
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
@@ -30,6 +30,7 @@ from linkwork.constraints.projection import project_start
 from linkwork.driven.limit import find_limit
 from linkwork.driven.passing import pass_smoothly
 from linkwork.elements.kinds import Columns
+from linkwork.equations.coordinates import Coordinates
 from linkwork.equations.equations import TIME, Equations
 from linkwork.equations.place import Place
 from linkwork.equations.programs import MOTION
@@ -43,12 +44,11 @@ from linkwork.native import cache
 from linkwork.notes import FINISHED, Note, Reason
 from linkwork.records import changed
 from linkwork.simulation.events import Course
-from linkwork.simulation.options import Choice
+from linkwork.simulation.options import MOST_STEPS, Choice, Integrator
 from linkwork.simulation.outputs import check_memory
-from linkwork.simulation.problem import MOST_STEPS, Motion, form_of, measure_at
+from linkwork.simulation.problem import Motion, form_of, measure_at
 from linkwork.simulation.result import describe, result
 from linkwork.simulation.run import run
-from linkwork.simulation.simulate import check_budget
 from linkwork.simulation.stop_reasons import explain_stop
 from linkwork.soundness import check_span
 from linkwork.start.check import note_start
@@ -71,8 +71,7 @@ def kinematics(
     model: Model | Mechanism,
     parameters: Mapping[str, float] | None = None,
     *,
-    coordinates: str | None = None,
-    cut: Sequence[str] | None = None,
+    coordinates: str | Coordinates | None = None,
     t_end: float | str | None = None,
     step: float | str | None = None,
     max_steps: int = MOST_STEPS,
@@ -88,9 +87,9 @@ def kinematics(
     far, the time `t`, the `position` and the `joints`.
     """
     began, compiling = perf_counter(), cache.seconds()
-    mechanism = prepare(model, coordinates, cut).changed(parameters or {})
+    mechanism = prepare(model, coordinates).changed(parameters or {})
     check_open(mechanism.equations)
-    check_budget(max_steps)
+    Integrator(max_steps=max_steps)  # refuses what is no budget
     settings = mechanism.model.simulation.changed(t_end, step)
     times = report_times(0.0, settings.t_end, settings.step)
     check_span(mechanism.model, settings)

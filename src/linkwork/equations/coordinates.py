@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import cast
 
 from linkwork.equations.equations import Equations
 from linkwork.equations.linear import count_operations
+from linkwork.errors import check_names
 from linkwork.model import Model
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """The coordinates of a run by name, and the joints at which loops are `cut`; None leaves the model's choice."""
+
+    name: str | None = None
+    cut: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        check_names("cut", self.cut or ())
 
 
 def derive(name: str, model: Model) -> Equations:
@@ -22,9 +35,9 @@ def quickest_equations(model: Model) -> Equations:
     return min((derive("body", model), derive("joint", model)), key=count_operations)
 
 
-# Equations in other coordinates than those of the bodies name their state in their chart, say `body=body_equations(model)`
-# and how their q and v follow `from_body` there, and have q, v and a of the bodies first among their outputs, in the order of
-# `body.columns`; all results are then the same.
+# Equations in other coordinates than those of the bodies name their state in their chart, where they also say
+# `body=body_equations(model)` and how their q and v follow `from_body`; they have q, v and a of the bodies first among
+# their outputs, in the order of `body.columns`. All results are then the same.
 COORDINATES: dict[str, Callable[[Model], Equations]] = {
     **{name: partial(derive, name) for name in ("body", "joint", "minimal", "euler")},
     "auto": quickest_equations,

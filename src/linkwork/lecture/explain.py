@@ -12,6 +12,7 @@ import numpy as np
 
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.driven.kinematics import kinematics
+from linkwork.equations.coordinates import Coordinates
 from linkwork.equations.place import Array
 from linkwork.errors import UsageError, check_choice
 from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, Formulation
@@ -36,8 +37,7 @@ def explain(
     formulation: str | Formulation = "augmented",
     at: float = 0.0,
     progress: Callable[[float, float], None] | None = None,
-    coordinates: str | None = None,
-    cut: Sequence[str] | None = None,
+    coordinates: str | Coordinates | None = None,
     pivoting: str | Sequence[int] = "sparse",
     analysis: str = DYNAMICS,
 ) -> Worked:
@@ -56,7 +56,7 @@ def explain(
         raise UsageError(f"the time must be zero or positive, not {at:g}", "bad-time")
     if analysis == "modes" and coordinates not in (None, "body"):
         raise UsageError("all modes are found in the coordinates of the bodies", "no-effect")
-    mechanism = prepare(model, "body" if analysis == "modes" else coordinates, cut)
+    mechanism = prepare(model, "body" if analysis == "modes" else coordinates)
     if not mechanism.equations.v:
         message = "these coordinates leave the mechanism no velocity: there is no acceleration to be worked out"
         raise UsageError(message, "no-velocities")

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from linkwork.compiled.mechanism import Mechanism, prepare
+from linkwork.equations.coordinates import Coordinates
 from linkwork.equations.equations import TIME, Equations, Output
 from linkwork.equations.explicit import as_dae, leading_system, solve_explicitly
 from linkwork.errors import ModelError, UsageError, check_choice
@@ -103,8 +104,7 @@ def write_down(
     model: Model | Mechanism,
     form: str = "explicit",
     *,
-    coordinates: str | None = None,
-    cut: Sequence[str] | None = None,
+    coordinates: str | Coordinates | None = None,
     pivoting: str | Sequence[int] = "sparse",
     largest: int = LARGEST,
     unveil: int = 0,
@@ -118,7 +118,7 @@ def write_down(
     check_choice("form", form, FORMS)
     if unveil < 0 or largest < 1:
         raise UsageError("the depth of unveiling must be 0 or more, the size of what is not veiled 1 or more", "usage")
-    mechanism = prepare(model, coordinates, cut)
+    mechanism = prepare(model, coordinates)
     start = mechanism.place()
     place = leave_singular(start)
     e = with_numbers(mechanism.equations, mechanism.model.parameters)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 
+from linkwork import units
+from linkwork.compiled.mechanism import Mechanism
+from linkwork.equations.place import Weights
 from linkwork.equations.programs import BY_ELIMINATION, IMPLICIT_FORMS, MOTION, STABILIZED, TERMS, Program
-from linkwork.errors import UsageError, check_choice, check_number, option
+from linkwork.errors import UsageError, check_choice, check_number, check_values, option
 from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, SEQUENCES, Formulation, all_formulations
 from linkwork.integrators.methods import ALPHA, AUTO, RADAU5, integrators
 from linkwork.integrators.methods.tableaus import Tableau
 
 if TYPE_CHECKING:
     from linkwork.integrators.methods.generalized_alpha import GeneralizedAlpha
+    from linkwork.trajectory import Trajectory
 
 Stabilization: TypeAlias = Literal["projection", "baumgarte", "none"]
 
@@ -22,6 +27,7 @@ STABILIZATIONS = ("projection", "baumgarte", "none")
 USUAL = STABILIZATIONS[0]
 IMPLICIT = (RADAU5, ALPHA)
 ALGEBRAIC_ALONE = tuple(form for form in ALGEBRAIC if form not in SEQUENCES)  # multipliers are among the unknowns
+MOST_STEPS = 2_000_000  # tried in one run unless more are allowed: a minute or so of a small mechanism
 GAIN = 100.0  # in the time of a run, of Baumgarte's stabilization unless given: gaps close in a hundredth of it
 
 
@@ -51,6 +57,67 @@ class Ranked:
 
     formulation: str | Formulation
     tolerance: float
+
+
+@dataclass(frozen=True)
+class Integrator:
+    """An integrator with limits: its longest step, and how many steps it may try before the run stops.
+
+    Integrator("dop853", max_step="1 ms"), Integrator(GeneralizedAlpha(rho=0.8), max_steps=1000)
+    """
+
+    method: str | Tableau | GeneralizedAlpha = "auto"
+    max_step: float | str | None = None
+    max_steps: int = MOST_STEPS
+
+    def __post_init__(self) -> None:
+        check_number("max_steps", self.max_steps)
+        if not self.max_steps >= 1:
+            raise UsageError(f"max_steps = {self.max_steps} leaves no step to try", "bad-max-steps")
+        check_number("max_step", self.longest)
+
+    @property
+    def longest(self) -> float:
+        """The longest step, s."""
+        limit = units.seconds("max_step", self.max_step)
+        return np.inf if limit is None else limit
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a motion begins, and how start values are corrected until they fit the joints.
+
+    - `values`: start values by the names of results, {"crank.phi": 0.3, "crank.omega": 2.0}; what is not named is as
+      the model states it. Constants that joints take from the start position stay those of the model.
+    - `assemble`: close wide gaps as well.
+    - `keep`: coordinates that are not changed.
+    - `weights`: the change is weighted by "mass" or not ("unit"); "plain" takes the least change of the coordinates of
+      the run, metres and radians alike, over any gap, and "none" leaves the start as it is.
+    - `resume`: a motion of the same mechanism from the same start that ended early; the result continues it.
+    """
+
+    values: Mapping[str, float] | None = None
+    assemble: bool = False
+    keep: Sequence[str] = ()
+    weights: Weights = "mass"
+    resume: Trajectory | None = None
+
+    def split(self, mechanism: Mechanism) -> tuple[dict[str, float], dict[str, float]]:
+        """The values by names of coordinates: positions, and velocities."""
+        check_values("start", self.values or {})
+        places: dict[str, str] = {}
+        speeds: dict[str, str] = {}
+        chart = mechanism.equations.chart
+        for e in (mechanism.equations, chart.tree, chart.body):
+            if e is not None:
+                of_q, of_v, _ = e.chart.state
+                places |= {x: name for name in e.q_names for x in (f"{of_q}:{name}", name)}
+                speeds |= {x: c.name for c in e.velocities for x in (f"{of_v}:{c.name}", c.speed)}
+        given = self.values or {}
+        for name in given:
+            check_choice("coordinate", name, {**places, **speeds})
+        q = {places[name]: x for name, x in given.items() if name in places}
+        return q, {speeds[name]: x for name, x in given.items() if name not in places}
 
 
 @dataclass(frozen=True)

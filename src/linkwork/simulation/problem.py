@@ -34,15 +34,14 @@ from linkwork.linalg.rank import RANK_TOLERANCE, TINY, decide_rank, singular_val
 from linkwork.native.lowering import NativeFunction
 from linkwork.records import changed
 from linkwork.simulation.inputs import give_inputs
-from linkwork.simulation.options import IMPLICIT, Choice
+from linkwork.simulation.options import IMPLICIT, MOST_STEPS, Choice
 from linkwork.simulation.outputs import fill_dynamics, fill_report
 from linkwork.simulation.suitability import check_massless
 from linkwork.start.branches import check_branch, check_regular, leave_singular
-from linkwork.start.closing import Start, find_start, restart
+from linkwork.start.closing import Fitted, find_start, restart
 from linkwork.start.singular import Passed
 
 Array = NDArray[np.float64]
-MOST_STEPS = 2_000_000  # tried in one run unless more are allowed: a minute or so of a small mechanism
 LEAST_PIVOT = 0.03  # of the largest entry of its column, where pivots are chosen anew
 MOST_LINEARIZED = 100  # coordinates and velocities: beyond, difference quotients are had sooner than exact ones
 UNSEEN = 0.01  # of the tolerance of a step: an error of the linear solution that does not show
@@ -96,7 +95,7 @@ class Motion:
 
     mechanism: Mechanism
     how: Choice
-    start: Start
+    start: Fitted
     form: Form
     measured: Measured
     forms: dict[str, Form] = field(default_factory=dict)  # of other integrators that took over

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork import units
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.constraints.projection import project_start
+from linkwork.equations.coordinates import Coordinates
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Weights
-from linkwork.errors import Interrupted, NumericalStop, UsageError, check_number, option
+from linkwork.errors import Interrupted, NumericalStop, UsageError, check_values, option, respelled
 from linkwork.formulations import Formulation
 from linkwork.integrators.integrate import End, Settings, report_times
 from linkwork.integrators.methods.tableaus import Tableau
@@ -25,9 +25,9 @@ from linkwork.records import changed
 from linkwork.simulation.events import Course
 from linkwork.simulation.inputs import take_inputs
 from linkwork.simulation.judgement import judge, refuse_doubtful
-from linkwork.simulation.options import Baumgarte, Choice, Ranked, Stabilization, choose
+from linkwork.simulation.options import Baumgarte, Integrator, Ranked, Stabilization, Start, choose
 from linkwork.simulation.outputs import check_memory
-from linkwork.simulation.problem import MOST_STEPS, Motion
+from linkwork.simulation.problem import Motion
 from linkwork.simulation.result import describe, is_beyond_doubt, result
 from linkwork.simulation.resume import check_resumable, join, resume_at
 from linkwork.simulation.run import run
@@ -44,67 +44,60 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
+CUT = 'coordinates=Coordinates("joint", cut=[...])'
+START = {name: f"start=Start({name}=...)" for name in ("assemble", "keep", "weights", "resume")}
+START |= {"q": 'start={"crank.phi": 0.3}', "v": 'start={"crank.omega": 2.0}'}
+LIMITS = {name: f"integrator=Integrator({name}=...)" for name in ("max_step", "max_steps")}
+
+
+@respelled(**START, **LIMITS, cut=CUT, inputs="the functions among the parameters")
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def simulate(
     model: Model | Mechanism,
-    parameters: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float | Input] | None = None,
     *,
-    q: Mapping[str, float] | None = None,
-    v: Mapping[str, float] | None = None,
-    coordinates: str | None = None,
-    cut: Sequence[str] | None = None,
+    start: Mapping[str, float] | Start | None = None,
+    coordinates: str | Coordinates | None = None,
     t_end: float | str | None = None,
     step: float | str | None = None,
     rtol: float | None = None,
     atol: float | None = None,
     formulation: str | Formulation | Ranked = "augmented",
     stabilization: Stabilization | Baumgarte = "projection",
-    integrator: str | Tableau | GeneralizedAlpha = "auto",
-    inputs: Mapping[str, Input] | None = None,
-    max_steps: int = MOST_STEPS,
-    max_step: float | str | None = None,
-    weights: Weights = "mass",
-    assemble: bool = False,
-    keep: Sequence[str] = (),
-    resume: Trajectory | None = None,
+    integrator: str | Tableau | GeneralizedAlpha | Integrator = "auto",
     progress: Callable[[float, float], None] | None = None,
 ) -> Trajectory:
     """The motion of a mechanism from its start values to t_end.
 
     Arguments that are None are taken from the model. Times are seconds, or texts with units: "20 ms".
 
-    - `parameters`: other values of parameters that the model names, in SI.
-    - `q`, `v`: other start values by the names of coordinates; constants that joints take from the start position stay
-      those of the model.
-    - `coordinates`, `cut`: body, joint, minimal, euler or auto; joints that close loops.
+    - `parameters`: other values of parameters that the model names, in SI; or functions that give them as the motion
+      goes on, {"u": lambda t, state: -3 * state["arm.omega"]}, where the state are coordinates and velocities of the
+      run by name. Functions are called at every evaluation, some microseconds each.
+    - `start`: other start values by name, {"crank.phi": 0.3, "crank.omega": 2.0}; Start(..., assemble=True) says how
+      they are corrected, and Start(resume=motion) continues a motion that ended early.
+    - `coordinates`: body, joint, minimal, euler or auto; Coordinates("joint", cut=["B"]) cuts loops at these joints.
     - `t_end`, `step`: end, and time between report times; the integrator chooses its own steps.
     - `rtol`, `atol`: tolerances; an atol of the model is not looser than an rtol that is given.
     - `formulation`, `stabilization`, `integrator`: by name, or with options of their own: Ranked("svd", 1e-8),
       Baumgarte(alpha=20, beta=20), GeneralizedAlpha(rho=0.8, fixed=1e-3), or a method of your own, see linkwork.own.
-    - `inputs`: parameters that functions give instead, {"u": lambda t, state: -3 * state["arm.omega"]}; the state are
-      coordinates and velocities of the run by name. They are called at every evaluation, some microseconds each.
-    - `max_steps`: a run that has tried so many steps stops.
-    - `max_step`: longest step, s.
-    - `weights`, `assemble`, `keep`: how start values are corrected: weighted by "mass" or not ("unit"), also over wide
-      gaps, and which coordinates are not; "plain" takes the least change of the coordinates of the run, metres and
-      radians alike, over any gap, and "none" leaves the start as it is.
-    - `resume`: a motion of the same mechanism from the same start that ended early; the result continues it.
+      Integrator("dop853", max_step="1 ms", max_steps=10000) limits its steps.
     - `progress`: called with the finished fraction and the time reached.
     """
     began, compiling = perf_counter(), cache.seconds()
-    mechanism = prepare(model if inputs is None else take_inputs(model, inputs), coordinates, cut)
-    mechanism = mechanism.changed(parameters or {})
-    max_step = units.seconds("max_step", max_step)
+    mechanism = _take(model, parameters or {}, coordinates)
     settings = _settle(mechanism, t_end, step, rtol, atol)
-    how = choose(formulation, stabilization, integrator, settings.t_end)
+    by = integrator if isinstance(integrator, Integrator) else Integrator(integrator)
+    how = choose(formulation, stabilization, by.method, settings.t_end)
     fixed_step = None if how.by_alpha is None else how.by_alpha.fixed
-    check_budget(max_steps)
-    control = _limit_steps(mechanism, settings, how, max_step, fixed_step)
+    control = _limit_steps(settings, by.longest, fixed_step)
     times = report_times(0.0, settings.t_end, settings.step)
     check_memory(times, mechanism.equations)
     check_size(len(mechanism.equations.v), how.formulation)
-    motion = Motion.begin(mechanism, how, weights, assemble, keep, q, v)
-    y, grid = begin_state(motion, weights, how.stabilization), times
+    begin = start if isinstance(start, Start) else Start(start)
+    q, v, resume = *begin.split(mechanism), begin.resume
+    motion = Motion.begin(mechanism, how, begin.weights, begin.assemble, begin.keep, q, v)
+    y, grid = begin_state(motion, begin.weights, how.stabilization), times
     if resume is not None:
         check_resumable(resume, dict(mechanism.model.parameters), motion.start.place, settings.t_end)
         y = resume_at(motion, resume)
@@ -124,7 +117,7 @@ def simulate(
         return evaluated
 
     try:
-        course.set_off(control, times, y, max_steps)
+        course.set_off(control, times, y, by.max_steps)
         end = run(course, lambda t: progress(t / settings.t_end, t) if progress is not None else None)
         if end == End.REACHED:
             can_wait = not motion.asks_python and is_beyond_doubt(course)
@@ -139,10 +132,14 @@ def simulate(
     raise NumericalStop(reason, reason.code, trajectory=conclude("stopped", reason)())
 
 
-def check_budget(max_steps: int) -> None:
-    check_number("max_steps", max_steps)
-    if not max_steps >= 1:
-        raise UsageError(f"max_steps = {max_steps} leaves no step to try", "bad-max-steps")
+def _take(
+    model: Model | Mechanism, parameters: Mapping[str, float | Input], coordinates: str | Coordinates | None
+) -> Mechanism:
+    """The mechanism with these values of parameters, and with functions for others."""
+    check_values("parameters", parameters)
+    inputs = {name: x for name, x in parameters.items() if callable(x)}
+    values = {name: x for name, x in parameters.items() if not callable(x)}
+    return prepare(take_inputs(model, inputs) if inputs else model, coordinates).changed(values)
 
 
 def begin_state(motion: Motion, weights: Weights, stabilization: str) -> Array:
@@ -165,12 +162,9 @@ def _settle(
     return settings
 
 
-def _limit_steps(
-    mechanism: Mechanism, settings: Simulation, how: Choice, max_step: float | None, fixed_step: float | None
-) -> Settings:
+def _limit_steps(settings: Simulation, most: float, fixed_step: float | None) -> Settings:
     """How to integrate, with steps as long as they may be."""
-    check_number("max_step", 0.0 if max_step is None else max_step)
-    least, most = 0.0, np.inf if max_step is None else max_step
+    least = 0.0
     if fixed_step is not None:
         least, most = (1.0 - TYPED) * fixed_step, fixed_step  # one that is shorter is not tried
     return Settings(settings.rtol, settings.atol, least, most)

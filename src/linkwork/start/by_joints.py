@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.elements.kinds import CountedAngle
 from linkwork.elements.paths import is_path, path_coordinates, path_of
+from linkwork.equations.coordinates import Coordinates
 from linkwork.equations.equations import Equations
 from linkwork.equations.place import Place
 from linkwork.errors import ModelError, did_you_mean
@@ -25,7 +26,7 @@ Array = NDArray[np.float64]
 
 def prepare_joints(model: Model, cut: Sequence[str] | None = None) -> Mechanism:
     """The mechanism in joint coordinates, or in its own if it states its equations."""
-    return prepare(model, "joint" if model.stated is None else None, cut)
+    return prepare(model, Coordinates("joint" if model.stated is None else None, cut))
 
 
 def name_kinds(e: Equations) -> tuple[dict[str, str], dict[str, str]]:
@@ -78,7 +79,7 @@ def _place(model: Model, q: Mapping[str, float], v: Mapping[str, float], keep: S
     given = prepare_joints(model).place()
     body = given.equations.chart.body
     if body is not None and {*q, *v, *keep} <= {*body.q_names, *body.v_names}:
-        given = prepare(model, "body", ()).place()
+        given = prepare(model, Coordinates("body", ())).place()
     e, of_bodies = given.equations, () if body is None else body.v_names
     turned = {c.owner for c in e.coordinates if c.name in keep and c.name not in e.v_names}  # by Euler parameters
     kept = [name for name in keep if name in e.v_names or name in of_bodies]

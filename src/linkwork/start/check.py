@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from linkwork.compiled.mechanism import Mechanism, prepare
+from linkwork.equations.coordinates import Coordinates
 from linkwork.equations.place import Place, Weights, aside
 from linkwork.errors import MOST_NAMED
 from linkwork.linalg.rank import svd
@@ -17,8 +18,8 @@ from linkwork.notes import Note
 from linkwork.records import Printed
 from linkwork.start.branches import leave_singular
 from linkwork.start.closing import (
+    Fitted,
     Given,
-    Start,
     find_start,
     follow_bodies,
     group_gaps,
@@ -70,14 +71,13 @@ def check(
     weights: Weights = "mass",
     assemble: bool = False,
     keep: Sequence[str] = (),
-    coordinates: str | None = None,
-    cut: Sequence[str] | None = None,
+    coordinates: str | Coordinates | None = None,
 ) -> Report:
     """Counts, degrees of freedom and what they move, redundant rows, start gaps and what it takes to close them.
 
-    `weights`, `assemble` and `keep` are as in `simulate`; `coordinates` and `cut` are those of the model unless given.
+    `weights`, `assemble` and `keep` are as in `simulate`; `coordinates` are those of the model unless given.
     """
-    mechanism = prepare(model, coordinates, cut)
+    mechanism = prepare(model, coordinates)
     equations = mechanism.equations
     given = restart(mechanism.place(), None, None, weights, assemble, keep)
     start = find_start(given, weights, any_distance=assemble, keep=keep)
@@ -140,7 +140,7 @@ def explain_redundancy(place: Place) -> Redundancy:
     return "geometric" if leave_singular(place) is place else "at this position"
 
 
-def note_start(model: Model, start: Start, q: Given = None, v: Given = None) -> Iterator[Note]:
+def note_start(model: Model, start: Fitted, q: Given = None, v: Given = None) -> Iterator[Note]:
     """What a user should know of the start, from these values or the model's, although it is no error."""
     m, n, rank = len(start.place.Psi), len(start.place.v), start.place.rank
     if rank.uncertain:

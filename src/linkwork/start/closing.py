@@ -87,7 +87,7 @@ def _path_of_widest(place: Place, gaps: Array) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Start:
+class Fitted:
     """Consistent start values, and what had to be changed."""
 
     place: Place
@@ -184,12 +184,12 @@ def locate_bodies(place: Place) -> Place:
     return place if e.chart.body is None else Place(e.chart.body.with_values(e.parameters), *place.of_bodies())
 
 
-def follow_bodies(start: Start, q: Given = None, v: Given = None) -> Start:
+def follow_bodies(start: Fitted, q: Given = None, v: Given = None) -> Fitted:
     """What the start changes of the bodies as the model has them; of other coordinates where these are given."""
     e = start.place.equations
     if e.chart.body is None or not {*(q or ()), *(v or ())} <= {*e.chart.body.q_names, *e.chart.body.v_names}:
         return start
-    return Start(locate_bodies(start.place), state_bodies(e, q, v), start.weights)
+    return Fitted(locate_bodies(start.place), state_bodies(e, q, v), start.weights)
 
 
 def _on_its_sides(
@@ -225,7 +225,7 @@ def number_kept(equations: Equations, keep: Sequence[str]) -> list[int]:
 
 
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
-def find_start(given: Place, weights: Weights = "mass", any_distance: bool = False, keep: Sequence[str] = ()) -> Start:
+def find_start(given: Place, weights: Weights = "mass", any_distance: bool = False, keep: Sequence[str] = ()) -> Fitted:
     """The start values of the model, corrected where they miss the constraints, but not those of `keep`.
 
     A gap beyond SMALL is an error unless `any_distance` is set: so far off, another closure may be meant. Where a
@@ -238,10 +238,10 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
         keep = ()  # they have been kept where all joints were closed
     kept = number_kept(given.equations, [name for name in keep if body is None or name not in body.v_names])
     if not len(given.Psi) or weights == "none":
-        return Start(given, given, weights)
+        return Fitted(given, given, weights)
     check_defined(given)
     if weights == "plain":
-        return Start(align_velocity(close_plainly(given, kept), weights, kept), given, weights)
+        return Fitted(align_velocity(close_plainly(given, kept), weights, kept), given, weights)
     if given.gap > SMALL and not any_distance:
         raise ModelError(
             f"the start position does not fit the joints: {describe_gaps(given, given.Psi, CLOSED)}",
@@ -255,14 +255,14 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
         _check_senses(given)
     if any_distance:
         closed = close_from_afar(given, weights, kept)[0]
-        return Start(align_velocity(closed, weights, kept), given, weights)
+        return Fitted(align_velocity(closed, weights, kept), given, weights)
     closed = close_joints(given, weights, kept)
-    start = Start(align_velocity(closed, weights, kept), given, weights)
+    start = Fitted(align_velocity(closed, weights, kept), given, weights)
     fault = _velocity_fault(start)
     if fault is None:
         return start
     try:  # the others follow those that are given
-        return Start(align_velocity(closed, weights, sorted({*kept, *np.flatnonzero(_stated(given))})), given, weights)
+        return Fitted(align_velocity(closed, weights, sorted({*kept, *np.flatnonzero(_stated(given))})), given, weights)
     except ModelError:
         raise fault from None
 
@@ -322,7 +322,7 @@ def _stated(given: Place) -> Array:
     return np.where(sizes > AGREEMENT * np.max(sizes, initial=0.0), v, 0.0)
 
 
-def _velocity_fault(start: Start) -> ModelError | None:
+def _velocity_fault(start: Fitted) -> ModelError | None:
     """What is wrong where a velocity that the model gives a body is not its velocity at the start."""
     if start.place is start.given:
         return None
