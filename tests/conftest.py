@@ -20,6 +20,8 @@ from hypothesis import settings
 from linkwork.modelfile import shipped
 from linkwork.view import report
 
+SAMPLE = 3  # one of so many cases of a test marked `sampled` is fast
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Compiled code is kept with pytest's own cache: its keys are its contents, so that it is never out of date."""
@@ -29,6 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["LINKWORK_CACHE_DIR"] = str(folder)
     said = "of the combinations of parameters, `make test` runs as many as bring every value; the others are slow"
     config.addinivalue_line("markers", f"diagonal: {said}")
+    config.addinivalue_line("markers", "sampled: `make test` runs every third of the cases; the others are slow")
     gc.set_threshold(200_000, 20, 20)  # as the command line does it
     settings.register_profile("linkwork", deadline=None, max_examples=300 if config.option.markexpr == "" else 30)
     settings.load_profile("linkwork")
@@ -54,16 +57,22 @@ def beside_the_diagonal(items: list[Any]) -> list[Any]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of the mechanisms in folders, only the checked numbers are among the fast tests; of combinations, a diagonal."""
-    crossed = defaultdict(list)
+    """Of mechanisms in folders only the checked numbers are fast; of combinations a diagonal, of samples a third."""
+    crossed, sampled = defaultdict(list), defaultdict(list)
     for item in items:
         if unit(item.nodeid).startswith("dap/") and "checked" not in item.name:
             item.add_marker(pytest.mark.slow)
         elif item.get_closest_marker("diagonal") and not item.get_closest_marker("slow"):
             crossed[item.nodeid.partition("[")[0]].append(item)
+        elif item.get_closest_marker("sampled") and not item.get_closest_marker("slow"):
+            sampled[item.nodeid.partition("[")[0]].append(item)
     for combinations in crossed.values():
         for item in beside_the_diagonal(combinations):
             item.add_marker(pytest.mark.slow)
+    for cases in sampled.values():
+        for k, item in enumerate(cases):
+            if k % SAMPLE:
+                item.add_marker(pytest.mark.slow)
     if "PYTEST_XDIST_WORKER" in os.environ:  # mechanisms last: they are many and short, so that workers end together
         items.sort(key=lambda item: unit(item.nodeid) in shipped())
 

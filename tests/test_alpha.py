@@ -82,6 +82,7 @@ def oscillate(w, h, rho, steps):
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.8, 1.0])
+@pytest.mark.sampled
 def test_errors_of_positions_and_velocities_add_up_to_the_tolerances_of_all_steps(rho):
     """An oscillator x = cos(w t) + 0.05 sin(w t) hands errors on as they are, and turns those of x/1 into v/w and back.
 
@@ -144,6 +145,7 @@ def test_controlled_steps_follow_the_tolerance():
         ("radau5", "ggl", (radau.radau_begin, radau.radau_step, radau.radau_dense)),
     ],
 )
+@pytest.mark.sampled
 def test_steps_in_python_are_those_of_the_machine_code(integrator, formulation, kernels):
     """One step and its dense output, on arrays of exactly the described sizes."""
     by_alpha = GeneralizedAlpha(0.7, 1e-3) if integrator == NAME else None

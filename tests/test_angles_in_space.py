@@ -58,6 +58,7 @@ def four_bar(**parts: Any) -> Any:
 
 @pytest.mark.parametrize("coordinates", COORDINATES)
 @pytest.mark.parametrize("side", [1.0, -1.0])
+@pytest.mark.sampled
 def test_an_end_stop_beyond_half_a_turn_turns_the_body_back(coordinates: str, side: float) -> None:
     """It is reached at 4.5 rad, overlaps by rate sqrt(J/k) at most, and gives the speed back after half a period."""
     stop = {"type": "end-stop", "joint": "O", "lower": -4.5, "upper": 4.5, "stiffness": 1e4}
@@ -70,6 +71,7 @@ def test_an_end_stop_beyond_half_a_turn_turns_the_body_back(coordinates: str, si
 
 
 @pytest.mark.parametrize("coordinates", COORDINATES)
+@pytest.mark.sampled
 def test_turns_are_counted_across_a_resumed_run(coordinates: str, tmp_path: Path) -> None:
     """theta = 16 sin 2t, broken off at t = 0.7, at 15.8 rad, and read from a file before it goes on."""
     spring = {"type": "rotational-spring-damper", "joint": "O", "stiffness": 2}
@@ -82,6 +84,7 @@ def test_turns_are_counted_across_a_resumed_run(coordinates: str, tmp_path: Path
 
 @pytest.mark.parametrize("coordinates", ["body", "joint"])
 @pytest.mark.parametrize("integrator", ["radau5", "generalized-alpha"])
+@pytest.mark.sampled
 def test_turns_are_counted_by_implicit_methods(coordinates: str, integrator: str) -> None:
     spring = {"type": "rotational-spring-damper", "joint": "O", "stiffness": 2}
     motion = simulate(
@@ -96,6 +99,7 @@ def test_turns_are_counted_by_implicit_methods(coordinates: str, integrator: str
 
 
 @pytest.mark.parametrize("coordinates", ["body", "joint", "euler"])
+@pytest.mark.sampled
 def test_turns_of_a_driven_joint_are_counted(coordinates: str) -> None:
     """Inverse dynamics: the driver at 3 rad/s holds the torsion spring with k 3 t, over seven turns."""
     spring = {"type": "rotational-spring-damper", "joint": "O", "stiffness": 2}
@@ -109,6 +113,7 @@ def test_turns_of_a_driven_joint_are_counted(coordinates: str) -> None:
 
 
 @pytest.mark.parametrize("coordinates", COORDINATES)
+@pytest.mark.sampled
 def test_a_joint_that_closes_a_loop_counts_its_turns(coordinates: str) -> None:
     """In a parallelogram both arms turn alike, and a spring at either bearing does the same work.
 
@@ -130,6 +135,7 @@ def test_a_joint_that_closes_a_loop_counts_its_turns(coordinates: str) -> None:
 @pytest.mark.parametrize("a", [0.0, 0.5, 2.0])
 @pytest.mark.parametrize("kind", ["revolute", "cylindrical", "planar", "screw"])
 @pytest.mark.parametrize("coordinates", ["body", "joint"])
+@pytest.mark.sampled
 def test_an_angle_counts_from_the_start_however_the_axes_of_the_body_lie(kind: str, a: float, coordinates: str) -> None:
     """A spring at its default free angle holds nothing; one with the free angle 0.3 pulls with k 0.3."""
     body = {"mass": 1, "inertia": [1, 1, 1], "orientation": {"sequence": "xyz", "angles": [a, a, a]}}
@@ -154,6 +160,7 @@ def test_an_angle_counts_from_the_start_however_the_axes_of_the_body_lie(kind: s
 
 
 @pytest.mark.parametrize("coordinates", COORDINATES)
+@pytest.mark.sampled
 def test_start_values_of_angles_count_turns(coordinates: str) -> None:
     """From two turns and a little: 4 pi + 0.5 swings about zero with that amplitude."""
     spring = {"type": "rotational-spring-damper", "joint": "O", "stiffness": 0.5}
@@ -203,6 +210,7 @@ def door(turn: tuple[Any, float], kind: str = "revolute") -> Any:
 
 
 @pytest.mark.parametrize("kind", ["revolute", "prismatic", "cylindrical", "screw", "planar", "rigid"])
+@pytest.mark.sampled
 def test_sketches_three_radians_off_close_with_axes_that_point_the_same_way(kind: str) -> None:
     rng = np.random.default_rng(7)
     for _ in range(12):
@@ -213,6 +221,7 @@ def test_sketches_three_radians_off_close_with_axes_that_point_the_same_way(kind
 
 
 @pytest.mark.parametrize("kind", ["revolute", "prismatic", "cylindrical", "screw", "planar"])
+@pytest.mark.sampled
 def test_a_start_reversed_by_half_a_turn_is_refused_unless_it_is_assembled(kind: str) -> None:
     """It fits all rows of the joint; turned over, its z axis points up again."""
     reversed_door = door(([1, 0, 0], math.pi), kind)
@@ -256,6 +265,7 @@ def test_bevel_gears_push_at_the_pitch_point_of_their_cones() -> None:
 
 
 @pytest.mark.parametrize("coordinates", ["body", "joint", "euler"])
+@pytest.mark.sampled
 def test_a_constant_velocity_joint_that_folds_gets_a_note(coordinates: str) -> None:
     """A shaft bent about x at a constant rate is folded at t = pi/rate; bent the other way round it goes on unbent."""
 
@@ -290,6 +300,7 @@ joints:
 
 
 @pytest.mark.parametrize("coordinates", ["body", "joint", "euler"])
+@pytest.mark.sampled
 def test_a_force_without_a_value_beside_springs_that_count_turns_is_named(coordinates: str) -> None:
     """Only one of three forces carries an angle along: each is looked at with the angles that it knows."""
     model = loads("""

@@ -26,6 +26,7 @@ ROWS = list(zip(CASES, lines(), strict=False))
 
 
 @pytest.mark.parametrize(("case", "line"), ROWS, ids=[case.what for case, _ in ROWS])
+@pytest.mark.sampled
 def test_what_the_page_shows_is_what_is_printed(case: Case, line: str) -> None:
     assert same(row(case)) == same(line)
     code = int(line.split("|")[3])

@@ -56,6 +56,7 @@ PARTS = ("x [m]", "y [m]", "vx [m/s]", "vy [m/s]", "ax [m/s^2]", "ay [m/s^2]")
 
 
 @pytest.mark.parametrize("point", ["overall", "A", "D", "M", "C", "G"])
+@pytest.mark.sampled
 def test_standard_deviations_from_adams_are_those_published(adams: Beside, point: str) -> None:
     """[tartari2019, table 4], all digits but for rows that ADAMS rounded otherwise; with its row of all points."""
     owner = None if point == "overall" else next(name for name in adams.owners if name.endswith(f".{point}"))

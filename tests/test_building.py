@@ -117,6 +117,7 @@ def test_a_model_in_python_moves_as_that_of_its_file(make: Any, text: str) -> No
 
 
 @pytest.mark.parametrize("name", [name for name in shipped() if "equations" not in find(name).data])
+@pytest.mark.sampled
 def test_shipped_mechanisms_are_loaded_saved_and_loaded_equal(name: str, tmp_path: Path) -> None:
     first = lw.PlanarModel.__base__.load(name)  # type: ignore[union-attr]
     first.save(tmp_path / "model.yaml")

@@ -162,6 +162,7 @@ def test_a_bump_whose_derivative_overflows_far_away_acts() -> None:
 
 @pytest.mark.parametrize("variable", ["t", "cart.x"])
 @pytest.mark.parametrize("rtol", [1e-7, 1e-8, 1e-10])
+@pytest.mark.sampled
 def test_an_implicit_method_errs_by_some_tolerances_at_a_bump(rtol: float, variable: str) -> None:
     """Where a force sets in the error is not h^2 times its estimate, and behind it the Jacobian is that of the bump."""
     for width in (0.1, 0.02, 0.001):
@@ -189,6 +190,7 @@ def test_a_force_between_two_switches_of_the_speed_acts(integrator: str, centre:
 
 
 @pytest.mark.parametrize("integrator", ["auto", "dopri5", "radau5"])
+@pytest.mark.sampled
 def test_a_force_that_switches_regularly_acts_every_time(integrator: str) -> None:
     """1000 (sin(100 pi x) - 0.99) where that is positive, 45 mrad about every peak: each adds the same energy.
 
@@ -246,6 +248,7 @@ def test_a_bump_where_a_point_of_a_turning_body_passes_acts(
 
 
 @pytest.mark.parametrize("law", ["-3*abs(crank.O.vx)*crank.O.vx", "-2*max(0, crank.O.vy)", "5*min(0, crank.O.x)"])
+@pytest.mark.sampled
 def test_a_law_of_a_point_that_rests_has_no_effect_on_motion_or_steps(law: str) -> None:
     """Its argument is zero but for rounding and tolerance, so its signs mean nothing."""
     text = (MECHANISMS / "slider_crank.yaml").read_text()
@@ -295,6 +298,7 @@ def test_a_narrow_pulse_acts_however_it_is_written(
     ],
 )
 @pytest.mark.parametrize("width", [1e-4, 1e-6])
+@pytest.mark.sampled
 def test_a_brake_that_acts_for_less_than_a_step_is_solved_for(how: dict[str, str], width: float) -> None:
     """v' = -2 v/width for so long leaves exp(-2) of the speed; one step by Euler's method would turn it round."""
     law = f"if(t < 5.1234, 0, if(t < {5.1234 + width!r}, {-2 / width!r}*cart.vx, 0))"
@@ -340,6 +344,7 @@ def test_a_steep_law_that_is_continuous_is_no_dry_friction(law: str, f: Any) -> 
 @pytest.mark.parametrize("integrator", ["auto", "radau5"])
 @pytest.mark.parametrize("slope", [1e8, 4e8, 1e9])
 @pytest.mark.parametrize("rtol", [1e-6, 1e-8])
+@pytest.mark.sampled
 def test_a_law_that_the_tolerances_leave_open_is_told_and_a_smaller_atol_settles_it(
     slope: float, rtol: float, integrator: str
 ) -> None:
@@ -363,6 +368,7 @@ def test_a_law_that_the_tolerances_leave_open_is_told_and_a_smaller_atol_settles
 @pytest.mark.parametrize("integrator", ["auto", "radau5"])
 @pytest.mark.parametrize("slope", [1e7, 1e9])
 @pytest.mark.parametrize("rtol", [1e-6, 1e-8])
+@pytest.mark.sampled
 def test_a_law_that_bends_holds_and_slips_as_dry_friction_does(slope: float, rtol: float, integrator: str) -> None:
     """The same with a law that is straight within 1/slope: it neither sticks nor chatters where it bends."""
     slips = math.pi + math.asin(2 / 3)

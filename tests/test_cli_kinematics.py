@@ -294,6 +294,7 @@ def test_names_cannot_leave_their_place_in_the_page(linkwork: Answer, written: A
 
 
 @pytest.mark.parametrize("command", ["check", "run", "kinematics"])
+@pytest.mark.sampled
 def test_a_start_in_the_second_mode(linkwork: Answer, command: str, written: Any) -> None:
     """What starts below the line of centres is found there by check, run and kinematics alike."""
     path = written(four_bar(MOTOR))

@@ -79,6 +79,7 @@ def test_report_writes_a_page(capsys: pytest.CaptureFixture[str]) -> None:
     ],
     ids=lambda words: words[0],
 )
+@pytest.mark.sampled
 def test_what_does_not_close_is_told_with_its_line_and_closed_on_request(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

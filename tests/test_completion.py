@@ -14,6 +14,7 @@ from linkwork.cli import answer
 from linkwork.errors import ModelError
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import cos, sin, symbol
+from linkwork.symbolic import completion
 from linkwork.symbolic.completion import Case, complete
 from linkwork.symbolic.structural import rate_of
 from linkwork.writing.printers import text
@@ -256,8 +257,9 @@ def test_files_without_meaning_are_refused(text: str, code: str, tmp_path: Path)
     assert refused.value.code.startswith(code.partition("-")[0])
 
 
-def test_a_case_that_swells_is_refused() -> None:
-    """Nine products that vanish make 512 cases."""
-    many = [symbol(f"u{k}") for k in range(18)]
+def test_a_case_that_swells_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six products that vanish make 64 cases."""
+    monkeypatch.setattr(completion, "MOST_TAKEN", 50)
+    many = [symbol(f"u{k}") for k in range(12)]
     with pytest.raises(ModelError, match="its cases do"):
         complete([a * b for a, b in zip(many[::2], many[1::2], strict=True)], many)

@@ -174,6 +174,7 @@ def test_a_block_that_starts_slipping_is_caught_by_the_belt() -> None:
 
 
 @pytest.mark.parametrize("formulation", ["augmented", "ggl", "qr", "svd", "udwadia-kalaba"])
+@pytest.mark.sampled
 def test_one_block_breaks_loose_while_another_holds(formulation: str) -> None:
     """Pulled with 4 sin(3 t) against at most 1.5 N, at rest at the origin: loose from asin(0.375)/3 on, against 1 N.
 

@@ -31,6 +31,7 @@ def test_an_assembly_in_other_coordinates_says_to_where_they_moved(coordinates: 
 
 
 @pytest.mark.parametrize(("first", "second"), [("joint", None), ("body", "joint"), ("joint", "euler")])
+@pytest.mark.sampled
 def test_a_motion_in_other_coordinates_is_not_resumed(first: str, second: Any) -> None:
     model = load("numdyn3d_pendulum" if second == "euler" else "double_pendulum")
     motion = simulate(model, coordinates=first, t_end=0.01, step=0.01)
@@ -116,6 +117,7 @@ def test_what_is_kept_must_be_a_coordinate_of_an_open_chain_too() -> None:
 @pytest.mark.parametrize(
     ("name", "formulation"), [*(("numdyn3d_pendulum", f) for f in METHODS), ("spatial_slider_crank", "augmented")]
 )
+@pytest.mark.sampled
 def test_a_formulation_is_worked_out_in_Euler_parameters_or_refused(name: str, formulation: str) -> None:
     """Where M is singular: the accelerations are those of the run, or the formulation is one that `run` refuses."""
     if formulation in FORMULATIONS and FORMULATIONS[formulation].needs_regular_mass:

@@ -284,6 +284,7 @@ def marked(command: str) -> Any:
 
 
 @pytest.mark.parametrize("command", [*map(marked, COMMANDS)])
+@pytest.mark.sampled
 def test_commands_of_the_page_work(
     command: str, bench: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

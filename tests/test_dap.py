@@ -202,6 +202,7 @@ def state(model: Model) -> tuple[dict[str, float], dict[str, float]]:
 @pytest.mark.parametrize(
     ("files", "name"), [(C1, "sliding_pendulum_jc"), (C2, "slider_crank"), (C3, "slider_crank_driven")]
 )
+@pytest.mark.sampled
 def test_examples_of_the_manual_move_as_the_shipped_models(files: dict[str, str], name: str, tmp_path: Path) -> None:
     """Joints come from ChainOpen and CutJoint. C.2 and C.3 cannot start as they say, but as corrected."""
     shipped, model = load(f"dap/{name}"), load(written(tmp_path / "model", files))
@@ -326,6 +327,7 @@ Uvectors = [U1; U2];
 
 @pytest.mark.parametrize("style", dap_folders.STYLES[1:])
 @pytest.mark.parametrize("name", MODELS)
+@pytest.mark.sampled
 def test_all_ways_of_writing_give_the_same_model(name: str, style: str, tmp_path: Path) -> None:
     """Bodies(1).m = 5, and scripts without a function, beside variables and functions: all numbers agree."""
     usual, other = (read_folder(dap_folders.write(name, tmp_path / x / name, x)).document for x in ("variables", style))
@@ -343,6 +345,7 @@ def _leaves(data: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("name", COMPARED)
+@pytest.mark.sampled
 def test_folders_of_the_published_models_follow_the_reference(name: str, tmp_path: Path) -> None:
     """Positions over 10 s to 1e-7, multipliers, which have the opposite sign here, to 1e-5."""
     expected = reference(name)
@@ -401,6 +404,7 @@ SHIPPED = {
 
 
 @pytest.mark.parametrize("name", with_slow(MODELS, QUICK))
+@pytest.mark.sampled
 def test_folders_run_like_the_shipped_models(name: str, tmp_path: Path) -> None:
     """All bodies over the whole span, each from its own start, in the coordinates of the program; some contacts."""
     model, shipped = load(dap_folders.write(name, tmp_path / name)), load(f"dap/{SHIPPED[name]}")

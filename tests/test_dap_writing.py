@@ -126,6 +126,7 @@ def test_the_matrices_of_the_manual_agree_with_the_joints(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("file", "right", "wrong", "array", "entries"), WRONG, ids=[f"{x[3]}-{x[2]}" for x in WRONG])
+@pytest.mark.sampled
 def test_the_entry_that_differs_is_pointed_at(
     file: str,
     right: str,

@@ -101,6 +101,7 @@ QUICK = ("numdyn3d_pendulum", "heavy_top", "spatial_slider_crank", "stewart_plat
 
 
 @pytest.mark.parametrize("name", with_slow(SPATIAL, QUICK))
+@pytest.mark.sampled
 def test_spatial_mechanisms_move_alike_from_their_decks(name: str, tmp_path: Path) -> None:
     """Whole states over a short time; what a deck cannot hold is listed."""
     model = load(name)

@@ -103,7 +103,8 @@ def is_plain(text: str) -> bool:
     """Whether a shell would do little with these lines but start linkwork."""
     lines = [line for line in text.replace("\\\n", " ").splitlines() if line and not line.startswith("#")]
     commands = [line.split("#")[0].removesuffix(FAILS).replace(KEPT, " ", 1) for line in lines]
-    return all(line.startswith("linkwork ") and not re.search("[|<>$;&*]", line) for line in commands)
+    unquoted = [re.sub("'[^']*'", "", line) for line in commands]
+    return all(line.startswith("linkwork ") and not re.search("[|<>$;&*]", line) for line in unquoted)
 
 
 WORKED = [page for page in PAGES if any(blocks(page))]

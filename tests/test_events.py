@@ -268,6 +268,7 @@ simulation: {t_end: 2, step: 0.1}
 
 
 @pytest.mark.parametrize("model", [loads(LATCH), loads(LOCK), load("stick_slip_belt")], ids=["latch", "lock", "belt"])
+@pytest.mark.sampled
 def test_the_explicit_form_follows_joints_that_open_and_close(model: Model) -> None:
     """Its rows and pivots are those of the joints that hold: the motion is that of the augmented form."""
     explicit, other = (simulate(model, t_end=2.0, formulation=name, rtol=1e-10) for name in ("lu", "augmented"))
@@ -287,6 +288,7 @@ def test_the_explicit_form_follows_joints_that_open_and_close(model: Model) -> N
     ],
     ids=["index-3", "ggl", "generalized-alpha"],
 )
+@pytest.mark.sampled
 def test_multipliers_among_the_unknowns_follow_joints_that_open_and_close(
     model: Model, how: dict[str, Any], tolerance: float
 ) -> None:
@@ -565,6 +567,7 @@ def test_a_joint_that_is_never_open_is_not_engaged() -> None:
     [(FOUR_BAR, 1.5), (LATCH, 2.0), (DROP, 1.0), (STICKS, 3.0)],
     ids=["pin", "latch", "contact", "belt"],
 )
+@pytest.mark.sampled
 def test_a_motion_whose_joints_and_contacts_have_changed_is_resumed(
     text: str, t_end: float, suffix: str, tmp_path: Path
 ) -> None:
@@ -732,6 +735,7 @@ simulation: {t_end: 0.8, step: 0.1}
 
 
 @pytest.mark.parametrize("method", [{}, {"coordinates": "joint"}, {"integrator": "radau5"}])
+@pytest.mark.sampled
 def test_a_rope_that_breaks_hands_its_load_on_to_another_that_breaks_with_it(method: dict[str, Any]) -> None:
     """At 30 deg from the vertical each carries m g/(2 cos 30 deg) = 56.6 N, and one alone m g cos 30 deg = 85 N."""
     motion = simulate(loads(HUNG), **method)
@@ -882,6 +886,7 @@ simulation: {{t_end: 1.2, step: 0.1}}
 @pytest.mark.parametrize("mass", [1e-9, 1.0, 1e9])
 @pytest.mark.parametrize("floor", [0.0, 0.3, 1e-6, 1e3])
 @pytest.mark.parametrize("length", [1e-3, 1.0, 1e3])
+@pytest.mark.sampled
 def test_a_rod_hits_the_floor_with_one_end_or_with_all_of_it(mass: float, floor: float, length: float) -> None:
     """One end: the impulse -(1 + e) v_n/(1/m + r^2/I); three points at once, of which one is redundant: v -> -e v."""
     inertia, speed = mass * length**2 / 12.0, length

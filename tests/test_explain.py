@@ -87,6 +87,7 @@ def test_numbers_in_the_text_are_those_of_augmented(name: str, formulation: str)
 
 
 @pytest.mark.parametrize("formulation", ["augmented", "coordinate-partitioning", "putd", "qtz", "schur", "de-falco-1"])
+@pytest.mark.sampled
 def test_redundant_rows(formulation: str) -> None:
     """Two rows too many: the same accelerations and the same forces of the joints."""
     sheet = worked("four_bar_redundant", formulation, 0.2)
@@ -97,6 +98,7 @@ def test_redundant_rows(formulation: str) -> None:
 
 
 @pytest.mark.parametrize("formulation", METHODS)
+@pytest.mark.sampled
 def test_no_freedom_and_no_constraint(formulation: str) -> None:
     """A driven mechanism has no reduced system, a free body no constraints."""
     assert max(worked("slider_crank_driven", formulation, 0.1).difference) <= 1e-11
@@ -163,6 +165,7 @@ def test_rank_is_decided_as_the_kernels_do(name: str, formulation: str) -> None:
 
 @pytest.mark.parametrize("formulation", METHODS)
 @pytest.mark.parametrize("at", [0.0, 0.7])
+@pytest.mark.sampled
 def test_pendulum_equation(formulation: str, at: float) -> None:
     """Eqs. (56) and (71), wherever the pendulum is."""
     sheet = worked("simple_pendulum_rod", formulation, at)
@@ -374,6 +377,7 @@ def test_factors_of_zhou() -> None:
 
 @pytest.mark.parametrize("form", ["index-3", "ggl"])
 @pytest.mark.parametrize("name", ["simple_pendulum_rod", "four_bar_redundant", "spatial_slider_crank"])
+@pytest.mark.sampled
 def test_step_of_differential_algebraic_forms(name: str, form: str) -> None:
     """phi_y is the derivative of phi by differences; the position after a step of one stage is right to order h^2."""
     errors = []
@@ -421,6 +425,7 @@ def test_coordinates_are_explained(name: str, coordinates: str, formulation: str
 @pytest.mark.parametrize(
     "name", ["slider_crank_driven", "warsaw_problem12", "dap/cart_a", "quick_return", "jansen_leg"]
 )
+@pytest.mark.sampled
 def test_driven_motion_is_explained(name: str) -> None:
     """Newton ends in the position of the compiled path; velocities by differences of it."""
     x = reach(model(name), 0.1, move=kinematics)
@@ -442,6 +447,7 @@ def test_what_is_not_driven_has_no_kinematics() -> None:
 
 
 @pytest.mark.parametrize("name", FIVE)
+@pytest.mark.sampled
 def test_assembly_is_explained(name: str) -> None:
     """From a sketch that is off by some percent, the joints are closed and the velocities fit."""
     given = model(name)
@@ -470,6 +476,7 @@ def test_modes_are_explained() -> None:
 
 
 @pytest.mark.parametrize("name", [*MECHANISMS, "double_pendulum", "simple_pendulum", "four_bar_redundant"])
+@pytest.mark.sampled
 def test_symbolic_basis_at_random_states(name: str) -> None:
     """Psi_q V = 0, Psi_q S_gamma = gamma, and the reduced equation gives the accelerations of the whole system."""
     e = body_equations(model(name))
@@ -589,6 +596,7 @@ class Balance(HTMLParser):
 
 
 @pytest.mark.parametrize("formulation", METHODS)
+@pytest.mark.sampled
 def test_formats(formulation: str) -> None:
     sheet = worked("simple_pendulum_rod", formulation)
     parser = Balance()
@@ -612,6 +620,7 @@ def test_formats(formulation: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["quick_return", "scotch_yoke", "slider_crank_driven"])
+@pytest.mark.sampled
 def test_no_formula_is_left_out(name: str) -> None:
     """Rows of every kind of joint and driver are written in symbols, or it is said that they are too long."""
     tables = [block for block in worked(name, "augmented").blocks if isinstance(block, Table)]
@@ -626,6 +635,7 @@ PIECES = {"msub": 2, "msup": 2, "msubsup": 3, "mfrac": 2, "mover": 2}
 
 
 @pytest.mark.parametrize("formulation", METHODS)
+@pytest.mark.sampled
 def test_mathml_has_the_pieces_it_needs(formulation: str) -> None:
     """A fraction has two parts, a letter with index and power three: browsers show nothing else."""
     for shown in re.findall("<math.*?</math>", page(worked("slider_crank", formulation))):
@@ -805,6 +815,7 @@ def test_a_step_of_index_3_ends_where_the_driver_is() -> None:
 
 
 @pytest.mark.parametrize("formulation", ["lu", "ggl", "index-3"])
+@pytest.mark.sampled
 def test_rounding_is_measured_by_what_cancels(formulation: str) -> None:
     """Where accelerations vanish, dust is not held against dust: all equations of the sheet hold to rounding."""
     sheet = explain(load("scissor_lift"), formulation)

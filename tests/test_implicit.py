@@ -48,6 +48,7 @@ MECHANISMS = ("slider_crank", "andrews_squeezer", "numdyn3d_pendulum", "spatial_
 
 
 @pytest.mark.parametrize("name", [name for name in MECHANISMS if name != "numdyn3d_pendulum"])  # whose M is singular
+@pytest.mark.sampled
 def test_linearized_motion_is_that_of_differences(name):
     """Rates of q and of the work, and Z^T M a along the motions Z that constraints admit: all that is stiff."""
     motion, x = off_constraints(name)
@@ -464,6 +465,7 @@ def test_events_are_located_by_implicit_methods(integrator, formulation, tmp_pat
 
 
 @pytest.mark.parametrize("formulation", ["augmented", "ggl", "index-3"])
+@pytest.mark.sampled
 def test_contacts_of_a_ten_thousandth_of_a_second_leave_the_right_velocities(formulation):
     """Newton's cradle: 34 contacts in 3 s, of which the last begins and ends as by the explicit method.
 

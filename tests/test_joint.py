@@ -121,6 +121,7 @@ def test_a_random_mechanism_with_loops_and_drivers_moves_alike(rng: Random) -> N
 
 
 @pytest.mark.parametrize("name", with_slow(shipped()))
+@pytest.mark.sampled
 def test_a_shipped_mechanism_moves_alike(name: str, rng: Random) -> None:
     """At a random state near its start."""
     check_beside_bodies(load(name), rng, far=0.02)
@@ -151,6 +152,7 @@ ANALYSES = ("slider_crank_driven", "spatial_four_link", "warsaw_problem12")
 
 
 @pytest.mark.parametrize("name", ANALYSES)
+@pytest.mark.sampled
 def test_a_driven_mechanism_is_moved_alike(name: str) -> None:
     """Positions, velocities, accelerations, driving forces, reactions and work, which alone is integrated."""
     model = load(name)
@@ -243,6 +245,7 @@ def closed_chain(N: int) -> Model:
 @pytest.mark.parametrize(
     "make", [lambda: load("planar_chain:14"), lambda: load("spatial_chain:14"), lambda: closed_chain(14)]
 )
+@pytest.mark.sampled
 def test_a_long_chain_is_eliminated_link_by_link_with_the_same_accelerations(make: Any, rng: Random) -> None:
     """Without its full M; machine code against a dense solution with B^T M_b B, at speed, reactions of the pins too."""
     model = make()
@@ -461,6 +464,7 @@ def test_what_the_start_corrects_of_the_bodies_is_said_in_all_coordinates(coordi
 
 
 @pytest.mark.parametrize("name", ["four_bar", "slider_crank", "spatial_slider_crank", "double_pendulum"])
+@pytest.mark.sampled
 def test_start_values_of_a_joint_hold_in_all_coordinates_and_the_others_follow(name: str) -> None:
     """The first joint has the angle and rate that were asked for, loops are closed, and all coordinates start alike."""
     model = load(name)

@@ -283,6 +283,7 @@ LONG = [("four_bar", "minimal"), ("flyball_governor", "joint"), ("stewart_platfo
         *(pytest.param(*LONG[2], form, marks=pytest.mark.slow) for form in FORMS if form != "lagrange"),
     ],
 )
+@pytest.mark.sampled
 def test_long_entries_are_written_in_parts_that_can_be_read(name: str, coordinates: str, form: str) -> None:
     """Written in one piece, entries have up to 10^5 symbols: no line is long, and nothing is changed."""
     listing = write_down(load(name), form, coordinates=coordinates)

@@ -266,6 +266,7 @@ def test_powers_in_space_are_the_rate_of_the_energy(rotor: lw.Trajectory) -> Non
 
 
 @pytest.mark.parametrize("coordinates", ["joint", "minimal", "euler"])
+@pytest.mark.sampled
 def test_angles_in_space_count_their_turns_in_all_coordinates(rotor: lw.Trajectory, coordinates: str) -> None:
     """The rotor turns more than ten times; joint coordinates have the turns, the others count them by the rates."""
     assert rotor["joint:P.angle"][-1] > 20.0 * np.pi

@@ -138,6 +138,7 @@ def test_other_values_are_looked_at_as_in_a_new_model(name: str, factor: float) 
 
 
 @pytest.mark.parametrize("name", sorted(shipped()))
+@pytest.mark.sampled
 def test_values_stand_in_the_order_of_their_symbols(name: str) -> None:
     """What tells structure from value and what puts symbols in the place of values read a model alike."""
     model = load(name)
@@ -289,6 +290,7 @@ def test_machine_code_goes_with_the_last_mechanism_of_its_structure(monkeypatch:
 
 
 @pytest.mark.parametrize("body", ["phi", "x", "vx", "Kurbel_ä", "t1", "reaction"])
+@pytest.mark.sampled
 def test_names_of_any_form_run_through_every_analysis(body: str) -> None:
     """Nothing is recognized by the spelling of a name."""
     text = CRANK.replace("OX", "0").replace("MASS", "2").replace("AXIS", "[1, 0]").replace("crank", body)
@@ -487,6 +489,7 @@ def test_what_is_derived_depends_on_no_value() -> None:
 
 
 @pytest.mark.parametrize("formulation", ["augmented", "lu", "qr", "udwadia-kalaba"])
+@pytest.mark.sampled
 def test_descriptions_of_memory_are_not_kept_for_every_run(formulation: str) -> None:
     mechanism = prepare(load("slider_crank"))
     for _ in range(2):

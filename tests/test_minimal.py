@@ -140,6 +140,7 @@ def test_a_random_mechanism_with_loops_and_drivers_moves_alike(rng: Random) -> N
 
 
 @pytest.mark.parametrize("name", with_slow(shipped()))
+@pytest.mark.sampled
 def test_a_shipped_mechanism_moves_alike(name: str, rng: Random) -> None:
     """At a random state near its start; nothing switches that does not switch in joint coordinates."""
     model = load(name)

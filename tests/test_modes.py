@@ -793,6 +793,7 @@ def test_homotopy_finds_all_roots_of_unity(k: int, rng: np.random.Generator) -> 
     ],
     ids=["circle", "sphere", "line and point", "double curve", "multiple point"],
 )
+@pytest.mark.sampled
 def test_ends_on_curves_and_surfaces_are_told_from_isolated_ones(
     system: list[Any], isolated: list[tuple[int, ...]], dimensions: set[int], rng: np.random.Generator
 ) -> None:

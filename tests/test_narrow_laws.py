@@ -141,6 +141,7 @@ def check(name: str, domain: str, way: int, step: float, integrator: str = "auto
 
 
 @pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.sampled
 def test_narrow_laws_act(name: str) -> None:
     """Each shape once in every domain, written and reported in other ways."""
     for k, domain in enumerate(DOMAINS):

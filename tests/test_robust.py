@@ -97,6 +97,7 @@ def extreme() -> dict[str, tuple[int, Any]]:
 
 
 @pytest.mark.parametrize("command", EXTREME)
+@pytest.mark.sampled
 def test_numbers_without_finite_products_are_one_clear_error(command: str, extreme: dict[str, tuple[int, Any]]) -> None:
     code, said = extreme[command]
     assert (code, said.get("error", {}).get("code")) == EXTREME[command]

@@ -30,6 +30,7 @@ HOW: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", HOW)
+@pytest.mark.sampled
 def test_the_inertia_of_a_slider_that_cannot_turn_has_no_effect(name: str) -> None:
     """From 1 kg m^2 to 1e-15: the same motion to 1e-9, and crank.phi(1) of the two-angle equations."""
     how = HOW[name]
@@ -114,6 +115,7 @@ simulation: {t_end: 5, step: 0.1, rtol: 1.0e-8}
 
 @pytest.mark.parametrize("how", [{}, {"formulation": "index-3"}], ids=["index-1", "index-3"])
 @pytest.mark.parametrize("place", ["0", "0.3"])
+@pytest.mark.sampled
 def test_an_arm_of_rounding_is_none(place: str, how: dict[str, str]) -> None:
     """A point that should be in the centre, and is off by 6e-17 as cos(pi/2) is: as many steps as without."""
     text = TWO_CARTS.replace("PLACE", place)

@@ -108,6 +108,7 @@ def test_rotation_is_that_of_the_equations(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("name", with_slow(name for name in shipped() if load(name).bodies))
+@pytest.mark.sampled
 def test_every_mechanism_can_be_drawn(name: str) -> None:
     """In the plane each body has an outline of its own; everything is finite, and the box holds all joints."""
     motion = moved(name)

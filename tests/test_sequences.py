@@ -180,6 +180,7 @@ def test_a_new_value_needs_no_new_code(rng: Random, monkeypatch: pytest.MonkeyPa
     assert np.max(np.abs(after - before)) > 1e-3
 
 
+@pytest.mark.slow
 def test_hoisted_constants_change_no_result(rng: Random) -> None:
     """The compiled constraints and energies agree with the expressions, evaluated without hoisting."""
     e = body_equations(parametric(rng))

@@ -180,6 +180,7 @@ simulation: {t_end: 3, step: 0.05}
     ],
 )
 @pytest.mark.parametrize("part", [0.3, 0.8])
+@pytest.mark.sampled
 def test_a_run_attempts_as_many_steps_as_it_may(name: str, options: dict[str, Any], part: float) -> None:
     """In all: whatever methods and events take it over on its way."""
     model = loads(name) if "\n" in name else load(name)

@@ -410,6 +410,7 @@ QUICK = ("numdyn3d_pendulum", "heavy_top", "spatial_slider_crank")
 
 
 @pytest.mark.parametrize("name", with_slow(SPATIAL, QUICK))
+@pytest.mark.sampled
 def test_euler_parameters_and_angular_velocities_describe_one_motion(name: str) -> None:
     """Poses, velocities, accelerations and reactions, the latter where redundant rows leave them unique."""
     model = load(name)
@@ -712,6 +713,7 @@ def least_accelerations(model: Model) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("name", PLANAR)
+@pytest.mark.sampled
 def test_planar_mechanisms_move_in_space_as_in_the_plane(name: str) -> None:
     """Accelerations at the start, with all forces and drivers; nothing leaves the plane."""
     model = load(name)
@@ -743,6 +745,7 @@ def test_an_embedded_mechanism_follows_the_planar_one(name: str) -> None:
 
 # Each is compiled for a second.
 @pytest.mark.parametrize("formulation", with_slow(usual_formulations(), {*usual_formulations()} - {"ggl"}))
+@pytest.mark.sampled
 def test_every_formulation_moves_bricard_alike(formulation: str) -> None:
     """Two seconds at rtol 1e-6 within 7e-5 of the reference, with one redundant row in every position."""
     expected = table("A04_bricard.csv")
@@ -799,6 +802,7 @@ simulation: {t_end: 3, step: 0.05, rtol: 1.0e-11, atol: 1.0e-12}
 
 
 @pytest.mark.parametrize("coordinates", ["body", "joint", "minimal", "euler"])
+@pytest.mark.sampled
 def test_a_torsion_spring_counts_turns(coordinates: str) -> None:
     """w^2 = k/J: the angle is (rate/w) sin(w t), here up to two and a half turns either way.
 

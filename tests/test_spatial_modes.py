@@ -72,6 +72,7 @@ def rocker_angles(w_2: Array, w_3: Array, c: float) -> list[float]:
 
 
 @pytest.mark.parametrize("phi", [0.3, -0.4, -0.7, -1.5])
+@pytest.mark.sampled
 def test_a_spherical_four_bar_has_the_two_modes_of_its_closed_form(phi: float) -> None:
     """With pins off the centre no body fits the other way round; where the coupler is too short there is no mode."""
     expected = [turned(U_4, psi) for psi in rocker_angles(turned(U_1, phi) @ W_2, W_3, float(W_2 @ W_3))]

@@ -269,6 +269,7 @@ def disguised(dice: Dice, expr: Expr, atoms: list[Expr]) -> Expr:
 
 
 @pytest.mark.parametrize("seed", range(8))
+@pytest.mark.sampled
 def test_the_rank_of_matrices_that_are_singular_by_construction(seed: int) -> None:
     """A = B C in disguise, B n x r and C r x n: elimination ends after r pivots, in any order."""
     dice = Dice(seed)
@@ -387,6 +388,7 @@ def compare_with_numpy(name: str, size: int | None) -> None:
 
 
 @pytest.mark.parametrize("name", ["slider_crank", "four_bar", "andrews_squeezer", "universal_shaft"])
+@pytest.mark.sampled
 def test_pivots_by_numbers_are_those_of_the_symbolic_elimination(name: str) -> None:
     """At the start and beside it, with any least pivot: so a run finds its code without solving once more."""
     e = prepare(load(name)).equations

@@ -606,11 +606,11 @@ def test_driven_motion_shows_the_error_of_its_work_and_no_drift() -> None:
 
 
 def test_thinning_keeps_every_peak() -> None:
-    """Of a million rows a picture needs few, but single peaks among them stay."""
-    n = 1_000_000
+    """Of a hundred thousand rows a picture needs few, but single peaks among them stay."""
+    n = 100_000
     motion = turning(n)
     spike = np.zeros(n)
-    spike[[123_456, 777_777]] = 5.0, -7.0
+    spike[[12_345, 77_777]] = 5.0, -7.0
     motion = with_column(motion, "driving", "motor", spike)
     (line,) = motion.plot("driving:motor").axes[0].lines
     y = np.asarray(line.get_ydata())

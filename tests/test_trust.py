@@ -118,6 +118,7 @@ def test_a_force_in_a_narrow_window_of_positions_acts(rtol: float) -> None:
 
 @pytest.mark.parametrize("speed", [0.7, 1.0, 5.0])
 @pytest.mark.parametrize(("push", "width"), [(100.0, 1e-4), (1e4, 1e-3), (1e4, 1e-4), (-200.0, 1e-3), (-200.0, 1e-4)])
+@pytest.mark.sampled
 def test_a_force_in_a_window_narrower_than_a_tolerance_acts(push: float, width: float, speed: float) -> None:
     """The kinetic energy changes by push times width, up to two tolerances of the speed; it was off by up to 26."""
     begin = 5.1 * speed
@@ -223,6 +224,7 @@ def moved_bob(begin: float, end: float) -> tuple[float, float]:
 
 @pytest.mark.parametrize("rtol", TOLERANCES[1:])
 @pytest.mark.parametrize(("begin", "end"), [(5.0, 5.1), (0.5, 0.52), (9.0, 9.3)])
+@pytest.mark.sampled
 def test_a_short_motion_of_a_driver_is_not_stepped_over(rtol: float, begin: float, end: float) -> None:
     """The bob under a cart that is moved for a moment; rounding error grows as it goes round."""
     phi, omega = moved_bob(begin, end)
@@ -394,6 +396,7 @@ def test_an_absolute_tolerance_that_is_no_small_part_of_the_motion_is_told() -> 
 
 
 @pytest.mark.parametrize("formulation", usual_formulations())
+@pytest.mark.sampled
 def test_a_pendulum_of_a_micrometre_keeps_its_energy(formulation: str) -> None:
     """1e-5 J are turned over."""
     motion = simulate(load(MODELS / "micro.yaml"), formulation=formulation)
@@ -419,6 +422,7 @@ def parallelogram(angle: float, speed: float, times: tuple[float, ...]) -> Array
 @pytest.mark.parametrize(
     ("angle", "speed"), [(1.7460471439216079, -11.985588906517041), (1.5627621124083113, -10.17320635468549)]
 )
+@pytest.mark.sampled
 def test_a_driven_parallelogram_stays_one(formulation: str, rtol: float, angle: float, speed: float) -> None:
     """Through positions in line, past which an antiparallelogram begins; by SciPy in the angle of the cranks."""
     motion = simulate(
@@ -640,6 +644,7 @@ SMOOTH = {"type": "smooth-step", "start": 0, "end": 1, "t_start": 0, "t_end": 1}
 
 @pytest.mark.parametrize(("coordinates", "turned"), [("body", False), ("joint", False), ("joint", True)])
 @pytest.mark.parametrize(("motion", "gravity"), [(None, -9.81), ("t^2", 0.0), (SMOOTH, 0.0)])
+@pytest.mark.sampled
 def test_a_start_at_rest_in_a_singular_position_takes_no_branch_by_chance(
     motion: Any, gravity: float, coordinates: str, turned: bool
 ) -> None:

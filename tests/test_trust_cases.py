@@ -99,6 +99,7 @@ def test_balls_that_touch_within_rounding_hand_their_speed_on(step: float, coord
 
 @pytest.mark.parametrize("row", range(1, 6))
 @pytest.mark.parametrize("ulps", range(-2, 3))
+@pytest.mark.sampled
 def test_a_row_of_balls_hands_a_speed_on_whatever_the_last_digits_of_their_places(row: int, ulps: int) -> None:
     """Balls of radius 0.1 side by side, one moved by some units of the last place: the last one flies off alone."""
     places = [-1.0, *(0.2 * k for k in range(row + 1))]
@@ -146,6 +147,7 @@ def test_a_velocity_that_two_events_set_differently_in_one_moment_is_refused() -
 
 
 @pytest.mark.parametrize("coordinates", SPATIAL)
+@pytest.mark.sampled
 def test_an_end_stop_in_space_holds_beyond_half_a_turn(coordinates: str) -> None:
     """At 1 rad/s the stop at 4.5 rad is met at 4.5 s; half a period of sqrt(J/k) later the body turns back as fast."""
     motion = simulate(load(MODELS / "end_stop_space.json"), coordinates=coordinates)
@@ -156,6 +158,7 @@ def test_an_end_stop_in_space_holds_beyond_half_a_turn(coordinates: str) -> None
 
 
 @pytest.mark.parametrize("coordinates", SPATIAL)
+@pytest.mark.sampled
 def test_a_torsion_spring_in_space_winds_up_beyond_half_a_turn(coordinates: str) -> None:
     """theta = 5 sin(t), and its rate."""
     motion = simulate(load(MODELS / "torsion.yaml"), coordinates=coordinates)
@@ -238,6 +241,7 @@ def pulled_block(t_end: float) -> tuple[list[float], float, float]:
 
 
 @pytest.mark.parametrize("formulation", usual_formulations())
+@pytest.mark.sampled
 def test_of_two_blocks_with_dry_friction_one_breaks_loose(formulation: str) -> None:
     """The one that is pulled with 4 sin(3 t) N at t = asin(0.375)/3; the other is held against 0.1 N."""
     motion = simulate(load(MODELS / "two_stick_slip.json"), formulation=formulation)
@@ -309,7 +313,7 @@ def test_names_are_no_html_in_markdown(name: str, command: tuple[str, ...], tmp_
     assert not re.search(r"`|<[a-z/!?]", text)
 
 
-@pytest.mark.parametrize("rtol", with_slow([1e-9, 3e-10, 1e-10, 3e-11], fast=[3e-10]))
+@pytest.mark.parametrize("rtol", with_slow([1e-9, 3e-10, 1e-10, 3e-11], fast=[]))
 def test_forty_four_bars_pass_their_positions_in_line_in_joint_coordinates(rtol: float) -> None:
     """All uprights turn as one: (41/3 + 40) phi'' = -(41/2 + 40) g cos(phi)."""
     motion = simulate(load("n_four_bar:40"), coordinates="joint", rtol=rtol, atol=rtol)
