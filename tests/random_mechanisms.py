@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from linkwork.elements.joints import JOINTS, Distance, Measure, Revolute
 from linkwork.elements.kinds import Space
 from linkwork.elements.loads import ANGLE, LENGTH, RATE
 from linkwork.elements.motions import Law
+from linkwork.elements.rolling import TouchingPair, VelocityConstraint, Wheel
 from linkwork.elements.spatial import SpatialMeasure, SpatialRevolute
 from linkwork.equations.equations import TIME, Equations
 from linkwork.expressions.evaluation import evaluate, numpy_arithmetic
@@ -55,7 +56,7 @@ def knots(rng: Random) -> tuple[float, ...]:
 
 # A random value for every field an element may have; a new field needs a line here.
 SAMPLES: dict[str, Callable[[Random], Any]] = {
-    **dict.fromkeys(("s_i", "s_j", "s", "axis", "force"), pair),
+    **dict.fromkeys(("s_i", "s_j", "s", "axis", "axis_j", "force"), pair),
     **dict.fromkeys(("angle", "angle_i", "angle_j", "free_angle", "actuator", "torque"), number),
     **dict.fromkeys(("value", "rate", "acceleration", "start", "end"), number),
     **dict.fromkeys(("length", "free_length", "stiffness", "damping"), positive),
@@ -67,6 +68,9 @@ SAMPLES: dict[str, Callable[[Random], Any]] = {
     "times": lambda rng: knots(rng),
     "values": lambda rng: tuple(number(rng) for _ in range(7)),
     "pitch": number,
+    "tube": lambda rng: float(rng.uniform(0.05, 0.25)),
+    "half_axes": lambda rng: (positive(rng), positive(rng), positive(rng)),
+    "of": lambda rng: "angle",
     **dict.fromkeys(("normal_force", "coefficient", "dynamic", "transition", "stribeck", "viscous", "stall"), positive),
     **dict.fromkeys(("speed", "no_load"), number),
     "normal": pair,
@@ -92,11 +96,20 @@ def matrix_6(rng: Random) -> tuple[tuple[float, ...], ...]:
     return tuple(map(tuple, (root @ root.T).tolist()))
 
 
+def velocity_formula(body: Any) -> Expr:
+    """Of a velocity in a direction that turns with the body and with time, and another speed."""
+    turning = symbol(f"{body.name}.{'wy' if isinstance(body, SpatialBody) else 'omega'}")
+    x, vx, vy = (symbol(f"{body.name}.P.{part}") for part in ("x", "vx", "vy"))
+    return vx * sin(x + 2.0 * TIME) - 0.7 * vy * x + 0.4 * turning + sin(3.0 * TIME) * x
+
+
 def sample(kind: type[Any], rng: Random, optional: bool = True, **given: Any) -> Any:
     """An element with random data in all fields that are not given; without `optional`, only in those it needs."""
     data = dict(given)
     is_spatial = kind in (*JOINTS["spatial"].values(), SpatialMeasure) or isinstance(given.get("body"), SpatialBody)
     samples = SPATIAL_SAMPLES if is_spatial or isinstance(given.get("body_i"), SpatialBody) else SAMPLES
+    if kind is VelocityConstraint:
+        data["formula"] = velocity_formula(given["body_j"])
     if kind is Bushing:
         samples = {**samples, "stiffness": matrix_6, "damping": matrix_6}
     for f in fields(kind):
@@ -184,7 +197,25 @@ def fitting_in_space(kind: type[Any], name: str, i: Any, j: Any, rng: Random, **
         d = np.zeros(3)
     given["s_i"] = tuple(s_i.tolist())
     given["s_j"] = tuple((A_j.T @ (r_i + A_i @ s_i + d - r_j)).tolist())
-    return sample(kind, rng, optional=False, name=name, body_i=i, body_j=j, **given)
+    made = sample(kind, rng, optional=False, name=name, body_i=i, body_j=j, **given)
+    if isinstance(made, TouchingPair):  # so that it touches
+        up = float(u @ (touching(made, i, j) - r_i - A_i @ s_i))
+        made = replace(made, s_j=tuple((np.array(made.s_j) - up * A_j.T @ u).tolist()))
+    return made
+
+
+def touching(joint: Any, i: Any, j: Any) -> Array:
+    """The lowest point above the plane of body i, of a wheel by its rim, of an ellipsoid by the sphere that it was."""
+    A_i, (r, A) = pose(i, "spatial")[1], pose(j, "spatial")
+    n = A_i @ np.array(joint.axis) / np.linalg.norm(joint.axis)
+    centre = r + A @ np.array(joint.s_j)
+    if isinstance(joint, Wheel):
+        rim = np.linalg.svd((A @ np.array(joint.axis_j))[None])[2][1:]
+        angle = np.arctan2(*-(rim @ n)[::-1])
+        middle = centre + (joint.radius - joint.tube) * np.array([np.cos(angle), np.sin(angle)]) @ rim
+        return np.asarray(middle - joint.tube * n)
+    D = A @ np.diag(getattr(joint, "half_axes", [getattr(joint, "radius", 0.0)] * 3))
+    return np.asarray(centre - D @ D.T @ n / max(float(np.linalg.norm(D.T @ n)), 1e-300))
 
 
 def force(kind: type[Any], name: str, bodies: Sequence[Any], rng: Random) -> Any:

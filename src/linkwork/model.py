@@ -121,7 +121,7 @@ class Model:
         """The bodies that neither joints nor drivers lead to from the ground."""
         neighbours: dict[str, set[str]] = {}
         for element in self.joining:
-            for body in element.bodies if element.rows else ():
+            for body in element.bodies if element.rows or element.slips else ():
                 neighbours.setdefault(body.name, set()).update(other.name for other in element.bodies)
         reached, front = {self.ground.name}, [self.ground.name]
         while front:

@@ -82,6 +82,21 @@ class PlanarModel(Builder):
     ) -> Part:
         """Bodies i and j keep their relative angle and may shift against each other."""
 
+    def skate(self, name: str, i: Point, j: Point, *, axis_j: Vector | str, open: bool | None = None) -> Part:
+        """Point s_j of body j moves on body i only along the blade, `axis_j` of body j: a skate, a sledge, a wheel."""
+
+    def velocity_constraint(
+        self,
+        name: str,
+        i: Part | str | None = None,
+        j: Part | str | None = None,
+        *,
+        formula: Number,
+        of: str | None = None,
+        open: bool | None = None,
+    ) -> Part:
+        """A formula of time, places and velocities stays zero, in the velocities an affine one."""
+
     def spring_damper(
         self,
         name: str,
@@ -446,6 +461,47 @@ class SpatialModel(Builder):
         open: bool | None = None,
     ) -> Part:
         """A rack on body i along `axis`, a pinion on body j about `axis_j` through its centre s_j; other joints hold both."""
+
+    def wheel(
+        self,
+        name: str,
+        i: Point,
+        j: Point,
+        *,
+        axis: Vector | str,
+        axis_j: Vector | str,
+        radius: Number,
+        tube: Number | None = None,
+        open: bool | None = None,
+    ) -> Part:
+        """A wheel of body j about its axle `axis_j` through the centre s_j rolls on the plane of body i without slip."""
+
+    def rolling_sphere(
+        self, name: str, i: Point, j: Point, *, axis: Vector | str, radius: Number, open: bool | None = None
+    ) -> Part:
+        """A ball of body j with centre s_j rolls on the plane of body i without slip; it may spin about the normal."""
+
+    def rolling_ellipsoid(
+        self, name: str, i: Point, j: Point, *, axis: Vector | str, half_axes: Vector, open: bool | None = None
+    ) -> Part:
+        """An ellipsoid of body j with centre s_j rolls on the plane of body i without slip, as a rattleback does."""
+
+    def knife_edge(
+        self, name: str, i: Point, j: Point, *, axis: Vector | str, axis_j: Vector | str, open: bool | None = None
+    ) -> Part:
+        """Point s_j of body j glides in the plane of body i only along the blade, `axis_j` of body j."""
+
+    def velocity_constraint(
+        self,
+        name: str,
+        i: Part | str | None = None,
+        j: Part | str | None = None,
+        *,
+        formula: Number,
+        of: str | None = None,
+        open: bool | None = None,
+    ) -> Part:
+        """A formula of time, places and velocities stays zero, in the velocities an affine one."""
 
     def spring_damper(
         self,

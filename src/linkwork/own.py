@@ -66,6 +66,8 @@ from linkwork.elements.quantities import (
 from linkwork.elements.spatial import AxialPair, SpatialAxisPair, SpatialRevolute
 from linkwork.elements.vectors import Vector, norm
 from linkwork.errors import LinkworkError, UsageError
+from linkwork.expressions.derivatives import jacobian
+from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import (
     Expr,
     absolute,
@@ -165,8 +167,9 @@ def element(name: str, space: Space = "planar") -> Callable[[Class], Class]:
     """Let model files and builders know a class of joints, forces or motions by this name.
 
     Its fields become keys, with the units that their annotations state; they are given by keyword. A joint states its
-    `rows`, by name "length" or "angle", and `Psi(t, i, j)` of the frames of its bodies; a force `Q(i, j)`, the
-    generalized force on each of its bodies; a motion `f(t)`. Also a joint may state its `freedoms`, what it is
+    `rows`, by name "length" or "angle", and `Psi(t, i, j)` of the frames of its bodies; what holds velocities, as
+    rolling does, its `slips` likewise and `slip(t, i, j)`, linear in velocities; a force `Q(i, j)`, the generalized
+    force on each of its bodies; a motion `f(t)`. Also a joint may state its `freedoms`, what it is
     `drawn_as`, and the `way` from one body to the other that makes its freedoms joint coordinates; a force its
     `potential` and its `dissipation`; each its `faults`.
     """
@@ -193,6 +196,8 @@ def element(name: str, space: Space = "planar") -> Callable[[Class], Class]:
 def _table(cls: type, space: Space) -> dict[str, Any]:
     """Where a class belongs."""
     if issubclass(cls, Joint):
+        if cls.slips and cls.slip is not Joint.slip and (not cls.rows or cls.Psi is not Joint.Psi):
+            return JOINTS[space]
         if not cls.rows or cls.Psi is Joint.Psi:
             message = f"joint {cls.__name__} has no rows" if not cls.rows else f"joint {cls.__name__} has no Psi"
             raise UsageError(f"{message}; state rows = {{'x': 'length'}} and Psi(self, t, i, j)", "own-element")
@@ -231,11 +236,18 @@ def _try_out(cls: type, name: str, space: Space) -> None:
         for x, each in zip("ijk", made.bodies, strict=False)
     ]
     if isinstance(made, Joint):
-        rows = [*made.Psi(symbol("t"), *frames)]
-        if len(rows) != len(made.rows):
-            message = f"Psi of '{name}' has {len(rows)} rows, but `rows` names {len(made.rows)}"
-            raise UsageError(message, "own-element")
-        if wrong := [kind for kind in made.rows.values() if kind not in ("length", "angle", "number")]:
+        t = symbol("t")
+        for made_of, named, found in (("Psi", made.rows, made.Psi), ("slip", made.slips, made.slip)):
+            if len(rows := [*found(t, *frames)]) != len(named):
+                names = "rows" if made_of == "Psi" else "slips"
+                message = f"{made_of} of '{name}' has {len(rows)} rows, but `{names}` names {len(named)}"
+                raise UsageError(message, "own-element")
+        speeds = {x for frame in frames for x in frame.v}
+        A = jacobian([*made.slip(t, *frames)], [*speeds])
+        if not speeds.isdisjoint(ordered(A.values())):
+            raise UsageError(f"slip of '{name}' is not linear in velocities: it is A(t, q) v + b(t, q)", "own-element")
+        kinds = [*made.rows.values(), *made.slips.values()]
+        if wrong := [kind for kind in kinds if kind not in ("length", "angle", "number")]:
             raise UsageError(f"a row of '{name}' is '{wrong[0]}', not a length, an angle or a number", "own-element")
         return
     forces = [len(Q) for Q in made.Q(*frames)]

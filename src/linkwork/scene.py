@@ -48,7 +48,7 @@ class Mark:
 
     `points` holds one point for each body, or none; `axis` is fixed in the first body (the direction of a force: see
     `parts`; of a line or plane that is touched its normal), `axis_j` in the second, where it is given; `radii` are
-    those of discs and gears, or the length of a rod.
+    those of discs and gears, the half axes of an ellipsoid, or the length of a rod.
     `parts` says of a spring-damper what it is made of (spring, damper, actuator), of a driver which freedom it drives,
     of a force whether it follows its body.
     """
@@ -135,7 +135,8 @@ def scene(model: Model) -> Scene:
             tuple(place(body, own[s]) for s, body in zip(of_points(own), element.bodies, strict=False)),
             vector(own["axis"]) if "axis" in own else None,
             vector(own["axis_j"]) if own.get("axis_j") is not None else None,
-            tuple(number(own[r]) for r in ("radius", "radius_i", "radius_j") if r in own),
+            tuple(number(own[r]) for r in ("radius", "radius_i", "radius_j") if r in own)
+            + tuple(map(number, own.get("half_axes", ()))),
             parts,
         )
 

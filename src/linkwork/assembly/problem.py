@@ -50,7 +50,7 @@ class Problem:
     @staticmethod
     def of(model: Model, keep: Sequence[str] = ()) -> Problem:
         """Of a model that is sound, with coordinates that exist."""
-        equations = prepare(model, "body").equations.without_counting()
+        equations = prepare(model, "body").equations.of_positions.without_counting()
         kept = number_kept(equations, keep)
         for name in keep:
             if name not in equations.q_names:

@@ -95,6 +95,7 @@ def kinematics(
     check_span(mechanism.model, settings)
     check_memory(times, mechanism.equations)
     check_events(mechanism.equations)
+    check_slips(mechanism.equations)
     check_driving(mechanism, assemble)
     motion = Driven.begin_at(mechanism, assemble)
     bodies = follow_bodies(motion.start)
@@ -188,6 +189,13 @@ def check_events(e: Equations) -> None:
     if names := [event.name for event in e.events if event.rows or event.switches_joints]:
         message = f"{quoted(names)} would change velocities or joints, which drivers prescribe where they take all "
         raise UsageError(f"{message}freedoms; leave out such events, or simulate the motion", "driven-events")
+
+
+def check_slips(e: Equations) -> None:
+    """UsageError where positions do not follow from the drivers alone."""
+    if names := dict.fromkeys(e.rows[i].element for i in e.slips):
+        message = f"{quoted(names)} hold velocities, so that where the drivers lead depends on the way there"
+        raise UsageError(f"{message}; simulate the motion, which follows its drivers too", "nonholonomic")
 
 
 def note_masses(motion: Driven) -> Iterator[Note]:

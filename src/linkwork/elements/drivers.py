@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from linkwork.elements.bodies import Body
 from linkwork.elements.faults import Faults, Numbers
@@ -30,6 +30,7 @@ class Driver:
     joint: Joint
     freedom: str
     motion: Motion
+    slips: ClassVar[dict[str, Kind]] = {}
 
     @property
     def rows(self) -> dict[str, Kind]:

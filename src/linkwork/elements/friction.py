@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 from linkwork.elements.bodies import Body
 from linkwork.elements.drivers import FREEDOMS
@@ -250,6 +250,7 @@ class Stick:
 
     name: str
     friction: StickSlip
+    slips: ClassVar[dict[str, Kind]] = {}
 
     @property
     def rows(self) -> dict[str, Kind]:

@@ -19,7 +19,26 @@ from linkwork.elements.frames import PlanarFrame
 from linkwork.elements.kinds import Kind, Space
 from linkwork.elements.pairs import AxisPair, Joint, PointPair, RodPair
 from linkwork.elements.quantities import Angle, Length
-from linkwork.elements.spatial import SPATIAL_JOINTS, SpatialMeasure
+from linkwork.elements.rolling import KnifeEdge, RollingEllipsoid, RollingSphere, Skate, VelocityConstraint, Wheel
+from linkwork.elements.spatial import (
+    ConstantVelocity,
+    Cylindrical,
+    PlanarContact,
+    PointOnPlane,
+    RackAndPinion,
+    RevoluteSpherical,
+    Screw,
+    SpatialDistance,
+    SpatialGear,
+    SpatialMeasure,
+    SpatialPointOnLine,
+    SpatialPrismatic,
+    SpatialRevolute,
+    SpatialRigid,
+    Spherical,
+    Universal,
+    UniversalSpherical,
+)
 from linkwork.elements.vectors import Vector, norm
 from linkwork.errors import ModelError
 from linkwork.expressions.graph import Expr, as_expr
@@ -194,6 +213,31 @@ PLANAR_JOINTS: dict[str, type[Any]] = {
     "rolling": Rolling,
     "gear": Gear,
     "angle-lock": AngleLock,
+    "skate": Skate,
+    "velocity-constraint": VelocityConstraint,
+}
+SPATIAL_JOINTS: dict[str, type[Any]] = {
+    "spherical": Spherical,
+    "revolute": SpatialRevolute,
+    "prismatic": SpatialPrismatic,
+    "cylindrical": Cylindrical,
+    "universal": Universal,
+    "constant-velocity": ConstantVelocity,
+    "screw": Screw,
+    "planar": PlanarContact,
+    "rigid": SpatialRigid,
+    "point-on-line": SpatialPointOnLine,
+    "point-on-plane": PointOnPlane,
+    "distance": SpatialDistance,
+    "revolute-spherical": RevoluteSpherical,
+    "universal-spherical": UniversalSpherical,
+    "gear": SpatialGear,
+    "rack-and-pinion": RackAndPinion,
+    "wheel": Wheel,
+    "rolling-sphere": RollingSphere,
+    "rolling-ellipsoid": RollingEllipsoid,
+    "knife-edge": KnifeEdge,
+    "velocity-constraint": VelocityConstraint,
 }
 JOINTS: dict[Space, dict[str, type[Any]]] = {"planar": PLANAR_JOINTS, "spatial": SPATIAL_JOINTS}
 MEASURES: dict[Space, type[Any]] = {"planar": Measure, "spatial": SpatialMeasure}

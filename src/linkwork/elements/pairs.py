@@ -53,6 +53,8 @@ class Joint:
     ground: ClassVar[Frame] = PLANAR_GROUND
     rows: ClassVar[dict[str, Kind]] = {}  # of Psi(t, *frames of its bodies), with what they are
     Psi: ClassVar[Any] = staticmethod(lambda *_: Vector(()))
+    slips: ClassVar[dict[str, Kind]] = {}  # of slip(t, *frames) = A v + b, which is zero too and no rate of Psi
+    slip: ClassVar[Any] = staticmethod(lambda *_: Vector(()))
     freedoms: ClassVar[Any] = staticmethod(lambda *_: {})  # by name, of its frames: what can be measured and driven
     sizes: ClassVar[tuple[str, ...]] = ()  # fields that are above zero
     drawn_as: ClassVar[str] = ""  # the type whose symbol is drawn, if not its own

@@ -431,7 +431,7 @@ class SpatialRigid(AlignedPair):
         return Vector((*self.d(i, j), *self.turned(i, j)))
 
 
-def arms_at_start(joint: SpatialAxisPair, numbers: Numbers) -> tuple[Any, ...]:
+def arms_at_start(joint: Any, numbers: Numbers) -> tuple[Any, ...]:
     """The axes of both bodies seen from the ground where they start; none unless axis_j is given."""
     if joint.axis_j is None:
         return ()
@@ -611,23 +611,3 @@ class SpatialMeasure(PointPair):
     def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
         d = self.d(i, j)
         return {"distance": norm(d), "x": d[0], "y": d[1], "z": d[2]}
-
-
-SPATIAL_JOINTS: dict[str, type[PointPair]] = {
-    "spherical": Spherical,
-    "revolute": SpatialRevolute,
-    "prismatic": SpatialPrismatic,
-    "cylindrical": Cylindrical,
-    "universal": Universal,
-    "constant-velocity": ConstantVelocity,
-    "screw": Screw,
-    "planar": PlanarContact,
-    "rigid": SpatialRigid,
-    "point-on-line": SpatialPointOnLine,
-    "point-on-plane": PointOnPlane,
-    "distance": SpatialDistance,
-    "revolute-spherical": RevoluteSpherical,
-    "universal-spherical": UniversalSpherical,
-    "gear": SpatialGear,
-    "rack-and-pinion": RackAndPinion,
-}

@@ -24,6 +24,7 @@ from linkwork.equations.equations import (
     change_of,
     constraint_forces,
     other_of,
+    substitute_in,
 )
 from linkwork.equations.parameters import Symbols
 from linkwork.equations.reactions import Pushed, reaction_outputs
@@ -150,12 +151,19 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
     rows: list[Row] = []
     rows_of: list[range] = []
     Psi: list[Expr] = []
+    slips: dict[int, Expr] = {}
     for element in (*joints, *drivers):
-        rows_of.append(range(len(rows), len(rows) + len(element.rows)))
-        rows += [Row(element.name, part, kind) for part, kind in element.rows.items()]
-        gaps = element.Psi(TIME, *(frames[b.name] for b in element.bodies))
-        # An open joint has rows that are zero, which hold nothing and have no multiplier.
-        Psi += gaps * closed(element.name) if closed(element.name) in held else gaps
+        parts_of = {**element.rows, **element.slips}
+        rows_of.append(range(len(rows), len(rows) + len(parts_of)))
+        rows += [Row(element.name, part, kind) for part, kind in parts_of.items()]
+        held_by = [frames[b.name] for b in element.bodies]
+        gaps, slip = element.Psi(TIME, *held_by), element.slip(TIME, *held_by) if element.slips else Vector(())
+        if closed(element.name) in held:
+            # An open joint has rows that are zero, which hold nothing and have no multiplier.
+            gaps, slip = gaps * closed(element.name), slip * closed(element.name)
+        Psi += gaps
+        slips |= enumerate(slip, start=len(Psi))
+        Psi += [ZERO] * len(slip)
 
     q = tuple(x for b in bodies for x in q_of[b.name])
     v = tuple(x for b in bodies for x in v_of[b.name])
@@ -176,6 +184,7 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
         _add(Q, columns[b.name], b.weight(gravity))
 
     named = _named_points(bodies, frames)
+    slips = substitute_in(slips, named)
     dissipation = applied = ZERO
     watched: list[Watch] = []
     for force in parts.forces:
@@ -189,7 +198,7 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
         dissipation = dissipation + force.dissipation(*at)
         applied = applied + force.supplied(*at)
     *Q, dissipation, applied = substitute([*Q, dissipation, applied], named)
-    seen, unseen = {*ordered([*Psi, *Q])}, 0
+    seen, unseen = {*ordered([*Psi, *slips.values(), *Q])}, 0
     for b in bodies:
         shifts = len(gravity)
         turns = columns[b.name][shifts:]
@@ -210,6 +219,7 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
         M=M,
         Q=tuple(Q),
         Psi=tuple(Psi),
+        slips=slips,
         energy=Energy(kinetic, potential, dissipation, applied),
         parameters={**parts.values, **held},
         held=tuple(held),

@@ -2,6 +2,9 @@
 
 qd = N(q) v        M(q) a + Psi_q^T lam = Q(t, q, v)        Psi(t, q) = 0
 Psi_dot = Psi_q v + Psi_t        Psi_ddot = Psi_q a - gamma
+
+A row A(t, q) v + b(t, q) = 0 that is the rate of no Psi, as of what rolls, is among these rows from Psi_dot on: A is
+its row of Psi_q, b that of Psi_t, -(A_dot v + b_dot) that of gamma. Its row of Psi is zero.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +32,7 @@ from linkwork.sequences.sequence import ComputationSequence
 if TYPE_CHECKING:
     from linkwork.sequences.articulated import Chain
 
+Key = TypeVar("Key")
 TIME = symbol("t")
 # In front of the labels of outputs, so that a joint and a body of one name do not meet.
 PREFIXES = {"joints": "joint:", "reactions": "reaction:", "driving": "driving:"}
@@ -188,6 +192,7 @@ class Equations:
     held: tuple[Expr, ...] = ()
     events: tuple[Watch, ...] = ()
     baumgarte: bool = False
+    slips: Mapping[int, Expr] = field(default_factory=dict)  # A v + b of rows that are the rate of no Psi
     reversal: Mapping[str, tuple[Expr, ...]] = field(default_factory=dict)  # of joints whose axes have a sense
 
     @derived
@@ -278,7 +283,22 @@ class Equations:
 
     @derived
     def Psi_dot(self) -> list[Expr]:
-        return directional(self.Psi, self.motion)
+        return [self.slips.get(i, rate) for i, rate in enumerate(directional(self.Psi, self.motion))]
+
+    @property
+    def of_positions(self) -> Equations:
+        """With the rows of Psi alone, which positions have to satisfy."""
+        return self._of_positions.with_values(self.parameters) if self.slips else self
+
+    @derived
+    def _of_positions(self) -> Equations:
+        return self.with_rows([i for i in range(len(self.rows)) if i not in self.slips])
+
+    def with_rows(self, chosen: Sequence[int]) -> Equations:
+        """With some of their constraints."""
+        slips = {k: self.slips[i] for k, i in enumerate(chosen) if i in self.slips}
+        rows, Psi = tuple(self.rows[i] for i in chosen), tuple(self.Psi[i] for i in chosen)
+        return replace(self, rows=rows, Psi=Psi, slips=slips)
 
     @derived
     def Psi_q(self) -> dict[tuple[int, int], Expr]:
@@ -305,7 +325,9 @@ class Equations:
 
     @derived
     def Psi_t(self) -> list[Expr]:
-        return directional(self.Psi, {TIME: ONE})
+        at_rest = substitute(self.slips.values(), dict.fromkeys(self.v, ZERO))
+        known = dict(zip(self.slips, at_rest, strict=True))
+        return [known.get(i, x) for i, x in enumerate(directional(self.Psi, {TIME: ONE}))]
 
     @derived
     def gamma(self) -> list[Expr]:
@@ -316,10 +338,15 @@ class Equations:
             gamma = [g - 2 * ALPHA * rate - BETA * BETA * gap for g, rate, gap in pull]
         return gamma
 
+    @property
+    def _laws(self) -> list[Expr]:
+        """Of forces and constraints."""
+        return [*self.Q, *self.Psi, *self.slips.values()]
+
     @derived
     def _switching(self) -> tuple[list[Expr], list[Expr]]:
         """Functions of time alone, and of the state too, at whose zeros something switches; joints do not switch."""
-        nodes, acting = ordered([*self.Q, *self.Psi]), set(ordered(self.Q))
+        nodes, acting = ordered(self._laws), set(ordered(self.Q))
         moving, timed = dependent(nodes, (*self.q, *self.v)), dependent(nodes, (TIME,))
         found = [(x, g) for x in nodes if (g := switch(x)) is not None and not (_is_guard(x) or x in self.hints.steady)]
         known = {event.when for event in self.events}
@@ -334,7 +361,7 @@ class Equations:
     @derived
     def narrow(self) -> list[Expr]:
         """Quantities of forces, and of drivers by their time, that may vary within much less than a step."""
-        nodes, acting = ordered([*self.Q, *self.Psi]), set(ordered(self.Q))
+        nodes, acting = ordered(self._laws), set(ordered(self.Q))
         moving, timed = dependent(nodes, (*self.q, *self.v)), dependent(nodes, (TIME,))
         return [*narrow(nodes, (moving & acting) | (timed - moving))]
 
@@ -350,7 +377,7 @@ class Equations:
     @derived
     def _knots(self) -> set[float]:
         """Of tables of time."""
-        nodes = ordered([*self.Q, *self.Psi])
+        nodes = ordered(self._laws)
         return {t for node in nodes if node.op == "spline" and node.args[0] is TIME for t in node.table[0]}
 
     @property
@@ -362,8 +389,7 @@ class Equations:
         events = [(*(x for x in event if x is not event.holds), *event.holds.items()) for event in self.events]
         return (
             *self.M.items(),
-            *self.Q,
-            *self.Psi,
+            *self._laws,
             *self.energy,
             *named,
             *events,
@@ -440,13 +466,14 @@ class Equations:
         """With what the bodies show of angles in the place of those that are carried along."""
         chart = self.chart
         n = len(self.q) - len(chart.counted)
-        Psi = substitute(self.Psi, {x.value: x.angle for x in chart.counted})
+        shown = {x.value: x.angle for x in chart.counted}
         return replace(
             self,
             q=self.q[:n],
             coordinates=self.coordinates[:n],
             qd=self.qd[:n],
-            Psi=tuple(Psi),
+            Psi=tuple(substitute(self.Psi, shown)),
+            slips=substitute_in(self.slips, shown),
             chart=replace(chart, retract=chart.retract[:n], start_q=chart.start_q[:n], counted=()),
         )
 
@@ -470,6 +497,11 @@ class Equations:
 def _is_guard(node: Expr) -> bool:
     """Whether it only keeps a spring of length zero from dividing by zero."""
     return node.op == "max" and any(a.is_constant and a.number == SHORTEST for a in node.args)
+
+
+def substitute_in(entries: Mapping[Key, Expr], known: Mapping[Expr, Expr]) -> dict[Key, Expr]:
+    """The entries with what is known in the place of symbols."""
+    return dict(zip(entries, substitute(entries.values(), known), strict=True))
 
 
 def move_outputs(outputs: Mapping[str, Output], known: Mapping[Expr, Expr]) -> dict[str, Output]:

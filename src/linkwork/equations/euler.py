@@ -13,6 +13,7 @@ from linkwork.equations.equations import (
     Row,
     change_of,
     move_outputs,
+    substitute_in,
 )
 from linkwork.errors import ModelError
 from linkwork.expressions.derivatives import directional
@@ -82,6 +83,7 @@ def euler_equations(model: Model) -> Equations:
         M={entry: x for entry, x in M.items() if x is not ZERO},
         Q=tuple(Q),
         Psi=(*body.Psi, *(sum((x * x for x in q[p + 3 : p + 7]), -ONE) for p in places)),
+        slips=substitute_in(body.slips, of_bodies),
         energy=Energy(*substitute(body.energy, of_bodies)),
         outputs=outputs,
         events=tuple(event.moved(of_bodies) for event in body.events),

@@ -84,7 +84,7 @@ def as_dae(e: Equations, rows: Sequence[int] | None = None) -> tuple[list[Expr],
     accelerations = [rate_of(x, 2) if second_order else rate_of(v) for x, v in zip(q, e.v, strict=False)]
     forces = plus([-force for force in e.Q], e.M, accelerations)
     rows = range(len(e.Psi)) if rows is None else rows
-    Psi, lam = [e.Psi[i] for i in rows], [e.lam[i] for i in rows]
+    Psi, lam = [e.slips.get(i, e.Psi[i]) for i in rows], [e.lam[i] for i in rows]
     forces = plus(forces, {(j, i): x for (i, j), x in e.Psi_q.items() if i in rows}, e.lam)
     names = [*(f"motion of {name}" for name in e.v_names), *(str(e.rows[i]) for i in rows)]
     if second_order:

@@ -10,7 +10,8 @@ large. Differential-algebraic forms have accelerations and multipliers among the
 
 With W^-1, the squares of lengths and of a radian, mu moves both alike, whatever the size of the mechanism. A constraint
 that depends on the others at the start, or holds nothing there, is left out: in place of 0 = Psi_i stands 0 = lam_i,
-and in ggl 0 = mu_i and 0 = lam_i. The projection keeps all constraints, and so notices one that is missed.
+and in ggl 0 = mu_i and 0 = lam_i. A row A v + b = 0 that is the rate of no Psi takes the place of 0 = Psi_i, and in ggl
+has 0 = mu_i beside it. The projection keeps all constraints, and so notices one that is missed.
 M may be singular as long as the constraints leave no motion without inertia.
 """
 
@@ -60,11 +61,15 @@ class Implicit(NamedTuple):
 def implicit_form(e: Equations, form: str) -> Implicit:
     """A form of ALGEBRAIC."""
     mu = tuple(symbol(f"mu {k}") for k in range(len(e.Psi)))
-    y, qd, gaps = [*e.q, *e.v, *WORK, *e.a, *e.lam], list(e.qd), _kept(e, e.Psi, e.lam)
+    y, qd = [*e.q, *e.v, *WORK, *e.a, *e.lam], list(e.qd)
+    gaps = _kept(e, [e.slips.get(i, gap) for i, gap in enumerate(e.Psi)], e.lam)
     if ALGEBRAIC[form].has_mu:
         push = minus([ZERO] * len(e.v), transpose(e.Psi_q), mu)
         along = {v: v + w * x for v, w, x in zip(e.v, mobility_of(e), push, strict=True)}
-        y, qd, gaps = [*y, *mu], substitute(e.qd, along), [*_kept(e, e.Psi, mu), *_kept(e, e.Psi_dot, e.lam)]
+        closing = _kept(e, e.Psi, mu)
+        for i in e.slips:
+            closing[i] = mu[i]
+        y, qd, gaps = [*y, *mu], substitute(e.qd, along), [*closing, *_kept(e, e.Psi_dot, e.lam)]
     f = [*qd, *e.a, *e.work_rates, *_force(e), *gaps]
     return Implicit(tuple(y), tuple(f))
 

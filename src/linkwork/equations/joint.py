@@ -34,6 +34,7 @@ from linkwork.equations.equations import (
     constraint_forces,
     move_outputs,
     other_of,
+    substitute_in,
 )
 from linkwork.equations.tree import Hinge, span_tree
 from linkwork.errors import ModelError
@@ -99,6 +100,7 @@ def joint_equations(model: Model) -> Equations:
         M=Projected(tree, b.M) if tree.is_long() else tree.project(b.M),
         Q=tuple(tree.gather(minus(Q_b, b.M, B_dot_v))[1]),
         Psi=tuple(substitute([b.Psi[k] for k in cut], known)),
+        slips=substitute_in({i: b.slips[k] for i, k in enumerate(cut) if k in b.slips}, known),
         energy=Energy(*energy),
         parameters=b.parameters,
         held=b.held,

@@ -35,6 +35,7 @@ from linkwork.equations.equations import (
     Hints,
     Output,
     move_outputs,
+    substitute_in,
 )
 from linkwork.equations.joint import joint_equations
 from linkwork.expressions.derivatives import jacobian
@@ -331,6 +332,7 @@ def reduce_equations(e: Equations, closing: Closing) -> Equations:
         M=M,
         Q=tuple(Q),
         Psi=tuple(substitute([e.Psi[i] for i in left], known)),
+        slips=substitute_in({i: e.slips[k] for i, k in enumerate(left) if k in e.slips}, known),
         energy=Energy(*substitute(e.energy, known)),
         outputs=outputs,
         events=tuple(event.moved(known) for event in e.events),
@@ -386,10 +388,6 @@ def total(terms: Iterable[Expr]) -> Expr:
 
 def put_zero(expressions: Iterable[Expr], symbols: Iterable[Expr]) -> list[Expr]:
     return substitute(expressions, dict.fromkeys(symbols, ZERO))
-
-
-def substitute_in(matrix: Mapping[tuple[int, int], Expr], known: Mapping[Expr, Expr]) -> Matrix:
-    return dict(zip(matrix, substitute(matrix.values(), known), strict=True))
 
 
 def _block(C: Matrix, rows: Sequence[int], columns: Sequence[int]) -> Matrix:

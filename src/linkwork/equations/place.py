@@ -273,6 +273,11 @@ class Place:
         return Rows(self)
 
     @property
+    def of_positions(self) -> Place:
+        """With the constraints that positions have to satisfy."""
+        return replace(self, equations=self.equations.of_positions, code={}) if self.equations.slips else self
+
+    @property
     def rank(self) -> Rank:
         """Of Psi_q, decided in the metric of M^-1, rows scaled to length one."""
         return self.rows.rank

@@ -70,6 +70,12 @@ class Source:
         return factor_in(self.equations, _softened(self.equations))
 
     @kept
+    def closing(self) -> Solver:
+        """Of the linear system of corrections of positions, which the rows of Psi alone have to satisfy."""
+        e = self.equations
+        return Source(e.of_positions, self.metric).factor if e.slips else self.factor
+
+    @kept
     def entries(self) -> list[Expr]:
         """Symbols for what `close` has found of the factor."""
         return [symbol(f"factor {k}") for k in range(len(self.factor.entries()))]
@@ -172,7 +178,7 @@ def close(s: Source) -> ComputationSequence:
     The least change dx in the metric, from the linear system with the right side (0, -Psi).
     """
     e, n = s.equations, len(s.equations.v)
-    dx = s.factor.solve([ZERO] * n + [-gap for gap in e.Psi])[:n]
+    dx = s.closing.solve([ZERO] * n + [-gap for gap in e.of_positions.Psi])[:n]
     moved = substitute(e.chart.retract, dict(zip(e.dx, dx, strict=True)))
     return ComputationSequence("close", (TIME, *e.q, *e.v), [TIME, *moved, *e.v, *e.Psi, *s.factor.entries()])
 

@@ -8,7 +8,9 @@ from typing import Any, TypeAlias
 from linkwork.elements.bodies import Ground
 from linkwork.elements.frames import PlanarFrame, SpatialFrame
 from linkwork.elements.joints import Distance
+from linkwork.elements.kinds import FORCE_UNITS
 from linkwork.elements.pairs import AxisPair, PointPair
+from linkwork.elements.rolling import TouchingPair, VelocityConstraint
 from linkwork.elements.spatial import AxialPair, SpatialDistance
 from linkwork.elements.vectors import Vector
 from linkwork.equations.equations import Output, Row
@@ -28,10 +30,13 @@ def reaction_outputs(
     carried = carried_by_pins(joints, lam_of, frames)
     reactions: dict[str, Output] = {}
     for joint in joints:
-        if joint.rows:
+        if joint.rows or joint.slips:
             planar = isinstance(frames[joint.body_i.name], PlanarFrame)
             reaction = _planar_reaction if planar else _spatial_reaction
             reactions |= reaction(joint, frames, pushed, lam_of.get(joint.name, ()), carried.get(joint.name))
+        if joint.slips:  # which are no paths of a tree, so that all rows are there
+            own = zip({**joint.rows, **joint.slips}.items(), lam_of[joint.name], strict=True)
+            reactions |= {f"{joint.name}.{part}": Output(-x, FORCE_UNITS[kind]) for (part, kind), x in own}
     return reactions
 
 
@@ -45,7 +50,7 @@ def _planar_reaction(
     """Force and torque of the joint on body j at its point of the joint (on body i, reversed, if j is the ground)."""
     on_j = not isinstance(joint.body_j, Ground)
     body = joint.body_j if on_j else joint.body_i
-    if isinstance(body, Ground):
+    if isinstance(body, Ground) or isinstance(joint, VelocityConstraint):
         return {}
     sign = 1.0 if on_j else -1.0
     fx, fy, torque = (sign * x for x in pushed(joint, body))
@@ -77,10 +82,14 @@ def _spatial_reaction(
 ) -> dict[str, Output]:
     """Force and torque of the joint on body j at its point P_j of the joint: x .. tz in the axes of the ground.
 
-    joint.x .. joint.tz are the same in the axes x_i, y_i, z_i of the joint. If body j is the ground, they are what
+    P_j is where it touches a plane, if it does. joint.x .. joint.tz are the same in the axes x_i, y_i, z_i of the
+    joint. If body j is the ground, they are what
     balances the forces on the other bodies.
     """
-    P_j = frames[joint.body_j.name].point(joint.s_j)
+    if isinstance(joint, VelocityConstraint):
+        return {}
+    i, j = (frames[body.name] for body in (joint.body_i, joint.body_j))
+    P_j = joint.touch(i, j) if isinstance(joint, TouchingPair) else j.point(joint.s_j)
     on_j = not isinstance(joint.body_j, Ground)
     force = torque = Vector((0.0, 0.0, 0.0))
     for body in (joint.body_j,) if on_j else joint.bodies:

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from linkwork.document import Data, Document, Keys, check_inside
-from linkwork.elements.spatial import SPATIAL_JOINTS, SpatialAxisPair
+from linkwork.elements.joints import SPATIAL_JOINTS
+from linkwork.elements.spatial import SpatialAxisPair
 from linkwork.errors import ModelError, did_you_mean
 from linkwork.formats.tables import Row, read_table
 from linkwork.units import shown

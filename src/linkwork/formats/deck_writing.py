@@ -8,9 +8,9 @@ from typing import Any
 
 from linkwork.elements.bodies import SpatialBody
 from linkwork.elements.forces import AxialSpringDamper, PointForce, SpatialTorque, SpringDamper
+from linkwork.elements.joints import SPATIAL_JOINTS
 from linkwork.elements.motions import Table
 from linkwork.elements.spatial import (
-    SPATIAL_JOINTS,
     AxialPair,
     CountingPair,
     SpatialAxisPair,
@@ -82,6 +82,8 @@ class _Writing:
         for joint in model.joints:
             if joint.name in model.open:
                 self.left_out.append(f"joint '{joint.name}': it is open until an event engages it")
+            elif joint.slips:
+                self.left_out.append(f"joint '{joint.name}': it holds velocities")
             else:
                 self.joint(joint)
         for force in model.forces:

@@ -381,6 +381,11 @@ class Exercise(Sheet):
             self.say("The constraint rows", *names, "hold by themselves in these coordinates and are left out.")
         if self.m:
             self._write_constraints()
+            if slips := [str(self.equations.rows[i]) for i in self.equations.slips]:
+                self.say(
+                    "The rows", *listing(map(Name, slips)), "hold velocities and are the rate of no", sym.Psi,
+                    ": there", sym.Psi, "is zero, and", sym.Psi_q, "has the factors of the velocities.",
+                )  # fmt: skip
             rate = self.velocity
             self.say(
                 "Differentiated with respect to time, the constraints are", equal(sym.Psi_q * rate + sym.Psi_t, 0), "."

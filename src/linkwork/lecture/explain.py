@@ -96,7 +96,7 @@ def reach(
 def _without_rows(instant: Instant) -> Instant:
     """The mechanism without constraints, which hold by themselves."""
     x = instant.numbers
-    free = Numbers(replace(x.equations, Psi=(), rows=()), x.q, x.v, x.t)
+    free = Numbers(x.equations.with_rows(()), x.q, x.v, x.t)
     left_out = tuple(str(row) for row in x.equations.rows)
     return replace(instant, numbers=free, lam=np.zeros(0), left_out=left_out)
 

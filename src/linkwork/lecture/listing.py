@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.equations.coordinates import Coordinates
-from linkwork.equations.equations import TIME, Equations, Output
+from linkwork.equations.equations import TIME, Equations, Output, substitute_in
 from linkwork.equations.explicit import as_dae, leading_system, solve_explicitly
 from linkwork.errors import ModelError, UsageError, check_choice
 from linkwork.expressions.derivatives import directional
@@ -130,6 +130,9 @@ def write_down(
     frozen = ", ".join(f"{s.value} = {values[s]:g}" for s in mechanism.equations.held)
     dof = len(e.v) - len(rows)
     notes = [f"{dof} {'degree' if dof == 1 else 'degrees'} of freedom", *describe_tree(e)]
+    if e.slips:
+        apart = ", ".join(str(e.rows[i]) for i in e.slips)
+        notes.append(f"of velocities; the rows {apart} are A v + b = 0 and the rate of no Psi, which is zero there")
     notes += ["the start position is singular, so rows are chosen at another one near it"] * (place is not start)
     notes += [f"left out, because they depend on the other rows: {dependent}"] * bool(dependent)
     notes += [f"left out, because their joints are open: {open_rows}"] * bool(open_rows)
@@ -215,6 +218,7 @@ def with_numbers(e: Equations, named: Iterable[str]) -> Equations:
         ),
         Q=tuple(made[:n]),
         Psi=tuple(made[n:k]),
+        slips=substitute_in(e.slips, numbers),
         qd=tuple(made[k : k + len(e.qd)]),
         M=dict(zip(e.M, made[k + len(e.qd) :], strict=True)),
         parameters={s: value for s, value in e.parameters.items() if s not in numbers},
@@ -243,7 +247,7 @@ def _stated(e: Equations) -> list[Group]:
         *groups,
         Group("M", "mass matrix, symmetric", _matrix(e.v_names, e.v_names, lower), e.v_names, e.v_names, True),
         Group("Q", "applied forces", _vector(e.v_names, e.Q), e.v_names),
-        Group("Psi", "constraints, Psi = 0", _vector(e.rows, e.Psi), rows),
+        *_constraints(e, "constraints, Psi = 0"),
         Group("Psi_q", "their Jacobian with respect to v", _matrix(e.rows, e.v_names, e.Psi_q), rows, e.v_names),
     ]
 
@@ -266,10 +270,20 @@ def _joint_groups(e: Equations, lower: Mapping[tuple[int, int], Expr]) -> list[G
         ),
         Group("M", "B^T M_b B, symmetric", _matrix(e.v_names, e.v_names, lower)),
         Group("h", "B^T (Q_b - M_b B_dot v)", _vector(e.v_names, e.Q)),
-        Group("Psi", "constraints of cut joints and drivers, Psi = 0", _vector(e.rows, e.Psi)),
+        *_constraints(e, "constraints of cut joints and drivers, Psi = 0"),
         Group("C", "their Jacobian with respect to v", _matrix(e.rows, e.v_names, C)),
         Group("minus_C_dot_v", "right side of C a = -C_dot v, with what drivers add", _vector(e.rows, e.gamma)),
     ]
+
+
+def _constraints(e: Equations, about: str) -> list[Group]:
+    """Of positions, and those of velocities that are the rate of none of these."""
+    held, slips = e.of_positions, [e.rows[i] for i in e.slips]
+    groups = [Group("Psi", about, _vector(held.rows, held.Psi), tuple(map(str, held.rows)))]
+    if slips:
+        about = "constraints of velocities, A v + b = 0"
+        groups.append(Group("slip", about, _vector(slips, e.slips.values()), tuple(map(str, slips))))
+    return [group for group in groups if group.rows or not slips]
 
 
 def _rate(e: Equations) -> Group:

@@ -25,6 +25,7 @@ from linkwork.elements.kinds import Space
 from linkwork.elements.loads import LENGTH
 from linkwork.elements.motions import MOTIONS, Law, Motion, Table
 from linkwork.elements.pairs import Joint
+from linkwork.elements.rolling import VelocityConstraint
 from linkwork.elements.shapes import SHAPES
 from linkwork.elements.vectors import Components, Scalar, Vector
 from linkwork.errors import MOST_FOUND, ModelError, UsageError, did_you_mean
@@ -405,6 +406,8 @@ class Translation:
                 return found  # which is a fault of its own
             of = FREEDOMS[freedom]
             found = {key: holds.kinds[of == "angle"] for key, holds, _ in schema.keys(cls) if len(holds.kinds) == 2}
+        if cls is VelocityConstraint and entry.of != "number":
+            found["formula"] = units.ANGULAR_SPEED if entry.of == "angle" else units.SPEED
         if issubclass(cls, Compliance):
             law, known = MODELS[entry.model or cls.model], len(self.errors)
             exponent = law.get("exponent", 1.0)

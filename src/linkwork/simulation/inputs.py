@@ -58,7 +58,7 @@ def take_inputs(model: Model | Mechanism, inputs: Mapping[str, Input]) -> Model 
         return mechanism
     e = mechanism.equations.chart.body or mechanism.equations
     for part, what in (
-        (e.Psi, "a constraint"),
+        ([*e.Psi, *e.slips.values()], "a constraint"),
         (list(e.M.values()), "an inertia"),
         ([e.energy.potential], "a potential"),
     ):

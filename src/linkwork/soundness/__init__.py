@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.elements.bodies import PlanarBody, SpatialBody
+from linkwork.elements.bodies import PlanarBody, SpatialBody, measures_of
 from linkwork.elements.drivers import Driver
 from linkwork.elements.joints import Gear
 from linkwork.elements.loads import Force
 from linkwork.elements.motions import Law, Ramp, SmoothStep, Table
+from linkwork.elements.rolling import VelocityConstraint
 from linkwork.elements.spatial import SpatialGear
-from linkwork.errors import ModelError, did_you_mean, option
-from linkwork.expressions.derivatives import directional
+from linkwork.errors import ModelError, did_you_mean, option, quoted
+from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered
 from linkwork.expressions.graph import ONE, Expr, as_expr, cos, symbol
 from linkwork.expressions.guards import switch
@@ -146,6 +147,9 @@ class Checks:
         for kind in ("joints", "forces", "drivers"):
             for element in getattr(self.model, kind):
                 yield from (fault.within(f"{kind}.{element.name}") for fault in element.faults(self))
+        for joint in self.model.joints:
+            if isinstance(joint, VelocityConstraint):
+                yield from self.affine(joint)
         for driver in self.model.drivers:
             yield from self.motion(driver)
         yield from event_faults(self.model, self.value)
@@ -156,6 +160,18 @@ class Checks:
             from linkwork.soundness.stated import stated_faults
 
             yield from stated_faults(self.model.stated, self.model.parameters)
+
+    def affine(self, joint: VelocityConstraint) -> Iterator[ModelError]:
+        """A constraint of velocities contains some, and none times another."""
+        speeds = {x: unit for body in self.model.bodies for x, unit in measures_of(body) if unit.endswith("/s")}
+        A, path = jacobian([as_expr(joint.formula)], [*speeds]), f"joints.{joint.name}.formula"
+        if not A:
+            hint = "name velocities of bodies or points, such as cart.vx or cart.A.vx"
+            message = "no velocity stands in the constraint, so that it holds nothing"
+            yield ModelError(message, "no-velocity", path=path, suggestion=hint)
+        if wrong := [str(node.value) for node in ordered(A.values()) if node in speeds]:
+            message, rule = f"the constraint is not linear in {quoted(wrong)}", "it is A(t, q) v + b(t, q)"
+            yield ModelError(message, "not-affine", path=path, rule=rule)
 
     def mass(self, body: PlanarBody | SpatialBody) -> Iterator[ModelError]:
         path = f"bodies.{body.name}"

@@ -41,7 +41,8 @@ class Report(Printed):
     coordinates: int
     constraints: int
     rank: int
-    dof: int
+    dof: int  # of velocities
+    position_dof: int  # of positions: constraints that are the rate of no Psi take none of them
     gruebler: int  # the freedoms if no row depended on others
     redundant: int
     redundant_rows: tuple[str, ...]
@@ -90,6 +91,7 @@ def check(
         constraints=m,
         rank=rank.rank,
         dof=n - rank.rank - equations.chart.unseen,
+        position_dof=n - start.place.of_positions.rank.rank - equations.chart.unseen,
         gruebler=n - m,
         redundant=start.place.rows.redundant,
         redundant_rows=tuple(map(str, start.place.rows.dependent)),

@@ -383,7 +383,7 @@ def close_plainly(given: Place, kept: Sequence[int] = ()) -> Place:
     for _ in range(MAX_ITERATIONS):
         if is_closed(place, within=ROUNDING) or not place.is_finite:
             break
-        J, root = place.scaled_jacobian("plain", kept)
+        J, root = _closing_jacobian(place, "plain", kept)
         place = place.moved(root @ solve_least_squares(J, -place.Psi))
     if not is_closed(place):
         raise ModelError(
@@ -433,6 +433,13 @@ def _approach_twice(place: Place, weights: Weights, kept: Sequence[int]) -> tupl
     return (again, again) if is_closed(again) else (nearest, best)
 
 
+def _closing_jacobian(place: Place, weights: Weights, kept: Sequence[int]) -> tuple[Array, Array]:
+    """Psi_q W^-1/2 and W^-1/2, with zeros in rows of velocities: these hold no position."""
+    J, root = place.scaled_jacobian(weights, kept)
+    J[[*place.equations.slips]] = 0.0
+    return J, root
+
+
 def approach(place: Place, weights: Weights, kept: Sequence[int] = (), rows: Sequence[int] | None = None) -> Place:
     """The place moved towards Psi = 0 (of all rows, or some): q <- q + dx with the least-norm dx of Psi_q dx = -Psi.
 
@@ -447,7 +454,7 @@ def approach(place: Place, weights: Weights, kept: Sequence[int] = (), rows: Seq
         return np.append(at.Psi[chosen] / scale, at.reversal if rows is None else ())
 
     def correct(_: None, at: Place, k: int) -> tuple[Place, float]:
-        J, root = at.scaled_jacobian(weights, kept)
+        J, root = _closing_jacobian(at, weights, kept)
         J, open_by = J[chosen] / scale[:, None], gaps(at)
         if rows is None:
             J = np.vstack([J, at.reversal_q @ root])
@@ -475,6 +482,7 @@ def minimize_gap(place: Place, kept: Sequence[int] = ()) -> Place:
 
     def linearize(at: Place) -> tuple[Array, Array]:
         J = np.vstack([at.Psi_q, at.reversal_q])[:, free] * reach
+        J[[*at.equations.slips]] = 0.0
         return np.append(at.Psi, at.reversal) / scale, J / scale[:, None]
 
     r, J = linearize(place)

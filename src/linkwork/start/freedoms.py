@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,8 +132,7 @@ def _check_connected(model: Model) -> None:
 
 def select_rows(e: Equations, chosen: NDArray[np.bool_]) -> Equations:
     """The equations with some of their constraints."""
-    rows = tuple(compress(e.rows, chosen))
-    return replace(e, rows=rows, Psi=tuple(compress(e.Psi, chosen)))
+    return e.with_rows(np.flatnonzero(chosen).tolist())
 
 
 def _moves(e: Equations, place: Place, of_driver: NDArray[np.bool_], direction: Array) -> bool:

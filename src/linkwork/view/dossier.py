@@ -107,6 +107,7 @@ def _head(model: Model, checked: Report, motion: Trajectory, title: str) -> str:
         ("coordinates", str(checked.coordinates)),
         ("constraint rows", f"{checked.constraints}, of rank {checked.rank}"),
         ("degrees of freedom", str(checked.dof)),
+        *([("of positions", str(checked.position_dof))] if checked.position_dof != checked.dof else []),
         ("shown", f"{motion.t[0]:g} to {motion.t[-1]:g} s, {motion.status}"),
     ]
     about = f'<p class="source">{text(model.about.source)}</p>' if model.about.source else ""

@@ -257,6 +257,10 @@ class _Draughtsman:
                 self._rolling(mark)
             case "gear":
                 self._gear(mark)
+            case "skate":
+                self._skate(mark)
+            case "velocity-constraint":
+                pass
             case "distance":
                 w = 0.5 * self.unit
                 self._stretch("rod", mark, [[(0.0, 0.0, w), (1.0, 0.0, w), (1.0, 0.0, -w), (0.0, 0.0, -w)]], True)
@@ -385,6 +389,16 @@ class _Draughtsman:
                 self._anchor(i, spot)
         self._disc(j, _spot(mark.points[1]), radius, self.scene.bodies[j].name)
         self.own_look.add(j)
+
+    def _skate(self, mark: Mark) -> None:
+        """A blade of body j, a thin lens along its axis."""
+        assert mark.axis_j is not None
+        size, u, (x, y) = hypot(*mark.axis_j), self.unit, _spot(mark.points[1])
+        c, s = mark.axis_j[0] / size, mark.axis_j[1] / size
+        half = [(3.6 * u * k / 8, 0.55 * u * (1.0 - (k / 8) ** 2)) for k in range(-8, 9)]
+        lens = [*half, *((a, -b) for a, b in reversed(half[1:-1]))]
+        blade = [(x + c * a - s * b, y + s * a + c * b) for a, b in lens]
+        self.add(self.index[mark.bodies[1]], "weld", [blade], True, mark.name)
 
     def _gear(self, mark: Mark) -> None:
         """Two pitch circles with teeth, about the points by which the gears are carried."""

@@ -132,6 +132,7 @@ def check_lines(report: Report) -> Lines:
         ("bodies", f"{r.bodies}, with {_count(r.coordinates, 'coordinate')}"),
         ("constraints", f"{r.constraints}, of rank {r.rank}"),
         ("freedom", f"{_count(r.dof, 'degree')} of freedom" + (f", {r.gruebler} by counting" if r.redundant else "")),
+        *([("", f"of velocities; positions have {r.position_dof}")] if r.position_dof != r.dof else []),
     ]
     freedoms = [f"({k}) {text}" for k, text in enumerate(r.motions, start=1)] if len(r.motions) > 1 else r.motions
     lines += [("moves" if k == 0 else "", text) for k, text in enumerate(freedoms)]

@@ -23,6 +23,7 @@ Lines: TypeAlias = list[Array]
 
 STRAIGHT: list[Point] = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0)]
 ROUND = 32  # corners of a circle
+ROLLING = ("wheel", "rolling-sphere", "rolling-ellipsoid", "knife-edge")  # on planes
 CONTACTS = ("line-contact", "circle-contact", "plane-contact", "sphere-contact")
 RAIL = 3.5  # units by which a rail reaches beyond the ends of the motion
 
@@ -31,7 +32,8 @@ RAIL = 3.5  # units by which a rail reaches beyond the ends of the motion
 class Solid:
     """A cylinder (radius, length), a ball (radius), a box (three sides) or a plate (corners), fixed in a body.
 
-    Its middle is at `at`; z is the axis of a cylinder and of the third side of a box, x that of the first side.
+    Its middle, from which corners count, is at `at`; z is the axis of a cylinder and of the third side of a box, x that
+    of the first side.
     """
 
     body: int
@@ -77,8 +79,8 @@ def solids(scene: Scene, seen: Sequence[Bodies], unit: float) -> list[Solid]:
 def _surfaces(scene: Scene, seen: Sequence[Bodies], u: float, index: Mapping[str, int]) -> Iterator[Solid]:
     """What touches: planes as far as they are used, and balls."""
     planes: dict[tuple[str, Point, Point], list[Mark]] = {}
-    for mark in scene.forces:
-        if mark.type == "plane-contact" and mark.axis is not None:
+    for mark in (*scene.forces, *scene.joints):
+        if mark.type in ("plane-contact", *ROLLING) and mark.axis is not None:
             planes.setdefault((mark.bodies[0], mark.points[0], _unit(mark.axis)), []).append(mark)
         ends = {"plane-contact": (1,), "sphere-contact": (0, 1)}.get(mark.type, ())
         for end, radius in zip(ends, mark.radii, strict=False):
@@ -92,7 +94,7 @@ def _surfaces(scene: Scene, seen: Sequence[Bodies], u: float, index: Mapping[str
         places = [(b, index[m.bodies[1]], m.points[1]) for b in seen for m in marks]
         used = [axes @ b.A[i].T @ (b.point(j, s) - b.point(i, at)) for b, j, s in places]
         least, most = np.min(used, axis=0), np.max(used, axis=0)
-        sides = most - least + 2.0 * max(RAIL * u, *(m.radii[0] for m in marks))
+        sides = most - least + 2.0 * max(RAIL * u, *(r for m in marks for r in m.radii))
         middle = np.array(at) + 0.5 * (least + most) @ axes - 0.2 * u * np.array(z)
         size = float(sides[0]), float(sides[1]), 0.4 * u
         yield Solid(i, "floor", "box", _point(middle), size, z, x, name=marks[0].name)
@@ -161,6 +163,15 @@ def _joint(mark: Mark, i: int, j: int, seen: Sequence[Bodies], u: float) -> Iter
         case "gear" if len(mark.radii) == 2:
             yield Solid(i, "gear", "cylinder", at_i, (mark.radii[0], 1.6 * u), z)
             yield Solid(j, "gear", "cylinder", at_j, (mark.radii[1], 1.6 * u), z_j)
+        case "wheel":
+            yield Solid(j, "gear", "cylinder", at_j, (mark.radii[0], 0.12 * mark.radii[0]), z_j)
+        case "rolling-sphere":
+            yield Solid(j, "gear", "ball", at_j, (mark.radii[0],))
+        case "rolling-ellipsoid" if len(mark.radii) == 3:
+            for k in range(3):
+                yield Solid(j, "gear", "plate", at_j, corners=_ellipse(mark.radii, k))
+        case "knife-edge":
+            yield Solid(j, "joint", "box", at_j, (0.8 * u, 0.8 * u, 9.0 * u), z_j, x_j)
         case "rack-and-pinion":
             yield rail()
             yield Solid(j, "gear", "cylinder", at_j, (mark.radii[0], 1.6 * u), z_j)
@@ -168,6 +179,13 @@ def _joint(mark: Mark, i: int, j: int, seen: Sequence[Bodies], u: float) -> Iter
             yield ball
             if mark.type != "spherical":
                 yield Solid(i, "joint", "ball", at_i, (1.5 * u,))
+
+
+def _ellipse(half: Sequence[float], k: int) -> tuple[Point, ...]:
+    """That in which an ellipsoid is cut across its axis k."""
+    one, other = (np.eye(3)[i] * half[i] for i in range(3) if i != k)
+    turns = (2.0 * pi * n / ROUND for n in range(ROUND))
+    return tuple(_point(cos(t) * one + sin(t) * other) for t in turns)
 
 
 def _point(values: Sequence[float] | Array) -> Point:
@@ -199,7 +217,7 @@ def silhouette(solid: Solid, bodies: Bodies, right: Array, up: Array) -> tuple[A
     if solid.form == "ball":
         return np.array([at + solid.size[0] * (cos(t) * right + sin(t) * up) for t in turns]), []
     if solid.form == "plate":
-        return r + np.array(solid.corners) @ A.T, []
+        return at + np.array(solid.corners) @ A.T, []
     z, x = A @ np.array(solid.z), A @ np.array(solid.x if solid.form == "box" else _across(solid.z))
     y = np.cross(z, x)
     if solid.form == "cylinder":
