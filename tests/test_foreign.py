@@ -21,7 +21,6 @@ def archive(name: str) -> bytes:
 
 
 FILES = {
-    "URDF": b"<?xml version='1.0'?>\n<!-- an arm\n <mujoco> -->\n<robot name='arm'>\n  <link name='base'/>\n</robot>\n",
     "MJCF": b"<mujoco model='arm'>\n  <worldbody/>\n</mujoco>\n",
     "SDF": b"\xef\xbb\xbf<?xml version='1.0'?><sdf version='1.7'><model name='m'/></sdf>",
     "XML": b"<svg xmlns='http://www.w3.org/2000/svg'/>",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer import Argument
+from typer import Argument, Option
 
 from linkwork.cli.app import Json, app, output_option
 from linkwork.cli.motions import located, tell, writable
@@ -17,15 +17,23 @@ from linkwork.errors import LinkworkError, ModelError, NumericalStop, UsageError
 @app.command()
 def convert(
     source: Annotated[
-        str, Argument(metavar="MODEL", help="A folder of DAP_BC or DAP_JC, a deck of NumDyn3D, or a model.")
+        str,
+        Argument(
+            metavar="MODEL", help="A folder of DAP_BC or DAP_JC, a deck of NumDyn3D, a robot in URDF, or a model."
+        ),
     ],
     output: Annotated[Path, output_option("A model file, .yaml or .json; any other name is a folder.")],
+    close: Annotated[
+        list[str] | None,
+        Option(metavar="LINK=LINK:TYPE", help="URDF: a joint that closes a loop, hand=bar:revolute; repeatable."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Convert models from or to the formats of other programs.
 
-    Reads folders of DAP_BC and DAP_JC and decks of NumDyn3D; writes model files, and as a folder planar models for DAP
-    (for DAP_JC if they run in joint coordinates) and spatial ones as decks. What could not be taken over is listed.
+    Reads folders of DAP_BC and DAP_JC, decks of NumDyn3D and URDF; writes model files, and as a folder planar models
+    for DAP (for DAP_JC if they run in joint coordinates) and spatial ones as decks. What could not be taken over is
+    listed.
     """
     from linkwork.document import save
     from linkwork.modelfile import SUFFIXES, build, find, take_over
@@ -33,6 +41,10 @@ def convert(
     notes: list[str] = []
     if output.suffix.lower() in SUFFIXES:
         document = take_over(Path(source)) if Path(source).is_dir() else find(source)
+        if close:
+            from linkwork.formats.urdf import read_urdf
+
+            document = read_urdf(source, close)
         settled = {key: value for key, value in document.data.items() if key != "unsettled"}
         build(replace(document, data=settled, unsettled=()))  # what is written can be read
         (file,) = writable([output], SUFFIXES)

@@ -1,4 +1,4 @@
-"""Models of other programs as model files: folders of DAP (dap.py), decks of NumDyn3D (deck.py)."""
+"""Models of other programs as model files: folders of DAP (dap.py), decks of NumDyn3D (deck.py), URDF (urdf.py)."""
 
 from __future__ import annotations
 

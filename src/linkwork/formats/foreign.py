@@ -1,4 +1,4 @@
-"""Files of other programs that linkwork knows by their content and does not read."""
+"""Files of other programs that linkwork knows by their content; of these it reads URDF."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from pathlib import Path
 
 from linkwork.errors import ModelError
 
+URDF = "a URDF file, a robot of ROS"
 HEAD = 4096  # bytes that are looked at: what a file is stands at its beginning
 
 # What a file is, and what stands in it. XML is known by its first element, behind the declaration and remarks.
-ROOT = rb"\A(?:\xef\xbb\xbf)?\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*|<!DOCTYPE[^>]*>\s*)*<"
+ROOT = rb"\A(?:\xef\xbb\xbf)?\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*|<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>\s*)*<"
 KINDS = {
-    "a URDF file, a robot of ROS": ROOT + rb"robot[\s>]",
+    URDF: ROOT + rb"robot[\s>]",
     "an MJCF file, a model of MuJoCo": ROOT + rb"mujoco[\s>/]",
     "an SDF file, a model of Gazebo": ROOT + rb"sdf[\s>]",
     "an XML file": ROOT + rb"[A-Za-z]",
@@ -39,5 +40,5 @@ def find_kind(path: str | Path) -> str | None:
 
 
 def refuse(path: str | Path, kind: str) -> ModelError:
-    rule = "linkwork reads model files (YAML, JSON), folders of DAP and decks of NumDyn3D"
+    rule = "linkwork reads model files (YAML, JSON), URDF, folders of DAP and decks of NumDyn3D"
     return ModelError(f"is {kind}, which linkwork does not read", "foreign-format", file=str(path), rule=rule)

@@ -211,10 +211,14 @@ def _read(path: str | Path, correct: bool) -> Document:
     try:
         return read(path)
     except ModelError:
-        from linkwork.formats.foreign import find_kind, refuse
+        from linkwork.formats.foreign import URDF, find_kind, refuse
 
         if (kind := find_kind(path)) is None:
             raise
+        if kind == URDF:
+            from linkwork.formats.urdf import read_urdf
+
+            return read_urdf(path)
         raise refuse(path, kind) from None
 
 

@@ -1,0 +1,424 @@
+"""Robots in URDF, the format of ROS, as model files.
+
+A link is a body with its frame, and its parts that are fixed to it belong to it. A joint of URDF has a frame in its
+parent link, which is the frame of its child where the joint is at zero:
+
+    r_child = r_parent + A_parent xyz        A_child = A_parent A_z(yaw) A_y(pitch) A_x(roll)
+
+The root link is the ground. XML is read without a document type, so that there are no entities, and nothing is loaded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.document import MAX_DEPTH, MAX_NODES, Document, Keys, name_fault, read_text
+from linkwork.errors import MOST_FOUND, ModelError, UsageError, check_choice, did_you_mean, quoted
+from linkwork.notes import Note
+from linkwork.units import shown
+
+Array = NDArray[np.float64]
+
+# What joints are called here; those of type fixed make one body of two links, those that float need no joint.
+TYPES = {
+    "revolute": "revolute",
+    "continuous": "revolute",
+    "prismatic": "prismatic",
+    "planar": "planar",
+    "fixed": "",
+    "floating": "",
+}
+CLOSING = ("revolute", "prismatic", "spherical", "cylindrical", "planar", "universal", "rigid")
+MOMENTS = ("ixx", "iyy", "izz", "ixy", "iyz", "ixz")  # in the order of model files
+
+
+@dataclass
+class Element:
+    """An element of XML with the line where it begins."""
+
+    file: str
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    parent: Element | None = None
+    children: list[Element] = field(default_factory=list)
+
+    @property
+    def path(self) -> str:
+        """As messages call it: robot.joint 'elbow'.axis."""
+        name = self.attributes.get("name")
+        own = f"{self.tag} '{shown(name)}'" if name is not None and self.parent is not None else self.tag
+        return own if self.parent is None else f"{self.parent.path}.{own}"
+
+    def error(self, message: str, code: str = "bad-urdf", **more: Any) -> ModelError:
+        return ModelError(message, code, file=self.file, line=self.line, path=self.path, **more)
+
+    def all(self, tag: str) -> list[Element]:
+        return [child for child in self.children if child.tag == tag]
+
+    def one(self, tag: str) -> Element | None:
+        """The child of this tag, of which there is at most one."""
+        found = self.all(tag)
+        if len(found) > 1:
+            raise found[1].error(f"a second <{tag}>")
+        return found[0] if found else None
+
+    def text(self, name: str) -> str:
+        if name not in self.attributes:
+            raise self.error(f"'{name}' is missing", "missing-key")
+        return self.attributes[name]
+
+    def numbers(self, name: str, count: int, usual: Sequence[float] | None = None) -> Array:
+        if usual is not None and name not in self.attributes:
+            return np.array(usual, dtype=float)
+        text = self.text(name)
+        try:
+            found = [float(word) for word in text.split()] if "_" not in text else []
+        except ValueError:
+            found = []
+        if len(found) != count or not all(map(math.isfinite, found)):
+            several = "a number" if count == 1 else f"{count} numbers"
+            raise self.error(f'{name}="{shown(text)}" should be {several}', "bad-value", value=text)
+        return np.array(found)
+
+    def number(self, name: str, usual: float | None = None) -> float:
+        return float(self.numbers(name, 1, None if usual is None else (usual,))[0])
+
+
+def parse_xml(text: str, file: str) -> Element:
+    """The root of a text in XML; ModelError for a document type, what is nested too deep, and too many elements."""
+    parser = expat.ParserCreate()
+    open_: list[Element] = []
+    roots: list[Element] = []
+    count = 0
+
+    def refuse(*_: Any) -> None:
+        rule = "entities and document types are not part of URDF"
+        line = parser.CurrentLineNumber
+        raise ModelError("a document type, which linkwork does not read", "unsafe-xml", file=file, line=line, rule=rule)
+
+    def begin(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal count
+        count += 1
+        made = Element(file, tag, attributes, parser.CurrentLineNumber, open_[-1] if open_ else None)
+        if len(open_) >= MAX_DEPTH or count > MAX_NODES:
+            message = f"more than {MAX_DEPTH} elements in each other, or {MAX_NODES} in all"
+            raise ModelError(message, "too-large", file=file, line=made.line)
+        (open_[-1].children if open_ else roots).append(made)
+        open_.append(made)
+
+    parser.StartDoctypeDeclHandler = refuse
+    parser.EntityDeclHandler = refuse
+    parser.StartElementHandler = begin
+    parser.EndElementHandler = lambda _: open_.pop()
+    try:
+        parser.Parse(text, True)
+    except expat.ExpatError as error:
+        message = f"no XML: {expat.ErrorString(error.code)} in column {error.offset + 1}"
+        raise ModelError(message, "bad-xml", file=file, line=error.lineno) from None
+    return roots[0]
+
+
+def turn(rpy: Array) -> Array:
+    """A_z(yaw) A_y(pitch) A_x(roll)"""
+    (c_x, c_y, c_z), (s_x, s_y, s_z) = np.cos(rpy), np.sin(rpy)
+    return np.array(
+        [
+            [c_z * c_y, c_z * s_y * s_x - s_z * c_x, c_z * s_y * c_x + s_z * s_x],
+            [s_z * c_y, s_z * s_y * s_x + c_z * c_x, s_z * s_y * c_x - c_z * s_x],
+            [-s_y, c_y * s_x, c_y * c_x],
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where a frame is in another: its origin and its axes, the columns of A."""
+
+    r: Array
+    A: Array
+
+    def __matmul__(self, other: Frame) -> Frame:
+        """Where a frame in this one is."""
+        return Frame(self.r + self.A @ other.r, self.A @ other.A)
+
+    @staticmethod
+    def read(element: Element | None) -> Frame:
+        """Of <origin xyz="..." rpy="...">; without one, the frame around it."""
+        if element is None:
+            return Frame(np.zeros(3), np.eye(3))
+        return Frame(element.numbers("xyz", 3, (0, 0, 0)), turn(element.numbers("rpy", 3, (0, 0, 0))))
+
+
+@dataclass(frozen=True)
+class Inertia:
+    """Mass, mass centre and moments about it, in the axes of a body."""
+
+    mass: float
+    c: Array
+    J: Array
+
+    def __add__(self, other: Inertia) -> Inertia:
+        """Of two parts: J = sum of J_k + m_k (d_k.d_k I - d_k d_k^T), d_k from the common mass centre to that of k."""
+        mass = self.mass + other.mass
+        c = (self.mass * self.c + other.mass * other.c) / mass if mass else self.c
+        J = np.zeros((3, 3))
+        for part in (self, other):
+            d = part.c - c
+            J += part.J + part.mass * (d @ d * np.eye(3) - np.outer(d, d))
+        return Inertia(mass, c, J)
+
+    @staticmethod
+    def read(link: Element, at: Frame) -> Inertia:
+        """Of a link whose frame is at this place of its body."""
+        inertial = link.one("inertial")
+        if inertial is None:
+            return Inertia(0.0, at.r, np.zeros((3, 3)))
+        own = at @ Frame.read(inertial.one("origin"))
+        mass, moments = inertial.one("mass"), inertial.one("inertia")
+        if mass is None:
+            raise inertial.error("<mass> is missing", "missing-key")
+        value = mass.number("value")
+        if value < 0.0:
+            raise mass.error(f"a mass of {value:g} kg is negative", "out-of-range", value=value)
+        xx, yy, zz, xy, yz, zx = (moments.number(name, 0.0) for name in MOMENTS) if moments else (0.0,) * 6
+        J = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
+        return Inertia(value, own.r, own.A @ J @ own.A.T)
+
+
+def read_urdf(path: str | Path, close: Sequence[str] = ()) -> Document:
+    """The model file of a robot; each of `close` is a joint that closes a loop, "link=link:revolute"."""
+    return _Robot(parse_xml(read_text(path), str(path))).document(close)
+
+
+class _Robot:
+    """A robot while it is put together; all faults are found before they are told."""
+
+    def __init__(self, robot: Element) -> None:
+        self.robot, self.faults, self.notes = robot, [], []  # type: ignore[var-annotated]
+        self.lines: dict[Keys, int] = {(): robot.line}
+        if any(e.tag.startswith("xacro:") for e in robot.children):
+            hint = "expand it first: xacro FILE > robot.urdf"
+            raise robot.error("is a macro file of xacro, not yet a robot", "foreign-format", suggestion=hint)
+        self.links = self.named("link")
+        self.joints = self.named("joint")
+        self.to: dict[str, Element] = {}  # the joint that carries a link
+        for joint in self.joints.values():
+            self.attempt(self.connect, joint)
+        self.tell()
+        self.root = self.find_root()
+        self.order = list(self.walk(self.root))
+        if len(self.order) < len(self.links):
+            lost = [name for name in self.links if name not in self.order]
+            raise self.links[lost[0]].error(f"no joints lead from '{self.root}' to {quoted(lost)}", "bad-tree")
+
+    def attempt(self, act: Any, *arguments: Any) -> None:
+        try:
+            act(*arguments)
+        except ModelError as error:
+            self.faults.append(error)
+            if len(self.faults) >= MOST_FOUND:
+                self.tell()
+
+    def tell(self) -> None:
+        if self.faults:
+            raise ModelError.together(self.faults)
+
+    def named(self, tag: str) -> dict[str, Element]:
+        found: dict[str, Element] = {}
+
+        def add(element: Element) -> None:
+            name = element.text("name")
+            if fault := name_fault(name):
+                raise element.error(f"the name {fault}", "bad-name", value=name)
+            if "." in name or name == "ground":
+                raise element.error(f"the name '{shown(name)}' cannot stand in a model file", "bad-name", value=name)
+            if name in found:
+                raise element.error(f"a second {tag} '{shown(name)}'", "duplicate-name", value=name)
+            found[name] = element
+
+        for element in self.robot.all(tag):
+            self.attempt(add, element)
+        return found
+
+    def end(self, joint: Element, tag: str) -> str:
+        """The link that <parent> or <child> names."""
+        element = joint.one(tag)
+        if element is None:
+            raise joint.error(f"<{tag}> is missing", "missing-key")
+        name = element.text("link")
+        if name not in self.links:
+            hint = did_you_mean(name, self.links)
+            raise element.error(f"no link '{shown(name)}'", "unknown-link", value=name, suggestion=hint)
+        return name
+
+    def connect(self, joint: Element) -> None:
+        kind, (parent, child) = joint.text("type"), (self.end(joint, tag) for tag in ("parent", "child"))
+        if kind not in TYPES:
+            hint = did_you_mean(kind, TYPES)
+            raise joint.error(f"no type '{shown(kind)}'", "unknown-type", value=kind, suggestion=hint)
+        if child in self.to:
+            other = self.to[child].attributes["name"]
+            hint = "a link has one parent; close the loop with --close"
+            raise joint.error(f"'{other}' carries the link '{child}' already", "bad-tree", suggestion=hint)
+        self.to[child] = joint
+        joint.attributes |= {"parent": parent, "child": child}
+
+    def find_root(self) -> str:
+        roots = [name for name in self.links if name not in self.to]
+        if not self.links:
+            raise self.robot.error("the robot has no link", "bad-tree")
+        if not roots:
+            raise self.robot.error("every link has a parent: the joints run in a circle", "bad-tree")
+        if len(roots) > 1:
+            rule = "all links hang on one"
+            raise self.links[roots[1]].error(f"no joint carries the links {quoted(roots)}", "bad-tree", rule=rule)
+        return roots[0]
+
+    def walk(self, root: str) -> Iterator[str]:
+        """Links, parents first."""
+        children: dict[str, list[str]] = {}
+        for child, joint in self.to.items():
+            children.setdefault(joint.attributes["parent"], []).append(child)
+        waiting = [root]
+        while waiting:
+            link = waiting.pop()
+            yield link
+            waiting += reversed(children.get(link, []))
+
+    def document(self, close: Sequence[str]) -> Document:
+        """The model file, with every link where it is at zero."""
+        self.body: dict[str, str] = {}  # of a link
+        self.within: dict[str, Frame] = {}  # where its frame is in this body
+        self.place: dict[str, Frame] = {}  # and seen from the root
+        inertia: dict[str, Inertia] = {}
+        self.data: dict[str, Any] = {
+            "linkwork": 1,
+            "name": self.robot.attributes.get("name") or Path(self.robot.file).stem,
+            "space": "spatial",
+            "ground": {"points": {}},
+            "bodies": {},
+            "joints": {},
+            "forces": {},
+        }
+        for link in self.order:
+            self.attempt(self.add_link, link, inertia)
+        self.tell()
+        for body, own in inertia.items():
+            self.add_body(body, own)
+        for link in self.order:
+            joint = self.to.get(link)
+            if joint is not None and joint.attributes["type"] not in ("fixed", "floating"):
+                self.attempt(self.add_joint, joint)
+        self.tell()
+        for text in close:
+            self.add_closing(text)
+        drawn = [e for e in (*self.links.values(),) if e.all("visual") or e.all("collision")]
+        if drawn:
+            what = "visual and collision geometry"
+            self.notes.append(Note("drawing-not-read", file=Path(self.robot.file).name, line=drawn[0].line, what=what))
+        self.data["simulation"] = {"t_end": "1 s", "step": "10 ms", "coordinates": "joint"}
+        data = {key: value for key, value in self.data.items() if value != {}}
+        return Document(self.robot.file, data, self.lines, notes=tuple(self.notes), unsettled=tuple(self.mimics()))
+
+    def add_link(self, link: str, inertia: dict[str, Inertia]) -> None:
+        joint = self.to.get(link)
+        if joint is None:
+            self.body[link], self.within[link] = "ground", Frame.read(None)
+            self.place[link] = self.within[link]
+            return
+        parent, origin = joint.attributes["parent"], Frame.read(joint.one("origin"))
+        self.place[link] = self.place[parent] @ origin
+        is_fixed = joint.attributes["type"] == "fixed"
+        self.body[link] = self.body[parent] if is_fixed else link
+        self.within[link] = self.within[parent] @ origin if is_fixed else Frame.read(None)
+        own = Inertia.read(self.links[link], self.within[link])
+        body = self.body[link]
+        if body != "ground":
+            inertia[body] = inertia[body] + own if body in inertia else own
+
+    def add_body(self, body: str, own: Inertia) -> None:
+        self.lines["bodies", body] = self.links[body].line
+        at = self.place[body]
+        entries = (own.J[0, 0], own.J[1, 1], own.J[2, 2], own.J[0, 1], own.J[1, 2], own.J[2, 0])
+        self.data["bodies"][body] = {
+            "mass": own.mass,
+            "mass_centre": floats(own.c),
+            "inertia": floats(entries),
+            "position": floats(at.r),
+            "orientation": {"matrix": [floats(row) for row in at.A]},
+            "points": {},
+        }
+
+    def point(self, link: str, name: str, at: Frame) -> str:
+        """A point of the body of a link, `at` in the frame of the link."""
+        body = self.body[link]
+        points = (self.data["ground"] if body == "ground" else self.data["bodies"][body])["points"]
+        points[name] = floats((self.within[link] @ at).r)
+        return f"{body}.{name}"
+
+    def add_joint(self, joint: Element) -> None:
+        name, kind = joint.attributes["name"], joint.attributes["type"]
+        parent, child, origin = joint.attributes["parent"], joint.attributes["child"], Frame.read(joint.one("origin"))
+        given = joint.one("axis")
+        axis = np.array([1.0, 0.0, 0.0]) if given is None else given.numbers("xyz", 3)
+        if not axis.any():
+            raise (given or joint).error("an axis of no length", "bad-value")
+        axis = axis / np.linalg.norm(axis)
+        self.lines["joints", name] = joint.line
+        self.data["joints"][name] = {
+            "type": TYPES[kind],
+            "i": self.point(parent, name, origin),
+            "j": self.point(child, name, Frame.read(None)),
+            "axis": floats(self.within[parent].A @ origin.A @ axis),
+        }
+        dynamics, limit = joint.one("dynamics"), joint.one("limit")
+        if dynamics is not None and kind != "planar":
+            damping, friction = (dynamics.number(key, 0.0) for key in ("damping", "friction"))
+            if damping or friction:
+                self.lines["forces", name] = dynamics.line
+                law = {"normal_force": 1.0, "viscous": damping, "dynamic": friction}
+                self.data["forces"][name] = {"type": "joint-friction", "joint": name, **law}
+        if limit is not None and kind in ("revolute", "prismatic"):
+            lower, upper = (limit.number(key, 0.0) for key in ("lower", "upper"))
+            if lower > upper:
+                raise limit.error(f"the lower limit {lower:g} is above the upper {upper:g}", "bad-value")
+            place = {"file": Path(joint.file).name, "line": limit.line}
+            self.notes.append(Note("limits-not-kept", **place, joint=name, lower=lower, upper=upper))
+
+    def mimics(self) -> Iterator[ModelError]:
+        """Joints that follow others, which model files cannot say."""
+        for joint in self.joints.values():
+            if (mimic := joint.one("mimic")) is not None:
+                other = mimic.text("joint")
+                hint = "join the links by gears or a rod in a converted file, or leave the joint free: delete <mimic>"
+                yield mimic.error(f"the joint follows '{shown(other)}', which is not read", "mimic", suggestion=hint)
+
+    def add_closing(self, text: str) -> None:
+        """A joint between the origins of two links, whose axis is the z axis of the first."""
+        ends, colon, kind = text.partition(":")
+        links = [end.strip() for end in ends.split("=")]
+        if len(links) != 2 or not all(links):
+            raise UsageError(f"--close {text}: write LINK=LINK:TYPE, as in --close hand=bar:revolute", "bad-close")
+        for link in links:
+            check_choice("link", link, self.links)
+        kind = kind.strip() if colon else "revolute"
+        check_choice("joint type", kind, CLOSING)
+        name = "=".join(links)
+        i, j = (self.point(link, link, Frame.read(None)) for link in links)
+        self.data["joints"][name] = {"type": kind, "i": i, "j": j}
+        if kind not in ("spherical", "rigid"):
+            self.data["joints"][name]["axis"] = floats(self.within[links[0]].A[:, 2])
+
+
+def floats(numbers: Any) -> list[float]:
+    """Plain numbers for a model file, without negative zeros."""
+    return [float(x) + 0.0 for x in numbers]

@@ -1,0 +1,279 @@
+"""Robots in URDF: the same motion as by closed forms and by MuJoCo; what is broken or hostile is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import linkwork as lw
+from linkwork.cli import answer
+from linkwork.errors import ModelError
+from linkwork.formats.urdf import read_urdf
+
+G = np.array([0.0, 0.0, -9.81])
+BAR = [[0.01, 0, 0], [0, 0.01, 0], [0, 0, 0.01]]
+
+
+def link(name: str, mass: float, c: Any, rpy: Any, J: Any) -> str:
+    """J about the mass centre, in the axes of <origin>."""
+    xyz, turned = (" ".join(map(repr, map(float, x))) for x in (c, rpy))
+    moments = {"ixx": J[0][0], "iyy": J[1][1], "izz": J[2][2], "ixy": J[0][1], "ixz": J[0][2], "iyz": J[1][2]}
+    inertia = " ".join(f'{key}="{float(value)!r}"' for key, value in moments.items())
+    return f"""<link name="{name}"><inertial><origin xyz="{xyz}" rpy="{turned}"/><mass value="{mass!r}"/>
+      <inertia {inertia}/></inertial></link>\n"""
+
+
+def joint(name: str, kind: str, parent: str, child: str, xyz: Any, rpy: Any, axis: Any, more: str = "") -> str:
+    at, turned, along = (" ".join(map(repr, map(float, x))) for x in (xyz, rpy, axis))
+    return f"""<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>
+      <origin xyz="{at}" rpy="{turned}"/><axis xyz="{along}"/>{more}</joint>\n"""
+
+
+def robot(*parts: str) -> str:
+    return f'<?xml version="1.0"?>\n<robot name="arm">\n<link name="base"/>\n{"".join(parts)}</robot>\n'
+
+
+def random_inertia(random: np.random.Generator) -> np.ndarray:
+    """Of eight point masses, so that it is one of a body."""
+    points, A = random.normal(size=(8, 3)) * 0.1, random.uniform(0.1, 1.0, 8)
+    points -= A @ points / A.sum()
+    return sum(m * (p @ p * np.eye(3) - np.outer(p, p)) for m, p in zip(A, points, strict=True))
+
+
+def written(text: str, folder: Path) -> Path:
+    path = folder / "arm.urdf"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_pendulum_about_any_axis_turns_as_its_closed_form(seed: int, tmp_path: Path) -> None:
+    """(u.J u + m |u x c|^2) theta_dd = u . (c x m g) - d theta_d: frames, angles and axes as URDF has them."""
+    random = np.random.default_rng(seed)
+    xyz, c, axis = random.normal(size=(3, 3))
+    at, turned = random.uniform(-3, 3, size=(2, 3))
+    J, m, d = random_inertia(random), 2.3, 0.7
+    text = robot(
+        link("rod", m, c, turned, J),
+        joint("O", "continuous", "base", "rod", xyz, at, axis, f'<dynamics damping="{d}"/>'),
+    )
+    mechanism = lw.prepare(lw.load(written(text, tmp_path)))
+    theta, rate = random.uniform(-2, 2, size=2)
+    state = mechanism.state({"O": theta}, {"O_d": rate})
+    u = axis / np.linalg.norm(axis)
+    A, own = Rotation.from_euler("xyz", at), Rotation.from_euler("xyz", turned).as_matrix()
+    body = A * Rotation.from_rotvec(theta * u)
+    inertia = u @ own @ J @ own.T @ u + m * np.sum(np.cross(u, c) ** 2)
+    torque = A.apply(u) @ np.cross(body.apply(c), m * G) - d * rate
+    assert float(state.a[0]) == pytest.approx(torque / inertia, rel=1e-9), seed
+    assert float(state.M[0, 0]) == pytest.approx(inertia, rel=1e-9), seed
+
+
+def test_links_that_are_fixed_to_each_other_are_one_body(tmp_path: Path) -> None:
+    """Its mass, mass centre and moments are sums over point masses of which both links consist."""
+    random = np.random.default_rng(7)
+    masses, points = random.uniform(0.2, 1.0, (2, 6)), random.normal(size=(2, 6, 3))
+    xyz, rpy = random.normal(size=3), random.uniform(-3, 3, 3)
+    parts, everywhere = [], []
+    for name, m, p in zip(("rod", "tool"), masses, points, strict=True):
+        c = m @ p / m.sum()
+        J = sum(x * ((y - c) @ (y - c) * np.eye(3) - np.outer(y - c, y - c)) for x, y in zip(m, p, strict=True))
+        parts.append(link(name, float(m.sum()), c, (0, 0, 0), J))
+        everywhere.append(p if name == "rod" else xyz + Rotation.from_euler("xyz", rpy).apply(p))
+    flange = joint("flange", "fixed", "rod", "tool", xyz, rpy, (1, 0, 0))
+    text = robot(*parts, flange, joint("O", "revolute", "base", "rod", (0, 0, 1), (0, 0, 0), (0, 0, 1)))
+    (body,) = read_urdf(written(text, tmp_path)).data["bodies"].values()  # type: ignore[union-attr]
+    m, p = masses.ravel(), np.concatenate(everywhere)
+    c = m @ p / m.sum()
+    J = sum(x * ((y - c) @ (y - c) * np.eye(3) - np.outer(y - c, y - c)) for x, y in zip(m, p, strict=True))
+    assert body["mass"] == pytest.approx(m.sum())  # type: ignore[index, call-overload]
+    np.testing.assert_allclose(body["mass_centre"], c, atol=1e-12)  # type: ignore[index, call-overload]
+    expected = [J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[1, 2], J[2, 0]]
+    np.testing.assert_allclose(body["inertia"], expected, atol=1e-12)  # type: ignore[index, call-overload]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_frames_follow_each_other_along_a_chain(seed: int, tmp_path: Path) -> None:
+    """Place and axes of a slide behind a fixed link behind a hinge: T_O R(theta u) T_flange T_rail d w."""
+    random = np.random.default_rng([seed, 3])
+    origins, turns = random.normal(size=(3, 3)), random.uniform(-3, 3, size=(3, 3))
+    u, w = (x / np.linalg.norm(x) for x in random.normal(size=(2, 3)))
+    names = ("base", "rod", "tool", "slider")
+    parts = [link(name, 1.0, (0, 0, 0), (0, 0, 0), BAR) for name in names[1:]]
+    kinds, axes = (("O", "continuous"), ("flange", "fixed"), ("rail", "prismatic")), (u, u, w)
+    for k, (name, kind) in enumerate(kinds):
+        parts.append(joint(name, kind, names[k], names[k + 1], origins[k], turns[k], axes[k]))
+    theta, d = random.uniform(-2, 2, size=2)
+    model = lw.load(written(robot(*parts), tmp_path))
+    motion = lw.simulate(model, start={"theta:O": theta, "theta:rail": d}, t_end=1e-3)
+    hinge, flange, rail = (Rotation.from_euler("xyz", turned) for turned in turns)
+    rod = hinge * Rotation.from_rotvec(theta * u)
+    place = origins[0] + rod.apply(origins[1] + flange.apply(origins[2] + rail.apply(d * w)))
+    np.testing.assert_allclose([motion[f"slider.{x}"][0] for x in "xyz"], place, atol=1e-12)
+    x, y, z, e0 = (rod * flange * rail).as_quat()
+    e = np.array([motion[f"slider.e{k}"][0] for k in range(4)])
+    np.testing.assert_allclose(e * np.sign(e[0] * e0), [e0, x, y, z], atol=1e-12)
+
+
+def tree(seed: int, is_turned: bool = True) -> str:
+    """A random tree of seven links, one of them fixed, on hinges and slides in any direction.
+
+    Unless `is_turned`, moments of inertia are in the axes of the link: MuJoCo 3.3.7 leaves out the turn of <inertial>.
+    """
+    random = np.random.default_rng(seed)
+    parts, links = [], ["base"]
+    for k, kind in enumerate(("continuous", "prismatic", "revolute", "fixed", "continuous", "prismatic", "revolute")):
+        parent, name = links[random.integers(len(links)) if k else 0], f"l{k}"
+        xyz, c, axis = random.normal(size=(3, 3)) * 0.4
+        rpy, turned = random.uniform(-3, 3, size=(2, 3))
+        parts.append(link(name, random.uniform(0.5, 2), c, turned if is_turned else (0, 0, 0), random_inertia(random)))
+        more = (
+            '<limit lower="-9" upper="9" effort="1" velocity="1"/><dynamics damping="0.3"/>' if kind != "fixed" else ""
+        )
+        parts.append(joint(f"j{k}", kind, parent, name, xyz, rpy, axis / np.linalg.norm(axis), more))
+        links.append(name)
+    return robot(*parts)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_mass_matrix_forces_and_accelerations_are_those_of_mujoco(seed: int, tmp_path: Path) -> None:
+    """At random states of random trees, by the names of joints."""
+    mujoco = pytest.importorskip("mujoco")
+    apart = '<mujoco><compiler fusestatic="false"/></mujoco>'  # its moments of fused links are not those of Pinocchio
+    path = written(tree(seed, is_turned=False).replace("</robot>", f"{apart}</robot>"), tmp_path)
+    other = mujoco.MjModel.from_xml_path(str(path))
+    other.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    data = mujoco.MjData(other)
+    names = [other.joint(k).name for k in range(other.njnt)]
+    random = np.random.default_rng([seed, 1])
+    data.qpos[:], data.qvel[:] = random.uniform(-2, 2, size=(2, other.nv))
+    mujoco.mj_forward(other, data)
+    M = np.zeros((other.nv, other.nv))
+    mujoco.mj_fullM(other, M, data.qM)
+    q = dict(zip(names, data.qpos, strict=True))
+    v = {f"{name}_d": x for name, x in zip(names, data.qvel, strict=True)}
+    state = lw.prepare(lw.load(path)).state(q, v)
+    order = [list(state.column.values).index(name) for name in names]
+    np.testing.assert_allclose(state.M.values[np.ix_(order, order)], M, atol=1e-9)
+    np.testing.assert_allclose(state.Q.values[order], data.qfrc_passive - data.qfrc_bias, atol=1e-8)
+    np.testing.assert_allclose(state.a.values[order], data.qacc, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_mass_matrix_forces_and_accelerations_are_those_of_pinocchio(seed: int, tmp_path: Path) -> None:
+    """As of MuJoCo, with moments of inertia in axes of their own; Pinocchio has no damping among its forces."""
+    pinocchio = pytest.importorskip("pinocchio")
+    path = written(tree(seed).replace("continuous", "revolute").replace('damping="0.3"', 'damping="0"'), tmp_path)
+    other = pinocchio.buildModelFromUrdf(str(path))
+    data, names = other.createData(), list(other.names)[1:]
+    q, v = np.random.default_rng([seed, 2]).uniform(-2, 2, size=(2, other.nv))
+    M = np.triu(pinocchio.crba(other, data, q))
+    M = M + np.triu(M, 1).T
+    bias = pinocchio.nonLinearEffects(other, data, q, v)
+    a = pinocchio.aba(other, data, q, v, np.zeros(other.nv))
+    rates = {f"{name}_d": x for name, x in zip(names, v, strict=True)}
+    state = lw.prepare(lw.load(path)).state(dict(zip(names, q, strict=True)), rates)
+    order = [list(state.column.values).index(name) for name in names]
+    np.testing.assert_allclose(state.M.values[np.ix_(order, order)], M, atol=1e-9)
+    np.testing.assert_allclose(state.Q.values[order], -bias, atol=1e-8)
+    np.testing.assert_allclose(state.a.values[order], a, rtol=1e-7, atol=1e-7)
+
+
+def four_bar() -> str:
+    """A parallelogram of two cranks, whose coupler ends at `tip` on the second crank."""
+    parts = [
+        link(name, 1.0, c, (0, 0, 0), BAR) for name, c in (("a", (0, 0.5, 0)), ("b", (0, 0.5, 0)), ("c", (1, 0, 0)))
+    ]
+    parts += ['<link name="tip"/>', '<link name="top"/>']
+    parts.append(joint("A", "continuous", "base", "a", (0, 0, 0), (0, 0, 0), (0, 0, 1)))
+    parts.append(joint("B", "continuous", "base", "b", (2, 0, 0), (0, 0, 0), (0, 0, 1)))
+    parts.append(joint("C", "continuous", "a", "c", (0, 1, 0), (0, 0, 0), (0, 0, 1)))
+    parts.append(joint("D", "fixed", "c", "tip", (2, 0, 0), (0, 0, 0), (0, 0, 1)))
+    parts.append(joint("E", "fixed", "b", "top", (0, 1, 0), (0, 0, 0), (0, 0, 1)))
+    return robot(*parts)
+
+
+def test_a_loop_is_closed_by_a_joint_of_the_command_line(tmp_path: Path) -> None:
+    """The parallelogram has one freedom, and its cranks turn alike."""
+    path = written(four_bar(), tmp_path)
+    out = tmp_path / "bar.yaml"
+    assert lw.check(lw.load(path)).dof == 3
+    assert answer(["convert", str(path), "--close", "tip=top:revolute", "-o", str(out)]) == 0
+    model = lw.load(out)
+    assert lw.check(model).dof == 1
+    motion = lw.simulate(model, start=lw.Start({"theta_d:A": 1.0}, assemble=True), t_end=0.5)
+    np.testing.assert_allclose(motion["theta:A"], motion["theta:B"], atol=1e-7)
+    assert answer(["convert", str(path), "--close", "tip=tpo", "-o", str(out)]) == 2
+    assert answer(["convert", str(path), "--close", "tip", "-o", str(out)]) == 2
+
+
+def test_a_floating_link_falls_and_a_planar_joint_leaves_a_plane(tmp_path: Path) -> None:
+    parts = [link("free", 1.0, (0.1, 0, 0), (0, 0, 0), BAR), link("puck", 1.0, (0, 0, 0), (0, 0, 0), BAR)]
+    parts.append(joint("F", "floating", "base", "free", (1, 2, 3), (0, 0, 0), (1, 0, 0)))
+    parts.append(joint("P", "planar", "base", "puck", (0, 0, 1), (0.3, 0, 0), (0, 0, 1)))
+    motion = lw.simulate(lw.load(written(robot(*parts), tmp_path)), t_end=0.5)
+    assert motion["free.z"][-1] == pytest.approx(3 - 9.81 * 0.125, abs=1e-9)
+    slope = 9.81 * np.sin(0.3)  # down the plane, whose normal is turned by 0.3 about x
+    fallen = -0.5 * slope * 0.25 * np.array([0, np.cos(0.3), np.sin(0.3)])
+    np.testing.assert_allclose([motion[f"puck.{x}"][-1] for x in "xyz"], np.array([0, 0, 1]) + fallen, atol=1e-9)
+
+
+def test_check_run_and_convert_take_a_robot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = written(tree(1), tmp_path), tmp_path / "arm.yaml"
+    for command in (
+        ["check", str(path)],
+        ["run", str(path), "--t-end", "0.05"],
+        ["convert", str(path), "-o", str(out)],
+    ):
+        assert answer(command) == 0
+        assert "[limits-not-kept]" in capsys.readouterr().out
+    one, other = (lw.simulate(lw.load(x), t_end=0.05) for x in (path, out))
+    np.testing.assert_array_equal(one.q, other.q)
+
+
+ROD = link("rod", 1.0, (0, 0, 1), (0, 0, 0), BAR)
+PIN = joint("O", "continuous", "base", "rod", (0, 0, 0), (0, 0, 0), (0, 1, 0))
+LAUGHS = '<!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]>'
+BROKEN = {
+    "unsafe-xml: entities": (f"{LAUGHS}<robot name='&b;'><link name='base'/></robot>", 1),
+    "unsafe-xml: file": ('<!DOCTYPE r SYSTEM "file:///etc/passwd"><robot name="r"/>', 1),
+    "bad-xml: cut off": (robot(ROD, PIN)[:-9], 8),
+    "bad-xml: twice": (robot(ROD, PIN) + "<robot/>", 9),
+    "bad-xml: undefined": ("<robot name='r'>&lt;&xxe;</robot>", 1),
+    "too-large: deep": ("<robot name='r'>" + "<link>" * 50, 1),
+    "too-large: many": ("<robot name='r'>" + "<a/>" * 100_001, 1),
+    "bad-tree: nothing": ("<robot name='r'></robot>", 1),
+    "bad-tree: two roots": (robot(ROD, PIN, '<link name="lost"/>'), None),
+    "bad-tree: circle": (robot(ROD, PIN, '<link name="x"/>', joint("X", "fixed", "x", "x", *[(0, 0, 1)] * 3)), None),
+    "bad-tree: two parents": (robot(ROD, PIN, PIN.replace('"O"', '"P"')), None),
+    "duplicate-name: link": (robot(ROD, ROD, PIN), None),
+    "duplicate-name: joint": (robot(ROD, PIN, PIN), None),
+    "unknown-link: child": (robot(ROD, PIN.replace('child link="rod"', 'child link="rob"')), None),
+    "unknown-type: joint": (robot(ROD, PIN.replace("continuous", "continous")), None),
+    "missing-key: child": (robot(ROD, PIN.replace('<child link="rod"/>', "")), None),
+    "missing-key: name": (robot(ROD, PIN.replace('name="O" ', "")), None),
+    "missing-key: mass": (robot(ROD.replace('<mass value="1.0"/>', ""), PIN), None),
+    "bad-value: mass": (robot(ROD.replace('value="1.0"', 'value="1.0 kg"'), PIN), None),
+    "bad-value: nan": (robot(ROD.replace('value="1.0"', 'value="nan"'), PIN), None),
+    "bad-value: axis": (robot(ROD, PIN.replace("0.0 1.0 0.0", "0.0 1.0")), None),
+    "bad-value: no axis": (robot(ROD, PIN.replace("0.0 1.0 0.0", "0.0 0.0 0.0")), None),
+    "out-of-range: mass": (robot(ROD.replace('value="1.0"', 'value="-1.0"'), PIN), None),
+    "bad-name: path": (robot(ROD.replace('"rod"', '"../rod"'), PIN.replace('"rod"', '"../rod"')), None),
+    "mimic: follows": (robot(ROD, PIN.replace("</joint>", '<mimic joint="P"/></joint>')), None),
+    "foreign-format: xacro": (robot('<xacro:macro name="m"/>'), None),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_is_broken_or_hostile_is_refused_with_its_line(case: str, tmp_path: Path) -> None:
+    text, line = BROKEN[case]
+    with pytest.raises(ModelError) as refused:
+        lw.load(written(text, tmp_path))
+    first = refused.value.errors[0]
+    assert first.code == case.split(":")[0]
+    assert first.file == str(tmp_path / "arm.urdf")
+    assert first.line == line if line is not None else first.line
