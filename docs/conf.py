@@ -8,8 +8,10 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 import comparison
+import elements
 import formulas
 import gallery
+import notebooks
 import reference
 import sources
 import thresholds
@@ -24,7 +26,7 @@ release = version = __version__
 extensions = ["myst_parser"]
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3
-exclude_patterns = ["generated/extra"]
+exclude_patterns = ["generated/extra", "notebooks"]
 nitpicky = True
 smartquotes = False  # or --all would become a dash
 
@@ -48,10 +50,12 @@ def write_pages(app: Any) -> None:
         "model-file-keys": reference.model_file(),
         "command-line": reference.command_line(),
         "api": reference.api(),
+        "elements": elements.page(),
         "sources": sources.page(),
         "verification": verification.page(),
         "comparison": comparison.page(GENERATED),
         "gallery": gallery.page(GENERATED),
+        "four_bar_notebook": notebooks.page("four_bar", GENERATED),
         "thresholds": thresholds.page(),
     }
     for name, text in pages.items():

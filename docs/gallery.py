@@ -1,5 +1,12 @@
 """The gallery: all shipped mechanisms with picture, source and checked number, made by running them."""
 
+import io
+import os
+import re
+import runpy
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from html import escape
 from pathlib import Path
 
 import verification
@@ -30,7 +37,7 @@ def entry(name: str, target: Path) -> list[str]:
     freedoms = "driven in all freedoms" if report.dof == 0 else f"degrees of freedom: {report.dof}"
     return [
         f"({file})=",
-        f"## {name}",
+        f"### {name}",
         "",
         f"```{{image}} {file}.svg",
         f":alt: {model.about.title}",
@@ -48,8 +55,81 @@ def entry(name: str, target: Path) -> list[str]:
     ]
 
 
+EXAMPLES = Path(__file__).parents[1] / "examples"
+# What the mechanisms are about, by the beginnings of their names; the first that fits.
+THEMES = {
+    "Pendulums, tops and chains": "simple|double_pendulum|planar_chain|spatial_chain|heavy|gyro|free|numdyn3d",
+    "Linkages": "four_bar|n_four|stephenson|watt|jansen|pantograph|redundant|andrews|warsaw|bricard|spatial_four",
+    "Machines": "slider|spatial_slider|quick|scotch|scissor|flyball|universal|delta|stewart|double_wishbone",
+    "Contact and friction": "newton|stick",
+    "Models of DAP": "dap/",
+}
+
+
+def theme(name: str) -> str:
+    return next(title for title, names in THEMES.items() if re.match(names, name))
+
+
+def grid(names: list[str], target: Path) -> list[str]:
+    """Small pictures that lead to the sections of their mechanisms."""
+    cells = []
+    for name in names:
+        file, title = name.replace("/", "_"), escape(load(name).about.title)
+        picture = (target / f"{file}.svg").read_text(encoding="utf-8")
+        (target / "extra" / "gallery" / f"{file}.svg").write_text(picture, encoding="utf-8")
+        cells.append(
+            f'<a href="#{file.replace("_", "-")}"><img src="../gallery/{file}.svg" alt="{title}">'
+            f"<span>{name.removeprefix('dap/').replace('_', ' ')}</span></a>"
+        )
+    return ["```{raw} html", '<div class="grid">', *cells, "</div>", "```", ""]
+
+
+@contextmanager
+def inside(folder: Path) -> Iterator[None]:
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def example(script: Path, target: Path) -> list[str]:
+    """A script of examples/, what it prints, and the picture that it writes under its own name."""
+    said = io.StringIO()
+    with inside(target), redirect_stdout(said):
+        runpy.run_path(str(script), run_name="__main__")
+    text = script.read_text(encoding="utf-8")
+    title, _, code = text.partition("\n")
+    title = title.strip('"')
+    picture = [f"```{{image}} {script.stem}.svg", f":alt: {title}", ":class: mechanism", "```", ""]
+    return [
+        f"### {script.stem.replace('_', ' ')}",
+        "",
+        *(picture if (target / f"{script.stem}.svg").exists() else []),
+        f"{title}.",
+        "",
+        "```python",
+        code.strip(),
+        "```",
+        "",
+        "```text",
+        said.getvalue().rstrip(),
+        "```",
+        "",
+    ]
+
+
 def page(target: Path) -> str:
-    (target / "extra" / "moving").mkdir(parents=True, exist_ok=True)
+    for folder in ("moving", "gallery"):
+        (target / "extra" / folder).mkdir(parents=True, exist_ok=True)
+    names = list(shipped())
+    sections = {name: entry(name, target) for name in names}
+    grids, entries = [], []
+    for title in THEMES:
+        own = [name for name in names if theme(name) == title]
+        grids += [f"**{title}**", "", *grid(own, target)]
+        entries += [f"## {title}", "", *(line for name in own for line in sections[name])]
     return "\n".join(
         [
             "# Gallery",
@@ -57,6 +137,13 @@ def page(target: Path) -> str:
             "The mechanisms that come with linkwork. Their names work like files: `linkwork run four_bar`.",
             "Pictures and numbers were made by running them while this page was built.",
             "",
-            *(line for name in shipped() for line in entry(name, target)),
+            *grids,
+            "## Examples in Python",
+            "",
+            "Scripts of the folder `examples`, with what they print. A longer one is the notebook",
+            "[A four-bar from sketch to design](four_bar_notebook.md).",
+            "",
+            *(line for script in sorted(EXAMPLES.glob("*.py")) for line in example(script, target)),
+            *entries,
         ]
     )

@@ -1,26 +1,17 @@
-"""A mechanism written in Python instead of a file: a trolley with a hanging load, pushed by a force of time."""
+"""A trolley with a hanging load, written in Python instead of a file, pushed by a force of time"""
 
-from linkwork import Model, simulate
-from linkwork.elements.bodies import Ground, PlanarBody
-from linkwork.elements.forces import PointForce
-from linkwork.elements.joints import Prismatic, Revolute
-from linkwork.expressions.graph import sin, symbol
+import linkwork as lw
 
-ground = Ground()
-trolley = PlanarBody("trolley", mass=20.0, inertia=1.0)
-load = PlanarBody("load", mass=5.0, inertia=0.4, position=(0.0, -1.0), points={"hook": (0.0, 1.0)})
-model = Model(
-    "trolley",
-    bodies=(trolley, load),
-    joints=(
-        Prismatic("rail", ground, trolley, (0.0, 0.0), (0.0, 0.0), axis=(1.0, 0.0)),
-        Revolute("hook", trolley, load, (0.0, 0.0), (0.0, 1.0)),
-    ),
-    forces=(PointForce("push", trolley, (0.0, 0.0), (30.0 * sin(2.0 * symbol("t")), 0.0)),),
-    ground=ground,
-)
+m = lw.PlanarModel("trolley", length="1 m")
+m.fix(rail=(0, 0))
+trolley = m.body("trolley", mass="20 kg", inertia=1, points=dict(rail=(0, 0), hook=(0, 0)))
+load = m.body("load", mass="5 kg", inertia=0.4, position=(0, "-length"), points=dict(hook=(0, "length")))
+m.prismatic("rail", m.ground, trolley, axis=(1, 0))
+m.revolute("hook", trolley, load)
+m.point_force("push", trolley["hook"], force=("30*sin(2*t)", 0))
 
-motion = simulate(model, t_end=10.0)
+motion = m.simulate(t_end="10 s")
 print(f"trolley at {motion['trolley.x'][-1]:.3f} m, load at {motion['load.phi'][-1]:.3f} rad")
-print(f"largest force in the hook {abs(motion['reaction:hook.y']).max():.1f} N")
+print(f"largest force in the hook {motion.max('reaction:hook').value:.1f} N")
 print(f"energy not accounted for {abs(motion.drift()).max():.1e} J")
+motion.plot("trolley.x", "load.phi").savefig("own_mechanism.svg")

@@ -170,10 +170,26 @@ def test_every_command_stands_in_a_block_that_is_run(page: Path) -> None:
 
 
 @pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.sampled
 def test_examples_run(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [str(script)])
     run_here("", str(script))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("notebook", sorted((DOCS / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_notebooks_run_and_show_pictures(notebook: Path, tmp_path: Path, shell: dict[str, str]) -> None:
+    """From an empty kernel, every cell in turn; plots, the sketch and the sweep are pictures, not words about them."""
+    pytest.importorskip("nbconvert", reason="nbconvert is not installed; pip install -e .[docs]")
+    command = ["nbconvert", "--execute", "--to", "html", "--template", "basic", "--output-dir", str(tmp_path)]
+    own = {name: value for name, value in shell.items() if name != "MPLBACKEND"}  # the kernel chooses its own
+    run([sys.executable, "-m", *command, str(notebook)], tmp_path, own, notebook.name)
+    page = (tmp_path / f"{notebook.stem}.html").read_text(encoding="utf-8")
+    assert "<Figure" not in page
+    assert "&lt;Figure" not in page
+    assert page.count("data:image/png") == 4
+    assert page.count("<svg") == 1
 
 
 def test_every_joint_motion_force_and_shape_is_documented() -> None:

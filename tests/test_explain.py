@@ -280,8 +280,10 @@ bodies:
   B: {mass: 2, inertia: 1, position: [0, 3], points: {P: [0.2, 0]}}
 ground: {points: {O: [0, 0]}}
 forces:
-  falls: {type: line-contact, i: ground.O, j: A.P, normal: [0, 1], stiffness: 1e5, restitution: 0.5, model: flores-machado}
-  lands: {type: line-contact, i: ground.O, j: B.P, normal: [0, 1], stiffness: 1e5, restitution: 0.5, model: flores-machado}
+  falls:
+    {type: line-contact, i: ground.O, j: A.P, normal: [0, 1], stiffness: 1e5, restitution: 0.5, model: flores-machado}
+  lands:
+    {type: line-contact, i: ground.O, j: B.P, normal: [0, 1], stiffness: 1e5, restitution: 0.5, model: flores-machado}
 """
 
 

@@ -618,6 +618,11 @@ def test_thinning_keeps_every_peak() -> None:
     assert (y.max(), y.min()) == (5.0, -7.0)
 
 
+def test_a_notebook_shows_a_plot_without_having_set_up_matplotlib() -> None:
+    """What IPython asks a value for is a picture; a plain Figure shows its size in words."""
+    assert turning().plot("O.x")._repr_png_().startswith(b"\x89PNG")
+
+
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
 def test_pictures_are_written_and_are_the_same_for_the_same_motion(suffix: str, tmp_path: Path) -> None:
     motion = turning(name="costs $5_a^b$")

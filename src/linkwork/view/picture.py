@@ -202,10 +202,10 @@ def sketch(model: Model, width: float = 5.0) -> Figure:
 
 def picture(scene: Scene, drawing: Drawing, pose: Array, sides: Sides, width: float, names: bool) -> Figure:
     """One pose between these sides, so many inches wide."""
-    from matplotlib.figure import Figure
+    from linkwork.view.shown import ShownFigure
 
     height = float(np.clip(width * (sides[3] - sides[2]) / (sides[1] - sides[0]), 0.25 * width, 1.1 * width))
-    fig = Figure(figsize=(width, height), facecolor="white")
+    fig = ShownFigure(figsize=(width, height), facecolor="white")
     axes = fig.add_axes((0.0, 0.0, 1.0, 1.0))
     _panel(axes, _widen(sides, width / height))
     draw(axes, scene, drawing, pose, names)

@@ -64,7 +64,7 @@ def figure(
     A name may be a pattern ("*.phi"). Panels that are made already take the place of names. The figure belongs to no
     window and is drawn when it is saved.
     """
-    from matplotlib.figure import Figure
+    from linkwork.view.shown import ShownFigure
 
     if len(motion.t) == 0:
         raise UsageError(f"the trajectory of '{motion.name}' has no rows to plot", "empty-trajectory")
@@ -75,7 +75,7 @@ def figure(
     columns = 2 if len(panels) > 3 else 1
     rows = -(-len(panels) // columns)
     size = (9.0, 6.5 * rows) if plane else (7.0 * columns + 1.0, 2.6 * rows + 0.9)
-    fig = Figure(figsize=size, layout="constrained", facecolor="white")
+    fig = ShownFigure(figsize=size, layout="constrained", facecolor="white")
     grid = fig.subplots(rows, columns, sharex=True, squeeze=False).ravel()
     for axes, panel in zip(grid, panels, strict=False):
         _draw(axes, panel, x, in_time=against == "t")
