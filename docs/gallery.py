@@ -62,7 +62,9 @@ THEMES = {
     "Linkages": "four_bar|n_four|stephenson|watt|jansen|pantograph|redundant|andrews|warsaw|bricard|spatial_four",
     "Machines": "slider|spatial_slider|quick|scotch|scissor|flyball|universal|delta|stewart|double_wishbone",
     "Contact and friction": "newton|stick",
+    "Rolling": "whipple|rolling|chaplygin|rattleback",
     "Models of DAP": "dap/",
+    "Others": "",
 }
 
 
@@ -128,6 +130,8 @@ def page(target: Path) -> str:
     grids, entries = [], []
     for title in THEMES:
         own = [name for name in names if theme(name) == title]
+        if not own:
+            continue
         grids += [f"**{title}**", "", *grid(own, target)]
         entries += [f"## {title}", "", *(line for name in own for line in sections[name])]
     return "\n".join(

@@ -183,7 +183,7 @@ class Sheet:
     functions, `samples` has numbers at random states, which confirm what is shown of them.
     """
 
-    def __init__(self, symbols: Mapping[Expr, Formula]) -> None:
+    def __init__(self, symbols: dict[Expr, Formula]) -> None:
         self.names = symbols
         self.inner: dict[Expr, Formula] = {}  # formulas of what stands in functions
         self.blocks: list[Block] = []
