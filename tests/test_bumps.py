@@ -348,7 +348,10 @@ def test_a_steep_law_that_is_continuous_is_no_dry_friction(law: str, f: Any) -> 
 def test_a_law_that_the_tolerances_leave_open_is_told_and_a_smaller_atol_settles_it(
     slope: float, rtol: float, integrator: str
 ) -> None:
-    """Dry friction, but for 1/slope: the cart holds while 1.5 |sin t| < 1, and last slips from sin t = -2/3 on."""
+    """Dry friction, but for 1/slope: the cart holds while 1.5 |sin t| < 1, and last slips from sin t = -2/3 on.
+
+    What is not told is right to a hundred tolerances, as every motion.
+    """
     slips = math.pi + math.asin(2 / 3)
     v = 1.5 * (math.cos(slips) - math.cos(6.0)) + 6.0 - slips
     model = cart(f"1.5*sin(t) - tanh({slope}*cart.vx)", velocity=0.3, t_end=6.0)
@@ -361,7 +364,7 @@ def test_a_law_that_the_tolerances_leave_open_is_told_and_a_smaller_atol_settles
         assert slope == 1e9
         return
     is_told = any("[steep-law]" in note for note in coarse.info.notes)
-    assert is_told or coarse["cart.vx"][-1] == pytest.approx(v, abs=10 / slope)
+    assert is_told or coarse["cart.vx"][-1] == pytest.approx(v, abs=10 / slope + 100 * (1e-9 + rtol * abs(v)))
     assert not (is_told and slope == 1e8)
 
 

@@ -252,7 +252,7 @@ simulation: {t_end: 2, step: 0.001, rtol: 1.0e-11, atol: 1.0e-11}
 """
     motion = simulate(loads(text))
     assert motion.events.counts()["stop.lower.begin"] >= 2
-    assert np.max(np.abs(motion.drift())) < 1e-9
+    assert np.max(np.abs(motion.drift())) < 1e-9 * 9.81 * 0.5 * math.sin(math.radians(70))  # of what falling turns over
     assert np.min(motion["arm.phi"]) > -math.radians(75)
     assert motion["arm.phi"][0] == 0.0
     inside = motion["arm.phi"] < -math.radians(70)

@@ -457,7 +457,7 @@ def test_such_events_in_python_are_those_of_the_machine_code(monkeypatch: pytest
         assert end == other
         for now, then in zip(moments, others, strict=True):
             for a, b in zip(now, then, strict=True):
-                np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+                np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13)  # 5 m/s in steps past a wall of 1e-14 s
     np.testing.assert_allclose(native.state.rows, stepped.state.rows, rtol=1e-12)
 
 
@@ -709,7 +709,7 @@ def tube(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 @each_method
 def test_a_trial_step_outside_the_domain_is_repeated_with_a_smaller_step(method: Tableau) -> None:
     times = report_times(0.0, 10.0, 0.4)
-    result = run(tube, [0.0], times, By(method=method, rtol=5e-2, atol=5e-2))
+    result = run(tube, [0.0], times, By(method=method, rtol=5e-2, atol=5e-2), first_step=1.0)
     assert result.end.status == End.REACHED
     assert result.end.at.rejected > 0
     np.testing.assert_allclose(result.y[:, 0], np.sin(times), rtol=0, atol=0.02)

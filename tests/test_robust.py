@@ -243,6 +243,7 @@ def test_reports_take_the_memory_by_which_they_are_refused() -> None:
     simulate(model, t_end=0.01)
     tracemalloc.start()
     motion = simulate(model, t_end=0.5, step=1e-5)
+    assert len(motion.q) == 50_001  # asked for, and so evaluated
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     estimate = bytes_needed(prepare(model).equations, len(motion.t))

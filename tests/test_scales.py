@@ -1,9 +1,10 @@
 """Sizes, masses and inertias without effect, in coordinates and forms besides the formulations of test_trust.py."""
 
 import json
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any
+from dataclasses import fields, replace
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 import pytest
@@ -13,9 +14,12 @@ from test_trust import MODELS, SLIDER_CRANK, assert_no_effect_of_scales
 
 from linkwork import load, simulate
 from linkwork.compiled.mechanism import prepare
+from linkwork.elements.quantities import Quantity
 from linkwork.errors import ModelError, NumericalStop
+from linkwork.model import Model, _on_bodies
 from linkwork.modelfile import loads
 from linkwork.start.closing import find_start
+from linkwork.units import LENGTH, parse_unit
 
 Array = NDArray[np.float64]
 HOW: dict[str, dict[str, Any]] = {
@@ -216,3 +220,170 @@ def test_as_many_bounces_are_counted_however_fast_they_are() -> None:
         times.append(stop.value.trajectory.info.reason.data["t"] / T)
     assert len(counts) == 1
     np.testing.assert_allclose(times, 3.0, rtol=1e-5)
+
+
+def crank_of(length: float, time: float) -> dict[str, Any]:
+    """A slider-crank whose slider is held by a spring and a damper."""
+    return {
+        "linkwork": 1,
+        "gravity": [0, -9.75 * length / time**2],
+        "ground": {"points": {"O": [0, 0], "W": [-1.5 * length, 0.25 * length]}},
+        "bodies": {
+            "crank": {
+                "mass": 2,
+                "inertia": 0.125 * length**2,
+                "position": [0.5 * length, 0],
+                "velocity": [0, 1.5 * length / time],
+                "angular_velocity": 3 / time,
+                "points": {"O": [-0.5 * length, 0], "A": [0.5 * length, 0]},
+            },
+            "rod": {
+                "mass": 1,
+                "inertia": 0.25 * length**2,
+                "position": [2 * length, 0],
+                "velocity": [0, 1.5 * length / time],
+                "angular_velocity": -1.5 / time,
+                "points": {"A": [-length, 0], "B": [length, 0]},
+            },
+        },
+        "joints": {
+            "O": {"type": "revolute", "i": "ground.O", "j": "crank.O"},
+            "A": {"type": "revolute", "i": "crank.A", "j": "rod.A"},
+            "B": {"type": "point-on-line", "i": "ground.O", "j": "rod.B", "axis": [1, 0]},
+        },
+        "forces": {
+            "s": {
+                "type": "spring-damper",
+                "i": "ground.W",
+                "j": "rod.B",
+                "stiffness": 4 / time**2,
+                "damping": 0.5 / time,
+                "free_length": 2 * length,
+            }
+        },
+        "simulation": {"t_end": 4 * time, "step": 0.25 * time},
+    }
+
+
+def hammer_of(length: float, time: float) -> dict[str, Any]:
+    """A rod that falls onto a stiff anvil, and is thrown back from a stop on its way up."""
+    stiff, soft = 1e5 / time**2, 8 / time
+    return {
+        "linkwork": 1,
+        "gravity": [0, -9.75 * length / time**2],
+        "ground": {"points": {"O": [0, 0]}},
+        "bodies": {
+            "rod": {
+                "mass": 1,
+                "inertia": 0.125 * length**2,
+                "position": [0.5 * length, 0],
+                "points": {"O": [-0.5 * length, 0], "E": [0.5 * length, 0]},
+            }
+        },
+        "joints": {"O": {"type": "revolute", "i": "ground.O", "j": "rod.O"}},
+        "forces": {
+            "anvil": {
+                "type": "point-force",
+                "at": "rod.E",
+                "force": [f"{stiff}*max(0, -rod.E.x) - {soft}*if(rod.E.x < 0, rod.E.vx, 0)", 0],
+            }
+        },
+        "events": {"stop": {"when": "rod.phi + 1", "direction": "rising", "action": "set", "restitution": 0.5}},
+        "simulation": {"t_end": 2 * time, "step": 0.25 * time},
+    }
+
+
+@pytest.mark.parametrize("exponents", [(20, 0), (-20, 20), (10, -20), (-30, -10)], ids=str)
+@pytest.mark.parametrize(
+    ("model", "how"),
+    [
+        (crank_of, {}),
+        (crank_of, {"coordinates": "joint", "integrator": "dopri5", "formulation": "qr"}),
+        (crank_of, {"integrator": "radau5"}),
+        (crank_of, {"integrator": "radau5", "formulation": "index-3"}),
+        (crank_of, {"stabilization": "baumgarte"}),
+        (hammer_of, {}),
+        (hammer_of, {"integrator": "radau5"}),
+    ],
+    ids=lambda x: x.__name__ if callable(x) else "-".join(x.values()),
+)
+def test_steps_do_not_depend_on_units(
+    model: Callable[[float, float], dict[str, Any]], how: dict[str, Any], exponents: tuple[int, int]
+) -> None:
+    """Lengths and times by powers of two, so that only logarithms are rounded: the same motion in the same steps.
+
+    Where a step ends at a switch to the last digit, one more or less may be tried.
+    """
+    length, time = (2.0**k for k in exponents)
+    usual, scaled = (
+        simulate(loads(json.dumps(model(*by)), is_json=True), rtol=1e-7, **how) for by in ((1.0, 1.0), (length, time))
+    )
+    more = 0.1 if model is hammer_of else 0.0
+    assert scaled.info.steps == pytest.approx(usual.info.steps, rel=more)
+    assert scaled.info.evaluations == pytest.approx(usual.info.evaluations, rel=more)
+    assert len(scaled.events.t) == len(usual.events.t)
+    np.testing.assert_allclose(scaled.t / time, usual.t, rtol=1e-14)
+    for kind, unit in (("x", length), ("phi", 1.0), ("vx", length / time), ("omega", 1.0 / time)):
+        np.testing.assert_allclose(scaled[f"rod.{kind}"] / unit, usual[f"rod.{kind}"], rtol=0, atol=1e-7)
+
+
+def rescaled(model: Model, length: float, time: float, mass: float) -> Model:
+    """The same mechanism in other units of length, time and mass, by the kinds of what its elements hold."""
+
+    def factor(kind: Any) -> float:
+        of_mass, of_length, of_time, _ = parse_unit(kind.unit).exponents
+        return float(mass**of_mass * length**of_length * time**of_time)
+
+    def times(value: Any, by: float) -> Any:
+        if isinstance(value, Mapping):
+            return {name: times(x, by) for name, x in value.items()}
+        if isinstance(value, tuple):
+            return tuple(times(x, by) for x in value)
+        return value if value is None or isinstance(value, str) else value * by
+
+    def element(made: Any, _: Any = None) -> Any:
+        hints = get_type_hints(type(made), include_extras=True)
+        known = {}
+        for f in fields(made):
+            found = [x for part in (hints[f.name], *get_args(hints[f.name])) for x in getattr(part, "__metadata__", ())]
+            kinds = [x.kinds for x in found if isinstance(x, Quantity)]
+            if f.name in ("s", "s_i", "s_j", "points") or (kinds and kinds[0]):
+                kind = kinds[0][0] if kinds and kinds[0] else LENGTH
+                known[f.name] = times(getattr(made, f.name), factor(kind))
+        return replace(made, **known)
+
+    settings = model.simulation
+    return _on_bodies(
+        replace(
+            model,
+            gravity=times(model.gravity, length / time**2),
+            simulation=replace(settings, t_end=settings.t_end * time, step=settings.step * time),
+        ),
+        {body.name: element(body) for body in model.bodies},
+        element,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "coordinates", "t_end"),
+    [
+        ("slider_crank", "body", 2.0),
+        ("andrews_squeezer", "body", 0.01),
+        ("double_pendulum", "joint", 1.0),
+        pytest.param("four_bar", "minimal", 1.0, marks=pytest.mark.slow),
+        pytest.param("heavy_top", "body", 0.1, marks=pytest.mark.slow),
+        pytest.param("spatial_slider_crank", "joint", 0.5, marks=pytest.mark.slow),
+    ],
+)
+def test_shipped_mechanisms_of_micrometres_and_of_years_move_in_the_same_steps(
+    name: str, coordinates: str, t_end: float
+) -> None:
+    """Micrometres in microseconds, kilometres in years, of milligrams and of tons: to rounding the same motion."""
+    model = load(name)
+    usual = simulate(model, coordinates=coordinates, t_end=t_end)
+    for length, time, mass in ((1e-6, 1e-6, 1e-6), (1e3, 3.15e7, 1e3), (1e-6, 1.0, 1.0), (1.0, 1e-6, 1e6)):
+        other = simulate(rescaled(model, length, time, mass), coordinates=coordinates, t_end=t_end * time)
+        assert (other.info.steps, other.info.rejected) == (usual.info.steps, usual.info.rejected)
+        for label, unit in zip(usual.tables["q"].columns.names, usual.tables["q"].columns.units, strict=True):
+            by = length if unit == "m" else 1.0
+            np.testing.assert_allclose(other[label] / by, usual[label], rtol=0, atol=1e-9)

@@ -102,8 +102,9 @@ class Mechanism(Analyses):
         from linkwork.tolerances import AGREEMENT
 
         chosen, least = place.rows.independent if rows is None else rows, max(least, AGREEMENT)
-        J, n = place.Psi_q[list(chosen)], len(place.v) + len(chosen)
-        A = np.block([[place.M, J.T], [J, np.zeros((len(chosen), len(chosen)))]])
+        by, rows_by, n = place.v_scale, place.row_scale[list(chosen), None], len(place.v) + len(chosen)
+        M, J = place.M * np.outer(by, by), place.Psi_q[list(chosen)] * by / rows_by  # else pivots would depend on units
+        A = np.block([[M / (np.abs(M).max(initial=0.0) or 1.0), J.T], [J, np.zeros((len(chosen), len(chosen)))]])
         order = self.shared.compiled(("order", chosen), lambda e: sparse_order(leading_system(e, chosen)[0], n))
         pivots = choose_pivots(A, order, least)
 

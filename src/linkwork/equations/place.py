@@ -40,7 +40,6 @@ OFF = 1e-2  # of the scale of a coordinate: a position off the constraints that 
 LEAST_ROW = 1e-3  # of its smallest entry at the usual scale: a row that vanishes at the start is not left out later
 LEAST_LEFT = 1e-4  # of a diagonal entry, that the other rows leave: a row that is as good as independent
 FAR = 1e-3  # of the distance from the origin: no length of a mechanism counts as smaller, its digits would be lost
-LONG = 100.0  # s
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,26 +198,6 @@ class Place:
         else:
             longest = max(map(abs, compress(self.entries.tolist(), e.arms.tolist())), default=0.0)
         return longest if longest > ROUNDING * max(self.far, 1.0) else 0.0
-
-    @property
-    def error_length(self) -> float:
-        """By what lengths are measured in the error of a step: the longest arm, if below one.
-
-        Large mechanisms are slow, and a looser tolerance would not suit their angles. Without an arm, how far bodies
-        are from the origin at the start says nothing about how far they go.
-        """
-        return min(self.arm or 1.0, 1.0)
-
-    def error_scale(self, t_end: float, pace: float) -> Array:
-        """By what q and v are measured in the error of a step: lengths by `error_length`, angles by a radian.
-
-        Velocities are measured per second; where `pace`, lengths or radians per second, tells of a slow motion per time
-        in which it goes one, t_end at most, and in runs of more than LONG by as much less: what they are off adds up to
-        the end.
-        """
-        scale = np.where(self.equations.lengths[: len(self.q) + len(self.v)], self.error_length, 1.0)
-        scale[len(self.q) :] *= min(1.0, max(pace or 1.0, 1.0 / t_end), LONG / t_end)
-        return scale
 
     @kept
     def scales(self) -> Array:

@@ -534,9 +534,9 @@ def is_left_open(at: Run, look: Look, tape: Tape, k: int) -> bool:
     op = integer(tape.rows, 4 * row) if row >= 0 else DIV
     if op != ATAN and op != TANH:
         return False
-    widest = 0.0
+    widest, alone = 0.0, math.sqrt(at.n_norm)  # tolerances are kept in the mean, and one component may have all of it
     for i in range(look.n_seen):
-        widest = max(widest, 2.0 * tube_of(at, look, tape, k, look.seen[i], 1.0))
+        widest = max(widest, 2.0 * tube_of(at, look, tape, k, look.seen[i], alone))
     return bool(math.e * widest >= (2.0 if op == TANH else math.pi))
 
 

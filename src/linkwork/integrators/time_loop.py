@@ -11,7 +11,7 @@ from linkwork.integrators.memory import BLOCK, MOMENTS, N_RESIDUALS, End, Outcom
 from linkwork.integrators.switches import hold_sides, interpolate, let_go, prepare_dense, stretch
 from linkwork.linalg.vectors import copy, dot, largest_of
 from linkwork.native.kernels import Pointer, call, kernel, offset
-from linkwork.tolerances import EPSILON
+from linkwork.tolerances import EPSILON, TYPED
 
 FAILED = 1.0  # status of a projection, besides zero
 MAX_STREAK = 50  # rejections of one step
@@ -54,7 +54,10 @@ def differentiate(at: Run, p: Pointer, w: Pointer) -> bool:
 
 
 def initial_step(at: Run, p: Pointer, w: Pointer, limit: float) -> float:
-    """A first step over which an explicit Euler step is good to about one percent of y. [hairer1993, section II.4]"""
+    """A first step over which an explicit Euler step is good to about one percent of y. [hairer1993, section II.4]
+
+    With the time that is left as the unit of time.
+    """
     y, y_new = offset(at.x, 1), offset(at.x_new, 1)
     d0 = d1 = d2 = 0.0
     n_rates = at.n_rates
@@ -62,17 +65,17 @@ def initial_step(at: Run, p: Pointer, w: Pointer, limit: float) -> float:
     for i in range(n_rates):
         scale = at.atol[i] + at.rtol * abs(y[i])
         d0 += (y[i] / scale) ** 2
-        d1 += (at.k[i] / scale) ** 2
-    h = min(0.01 * math.sqrt(d0 / d1) if min(d0, d1) > 1e-10 else 1e-6, limit)
-    at.x_new[0] = at.x[0] + h
+        d1 += (limit * at.k[i] / scale) ** 2
+    h = min(0.01 * math.sqrt(d0 / d1) if min(d0, d1) > 1e-10 else TYPED, 1.0)
+    at.x_new[0] = at.x[0] + h * limit
     for i in range(n_rates):
-        y_new[i] = y[i] + h * at.k[i]
+        y_new[i] = y[i] + h * limit * at.k[i]
     differentiate(at, p, w)
     for i in range(n_rates):
-        d2 += ((at.k_new[i] - at.k[i]) / (at.atol[i] + at.rtol * abs(y[i]))) ** 2
+        d2 += (limit * (at.k_new[i] - at.k[i]) / (at.atol[i] + at.rtol * abs(y[i]))) ** 2
     steepest = max(math.sqrt(d2) / h, math.sqrt(d1))
-    wanted = (0.01 / steepest) ** (1.0 / at.error_order) if 1e-15 < steepest < INF else max(1e-6, 1e-3 * h)
-    return min(100.0 * h, wanted, limit)
+    wanted = (0.01 / steepest) ** (1.0 / at.error_order) if 1e-15 < steepest < INF else max(TYPED, 1e-3 * h)
+    return min(100.0 * h, wanted, 1.0) * limit
 
 
 def begin(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> bool:

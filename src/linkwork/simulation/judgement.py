@@ -59,13 +59,13 @@ def find_balance(energies: Array) -> Balance:
     return Balance(drift, float(np.abs(drift).max()), most[0], turned_over, max(*most, -min(least)))
 
 
-def speeds(motion: Trajectory, start: Place) -> Array:
-    """Of all velocities at all report times, in rad or lengths of the mechanism in a second."""
+def speeds(motion: Trajectory, length: float) -> Array:
+    """Of all velocities at all report times, in rad or in this length, in a second."""
     is_length = [unit == SPEED for unit in motion.tables["v"].columns.units]
-    return np.asarray(np.abs(motion.v) / np.where(is_length, start.error_length, 1.0))
+    return np.asarray(np.abs(motion.v) / np.where(is_length, length, 1.0))
 
 
-def find_imbalance(motion: Trajectory, start: Place, balance: Balance) -> tuple[Data, bool]:
+def find_imbalance(motion: Trajectory, length: float, rate: float, balance: Balance) -> tuple[Data, bool]:
     """By how much the energy balance is worse than the tolerances explain, if it is; and whether beyond LIMIT."""
     info, (drift, worst, _, turned_over, largest) = motion.info, balance
     if not math.isfinite(worst) and np.isinf(motion.tables["energy"].values).any():
@@ -76,9 +76,9 @@ def find_imbalance(motion: Trajectory, start: Place, balance: Balance) -> tuple[
     tolerance = min(times * info.rtol, LOOSEST)
     if worst <= tolerance * turned_over + ACCUMULATED * largest:
         return None, False
-    if not (fastest := float(speeds(motion, start).max(initial=0.0))):
+    if not (fastest := float(speeds(motion, length).max(initial=0.0))):
         return None, False
-    share = info.atol / fastest
+    share = info.atol * rate / fastest
     tolerance += min(times * share, max(LOOSEST, ALLOWED * share))
     explained = tolerance * turned_over + ACCUMULATED * largest
     if worst <= explained:
@@ -89,7 +89,7 @@ def find_imbalance(motion: Trajectory, start: Place, balance: Balance) -> tuple[
     return {"drift": worst, "turned_over": turned_over, "explained": explained, "t": t, "limit": limit}, is_wrong
 
 
-def find_lag(motion: Trajectory, start: Place, balance: Balance) -> Data:
+def find_lag(motion: Trajectory, length: float, balance: Balance) -> Data:
     """How far a long motion is ahead or behind by its energy balance, if that is more than LATE tolerances.
 
     With the balance off by dE, of E turned over, speeds are off by dE/(2 E), which adds up along the way. That is said
@@ -100,13 +100,15 @@ def find_lag(motion: Trajectory, start: Place, balance: Balance) -> Data:
     if info.dof == 0 or not worst > ACCUMULATED * largest:
         return None
     most = (worst - ACCUMULATED * largest) / (2.0 * turned_over)
-    longest = np.abs(motion.v).max(initial=0.0) / start.error_length * motion.t[-1]
-    if not longest * most > allowed:  # no way is longer, an error length being at most one
+    longest = np.abs(motion.v).max(initial=0.0) / min(length, 1.0) * motion.t[-1]
+    if not longest * most > allowed:  # no way is longer
         return None
     if np.ptp(motion.energy["dissipated"] - motion.energy["supplied"]) > ITS_OWN * kinetic:
         return None
     rates = (
-        speeds(motion, start).max(axis=1) * np.maximum(np.abs(drift) - ACCUMULATED * largest, 0.0) / (2.0 * turned_over)
+        speeds(motion, length).max(axis=1)
+        * np.maximum(np.abs(drift) - ACCUMULATED * largest, 0.0)
+        / (2.0 * turned_over)
     )
     lag = np.append(0.0, np.cumsum(0.5 * (rates[1:] + rates[:-1]) * np.diff(motion.t)))
     if not lag[-1] > allowed:
@@ -114,19 +116,19 @@ def find_lag(motion: Trajectory, start: Place, balance: Balance) -> Data:
     return {"allowed": allowed, "since": float(motion.t[int(np.argmax(lag > allowed))]), "lag": float(lag[-1])}
 
 
-def is_closed(start: Place, position: float, velocity: float) -> bool:
+def is_closed(start: Place, rate: float, position: float, velocity: float) -> bool:
     """Whether gaps and their rates are rounding, as projection leaves them; of joints that events open nothing is."""
-    return max(position, velocity) <= AGREEMENT * min(start.length, 1.0) or bool(start.equations.events)
+    return max(position, velocity / rate) <= AGREEMENT * min(start.length, 1.0) or bool(start.equations.events)
 
 
-def find_gap(motion: Trajectory, start: Place) -> tuple[Data, bool]:
+def find_gap(motion: Trajectory, start: Place, rate: float) -> tuple[Data, bool]:
     """The largest gap of positions or velocities, if the tolerances do not explain it; and whether beyond LIMIT.
 
     |Psi| is measured by the scales of its rows, |Psi_dot| by these and by the largest velocity.
     """
     info, e = motion.info, start.equations
     gaps = motion.error_position, motion.error_velocity
-    if is_closed(start, info.constraint_error_position, info.constraint_error_velocity):
+    if is_closed(start, rate, info.constraint_error_position, info.constraint_error_velocity):
         return None, False
     q, v = (motion.tables[kind].values for kind in e.chart.state[:2])
     fastest = float((np.abs(v) / start.v_scale).max(initial=0.0)) or 1.0
@@ -143,27 +145,28 @@ def find_gap(motion: Trajectory, start: Place) -> tuple[Data, bool]:
     return None, False
 
 
-def judge(motion: Trajectory, start: Place, has_fixed_steps: bool) -> Trajectory:
+def judge(motion: Trajectory, start: Place, length: float, rate: float, has_fixed_steps: bool) -> Trajectory:
     """A finished motion with what is to be said about its errors; doubtful if they are too large to use it.
 
-    The length of fixed steps is the user's, damping by the method included.
+    Its velocities were measured by this length and rate. The length of fixed steps is the user's, damping by the method
+    included.
     """
     balance = find_balance(motion.tables["energy"].values)
-    imbalance, is_wrong = find_imbalance(motion, start, balance)
-    residual, (gap, is_wide) = motion.info.constraint_error_acceleration, find_gap(motion, start)
+    imbalance, is_wrong = find_imbalance(motion, length, rate, balance)
+    residual, (gap, is_wide) = motion.info.constraint_error_acceleration, find_gap(motion, start, rate)
     reason, reactions = None, motion.tables["reactions"]
     if not np.isfinite(reactions.values).all():  # of a force that the motion does not feel
         k, column = np.argwhere(~np.isfinite(reactions.values))[0].tolist()
         reason = Reason("no-reaction", t=float(motion.t[k]), reaction=reactions.columns.labels[column])
+    elif gap and is_wide and not has_fixed_steps:  # of which energies that do not balance are a consequence
+        reason = Reason("constraint-gap", **gap)
     elif is_wrong and not has_fixed_steps:
         reason = Reason("energy-balance", **(imbalance or {}))
     elif residual > LIMIT and not motion.info.singular_positions:
         reason = Reason("acceleration-residual", size=residual, limit=LIMIT)
-    elif gap and is_wide and not has_fixed_steps:
-        reason = Reason("constraint-gap", **gap)
     if reason is not None:
         return replace(motion, info=replace(motion.info, status="doubtful", reason=reason))
-    lag = None if has_fixed_steps or imbalance is not None else find_lag(motion, start, balance)
+    lag = None if has_fixed_steps or imbalance is not None else find_lag(motion, length, balance)
     found = ("energy-balance", imbalance), ("constraint-gap", gap), ("lag", lag)
     if notes := [Note(code, **data) for code, data in found if data is not None]:
         return replace(motion, info=replace(motion.info, notes=(*motion.info.notes, *notes)))

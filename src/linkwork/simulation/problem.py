@@ -40,10 +40,12 @@ from linkwork.simulation.suitability import check_massless
 from linkwork.start.branches import check_branch, check_regular, leave_singular
 from linkwork.start.closing import Fitted, find_start, restart
 from linkwork.start.singular import Passed
+from linkwork.tolerances import TYPED
 
 Array = NDArray[np.float64]
 LEAST_PIVOT = 0.03  # of the largest entry of its column, where pivots are chosen anew
 MOST_LINEARIZED = 100  # coordinates and velocities: beyond, difference quotients are had sooner than exact ones
+MOST_TIMES = 10.0  # that a motion goes its own length in a run; of a longer one velocities are told the better
 UNSEEN = 0.01  # of the tolerance of a step: an error of the linear solution that does not show
 NEAR_SINGULAR = 1e-5  # of the largest singular value: the most that counts as zero during a motion
 ABOVE_ZERO = 1e-3  # of the smallest singular value at the start: what counts as zero is below
@@ -100,6 +102,7 @@ class Motion:
     measured: Measured
     forms: dict[str, Form] = field(default_factory=dict)  # of other integrators that took over
     state: State = field(init=False)
+    extent: tuple[float, float] = field(init=False)  # the length and the rate by which errors are measured
 
     @staticmethod
     def begin(
@@ -271,19 +274,28 @@ class Motion:
             self.state.stop_at(self.system.equations.switching_times(self.t_end))
 
     def error_scale(self) -> Array:
-        """By what q and v are measured in the error of a step."""
-        return self.measured.place.error_scale(self.t_end, self.pace() if self.t_end > 1.0 else 1.0)
+        """By what q and v are measured in the error of a step: lengths and angles, and these times a rate."""
+        length, rate = self.extent = self.find_extent()
+        scale = np.where(self.system.equations.lengths[: self.n], length, 1.0)
+        scale[self.system.n_q :] *= rate
+        return scale
 
-    def pace(self) -> float:
-        """How fast it begins where it was measured: the largest |v| and root of |a| on their scales, if below one."""
-        place, n_q = self.measured.place, self.system.n_q
-        by = place.v_scale.tolist()
-        fastest = max((abs(v) / scale for v, scale in zip(place.v.tolist(), by, strict=True)), default=0.0)
-        if fastest >= 1.0:
-            return fastest
+    def find_extent(self) -> tuple[float, float]:
+        """A length and a rate of the motion where it was measured.
+
+        The length is the longest arm at which a turn moves a joint, and one without an arm: how far bodies are from the
+        origin at the start says nothing about how far they go. The rate is one by the time in which velocities, or
+        accelerations from rest, go this length or a radian, or by that of the run where nothing moves, but at most
+        MOST_TIMES in it: what velocities are off adds up to its end.
+        """
+        place, n_q, t_end = self.measured.place, self.system.n_q, self.t_end
         rates = self.form.dynamics(np.concatenate([[place.t], place.q, place.v, np.zeros(N_WORK)]), self.p)
-        roots = (math.sqrt(abs(a) / scale) for a, scale in zip(rates[n_q:].tolist(), by, strict=False))
-        return max([fastest, *roots])
+        length, pace = place.arm or 1.0, 0.0
+        is_length = place.equations.lengths[n_q : self.n].tolist()
+        for v, a, shifts in zip(place.v.tolist(), rates[n_q : self.n].tolist(), is_length, strict=True):
+            by = length if shifts else 1.0
+            pace = max(pace, abs(v) / by, math.sqrt(0.5 * abs(a) / by))  # a that is no number counts nothing
+        return length, min(pace if pace * t_end > TYPED else 1.0 / t_end, MOST_TIMES / t_end)
 
     def unknowns(self, t: float, y: Array) -> Array:
         """(q, v, work), with algebraic unknowns behind where the form has them; mu of ggl is zero."""

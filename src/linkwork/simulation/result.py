@@ -133,7 +133,7 @@ def is_beyond_doubt(course: Course) -> bool:
     balance = find_balance(np.hstack([values[:, :2], at.rows[:, n : n + N_WORK]]))
     return (
         bool(np.isfinite(values).all())
-        and is_closed(start, *state.at.residuals[1:3].tolist())
+        and is_closed(start, course.motion.extent[1], *state.at.residuals[1:3].tolist())
         and balance.worst <= LIMIT * balance.turned_over + ACCUMULATED * balance.largest
         and find_contradiction(course.motion.system, at.found, start)[0] <= LIMIT
     )

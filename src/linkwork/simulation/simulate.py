@@ -112,7 +112,9 @@ def simulate(
             info = changed(describe(motion, settings, note_start(mechanism.model, motion.start, q, v)), **times_taken)
             found = result(course, info, status, reason)
             found = found if resume is None else join(resume, found, grid)
-            return judge(found, motion.start.place, fixed_step is not None) if status == "finished" else found
+            if status != "finished":
+                return found
+            return judge(found, motion.start.place, *motion.extent, fixed_step is not None)
 
         return evaluated
 

@@ -220,7 +220,7 @@ def go_straight(at: Run, its: Radau) -> None:
 
 
 def continue_last(at: Run, its: Radau) -> None:
-    """A step too short for (gamma/h M - J) to be regular in floating point: the last one's polynomial, or Euler's step.
+    """A step too short to be solved for: the last one's polynomial, or Euler's step.
 
     Its error is about TINY of the last one's, or less than a tolerance.
     """
@@ -423,6 +423,10 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     its.is_slow = True  # where what follows fails
     rounds = solve_stages(at, its, p, w, wanted)
     if rounds == 0:
+        if at.outcome == Outcome.NOT_SOLVED and is_at_rest(at):  # across a switch no iteration may converge
+            forget_last(its)
+            continue_last(at, its)
+            at.outcome = Outcome.GOOD
         return
     for i in range(ny):
         at.x_new[1 + i] = at.x[1 + i] + its.Z[2 * n + i]
