@@ -192,7 +192,7 @@ def test_a_coupler_without_mass_moves_in_any_unit_of_mass() -> None:
 @pytest.mark.parametrize("factor", [1e-12, 1.0, 1e12])
 def test_start_velocities_are_corrected_alike_however_slow(factor: float) -> None:
     """Psi_q v = 0 is linear: of velocities a billion times slower, the correction is that many times smaller."""
-    place = prepare(load("four_bar"), "body", ()).place()
+    place = prepare(load("four_bar"), "body").place()
     crank = place.equations.v_names.index("crank.phi")
     v = np.zeros(len(place.v))
     v[crank] = factor
