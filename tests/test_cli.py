@@ -26,6 +26,7 @@ from linkwork.formulations import FORMULATIONS
 from linkwork.integrators.methods import integrators
 from linkwork.modelfile import load, shipped
 from linkwork.simulation import simulate as simulation
+from linkwork.simulation.judgement import refuse_doubtful
 from linkwork.simulation.options import STABILIZATIONS
 from linkwork.simulation.simulate import simulate
 from linkwork.trajectory import Trajectory
@@ -459,8 +460,9 @@ def test_a_signal_while_the_results_of_a_run_are_evaluated_keeps_the_motion(monk
         return result(*arguments)
 
     monkeypatch.setattr(simulation, "result", interrupted)
+    motion = simulate(load("simple_pendulum"), t_end=0.3)
     with pytest.raises(Interrupted) as end:
-        simulate(load("simple_pendulum"), t_end=0.3)
+        refuse_doubtful(motion)
     assert end.value.trajectory.t[-1] == 0.3
 
 

@@ -277,7 +277,7 @@ def test_user_forces_are_translated_as_matlab_would_compute_them(tmp_path: Path)
     folder = written(tmp_path / "SP", {**C1, "inForces": forces})
     (folder / "user_force.m").write_text(HEAD.format("user_force") + USER)
     model = load(folder)
-    place = prepare(model, "body", ()).place()
+    place = prepare(model, "body").place()
     random = np.random.default_rng(3)
     for _ in range(20):
         q, v = random.uniform(-1, 1, (2, 6))

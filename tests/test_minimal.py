@@ -352,7 +352,9 @@ def test_a_driver_leads_an_independent_pin_and_its_torque_is_that_of_the_bodies(
         "simulation:", f'drivers:\n  motor: {{joint: {joint}, motion: "start + 5*t + sin(3*t)"}}\nsimulation:'
     )
     start = "phi" if joint == "O" else "-rocker"
-    mine, _ = beside_bodies(loads(text.replace("start +", f"{start} +")), t_end=2.0, step=0.05, assemble=True)
+    mine, _ = beside_bodies(
+        loads(text.replace("start +", f"{start} +")), t_end=2.0, step=0.05, start=Start(assemble=True)
+    )
     assert mine.tables["minimal_d"].columns.labels == (joint,)
 
 
@@ -367,7 +369,11 @@ def test_other_values_and_other_starts_need_no_compiling() -> None:
     mechanism = prepare(load("four_bar"), "minimal")
     mechanism.simulate(t_end=0.1)
     compiled = dict(mechanism.shared._compiled)
-    for how in ({"parameters": {"b": 2.4, "rho": 2.0}}, {"q": {"O": 1.2}, "assemble": True}, {"v": {"O": 2.0}}):
+    for how in (
+        {"parameters": {"b": 2.4, "rho": 2.0}},
+        {"start": Start({"O": 1.2}, assemble=True)},
+        {"start": {"O_d": 2.0}},
+    ):
         mine = mechanism.simulate(t_end=1.0, step=0.1, **TIGHT, **how)
         theirs = prepare(load("four_bar"), "joint").simulate(t_end=1.0, step=0.1, **TIGHT, **how)
         np.testing.assert_allclose(mine.q, theirs.q, atol=1e-8)

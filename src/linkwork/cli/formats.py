@@ -106,6 +106,7 @@ def dap(
     from functools import partial
 
     from linkwork.cli.motions import followed, locks, motion_files, show, started, write
+    from linkwork.simulation.options import Start
     from linkwork.simulation.simulate import simulate
 
     try:
@@ -116,7 +117,7 @@ def dap(
         t_end, step = _positive("Final time = ?"), _positive("Reporting time-step = ?")
     except typer.Abort:
         raise UsageError("the dialogue ended before all was asked", "usage") from None
-    how: dict[str, Any] = {} if corrected else {"weights": "none", "stabilization": "none"}
+    how: dict[str, Any] = {} if corrected else {"start": Start(weights="none"), "stabilization": "none"}
     with located(source):
         mechanism = started(source, None, None, None) if corrected else given
         try:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from linkwork.elements.kinds import UNITS
 from linkwork.equations.place import Place
-from linkwork.errors import NumericalStop
+from linkwork.errors import Interrupted, NumericalStop
 from linkwork.notes import Note, Reason
 from linkwork.tolerances import AGREEMENT
 from linkwork.trajectory import Trajectory
@@ -174,7 +174,11 @@ def judge(motion: Trajectory, start: Place, length: float, rate: float, has_fixe
 
 
 def refuse_doubtful(motion: Trajectory) -> Trajectory:
-    """The motion; NumericalStop if it is not to be used."""
-    if motion.info.status == "doubtful":
-        raise NumericalStop(motion.info.reason, motion.info.reason.code, trajectory=motion)
+    """The motion, evaluated; NumericalStop if it is not to be used."""
+    try:
+        info = motion.info
+    except KeyboardInterrupt:  # the motion itself is there, and is evaluated when something of it is asked for
+        raise Interrupted("interrupted while results were evaluated", trajectory=motion) from None
+    if info.status == "doubtful":
+        raise NumericalStop(info.reason, info.reason.code, trajectory=motion)
     return motion
