@@ -55,6 +55,17 @@ def test_the_balance_of_energy(driven: tuple[linkwork.Model, linkwork.Trajectory
     assert rows["kinetic"][1] == pytest.approx(0.0, abs=1e-9)  # at rest again
 
 
+def test_start_angles_are_in_degrees(driven: tuple[linkwork.Model, linkwork.Trajectory, str]) -> None:
+    """The bars of the lift rise from the horizontal by the angle whose cosine is closed/L."""
+    model, motion, page = driven
+    rows = {row[0]: row for row in cells(page.replace("<h3>Bodies</h3>", "<h2>Bodies</h2>"), "Bodies")}
+    angles = {name: float(row[4]) for name, row in rows.items()}
+    rise = np.degrees(np.arccos(model.parameters["closed"] / model.parameters["L"]))
+    assert any(abs(abs(x) - rise) < 0.02 for x in angles.values())
+    for name, angle in angles.items():
+        assert angle == pytest.approx(np.degrees(motion[f"{name}.phi"][0]), rel=1e-4, abs=1e-6)
+
+
 def test_the_page_needs_nothing_else(driven: tuple[linkwork.Model, linkwork.Trajectory, str]) -> None:
     """No script, no link, nothing loaded; pictures are part of it."""
     _, _, page = driven

@@ -607,3 +607,22 @@ def test_a_joint_that_closes_a_loop_has_no_start_value() -> None:
     with pytest.raises(ModelError, match="joint 'B' closes a loop and has no coordinate") as found:
         simulate(starting("start: {B: 1}"))
     assert found.value.path == "simulation.start.B"
+
+
+def test_euler_parameters_keep_the_sign_with_which_a_body_starts() -> None:
+    """e and -e are one orientation: in joint coordinates the body shows the one that the model states."""
+    text = """
+linkwork: 1
+space: spatial
+ground: {points: {O: [0, 0, 0]}}
+bodies:
+  flap: {mass: 2, inertia: [0.3, 0.2, 0.4], orientation: [-0.6, 0, 0, 0.8], points: {O: [0, 0, 0]}}
+joints:
+  O: {type: revolute, i: ground.O, j: flap.O, axis: [0, 0, 1]}
+simulation: {t_end: 1, step: 0.25, rate: {flap.wz: 1}}
+"""
+    body, joint = (simulate(loads(text), coordinates=coordinates) for coordinates in ("body", "joint"))
+    names = [f"flap.e{k}" for k in range(4)]
+    assert body["flap.e0"][0] == pytest.approx(-0.6)
+    for name in names:
+        np.testing.assert_allclose(joint[name], body[name], atol=1e-8)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgba
 from slices import with_slow
 
 import linkwork
@@ -22,8 +23,8 @@ from linkwork.model import Model
 from linkwork.modelfile import load, shipped
 from linkwork.scene import Figure, Mark, Scene, scene
 from linkwork.view.drawing import _span, drawing, picture_of
-from linkwork.view.outlines import hull, rounded
-from linkwork.view.picture import frame_times, still, strip, write_film
+from linkwork.view.outlines import arrow, hull, rounded
+from linkwork.view.picture import color, frame_times, still, strip, write_film
 from linkwork.view.poses import Bodies, poses, rotation, scene_of
 from linkwork.view.solids import Solid, silhouette
 
@@ -460,3 +461,37 @@ simulation: {{t_end: 0.1, step: 0.05}}
     reach = np.array(drawn.box)[1, 0]
     assert least < reach < 1.5 * least + 0.5
     assert drawn.unit > 5e-3
+
+
+def test_gears_are_drawn_with_radii_that_go_with_their_teeth() -> None:
+    """Pitch circles roll on each other: R_j = R_i z_j/z_i."""
+    m = linkwork.SpatialModel("gears")
+    m.fix(O=(0, 0, 0), P=(0.5, 0, 0))
+    wheels = [m.body(name, mass=1, inertia=(1, 1, 1), points={"C": (0, 0, 0)}) for name in ("one", "two")]
+    m.change("two", position=(0.5, 0, 0))
+    for name, point, wheel in zip(("A", "B"), ("O", "P"), wheels, strict=True):
+        m.revolute(name, m.ground[point], wheel["C"], axis=(0, 0, 1))
+    m.gear("G", wheels[0]["C"], wheels[1]["C"], axis=(0, 0, 1), axis_j=(0, 0, 1), teeth_i=20, teeth_j=30, radius=0.2)
+    (drawn,) = [mark for mark in scene(m.model).joints if mark.name == "G"]
+    assert drawn.radii == pytest.approx((0.2, 0.3))
+
+
+def test_the_head_of_an_arrow_is_at_its_tip() -> None:
+    """Both strokes end at the tip and begin behind it, one on each side of the shaft."""
+    tail, tip = np.array([1.0, 2.0]), np.array([4.0, 6.0])
+    along = (tip - tail) / 5.0
+    shaft, head = arrow((1.0, 2.0), (4.0, 6.0), 0.1)
+    assert shaft == [(1.0, 2.0), (4.0, 6.0)]
+    assert head[1] == (4.0, 6.0)
+    back = [np.array(barb) - tip for barb in (head[0], head[2])]
+    assert all(-0.125 < barb @ along < -0.08 for barb in back)
+    sides = [barb @ np.array([-along[1], along[0]]) for barb in back]
+    assert sides[0] == pytest.approx(-sides[1])
+    assert abs(sides[0]) > 0.05
+
+
+def test_neighbouring_bodies_have_different_colours() -> None:
+    assert len({color(body) for body in range(6)}) == 6
+    figure = still(linkwork.simulate(load("four_bar"), t_end=0.01), width=3.0, names=False)
+    edges = {tuple(patch.get_edgecolor()) for patch in figure.axes[0].patches}
+    assert {to_rgba(color(body)) for body in (1, 2, 3)} <= edges
