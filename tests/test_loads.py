@@ -313,3 +313,41 @@ def test_a_force_of_ones_own_has_its_power_without_a_word_about_it() -> None:
     puck = PlanarBody("puck", 2.0, 0.1, position=(0.0, 0.0), angle=0.7)
     motion = lw.simulate(lw.Model("puck", (puck,), (), (), (Thrust("thrust", puck),), gravity=(0.0, 0.0)), t_end=2.0)
     np.testing.assert_allclose(motion["power:thrust"], 3.0 * 1.5 * motion.t, atol=1e-9)
+
+
+WOUND = """
+linkwork: 1
+space: spatial
+gravity: [0, 0, 0]
+ground: {points: {O: [0, 0, 0]}}
+bodies: {rotor: {mass: 1, inertia: [1, 1, 1], angular_velocity: [0, 0, 8], points: {O: [0, 0, 0]}}}
+joints: {O: {type: revolute, i: ground.O, j: rotor.O, axis: [0, 0, 1]}}
+forces: {spring: {type: rotational-spring-damper, joint: O, stiffness: 1}}
+events: {done: {when: "%s", action: stop}}
+simulation: {t_end: 3, rtol: 1.0e-11, atol: 1.0e-11}
+"""
+
+
+@pytest.mark.parametrize("coordinates", ["body", "joint"])
+@pytest.mark.parametrize(
+    ("when", "angle"), [("joint:O.angle - 5", 5.0), ("torque:spring - 7", 7.0), ("joint:O.angle_d - 5", 39**0.5)]
+)
+def test_events_name_loads_and_freedoms_of_joints_as_results_do(when: str, angle: float, coordinates: str) -> None:
+    """angle = 8 sin t, beyond half a turn: the event is at the first time at which the formula is zero."""
+    motion = lw.simulate(lw.loads(WOUND % when), coordinates=coordinates)
+    assert abs(motion["joint:O.angle"][-1]) == pytest.approx(angle, abs=1e-8)
+    assert motion.t[-1] == pytest.approx(np.arcsin(angle / 8), abs=1e-8)
+
+
+@pytest.mark.parametrize("name", ["torqe:spring", "joint:O.angel", "force:stop", "reaction:P.x"])
+def test_a_result_that_is_none_is_no_name_of_an_event(name: str) -> None:
+    with pytest.raises(lw.ModelError, match=rf"unknown name '{name}'"):
+        lw.loads(WOUND % f"{name} - 1")
+
+
+@pytest.mark.parametrize("coordinates", ["body", "joint"])
+def test_an_event_counts_the_turns_of_a_joint_that_no_force_asks_for(coordinates: str) -> None:
+    """8 t = 20 rad, three turns on: jumps from half a turn to the other would come earlier."""
+    lines = [line for line in (WOUND % "joint:O.angle - 20").splitlines() if not line.startswith("forces")]
+    motion = lw.simulate(lw.loads("\n".join(lines)), coordinates=coordinates)
+    assert motion.t[-1] == pytest.approx(2.5, abs=1e-8)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from linkwork.elements.bodies import Ground, SpatialBody
+from linkwork.elements.frames import PLANAR_GROUND, SPATIAL_GROUND
 from linkwork.elements.joints import JOINTS, Distance
 from linkwork.elements.pairs import AxisPair, PointPair
 from linkwork.elements.spatial import AxialPair, SpatialDistance
@@ -93,7 +95,20 @@ def reaction_parts(joint: Any) -> tuple[str, ...]:
     return ("x", "y", "torque") if isinstance(joint, PointPair) else ("torque",)
 
 
-def force_names(joints: Iterable[Any], drivers: Iterable[str]) -> list[str]:
-    """What formulas of events may name beside those of forces: reactions of joints and driving forces."""
-    reactions = [f"reaction.{joint.name}.{part}" for joint in joints for part in reaction_parts(joint)]
-    return [*reactions, *(f"driving.{name}" for name in drivers)]
+def result_names(joints: Iterable[Any], drivers: Iterable[Any], forces: Iterable[Any]) -> list[str]:
+    """What formulas of events may name beside those of forces: reactions, freedoms of joints, loads, as in results."""
+    found: list[str] = []
+    for joint in joints:
+        parts, freedoms = reaction_parts(joint), joint.freedoms(*joint.starts())
+        found += [f"reaction{mark}{joint.name}.{part}" for part in parts for mark in ".:"]
+        found += [f"joint:{joint.name}.{name}{mark}" for name in freedoms for mark in ("", "_d")]
+    own = {force.name for force in forces}
+    for driver in drivers:
+        found += [f"driving{mark}{driver.name}" for mark in ".:"]
+        name = f"driver.{driver.name}" if driver.name in own else driver.name
+        found += [x.name(name) for x in driver.measures(ZERO, ZERO)]
+    for force in forces:
+        ground = SPATIAL_GROUND if any(isinstance(body, SpatialBody) for body in force.bodies) else PLANAR_GROUND
+        at = [ground if isinstance(body, Ground) else body.start_frame() for body in force.bodies]
+        found += [*(x.name(force.name) for x in force.measures(*at)), f"power:{force.name}"]
+    return found

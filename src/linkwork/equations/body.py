@@ -13,6 +13,7 @@ from linkwork.elements.kinds import FORCE_UNITS, UNITS, CountedAngle, Measured
 from linkwork.elements.loads import JointForce
 from linkwork.elements.vectors import Components, Vector
 from linkwork.equations.equations import (
+    PREFIXES,
     TIME,
     Chart,
     Counted,
@@ -108,6 +109,9 @@ class Bodies(NamedTuple):
         named = dict(self.named)
         named |= {symbol(f"reaction.{name}"): output.expression for name, output in outputs["reactions"].items()}
         named |= {symbol(f"driving.{name}"): output.expression for name, output in outputs["driving"].items()}
+        for kind in ("reactions", "driving", "joints", "loads"):
+            prefix = PREFIXES.get(kind, "")
+            named |= {symbol(f"{prefix}{name}"): output.expression for name, output in outputs[kind].items()}
         return (*(watch_for(event, named, self.equations) for event in self.parts.events), *self.of_forces)
 
 
@@ -237,7 +241,10 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
             if (own := joint.reversal(*(frames[b.name] for b in joint.bodies)))
         },
     )
-    used = {*seen, *ordered([potential, *(x for watch in watched for x in (watch.when, *watch.holds.values()))])}
+    asked = {*ordered([event.when for event in parts.events])}
+    freedoms = [(joint, name) for joint in joints for name in FREEDOMS]
+    used = {carried(joint, name) for joint, name in freedoms if symbol(f"joint:{joint.name}.{name}") in asked}
+    used |= {*seen, *ordered([potential, *(x for watch in watched for x in (watch.when, *watch.holds.values()))])}
     measured = {joint.name: joint for joint in (*joints, *(f.joint for f in parts.forces if isinstance(f, JointForce)))}
     angles, shown = _angles(measured.values(), frames, used) if model.space == "spatial" else ([], {})
     return Bodies(parts, frames, columns, tuple(rows_of), tuple(watched), named, shown, e.counting(angles))

@@ -76,7 +76,7 @@ _LOOKALIKES = {
     **{"\N{LESS-THAN OR EQUAL TO}": "<=", "\N{GREATER-THAN OR EQUAL TO}": ">=", "=": "<= or >="},
 }
 
-_NAME = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
+_NAME = r"(?:[a-z_]+:)?[^\W\d]\w*(?:\.[^\W\d]\w*)*"  # of results with what they are: force:spring
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
     rf"|(?P<call>{_NAME})\s*\("
@@ -107,7 +107,7 @@ def _tokens(text: str) -> list[_Token]:
         kind = match.lastgroup or ""
         if kind in ("name", "call"):
             for i in range(*match.span(kind)):
-                if not (text[i].isalpha() or text[i].isdecimal() or text[i] in "_."):  # \w holds more, as superscripts
+                if not (text[i].isalpha() or text[i].isdecimal() or text[i] in "_.:"):  # \w holds more, as superscripts
                     raise _stray(text, i)
         tokens.append(_Token(kind, match[kind], match.start(kind)))
         at = match.end()

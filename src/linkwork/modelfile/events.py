@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from linkwork import units
-from linkwork.elements.events import Event, force_names
+from linkwork.elements.events import Event, result_names
 from linkwork.expressions.graph import as_expr, symbol
 from linkwork.modelfile import schema
 
@@ -14,12 +15,14 @@ if TYPE_CHECKING:
     from linkwork.modelfile.translation import Translation
 
 
-def read_event(given: Translation, name: str, entry: schema.EventEntry) -> Event:
+def read_event(
+    given: Translation, name: str, entry: schema.EventEntry, drivers: Sequence[Any], forces: Sequence[Any]
+) -> Event:
     """The event; formulas that cannot be read are told to the translation."""
     place = ("events", name)
     given.check_name(place)
-    forces = {name: symbol(name) for name in force_names(given.joints.values(), given.entry.drivers)}
-    read = partial(given.read, kind=None, names={**forces, **given.motion_names}, of_parameters=False)
+    results = {name: symbol(name) for name in result_names(given.joints.values(), drivers, forces)}
+    read = partial(given.read, kind=None, names={**results, **given.motion_names}, of_parameters=False)
     when = as_expr(read(entry.when, place=(*place, "when")))
     velocities = {
         speed: read(value, place=(*place, "velocities", speed)) for speed, value in (entry.velocities or {}).items()

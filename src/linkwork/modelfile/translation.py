@@ -502,7 +502,9 @@ class Translation:
             self.element(FORCES[self.space][force.type], force, ("forces", name), name=name)
             for name, force in entry.forces.items()
         ]
-        events = tuple(read_event(self, name, event) for name, event in entry.events.items())
+        if entry.events:
+            self.stop()  # what forces measure is known of sound ones
+        events = tuple(read_event(self, name, event, drivers, forces) for name, event in entry.events.items())
         shaped = {name: body.shape for name, body in entry.bodies.items() if body.shape is not None}
         shapes = {n: self.element(SHAPES[shape.type], shape, ("bodies", n, "shape")) for n, shape in shaped.items()}
         gravity = self.numbers(entry.gravity, units.ACCELERATION, self.names, ("gravity",))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from linkwork.elements.bodies import measures_of
-from linkwork.elements.events import ACTIONS, DIRECTIONS, Event, force_names
+from linkwork.elements.events import ACTIONS, DIRECTIONS, Event, result_names
 from linkwork.errors import ModelError, did_you_mean
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr, as_expr
@@ -24,7 +24,7 @@ def event_faults(model: Model, value: Callable[[Expr | float], float]) -> Iterat
         measured |= dict.fromkeys((str(x.value) for x in model.stated.q), "")
         measured |= dict.fromkeys((str(x.value) for x in model.stated.v), "/s")
     speeds = [name for name, unit in measured.items() if unit.endswith("/s")]
-    names = {"t", *model.parameters, *measured, *force_names(model.joints, [driver.name for driver in model.drivers])}
+    names = {"t", *model.parameters, *measured, *result_names(model.joints, model.drivers, model.forces)}
     joints, taken = [joint.name for joint in model.joints], set[str]()
     for event in model.events:
         path = f"events.{event.name}"
