@@ -18,7 +18,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
-from benchmarks import joint, loop, prepared, stiff
+from benchmarks import engines, joint, loop, prepared, stiff
 from numpy.typing import NDArray
 from rich.progress import track
 from scipy.integrate import solve_ivp
@@ -137,6 +137,7 @@ def main() -> None:
         f"{platform.processor() or platform.machine()}: one core, wall clock, best of several repetitions.",
         "An evaluation is the whole right-hand side: kinematics, forces, factorization and solution.",
         "",
+        *engines.section(),
         "## Evaluation and compilation",
         "",
         "| mechanism | coordinates | constraints | operations | evaluation, ns | compile, s | per operation, us |",

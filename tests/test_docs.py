@@ -198,6 +198,16 @@ def test_every_joint_motion_force_and_shape_is_documented() -> None:
         assert f"| `{name}` |" in page
 
 
+def test_figures_of_other_engines_have_one_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    """README and the page about speed show the table of benchmarks/engines.py, whose date the README states."""
+    monkeypatch.syspath_prepend(str(ROOT))
+    engines = importlib.import_module("benchmarks.engines")
+    readme, page = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/benchmarks.md"))
+    assert "\n".join(engines.table()) in readme
+    assert f"measured on {engines.MEASURED}" in readme
+    assert "\n".join(engines.section()) in page
+
+
 def test_links_of_the_documentation_lead_somewhere() -> None:
     """Pages under generated/ come with `make docs`; their names are those that docs/conf.py writes."""
     written = re.findall(r'^        "(\S+)": \w+\.', (DOCS / "conf.py").read_text(encoding="utf-8"), re.MULTILINE)
