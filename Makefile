@@ -26,8 +26,9 @@ tests test-slow: viewer-if-possible
 	$(BIN)/python -m pytest -q -n 2 $(TESTS)
 
 # The command line with the lowest versions of all packages that pyproject.toml declares.
-LOWEST = import tomllib; d = tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]; \
-	print(*(x.replace(">=", "==") for x in d))
+LOWEST = import tomllib; d = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	own = d["dependencies"] + d["optional-dependencies"]["plot"] + d["optional-dependencies"]["files"]; \
+	print(*(x.replace(">=", "==") for x in own))
 lowest: .venv/installed
 	$(PYTHON) -m venv --clear build/lowest
 	build/lowest/bin/python -m pip install --quiet --disable-pip-version-check pytest hypothesis \

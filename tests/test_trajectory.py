@@ -357,9 +357,10 @@ def test_parquet_has_columns_by_name(tmp_path: Path) -> None:
 def test_a_package_that_is_missing_is_named(
     suffix: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, package, None)
     for motion in (turning(), turning().to("deg")):
-        with pytest.raises(UsageError, match=f"{package} is not installed; pip install {package}") as caught:
+        extra = rf"{package} is not installed; pip install 'linkwork\[{suffix[1:]}\]'"
+        with pytest.raises(UsageError, match=extra) as caught:
             motion.save(tmp_path / f"motion{suffix}")
         assert caught.value.code == f"no-{package}"
     assert not list(tmp_path.iterdir())

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, SupportsFloat, TypeVar
 
@@ -151,6 +152,20 @@ def check_choice(what: str, name: str, choices: Collection[str]) -> None:
     if not isinstance(name, str) or name not in choices:
         suggestion = did_you_mean(str(name), choices)
         raise UsageError(f"no {what} '{name}'" + (f"; {suggestion}" if suggestion else ""), f"unknown-{what}")
+
+
+# Packages that a run does not need, and the extra of linkwork that installs them.
+EXTRAS = {
+    **{"matplotlib": "plot", "xarray": "files", "h5py": "files"},
+    **{"openpyxl": "xlsx", "pyarrow": "parquet"},
+}
+
+
+def check_extra(package: str, what: str = "") -> None:
+    """UsageError if a package that only some results need is not installed; it names the extra."""
+    if find_spec(package) is None:
+        message = f"{what}{package} is not installed; pip install 'linkwork[{EXTRAS[package]}]'"
+        raise UsageError(message, f"no-{package}")
 
 
 def check_number(what: str, value: object) -> None:

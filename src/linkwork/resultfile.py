@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.elements.kinds import Columns
-from linkwork.errors import LinkworkError, ModelError, UsageError
+from linkwork.errors import LinkworkError, ModelError, UsageError, check_extra
 from linkwork.files import no_file, whole
 from linkwork.resulttable import NEEDED, check_package, write_table
 from linkwork.trajectory import Events, Run, Table, Trajectory, plain
@@ -62,6 +62,7 @@ DIMENSIONS = {
 
 def dataset(motion: Trajectory) -> xarray.Dataset:
     """Every quantity by its name over the one dimension `time`, which has the times as its coordinate."""
+    check_extra("xarray")
     import xarray
 
     variables: dict[str, Any] = {
@@ -248,6 +249,7 @@ def _netcdf(motion: Trajectory) -> memoryview:
 
     h5py alone takes a fifth of the time of the packages that know netCDF.
     """
+    check_extra("h5py")
     import h5py
 
     content, variables = BytesIO(), _variables(motion)
@@ -272,6 +274,7 @@ def _netcdf(motion: Trajectory) -> memoryview:
 
 
 def _read_netcdf(path: str | Path) -> tuple[Trajectory, object]:
+    check_extra("h5py")
     import h5py
 
     with open(path, "rb") as stream:

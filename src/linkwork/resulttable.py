@@ -5,7 +5,6 @@ The heading is the first line. Workbooks need the package openpyxl, Parquet need
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias
@@ -13,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.errors import UsageError
+from linkwork.errors import UsageError, check_extra
 
 Columns: TypeAlias = Mapping[str, tuple[NDArray[np.float64], str]]  # values and unit by name
 
@@ -24,10 +23,8 @@ SHEET = (2**20, 2**14)  # rows and columns of a sheet
 
 def check_package(path: Path) -> None:
     """UsageError if the package that such a file needs is not installed."""
-    suffix = path.suffix.lower()
-    if (package := NEEDED.get(suffix)) and importlib.util.find_spec(package) is None:
-        how = f"pip install {package}, or linkwork with the extra [{suffix[1:]}]"
-        raise UsageError(f"cannot write '{path}': {package} is not installed; {how}", f"no-{package}")
+    if package := {**NEEDED, ".nc": "h5py"}.get(path.suffix.lower()):
+        check_extra(package, f"cannot write '{path}': ")
 
 
 def write_table(columns: Columns, path: Path, name: str, with_units: bool = True) -> None:

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linkwork.errors import Interrupted, LinkworkError, ModelError, Unfinished, UsageError, check_choice
+from linkwork.errors import Interrupted, LinkworkError, ModelError, Unfinished, UsageError, check_choice, check_extra
 
 if TYPE_CHECKING:
     from linkwork.comparison.beside import Table
@@ -138,6 +138,8 @@ def motion_files(paths: Sequence[Path] | None) -> list[Path]:
     files = writable(paths, (*WRITTEN, ".html", *PICTURES))
     for file in files:
         check_package(file)
+        if file.suffix.lower() in PICTURES:
+            check_extra("matplotlib", f"cannot write '{file}': ")
     if any(file.suffix.lower() == ".html" for file in files):
         check_built()
     return files

@@ -9,7 +9,7 @@ import numpy as np
 
 from linkwork.compiled.mechanism import Mechanism
 from linkwork.equations.place import Array, Place
-from linkwork.errors import check_choice
+from linkwork.errors import check_choice, check_extra
 from linkwork.expressions.evaluation import evaluate
 from linkwork.formulations import solve_on_scales
 
@@ -24,6 +24,7 @@ def find_state(
 
     M a + Psi_q^T lam = Q,    Psi_q a = gamma;    of multipliers that are not unique those of least norm
     """
+    check_extra("xarray")
     import xarray
 
     e, stated = mechanism.equations, mechanism.place()

@@ -12,7 +12,7 @@ import numpy as np
 
 from linkwork import __version__
 from linkwork.comparison.beside import Beside, Spread, spread
-from linkwork.errors import UsageError
+from linkwork.errors import UsageError, check_extra
 from linkwork.files import write_text
 from linkwork.view import markup
 from linkwork.view.plot import COLORS, DASHES, GRID, INK, save, tidy
@@ -81,6 +81,7 @@ def as_csv(of: Beside) -> str:
 
 def figure(of: Beside) -> Figure:
     """For every part, x or vy, curves over those of the tables, broad and pale, and beside them the differences."""
+    check_extra("matplotlib")
     from matplotlib.figure import Figure
 
     parts = of.parts

@@ -13,7 +13,7 @@ import numpy as np
 
 from linkwork import __version__
 from linkwork.comparison.compare import COLUMNS, Comparison, Row
-from linkwork.errors import UsageError
+from linkwork.errors import UsageError, check_extra
 from linkwork.files import write_text
 from linkwork.view import markup
 from linkwork.view.plot import COLORS, GRID, INK, save, tidy
@@ -206,6 +206,7 @@ def markdown_table(comparison: Comparison) -> str:
 
 def figure(comparison: Comparison) -> Figure:
     """Cost against accuracy, both logarithmic, beside bars of the cost."""
+    check_extra("matplotlib")
     from matplotlib.figure import Figure
 
     rows = sorted((row for row in comparison.rows if row.ok), key=lambda row: row.integration_s or 0.0)

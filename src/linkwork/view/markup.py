@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from linkwork.errors import check_extra
 from linkwork.view.report import printable
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def bullets(lines: Iterable[str]) -> str:
 
 def svg(fig: Figure) -> str:
     """A figure as a part of the page, its text as text, without names of other places."""
+    check_extra("matplotlib")
     import matplotlib
 
     out = io.StringIO()

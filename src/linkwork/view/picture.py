@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.errors import LinkworkError, UsageError
+from linkwork.errors import LinkworkError, UsageError, check_extra
 from linkwork.files import whole
 from linkwork.model import Model
 from linkwork.scene import Scene
@@ -202,6 +202,7 @@ def sketch(model: Model, width: float = 5.0) -> Figure:
 
 def picture(scene: Scene, drawing: Drawing, pose: Array, sides: Sides, width: float, names: bool) -> Figure:
     """One pose between these sides, so many inches wide."""
+    check_extra("matplotlib")
     from linkwork.view.shown import ShownFigure
 
     height = float(np.clip(width * (sides[3] - sides[2]) / (sides[1] - sides[0]), 0.25 * width, 1.1 * width))
@@ -242,6 +243,7 @@ def _moving(motion: Trajectory) -> tuple[Scene, Array, Drawing]:
 
 def strip(motion: Trajectory, count: int) -> Figure:
     """The mechanism at `count` instants, equal in time, on one scale; the paths of free points lie below."""
+    check_extra("matplotlib")
     from matplotlib.figure import Figure
 
     check_film("", count, None)
@@ -273,6 +275,7 @@ def strip(motion: Trajectory, count: int) -> Figure:
 
 def write_film(motion: Trajectory, path: str | Path, speed: float | None = None, width: float = 6.4) -> None:
     """A film as .gif or .mp4; `speed` is seconds of motion per second of film."""
+    check_extra("matplotlib")
     from matplotlib.figure import Figure
 
     suffix = Path(path).suffix.lower()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.errors import UsageError
+from linkwork.errors import UsageError, check_extra
 from linkwork.files import whole
 from linkwork.readings import plain
 from linkwork.trajectory import Trajectory
@@ -64,6 +64,7 @@ def figure(
     A name may be a pattern ("*.phi"). Panels that are made already take the place of names. The figure belongs to no
     window and is drawn when it is saved.
     """
+    check_extra("matplotlib")
     from linkwork.view.shown import ShownFigure
 
     if len(motion.t) == 0:
