@@ -158,12 +158,12 @@ def judge(motion: Trajectory, start: Place, length: float, rate: float, has_fixe
     if not np.isfinite(reactions.values).all():  # of a force that the motion does not feel
         k, column = np.argwhere(~np.isfinite(reactions.values))[0].tolist()
         reason = Reason("no-reaction", t=float(motion.t[k]), reaction=reactions.columns.labels[column])
+    elif residual > LIMIT and not motion.info.singular_positions:  # of which gaps are a consequence
+        reason = Reason("acceleration-residual", size=residual, limit=LIMIT)
     elif gap and is_wide and not has_fixed_steps:  # of which energies that do not balance are a consequence
         reason = Reason("constraint-gap", **gap)
     elif is_wrong and not has_fixed_steps:
         reason = Reason("energy-balance", **(imbalance or {}))
-    elif residual > LIMIT and not motion.info.singular_positions:
-        reason = Reason("acceleration-residual", size=residual, limit=LIMIT)
     if reason is not None:
         return replace(motion, info=replace(motion.info, status="doubtful", reason=reason))
     lag = None if has_fixed_steps or imbalance is not None else find_lag(motion, length, balance)
