@@ -22,6 +22,7 @@ from linkwork.modelfile import load, loads
 from linkwork.simulation.options import Ranked
 from linkwork.simulation.simulate import simulate
 from linkwork.trajectory import Trajectory
+from linkwork.view.beside import figure
 
 DATA = Path(__file__).parent / "reference"
 ADAMS = DATA / "warsaw_problem12_adams.csv"
@@ -120,6 +121,7 @@ def test_cells_without_a_number_are_counted(turning: Trajectory, tmp_path: Path)
         ("P_y", lambda t: 2e2 * np.sin(3 * t), "cm"),
         ("P_vx", lambda t: -6e3 * np.sin(3 * t), "mm/s"),
         ("phi", lambda t: np.degrees(3 * t), "deg"),
+        ("P_y", lambda t: 2e-3 * np.sin(3 * t), "km"),
         ("P_x", lambda t: 2.1 * np.cos(3 * t), None),  # a mechanism of other dimensions
         ("P_x", lambda t: 2 * np.cos(3 * t), None),
         ("P_x", lambda t: 1e3 * np.cos(17 * t), None),  # another motion, in whatever unit
@@ -134,6 +136,35 @@ def test_a_unit_that_was_not_written_is_guessed(
     of = beside(turning, [read_table(tmp_path / "other.csv")])
     assert of.likely_unit(of.differences[0]) == unit
     assert ("seems to be in" in str(of)) == (unit is not None)
+
+
+def test_whole_turns_and_rows_outside_the_motion_are_said(turning: Trajectory, tmp_path: Path) -> None:
+    """3 t rad, which another program counts from -pi to pi, from 0.2 s before to 0.2 s behind the motion of 1 s."""
+    assert turning.t[-1] == 1.0
+    t = np.linspace(-0.2, 1.2, 15)
+    angle = 3 * t + 20 * pi - 0.5  # a turned scale: the whole turns are taken out, the half radian is not
+    wrapped = np.angle(np.exp(1j * angle))
+    (tmp_path / "other.csv").write_text(
+        "\n".join(["t,phi", *(f"{a:.1f},{x:.9f}" for a, x in zip(t, wrapped, strict=True))])
+    )
+    of = beside(turning, [read_table(tmp_path / "other.csv")])
+    (d,) = of.differences
+    assert d.values == pytest.approx(np.full(11, 0.5), abs=1e-8)
+    assert of.likely_unit(d) is None
+    assert of.outside == {"other": 4}
+    rows = [f"{a:.1f},{x:.9f}" for a, x in zip(t, angle, strict=True)]
+    (tmp_path / "other.csv").write_text("\n".join(["t,phi", *rows]))
+    of = beside(turning, [read_table(tmp_path / "other.csv")])
+    assert of.differences[0].turned == 11
+    assert "phi: whole turns taken from 11 rows" in str(of)
+    assert "4 rows of other outside of the motion, 0 s to 1 s, left out" in str(of)
+
+
+def test_legends_name_all_that_is_drawn(turning: Trajectory, tmp_path: Path) -> None:
+    """The angle of the crank and places of its point stand in different axes."""
+    (tmp_path / "other.csv").write_text("t,phi,P_x\n0,0,2\n1,3,-1.98\n")
+    (legend,) = figure(beside(turning, [read_table(tmp_path / "other.csv")])).legends
+    assert [text.get_text() for text in legend.get_texts()] == ["crank", "crank.P"]
 
 
 def test_units_that_do_not_exist_are_named(turning: Trajectory, tmp_path: Path) -> None:

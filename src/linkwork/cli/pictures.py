@@ -27,7 +27,7 @@ from linkwork.cli.motions import located, moved, named, named_units, started, ta
 from linkwork.errors import Unfinished, UsageError, quoted
 
 if TYPE_CHECKING:
-    from linkwork.comparison.beside import Table
+    from linkwork.comparison.beside import Beside, Table
     from linkwork.trajectory import Trajectory
 
 Sources = Annotated[list[str], Argument(metavar="MODEL|RESULT", help="Models, or results .nc, .csv.")]
@@ -65,8 +65,11 @@ def plot(
         return
     picture = output or file.with_suffix(".png")
     if others:
-        _plot_beside(motion, names or (), against, tables_of(others, column), picture)
-        print(as_json({"files": [str(picture)]}) if json else f"written  {picture}")
+        from linkwork.view.beside import remarks
+
+        compared = _plot_beside(motion, names or (), against, tables_of(others, column), picture)
+        data = {"files": [str(picture)], "beside": compared.as_dict()}
+        print(as_json(data) if json else "\n".join([*remarks(compared), f"written  {picture}"]))
         return
     save(motion.plot(*(names or ()), against=against), picture)
     print(as_json({"files": [str(picture)]}) if json else f"written  {picture}")
@@ -78,7 +81,7 @@ def _plot_beside(
     against: str,
     others: tuple[Sequence[Table], Mapping[str, str]],
     picture: Path,
-) -> None:
+) -> Beside:
     """Curves over those of tables, and the differences; of all columns, or of these quantities."""
     from linkwork.comparison.beside import beside
     from linkwork.view.beside import figure
@@ -94,6 +97,7 @@ def _plot_beside(
             raise UsageError(f"the tables have no column of {quoted(names)}", "no-columns")
         compared = replace(compared, differences=chosen)
     save(figure(compared), picture)
+    return compared
 
 
 @app.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +25,11 @@ Array = NDArray[np.float64]
 TIMES = ("t", "time")  # columns of times, however they are capitalized
 ANY = "{}"  # in a column and its quantity: the same text
 # Units that other programs write without saying so, in the place of ours.
-OTHERS = (("m", "mm"), ("m", "cm"), ("rad", "deg"), ("N", "kN"))
+OTHERS = (
+    ("m", "mm"), ("m", "cm"), ("m", "km"), ("rad", "deg"), ("N", "kN"), ("N", "mN"), ("W", "kW"), ("J", "kJ"),
+    ("kg", "g"), ("s", "ms"),
+)  # fmt: skip
+TURN = 2 * np.pi
 
 
 class Table(NamedTuple):
@@ -47,6 +51,7 @@ class Difference:
     t: Array
     ours: Array
     theirs: Array
+    turned: int = 0  # rows from which whole turns were taken: programs count angles up to pi, or on and on
 
     @property
     def values(self) -> Array:
@@ -83,13 +88,15 @@ class Beside(Printed):
     """A motion beside tables: a Difference for every column that was compared.
 
     `left_out` are columns to which no quantity belongs; `interpolation` is how far the motion is known between its
-    report times, by quantity, where times of a table lie between them.
+    report times, by quantity, where times of a table lie between them; `outside` is how many rows of a table lie
+    before or behind the motion.
     """
 
     motion: Trajectory
     differences: tuple[Difference, ...]
     left_out: tuple[str, ...] = ()
     interpolation: Mapping[str, float] | None = None
+    outside: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def owners(self) -> list[str]:
@@ -110,19 +117,7 @@ class Beside(Printed):
         It follows where the differences are smaller than what the quantity itself varies, in the mean of squares, if
         it varies at all on the scale of all that have its unit.
         """
-        known = np.isfinite(d.values)
-        ours, theirs = d.ours[known], d.theirs[known]
-        varies = float(np.std(ours)) if len(ours) else 0.0
-        if "," in d.unit or varies <= TYPED * _scale(self.motion, d.unit):  # "m, rad" is no unit
-            return None
-
-        def off(unit: str) -> float:
-            factor = float(parse_unit(unit.replace(" ", "*")).factor)
-            return float(np.sqrt(np.mean((ours - factor * theirs) ** 2)))
-
-        others = [re.sub(rf"\b{own}\b", other, d.unit) for own, other in OTHERS]
-        found = [unit for unit in others if unit != d.unit and off(unit) < varies <= off(d.unit)]
-        return min(found, key=off, default=None)
+        return min(_likely_units(self.motion, d), key=lambda pair: pair[1], default=(None, 0.0))[0]
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -130,12 +125,13 @@ class Beside(Printed):
                 {
                     **{"table": d.table, "column": d.column, "quantity": d.quantity, "unit": d.unit},
                     **spread(d.values)._asdict(),
-                    **{"empty": d.empty, "likely_unit": self.likely_unit(d)},
+                    **{"empty": d.empty, "likely_unit": self.likely_unit(d), "turned": d.turned},
                 }
                 for d in self.differences
             ],
             "overall": {part: of._asdict() for part in self.parts if (of := self.spread(None, part))},
             "left_out": list(self.left_out),
+            "outside": dict(self.outside),
             "interpolation": dict(self.interpolation or {}),
         }
 
@@ -143,6 +139,36 @@ class Beside(Printed):
         from linkwork.view.beside import as_text
 
         return as_text(self)
+
+
+def _likely_units(motion: Trajectory, d: Difference) -> list[tuple[str, float]]:
+    """Units in which the table follows the motion, where it does not in ours, and how far off it then is."""
+    known = np.isfinite(d.values)
+    ours, theirs = d.ours[known], d.theirs[known]
+    varies = float(np.std(ours)) if len(ours) else 0.0
+    if "," in d.unit or varies <= TYPED * _scale(motion, d.unit):  # "m, rad" is no unit
+        return []
+
+    def off(unit: str) -> float:
+        return _mean_square(ours - float(parse_unit(unit.replace(" ", "*")).factor) * theirs)
+
+    others = [re.sub(rf"\b{own}\b", other, d.unit) for own, other in OTHERS]
+    return [(unit, off(unit)) for unit in others if unit != d.unit and off(unit) < varies <= off(d.unit)]
+
+
+def _mean_square(x: Array) -> float:
+    return float(np.sqrt(np.mean(x**2)))
+
+
+def _without_turns(motion: Trajectory, d: Difference) -> Difference:
+    """An angle with whole turns taken from the rows of the table that are nearer to the motion without them."""
+    known = np.isfinite(d.values)
+    turns = np.where(known, np.round(np.where(known, d.values, 0.0) / TURN), 0.0)
+    if d.unit != "rad" or not np.any(turns):
+        return d
+    found = replace(d, theirs=d.theirs + TURN * turns, turned=int(np.count_nonzero(turns)))
+    off = _mean_square(found.values[known])
+    return d if any(other < off for _, other in _likely_units(motion, d)) else found
 
 
 def spread(values: Array) -> Spread:
@@ -197,11 +223,17 @@ def beside(motion: Trajectory, tables: Sequence[Table], columns: Mapping[str, st
     differences: list[Difference] = []
     left_out: list[str] = []
     off: dict[str, float] = {}
+    outside: dict[str, int] = {}
     used: set[str] = set()
     for table in tables:
-        within = table.t <= motion.t[-1] * (1.0 + TYPED) if len(motion.t) else np.zeros(len(table.t), dtype=bool)
+        slack = TYPED * abs(float(motion.t[-1])) if len(motion.t) else 0.0
+        within = np.zeros(len(table.t), dtype=bool)
+        if len(motion.t):
+            within = (table.t >= motion.t[0] - slack) & (table.t <= motion.t[-1] + slack)
         if not np.any(within):
             raise UsageError(f"no time of '{table.name}' lies within the motion", "no-times")
+        if not np.all(within):
+            outside[table.name] = int(np.count_nonzero(~within))
         for name, column in table.columns.items():
             wanted = _assigned(table.name, name, columns or {}, used)
             sign, quantity = (-1.0, wanted[1:]) if wanted and wanted.startswith("-") else (1.0, wanted)
@@ -217,14 +249,15 @@ def beside(motion: Trajectory, tables: Sequence[Table], columns: Mapping[str, st
             if error is not None:
                 off[found] = error
             theirs = sign * _in_si(table.name, name, column, unit)[within]
-            differences.append(Difference(table.name, name, found, unit, table.t[within], ours, theirs))
+            made = Difference(table.name, name, found, unit, table.t[within], ours, theirs)
+            differences.append(_without_turns(motion, made))
     if unknown := [name for name, quantity in (columns or {}).items() if name not in used and quantity != "t"]:
         raise UsageError(f"no table has a column {quoted(unknown)}", "unknown-column")
     if not differences:
         known = quoted(name for table in tables for name in table.columns)
         hint = "say what they are: --column NAME=QUANTITY"
         raise UsageError(f"no column is called as a quantity of '{motion.name}': {known}; {hint}", "no-columns")
-    return Beside(motion, tuple(differences), tuple(left_out), off)
+    return Beside(motion, tuple(differences), tuple(left_out), off, outside)
 
 
 def _assigned(table: str, column: str, columns: Mapping[str, str], used: set[str]) -> str | None:

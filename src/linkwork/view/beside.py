@@ -54,7 +54,12 @@ def remarks(of: Beside) -> list[str]:
         lines.append(f"{OVERALL}: all differences of a column of this table as one sample")
     if empty := ", ".join(f"{d.column} ({d.empty} of {len(d.t)})" for d in of.differences if d.empty):
         lines.append(f"cells without a number are left out: {empty}")
+    for name, number in of.outside.items():
+        span = f"{of.motion.t[0]:g} s to {of.motion.t[-1]:g} s"
+        lines.append(f"{_rows_of(number)} of {name} outside of the motion, {span}, left out")
     for d in of.differences:
+        if d.turned:
+            lines.append(f"{d.column}: whole turns taken from {_rows_of(d.turned)}, 2 pi each")
         if unit := of.likely_unit(d):
             lines.append(f"{d.column} seems to be in {unit}, not in {d.unit}; write {d.column} [{unit}] in its heading")
     if of.interpolation:
@@ -68,6 +73,10 @@ def remarks(of: Beside) -> list[str]:
             f"no quantity is called like {', '.join(of.left_out)}: left out; --column COLUMN=QUANTITY names it"
         )
     return lines
+
+
+def _rows_of(number: int) -> str:
+    return f"{number} {'row' if number == 1 else 'rows'}"
 
 
 def as_csv(of: Beside) -> str:
@@ -102,7 +111,7 @@ def figure(of: Beside) -> Figure:
             axes.grid(color=GRID, linewidth=0.7)
             axes.margins(x=0.01)
             tidy(axes)
-    _name(grid[0][0], len(owners))
+    _name(fig, [axes for axes, _ in grid])
     tables = ", ".join(dict.fromkeys(d.table for d in of.differences))
     grid[0][0].set_title(f"thin: linkwork, broad: {tables}", color=INK, fontsize=9, parse_math=False)
     for axes in grid[-1]:
@@ -113,10 +122,15 @@ def figure(of: Beside) -> Figure:
     return fig
 
 
-def _name(axes: Axes, count: int) -> None:
-    legend = axes.figure.legend(
-        *axes.get_legend_handles_labels(), loc="outside lower center", ncols=min(count, 10), frameon=False, fontsize=9
-    )
+def _name(fig: Figure, axes: Sequence[Axes]) -> None:
+    """One legend of all owners, whichever of the axes they are drawn in."""
+    pairs = [pair for own in axes for pair in zip(*own.get_legend_handles_labels(), strict=True)]
+    handles = {label: handle for handle, label in reversed(pairs)}
+    labels = list(dict.fromkeys(label for _, label in pairs))
+    legend = fig.legend(
+        [handles[label] for label in labels], labels, loc="outside lower center", ncols=min(len(labels), 10),
+        frameon=False, fontsize=9,
+    )  # fmt: skip
     for text in legend.get_texts():
         text.set_parse_math(False)
 
