@@ -779,9 +779,9 @@ def test_arrays_of_the_post_processor_satisfy_the_equations_of_dap() -> None:
         np.testing.assert_allclose(M @ found["theta_dd"][k], h + found["Jac"][k].T @ found["Lam"][k], rtol=0, atol=1e-9)
         np.testing.assert_allclose(found["Jac"][k] @ found["theta_d"][k], 0.0, rtol=0, atol=1e-12)
     end = found["r"][:, 1] + 0.5 * np.column_stack([-np.sin(found["p"][:, 1]), np.cos(found["p"][:, 1])])
-    np.testing.assert_allclose(found["rP"][:, 1], end, rtol=0, atol=1e-14)
-    np.testing.assert_allclose(found["rPd"][:, 1], found["rd"][:, 0], rtol=0, atol=1e-12)  # the pin is on the slider
-    np.testing.assert_allclose(found["rP"][:, 2], [[0.0, 0.2]] * 11, rtol=0, atol=0)
+    np.testing.assert_allclose(found["rP"][:, 2], end, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(found["rPd"][:, 2], found["rd"][:, 0], rtol=0, atol=1e-12)  # the pin is on the slider
+    np.testing.assert_allclose(found["rP"][:, 0], [[0.0, 0.2]] * 11, rtol=0, atol=0)  # P1, which is on the ground
     assert np.ptp(found["eng"][:, 2]) < 1e-7
 
 
@@ -794,9 +794,51 @@ def test_a_mat_file_holds_the_arrays(tmp_path: Path, capsys: pytest.CaptureFixtu
     stored, expected = loadmat(file), simulate(load("dap/slider_crank"), t_end=0.5, step=0.1).dap_arrays()
     for key, values in expected.items():
         np.testing.assert_allclose(stored[key].reshape(values.shape), values, rtol=0, atol=1e-12)
+    assert stored["T"].shape == (6, 1)  # a column, as ode45 returns it
     assert [str(name[0]) for name in stored["bodies"][0]] == ["crank", "rod", "slider"]
-    assert [str(name[0]) for name in stored["points"][0]][:2] == ["crank.P2", "crank.P3"]
+    assert [str(name[0]) for name in stored["points"][0]][:2] == ["ground.P1", "crank.P2"]
     assert stored["rows"][0][0][0] == "B.x"
+
+
+def test_points_and_rows_stand_as_in_the_folder(tmp_path: Path) -> None:
+    """MPA: points of the ground last, Phi with the angle of the slide before its place, differentiated by hand."""
+    folder = dap_folders.write("jc_mpa", tmp_path / "MPA")
+    motion = simulate(load(folder), t_end=0.02, step=0.01)
+    points = {x["name"]: (x["body"], np.array(x["local"])) for x in dap_folders.data("jc_mpa")["points"]}
+    arrays = motion.dap_arrays()
+
+    def turn(angle: float) -> Array:
+        return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+
+    for k, (body, s) in enumerate(points.values()):
+        r, p = (arrays["r"][-1, body - 1], arrays["p"][-1, body - 1]) if body else (np.zeros(2), 0.0)
+        np.testing.assert_allclose(arrays["rP"][-1, k], r + turn(p) @ s, rtol=0, atol=1e-12)
+
+    def Phi(theta: Array) -> Array:
+        local = {name: s for name, (_, s) in points.items()}
+        phi = theta[0], theta[0] + theta[1], theta[2]
+        A = local["Q0"] - turn(phi[0]) @ (local["Q1"] - local["A1"])
+        B = A + turn(phi[1]) @ (local["B2"] - local["A2"])
+        u1, u2 = turn(phi[1]) @ [0.47, -0.88] / np.hypot(0.47, 0.88), turn(phi[2]) @ [1.0, 0.0]
+        n = np.array([-u2[1], u2[0]])
+        return np.array([n @ u1, n @ (B - local["O0"])])
+
+    theta, h = arrays["theta"][-1], 1e-6
+    by_hand = np.column_stack([(Phi(theta + h * e) - Phi(theta - h * e)) / (2 * h) for e in np.eye(3)])
+    np.testing.assert_allclose(arrays["Jac"][-1], by_hand, rtol=0, atol=1e-8)
+    shipped = simulate(load("dap/macpherson_a_jc"), t_end=0.02, step=0.01).dap_arrays()
+    assert shipped["rP"].shape == arrays["rP"].shape
+    np.testing.assert_allclose(shipped["rP"][0], arrays["rP"][0], rtol=0, atol=2e-4)
+    # the driver before the pin: Lam and Jac of C.3 by the rows of this Phi
+    cut = C3["CutJoint"].replace("[(Points(5).rP - Points(6).rP)\n           (theta(1) - pi/3 - 2*pi*t)]",
+                                 "[(theta(1) - pi/3 - 2*pi*t)\n           (Points(5).rP - Points(6).rP)]")  # fmt: skip
+    assert cut != C3["CutJoint"]
+    ways = [
+        simulate(load(written(tmp_path / f"c{k}", {**C3, "CutJoint": text})), t_end=0.01).dap_arrays()
+        for k, text in enumerate((cut, C3["CutJoint"]))
+    ]
+    np.testing.assert_allclose(ways[0]["Lam"], ways[1]["Lam"][:, [2, 0, 1]], rtol=1e-9)
+    np.testing.assert_allclose(ways[0]["Jac"], ways[1]["Jac"][:, [2, 0, 1]], rtol=0, atol=1e-12)
 
 
 def test_arrays_of_other_motions_are_refused(tmp_path: Path) -> None:

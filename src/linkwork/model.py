@@ -101,6 +101,7 @@ class Model:
     colours: Mapping[str, str] = field(default_factory=dict)
     window: tuple[Components, Components] | None = None
     units: tuple[str, ...] = ()  # in which results are shown, where not in those of SI
+    order: tuple[str, ...] = ()  # of points and constraint rows in arrays of DAP; the others stand behind
     events: tuple[Event, ...] = ()
     open: frozenset[str] = frozenset()
     inputs: Mapping[str, Input] = field(default_factory=dict)

@@ -100,8 +100,8 @@ def dap_arrays(motion: Trajectory) -> dict[str, Array]:
     T; uT, the state as DAP integrates it (nt x 2 nJC); theta, theta_d, theta_dd (nt x nJC); r, rd, rdd (nt x nB x 2);
     p, pd, pdd (nt x nB); rP, rPd (nt x nP x 2); Jac (nt x nConst x nJC); Lam (nt x nConst) as in DAP, M theta_dd = h +
     Jac^T Lam; eng (nt x 3): kinetic, potential, sum.
-    In body coordinates every body is floating: theta are x, y, phi of all bodies. Points stand in the order of
-    `columns("points")`, those of the ground last.
+    In body coordinates every body is floating: theta are x, y, phi of all bodies. Points, and in joint coordinates
+    rows, stand in the `order` of the model, as in the folder from which it is; others behind them, the ground last.
     """
     from linkwork.compiled.mechanism import prepare
 
@@ -116,7 +116,8 @@ def dap_arrays(motion: Trajectory) -> dict[str, Array]:
     nt, tables = len(motion.t), motion.tables
     q, v, a = (tables[kind].values.reshape(nt, -1, 3) for kind in ("q", "v", "a"))
     state = [tables[kind if kind in tables else usual].values for kind, usual in STATE.items()]
-    points = tables["points"].values.reshape(nt, -1, 3, 2)
+    of_points, of_rows = _order(motion)
+    points = tables["points"].values.reshape(nt, -1, 3, 2)[:, of_points]
     place = system.start()
     jacobians = [replace(place, t=float(t), q=theta).Psi_q for t, theta in zip(motion.t, state[0], strict=True)]
     kinetic, potential = motion.energy["kinetic"], motion.energy["potential"]
@@ -127,10 +128,26 @@ def dap_arrays(motion: Trajectory) -> dict[str, Array]:
         **{"r": q[:, :, :2], "rd": v[:, :, :2], "rdd": a[:, :, :2]},
         **{"p": q[:, :, 2], "pd": v[:, :, 2], "pdd": a[:, :, 2]},
         **{"rP": points[:, :, 0], "rPd": points[:, :, 1]},
-        "Jac": np.array(jacobians).reshape(nt, len(motion.rows), state[1].shape[1]),
-        "Lam": -motion.lam,
+        "Jac": np.array(jacobians).reshape(nt, len(motion.rows), state[1].shape[1])[:, of_rows],
+        "Lam": -motion.lam[:, of_rows],
         "eng": np.column_stack([kinetic, potential, kinetic + potential]),
     }
+
+
+def _order(motion: Trajectory) -> tuple[list[int], list[int]]:
+    """The places of points and of constraint rows in the order of the model."""
+    wanted = {name: k for k, name in enumerate(motion.model.order if motion.model is not None else ())}
+
+    def sort(names: Sequence[str]) -> list[int]:
+        places = [wanted.get(name, wanted.get(name.rpartition(".")[0], len(wanted))) for name in names]
+        return sorted(range(len(names)), key=places.__getitem__)
+
+    of_tree = motion.info.coordinates == "joint"
+    return sort(_points(motion)), sort(motion.rows) if of_tree else [*range(len(motion.rows))]
+
+
+def _points(motion: Trajectory) -> list[str]:
+    return [name.rpartition(".")[0] for name in motion.tables["points"].columns.names[::6]]
 
 
 def _matlab(motion: Trajectory) -> bytes:
@@ -138,14 +155,12 @@ def _matlab(motion: Trajectory) -> bytes:
     from scipy.io import savemat
 
     arrays = dap_arrays(motion)
-    q_names, points = motion.q_names[::3], motion.tables["points"].columns.names[::6]
-    names = {"bodies": q_names, "points": points, "rows": motion.rows}
-    cells = {
-        key: np.array([x.rpartition(".")[0] if key != "rows" else x for x in of], dtype=object)
-        for key, of in names.items()
-    }
+    bodies, points = [name.rpartition(".")[0] for name in motion.q_names[::3]], _points(motion)
+    of_points, of_rows = _order(motion)
+    names = {"bodies": bodies, "points": [points[k] for k in of_points], "rows": [motion.rows[k] for k in of_rows]}
+    cells = {key: np.array(of, dtype=object) for key, of in names.items()}
     content = BytesIO()
-    savemat(content, {**arrays, **cells})
+    savemat(content, {**arrays, "T": arrays["T"][:, None], **cells})  # a column, as ode45 returns it
     return content.getvalue()
 
 

@@ -130,8 +130,8 @@ class _Translation:
             self.data["bodies"][body.name] = entry
             self.holders.append(entry)
             self.note(body, ("bodies", body.name), mass="m", inertia="J", position="r", angle="p")
-        for point in (*self.folder.points, *self.folder.elements["animated point"]):
-            self.at(self.folder.body_of(point), point.numbers("sPlocal", 2), point.name)
+        points = (*self.folder.points, *self.folder.elements["animated point"])
+        order = [self.at(self.folder.body_of(x), x.numbers("sPlocal", 2), x.name) for x in points]
         for entry in self.holders[1:]:
             radius = entry.get("shape", {}).get("radius", math.inf)
             if any(math.hypot(*s) > 1.001 * radius for s in entry["points"].values()):
@@ -143,8 +143,10 @@ class _Translation:
         for force in self.folder.elements["force"]:
             self.force(force)
         self.user_forces([k for k, x in enumerate(self.folder.elements["force"], 1) if x.text("type", "ptp") == "user"])
-        if window := self.window():
-            self.data["view"] = {"window": window}
+        if self.chain is not None:
+            order += [row for _, row in sorted(self.chain.rows.items())]
+        window = self.window()
+        self.data["view"] = {**({"window": window} if window else {}), **({"order": order} if order else {})}
         if self.left_out:
             self.data["unsettled"] = [str(error) for error in self.left_out]
         data = {key: value for key, value in self.data.items() if value or key == "gravity"}

@@ -79,6 +79,7 @@ class Chain:
     cuts: list[Link] = field(default_factory=list)
     drives: list[Drive] = field(default_factory=list)
     errors: list[ModelError] = field(default_factory=list)
+    rows: dict[int, str] = field(default_factory=dict)  # of Phi, by their numbers: those of our joints and drivers
 
     def at(self, folder: Folder) -> dict[Expr, Expr]:
         """Coordinates and velocities of the bodies by those of the joints."""
@@ -378,6 +379,13 @@ def _assignments(body: Sequence[Statement]) -> Iterator[Assign]:
             yield statement
 
 
+# Rows of Phi by their kind, as joints of two rows call them.
+ROWS = {
+    "revolute": {f"{kind} {part}": part for kind in ("pin", "fixed") for part in "xy"},
+    "prismatic": {"parallel": "angle", "angle": "angle", "slot": "normal", "fixed x": "normal", "fixed y": "normal"},
+}
+
+
 class _Cuts:
     """Joints and drivers from rows of Phi."""
 
@@ -416,6 +424,10 @@ class _Cuts:
             name = f"C{len(self.chain.cuts) + 1}"
             alike = next((r.vectors for r in (row, partner[1] if partner else row) if r.kind == "parallel"), None)
             self.chain.cuts.append(Link(name, self.file, self.line, entry, alike))  # type: ignore[arg-type]
+            for own, part in ((k, row), *([partner] if partner is not None else ())):
+                of = ROWS.get(entry["type"], {}).get(part.kind)
+                self.chain.rows[own] = f"{name}.{of}" if of else name
+        self.chain.rows |= {int(drive.name[1:]): drive.name for drive in self.chain.drives}
 
     def refuse(self, k: int) -> None:
         message = f"row {k} of Phi is no cut pin, slide, slot, rod or disc and no driver of a joint coordinate"

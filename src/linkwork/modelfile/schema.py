@@ -281,6 +281,7 @@ class ViewEntry(Entry):
 
     window: Annotated[list[Corner], pydantic.Field(min_length=2, max_length=2)] | None = None
     units: list[str] = []
+    order: list[str] = []
 
 
 # What keys mean, for editors and the reference; those of which the kind says enough are not here.
@@ -341,6 +342,7 @@ MEANINGS = {
     "no_load": "speed at which the motor drives no more, of the sign of stall",
     "on": "the body on which it acts",
     "open": "whether the joint holds nothing until an event engages it",
+    "order": "points and constraint rows, or their joints, in the order of .mat files; others stand behind them",
     "orientation": "Euler parameters, axis and angle, sequence of angles, matrix, or points",
     "parameters": "named values; formulas may use them, and --set changes them",
     "points": "points fixed in the body, by name",

@@ -537,6 +537,7 @@ class Translation:
             colours={name: body.colour for name, body in entry.bodies.items() if body.colour is not None},
             window=None if window is None else (tuple(window[0]), tuple(window[1])),
             units=tuple(view.units),
+            order=tuple(view.order),
             events=events,
             open=frozenset(name for name, joint in entry.joints.items() if joint.open),
             stated=stated,
