@@ -11,6 +11,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
+import dap_of_our_own
 import numpy as np
 import pytest
 import test_deck
@@ -29,8 +30,8 @@ COMMANDS = list(dict.fromkeys(command for rows in ROWS.values() for _, _, comman
 # Commands that take more than a third of a second.
 SLOW = re.compile(
     r"^(animate|plot|explain|compare (redundant_24|numdyn3d|planar_chain|warsaw\S* .*-o)|check delta_robot|run Pendulum"
-    r"|run (Rod2|n_four_bar|redundant_24|numdyn3d_pendulum_in|AA|MPA|TP|DAP|Models/(AA|MPA|Cart))|kinematics Frames"
-    r"|equations (delta_robot|warsaw)|run numdyn3d_pendulum .*(euler|index-3|dopri5)|run slider_crank_zhou .*lu"
+    r"|run (Rod2|n_four_bar|redundant_24|numdyn3d_pendulum_in|AA|MPA|TP|DAP|Models/(AA|MPA|Cart|Tray|Bench))|kinematics"
+    r" Frames|equations (delta_robot|warsaw)|run numdyn3d_pendulum .*(euler|index-3|dopri5)|run slider_crank_zhou .*lu"
     r"|assemble (analytic|Peaucellier|slider_crank_zhou)|run four_bar --(coordinates minimal|formulation index-3))"
 )
 QUICK = "explain simple_pendulum_rod"  # sheets that are short
@@ -56,6 +57,7 @@ SHOWN = {
     "equations square.yaml --form rif": ("x_dd = 1/(2*x_d)",),
     "equations pendulum.yaml --form rif --cases": ("case 2 of 2", "index 3"),
     "assemble Peaucellier.yaml --components": ("surface of degree 12", "curve of degree 6", "ca.C = pa.P"),
+    "check Models/Tray": tuple(f"{name} agrees with the joints" for name in ("Bmat", "Bd", "C")),
     "run Models/SC --t-end 0.1": ("theta(1) 1.13446 to 0.679201",),
 }
 
@@ -188,6 +190,24 @@ NUMBERS: dict[str, list[tuple[str, tuple[float, float]]]] = {
     # theta(1) = pi/3 + 2 pi t of example C.3
     "run Models/SCd --t-end 0.1": [*at("B1.phi", "1.67551608", "6.28318531")],
     "check Models/MPA": [(r"constraints +(\d+)", (2, 2)), (r"of rank (\d+)", (2, 2)), (r"with (\d+) coord", (3, 3))],
+    "check Models/Tray": [(r"with (\d+) coord", (6, 6)), (r"constraints +(\d+)", (5, 5)), (r"of rank (\d+)", (5, 5))],
+    # the disc rolls, x = -R phi; the rod keeps the angle of the swivel
+    "run Models/Tray --t-end 0.5": [
+        *at("disc.x", "-0.28471000", "-0.84965836"),
+        *at("disc.phi", "0.56942001", "1.69931672"),
+        *at("rod.phi", "0.21039038"),
+        *at("swivel.phi", "0.21039038"),
+    ],
+    "run Models/Bench --t-end 0.2 --json": [
+        (rf'"q": {{(?:[^}}]|\n)*"{name}": ([^,\s]+)', (value - 1e-8, value + 1e-8))
+        for name, value in {
+            # rot-sda: a damped oscillation; T/J t^2/2; f/m t^2/2, in local axes too; ptp: an oscillation
+            "B1.phi": 0.1 + 0.2 * float(np.exp(-0.2) * (np.cos(0.6**0.5) + np.sin(0.6**0.5) / 15**0.5)),
+            **{"B2.phi": 0.04, "B3.x": 0.03, "B4.x": 0.03, "B7.x": 0.5 + 0.5 * float(np.cos(0.4))},
+            # b stays at its end; c has risen by half of its rate, then by the whole; a is 0.1 + 0.5 t + 2 t^2
+            **{"B5.phi": 0.7, "B6.x": 0.1 + 0.1 + 0.2, "B8.phi": 0.1 + 0.1 + 0.08},
+        }.items()
+    ],
     "check Models/SP": [(r"with (\d+) coord", (2, 2)), (r"constraints +(\d+)", (0, 0))],
     "check Models/TP": [(r"with (\d+) coord", (3, 3)), (r"constraints +(\d+)", (0, 0))],
     "check redundant_24": [
@@ -262,6 +282,8 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for own, model in {**names, "Cart_C": "jc_cart_c", "Cart_A": "bc_cart_a"}.items():
         write_folder(model, folder / "Models" / own)
     write_folder("bc_cart_a", folder / "Models" / "Indexed", "indices")
+    dap_of_our_own.write(dap_of_our_own.TRAY, folder / "Models" / "Tray")
+    dap_of_our_own.write(dap_of_our_own.BENCH, folder / "Models" / "Bench")
     test_deck.written(folder / "Pendulum", test_deck.PENDULUM)
     (folder / "Massless.yaml").write_text(test_mass_centre.CRANK)
     (folder / "Frames.yaml").write_text(json.dumps(test_mass_centre.frames_of_the_source()))

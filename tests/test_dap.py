@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import dap_folders
+import dap_of_our_own
 import numpy as np
 import pytest
 from dap_folders import DATA, MODELS
@@ -948,6 +949,36 @@ def test_a_folder_of_another_style_moves_as_its_equation_by_hand(tmp_path: Path)
     path = solve_ivp(rates, (0, 2), [0, 1.5], rtol=1e-10, atol=1e-12, max_step=0.01)
     assert motion["B1.phi"][-1] == pytest.approx(path.y[0, -1], abs=1e-8)
     assert motion["B1.omega"][-1] == pytest.approx(path.y[1, -1], abs=1e-7)
+
+
+def test_a_disc_a_slot_and_a_slide_that_are_cut_move_as_one_freedom_by_hand(tmp_path: Path) -> None:
+    """All bodies as functions X of the angle of the disc: X' M X' phi_dd = X' (Q - M X'' phi_d^2)."""
+    motion = simulate(load(dap_of_our_own.write(dap_of_our_own.TRAY, tmp_path / "Tray")), t_end=0.5, step=0.1)
+    M = np.diag([4.0, 4.0, 0.5, 1.5, 1.5, 0.5, 2.0, 2.0, 0.1, 0.4, 0.4, 0.02])
+
+    def X(phi: complex) -> Any:
+        rim = np.array([-0.5 * phi - 0.4 * np.sin(phi), 0.5 + 0.4 * np.cos(phi)])
+        along = np.array([1.2, 1.2]) - rim
+        u = along / np.sqrt(along @ along)
+        angle = np.arctan(along[1] / along[0])
+        rod, swivel = [*(rim + u), angle], [*(np.array([1.2, 1.2]) + 0.1 * u), angle]
+        return np.array([-0.5 * phi, 0.5, phi, *rod, (rim + 2 * u)[0], 0, 0, *swivel])
+
+    def rates(t: float, y: Array) -> list[float]:
+        h, phi = 1e-4, complex(y[0])
+        slope = X(phi + 1e-20j).imag / 1e-20
+        bend = (X(phi + h) - 2 * X(phi) + X(phi - h)).real / h**2
+        Q = np.zeros(12)
+        Q[1::3] = -9.81 * np.array([4.0, 1.5, 2.0, 0.4])
+        Q[6] = -60 * (X(phi).real[6] - 1.5) - 2 * slope[6] * y[1]
+        return [y[1], float(slope @ (Q - M @ bend * y[1] ** 2) / (slope @ M @ slope))]
+
+    start = [float(motion["disc.phi"][0]), float(motion["disc.omega"][0])]
+    path = solve_ivp(rates, (0, 0.5), start, rtol=1e-9, atol=1e-10, t_eval=motion.t)
+    by_hand = np.array([X(phi).real for phi in path.y[0]])
+    names = [f"{body}.{part}" for body in ("disc", "rod", "slider", "swivel") for part in ("x", "y", "phi")]
+    found = np.column_stack([motion[name] for name in names])
+    np.testing.assert_allclose(found, by_hand, rtol=0, atol=1e-6)
 
 
 def test_formulas_of_students_may_use_unit_matrices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
