@@ -17,7 +17,7 @@ from scipy.integrate import solve_ivp
 from linkwork.cli import answer
 from linkwork.comparison.compare import Comparison, Row, compare
 from linkwork.errors import NumericalStop, UsageError
-from linkwork.formulations import usual_formulations
+from linkwork.formulations import all_formulations, usual_formulations
 from linkwork.model import Simulation
 from linkwork.modelfile import load
 from linkwork.simulation.simulate import simulate
@@ -187,6 +187,16 @@ def test_rows_hold_every_column(comparison: Comparison) -> None:
     assert data["reference"]["formulation"] == "augmented"
     assert data["reference"]["rtol"] == 1e-12
     assert data["reference"]["error"] < 1e-9
+
+
+def test_formulations_that_are_left_out_are_named() -> None:
+    """Those of the page and those of the sentence are all there are."""
+    found = compare(load("simple_pendulum"), t_end=0.01)
+    left_out = found.reference["runs"]["left_out"]
+    assert {row.formulation for row in found.rows} | {*left_out} == {*all_formulations()}
+    assert "not compared unless named by --formulations: index-3 (for implicit integrators" in str(found)
+    assert "lu (equations of its own" in str(found)
+    assert "not compared" not in str(compare(load("simple_pendulum"), t_end=0.01, formulations=["qr"]))
 
 
 def test_distance_is_that_from_an_independent_solution() -> None:

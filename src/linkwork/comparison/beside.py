@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from math import tau
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +30,6 @@ OTHERS = (
     ("m", "mm"), ("m", "cm"), ("m", "km"), ("rad", "deg"), ("N", "kN"), ("N", "mN"), ("W", "kW"), ("J", "kJ"),
     ("kg", "g"), ("s", "ms"),
 )  # fmt: skip
-TURN = 2 * np.pi
 
 
 class Table(NamedTuple):
@@ -163,10 +163,10 @@ def _mean_square(x: Array) -> float:
 def _without_turns(motion: Trajectory, d: Difference) -> Difference:
     """An angle with whole turns taken from the rows of the table that are nearer to the motion without them."""
     known = np.isfinite(d.values)
-    turns = np.where(known, np.round(np.where(known, d.values, 0.0) / TURN), 0.0)
+    turns = np.where(known, np.round(np.where(known, d.values, 0.0) / tau), 0.0)
     if d.unit != "rad" or not np.any(turns):
         return d
-    found = replace(d, theirs=d.theirs + TURN * turns, turned=int(np.count_nonzero(turns)))
+    found = replace(d, theirs=d.theirs + tau * turns, turned=int(np.count_nonzero(turns)))
     off = _mean_square(found.values[known])
     return d if any(other < off for _, other in _likely_units(motion, d)) else found
 

@@ -115,7 +115,8 @@ class Comparison(Printed):
     """A row for every formulation in all coordinates, and the solution they are measured against.
 
     `reference` holds its settings, counts and status, `error` and `angle_error` (its distances from the solution with
-    ten times larger tolerances) and `runs`, the settings of the rows. `published` are figures of other programs.
+    ten times larger tolerances) and `runs`, the settings of the rows, with the formulations `left_out` where none
+    were named. `published` are figures of other programs.
     """
 
     model: str
@@ -181,6 +182,7 @@ def compare(
     kinds = ", ".join(mechanism.equations.chart.kind for mechanism in mechanisms)
     how: dict[str, Any] = {"coordinates": kinds, "integrator": integrator, "stabilization": stabilization}
     how |= {"rtol": settings.rtol, "atol": settings.atol, "rank_tolerance": rank_tolerance}
+    how["left_out"] = [] if formulations is not None else [name for name in all_formulations() if name not in names]
     rows: list[Row] = []
     reference: dict[str, Any] = {"status": "it was not reached", "t_end": settings.t_end}
     choices: dict[str, Any] = {"integrator": Integrator(integrator, max_step), "stabilization": stabilization}

@@ -15,6 +15,7 @@ from linkwork import __version__
 from linkwork.comparison.compare import COLUMNS, Comparison, Row
 from linkwork.errors import UsageError, check_extra
 from linkwork.files import write_text
+from linkwork.formulations import ALGEBRAIC, EXPLICIT, usual_formulations
 from linkwork.view import markup
 from linkwork.view.plot import COLORS, GRID, INK, save, tidy
 from linkwork.view.report import fitted, printable, terminal_columns
@@ -159,6 +160,14 @@ def published_rows(comparison: Comparison, keys: Sequence[str]) -> list[list[str
     return [heads, *(row[:-1] for row in rows[1:])]
 
 
+# Why formulations are compared only where they are asked for.
+WHY_LEFT_OUT = {
+    **dict.fromkeys(ALGEBRAIC, "the implicit integrators radau5 and generalized-alpha solve"),
+    **dict.fromkeys(usual_formulations(), "the integrator does not solve"),
+    EXPLICIT: "derives equations of its own in symbols first",
+}
+
+
 def remarks(comparison: Comparison) -> list[str]:
     """Settings, what was measured, reference and failures in words."""
     r = comparison.reference
@@ -184,6 +193,12 @@ def remarks(comparison: Comparison) -> list[str]:
     apart = ", ".join(row.label for row in comparison.rows if row.ok and row.formulation_s is None)
     if apart:
         lines.append(f"right side and solver are left out where they could not be told apart: {apart}")
+    left_out: dict[str, list[str]] = {}
+    for name in runs.get("left_out", ()):
+        left_out.setdefault(WHY_LEFT_OUT[name], []).append(name)
+    if left_out:
+        words = "; ".join(f"{', '.join(names)} ({why})" for why, names in left_out.items())
+        lines.append(f"not compared unless named by --formulations: {words}")
     return [*lines, *(f"{row.label}: {row.status}" for row in comparison.rows if not row.ok)]
 
 
