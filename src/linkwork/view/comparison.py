@@ -162,9 +162,9 @@ def published_rows(comparison: Comparison, keys: Sequence[str]) -> list[list[str
 
 # Why formulations are compared only where they are asked for.
 WHY_LEFT_OUT = {
-    **dict.fromkeys(ALGEBRAIC, "the implicit integrators radau5 and generalized-alpha solve"),
-    **dict.fromkeys(usual_formulations(), "the integrator does not solve"),
-    EXPLICIT: "derives equations of its own in symbols first",
+    **dict.fromkeys(ALGEBRAIC, "for implicit integrators, radau5 and generalized-alpha"),
+    **dict.fromkeys(usual_formulations(), "not for this integrator"),
+    EXPLICIT: "equations of its own, which are derived in symbols first",
 }
 
 
