@@ -574,3 +574,13 @@ def test_start_values_are_given_by_the_names_of_joints(linkwork: Answer, tmp_pat
         (("--start", "B=1"), "no coordinate 'B'"),
     ):
         assert text in linkwork("run", "four_bar", *words, code=2)
+
+
+def test_a_new_model_file_runs_as_it_is_and_replaces_nothing(linkwork: Any, tmp_path: Path) -> None:
+    """A rod of 40 cm from rest at the horizontal has the speed sqrt(3 g/l) at the bottom."""
+    file = tmp_path / "arm.yaml"
+    linkwork("new", str(file))
+    motion = simulate(load(file), rtol=1e-10)
+    assert np.max(np.abs(motion["arm.omega"])) == pytest.approx((3 * 9.81 / 0.4) ** 0.5, rel=2e-3)
+    assert "[file-exists]" in linkwork("new", str(file), code=2)
+    assert "[unknown-suffix]" in linkwork("new", str(tmp_path / "arm.txt"), code=2)

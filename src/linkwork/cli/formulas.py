@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-from typer import Option
+from typer import Argument, Option
 
 from linkwork.cli.app import (
     Assemble,
@@ -19,7 +19,7 @@ from linkwork.cli.app import (
     app,
     output_option,
 )
-from linkwork.cli.motions import given, located, overrides, started, within, writable
+from linkwork.cli.motions import given, located, overrides, started, tell, within, writable
 from linkwork.errors import UsageError, check_choice
 
 if TYPE_CHECKING:
@@ -152,6 +152,37 @@ def _write_system(system: System, form: str, to: str, cases: bool, output: Path 
         print(as_json({**as_dict(found), "text": text, "files": [str(output)] if output else []}))
     else:
         print(f"written  {output}" if output else text.rstrip())
+
+
+BEGUN = """# A pendulum to begin with; docs/model-files.md has all keys. Editors complete them by the schema:
+# linkwork schema > linkwork.schema.json, and here a line: # yaml-language-server: $schema=linkwork.schema.json
+linkwork: 1
+name: {name}
+parameters: {{l: 40 cm, m: 1 kg}}
+ground: {{points: {{O: [0, 0]}}}}
+bodies:
+  arm: {{mass: m, inertia: m*l^2/12, position: [l/2, 0], points: {{O: [-l/2, 0], tip: [l/2, 0]}}}}
+joints:
+  O: {{type: revolute, i: ground.O, j: arm.O}}
+simulation: {{t_end: 2 s, step: 10 ms}}
+"""
+
+
+@app.command()
+def new(file: Annotated[Path, Argument(metavar="FILE", help="The model file, .yaml.")], json: Json = False) -> None:
+    """Write a small model file to begin with.
+
+    It is a pendulum that runs as it is: linkwork new arm.yaml, then linkwork view arm.yaml --open.
+    """
+    from json import dumps
+
+    from linkwork.files import write_text
+
+    if file.exists():
+        raise UsageError(f"'{file}' exists; choose another name", "file-exists")
+    writable([file], (".yaml", ".yml"))
+    write_text(file, BEGUN.format(name=dumps(file.stem)))
+    tell({}, [], [file], json)
 
 
 @app.command()

@@ -100,6 +100,9 @@ def _plot_beside(
     return compared
 
 
+Open = Annotated[bool, Option("--open", help="Open the page in the browser.")]
+
+
 @app.command()
 def view(
     sources: Sources,
@@ -107,7 +110,7 @@ def view(
     assemble: Assemble = False,
     t_end: TEnd = None,
     output: Annotated[Path | None, output_option("Page, .html.  [default: NAME.html]")] = None,
-    open_: Annotated[bool, Option("--open", help="Open the page in the browser.")] = False,
+    open_: Open = False,
     units: Units = None,
     json: Json = False,
 ) -> None:
@@ -126,9 +129,13 @@ def view(
     write(motions, file, names if len(set(names)) == len(names) else [Path(source).name for source in sources])
     _written(file, json, end)
     if open_:
-        import webbrowser
+        _open(file)
 
-        webbrowser.open(file.resolve().as_uri())
+
+def _open(page: Path) -> None:
+    import webbrowser
+
+    webbrowser.open(page.resolve().as_uri())
 
 
 @app.command()
@@ -169,6 +176,7 @@ def report(
         str | None, Option("--compare", metavar="all|NAME,...", help="Compare formulations as well")
     ] = None,
     output: Annotated[Path | None, output_option("Page, .html.  [default: NAME-report.html]")] = None,
+    open_: Open = False,
     units: Units = None,
     json: Json = False,
 ) -> None:
@@ -202,6 +210,8 @@ def report(
     command = " ".join(["linkwork report", model, *options])
     write_text(file, html(mechanism, checked, motion, sheet, comparison, command))
     _written(file, json, end)
+    if open_:
+        _open(file)
 
 
 def _stem(source: str) -> str:
