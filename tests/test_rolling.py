@@ -17,6 +17,7 @@ from linkwork.errors import ModelError, UsageError
 from linkwork.formulations import FORMULATIONS
 from linkwork.lecture.explain import explain
 from linkwork.lecture.listing import write_down
+from linkwork.own import Number, PointPair, Vector, element
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
@@ -258,6 +259,59 @@ def test_the_bicycle_keeps_its_energy(v: float, roll_rate: float) -> None:
 
 def test_the_bicycle_moves_alike_in_joint_coordinates() -> None:
     same_motion("whipple_bicycle", coordinates="joint")
+
+
+def test_a_blade_that_is_set_down_takes_the_speed_across_it() -> None:
+    """At t = 0.5 the blade bites: of the velocity (1, 0.6) and the turn 0.8 stay (1, 0) at A and c^2 w = const.
+
+    The impulse acts at A, across, so that the speed along the blade and the moment of momentum about A stay.
+    """
+    m = PlanarModel("landing", m=2.0, J=0.3, a=0.4)
+    m.gravity = (0.0, 0.0)
+    m.fix(O=(0, 0))
+    b = m.body("sleigh", mass="m", inertia="J", mass_centre=("a", 0), velocity=(1, 0.6), points={"A": (0, 0)})
+    m.skate("blade", m.ground["O"], b["A"], axis_j=(1, 0), open=True)
+    m.event("bites", when="t - 0.5", action="set", engage="blade")
+    motion = simulate(m, t_end=1.0, step=0.1)
+    after = motion.events.v_after[0]
+    omega = 2.0 * 0.4 * 0.6 / (0.3 + 2.0 * 0.4**2)
+    np.testing.assert_allclose(after, [1.0, 0.4 * omega, omega], atol=1e-12)
+    np.testing.assert_allclose(motion["reaction:blade.across"][:5], 0.0, atol=1e-12)
+
+
+def test_an_own_joint_may_hold_velocities() -> None:
+    """A worm that lets a disc turn as it is shifted along: omega = k v along x, as a formula would have it."""
+
+    @element("worm", space="planar")
+    class Worm(PointPair):
+        """Turns by `lead` for each metre along x of body i."""
+
+        lead: Number
+        slips = {"turn": "angle"}  # noqa: RUF012
+
+        def slip(self, t: Any, i: Any, j: Any) -> Vector:
+            w = j.point_velocity(self.s_j) - i.velocity_at(j.point(self.s_j))
+            return Vector((j.omega - i.omega - self.lead * i.direction((1.0, 0.0)).dot(w),))
+
+    m = PlanarModel("own")
+    m.fix(O=(0, 0))
+    b = m.body("b", mass=2.0, inertia=0.5, velocity=(1, 0), angular_velocity=3, points={"A": (0, 0)})
+    m.worm("W", m.ground["O"], b["A"], lead=3.0)  # type: ignore[attr-defined]
+    m.point_force("push", b["A"], force=(4, 0))
+    motion = simulate(m, t_end=1.0)
+    a = 4.0 / (2.0 + 0.5 * 9.0)
+    np.testing.assert_allclose(motion["b.x"], motion.t + 0.5 * a * motion.t**2, atol=CLOSE)
+    np.testing.assert_allclose(motion["b.phi"], 3.0 * motion["b.x"], atol=CLOSE)
+    np.testing.assert_allclose(motion["reaction:W.turn"], 0.5 * 3.0 * a, atol=1e-9)
+
+    with pytest.raises(UsageError, match="not linear in velocities"):
+
+        @element("square", space="planar")
+        class Square(PointPair):
+            slips = {"x": "length"}  # noqa: RUF012
+
+            def slip(self, t: Any, i: Any, j: Any) -> Vector:
+                return Vector((j.omega * j.omega,))
 
 
 # Counting, writing down, refusing
