@@ -8,16 +8,21 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from random_mechanisms import matrix
 from scipy.integrate import quad, solve_ivp
+from scipy.optimize import brentq
 from slices import with_slow
 
 from linkwork import PlanarModel, SpatialModel, Start, check, kinematics, load, simulate
 from linkwork.compiled.mechanism import prepare
 from linkwork.errors import ModelError, UsageError
+from linkwork.expressions.derivatives import jacobian
+from linkwork.expressions.graph import ONE, ZERO
 from linkwork.formulations import FORMULATIONS
 from linkwork.lecture.explain import explain
 from linkwork.lecture.listing import write_down
 from linkwork.own import Number, PointPair, Vector, element
+from linkwork.sequences.entries import minus, plus, transpose
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
@@ -255,6 +260,110 @@ def test_the_bicycle_keeps_its_energy(v: float, roll_rate: float) -> None:
     assert np.max(np.abs(motion.drift())) <= 1e-9
     assert motion.info.constraint_error_velocity <= 1e-12
     assert np.ptp(motion["frame.e1"]) > 1e-3
+
+
+def small_motions(v: float) -> tuple[Array, Array, Array, Array]:
+    """A of the bicycle rolling upright at v, and M, C and K of roll and steer: M u' + C u + K w = 0.
+
+    With changes dx = Y w of positions, Psi_q Y = 0 of the rows of Psi, and dv = Z u + .., Psi_q Z = 0 of all rows:
+    Psi_q dv = -(Psi_dot)_q dq, Psi_q da = -(Psi_ddot)_q dq - (Psi_ddot)_v dv, Z^T d(Q - M a - Psi_q^T lam) = 0.
+    """
+    place = prepare(load("whipple_bicycle"), "joint").changed({"v": v, "roll_rate": 0.0}).place()
+    e, n, m = place.equations, len(place.v), len(place.Psi)
+    J, M, zero = place.Psi_q, place.M, np.zeros((m, m))
+    both = np.linalg.solve(np.block([[M, J.T], [J, zero]]), np.concatenate([place.Q, place.gamma]))
+    at = {**place.values, **dict(zip((*e.a, *e.lam), both, strict=True))}
+
+    def by(f: Any, x: Any) -> Array:
+        return matrix(jacobian(f, x), (len(f), len(x)), e, at)
+
+    def basis(J: Array, names: tuple[str, ...]) -> tuple[list[int], Array]:
+        chosen, free = [e.v_names.index(name) for name in names], np.linalg.svd(J)[2][len(J) :].T
+        return chosen, free @ np.linalg.inv(free[chosen])
+
+    chosen, Z = basis(J, ("frame.wx", "steer", "rear_hub"))
+    held = [i for i in range(m) if i not in e.slips]
+    moved, Y = basis(J[held], ("frame.wx", "steer", "rear_hub", "frame.x", "frame.y", "frame.wz", "front_hub"))
+    inverse = np.linalg.pinv(J)
+    w, u = len(moved), len(chosen)
+
+    def follow(right: Array) -> Array:
+        y = inverse @ right
+        return np.asarray(y - Z @ y[chosen])
+
+    force = minus(minus(e.Q, transpose(e.Psi_q), e.lam), e.M, e.a)
+    Psi_ddot = minus(plus([ZERO] * m, e.Psi_q, e.a), {(i, i): ONE for i in range(m)}, e.gamma)
+    dq = by(e.qd, e.v) @ np.hstack([Y, np.zeros((n, u))])
+    dv = follow(-by(e.Psi_dot, e.q) @ dq) + np.hstack([np.zeros((n, w)), Z])
+    bent = follow(-by(Psi_ddot, e.q) @ dq - by(Psi_ddot, e.v) @ dv)
+    reduced, push = Z.T @ M @ Z, Z.T @ (by(force, e.q) @ dq + by(force, e.v) @ dv - M @ bent)
+    A = np.vstack([dv[moved], np.linalg.solve(reduced, push)])  # the frame does not turn, so that dx' = dv
+    return A, reduced[:2, :2], -push[:2, w : w + 2], -push[:2, :2]
+
+
+# Recomputed with 40 digits by appendix A of the paper; its matrices agree with all 14 digits that it gives.
+M_BICYCLE = np.array([[80.81722, 2.31941332208709135], [2.31941332208709135, 0.29784188199685553]])
+K0 = np.array([[-80.95, -2.59951685249871641], [-2.59951685249871641, -0.803294884586176881]])
+C1 = np.array([[0.0, 33.8664139149249439], [-0.85035641456978437, 1.68540397397559674]])
+K2 = np.array([[0.0, 76.5973458957322215], [0.0, 2.65431523794604025]])
+ROOTS = {  # castering, capsize, weave
+    0.0: (-5.5309437176539346, -3.1316432479065557, 3.1316432479065557, 5.5309437176539346),
+    1.0: (-7.1100801463744077, -3.1342312506657842, 3.5269617099006942 + 0.80774027519931005j),
+    2.0: (-8.6738798483173716, -3.0715864564151425, 2.6823451751274535 + 1.6806629659067578j),
+    3.0: (-10.351014672459228, -2.633661372536653, 1.7067560566397352 + 2.3158244738432436j),
+    4.0: (-12.15861426576444, -1.4294442736132575, 0.41325331521124132 + 3.0791081860320536j),
+    5.0: (-14.078389692798247, -0.32286642900408708, -0.77534188219584193 + 4.4648677137882251j),
+    6.0: (-16.085371230980284, -0.0040669007697033624, -1.5264448658414171 + 5.876730605987084j),
+    7.0: (-18.157884661252021, 0.10268170574766416, -2.1387564425836343 + 7.1952591332980426j),
+    8.0: (-20.279408943945663, 0.1432787976571295, -2.6934868358109477 + 8.4603797139693359j),
+    9.0: (-22.437885590408591, 0.15790184030917298, -3.2167540225249075 + 9.693773515317822j),
+    10.0: (-24.624596350174, 0.16105338653171554, -3.7201684043728757 + 10.906811394762882j),
+}
+
+
+def test_the_bicycle_has_the_matrices_and_eigenvalues_of_the_benchmark() -> None:
+    """M, C = v C1 and K = g K0 + v^2 K2 to 1e-12, 44 eigenvalues to 1e-11; the other six of ten are zero."""
+    for v, roots in ROOTS.items():
+        A, M, C, K = small_motions(v)
+        np.testing.assert_allclose(M, M_BICYCLE, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(C, v * C1, rtol=0, atol=1e-12 * (1 + v))
+        np.testing.assert_allclose(K, G * K0 + v * v * K2, rtol=0, atol=1e-12 * (G + v * v))
+        found = np.linalg.eigvals(A)
+        expected = [x for root in roots for x in ({root, np.conj(root)} if np.imag(root) else {root})]
+        assert len(expected) == 4
+        for root in expected:
+            assert np.min(np.abs(found - root)) <= 1e-11, (v, root)
+        assert np.sum(np.abs(found) < 1e-6) == 6
+
+
+def test_the_bicycle_is_stable_between_the_weave_and_the_capsize_speed() -> None:
+    """4.29238253634110396 and 6.02426201538835889 m/s, where real parts are zero."""
+    matrices = [small_motions(v)[1:] for v in (0.0, 1.0)]
+    (M, _, K), (_, C, K_1) = matrices
+
+    def highest(v: float, is_weave: bool) -> float:
+        left = np.linalg.solve(M, np.hstack([-(K + v * v * (K_1 - K)), -v * C]))
+        roots = np.linalg.eigvals(np.vstack([np.hstack([np.zeros((2, 2)), np.eye(2)]), left]))
+        return float(np.max(roots.real[np.abs(roots.imag) > 1.0 if is_weave else np.abs(roots.imag) == 0.0]))
+
+    weave, capsize = (
+        brentq(highest, *around, args=(k,), xtol=1e-14) for around, k in (((4, 5), True), ((5, 7), False))
+    )
+    np.testing.assert_allclose([weave, capsize], [4.29238253634110396, 6.02426201538835889], atol=1e-11)
+
+
+@pytest.mark.parametrize("spin", [2.0, 3.2, 3.4, 10.0])
+def test_an_upright_disc_falls_below_the_critical_spin_and_sways_above_it(spin: float) -> None:
+    """A small lean follows lambda^2 = 4 g/(5 r) - 12/5 spin^2, zero at 3.30151480384383556 rad/s for r = 0.3 m."""
+    square, lean = 0.8 * G / 0.3 - 2.4 * spin**2 + 0j, 1e-6
+    motion = simulate(
+        load("rolling_disc"), {"spin": spin, "lean": lean, "turn": 0.0}, t_end=1.0, rtol=1e-12, atol=1e-14
+    )
+    tilt = 2 * (motion["disc.e2"] * motion["disc.e3"] + motion["disc.e0"] * motion["disc.e1"])
+    root = np.sqrt(square)
+    np.testing.assert_allclose(
+        tilt, (lean * np.sinh(root * motion.t) / root).real, atol=1e-5 * lean * np.exp(root.real)
+    )
 
 
 def test_the_bicycle_moves_alike_in_joint_coordinates() -> None:
