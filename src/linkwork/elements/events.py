@@ -10,7 +10,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from linkwork.elements.bodies import Ground, SpatialBody
 from linkwork.elements.frames import PLANAR_GROUND, SPATIAL_GROUND
 from linkwork.elements.joints import JOINTS, Distance
-from linkwork.elements.pairs import AxisPair, PointPair
+from linkwork.elements.loads import JointForce
+from linkwork.elements.pairs import AxisPair, PointPair, find_no_freedom
 from linkwork.elements.spatial import AxialPair, SpatialDistance
 from linkwork.elements.vectors import Scalar
 from linkwork.expressions.evaluation import substitute
@@ -108,6 +109,8 @@ def result_names(joints: Iterable[Any], drivers: Iterable[Any], forces: Iterable
         name = f"driver.{driver.name}" if driver.name in own else driver.name
         found += [x.name(name) for x in driver.measures(ZERO, ZERO)]
     for force in forces:
+        if isinstance(force, JointForce) and any(find_no_freedom(force.joint, getattr(force, "freedom", "angle"))):
+            continue  # it measures nothing, and is refused
         ground = SPATIAL_GROUND if any(isinstance(body, SpatialBody) for body in force.bodies) else PLANAR_GROUND
         at = [ground if isinstance(body, Ground) else body.start_frame() for body in force.bodies]
         found += [*(x.name(force.name) for x in force.measures(*at)), f"power:{force.name}"]
