@@ -308,17 +308,16 @@ def test_a_brake_that_acts_for_less_than_a_step_is_solved_for(how: dict[str, str
 
 @pytest.mark.slow
 def test_what_switches_often_is_seen_every_time_or_it_is_told() -> None:
-    """A comb of 50,000 teeth, of which a hundred push: their energy is in closed form. Of 1e-13 m they are too many."""
+    """A comb of 50,000 teeth, of which a hundred push: their energy is in closed form. Of 1e-11 m they are too many."""
     comb = "if(sin({k}*pi*cart.x) > 0.9, 1, 0)"
     few = "4e3*" + comb + "*if(abs(cart.x - 5) < 5e-3, 1, 0)"
     fine = simulate(cart(few.format(k="2e4"), velocity=1.0, t_end=5.1), rtol=1e-7, integrator="dopri5")
     assert not fine.info.notes
     gained = 4e3 * 1e-2 * (0.5 - math.asin(0.9) / math.pi)
     assert (fine["cart.vx"][-1] ** 2 - 1) / 2 == pytest.approx(gained, rel=1e-6)
-    with pytest.raises(NumericalStop, match="switching forces"):
-        simulate(cart(few.format(k="2e11"), velocity=1.0, t_end=6.0), rtol=1e-7, integrator="dopri5")
-    finest = simulate(cart(few.format(k="2e13"), velocity=1.0, t_end=6.0), rtol=1e-7, integrator="dopri5")
-    assert any("[unseen-switches]" in note for note in finest.info.notes)
+    for k in ("2e11", "2e13"):
+        finest = simulate(cart(few.format(k=k), velocity=1.0, t_end=6.0), rtol=1e-7, integrator="dopri5")
+        assert any("[unseen-switches]" in note for note in finest.info.notes)
     coarse = simulate(cart(comb.format(k="200"), velocity=1.0, t_end=1.0), rtol=1e-7, integrator="dopri5")
     assert not coarse.info.notes
     width, x = 0.01 * (0.5 - math.asin(0.9) / math.pi), coarse["cart.x"][-1]
