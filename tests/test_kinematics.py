@@ -583,7 +583,7 @@ def test_interruption_keeps_what_was_reached() -> None:
 
 
 def test_interruption_while_the_results_are_evaluated_keeps_the_motion(monkeypatch: pytest.MonkeyPatch) -> None:
-    evaluate, calls = results.evaluate, []
+    evaluate, calls = results.evaluate_motion, []
 
     def interrupted(*arguments: Any) -> Any:
         calls.append(0)
@@ -591,7 +591,7 @@ def test_interruption_while_the_results_are_evaluated_keeps_the_motion(monkeypat
             raise KeyboardInterrupt
         return evaluate(*arguments)
 
-    monkeypatch.setattr(results, "evaluate", interrupted)
+    monkeypatch.setattr(results, "evaluate_motion", interrupted)
     with pytest.raises(Interrupted) as end:
         kinematics(loads(TURNED), t_end=0.5)
     assert end.value.trajectory.t[-1] == 0.5

@@ -243,3 +243,64 @@ def test_a_run_that_does_not_pass_a_singular_position_says_so() -> None:
     with pytest.raises(NumericalStop, match="near a singular position") as stopped:
         simulate(loads(SARRUS), integrator=Integrator(max_steps=3000), rtol=1e-12, atol=1e-12)
     assert stopped.value.code == "too-many-steps"
+
+
+def flat_at(t: float, step: float) -> tuple[Model, float]:
+    """A parallelogram whose bars are in line at t, turning at 7 rad/s; and its angular acceleration there.
+
+    (J_1 + J_3 + (m_1 + m_3) r^2/4 + m_2 r^2) alpha = -g (m_1/2 + m_2 + m_3/2) r cos phi - c omega
+    """
+    r, d, (m_1, m_2, m_3), c = 0.3, 0.5, (0.4, 1.3, 0.7), 0.3
+    inertia, weight = 0.01 + 0.02 + (m_1 + m_3) * r * r / 4 + m_2 * r * r, 9.81 * r * (m_1 / 2 + m_2 + m_3 / 2)
+
+    def rates(_: float, y: np.ndarray) -> list[float]:
+        return [y[1], -(weight * math.cos(y[0]) + c * y[1]) / inertia]
+
+    phi, omega = solve_ivp(rates, (0, -t), [0.0, 7.0], rtol=1e-13, atol=1e-14, method="DOP853").y[:, -1].tolist()
+    x, y = r * math.cos(phi), r * math.sin(phi)
+    text = f"""
+linkwork: 1
+name: flat
+gravity: [0, -9.81]
+ground: {{points: {{O: [0, 0], C: [{d}, 0]}}}}
+bodies:
+  crank: {{mass: {m_1}, inertia: 0.01, angle: {phi!r}, angular_velocity: {omega!r}, position: [{x / 2!r}, {y / 2!r}],
+           points: {{O: [{-r / 2}, 0], A: [{r / 2}, 0]}}}}
+  coupler: {{mass: {m_2}, inertia: 0.05, position: [{x + d / 2!r}, {y!r}],
+             points: {{A: [{-d / 2}, 0], B: [{d / 2}, 0]}}}}
+  rocker: {{mass: {m_3}, inertia: 0.02, angle: {phi!r}, position: [{d + x / 2!r}, {y / 2!r}],
+            points: {{C: [{-r / 2}, 0], B: [{r / 2}, 0]}}}}
+joints:
+  O: {{type: revolute, i: ground.O, j: crank.O}}
+  A: {{type: revolute, i: crank.A, j: coupler.A}}
+  B: {{type: revolute, i: coupler.B, j: rocker.B}}
+  C: {{type: revolute, i: ground.C, j: rocker.C}}
+forces: {{T: {{type: torque, on: crank, torque: "-{c}*crank.omega"}}}}
+simulation: {{t_end: {2 * t}, step: {step}, rtol: 1.0e-9}}
+"""
+    return loads(text), rates(0.0, np.array([0.0, 7.0]))[1]
+
+
+@pytest.mark.parametrize("coordinates", ["body", "joint"])
+@pytest.mark.parametrize("formulation", ["augmented", "qr"])
+@pytest.mark.parametrize("step", [0.1, 0.001])
+@pytest.mark.diagonal
+def test_a_row_in_a_singular_position_has_the_limits_from_both_sides(
+    coordinates: str, formulation: str, step: float
+) -> None:
+    """There the linear system leaves angular accelerations off by half, and a reaction without what does not grow.
+
+    Across the bars the reaction is continuous; along them it is c/(t - t*) and a finite part, which is the mean of what
+    it is as long before and after.
+    """
+    model, alpha = flat_at(0.2, step)
+    motion = simulate(model, formulation=formulation, coordinates=coordinates)
+    k = round(0.2 / step)
+    assert motion.t[k] == pytest.approx(0.2, abs=1e-15)
+    for body in ("crank", "rocker"):
+        assert motion[f"{body}.alpha"][k] == pytest.approx(alpha, rel=1e-7)
+    assert motion["coupler.alpha"][k] == pytest.approx(0.0, abs=1e-6)
+    fine = simulate(flat_at(0.2, 1e-3)[0])
+    for name in ("reaction:B.x", "reaction:B.y"):
+        near, far = (0.5 * (fine[name][200 - j] + fine[name][200 + j]) for j in (3, 6))
+        assert motion[name][k] == pytest.approx((4.0 * near - far) / 3.0, rel=1e-4)

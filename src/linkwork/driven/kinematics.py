@@ -28,7 +28,6 @@ from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.compiled.system import System, compile_system
 from linkwork.constraints.projection import project_start
 from linkwork.driven.limit import find_limit
-from linkwork.driven.passing import pass_smoothly
 from linkwork.elements.kinds import Columns
 from linkwork.equations.coordinates import Coordinates
 from linkwork.equations.equations import TIME, Equations
@@ -55,7 +54,7 @@ from linkwork.start.check import note_start
 from linkwork.start.closing import find_start, follow_bodies, restart
 from linkwork.start.dead_points import check_open
 from linkwork.start.freedoms import check_driving, explain_singular_start
-from linkwork.start.singular import Passed, name_elements
+from linkwork.start.singular import name_elements
 from linkwork.tolerances import NEGLIGIBLE
 from linkwork.trajectory import Table, Trajectory
 
@@ -168,9 +167,6 @@ class Driven(Motion):
 
     def problem(self) -> Problem:
         return self.mechanism.shared.compiled(("problem", "driven"), lambda _: self.new_problem())
-
-    def pass_smoothly(self, passed: list[Passed], x: Array, held: Array) -> list[Passed]:
-        return pass_smoothly(self, passed, x, held) if passed else passed
 
 
 def in_metric(e: Equations) -> Equations:

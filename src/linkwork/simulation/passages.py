@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from linkwork.compiled.system import System
 from linkwork.equations.place import Place
+from linkwork.linalg.rank import svd
 from linkwork.notes import Note
 from linkwork.simulation.outputs import report
 from linkwork.start.singular import MOST_LOCATED, STEEP, Passed
@@ -78,13 +79,16 @@ def find_singular(
 
     passed = []
     for time in times[first]:
-        k = int(np.searchsorted(t, time))
-        usual = max((at(float(t[j])).rank for j in (max(k - 1, 0), min(k + 1, len(t) - 1))), key=lambda x: x.rank)
-        place = at(float(time))
-        lost = place.rank.values[: usual.rank] <= VANISHED * usual.smallest
+        k = int(np.abs(t - time).argmin())
+        beside = max((at(float(t[j])) for j in (max(k - 1, 0), min(k + 1, len(t) - 1))), key=lambda x: x.rank.rank)
+        # Rows by their lengths beside the position: that of a loop whose links are in line vanishes there itself.
+        lengths = np.linalg.norm(beside.scaled_jacobian("mass")[0], axis=1)
+        lengths[beside.rows.vanishing] = math.inf
+        U, sigma, _ = svd(at(float(time)).scaled_jacobian("mass")[0] / lengths[:, None])
+        lost = sigma[: beside.rank.rank] <= VANISHED * beside.rank.smallest
         if lost.any():
-            U = place.rows.left_singular_vectors[:, : usual.rank]
-            passed.append(Passed(float(time), np.linalg.norm(U[:, lost], axis=1)))
+            U = U[:, : beside.rank.rank][:, lost]
+            passed.append(Passed(float(time), np.linalg.norm(U, axis=1), U.shape[1]))
     return passed
 
 

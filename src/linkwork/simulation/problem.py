@@ -39,7 +39,6 @@ from linkwork.simulation.outputs import fill_dynamics, fill_report
 from linkwork.simulation.suitability import check_massless
 from linkwork.start.branches import check_branch, check_regular, leave_singular
 from linkwork.start.closing import Fitted, find_start, restart
-from linkwork.start.singular import Passed
 from linkwork.tolerances import TYPED
 
 Array = NDArray[np.float64]
@@ -300,10 +299,6 @@ class Motion:
     def unknowns(self, t: float, y: Array) -> Array:
         """(q, v, work), with algebraic unknowns behind where the form has them; mu of ggl is zero."""
         return unknowns(self.form, self.p, t, y[: self.n + N_WORK])
-
-    def pass_smoothly(self, passed: list[Passed], x: Array, held: Array) -> list[Passed]:
-        """Singular positions with their times; where the motion is known to pass them, its rows in them anew."""
-        return passed
 
     def part(self, first: int) -> Part:
         """What rows are evaluated with from this one on."""

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import groupby, islice, pairwise
-from time import thread_time
-from typing import NamedTuple
+from itertools import groupby, islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.equations.implicit import N_WORK
 from linkwork.model import Simulation
-from linkwork.native.calls import raise_pending
-from linkwork.native.kernels import size_of
 from linkwork.notes import Note, Reason
 from linkwork.records import changed
 from linkwork.simulation.events import Course
-from linkwork.simulation.inputs import fill_inputs
 from linkwork.simulation.judgement import ACCUMULATED, LIMIT, find_balance, is_closed
 from linkwork.simulation.notes import (
     note_atol,
@@ -30,17 +25,11 @@ from linkwork.simulation.notes import (
     note_open,
     note_pivots,
 )
-from linkwork.simulation.outputs import (
-    Report,
-    fill_dynamics,
-    find_contradiction,
-    rates,
-    report,
-    split_columns,
-    trajectory,
-)
+from linkwork.simulation.outputs import find_contradiction, split_columns, trajectory
 from linkwork.simulation.passages import find_singular, note_near
-from linkwork.simulation.problem import Motion, Part
+from linkwork.simulation.passing import pass_smoothly
+from linkwork.simulation.problem import Motion
+from linkwork.simulation.rows import evaluate_motion, report_rows
 from linkwork.start.singular import MOST_TOLD, name_positions, note_singular
 from linkwork.trajectory import Run, Trajectory
 
@@ -68,59 +57,6 @@ def describe(motion: Motion, settings: Simulation, about_start: Iterable[Note]) 
     )
 
 
-def evaluate(part: Part, t: Array, rows: Array, held: Array) -> tuple[Array, Array, Report, float]:
-    """(t, q, v, a, lam) and qd at these states, what is reported there, and the seconds that the rates took.
-
-    `held` is what events have changed until then.
-    """
-    s, (n_rows, ny) = part.system, rows.shape
-    x, qd = np.empty((n_rows, 1 + s.n_q + 2 * s.n_v + s.m)), np.empty((n_rows, s.n_q))
-    scratch = np.empty(size_of(rates, ny, s.m) + part.dynamics.work)
-    x[:, 0], x[:, 1 : 1 + s.n_q + s.n_v] = t, rows[:, : s.n_q + s.n_v]  # memory that is new takes longer
-    p, since = part.p.copy(), thread_time()
-    fill_dynamics(n_rows, ny, held.shape[1], held, p, x, qd, scratch)
-    taken = thread_time() - since
-    raise_pending()
-    return x, qd, report(s, part.exact, x, held), taken
-
-
-class Evaluated(NamedTuple):
-    """Report rows of a motion, and what was found at them."""
-
-    t: Array
-    rows: Array  # q, v, work
-    held: Array
-    spans: list[slice]  # of the parts of the course
-    x: Array  # t, q, v, a, lam
-    qd: Array
-    found: Report
-    taken: float  # s, for the rates
-
-
-def evaluate_motion(course: Course, most: int | None = None) -> Evaluated:
-    """The motion as far as it is noted, of a run stopped between report times with its last state; or so many rows."""
-    motion, state, until = course.motion, course.motion.state, course.until
-    assert until is not None
-    t, rows, ends = state.times[: until.rows], state.rows[: until.rows], [part.first for part in course.parts[1:]]
-    if not len(t) or until.t > t[-1]:
-        rows, t = np.vstack([rows, until.y[: motion.n + N_WORK]]), np.append(t, until.t)
-    if most is not None and most < len(t):
-        chosen = np.arange(0, len(t), -(-len(t) // most))
-        chosen[-1] = len(t) - 1
-        t, rows, ends = t[chosen], rows[chosen], np.searchsorted(chosen, ends).tolist()
-    held = course.held_at(t)
-    if motion.mechanism.model.inputs:
-        fill_inputs(motion.system, motion.mechanism.model.inputs, t, rows, held)
-    spans = [slice(a, b) for a, b in pairwise([0, *(min(end, len(rows)) for end in ends), len(rows)])]
-    evaluated = [evaluate(part, t[k], rows[k], held[k]) for part, k in zip(course.parts, spans, strict=True)]
-    x, qd, found, taken = evaluated[0]
-    if len(evaluated) > 1:
-        x, qd = (np.concatenate([part[k] for part in evaluated]) for k in (0, 1))
-        found = Report(*map(np.concatenate, zip(*(part[2] for part in evaluated), strict=True)))
-        taken = sum(part[3] for part in evaluated)
-    return Evaluated(t, rows, held, spans, x, qd, found, taken)
-
-
 def is_beyond_doubt(course: Course) -> bool:
     """Whether nothing speaks against a finished motion, by as many of its report rows as steps were taken.
 
@@ -142,18 +78,21 @@ def is_beyond_doubt(course: Course) -> bool:
 def result(course: Course, info: Run, status: str, reason: Reason) -> Trajectory:
     """The trajectory of a motion."""
     motion, state, until, parts = course.motion, course.motion.state, course.until, course.parts
-    t, rows, held, spans, x, qd, found, taken = evaluate_motion(course)
+    at = evaluate_motion(course)
+    t, rows, held, spans, x, qd, found, taken = at
     assert until is not None
     s, n_q, n = motion.system, motion.system.n_q, motion.n
     q, passed, first = x[:, 1 : 1 + n_q], [], 0
     for _, alike in groupby(zip(parts, spans, strict=True), key=lambda part: part[0].place.is_open.tobytes()):
-        *_, (at, span) = alike  # the same joints hold
+        *_, (part, span) = alike  # the same joints hold
         k = slice(first, span.stop)
-        passed += find_singular(at.system, at.exact, at.place, t[k], q[k], qd[k], found.log_det[k])
+        passed += find_singular(part.system, part.exact, part.place, t[k], q[k], qd[k], found.log_det[k])
         first = span.stop
-    if (smooth := motion.pass_smoothly(passed, x, held)) is not passed:
-        passed, found = smooth, report(s, parts[-1].exact, x, held)
-    singular, is_driven = name_positions(s.equations.rows, passed), info.analysis == "kinematics"
+    is_driven = info.analysis == "kinematics"
+    if passed:
+        passed = pass_smoothly(motion, passed, at, is_driven)
+        found = report_rows(parts, spans, x, held)
+    singular = name_positions(s.equations.rows, passed)
     near = note_near(motion.start.place, t, q, found.log_det, passed)
     kept = motion.how.stabilization == "projection"
     info = changed(

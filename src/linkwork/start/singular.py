@@ -21,10 +21,11 @@ MOST_TOLD = 4  # singular positions with a note of their own: two turns of a par
 
 
 class Passed(NamedTuple):
-    """A singular position on the path: its time, and how much each row takes part."""
+    """A singular position on the path: its time, how much each row takes part, and how many singular values vanish."""
 
     t: float
     involvement: Array
+    n_lost: int
 
 
 def name_elements(rows: Sequence[Row], involvement: Array) -> tuple[str, ...]:
