@@ -70,8 +70,9 @@ def find_singular(
         kept = (least <= STEEP * ends) | (least <= SINGULAR)
         low, high, times, least = low[kept], high[kept], times[kept], least[kept]
     times, same = times[least <= SINGULAR], TYPED * (t[-1] - t[0])
-    for end in (t[0], t[-1]):
-        times = np.where(np.abs(times - end) <= same, end, times)
+    after = np.clip(np.searchsorted(t, times), 1, len(t) - 1)
+    nearest = np.where(times - t[after - 1] < t[after] - times, t[after - 1], t[after])
+    times = np.where(np.abs(times - nearest) <= same, nearest, times)
     first = np.append(True, np.diff(times) > same)[: len(times)]  # two rows can lead to the same position
 
     def at(time: float) -> Place:
@@ -79,7 +80,7 @@ def find_singular(
 
     passed = []
     for time in times[first]:
-        k = int(np.abs(t - time).argmin())
+        k = int(np.searchsorted(t, time))
         beside = max((at(float(t[j])) for j in (max(k - 1, 0), min(k + 1, len(t) - 1))), key=lambda x: x.rank.rank)
         # Rows by their lengths beside the position: that of a loop whose links are in line vanishes there itself.
         lengths = np.linalg.norm(beside.scaled_jacobian("mass")[0], axis=1)

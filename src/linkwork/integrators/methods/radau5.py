@@ -51,7 +51,7 @@ from linkwork.integrators.methods.linear_systems import (
 )
 from linkwork.integrators.methods.radau5_dense import Radau, extrapolate, fit, open_radau, places, radau_dense
 from linkwork.integrators.methods.stiffness import LOOK, PERTURBED, SOON, find_fastest
-from linkwork.integrators.methods.tangent import Blocks, reduce_matrices
+from linkwork.integrators.methods.tangent import Blocks, are_forces_gentle, reduce_matrices
 from linkwork.integrators.time_loop import HALF, SAFETY, constant_of_error, is_at_rest, is_finite
 from linkwork.linalg.lu_planned import Elimination
 from linkwork.linalg.vectors import clear, clear_negligible, copy
@@ -122,6 +122,8 @@ def evaluate_jacobian(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
             J[i] = 0.0
     if its.systems.tangent.n_entries > 0:
         reduce_matrices(its.systems.tangent)
+        if its.detects and are_forces_gentle(its.systems.tangent, at.h):
+            its.calm = max(its.calm, LOOK - SOON)
     return True
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from linkwork.integrators import memory
 from linkwork.integrators.memory import BLOCK, End, Method, Outcome, Run, open_run
-from linkwork.integrators.methods.stiffness import LOOK, SOON, find_fastest
+from linkwork.integrators.methods.stiffness import LOOK, SOON, find_fastest, tolerance
 from linkwork.integrators.methods.tableaus import Row, Tableau
 from linkwork.integrators.time_loop import differentiate, is_finite
 from linkwork.linalg.vectors import copy
@@ -102,6 +102,19 @@ def find_failure(at: Run, its: Stages, count: int) -> None:
             copy(stage_argument(at, its, i), at.x_inside, 1 + at.n)
 
 
+def seems_limited(at: Run, its: Stages) -> bool:
+    """Whether the last stage of a good step and its end, two states at one time, show a mode that limits the step.
+
+    h |lambda| ~ h |k_new - k_i|/|y_new - y_i|.                                              [hairer1996, section IV.2]
+    """
+    x, k, slope, gap = stage_argument(at, its, its.s - 1), stage(at, its, its.s - 1), 0.0, 0.0
+    for j in range(at.n_norm):
+        by = 1.0 / tolerance(at, j)
+        slope += ((at.k[j] - k[j]) * by) ** 2
+        gap += ((at.x[1 + j] - x[1 + j]) * by) ** 2
+    return its.last_h**2 * slope > (NEARLY * its.limit) ** 2 * gap
+
+
 def look_for_stiffness(at: Run, its: Stages, p: Pointer, w: Pointer) -> None:
     """Ask for another method where steps are limited by a fast mode that does not show, not by what does.
 
@@ -110,7 +123,7 @@ def look_for_stiffness(at: Run, its: Stages, p: Pointer, w: Pointer) -> None:
     """
     if stage_argument(at, its, its.s - 1)[0] != at.x[0]:  # no good step right before
         return
-    its.calm += 1
+    its.calm += SOON if seems_limited(at, its) else 1
     if its.calm < LOOK or at.t_end - at.x[0] <= MANY * its.last_h:
         return
     size, real = find_fastest(at, p, w, its.E_k, offset(its.stages, at.n), at.k_inside)

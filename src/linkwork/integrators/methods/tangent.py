@@ -201,6 +201,15 @@ def factor_tangent(at: Tangent, c: float, a: float, b: float) -> bool:
     )
 
 
+def are_forces_gentle(at: Tangent, h: float) -> bool:
+    """Whether in a time h no force changes the motion that it acts along by as much as itself: h D + h^2 K below M."""
+    for i in range(at.dof):
+        k = i * at.wide + i
+        if not h * (abs(at.damping[k]) + h * abs(at.stiffness[k])) < at.mass[k]:
+            return False
+    return True
+
+
 def scale(at: Tangent, x: Pointer, n: int) -> None:
     """Rows (x, y + i z) by 1/c, real and complex."""
     s, r, t = at.a, at.b, at.c
