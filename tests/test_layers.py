@@ -33,7 +33,7 @@ ROOMS = (
     "formats",
     "modelfile",
     "equations",
-    "analyses",
+    "methods",
     "compiled",
     "formulations",
     "integrators",
@@ -46,6 +46,7 @@ ROOMS = (
     "simulation",
     "driven",
     "assembly",
+    "analyses",
     "lecture",
     "comparison",
     "view",
@@ -58,10 +59,12 @@ ROOMS = (
 # `sequence.compile()`, `mechanism.simulate()`, `motion.save()`, `motion.plot()` and printed results: how users go on;
 # only these imports point downwards.
 DOWNWARDS = {("compiled", room) for room in ("start", "simulation", "driven", "trajectory")}
-DOWNWARDS |= {("analyses", room) for room in ROOMS[ROOMS.index("analyses") + 1 :]}
+DOWNWARDS |= {("methods", room) for room in ROOMS[ROOMS.index("methods") + 1 :]}
 DOWNWARDS |= {("trajectory", "resultfile"), ("trajectory", "view"), ("readings", "view"), ("expressions", "writing")}
 DOWNWARDS |= {("sequences", "native"), ("notes", "view")}
-DOWNWARDS |= {(room, "view") for room in ("start", "simulation", "driven", "assembly", "lecture", "comparison")}
+DOWNWARDS |= {
+    (room, "view") for room in ("start", "simulation", "driven", "assembly", "analyses", "lecture", "comparison")
+}
 # Files that a run in the coordinates of bodies has no use for, and that would be waited for before every run.
 UNUSED = (
     "writing.notation",

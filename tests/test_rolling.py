@@ -8,21 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from random_mechanisms import matrix
 from scipy.integrate import quad, solve_ivp
-from scipy.optimize import brentq
 from slices import with_slow
 
-from linkwork import PlanarModel, SpatialModel, Start, check, kinematics, load, simulate
+from linkwork import PlanarModel, SpatialModel, Start, check, kinematics, linearize, load, simulate
+from linkwork.analyses.linearize import Linearization
 from linkwork.compiled.mechanism import prepare
 from linkwork.errors import ModelError, UsageError
-from linkwork.expressions.derivatives import jacobian
-from linkwork.expressions.graph import ONE, ZERO
 from linkwork.formulations import FORMULATIONS
 from linkwork.lecture.explain import explain
 from linkwork.lecture.listing import write_down
 from linkwork.own import Number, PointPair, Vector, element
-from linkwork.sequences.entries import minus, plus, transpose
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
@@ -262,43 +258,11 @@ def test_the_bicycle_keeps_its_energy(v: float, roll_rate: float) -> None:
     assert np.ptp(motion["frame.e1"]) > 1e-3
 
 
-def small_motions(v: float) -> tuple[Array, Array, Array, Array]:
-    """A of the bicycle rolling upright at v, and M, C and K of roll and steer: M u' + C u + K w = 0.
-
-    With changes dx = Y w of positions, Psi_q Y = 0 of the rows of Psi, and dv = Z u + .., Psi_q Z = 0 of all rows:
-    Psi_q dv = -(Psi_dot)_q dq, Psi_q da = -(Psi_ddot)_q dq - (Psi_ddot)_v dv, Z^T d(Q - M a - Psi_q^T lam) = 0.
-    """
-    place = prepare(load("whipple_bicycle"), "joint").changed({"v": v, "roll_rate": 0.0}).place()
-    e, n, m = place.equations, len(place.v), len(place.Psi)
-    J, M, zero = place.Psi_q, place.M, np.zeros((m, m))
-    both = np.linalg.solve(np.block([[M, J.T], [J, zero]]), np.concatenate([place.Q, place.gamma]))
-    at = {**place.values, **dict(zip((*e.a, *e.lam), both, strict=True))}
-
-    def by(f: Any, x: Any) -> Array:
-        return matrix(jacobian(f, x), (len(f), len(x)), e, at)
-
-    def basis(J: Array, names: tuple[str, ...]) -> tuple[list[int], Array]:
-        chosen, free = [e.v_names.index(name) for name in names], np.linalg.svd(J)[2][len(J) :].T
-        return chosen, free @ np.linalg.inv(free[chosen])
-
-    chosen, Z = basis(J, ("frame.wx", "steer", "rear_hub"))
-    held = [i for i in range(m) if i not in e.slips]
-    moved, Y = basis(J[held], ("frame.wx", "steer", "rear_hub", "frame.x", "frame.y", "frame.wz", "front_hub"))
-    inverse = np.linalg.pinv(J)
-    w, u = len(moved), len(chosen)
-
-    def follow(right: Array) -> Array:
-        y = inverse @ right
-        return np.asarray(y - Z @ y[chosen])
-
-    force = minus(minus(e.Q, transpose(e.Psi_q), e.lam), e.M, e.a)
-    Psi_ddot = minus(plus([ZERO] * m, e.Psi_q, e.a), {(i, i): ONE for i in range(m)}, e.gamma)
-    dq = by(e.qd, e.v) @ np.hstack([Y, np.zeros((n, u))])
-    dv = follow(-by(e.Psi_dot, e.q) @ dq) + np.hstack([np.zeros((n, w)), Z])
-    bent = follow(-by(Psi_ddot, e.q) @ dq - by(Psi_ddot, e.v) @ dv)
-    reduced, push = Z.T @ M @ Z, Z.T @ (by(force, e.q) @ dq + by(force, e.v) @ dv - M @ bent)
-    A = np.vstack([dv[moved], np.linalg.solve(reduced, push)])  # the frame does not turn, so that dx' = dv
-    return A, reduced[:2, :2], -push[:2, w : w + 2], -push[:2, :2]
+def small_motions(v: float, coordinates: str = "joint") -> Linearization:
+    """Of the bicycle rolling upright at v; M, C and K begin with roll and steer."""
+    first = ("frame.wx", "steer", "rear_hub") if coordinates == "joint" else ()
+    parameters = {"v": v, "roll_rate": 0.0}
+    return linearize(load("whipple_bicycle"), parameters, at="start", coordinates=coordinates, independent=first)
 
 
 # Recomputed with 40 digits by appendix A of the paper; its matrices agree with all 14 digits that it gives.
@@ -321,35 +285,24 @@ ROOTS = {  # castering, capsize, weave
 }
 
 
-def test_the_bicycle_has_the_matrices_and_eigenvalues_of_the_benchmark() -> None:
-    """M, C = v C1 and K = g K0 + v^2 K2 to 1e-12, 44 eigenvalues to 1e-11; the other six of ten are zero."""
+@pytest.mark.parametrize("coordinates", ["body", "joint", "euler"])
+def test_the_bicycle_has_the_eigenvalues_of_the_benchmark(coordinates: str) -> None:
+    """44 eigenvalues to 1e-11, in parameters of Euler, whose velocities are not independent, to 1e-10; six are zero."""
     for v, roots in ROOTS.items():
-        A, M, C, K = small_motions(v)
+        found = small_motions(v, coordinates)
+        assert (len(found.acting), found.zeros) == (4, 6)
+        expected = [x for root in roots for x in ({root, np.conj(root)} if np.imag(root) else {root})]
+        for root in expected:
+            assert np.min(np.abs(found.acting - root)) <= (1e-10 if coordinates == "euler" else 1e-11), (v, root)
+
+
+def test_the_bicycle_has_the_matrices_of_the_benchmark() -> None:
+    """M, C = v C1 and K = g K0 + v^2 K2 to 1e-12."""
+    for v in ROOTS:
+        M, C, K = (x[:2, :2] for x in (small_motions(v).M, small_motions(v).C, small_motions(v).K))
         np.testing.assert_allclose(M, M_BICYCLE, rtol=0, atol=1e-12)
         np.testing.assert_allclose(C, v * C1, rtol=0, atol=1e-12 * (1 + v))
         np.testing.assert_allclose(K, G * K0 + v * v * K2, rtol=0, atol=1e-12 * (G + v * v))
-        found = np.linalg.eigvals(A)
-        expected = [x for root in roots for x in ({root, np.conj(root)} if np.imag(root) else {root})]
-        assert len(expected) == 4
-        for root in expected:
-            assert np.min(np.abs(found - root)) <= 1e-11, (v, root)
-        assert np.sum(np.abs(found) < 1e-6) == 6
-
-
-def test_the_bicycle_is_stable_between_the_weave_and_the_capsize_speed() -> None:
-    """4.29238253634110396 and 6.02426201538835889 m/s, where real parts are zero."""
-    matrices = [small_motions(v)[1:] for v in (0.0, 1.0)]
-    (M, _, K), (_, C, K_1) = matrices
-
-    def highest(v: float, is_weave: bool) -> float:
-        left = np.linalg.solve(M, np.hstack([-(K + v * v * (K_1 - K)), -v * C]))
-        roots = np.linalg.eigvals(np.vstack([np.hstack([np.zeros((2, 2)), np.eye(2)]), left]))
-        return float(np.max(roots.real[np.abs(roots.imag) > 1.0 if is_weave else np.abs(roots.imag) == 0.0]))
-
-    weave, capsize = (
-        brentq(highest, *around, args=(k,), xtol=1e-14) for around, k in (((4, 5), True), ((5, 7), False))
-    )
-    np.testing.assert_allclose([weave, capsize], [4.29238253634110396, 6.02426201538835889], atol=1e-11)
 
 
 @pytest.mark.parametrize("spin", [2.0, 3.2, 3.4, 10.0])

@@ -8,8 +8,9 @@
 
     m = linkwork.PlanarModel("pendulum", l="1 m")  # a model in Python: m.body, m.revolute, m.simulate, m.save
 
-`check` counts freedoms, `assemble` and `modes` close loops, `kinematics` moves what is driven, `compare` runs all
-formulations, `explain` and `write_down` write equations, `prepare` compiles once for many runs.
+`check` counts freedoms, `assemble` and `modes` close loops, `kinematics` moves what is driven, `equilibrium` finds
+where it rests, `linearize` its small motions and modes, `compare` runs all formulations, `explain` and `write_down`
+write equations, `prepare` compiles once for many runs.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ TYPE_CHECKING = False  # as in typing, which takes its time to be imported
 if TYPE_CHECKING:
     from typing import Any
 
+    from linkwork.analyses.equilibrium import equilibrium
+    from linkwork.analyses.linearize import linearize
     from linkwork.assembly.assemble import assemble
     from linkwork.assembly.modes import modes
     from linkwork.comparison.compare import compare
@@ -60,8 +63,10 @@ __all__ = [
     "assemble",
     "check",
     "compare",
+    "equilibrium",
     "explain",
     "kinematics",
+    "linearize",
     "load",
     "loads",
     "modes",
@@ -90,8 +95,10 @@ _HOMES = {
     "assemble": "assembly.assemble",
     "check": "start.check",
     "compare": "comparison.compare",
+    "equilibrium": "analyses.equilibrium",
     "explain": "lecture.explain",
     "kinematics": "driven.kinematics",
+    "linearize": "analyses.linearize",
     "load": "modelfile",
     "loads": "modelfile",
     "modes": "assembly.modes",

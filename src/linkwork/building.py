@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pydantic
 
-from linkwork.analyses import Analyses
 from linkwork.document import Data, Document, Keys, dump, name_fault, save
 from linkwork.elements.forces import FORCES
 from linkwork.elements.joints import JOINTS
 from linkwork.elements.kinds import Space
 from linkwork.errors import ModelError, UsageError, did_you_mean
+from linkwork.methods import Analyses
 from linkwork.model import Model
 from linkwork.modelfile import build, find, schema
 from linkwork.modelfile.faults import shape_fault

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from linkwork.analyses import Analyses
 from linkwork.compiled.system import System, compile_system
 from linkwork.equations.coordinates import COORDINATES, Coordinates, equations_of
 from linkwork.equations.equations import Equations
@@ -29,6 +28,7 @@ from linkwork.equations.place import Place
 from linkwork.equations.programs import MOTION, Metric, Program
 from linkwork.errors import ModelError, UsageError, check_choice, check_values, did_you_mean, option
 from linkwork.expressions.graph import Expr
+from linkwork.methods import Analyses
 from linkwork.model import Model, Simulation
 from linkwork.notes import Note
 from linkwork.records import changed, kept

@@ -74,18 +74,24 @@ def explain_singular_start(place: Place) -> ModelError:
 
 def reduce_basis(equations: Equations, basis: Array) -> Array:
     """Another basis of the same space: in every vector a coordinate moves, a turn if possible, that rests in others."""
-    rows = basis.T.copy()
+    return choose_independent(equations, basis)[1]
+
+
+def choose_independent(equations: Equations, basis: Array, first: Sequence[int] = ()) -> tuple[list[int], Array]:
+    """These coordinates, those of `first` before others, and the basis that is the identity in them."""
+    rows, chosen = basis.T.copy(), list[int]()
     weights = np.where(equations.turning, PREFERRED, 1.0)
     for k in range(len(rows)):
         sizes = weights * np.max(np.abs(rows[k:]), axis=0)
-        column = int(np.argmax(sizes))
+        column = first[k] if k < len(first) else int(np.argmax(sizes))
         pivot = k + int(np.argmax(np.abs(rows[k:, column])))
         rows[[k, pivot]] = rows[[pivot, k]]
         rows[k] /= rows[k, column]
         for i in range(len(rows)):
             if i != k:
                 rows[i] -= rows[i, column] * rows[k]
-    return rows.T
+        chosen.append(column)
+    return chosen, rows.T
 
 
 def describe_motions(equations: Equations, basis: Array) -> list[str]:

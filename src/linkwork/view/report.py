@@ -209,7 +209,7 @@ def mode_lines(found: Modes) -> Lines:
     for label, mode in zip(labels, (*found.modes, *found.motions), strict=True):
         proof = ("certified" if mode.certified else "not certified") + (", singular" if mode.singular else "")
         lines.append((label, f"residual {mode.residual:.1e}, {proof}"))
-        values = wrap(", ".join(f"{name}\0{x:.6g}" for name, x in _without_rounding(mode.q).items()), WIDTH)
+        values = wrap(", ".join(f"{name}\0{x:.6g}" for name, x in without_rounding(mode.q).items()), WIDTH)
         lines += [("", line.replace("\0", " ")) for line in values]
     lines += [("found" if k == 0 else "", remark) for k, remark in enumerate(remarks(found))]
     return [*lines, *(("note", note) for note in found.notes)]
@@ -359,7 +359,7 @@ def _last(motion: Trajectory, kind: str, name: str) -> str:
     return f"{_digits(shown if value else 0.0)} {unit if unit != '1' else ''}".rstrip()
 
 
-def _without_rounding(values: Mapping[str, float]) -> dict[str, float]:
+def without_rounding(values: Mapping[str, float]) -> dict[str, float]:
     """Values with zeros for those that are rounding beside the largest."""
     least = ROUNDING * max((abs(x) for x in values.values()), default=0.0)
     return {name: x if abs(x) > least else 0.0 for name, x in values.items()}

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from linkwork.analyses.equilibrium import Equilibrium
+    from linkwork.analyses.linearize import Linearization
     from linkwork.assembly.assemble import Assembly
     from linkwork.assembly.modes import Modes
     from linkwork.comparison.compare import Comparison
@@ -39,6 +41,18 @@ class Analyses:
         from linkwork.assembly.modes import modes
 
         return modes(self.subject, **options)
+
+    def equilibrium(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Equilibrium:
+        """Where it rests, with these values of parameters, see linkwork.equilibrium."""
+        from linkwork.analyses.equilibrium import equilibrium
+
+        return equilibrium(self.subject, parameters, **options)
+
+    def linearize(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Linearization:
+        """Its small motions about a rest or a steady motion, see linkwork.linearize."""
+        from linkwork.analyses.linearize import linearize
+
+        return linearize(self.subject, parameters, **options)
 
     def kinematics(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Trajectory:
         """The motion that drivers prescribe, with these values of parameters, see linkwork.kinematics."""

@@ -1,0 +1,1 @@
+"""What a mechanism does at rest and near it: equilibrium, linearization, modes."""

@@ -1,0 +1,420 @@
+"""Linearization: the small motions about a rest or a steady motion, x' = A x, and their modes.
+
+With states x = (w, u), dx = Y w and dv = Z u + P dq of variation.py, and the rates X of steady.py,
+
+    dq' = ((N v)_q - L_q) dq + N dv
+    Z^T M (Z u' + P dq' + L_v dv) = Z^T (force_q dq + force_v dv)        or        M u' + C u + K w = 0, reduced
+
+The states that remain when those are left out which have no effect on the others decide about stability: where a
+mechanism stands on its way, or which way it faces, leads to zeros among the eigenvalues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.analyses.equilibrium import Equilibrium, Rest, Stability, begin_rest, by_bodies, find_rest, gravity_of
+from linkwork.analyses.resting_friction import with_belts
+from linkwork.analyses.steady import Carrying, carryings
+from linkwork.analyses.variation import Code, Tangent, number_independent
+from linkwork.compiled.mechanism import Mechanism, prepare
+from linkwork.elements.kinds import Velocity
+from linkwork.equations.coordinates import Coordinates
+from linkwork.equations.equations import Equations
+from linkwork.equations.place import Place
+from linkwork.errors import NumericalStop, UsageError, check_names, option
+from linkwork.linalg.rank import RANK_TOLERANCE, check_finite
+from linkwork.model import Model
+from linkwork.records import Printed, kept
+from linkwork.start.closing import REACH, find_start, restart
+from linkwork.start.freedoms import choose_independent
+from linkwork.tolerances import TYPED
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+At: TypeAlias = "Literal['equilibrium', 'start'] | float | Equilibrium | None"
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Small changes dx = Y w and dv = Z u + P dq, Y and Z being the identity in velocities of these numbers."""
+
+    of_w: Sequence[int]
+    of_u: Sequence[int]
+    Y: Array
+    Z: Array
+
+
+def choose_basis(tangent: Tangent, independent: Sequence[str] = ()) -> Basis:
+    e, scale = tangent.place.equations, tangent.scale
+    Z, Y = tangent.velocities.Z, tangent.positions.Z
+    first = number_independent(e, independent, Z, scale) if independent else ()
+    u, Z = choose_independent(e, Z, first)
+    w, Y = (u, Z) if Y is tangent.velocities.Z else choose_independent(e, Y, u)
+    if not independent:
+        order_u, order_w = np.argsort(u), [*np.argsort(w[: len(u)]), *(len(u) + np.argsort(w[len(u) :]))]
+        u, Z, w, Y = [u[k] for k in order_u], Z[:, order_u], [w[k] for k in order_w], Y[:, order_w]
+    return Basis(w, u, Y, Z)
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """M u' + C u + K w = 0 and w' = .. as x' = A x, x = (w, u); dq and dv are the changes of q and v that x makes."""
+
+    A: Array
+    M: Array
+    C: Array
+    K: Array
+    dq: Array
+    dv: Array
+    rate: float  # the fastest of A
+    sizes: Array  # of the states, on the scales of the mechanism, if they change at the fastest rate of A
+
+    @property
+    def on_scales(self) -> Array:
+        """A with its states measured by their sizes."""
+        return np.asarray(self.A * self.sizes / self.sizes[:, None])
+
+
+def reduce(tangent: Tangent, basis: Basis, carrying: Carrying) -> Reduced:
+    by, M, P = tangent.derivatives, tangent.M, tangent.P
+    n_w, n_u = basis.Y.shape[1], basis.Z.shape[1]
+    onto = np.array(basis.of_u, dtype=int)
+    dq = np.hstack([by.N @ basis.Y, np.zeros((len(by.N), n_u))])
+
+    def follow(dq: Array) -> Array:
+        """dv that the constraints ask for, none in the independent velocities."""
+        dv = P @ dq
+        return np.asarray(dv - basis.Z @ dv[onto])
+
+    dv = follow(dq) + np.hstack([np.zeros((len(M), n_w)), basis.Z])
+    dq_dot = (by.rate_q - carrying.L_q) @ dq + by.N @ dv
+    w_dot = np.linalg.lstsq(by.N, dq_dot, rcond=None)[0][[*basis.of_w]]
+    given = follow(dq_dot) + carrying.L_v @ dv
+    inertia = basis.Z.T @ M @ basis.Z
+    push = basis.Z.T @ (by.force_q @ dq + by.force_v @ dv - M @ given)
+    check_finite(push, w_dot)
+    u_dot = np.linalg.solve(inertia, push) if n_u else push
+    A = np.vstack([w_dot, u_dot])
+    rate = float(np.abs(np.linalg.eigvals(A)).max(initial=0.0))
+    sizes = np.concatenate([tangent.scale[[*basis.of_w]], (rate or 1.0) * tangent.scale[[*basis.of_u]]])
+    return Reduced(A, inertia, -push[:, n_w:], -push[:, :n_w], dq, dv, rate, sizes)
+
+
+def find_carrying(tangent: Tangent, basis: Basis, gravity: Array) -> tuple[Carrying, Reduced]:
+    """What carries the motion along, with its small motions; NumericalStop if it does not stay as it is.
+
+    A little later the mechanism, carried along, must have the same accelerations and the same small motions.
+    """
+    a, v, scale = tangent.solution[0], tangent.place.v, tangent.scale
+    speed, best, least = float(np.abs(v / scale).max(initial=0.0)), "", np.inf
+    for carrying in carryings(tangent.place, a, gravity):
+        reduced, left = reduce(tangent, basis, carrying), a - carrying.L_v @ v
+        # By the accelerations that gravity and the speed make, or else springs stretched by the size of the mechanism.
+        usual = float(np.linalg.norm(gravity)) / tangent.length + speed * speed or reduced.rate**2
+        off = float(np.abs(left / scale).max(initial=0.0)) / (usual or 1.0)
+        k = int(np.argmax(np.abs(left / scale))) if len(left) else 0
+        if off <= TYPED:
+            off = _changes(tangent, reduced, carrying, REACH / speed) if speed else 0.0
+            if off <= TYPED:
+                return carrying, reduced
+            text = f"a little later its small motions are others, by {off:.2g} of their rates"
+        else:
+            c = tangent.place.equations.velocities[k]
+            text = f"its acceleration {c.acceleration} is {left[k]:.3g} {c.unit}/s^2, {off:.2g} of what forces make"
+        if off < least:
+            best, least = text, off
+    raise NumericalStop(
+        f"this state {'does not move steadily' if speed else 'does not rest'}: {best}; "
+        f"{option('at', 'equilibrium')} finds a rest, and `linkwork equilibrium --steady` a steady motion",
+        "not-steady",
+    )
+
+
+def _changes(tangent: Tangent, reduced: Reduced, carrying: Carrying, tau: float) -> float:
+    """By how much A changes until the time tau later, if states are carried along, by its size."""
+    later, of_q, of_v = carrying.flow(tangent.place, tau)
+    there = replace(tangent, place=later)
+    basis = choose_basis(there)
+    other = reduce(there, basis, carrying)
+    w = np.linalg.lstsq(there.derivatives.N, of_q @ reduced.dq, rcond=None)[0][[*basis.of_w]]
+    S = np.vstack([w, (of_v @ reduced.dv)[[*basis.of_u]]])
+    A, B = reduced.on_scales, replace(reduced, A=np.asarray(np.linalg.solve(S, other.A @ S), dtype=float)).on_scales
+    return float(np.abs(A - B).max(initial=0.0) / (np.abs(A).max(initial=0.0) or 1.0))
+
+
+class Spectrum(NamedTuple):
+    """Eigenvalues of A with eigenvectors, those of the states that act on others first; then zeros, without vectors."""
+
+    values: Complex
+    vectors: Complex
+    zeros: int  # of states without effect on the others
+
+
+def remove_idle(A: Array, most: int | None = None) -> tuple[Array, Array]:
+    """Orthonormal bases of the states without effect on the others, and of those that remain.
+
+    States in the null space of A act on none. Without them there may be others again, which acted on these alone: as
+    where a wheel stands, then the way that it faces, then its speed. No more than `most` are left out.
+    """
+    n = len(A)
+    idle, acting, B = np.zeros((n, 0)), np.eye(n), A
+    largest = float(np.linalg.norm(A, 2)) if n else 0.0
+    while len(B) and (most is None or idle.shape[1] < most):
+        _, values, V = np.linalg.svd(B)
+        count = int(np.sum(values <= RANK_TOLERANCE * largest))
+        count = count if most is None else min(count, most - idle.shape[1])
+        if not count:
+            break
+        idle, acting = np.hstack([idle, acting @ V[len(B) - count :].T]), acting @ V[: len(B) - count].T
+        B = acting.T @ A @ acting
+    return idle, acting
+
+
+def find_spectrum(reduced: Reduced, most: int | None = None) -> Spectrum:
+    A = reduced.on_scales
+    idle, acting = remove_idle(A, most)
+    values, V = np.linalg.eig(acting.T @ A @ acting)
+    order = np.lexsort((values.imag, np.abs(values.imag), values.real))
+    values, V = values[order].astype(complex), V[:, order]
+    # (lambda - A_11) z = A_12 y of the others follow from those that act
+    drive, own = idle.T @ A @ acting @ V, idle.T @ A @ idle
+    Z = [np.linalg.solve(x * np.eye(len(own)) - own, y) for x, y in zip(values, drive.T, strict=True)]
+    vectors = acting @ V + idle @ np.array(Z, dtype=complex).reshape(len(values), len(own)).T
+    vectors = vectors * reduced.sizes[:, None]
+    return Spectrum(np.append(values, np.zeros(idle.shape[1])), vectors, idle.shape[1])
+
+
+class Mode(NamedTuple):
+    """A small motion x = Re(shape exp(eigenvalue t)): growing or fading, or swinging if the eigenvalue is not real.
+
+    `frequency` is |eigenvalue| in rad/s, `damping` the part -Re/|eigenvalue|; `shape` by the names of states, the
+    largest position being 1.
+    """
+
+    eigenvalue: complex
+    frequency: float
+    damping: float
+    shape: dict[str, complex]
+
+    @property
+    def swings(self) -> bool:
+        return self.eigenvalue.imag != 0.0
+
+    @property
+    def hertz(self) -> float:
+        """Cycles per second that are seen."""
+        return abs(self.eigenvalue.imag) / (2.0 * np.pi)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Linearization(Printed):
+    """x' = A x near a rest or a steady motion, x = (w, u); M u' + C u + K w = 0 with w' as in the first rows of A.
+
+    `states` are the names of w, then of u; `zeros` of the eigenvalues are of states without effect on the others.
+    """
+
+    name: str
+    at: str
+    coordinates: str
+    states: tuple[str, ...]
+    A: Array
+    M: Array
+    C: Array
+    K: Array
+    eigenvalues: Complex
+    zeros: int
+    q: dict[str, float]
+    v: dict[str, float]
+    vectors: Complex
+    mechanism: Mechanism
+    tangent: Tangent
+    basis: Basis
+
+    @kept
+    def acting(self) -> Complex:
+        """The eigenvalues of the states that act on others."""
+        return self.eigenvalues[: len(self.eigenvalues) - self.zeros]
+
+    @property
+    def frequencies(self) -> Array:
+        """|eigenvalue| in rad/s of those that act and swing, each pair once, in order."""
+        return np.sort([mode.frequency for mode in self.modes if mode.swings])
+
+    @property
+    def stability(self) -> Stability:
+        return judge(self.acting)
+
+    @kept
+    def modes(self) -> tuple[Mode, ...]:
+        """One for each real eigenvalue and for each pair, without the zeros of states that act on no others."""
+        found, n_w = [], len(self.basis.of_w)
+        for value, vector in zip(self.acting, self.vectors.T, strict=True):
+            if value.imag < 0.0:
+                continue
+            by = self.tangent.scale[[*self.basis.of_w]]
+            largest = int(np.argmax(np.abs(vector[:n_w] / by)))
+            shape = vector / (vector[largest] or 1.0)
+            size = float(abs(value))
+            damping = float(-value.real / size) if size else 0.0
+            found.append(Mode(complex(value), size, damping, dict(zip(self.states, shape.tolist(), strict=True))))
+        return tuple(sorted(found, key=lambda mode: (mode.frequency, mode.eigenvalue.real)))
+
+    def as_dict(self) -> dict[str, Any]:
+        def parts(x: complex) -> list[float]:
+            return [x.real, x.imag]
+
+        modes = [
+            {
+                "eigenvalue": parts(mode.eigenvalue),
+                "frequency": mode.frequency,
+                "damping": mode.damping,
+                "shape": {name: parts(x) for name, x in mode.shape.items()},
+            }
+            for mode in self.modes
+        ]
+        return {
+            "name": self.name,
+            "at": self.at,
+            "coordinates": self.coordinates,
+            "stability": self.stability,
+            "states": list(self.states),
+            "A": self.A.tolist(),
+            "M": self.M.tolist(),
+            "C": self.C.tolist(),
+            "K": self.K.tolist(),
+            "eigenvalues": [parts(x) for x in self.eigenvalues.tolist()],
+            "zeros": self.zeros,
+            "modes": modes,
+            "q": self.q,
+            "v": self.v,
+        }
+
+    def __str__(self) -> str:
+        from linkwork.view.report import aligned
+        from linkwork.view.small_motions import linearization_lines
+
+        return aligned(linearization_lines(self))
+
+
+def judge(values: Complex) -> Stability:
+    """Stable if all small motions fade, unstable if one grows; on the axis linear equations do not decide."""
+    rounding = RANK_TOLERANCE * float(np.abs(values).max(initial=0.0))
+    if (values.real > rounding).any():
+        return "unstable"
+    return "stable" if len(values) and (values.real < -rounding).all() else "marginal"
+
+
+def name_states(e: Equations, basis: Basis) -> tuple[str, ...]:
+    """Of positions by coordinates, of bodies in space by the axis about which they turn; of velocities their own."""
+
+    def position(c: Velocity) -> str:
+        return c.name if c.name in e.q_names else f"{c.owner}.turn_{c.part.removeprefix('w')}"
+
+    return (
+        *(position(e.velocities[k]) for k in basis.of_w),
+        *(e.velocities[k].speed for k in basis.of_u),
+    )
+
+
+def about_place(
+    mechanism: Mechanism, place: Place, at: str, independent: Sequence[str] = (), length: float | None = None
+) -> Linearization:
+    tangent = Tangent(Code.of(mechanism), place, length or place.length)
+    basis = choose_basis(tangent, independent)
+    _, reduced = find_carrying(tangent, basis, gravity_of(mechanism))
+    return conclude(mechanism, tangent, basis, reduced, at)
+
+
+def conclude(
+    mechanism: Mechanism, tangent: Tangent, basis: Basis, reduced: Reduced, at: str, most: int | None = None
+) -> Linearization:
+    e, place, spectrum = mechanism.equations, tangent.place, find_spectrum(reduced, most)
+    speeds = [c.speed for c in e.velocities]
+    return Linearization(
+        mechanism.model.name,
+        at,
+        e.chart.kind,
+        name_states(e, basis),
+        reduced.A,
+        reduced.M,
+        reduced.C,
+        reduced.K,
+        spectrum.values,
+        spectrum.zeros,
+        dict(zip(e.q_names, place.q.tolist(), strict=True)),
+        dict(zip(speeds, place.v.tolist(), strict=True)),
+        spectrum.vectors,
+        mechanism,
+        tangent,
+        basis,
+    )
+
+
+def about_rest(mechanism: Mechanism, rest: Rest) -> Linearization:
+    return about_place(mechanism, rest.place, "equilibrium")
+
+
+@np.errstate(all="ignore")  # what is not finite is looked for where it matters
+def linearize(
+    model: Model | Mechanism,
+    parameters: Mapping[str, float] | None = None,
+    *,
+    at: At = None,
+    coordinates: str | Coordinates | None = None,
+    independent: Sequence[str] = (),
+) -> Linearization:
+    """The small motions of a mechanism about a rest or a steady motion: A, reduced M, C, K, eigenvalues, modes.
+
+    - `parameters`: other values of parameters that the model names.
+    - `at`: "equilibrium", to which the mechanism sinks from its start; "start", which must rest or move steadily; a
+      time in seconds, at which its motion does; or what `equilibrium` returned. Unless given, the start if it rests or
+      moves steadily, else the equilibrium.
+    - `coordinates`: body, joint, minimal or euler; the eigenvalues are the same in all.
+    - `independent`: names of the coordinates in which M, C and K stand; unless given, they are chosen.
+    """
+    check_names("independent", independent)
+    mechanism = with_belts(prepare(model, coordinates).changed(parameters or {}))
+    if isinstance(at, Equilibrium):
+        return about_place(mechanism, _placed(mechanism, at.q), "equilibrium", independent)
+    if at == "equilibrium":
+        return about_place(mechanism, _placed(mechanism, _rest_of(mechanism)), "equilibrium", independent)
+    if at is None or at == "start":
+        try:
+            return about_place(mechanism, find_start(restart(mechanism.place())).place, "start", independent)
+        except NumericalStop as error:
+            if at == "start" or error.code != "not-steady":
+                raise
+        return about_place(mechanism, _placed(mechanism, _rest_of(mechanism)), "equilibrium", independent)
+    if isinstance(at, bool) or not isinstance(at, int | float):
+        raise UsageError(f"at={at!r} is no state; write 'equilibrium', 'start' or a time in seconds", "bad-value")
+    return about_place(mechanism, _reached(mechanism, float(at)), f"t = {float(at):g} s", independent)
+
+
+def _rest_of(mechanism: Mechanism) -> dict[str, float]:
+    """Where the bodies rest, whatever the coordinates."""
+    rest = find_rest(begin_rest(by_bodies(mechanism)))
+    return dict(zip(rest.place.equations.q_names, rest.place.q.tolist(), strict=True))
+
+
+def _placed(mechanism: Mechanism, q: Mapping[str, float]) -> Place:
+    """At rest in this position of the bodies."""
+    body = mechanism.equations.chart.body or mechanism.equations
+    place = find_start(restart(mechanism.place(), q, dict.fromkeys(body.v_names, 0.0))).place
+    return place.pushed(-place.v)
+
+
+def _reached(mechanism: Mechanism, t: float) -> Place:
+    """The state of the motion at a time."""
+    from linkwork.simulation.simulate import simulate
+
+    motion = simulate(mechanism, t_end=t)
+    e = mechanism.equations
+    kinds = e.chart.state
+    q, v = (motion.tables[kind].values[-1] for kind in kinds[:2])
+    return replace(find_start(restart(mechanism.place())).place, q=q, v=v, t=t)

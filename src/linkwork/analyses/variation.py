@@ -1,0 +1,189 @@
+"""Small motions about a state: what the equations become for small changes dq = N dx and dv.
+
+    force = Q - M a - Psi_q^T lam = 0        Psi = 0        Psi_dot = 0
+
+On the constraints dx = Y w with Psi_q Y = 0 of the rows of Psi, and dv = Z u + P dq with Psi_q Z = 0 of all rows and
+P = -Psi_q^+ (Psi_dot)_q. Both bases are the identity in some velocities, whose names the states have.
+                                                                                        [peterson2015]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.compiled.mechanism import Mechanism
+from linkwork.compiled.system import System
+from linkwork.equations.equations import TIME, Equations
+from linkwork.equations.inertia import dense
+from linkwork.equations.linear import multiply
+from linkwork.equations.place import Place
+from linkwork.equations.programs import LOCAL, Program, Source, terms
+from linkwork.errors import UsageError, check_choice, quoted
+from linkwork.expressions.derivatives import jacobian
+from linkwork.expressions.graph import Expr
+from linkwork.linalg.rank import RANK_TOLERANCE, row_sizes, svd
+from linkwork.records import kept
+from linkwork.sequences.entries import Entries
+from linkwork.sequences.sequence import ComputationSequence
+from linkwork.tolerances import ROUNDING
+
+Array = NDArray[np.float64]
+
+
+def blocks_of(e: Equations) -> list[Entries]:
+    """(N v)_q, N, force_q, force_v and (Psi_dot)_q."""
+    n = len(e.v)
+    force = [f - x for f, x in zip(e.Q, multiply(e, [*e.a, *e.lam])[:n], strict=True)]
+    return [jacobian(f, x) for f, x in ((e.qd, e.q), (e.qd, e.v), (force, e.q), (force, e.v), (e.Psi_dot, e.q))]
+
+
+def _state(e: Equations) -> tuple[Expr, ...]:
+    return TIME, *e.q, *e.v, *e.a, *e.lam
+
+
+def variation(s: Source) -> ComputationSequence:
+    """(t, q, v, a, lam) -> the entries of `blocks_of`, block by block."""
+    found = [entry for block in blocks_of(s.equations) for entry in block.values()]
+    return ComputationSequence("variation", _state(s.equations), found)
+
+
+PROGRAMS: tuple[Program, ...] = (*LOCAL, terms, variation)
+
+
+class Derivatives(NamedTuple):
+    """Of the equations at a state, as full matrices."""
+
+    rate_q: Array  # (N v)_q
+    N: Array
+    force_q: Array
+    force_v: Array
+    Psi_dot_q: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Code:
+    """The programs of small motions of one structure with the values of a mechanism."""
+
+    system: System
+    patterns: Sequence[Entries]
+
+    @staticmethod
+    def of(mechanism: Mechanism) -> Code:
+        patterns = mechanism.shared.compiled(("pattern", "variation"), blocks_of)
+        return Code(mechanism.system(PROGRAMS), patterns)
+
+    @kept
+    def p(self) -> Array:
+        return self.system._p(1.0, 0.0)
+
+    def terms(self, place: Place) -> tuple[Array, Array, Array, Array]:
+        """M, Psi_q, Q and gamma."""
+        n, m = len(place.v), len(place.equations.Psi)
+        found = self.system.functions["terms"](np.concatenate([[place.t], place.q, place.v]), self.p)
+        M, J, Q, gamma = np.split(found, np.cumsum([n * n, m * n, n]))
+        return M.reshape(n, n), J.reshape(m, n), Q, gamma
+
+    def derivatives(self, place: Place, a: Array, lam: Array) -> Derivatives:
+        n_q, n, m = len(place.q), len(place.v), len(lam)
+        found = self.system.functions["variation"](np.concatenate([[place.t], place.q, place.v, a, lam]), self.p)
+        parts = np.split(found, np.cumsum([len(block) for block in self.patterns])[:-1])
+        shapes = ((n_q, n_q), (n_q, n), (n, n_q), (n, n), (m, n_q))
+        return Derivatives(*(dense(*args) for args in zip(self.patterns, parts, shapes, strict=True)))
+
+
+class Split(NamedTuple):
+    """What rows J leave free, J Z = 0, and their pseudo-inverse, columns on their scales."""
+
+    Z: Array
+    inverse: Array
+
+
+def split_rows(J: Array, scale: Array, row_scale: Array) -> Split:
+    """By singular values of the rows brought to unit length, but for those that are rounding; they decide the rank."""
+    sizes = row_sizes(J * scale)
+    unit = np.where((sizes > ROUNDING * row_scale)[:, None], J * scale / sizes[:, None], 0.0)
+    U, values, V = svd(unit)
+    rank = int(np.sum(values > RANK_TOLERANCE))
+    return Split(scale[:, None] * V[rank:].T, scale[:, None] * (V[:rank].T / values[:rank]) @ U[:, :rank].T / sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class Tangent:
+    """The small changes that the constraints leave at a place, with the solution of the equations there."""
+
+    code: Code
+    place: Place
+    length: float  # of the mechanism
+
+    @kept
+    def scale(self) -> Array:
+        """Of the velocities."""
+        return np.where(self.place.equations.turning, 1.0, self.length)
+
+    @kept
+    def row_scale(self) -> Array:
+        e = self.place.equations
+        return np.where(e.lengths[len(e.q) + len(e.v) :], self.length, 1.0)
+
+    def _split(self, rows: Sequence[int] | slice) -> Split:
+        """With rows that hold velocities which nothing sees, as the turning of point masses."""
+        M, J, *_ = self.terms
+        unseen = ~(M.any(axis=0) | J.any(axis=0)) if self.place.equations.chart.unseen else np.zeros(len(M), bool)
+        more = np.eye(len(M))[unseen]
+        by = np.concatenate([self.row_scale[rows], np.ones(len(more))])
+        return split_rows(np.vstack([J[rows], more]), self.scale, by)
+
+    @kept
+    def terms(self) -> tuple[Array, Array, Array, Array]:
+        return self.code.terms(self.place)
+
+    @property
+    def M(self) -> Array:
+        return self.terms[0]
+
+    @kept
+    def solution(self) -> tuple[Array, Array]:
+        """a and lam, of least norm where constraints are redundant."""
+        M, _, Q, gamma = self.terms
+        Z, inverse = self.velocities.Z, self.velocities.inverse[:, : len(gamma)]
+        bent = inverse @ gamma
+        a = bent + Z @ np.linalg.solve(Z.T @ M @ Z, Z.T @ (Q - M @ bent))
+        return a, inverse.T @ (Q - M @ a)
+
+    @kept
+    def derivatives(self) -> Derivatives:
+        return self.code.derivatives(self.place, *self.solution)
+
+    @kept
+    def velocities(self) -> Split:
+        return self._split(slice(None))
+
+    @kept
+    def positions(self) -> Split:
+        e = self.place.equations
+        return self._split([i for i in range(len(e.Psi)) if i not in e.slips]) if e.slips else self.velocities
+
+    @kept
+    def P(self) -> Array:
+        """dv = P dq where nothing is free."""
+        m = len(self.place.equations.Psi)
+        return np.asarray(-self.velocities.inverse[:, :m] @ self.derivatives.Psi_dot_q)
+
+
+def number_independent(e: Equations, names: Sequence[str], Z: Array, scale: Array) -> list[int]:
+    """The velocities of these names; UsageError if they do not determine all others, or more than those."""
+    for name in names:
+        check_choice("coordinate", name, e.v_names)
+    chosen = [e.v_names.index(name) for name in names]
+    if len(chosen) != Z.shape[1]:
+        message = f"{quoted(names)} are {len(chosen)} coordinates, and velocities have {Z.shape[1]} freedoms"
+        raise UsageError(message, "not-independent")
+    values = np.linalg.svd((Z / scale[:, None])[chosen], compute_uv=False)
+    if values.min(initial=1.0) <= RANK_TOLERANCE:
+        raise UsageError(f"{quoted(names)} do not determine all velocities here", "not-independent")
+    return chosen

@@ -1,0 +1,319 @@
+"""Rest, and the small motions about a rest or a steady motion, against closed forms and numbers of 30 digits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.linalg import expm
+
+from linkwork import PlanarModel, SpatialModel, Start, equilibrium, linearize, load, simulate
+from linkwork.cli import answer
+from linkwork.compiled.mechanism import prepare
+from linkwork.errors import LinkworkError, ModelError, NumericalStop, UsageError
+from linkwork.mechanisms import shipped
+
+Array = NDArray[np.float64]
+G = 9.81
+PLANAR, SPATIAL = ("body", "joint", "minimal"), ("body", "joint", "minimal", "euler")
+# Two equal uniform rods of 1 kg and 1 m, and eight, hanging: rad/s, computed with 30 digits.
+TWO_RODS = [2.68011401225337528, 7.18867087028771367]
+EIGHT_RODS = [
+    1.332132576016744, 3.101480836616246, 5.049044696355453, 7.280188081697364,
+    9.918930261794017, 13.15750527679031, 17.25735187612, 22.76326209944109,
+]  # fmt: skip
+
+
+# Where mechanisms rest
+
+
+def test_the_four_bar_sinks_to_its_stable_rest() -> None:
+    """crank.phi -1.7583397675971388557, of 30 digits."""
+    found = equilibrium(load("four_bar"))
+    assert found.q["crank.phi"] == pytest.approx(-1.7583397675971388557, abs=1e-13)
+    assert found.stability == "stable"
+    assert found.residual < 1e-12
+
+
+def test_a_start_that_rests_stays_there_although_it_is_unstable() -> None:
+    found = equilibrium(load("four_bar").with_start(*upper_rest()))
+    assert found.q["crank.phi"] == pytest.approx(1.6071427799895014414, abs=1e-13)
+    assert found.stability == "unstable"
+
+
+def upper_rest() -> tuple[dict[str, float], dict[str, float]]:
+    """The unstable rest of the four-bar, the crank at the angle of 30 digits."""
+    start = Start({"crank.phi": 1.6071427799895014414}, assemble=True, keep=["crank.phi"])
+    motion = simulate(load("four_bar"), start=start, t_end=1e-9)
+    return {name: float(motion[name][0]) for name in motion.q_names}, dict.fromkeys(motion.v_names, 0.0)
+
+
+def test_reactions_at_rest_balance_the_weight() -> None:
+    """Two bearings carry the weight of the four-bar between them, and push against each other."""
+    found = equilibrium(load("four_bar"))
+    weight = G * np.trace(prepare(load("four_bar"), "body").place().M[::3, ::3])
+    r = found.reactions
+    assert r["reaction:O.y"] + r["reaction:C.y"] == pytest.approx(weight, rel=1e-12)
+    assert r["reaction:O.x"] + r["reaction:C.x"] == pytest.approx(0.0, abs=1e-12 * weight)
+
+
+def test_reactions_of_redundant_joints_are_told_apart() -> None:
+    found = equilibrium(load("four_bar_redundant"))
+    assert "not unique" in found.unique.values()
+    assert found.q["crank.phi"] == pytest.approx(-1.7583397675971388557, abs=1e-13)
+
+
+WITHOUT = {"dap/cart_c", "dap/cart_c_jc", "dap/cart_d"}  # a motor drives them on
+# The last digits of an angle make this of a contact of 1e11 N/m^1.5.
+STIFF = {"dap/rod": 1e-8, "dap/rod_jc": 1e-8}
+
+
+def rests(name: str) -> None:
+    if name in WITHOUT:
+        with pytest.raises(NumericalStop, match="no equilibrium") as caught:
+            equilibrium(load(name))
+        assert caught.value.code == "no-equilibrium"
+        return
+    found = equilibrium(load(name))
+    assert found.residual < STIFF.get(name, 1e-12), name
+    assert found.gap < 1e-12, name
+
+
+@pytest.mark.parametrize("name", ["andrews_squeezer", "dap/macpherson_a", "dap/two_rods", "dap/cart_c", "heavy_top"])
+def test_a_shipped_mechanism_rests(name: str) -> None:
+    rests(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", shipped())
+def test_every_shipped_mechanism_rests_or_says_what_moves(name: str) -> None:
+    rests(name)
+
+
+def test_a_force_that_follows_has_a_rest_too() -> None:
+    """A pendulum against a torque: sin(phi) = T/(m g l), stable as its eigenvalues say."""
+    m = PlanarModel("held", T=2.0)
+    m.fix(O=(0, 0))
+    m.body("rod", mass=1.0, inertia=0.1, position=(0.0, -0.5), angle="-90 deg", points={"O": (-0.5, 0)})
+    m.revolute("O", m.ground["O"], "rod.O")
+    m.torque("motor", "rod", torque="T")
+    found = m.equilibrium()
+    assert found.q["rod.phi"] == pytest.approx(-np.pi / 2 + np.arcsin(2.0 / (G * 0.5)), abs=1e-13)
+    assert found.stability in ("stable", "marginal")
+
+
+def test_what_sticks_rests_in_a_range() -> None:
+    """A block of 2 kg on a spring of 50 N/m sticks wherever |k x| <= mu m g."""
+    found = equilibrium(load("stick_slip_belt"), {"v": 0.0})
+    assert found.friction == ("belt",)
+    assert found.range is not None
+    expected = 0.25 * 2 * G / 50
+    assert found.range.least == pytest.approx(-expected, abs=1e-12)
+    assert found.range.most == pytest.approx(expected, abs=1e-12)
+
+
+def test_what_slips_on_a_belt_rests_where_friction_is_balanced() -> None:
+    found = equilibrium(load("stick_slip_belt"))
+    assert found.q["block.x"] == pytest.approx(0.15 * 2 * G / 50, abs=1e-14)
+    assert not found.friction
+
+
+def test_a_velocity_that_is_asked_for_leaves_no_rest() -> None:
+    m = PlanarModel("cart")
+    m.body("cart", mass=3.0, inertia=1.0)
+    m.gravity = (0.0, 0.0)
+    m.velocity_constraint("drive", formula="cart.vx - 1")
+    with pytest.raises(ModelError, match="nothing can rest: 'drive' 1") as caught:
+        m.equilibrium()
+    assert caught.value.code == "cannot-rest"
+
+
+# Small motions
+
+
+@pytest.mark.parametrize("coordinates", PLANAR)
+@pytest.mark.parametrize(("rods", "expected"), [(2, TWO_RODS), (8, EIGHT_RODS)])
+def test_hanging_rods_swing_as_they_should(rods: int, expected: list[float], coordinates: str) -> None:
+    found = linearize(load(f"planar_chain:{rods}"), coordinates=coordinates)
+    np.testing.assert_allclose(found.frequencies, expected, rtol=1e-12)
+    assert (found.at, found.zeros, found.stability) == ("equilibrium", 0, "marginal")
+
+
+@pytest.mark.parametrize("coordinates", PLANAR)
+def test_the_four_bar_about_both_rests(coordinates: str) -> None:
+    """4.62840513743325522 rad/s below, +-2.82179365336562903 /s above."""
+    model = load("four_bar")
+    below = linearize(model, at="equilibrium", coordinates=coordinates)
+    np.testing.assert_allclose(below.eigenvalues.imag, [-4.62840513743325522, 4.62840513743325522], rtol=1e-12)
+    above = linearize(model.with_start(*upper_rest()), at="start", coordinates=coordinates)
+    np.testing.assert_allclose(above.eigenvalues, [-2.82179365336562903, 2.82179365336562903], rtol=1e-11)
+    assert above.stability == "unstable"
+
+
+@pytest.mark.parametrize("coordinates", SPATIAL)
+def test_the_gyroscope_precesses_and_nutates(coordinates: str) -> None:
+    """w^2 = (p^2/(B + 2 c) + B W^2)/(B + c): p = C spin, B = A + m l^2, c of fork and of post, W the precession."""
+    found = linearize(load("gyroscope"), coordinates=coordinates)
+    m, arm, C, A, spin, c = 2.0, 0.15, 0.01, 0.006, 300.0, 1e-5
+    p, B, precession = C * spin, A + m * arm**2, m * G * arm / (C * spin)
+    expected = np.sqrt((p * p / (B + 2 * c) + B * precession**2) / (B + c))
+    np.testing.assert_allclose(found.frequencies, [expected], rtol=1e-11)
+    assert (found.at, found.zeros) == ("start", 4)
+
+
+def top(spin: float) -> SpatialModel:
+    m = SpatialModel("top", spin=spin)
+    m.gravity = (0, 0, -G)
+    m.fix(O=(0, 0, 0))
+    arms: dict[str, Any] = {"mass_centre": (0, 0, 0.3), "points": {"O": (0, 0, 0)}}
+    m.body("top", mass=1.5, inertia=(0.02, 0.02, 0.008), angular_velocity=(0, 0, "spin"), **arms)
+    m.spherical("O", m.ground["O"], "top.O")
+    return m
+
+
+@pytest.mark.parametrize("coordinates", SPATIAL)
+@pytest.mark.parametrize("spin", [40.0, 110.0, 200.0])
+def test_a_top_sleeps_above_its_limit(spin: float, coordinates: str) -> None:
+    """A z'' - i C spin z' - m g l z = 0 of the axis z = x + i y; stable above (C spin)^2 = 4 A m g l."""
+    A, C, load_ = 0.02 + 1.5 * 0.09, 0.008, 1.5 * G * 0.3
+    found = top(spin).linearize(coordinates=coordinates)
+    roots = np.roots([A, -1j * C * spin, -load_])
+    expected = np.concatenate([roots, roots.conj()])
+    for root in expected:
+        assert np.min(np.abs(found.eigenvalues - root)) < 1e-10 * abs(root)
+    assert (found.stability == "unstable") == ((C * spin) ** 2 < 4 * A * load_)
+
+
+@pytest.mark.parametrize("coordinates", SPATIAL)
+def test_a_disc_that_rolls_upright_sways(coordinates: str) -> None:
+    """14.6232691283447286 rad/s at a spin of 10 rad/s."""
+    found = linearize(load("rolling_disc"), {"spin": 10, "lean": 0, "turn": 0}, coordinates=coordinates)
+    np.testing.assert_allclose(found.frequencies, [14.6232691283447286], rtol=1e-12)
+
+
+def test_a_body_that_is_not_round_is_linearized_as_it_turns() -> None:
+    """Euler: about the axis of the mean moment it grows with w sqrt((B-A)(C-B)/(A C)), about the largest it nutates."""
+    A, B, C, w = 0.2, 0.3, 0.45, 7.0
+    for axis, square in ((1, (B - A) * (C - B) / (A * C)), (2, -(C - A) * (C - B) / (A * B))):
+        m = SpatialModel("free")
+        m.gravity = (0, 0, 0)
+        omega = [0.0, 0.0, 0.0]
+        omega[axis] = w
+        m.body("body", mass=1.0, inertia=(A, B, C), angular_velocity=tuple(omega), points={"O": (0, 0, 0)})
+        found, root = m.linearize(at="start"), w * np.sqrt(complex(square))
+        for expected in (root, -root):
+            assert np.min(np.abs(found.eigenvalues - expected)) < 1e-10 * abs(root), axis
+        assert (found.stability == "unstable") == (square > 0)
+
+
+def car() -> PlanarModel:
+    """A car on tyres at the height of its mass centre: k1 at a before it, k2 at b behind."""
+    m = PlanarModel("car", m=1200.0, J=1800.0, a=1.1, b=1.6, k1=30e3, k2=24e3, c1=1500.0, c2=1100.0)
+    m.fix(O=(0, 0))
+    m.body("car", mass="m", inertia="J", points={"F": ("a", 0), "R": ("-b", 0)})
+    m.line_contact("front", m.ground["O"], "car.F", normal=(0, 1), stiffness="k1", damping="c1")
+    m.line_contact("rear", m.ground["O"], "car.R", normal=(0, 1), stiffness="k2", damping="c2")
+    return m
+
+
+def test_a_car_bounces_and_pitches() -> None:
+    """M x'' + C x' + K x = 0 of y and phi, about the rest: y_i = y + s_i sin(phi) under the loads N_i."""
+    m, J, arms, k, c = 1200.0, 1800.0, np.array([1.1, -1.6]), np.array([30e3, 24e3]), np.array([1500.0, 1100.0])
+    found = car().linearize(at="equilibrium")
+    phi, N = found.q["car.phi"], m * G * np.array([1.6, 1.1]) / 2.7
+    assert np.sin(phi) == pytest.approx((N[1] / k[1] - N[0] / k[0]) / 2.7, abs=1e-13)
+    rows = np.array([[1.0, 1.0], arms * np.cos(phi)])
+    K = rows * k @ rows.T + np.diag([0.0, np.sin(phi) * N @ arms])
+    A = np.block([[np.zeros((2, 2)), np.eye(2)], [-np.diag([1 / m, 1 / J]) @ np.hstack([K, rows * c @ rows.T])]])
+    expected = np.linalg.eigvals(A)
+    assert found.zeros == 2  # it may stand, or roll, anywhere
+    for root in expected:
+        assert np.min(np.abs(found.acting - root)) < 1e-11 * abs(root)
+    assert found.stability == "stable"
+
+
+@pytest.mark.parametrize(
+    ("name", "coordinates", "names"),
+    [("dap/double_a_arm", "minimal", ("Q", "Q_d")), ("planar_chain:2", "joint", ("J0", "J1", "J0_d", "J1_d"))],
+)
+def test_runs_near_a_rest_are_those_of_A(name: str, coordinates: str, names: tuple[str, ...]) -> None:
+    """Differences of runs from starts a little aside, over a time tau, are exp(A tau) to 1e-7."""
+    at_rest = equilibrium(load(name))
+    model = load(name).with_start(at_rest.q, at_rest.v)
+    found = linearize(model, at="start", coordinates=coordinates)
+    assert found.states == names
+    mechanism, tau, aside = prepare(model, coordinates), 0.05, 1e-4
+    e = mechanism.equations
+    rest = {**{k: found.q[k] for k in e.q_names}, **{c.speed: 0.0 for c in e.velocities}}
+    columns = []
+    for state in names:
+        ends = []
+        for change in (-2 * aside, -aside, aside, 2 * aside):
+            given = {k: rest[k] for k in names} | {state: rest[state] + change}
+            start = Start(given, keep=names[: len(names) // 2])
+            motion = simulate(mechanism, start=start, t_end=tau, rtol=1e-12, atol=1e-14)
+            tables = [motion.tables[kind] for kind in e.chart.state[:2]]
+            labels = [*e.q_names, *(c.speed for c in e.velocities)]
+            values = dict(zip(labels, np.concatenate([t.values[-1] for t in tables]), strict=True))
+            ends.append(np.array([values[k] for k in names]))
+        columns.append((ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * aside))
+    expected = expm(found.A * tau)
+    np.testing.assert_allclose(np.array(columns).T, expected, atol=1e-7 * np.abs(expected).max())
+
+
+# What cannot be done
+
+
+def test_a_state_that_does_not_rest_is_refused_with_its_acceleration() -> None:
+    """The two rods of the double pendulum start horizontal, from rest: phi'' = -(9/7 ..) g/l is told."""
+    with pytest.raises(
+        NumericalStop, match=r"does not rest: its acceleration .* is -\d.*, at='equilibrium'|does not rest"
+    ) as x:
+        linearize(load("double_pendulum"), at="start")
+    assert x.value.code == "not-steady"
+
+
+def test_a_motion_that_is_not_steady_is_refused() -> None:
+    with pytest.raises(NumericalStop, match="does not move steadily") as caught:
+        linearize(load("heavy_top"), at="start")
+    assert caught.value.code == "not-steady"
+
+
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [
+        ({"at": "strat"}, "bad-value"),
+        ({"independent": ("crank.fi",)}, "unknown-coordinate"),
+        ({"independent": ("crank.phi", "rocker.phi")}, "not-independent"),
+        ({"independent": "crank.phi"}, "bad-value"),
+        ({"parameters": {"lenght": 1.0}}, "unknown-parameter"),
+        ({"coordinates": "jont"}, "unknown-coordinates"),
+    ],
+)
+def test_calls_that_make_no_sense_are_refused(how: dict[str, Any], code: str) -> None:
+    with pytest.raises(LinkworkError) as caught:
+        linearize(load("four_bar"), **how)
+    assert caught.value.code == code
+    assert isinstance(caught.value, UsageError | ModelError)
+
+
+def test_commands_print_and_write(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    from json import loads
+
+    from scipy.io import loadmat
+
+    rest, mat, data = (str(tmp_path / name) for name in ("rest.yaml", "small.mat", "small.json"))
+    assert answer(["equilibrium", "four_bar", "-o", rest]) == 0
+    assert "stable" in capsys.readouterr().out
+    assert answer(["linearize", rest, "--at", "start", "-o", mat, "-o", data, "--json"]) == 0
+    printed = loads(capsys.readouterr().out)
+    assert printed["at"] == "start"
+    np.testing.assert_allclose(loadmat(mat)["A"], printed["A"])
+    assert loads(Path(data).read_text())["eigenvalues"] == printed["eigenvalues"]
+    assert answer(["linearize", "double_pendulum", "--at", "start"]) == 4
+    assert "not-steady" in capsys.readouterr().err
+    assert answer(["linearize", "double_pendulum", "--at", "soon"]) == 2
+    capsys.readouterr()
