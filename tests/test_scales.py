@@ -331,7 +331,7 @@ def rescaled(model: Model, length: float, time: float, mass: float) -> Model:
     """The same mechanism in other units of length, time and mass, by the kinds of what its elements hold."""
 
     def factor(kind: Any) -> float:
-        of_mass, of_length, of_time, _ = parse_unit(kind.unit).exponents
+        of_mass, of_length, of_time, *_ = parse_unit(kind.unit).exponents
         return float(mass**of_mass * length**of_length * time**of_time)
 
     def times(value: Any, by: float) -> Any:

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from linkwork.compiled.mechanism import Mechanism
 
 HERE = str(Path(__file__).parent)
-SECTIONS = ("bodies", "joints", "drivers", "forces", "events")
+SIGNALS = ("inputs", "outputs", "states")
+SECTIONS = ("bodies", "joints", "drivers", "forces", "events", *SIGNALS)
 POSITIONAL = ("i", "j", "at", "on", "joint")  # arguments that need no keyword
 
 
@@ -294,16 +295,29 @@ class Builder(Analyses):
         velocities: Mapping[str, Any] | None = None,
         release: Any = None,
         engage: Any = None,
+        states: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, Any] | None = None,
     ) -> Part:
         """What happens where the formula `when` crosses zero, rising, falling or both.
 
-        `action` is record, stop or set; an impact with `restitution`, other `velocities`, or joints to `release` or
-        `engage`.
+        `action` is record, stop or set; an impact with `restitution`, other `velocities`, joints to `release` or
+        `engage`, new values of `states` and `inputs`.
         """
-        then = {"direction": direction, "action": action, "restitution": restitution}
-        return self._add(
-            "events", name, {"when": when, **then, "velocities": velocities, "release": release, "engage": engage}
-        )
+        then = {"direction": direction, "action": action, "restitution": restitution, "velocities": velocities}
+        then |= {"release": release, "engage": engage, "states": states, "inputs": inputs}
+        return self._add("events", name, {"when": when, **then})
+
+    def input(self, name: str, value: Any = None, *, unit: str | None = None) -> Part:
+        """A value from outside, which formulas name: a number, a formula, a table dict(x=..., y=...), or left open."""
+        return self._add("inputs", name, {"unit": unit, "value": value})
+
+    def output(self, name: str, formula: Any, *, unit: str | None = None) -> Part:
+        """A formula that is a result, output:name, and that other formulas name so."""
+        return self._add("outputs", name, {"formula": formula, "unit": unit})
+
+    def state(self, name: str, rate: Any, *, start: Any = None, unit: str | None = None, scale: Any = None) -> Part:
+        """A state of first order with a formula of its rate, which all formulas may name."""
+        return self._add("states", name, {"rate": rate, "start": start, "unit": unit, "scale": scale})
 
     def table(
         self,
@@ -460,7 +474,7 @@ def _with_what_it_needs(data: Mapping[str, Any], place: Keys) -> dict[str, Data]
         return kept
     section, name = str(place[0]), str(place[1])
     entries = {(section, name): data[section][name]}
-    for other in ("joints", "bodies"):
+    for other in (*SIGNALS * len(SIGNALS), "joints", "bodies"):  # signals name others, in any order
         texts = [text for entry in entries.values() for text in _texts(entry)]
         for known, entry in data[other].items():
             if any(known in text for text in texts):

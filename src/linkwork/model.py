@@ -15,6 +15,7 @@ from linkwork.elements.loads import Force
 from linkwork.elements.pairs import Joint
 from linkwork.elements.quantities import Count, Quantity
 from linkwork.elements.shapes import Shape
+from linkwork.elements.signals import InputSignal, OutputSignal, StateSignal
 from linkwork.elements.spatial import SpatialAxisPair
 from linkwork.elements.stated import Stated
 from linkwork.elements.vectors import Components, Scalar, Vector
@@ -79,9 +80,9 @@ class Model:
     Numbers in the elements may be expressions of the parameters; `parameters` gives their values, which can change
     without anything being compiled again. `shapes` and `colours` say of some bodies, by name, how they look, `window`
     which part of the plane is drawn, by its corners. Joints in
-    `open` hold nothing until an event engages them. `inputs` are parameters whose values functions in Python give, of
-    the time and the state. A system that is `stated` by its equations has no elements but
-    events.
+    `open` hold nothing until an event engages them. `inputs` that have no formula have their values among the
+    parameters; `functions` in Python, of the time and the state, give values of inputs or of other parameters. A
+    system that is `stated` by its equations has no elements but events.
     """
 
     name: str
@@ -104,7 +105,10 @@ class Model:
     order: tuple[str, ...] = ()  # of points and constraint rows in arrays of DAP; the others stand behind
     events: tuple[Event, ...] = ()
     open: frozenset[str] = frozenset()
-    inputs: Mapping[str, Input] = field(default_factory=dict)
+    inputs: tuple[InputSignal, ...] = ()
+    outputs: tuple[OutputSignal, ...] = ()
+    states: tuple[StateSignal, ...] = ()
+    functions: Mapping[str, Input] = field(default_factory=dict)
     stated: Stated | None = None
 
     def __repr__(self) -> str:
@@ -116,6 +120,17 @@ class Model:
     def joining(self) -> tuple[Joint | Driver, ...]:
         """What has rows of Psi."""
         return (*self.joints, *self.drivers)
+
+    @property
+    def signals(self) -> tuple[InputSignal | OutputSignal | StateSignal, ...]:
+        """What goes in and out by name, and states."""
+        return (*self.inputs, *self.outputs, *self.states)
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """Inputs, and parameters that functions give, whose values change on the way."""
+        changing = [x.name for x in self.inputs if not x.follows]
+        return tuple(dict.fromkeys((*changing, *self.functions)))
 
     @property
     def not_connected(self) -> list[str]:
@@ -150,7 +165,8 @@ class Model:
         def kept(made: Any, element: Any) -> Any:
             return made.kept_from(element, given, q) if isinstance(made, SpatialAxisPair) else made
 
-        return _on_bodies(replace(self, simulation=simulation), bodies, kept)
+        states = tuple(replace(x, start=q.get(x.name, x.start)) for x in self.states)
+        return _on_bodies(replace(self, simulation=simulation, states=states), bodies, kept)
 
     def centred(self) -> Model:
         """The same planar mechanism with the origin of every body frame in its mass centre."""

@@ -31,17 +31,18 @@ SPELLINGS = str.maketrans({**_MU, **_POWERS, "\N{DEGREE SIGN}": "deg", "\N{MIDDL
 
 @dataclass(frozen=True)
 class Unit:
-    """A factor to SI, and exponents of kg, m, s and rad."""
+    """A factor to SI, and exponents of kg, m, s, A and rad."""
 
     factor: Fraction
     mass: Fraction | int = 0
     length: Fraction | int = 0
     time: Fraction | int = 0
+    current: Fraction | int = 0
     angle: Fraction | int = 0
 
     @property
     def exponents(self) -> tuple[Fraction | int, ...]:
-        return self.mass, self.length, self.time, self.angle
+        return self.mass, self.length, self.time, self.current, self.angle
 
     def __mul__(self, other: Unit) -> Unit:
         exponents = (x + y for x, y in zip(self.exponents, other.exponents, strict=True))
@@ -59,6 +60,7 @@ RADIAN = Unit(Fraction(1), angle=1)
 NEWTON = Unit(Fraction(1), mass=1, length=1, time=-2)
 POUND = Unit(Fraction("0.45359237"), mass=1)
 TURN = replace(RADIAN, factor=2 * Fraction(math.pi))
+AMPERE = Unit(Fraction(1), current=1)
 
 WITH_PREFIX = {
     "m": METRE,
@@ -69,6 +71,10 @@ WITH_PREFIX = {
     "J": NEWTON * METRE,
     "W": NEWTON * METRE * SECOND**-1,
     "Pa": NEWTON * METRE**-2,
+    "A": AMPERE,
+    "V": NEWTON * METRE * SECOND**-1 * AMPERE**-1,
+    "ohm": NEWTON * METRE * SECOND**-1 * AMPERE**-2,
+    "H": NEWTON * METRE * AMPERE**-2,
 }
 WITHOUT_PREFIX = {
     "t": replace(GRAM, factor=Fraction(1000)),
@@ -224,7 +230,7 @@ KINDS = (
 def _check_kind(text: str, unit: Unit, kind: Kind) -> None:
     expected = parse_unit(kind.unit).exponents
     # A radian may be left out (N*m for N*m/rad, 1/s for rad/s) but not added.
-    if unit.exponents in (expected, (*expected[:3], 0)):
+    if unit.exponents in (expected, (*expected[:-1], 0)):
         return
     found = next((other.name for other in KINDS if parse_unit(other.unit).exponents == unit.exponents), None)
     what = "a quantity of another kind" if found is None else f"of kind {found}"

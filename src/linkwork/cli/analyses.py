@@ -17,6 +17,7 @@ from linkwork.cli.app import (
     Coordinates,
     Cut,
     Files,
+    Input,
     Integrator,
     Json,
     Keep,
@@ -278,6 +279,7 @@ def kinematics(
 def run(
     model: ModelArgument,
     set_: Set = None,
+    inputs: Input = None,
     coordinates: Coordinates = None,
     cut: Cut = None,
     t_end: TEnd = None,
@@ -340,7 +342,7 @@ def run(
         before = Trajectory.load(resume)
     begin = options.Start(None, assemble, keep or (), cast(Any, weights or "mass"), before)
     with located(model):
-        mechanism = started(model, set_, mode, keep, repair, start, rate, cut, correct=weights is None)
+        mechanism = started(model, set_, mode, keep, repair, start, rate, cut, correct=weights is None, inputs=inputs)
         analysis = partial(simulate, start=begin, **settings, **methods)
         motion = followed(mechanism, analysis, files, into_folder=output_format is not None, units=shown)
     show(motion, files, json)

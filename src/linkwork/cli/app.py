@@ -81,6 +81,14 @@ def time_option(text: str) -> Any:
 
 ModelArgument = Annotated[str, Argument(metavar="MODEL", help="A model file or the name of a mechanism.")]
 Set = Annotated[Texts, Option("--set", metavar="NAME=VALUE", help="Change a parameter, as l=35cm; repeatable.")]
+Input = Annotated[
+    Texts,
+    Option(
+        "--input",
+        metavar="NAME=VALUE",
+        help="Value of an input: a number, a formula of t, or a table of times and values, u=motor.csv; repeatable.",
+    ),
+]
 Weights = Annotated[
     str | None,
     Option(

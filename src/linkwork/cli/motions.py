@@ -33,6 +33,21 @@ def overrides(assignments: Sequence[str] | None, option: str = "set", example: s
     return values
 
 
+def input_values(assignments: Sequence[str] | None) -> dict[str, Any]:
+    """NAME=VALUE texts of inputs; a file is a table, of its first two columns."""
+    found: dict[str, Any] = overrides(assignments, "input", "u=motor.csv")
+    for name, value in found.items():
+        if Path(value).suffix.lower() in (".csv", ".txt", ".dat", ".tsv"):
+            from linkwork.formats.columns import read_columns
+
+            columns = [*read_columns(value).values()][:2]
+            if len(columns) < 2:
+                raise UsageError(f"--input {name}={value}: a table has two columns, times and values", "bad-input")
+            x, y = (column.values.tolist() for column in columns)
+            found[name] = {"x": x, "y": y, "units": [column.unit or "1" for column in columns]}
+    return found
+
+
 def given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
@@ -61,14 +76,16 @@ def started(
     cut: Sequence[str] | None = None,
     assemble: bool = False,
     correct: bool = True,
+    inputs: Sequence[str] | None = None,
 ) -> Model:
-    """The model, with these start values, its joints closed or in one of its assembly modes if that is asked for.
+    """The model, with these start values and inputs, its joints closed or in an assembly mode if that is asked for.
 
     The start of a folder of DAP is corrected as DAP does it, or left as it is.
     """
     from linkwork.modelfile import load
 
-    mechanism = placed(load(model, overrides(set_), repair or (), correct), start, rate, cut)
+    changes = {**overrides(set_), **input_values(inputs)}
+    mechanism = placed(load(model, changes, repair or (), correct), start, rate, cut)
     if assemble:
         from linkwork.assembly.assemble import assemble as close
 

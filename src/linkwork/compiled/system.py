@@ -188,7 +188,11 @@ class System:
         places = {x: self.held.start + k for k, x in enumerate(self.equations.held)}
         owners, targets = list[int](), list[int]()
         for k, event in enumerate(self.equations.events):
-            own = [0] * (len(event.rows) * (self.n_v + 1)) + [places[x] for x in event.holds] + [0]
+            own = (
+                [0] * (len(event.rows) * (self.n_v + 1))
+                + [places[x] for x in event.holds]
+                + [0] * (len(event.resets) + 1)
+            )
             owners += [k] * len(own)
             targets += own
         return owners, targets

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from linkwork.expressions.evaluation import evaluate
-from linkwork.expressions.graph import Expr, as_expr, constant, less, maximum, select, spline
+from linkwork.expressions.graph import Expr, as_expr, constant, less, maximum, select, spline, symbol
 
 INTERPOLATIONS = ("linear", "spline")
 
@@ -65,6 +65,14 @@ class Curve:
     def __call__(self, u: Expr) -> Expr:
         found = self.cubic(u) if self.is_smooth else self.line(u)
         return constant(float(evaluate([found], {})[0])) if u.is_constant else found
+
+    def over_time(self) -> Expr:
+        """At the time of a run, whose steps end at all places: of any number of rows it takes a search among them."""
+        slopes = (np.diff(self.y) / np.diff(self.x)).tolist()
+        lines = ((y, slope, 0.0, 0.0) for y, slope in zip(self.y, slopes, strict=False))
+        span, (first, *_, last) = self.x[-1] - self.x[0], self.y
+        pieces = ((first, 0.0, 0.0, 0.0), *(self.pieces if self.is_smooth else lines), (last, 0.0, 0.0, 0.0))
+        return spline(symbol("t"), (self.x[0] - span, *self.x, self.x[-1] + span), pieces)
 
     def cubic(self, u: Expr) -> Expr:
         """At the ends themselves its slope is that within, so that a motion may begin and end there."""

@@ -37,7 +37,8 @@ class Event:
 
              `restitution` e prescribes the rate of `when`: after it -e times what it was before, R being the impulse;
              `velocities` prescribes some by name. Joints in `release` hold no longer, and those in `engage` do from
-             now on. `callback` is given t, q and v by name, and may return velocities to be set, by name.
+             now on. `states` and `inputs` take new values. `callback` is given t, q and v by name, and may return
+             velocities to be set, by name.
     """
 
     name: str
@@ -48,6 +49,8 @@ class Event:
     velocities: Mapping[str, Scalar] = field(default_factory=dict)
     release: tuple[str, ...] = ()
     engage: tuple[str, ...] = ()
+    states: Mapping[str, Scalar] = field(default_factory=dict)
+    inputs: Mapping[str, Scalar] = field(default_factory=dict)
     callback: Callback | None = None
 
 
@@ -64,17 +67,32 @@ class Watch(NamedTuple):
     turns: bool = False  # whether `when` goes back to the side it came from, by what is prescribed
     rate: Expr = ZERO  # of `when`, if it depends on t and q alone
     holds: Mapping[Expr, Expr] = MappingProxyType({})  # parameters that take new values, and these
-    switches_joints: bool = False
+    resets: Mapping[Expr, Expr] = MappingProxyType({})  # states that take new values, and these
+    joints: tuple[Expr, ...] = ()  # those of them that say whether joints hold
     is_level: bool = False  # whether it also happens where a run, or a part of it, begins beyond zero
     at_start: bool = False  # whether it happens when the run begins, and is not worth noting
 
+    @property
+    def switches_joints(self) -> bool:
+        return bool(self.joints)
+
+    @property
+    def asks(self) -> bool:
+        """Whether it does more than to set parameters."""
+        return bool(self.rows or self.joints or self.resets)
+
     def moved(self, by: Mapping[Expr, Expr]) -> Watch:
         """The same in other coordinates."""
-        n, values = len(self.rows), [*self.rows, *self.targets, *self.holds.values()]
+        n, values = len(self.rows), [*self.rows, *self.targets, *self.holds.values(), *self.resets.values()]
         when, rate, *values = substitute([self.when, self.rate, *values], by)
-        holds = dict(zip(self.holds, values[2 * n :], strict=True))
+        held = 2 * n + len(self.holds)
         return self._replace(
-            when=when, rate=rate, rows=tuple(values[:n]), targets=tuple(values[n : 2 * n]), holds=holds
+            when=when,
+            rate=rate,
+            rows=tuple(values[:n]),
+            targets=tuple(values[n : 2 * n]),
+            holds=dict(zip(self.holds, values[2 * n : held], strict=True)),
+            resets=dict(zip(self.resets, values[held:], strict=True)),
         )
 
 

@@ -229,13 +229,13 @@ class StickSlip(JointForce):
         slips = {mode: sign(lam), closed(self.name): ZERO}
         return [
             Watch(f"{self.name}.start", ONE, holds=starts, at_start=True),
-            Watch(f"{self.name}.stick", mode * v + 1.0 - mode * mode, -1, holds=sticks, switches_joints=True),
+            Watch(f"{self.name}.stick", mode * v + 1.0 - mode * mode, -1, holds=sticks, joints=(closed(self.name),)),
             Watch(
                 f"{self.name}.slip",
                 (1.0 - mode * mode) * left + mode * mode,
                 -1,
                 holds=slips,
-                switches_joints=True,
+                joints=(closed(self.name),),
                 is_level=True,
             ),
         ]

@@ -11,6 +11,7 @@ from linkwork.elements.frames import PLANAR_GROUND, SPATIAL_GROUND, Frame, Spati
 from linkwork.elements.freedoms import carried, counted
 from linkwork.elements.kinds import FORCE_UNITS, UNITS, CountedAngle, Measured
 from linkwork.elements.loads import JointForce
+from linkwork.elements.signals import formulas_of, output_symbol, resolve
 from linkwork.elements.vectors import Components, Vector
 from linkwork.equations.equations import (
     PREFIXES,
@@ -34,6 +35,7 @@ from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, symbol
 from linkwork.model import Model
+from linkwork.units import parse_unit
 
 
 class Bodies(NamedTuple):
@@ -66,13 +68,48 @@ class Bodies(NamedTuple):
             d.name: Output(-e.lam[k], FORCE_UNITS[e.rows[k].kind])
             for d, k in zip(self.parts.drivers, numbers, strict=True)
         }
-        return {
+        found = {
             "points": points,
             "joints": self._freedoms(),
             "reactions": reactions,
             "driving": driving,
             "loads": self._loads(numbers),
         }
+        return found | self._signals(found)
+
+    def _signals(self, outputs: Mapping[str, Mapping[str, Output]]) -> dict[str, dict[str, Output]]:
+        """Inputs, outputs and states with their rates, of the kinds that there are."""
+        parts, known, found = self.parts, self._name_results(outputs), dict[str, dict[str, Output]]()
+        formulas = [output_symbol(x.name) for x in parts.outputs]
+        known |= zip(formulas, substitute([self.named[x] for x in formulas], known), strict=True)
+        for kind, signals, values in (
+            ("inputs", parts.inputs, [self.named.get(symbol(x.name), symbol(x.name)) for x in parts.inputs]),
+            ("outputs", parts.outputs, [known[x] for x in formulas]),
+            ("states", parts.states, [symbol(x.name) for x in parts.states]),
+        ):
+            if signals:
+                units = [(x.unit.replace("*", " "), float(parse_unit(x.unit).factor)) for x in signals]
+                named = zip((x.name for x in signals), values, units, strict=True)
+                found[kind] = {name: Output(x, unit, False, factor) for name, x, (unit, factor) in named}
+        for x, rate in zip(parts.states, substitute([x.rate for x in parts.states], known), strict=True):
+            if not {*self.equations.a, *self.equations.lam}.isdisjoint(ordered([rate])):
+                message = f"the rate of '{x.name}' depends on accelerations or reactions"
+                rule = "a rate is a formula of time, places, velocities, states and inputs"
+                raise ModelError(message, "algebraic-loop", path=f"states.{x.name}.rate", rule=rule)
+            state = found["states"][x.name]
+            found["states"][f"{x.name}_d"] = Output(rate, f"{state.unit}/s", False, state.factor)
+        return found
+
+    def _name_results(self, outputs: Mapping[str, Mapping[str, Output]]) -> dict[Expr, Expr]:
+        """What formulas of events and signals may name."""
+        named = dict(self.named)
+        named |= {symbol(f"reaction.{name}"): output.expression for name, output in outputs["reactions"].items()}
+        named |= {symbol(f"driving.{name}"): output.expression for name, output in outputs["driving"].items()}
+        for kind in ("reactions", "driving", "joints", "loads", "outputs"):
+            prefix = PREFIXES.get(kind, "")
+            own = outputs.get(kind, {})
+            named |= {symbol(f"{prefix}{name}"): output.expression for name, output in own.items()}
+        return named
 
     def _freedoms(self) -> dict[str, Output]:
         """What can be measured of joints, and its rates: O.angle and O.angle_d."""
@@ -106,12 +143,7 @@ class Bodies(NamedTuple):
 
     def watched(self, outputs: Mapping[str, Mapping[str, Output]]) -> tuple[Watch, ...]:
         """The events of the model and those of its forces."""
-        named = dict(self.named)
-        named |= {symbol(f"reaction.{name}"): output.expression for name, output in outputs["reactions"].items()}
-        named |= {symbol(f"driving.{name}"): output.expression for name, output in outputs["driving"].items()}
-        for kind in ("reactions", "driving", "joints", "loads"):
-            prefix = PREFIXES.get(kind, "")
-            named |= {symbol(f"{prefix}{name}"): output.expression for name, output in outputs[kind].items()}
+        named = self._name_results(outputs)
         return (*(watch_for(event, named, self.equations) for event in self.parts.events), *self.of_forces)
 
 
@@ -151,7 +183,7 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
 
     switched = {name for event in model.events for name in (*event.release, *event.engage)}
     held = {closed(joint.name): float(joint.name not in model.open) for joint in joints if joint.name in switched}
-    held |= {symbol(name): model.parameters[name] for name in model.inputs}
+    held |= {symbol(name): model.parameters[name] for name in model.held}
     rows: list[Row] = []
     rows_of: list[range] = []
     Psi: list[Expr] = []
@@ -188,6 +220,7 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
         _add(Q, columns[b.name], b.weight(gravity))
 
     named = _named_points(bodies, frames)
+    named |= resolve(formulas_of(parts.inputs, parts.outputs), named)
     slips = substitute_in(slips, named)
     dissipation = applied = ZERO
     watched: list[Watch] = []
@@ -202,7 +235,8 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
         dissipation = dissipation + force.dissipation(*at)
         applied = applied + force.supplied(*at)
     *Q, dissipation, applied = substitute([*Q, dissipation, applied], named)
-    seen, unseen = {*ordered([*Psi, *slips.values(), *Q])}, 0
+    rates = substitute([x.rate for x in parts.states], named)
+    seen, unseen = {*ordered([*Psi, *slips.values(), *Q, *rates])}, 0
     for b in bodies:
         shifts = len(gravity)
         turns = columns[b.name][shifts:]
@@ -241,7 +275,9 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
             if (own := joint.reversal(*(frames[b.name] for b in joint.bodies)))
         },
     )
-    asked = {*ordered([event.when for event in parts.events])}
+    measuring = [x.formula for x in (*parts.outputs, *parts.inputs) if x.formula is not None]
+    measuring += [x.rate for x in parts.states]
+    asked = {*ordered([*(event.when for event in parts.events), *measuring])}
     freedoms = [(joint, name) for joint in joints for name in FREEDOMS]
     used = {carried(joint, name) for joint, name in freedoms if symbol(f"joint:{joint.name}.{name}") in asked}
     used |= {*seen, *ordered([potential, *(x for watch in watched for x in (watch.when, *watch.holds.values()))])}
@@ -287,7 +323,12 @@ def watch_for(event: Event, named: Mapping[Expr, Expr], e: Equations) -> Watch:
             raise ModelError(message, "bad-event", path=f"events.{event.name}.when", rule="it depends on t and q alone")
         rows, targets, kicks = [*rows, rate], [*targets, -as_expr(event.restitution) * rate], [*kicks, False]
     holds = {closed(name): ZERO for name in event.release} | {closed(name): ONE for name in event.engage}
-    if holds and not rows:  # once the joints are as it sets them, there is nothing to watch
+    set_states, set_inputs = (
+        dict(zip(map(symbol, own), substitute(map(as_expr, own.values()), named), strict=True))
+        for own in (event.states, event.inputs)
+    )
+    # Once the joints are as it sets them, there is nothing to watch.
+    if holds and not rows and not set_states and not set_inputs:
         done = as_expr(1.0)
         for parameter, value in holds.items():
             done = done * (parameter if value is ONE else 1.0 - parameter)
@@ -302,8 +343,9 @@ def watch_for(event: Event, named: Mapping[Expr, Expr], e: Equations) -> Watch:
         kicks=tuple(kicks),
         turns=event.restitution is not None,
         rate=rate,
-        holds=holds,
-        switches_joints=bool(holds),
+        holds={**holds, **set_inputs},
+        resets=set_states,
+        joints=tuple(holds),
     )
 
 

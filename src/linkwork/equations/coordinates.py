@@ -8,9 +8,12 @@ from functools import partial
 from importlib import import_module
 from typing import cast
 
+from linkwork.elements.signals import StateCoordinate
 from linkwork.equations.equations import Equations
 from linkwork.equations.linear import count_operations
+from linkwork.equations.parameters import Symbols
 from linkwork.errors import check_names
+from linkwork.expressions.graph import as_expr
 from linkwork.model import Model
 
 
@@ -46,4 +49,12 @@ COORDINATES: dict[str, Callable[[Model], Equations]] = {
 
 def equations_of(model: Model) -> Equations:
     """The equations in the coordinates that the model asks for; those that it states itself are in its own."""
-    return derive("stated", model) if model.stated else COORDINATES[model.simulation.coordinates](model)
+    if model.stated:
+        return derive("stated", model)
+    e = COORDINATES[model.simulation.coordinates](model)
+    if not model.states:
+        return e
+    parts = Symbols(model).states
+    return e.with_states(
+        [(StateCoordinate(x.name, "", "number", x.unit), as_expr(x.start), as_expr(x.scale)) for x in parts]
+    )

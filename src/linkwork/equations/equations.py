@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from linkwork.elements.events import Watch, closed
 from linkwork.elements.kinds import FORCE_UNITS, UNITS, Columns, Coordinate, CountedAngle, Kind, Velocity
+from linkwork.elements.signals import INPUT, OUTPUT, STATE, StateCoordinate
 from linkwork.elements.spatial import near, wrapped
 from linkwork.elements.vectors import SHORTEST
 from linkwork.expressions.derivatives import directional, jacobian
@@ -36,6 +37,7 @@ Key = TypeVar("Key")
 TIME = symbol("t")
 # In front of the labels of outputs, so that a joint and a body of one name do not meet.
 PREFIXES = {"joints": "joint:", "reactions": "reaction:", "driving": "driving:"}
+PREFIXES |= {"inputs": INPUT, "outputs": OUTPUT, "states": STATE}
 PREFIXES |= {kind: f"{kind}:" for kind in ("theta", "theta_d", "theta_dd")}
 ALPHA, BETA = symbol("baumgarte.alpha"), symbol("baumgarte.beta")
 
@@ -62,6 +64,12 @@ class Output(NamedTuple):
     expression: Expr
     unit: str
     turns: bool = False
+    factor: float = 1.0  # of its unit
+
+    @property
+    def shown(self) -> Expr:
+        """In its unit; all else is in SI."""
+        return self.expression if self.factor == 1.0 else self.expression / self.factor
 
 
 DEAD = 1e-4  # the square of the sine between two links: nearer to a line they are in a dead position
@@ -141,6 +149,7 @@ class Chart:
     kind: str = "body"  # which of COORDINATES these are
     state: tuple[str, str, str] = ("q", "v", "a")  # what results call q, v and a of these equations
     counted: tuple[Counted, ...] = ()
+    state_scales: tuple[Expr, ...] = ()  # by which errors of states of first order are measured
     unseen: int = 0  # velocities with which point masses turn, which nothing sees: no freedoms
     body: Equations | None = None  # in body coordinates, if these are in others: their q, v and a are outputs
     from_body: tuple[tuple[Expr, ...], tuple[Expr, ...]] = ((), ())  # then q and v, of q and v of the bodies
@@ -192,6 +201,7 @@ class Equations:
     held: tuple[Expr, ...] = ()
     events: tuple[Watch, ...] = ()
     baumgarte: bool = False
+    n_states: int = 0  # of q, the last: states of first order, which no velocity moves
     slips: Mapping[int, Expr] = field(default_factory=dict)  # A v + b of rows that are the rate of no Psi
     reversal: Mapping[str, tuple[Expr, ...]] = field(default_factory=dict)  # of joints whose axes have a sense
 
@@ -264,7 +274,8 @@ class Equations:
     @property
     def is_constrained(self) -> bool:
         """Whether q and v can be off the constraints, or Euler parameters off their length."""
-        return bool(self.Psi) or any(c.kind == "number" for c in self.coordinates)
+        turned = self.coordinates[: len(self.q) - self.n_states]
+        return bool(self.Psi) or any(c.kind == "number" for c in turned)
 
     @derived
     def motion(self) -> dict[Expr, Expr]:
@@ -339,14 +350,24 @@ class Equations:
         return gamma
 
     @property
+    def rates(self) -> tuple[Expr, ...]:
+        """Of the states of first order."""
+        return self.qd[len(self.qd) - self.n_states :]
+
+    @property
+    def _acting(self) -> list[Expr]:
+        """Laws of forces and of states."""
+        return [*self.Q, *self.rates]
+
+    @property
     def _laws(self) -> list[Expr]:
-        """Of forces and constraints."""
-        return [*self.Q, *self.Psi, *self.slips.values()]
+        """Of forces, states and constraints."""
+        return [*self._acting, *self.Psi, *self.slips.values()]
 
     @derived
     def _switching(self) -> tuple[list[Expr], list[Expr]]:
         """Functions of time alone, and of the state too, at whose zeros something switches; joints do not switch."""
-        nodes, acting = ordered(self._laws), set(ordered(self.Q))
+        nodes, acting = ordered(self._laws), set(ordered(self._acting))
         moving, timed = dependent(nodes, (*self.q, *self.v)), dependent(nodes, (TIME,))
         found = [(x, g) for x in nodes if (g := switch(x)) is not None and not (_is_guard(x) or x in self.hints.steady)]
         known = {event.when for event in self.events}
@@ -361,7 +382,7 @@ class Equations:
     @derived
     def narrow(self) -> list[Expr]:
         """Quantities of forces, and of drivers by their time, that may vary within much less than a step."""
-        nodes, acting = ordered(self._laws), set(ordered(self.Q))
+        nodes, acting = ordered(self._laws), set(ordered(self._acting))
         moving, timed = dependent(nodes, (*self.q, *self.v)), dependent(nodes, (TIME,))
         return [*narrow(nodes, (moving & acting) | (timed - moving))]
 
@@ -386,7 +407,9 @@ class Equations:
         if self.chart.body is not None:
             return self.chart.body.stated
         named = [output for outputs in self.outputs.values() for output in outputs.values()]
-        events = [(*(x for x in event if x is not event.holds), *event.holds.items()) for event in self.events]
+        events = [
+            tuple(y for x in event for y in (x.items() if isinstance(x, Mapping) else (x,))) for event in self.events
+        ]
         return (
             *self.M.items(),
             *self._laws,
@@ -462,16 +485,39 @@ class Equations:
             hints=hints,
         )
 
-    def without_counting(self) -> Equations:
-        """With what the bodies show of angles in the place of those that are carried along."""
+    def with_states(self, states: Sequence[tuple[StateCoordinate, Expr, Expr]]) -> Equations:
+        """With states of first order behind q, given by what they are, their starts and their scales.
+
+        z = start,    zd = rate,    the rate being among the outputs. What moves q leaves z as it is.
+        """
         chart = self.chart
-        n = len(self.q) - len(chart.counted)
+        z, start = tuple(symbol(c.name) for c, *_ in states), tuple(start for _, start, _ in states)
+        return replace(
+            self,
+            q=(*self.q, *z),
+            coordinates=(*self.coordinates, *(c for c, *_ in states)),
+            qd=(*self.qd, *(self.outputs["states"][f"{c.name}_d"].expression for c, *_ in states)),
+            n_states=len(states),
+            chart=replace(
+                chart,
+                retract=(*chart.retract, *z),
+                start_q=(*chart.start_q, *start),
+                from_body=((*chart.from_body[0], *start), chart.from_body[1]) if chart.body else chart.from_body,
+                state_scales=tuple(scale for *_, scale in states),
+            ),
+        )
+
+    def without_counting(self) -> Equations:
+        """With what the bodies show of angles in the place of those that are carried along, and without states."""
+        chart = self.chart
+        n = len(self.q) - len(chart.counted) - self.n_states
         shown = {x.value: x.angle for x in chart.counted}
         return replace(
             self,
             q=self.q[:n],
             coordinates=self.coordinates[:n],
             qd=self.qd[:n],
+            n_states=0,
             Psi=tuple(substitute(self.Psi, shown)),
             slips=substitute_in(self.slips, shown),
             chart=replace(chart, retract=chart.retract[:n], start_q=chart.start_q[:n], counted=()),

@@ -77,8 +77,8 @@ def as_dae(e: Equations, rows: Sequence[int] | None = None) -> tuple[list[Expr],
     Where velocities are not the rates of coordinates, they are unknowns too, and qd = N(q) v are equations. Coordinates
     that only count the turns of others are no unknowns.
     """
-    counted = 0 if e.chart.tree is None else len(e.q) - len(e.v)
-    q, qd = e.q[: len(e.q) - counted], e.qd[: len(e.q) - counted]
+    placed = len(e.q) - e.n_states if e.chart.tree is None else len(e.v)
+    q, qd, z = e.q[:placed], e.qd[:placed], e.q[len(e.q) - e.n_states :]
     second_order = qd == e.v
     rates = [rate_of(x) for x in q]
     accelerations = [rate_of(x, 2) if second_order else rate_of(v) for x, v in zip(q, e.v, strict=False)]
@@ -87,9 +87,11 @@ def as_dae(e: Equations, rows: Sequence[int] | None = None) -> tuple[list[Expr],
     Psi, lam = [e.slips.get(i, e.Psi[i]) for i in rows], [e.lam[i] for i in rows]
     forces = plus(forces, {(j, i): x for (i, j), x in e.Psi_q.items() if i in rows}, e.lam)
     names = [*(f"motion of {name}" for name in e.v_names), *(str(e.rows[i]) for i in rows)]
+    names += [f"rate of {x.value}" for x in z]
+    states = [rate_of(x) - rate for x, rate in zip(z, e.rates, strict=True)]
     if second_order:
-        F = substitute([*forces, *Psi], dict(zip(e.v, rates, strict=True)))
-        return F, [*q, *lam], names
+        F = substitute([*forces, *Psi, *states], dict(zip(e.v, rates, strict=True)))
+        return F, [*q, *lam, *z], names
     kinematic = [rate - given for rate, given in zip(rates, qd, strict=True)]
-    own = [f"rate of {name}" for name in e.q_names]
-    return [*kinematic, *forces, *Psi], [*q, *e.v, *lam], [*own, *names]
+    own = [f"rate of {name}" for name in e.q_names[:placed]]
+    return [*kinematic, *forces, *Psi, *states], [*q, *e.v, *lam, *z], [*own, *names]

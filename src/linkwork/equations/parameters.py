@@ -48,6 +48,9 @@ class Reading(ABC):
         self.forces = [self._element(force) for force in model.forces]
         # Whatever is called back is no part of the equations.
         self.events = [self._element(replace(event, callback=None)) for event in model.events]
+        self.inputs = [self._element(signal) for signal in model.inputs]
+        self.outputs = [self._element(signal) for signal in model.outputs]
+        self.states = [self._element(signal) for signal in model.states]
         self.gravity = self._part(("gravity",), tuple(model.gravity))
         self.stated: Any = None if model.stated is None else self._element(model.stated)
 
@@ -134,10 +137,11 @@ class Structure(Reading):
     def __init__(self, model: Model) -> None:
         self.values = [float(x) for x in model.parameters.values()]
         super().__init__(model)
-        elements = (self.bodies, self.joints, self.drivers, self.forces, self.events)
+        signals = (self.inputs, self.outputs, self.states)
+        elements = (self.bodies, self.joints, self.drivers, self.forces, self.events, *signals)
         own = (model.ground, *model.bodies, *model.joints, *model.drivers, *model.forces, *model.events)
         self.is_extended = any(not type(x).__module__.startswith("linkwork.") for x in own)
-        names = tuple(model.parameters), model.open, tuple(model.inputs)
+        names = tuple(model.parameters), model.open, model.held
         self.key = (model.space, *names, self.gravity, self.stated, *map(tuple, elements))
 
     def number(self, path: tuple[str | int, ...], value: float) -> str:
@@ -179,7 +183,7 @@ class Uses(Reading):
 
     def dependent(self, model: Model, parameters: Iterable[str]) -> Model:
         """A model of this structure without the elements whose soundness does not depend on these parameters."""
-        if model.events or model.stated is not None:  # which may depend on any element
+        if model.events or model.signals or model.stated is not None:  # which may depend on any element
             return model
         key = frozenset(parameters)
         if key not in self._elements:

@@ -195,7 +195,7 @@ def align(s: Source) -> ComputationSequence:
 def report(s: Source) -> ComputationSequence:
     """(t, q, v, a, lam) -> kinetic and potential energy, the named outputs, Psi_dot, and Psi_q a - gamma."""
     e, n, m = s.equations, len(s.equations.v), len(s.equations.Psi)
-    named = (output.expression for outputs in e.outputs.values() for output in outputs.values())
+    named = (output.shown for outputs in e.outputs.values() for output in outputs.values())
     Psi_ddot = [x - g for x, g in zip(multiply(e, [*e.a, *[ZERO] * m])[n:], e.gamma, strict=True)]
     outputs = [e.energy.kinetic, e.energy.potential, *named, *e.Psi_dot, *Psi_ddot]
     return ComputationSequence("report", (TIME, *e.q, *e.v, *e.a, *e.lam), outputs)
@@ -289,7 +289,7 @@ def jumps(s: Source) -> ComputationSequence | None:
         G = jacobian(event.rows, e.v)
         jumps += [G.get((i, j), ZERO) for i in range(len(event.rows)) for j in range(len(e.v))]
         jumps += [w - row for w, row in zip(event.targets, event.rows, strict=True)]
-        jumps += [*event.holds.values(), event.rate]
+        jumps += [*event.holds.values(), *event.resets.values(), event.rate]
     if not {*e.a, *e.lam}.isdisjoint(ordered(jumps)):
         jumps = substitute(jumps, dict(zip((*e.a, *e.lam), s.solution, strict=True)))
     return ComputationSequence("jumps", (TIME, *e.q, *e.v), jumps) if jumps else None

@@ -47,14 +47,15 @@ def build(document: Document, changes: Mapping[str, str | float] | None = None, 
     notes = (*check_version(document), *document.notes)
     check_space(document)
     check_settled(document)
+    document, changes = with_inputs(document, changes or {})
     try:
         entry: Any = entry_of(document.data).model_validate(document.data)
     except pydantic.ValidationError as error:
         details = error.errors(include_url=False)
         raise ModelError.together([shape_fault(detail, document) for detail in details]) from None
-    for name in changes or {}:
+    for name in changes:
         check_choice("parameter", name, entry.parameters)
-    model = Translation(document, entry, changes or {}).model(notes)
+    model = Translation(document, entry, changes).model(notes)
     if "inertia" in repair and (found := repair_inertias(model)):
         data = deepcopy(document.data)
         for name, inertia in found.items():
@@ -70,13 +71,31 @@ def build(document: Document, changes: Mapping[str, str | float] | None = None, 
         raise ModelError.together([document.locate(error) for error in found.errors]) from None
 
 
+def with_inputs(
+    document: Document, changes: Mapping[str, str | float | dict[str, Data]]
+) -> tuple[Document, Mapping[str, str | float]]:
+    """The document with other values of those inputs that changes name, and the changes that are left."""
+    inputs = document.data.get("inputs")
+    own = {name: x for name, x in changes.items() if isinstance(inputs, dict) and name in inputs}
+    if not own:
+        return document, cast(Mapping[str, str | float], changes)
+    data = deepcopy(document.data)
+    for name, value in own.items():
+        entry = cast(Any, data["inputs"])[name]
+        kept = {key: x for key, x in (entry if isinstance(entry, dict) else {}).items() if key != "every"}
+        cast(Any, data["inputs"])[name] = {**kept, "value": value}
+    rest = {name: x for name, x in changes.items() if name not in own}
+    return replace(document, data=data), cast(Mapping[str, str | float], rest)
+
+
 def with_start(document: Document, model: Model, changes: Mapping[str, str | float] | None = None) -> Document:
     """The document with the start values of `model`, which are numbers, and with changed parameters; all else stays."""
+    document, changes = with_inputs(document, changes or {})
     data = deepcopy(document.data)
     for key in ("start", "rate"):
         cast(Any, data.get("simulation") or {}).pop(key, None)
     parameters = cast(dict[str, Data], data.get("parameters") or {})
-    for name, value in (changes or {}).items():
+    for name, value in changes.items():
         parameters[name] = model.parameters.get(name, value)
     if model.stated is not None:
         coordinates = cast(Any, data["equations"])["coordinates"]
@@ -85,6 +104,8 @@ def with_start(document: Document, model: Model, changes: Mapping[str, str | flo
         return Document(document.file, data, {})
     bodies = cast(dict[str, dict[str, Data]], data["bodies"])
     given = {symbol(name): number for name, number in model.parameters.items()}
+    for state in model.states:
+        cast(Any, data["states"])[state.name]["start"] = float(evaluate([as_expr(state.start)], given)[0])
     for body in model.bodies:
         for key in ("position", "angle" if model.space == "planar" else "orientation", "velocity", "angular_velocity"):
             value = getattr(body, key)

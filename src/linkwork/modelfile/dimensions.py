@@ -19,15 +19,15 @@ from linkwork.expressions.guards import dependent
 from linkwork.units import ANGLE, KINDS, Kind, parse_unit
 
 SUMS = ("symbol", "add", "sub", "neg")  # of which a part is of the same kind
-Exponents: TypeAlias = tuple[Fraction | int, ...]  # of kg, m and s
+Exponents: TypeAlias = tuple[Fraction | int, ...]  # of kg, m, s and A
 
 ALIKE = ("add", "sub", "min", "max", "select", "lt", "le", "atan2")  # "select" has a condition in front
 OF_NUMBERS = ("sin", "cos", "tan", "asin", "acos", "atan", "exp", "log", "tanh")
 
 
 def exponents_of(unit: str) -> Exponents | None:
-    """Of kg, m and s; None where all are zero, since a radian may be left out."""
-    found = parse_unit(unit).exponents[:3]
+    """Of kg, m, s and A; None where all are zero, since a radian may be left out."""
+    found = parse_unit(unit).exponents[:-1]
     return found if any(found) else None
 
 
@@ -108,7 +108,7 @@ def _called(exponents: Exponents | None) -> str:
         return f"{'an' if named[0] in 'aeiou' else 'a'} {named}"
     parts = [
         f"{unit}^{float(n):g}" if n != 1 else unit
-        for unit, n in zip(("kg", "m", "s"), exponents or (), strict=True)
+        for unit, n in zip(("kg", "m", "s", "A"), exponents or (), strict=True)
         if n
     ]
     return f"a quantity in {' '.join(parts)}"

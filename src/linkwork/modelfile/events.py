@@ -27,8 +27,12 @@ def read_event(
     velocities = {
         speed: read(value, place=(*place, "velocities", speed)) for speed, value in (entry.velocities or {}).items()
     }
+    states, inputs = (
+        {own: read(value, place=(*place, key, own)) for own, value in (getattr(entry, key) or {}).items()}
+        for key in ("states", "inputs")
+    )
     release, engage = ((x,) if isinstance(x, str) else tuple(x or ()) for x in (entry.release, entry.engage))
     restitution = None
     if entry.restitution is not None:
         restitution = given.read(entry.restitution, units.NUMBER_KIND, given.names, (*place, "restitution"))
-    return Event(name, when, entry.direction, entry.action, restitution, velocities, release, engage)
+    return Event(name, when, entry.direction, entry.action, restitution, velocities, release, engage, states, inputs)

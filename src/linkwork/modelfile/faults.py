@@ -54,6 +54,10 @@ def _keys_allowed(place: Keys, data: Data) -> list[str]:
         ("drivers", *around[1:2]): schema.DriverEntry,
         ("events", *around[1:2]): schema.EventEntry,
         ("tables", *around[1:2]): schema.TableEntry,
+        ("inputs", *around[1:2]): schema.InputEntry,
+        ("inputs", *around[1:2], "value"): schema.TableEntry,
+        ("outputs", *around[1:2]): schema.OutputEntry,
+        ("states", *around[1:2]): schema.StateEntry,
         ("view",): schema.ViewEntry,
         ("drivers", *around[1:2], "motion"): schema.motion_entries().get(type_name),
     }

@@ -239,6 +239,8 @@ class EventEntry(Entry):
     velocities: dict[str, NUMBER] | None = None
     release: str | list[str] | None = None
     engage: str | list[str] | None = None
+    states: dict[str, NUMBER] | None = None
+    inputs: dict[str, NUMBER] | None = None
 
 
 class TableEntry(Entry):
@@ -250,6 +252,37 @@ class TableEntry(Entry):
     y: list[NUMBER] | None = None
     units: Annotated[list[str], pydantic.Field(min_length=2, max_length=2)] | None = None
     interpolation: Literal["linear", "spline"] = "linear"
+
+
+def _input_value(value: Any) -> Any:
+    if isinstance(value, dict):
+        return TableEntry.model_validate(value)
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise PydanticCustomError("number", "should be a number, a quantity, a formula, or a table {x, y} or {file}")
+    return value
+
+
+class InputEntry(Entry):
+    """What comes from outside: forces, rates, outputs and events name it."""
+
+    unit: str | None = None
+    value: Annotated[Any, PlainValidator(_input_value), WithJsonSchema({"type": ["number", "string", "object"]})] = None
+
+
+class OutputEntry(Entry):
+    """A formula of the motion that is a result, output:name."""
+
+    formula: NUMBER
+    unit: str | None = None
+
+
+class StateEntry(Entry):
+    """A state of first order, which all formulas of forces, rates, outputs and events may name."""
+
+    rate: NUMBER
+    start: NUMBER = 0.0
+    unit: str | None = None
+    scale: NUMBER = 1.0
 
 
 class CheckedEntry(Entry):
@@ -309,7 +342,7 @@ MEANINGS = {
     "engage": "joints that hold from now on",
     "equations": "a system given by its equations instead of bodies",
     "columns": "names of the columns of x and y in a file; its first two unless given",
-    "formula": "what stays zero: a formula of time, places and velocities, linear in these",
+    "formula": "what an output is; of a constraint what stays zero, linear in velocities",
     "half_axes": "of the ellipsoid, along x, y and z of body j",
     "of": "what the formula is the rate of: length, angle or number; length unless given",
     "file": "a table of numbers in the folder of the model, or below",
@@ -325,6 +358,8 @@ MEANINGS = {
     "gravity": "acceleration in m/s^2",
     "ground": "points and directions that do not move",
     "i": "first body: body.point, or a body where the type has no points",
+    "inputs": "values from outside, by name; of an event, their new values",
+    "outputs": "formulas of the motion that are results, by name",
     "inertia": "about the mass centre; without it the body is a point mass",
     "inertia_about": "point about which the inertia is given, if not the mass centre",
     "internal": "whether one gear lies inside the other",
@@ -347,12 +382,16 @@ MEANINGS = {
     "parameters": "named values; formulas may use them, and --set changes them",
     "points": "points fixed in the body, by name",
     "position": "of the origin of the body frame at the start",
+    "rate": "of change: of a state a formula of time, motion, states and inputs, of others at the start",
     "release": "joints that no longer hold",
+    "scale": "a usual size of the state, by which its error is measured; one unless given",
     "rtol": "relative tolerance of the integrator",
     "simulation": "settings of a run",
     "space": "planar or spatial",
     "speed": "speed of the belt or shaft on which it rubs",
     "stall": "torque or force at rest, in the direction in which the motor drives",
+    "start": "value where the run begins; zero unless given",
+    "states": "states of first order, by name; of an event, their new values",
     "static": "friction coefficient at rest",
     "step": "time between report times, s",
     "stribeck": "speed over which static friction falls to dynamic friction",
@@ -362,11 +401,13 @@ MEANINGS = {
     "transition": "speed between rest and sliding",
     "unsettled": "what of another program's model is still missing; such a model does not run",
     "upper": "upper end of the freedom",
+    "value": "a number, a formula of time and motion, or a table of time; without it a run must be given one",
     "velocities": "velocities to set, with formulas of their new values",
     "velocity": "at the start",
     "viscous": "part of the friction coefficient that grows with the speed",
     "view": "what drawings show",
     "when": "formula whose zero is the event",
+    "unit": "what it is, and how results show it: N*m, deg, V",
     "units": "units in which results are shown, such as [deg, mm]",
     "window": "lower left and upper right corner of what is drawn, m",
     "zero": "direction in body i from which angles count; the start position unless given",
@@ -453,6 +494,9 @@ def _model_entry(space: Space, joints: Entries, forces: Entries, shaped: bool) -
         "drivers": (section(DriverEntry), {}),
         "forces": (section(_one_of(dict(forces))), {}),
         "events": (section(EventEntry), {}),
+        "inputs": (section(InputEntry), {}),
+        "outputs": (section(OutputEntry), {}),
+        "states": (section(StateEntry), {}),
         "tables": (section(TableEntry), {}),
         "simulation": (SimulationEntry, SimulationEntry.model_construct()),
         "view": (ViewEntry, ViewEntry.model_construct()),

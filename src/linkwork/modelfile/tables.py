@@ -43,16 +43,23 @@ def read_tables(file: Translation) -> dict[str, Lookup]:
             file.fail(place, f"'{name}' has a meaning of its own in formulas", "reserved-name", value=name)
         elif name in file.entry.parameters:
             file.fail(place, f"'{name}' is a parameter too", "duplicate-name", value=name)
-        try:
-            lookup = _read(file, entry, place)
-        except ModelError as error:
-            file.errors.append(error if error.file else file.document.locate(error, place))
-            continue
-        if fault := lookup.curve.fault():
-            file.fail(place, fault, "bad-table", rule="x rises from row to row, and there is a y for each")
-        found[name] = lookup
+        if (lookup := read_table(file, entry, place)) is not None:
+            found[name] = lookup
     file.stop()
     return found
+
+
+def read_table(file: Translation, entry: TableEntry, place: Keys) -> Lookup | None:
+    """A table; None where it has faults, which are told to the translation."""
+    try:
+        lookup = _read(file, entry, place)
+    except ModelError as error:
+        file.errors.append(error if error.file else file.document.locate(error, place))
+        return None
+    if fault := lookup.curve.fault():
+        file.fail(place, fault, "bad-table", rule="x rises from row to row, and there is a y for each")
+        return None
+    return lookup
 
 
 def _read(file: Translation, entry: TableEntry, place: Keys) -> Lookup:

@@ -39,6 +39,7 @@ from linkwork.modelfile.dimensions import Exponents, exponents_of, follow
 from linkwork.modelfile.events import read_event
 from linkwork.modelfile.faults import NOT_IN_NAMES, shape_fault
 from linkwork.modelfile.orientation import read_orientation
+from linkwork.modelfile.signals import declare_signals, read_signals
 from linkwork.modelfile.simulation import read_simulation
 from linkwork.modelfile.stated import PLAIN_NAME, own_names, read_stated
 from linkwork.notes import Note
@@ -79,6 +80,7 @@ class Translation:
                 self.fail(("bodies", name), "'ground' is the name of what does not move", "reserved-name", value=name)
             self.bodies[name] = self.element(schema.BODIES[self.space], body, ("bodies", name), name=name)
             self.measured |= {known: exponents_of(unit) for known, unit in measures_of(self.bodies[name])}
+        self.signals = declare_signals(self)
         self.joints: dict[str, Joint] = {
             name: self.element(JOINTS[self.space][joint.type], joint, ("joints", name), name=name)
             for name, joint in entry.joints.items()
@@ -333,7 +335,7 @@ class Translation:
         """What formulas of forces may name: time, parameters, coordinates and velocities of bodies and points."""
         if self.stated:
             return {**self.time_names, **own_names(self.stated)}
-        found = dict(self.time_names)
+        found = {**self.time_names, **self.signals}
         for body in self.bodies.values():
             found |= {str(known.value): known for known, _ in measures_of(body)}
         return found
@@ -502,6 +504,7 @@ class Translation:
             self.element(FORCES[self.space][force.type], force, ("forces", name), name=name)
             for name, force in entry.forces.items()
         ]
+        inputs, outputs, states = read_signals(self, drivers, forces)
         if entry.events:
             self.stop()  # what forces measure is known of sound ones
         events = tuple(read_event(self, name, event, drivers, forces) for name, event in entry.events.items())
@@ -540,5 +543,8 @@ class Translation:
             order=tuple(view.order),
             events=events,
             open=frozenset(name for name, joint in entry.joints.items() if joint.open),
+            inputs=inputs,
+            outputs=outputs,
+            states=states,
             stated=stated,
         )

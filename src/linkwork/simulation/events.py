@@ -42,11 +42,12 @@ IMPULSES = "udwadia-phohomsiri"  # where M is singular; rows may be redundant
 
 
 class Jump(NamedTuple):
-    """What an event does at a state: rows of velocities, their changes, held values; and the rate of `when`."""
+    """What an event does at a state: rows of velocities, their changes, held values, states; the rate of `when`."""
 
     G: Array
     gaps: Array
     holds: Array
+    resets: Array
     rate: float
 
 
@@ -57,10 +58,12 @@ def jumps_at(system: System, p: Array, t: float, y: Array, which: Collection[int
     for number, event in enumerate(system.equations.events):
         k = len(event.rows)
         gaps = first + k * n
-        holds, rate = gaps + k, gaps + k + len(event.holds)
+        holds, resets = gaps + k, gaps + k + len(event.holds)
+        rate = resets + len(event.resets)
         if number in which:
             G = numbers[first:gaps].reshape(k, n)
-            found[number] = Jump(G, numbers[gaps:holds], numbers[holds:rate], float(numbers[rate]))
+            parts = numbers[gaps:holds], numbers[holds:resets], numbers[resets:rate]
+            found[number] = Jump(G, *parts, float(numbers[rate]))
         first = rate + 1
     return found
 
@@ -186,10 +189,7 @@ class Course:
         """Of every event, whether it may do more than change held values, which the time loop does by itself."""
         events = self.motion.system.equations.events
         every, callbacks = any(event.is_level for event in events), self.callbacks
-        return [
-            every or event.ends or bool(event.rows) or event.switches_joints or event.name in callbacks
-            for event in events
-        ]
+        return [every or event.ends or event.asks or event.name in callbacks for event in events]
 
     def hold(self, t: float, held: Array) -> None:
         """Note what events have changed, from this time on."""
@@ -297,7 +297,9 @@ class Course:
                 rows.append(asked[0])
                 gaps.append(asked[1])
         G, gap = np.vstack(rows), np.concatenate(gaps)
-        if not held and not len(G):
+        places = {x: i for i, x in enumerate(system.equations.q)}
+        resets = {places[x]: new for k, _ in events for x, new in zip(watches[k].resets, jumps[k].resets, strict=True)}
+        if not held and not resets and not len(G):
             return None
         self.level = max(self.level, Level.STATE)
         if held:
@@ -305,6 +307,7 @@ class Course:
             if motion.hold(np.array([*now.values()])):
                 motion.measure_anew(t, y)
                 self.level = max(self.level, Level.PROBLEM)
+        y[[*resets]] = [*resets.values()]
         place = motion.place_at(t, y)
         switched = any(watches[k].switches_joints for k, _ in events)
         if switched:
@@ -431,7 +434,7 @@ def is_done(event: Watch, system: System, values: Array) -> bool:
 def has_switched(event: Watch, system: System, values: Array) -> bool:
     """Whether the joints that an event switches are as it sets them."""
     held = dict(zip(system.equations.held, values.tolist(), strict=True))
-    return event.switches_joints and all(held[x] == value.value for x, value in event.holds.items())
+    return event.switches_joints and all(held[x] == event.holds[x].value for x in event.joints)
 
 
 def check_gaps(place: Place, held: Mapping[Expr, float]) -> None:

@@ -7,24 +7,28 @@ leave it out of their Jacobian, which costs them steps but no accuracy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from math import isfinite
+from numbers import Real
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.compiled.system import System
+from linkwork.elements.curves import Curve
 from linkwork.errors import ModelError, UsageError, check_choice
 from linkwork.expressions.evaluation import ordered
-from linkwork.expressions.graph import symbol
+from linkwork.expressions.graph import Expr, symbol
 from linkwork.model import Input, Model
 from linkwork.native.calls import Called
 from linkwork.native.kernels import call
 from linkwork.native.lowering import NativeFunction
 
 Array = NDArray[np.float64]
+Value: TypeAlias = float | Input | tuple[ArrayLike, ArrayLike]
 
 
 class State(Mapping[str, float]):
@@ -44,18 +48,52 @@ class State(Mapping[str, float]):
         return len(self._places)
 
 
-def take_inputs(model: Model | Mechanism, inputs: Mapping[str, Input]) -> Model | Mechanism:
-    """The model with these inputs; refused where a parameter stands in what must not change with time."""
+def take_values(model: Model | Mechanism, given: Mapping[str, Value], controlled: Collection[str]) -> Mechanism:
+    """The mechanism with these values of parameters and inputs: numbers, functions of t and state, tables of time.
+
+    Refused where an input is left without a value, or a function is given for what must not change with time.
+    """
     mechanism = prepare(model)
     stated = mechanism.unplaced or mechanism.model
-    for name, function in inputs.items():
+    inputs = {x.name: x for x in stated.inputs}
+    for name, value in given.items():
         check_choice("parameter", name, stated.parameters)
-        if not callable(function):
-            raise UsageError(f"input '{name}' is no function of t and state: {function!r}", "bad-input")
-    if stated.stated is not None:
-        raise UsageError("a system that states its equations takes no inputs; write formulas", "bad-input")
-    if not inputs:
-        return mechanism
+        if callable(value) and stated.stated is not None:
+            raise UsageError("a system that states its equations takes no inputs; write formulas", "bad-input")
+        if name in controlled:
+            raise UsageError(f"input '{name}' is given a value and a controller", "bad-input")
+    for name in [name for name, x in inputs.items() if x.is_open and name not in given and name not in controlled]:
+        hint = f"give it one among the parameters, or with --input {name}=..."
+        raise UsageError(f"input '{name}' is left open and has no value; {hint}", "open-input")
+    functions = {name: x for name, x in given.items() if callable(x)}
+    tables = {name: x for name, x in given.items() if name in inputs and not (callable(x) or isinstance(x, Real))}
+    numbers: dict[str, Any] = {name: x for name, x in given.items() if name not in functions and name not in tables}
+    for name, table in tables.items():
+        inputs[name] = replace(inputs[name], formula=read_table(name, table), every=None)
+    for name in (*numbers, *functions, *controlled):
+        if name in inputs and inputs[name].formula is not None:
+            inputs[name] = replace(inputs[name], formula=None, every=None)
+    _check_constant(mechanism, [name for name in functions if name not in inputs])
+    if functions or any(x is not y for x, y in zip(inputs.values(), stated.inputs, strict=True)):
+        mechanism = prepare(replace(stated, inputs=tuple(inputs.values()), functions=functions))
+    return mechanism.changed(numbers)
+
+
+def read_table(name: str, table: object) -> Expr:
+    """The function of time through (times, values), straight in between."""
+    try:
+        times, values = (tuple(np.asarray(x, dtype=float).ravel().tolist()) for x in table)  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        what = "a number, a function of t and state, or a table (times, values)"
+        raise UsageError(f"input '{name}' is {what}, and not {table!r:.60}", "bad-input") from None
+    curve = Curve(times, values)
+    if fault := curve.fault():
+        raise UsageError(f"the table of input '{name}': {fault}", "bad-table")
+    return curve.over_time()
+
+
+def _check_constant(mechanism: Mechanism, names: Collection[str]) -> None:
+    """ModelError where one of these parameters stands in what must not change with time."""
     e = mechanism.equations.chart.body or mechanism.equations
     for part, what in (
         ([*e.Psi, *e.slips.values()], "a constraint"),
@@ -63,11 +101,10 @@ def take_inputs(model: Model | Mechanism, inputs: Mapping[str, Input]) -> Model 
         ([e.energy.potential], "a potential"),
     ):
         used = {node.value for node in ordered(list(part)) if node.op == "symbol"}
-        if wrong := sorted(used & {*inputs}):
+        if wrong := sorted(used.intersection(names)):
             message = f"'{wrong[0]}' stands in {what}, which does not follow an input"
             rule = "inputs stand in formulas of forces and torques, dampings and events"
             raise ModelError(message, "bad-input", path=f"parameters.{wrong[0]}", rule=rule)
-    return replace(stated, inputs=dict(inputs))
 
 
 def find_inputs(system: System, inputs: Mapping[str, Input]) -> Callable[[float, Array], list[tuple[int, float]]]:

@@ -26,6 +26,7 @@ from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place, Weights
 from linkwork.equations.programs import Metric
 from linkwork.equations.solution import EPS
+from linkwork.expressions.evaluation import evaluate
 from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, OWN, right_side
 from linkwork.integrators.integrate import Actions, Problem, Settings, State
 from linkwork.integrators.memory import Preparable
@@ -155,7 +156,7 @@ class Motion:
     def asks_python(self) -> bool:
         """Whether its machine code calls functions of users, who expect no calls once the motion is returned."""
         by = FORMULATIONS.get(self.how.formulation)
-        return bool(self.mechanism.model.inputs) or (by is not None and by.source == OWN)
+        return bool(self.mechanism.model.functions) or (by is not None and by.source == OWN)
 
     def set_off(self, settings: Settings, times: Array, y: Array, max_steps: int = MOST_STEPS) -> None:
         """Make it ready to be advanced from (q, v, work) through these times."""
@@ -168,7 +169,7 @@ class Motion:
     def problem(self) -> Problem:
         """What the time loop needs to know; motions of one structure and choice share it as long as it is explicit."""
         how = self.form.how
-        if how.integrator in IMPLICIT or self.system.pivots or self.mechanism.model.inputs:
+        if how.integrator in IMPLICIT or self.system.pivots or self.mechanism.model.functions:
             self.form = plan(self.mechanism, self.form, self.measured, self.t_end)
             return self.new_problem()
         key = "problem", how.formulation, how.stabilization, self.form.method, self.system.source.metric
@@ -275,8 +276,10 @@ class Motion:
     def error_scale(self) -> Array:
         """By what q and v are measured in the error of a step: lengths and angles, and these times a rate."""
         length, rate = self.extent = self.find_extent()
-        scale = np.where(self.system.equations.lengths[: self.n], length, 1.0)
-        scale[self.system.n_q :] *= rate
+        e, n_q = self.system.equations, self.system.n_q
+        scale = np.where(e.lengths[: self.n], length, 1.0)
+        scale[n_q - e.n_states : n_q] = evaluate(e.chart.state_scales, e.parameters)
+        scale[n_q:] *= rate
         return scale
 
     def find_extent(self) -> tuple[float, float]:
@@ -310,7 +313,8 @@ def implicit_of(mechanism: Mechanism, how: Choice, metric: Metric) -> str:
     if metric != "mass":  # K of `linearized` is not that of a singular M
         return how.formulation if how.is_algebraic else ""
     e, damped = mechanism.equations, how.stabilization == "baumgarte"  # which may be stiff too
-    if how.implicit == "linearized" and (damped or len(e.q) + len(e.v) > MOST_LINEARIZED):
+    # States may be stiff beside the motions of which `linearized` is made.
+    if how.implicit == "linearized" and (damped or e.n_states or len(e.q) + len(e.v) > MOST_LINEARIZED):
         return ""
     return how.implicit
 
@@ -334,8 +338,8 @@ def compile_form(
 def form_of(mechanism: Mechanism, how: Choice, system: System, detects: bool = False) -> Form:
     """Right-hand sides and method of a choice; an implicit one that `detects` asks for another where that would do."""
     derivative, dynamics = _right_sides(system, how.formulation)
-    if mechanism.model.inputs:
-        derivative, dynamics = (give_inputs(f, system, mechanism.model.inputs) for f in (derivative, dynamics))
+    if mechanism.model.functions:
+        derivative, dynamics = (give_inputs(f, system, mechanism.model.functions) for f in (derivative, dynamics))
     header: dict[str, float] = {"dynamics": dynamics.address, "derivative": derivative.address}
     method = method_of(how.integrator)
     if how.is_algebraic:

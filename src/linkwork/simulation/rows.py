@@ -63,8 +63,8 @@ def evaluate_motion(course: Course, most: int | None = None) -> Evaluated:
         chosen[-1] = len(t) - 1
         t, rows, ends = t[chosen], rows[chosen], np.searchsorted(chosen, ends).tolist()
     held = course.held_at(t)
-    if motion.mechanism.model.inputs:
-        fill_inputs(motion.system, motion.mechanism.model.inputs, t, rows, held)
+    if motion.mechanism.model.functions:
+        fill_inputs(motion.system, motion.mechanism.model.functions, t, rows, held)
     spans = [slice(a, b) for a, b in pairwise([0, *(min(end, len(rows)) for end in ends), len(rows)])]
     since = thread_time()
     found = [evaluate_rates(part, t[k], rows[k], held[k]) for part, k in zip(course.parts, spans, strict=True)]

@@ -18,12 +18,12 @@ from linkwork.errors import Interrupted, NumericalStop, UsageError, check_values
 from linkwork.formulations import Formulation
 from linkwork.integrators.integrate import End, Settings, report_times
 from linkwork.integrators.methods.tableaus import Tableau
-from linkwork.model import Input, Model, Simulation
+from linkwork.model import Model, Simulation
 from linkwork.native import cache
 from linkwork.notes import FINISHED, Reason
 from linkwork.records import changed
 from linkwork.simulation.events import Course
-from linkwork.simulation.inputs import take_inputs
+from linkwork.simulation.inputs import Value, take_values
 from linkwork.simulation.judgement import judge, refuse_doubtful
 from linkwork.simulation.options import Baumgarte, Integrator, Ranked, Stabilization, Start, choose
 from linkwork.simulation.outputs import check_memory
@@ -50,11 +50,11 @@ START |= {"q": 'start={"crank.phi": 0.3}', "v": 'start={"crank.omega": 2.0}'}
 LIMITS = {name: f"integrator=Integrator({name}=...)" for name in ("max_step", "max_steps")}
 
 
-@respelled(**START, **LIMITS, cut=CUT, inputs="the functions among the parameters")
+@respelled(**START, **LIMITS, cut=CUT, inputs='parameters={"u": ...}, a number, a function or a table')
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def simulate(
     model: Model | Mechanism,
-    parameters: Mapping[str, float | Input] | None = None,
+    parameters: Mapping[str, Value] | None = None,
     *,
     start: Mapping[str, float] | Start | None = None,
     coordinates: str | Coordinates | None = None,
@@ -71,9 +71,10 @@ def simulate(
 
     Arguments that are None are taken from the model. Times are seconds, or texts with units: "20 ms".
 
-    - `parameters`: other values of parameters that the model names, in SI; or functions that give them as the motion
-      goes on, {"u": lambda t, state: -3 * state["arm.omega"]}, where the state are coordinates and velocities of the
-      run by name. Functions are called at every evaluation, some microseconds each.
+    - `parameters`: other values of parameters and inputs that the model names, in SI; or functions that give them as
+      the motion goes on, {"u": lambda t, state: -3 * state["arm.omega"]}, where the state are coordinates and
+      velocities of the run by name. Functions are called at every evaluation, some microseconds each. Of an input also
+      tables of time, {"u": (times, values)}.
     - `start`: other start values by name, {"crank.phi": 0.3, "crank.omega": 2.0}; Start(..., assemble=True) says how
       they are corrected, and Start(resume=motion) continues a motion that ended early.
     - `coordinates`: body, joint, minimal, euler or auto; Coordinates("joint", cut=["B"]) cuts loops at these joints.
@@ -135,13 +136,11 @@ def simulate(
 
 
 def _take(
-    model: Model | Mechanism, parameters: Mapping[str, float | Input], coordinates: str | Coordinates | None
+    model: Model | Mechanism, parameters: Mapping[str, Value], coordinates: str | Coordinates | None
 ) -> Mechanism:
-    """The mechanism with these values of parameters, and with functions for others."""
+    """The mechanism in these coordinates with these values of parameters and inputs."""
     check_values("parameters", parameters)
-    inputs = {name: x for name, x in parameters.items() if callable(x)}
-    values = {name: x for name, x in parameters.items() if not callable(x)}
-    return prepare(take_inputs(model, inputs) if inputs else model, coordinates).changed(values)
+    return take_values(prepare(model, coordinates), parameters, ())
 
 
 def begin_state(motion: Motion, weights: Weights, stabilization: str) -> Array:

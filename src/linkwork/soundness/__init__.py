@@ -18,10 +18,11 @@ from linkwork.elements.joints import Gear
 from linkwork.elements.loads import Force
 from linkwork.elements.motions import Law, Ramp, SmoothStep, Table
 from linkwork.elements.rolling import VelocityConstraint
+from linkwork.elements.signals import find_loop, formulas_of, resolve
 from linkwork.elements.spatial import SpatialGear
 from linkwork.errors import ModelError, did_you_mean, option, quoted
 from linkwork.expressions.derivatives import directional, jacobian
-from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered
+from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered, substitute
 from linkwork.expressions.graph import ONE, Expr, as_expr, cos, symbol
 from linkwork.expressions.guards import switch
 from linkwork.model import Model, Simulation
@@ -30,6 +31,7 @@ from linkwork.notes import Note
 from linkwork.records import kept
 from linkwork.soundness.events import event_faults
 from linkwork.soundness.numbers import Formulas, numbers_in
+from linkwork.soundness.signals import signal_faults
 from linkwork.tolerances import AGREEMENT, HALF_THE_DIGITS, TYPED
 
 TIME = symbol("t")
@@ -152,6 +154,7 @@ class Checks:
                 yield from self.affine(joint)
         for driver in self.model.drivers:
             yield from self.motion(driver)
+        yield from signal_faults(self.model, self.value)
         yield from event_faults(self.model, self.value)
         for name in self.model.open - {name for event in self.model.events for name in event.engage}:
             message = f"joint '{name}' is open and no event engages it"
@@ -164,7 +167,10 @@ class Checks:
     def affine(self, joint: VelocityConstraint) -> Iterator[ModelError]:
         """A constraint of velocities contains some, and none times another."""
         speeds = {x: unit for body in self.model.bodies for x, unit in measures_of(body) if unit.endswith("/s")}
-        A, path = jacobian([as_expr(joint.formula)], [*speeds]), f"joints.{joint.name}.formula"
+        stated, path = formulas_of(self.model.inputs, self.model.outputs), f"joints.{joint.name}.formula"
+        if find_loop(stated):  # which is a fault of its own
+            return
+        A = jacobian(substitute([as_expr(joint.formula)], resolve(stated, {})), [*speeds])
         if not A:
             hint = "name velocities of bodies or points, such as cart.vx or cart.A.vx"
             message = "no velocity stands in the constraint, so that it holds nothing"

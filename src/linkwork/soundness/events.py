@@ -7,6 +7,7 @@ from typing import Any
 
 from linkwork.elements.bodies import measures_of
 from linkwork.elements.events import ACTIONS, DIRECTIONS, Event, result_names
+from linkwork.elements.signals import OUTPUT
 from linkwork.errors import ModelError, did_you_mean
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr, as_expr
@@ -25,6 +26,9 @@ def event_faults(model: Model, value: Callable[[Expr | float], float]) -> Iterat
         measured |= dict.fromkeys((str(x.value) for x in model.stated.v), "/s")
     speeds = [name for name, unit in measured.items() if unit.endswith("/s")]
     names = {"t", *model.parameters, *measured, *result_names(model.joints, model.drivers, model.forces)}
+    states = [x.name for x in model.states]
+    names |= {*states, *(f"{OUTPUT}{x.name}" for x in model.outputs)}
+    inputs = [x.name for x in model.inputs if not x.follows]
     joints, taken = [joint.name for joint in model.joints], set[str]()
     for event in model.events:
         path = f"events.{event.name}"
@@ -34,7 +38,9 @@ def event_faults(model: Model, value: Callable[[Expr | float], float]) -> Iterat
         if wrong := [*_wrong_shapes(event, path)]:
             yield from wrong
             continue
-        for place, formula in (("when", event.when), *((f"velocities.{k}", x) for k, x in event.velocities.items())):
+        set_ = {key: getattr(event, key) for key in ("velocities", "states", "inputs")}
+        values = [(f"{key}.{k}", x) for key, own in set_.items() for k, x in own.items()]
+        for place, formula in (("when", event.when), *values):
             for node in ordered([as_expr(formula)]):
                 if node.op == "symbol" and node.value not in names:
                     hint = did_you_mean(str(node.value), names)
@@ -45,6 +51,11 @@ def event_faults(model: Model, value: Callable[[Expr | float], float]) -> Iterat
                 hint = did_you_mean(speed, speeds)
                 message = f"no velocity '{speed}'"
                 yield ModelError(message, "unknown-velocity", path=f"{path}.velocities", suggestion=hint)
+        for what, key, known in (("state", "states", states), ("input", "inputs", inputs)):
+            for name in set_[key]:
+                if name not in known:
+                    message, hint = f"no {what} '{name}' to be set", did_you_mean(name, known)
+                    yield ModelError(message, f"unknown-{what}", path=f"{path}.{key}.{name}", suggestion=hint)
         for key, named in (("release", event.release), ("engage", event.engage)):
             for joint in named:
                 if joint not in joints:
@@ -80,9 +91,10 @@ def _idle(model: Model, event: Event, path: str) -> Iterator[ModelError]:
     if not any(node.op == "symbol" and node.value not in model.parameters for node in ordered([event.when])):
         message = "'when' does not change with time or with the motion"
         yield ModelError(message, "constant-event", path=f"{path}.when")
-    said = [key for key in ("restitution", "velocities", "release", "engage") if getattr(event, key) not in NOTHING]
+    keys = ("restitution", "velocities", "states", "inputs", "release", "engage")
+    said = [key for key in keys if getattr(event, key) not in NOTHING]
     if event.action == "set" and not said and event.callback is None:
-        rule = "it names restitution, velocities, release or engage"
+        rule = "it names restitution, velocities, states, inputs, release or engage"
         yield ModelError("nothing is set", "nothing-set", path=f"{path}.action", rule=rule)
     if event.action != "set" and (said or event.callback is not None):
         what = said[0] if said else "a callback"

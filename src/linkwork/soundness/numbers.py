@@ -41,9 +41,16 @@ def numbers_in(model: Model, parameters: Container[Expr]) -> dict[Expr | float, 
 def _all_numbers(model: Model) -> Iterator[tuple[str, Expr | float]]:
     yield from _numbers(model.ground.points, "ground.points")
     yield from _numbers(model.gravity, "gravity")
-    for kind in ("bodies", "joints", "drivers", "forces", "events"):
+    for kind in ("bodies", "joints", "drivers", "forces", "events", "inputs", "outputs", "states"):
         for element in getattr(model, kind):
             yield from _of_fields(element, f"{kind}.{element.name}")
+
+
+def formulas_in(model: Model, kinds: Iterable[str]) -> Iterator[tuple[str, Expr]]:
+    """The formulas in elements of these kinds, with their places."""
+    for kind in kinds:
+        for element in getattr(model, kind):
+            yield from ((at, x) for at, x in _of_fields(element, f"{kind}.{element.name}") if isinstance(x, Expr))
 
 
 @cache

@@ -52,7 +52,7 @@ def find_state(
         "lam": (("row",), found.lam),
     }
     named = {
-        name: output.expression
+        name: output.shown
         for kind, outputs in e.outputs.items()
         for name, output in zip(e.columns[kind].names, outputs.values(), strict=True)
     }
