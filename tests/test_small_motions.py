@@ -264,6 +264,86 @@ def test_runs_near_a_rest_are_those_of_A(name: str, coordinates: str, names: tup
     np.testing.assert_allclose(np.array(columns).T, expected, atol=1e-7 * np.abs(expected).max())
 
 
+# Over a parameter
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "body"])
+def test_the_bicycle_is_stable_between_the_weave_and_the_capsize_speed(coordinates: str) -> None:
+    """4.29238253634110396 and 6.02426201538835889 m/s, however they lie between the speeds that are looked at."""
+    bicycle = prepare(load("whipple_bicycle"), coordinates).linearize({"roll_rate": 0.0, "v": 1.0})
+    found = bicycle.over("v", np.arange(0.0, 10.5, 0.7))
+    weave, capsize = found.crossings
+    assert weave.value == pytest.approx(4.29238253634110396, abs=1e-11)
+    assert capsize.value == pytest.approx(6.02426201538835889, abs=1e-11)
+    assert (weave.kind, weave.before, weave.after) == ("pair", 2, 0)
+    assert (capsize.kind, capsize.before, capsize.after) == ("real", 0, 1)
+    assert (found.zeros, found.eigenvalues.shape[1]) == (6, 4)
+    np.testing.assert_allclose(found.values[found.stable], [4.9, 5.6])
+
+
+def test_a_crossing_at_a_value_that_is_looked_at_is_found() -> None:
+    """The capsize speed itself is among the speeds: the state that acts on no other there is not taken for idle."""
+    bicycle = prepare(load("whipple_bicycle"), "joint").linearize({"roll_rate": 0.0})
+    found = bicycle.over("v", [5.0, 6.02426201538835889, 7.0])
+    assert [crossing.value for crossing in found.crossings] == pytest.approx([6.02426201538835889], abs=1e-11)
+
+
+def test_the_critical_spin_of_a_disc_and_of_a_top_are_located() -> None:
+    """Where two eigenvalues meet at zero, 3.30151480384383556 rad/s, and where two pairs meet, (C s)^2 = 4 A m g l."""
+    disc = linearize(load("rolling_disc"), {"lean": 0.0, "turn": 0.0, "spin": 5.0})
+    (critical,) = disc.over("spin", np.linspace(1.0, 10.0, 10)).crossings
+    assert critical.value == pytest.approx(3.30151480384383556, rel=1e-12)
+    assert (critical.kind, critical.before, critical.after) == ("real", 1, 0)
+    (sleeping,) = top(100.0).linearize().over("spin", np.linspace(50.0, 500.0, 6)).crossings
+    A, C, turning = 0.02 + 1.5 * 0.09, 0.008, 1.5 * G * 0.3
+    assert sleeping.value == pytest.approx(np.sqrt(4 * A * turning) / C, rel=1e-12)
+    assert (sleeping.kind, sleeping.before, sleeping.after) == ("pair", 2, 0)
+
+
+def test_an_equilibrium_is_followed_over_a_parameter() -> None:
+    """A pendulum held upright by a spring k about its pin falls below k = m g l: there it leaves the axis."""
+    m = PlanarModel("inverted", k=20.0)
+    m.fix(O=(0, 0))
+    m.body("rod", mass=1.0, inertia=0.1, position=(0.0, 0.5), angle="90 deg", points={"O": (-0.5, 0)})
+    m.revolute("O", m.ground["O"], "rod.O")
+    m.rotational_spring_damper("spring", m.ground, "rod", stiffness="k", free_angle="90 deg")
+    found = m.linearize(at="start").over("k", np.linspace(1.0, 20.0, 8))
+    (fall,) = found.crossings
+    assert fall.value == pytest.approx(G * 0.5, rel=1e-12)
+
+
+def test_a_value_without_a_steady_motion_is_named() -> None:
+    disc = linearize(load("rolling_disc"), {"lean": 0.0, "turn": 0.0})
+    with pytest.raises(NumericalStop, match=r"at lean = 0.1: this state does not move steadily: its accel") as caught:
+        disc.over("lean", [0.0, 0.1])
+    assert caught.value.code == "not-steady"
+
+
+def test_modes_become_motions() -> None:
+    """The first mode of two hanging rods: both swing to one side, the lower one further, and the joints stay closed."""
+    found = linearize(load("planar_chain:2"))
+    motion = found.motion(1)
+    assert np.ptp(motion["link1.phi"]) > np.ptp(motion["link0.phi"]) > 0.1
+    np.testing.assert_allclose(np.hypot(motion["link0.x"], motion["link0.y"]), 0.5, atol=1e-10)
+    assert motion.t[-1] == pytest.approx(4 * np.pi / TWO_RODS[0], rel=1e-12)
+    with pytest.raises(UsageError, match="no mode 3 of 2"):
+        found.motion(3)
+
+
+def test_the_root_locus_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page, picture, data = (tmp_path / name for name in ("locus.html", "locus.svg", "locus.json"))
+    command = ["linearize", "rolling_disc", "--set", "lean=0", "--set", "turn=0", "--over", "spin=2:5:0.5"]
+    assert answer([*command, "-o", str(page), "-o", str(picture), "-o", str(data)]) == 0
+    assert "crossing       spin = 3.3015148038438: " in capsys.readouterr().out
+    assert "3.3015148038438" in page.read_text()
+    assert picture.stat().st_size > 1000
+    for wrong in ("spin", "spin=1:2", "spin=2:1:0.1", "spin=0:1:1e-9", "=1,2", "spin=a,b"):
+        assert answer(["linearize", "rolling_disc", "--over", wrong]) == 2
+        assert "bad-over" in capsys.readouterr().err
+    assert answer(["linearize", "rolling_disc", "--set", "lean=0", "--over", "spni=1,2"]) in (2, 3)
+    assert "spin" in capsys.readouterr().err
+
+
 # What cannot be done
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,10 @@ from linkwork.records import Printed, kept
 from linkwork.start.closing import REACH, find_start, restart
 from linkwork.start.freedoms import choose_independent
 from linkwork.tolerances import TYPED
+
+if TYPE_CHECKING:
+    from linkwork.analyses.over import Family
+    from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -106,23 +110,35 @@ def reduce(tangent: Tangent, basis: Basis, carrying: Carrying) -> Reduced:
     return Reduced(A, inertia, -push[:, n_w:], -push[:, :n_w], dq, dv, rate, sizes)
 
 
-def find_carrying(tangent: Tangent, basis: Basis, gravity: Array) -> tuple[Carrying, Reduced]:
-    """What carries the motion along, with its small motions; NumericalStop if it does not stay as it is.
+def renewed(basis: Basis, tangent: Tangent) -> Basis:
+    """The same states at another place."""
+    Z, Y = tangent.velocities.Z, tangent.positions.Z
+    of_u = Z @ np.linalg.inv(Z[[*basis.of_u]])
+    return replace(basis, Z=of_u, Y=of_u if Y is Z else Y @ np.linalg.inv(Y[[*basis.of_w]]))
 
-    A little later the mechanism, carried along, must have the same accelerations and the same small motions.
+
+def reduce_again(mechanism: Mechanism, tangent: Tangent, basis: Basis) -> Reduced:
+    """The small motions of the same states with other values of parameters."""
+    return find_reduced(tangent, renewed(basis, tangent), gravity_of(mechanism), later=False)
+
+
+def find_reduced(tangent: Tangent, basis: Basis, gravity: Array, later: bool = True) -> Reduced:
+    """The small motions, with what carries a motion along; NumericalStop if it does not stay as it is.
+
+    If it is looked at `later`, carried along, the mechanism must have the same small motions then.
     """
     a, v, scale = tangent.solution[0], tangent.place.v, tangent.scale
     speed, best, least = float(np.abs(v / scale).max(initial=0.0)), "", np.inf
-    for carrying in carryings(tangent.place, a, gravity):
+    for carrying in carryings(tangent.place, tangent.derivatives.N, a, gravity):
         reduced, left = reduce(tangent, basis, carrying), a - carrying.L_v @ v
         # By the accelerations that gravity and the speed make, or else springs stretched by the size of the mechanism.
         usual = float(np.linalg.norm(gravity)) / tangent.length + speed * speed or reduced.rate**2
         off = float(np.abs(left / scale).max(initial=0.0)) / (usual or 1.0)
         k = int(np.argmax(np.abs(left / scale))) if len(left) else 0
         if off <= TYPED:
-            off = _changes(tangent, reduced, carrying, REACH / speed) if speed else 0.0
+            off = _changes(tangent, reduced, carrying, REACH / speed) if speed and later else 0.0
             if off <= TYPED:
-                return carrying, reduced
+                return reduced
             text = f"a little later its small motions are others, by {off:.2g} of their rates"
         else:
             c = tangent.place.equations.velocities[k]
@@ -174,6 +190,14 @@ def remove_idle(A: Array, most: int | None = None) -> tuple[Array, Array]:
         idle, acting = np.hstack([idle, acting @ V[len(B) - count :].T]), acting @ V[: len(B) - count].T
         B = acting.T @ A @ acting
     return idle, acting
+
+
+def find_values(reduced: Reduced, zeros: int | None = None) -> Complex:
+    """The eigenvalues of the states that act on others, all but so many if that is known."""
+    A = reduced.on_scales
+    _, acting = remove_idle(A, zeros)
+    values = np.linalg.eigvals(acting.T @ A @ acting)
+    return np.asarray(values[np.lexsort((values.imag, np.abs(values.imag), values.real))], dtype=complex)
 
 
 def find_spectrum(reduced: Reduced, most: int | None = None) -> Spectrum:
@@ -265,6 +289,21 @@ class Linearization(Printed):
             found.append(Mode(complex(value), size, damping, dict(zip(self.states, shape.tolist(), strict=True))))
         return tuple(sorted(found, key=lambda mode: (mode.frequency, mode.eigenvalue.real)))
 
+    def motion(self, mode: int, size: float = 0.5 * REACH) -> Trajectory:
+        """Mode number 1, 2, .. as a motion to be shown, its largest turn or shift being `size` of the mechanism.
+
+        Two swings; of a mode that does not swing, as far to one side as to the other.
+        """
+        from linkwork.analyses.mode_motion import move
+
+        return move(self, mode, size)
+
+    def over(self, parameter: str, values: Sequence[float] | Array) -> Family:
+        """Eigenvalues for other values of a parameter, with the values at which they cross the imaginary axis."""
+        from linkwork.analyses.over import over
+
+        return over(self, parameter, values)
+
     def as_dict(self) -> dict[str, Any]:
         def parts(x: complex) -> list[float]:
             return [x.real, x.imag]
@@ -327,7 +366,7 @@ def about_place(
 ) -> Linearization:
     tangent = Tangent(Code.of(mechanism), place, length or place.length)
     basis = choose_basis(tangent, independent)
-    _, reduced = find_carrying(tangent, basis, gravity_of(mechanism))
+    reduced = find_reduced(tangent, basis, gravity_of(mechanism))
     return conclude(mechanism, tangent, basis, reduced, at)
 
 
@@ -381,16 +420,16 @@ def linearize(
     check_names("independent", independent)
     mechanism = with_belts(prepare(model, coordinates).changed(parameters or {}))
     if isinstance(at, Equilibrium):
-        return about_place(mechanism, _placed(mechanism, at.q), "equilibrium", independent)
+        return about_place(mechanism, place_bodies(mechanism, at.q), "equilibrium", independent)
     if at == "equilibrium":
-        return about_place(mechanism, _placed(mechanism, _rest_of(mechanism)), "equilibrium", independent)
+        return about_place(mechanism, place_bodies(mechanism, _rest_of(mechanism)), "equilibrium", independent)
     if at is None or at == "start":
         try:
             return about_place(mechanism, find_start(restart(mechanism.place())).place, "start", independent)
         except NumericalStop as error:
             if at == "start" or error.code != "not-steady":
                 raise
-        return about_place(mechanism, _placed(mechanism, _rest_of(mechanism)), "equilibrium", independent)
+        return about_place(mechanism, place_bodies(mechanism, _rest_of(mechanism)), "equilibrium", independent)
     if isinstance(at, bool) or not isinstance(at, int | float):
         raise UsageError(f"at={at!r} is no state; write 'equilibrium', 'start' or a time in seconds", "bad-value")
     return about_place(mechanism, _reached(mechanism, float(at)), f"t = {float(at):g} s", independent)
@@ -402,7 +441,7 @@ def _rest_of(mechanism: Mechanism) -> dict[str, float]:
     return dict(zip(rest.place.equations.q_names, rest.place.q.tolist(), strict=True))
 
 
-def _placed(mechanism: Mechanism, q: Mapping[str, float]) -> Place:
+def place_bodies(mechanism: Mechanism, q: Mapping[str, float]) -> Place:
     """At rest in this position of the bodies."""
     body = mechanism.equations.chart.body or mechanism.equations
     place = find_start(restart(mechanism.place(), q, dict.fromkeys(body.v_names, 0.0))).place

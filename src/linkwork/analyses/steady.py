@@ -100,14 +100,14 @@ def multiplied(left: Array, right: Array) -> Array:
     return 0.5 * L
 
 
-def carryings(place: Place, a: Array, gravity: Array) -> Iterator[Carrying]:
+def carryings(place: Place, N: Array, a: Array, gravity: Array) -> Iterator[Carrying]:
     """What could carry a motion with these accelerations along: with the least Omega, then with the least spins s.
 
     Gravity, if there is any, leaves turns about its own direction and shifts across it.
     """
     e, q, v = place.equations, place.q, place.v
     n_q, n, size = len(q), len(v), place.length
-    rate = place.find("qd", e.qd)
+    rate = N @ v
     if not v.any():
         yield Carrying(np.zeros((n_q, n_q)), np.zeros(n_q), np.zeros((n, n)))
         return

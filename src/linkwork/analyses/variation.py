@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 from linkwork.compiled.mechanism import Mechanism
 from linkwork.compiled.system import System
 from linkwork.equations.equations import TIME, Equations
-from linkwork.equations.inertia import dense
 from linkwork.equations.linear import multiply
 from linkwork.equations.place import Place
-from linkwork.equations.programs import LOCAL, Program, Source, terms
+from linkwork.equations.programs import LOCAL, Program, Source, report, terms
 from linkwork.errors import UsageError, check_choice, quoted
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.graph import Expr
-from linkwork.linalg.rank import RANK_TOLERANCE, row_sizes, svd
+from linkwork.linalg.rank import RANK_TOLERANCE, Pattern, row_sizes, svd
 from linkwork.records import kept
 from linkwork.sequences.entries import Entries
 from linkwork.sequences.sequence import ComputationSequence
@@ -42,6 +41,11 @@ def blocks_of(e: Equations) -> list[Entries]:
     return [jacobian(f, x) for f, x in ((e.qd, e.q), (e.qd, e.v), (force, e.q), (force, e.v), (e.Psi_dot, e.q))]
 
 
+def patterns_of(e: Equations) -> list[Pattern]:
+    """Rows and columns of their entries."""
+    return [tuple(np.array([*block], dtype=np.intp).reshape(-1, 2).T) for block in blocks_of(e)]  # type: ignore[misc]
+
+
 def _state(e: Equations) -> tuple[Expr, ...]:
     return TIME, *e.q, *e.v, *e.a, *e.lam
 
@@ -52,7 +56,7 @@ def variation(s: Source) -> ComputationSequence:
     return ComputationSequence("variation", _state(s.equations), found)
 
 
-PROGRAMS: tuple[Program, ...] = (*LOCAL, terms, variation)
+PROGRAMS: tuple[Program, ...] = (*LOCAL, report, terms, variation)
 
 
 class Derivatives(NamedTuple):
@@ -70,11 +74,11 @@ class Code:
     """The programs of small motions of one structure with the values of a mechanism."""
 
     system: System
-    patterns: Sequence[Entries]
+    patterns: Sequence[Pattern]
 
     @staticmethod
     def of(mechanism: Mechanism) -> Code:
-        patterns = mechanism.shared.compiled(("pattern", "variation"), blocks_of)
+        patterns = mechanism.shared.compiled(("pattern", "variation"), patterns_of)
         return Code(mechanism.system(PROGRAMS), patterns)
 
     @kept
@@ -91,9 +95,13 @@ class Code:
     def derivatives(self, place: Place, a: Array, lam: Array) -> Derivatives:
         n_q, n, m = len(place.q), len(place.v), len(lam)
         found = self.system.functions["variation"](np.concatenate([[place.t], place.q, place.v, a, lam]), self.p)
-        parts = np.split(found, np.cumsum([len(block) for block in self.patterns])[:-1])
-        shapes = ((n_q, n_q), (n_q, n), (n, n_q), (n, n), (m, n_q))
-        return Derivatives(*(dense(*args) for args in zip(self.patterns, parts, shapes, strict=True)))
+        first, matrices = 0, list[Array]()
+        for pattern, shape in zip(self.patterns, ((n_q, n_q), (n_q, n), (n, n_q), (n, n), (m, n_q)), strict=True):
+            matrix = np.zeros(shape)
+            matrix[pattern] = found[first : first + len(pattern[0])]
+            matrices.append(matrix)
+            first += len(pattern[0])
+        return Derivatives(*matrices)
 
 
 class Split(NamedTuple):

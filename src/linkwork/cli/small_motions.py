@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +23,7 @@ from linkwork.cli.app import (
 )
 from linkwork.cli.motions import located, overrides, placed, tell, within, writable
 from linkwork.errors import UsageError
+from linkwork.tolerances import AGREEMENT
 
 
 @app.command(cls=WithChoices)
@@ -75,27 +77,61 @@ def linearize(
     independent: Annotated[
         Texts, Option(metavar="NAME", help="A coordinate in which M, C and K stand; repeatable, all of them.")
     ] = None,
+    over: Annotated[
+        str | None,
+        Option(metavar="NAME=FIRST:LAST:STEP", help="Eigenvalues over a parameter, and where they cross the axis."),
+    ] = None,
     coordinates: Coordinates = None,
     cut: Cut = None,
-    output: Annotated[Files, output_option("Write .json or .mat.")] = None,
+    output: Annotated[
+        Files, output_option("Write modes in the viewer or a root locus, .html; .json, .mat, .png, .svg or .pdf.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Find the small motions about a rest or a steady motion: A, reduced M, C, K, eigenvalues, modes.
 
     The mechanism must rest or move steadily where it is linearized; if it does not, the error says by how much.
-    Example: linkwork linearize whipple_bicycle --set roll_rate=0 --set v=5 -o bicycle.json
+    With --over, the values of a parameter are found at which eigenvalues cross the imaginary axis.
+    Example: linkwork linearize whipple_bicycle --set roll_rate=0 --over v=0:10:0.1 -o locus.html
     """
     from linkwork.analyses.linearize import linearize
     from linkwork.modelfile import build, find
-    from linkwork.view.small_motions import WRITTEN, linearization_lines, write
+    from linkwork.view.small_motions import WRITTEN, family_lines, linearization_lines, write, write_family
 
     files = writable(output or (), WRITTEN)
     with located(model):
         mechanism = placed(build(find(model), overrides(set_)), start, rate, cut)
         how: dict[str, Any] = {"coordinates": within(coordinates, cut), "independent": independent or ()}
-        found = linearize(mechanism, at=state_of(at), **how)
+        name, values = values_of(over) if over is not None else ("", [])
+        found = linearize(mechanism, {name: values[0]} if name else None, at=state_of(at), **how)
+        if name:
+            family = found.over(name, values)
+            write_family(family, files)
+            return tell(family.as_dict(), family_lines(family), files, json)
     write(found, files)
     tell(found.as_dict(), linearization_lines(found), files, json)
+
+
+def values_of(text: str) -> tuple[str, list[float]]:
+    """A name and values, as in v=0:10:0.1 or v=1,2,5."""
+    from linkwork.view.page import MOST_ROWS
+
+    name, _, values = text.partition("=")
+    is_range = ":" in values
+    with suppress(ValueError):
+        numbers = [float(x) for x in values.split(":" if is_range else ",")]
+        if name.strip() and not is_range:
+            return name.strip(), numbers
+        if name.strip() and len(numbers) == 3 and numbers[2] > 0.0 and numbers[1] >= numbers[0]:
+            first, last, step = numbers
+            count = int((last - first) / step * (1.0 + AGREEMENT)) + 1
+            if count <= MOST_ROWS:
+                return name.strip(), [first + k * step for k in range(count)]
+            raise UsageError(
+                f"--over {text}: {count} values; choose a longer step, for {MOST_ROWS} at most", "bad-over"
+            )
+    message = f"--over {text}: write NAME=FIRST:LAST:STEP or NAME=VALUE,VALUE,.., as in --over v=0:10:0.1"
+    raise UsageError(message, "bad-over")
 
 
 def state_of(text: str | None) -> Any:

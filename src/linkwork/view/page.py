@@ -113,6 +113,8 @@ def _result(motion: Trajectory, label: str) -> dict[str, Any]:
 def facts(motion: Trajectory) -> list[str]:
     """What stands beside the name: how the motion was found and how good it is."""
     run = motion.info
+    if run.analysis == "mode":
+        return ["a small motion, enlarged"]
     methods = [name for name in (run.formulation, run.stabilization, run.integrator) if name != "none"]
     error = motion.constraint_error["position"]
     return [motion.status, f"{run.dof} dof", ", ".join(methods), f"|Psi| ≤ {error:.1e}"]

@@ -7,17 +7,27 @@ from collections.abc import Sequence
 from io import BytesIO
 from math import degrees
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from linkwork.analyses.equilibrium import Equilibrium
 from linkwork.analyses.linearize import Linearization, Mode
-from linkwork.errors import MOST_NAMED
+from linkwork.analyses.over import Family
+from linkwork.errors import MOST_NAMED, UsageError, check_extra
 from linkwork.files import whole, write_text
 from linkwork.tolerances import SIZABLE, TYPED
+from linkwork.view import page
+from linkwork.view.markup import document, svg, table, text
+from linkwork.view.plot import COLORS, GRID, INK, save, tidy
+from linkwork.view.plot import SUFFIXES as PICTURES
 from linkwork.view.report import Lines, as_json, without_rounding
 
-WRITTEN = (".json", ".mat")
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WRITTEN = (".html", ".json", ".mat", *PICTURES)
 STABILITIES = {
     "stable": "it comes back",
     "unstable": "it leaves",
@@ -90,13 +100,148 @@ def _shape(found: Linearization, mode: Mode) -> str:
     return ", ".join(parts)
 
 
+def family_lines(found: Family) -> Lines:
+    """Where eigenvalues cross the imaginary axis, and between which values nothing grows."""
+    f, p = found, found.parameter
+    lines = [("model", f.name), ("over", f"{p} from {f.values[0]:.10g} to {f.values[-1]:.10g}, {len(f.values)} values")]
+    for crossing in f.crossings:
+        what = "a pair swinging" if crossing.kind == "pair" else "one, or two that meet,"
+        how = f"with {crossing.eigenvalue.imag:.10g} rad/s" if crossing.kind == "pair" else "at zero"
+        counts = f"{crossing.before} grow below, {crossing.after} above"
+        lines.append(("crossing", f"{p} = {crossing.value:.14g}: {what} {how}; {counts}"))
+    stable, edges = f.stable, np.flatnonzero(np.diff(f.stable.astype(int))) + 1
+    parts = [part for part in np.split(np.arange(len(stable)), edges) if stable[part[0]]]
+    spans = ", ".join(f"{f.values[part[0]]:.6g} to {f.values[part[-1]]:.6g}" for part in parts)
+    lines.append(("nothing grows", spans or "at none of these values"))
+    if f.zeros:
+        lines.append(("zeros", f"{f.zeros} more, of states without effect on the others"))
+    return lines
+
+
+def label_of(mode: Mode) -> str:
+    x = mode.eigenvalue
+    return f"{x.real:+.4g} +- {abs(x.imag):.4g} i /s" if mode.swings else f"{x.real:+.4g} /s"
+
+
 def write(found: Linearization, files: Sequence[Path]) -> None:
+    """Modes in the viewer, the slowest first; eigenvalues as a picture; matrices as data."""
     for file in files:
-        if file.suffix.lower() == ".json":
+        suffix = file.suffix.lower()
+        if suffix == ".html":
+            if not found.modes:
+                raise UsageError(f"'{found.name}' has no modes to be shown: no state acts on another", "no-modes")
+            shown = range(1, min(len(found.modes), page.MOST_RESULTS) + 1)
+            labels = [f"mode {k}: {label_of(found.modes[k - 1])}" for k in shown]
+            page.write([found.motion(k) for k in shown], file, labels)
+        elif suffix == ".json":
             write_text(file, as_json(found.as_dict()))
-        else:
+        elif suffix == ".mat":
             with whole(file) as beside:
                 beside.write_bytes(matlab(found))
+        else:
+            save(plane(found), file)
+
+
+def write_family(found: Family, files: Sequence[Path]) -> None:
+    """The root locus as a page or a picture, or its numbers."""
+    for file in files:
+        suffix = file.suffix.lower()
+        if suffix == ".html":
+            write_text(file, locus_page(found))
+        elif suffix == ".json":
+            write_text(file, as_json(found.as_dict()))
+        elif suffix == ".mat":
+            from scipy.io import savemat
+
+            crossings = np.array([crossing.value for crossing in found.crossings])
+            with whole(file) as beside:
+                arrays = {"values": found.values, "eigenvalues": found.eigenvalues, "crossings": crossings}
+                savemat(beside, arrays, appendmat=False)
+        else:
+            save(locus(found), file)
+
+
+def plane(found: Linearization) -> Figure:
+    """The eigenvalues in the complex plane."""
+    fig, axes = _figure(f"Eigenvalues of {found.name}, {found.at}")
+    axes.plot(found.acting.real, found.acting.imag, "x", color=COLORS[0], ms=9, mew=2)
+    if found.zeros:
+        axes.plot(0.0, 0.0, "o", mfc="none", color=COLORS[7], ms=9, label=f"{found.zeros} without effect on others")
+        axes.legend(frameon=False)
+    _label(axes)
+    return fig
+
+
+def locus(found: Family) -> Figure:
+    """Eigenvalues in the complex plane as the parameter grows; real and imaginary parts over it; crossings marked."""
+    from linkwork.view.shown import ShownFigure
+
+    fig = ShownFigure(figsize=(12.0, 5.4), layout="constrained", facecolor="white")
+    grid = fig.subplot_mosaic([["plane", "real"], ["plane", "imag"]], width_ratios=(1.1, 1.0))
+    plane, real, imag = grid["plane"], grid["real"], grid["imag"]
+    p, x = found.parameter, found.values
+    for k, branch in enumerate(found.eigenvalues.T):
+        colour = COLORS[k % len(COLORS)]
+        plane.plot(branch.real, branch.imag, color=colour, lw=1.6)
+        plane.plot(branch.real[:1], branch.imag[:1], "o", mfc="white", color=colour, ms=5)
+        plane.plot(branch.real[-1:], branch.imag[-1:], "o", color=colour, ms=5)
+        real.plot(x, branch.real, color=colour, lw=1.6)
+        imag.plot(x, branch.imag, color=colour, lw=1.6)
+    for crossing in found.crossings:
+        plane.plot([0.0, 0.0], [crossing.eigenvalue.imag, -crossing.eigenvalue.imag], "D", color=INK, ms=5, zorder=5)
+        for axes in (real, imag):
+            axes.axvline(crossing.value, color=INK, lw=1.0, ls=(0, (4, 3)))
+        top = real.get_xaxis_transform()
+        real.text(crossing.value, 1.01, f"{crossing.value:.5g}", transform=top, ha="center", va="bottom", fontsize=8)
+    real.axhline(0.0, color=INK, lw=1.0)
+    _label(plane)
+    plane.set_title(f"from {x[0]:.4g} (open) to {x[-1]:.4g} (full)", fontsize=9, color=INK, parse_math=False)
+    for axes, label in ((real, "real part [1/s]"), (imag, "imaginary part [rad/s]")):
+        tidy(axes)
+        axes.set_ylabel(label, color=INK)
+    imag.set_xlabel(p, color=INK, parse_math=False)
+    fig.suptitle(f"Root locus of {found.name} over {p}", color=INK, fontsize=12, fontweight="bold", parse_math=False)
+    return fig
+
+
+def _figure(title: str) -> tuple[Figure, Axes]:
+    check_extra("matplotlib")
+    from linkwork.view.shown import ShownFigure
+
+    fig = ShownFigure(figsize=(6.4, 5.2), layout="constrained", facecolor="white")
+    fig.suptitle(title, color=INK, fontsize=12, fontweight="bold", parse_math=False)
+    return fig, fig.subplots()
+
+
+def _label(axes: Axes) -> None:
+    tidy(axes)
+    axes.axvline(0.0, color=INK, lw=1.0)
+    axes.set_xlabel("real part [1/s]", color=INK)
+    axes.set_ylabel("imaginary part [rad/s]", color=INK)
+
+
+CSS = f"""
+body {{ font: 15px/1.5 system-ui, sans-serif; color: {INK}; max-width: 72rem; margin: 2rem auto; padding: 0 1rem }}
+svg {{ width: 100%; height: auto }} table {{ border-collapse: collapse }}
+td, th {{ padding: .2rem .8rem; border-bottom: 1px solid {GRID}; text-align: left }} .n {{ text-align: right }}
+"""
+
+
+def locus_page(found: Family) -> str:
+    """The root locus, and its crossings in a table."""
+    title = f"Root locus of {found.name} over {found.parameter}"
+    rows = [
+        (f"{c.value:.14g}", f"{c.eigenvalue.imag:.10g}", c.kind, str(c.before), str(c.after)) for c in found.crossings
+    ]
+    heads = (found.parameter, "rad/s", "eigenvalues", "grow below", "grow above")
+    crossings = table(heads, rows, (0, 1, 3, 4)) if rows else "<p>No eigenvalue crosses the imaginary axis.</p>"
+    lines = "".join(
+        f"<p>{text(label)}: {text(line)}</p>" for label, line in family_lines(found) if label == "nothing grows"
+    )
+    body = (
+        f"<h1>{text(title)}</h1>\n{svg(locus(found))}\n<h2>Crossings of the imaginary axis</h2>\n{crossings}\n{lines}"
+    )
+    return document(title, CSS, body)
 
 
 def matlab(found: Linearization) -> bytes:
