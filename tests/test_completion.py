@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import cos, sin, symbol
 from linkwork.symbolic import completion
 from linkwork.symbolic.completion import Case, complete
+from linkwork.symbolic.modular import P, zero_of
+from linkwork.symbolic.signature import Signature
 from linkwork.symbolic.structural import rate_of
 from linkwork.writing.printers import text
 
@@ -257,9 +260,102 @@ def test_files_without_meaning_are_refused(text: str, code: str, tmp_path: Path)
     assert refused.value.code.startswith(code.partition("-")[0])
 
 
-def test_a_case_that_swells_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Six products that vanish make 64 cases."""
+def test_cases_after_too_many_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six products that vanish make 64 cases: some are worked out, the others say what is left of them."""
     monkeypatch.setattr(completion, "MOST_TAKEN", 50)
     many = [symbol(f"u{k}") for k in range(12)]
-    with pytest.raises(ModelError, match="its cases do"):
-        complete([a * b for a, b in zip(many[::2], many[1::2], strict=True)], many)
+    cases = complete([a * b for a, b in zip(many[::2], many[1::2], strict=True)], many)
+    ends = [case.left == () for case in cases]
+    assert ends == sorted(ends, reverse=True)
+    assert True in ends
+    assert False in ends
+
+
+DOUBLE = """linkwork: 1
+name: double pendulum
+unknowns: [{unknowns}]
+parameters: {{g: 9.81, L1: 1, L2: 0.7, m1: 1.2, m2: 0.9}}
+equations:
+  a: m1*x1_dd + 2*lam1*x1 - 2*lam2*(x2 - x1) = 0
+  b: m1*y1_dd + 2*lam1*y1 - 2*lam2*(y2 - y1) = -m1*g
+  c: m2*x2_dd + 2*lam2*(x2 - x1) = 0
+  d: m2*y2_dd + 2*lam2*(y2 - y1) = -m2*g
+  e: x1^2 + y1^2 = L1^2
+  f: (x2 - x1)^2 + (y2 - y1)^2 = L2^2
+"""
+
+
+@pytest.mark.parametrize(
+    "unknowns", ["x1, y1, x2, y2, lam1, lam2", pytest.param("lam2, lam1, y2, x2, y1, x1", marks=pytest.mark.slow)]
+)
+def test_a_double_pendulum_in_points_has_its_motion_and_its_rest(unknowns: str, tmp_path: Path) -> None:
+    """The general case against the linear equations solved by NumPy; the rest hangs or stands; others are left."""
+    from linkwork.lecture.system import involutive
+    from linkwork.modelfile.system import read_system
+    from linkwork.view.system import as_text
+
+    (tmp_path / "double.yaml").write_text(DOUBLE.format(unknowns=unknowns))
+    system = read_system(tmp_path / "double.yaml")
+    assert system is not None
+    found = involutive(system, True)
+    assert found.cases is not None
+    general, resting, *others = found.cases
+    assert (general.freedoms, general.left, resting.freedoms, resting.left) == (4, (), 0, ())
+    assert {text(own) for own in resting.solved if own in resting.x} >= {"lam1", "lam2"}
+    assert all(case.left for case in others)
+    assert "not worked out further" in as_text(found)
+    a, b, u, v = 0.7, -1.9, 1.3, -2.1
+    r1, t1 = np.array([np.cos(a), np.sin(a)]), np.array([-np.sin(a), np.cos(a)])
+    r2, t2 = 0.7 * np.array([np.cos(b), np.sin(b)]), 0.7 * np.array([-np.sin(b), np.cos(b)])
+    v1, v2 = u * t1, v * t2
+    m1, m2, g = 1.2, 0.9, 9.81
+    system_matrix, right = np.zeros((6, 6)), np.zeros(6)
+    system_matrix[:2, :2], system_matrix[2:4, 2:4] = m1 * np.eye(2), m2 * np.eye(2)
+    system_matrix[:2, 4], system_matrix[:2, 5], system_matrix[2:4, 5] = 2 * r1, -2 * r2, 2 * r2
+    system_matrix[4, :2], system_matrix[5, :2], system_matrix[5, 2:4] = r1, -r2, r2
+    right[:] = 0, -m1 * g, 0, -m2 * g, -(v1 @ v1), -(v2 @ v2)
+    solution = np.linalg.solve(system_matrix, right)
+    p2, w2 = r1 + r2, v1 + v2
+    names = ("x1", "y1", "x2", "y2", "lam1", "lam2")
+    at = dict(zip((symbol(name) for name in names[:4]), (*r1, *p2), strict=True))
+    at |= dict(zip((symbol(f"{name}_d") for name in names[:4]), (*v1, *w2), strict=True))
+    at |= {symbol("g"): g, symbol("L1"): 1.0, symbol("L2"): 0.7, symbol("m1"): m1, symbol("m2"): m2}
+    true = dict(zip(("x1_dd", "y1_dd", "x2_dd", "y2_dd", "lam1", "lam2"), solution, strict=True))
+    true |= {f"{name}_d": float(w) for name, w in zip(names[:4], (*v1, *w2), strict=True)}
+    for leader, own in general.solved.items():
+        assert evaluate([own], at)[0] == pytest.approx(true[text(leader)], rel=1e-9)
+    assert len(general.solved) == 6
+
+
+def test_an_angle_that_can_only_rest_has_no_condition(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """sin(th) = 1/2: that th' vanishes follows and sets no case apart."""
+    th = symbol("th")
+    (case,) = complete([sin(th) - 0.5], [th])
+    assert case.zero == ()
+    file = tmp_path / "s.yaml"
+    file.write_text("linkwork: 1\nname: s\nunknowns: [th]\nequations: {a: sin(th) = 1/2}\n")
+    assert answer(["equations", str(file), "--form", "rif", "--cases"]) == 0
+    assert "where" not in capsys.readouterr().out
+
+
+def test_zeros_in_the_field_are_found() -> None:
+    """Of random products of linear factors one is a zero; a polynomial without linear factors has none."""
+    random = Random(5)
+    for degree in (1, 2, 3, 5):
+        zeros, f = [random.randrange(P) for _ in range(degree)], [1]
+        for zero in zeros:
+            f = [(a - zero * b) % P for a, b in zip([0, *f], [*f, 0], strict=True)]
+        assert zero_of(f, random) in zeros
+    assert zero_of([1, 0, 1], random) is None  # -1 is no square where P = 3 (mod 4)
+    assert zero_of([7], random) is None
+
+
+def test_what_vanishes_on_a_variety_is_zero_there() -> None:
+    """On x^2 + y^2 = L^2: x^4 - (L^2 - y^2)^2 vanishes, x - y does not; on x^2 = y^2 with x != y, x + y does."""
+    on = [(x, [y * y - L * L, 0 * x, 1 + 0 * x])]
+    circle = Signature(on=on)
+    assert circle.is_zero(x**4 - (L * L - y * y) ** 2)
+    assert not circle.is_zero(x - y)
+    lines = [(x, [-y * y, 0 * x, 1 + 0 * x])]
+    assert not Signature(on=lines).is_zero(x + y)
+    assert Signature(on=lines, nonzero=[x - y]).is_zero(x + y)

@@ -21,7 +21,8 @@ from linkwork.modelfile import load
 from linkwork.sequences.sequence import ComputationSequence
 from linkwork.symbolic.hierarchy import Hierarchy, size_of
 from linkwork.symbolic.lu import STRATEGIES, choose_pivots, lu, sparse_order
-from linkwork.symbolic.signature import P, Signature, residue
+from linkwork.symbolic.modular import P
+from linkwork.symbolic.signature import Signature, residue
 from linkwork.symbolic.structural import analyse
 
 a, b, c, x, y = (symbol(name) for name in "abcxy")

@@ -5,7 +5,8 @@ those of one rank by the unknowns as they are listed: multipliers rank with acce
 linear in its highest derivative, F = p L + R, is solved for it, L = -R/p, and L with all its derivatives is replaced
 everywhere; where p may vanish, p = 0 is a case of its own, in which it is one more equation. An equation that is not
 linear in it stays as a constraint, and its derivative, which is linear in D_t L with the pivot dF/dL, is taken besides
-[reid1996]. This ends when nothing is left that does not reduce to zero. There may be more equations than unknowns, or
+[reid1996]. This ends when nothing is left that does not vanish wherever these constraints hold, which is decided at
+random points of their variety (`signature`). There may be more equations than unknowns, or
 fewer: unknowns without a solved derivative are arbitrary functions. Parameters without a value rank below all unknowns,
 and their rates are zero: so an equation of parameters alone is a condition of its case.
 """
@@ -13,20 +14,20 @@ and their rates are zero: so an equation of parameters alone is a condition of i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import count
 from math import gcd, lcm
 
-from linkwork.errors import ModelError
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import RING, evaluate, ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, cos, sin, symbol
 from linkwork.symbolic.involutive import TIME, differentiate
 from linkwork.symbolic.signature import Signature
 from linkwork.symbolic.structural import check_unknowns, derivatives_in, rate_of
-from linkwork.writing.rational import Monomial, Polynomial, TooLong, expression, rational
+from linkwork.writing.rational import UNIT, Monomial, Polynomial, TooLong, expression, quotient, rational
 
-MOST_TAKEN = 500  # equations taken up in all cases: what goes on for longer swells, or has more cases than anyone reads
+MOST_TAKEN = 150  # equations taken up in all cases: what goes on for longer has more cases than anyone reads
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Case:
     """Leading derivatives solved for, constraints not linear in theirs, and which pivots vanish here or do not.
 
     `freedoms` values can be prescribed at the start, besides arbitrary functions; `numbers` are the values of
-    parameters that decided which pivots vanish.
+    parameters that decided which pivots vanish. `left` are equations that were not worked out: the case may be empty.
     """
 
     x: tuple[Expr, ...]
@@ -44,6 +45,7 @@ class Case:
     zero: tuple[Expr, ...]
     freedoms: int
     numbers: Mapping[Expr, float]
+    left: tuple[Expr, ...] = ()
 
     @property
     def arbitrary(self) -> tuple[Expr, ...]:
@@ -58,18 +60,35 @@ class _State:
     solved: dict[Expr, Expr] = field(default_factory=dict)
     kept: list[Expr] = field(default_factory=list)
     nonzero: list[Expr] = field(default_factory=list)
-    zero: list[Expr] = field(default_factory=list)
+    sides: dict[int, Expr | None] = field(default_factory=dict)  # of each split, what vanishes on this side of it
+    is_long: bool = False  # a pivot that vanishes here is too long to be worked with
+
+    @property
+    def zero(self) -> list[Expr]:
+        return [own for own in self.sides.values() if own is not None]
+
+    def split(self, number: int, here: Expr | None, there: Expr | None, more: Sequence[Expr]) -> _State:
+        """Another side of this case, with more equations."""
+        other = _State(
+            [*self.todo, *more], dict(self.solved), [*self.kept], [*self.nonzero], {**self.sides, number: there}
+        )
+        self.sides[number] = here
+        return other
 
 
 class _Empty(Exception):
     """A case whose equations contradict each other."""
 
 
+class _Open(Exception):
+    """A case whose equations become too long, or that comes after too many."""
+
+
 def complete(F: Sequence[Expr], x: Sequence[Expr], values: Mapping[Expr, float] | None = None) -> list[Case]:
     """All cases of F(t, x, x', ...) = 0 that do not contradict themselves, those with most freedom first.
 
-    Pivots of parameters alone are taken at their `values`; those of other parameters make cases too. ModelError where
-    there are too many cases, or where one does not end.
+    Pivots of parameters alone are taken at their `values`; those of other parameters make cases too. Cases whose
+    equations become too long to be divided by each other, and those after too many, come last, with what is `left`.
     """
     check_unknowns(x)
     turns = {node.args[0] for node in ordered(F) if node.op in ("cos", "sin") and node.args[0] in x}
@@ -113,38 +132,50 @@ def _with_angles(case: Case, x: tuple[Expr, ...], points: Mapping[Expr, Expr]) -
     kept = [own for own in case.constraints if not any(_same(own, other) for other in round_again)]
     constraints = tuple(own for own in map(_whole, map(reduced, (*at, *kept))) if own is not ZERO)
     nonzero, zero = (tuple(map(_normal, map(back, own))) for own in (case.nonzero, case.zero))
-    return Case(x, solved, constraints, nonzero, zero, case.freedoms - len(round_again), case.numbers)
+    left = tuple(_normal(back(own)) for own in case.left)
+    freedoms = case.freedoms - len(round_again)
+    return Case(x, solved, constraints, nonzero, zero, freedoms, case.numbers, left)
 
 
 class _Completion:
     def __init__(self, x: tuple[Expr, ...], values: Mapping[Expr, float]) -> None:
         self.unknowns, self.x, self.values, self.is_zero = x, x, values, Signature().is_zero
         self.highest: dict[int, int] = {}
+        self.order: dict[int, int] = {}
         self.numbers: dict[Expr, float] = {}
-        self.taken = 0
+        self.varieties: dict[tuple[tuple[Expr, ...], tuple[Expr, ...]], Signature] = {}
+        self.taken, self.splits = 0, count()
 
     def run(self, F: Sequence[Expr]) -> list[Case]:
         for j, order in derivatives_in(F, self.x).values():
             self.highest[j] = max(order, self.highest.get(j, 0))
+        self.order = self.own_leaders(F)
         given = {*derivatives_in(F, self.x), *self.values, TIME}
         parameters = [node for node in ordered(F) if node.op == "symbol" and node not in given]
         lowest = 1 + max(self.highest.values(), default=0)
         self.highest |= {len(self.x) + k: lowest for k in range(len(parameters))}
         self.x = (*self.x, *parameters)
         steady = {rate_of(own): ZERO for own in parameters}
-        waiting, found = [_State(list(F), steady)], list[Case]()
+        waiting, found = [_State(list(F), steady)], list[tuple[_State, Case]]()
         while waiting:
             state = waiting.pop(0)
             try:
                 for branches in self.finish(state):
                     waiting += branches
-                found.append(self.case(state))
-            except _Empty:
+                found.append((state, self.case(state)))
+            except (_Empty, ZeroDivisionError):  # a denominator that vanishes was a pivot, or was stated
                 continue
-        return sorted(found, key=lambda case: (-len(case.arbitrary), -case.freedoms))
+            except _Open:
+                found.append((state, self.open_case(state)))
+        cases = [
+            replace(case, zero=_conditions(state, case.zero, [other for other, _ in found])) for state, case in found
+        ]
+        return sorted(cases, key=lambda case: (case.left != (), -len(case.arbitrary), -case.freedoms))
 
     def finish(self, state: _State) -> Iterator[list[_State]]:
         """Take up all equations of a case, and tell what branches off on the way."""
+        if state.is_long:
+            raise _Open
         while True:
             state.todo = [tidy for own in state.todo if (tidy := self.tidy(state, own)) is not ZERO]
             if any(self.tidy(state, own) is ZERO for own in state.nonzero):
@@ -153,9 +184,8 @@ class _Completion:
                 return
             self.taken += 1
             if self.taken > MOST_TAKEN:
-                message = f"the elimination does not end after {MOST_TAKEN} equations: its terms swell, or its cases do"
-                raise ModelError(message, "completion-swells", suggestion="state which pivots vanish")
-            state.todo.sort(key=self.rank)
+                raise _Open
+            state.todo.sort(key=lambda own: self.rank(state, own))
             yield self.take(state, state.todo.pop(0))
 
     def case(self, state: _State) -> Case:
@@ -167,30 +197,53 @@ class _Completion:
         kept = [own for own in state.kept if derivatives_in([own], self.unknowns)]
         conditions = [leader - right for leader, right in solved.items() if leader in self.x and leader not in moving]
         conditions += [own for own in state.kept if own not in kept]
-        zero = [*state.zero, *(own for own in conditions if not any(_same(own, other) for other in state.zero))]
         return Case(
             self.unknowns,
             {leader: right for leader, right in solved.items() if leader in moving},
             tuple(kept),
             tuple(state.nonzero),
-            tuple(zero),
+            tuple(conditions),
             sum(order for _, order in moving.values()) - len(kept),
             self.numbers,
         )
 
-    def rank(self, own: Expr) -> tuple[bool, bool, int, int]:
+    def open_case(self, state: _State) -> Case:
+        """A case as far as it was worked out."""
+        moving = {leader: right for leader, right in state.solved.items() if derivatives_in([leader], self.unknowns)}
+        known, left = (*state.nonzero,), (*state.todo,)
+        return Case(self.unknowns, moving, (*state.kept,), known, (), 0, self.numbers, left)
+
+    def rank(self, state: _State, own: Expr) -> tuple[bool, bool, int, int]:
         """Equations without unknowns first, then those with a constant pivot, then those linear in a low derivative."""
         leader = self.leader(own)
         if leader is None:
             return False, False, 0, 0
         j, order = derivatives_in([leader], self.x)[leader]
         pivot = self.slope(own, leader)
-        below, _ = self.height(j, order)
-        return not self.is_zero(self.slope(pivot, leader)), self.leader(pivot) is not None, -below, -j
+        below, place = self.height(j, order)
+        linear = self.is_zero(self.slope(pivot, leader))
+        return not linear, self.leader(self.tidy(state, pivot)) is not None, -below, -place
 
     def height(self, j: int, order: int) -> tuple[int, int]:
         """By which derivatives are ranked, the highest first."""
-        return self.highest.get(j, 0) - order, j
+        return self.highest.get(j, 0) - order, self.order.get(j, j)
+
+    def own_leaders(self, F: Sequence[Expr]) -> dict[int, int]:
+        """The order of the unknowns: those first that lead one constraint alone, and those of the others then.
+
+        So each link of a chain has its own leaders, and no constraint is solved by way of another's.
+        """
+        leading = list[set[int]]()
+        for own in F:
+            heights = [(self.highest[j] - order, j) for j, order in derivatives_in([own], self.x).values()]
+            top = min(heights, default=(0, 0))[0]
+            leading.append({j for height, j in heights if height == top > 0})
+        first = list[int]()
+        while alone := [j for j in range(len(self.x)) if sum(j in own for own in leading) == 1]:
+            first.append(alone[0])
+            leading = [own for own in leading if alone[0] not in own]
+        rest = [j for j in range(len(self.x)) if j not in first]
+        return {j: k for k, j in enumerate([*first, *rest])}
 
     def slope(self, own: Expr, by: Expr) -> Expr:
         return jacobian([own], [by]).get((0, 0), ZERO)
@@ -219,27 +272,49 @@ class _Completion:
                 return own
             (own,) = substitute([own], changes)
 
+    def vanishes(self, state: _State, own: Expr) -> bool:
+        """Whether a reduced expression is zero wherever the constraints that are kept hold."""
+        if self.is_zero(own):
+            return True
+        if not state.kept:
+            return False
+        key = tuple(state.kept), tuple(state.nonzero)
+        if key not in self.varieties:
+            led = [(leader, own) for own in state.kept if (leader := self.leader(own)) is not None]
+            led.sort(key=lambda pair: self.height(*derivatives_in([pair[0]], self.x)[pair[0]]), reverse=True)
+            on = [(leader, c) for leader, own in led if (c := self.coefficients(own, leader)) is not None]
+            self.varieties[key] = Signature(on=on, nonzero=[self.reduce(state, own) for own in state.nonzero])
+        return self.varieties[key].is_zero(own)
+
     def tidy(self, state: _State, own: Expr) -> Expr:
         """An equation reduced, without factors that do not vanish and without denominators; ZERO if nothing is left."""
         own = self.reduce(state, own)
-        if self.is_zero(own):
+        if self.vanishes(state, own):
             return ZERO
         try:
             own = expression(rational(own).above)
             for other in state.kept:
                 own = expression(rational(self.divide(own, other)).above)
             above = rational(own).above
+            if not above:
+                return ZERO
+            whole, rest = _factors(above)
+            known = self.known(state)
+            rest = self.root(_divided(rest.scale(1 / _content(rest)), known))
         except TooLong:
             return own
-        if not above:
-            return ZERO
-        whole, rest = _factors(above)
-        known = self.known(state)
-        rest = rest.scale(1 / _content(rest))
         factors = [*whole, *([expression(rest)] if rest.constant is None else [])]
         if any(self.value(x) == 0 for x in factors):
             return ZERO
         return _product([x for x in factors if not self.value(x) and not any(_same(x, other) for other in known)])
+
+    def root(self, p: Polynomial) -> Polynomial:
+        """The polynomial, or what it is a power of, which is linear in its leading derivative: its slope divides it."""
+        leader = self.leader(expression(p))
+        slope = rational(self.slope(expression(p), leader)).above if leader is not None else UNIT
+        if leader in slope.atoms and (base := quotient(p, slope)) is not None:
+            return base.scale(1 / _content(base))
+        return p
 
     def known(self, state: _State) -> list[Expr]:
         """What does not vanish in a case, and the squares of it by way of the constraints."""
@@ -275,16 +350,16 @@ class _Completion:
             whole, rest = [], None
         if rest is not None and len(whole) + (rest.constant is None) > 1:  # a product vanishes where one factor does
             first, *others = [*whole, *([expression(rest)] if rest.constant is None else [])]
-            branch = _State([*state.todo, _product(others)], dict(state.solved), [*state.kept], [*state.nonzero, first])
-            branch.zero = [*state.zero, _product(others)]
+            branch = state.split(next(self.splits), first, _product(others), [_product(others)])
+            branch.nonzero.append(first)
             state.todo.append(first)
-            state.zero.append(first)
             return [branch]
         pivot = self.slope(own, leader)
         if not self.is_zero(self.slope(pivot, leader)):
             return self.keep(state, own, leader)
         (right,) = substitute([own], {leader: ZERO})
-        if self.tidy(state, pivot) is ZERO:  # by the numbers of parameters
+        tidy = self.tidy(state, pivot)
+        if tidy is ZERO or any(_same(tidy, other) for other in state.todo):  # by numbers, or by what is yet to be taken
             state.todo.append(right)
             return []
         branches = self.assume(state, pivot, own)
@@ -304,23 +379,34 @@ class _Completion:
 
     def keep(self, state: _State, own: Expr, leader: Expr) -> list[_State]:
         """A constraint that is not linear in its leading derivative, by which others with this leader are divided."""
-        state.todo += [other for other in state.kept if self.leader(other) is leader]
-        state.kept = [other for other in state.kept if self.leader(other) is not leader]
+        same = [other for other in state.kept if self.leader(other) is leader]
+        if _is_long(own) or not all(self.is_lower(own, other, leader) for other in same):
+            state.todo.append(own)
+            raise _Open
+        state.todo += same
+        state.kept = [other for other in state.kept if other not in same]
         coefficients = self.coefficients(own, leader)
         branches = self.assume(state, coefficients[-1], own) if coefficients else []
         state.kept.append(own)
         state.todo += differentiate([own], self.x)
         return branches
 
+    def is_lower(self, own: Expr, other: Expr, leader: Expr) -> bool:
+        """Whether the degree in the leading derivative is below that of another."""
+        p, q = self.coefficients(own, leader), self.coefficients(other, leader)
+        return p is not None and q is not None and len(p) < len(q)
+
     def assume(self, state: _State, pivot: Expr, own: Expr) -> list[_State]:
         """Go on where a pivot does not vanish; the case in which it does, where that is possible."""
         pivot = self.tidy(state, pivot)
-        if pivot is ONE or any(_same(pivot, own) for own in self.known(state)):
+        if pivot is ONE or pivot in state.nonzero or any(_same(pivot, own) for own in self.known(state)):
             return []
-        branch = _State(
-            [*state.todo, pivot, own], dict(state.solved), [*state.kept], [*state.nonzero], [*state.zero, pivot]
-        )
+        if any(_same(pivot, other) for other in state.zero):  # it vanishes here, which the equations do not show
+            state.todo.append(own)
+            raise _Open
+        branch = state.split(next(self.splits), None, pivot, [pivot, own])
         state.nonzero.append(pivot)
+        branch.is_long = _is_long(pivot)
         return [branch]
 
     def divide(self, own: Expr, other: Expr) -> Expr:
@@ -357,6 +443,13 @@ class _Completion:
         return [expression(Polynomial(found.get(k, {}))) for k in range(max(found, default=0) + 1)]
 
 
+def _conditions(state: _State, stated: Sequence[Expr], found: Sequence[_State]) -> tuple[Expr, ...]:
+    """What sets a case apart: the sides of splits of which others exist too, and what is stated of parameters."""
+    apart = [k for k, own in state.sides.items() if any(other.sides.get(k, own) is not own for other in found)]
+    zero = [own for k in apart if (own := state.sides[k]) is not None]
+    return (*zero, *(own for own in stated if not any(_same(own, other) for other in zero)))
+
+
 def _normal(own: Expr) -> Expr:
     """The expression as a quotient of polynomials, where that is short."""
     try:
@@ -366,6 +459,13 @@ def _normal(own: Expr) -> Expr:
     whole = Fraction(lcm(*(c.denominator for c in found.above.terms.values())))
     above, below = expression(found.above.scale(whole)), expression(found.below.scale(whole))
     return above if below is ONE else above / below
+
+
+def _is_long(own: Expr) -> bool:
+    try:
+        return not rational(own)
+    except TooLong:
+        return True
 
 
 def _whole(own: Expr) -> Expr:
@@ -389,6 +489,18 @@ def _same(a: Expr, b: Expr) -> bool:
         return rational(a / b).constant is not None
     except (TooLong, ZeroDivisionError):
         return False
+
+
+def _divided(p: Polynomial, known: Sequence[Expr]) -> Polynomial:
+    """A polynomial without the factors that are known, as often as they divide it."""
+    for own in known:
+        try:
+            factor = rational(own).above
+        except TooLong:
+            continue
+        while factor.constant is None and (less := quotient(p, factor)) is not None:
+            p = less
+    return p
 
 
 def _factors(p: Polynomial) -> tuple[list[Expr], Polynomial]:

@@ -12,12 +12,13 @@ An expression without roots that is not zero, a quotient of polynomials of degre
 point with probability d / P at most [schwartz1980]: with P = 2^61 - 1, d below 10^6 and four points below 10^-49. The
 field knows no positive root, so that sqrt(9 x) may be -3 sqrt(x) there: with roots, a zero counts only if values in
 floating point at random places agree. The value of a rational expression that is zero is zero at every point that says
-something; where none does, it counts as not zero.
+something; where none does, it counts as not zero. On a variety, given by polynomials that each have a leading symbol in
+which those before it are not, points are found by drawing all other symbols and taking a zero of each polynomial.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import pi
 from random import Random
@@ -28,11 +29,12 @@ import numpy as np
 from linkwork.expressions.evaluation import numpy_arithmetic
 from linkwork.expressions.graph import Expr
 from linkwork.symbolic.hierarchy import Hierarchy, Memory
+from linkwork.symbolic.modular import P, zero_of
 from linkwork.tolerances import EPSILON
 
-P = 2**61 - 1  # a prime with P = 3 (mod 4), so that a^((P + 1) / 4) is a root of every square a
 POINTS = 4
-MOST_POINTS = 64  # tried for POINTS at which all is defined
+POINTS_OF_VARIETY = 24  # a factor of a constraint with half of its zeros is missed with probability 2^-24
+MOST_TRIED = 16  # points for each at which all is defined
 FINEST = 2**10  # angles are multiples of the angle at whose point they start, divided by this and small odd numbers
 LARGEST_ODD = 10**3  # number by which the angles of a mechanism are divided
 MOST_TURNS = 2**20  # steps of an angle: 1,024 turns of it, more than gears have
@@ -226,12 +228,22 @@ class _Places(Memory):
 
 
 class Signature:
-    """The zero test, for expressions in the symbols of a hierarchy and any others."""
+    """The zero test, for expressions in the symbols of a hierarchy and any others.
 
-    def __init__(self, hierarchy: Hierarchy | None = None, seed: int = 0) -> None:
+    `on` are leading symbols, each with the coefficients of a polynomial in it that vanishes; `nonzero` does not.
+    """
+
+    def __init__(
+        self,
+        hierarchy: Hierarchy | None = None,
+        seed: int = 0,
+        on: Sequence[tuple[Expr, Sequence[Expr]]] = (),
+        nonzero: Sequence[Expr] = (),
+    ) -> None:
         self._hierarchy = hierarchy or Hierarchy()
         self._random = Random(seed)
-        self._points: list[_Point] = []
+        self._points: list[_Point | None] = []
+        self._on, self._nonzero = on, nonzero
         self._places = _Places(self._hierarchy, Random(seed))
         names = (*RATIONAL, *OTHERS, "select", "spline")
         having: dict[str, Callable[..., bool]] = dict.fromkeys(names, lambda *parts: True in parts)
@@ -239,15 +251,27 @@ class Signature:
         self._has_root = Memory(self._hierarchy, having, lambda _: False, lambda _: False)
 
     def is_zero(self, expr: Expr) -> bool:
-        """Whether the value is zero at as many points as say something, POINTS of at most MOST_POINTS."""
-        zeros = 0
-        for k in range(MOST_POINTS):
+        """Whether the value is zero at as many points as needed that say something, of those that are tried."""
+        zeros, needed = 0, POINTS_OF_VARIETY if self._on else POINTS
+        for k in range(MOST_TRIED * needed):
             if k == len(self._points):
-                self._points.append(_Point(self._hierarchy, self._random))
-            value = self._points[k](expr)
+                self._points.append(self._point())
+            point = self._points[k]
+            value = point(expr) if point else None
             if value:
                 return False
             zeros += value is not None
-            if zeros == POINTS:
+            if zeros == needed:
                 break
         return zeros > 0 and (not self._has_root(expr) or self._places.confirm(expr))
+
+    def _point(self) -> _Point | None:
+        """A random point of the variety; None where a polynomial has no zero there, or something vanishes."""
+        point = _Point(self._hierarchy, self._random)
+        for leader, coefficients in self._on:
+            values = [point(own) for own in coefficients]
+            zero = None if None in values else zero_of(values, self._random)
+            if zero is None:
+                return None
+            point.known[leader] = zero
+        return None if any(point(own) == 0 for own in self._nonzero) else point

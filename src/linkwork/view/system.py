@@ -11,6 +11,8 @@ from linkwork.symbolic.completion import Case
 from linkwork.symbolic.involutive import InvolutiveForm
 from linkwork.writing.printers import text
 
+WIDTH = 120  # of a line
+
 
 def as_text(found: Involutive) -> str:
     name, unknowns = found.system.name, _joined(found.system.unknowns)
@@ -52,6 +54,7 @@ def as_dict(found: Involutive) -> dict[str, Any]:
                 "freedoms": case.freedoms,
                 "numbers": {text(own): value for own, value in case.numbers.items()},
                 "arbitrary": [text(own) for own in case.arbitrary],
+                "left": [text(own) for own in case.left],
             }
             for case in found.cases
         ]
@@ -72,13 +75,26 @@ def _implicit(form: InvolutiveForm) -> Iterator[str]:
 
 def _case(case: Case) -> Iterator[str]:
     if case.zero:
-        yield f"  where {', '.join(f'{text(own)} = 0' for own in case.zero)}"
+        yield f"  where {_shortly(case.zero, '= 0')}"
     if case.nonzero:
-        yield f"  while {', '.join(f'{text(own)} != 0' for own in case.nonzero)}"
+        yield f"  while {_shortly(case.nonzero, '!= 0')}"
+    if case.left:
+        yield f"  not worked out further, and perhaps empty; left: {_shortly(case.left, '= 0')}"
+        return
     yield from (f"    {text(leader)} = {text(right)}" for leader, right in case.solved.items())
     yield from (f"    {text(own)} = 0" for own in case.constraints)
-    free = f"  start values that can be chosen: {case.freedoms}"
+    free = f"  start values that can be chosen: {max(case.freedoms, 0)}"
+    if case.freedoms < 0:
+        free += f"; more conditions than unknowns by {-case.freedoms}: for special numbers alone"
     yield free + (f"; arbitrary functions: {_joined(case.arbitrary)}" if case.arbitrary else "")
+
+
+def _shortly(sides: Iterable[Expr], relation: str) -> str:
+    """Relations that fit on a line; the others by their number."""
+    lines = [f"{text(own)} {relation}" for own in sides]
+    short = [line for line in lines if len(line) <= WIDTH and "\n" not in line]
+    rest = len(lines) - len(short)
+    return ", ".join([*short, *([f"{rest} {relation} too long to be shown"] if rest else [])])
 
 
 def _joined(names: Iterable[Expr]) -> str:
