@@ -47,6 +47,7 @@ ROOMS = (
     "driven",
     "assembly",
     "analyses",
+    "studies",
     "lecture",
     "comparison",
     "view",

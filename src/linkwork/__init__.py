@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from linkwork.simulation.options import Baumgarte, Integrator, Ranked, Start
     from linkwork.simulation.simulate import simulate
     from linkwork.start.check import check
+    from linkwork.studies.sweep import sweep
+    from linkwork.studies.table import load_study
     from linkwork.trajectory import Trajectory
 
 __version__ = "0.1.0"
@@ -68,10 +70,12 @@ __all__ = [
     "kinematics",
     "linearize",
     "load",
+    "load_study",
     "loads",
     "modes",
     "prepare",
     "simulate",
+    "sweep",
     "write_down",
 ]
 
@@ -100,10 +104,12 @@ _HOMES = {
     "kinematics": "driven.kinematics",
     "linearize": "analyses.linearize",
     "load": "modelfile",
+    "load_study": "studies.table",
     "loads": "modelfile",
     "modes": "assembly.modes",
     "prepare": "compiled.mechanism",
     "simulate": "simulation.simulate",
+    "sweep": "studies.sweep",
     "write_down": "lecture.listing",
 }
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import xarray
+
     from linkwork.analyses.equilibrium import Equilibrium
     from linkwork.analyses.linearize import Linearization
     from linkwork.assembly.assemble import Assembly
@@ -65,6 +67,12 @@ class Analyses:
         from linkwork.simulation.simulate import simulate
 
         return simulate(self.subject, parameters, **options)
+
+    def sweep(self, vary: Mapping[str, Any], take: Any, **options: Any) -> xarray.Dataset:
+        """Numbers taken of its motion at many points of its parameters, see linkwork.sweep."""
+        from linkwork.studies.sweep import sweep
+
+        return sweep(self.subject, vary, take, **options)
 
     def compare(self, **options: Any) -> Comparison:
         """The same motion by all formulations, with errors and times, see linkwork.compare."""

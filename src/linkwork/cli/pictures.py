@@ -36,7 +36,7 @@ Source = Annotated[str, Argument(metavar="MODEL|RESULT", help="A model, or a res
 
 @app.command()
 def plot(
-    file: Annotated[Path, Argument(metavar="FILE", help="A result, .nc or .csv.")],
+    file: Annotated[Path, Argument(metavar="FILE", help="A result, .nc or .csv, or that of a sweep.")],
     names: Annotated[
         Texts, Argument(metavar="NAME", help="Quantities or patterns: crank.phi '*.omega' reaction:O.x")
     ] = None,
@@ -52,10 +52,20 @@ def plot(
 
     Without names: angles, positions, their velocities, energy and errors.
     """
+    from linkwork.studies.table import is_study, load_study
     from linkwork.trajectory import Trajectory
     from linkwork.view.plot import save
     from linkwork.view.report import as_json, within_terminal
 
+    if is_study(file):
+        from linkwork.view.studies import plot_study
+
+        if against != "t" or others or units or show_names:
+            raise UsageError("a sweep is plotted over what it varies; leave out all options but -o", "no-effect")
+        picture = output or file.with_suffix(".png")
+        save(plot_study(load_study(file), names or ()), picture)
+        print(as_json({"files": [str(picture)]}) if json else f"written  {picture}")
+        return
     motion = Trajectory.load(file)
     if shown := named_units(units):
         motion = motion.shown_in(*shown)

@@ -1,0 +1,1 @@
+"""Many motions of one mechanism: which points, what is taken of each, where it is kept."""

@@ -1,0 +1,198 @@
+"""Sweeps: a mechanism at many points of its parameters.
+
+Every point is a motion of its own, of which some numbers are taken. One that stops or cannot be assembled is a row with
+its reason. Chunks of points are shared out to processes as they come; what is found does not depend on how many.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork import __version__
+from linkwork.compiled.mechanism import Mechanism, prepare
+from linkwork.driven.kinematics import kinematics
+from linkwork.errors import LinkworkError, NumericalStop, UsageError, check_choice, check_extra
+from linkwork.model import Model
+from linkwork.simulation.simulate import simulate
+from linkwork.studies.journal import FINISHED, REASON, REFUSED, STOPPED, Journal, record_type
+from linkwork.studies.points import CHUNK, Given, Points, read_points
+from linkwork.studies.table import Table, load_study, write_study
+from linkwork.studies.taking import Take, read_take
+from linkwork.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    import xarray
+
+Array = NDArray[np.float64]
+Progress = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is computed at every point."""
+
+    mechanism: Mechanism
+    points: Points
+    takes: tuple[Take, ...]
+    is_driven: bool
+    options: Mapping[str, Any]
+
+    def move(self, values: Mapping[str, float]) -> Trajectory:
+        analysis = kinematics if self.is_driven else simulate
+        return analysis(self.mechanism, dict(values), **self.options)
+
+    def compute(self, k: int) -> NDArray[Any]:
+        """The records of a chunk."""
+        values = self.points.chunk(k)
+        records = np.zeros(len(values), record_type(len(self.takes)))
+        for record, row in zip(records, values.tolist(), strict=True):
+            record["taken"] = np.nan
+            try:
+                motion = self.move(dict(zip(self.points.names, row, strict=True)))
+                record["taken"] = [take.of_motion(motion) for take in self.takes]
+                record["steps"], record["status"] = motion.info.steps, FINISHED
+            except NumericalStop as stop:
+                record["status"], record["reason"] = STOPPED, stop.code.encode()[:REASON]
+                if stop.trajectory is not None:
+                    record["steps"] = stop.trajectory.info.steps
+            except LinkworkError as refused:
+                record["status"], record["reason"] = REFUSED, refused.code.encode()[:REASON]
+        return records
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """What tells this study from others."""
+        model = hashlib.sha256(repr(self.mechanism.unplaced or self.mechanism.model).encode()).hexdigest()
+        return {
+            "linkwork": __version__,
+            "model": model,
+            "axes": repr(dict(self.points.axes)),
+            "sample": [self.points.sampler, self.points.count, self.points.seed],
+            "take": [take.text for take in self.takes],
+            "kinematics": self.is_driven,
+            "options": repr(sorted(self.options.items())),
+        }
+
+    @property
+    def about(self) -> dict[str, str]:
+        analysis = "kinematics" if self.is_driven else "simulation"
+        return {"linkwork": __version__, "model": self.mechanism.model.name, "analysis": analysis}
+
+
+_study: Study  # of a worker process
+
+
+def _begin(study: Study) -> None:
+    global _study
+    _study = study
+
+
+def _compute(k: int) -> tuple[int, NDArray[Any]]:
+    return k, _study.compute(k)
+
+
+def sweep(
+    model: Model | Mechanism,
+    vary: Mapping[str, Given],
+    take: Sequence[str] | str,
+    *,
+    sample: str | None = None,
+    seed: int = 0,
+    driven: bool = False,
+    workers: int = 1,
+    path: str | Path | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+    **options: Any,
+) -> xarray.Dataset:
+    """Numbers taken of the motion of a mechanism at many points of its parameters.
+
+        sweep(model, {"l1": "0.6:1.4:9", "omega": [1, 2, 3]}, ["max(abs(driving:motor))", "final(crank.phi)"])
+
+    - `vary`: values of parameters by name, an array or a text, "0.6:1.4:9" or "1,2,3"; with `sample` also ranges
+      "0.6:1.4" and normal distributions "0.8 +- 0.01".
+    - `take`: reductions first, final, max, min, range, mean, rms, integral of formulas of results; time and count of
+      events.
+    - `sample`: "sobol:4096", "lhs:500" or "random:1000" points in the place of all combinations; `seed` has others.
+    - `driven`: the motion that drivers prescribe, as `kinematics` has it; else that of `simulate`.
+    - `workers`: processes that share the points.
+    - `path`: a netCDF file; until it is written, chunks of points are kept in PATH.part, from where `resume` goes on.
+    - `options` are those of `simulate` or `kinematics`.
+
+    The dataset has a dimension for every parameter, or `point` of samples, a variable for each take, and `status`,
+    `reason` and `steps` of each point. What a point that did not finish would have is NaN.
+    """
+    check_extra("h5netcdf")
+    texts = [take] if isinstance(take, str) else list(take)
+    if not texts:
+        raise UsageError("nothing is taken of the motions; write for example take=['final(crank.phi)']", "no-effect")
+    if len(set(texts)) < len(texts):
+        raise UsageError("something is taken twice", "bad-take")
+    mechanism, points, takes = prepare(model), read_points(vary, sample, seed), tuple(map(read_take, texts))
+    for name in points.names:
+        check_choice("parameter", name, mechanism.model.parameters)
+    study = Study(mechanism, points, takes, driven, options)
+    units = check_takes(study)
+    target = None if path is None else Path(path)
+    part = None if target is None else target.with_name(f"{target.name}.part")
+    kept = Journal(study.head, points.count, len(takes), part, resume)
+    try:
+        for k, records in computed(study, kept.missing(), workers):
+            kept.keep(k, records)
+            if progress is not None:
+                done = int(kept.done.sum())
+                progress(done / points.chunks, f"{min(done * CHUNK, points.count)} of {points.count} points")
+        table = Table(points, [take.text for take in takes], units, kept.records, study.about)
+        if target is None:
+            return table.as_dataset()
+        write_study(table, target)
+    finally:
+        kept.close()
+    assert part is not None
+    part.unlink()
+    return load_study(target)
+
+
+def check_takes(study: Study) -> list[str]:
+    """The units of what is taken, by the motion of the first point that finishes; UsageError for what no motion has."""
+    events = tuple(event.name for event in study.mechanism.model.events)
+    last: LinkworkError | None = None
+    for values in (
+        {},
+        *(dict(zip(study.points.names, row, strict=True)) for row in study.points.chunk(0)[:3].tolist()),
+    ):
+        try:
+            motion = study.move(values)
+        except UsageError:
+            raise
+        except NumericalStop as stop:
+            last, found = stop, stop.trajectory
+            if found is None:
+                continue
+            motion = found
+        except LinkworkError as refused:
+            last = refused
+            continue
+        return [take.check(motion, events) for take in study.takes]
+    assert last is not None
+    raise last
+
+
+def computed(study: Study, chunks: Sequence[int], workers: int) -> Iterator[tuple[int, NDArray[Any]]]:
+    """These chunks, as they come."""
+    if workers < 1:
+        raise UsageError(f"{workers} is no number of workers", "bad-value")
+    if workers == 1 or len(chunks) < 2:
+        for k in chunks:
+            yield k, study.compute(k)
+        return
+    with get_context("spawn").Pool(min(workers, len(chunks)), _begin, (study,)) as pool:
+        yield from pool.imap_unordered(_compute, chunks)

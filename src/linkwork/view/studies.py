@@ -1,0 +1,153 @@
+"""Pictures and words of studies: curves over one parameter, maps over two, clouds of samples."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linkwork.errors import UsageError, check_choice, check_extra
+from linkwork.view.plot import COLORS, DASHES, INK, tidy
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
+ABOUT = ("status", "reason", "steps")  # variables that are not taken of motions
+SIDE = 3.2  # inches of one picture of a grid of pictures
+MOST_CURVES = 12  # that one picture can tell apart
+
+
+def taken_of(study: xarray.Dataset, names: Sequence[str] = ()) -> list[str]:
+    """The variables that were taken of motions, or these of them."""
+    known = [str(name) for name in study.data_vars if name not in ABOUT]
+    for name in names:
+        check_choice("take", name, known)
+    return list(names) or known
+
+
+def varied_in(study: xarray.Dataset) -> list[str]:
+    return str(study.attrs["varied"]).split(", ")
+
+
+def label(study: xarray.Dataset, name: str) -> str:
+    unit = study[name].attrs.get("units", "")
+    return f"{name} [{unit}]" if unit else name
+
+
+def _new_figure(study: xarray.Dataset, rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, Any]:
+    check_extra("matplotlib")
+    from linkwork.view.shown import ShownFigure
+
+    figure = ShownFigure(figsize=size, layout="constrained", facecolor="white")
+    figure.suptitle(study.attrs["model"], color=INK, fontsize=12, fontweight="bold", parse_math=False)
+    axes = figure.subplots(rows, columns, squeeze=False)
+    for axis in axes.ravel():
+        tidy(axis)
+    return figure, axes
+
+
+def _name(axis: Any, x: str, y: str) -> None:
+    axis.set_xlabel(x, color=INK, parse_math=False)
+    axis.set_ylabel(y, color=INK, parse_math=False)
+
+
+def plot_study(study: xarray.Dataset, names: Sequence[str] = ()) -> Figure:
+    """Curves over one parameter, one for each value of a second; maps over two; of samples each over each."""
+    takes, varied = taken_of(study, names), varied_in(study)
+    if "point" in study.dims:
+        return _plot_samples(study, takes, varied)
+    if len(varied) == 1 or (len(varied) == 2 and min(study.sizes[name] for name in varied) <= MOST_CURVES):
+        return _plot_curves(study, takes, sorted(varied, key=lambda name: -study.sizes[name]))
+    if len(varied) == 2:
+        return _plot_maps(study, takes, varied)
+    message = f"a grid of {len(varied)} parameters cannot be drawn; choose one or two, by .sel() in Python"
+    raise UsageError(f"{message}, or take samples", "too-many-parameters")
+
+
+def _plot_curves(study: xarray.Dataset, takes: Sequence[str], varied: Sequence[str]) -> Figure:
+    figure, axes = _new_figure(study, len(takes), 1, (7.0, 1.0 + 2.4 * len(takes)))
+    over, *others = varied
+    for axis, take in zip(axes.ravel(), takes, strict=True):
+        data = study[take].transpose(over, *others)
+        curves = data.values.reshape(study.sizes[over], -1)
+        labels = [f"{others[0]} = {x:.4g}" for x in study[others[0]].values] if others else [None]
+        for k, (values, text) in enumerate(zip(curves.T, labels, strict=True)):
+            color, dashes = COLORS[k % len(COLORS)], DASHES[k // len(COLORS) % len(DASHES)]
+            axis.plot(study[over].values, values, color=color, linestyle=dashes, label=text)
+        _name(axis, over, label(study, take))
+        if others:
+            axis.legend(fontsize="small")
+    return figure
+
+
+def _plot_maps(study: xarray.Dataset, takes: Sequence[str], varied: Sequence[str]) -> Figure:
+    figure, axes = _new_figure(study, len(takes), 1, (6.5, 1.0 + 3.8 * len(takes)))
+    x, y = varied
+    for axis, take in zip(axes.ravel(), takes, strict=True):
+        drawn = axis.pcolormesh(study[x].values, study[y].values, study[take].transpose(y, x).values, shading="nearest")
+        figure.colorbar(drawn, ax=axis).set_label(label(study, take), parse_math=False)
+        _name(axis, x, y)
+    return figure
+
+
+def _plot_samples(study: xarray.Dataset, takes: Sequence[str], varied: Sequence[str]) -> Figure:
+    n, m = len(takes), len(varied)
+    figure, axes = _new_figure(study, n, m + 1, (SIDE * (m + 1), 0.6 + 0.8 * SIDE * n))
+    for row, take in zip(axes, takes, strict=True):
+        values = study[take].values
+        for axis, name in zip(row, varied, strict=False):
+            axis.plot(study[name].values, values, ".", color=COLORS[0], markersize=2, alpha=0.5)
+            _name(axis, name, label(study, take))
+        known = values[np.isfinite(values)]
+        row[-1].hist(known, bins="auto" if len(known) else 10, orientation="horizontal", color=COLORS[0])
+        _name(row[-1], "points", label(study, take))
+    return figure
+
+
+def summarize(study: xarray.Dataset) -> dict[str, Any]:
+    """What became of the points, and of each take its mean, deviation and extremes with their points."""
+    status = Counter(study["status"].values.ravel().tolist())
+    reasons = Counter(x for x in study["reason"].values.ravel().tolist() if x)
+    data: dict[str, Any] = {
+        "model": study.attrs["model"],
+        "points": int(study["status"].size),
+        "status": dict(status.most_common()),
+        "reasons": dict(reasons.most_common()),
+        "take": {},
+    }
+    for take in taken_of(study):
+        values = study[take].values.ravel()
+        known = values[np.isfinite(values)]
+        if len(known):
+            data["take"][take] = {
+                "unit": study[take].attrs.get("units", ""),
+                "mean": float(known.mean()),
+                "deviation": float(known.std()),
+                "min": {"value": float(np.nanmin(values)), **_point(study, int(np.nanargmin(values)))},
+                "max": {"value": float(np.nanmax(values)), **_point(study, int(np.nanargmax(values)))},
+            }
+    return data
+
+
+def _point(study: xarray.Dataset, k: int) -> dict[str, float]:
+    """The parameters of a point by its number."""
+    if "point" in study.dims:
+        return {name: float(study[name].values[k]) for name in varied_in(study)}
+    at = np.unravel_index(k, study["status"].shape)
+    return {str(name): float(study[name].values[i]) for name, i in zip(study["status"].dims, at, strict=True)}
+
+
+def study_lines(data: dict[str, Any]) -> list[tuple[str, str]]:
+    """The same in words."""
+    lines = [("points", f"{data['points']}: " + ", ".join(f"{n} {what}" for what, n in data["status"].items()))]
+    lines += [(f"  {n}", f"[{reason}]") for reason, n in data["reasons"].items()]
+    for take, found in data["take"].items():
+        unit = f" {found['unit']}" if found["unit"] else ""
+        lines.append((take, f"mean {found['mean']:.6g}{unit}, standard deviation {found['deviation']:.3g}{unit}"))
+        for which in ("min", "max"):
+            at = ", ".join(f"{name} = {x:.6g}" for name, x in found[which].items() if name != "value")
+            lines.append((f"  {which}", f"{found[which]['value']:.6g}{unit} at {at}"))
+    return lines

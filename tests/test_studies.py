@@ -1,0 +1,271 @@
+"""Many motions of one mechanism: points, what is taken of each, results that survive."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from commands import Answer
+from scipy.stats import norm
+
+from linkwork import Start, kinematics, load, loads, simulate
+from linkwork.errors import LinkworkError, ModelError, UsageError
+from linkwork.studies.points import CHUNK, read_points
+from linkwork.studies.sweep import sweep
+from linkwork.studies.table import load_study
+from linkwork.studies.taking import read_take
+from linkwork.view.studies import plot_study, summarize
+
+BALL = """
+linkwork: 1
+name: ball
+gravity: [0, -g]
+parameters: {g: 10, h: 2, m: 1}
+ground: {points: {O: [0, 0]}}
+bodies: {ball: {mass: m, inertia: 1, position: [0, h], points: {P: [0, 0]}}}
+events: {floor: {when: ball.y, action: stop}}
+simulation: {t_end: 1, step: 0.01, rtol: 1.0e-10}
+"""
+FALL: dict[str, Any] = {"h": [0.5, 1.0, 2.0], "g": "5:20:4"}
+
+
+def test_a_sweep_has_the_closed_form_at_every_point() -> None:
+    """A ball falls from h: it arrives at sqrt(2 h/g), if that is before t_end = 1, with sqrt(2 g h)."""
+    found = sweep(loads(BALL), FALL, ["time(floor)", "count(floor)", "final(ball.vy)", "max(abs(ball.vy))"])
+    h, g = found["h"].values[:, None], found["g"].values[None, :]
+    arrives = np.sqrt(2 * h / g)
+    there = arrives < 1.0
+    np.testing.assert_allclose(found["time(floor)"].values[there], arrives[there], rtol=1e-9)
+    assert np.isnan(found["time(floor)"].values[~there]).all()
+    np.testing.assert_array_equal(found["count(floor)"].values, there)
+    np.testing.assert_allclose(found["final(ball.vy)"].values, -g * np.minimum(arrives, 1.0), rtol=1e-8)
+    np.testing.assert_allclose(found["max(abs(ball.vy))"].values, g * np.minimum(arrives, 1.0), rtol=1e-8)
+    assert found["final(ball.vy)"].attrs["units"] == "m/s"
+    assert set(found["status"].values.ravel()) == {"finished"}
+
+
+def test_every_point_is_the_motion_that_simulate_has() -> None:
+    model = load("slider_crank")
+    by: dict[str, Any] = {"start": Start(assemble=True), "t_end": 2.0}
+    found = sweep(
+        model, {"l1": [0.9, 1.2], "m2": [0.7]}, ["final(crank.phi)", "rms(reaction:A.x)", "max(reaction:A)"], **by
+    )
+    for l1 in (0.9, 1.2):
+        motion = simulate(model, {"l1": l1, "m2": 0.7}, **by)
+        at = found.sel(l1=l1, m2=0.7)
+        assert float(at["final(crank.phi)"]) == motion.final("crank.phi").value
+        assert float(at["rms(reaction:A.x)"]) == pytest.approx(motion.rms("reaction:A.x"), rel=1e-14)
+        assert float(at["max(reaction:A)"]) == pytest.approx(motion.max("reaction:A").value, rel=1e-14)
+        assert int(at["steps"]) == motion.info.steps
+
+
+def test_driven_motions_are_swept_too() -> None:
+    model = load("slider_crank_driven")
+    name = next(iter(model.parameters))
+    values = [0.95 * model.parameters[name], model.parameters[name]]
+    found = sweep(model, {name: values}, "range(slider.x)", driven=True, assemble=True)
+    for value, travel in zip(values, found["range(slider.x)"].values, strict=True):
+        assert travel == np.ptp(kinematics(model, {name: value}, assemble=True)["slider.x"])
+
+
+def test_points_that_cannot_be_assembled_are_rows_with_their_reason() -> None:
+    """A slider-crank whose crank of 1 m is longer than its rod, and turned up, does not reach its guide."""
+    model = load("slider_crank")
+    start = Start({"crank.phi": 1.5}, assemble=True, keep=["crank.phi"])
+    found = sweep(model, {"l2": [0.1, 2.0]}, "final(crank.phi)", start=start, t_end=0.1)
+    assert found["status"].values.tolist() == ["refused", "finished"]
+    assert found["reason"].values[0] != ""
+    assert np.isnan(found["final(crank.phi)"].values[0])
+    assert np.isfinite(found["final(crank.phi)"].values[1])
+    data = summarize(found)
+    assert data["status"] == {"refused": 1, "finished": 1}
+
+
+@pytest.mark.parametrize("sampler", ["sobol", "lhs", "random"])
+def test_samples_are_those_of_their_distributions_whatever_part_is_asked_for(sampler: str) -> None:
+    count = 2 * CHUNK + 100
+    points = read_points({"a": "1:3", "b": "5 +- 0.5", "c": [1, 2, 4]}, f"{sampler}:{count}", seed=4)
+    rows = np.concatenate([points.chunk(k) for k in range(points.chunks)])
+    again = read_points({"a": "1:3", "b": "5 +- 0.5", "c": [1, 2, 4]}, f"{sampler}:{count}", seed=4)
+    np.testing.assert_array_equal(again.chunk(1), rows[CHUNK : 2 * CHUNK])
+    for values, distribution in ((rows[:, 0], lambda x: (x - 1) / 2), (rows[:, 1], norm(5, 0.5).cdf)):
+        apart = np.abs(np.sort(distribution(values)) - np.arange(count) / count).max()
+        assert apart < (0.05 if sampler == "random" else 0.005)  # Kolmogorov's distance; 1.6/sqrt(n) with 99 %
+    shares = [np.mean(rows[:, 2] == x) for x in (1, 2, 4)]
+    np.testing.assert_allclose(shares, 1 / 3, atol=0.04)
+
+
+def test_grids_count_as_nested_loops_do() -> None:
+    points = read_points({"a": "0:1:3", "b": "10 mm, 20 mm"})
+    assert points.shape == (3, 2)
+    np.testing.assert_array_equal(
+        points.chunk(0), [[0, 0.01], [0, 0.02], [0.5, 0.01], [0.5, 0.02], [1, 0.01], [1, 0.02]]
+    )
+    assert read_points({"a": "0:1:1000000000000"}).count == 10**12
+
+
+@pytest.mark.parametrize(
+    ("vary", "sample", "code"),
+    [
+        ({}, None, "no-effect"),
+        ({"a": "1:2"}, None, "bad-range"),
+        ({"a": "2:1"}, "sobol:8", "bad-range"),
+        ({"a": "1:2:x"}, None, "bad-range"),
+        ({"a": "1:2:0"}, None, "bad-range"),
+        ({"a": "1:2:3:4"}, None, "bad-range"),
+        ({"a": ""}, None, "bad-range"),
+        ({"a": []}, None, "bad-range"),
+        ({"a": [1, math.nan]}, None, "bad-range"),
+        ({"a": "l1"}, None, "bad-range"),
+        ({"a": "1 +- 0"}, "sobol:8", "bad-range"),
+        ({"a": "1 +- -2"}, "sobol:8", "bad-range"),
+        ({"a": "1:2"}, "sobol", "bad-sample"),
+        ({"a": "1:2"}, "halton:8", "bad-sample"),
+        ({"a": "1:2"}, "sobol:0", "bad-sample"),
+        ({"a": "3 furlongs"}, None, "unknown-unit"),
+    ],
+)
+def test_ranges_that_are_none_are_refused(vary: dict[str, Any], sample: str | None, code: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        read_points(vary, sample)
+    assert refused.value.code == code
+
+
+@pytest.mark.parametrize("text", ["final", "fnal(x)", "final crank.phi", "__import__('os')", "max(x", ""])
+def test_takes_that_are_none_are_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="does not say what is taken"):
+        read_take(text)
+
+
+@pytest.mark.parametrize(
+    ("vary", "take", "code"),
+    [
+        ({"k": [1]}, ["final(ball.y)"], "unknown-parameter"),
+        ({"h": [1]}, ["final(ball.z)"], "expression-name"),
+        ({"h": [1]}, ["time(flor)"], "unknown-event"),
+        ({"h": [1]}, [], "no-effect"),
+        ({"h": [1]}, ["final(ball.y)"] * 2, "bad-take"),
+        ({"h": [1]}, ["final(ball.y + )"], None),
+    ],
+)
+def test_what_no_motion_has_is_refused_before_anything_is_computed(
+    vary: dict[str, Any], take: list[str], code: str | None
+) -> None:
+    with pytest.raises(LinkworkError) as refused:
+        sweep(loads(BALL), vary, take)
+    assert code is None or refused.value.code == code
+
+
+def test_files_hold_what_datasets_do(tmp_path: Path) -> None:
+    for sample in (None, "random:40"):
+        path = tmp_path / "fall.nc"
+        found, kept = (
+            sweep(loads(BALL), FALL, ["time(floor)", "final(ball.vy)"], sample=sample, path=p) for p in (None, path)
+        )
+        assert found.identical(kept)
+        assert kept.identical(load_study(path))
+        assert not list(tmp_path.glob("*.part"))
+        with h5py.File(path) as file:
+            assert file.attrs["kind"] == "study"
+
+
+def test_a_file_that_leads_elsewhere_is_not_read(tmp_path: Path) -> None:
+    path, other = tmp_path / "fall.nc", tmp_path / "other.h5"
+    sweep(loads(BALL), {"h": [1, 2]}, "final(ball.y)", path=path)
+    with h5py.File(other, "w") as file:
+        file["secret"] = [1.0, 2.0]
+    with h5py.File(path, "r+") as file:
+        file["linked"] = h5py.ExternalLink(str(other), "/secret")
+    with pytest.raises(ModelError, match="not plain data"):
+        load_study(path)
+    (tmp_path / "text.nc").write_text("no results")
+    with pytest.raises(ModelError, match="no results of a sweep"):
+        load_study(tmp_path / "text.nc")
+
+
+KILLED = """
+import sys, time
+from linkwork import loads
+from linkwork.studies.points import CHUNK
+import linkwork.studies.points as points, linkwork.studies.journal as journal, linkwork.studies.table as table
+import linkwork.studies.sweep as sweeps
+for module in (points, journal, table, sweeps):
+    module.CHUNK = 8
+sweeps.sweep(loads(open(sys.argv[1]).read()), {"h": "0.5:4:200"}, ["time(floor)", "final(ball.vy)"], path=sys.argv[2],
+             resume=True, progress=lambda part, text: (print(part, flush=True), time.sleep(float(sys.argv[3]))))
+"""
+
+
+def test_a_sweep_that_is_killed_goes_on_to_the_same_bits(tmp_path: Path) -> None:
+    """With SIGKILL, which no process hears, after some chunks and again."""
+    model, script = tmp_path / "ball.yaml", tmp_path / "run.py"
+    model.write_text(BALL)
+    script.write_text(KILLED)
+    once, again = tmp_path / "once.nc", tmp_path / "again.nc"
+    command = [sys.executable, str(script), str(model)]
+    subprocess.run([*command, str(once), "0"], check=True, capture_output=True)
+    for chunks in (2, 5):
+        with subprocess.Popen([*command, str(again), "0.05"], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            for _ in range(chunks):
+                assert process.stdout.readline()
+            os.kill(process.pid, signal.SIGKILL)
+        assert not again.exists()
+        assert Path(f"{again}.part").exists()
+    ended = subprocess.run([*command, str(again), "0"], check=True, capture_output=True, text=True)
+    assert len(ended.stdout.splitlines()) <= 25 - 7  # chunks that were kept are not computed again
+    assert load_study(once).identical(load_study(again))
+    assert once.read_bytes() == again.read_bytes()
+
+
+def test_another_study_is_not_taken_for_this_one(tmp_path: Path) -> None:
+    path = tmp_path / "fall.nc"
+
+    def stop(part: float, text: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(loads(BALL), {"h": "1:2:3000"}, "final(ball.y)", path=path, progress=stop)
+    for vary, take in (({"h": "1:2:3001"}, "final(ball.y)"), ({"h": "1:2:3000"}, "max(ball.y)")):
+        with pytest.raises(UsageError, match="of another study"):
+            sweep(loads(BALL), vary, take, path=path, resume=True)
+
+
+@pytest.mark.slow
+def test_workers_share_the_points_and_change_nothing() -> None:
+    began = time.perf_counter()
+    one, two = (sweep(loads(BALL), {"h": "0.5:4:2500"}, "final(ball.vy)", workers=n) for n in (1, 2))
+    assert one.identical(two), time.perf_counter() - began
+
+
+def test_the_command_writes_plots_and_says_what_failed(tmp_path: Path, linkwork: Answer) -> None:
+    model, out = tmp_path / "ball.yaml", tmp_path / "fall.nc"
+    model.write_text(BALL)
+    varied = "--vary", "h=0.5:4:5", "--vary", "m=1,-1"
+    data = linkwork.data("sweep", model, *varied, "--take", "final(ball.vy)", "-o", out, "--workers", "1", code=5)
+    assert data["points"] == 10
+    assert data["status"] == {"finished": 5, "refused": 5}
+    assert data["take"]["final(ball.vy)"]["min"]["h"] == pytest.approx(4.0)
+    linkwork("plot", out)
+    assert (tmp_path / "fall.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("vary", [{"h": "1:2:4"}, {"h": "1:2:4", "g": "9,10"}, {"h": "1:2:20", "g": "9:10:20"}])
+def test_curves_and_maps_have_the_numbers_of_the_study(vary: dict[str, str]) -> None:
+    found = sweep(loads(BALL), vary, "final(ball.y)", t_end=0.1)
+    figure = plot_study(found)
+    values = found["final(ball.y)"].values
+    axes = figure.axes[0]
+    if len(axes.lines) > 0:
+        np.testing.assert_array_equal(np.column_stack([line.get_ydata() for line in axes.lines]), values.reshape(4, -1))
+    else:
+        np.testing.assert_array_equal(np.ravel(np.asarray(axes.collections[0].get_array())), values.T.ravel())
