@@ -8,9 +8,9 @@
 
     m = linkwork.PlanarModel("pendulum", l="1 m")  # a model in Python: m.body, m.revolute, m.simulate, m.save
 
-`check` counts freedoms, `assemble` and `modes` close loops, `kinematics` moves what is driven, `equilibrium` finds
-where it rests, `linearize` its small motions and modes, `compare` runs all formulations, `explain` and `write_down`
-write equations, `prepare` compiles once for many runs.
+`check` counts freedoms, `assemble` and `modes` close loops, `kinematics` moves what is driven, `inverse` asks
+actuators for the forces of a motion, `equilibrium` finds where it rests, `linearize` its small motions and modes,
+`compare` runs all formulations, `explain` and `write_down` write equations, `prepare` compiles once for many runs.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from linkwork.assembly.modes import modes
     from linkwork.comparison.compare import compare
     from linkwork.compiled.mechanism import Mechanism, prepare
+    from linkwork.driven.inverse import actuated, inverse
     from linkwork.driven.kinematics import kinematics
     from linkwork.elements.events import Event
     from linkwork.elements.stated import Stated
@@ -62,11 +63,13 @@ __all__ = [
     "Start",
     "Stated",
     "Trajectory",
+    "actuated",
     "assemble",
     "check",
     "compare",
     "equilibrium",
     "explain",
+    "inverse",
     "kinematics",
     "linearize",
     "load",
@@ -96,11 +99,13 @@ _HOMES = {
     "SpatialModel": "models",
     "Stated": "elements.stated",
     "Trajectory": "trajectory",
+    "actuated": "driven.inverse",
     "assemble": "assembly.assemble",
     "check": "start.check",
     "compare": "comparison.compare",
     "equilibrium": "analyses.equilibrium",
     "explain": "lecture.explain",
+    "inverse": "driven.inverse",
     "kinematics": "driven.kinematics",
     "linearize": "analyses.linearize",
     "load": "modelfile",

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 HERE = str(Path(__file__).parent)
 SIGNALS = ("inputs", "outputs", "states")
-SECTIONS = ("bodies", "joints", "drivers", "forces", "events", *SIGNALS)
+SECTIONS = ("bodies", "joints", "drivers", "forces", "events", "actuators", *SIGNALS)
 POSITIONAL = ("i", "j", "at", "on", "joint")  # arguments that need no keyword
 
 
@@ -283,6 +283,21 @@ class Builder(Analyses):
         pair = isinstance(driven, Sequence) and not isinstance(driven, str)
         what = dict(zip("ij", driven, strict=False)) if pair else {"joint": driven}
         return self._add("drivers", name, {**what, "motion": motion, "freedom": freedom})
+
+    def actuator(self, name: str, pushed: Any, **given: Any) -> Part:
+        """Where a force acts whose size is asked for: on a joint, between a pair of points, or on a body or its point.
+
+        actuator("m", O), actuator("leg", (base["A"], top["B"])), actuator("t", crank, axis=(0, 0, 1)); `freedom` of a
+        joint, `size` as a formula, `weight`.
+        """
+        if isinstance(pushed, Sequence) and not isinstance(pushed, str):
+            what = dict(zip("ij", pushed, strict=False))
+        else:
+            section = (
+                pushed.section if isinstance(pushed, Part) else "joints" if pushed in self._section("joints") else ""
+            )
+            what = {"joint" if section == "joints" else "on": pushed}
+        return self._add("actuators", name, {**what, **given})
 
     def event(
         self,

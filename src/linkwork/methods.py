@@ -62,6 +62,12 @@ class Analyses:
 
         return kinematics(self.subject, parameters, **options)
 
+    def inverse(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Trajectory:
+        """The forces that actuators need for a motion, with these values of parameters, see linkwork.inverse."""
+        from linkwork.driven.inverse import inverse
+
+        return inverse(self.subject, parameters, **options)
+
     def simulate(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Trajectory:
         """The motion from its start values, with these values of parameters, see linkwork.simulate."""
         from linkwork.simulation.simulate import simulate

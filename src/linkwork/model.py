@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any, TypeAlias
 
 from linkwork import units
+from linkwork.elements.actuators import Actuator
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
 from linkwork.elements.drivers import Driver
 from linkwork.elements.events import Event
@@ -20,7 +21,7 @@ from linkwork.elements.spatial import SpatialAxisPair
 from linkwork.elements.stated import Stated
 from linkwork.elements.vectors import Components, Scalar, Vector
 from linkwork.errors import check_number
-from linkwork.expressions.graph import symbol
+from linkwork.expressions.graph import ZERO, as_expr, symbol
 from linkwork.notes import Note
 from linkwork.records import changed
 
@@ -81,7 +82,8 @@ class Model:
     without anything being compiled again. `shapes` and `colours` say of some bodies, by name, how they look, `window`
     which part of the plane is drawn, by its corners. Joints in
     `open` hold nothing until an event engages them. `inputs` that have no formula have their values among the
-    parameters; `functions` in Python, of the time and the state, give values of inputs or of other parameters. A
+    parameters; `functions` in Python, of the time and the state, give values of inputs or of other parameters.
+    `actuators` say where forces can act whose sizes an analysis asks for; those that have a size act with it. A
     system that is `stated` by its equations has no elements but events.
     """
 
@@ -110,6 +112,7 @@ class Model:
     states: tuple[StateSignal, ...] = ()
     functions: Mapping[str, Input] = field(default_factory=dict)
     stated: Stated | None = None
+    actuators: tuple[Actuator, ...] = ()
 
     def __repr__(self) -> str:
         counts = ((len(self.bodies), "bodies"), (len(self.joints), "joints"), (len(self.drivers), "drivers"),
@@ -131,6 +134,11 @@ class Model:
         """Inputs, and parameters that functions give, whose values change on the way."""
         changing = [x.name for x in self.inputs if not x.follows]
         return tuple(dict.fromkeys((*changing, *self.functions)))
+
+    @property
+    def acting(self) -> tuple[Force, ...]:
+        """Forces, and actuators that have a size."""
+        return (*self.forces, *(actuator for actuator in self.actuators if as_expr(actuator.size) is not ZERO))
 
     @property
     def not_connected(self) -> list[str]:
@@ -206,9 +214,10 @@ def _on_bodies(model: Model, bodies: Mapping[str, Any], finish: Callable[[Any, A
             value = getattr(element, f.name)
             if isinstance(value, PlanarBody | SpatialBody):
                 changes[f.name] = bodies[value.name]
-            elif f.name == "joint":
+            elif f.name in ("joint", "unit"):
                 changes[f.name] = moved(value)
         return finish(replace(element, **changes), element)
 
-    joints, drivers, forces = (tuple(map(moved, x)) for x in (model.joints, model.drivers, model.forces))
-    return replace(model, bodies=tuple(bodies.values()), joints=joints, drivers=drivers, forces=forces)
+    kinds = ("joints", "drivers", "forces", "actuators")
+    elements: dict[str, Any] = {kind: tuple(map(moved, getattr(model, kind))) for kind in kinds}
+    return replace(model, bodies=tuple(bodies.values()), **elements)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-LOADS = ("reaction", "driving", "force", "torque", "power")  # what stands before the colon in their names
+LOADS = ("reaction", "driving", "actuator", "force", "torque", "power")  # what stands before the colon in their names
 
 
 class Quantity(NamedTuple):

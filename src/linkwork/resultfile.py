@@ -57,6 +57,7 @@ DIMENSIONS = {
     **{"q": "coordinate", "v": "velocity", "a": "velocity", "lam": "row", "energy": "form"},
     **{"theta": "joint_coordinate", "theta_d": "joint_velocity", "theta_dd": "joint_velocity"},
     **{"points": "point", "joints": "freedom", "reactions": "reaction", "driving": "driver", "loads": "load"},
+    "actuators": "actuator",
 }
 
 

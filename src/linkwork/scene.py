@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
+from linkwork.elements.actuators import Push
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
 from linkwork.elements.contact import FlatContact
 from linkwork.elements.drivers import Driver
@@ -172,16 +173,21 @@ def scene(model: Model) -> Scene:
     def of_parameters(x: Scalar) -> bool:
         return not isinstance(x, Expr) or all(node in values for node in ordered([x]) if node.op == "symbol")
 
-    def drive(driver: Driver) -> Mark:
-        return mark(driver.joint, "driver", (driver.freedom, driver.joint.name), driver.name)
+    def drive(driver: Driver | Push) -> Mark:
+        freedom = driver.freedom or next(iter(driver.joint.freedoms(*driver.joint.starts())))
+        return mark(driver.joint, "driver", (freedom, driver.joint.name), driver.name)
+
+    units = [actuator.unit for actuator in model.actuators]
+    pushing: tuple[Driver | Push, ...] = (*model.drivers, *(unit for unit in units if isinstance(unit, Push)))
+    driving = {replace(own, name=""): own for own in map(drive, reversed(pushing))}  # one for a driver and its actuator
 
     return Scene(
         model.space,
         vector(model.gravity),
         tuple(figure(body) for body in (model.ground, *model.bodies)),
         tuple(joint(element) for element in model.joints),
-        tuple(force(element) for element in model.forces),
-        tuple(drive(driver) for driver in model.drivers),
+        tuple(force(element) for element in (*model.forces, *(unit for unit in units if not isinstance(unit, Push)))),
+        tuple(reversed(driving.values())),
         None if model.window is None else (vector(model.window[0]), vector(model.window[1])),
     )
 

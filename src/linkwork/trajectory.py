@@ -10,6 +10,7 @@ Every quantity has one name, the same in Python (`motion["crank.phi"]`), in plot
     joint:O.angle  joint:O.angle_d                          freedoms of joints and their rates
     reaction:O.x  reaction:O.torque  ...                    what joint O does to its body j
     driving:motor                                           force or torque of a driver
+    actuator:m                                              force or torque that an actuator needs, of `inverse`
     force:spring  length:spring  power:motor  ...           what forces and drivers measure, as their classes say
     lam:O.x                                                 multiplier of a row of Psi
     energy:kinetic  :potential  :dissipated  :supplied  :drift

@@ -275,6 +275,39 @@ def kinematics(
         print(f"\n{compared}")
 
 
+@app.command()
+def inverse(
+    model: ModelArgument,
+    motion: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE", help="A result of `run` or `kinematics`, .nc or .csv, or a table of measured positions."
+        ),
+    ] = None,
+    set_: Set = None,
+    t_end: TEnd = None,
+    step: Step = None,
+    assemble: Assemble = False,
+    output: Motions = None,
+    units: Units = None,
+    json: Json = False,
+) -> None:
+    """Find the forces that the actuators of a model need for a motion.
+
+    The drivers of the model prescribe the motion, wherever they act, or a file does: a result, or a table of measured
+    positions, which are smoothed. Every freedom needs an actuator; if there are more, they share the load. For example:
+    linkwork inverse four_rrr -o torques.csv; linkwork run four_rrr --actuators torques.csv
+    """
+    from linkwork.driven.inverse import inverse
+
+    files = motion_files(output)
+    mechanism = started(model, set_, None, None)
+    with located(model):
+        analysis = partial(inverse, motion=motion, t_end=t_end, step=step, assemble=assemble)
+        found = followed(mechanism, analysis, files, units=named_units(units))
+    show(found, files, json)
+
+
 @app.command(cls=WithChoices)
 def run(
     model: ModelArgument,
@@ -316,6 +349,10 @@ def run(
     output_format: Annotated[
         str | None, Option(metavar="numdyn3d", help="Write NumDyn3D's report and text files into the folder -o.")
     ] = None,
+    actuators: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Move it by the forces of a result of `inverse`, from its start, without drivers."),
+    ] = None,
     units: Units = None,
     json: Json = False,
 ) -> None:
@@ -343,6 +380,10 @@ def run(
     begin = options.Start(None, assemble, keep or (), cast(Any, weights or "mass"), before)
     with located(model):
         mechanism = started(model, set_, mode, keep, repair, start, rate, cut, correct=weights is None, inputs=inputs)
+        if actuators is not None:
+            from linkwork.driven.inverse import actuated
+
+            mechanism = actuated(mechanism, actuators)
         analysis = partial(simulate, start=begin, **settings, **methods)
         motion = followed(mechanism, analysis, files, into_folder=output_format is not None, units=shown)
     show(motion, files, json)

@@ -206,6 +206,10 @@ def report(
     with located(model):
         checked = check(mechanism)
     (motion,), end = moved([model], set_, t_end, assemble, named_units(units))
+    if motion.info.analysis == "kinematics" and mechanism.actuators and len(mechanism.acting) == len(mechanism.forces):
+        from linkwork.driven.inverse import inverse
+
+        motion = inverse(mechanism, motion=motion)
     sheet = explain(mechanism) if worth_writing(checked) else None
     comparison = None
     if formulations is not None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Key = TypeVar("Key")
 TIME = symbol("t")
 # In front of the labels of outputs, so that a joint and a body of one name do not meet.
-PREFIXES = {"joints": "joint:", "reactions": "reaction:", "driving": "driving:"}
+PREFIXES = {"joints": "joint:", "reactions": "reaction:", "driving": "driving:", "actuators": "actuator:"}
 PREFIXES |= {"inputs": INPUT, "outputs": OUTPUT, "states": STATE}
 PREFIXES |= {kind: f"{kind}:" for kind in ("theta", "theta_d", "theta_dd")}
 ALPHA, BETA = symbol("baumgarte.alpha"), symbol("baumgarte.beta")

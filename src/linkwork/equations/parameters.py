@@ -45,7 +45,7 @@ class Reading(ABC):
         self.bodies = [self._keep("bodies", body) for body in (model.ground, *model.bodies)]
         self.joints = [self._keep("joints", joint) for joint in model.joints]
         self.drivers = [self._element(driver) for driver in model.drivers]
-        self.forces = [self._element(force) for force in model.forces]
+        self.forces = [self._element(force) for force in model.acting]
         # Whatever is called back is no part of the equations.
         self.events = [self._element(replace(event, callback=None)) for event in model.events]
         self.inputs = [self._element(signal) for signal in model.inputs]
@@ -139,7 +139,7 @@ class Structure(Reading):
         super().__init__(model)
         signals = (self.inputs, self.outputs, self.states)
         elements = (self.bodies, self.joints, self.drivers, self.forces, self.events, *signals)
-        own = (model.ground, *model.bodies, *model.joints, *model.drivers, *model.forces, *model.events)
+        own = (model.ground, *model.bodies, *model.joints, *model.drivers, *model.acting, *model.events)
         self.is_extended = any(not type(x).__module__.startswith("linkwork.") for x in own)
         names = tuple(model.parameters), model.open, model.held
         self.key = (model.space, *names, self.gravity, self.stated, *map(tuple, elements))

@@ -52,6 +52,7 @@ def _keys_allowed(place: Keys, data: Data) -> list[str]:
         ("joints", *around[1:2]): schema.joint_entry(space, type_name) if type_name in JOINTS[space] else None,
         ("forces", *around[1:2]): schema.force_entry(space, type_name) if type_name in FORCES[space] else None,
         ("drivers", *around[1:2]): schema.DriverEntry,
+        ("actuators", *around[1:2]): schema.ActuatorEntry,
         ("events", *around[1:2]): schema.EventEntry,
         ("tables", *around[1:2]): schema.TableEntry,
         ("inputs", *around[1:2]): schema.InputEntry,

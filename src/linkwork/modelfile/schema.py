@@ -229,6 +229,21 @@ class DriverEntry(Entry):
     motion: Any
 
 
+class ActuatorEntry(Entry):
+    """A force whose size is asked for, or given: along a freedom of a joint, between two points, or on a body."""
+
+    joint: str | None = None
+    i: str | None = None
+    j: str | None = None
+    freedom: str | None = None
+    on: str | None = None
+    kind: Literal["torque", "force"] | None = None
+    axis: list[NUMBER] | None = None
+    follows: bool = False
+    size: NUMBER | None = None
+    weight: NUMBER | None = None
+
+
 class EventEntry(Entry):
     """What happens where a formula of the motion goes through zero."""
 
@@ -321,6 +336,7 @@ class ViewEntry(Entry):
 MEANINGS = {
     "about": "title, source and a number to check against",
     "action": "record, stop or set; record unless given",
+    "actuators": "where forces act whose sizes `inverse` asks for, by name",
     "actuator": "a force or torque added to the law; a formula of time and motion",
     "angle": "angle of body j against body i, in space what it is at the start, or of a body at the start",
     "angle_i": "angle of the cross against body i at the start",
@@ -387,6 +403,7 @@ MEANINGS = {
     "scale": "a usual size of the state, by which its error is measured; one unless given",
     "rtol": "relative tolerance of the integrator",
     "simulation": "settings of a run",
+    "size": "force or torque of the actuator in a run; a formula of time and motion, zero unless given",
     "space": "planar or spatial",
     "speed": "speed of the belt or shaft on which it rubs",
     "stall": "torque or force at rest, in the direction in which the motor drives",
@@ -406,6 +423,7 @@ MEANINGS = {
     "velocity": "at the start",
     "viscous": "part of the friction coefficient that grows with the speed",
     "view": "what drawings show",
+    "weight": "of the square of its force where actuators share a load; 1 unless given",
     "when": "formula whose zero is the event",
     "unit": "what it is, and how results show it: N*m, deg, V",
     "units": "units in which results are shown, such as [deg, mm]",
@@ -493,6 +511,7 @@ def _model_entry(space: Space, joints: Entries, forces: Entries, shaped: bool) -
         "joints": (section(_one_of(dict(joints))), {}),
         "drivers": (section(DriverEntry), {}),
         "forces": (section(_one_of(dict(forces))), {}),
+        "actuators": (section(ActuatorEntry), {}),
         "events": (section(EventEntry), {}),
         "inputs": (section(InputEntry), {}),
         "outputs": (section(OutputEntry), {}),

@@ -35,6 +35,7 @@ from linkwork.expressions.parser import RESERVED, ExpressionError
 from linkwork.expressions.parser import parse as parse_expression
 from linkwork.model import About, Model
 from linkwork.modelfile import schema
+from linkwork.modelfile.actuators import read_actuator
 from linkwork.modelfile.dimensions import Exponents, exponents_of, follow
 from linkwork.modelfile.events import read_event
 from linkwork.modelfile.faults import NOT_IN_NAMES, shape_fault
@@ -441,9 +442,13 @@ class Translation:
         self.check_name(place)
         if name in self.joints:
             self.fail(place, f"'{name}' is also the name of a joint", "duplicate-name", value=name)
-        joint = self.driven(name, entry)
-        if joint is None:
-            return None
+        joint = self.driven(place, entry)
+        freedom = "" if joint is None else self.freedom(place, entry, joint)
+        motion = self.motion(entry.motion, FREEDOMS.get(freedom, "length"), (*place, "motion"))
+        return None if joint is None or motion is None else Driver(name, joint, freedom, motion)
+
+    def freedom(self, place: Keys, entry: Any, joint: Joint) -> str:
+        """The freedom of a joint, or of a measure, that an entry names, or the only one."""
         freedoms: Mapping[str, Expr] = joint.freedoms(*joint.starts())
         is_measure = isinstance(joint, MEASURES[self.space])
         freedom = entry.freedom or ("distance" if is_measure else next(iter(freedoms), ""))
@@ -455,12 +460,10 @@ class Translation:
         elif entry.freedom is None and len(freedoms) > 1 and not is_measure:
             hint = "add freedom: " + " or ".join(freedoms)
             self.fail(place, f"joint '{entry.joint}' leaves several freedoms", "which-freedom", suggestion=hint)
-        motion = self.motion(entry.motion, FREEDOMS.get(freedom, "length"), (*place, "motion"))
-        return None if motion is None else Driver(name, joint, freedom, motion)
+        return freedom
 
-    def driven(self, name: str, entry: schema.DriverEntry) -> Joint | None:
-        """The joint that is driven, or the measure between two points."""
-        place = ("drivers", name)
+    def driven(self, place: Keys, entry: Any) -> Joint | None:
+        """The joint that a driver or an actuator moves, or the measure between two points."""
         if entry.joint is not None and entry.i is None and entry.j is None:
             if entry.joint not in self.joints:
                 hint = did_you_mean(entry.joint, self.joints)
@@ -470,9 +473,13 @@ class Translation:
         if entry.joint is None and entry.i is not None and entry.j is not None:
             body_i, s_i = self.point(entry.i, (*place, "i"))
             body_j, s_j = self.point(entry.j, (*place, "j"))
-            measure: Joint = MEASURES[self.space](name, body_i, body_j, s_i, s_j)
+            measure: Joint = MEASURES[self.space](str(place[-1]), body_i, body_j, s_i, s_j)
             return measure
-        self.fail(place, "a driver needs either a joint or two points i and j", "driver-target")
+        if place[0] == "drivers":
+            self.fail(place, "a driver needs either a joint or two points i and j", "driver-target")
+        else:
+            message = "an actuator needs a joint, two points i and j, or what it acts on"
+            self.fail(place, message, "actuator-target", suggestion="write {joint: A} or {on: body}")
         return None
 
     def motion(self, given: Any, of: str, place: Keys) -> Motion | None:
@@ -504,10 +511,12 @@ class Translation:
             self.element(FORCES[self.space][force.type], force, ("forces", name), name=name)
             for name, force in entry.forces.items()
         ]
-        inputs, outputs, states = read_signals(self, drivers, forces)
+        actuators = [read_actuator(self, name, own) for name, own in getattr(entry, "actuators", {}).items()]
+        loads = [*forces, *actuators]
+        inputs, outputs, states = read_signals(self, drivers, loads)
         if entry.events:
             self.stop()  # what forces measure is known of sound ones
-        events = tuple(read_event(self, name, event, drivers, forces) for name, event in entry.events.items())
+        events = tuple(read_event(self, name, event, drivers, loads) for name, event in entry.events.items())
         shaped = {name: body.shape for name, body in entry.bodies.items() if body.shape is not None}
         shapes = {n: self.element(SHAPES[shape.type], shape, ("bodies", n, "shape")) for n, shape in shaped.items()}
         gravity = self.numbers(entry.gravity, units.ACCELERATION, self.names, ("gravity",))
@@ -547,4 +556,5 @@ class Translation:
             outputs=outputs,
             states=states,
             stated=stated,
+            actuators=tuple(actuators),
         )

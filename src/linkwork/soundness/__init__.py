@@ -63,13 +63,16 @@ def look_at(model: Model, values: Mapping[Expr, float] | None = None, formulas: 
 def name_faults(model: Model) -> Iterator[ModelError]:
     """Every name is that of one element, and elements are of bodies of the model: equations go by names."""
     bodies = [model.ground.name, *(body.name for body in model.bodies)]
-    kinds: dict[str, Any] = {"joints": model.joints, "drivers": model.drivers, "forces": model.forces}
+    kinds: dict[str, Any] = {kind: getattr(model, kind) for kind in ("joints", "drivers", "forces", "actuators")}
     named = {"bodies": bodies, **{kind: [element.name for element in kinds[kind]] for kind in kinds}}
     for kind, names in named.items():
         for name, count in Counter(names).items():
             if count > 1:
                 message = f"the name '{name}' stands for {count} {kind}"
                 yield ModelError(message, "duplicate-name", path=f"{kind}.{name}", rule="names are unique")
+    for name in {*named["forces"]}.intersection(named["actuators"]):
+        message = f"'{name}' is also the name of a force"
+        yield ModelError(message, "duplicate-name", path=f"actuators.{name}", rule="results call both by their names")
     known = {*bodies}
     for kind, elements in kinds.items():
         for element in elements:
@@ -146,7 +149,7 @@ class Checks:
                 rule = f"no name begins with {', '.join(RESERVED)} and a space"
                 yield ModelError(message, "reserved-name", path=f"bodies.{body.name}", rule=rule)
             yield from self.mass(body)
-        for kind in ("joints", "forces", "drivers"):
+        for kind in ("joints", "forces", "drivers", "actuators"):
             for element in getattr(self.model, kind):
                 yield from (fault.within(f"{kind}.{element.name}") for fault in element.faults(self))
         for joint in self.model.joints:

@@ -41,7 +41,7 @@ def numbers_in(model: Model, parameters: Container[Expr]) -> dict[Expr | float, 
 def _all_numbers(model: Model) -> Iterator[tuple[str, Expr | float]]:
     yield from _numbers(model.ground.points, "ground.points")
     yield from _numbers(model.gravity, "gravity")
-    for kind in ("bodies", "joints", "drivers", "forces", "events", "inputs", "outputs", "states"):
+    for kind in ("bodies", "joints", "drivers", "forces", "events", "actuators", "inputs", "outputs", "states"):
         for element in getattr(model, kind):
             yield from _of_fields(element, f"{kind}.{element.name}")
 

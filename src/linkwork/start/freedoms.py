@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,18 +42,33 @@ def check_driving(mechanism: Mechanism, assemble: bool = False) -> None:
     place = find_start(Place(joints, q, 0.0 * v), "unit", any_distance=assemble).place
     whole = Place(e, place.q, place.v)
     check_defined(whole)
-    J, root = whole.scaled_jacobian("unit")
-    lengths = row_sizes(J)
-    Z = null_space(J[~of_driver]).T
-    U, values, V_T = svd((J / lengths[:, None])[of_driver] @ Z)
-    rank = int(np.sum(values > RANK_TOLERANCE))
-    loose, spare = root @ Z @ V_T[rank:].T, U[:, rank:] / lengths[of_driver, None]
+    taken = share_freedoms(whole, of_driver)
+    loose, spare = taken.loose, taken.spare
     if loose.size:
         if not all(_moves(e, whole, of_driver, loose[:, k]) for k in range(loose.shape[1])):
             raise explain_singular_start(whole)
         raise _undriven(e, reduce_basis(e, loose), _involved(model, spare))
     if spare.size:
         raise _over_driven(_involved(model, spare), whole, of_driver, spare)
+
+
+class Shared(NamedTuple):
+    """How rows D take the freedoms Z that other rows J leave, all on the scales of the mechanism, D of length one."""
+
+    share: Array  # D Z
+    loose: Array  # velocities Z y with D Z y = 0, which are not taken
+    spare: Array  # x with x^T D Z = 0: rows that take what others do
+
+
+def share_freedoms(place: Place, of_driver: NDArray[np.bool_]) -> Shared:
+    """How some rows of Psi_q take the freedoms that the others leave."""
+    J, root = place.scaled_jacobian("unit")
+    lengths = row_sizes(J)
+    Z = null_space(J[~of_driver]).T
+    share = (J / lengths[:, None])[of_driver] @ Z
+    U, values, V_T = svd(share)
+    rank = int(np.sum(values > RANK_TOLERANCE))
+    return Shared(share, root @ Z @ V_T[rank:].T, U[:, rank:] / lengths[of_driver, None])
 
 
 def explain_singular_start(place: Place) -> ModelError:
@@ -168,24 +184,28 @@ def _involved(model: Model, vectors: Array) -> list[str]:
     return [driver.name for driver, x in zip(model.drivers, parts, strict=True) if x > SIZABLE * np.max(parts)]
 
 
-def _undriven(e: Equations, basis: Array, spare: Sequence[str]) -> ModelError:
-    several = basis.shape[1] > 1
+def list_motions(e: Equations, basis: Array) -> str:
+    """Velocities in words, numbered if there are several."""
     texts = describe_motions(e, basis)
-    listed = "; ".join(f"({k}) {text}" if several else text for k, text in enumerate(texts[:MOST_NAMED], start=1))
-    if len(texts) > MOST_NAMED:
-        listed += f"; and {len(texts) - MOST_NAMED} more"
+    listed = [f"({k}) {text}" if len(texts) > 1 else text for k, text in enumerate(texts[:MOST_NAMED], start=1)]
+    more = [f"and {len(texts) - MOST_NAMED} more"] if len(texts) > MOST_NAMED else []
+    return "; ".join([*listed, *more])
+
+
+def _undriven(e: Equations, basis: Array, spare: Sequence[str]) -> ModelError:
+    several, listed = basis.shape[1] > 1, list_motions(e, basis)
     also = f"; {quoted(spare)} drive{'s' * (len(spare) == 1)} what is driven already" if spare else ""
     return ModelError(
         f"{basis.shape[1]} {'freedoms are' if several else 'freedom is'} not driven: {listed}{also}",
         "undriven",
-        path=_path_of_fastest(e, basis[:, 0]),
+        path=path_of_fastest(e, basis[:, 0]),
         value=basis.shape[1],
         rule="a kinematic analysis needs one driver for every freedom",
         suggestion="add drivers, or simulate the motion",
     )
 
 
-def _path_of_fastest(e: Equations, v: Array) -> str:
+def path_of_fastest(e: Equations, v: Array) -> str:
     owner = e.velocities[int(np.argmax(np.abs(v)))].owner
     return f"{'bodies' if e.chart.body is None else 'joints'}.{owner}"
 

@@ -281,6 +281,10 @@ def _reaction_rows(motion: Trajectory, checked: Report) -> Iterator[list[str]]:
             if label.rpartition(".")[0] == joint and np.any(motion[name]):
                 yield _extreme(name, motion.quantity(name).unit, motion[name], motion, remark)
     yield from _rows_of(motion, "driving")
+    told = [note.data["actuators"] for note in motion.info.notes if note.code == "actuators-not-unique"]
+    for name in motion.names("actuator:*") if "actuators" in motion.tables else ():
+        remark = "not unique" if any(name.partition(":")[2] in shared for shared in told) else ""
+        yield _extreme(name, motion.quantity(name).unit, motion[name], motion, remark)
 
 
 def _rows_of(motion: Trajectory, kind: str) -> Iterator[list[str]]:

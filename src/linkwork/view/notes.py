@@ -231,6 +231,14 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "no-effect": "force '{force}' acts on '{body}' alone and moves nothing",
     "acts-while-open": "'{element}' acts along the freedom of '{joint}' also while it is open",
     "not-connected": lambda bodies: f"no joints or drivers connect {quoted(bodies, None)} to the ground",
+    "actuators-not-unique": lambda actuators: (
+        "there are more actuators than freedoms: forces are not unique in "
+        f"{quoted(actuators, None)}, and those of the least sum of weight force^2 are given"
+    ),
+    "actuators-singular": lambda t, motions: (
+        f"at t = {t:.9g} the actuators cannot make this motion"
+        + (f": none of them moves {motions}" if motions else ", their position is nearly singular")
+    ),
     # its positions
     "rank-uncertain": _rank_uncertain,
     "redundant": _redundant,

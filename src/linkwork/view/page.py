@@ -36,7 +36,7 @@ MOST_ROWS = 4000  # of a trajectory; of a longer one, rows are left out evenly
 MOST_NUMBERS = 1_500_000  # in all columns: 16 MB
 MOST_EVENTS = 1000  # of a motion, on its time axis and in the list
 # Kinds of columns in the order in which they are let in.
-KINDS = ("q", "energy", "error", "v", "reactions", "driving", "loads", "joints", "points", "a", "lam")
+KINDS = ("q", "energy", "error", "v", "reactions", "driving", "actuators", "loads", "joints", "points", "a", "lam")
 USUAL_UNITS = ("deg", "mm")  # to which a page can be switched, unless the motion has its own
 FRAME = 560  # pixels of height in a notebook
 DIGITS = 9  # of coordinates in a drawing
@@ -137,7 +137,8 @@ def _columns(motion: Trajectory, rows: int) -> tuple[list[tuple[str, str]], list
     columns: list[tuple[str, str]] = []
     left_out = []
     for kind in KINDS:
-        own = [(name, kind) for name in names.get(kind, ())]
+        shown = "driving" if kind == "actuators" else kind  # one list of the viewer
+        own = [(name, shown) for name in names.get(kind, ())]
         if rows * (len(columns) + len(own)) <= MOST_NUMBERS:
             columns += own
         elif own:

@@ -112,7 +112,10 @@ def chosen(motion: Trajectory, patterns: Sequence[str]) -> list[Panel]:
 
 
 def overview(motion: Trajectory) -> list[Panel]:
-    """Angles and positions beside their velocities, then energy and errors."""
+    """Angles and positions beside their velocities, then energy and errors; or the forces that actuators need."""
+    if "actuators" in motion.tables:
+        actuators = motion.tables["actuators"].columns.labels
+        return chosen(motion, [f"{kind}:{name}" for kind in ("actuator", "power") for name in actuators])
     columns = [motion.tables[kind].columns for kind in ("q", "v")]
     panels = []
     for turning in (True, False):

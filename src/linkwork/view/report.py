@@ -96,7 +96,11 @@ def summary_lines(motion: Trajectory) -> Lines:
             if (end := s["final_dof"]) not in (None, s["dof"])
             else []
         ),
-        ("steps", f"{s['steps']} taken, {s['rejected']} rejected, {s['evaluations']} evaluations"),
+        *(
+            [("forces" if k == 0 else "", str(peak)) for k, peak in enumerate(_actuator_peaks(motion))]
+            if s["analysis"] == "inverse"
+            else [("steps", f"{s['steps']} taken, {s['rejected']} rejected, {s['evaluations']} evaluations")]
+        ),
         *_event_lines(motion),
         ("time", f"{_number(s['wall_s'])} s, of which {_number(s['compile_s'])} s compiling"),
     ]
@@ -116,6 +120,12 @@ def summary_lines(motion: Trajectory) -> Lines:
         *(("note", note) for note in s.get("notes") or ()),
     ]
     return lines
+
+
+def _actuator_peaks(motion: Trajectory) -> list[str]:
+    """The largest forces of actuators."""
+    shown = motion.shown
+    return str(shown.extremes(*(name for name in shown if name.startswith("actuator:")))).split("\n")
 
 
 def _event_lines(motion: Trajectory) -> Lines:
