@@ -491,7 +491,7 @@ def test_equations_and_sheets_tell_such_rows_from_others() -> None:
     assert "A v + b = 0" in text
     assert "blade.across" in text
     sheet = str(explain(load("chaplygin_sleigh")))
-    assert "hold velocities" in sheet
+    assert "holds velocities" in sheet
 
 
 def test_the_structure_of_a_rolling_disc_has_rows_of_index_two() -> None:

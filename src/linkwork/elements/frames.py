@@ -101,7 +101,11 @@ class SpatialFrame:
 
     def point(self, s: Components) -> Vector:
         """r + A (s - c)."""
-        return self.r + self.direction((Vector(s) - self.c).components)
+        return self.r + self.arm(s)
+
+    def arm(self, s: Components) -> Vector:
+        """A (s - c): from the mass centre to a point."""
+        return self.direction((Vector(s) - self.c).components)
 
     def point_velocity(self, s: Components) -> Vector:
         """r_dot + A (omega x (s - c))."""

@@ -30,7 +30,9 @@ ACROSS: dict[str, Kind] = {"across": "length"}
 class Skate(PointPair):
     """Point s_j of body j moves on body i only along the blade, `axis_j` of body j: a skate, a sledge, a wheel.
 
-    slip = perp(A_j axis_j) . w; it slides along the blade without friction, and turns      [neimark1972, chapter 2]
+    slip = perp(A_j axis_j) . (r_j_dot - v_i) + omega_j axis_j . (s_j - c_j),    v_i that of body i where the blade is
+
+    which is perp(A_j axis_j) . w; it slides along the blade without friction, and turns   [neimark1972, chapter 2]
     """
 
     axis_j: Direction
@@ -40,8 +42,8 @@ class Skate(PointPair):
         return j.direction(unit(self.axis_j)).perp()
 
     def slip(self, t: Expr, i: PlanarFrame, j: PlanarFrame) -> Vector:
-        w = j.point_velocity(self.s_j) - i.velocity_at(j.point(self.s_j))
-        return Vector((self.across(j).dot(w),))
+        across, turned = self.across(j), Vector(unit(self.axis_j)).dot(Vector(self.s_j) - j.c)
+        return Vector((across.dot(j.r_dot - i.velocity_at(j.point(self.s_j))) + j.omega * turned,))
 
     def freedoms(self, i: PlanarFrame, j: PlanarFrame) -> Mapping[str, Expr]:
         d = self.d(i, j)
@@ -54,15 +56,19 @@ class Skate(PointPair):
 
 
 class TouchingPair(AxialPair):
-    """Body j touches the plane of body i through s_i, with the normal `axis`, at a place that `touch` says.
+    """Body j touches the plane of body i through s_i, with the normal `axis`, at a place that `reach` says.
 
-    Psi = n . (P - P_i)
+    Psi = n . (P - P_i),    P = r_j + reach
     """
 
     rows: ClassVar[dict[str, Kind]] = {"normal": "length"}
 
-    def touch(self, i: SpatialFrame, j: SpatialFrame) -> Vector:
+    def reach(self, i: SpatialFrame, j: SpatialFrame) -> Vector:
+        """From the mass centre of body j to where it touches."""
         raise NotImplementedError
+
+    def touch(self, i: SpatialFrame, j: SpatialFrame) -> Vector:
+        return j.r + self.reach(i, j)
 
     def tangents(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Vector, ...]:
         """The directions in the plane, in the order of `slips`, in which it does not slip: x_i and y_i of the joint."""
@@ -72,8 +78,7 @@ class TouchingPair(AxialPair):
         return Vector((self.u(i).dot(self.touch(i, j) - i.point(self.s_i)),))
 
     def slip(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
-        P = self.touch(i, j)
-        w = j.velocity_at(P) - i.velocity_at(P)
+        w = j.r_dot + j.turning.cross(self.reach(i, j)) - i.velocity_at(self.touch(i, j))
         return Vector(u.dot(w) for u in self.tangents(i, j))
 
     def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
@@ -97,10 +102,10 @@ class Wheel(TouchingPair):
     slips: ClassVar[dict[str, Kind]] = {"along": "length", **ACROSS}
     sizes: ClassVar[tuple[str, ...]] = ("radius",)
 
-    def touch(self, i: SpatialFrame, j: SpatialFrame) -> Vector:
+    def reach(self, i: SpatialFrame, j: SpatialFrame) -> Vector:
         n, a = self.u(i), j.direction(unit(self.axis_j))
         up = n - n.dot(a) * a
-        return j.point(self.s_j) - (as_expr(self.radius) - self.tube) / norm(up) * up - self.tube * n
+        return j.arm(self.s_j) - (as_expr(self.radius) - self.tube) / norm(up) * up - self.tube * n
 
     def tangents(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Vector, ...]:
         n, along = self.u(i), j.direction(unit(self.axis_j)).cross(self.u(i))
@@ -129,8 +134,8 @@ class RollingSphere(TouchingPair):
     slips: ClassVar[dict[str, Kind]] = {"along": "length", **ACROSS}
     sizes: ClassVar[tuple[str, ...]] = ("radius",)
 
-    def touch(self, i: SpatialFrame, j: SpatialFrame) -> Vector:
-        return j.point(self.s_j) - self.radius * self.u(i)
+    def reach(self, i: SpatialFrame, j: SpatialFrame) -> Vector:
+        return j.arm(self.s_j) - self.radius * self.u(i)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,10 +149,10 @@ class RollingEllipsoid(TouchingPair):
     half_axes: Place
     slips: ClassVar[dict[str, Kind]] = {"along": "length", **ACROSS}
 
-    def touch(self, i: SpatialFrame, j: SpatialFrame) -> Vector:
+    def reach(self, i: SpatialFrame, j: SpatialFrame) -> Vector:
         u = j.in_body(self.u(i))
         down = Vector(as_expr(d) * d * x for d, x in zip(self.half_axes, u, strict=True))
-        return j.point(self.s_j) - j.direction(down.components) / sqrt(u.dot(down))
+        return j.arm(self.s_j) - j.direction(down.components) / sqrt(u.dot(down))
 
     def faults(self, numbers: Numbers) -> Faults:
         yield from super().faults(numbers)
@@ -167,8 +172,8 @@ class KnifeEdge(TouchingPair):
     axis_j: Direction
     slips: ClassVar[dict[str, Kind]] = ACROSS
 
-    def touch(self, i: SpatialFrame, j: SpatialFrame) -> Vector:
-        return j.point(self.s_j)
+    def reach(self, i: SpatialFrame, j: SpatialFrame) -> Vector:
+        return j.arm(self.s_j)
 
     def tangents(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Vector, ...]:
         across = self.u(i).cross(j.direction(unit(self.axis_j)))

@@ -324,7 +324,7 @@ class Exercise(Sheet):
             )
             return
         s = self.symbols
-        parts = [x for A in (s.Psi, s.M, s.Q) if A for row in A for x in row]
+        parts = [x for A in (s.Psi, s.Psi_q if e.slips else None, s.M, s.Q) if A for row in A for x in row]
         used = {node for x in parts for node in _symbols_in(x)}
         if e.chart.tree is not None:
             used |= {*ordered([*e.chart.tree.M.values(), *e.chart.tree.Psi_q.values()])}
@@ -364,14 +364,30 @@ class Exercise(Sheet):
 
     def _write_constraints(self) -> None:
         self.head("Constraints")
-        self.say("Each joint and driver gives rows of", call(sym.Psi, sym.t, sym.q), ", which are to be zero:")
-        self.display(sym.Psi)
+        slips = [str(self.equations.rows[i]) for i in self.equations.slips]
+        if len(slips) < self.m:
+            self.say("Each joint and driver gives rows of", call(sym.Psi, sym.t, sym.q), ", which are to be zero:")
+            self.display(sym.Psi)
+        if slips:
+            rows, hold, are, they = (
+                ("The row", "holds", "is", "it takes") if len(slips) == 1 else ("The rows", "hold", "are", "they take")
+            )
+            self.say(
+                rows, *listing(map(Name, slips)), f"{hold} velocities,",
+                equal(sym.Psi_q * self.velocity + sym.Psi_t, 0),
+                f", and {are} the rate of no", sym.Psi, ", which is zero there: positions keep all freedoms that",
+                f"{they} from velocities.",
+            )  # fmt: skip
         self.head("Jacobian")
-        self.say(
-            "Their derivatives by the coordinates are"
-            if self.rates
-            else "The derivatives of their rates by the velocities are"
-        )
+        if slips:
+            rates = ("in the rates of", sym.Psi, "and here") if len(slips) < self.m else ("in this",)
+            self.say("The factors of the velocities", *rates, "are")
+        else:
+            self.say(
+                "Their derivatives by the coordinates are"
+                if self.rates
+                else "The derivatives of their rates by the velocities are"
+            )
         self.display(sym.Psi_q)
 
     def _write_equations(self) -> None:
@@ -381,20 +397,16 @@ class Exercise(Sheet):
             self.say("The constraint rows", *names, "hold by themselves in these coordinates and are left out.")
         if self.m:
             self._write_constraints()
-            if slips := [str(self.equations.rows[i]) for i in self.equations.slips]:
-                self.say(
-                    "The rows", *listing(map(Name, slips)), "hold velocities and are the rate of no", sym.Psi,
-                    ": there", sym.Psi, "is zero, and", sym.Psi_q, "has the factors of the velocities.",
-                )  # fmt: skip
             rate = self.velocity
-            self.say(
-                "Differentiated with respect to time, the constraints are", equal(sym.Psi_q * rate + sym.Psi_t, 0), "."
-            )
+            if len(self.equations.slips) < self.m:
+                zero = equal(sym.Psi_q * rate + sym.Psi_t, 0)
+                self.say("Differentiated with respect to time, the constraints are", zero, ".")
             if any(x is not ZERO for x in self.equations.Psi_t):
                 self.say("Here", sym.Psi_t, "is the rate of what depends on time itself:")
                 self.display(sym.Psi_t)
+            once = "once more" if len(self.equations.slips) < self.m else "with respect to time"
             self.say(
-                "Differentiated once more,", equal(sym.Psi_q * sym.a, sym.gamma), ", where",
+                f"Differentiated {once},", equal(sym.Psi_q * sym.a, sym.gamma), ", where",
                 equal(sym.gamma, -(sym.Psi_q.dot * rate) - sym.Psi_t.dot),
                 "holds what is quadratic in the velocities (and what drivers do with time):",
             )  # fmt: skip

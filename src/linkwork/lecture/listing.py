@@ -132,7 +132,8 @@ def write_down(
     notes = [f"{dof} {'degree' if dof == 1 else 'degrees'} of freedom", *describe_tree(e)]
     if e.slips:
         apart = ", ".join(str(e.rows[i]) for i in e.slips)
-        notes.append(f"of velocities; the rows {apart} are A v + b = 0 and the rate of no Psi, which is zero there")
+        which = f"the row {apart} is" if len(e.slips) == 1 else f"the rows {apart} are"
+        notes.append(f"of velocities; {which} A v + b = 0 and the rate of no Psi, which is zero there")
     notes += ["the start position is singular, so rows are chosen at another one near it"] * (place is not start)
     notes += [f"left out, because they depend on the other rows: {dependent}"] * bool(dependent)
     notes += [f"left out, because their joints are open: {open_rows}"] * bool(open_rows)
@@ -153,7 +154,8 @@ def write_down(
         notes.insert(0, regular if rank == size else f"det A = 0: A is {size} x {size} and has rank {rank}")
         notes += _structure(e, [k for k in range(len(e.rows)) if not place.is_open[k]], dependent)
     elif form == "explicit" and not e.chart.of_all_joints:  # else it is there as -C_dot v
-        groups += [_rate(e), Group("gamma", "-D_t^2 Psi at a = 0", _vector(e.rows, e.gamma), tuple(map(str, e.rows)))]
+        right = "-D_t^2 Psi at a = 0" + (", of velocities -D_t (A v + b)" if e.slips else "")
+        groups += [*_rate(e), Group("gamma", right, _vector(e.rows, e.gamma), tuple(map(str, e.rows)))]
     groups = [
         replace(own, entries=dict(zip(own.entries, hierarchy.fold(own.entries.values()), strict=True)))
         for own in groups
@@ -286,8 +288,11 @@ def _constraints(e: Equations, about: str) -> list[Group]:
     return [group for group in groups if group.rows or not slips]
 
 
-def _rate(e: Equations) -> Group:
-    return Group("D_t Psi", "hidden constraints, D_t Psi = 0", _vector(e.rows, e.Psi_dot), tuple(map(str, e.rows)))
+def _rate(e: Equations) -> list[Group]:
+    """Of constraints of positions; those of velocities hide none."""
+    held = e.of_positions
+    rows = tuple(map(str, held.rows))
+    return [Group("D_t Psi", "hidden constraints, D_t Psi = 0", _vector(rows, held.Psi_dot), rows)] if rows else []
 
 
 def _hidden(e: Equations) -> list[Group]:
@@ -299,7 +304,7 @@ def _hidden(e: Equations) -> list[Group]:
     rows = tuple(map(str, e.rows))
     turned = "sum over i of the derivatives of Psi_q by q_i, times their rates"
     return [
-        _rate(e),
+        *_rate(e),
         Group("H", turned, _matrix(e.rows, e.v_names, H), rows, e.v_names),
         Group("Psi_tq", "derivative of Psi_q by t", _matrix(e.rows, e.v_names, Psi_tq), rows, e.v_names),
         Group("Psi_tt", "second derivative of Psi by t", _vector(e.rows, directional(e.Psi_t, {TIME: ONE})), rows),

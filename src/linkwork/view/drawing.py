@@ -19,7 +19,7 @@ from linkwork.scene import Mark, Point, Scene
 from linkwork.trajectory import Trajectory
 from linkwork.view.outlines import Line, Outline, Spot, Stretch, arrow, box, circle, coil, dashpot, hull, rounded
 from linkwork.view.poses import Bodies, poses, refuse_damage, scene_of
-from linkwork.view.solids import CONTACTS, Solid, limbs, solids
+from linkwork.view.solids import CONTACTS, Solid, limbs, rim, solids
 
 Array = NDArray[np.float64]
 
@@ -155,9 +155,10 @@ class _Draughtsman:
         return np.min(spots, axis=0), np.max(spots, axis=0)
 
     def _reach(self, k: int) -> list[Point]:
-        """How far a body is drawn beyond its points: to its mass centre where it has but one, and to its shape."""
+        """How far a body is drawn beyond its points: to its mass centre where it has but one, to its shape, its rim."""
         if (shape := self.scene.bodies[k].shape) is None:
-            return [(0.0, 0.0, 0.0)] if k > 0 and len(self.anchors[k]) == 1 else []
+            rims = [spot for m in self.scene.joints if self.index[m.bodies[-1]] == k for spot in rim(m)]
+            return [*rims, *([(0.0, 0.0, 0.0)] if k > 0 and len(self.anchors[k]) == 1 else [])]
         if shape["type"] in ("rod", "polygon"):
             return [_three(spot) for spot in shape["ends" if shape["type"] == "rod" else "corners"]]
         x, y, z = shape["centre"]

@@ -164,9 +164,15 @@ def _joint(mark: Mark, i: int, j: int, seen: Sequence[Bodies], u: float) -> Iter
             yield Solid(i, "gear", "cylinder", at_i, (mark.radii[0], 1.6 * u), z)
             yield Solid(j, "gear", "cylinder", at_j, (mark.radii[1], 1.6 * u), z_j)
         case "wheel":
-            yield Solid(j, "gear", "cylinder", at_j, (mark.radii[0], 0.12 * mark.radii[0]), z_j)
+            r = mark.radii[0]
+            yield Solid(j, "gear", "cylinder", at_j, (r, 0.12 * r), z_j)
+            for across in (x_j, _point(np.cross(z_j, x_j))):  # spokes, so that it is seen to turn
+                yield Solid(j, "axis", "box", at_j, (1.7 * r, 0.08 * r, 0.14 * r), z_j, across)
         case "rolling-sphere":
-            yield Solid(j, "gear", "ball", at_j, (mark.radii[0],))
+            r = mark.radii[0]
+            yield Solid(j, "gear", "ball", at_j, (r,))
+            for axis in np.eye(3):  # belts
+                yield Solid(j, "axis", "cylinder", at_j, (1.01 * r, 0.04 * r), _point(axis))
         case "rolling-ellipsoid" if len(mark.radii) == 3:
             for k in range(3):
                 yield Solid(j, "gear", "plate", at_j, corners=_ellipse(mark.radii, k))
@@ -179,6 +185,15 @@ def _joint(mark: Mark, i: int, j: int, seen: Sequence[Bodies], u: float) -> Iter
             yield ball
             if mark.type != "spherical":
                 yield Solid(i, "joint", "ball", at_i, (1.5 * u,))
+
+
+def rim(mark: Mark) -> list[Point]:
+    """How far what rolls reaches from its centre, along the axes of its body."""
+    if mark.type not in ROLLING or not mark.radii:
+        return []
+    half = mark.radii if mark.type == "rolling-ellipsoid" else (mark.radii[0],) * 3
+    centre = np.array(mark.points[1])
+    return [_point(centre + side * h * axis) for h, axis in zip(half, np.eye(3), strict=True) for side in (-1.0, 1.0)]
 
 
 def _ellipse(half: Sequence[float], k: int) -> tuple[Point, ...]:
