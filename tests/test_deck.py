@@ -95,7 +95,11 @@ def moved(model: Model, t_end: float) -> Trajectory:
 
 SPATIAL = [name for name in shipped() if load(name).space == "spatial"]
 LEFT_OUT = {
-    "stewart_platform": [f"driver 'leg{k}': it acts between points, not in a joint" for k in range(1, 7)],
+    "delta_robot": [f"actuator 'motor{k}'" for k in range(1, 4)],
+    "stewart_platform": [
+        *(f"actuator 'leg{k}'" for k in range(1, 7)),
+        *(f"driver 'leg{k}': it acts between points, not in a joint" for k in range(1, 7)),
+    ],
     "rattleback": ["joint 'belly': it holds velocities"],
     "rolling_disc": ["joint 'rim': it holds velocities"],
     "whipple_bicycle": [f"joint '{end}_tyre': it holds velocities" for end in ("rear", "front")],

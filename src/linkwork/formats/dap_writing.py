@@ -47,6 +47,8 @@ def write(w: Written) -> tuple[dict[str, str], list[str]]:
             w.spot(holder, s, f"{name}_{holder.name}" if shared else name)
     for event in model.events:
         w.miss(f"event '{event.name}'")
+    for actuator in model.actuators:
+        w.miss(f"actuator '{actuator.name}'")
     for name in sorted(model.open):
         w.miss(f"that joint '{name}' is open at first")
     if w.hinges:

@@ -47,6 +47,7 @@ class _Writing:
         self.names: dict[tuple[str, str], str] = {}
         self.left_out = [f"the shape of body '{name}'" for name in model.shapes]
         self.left_out += [f"event '{event.name}'" for event in model.events]
+        self.left_out += [f"actuator '{actuator.name}'" for actuator in model.actuators]
         settings = model.simulation
         if settings.coordinates != "body":
             self.left_out.append(f"the coordinates '{settings.coordinates}'")
