@@ -9,13 +9,17 @@ import pytest
 from all_kernels import all_kernels
 
 from linkwork import load, prepare
+from linkwork.compiled.system import MOST_REPETITIONS
 from linkwork.constraints import projection
 from linkwork.constraints.projection import project_start
+from linkwork.driven.inverse import Acted, fill_forces
+from linkwork.driven.kinematics import kinematics
 from linkwork.formulations import FORMULATIONS, right_side
 from linkwork.native.kernels import Kernel, size_of
 from linkwork.simulation import outputs as results
 from linkwork.simulation.options import Choice
 from linkwork.simulation.problem import Motion
+from linkwork.tolerances import ROUNDING
 
 # Stepped through in the tests of their own rooms.
 ELSEWHERE = {
@@ -77,6 +81,21 @@ def test_tables_of_results() -> None:
     np.testing.assert_allclose(lines[1], lines[0], rtol=1e-13)
 
 
+def test_forces_of_actuators() -> None:
+    """Of four of them, three are asked for theirs, and one has a size."""
+    model = load("four_rrr")
+    acted = Acted(prepare(model), kinematics(model, t_end=0.2, step=0.1))
+    (system, p), rows, found = acted.solver, len(acted.rows), []
+    f, chosen = system.functions["actuation"], np.tile([True, True, False, True], (rows, 1))
+    held = acted.hold(chosen, np.where(chosen, 0.0, 0.3))
+    for stepped in (False, True):
+        x, y, w = acted.rows.ravel().copy(), np.full(rows * (system.m + 1), np.nan), np.full(f.work, np.nan)
+        limits = rows, held.shape[1], MOST_REPETITIONS, ROUNDING, f.address
+        run(fill_forces, stepped, *limits, x, held.ravel(), p.copy(), y, w)
+        found.append(np.concatenate([x, y]))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-12, atol=1e-15)
+
+
 def test_extremes_of_what_is_no_number_are_none() -> None:
     extremes = np.zeros(4)
     for row in ([1.0, -2.0], [np.nan, 3.0], [5.0, -1.0]):
@@ -87,5 +106,5 @@ def test_extremes_of_what_is_no_number_are_none() -> None:
 def test_every_kernel_is_stepped_through() -> None:
     """A new kernel must be run so too, here or with its room."""
     here = {projection.project, projection.measure}
-    here |= {results.fill_dynamics, results.fill_report, right_side.dynamics, right_side.derivative}
+    here |= {fill_forces, results.fill_dynamics, results.fill_report, right_side.dynamics, right_side.derivative}
     assert {kernel.name for kernel in all_kernels()} <= {kernel.name for kernel in here} | ELSEWHERE

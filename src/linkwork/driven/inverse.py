@@ -273,7 +273,8 @@ class Acted:
         return code.with_values(code.equations.with_values({**self.equations.parameters, **self.metric}))
 
     @kept
-    def _solver(self) -> tuple[System, Array]:
+    def solver(self) -> tuple[System, Array]:
+        """The program `actuation`, and p."""
         system = self.system("inverse", lambda e: compile_system(in_metric(e), (actuation,), loaded=e))
         return system, system.p(Place(system.equations, self.start.q, self.start.v, self.start.t))
 
@@ -286,7 +287,7 @@ class Acted:
 
     def solve(self, which: Indices, chosen: NDArray[np.bool_], sizes: Array) -> tuple[Array, Array, Array]:
         """At some instants lam, the forces, those that are not chosen having these sizes, and what none holds."""
-        system, p = self._solver
+        system, p = self.solver
         f, m = system.functions["actuation"], system.m
         x, found, w = self.rows[which], np.empty((len(which), m + 1)), np.empty(f.work)
         held = self.hold(chosen, sizes)
