@@ -109,6 +109,7 @@ OTHERS = {
 HIGH = "{type: table, times: [0, 1, 2], values: [0, 1e308, -1e308]}"
 PIN = "{type: revolute, i: ground.O, j: rod.O}"
 MOTOR = "drivers: {m: {joint: O, motion: %s}}\n"
+ACTED = MOTOR % "t^2" + "actuators: {a: %s}\n"
 
 
 def rod(old: str = "", new: str = "", more: str = "") -> Callable[[], None]:
@@ -287,6 +288,24 @@ CASES = [
         rod(more="forces: {f: {type: torque, on: rod, torque: 'if(t < 0.2, 0, 5)'}}\n"),
     ),
     Case("a run of too many steps", "run x.yaml --max-steps 3", rod()),
+    Case("forces for a motion without actuators", "inverse x.yaml", rod(more=MOTOR % "t^2")),
+    Case("an actuator on nothing", "check x.yaml", rod(more=ACTED % "{}")),
+    Case("an actuator on the ground", "inverse x.yaml", rod(more=ACTED % "{on: ground}")),
+    Case("an actuator on a joint that is none", "inverse x.yaml", rod(more=ACTED % "{joint: P}")),
+    Case("a force on a body without a point", "inverse x.yaml", rod(more=ACTED % "{on: rod, kind: force}")),
+    Case("a force without an axis", "inverse x.yaml", rod(more=ACTED % "{on: rod.E}")),
+    Case(
+        "freedoms that no actuator drives",
+        "inverse x.yaml",
+        text(
+            ROD.replace("joints:", "  bob: {mass: 1, inertia: 0.1, position: [2*l, 0], points: {E: [-l, 0]}}\njoints:")
+            .replace("simulation", "  E: {type: revolute, i: rod.E, j: bob.E}\nsimulation")
+            .replace("parameters", "drivers: {m: {joint: O, motion: t^2}, n: {joint: E, motion: t}}\nparameters")
+            + "actuators: {a: {joint: O}}\n"
+        ),
+    ),
+    Case("a force that has no arm at the start", "inverse x.yaml", rod(more=ACTED % "{on: rod.E, axis: [1, 0]}")),
+    Case("forces that are none of this model", "run x.yaml --actuators x.yaml", rod(more=ACTED % "{joint: O}")),
     Case("a driver that jumps", "run x.yaml", rod(more=MOTOR % '"if(t < 0.2, 0, 1)"')),
     Case("a ball that bounces without end", "run x.yaml --t-end 3", text(BALL)),
     Case("an event that cannot happen", "check x.yaml", text(BALL.replace("ball.y", "3 - 1"))),
