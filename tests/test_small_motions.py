@@ -264,6 +264,94 @@ def test_runs_near_a_rest_are_those_of_A(name: str, coordinates: str, names: tup
     np.testing.assert_allclose(np.array(columns).T, expected, atol=1e-7 * np.abs(expected).max())
 
 
+# Inputs, outputs, states of first order
+
+
+def servo() -> PlanarModel:
+    """A pendulum on a motor with inductance, under a voltage; its pin shows forces, its end a place."""
+    m = PlanarModel("servo", R=3.0, L=0.05, k=0.4, c=0.1)
+    m.fix(O=(0, 0))
+    m.body("arm", mass=2.0, inertia=0.2, position=(0, -0.5), angle="-90 deg", points={"O": (-0.5, 0), "E": (0.5, 0)})
+    m.revolute("O", m.ground["O"], "arm.O")
+    m.input("u", unit="V", value=1.5)
+    m.state("current", rate="(u - R*current - k*arm.omega)/L", start=0)
+    m.torque("motor", "arm", torque="k*current - c*arm.omega")
+    m.output("angle", formula="arm.phi + pi/2", unit="deg")
+    m.output("pin", formula="reaction.O.x", unit="N")
+    return m
+
+
+@pytest.mark.parametrize("coordinates", PLANAR)
+def test_a_motor_with_inductance_is_linearized_with_its_current(coordinates: str) -> None:
+    """J phi'' = k i - c phi' - m g l sin phi, L i' = u - R i - k phi': A, B, C, D in closed form about u = 1.5 V.
+
+    The pin pushes with R_x = m x'' of the mass centre, x = l sin phi: R_x = m l (cos phi phi'' - sin phi phi'^2).
+    """
+    m, J, arm, R, L, k, c, u = 2.0, 0.2 + 2.0 * 0.25, 0.5, 3.0, 0.05, 0.4, 0.1, 1.5
+    found = servo().linearize(at="equilibrium", coordinates=coordinates)
+    phi = np.arcsin(k * u / R / (m * G * arm))
+    A = np.array([[0, 1, 0], [-m * G * arm * np.cos(phi) / J, -c / J, k / J], [0, -k / L, -R / L]])
+    np.testing.assert_allclose(found.A, A, atol=1e-12 * 1e2)
+    np.testing.assert_allclose(found.B.ravel(), [0, 0, 1 / L], atol=1e-13)
+    across = m * arm * np.cos(phi) * A[1]
+    np.testing.assert_allclose(found.C, np.vstack([[180 / np.pi, 0, 0], across]), atol=1e-11)
+    np.testing.assert_allclose(found.D, 0.0, atol=1e-15)
+    assert (found.inputs, found.outputs) == (("u",), ("output:angle", "output:pin"))
+    assert found.states[2] == "current"
+    assert found.stability == "stable"
+    at = found.response(np.array([0.0, 7.0]))
+    expected = [found.C @ np.linalg.solve(1j * w * np.eye(3) - A, found.B) for w in (0.0, 7.0)]
+    np.testing.assert_allclose(at, expected, rtol=1e-10, atol=1e-12)
+    np.testing.assert_array_equal(found.ss().C, found.C)
+
+
+def test_a_parameter_and_a_reaction_serve_as_input_and_output() -> None:
+    """A rod held up by a torque T at rest: phi'' = T/J at once, and the pin pushes with m l T/J across."""
+    m = PlanarModel("rod", T=0.0)
+    m.fix(O=(0, 0))
+    m.body("rod", mass=3.0, inertia=0.4, position=(0, -0.5), angle="-90 deg", points={"O": (-0.5, 0)})
+    m.revolute("O", m.ground["O"], "rod.O")
+    m.torque("motor", "rod", torque="T")
+    J = 0.4 + 3.0 * 0.25
+    found = m.linearize(inputs=["T"], outputs=["reaction:O.x", "rod.phi"])
+    np.testing.assert_allclose(found.B.ravel(), [0.0, 1 / J], atol=1e-14)
+    np.testing.assert_allclose(found.D.ravel(), [3.0 * 0.5 / J, 0.0], atol=1e-14)
+    np.testing.assert_allclose(found.C, [[-3.0 * 0.5 * 3.0 * G * 0.5 / J, 0.0], [1.0, 0.0]], atol=1e-12)
+    with pytest.raises(UsageError, match="no input 'TT'; did you mean 'T'") as caught:
+        m.linearize(inputs=["TT"])
+    assert caught.value.code == "unknown-input"
+    with pytest.raises(UsageError, match=r"did you mean 'rod\.phi'"):
+        m.linearize(outputs=["rod.fhi"])
+    with pytest.raises(UsageError, match="needs inputs and outputs"):
+        m.linearize().ss()
+
+
+def test_an_input_that_moves_a_joint_is_refused() -> None:
+    with pytest.raises(UsageError, match="'L1' moves joints") as caught:
+        linearize(load("double_pendulum"), inputs=["L1"])
+    assert caught.value.code == "input-moves-joints"
+
+
+def test_an_integrator_puts_the_rest_where_its_rate_vanishes() -> None:
+    """A pendulum under k z with z' = ref - phi rests at ref, where k z carries its weight."""
+    m = PlanarModel("integral", ref=0.3, k=5.0)
+    m.fix(O=(0, 0))
+    m.body("arm", mass=2.0, inertia=0.2, position=(0, -0.5), angle="-90 deg", points={"O": (-0.5, 0)})
+    m.revolute("O", m.ground["O"], "arm.O")
+    m.state("z", rate="ref - (arm.phi + pi/2)", start=0)
+    m.torque("motor", "arm", torque="k*z - 4*arm.omega")
+    found = m.equilibrium()
+    assert found.q["arm.phi"] == pytest.approx(0.3 - np.pi / 2, abs=1e-13)
+    assert found.q["z"] == pytest.approx(2.0 * G * 0.5 * np.sin(0.3) / 5.0, abs=1e-12)
+    J = 0.2 + 0.5
+    roots = np.roots([J, 4.0, 2.0 * G * 0.5 * np.cos(0.3), 5.0])
+    small = m.linearize(at="equilibrium")
+    for root in roots:
+        assert np.min(np.abs(small.eigenvalues - root)) < 1e-11 * abs(root)
+    with pytest.raises(NumericalStop, match=r"its state 'z' changes by 0.3 per second"):
+        m.linearize(at="start")
+
+
 # Over a parameter
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.analyses.variation import Code, Tangent
+from linkwork.analyses.variation import Code, Derivatives, Tangent
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.equations.equations import TIME
 from linkwork.equations.place import Place
@@ -27,7 +27,7 @@ from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import as_expr
 from linkwork.linalg.newton import MAX_ITERATIONS, iterate, solve_least_squares
-from linkwork.linalg.rank import RANK_TOLERANCE
+from linkwork.linalg.rank import RANK_TOLERANCE, TINY
 from linkwork.model import Model
 from linkwork.records import Printed, kept
 from linkwork.start.check import judge_reactions
@@ -86,12 +86,30 @@ class Rest:
 
     @kept
     def g(self) -> Array:
+        """What is left of the forces along the constraints."""
         return np.asarray(self.Z.T @ self.Q)
 
     @kept
+    def _derivatives(self) -> Derivatives:
+        return self.tangent.code.derivatives(self.place, np.zeros(len(self.place.v)), self.lam)
+
+    @kept
     def K(self) -> Array:
-        by = self.tangent.code.derivatives(self.place, np.zeros(len(self.place.v)), self.lam)
-        return np.asarray(-self.Z.T @ by.force_q @ by.N @ self.Z)
+        by, n_p = self._derivatives, self.tangent.n_p
+        return np.asarray(-self.Z.T @ by.force_q[:, :n_p] @ by.N[:n_p] @ self.Z)
+
+    @kept
+    def balance(self) -> tuple[Array, Array]:
+        """The slope of all that has to vanish, forces and rates of states, and what is left of it.
+
+        Rates are measured by their slopes, as the forces by their size.
+        """
+        by, n_p, z = self._derivatives, self.tangent.n_p, self.tangent.z_scale
+        along = by.N[:n_p] @ self.Z
+        slopes = np.hstack([by.rate_q[n_p:, :n_p] @ along, by.rate_q[n_p:, n_p:] * z])
+        by_slope = self.size / np.maximum(np.abs(slopes).max(axis=1, initial=0.0), TINY)
+        forces = np.hstack([self.K, -self.Z.T @ by.force_q[:, n_p:] * z])
+        return np.vstack([forces, -slopes * by_slope[:, None]]), np.append(self.g, by.qd[n_p:] * by_slope)
 
     @kept
     def potential(self) -> Level:
@@ -112,7 +130,8 @@ class Rest:
 
     @property
     def residual(self) -> float:
-        return float(np.abs(self.g).max(initial=0.0)) / (self.size or 1.0)
+        left = self.balance[1] if self.place.equations.n_states else self.g
+        return float(np.abs(left).max(initial=0.0)) / (self.size or 1.0)
 
     @property
     def rounding(self) -> float:
@@ -121,21 +140,33 @@ class Rest:
 
     @property
     def is_conservative(self) -> bool:
-        """Whether the forces are those of the potential."""
+        """Whether the forces are those of the potential; no states of first order move beside them."""
+        if self.place.equations.n_states:
+            return False
         other = self.Z.T @ (self.Q + self.potential.V_x)
         return bool(np.abs(other).max(initial=0.0) <= AGREEMENT * max(self.size, self.stiffest))
 
-    def moved(self, w: Array) -> Rest | None:
-        """Where these steps lead, the joints closed again; None if they do not close."""
+    def moved(self, x: Array) -> Rest | None:
+        """Where these changes (w, z) lead, the joints closed again; None if they do not close."""
+        n = self.Z.shape[1]
         gaps = self.tangent.velocities.inverse[:, : len(self.place.Psi)] @ self.place.Psi
-        place = approach(self.place.moved(self.Z @ w - gaps), "unit")
+        place = self.place.moved(self.Z @ x[:n] - gaps)
+        if len(x) > n:
+            place = replace(place, q=np.append(place.q[: self.tangent.n_p], self.states + self.tangent.z_scale * x[n:]))
+        place = approach(place, "unit")
         if not place.is_finite or not is_closed(place, within=CLOSED):
             return None
         return replace(self, tangent=replace(self.tangent, place=place))
 
-    def limited(self, w: Array) -> Array:
+    @property
+    def states(self) -> Array:
+        """Those of first order."""
+        return self.place.q[self.tangent.n_p :]
+
+    def limited(self, x: Array) -> Array:
         """A step shortened to what sines and cosines are nearly linear over."""
-        return w / max(1.0, float(np.abs(self.Z @ w / self.tangent.scale).max(initial=0.0)) / REACH)
+        dx = self.Z @ x[: self.Z.shape[1]]
+        return x / max(1.0, float(np.abs(dx / self.tangent.scale).max(initial=0.0)) / REACH)
 
 
 def find_rest(rest: Rest) -> Rest:
@@ -167,10 +198,11 @@ def _descend(rest: Rest) -> Rest | None:
 
 def _approach_rest(rest: Rest) -> Rest | None:
     """A step of Newton that lessens what is left of the forces."""
-    w, part = rest.limited(solve_least_squares(rest.K, rest.g)), 1.0
+    x, part = rest.limited(solve_least_squares(*rest.balance)), 1.0
     while part > NEGLIGIBLE:
-        trial = rest.moved(part * w)
-        if trial is not None and np.linalg.norm(trial.g) <= (1.0 - DECREASE * part) * np.linalg.norm(rest.g):
+        trial = rest.moved(part * x)
+        left = np.linalg.norm(rest.balance[1])
+        if trial is not None and np.linalg.norm(trial.balance[1]) <= (1.0 - DECREASE * part) * left:
             return trial
         part *= 0.5
     return None
@@ -180,7 +212,7 @@ def _settle(rest: Rest) -> Rest:
     """Newton's steps as they are; NumericalStop unless what is left becomes rounding."""
 
     def correct(_: None, at: Rest, k: int) -> tuple[Rest, float]:
-        trial = at.moved(at.limited(solve_least_squares(at.K, at.g)))
+        trial = at.moved(at.limited(solve_least_squares(*at.balance)))
         return (at, math.nan) if trial is None else (trial, max(trial.residual, trial.place.gap))
 
     left = max(rest.residual, rest.place.gap)

@@ -1,6 +1,6 @@
 """Linearization: the small motions about a rest or a steady motion, x' = A x, and their modes.
 
-With states x = (w, u), dx = Y w and dv = Z u + P dq of variation.py, and the rates X of steady.py,
+With states x = (w, u, z), dx = Y w and dv = Z u + P dq of variation.py, z of first order, and the rates X of steady.py,
 
     dq' = ((N v)_q - L_q) dq + N dv
     Z^T M (Z u' + P dq' + L_v dv) = Z^T (force_q dq + force_v dv)        or        M u' + C u + K w = 0, reduced
@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,6 +22,7 @@ from numpy.typing import NDArray
 
 from linkwork.analyses.equilibrium import Equilibrium, Rest, Stability, begin_rest, by_bodies, find_rest, gravity_of
 from linkwork.analyses.resting_friction import with_belts
+from linkwork.analyses.signals import Signals, find_signals
 from linkwork.analyses.steady import Carrying, carryings
 from linkwork.analyses.variation import Code, Tangent, number_independent
 from linkwork.compiled.mechanism import Mechanism, prepare
@@ -27,7 +30,7 @@ from linkwork.elements.kinds import Velocity
 from linkwork.equations.coordinates import Coordinates
 from linkwork.equations.equations import Equations
 from linkwork.equations.place import Place
-from linkwork.errors import NumericalStop, UsageError, check_names, option
+from linkwork.errors import NumericalStop, UsageError, check_choice, check_names, option
 from linkwork.linalg.rank import RANK_TOLERANCE, check_finite
 from linkwork.model import Model
 from linkwork.records import Printed, kept
@@ -68,7 +71,10 @@ def choose_basis(tangent: Tangent, independent: Sequence[str] = ()) -> Basis:
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
-    """M u' + C u + K w = 0 and w' = .. as x' = A x, x = (w, u); dq and dv are the changes of q and v that x makes."""
+    """x' = A x with x = (w, u, z); M u' + C u + K w = 0 but for z.
+
+    dq, dv and da are the changes of q, v and a that x makes.
+    """
 
     A: Array
     M: Array
@@ -76,6 +82,7 @@ class Reduced:
     K: Array
     dq: Array
     dv: Array
+    da: Array
     rate: float  # the fastest of A
     sizes: Array  # of the states, on the scales of the mechanism, if they change at the fastest rate of A
 
@@ -86,28 +93,30 @@ class Reduced:
 
 
 def reduce(tangent: Tangent, basis: Basis, carrying: Carrying) -> Reduced:
-    by, M, P = tangent.derivatives, tangent.M, tangent.P
-    n_w, n_u = basis.Y.shape[1], basis.Z.shape[1]
-    onto = np.array(basis.of_u, dtype=int)
-    dq = np.hstack([by.N @ basis.Y, np.zeros((len(by.N), n_u))])
+    by, M, P, n_p = tangent.derivatives, tangent.M, tangent.P, tangent.n_p
+    n_w, n_u, n_z = basis.Y.shape[1], basis.Z.shape[1], len(by.N) - n_p
+    onto, to_u = np.array(basis.of_u, dtype=int), slice(n_w, n_w + n_u)
+    dq, of_u = np.zeros((len(by.N), n_w + n_u + n_z)), np.zeros((len(M), n_w + n_u + n_z))
+    dq[:n_p, :n_w], dq[n_p:, n_w + n_u :], of_u[:, to_u] = by.N[:n_p] @ basis.Y, np.eye(n_z), basis.Z
 
     def follow(dq: Array) -> Array:
         """dv that the constraints ask for, none in the independent velocities."""
         dv = P @ dq
         return np.asarray(dv - basis.Z @ dv[onto])
 
-    dv = follow(dq) + np.hstack([np.zeros((len(M), n_w)), basis.Z])
+    dv = follow(dq) + of_u
     dq_dot = (by.rate_q - carrying.L_q) @ dq + by.N @ dv
-    w_dot = np.linalg.lstsq(by.N, dq_dot, rcond=None)[0][[*basis.of_w]]
     given = follow(dq_dot) + carrying.L_v @ dv
     inertia = basis.Z.T @ M @ basis.Z
     push = basis.Z.T @ (by.force_q @ dq + by.force_v @ dv - M @ given)
-    check_finite(push, w_dot)
+    w_dot = np.linalg.lstsq(by.N[:n_p], dq_dot[:n_p], rcond=None)[0][[*basis.of_w]]
+    check_finite(push, w_dot, dq_dot)
     u_dot = np.linalg.solve(inertia, push) if n_u else push
-    A = np.vstack([w_dot, u_dot])
+    A = np.vstack([w_dot, u_dot, dq_dot[n_p:]])
     rate = float(np.abs(np.linalg.eigvals(A)).max(initial=0.0))
-    sizes = np.concatenate([tangent.scale[[*basis.of_w]], (rate or 1.0) * tangent.scale[[*basis.of_u]]])
-    return Reduced(A, inertia, -push[:, n_w:], -push[:, :n_w], dq, dv, rate, sizes)
+    scale = tangent.scale
+    sizes = np.concatenate([scale[[*basis.of_w]], (rate or 1.0) * scale[[*basis.of_u]], tangent.z_scale])
+    return Reduced(A, inertia, -push[:, to_u], -push[:, :n_w], dq, dv, given + basis.Z @ u_dot, rate, sizes)
 
 
 def renewed(basis: Basis, tangent: Tangent) -> Basis:
@@ -129,13 +138,18 @@ def find_reduced(tangent: Tangent, basis: Basis, gravity: Array, later: bool = T
     """
     a, v, scale = tangent.solution[0], tangent.place.v, tangent.scale
     speed, best, least = float(np.abs(v / scale).max(initial=0.0)), "", np.inf
-    for carrying in carryings(tangent.place, tangent.derivatives.N, a, gravity):
+    qd = tangent.derivatives.qd
+    changing = np.abs(qd[tangent.n_p :] / tangent.z_scale)
+    for carrying in carryings(tangent.place, qd, a, gravity):
         reduced, left = reduce(tangent, basis, carrying), a - carrying.L_v @ v
         # By the accelerations that gravity and the speed make, or else springs stretched by the size of the mechanism.
         usual = float(np.linalg.norm(gravity)) / tangent.length + speed * speed or reduced.rate**2
         off = float(np.abs(left / scale).max(initial=0.0)) / (usual or 1.0)
         k = int(np.argmax(np.abs(left / scale))) if len(left) else 0
-        if off <= TYPED:
+        if float(changing.max(initial=0.0)) > TYPED * reduced.rate:
+            off, j = float(changing.max()) / (reduced.rate or 1.0), tangent.n_p + int(np.argmax(changing))
+            text = f"its state '{tangent.place.equations.q_names[j]}' changes by {qd[j]:.3g} per second"
+        elif off <= TYPED:
             off = _changes(tangent, reduced, carrying, REACH / speed) if speed and later else 0.0
             if off <= TYPED:
                 return reduced
@@ -158,8 +172,9 @@ def _changes(tangent: Tangent, reduced: Reduced, carrying: Carrying, tau: float)
     there = replace(tangent, place=later)
     basis = choose_basis(there)
     other = reduce(there, basis, carrying)
-    w = np.linalg.lstsq(there.derivatives.N, of_q @ reduced.dq, rcond=None)[0][[*basis.of_w]]
-    S = np.vstack([w, (of_v @ reduced.dv)[[*basis.of_u]]])
+    n_p, dq = tangent.n_p, of_q @ reduced.dq
+    w = np.linalg.lstsq(there.derivatives.N[:n_p], dq[:n_p], rcond=None)[0][[*basis.of_w]]
+    S = np.vstack([w, (of_v @ reduced.dv)[[*basis.of_u]], dq[n_p:]])
     A, B = reduced.on_scales, replace(reduced, A=np.asarray(np.linalg.solve(S, other.A @ S), dtype=float)).on_scales
     return float(np.abs(A - B).max(initial=0.0) / (np.abs(A).max(initial=0.0) or 1.0))
 
@@ -236,11 +251,20 @@ class Mode(NamedTuple):
         return abs(self.eigenvalue.imag) / (2.0 * np.pi)
 
 
+class Matrices(NamedTuple):
+    """M u' + C u + K w = 0."""
+
+    M: Array
+    C: Array
+    K: Array
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Linearization(Printed):
-    """x' = A x near a rest or a steady motion, x = (w, u); M u' + C u + K w = 0 with w' as in the first rows of A.
+    """x' = A x near a rest or a steady motion, x = (w, u, z); M u' + C u + K w = 0 (`reduced`) but for z.
 
-    `states` are the names of w, then of u; `zeros` of the eigenvalues are of states without effect on the others.
+    `states` are the names of w, then of u, then of z; `zeros` of the eigenvalues are of states without effect on the
+    others. With inputs and outputs x' = A x + B u and y = C x + D u; the C of velocities is that of `reduced`.
     """
 
     name: str
@@ -248,9 +272,7 @@ class Linearization(Printed):
     coordinates: str
     states: tuple[str, ...]
     A: Array
-    M: Array
-    C: Array
-    K: Array
+    reduced: Matrices
     eigenvalues: Complex
     zeros: int
     q: dict[str, float]
@@ -259,6 +281,50 @@ class Linearization(Printed):
     mechanism: Mechanism
     tangent: Tangent
     basis: Basis
+    signals: Signals
+
+    @property
+    def B(self) -> Array:
+        return self.signals.B
+
+    @property
+    def C(self) -> Array:
+        return self.signals.C
+
+    @property
+    def D(self) -> Array:
+        return self.signals.D
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return self.signals.inputs
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return self.signals.outputs
+
+    def response(self, omega: float | Array) -> Complex:
+        """C (i omega - A)^-1 B + D at these frequencies in rad/s: a matrix outputs x inputs for each."""
+        s, n = self.signals, len(self.A)
+        shape = (*np.shape(omega), 1, 1)
+        resolvent = np.linalg.solve(1j * np.reshape(omega, shape) * np.eye(n) - self.A, s.B.astype(complex))
+        return np.asarray(s.C @ resolvent + s.D)
+
+    def ss(self, package: Literal["scipy", "control"] = "scipy") -> Any:
+        """A, B, C and D as a StateSpace of scipy.signal, or of python-control with the names of states and signals."""
+        s = self.signals
+        if not (s.inputs and s.outputs):
+            message = "a state space needs inputs and outputs; name them, or state them in the model"
+            raise UsageError(message, "no-signals")
+        check_choice("package", package, ("scipy", "control"))
+        if package == "control":
+            if find_spec("control") is None:
+                raise UsageError("python-control is not installed; pip install control", "no-control")
+            names = {"states": list(self.states), "inputs": list(s.inputs), "outputs": list(s.outputs)}
+            return import_module("control").ss(self.A, s.B, s.C, s.D, **names)
+        from scipy.signal import StateSpace
+
+        return StateSpace(self.A, s.B, s.C, s.D)
 
     @kept
     def acting(self) -> Complex:
@@ -323,13 +389,13 @@ class Linearization(Printed):
             "coordinates": self.coordinates,
             "stability": self.stability,
             "states": list(self.states),
-            "A": self.A.tolist(),
-            "M": self.M.tolist(),
-            "C": self.C.tolist(),
-            "K": self.K.tolist(),
+            **{name: getattr(self, name).tolist() for name in "ABCD"},
+            "reduced": {name: matrix.tolist() for name, matrix in self.reduced._asdict().items()},
             "eigenvalues": [parts(x) for x in self.eigenvalues.tolist()],
             "zeros": self.zeros,
             "modes": modes,
+            "inputs": list(self.inputs),
+            "outputs": list(self.outputs),
             "q": self.q,
             "v": self.v,
         }
@@ -358,22 +424,22 @@ def name_states(e: Equations, basis: Basis) -> tuple[str, ...]:
     return (
         *(position(e.velocities[k]) for k in basis.of_w),
         *(e.velocities[k].speed for k in basis.of_u),
+        *e.q_names[len(e.q) - e.n_states :],
     )
 
 
 def about_place(
-    mechanism: Mechanism, place: Place, at: str, independent: Sequence[str] = (), length: float | None = None
+    mechanism: Mechanism,
+    place: Place,
+    at: str,
+    independent: Sequence[str] = (),
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
 ) -> Linearization:
-    tangent = Tangent(Code.of(mechanism), place, length or place.length)
+    tangent = Tangent(Code.of(mechanism), place, place.length)
     basis = choose_basis(tangent, independent)
     reduced = find_reduced(tangent, basis, gravity_of(mechanism))
-    return conclude(mechanism, tangent, basis, reduced, at)
-
-
-def conclude(
-    mechanism: Mechanism, tangent: Tangent, basis: Basis, reduced: Reduced, at: str, most: int | None = None
-) -> Linearization:
-    e, place, spectrum = mechanism.equations, tangent.place, find_spectrum(reduced, most)
+    e, spectrum = mechanism.equations, find_spectrum(reduced)
     speeds = [c.speed for c in e.velocities]
     return Linearization(
         mechanism.model.name,
@@ -381,9 +447,7 @@ def conclude(
         e.chart.kind,
         name_states(e, basis),
         reduced.A,
-        reduced.M,
-        reduced.C,
-        reduced.K,
+        Matrices(reduced.M, reduced.C, reduced.K),
         spectrum.values,
         spectrum.zeros,
         dict(zip(e.q_names, place.q.tolist(), strict=True)),
@@ -392,6 +456,7 @@ def conclude(
         mechanism,
         tangent,
         basis,
+        find_signals(mechanism, tangent, basis, reduced, inputs, outputs),
     )
 
 
@@ -407,6 +472,8 @@ def linearize(
     at: At = None,
     coordinates: str | Coordinates | None = None,
     independent: Sequence[str] = (),
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
 ) -> Linearization:
     """The small motions of a mechanism about a rest or a steady motion: A, reduced M, C, K, eigenvalues, modes.
 
@@ -416,23 +483,26 @@ def linearize(
       moves steadily, else the equilibrium.
     - `coordinates`: body, joint, minimal or euler; the eigenvalues are the same in all.
     - `independent`: names of the coordinates in which M, C and K stand; unless given, they are chosen.
+    - `inputs`, `outputs`: names of inputs or parameters, and of results, unless given those of the model.
     """
-    check_names("independent", independent)
+    for what, names in (("independent", independent), ("inputs", inputs or ()), ("outputs", outputs or ())):
+        check_names(what, names)
+    how = (independent, inputs, outputs)
     mechanism = with_belts(prepare(model, coordinates).changed(parameters or {}))
     if isinstance(at, Equilibrium):
-        return about_place(mechanism, place_bodies(mechanism, at.q), "equilibrium", independent)
+        return about_place(mechanism, place_bodies(mechanism, at.q), "equilibrium", *how)
     if at == "equilibrium":
-        return about_place(mechanism, place_bodies(mechanism, _rest_of(mechanism)), "equilibrium", independent)
+        return about_place(mechanism, place_bodies(mechanism, _rest_of(mechanism)), "equilibrium", *how)
     if at is None or at == "start":
         try:
-            return about_place(mechanism, find_start(restart(mechanism.place())).place, "start", independent)
+            return about_place(mechanism, find_start(restart(mechanism.place())).place, "start", *how)
         except NumericalStop as error:
             if at == "start" or error.code != "not-steady":
                 raise
-        return about_place(mechanism, place_bodies(mechanism, _rest_of(mechanism)), "equilibrium", independent)
+        return about_place(mechanism, place_bodies(mechanism, _rest_of(mechanism)), "equilibrium", *how)
     if isinstance(at, bool) or not isinstance(at, int | float):
         raise UsageError(f"at={at!r} is no state; write 'equilibrium', 'start' or a time in seconds", "bad-value")
-    return about_place(mechanism, _reached(mechanism, float(at)), f"t = {float(at):g} s", independent)
+    return about_place(mechanism, _reached(mechanism, float(at)), f"t = {float(at):g} s", *how)
 
 
 def _rest_of(mechanism: Mechanism) -> dict[str, float]:

@@ -100,14 +100,13 @@ def multiplied(left: Array, right: Array) -> Array:
     return 0.5 * L
 
 
-def carryings(place: Place, N: Array, a: Array, gravity: Array) -> Iterator[Carrying]:
-    """What could carry a motion with these accelerations along: with the least Omega, then with the least spins s.
+def carryings(place: Place, rate: Array, a: Array, gravity: Array) -> Iterator[Carrying]:
+    """What could carry a motion with these rates qd and accelerations: with the least Omega, then the least spins s.
 
     Gravity, if there is any, leaves turns about its own direction and shifts across it.
     """
     e, q, v = place.equations, place.q, place.v
     n_q, n, size = len(q), len(v), place.length
-    rate = N @ v
     if not v.any():
         yield Carrying(np.zeros((n_q, n_q)), np.zeros(n_q), np.zeros((n, n)))
         return
@@ -162,6 +161,7 @@ def _turning(g: Group, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
 def _carrying(place: Place, rate: Array, groups: list[Group], shift: Array, turn: Array) -> Carrying:
     q, v = place.q, place.v
     L_q, c, L_v = np.zeros((len(q), len(q))), rate.copy(), np.zeros((len(v), len(v)))
+    c[len(q) - place.equations.n_states :] = 0.0
     for g in groups:
         if g.r:
             own = np.ix_(g.r, g.r)

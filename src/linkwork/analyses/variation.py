@@ -3,7 +3,8 @@
     force = Q - M a - Psi_q^T lam = 0        Psi = 0        Psi_dot = 0
 
 On the constraints dx = Y w with Psi_q Y = 0 of the rows of Psi, and dv = Z u + P dq with Psi_q Z = 0 of all rows and
-P = -Psi_q^+ (Psi_dot)_q. Both bases are the identity in some velocities, whose names the states have.
+P = -Psi_q^+ (Psi_dot)_q. Both bases are the identity in some velocities, whose names the states have. States of first
+order z, the last of q, are free as they are.
                                                                                         [peterson2015]
 """
 
@@ -24,6 +25,7 @@ from linkwork.equations.place import Place
 from linkwork.equations.programs import LOCAL, Program, Source, report, terms
 from linkwork.errors import UsageError, check_choice, quoted
 from linkwork.expressions.derivatives import jacobian
+from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr
 from linkwork.linalg.rank import RANK_TOLERANCE, Pattern, row_sizes, svd
 from linkwork.records import kept
@@ -51,8 +53,8 @@ def _state(e: Equations) -> tuple[Expr, ...]:
 
 
 def variation(s: Source) -> ComputationSequence:
-    """(t, q, v, a, lam) -> the entries of `blocks_of`, block by block."""
-    found = [entry for block in blocks_of(s.equations) for entry in block.values()]
+    """(t, q, v, a, lam) -> qd, then the entries of `blocks_of`, block by block."""
+    found = [*s.equations.qd, *(entry for block in blocks_of(s.equations) for entry in block.values())]
     return ComputationSequence("variation", _state(s.equations), found)
 
 
@@ -62,6 +64,7 @@ PROGRAMS: tuple[Program, ...] = (*LOCAL, report, terms, variation)
 class Derivatives(NamedTuple):
     """Of the equations at a state, as full matrices."""
 
+    qd: Array
     rate_q: Array  # (N v)_q
     N: Array
     force_q: Array
@@ -95,13 +98,13 @@ class Code:
     def derivatives(self, place: Place, a: Array, lam: Array) -> Derivatives:
         n_q, n, m = len(place.q), len(place.v), len(lam)
         found = self.system.functions["variation"](np.concatenate([[place.t], place.q, place.v, a, lam]), self.p)
-        first, matrices = 0, list[Array]()
+        first, matrices = n_q, list[Array]()
         for pattern, shape in zip(self.patterns, ((n_q, n_q), (n_q, n), (n, n_q), (n, n), (m, n_q)), strict=True):
             matrix = np.zeros(shape)
             matrix[pattern] = found[first : first + len(pattern[0])]
             matrices.append(matrix)
             first += len(pattern[0])
-        return Derivatives(*matrices)
+        return Derivatives(found[:n_q], *matrices)
 
 
 class Split(NamedTuple):
@@ -132,6 +135,17 @@ class Tangent:
     def scale(self) -> Array:
         """Of the velocities."""
         return np.where(self.place.equations.turning, 1.0, self.length)
+
+    @property
+    def n_p(self) -> int:
+        """How many of q velocities move; the others are states of first order."""
+        return len(self.place.q) - self.place.equations.n_states
+
+    @kept
+    def z_scale(self) -> Array:
+        """Of the states of first order."""
+        e = self.place.equations
+        return np.array(evaluate(e.chart.state_scales, e.parameters), dtype=float)
 
     @kept
     def row_scale(self) -> Array:

@@ -77,6 +77,12 @@ def linearize(
     independent: Annotated[
         Texts, Option(metavar="NAME", help="A coordinate in which M, C and K stand; repeatable, all of them.")
     ] = None,
+    inputs: Annotated[
+        Texts, Option(metavar="NAME", help="An input or parameter of B and D; repeatable; unless given, the model's.")
+    ] = None,
+    outputs: Annotated[
+        Texts, Option(metavar="NAME", help="A result of C and D, as crank.phi; repeatable; unless given, the model's.")
+    ] = None,
     over: Annotated[
         str | None,
         Option(metavar="NAME=FIRST:LAST:STEP", help="Eigenvalues over a parameter, and where they cross the axis."),
@@ -84,11 +90,14 @@ def linearize(
     coordinates: Coordinates = None,
     cut: Cut = None,
     output: Annotated[
-        Files, output_option("Write modes in the viewer or a root locus, .html; .json, .mat, .png, .svg or .pdf.")
+        Files,
+        output_option(
+            "Write modes in the viewer or a root locus, .html; matrices, .json or .mat; a picture, .png, .svg or .pdf."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Find the small motions about a rest or a steady motion: A, reduced M, C, K, eigenvalues, modes.
+    """Find the small motions about a rest or a steady motion: A, B, C, D, reduced M, C, K, eigenvalues, modes.
 
     The mechanism must rest or move steadily where it is linearized; if it does not, the error says by how much.
     With --over, the values of a parameter are found at which eigenvalues cross the imaginary axis.
@@ -102,6 +111,7 @@ def linearize(
     with located(model):
         mechanism = placed(build(find(model), overrides(set_)), start, rate, cut)
         how: dict[str, Any] = {"coordinates": within(coordinates, cut), "independent": independent or ()}
+        how |= {"inputs": inputs, "outputs": outputs}
         name, values = values_of(over) if over is not None else ("", [])
         found = linearize(mechanism, {name: values[0]} if name else None, at=state_of(at), **how)
         if name:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+POINTS = 600  # along a curve of the frequency response
+DECADE = 10.0
 WRITTEN = (".html", ".json", ".mat", *PICTURES)
 STABILITIES = {
     "stable": "it comes back",
@@ -76,6 +78,8 @@ def linearization_lines(found: Linearization) -> Lines:
         lines += [(f"mode {k}", f"{sign}: {how}"), ("", _shape(f, mode))]
     if f.zeros:
         lines += [("zeros", f"{f.zeros} more, of states without effect on the others")]
+    for what, names in (("inputs", f.inputs), ("outputs", f.outputs)):
+        lines += [(what, ", ".join(names))] if names else []
     return lines
 
 
@@ -139,7 +143,7 @@ def write(found: Linearization, files: Sequence[Path]) -> None:
             with whole(file) as beside:
                 beside.write_bytes(matlab(found))
         else:
-            save(plane(found), file)
+            save(bode(found) if found.inputs and found.outputs else plane(found), file)
 
 
 def write_family(found: Family, files: Sequence[Path]) -> None:
@@ -204,6 +208,31 @@ def locus(found: Family) -> Figure:
     return fig
 
 
+def bode(found: Linearization) -> Figure:
+    """Amplitude and phase of every output to every input, over frequencies about those of the modes."""
+    check_extra("matplotlib")
+    from linkwork.view.shown import ShownFigure
+
+    sizes = [mode.frequency for mode in found.modes if mode.frequency > 0.0] or [1.0]
+    omega = np.geomspace(min(sizes) / DECADE, max(sizes) * DECADE, POINTS)
+    response = found.response(omega)
+    fig = ShownFigure(figsize=(8.0, 6.0), layout="constrained", facecolor="white")
+    size, angle = fig.subplots(2, 1, sharex=True)
+    for k, (i, j) in enumerate(np.ndindex(response.shape[1:])):
+        colour, label = COLORS[k % len(COLORS)], f"{found.outputs[i]} to {found.inputs[j]}"
+        size.loglog(omega, np.abs(response[:, i, j]), color=colour, lw=1.6, label=label)
+        angle.semilogx(omega, np.degrees(np.unwrap(np.angle(response[:, i, j]))), color=colour, lw=1.6)
+    for axes, label in ((size, "amplitude, in SI units"), (angle, "phase [deg]")):
+        tidy(axes)
+        axes.set_ylabel(label, color=INK)
+    angle.set_xlabel("frequency [rad/s]", color=INK)
+    for entry in size.legend(frameon=False).get_texts():
+        entry.set_parse_math(False)
+    title = f"Frequency response of {found.name}, {found.at}"
+    fig.suptitle(title, color=INK, fontsize=12, fontweight="bold", parse_math=False)
+    return fig
+
+
 def _figure(title: str) -> tuple[Figure, Axes]:
     check_extra("matplotlib")
     from linkwork.view.shown import ShownFigure
@@ -245,11 +274,12 @@ def locus_page(found: Family) -> str:
 
 
 def matlab(found: Linearization) -> bytes:
-    """A, M, C, K, the eigenvalues and the names of states for MATLAB and Octave."""
+    """A, B, C, D, reduced M_r, C_r, K_r, the eigenvalues and all names for MATLAB and Octave."""
     from scipy.io import savemat
 
     content = BytesIO()
-    states = np.array(found.states, dtype=object)
-    arrays = {"A": found.A, "M": found.M, "C_reduced": found.C, "K": found.K, "eigenvalues": found.eigenvalues}
-    savemat(content, {**arrays, "states": states})
+    arrays = {name: getattr(found, name) for name in "ABCD"} | {"eigenvalues": found.eigenvalues}
+    arrays |= {f"{name}_r": matrix for name, matrix in found.reduced._asdict().items()}
+    names = {name: np.array(getattr(found, name), dtype=object) for name in ("states", "inputs", "outputs")}
+    savemat(content, {**arrays, **names})
     return content.getvalue()
