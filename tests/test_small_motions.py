@@ -10,9 +10,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy.linalg import expm
 
-from linkwork import PlanarModel, SpatialModel, Start, equilibrium, linearize, load, simulate
+import linkwork
+from linkwork import Model, PlanarModel, SpatialModel, Start, equilibria, equilibrium, linearize, load, loads, simulate
+from linkwork.analyses.equilibria import distinct, search
+from linkwork.analyses.equilibrium import begin_rest
+from linkwork.assembly.problem import Problem
 from linkwork.cli import answer
-from linkwork.compiled.mechanism import prepare
+from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.errors import LinkworkError, ModelError, NumericalStop, UsageError
 from linkwork.mechanisms import shipped
 
@@ -129,6 +133,115 @@ def test_a_velocity_that_is_asked_for_leaves_no_rest() -> None:
     with pytest.raises(ModelError, match="nothing can rest: 'drive' 1") as caught:
         m.equilibrium()
     assert caught.value.code == "cannot-rest"
+
+
+# All rests
+
+
+def truss(weight: float) -> PlanarModel:
+    """Von Mises' truss: a mass on a guide between two springs, each of free length sqrt(1 + h^2)."""
+    m = PlanarModel("truss", h=0.3, P=weight, k=1000.0)
+    m.gravity = (0, "-P")
+    m.fix(A=(-1, 0), B=(1, 0), O=(0, 0))
+    m.body("joint", mass=1.0, inertia=0.01, position=(0, "h"), points={"C": (0, 0)})
+    m.prismatic("guide", m.ground["O"], "joint.C", axis=(0, 1))
+    for name in "AB":
+        m.spring_damper(name, m.ground[name], "joint.C", stiffness="k", free_length="sqrt(1 + h^2)")
+    return m
+
+
+def test_the_four_bar_has_four_rests() -> None:
+    """Two on each branch, of 30 digits, one of each stable; all certified."""
+    found = equilibria(load("four_bar"))
+    assert (found.method, found.complete, found.certified) == ("homotopy", True, (True,) * 4)
+    cranks = sorted(np.remainder(rest.q["crank.phi"] + np.pi, 2 * np.pi) - np.pi for rest in found.rests)
+    known = [1.7583397675971388557, 1.6071427799895014414]
+    np.testing.assert_allclose(cranks, [-known[0], -known[1], known[1], known[0]], atol=1e-13)
+    assert len(found.stable) == 2
+    assert found.rests[0].is_stable  # the lowest
+
+
+def test_the_double_pendulum_has_four_rests() -> None:
+    found = equilibria(load("double_pendulum"))
+    assert (len(found.rests), found.complete, all(found.certified), len(found.stable)) == (4, True, True, 1)
+
+
+@pytest.mark.parametrize(("weight", "count"), [(1.0, 3), (60.0, 1)])
+def test_a_truss_has_three_rests_until_it_snaps_through(weight: float, count: int) -> None:
+    """2 k (l - l0) y/l + P = 0 with l^2 = 1 + y^2, which has so many real roots."""
+    found = truss(weight).equilibria()
+    assert (len(found.rests), found.complete, all(found.certified)) == (count, True, True)
+    for rest in found.rests:
+        y = rest.q["joint.y"]
+        force = 2000.0 * (np.hypot(1, y) - np.hypot(1, 0.3)) * y / np.hypot(1, y) + weight
+        slope = 2000.0 * (1 - np.hypot(1, 0.3) / np.hypot(1, y) ** 3)
+        assert abs(force) < 1e-12 * 2000.0
+        assert rest.is_stable == (slope > 0)
+
+
+WATT = """
+forces:
+  spring: {type: spring-damper, i: ground.O, j: output.E, stiffness: 30, free_length: 0.4}
+"""
+
+
+def watt() -> Model:
+    """Watt's six-bar, shipped, held by a spring in the place of its motor."""
+    text = (Path(linkwork.__file__).parent / "mechanisms" / "watt_six_bar.yaml").read_text()
+    head, tail = text.split("drivers:")
+    return loads(f"{head}{WATT}simulation:{tail.split('simulation:')[1]}")
+
+
+def test_a_six_bar_on_a_spring_has_four_rests() -> None:
+    """On each of the two curves that it can move along at least one lowest and one highest position; all certified."""
+    found = equilibria(watt())
+    assert (len(found.rests), found.complete, all(found.certified), len(found.stable)) == (4, True, True, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", [watt(), load("four_bar"), load("dap/sliding_pendulum"), load("planar_chain:3")])
+def test_a_search_from_many_starts_finds_the_same_rests(model: Model) -> None:
+    """Newton's iteration on the equations themselves, which knows nothing of the polynomials."""
+    mechanism, problem = prepare(model, "body"), Problem.of(model)
+    first = begin_rest(mechanism)
+    places, _ = search(first, problem, np.random.default_rng(3))
+    others = distinct(first, problem, places)
+    found = equilibria(model)
+    for rest in others:
+        apart = [
+            max(abs(np.exp(1j * rest.place.q[k]) - np.exp(1j * x.q[n])) for k, n in angles(mechanism))
+            for x in found.rests
+        ]
+        assert min(apart) < 1e-9
+    assert len(others) <= len(found.rests)
+
+
+def angles(mechanism: Mechanism) -> list[tuple[int, str]]:
+    return [(k, c.name) for k, c in enumerate(mechanism.equations.coordinates) if c.kind == "angle"]
+
+
+def test_loads_that_are_no_polynomials_are_searched_and_labelled() -> None:
+    """A torsion spring k phi about the pin of a hanging rod: m g l sin(phi) + k phi = 0 has three rests for small k."""
+    m = PlanarModel("twisted", k=1.0)
+    m.fix(O=(0, 0))
+    m.body("rod", mass=1.0, inertia=0.1, position=(0, -0.5), angle="-90 deg", points={"O": (-0.5, 0)})
+    m.revolute("O", m.ground["O"], "rod.O")
+    m.rotational_spring_damper("spring", m.ground, "rod", stiffness="k", free_angle="-90 deg")
+    found = m.equilibria()
+    assert (found.method, found.complete, found.reason) == ("multi-start", False, "'spring'")
+    assert found.starts >= 60
+    turns = [rest.q["rod.phi"] + np.pi / 2 for rest in found.rests]
+    assert len(turns) >= 3
+    np.testing.assert_allclose([G * 0.5 * np.sin(x) + x for x in turns], 0.0, atol=1e-11)
+
+
+def test_all_rests_are_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "rests.html"
+    assert answer(["equilibrium", "four_bar", "--all", "-o", str(page)]) == 0
+    assert "4, 2 of them stable, 4 certified" in capsys.readouterr().out
+    assert page.read_text().count("<figure>") == 4
+    assert answer(["equilibrium", "four_bar", "--all", "-o", str(tmp_path / "rest.yaml")]) == 2
+    capsys.readouterr()
 
 
 # Small motions

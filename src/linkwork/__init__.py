@@ -19,6 +19,7 @@ TYPE_CHECKING = False  # as in typing, which takes its time to be imported
 if TYPE_CHECKING:
     from typing import Any
 
+    from linkwork.analyses.equilibria import equilibria
     from linkwork.analyses.equilibrium import equilibrium
     from linkwork.analyses.linearize import linearize
     from linkwork.assembly.assemble import assemble
@@ -67,6 +68,7 @@ __all__ = [
     "assemble",
     "check",
     "compare",
+    "equilibria",
     "equilibrium",
     "explain",
     "inverse",
@@ -103,6 +105,7 @@ _HOMES = {
     "assemble": "assembly.assemble",
     "check": "start.check",
     "compare": "comparison.compare",
+    "equilibria": "analyses.equilibria",
     "equilibrium": "analyses.equilibrium",
     "explain": "lecture.explain",
     "inverse": "driven.inverse",

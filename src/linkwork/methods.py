@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import xarray
 
+    from linkwork.analyses.equilibria import Equilibria
     from linkwork.analyses.equilibrium import Equilibrium
     from linkwork.analyses.linearize import Linearization
     from linkwork.assembly.assemble import Assembly
@@ -49,6 +50,12 @@ class Analyses:
         from linkwork.analyses.equilibrium import equilibrium
 
         return equilibrium(self.subject, parameters, **options)
+
+    def equilibria(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Equilibria:
+        """All positions in which it rests, see linkwork.equilibria."""
+        from linkwork.analyses.equilibria import equilibria
+
+        return equilibria(self.subject, parameters, **options)
 
     def linearize(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Linearization:
         """Its small motions about a rest or a steady motion, see linkwork.linearize."""

@@ -111,6 +111,13 @@ class Rest:
         forces = np.hstack([self.K, -self.Z.T @ by.force_q[:, n_p:] * z])
         return np.vstack([forces, -slopes * by_slope[:, None]]), np.append(self.g, by.qd[n_p:] * by_slope)
 
+    @property
+    def full_balance(self) -> tuple[Array, Array]:
+        """The slope of the forces along the constraints by all changes, on the scales of these, and the forces."""
+        by, n_p = self._derivatives, self.tangent.n_p
+        slope = -self.Z.T @ by.force_q[:, :n_p] @ by.N[:n_p] * self.tangent.scale
+        return slope / (self.size or 1.0), self.g / (self.size or 1.0)
+
     @kept
     def potential(self) -> Level:
         return potential_of(self.place)
@@ -178,7 +185,7 @@ def find_rest(rest: Rest) -> Rest:
         if after is None:
             break
         rest = after
-    return _settle(rest)
+    return settle(rest)
 
 
 def _descend(rest: Rest) -> Rest | None:
@@ -208,7 +215,7 @@ def _approach_rest(rest: Rest) -> Rest | None:
     return None
 
 
-def _settle(rest: Rest) -> Rest:
+def settle(rest: Rest) -> Rest:
     """Newton's steps as they are; NumericalStop unless what is left becomes rounding."""
 
     def correct(_: None, at: Rest, k: int) -> tuple[Rest, float]:

@@ -25,7 +25,7 @@ from linkwork.equations.place import Place
 from linkwork.equations.programs import LOCAL, Program, Source, report, terms
 from linkwork.errors import UsageError, check_choice, quoted
 from linkwork.expressions.derivatives import jacobian
-from linkwork.expressions.evaluation import evaluate
+from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import Expr
 from linkwork.linalg.rank import RANK_TOLERANCE, Pattern, row_sizes, svd
 from linkwork.records import kept
@@ -46,6 +46,16 @@ def blocks_of(e: Equations) -> list[Entries]:
 def patterns_of(e: Equations) -> list[Pattern]:
     """Rows and columns of their entries."""
     return [tuple(np.array([*block], dtype=np.intp).reshape(-1, 2).T) for block in blocks_of(e)]  # type: ignore[misc]
+
+
+def unseen_of(e: Equations) -> list[int]:
+    """Velocities with which point masses turn, which nothing sees."""
+    if not e.chart.unseen:
+        return []
+    seen = set(ordered([*e.Q, *e.Psi, *e.slips.values(), *e.rates]))
+    turned = {c.owner for c, x in zip(e.coordinates, e.q, strict=True) if c.kind != "length" and x in seen}
+    moves = [(k, c) for k, (c, x) in enumerate(zip(e.velocities, e.v, strict=True)) if e.turning[k] and x not in seen]
+    return [k for k, c in moves if c.owner not in turned]
 
 
 def _state(e: Equations) -> tuple[Expr, ...]:
@@ -78,11 +88,13 @@ class Code:
 
     system: System
     patterns: Sequence[Pattern]
+    unseen: Sequence[int]
 
     @staticmethod
     def of(mechanism: Mechanism) -> Code:
         patterns = mechanism.shared.compiled(("pattern", "variation"), patterns_of)
-        return Code(mechanism.system(PROGRAMS), patterns)
+        unseen = mechanism.shared.compiled(("unseen",), unseen_of)
+        return Code(mechanism.system(PROGRAMS), patterns, unseen)
 
     @kept
     def p(self) -> Array:
@@ -154,9 +166,8 @@ class Tangent:
 
     def _split(self, rows: Sequence[int] | slice) -> Split:
         """With rows that hold velocities which nothing sees, as the turning of point masses."""
-        M, J, *_ = self.terms
-        unseen = ~(M.any(axis=0) | J.any(axis=0)) if self.place.equations.chart.unseen else np.zeros(len(M), bool)
-        more = np.eye(len(M))[unseen]
+        J = self.terms[1]
+        more = np.eye(len(self.place.v))[self.code.unseen]
         by = np.concatenate([self.row_scale[rows], np.ones(len(more))])
         return split_rows(np.vstack([J[rows], more]), self.scale, by)
 

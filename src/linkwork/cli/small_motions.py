@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
@@ -25,19 +26,28 @@ from linkwork.cli.motions import located, overrides, placed, tell, within, writa
 from linkwork.errors import UsageError
 from linkwork.tolerances import AGREEMENT
 
+if TYPE_CHECKING:
+    from linkwork.model import Model
+
 
 @app.command(cls=WithChoices)
 def equilibrium(
     model: ModelArgument,
     set_: Set = None,
     start: Start = None,
-    output: Annotated[Files, output_option("Write the model at rest, .yaml or .json.")] = None,
+    all_rests: Annotated[
+        bool, Option("--all", help="Find all rests, certified where loads are gravity and springs in the plane.")
+    ] = False,
+    output: Annotated[
+        Files, output_option("Write the model at rest, .yaml or .json; with --all, a page, .html.")
+    ] = None,
     force: Annotated[bool, Option("--force", help="Allow -o to overwrite the model file.")] = False,
     json: Json = False,
 ) -> None:
     """Find where a mechanism rests: positions, what the joints hold, stable or not.
 
-    Forces with a potential lead down from the start to a rest nearby; drivers stay where they are at first.
+    Forces with a potential lead down from the start to a rest nearby; drivers stay where they are at first. --all finds
+    every rest, in every way to assemble the mechanism.
     Example: linkwork equilibrium four_bar --set g=1.62 -o rest.yaml
     """
     from linkwork.analyses.equilibrium import equilibrium
@@ -46,6 +56,9 @@ def equilibrium(
     from linkwork.view.small_motions import equilibrium_lines
 
     document, changes = find(model), overrides(set_)
+    if all_rests:
+        with located(model):
+            return find_all(placed(build(document, changes), start, None, None), output or (), json)
     files = writable(output or (), SUFFIXES)
     for file in files:
         check_apart(file, document.file, force)
@@ -55,6 +68,23 @@ def equilibrium(
     for file in files:
         save(with_start(document, mechanism.with_start(found.q, found.v), changes).data, file)
     tell(found.as_dict(), equilibrium_lines(found), files, json)
+
+
+def find_all(mechanism: Model, output: Sequence[Path], json: bool) -> None:
+    """All rests, and a page that shows them."""
+    from linkwork.analyses.equilibria import equilibria
+    from linkwork.files import write_text
+    from linkwork.view.report import progress
+    from linkwork.view.small_motions import equilibria_lines, rests_page
+
+    files = writable(output, (".html",))
+    if files and not mechanism.bodies:
+        raise UsageError(f"'{mechanism.name}' has no bodies to be drawn; --json has all positions", "no-bodies")
+    with progress(mechanism.name) as moved:
+        found = equilibria(mechanism, progress=moved)
+    for file in files:
+        write_text(file, rests_page(found, mechanism))
+    tell(found.as_dict(), equilibria_lines(found), files, json)
 
 
 def check_apart(file: Path, model: str, force: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -51,13 +51,17 @@ def html(found: Modes, model: Model) -> str:
 
 def pictures(positions: tuple[Mode, ...], model: Model) -> list[str]:
     """Drawings of these positions on one scale."""
+    return draw_positions([mode.q for mode in positions], model)
+
+
+def draw_positions(positions: Sequence[Mapping[str, float]], model: Model) -> list[str]:
+    """Drawings of coordinates by name on one scale."""
     if not positions:
         return []
     seen = scene(model)
-    names = positions[0].q
     values = {
         "t": np.arange(len(positions)),
-        **{name: np.array([mode.q[name] for mode in positions]) for name in names},
+        **{name: np.array([q[name] for q in positions]) for name in positions[0]},
     }
     all_poses = poses(seen, values)
     drawn = drawing(seen, all_poses)

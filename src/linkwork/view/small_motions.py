@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from linkwork.analyses.equilibria import Equilibria
 from linkwork.analyses.equilibrium import Equilibrium
 from linkwork.analyses.linearize import Linearization, Mode
 from linkwork.analyses.over import Family
@@ -19,6 +20,7 @@ from linkwork.files import whole, write_text
 from linkwork.tolerances import SIZABLE, TYPED
 from linkwork.view import page
 from linkwork.view.markup import document, svg, table, text
+from linkwork.view.modes import draw_positions
 from linkwork.view.plot import COLORS, GRID, INK, save, tidy
 from linkwork.view.plot import SUFFIXES as PICTURES
 from linkwork.view.report import Lines, as_json, without_rounding
@@ -26,6 +28,8 @@ from linkwork.view.report import Lines, as_json, without_rounding
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from linkwork.model import Model
 
 POINTS = 600  # along a curve of the frequency response
 DECADE = 10.0
@@ -59,6 +63,28 @@ def equilibrium_lines(found: Equilibrium) -> Lines:
     if f.range is not None:
         least, most = ("no end" if x is None else f"{x:.10g}" for x in (f.range.least, f.range.most))
         lines += [("", f"it rests with {f.range.coordinate} from {least} to {most}")]
+    return lines
+
+
+def equilibria_lines(found: Equilibria) -> Lines:
+    """How many rests there are, how far that is proved, and each in a line."""
+    f, n = found, len(found.rests)
+    proved = sum(f.certified)
+    lines = [("model", f.name), ("rests", f"{n}, {len(f.stable)} of them stable, {proved} certified")]
+    if f.method == "homotopy":
+        complete = "complete" if f.complete else "not proved complete"
+        lines += [("found by", f"{f.paths} paths to {f.finite} complex solutions, {f.lost} lost: {complete}")]
+    else:
+        lines += [("found by", f"a search from {f.starts} starts, which proves nothing about what was not found")]
+        lines += [("", f"since {f.reason} is no polynomial")]
+    names = [name for name in (f.rests[0].q if f.rests else ()) if name.endswith(".phi")] or list(
+        f.rests[0].q if n else ()
+    )
+    for k, (rest, yes) in enumerate(zip(f.rests, f.certified, strict=True), start=1):
+        shown = without_rounding(rest.q)
+        where = ", ".join(f"{name} {shown[name]:.8g}" for name in names[:MOST_NAMED])
+        mark = "certified" if yes else "not certified"
+        lines += [(f"rest {k}", f"{rest.stability}, potential {rest.potential:.8g} J, {mark}"), ("", where)]
     return lines
 
 
@@ -233,6 +259,22 @@ def bode(found: Linearization) -> Figure:
     return fig
 
 
+def rests_page(found: Equilibria, model: Model) -> str:
+    """Every rest drawn, all on one scale."""
+    title = f"Rests of {found.name}"
+    captions = [
+        f"<b>Rest {k}</b>: {rest.stability}, {rest.potential:.6g} J, {'certified' if yes else 'not certified'}"
+        for k, (rest, yes) in enumerate(zip(found.rests, found.certified, strict=True), start=1)
+    ]
+    drawn = draw_positions([rest.q for rest in found.rests], model)
+    figures = "\n".join(
+        f"<figure>{picture}<figcaption>{caption}</figcaption></figure>"
+        for picture, caption in zip(drawn, captions, strict=True)
+    )
+    lines = "".join(f"<p>{text(label)}: {text(line)}</p>" for label, line in equilibria_lines(found)[1:3])
+    return document(title, f"{CSS}{FIGURES}", f"<h1>{text(title)}</h1>\n{lines}\n<main>{figures}</main>")
+
+
 def _figure(title: str) -> tuple[Figure, Axes]:
     check_extra("matplotlib")
     from linkwork.view.shown import ShownFigure
@@ -249,6 +291,10 @@ def _label(axes: Axes) -> None:
     axes.set_ylabel("imaginary part [rad/s]", color=INK)
 
 
+FIGURES = f"""
+main {{ display: grid; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); gap: 1rem }}
+figure {{ margin: 0; border: 1px solid {GRID}; border-radius: 6px; padding: .5rem }} figcaption {{ font-size: .85rem }}
+"""
 CSS = f"""
 body {{ font: 15px/1.5 system-ui, sans-serif; color: {INK}; max-width: 72rem; margin: 2rem auto; padding: 0 1rem }}
 svg {{ width: 100%; height: auto }} table {{ border-collapse: collapse }}
