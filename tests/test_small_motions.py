@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,6 @@ import pytest
 from numpy.typing import NDArray
 from scipy.linalg import expm
 
-import linkwork
 from linkwork import Model, PlanarModel, SpatialModel, Start, equilibria, equilibrium, linearize, load, loads, simulate
 from linkwork.analyses.equilibria import distinct, search
 from linkwork.analyses.equilibrium import begin_rest
@@ -187,7 +187,7 @@ forces:
 
 def watt() -> Model:
     """Watt's six-bar, shipped, held by a spring in the place of its motor."""
-    text = (Path(linkwork.__file__).parent / "mechanisms" / "watt_six_bar.yaml").read_text()
+    text = files("linkwork").joinpath("mechanisms/watt_six_bar.yaml").read_text()
     head, tail = text.split("drivers:")
     return loads(f"{head}{WATT}simulation:{tail.split('simulation:')[1]}")
 
@@ -275,6 +275,85 @@ def test_the_gyroscope_precesses_and_nutates(coordinates: str) -> None:
     expected = np.sqrt((p * p / (B + 2 * c) + B * precession**2) / (B + c))
     np.testing.assert_allclose(found.frequencies, [expected], rtol=1e-11)
     assert (found.at, found.zeros) == ("start", 4)
+
+
+def test_the_governor_at_speed() -> None:
+    """V - L^2/(2 I) is least along alpha, of the arms, and z, of the slider, at the speed 2 pi; both arms alike.
+
+    The small motions of alpha and z are those of M x'' + C x' + K x = 0 with K of that potential at constant L.
+    """
+    rho, k, c, w = 3000.0, 8e5, 4e4, 2 * np.pi
+    rod = rho * 1e-4
+    mass, d = rod + 5.0, (0.5 * rod + 5.0) / (rod + 5.0)
+    J, small, slider = rod * 1.0001 / 12 + rod * (d - 0.5) ** 2 + 5.0 * (1 - d) ** 2, rod * 2e-4 / 12, rho * 1e-3
+    others = rod * 2e-4 / 12 + rho * 2e-5 / 12
+
+    def stretch(x: Array) -> Any:
+        return np.sqrt((0.5 * np.cos(x[0])) ** 2 + (1 - 0.5 * np.sin(x[0]) - x[1]) ** 2)
+
+    def inertia(x: Array) -> Any:
+        arm = mass * (0.05 + d * np.cos(x[0])) ** 2 + small * np.sin(x[0]) ** 2 + J * np.cos(x[0]) ** 2
+        return 2 * arm + others
+
+    def potential(x: Array) -> Any:
+        return -2 * mass * G * d * np.sin(x[0]) + slider * G * x[1] + k * (stretch(x) - 0.5) ** 2
+
+    def by(f: Any, x: Array, j: int) -> Any:
+        """Exact but for rounding: a complex step."""
+        return np.imag(f(x + 1e-30j * np.eye(2)[j])) / 1e-30
+
+    def slope(x: Array) -> Array:
+        return np.array([by(potential, x, j) - 0.5 * w * w * by(inertia, x, j) for j in range(2)])
+
+    found = equilibrium(load("flyball_governor"), steady=["O"])
+    arm = 2 * np.arctan2(found.q["arm_a.e2"], found.q["arm_a.e0"])
+    at = np.array([arm, found.q["slider.z"]])
+    assert np.max(np.abs(slope(at))) < 1e-10 * k
+    momentum = w * inertia(at)
+
+    def effective(x: Array) -> Any:
+        return potential(x) + momentum**2 / (2 * inertia(x))
+
+    h = 1e-5
+    K = np.array(
+        [[(by(effective, at + h * e, i) - by(effective, at - h * e, i)) / (2 * h) for e in np.eye(2)] for i in (0, 1)]
+    )
+    rates = np.array([by(stretch, at, j) for j in range(2)])
+    M, C = np.diag([2 * (J + mass * d * d), slider]), 2 * c * np.outer(rates, rates)
+    A = np.block([[np.zeros((2, 2)), np.eye(2)], [-np.linalg.inv(M) @ np.hstack([K, C])]])
+    for coordinates in SPATIAL:
+        small_motions = linearize(load("flyball_governor"), at=found, coordinates=coordinates)
+        for root in np.linalg.eigvals(A):
+            assert np.min(np.abs(small_motions.acting - root)) < 1e-6 * abs(root)
+        assert (small_motions.stability, small_motions.zeros) == ("stable", 2)
+
+
+def test_a_gyroscope_finds_its_tilt() -> None:
+    """m g l = C (w + W sin t) W - B W^2 sin t: on gimbals that turn with W and spin with w it leans up by t."""
+    m, arm, C, A, spin = 2.0, 0.16, 0.01, 0.006, 300.0
+    model = load("gyroscope", {"l": arm})
+    rates = {"vertical": 1.05, "bearing": spin}
+    start = simulate(model, start={f"{k}_d": x for k, x in rates.items()}, coordinates="joint", t_end=1e-9)
+    v = dict(zip(start.v_names, start.v[0].tolist(), strict=True))
+    q = dict(zip(start.q_names, start.q[0].tolist(), strict=True))
+    found = equilibrium(model.with_start(q, v), steady=["vertical", "bearing"])
+    tilt = -2 * np.arctan2(found.q["fork.e2"], found.q["fork.e0"])  # up
+    W, B = rates["vertical"], A + m * arm**2
+    assert 0.2 < tilt < 0.22
+    whole = spin + W * np.sin(tilt)
+    assert C * whole * W - (B * W * W) * np.sin(tilt) == pytest.approx(m * G * arm, rel=1e-10)
+
+
+def test_rates_that_leave_no_steady_motion_are_refused() -> None:
+    with pytest.raises(
+        NumericalStop, match=r"no steady motion is found with these rates of 'O\.wy', 'O\.wz'"
+    ) as caught:
+        equilibrium(load("heavy_top"), steady=["O.wy", "O.wz"])
+    assert caught.value.code == "no-steady-motion"
+    with pytest.raises(UsageError, match="no coordinate 'vertcal'; did you mean 'vertical'"):
+        equilibrium(load("gyroscope"), steady=["vertcal"])
+    with pytest.raises(UsageError, match="have no rate at the start"):
+        equilibrium(load("gyroscope"), steady=["tilt"])
 
 
 def top(spin: float) -> SpatialModel:

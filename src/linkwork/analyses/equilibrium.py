@@ -11,7 +11,7 @@ lead to one of its minima: |K| has the place of K, in its eigenvectors, and a st
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -251,7 +251,7 @@ class Equilibrium(Printed):
 
     name: str
     q: dict[str, float]
-    v: dict[str, float]  # zero
+    v: dict[str, float]  # zero, but for steady motions
     stability: Stability
     residual: float
     gap: float  # the largest |Psi| on its scale
@@ -262,6 +262,7 @@ class Equilibrium(Printed):
     conservative: bool
     friction: tuple[str, ...]  # what sticks, and holds it nearby too
     range: Range | None  # in which it then rests, where it has one freedom
+    steady: tuple[str, ...] = ()  # coordinates that have a rate, of a steady motion
 
     @property
     def is_stable(self) -> bool:
@@ -300,11 +301,19 @@ def begin_rest(mechanism: Mechanism) -> Rest:
 
 
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
-def equilibrium(model: Model | Mechanism, parameters: Mapping[str, float] | None = None) -> Equilibrium:
+def equilibrium(
+    model: Model | Mechanism, parameters: Mapping[str, float] | None = None, *, steady: Sequence[str] = ()
+) -> Equilibrium:
     """The rest to which a mechanism sinks from its start, drivers staying where they are at first.
 
     Forces with a potential lead to one of its minima nearby; a start that rests already stays as it is, stable or not.
+    With `steady`, names of coordinates of joints or bodies, it is the steady motion nearby in which these have the
+    rates of the start: equilibrium(governor, steady=["O"]).
     """
+    if steady:
+        from linkwork.analyses.steady_motion import steady_motion
+
+        return steady_motion(model, steady, parameters)
     mechanism = by_bodies(prepare(model), parameters)
     return describe(mechanism, find_rest(begin_rest(mechanism)))
 

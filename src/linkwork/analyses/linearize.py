@@ -57,16 +57,19 @@ class Basis:
     Z: Array
 
 
-def choose_basis(tangent: Tangent, independent: Sequence[str] = ()) -> Basis:
-    e, scale = tangent.place.equations, tangent.scale
-    Z, Y = tangent.velocities.Z, tangent.positions.Z
-    first = number_independent(e, independent, Z, scale) if independent else ()
-    u, Z = choose_independent(e, Z, first)
-    w, Y = (u, Z) if Y is tangent.velocities.Z else choose_independent(e, Y, u)
-    if not independent:
-        order_u, order_w = np.argsort(u), [*np.argsort(w[: len(u)]), *(len(u) + np.argsort(w[len(u) :]))]
-        u, Z, w, Y = [u[k] for k in order_u], Z[:, order_u], [w[k] for k in order_w], Y[:, order_w]
-    return Basis(w, u, Y, Z)
+def choose_basis(tangent: Tangent, first: Sequence[int] = ()) -> Basis:
+    """With velocities of these numbers first, then others as they determine the rest."""
+    e, Z, Y = tangent.place.equations, tangent.velocities.Z, tangent.positions.Z
+    u, by_u = choose_independent(e, Z, first)
+    w, by_w = (u, by_u) if Y is Z else choose_independent(e, Y, u)
+    return Basis(w, u, by_w, by_u)
+
+
+def sort_basis(basis: Basis) -> Basis:
+    """In the order of the velocities, those of u first."""
+    u, w = list(basis.of_u), list(basis.of_w)
+    of_u, of_w = np.argsort(u), [*np.argsort(w[: len(u)]), *(len(u) + np.argsort(w[len(u) :]))]
+    return Basis([w[k] for k in of_w], [u[k] for k in of_u], basis.Y[:, of_w], basis.Z[:, of_u])
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,6 +216,11 @@ def find_values(reduced: Reduced, zeros: int | None = None) -> Complex:
     _, acting = remove_idle(A, zeros)
     values = np.linalg.eigvals(acting.T @ A @ acting)
     return np.asarray(values[np.lexsort((values.imag, np.abs(values.imag), values.real))], dtype=complex)
+
+
+def judge_acting(reduced: Reduced) -> Stability:
+    """By the eigenvalues of the states that act on others."""
+    return judge(find_values(reduced))
 
 
 def find_spectrum(reduced: Reduced, most: int | None = None) -> Spectrum:
@@ -437,7 +445,8 @@ def about_place(
     outputs: Sequence[str] | None = None,
 ) -> Linearization:
     tangent = Tangent(Code.of(mechanism), place, place.length)
-    basis = choose_basis(tangent, independent)
+    given = number_independent(mechanism.equations, independent, tangent.velocities.Z, tangent.scale)
+    basis = choose_basis(tangent, given) if given else sort_basis(choose_basis(tangent))
     reduced = find_reduced(tangent, basis, gravity_of(mechanism))
     e, spectrum = mechanism.equations, find_spectrum(reduced)
     speeds = [c.speed for c in e.velocities]
@@ -490,7 +499,8 @@ def linearize(
     how = (independent, inputs, outputs)
     mechanism = with_belts(prepare(model, coordinates).changed(parameters or {}))
     if isinstance(at, Equilibrium):
-        return about_place(mechanism, place_bodies(mechanism, at.q), "equilibrium", *how)
+        place = place_bodies(mechanism, at.q, at.v)
+        return about_place(mechanism, place, "steady motion" if at.steady else "equilibrium", *how)
     if at == "equilibrium":
         return about_place(mechanism, place_bodies(mechanism, _rest_of(mechanism)), "equilibrium", *how)
     if at is None or at == "start":
@@ -511,11 +521,11 @@ def _rest_of(mechanism: Mechanism) -> dict[str, float]:
     return dict(zip(rest.place.equations.q_names, rest.place.q.tolist(), strict=True))
 
 
-def place_bodies(mechanism: Mechanism, q: Mapping[str, float]) -> Place:
-    """At rest in this position of the bodies."""
+def place_bodies(mechanism: Mechanism, q: Mapping[str, float], v: Mapping[str, float] | None = None) -> Place:
+    """In this position of the bodies, with these velocities of theirs or at rest."""
     body = mechanism.equations.chart.body or mechanism.equations
-    place = find_start(restart(mechanism.place(), q, dict.fromkeys(body.v_names, 0.0))).place
-    return place.pushed(-place.v)
+    place = find_start(restart(mechanism.place(), q, v or dict.fromkeys(body.v_names, 0.0))).place
+    return place if v and any(v.values()) else place.pushed(-place.v)
 
 
 def _reached(mechanism: Mechanism, t: float) -> Place:

@@ -209,7 +209,9 @@ class Tangent:
 
 
 def number_independent(e: Equations, names: Sequence[str], Z: Array, scale: Array) -> list[int]:
-    """The velocities of these names; UsageError if they do not determine all others, or more than those."""
+    """The velocities of these names, if any; UsageError if they do not determine all others, or more than those."""
+    if not names:
+        return []
     for name in names:
         check_choice("coordinate", name, e.v_names)
     chosen = [e.v_names.index(name) for name in names]

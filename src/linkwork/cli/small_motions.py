@@ -38,6 +38,9 @@ def equilibrium(
     all_rests: Annotated[
         bool, Option("--all", help="Find all rests, certified where loads are gravity and springs in the plane.")
     ] = False,
+    steady: Annotated[
+        Texts, Option(metavar="NAME", help="Find a steady motion with the start rate of this coordinate; repeatable.")
+    ] = None,
     output: Annotated[
         Files, output_option("Write the model at rest, .yaml or .json; with --all, a page, .html.")
     ] = None,
@@ -47,7 +50,7 @@ def equilibrium(
     """Find where a mechanism rests: positions, what the joints hold, stable or not.
 
     Forces with a potential lead down from the start to a rest nearby; drivers stay where they are at first. --all finds
-    every rest, in every way to assemble the mechanism.
+    every rest, in every way to assemble the mechanism, --steady a motion that those who move along see at rest.
     Example: linkwork equilibrium four_bar --set g=1.62 -o rest.yaml
     """
     from linkwork.analyses.equilibrium import equilibrium
@@ -56,6 +59,8 @@ def equilibrium(
     from linkwork.view.small_motions import equilibrium_lines
 
     document, changes = find(model), overrides(set_)
+    if all_rests and steady:
+        raise UsageError("--all finds rests, --steady a steady motion; choose one of them", "usage")
     if all_rests:
         with located(model):
             return find_all(placed(build(document, changes), start, None, None), output or (), json)
@@ -64,7 +69,7 @@ def equilibrium(
         check_apart(file, document.file, force)
     with located(model):
         mechanism = placed(build(document, changes), start, None, None)
-        found = equilibrium(mechanism)
+        found = equilibrium(mechanism, steady=steady or ())
     for file in files:
         save(with_start(document, mechanism.with_start(found.q, found.v), changes).data, file)
     tell(found.as_dict(), equilibrium_lines(found), files, json)

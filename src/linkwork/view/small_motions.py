@@ -45,8 +45,11 @@ STABILITIES = {
 def equilibrium_lines(found: Equilibrium) -> Lines:
     """Where a mechanism rests, and what holds it there."""
     f = found
-    lines = [("model", f.name), ("equilibrium", f"{f.stability}, {STABILITIES[f.stability]}")]
-    lines += [("residual", f"{f.residual:.1e} of the weights; joints closed to {f.gap:.1e}")]
+    what = "steady motion" if f.steady else "equilibrium"
+    lines = [("model", f.name), (what, f"{f.stability}, {STABILITIES[f.stability]}")]
+    lines += [("", f"with the rates of {', '.join(f.steady)} at the start")] if f.steady else []
+    of = "what gravity and speed make" if f.steady else "the weights"
+    lines += [("residual", f"{f.residual:.1e} of {of}; joints closed to {f.gap:.1e}")]
     if f.stiffness:
         how = "second variation of the potential" if f.conservative else "slope of the forces, which have no potential"
         lines += [("", f"{how}: {f.stiffness[0]:.3g} at least, by the weights or the stiffest way")]
@@ -54,6 +57,9 @@ def equilibrium_lines(found: Equilibrium) -> Lines:
     width = max(map(len, (*f.q, *f.reactions)), default=0)
     shown = without_rounding(f.q)
     lines += [("position" if k == 0 else "", f"{x:{width}} {y:.12g}") for k, (x, y) in enumerate(shown.items())]
+    if f.steady:
+        moving = {name: x for name, x in without_rounding(f.v).items() if x}
+        lines += [("rates" if k == 0 else "", f"{x:{width}} {y:.12g}") for k, (x, y) in enumerate(moving.items())]
     held = without_rounding(f.reactions)
     lines += [("reactions" if k == 0 else "", f"{x:{width}} {y:.10g}") for k, (x, y) in enumerate(held.items())]
     shared = [joint for joint, how in f.unique.items() if how == "not unique"]

@@ -1,0 +1,168 @@
+"""Steady motions with given rates: a governor at speed, a wheel that rolls, a top that precesses.
+
+Velocities are those of the constraints with the named ones as at the start and all other independent ones zero, v(q).
+What has to vanish are accelerations, without those with which X carries v along (steady.py),
+
+    F(w) = (a(q, v(q)) - L_v v(q)) in the independent velocities,    F_w = A_uw of the small motions where F = 0
+
+and Newton's steps with A_uw lead there; positions without effect stay as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.analyses.equilibrium import Equilibrium, gravity_of
+from linkwork.analyses.linearize import Basis, Reduced, choose_basis, find_reduced, judge_acting, reduce, sort_basis
+from linkwork.analyses.steady import carryings
+from linkwork.analyses.variation import Code, Tangent
+from linkwork.compiled.mechanism import Mechanism, prepare
+from linkwork.equations.place import Place
+from linkwork.errors import NumericalStop, UsageError, check_choice, check_names, quoted
+from linkwork.expressions.evaluation import evaluate
+from linkwork.linalg.newton import MAX_ITERATIONS, iterate, solve_least_squares
+from linkwork.linalg.rank import RANK_TOLERANCE
+from linkwork.model import Model
+from linkwork.records import kept
+from linkwork.start.check import judge_reactions
+from linkwork.start.closing import REACH, approach, find_start, is_closed, locate_bodies, restart
+from linkwork.tolerances import CLOSED, NEGLIGIBLE
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Turning:
+    """A position with its rates, and what its accelerations lack of a steady motion."""
+
+    code: Code
+    q: Array
+    first: Place
+    names: tuple[int, ...]  # velocities that are given
+    rates: Array
+    gravity: Array
+
+    @kept
+    def tangent(self) -> Tangent:
+        """With the velocities that the constraints and the given rates ask for, all others zero."""
+        still = replace(self.first, q=self.q, v=np.zeros(len(self.first.v)))
+        at_rest = Tangent(self.code, still, self.first.length)
+        basis = self._basis(at_rest)
+        given = at_rest.velocities.inverse[:, : len(still.Psi)] @ -still.Psi_dot
+        wanted = np.zeros(len(basis.of_u))
+        wanted[: len(self.names)] = self.rates
+        v = given + basis.Z @ (wanted - given[[*basis.of_u]])
+        return Tangent(self.code, replace(still, v=v), self.first.length)
+
+    def _basis(self, tangent: Tangent) -> Basis:
+        return choose_basis(tangent, self.names)
+
+    @kept
+    def basis(self) -> Basis:
+        return self._basis(self.tangent)
+
+    @kept
+    def _carried(self) -> tuple[Reduced, Array]:
+        a = self.tangent.solution[0]
+        place = self.tangent.place
+        carrying = next(iter(carryings(place, self.tangent.derivatives.qd, a, self.gravity)))
+        return reduce(self.tangent, self.basis, carrying), a - carrying.L_v @ place.v
+
+    @property
+    def left(self) -> float:
+        """The largest acceleration that is left, by those that gravity and the speed make."""
+        place, scale = self.tangent.place, self.tangent.scale
+        speed = float(np.abs(place.v / scale).max(initial=0.0))
+        usual = float(np.linalg.norm(self.gravity)) / self.tangent.length + speed * speed
+        return float(np.abs(self._carried[1] / scale).max(initial=0.0)) / (usual or 1.0)
+
+    def moved(self) -> Turning | None:
+        """A step of Newton, the joints closed again."""
+        reduced, accelerations = self._carried
+        n_w, n_u = self.basis.Y.shape[1], self.basis.Z.shape[1]
+        scale = self.tangent.scale
+        slope = reduced.A[n_w : n_w + n_u, :n_w] * scale[[*self.basis.of_w]] / scale[[*self.basis.of_u], None]
+        F = (accelerations / scale)[[*self.basis.of_u]]
+        w = -solve_least_squares(slope, F, RANK_TOLERANCE) * scale[[*self.basis.of_w]]
+        dx = self.basis.Y @ w
+        dx = dx / max(1.0, float(np.abs(dx / scale).max(initial=0.0)) / REACH)
+        place = approach(self.tangent.place.moved(dx), "unit")
+        return replace(self, q=place.q) if place.is_finite and is_closed(place, within=CLOSED) else None
+
+    def next(self) -> tuple[Turning, float]:
+        """The whole step: shortened ones would keep to the curved ways that stiff springs leave."""
+        trial = self.moved()
+        return (self, math.nan) if trial is None else (trial, trial.left)
+
+
+def steady_motion(
+    model: Model | Mechanism, names: Sequence[str], parameters: Mapping[str, float] | None = None
+) -> Equilibrium:
+    """The steady motion nearby in which these coordinates have the rates of the start, and others rest or follow."""
+    check_names("steady", names)
+    mechanism = _choose_coordinates(prepare(model), names).changed(parameters or {})
+    e = mechanism.equations
+    start = find_start(restart(mechanism.place())).place
+    numbers = tuple(e.v_names.index(name) for name in names)
+    rates = start.v[list(numbers)]
+    if not rates.any():
+        raise UsageError(f"{quoted(names)} have no rate at the start; give one, as in omega or velocity", "no-rate")
+    turning = Turning(Code.of(mechanism), start.q, start, numbers, rates, gravity_of(mechanism))
+    turning, left = iterate(None, lambda _, at, k: at.next(), turning, turning.left, MAX_ITERATIONS, 0.0, NEGLIGIBLE)
+    if not left <= NEGLIGIBLE:
+        message = f"no steady motion is found with these rates of {quoted(names)}"
+        raise NumericalStop(
+            f"{message}: {left:.2g} of what forces make are left; choose other rates or starts", "no-steady-motion"
+        )
+    return _describe(mechanism, turning, tuple(names))
+
+
+def _choose_coordinates(mechanism: Mechanism, names: Sequence[str]) -> Mechanism:
+    """Those of the model, of joints or of bodies: the first that have all these names."""
+    known: list[str] = []
+    for coordinates in (None, "joint", "body"):
+        if coordinates is not None and mechanism.model.stated is not None:
+            break
+        made = prepare(mechanism, coordinates)
+        if all(name in made.equations.v_names for name in names):
+            return made
+        known += [name for name in made.equations.v_names if name not in known]
+    for name in names:
+        check_choice("coordinate", name, known)
+    raise UsageError(f"{quoted(names)} are not coordinates of one kind; name joints, or bodies", "unknown-coordinate")
+
+
+def _describe(mechanism: Mechanism, turning: Turning, names: tuple[str, ...]) -> Equilibrium:
+    place, e = turning.tangent.place, mechanism.equations
+    try:
+        reduced = find_reduced(turning.tangent, sort_basis(turning.basis), turning.gravity)
+    except NumericalStop as error:
+        message = f"no steady motion is found with these rates of {quoted(names)}: {error.message.split(';')[0]}"
+        raise NumericalStop(f"{message}; choose other rates or starts", "no-steady-motion") from None
+    a, lam = turning.tangent.solution
+    at = {**place.values, **dict(zip((*e.a, *e.lam), (*a.tolist(), *lam.tolist()), strict=True))}
+    values = evaluate([y.expression for y in e.outputs["reactions"].values()], at) if "reactions" in e.outputs else ()
+    columns = e.columns["reactions"].names if "reactions" in e.columns else ()
+    body = e.chart.body or e
+    q, v = place.of_bodies()
+    return Equilibrium(
+        mechanism.model.name,
+        dict(zip(body.q_names, q.tolist(), strict=True)),
+        dict(zip(body.v_names, v.tolist(), strict=True)),
+        judge_acting(reduced),
+        turning.left,
+        place.gap,
+        float(place.find("potential alone", [e.energy.potential])[0]),
+        (),
+        {name: float(x) for name, x in zip(columns, values, strict=True)},
+        judge_reactions(locate_bodies(place)),
+        False,
+        (),
+        None,
+        names,
+    )
