@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork import Trajectory, check, kinematics, load, prepare, simulate
+from linkwork import Trajectory, check, equilibria, kinematics, linearize, load, prepare, simulate
 from linkwork.comparison.beside import beside, read_table
 from linkwork.modelfile import shipped
 
@@ -404,7 +404,31 @@ def contacts() -> Iterator[Row]:
     yield curve("stick_slip_belt", "times of stick and slip over 10 s", given, found, 1e-9, "closed form")
 
 
+def small_motions() -> Iterator[Row]:
+    bicycle = prepare(load("whipple_bicycle"), "joint").linearize({"roll_rate": 0.0, "v": 5.0})
+    source = "[meijaard2007], recomputed with 40 digits"
+    castering, capsize, weave = -14.078389692798247, -0.32286642900408708, -0.77534188219584193 + 4.4648677137882251j
+    given = np.sort_complex([castering, capsize, weave, np.conj(weave)])
+    yield curve("whipple_bicycle", "eigenvalues at 5 m/s", given, np.sort_complex(bicycle.acting), 1e-11, source)
+    speeds = [crossing.value for crossing in bicycle.over("v", np.arange(0.0, 10.5, 0.5)).crossings]
+    for what, speed, found in zip(
+        ("weave", "capsize"), ("4.29238253634110396", "6.02426201538835889"), speeds, strict=True
+    ):
+        yield number("whipple_bicycle", f"{what} speed", speed, found, 1e-11, source)
+    for N, frequencies in ((2, [2.68011401225337528, 7.18867087028771367]), (8, EIGHT_RODS)):
+        found = load(f"planar_chain:{N}")
+        yield curve(f"planar_chain:{N}", "frequencies", frequencies, linearize(found).frequencies, 1e-11, "30 digits")
+    found = [rest.q["crank.phi"] for rest in equilibria(load("four_bar")).rests]
+    given = [-1.6071427799895014414, 1.7583397675971388557, -1.7583397675971388557, 1.6071427799895014414]
+    yield curve("four_bar", "all rests", np.exp(1j * np.array(given)), np.exp(1j * np.array(found)), 1e-12, "30 digits")
+
+
+EIGHT_RODS = [
+    1.332132576016744, 3.101480836616246, 5.049044696355453, 7.280188081697364,
+    9.918930261794017, 13.15750527679031, 17.25735187612, 22.76326209944109,
+]  # fmt: skip
 PUBLISHED = (
+    small_motions,
     slider_crank,
     slider_crank_stated,
     pendulum_with_rod,

@@ -108,6 +108,7 @@ OTHERS = {
 }
 HIGH = "{type: table, times: [0, 1, 2], values: [0, 1e308, -1e308]}"
 PIN = "{type: revolute, i: ground.O, j: rod.O}"
+AGAINST = "".join([PIN, *(f"\n  v{k}: {{type: velocity-constraint, formula: rod.omega - {k}}}" for k in (1, 2))])
 MOTOR = "drivers: {m: {joint: O, motion: %s}}\n"
 ACTED = MOTOR % "t^2" + "actuators: {a: %s}\n"
 
@@ -413,6 +414,16 @@ CASES = [
     Case("a folder of DAP without points", "run DAP", folder("DAP", inBodies="m")),
     Case("a deck with a comma in a number", "run deck", folder("deck", bodies="txt", inertia="txt")),
     Case("a folder without a model", "run empty", lambda: os.mkdir("empty")),
+    Case("a force that nothing holds", "equilibrium dap/cart_c"),
+    Case("linearizing where nothing rests", "linearize double_pendulum --at start"),
+    Case("linearizing a motion that is not steady", "linearize heavy_top --at start"),
+    Case("a speed without a steady motion", "linearize rolling_disc --set lean=0 --set turn=0 --over lean=0,0.1"),
+    Case("velocities that contradict each other, at rest", "equilibrium x.yaml", rod(PIN, AGAINST)),
+    Case("a misspelt parameter of a root locus", "linearize whipple_bicycle --set roll_rate=0 --over vv=0:10:1"),
+    Case("a range without a step", "linearize whipple_bicycle --over v=0:10"),
+    Case("an input that moves a joint", "linearize double_pendulum --inputs L1"),
+    Case("a misspelt output", "linearize four_bar --outputs crank.fi"),
+    Case("a rate that is none", "equilibrium gyroscope --steady tilt"),
 ]
 
 HEAD = """\

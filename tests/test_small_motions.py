@@ -352,7 +352,7 @@ def test_rates_that_leave_no_steady_motion_are_refused() -> None:
     assert caught.value.code == "no-steady-motion"
     with pytest.raises(UsageError, match="no coordinate 'vertcal'; did you mean 'vertical'"):
         equilibrium(load("gyroscope"), steady=["vertcal"])
-    with pytest.raises(UsageError, match="have no rate at the start"):
+    with pytest.raises(UsageError, match="the start has no rate of 'tilt'"):
         equilibrium(load("gyroscope"), steady=["tilt"])
 
 

@@ -164,7 +164,7 @@ def find_reduced(tangent: Tangent, basis: Basis, gravity: Array, later: bool = T
             best, least = text, off
     raise NumericalStop(
         f"this state {'does not move steadily' if speed else 'does not rest'}: {best}; "
-        f"{option('at', 'equilibrium')} finds a rest, and `linkwork equilibrium --steady` a steady motion",
+        f"{option('at', 'equilibrium')} finds a rest, and equilibrium with {option('steady', 'NAME')} a steady motion",
         "not-steady",
     )
 

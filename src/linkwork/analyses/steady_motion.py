@@ -111,7 +111,7 @@ def steady_motion(
     numbers = tuple(e.v_names.index(name) for name in names)
     rates = start.v[list(numbers)]
     if not rates.any():
-        raise UsageError(f"{quoted(names)} have no rate at the start; give one, as in omega or velocity", "no-rate")
+        raise UsageError(f"the start has no rate of {quoted(names)}; give the bodies velocities", "no-rate")
     turning = Turning(Code.of(mechanism), start.q, start, numbers, rates, gravity_of(mechanism))
     turning, left = iterate(None, lambda _, at, k: at.next(), turning, turning.left, MAX_ITERATIONS, 0.0, NEGLIGIBLE)
     if not left <= NEGLIGIBLE:
